@@ -1,0 +1,60 @@
+# The everyday commands. Each installs what it misses (tools/setup), which needs neither network nor root when all is there.
+#
+#   make run      build, simulate the heavy top, print where the result is
+#   make test     build everything and run all tests but the soak tests
+#   make build    the library and the program build/bin/kreisel
+#   make asan     all tests with address and undefined-behaviour sanitizers, in build/asan
+#   make soak     the long random tests
+#   make bench    the benchmarks
+#   make install  to PREFIX (/usr/local), DESTDIR is respected
+#   make format, make setup, make clean
+
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+
+.PHONY: build run test asan soak bench setup format install clean
+
+build:
+	@tools/setup build
+	@cmake --preset release > /dev/null
+	@cmake --build --preset release --target product -j $(JOBS)
+
+run: build
+	build/bin/kreisel run heavy-top --out results/heavy-top
+
+test:
+	@tools/setup build test
+	@cmake --preset release > /dev/null
+	@cmake --build --preset release -j $(JOBS)
+	ctest --preset release -j $(JOBS)
+
+asan:
+	@tools/setup build test
+	@cmake --preset asan > /dev/null
+	@cmake --build --preset asan -j $(JOBS)
+	ctest --preset asan -j $(JOBS)
+
+soak:
+	@tools/setup build test
+	@cmake --preset release > /dev/null
+	@cmake --build --preset release -j $(JOBS)
+	ctest --preset soak -j $(JOBS)
+
+bench:
+	@tools/setup build test bench
+	@cmake --preset bench > /dev/null
+	@cmake --build --preset bench -j $(JOBS)
+	bench/run
+
+setup:
+	@tools/setup build test
+
+format:
+	@tools/setup format
+	find include src models apps tests bench python -name '*.[ch]pp' -print0 2>/dev/null | xargs -0 -r clang-format -i
+
+install: build
+	cmake --install build --prefix $(PREFIX)
+
+clean:
+	rm -rf build

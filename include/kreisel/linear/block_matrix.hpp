@@ -1,0 +1,49 @@
+// A square block-sparse matrix over one partition of rows and columns.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "kreisel/base/types.hpp"
+
+namespace kreisel::linear {
+
+class BlockMatrix {
+ public:
+  struct Entry {
+    int row = 0, column = 0;  ///< block numbers
+    int at = 0;               ///< offset of its column-major values
+  };
+
+  BlockMatrix() = default;
+  /// `entries` may come in any order and repeat.
+  BlockMatrix(std::vector<int> block_sizes, const std::vector<std::pair<int, int>>& entries);
+
+  int size() const { return size_; }
+  int block_count() const { return static_cast<int>(sizes_.size()); }
+  int block_size(int b) const { return sizes_[b]; }
+  int block_at(int b) const { return offsets_[b]; }
+  const std::vector<Entry>& entries() const { return entries_; }
+  int find(int row, int column) const;  ///< entry number, -1 when absent; for set-up, not for loops
+
+  MatrixMap block(int entry) {
+    const Entry& e = entries_[entry];
+    return MatrixMap(values_.data() + e.at, sizes_[e.row], sizes_[e.column]);
+  }
+  ConstMatrixMap block(int entry) const {
+    const Entry& e = entries_[entry];
+    return ConstMatrixMap(values_.data() + e.at, sizes_[e.row], sizes_[e.column]);
+  }
+  const Vector& values() const { return values_; }
+  Vector& values() { return values_; }
+
+  Matrix to_dense() const;
+
+ private:
+  std::vector<int> sizes_, offsets_;
+  std::vector<Entry> entries_;
+  Vector values_;
+  int size_ = 0;
+};
+
+}  // namespace kreisel::linear

@@ -1,0 +1,35 @@
+// Factorise and solve block-sparse systems whose pattern stays while values change.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kreisel/linear/block_matrix.hpp"
+
+namespace kreisel::linear {
+
+class Solver {
+ public:
+  virtual ~Solver() = default;
+  virtual std::string_view name() const = 0;
+  /// False when the matrix is numerically singular; then `singular_row()` names a row without a pivot.
+  [[nodiscard]] virtual bool factorize(const BlockMatrix& matrix) = 0;
+  /// b becomes the solution. No allocation.
+  virtual void solve(VectorRef b) = 0;
+  virtual int singular_row() const = 0;
+};
+
+/// "dense", "sparse" or "automatic". The pattern of `matrix` is analysed here.
+std::unique_ptr<Solver> make_solver(std::string_view kind, const BlockMatrix& matrix);
+std::vector<std::string> solver_names();
+
+/// Up to this many unknowns the dense solver wins.
+inline constexpr int dense_limit = 60;
+
+// One factory per implementation, for the list in solver.cpp.
+std::unique_ptr<Solver> make_dense_solver(const BlockMatrix& matrix);
+std::unique_ptr<Solver> make_sparse_solver(const BlockMatrix& matrix);
+
+}  // namespace kreisel::linear

@@ -1,0 +1,43 @@
+// Every method by name: what it serves and how it is made.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kreisel/base/counters.hpp"
+#include "kreisel/base/parameters.hpp"
+#include "kreisel/coeff/brackets.hpp"
+#include "kreisel/lie/space.hpp"
+#include "kreisel/method/method.hpp"
+
+namespace kreisel::method {
+
+/// What a factory may use.
+struct MethodRequest {
+  int max_order = 4;
+  std::string correction = "magnus";
+  const coeff::CorrectionSet* own_correction = nullptr;  ///< for `file:PATH`
+  ParameterValues parameters;                            ///< of the method, defaults filled in
+};
+
+struct MethodInfo {
+  std::string name, summary;
+  int min_order = 1, max_order = 6;
+  int default_order = 4;
+  bool has_order_choice = true;
+  std::vector<std::string> formulations;       ///< names it serves
+  std::vector<std::string> variable_formulations;  ///< under error control; empty: constant step only
+  std::vector<ParameterInfo> parameters;
+  bool has_corrections = false;
+  /// Null for explicit one-step methods, which the run room drives by itself.
+  std::function<std::unique_ptr<Method>(const lie::Space&, Counters&, const MethodRequest&)> make;
+};
+
+const std::vector<MethodInfo>& catalogue();
+/// Throws InvalidInput with the nearest match.
+const MethodInfo& find_method(std::string_view name);
+
+}  // namespace kreisel::method

@@ -1,0 +1,51 @@
+// Commutator corrections of BLieDF: what must be subtracted from the BDF combination of increments to get v_{n+1}.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kreisel/base/counters.hpp"
+#include "kreisel/coeff/brackets.hpp"
+#include "kreisel/lie/space.hpp"
+#include "kreisel/method/history.hpp"
+
+namespace kreisel::method {
+
+class Correction {
+ public:
+  Correction(const lie::Space& space, Counters& counters) : space_(space), counters_(counters) {}
+  virtual ~Correction() = default;
+  Correction(const Correction&) = delete;
+  Correction& operator=(const Correction&) = delete;
+
+  /// False for coefficient sets that belong to one step size.
+  virtual bool serves_variable_steps() const = 0;
+  /// Freezes the step; gamma1 is the BDF weight of the new increment. Returns whether `shift` depends on x or v.
+  virtual bool begin(const History& history, double h, int k, double gamma1) = 0;
+  /// s in v = (1/h) Σ γᵢ (ω_{n+1-i} - c_{n+1-i})|_{c_n = 0} - s(x, v).
+  virtual void shift(ConstVectorRef x, ConstVectorRef v, VectorRef out) = 0;
+  /// The commutator part c_n of the accepted increment; zero for corrections that do not split increments.
+  virtual void commutator_part(ConstVectorRef v, VectorRef out);
+  /// Fills Entry::memory of start-up points with their commutator parts.
+  virtual void adopt(History&) {}
+
+ protected:
+  void bracket(ConstVectorRef a, ConstVectorRef b, VectorRef out) {
+    ++counters_.brackets;
+    space_.bracket(a, b, out);
+  }
+
+  const lie::Space& space_;
+  Counters& counters_;
+};
+
+std::vector<std::string> correction_names();
+
+/// `name` as in `--correction`; `own` is the set of `file:PATH`, already read. Throws InvalidInput when the correction
+/// does not exist at one of the orders 3…max_order.
+std::unique_ptr<Correction> make_correction(std::string_view name, int max_order, const coeff::CorrectionSet* own,
+                                            const lie::Space& space, Counters& counters);
+
+}  // namespace kreisel::method

@@ -1,0 +1,68 @@
+// The accepted past of a run, newest first, in storage that is allocated once.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "kreisel/lie/motion.hpp"
+
+namespace kreisel::method {
+
+/// One accepted point and the step that led to it.
+struct Entry {
+  lie::Motion motion;
+  Vector lambda, eta;
+  Vector omega;   ///< increment of the step that ended here: q = q_before∘exp(omega)
+  Vector memory;  ///< private to the method (commutator part, algorithmic acceleration)
+  double h = 0.0;
+  int order = 0;
+};
+
+struct EntrySizes {
+  int rows = 0, position_rows = 0, memory = 0;
+};
+
+class History {
+ public:
+  History() = default;
+  History(const lie::Space& space, const EntrySizes& sizes, int capacity) : ring_(capacity, blank(space, sizes)) {}
+
+  static Entry blank(const lie::Space& space, const EntrySizes& sizes) {
+    Entry e;
+    e.motion = lie::Motion(space);
+    e.lambda = Vector::Zero(sizes.rows);
+    e.eta = Vector::Zero(sizes.position_rows);
+    e.omega = Vector::Zero(space.nv());
+    e.memory = Vector::Zero(sizes.memory);
+    return e;
+  }
+
+  int size() const { return size_; }
+  int capacity() const { return static_cast<int>(ring_.size()); }
+  const Entry& operator[](int age) const { return ring_[slot(age)]; }
+  /// t_{n-age} - t_n from the step sizes, so that equal steps give exactly equal spacing.
+  double offset(int age) const {
+    double sum = 0.0;
+    for (int i = 0; i < age; ++i) sum -= ring_[slot(i)].h;
+    return sum;
+  }
+  /// For start-up, which corrects velocities of points it has just placed.
+  Entry& edit(int age) { return ring_[slot(age)]; }
+  /// Takes the contents of `trial` and leaves it with the contents of the entry that fell out.
+  void push(Entry& trial) {
+    newest_ = (newest_ + 1) % capacity();
+    std::swap(ring_[newest_], trial);
+    if (size_ < capacity()) ++size_;
+  }
+  void clear() { size_ = 0; }
+  /// Forgets all but the newest `keep` points.
+  void truncate(int keep) { size_ = keep < size_ ? keep : size_; }
+
+ private:
+  int slot(int age) const { return (newest_ - age + capacity()) % capacity(); }
+
+  std::vector<Entry> ring_;
+  int newest_ = -1, size_ = 0;
+};
+
+}  // namespace kreisel::method

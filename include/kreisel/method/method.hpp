@@ -1,0 +1,69 @@
+// An implicit integration method as a step map x ↦ (q, v, v̇), its history frozen.
+#pragma once
+
+#include "kreisel/base/counters.hpp"
+#include "kreisel/lie/motion.hpp"
+#include "kreisel/method/history.hpp"
+
+namespace kreisel::method {
+
+using lie::Motion;
+using lie::MotionTangent;
+
+/// Where the stabilisation term Bᵀη takes its B from.
+enum class StabilizationPoint { next, previous };
+
+/// Knows nothing of the model. Failure of a step leaves no trace: everything between begin_step and record is scratch.
+class Method {
+ public:
+  Method(const lie::Space& space, Counters& counters) : space_(space), counters_(counters) {}
+  virtual ~Method() = default;
+  Method(const Method&) = delete;
+  Method& operator=(const Method&) = delete;
+
+  /// Doubles of Entry::memory.
+  virtual int memory_size() const { return 0; }
+  /// Points of the past that order k needs.
+  virtual int points_needed(int order) const = 0;
+  virtual StabilizationPoint stabilization_point() const { return StabilizationPoint::next; }
+
+  /// Freezes coefficients and known parts of the step from history[0] to history[0].t + h.
+  virtual void begin_step(const History& history, double h, int order) = 0;
+  virtual void guess(VectorRef x) = 0;
+  /// q(x); the rule of most methods is q_n∘exp(h x).
+  virtual void position(ConstVectorRef x, VectorRef q);
+  /// v(x) and v̇(x), shifted by dv = Bᵀη in the velocity relation. trial.q is already q(x).
+  virtual void velocity(ConstVectorRef x, ConstVectorRef dv, Motion& trial) = 0;
+  virtual void linearize(ConstVectorRef x, MotionTangent& out) = 0;
+  /// Completes the accepted entry (omega, memory) from x; entry.motion is final.
+  virtual void record(ConstVectorRef x, Entry& entry);
+  /// Completes the memory of start-up points, which came from another method; history is uniform and full.
+  virtual void adopt(History&) {}
+
+  /// One-step methods with private memory start from v̇ and v̈ at t0 instead of past points.
+  virtual bool is_one_step() const { return false; }
+  /// Fills entry.memory (shifted to its natural time when asked) and the defect l^q/h of the first steps, whose
+  /// constrained part must be added to v0 to avoid order reduction in λ (Arnold, Brüls, Cardona 2015, eq. 56, 57).
+  virtual void one_step_start(ConstVectorRef jerk, double h, bool shifts_memory, Entry& entry, VectorRef defect);
+
+  /// Local error of q (in the Lie algebra) and of v if this step had been taken with `order`; false when the past is
+  /// too short to tell. Valid between the closing of a step and the next begin_step.
+  virtual bool local_errors(int order, const Motion& accepted, VectorRef q_error, VectorRef v_error);
+
+  const lie::Space& space() const { return space_; }
+
+ protected:
+  Counters& counters() { return counters_; }
+  void bracket(ConstVectorRef a, ConstVectorRef b, VectorRef out) {
+    ++counters_.brackets;
+    space_.bracket(a, b, out);
+  }
+
+  const lie::Space& space_;
+  Counters& counters_;
+  const History* history_ = nullptr;  ///< set by begin_step
+  double h_ = 0.0;
+  Vector scratch_;
+};
+
+}  // namespace kreisel::method

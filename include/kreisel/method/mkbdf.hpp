@@ -1,0 +1,35 @@
+// Munthe-Kaas BDF: BDF for canonical coordinates about q_n (Wieloch 2022, eq. 3.57).
+#pragma once
+
+#include <vector>
+
+#include "kreisel/coeff/bdf.hpp"
+#include "kreisel/method/differences.hpp"
+#include "kreisel/method/method.hpp"
+
+namespace kreisel::method {
+
+/// With ω₀ = h x, ω₁ = 0, ω_{i} = BCH_k(-ω^{(n-1)}, BCH_k(-ω^{(n-2)}, …)) the coordinates of q_{n+1-i} about q_n:
+///   (1/h) Σ αᵢ ωᵢ = dexp_k⁻¹(-ω₀, v - dv),   v̇ = (1/h) Σ αᵢ v_{n+1-i}.   Constant steps.
+class Mkbdf final : public Method {
+ public:
+  Mkbdf(const lie::Space& space, Counters& counters);
+
+  int points_needed(int order) const override { return order; }
+  void begin_step(const History& history, double h, int order) override;
+  void guess(VectorRef x) override;
+  void velocity(ConstVectorRef x, ConstVectorRef dv, Motion& trial) override;
+  void linearize(ConstVectorRef x, MotionTangent& out) override;
+
+ private:
+  void combine(ConstVectorRef a, ConstVectorRef b, VectorRef out);   ///< BCH_k(a, b)
+  void apply_dexp_inverse(ConstVectorRef v, VectorRef out);          ///< dexp_k⁻¹(-ω₀, v)
+
+  Differences differences_;
+  int k_ = 1;
+  Vector known_rate_, known_a_, omega0_, rate_, image_, power_, bracket_, argument_;
+  std::vector<Vector> node_;
+  Vector hat_rate_, hat_omega_, hat_inner_;
+};
+
+}  // namespace kreisel::method

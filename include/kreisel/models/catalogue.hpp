@@ -1,0 +1,42 @@
+// Built-in models by name.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kreisel/base/parameters.hpp"
+#include "kreisel/system/system.hpp"
+
+namespace kreisel::models {
+
+/// A system ready to run.
+struct Model {
+  std::string name;
+  std::string group;  ///< name as in --group
+  std::shared_ptr<const system::System> system;
+  system::Start start;
+};
+
+struct ModelInfo {
+  std::string name, summary;
+  std::vector<std::string> groups;  ///< the first is the default
+  std::vector<ParameterInfo> parameters;
+  std::function<Model(std::string_view group, const ParameterValues&)> make;
+};
+
+const std::vector<ModelInfo>& catalogue();
+/// Throws InvalidInput with the nearest match.
+const ModelInfo& find_model(std::string_view name);
+/// Empty group: the default one. Throws InvalidInput naming the groups the model has.
+Model make_model(const ModelInfo& info, std::string_view group, const ParameterValues& parameters);
+
+// One function per model file, listed in catalogue.cpp.
+ModelInfo heavy_top();
+ModelInfo pendulum();
+ModelInfo cubic();
+ModelInfo oscillator();
+
+}  // namespace kreisel::models

@@ -1,0 +1,33 @@
+// What leaves the step loop.
+#pragma once
+
+#include "kreisel/method/history.hpp"
+#include "kreisel/system/system.hpp"
+
+namespace kreisel::run {
+
+/// An accepted point with its constraint residuals. Valid during the call only.
+struct Point {
+  const method::Entry& entry;
+  const system::Residual& residual;
+  long number = 0;       ///< 0 is the initial point
+  bool is_start = false; ///< made by the starting procedure, not by the method
+};
+
+/// One attempt, accepted or not, for `--log`.
+struct Attempt {
+  double t = 0.0, h = 0.0;
+  int order = 0, iterations = 0;
+  double error = 0.0, update_norm = 0.0;  ///< in multiples of what is allowed
+  const char* outcome = "accepted";       ///< or why it was rejected
+};
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  /// False asks the run to stop with Status::interrupted.
+  virtual bool accept(const Point&) { return true; }
+  virtual void attempted(const Attempt&) {}
+};
+
+}  // namespace kreisel::run

@@ -1,0 +1,45 @@
+// What a run can be asked, as plain structs with defaults; names are those of the command line.
+#pragma once
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kreisel/base/parameters.hpp"
+#include "kreisel/coeff/brackets.hpp"
+
+namespace kreisel::run {
+
+struct Options {
+  std::string method = "bliedf";
+  int order = 0;            ///< 0: the method's default with a step, variable with tolerances
+  std::string formulation;  ///< empty: ode without constraints, stabilized-index2 with
+  std::string correction = "magnus";
+  std::optional<coeff::CorrectionSet> own_correction;  ///< coefficients of `file:PATH`
+  std::string starting = "corrected";                  ///< corrected, exact, v0, a0
+  ParameterValues method_parameters;                   ///< e.g. rho_inf; empty: the method's defaults
+
+  double t_end = std::numeric_limits<double>::quiet_NaN();  ///< NaN: the model's
+  double step = 0.0;        ///< > 0: constant steps, shrunk so that they end at t_end; 0: error control
+  double rtol = 1e-6;       ///< error control, relative, > 0
+  double atol = 1e-8;       ///< error control, absolute, ≥ 0
+  bool control_lambda = false;  ///< include λ in the error test
+
+  int max_order = 6;            ///< error control, 1…6
+  double initial_step = 0.0;    ///< 0: chosen
+  double min_step = 0.0;        ///< 0: round-off decides
+  double max_step = 0.0;        ///< 0: none
+  long max_steps = 10'000'000;  ///< accepted steps
+
+  double newton_tolerance = 0.0;  ///< 0: 1e-10 with constant steps, tied to the tolerances otherwise
+  int newton_iterations = 10;     ///< per matrix
+  std::string linear_solver = "automatic";
+};
+
+/// One thing wrong with the options.
+struct Problem {
+  std::string field, message;
+};
+
+}  // namespace kreisel::run

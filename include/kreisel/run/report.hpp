@@ -1,0 +1,51 @@
+// How a run ended and what it cost.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kreisel/base/counters.hpp"
+#include "kreisel/method/history.hpp"
+
+namespace kreisel::run {
+
+enum class Status {
+  success,
+  newton_failed,      ///< Newton's method does not converge and the step cannot be reduced
+  singular_matrix,    ///< the iteration matrix, or [M Bᵀ; B 0], is singular
+  step_too_small,     ///< the error test asks for steps below min_step or round-off
+  too_many_steps,     ///< max_steps reached
+  no_consistent_start,  ///< initial values cannot be completed to accelerations and multipliers
+  interrupted,        ///< the observer asked to stop
+};
+
+struct StatusInfo {
+  Status id;
+  std::string_view name;     ///< the id users see: "success", "newton-failed", ...
+  std::string_view meaning;
+};
+const std::vector<StatusInfo>& statuses();
+const StatusInfo& info_of(Status);
+
+struct Report {
+  Status status = Status::success;
+  std::string message;  ///< where, what, why, what to try; empty on plain success
+  std::string method, formulation, correction;
+  int order = 0;        ///< highest used
+  double step = 0.0;    ///< the constant step in use, 0 under error control
+  bool step_was_adjusted = false;
+  double t_end = 0.0;   ///< asked for
+  Counters counters;
+  std::array<long, 9> steps_at_order{};
+  long rejected_by_error = 0, rejected_by_newton = 0;
+  double position_max = 0.0, velocity_max = 0.0;  ///< largest |Φ|, |B v + Φ_t| over accepted points
+  double energy_initial = 0.0, energy_final = 0.0;
+  double solve_seconds = 0.0;  ///< CPU time of the step loop, without start-up
+  std::string linear_solver;
+  std::vector<std::string> warnings;
+  method::Entry final;         ///< the last accepted point
+};
+
+}  // namespace kreisel::run

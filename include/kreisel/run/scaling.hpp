@@ -1,0 +1,40 @@
+// Sizes against which velocity updates and errors are measured: one number per translational or rotational part.
+#pragma once
+
+#include <vector>
+
+#include "kreisel/lie/space.hpp"
+
+namespace kreisel::run {
+
+/// A part of v whose entries share a unit.
+struct Part {
+  int v_at = 0, n = 0;
+  int q_at = -1;  ///< position coordinates in q for translations and ℝⁿ; -1 for rotations
+};
+
+inline std::vector<Part> parts_of(const lie::Space& space) {
+  std::vector<Part> parts;
+  for (const lie::Block& block : space.blocks()) {
+    switch (block.group) {
+      case lie::GroupId::rn: parts.push_back({block.v_at, block.nv, block.q_at}); break;
+      case lie::GroupId::so3: parts.push_back({block.v_at, 3, -1}); break;
+      case lie::GroupId::r3xso3:
+      case lie::GroupId::se3:
+        parts.push_back({block.v_at, 3, block.q_at});
+        parts.push_back({block.v_at + 3, 3, -1});
+        break;
+    }
+  }
+  return parts;
+}
+
+/// weight_i = 1/(absolute + relative·|v part|).
+inline void velocity_weights(const std::vector<Part>& parts, ConstVectorRef v, double absolute, double relative,
+                             VectorRef weight) {
+  for (const Part& part : parts)
+    weight.segment(part.v_at, part.n)
+        .setConstant(1.0 / (absolute + relative * v.segment(part.v_at, part.n).norm()));
+}
+
+}  // namespace kreisel::run

@@ -1,0 +1,47 @@
+// Starting values: consistent initialisation, the points a multistep method needs, and their correction.
+#pragma once
+
+#include <string>
+
+#include "kreisel/method/method.hpp"
+#include "kreisel/run/rkmk.hpp"
+#include "kreisel/solve/formulation.hpp"
+#include "kreisel/system/system.hpp"
+
+namespace kreisel::run {
+
+struct StartUpOptions {
+  bool corrects_velocity = true;  ///< add the constrained part of the defect to v (index-3 form only)
+  bool shifts_memory = true;      ///< algorithmic acceleration at its own time (generalized-α)
+};
+
+/// Fills histories. Every point has q, v, v̇, λ, ω, h.
+class StartUp {
+ public:
+  StartUp(const system::System& system, Counters& counters, std::string_view linear_solver);
+
+  /// (t, q, v) with v̇ and λ from the index-1 equations. False when [M Bᵀ; B 0] is singular.
+  [[nodiscard]] bool place(double t, ConstVectorRef q, ConstVectorRef v, method::Entry& first);
+  /// How far the given values miss the constraints, at position and velocity level.
+  void gaps(double t, ConstVectorRef q, ConstVectorRef v, double& position, double& velocity);
+
+  /// Points at t0 + i h until `method` can take its first step of `order`, then the corrections. history holds the
+  /// first point. False when a step of the starter fails.
+  [[nodiscard]] bool fill(method::Method& method, double h, int order, solve::Formulation formulation,
+                          const StartUpOptions& options, method::History& history);
+
+ private:
+  [[nodiscard]] bool advance(const method::Entry& from, double h, method::Entry& to);
+  [[nodiscard]] bool choose_substeps(const method::Entry& first, double h);
+  [[nodiscard]] bool correct_velocities(method::Method& method, double h, int order, method::History& history);
+  [[nodiscard]] bool start_one_step(method::Method& method, double h, bool corrects, bool shifts, method::History& history);
+
+  const system::System& system_;
+  Rkmk rkmk_;
+  int substeps_ = 1;
+  system::Motion from_, to_;
+  Vector lambda_, omega_;
+  system::Residual residual_;
+};
+
+}  // namespace kreisel::run

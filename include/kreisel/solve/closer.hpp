@@ -1,0 +1,110 @@
+// Closes a step: finds x, λ (and η) such that the motion of the step map satisfies dynamics and constraints.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kreisel/base/counters.hpp"
+#include "kreisel/linear/solver.hpp"
+#include "kreisel/method/method.hpp"
+#include "kreisel/solve/formulation.hpp"
+#include "kreisel/system/system.hpp"
+
+namespace kreisel::solve {
+
+/// When the iteration matrix is made anew.
+enum class RefreshPolicy {
+  every_step,  ///< one factorisation a step: fewest iterations, the choice for constant steps
+  when_slow,   ///< kept until convergence slows or the step coefficients drift
+};
+
+struct NewtonOptions {
+  double tolerance = 1e-10;  ///< weighted update norm at which the iteration stops, > 0
+  int max_iterations = 10;   ///< per matrix, ≥ 1
+  RefreshPolicy refresh = RefreshPolicy::every_step;
+  std::string linear_solver = "automatic";
+};
+
+enum class CloseStatus { converged, diverged, singular_matrix, not_finite };
+
+struct Closed {
+  CloseStatus status = CloseStatus::converged;
+  int iterations = 0;
+  double update_norm = 0.0;  ///< last weighted update, in multiples of the tolerance
+};
+
+/// Newton's method on unknowns (x, hλ, η) with rows (h·dynamics, constraint/h, rate): the scaling keeps the condition
+/// of the matrix bounded for h → 0 (Arnold, Brüls, Cardona 2015, section 5).
+class Closer {
+ public:
+  Closer(const system::System& system, Formulation formulation, const NewtonOptions& options, Counters& counters);
+  ~Closer();
+
+  /// `trial` holds the new t and the guesses of lambda and eta; on success also motion, omega and memory of the new point.
+  /// `weight` scales velocity updates per coordinate: 1/weight is the size that counts as one tolerance unit.
+  [[nodiscard]] Closed close(method::Method& method, const method::History& history, double h, ConstVectorRef weight,
+                             method::Entry& trial);
+
+  /// The equations at the last iterate, unscaled; refreshed for the accepted motion by `evaluate_constraints`.
+  const system::Residual& residual() const { return residual_; }
+  /// Φ and B v + Φ_t of an accepted motion.
+  void evaluate_constraints(const method::Entry& entry);
+  /// The rows that kept the last attempt from converging, by element name.
+  std::string worst_rows() const;
+
+  /// Forgets the matrix, as after an event that changed the system.
+  void forget_matrix() { has_matrix_ = false; }
+  std::string_view linear_solver_name() const { return solver_->name(); }
+
+  void set_tolerance(double tolerance) { options_.tolerance = tolerance; }
+
+  /// What a checkpoint must keep so that a resumed run continues bitwise: the matrix and what it was made for.
+  struct MatrixState {
+    bool has_matrix = false;
+    double alpha = 1.0, gamma = 1.0, h = 0.0, rate = 0.0;
+    int age = 0;
+    Vector values;
+  };
+  MatrixState matrix_state() const;
+  void restore(const MatrixState& state);
+
+ private:
+  struct Product {  ///< entry += left(coupling or touch) · right(touch)ᵀ
+    int left = 0, right = 0, entry = 0;
+  };
+
+  void lay_out();
+  void evaluate(method::Method& method, method::Entry& trial);
+  void fill_right_hand_side(double h);
+  [[nodiscard]] bool refresh(method::Method& method, double h, const method::Entry& trial);
+  void assemble(double h);
+  [[nodiscard]] bool is_stale(double h) const;
+  Closed iterate(method::Method& method, double h, ConstVectorRef weight, method::Entry& trial);
+
+  const system::System& system_;
+  const FormulationInfo& formulation_;
+  NewtonOptions options_;
+  Counters& counters_;
+
+  linear::BlockMatrix matrix_;
+  std::unique_ptr<linear::Solver> solver_;
+  std::vector<int> coupling_entry_;              ///< (x_i, x_j)
+  std::vector<int> force_entry_, lambda_entry_;  ///< (x_j, λ_r), (λ_r, x_j)
+  std::vector<int> rate_entry_;                  ///< (η_r, x_j); -1 for velocity rows
+  std::vector<Product> eta_column_, eta_diagonal_;
+
+  system::KktBlocks blocks_;
+  lie::MotionTangent tangent_;
+  system::Residual residual_;
+  Vector x_, x_start_, lambda_start_, eta_start_, right_hand_side_, dv_, acceleration_gap_;
+  const method::History* history_ = nullptr;
+
+  bool has_matrix_ = false;
+  double matrix_alpha_ = 1.0, matrix_gamma_ = 1.0, matrix_h_ = 0.0;
+  double alpha_ = 1.0, gamma_ = 1.0;
+  double rate_ = 0.0;
+  int age_ = 0;
+};
+
+}  // namespace kreisel::solve

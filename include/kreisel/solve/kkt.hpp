@@ -1,0 +1,55 @@
+// The saddle point system [M Bᵀ; B 0] at one configuration: accelerations, projections, constrained parts.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "kreisel/base/counters.hpp"
+#include "kreisel/linear/solver.hpp"
+#include "kreisel/system/system.hpp"
+
+namespace kreisel::solve {
+
+/// The norm in which a projection moves least.
+enum class Metric { mass, euclidean };
+
+/// M itself is never inverted: singular mass matrices are fine as long as M > 0 on ker B.
+class Kkt {
+ public:
+  Kkt(const system::System& system, Counters& counters, std::string_view linear_solver = "automatic");
+  ~Kkt();
+
+  /// Factorises at (t, q, v) of m. False when M is not positive definite on ker B or B lacks rank.
+  [[nodiscard]] bool factorize(const system::Motion& m, Metric metric = Metric::mass);
+  int singular_row() const { return solver_->singular_row(); }
+
+  /// v̇ and λ of (t, q, v): M v̇ + g + Bᵀλ = 0, d/dt(B v + Φ_t) = 0. First-order states get their v, index-1 unknowns
+  /// their q. Factorises. False when singular or, for forces that depend on λ, not convergent.
+  [[nodiscard]] bool accelerate(system::Motion& m, VectorRef lambda);
+
+  /// Moves q onto Φ = 0 and v onto B v + Φ_t = 0 with the matrix at hand. False when the iteration does not contract.
+  [[nodiscard]] bool project_position(system::Motion& m);
+  [[nodiscard]] bool project_velocity(system::Motion& m);
+
+  /// out = C l, C = M⁻¹Bᵀ(B M⁻¹Bᵀ)⁻¹B over the position rows, with the matrix at hand.
+  void constrained_part(ConstVectorRef l, VectorRef out);
+
+  const linear::BlockMatrix& matrix() const { return matrix_; }
+
+ private:
+  void assemble(Metric metric);
+  void solve(VectorRef top, VectorRef bottom);  ///< in place
+
+  const system::System& system_;
+  Counters& counters_;
+  linear::BlockMatrix matrix_;
+  std::unique_ptr<linear::Solver> solver_;
+  std::vector<int> coupling_entry_, force_entry_, row_entry_;
+  system::KktBlocks blocks_;
+  system::Residual residual_;
+  Vector right_hand_side_, rows_, step_, zero_lambda_;
+  bool needs_newton_;
+};
+
+}  // namespace kreisel::solve

@@ -1,0 +1,66 @@
+// Is a System what it claims to be? A finite-difference audit of every derivative, and the ranks of M and B.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kreisel/system/system.hpp"
+
+namespace kreisel::system {
+
+/// One law of System at one motion.
+struct AuditFinding {
+  std::string what;        ///< the law, "K = d force/d q"
+  double error = 0.0;      ///< of the entry that violates it most, relative to the tolerance
+  double tolerance = 0.0;  ///< of that entry
+  std::string where;       ///< that entry, by element name
+
+  bool ok() const { return error <= tolerance; }  ///< false for NaN
+};
+
+/// Compares linearize, mass_and_jacobian, constraint_force and acceleration_gap with differences of residual at m and λ.
+/// m need not satisfy the constraints; a random motion shows more than a start at rest. About 100 nv evaluations.
+///
+/// Differences are the eight-point stencils of `slope` with the steps 2⁻⁷, 2⁻¹⁰, 2⁻¹³, 2⁻¹⁶ times max(1, |v_i|),
+/// max(1, |v̇_i|), max(1, |λ_i|), 1 in q and 1/max(1, |v|, √|v̇|) in time; each entry takes the step at which it
+/// changed least. At 2⁻⁷ a function that varies over a length of 0.1 is differentiated with error (2⁻⁷/0.1)⁸/630 = 2e-12,
+/// one that varies over 0.01 at 2⁻¹⁰ with 1e-11, and round-off contributes 2.1 u/2⁻¹⁰ = 2.4e-13 of the terms of the function
+/// per rounding. Hence
+///
+///     tolerance = 1e-9 · (largest entry of the row) + 1e-11 · (size of the terms of the differentiated function)
+///
+/// where 1e-11 allows 40 roundings. Laws without differences (F = Bᵀ, M = Mᵀ, …) hold to 1e-12 of the largest entry.
+std::vector<AuditFinding> audit(const System& system, const Motion& m, ConstVectorRef lambda);
+
+/// The nv x nv matrix of M, D or K, zero where the pattern has no entry.
+Matrix dense_coupling(const System& system, ConstVectorRef values);
+/// The rows x nv matrix of B or H.
+Matrix dense_rows(const System& system, ConstVectorRef values);
+/// The nv x rows matrix of F.
+Matrix dense_forces(const System& system, ConstVectorRef values);
+
+/// Ranks at one configuration, over the dynamic coordinates. Both matrices are judged after scaling (rows of B to length
+/// 1, the diagonal of M to 1), with 1e-10 as zero, so that units do not matter.
+struct RankReport {
+  int rows = 0, rank_of_B = 0;
+  int coordinates = 0, rank_of_M = 0;
+  double smallest_mass = 0.0;  ///< smallest eigenvalue of NᵀMN, N an orthonormal basis of ker B; infinite if ker B = {0}
+  double condition = 0.0;      ///< of [M Bᵀ; B 0] in the 2-norm, infinite when singular
+  std::vector<int> redundant_rows;           ///< can be removed together without changing the rank
+  std::vector<std::string> redundant_names;  ///< the same by name
+
+  /// v̇ and λ exist and are unique: B has full rank and M > 0 on ker B.
+  bool is_regular = false;
+};
+RankReport rank_report(const System& system, const Motion& m);
+
+/// A curve ℝ → ℝⁿ.
+using Curve = std::function<Vector(double s)>;
+
+/// f'(0) from f(±h), …, f(±4h): truncation h⁸f⁽⁹⁾/630, round-off 2.1 u|f|/h.
+Vector slope(const Curve& f, double h);
+/// f''(0) from f(0), f(±h), …, f(±4h): truncation h⁸f⁽¹⁰⁾/3150, round-off 6.5 u|f|/h².
+Vector second_slope(const Curve& f, double h);
+
+}  // namespace kreisel::system

@@ -1,0 +1,84 @@
+// The mechanical system as solvers see it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kreisel/base/types.hpp"
+#include "kreisel/lie/motion.hpp"
+#include "kreisel/system/pattern.hpp"
+
+namespace kreisel::system {
+
+using lie::Motion;
+
+/// Left-hand sides of the equations at one motion.
+struct Residual {
+  Vector force;  ///< M v̇ + g(t,q,v,λ) + Bᵀλ
+  Vector gap;    ///< Φ(q,t), position rows only
+  Vector rate;   ///< B v + Φ_t, then A v + a, all rows
+
+  Residual() = default;
+  Residual(int nv, int position_rows, int rows)
+      : force(Vector::Zero(nv)), gap(Vector::Zero(position_rows)), rate(Vector::Zero(rows)) {}
+};
+
+/// Where a body is: centre of mass and rotation, inertial.
+struct Pose {
+  Vector3 x = Vector3::Zero();
+  Matrix3 R = Matrix3::Identity();
+};
+
+/// Immutable while a run lasts.
+///
+///     M(q) v̇ + g(t,q,v,λ) + B(q,t)ᵀλ = 0,   Φ(q,t) = 0,   A(q,t) v + a(q,t) = 0
+///
+/// Laws, checked by `audit` in system/check.hpp:
+///   linearize is the derivative of residual (trivialised in q); B = ∂gap/∂q = ∂rate/∂v on position rows;
+///   d/dt gap = rate and d/dt rate = acceleration_gap along any motion.
+class System {
+ public:
+  System(lie::Space space, Pattern pattern) : space_(std::move(space)), pattern_(std::move(pattern)) {}
+  virtual ~System() = default;
+  System(const System&) = delete;
+  System& operator=(const System&) = delete;
+
+  const lie::Space& space() const { return space_; }
+  const Pattern& pattern() const { return pattern_; }
+
+  virtual void residual(const Motion& m, ConstVectorRef lambda, Residual& out) const = 0;
+  /// All of M, D, K, B, H, F.
+  virtual void linearize(const Motion& m, ConstVectorRef lambda, KktBlocks& out) const = 0;
+  /// d/dt rate along the motion: B v̇ + Ḃ v + Φ̇_t, all rows. With v̇ = 0 it is the curvature term z(t,q,v).
+  virtual void acceleration_gap(const Motion& m, VectorRef out) const = 0;
+
+  /// M and B only, uses t and q. The default pays for a whole linearisation.
+  virtual void mass_and_jacobian(const Motion& m, KktBlocks& out) const;
+  /// out = Bᵀμ over the position rows. The default pays for B.
+  virtual void constraint_force(const Motion& m, ConstVectorRef mu, VectorRef out) const;
+
+  /// False when forces depend on λ: then v̇ and λ solve a nonlinear system.
+  virtual bool is_affine_in_multipliers() const { return true; }
+
+  /// Kinetic plus potential energy; NaN when the system does not define one.
+  virtual double energy(const Motion& m) const;
+
+  virtual int body_count() const { return 0; }
+  virtual std::string body_name(int) const { return {}; }
+  virtual Pose body_pose(int, ConstVectorRef) const { return {}; }
+  /// Coordinate block of a body, whose v is reported as the body's.
+  virtual int body_block(int body) const { return body; }
+
+ private:
+  lie::Space space_;
+  Pattern pattern_;
+};
+
+/// A system with where and how long to start it.
+struct Start {
+  double t0 = 0.0;
+  double t_end = 1.0;
+  Vector q0, v0;
+};
+
+}  // namespace kreisel::system

@@ -1,0 +1,40 @@
+#include "kreisel/models/catalogue.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kreisel/base/error.hpp"
+
+namespace kreisel::models {
+
+const std::vector<ModelInfo>& catalogue() {
+  static const std::vector<ModelInfo> list{
+      heavy_top(),
+      pendulum(),
+      cubic(),
+      oscillator(),
+  };
+  return list;
+}
+
+const ModelInfo& find_model(std::string_view name) {
+  std::vector<std::string> names;
+  for (const ModelInfo& info : catalogue()) {
+    if (info.name == name) return info;
+    names.push_back(info.name);
+  }
+  throw InvalidInput(unknown_name("model", name, names));
+}
+
+Model make_model(const ModelInfo& info, std::string_view group, const ParameterValues& parameters) {
+  if (group.empty()) group = info.groups.front();
+  if (std::find(info.groups.begin(), info.groups.end(), group) == info.groups.end()) {
+    lie::group_named(group);  // a misspelt group gets its own message
+    throw InvalidInput(fmt::format("model '{}' has no formulation on '{}'; it has {}", info.name, group,
+                                   fmt::join(info.groups, ", ")));
+  }
+  return info.make(group, parameters);
+}
+
+}  // namespace kreisel::models

@@ -1,0 +1,339 @@
+// The heavy top of Brüls and Cardona: unconstrained on SO(3), with its tip constrained on ℝ³xSO(3) and SE(3).
+#include <fmt/format.h>
+
+#include "kreisel/lie/so3.hpp"
+#include "kreisel/models/catalogue.hpp"
+
+namespace kreisel::models {
+namespace {
+
+using lie::Factor;
+using lie::GroupId;
+using system::KktBlocks;
+using system::Motion;
+using system::Pattern;
+using system::Pose;
+using system::Residual;
+
+struct TopData {
+  double mass = 15.0;
+  Vector3 J{0.234375, 0.46875, 0.234375};  ///< about the centre of mass, body frame
+  Vector3 X{0.0, 1.0, 0.0};                ///< tip to centre of mass, body frame
+  Vector3 gravity{0.0, 0.0, -9.81};
+};
+
+using Map3 = Eigen::Map<const Vector3>;
+using Matrix6Map = Eigen::Map<Eigen::Matrix<double, 6, 6>>;
+using Matrix36Map = Eigen::Map<Eigen::Matrix<double, 3, 6>>;
+using Matrix63Map = Eigen::Map<Eigen::Matrix<double, 6, 3>>;
+
+/// J⁰ Ω̇ + Ω x J⁰Ω - X x m Rᵀγ = 0, J⁰ about the tip.
+class FreeTop final : public system::System {
+ public:
+  explicit FreeTop(const TopData& data)
+      : System(lie::Space({Factor{GroupId::so3}}), make_pattern()), data_(data) {
+    J_ = data.J + data.mass * (Vector3::Constant(data.X.squaredNorm()) - data.X.cwiseProduct(data.X));
+  }
+
+  void residual(const Motion& m, ConstVectorRef, Residual& out) const override {
+    const Map3 w(m.v.data()), w_dot(m.a.data());
+    const Vector3 pull = data_.mass * lie::rotate_back(m.q.data(), data_.gravity);
+    out.force = J_.cwiseProduct(w_dot) + w.cross(J_.cwiseProduct(w)) - data_.X.cross(pull);
+  }
+  void linearize(const Motion& m, ConstVectorRef, KktBlocks& out) const override {
+    const Map3 w(m.v.data());
+    const Vector3 pull = data_.mass * lie::rotate_back(m.q.data(), data_.gravity);
+    Eigen::Map<Matrix3>(out.M.data()) = J_.asDiagonal();
+    Eigen::Map<Matrix3>(out.D.data()) = skew(w) * J_.asDiagonal() - skew(J_.cwiseProduct(w));
+    Eigen::Map<Matrix3>(out.K.data()) = -skew(data_.X) * skew(pull);
+  }
+  void mass_and_jacobian(const Motion&, KktBlocks& out) const override {
+    Eigen::Map<Matrix3>(out.M.data()) = J_.asDiagonal();
+  }
+  void acceleration_gap(const Motion&, VectorRef) const override {}
+  double energy(const Motion& m) const override {
+    const Map3 w(m.v.data());
+    return 0.5 * w.dot(J_.cwiseProduct(w)) - data_.mass * data_.gravity.dot(lie::rotate(m.q.data(), data_.X));
+  }
+  int body_count() const override { return 1; }
+  std::string body_name(int) const override { return "top"; }
+  Pose body_pose(int, ConstVectorRef q) const override {
+    const Matrix3 R = lie::rotation_matrix(q.data());
+    return {R * data_.X, R};
+  }
+
+ private:
+  static Pattern make_pattern() { return Pattern(lie::Space({Factor{GroupId::so3}}), {}, {}, {}, {"top"}); }
+  TopData data_;
+  Vector3 J_;
+};
+
+/// What the two constrained groups share.
+class TipTop : public system::System {
+ public:
+  TipTop(GroupId group, const TopData& data)
+      : System(lie::Space({Factor{group}}),
+               Pattern(lie::Space({Factor{group}}), {{"tip", 3, system::RowLevel::position, {0}}}, {}, {}, {"top"})),
+        data_(data) {}
+
+  int body_count() const override { return 1; }
+  std::string body_name(int) const override { return "top"; }
+  Pose body_pose(int, ConstVectorRef q) const override { return {q.head<3>(), lie::rotation_matrix(q.data() + 3)}; }
+
+  /// |u| = |U|: the same in both groups.
+  double energy(const Motion& m) const override {
+    const Map3 u(m.v.data()), w(m.v.data() + 3), x(m.q.data());
+    return 0.5 * data_.mass * u.squaredNorm() + 0.5 * w.dot(data_.J.cwiseProduct(w)) - data_.mass * data_.gravity.dot(x);
+  }
+
+ protected:
+  /// Blocks that both groups and both conventions have; K, B, H and F are left zero.
+  void start_linearization(const Vector3& w, KktBlocks& out) const {
+    out.set_zero();
+    set_mass(out);
+    Matrix6Map D(out.D.data());
+    D.bottomRightCorner<3, 3>() = skew(w) * data_.J.asDiagonal() - skew(data_.J.cwiseProduct(w));
+  }
+  void set_mass(KktBlocks& out) const {
+    Matrix6Map M(out.M.data());
+    M.setZero();
+    M.diagonal().head<3>().setConstant(data_.mass);
+    M.diagonal().tail<3>() = data_.J;
+  }
+  void transpose_into_F(KktBlocks& out) const { Matrix63Map(out.F.data()) = Matrix36Map(out.B.data()).transpose(); }
+  Vector3 spin_torque(const Vector3& w, const Vector3& w_dot) const {
+    return data_.J.cwiseProduct(w_dot) + w.cross(data_.J.cwiseProduct(w));
+  }
+
+  TopData data_;
+};
+
+/// ℝ³xSO(3), v = (u, Ω). Body: Φ = X - y, y = Rᵀx, B = [-Rᵀ, -ỹ]. Inertial: Φ = -x + R X, B = [-I, -R X̃].
+template <bool is_body>
+class TopR3xSO3 final : public TipTop {
+ public:
+  explicit TopR3xSO3(const TopData& data) : TipTop(GroupId::r3xso3, data) {}
+
+  void residual(const Motion& m, ConstVectorRef lambda, Residual& out) const override {
+    const Map3 x(m.q.data()), u(m.v.data()), w(m.v.data() + 3), u_dot(m.a.data()), w_dot(m.a.data() + 3), l(lambda.data());
+    const Matrix3 R = lie::rotation_matrix(m.q.data() + 3);
+    const Vector3 inertia = data_.mass * (u_dot - data_.gravity);
+    const Vector3 torque = spin_torque(w, w_dot);
+    if constexpr (is_body) {
+      const Vector3 y = R.transpose() * x;
+      out.force.head<3>() = inertia - R * l;
+      out.force.tail<3>() = torque + y.cross(l);
+      out.gap = data_.X - y;
+      out.rate = -(R.transpose() * u) - y.cross(w);
+    } else {
+      out.force.head<3>() = inertia - l;
+      out.force.tail<3>() = torque + data_.X.cross(R.transpose() * l);
+      out.gap = R * data_.X - x;
+      out.rate = R * w.cross(data_.X) - u;
+    }
+  }
+  void linearize(const Motion& m, ConstVectorRef lambda, KktBlocks& out) const override {
+    const Map3 u(m.v.data()), w(m.v.data() + 3), l(lambda.data());
+    start_linearization(w, out);
+    set_jacobian(m, out);
+    transpose_into_F(out);
+    const Matrix3 R = lie::rotation_matrix(m.q.data() + 3);
+    Matrix6Map K(out.K.data());
+    Matrix36Map H(out.H.data());
+    if constexpr (is_body) {
+      const Vector3 y = R.transpose() * Map3(m.q.data()), p = R.transpose() * u;
+      const Matrix3 L = skew(l), Y = skew(y), W = skew(w);
+      K.topRightCorner<3, 3>() = R * L;
+      K.bottomLeftCorner<3, 3>() = -L * R.transpose();
+      K.bottomRightCorner<3, 3>() = -L * Y;
+      H.leftCols<3>() = W * R.transpose();
+      H.rightCols<3>() = W * Y - skew(p);
+    } else {
+      K.bottomRightCorner<3, 3>() = skew(data_.X) * skew(R.transpose() * l);
+      H.rightCols<3>() = -R * skew(w.cross(data_.X));
+    }
+  }
+  void mass_and_jacobian(const Motion& m, KktBlocks& out) const override {
+    set_mass(out);
+    set_jacobian(m, out);
+  }
+  void constraint_force(const Motion& m, ConstVectorRef mu, VectorRef out) const override {
+    const Map3 l(mu.data());
+    if constexpr (is_body) {
+      out.head<3>() = -lie::rotate(m.q.data() + 3, l);
+      out.tail<3>() = lie::rotate_back(m.q.data() + 3, Map3(m.q.data())).cross(l);
+    } else {
+      out.head<3>() = -l;
+      out.tail<3>() = data_.X.cross(lie::rotate_back(m.q.data() + 3, l));
+    }
+  }
+  void acceleration_gap(const Motion& m, VectorRef out) const override {
+    const Map3 x(m.q.data()), u(m.v.data()), w(m.v.data() + 3), u_dot(m.a.data()), w_dot(m.a.data() + 3);
+    const Matrix3 R = lie::rotation_matrix(m.q.data() + 3);
+    if constexpr (is_body) {
+      const Vector3 y = R.transpose() * x, p = R.transpose() * u;
+      const Vector3 y_dot = p + y.cross(w);
+      out = -(R.transpose() * u_dot) + w.cross(p) - y_dot.cross(w) - y.cross(w_dot);
+    } else {
+      out = R * (w.cross(w.cross(data_.X)) + w_dot.cross(data_.X)) - u_dot;
+    }
+  }
+
+ private:
+  void set_jacobian(const Motion& m, KktBlocks& out) const {
+    const Matrix3 R = lie::rotation_matrix(m.q.data() + 3);
+    Matrix36Map B(out.B.data());
+    if constexpr (is_body) {
+      B.leftCols<3>() = -R.transpose();
+      B.rightCols<3>() = -skew(R.transpose() * Map3(m.q.data()));
+    } else {
+      B.leftCols<3>() = -Matrix3::Identity();
+      B.rightCols<3>() = -R * skew(data_.X);
+    }
+  }
+};
+
+/// SE(3), v = (U, Ω). Body: Φ = X - y, B = [-I, -ỹ]. Inertial: Φ = -x + R X, B = [-R, -R X̃].
+template <bool is_body>
+class TopSE3 final : public TipTop {
+ public:
+  explicit TopSE3(const TopData& data) : TipTop(GroupId::se3, data) {}
+
+  void residual(const Motion& m, ConstVectorRef lambda, Residual& out) const override {
+    const Map3 x(m.q.data()), U(m.v.data()), w(m.v.data() + 3), U_dot(m.a.data()), w_dot(m.a.data() + 3), l(lambda.data());
+    const Matrix3 R = lie::rotation_matrix(m.q.data() + 3);
+    const Vector3 inertia = data_.mass * (U_dot + w.cross(U) - R.transpose() * data_.gravity);
+    const Vector3 torque = spin_torque(w, w_dot);
+    if constexpr (is_body) {
+      const Vector3 y = R.transpose() * x;
+      out.force.head<3>() = inertia - l;
+      out.force.tail<3>() = torque + y.cross(l);
+      out.gap = data_.X - y;
+      out.rate = -U - y.cross(w);
+    } else {
+      const Vector3 l_body = R.transpose() * l;
+      out.force.head<3>() = inertia - l_body;
+      out.force.tail<3>() = torque + data_.X.cross(l_body);
+      out.gap = R * data_.X - x;
+      out.rate = R * (w.cross(data_.X) - U);
+    }
+  }
+  void linearize(const Motion& m, ConstVectorRef lambda, KktBlocks& out) const override {
+    const Map3 U(m.v.data()), w(m.v.data() + 3), l(lambda.data());
+    start_linearization(w, out);
+    set_jacobian(m, out);
+    transpose_into_F(out);
+    const Matrix3 R = lie::rotation_matrix(m.q.data() + 3);
+    const Matrix3 W = skew(w);
+    Matrix6Map D(out.D.data()), K(out.K.data());
+    Matrix36Map H(out.H.data());
+    D.topLeftCorner<3, 3>() = data_.mass * W;
+    D.topRightCorner<3, 3>() = -data_.mass * skew(U);
+    K.topRightCorner<3, 3>() = -data_.mass * skew(R.transpose() * data_.gravity);
+    if constexpr (is_body) {
+      const Matrix3 Y = skew(R.transpose() * Map3(m.q.data())), L = skew(l);
+      K.bottomLeftCorner<3, 3>() = -L;
+      K.bottomRightCorner<3, 3>() = -L * Y;
+      H.leftCols<3>() = W;
+      H.rightCols<3>() = W * Y;
+    } else {
+      const Matrix3 L = skew(R.transpose() * l);
+      K.topRightCorner<3, 3>() -= L;
+      K.bottomRightCorner<3, 3>() = skew(data_.X) * L;
+      H.rightCols<3>() = -R * skew(w.cross(data_.X) - U);
+    }
+  }
+  void mass_and_jacobian(const Motion& m, KktBlocks& out) const override {
+    set_mass(out);
+    set_jacobian(m, out);
+  }
+  void constraint_force(const Motion& m, ConstVectorRef mu, VectorRef out) const override {
+    const Map3 l(mu.data());
+    if constexpr (is_body) {
+      out.head<3>() = -l;
+      out.tail<3>() = lie::rotate_back(m.q.data() + 3, Map3(m.q.data())).cross(l);
+    } else {
+      const Vector3 l_body = lie::rotate_back(m.q.data() + 3, l);
+      out.head<3>() = -l_body;
+      out.tail<3>() = data_.X.cross(l_body);
+    }
+  }
+  void acceleration_gap(const Motion& m, VectorRef out) const override {
+    const Map3 x(m.q.data()), U(m.v.data()), w(m.v.data() + 3), U_dot(m.a.data()), w_dot(m.a.data() + 3);
+    if constexpr (is_body) {
+      const Vector3 y = lie::rotate_back(m.q.data() + 3, x);
+      const Vector3 y_dot = U + y.cross(w);
+      out = -U_dot - y_dot.cross(w) - y.cross(w_dot);
+    } else {
+      const Vector3 s = w.cross(data_.X) - U;
+      out = lie::rotate(m.q.data() + 3, w.cross(s) + w_dot.cross(data_.X) - U_dot);
+    }
+  }
+
+ private:
+  void set_jacobian(const Motion& m, KktBlocks& out) const {
+    Matrix36Map B(out.B.data());
+    if constexpr (is_body) {
+      B.leftCols<3>() = -Matrix3::Identity();
+      B.rightCols<3>() = -skew(lie::rotate_back(m.q.data() + 3, Map3(m.q.data())));
+    } else {
+      const Matrix3 R = lie::rotation_matrix(m.q.data() + 3);
+      B.leftCols<3>() = -R;
+      B.rightCols<3>() = -R * skew(data_.X);
+    }
+  }
+};
+
+std::shared_ptr<const system::System> make_system(GroupId group, bool is_body, const TopData& data) {
+  switch (group) {
+    case GroupId::so3: return std::make_shared<FreeTop>(data);
+    case GroupId::r3xso3:
+      if (is_body) return std::make_shared<TopR3xSO3<true>>(data);
+      return std::make_shared<TopR3xSO3<false>>(data);
+    case GroupId::se3:
+      if (is_body) return std::make_shared<TopSE3<true>>(data);
+      return std::make_shared<TopSE3<false>>(data);
+    case GroupId::rn: break;
+  }
+  return nullptr;
+}
+
+Model make(std::string_view group_name, const ParameterValues& p) {
+  TopData data;
+  data.mass = p.number("mass");
+  data.gravity = Vector3(0.0, 0.0, -p.number("gravity"));
+  const Vector3 spin(p.number("omega_x"), p.number("omega_y"), p.number("omega_z"));
+  const GroupId group = lie::group_named(group_name);
+  Model model;
+  model.name = "heavy-top";
+  model.group = group_name;
+  model.system = make_system(group, p.word("constraint") == "body", data);
+  const lie::Space& space = model.system->space();
+  model.start.t_end = 2.0;
+  model.start.q0.resize(space.nq());
+  space.set_identity(model.start.q0);
+  model.start.v0.setZero(space.nv());
+  model.start.v0.tail<3>() = spin;
+  if (group != GroupId::so3) {
+    model.start.q0.head<3>() = data.X;
+    model.start.v0.head<3>() = spin.cross(data.X);
+  }
+  return model;
+}
+
+}  // namespace
+
+ModelInfo heavy_top() {
+  return {"heavy-top",
+          "spinning top with its tip at the origin (Bruels, Cardona)",
+          {"r3xso3", "se3", "so3"},
+          {{.name = "constraint", .meaning = "frame of the constraint and of lambda", .words = {"body", "inertial"}},
+           {.name = "mass", .meaning = "mass [kg]", .default_number = 15.0, .minimum = 0.0, .minimum_is_excluded = true},
+           {.name = "gravity", .meaning = "gravity [m/s^2], along -z", .default_number = 9.81},
+           {.name = "omega_x", .meaning = "initial body angular velocity [rad/s]", .default_number = 0.0},
+           {.name = "omega_y", .meaning = "initial spin [rad/s]", .default_number = 150.0},
+           {.name = "omega_z", .meaning = "initial body angular velocity [rad/s]", .default_number = -4.61538}},
+          make};
+}
+
+}  // namespace kreisel::models

@@ -1,0 +1,16 @@
+#include "kreisel/linear/solver.hpp"
+
+#include "kreisel/base/error.hpp"
+
+namespace kreisel::linear {
+
+std::vector<std::string> solver_names() { return {"automatic", "dense", "sparse"}; }
+
+std::unique_ptr<Solver> make_solver(std::string_view kind, const BlockMatrix& matrix) {
+  if (kind == "automatic") kind = matrix.size() <= dense_limit ? "dense" : "sparse";
+  if (kind == "dense") return make_dense_solver(matrix);
+  if (kind == "sparse") return make_sparse_solver(matrix);
+  throw InvalidInput(unknown_name("linear solver", kind, solver_names()));
+}
+
+}  // namespace kreisel::linear

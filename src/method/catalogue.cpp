@@ -1,0 +1,69 @@
+#include "kreisel/method/catalogue.hpp"
+
+#include <fmt/format.h>
+
+#include "kreisel/base/error.hpp"
+#include "kreisel/method/bliedf.hpp"
+#include "kreisel/method/generalized_alpha.hpp"
+#include "kreisel/method/mkbdf.hpp"
+
+namespace kreisel::method {
+namespace {
+
+std::unique_ptr<Method> make_bliedf(const lie::Space& space, Counters& counters, const MethodRequest& request) {
+  return std::make_unique<Bliedf>(
+      space, counters, make_correction(request.correction, request.max_order, request.own_correction, space, counters));
+}
+
+std::unique_ptr<Method> make_mkbdf(const lie::Space& space, Counters& counters, const MethodRequest&) {
+  return std::make_unique<Mkbdf>(space, counters);
+}
+
+std::vector<ParameterInfo> alpha_parameters() {
+  return {{.name = "rho_inf", .meaning = "spectral radius at infinite frequency", .default_number = 0.9, .minimum = 0.0, .maximum = 1.0},
+          {.name = "alpha_m", .meaning = "given one by one instead of rho_inf", .is_optional = true},
+          {.name = "alpha_f", .meaning = "given one by one instead of rho_inf", .is_optional = true},
+          {.name = "beta", .meaning = "given one by one instead of rho_inf", .minimum = 0.0, .minimum_is_excluded = true, .is_optional = true},
+          {.name = "gamma", .meaning = "given one by one instead of rho_inf", .minimum = 0.0, .minimum_is_excluded = true, .is_optional = true}};
+}
+
+std::unique_ptr<Method> make_generalized_alpha(const lie::Space& space, Counters& counters, const MethodRequest& request) {
+  const ParameterValues& p = request.parameters;
+  coeff::GeneralizedAlpha alpha = coeff::GeneralizedAlpha::from_rho_inf(p.number("rho_inf"));
+  if (p.is_set("alpha_m")) alpha.alpha_m = p.number("alpha_m");
+  if (p.is_set("alpha_f")) alpha.alpha_f = p.number("alpha_f");
+  if (p.is_set("beta")) alpha.beta = p.number("beta");
+  if (p.is_set("gamma")) alpha.gamma = p.number("gamma");
+  const std::vector<std::string> violated = coeff::violated_conditions(alpha, coeff::AlphaStability::unconditional);
+  if (!violated.empty())
+    throw InvalidInput(fmt::format("generalized-alpha: the parameters violate\n  {}\n  remedy: set rho_inf alone, or change the values",
+                                   fmt::join(violated, "\n  ")));
+  return std::make_unique<GeneralizedAlpha>(space, counters, alpha);
+}
+
+}  // namespace
+
+const std::vector<MethodInfo>& catalogue() {
+  static const std::vector<MethodInfo> list{
+      {"bliedf", "BDF in terms of Lie group increments, order 1..6", 1, 6, 4, true,
+       {"ode", "index3", "stabilized-index2", "index2", "index1"}, {"ode", "index3", "stabilized-index2"}, {}, true, make_bliedf},
+      {"generalized-alpha", "generalized-alpha, order 2", 2, 2, 2, false,
+       {"ode", "index3", "stabilized-index2", "index2", "index1"}, {}, alpha_parameters(), false, make_generalized_alpha},
+      {"mkbdf", "Munthe-Kaas BDF, order 1..6", 1, 6, 4, true,
+       {"ode", "index3", "stabilized-index2", "index2", "index1"}, {}, {}, false, make_mkbdf},
+      {"rkmk", "explicit Runge-Kutta-Munthe-Kaas on the index-1 form with projection, order 5 or 8", 5, 8, 8, true,
+       {"ode", "projected", "index1"}, {}, {}, false, nullptr},
+  };
+  return list;
+}
+
+const MethodInfo& find_method(std::string_view name) {
+  std::vector<std::string> names;
+  for (const MethodInfo& info : catalogue()) {
+    if (info.name == name) return info;
+    names.push_back(info.name);
+  }
+  throw InvalidInput(unknown_name("method", name, names));
+}
+
+}  // namespace kreisel::method

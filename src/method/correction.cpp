@@ -1,0 +1,166 @@
+#include "kreisel/method/correction.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "kreisel/base/error.hpp"
+#include "kreisel/method/magnus.hpp"
+
+namespace kreisel::method {
+namespace {
+
+/// L = 0: order 2 at best on a group with brackets. Kept to show it.
+class NoCorrection final : public Correction {
+ public:
+  using Correction::Correction;
+  bool serves_variable_steps() const override { return true; }
+  bool begin(const History&, double, int, double) override { return false; }
+  void shift(ConstVectorRef, ConstVectorRef, VectorRef out) override { out.setZero(); }
+};
+
+/// Nested brackets of linear forms (Wieloch 2022, eq. 3.34).
+class SetCorrection final : public Correction {
+ public:
+  SetCorrection(std::array<const coeff::CorrectionSet*, 7> sets, const lie::Space& space, Counters& counters)
+      : Correction(space, counters), sets_(sets), past_(8, Vector::Zero(space.nv())), lin_(past_), sum_(space.nv()) {}
+
+  bool serves_variable_steps() const override { return false; }
+
+  bool begin(const History& history, double h, int k, double) override {
+    set_ = space_.is_commutative() ? nullptr : sets_[k];
+    h_ = h;
+    if (set_ == nullptr) return false;
+    for (int j = 0; j < set_->count; ++j) {
+      const coeff::LinearForm& form = set_->lin[j];
+      past_[j].setZero();
+      for (int i = 1; i <= k; ++i)
+        if (form.a[i] != 0.0) past_[j] += (h * form.a[i]) * history[i - 1].motion.v;
+      for (int i = 2; i <= k; ++i)
+        if (form.b[i] != 0.0) past_[j] += form.b[i] * history[i - 2].omega;
+    }
+    return !set_->is_explicit();
+  }
+
+  void shift(ConstVectorRef x, ConstVectorRef v, VectorRef out) override {
+    if (set_ == nullptr) {
+      out.setZero();
+      return;
+    }
+    for (int j = 0; j < set_->count; ++j)
+      lin_[j] = past_[j] + (h_ * set_->lin[j].a[0]) * v + (h_ * set_->lin[j].b[1]) * x;
+    int j = set_->count - 2;
+    bracket(lin_[j], lin_[j + 1], out);
+    for (j -= 2; j >= 0; j -= 2) {
+      sum_ = lin_[j + 1] + out;
+      bracket(lin_[j], sum_, out);
+    }
+    out /= h_;
+  }
+
+ private:
+  std::array<const coeff::CorrectionSet*, 7> sets_;
+  const coeff::CorrectionSet* set_ = nullptr;
+  double h_ = 0.0;
+  std::vector<Vector> past_, lin_;
+  Vector sum_;
+};
+
+/// Brackets of backward differences at t_{n+1}:
+/// hL = C/12 + [V, -D₃/720 + [V, D₂-C]/720] + [D₁, -D₂/180 - C/240], C = [V, D₁]; k = 3, 4 keep C/12 only.
+class DifferenceCorrection final : public Correction {
+ public:
+  DifferenceCorrection(const lie::Space& space, Counters& counters) : Correction(space, counters) {
+    for (Vector* v : {&V_, &D1_, &D2_, &D3_, &past_V_, &past1_, &past2_, &past3_, &C_, &inner_, &term_})
+      v->setZero(space.nv());
+  }
+
+  bool serves_variable_steps() const override { return false; }
+
+  bool begin(const History& history, double h, int k, double) override {
+    set_ = space_.is_commutative() ? nullptr : coeff::find_difference_set("implicit", k);
+    h_ = h;
+    if (set_ == nullptr) return false;
+    const auto gather = [&](const std::array<double, 7>& weights, Vector& out) {
+      out.setZero();
+      for (int i = 1; i <= k; ++i)
+        if (weights[i] != 0.0) out += (h * weights[i]) * history[i - 1].motion.v;
+    };
+    gather(set_->V, past_V_);
+    gather(set_->D1, past1_);
+    gather(set_->D2, past2_);
+    gather(set_->D3, past3_);
+    return !set_->is_explicit();
+  }
+
+  void shift(ConstVectorRef, ConstVectorRef v, VectorRef out) override {
+    if (set_ == nullptr) {
+      out.setZero();
+      return;
+    }
+    V_ = past_V_ + (h_ * set_->V[0]) * v;
+    D1_ = past1_ + (h_ * set_->D1[0]) * v;
+    bracket(V_, D1_, C_);
+    out = C_ / 12.0;
+    if (set_->k > 4) {
+      D2_ = past2_ + (h_ * set_->D2[0]) * v;
+      D3_ = past3_ + (h_ * set_->D3[0]) * v;
+      term_ = D2_ - C_;
+      bracket(V_, term_, inner_);
+      term_ = (inner_ - D3_) / 720.0;
+      bracket(V_, term_, inner_);
+      out += inner_;
+      term_ = -D2_ / 180.0 - C_ / 240.0;
+      bracket(D1_, term_, inner_);
+      out += inner_;
+    }
+    out /= h_;
+  }
+
+ private:
+  const coeff::DifferenceSet* set_ = nullptr;
+  double h_ = 0.0;
+  Vector V_, D1_, D2_, D3_, past_V_, past1_, past2_, past3_, C_, inner_, term_;
+};
+
+}  // namespace
+
+void Correction::commutator_part(ConstVectorRef, VectorRef out) { out.setZero(); }
+
+std::vector<std::string> correction_names() {
+  return {"magnus", "magnus-explicit", "implicit", "difference", "published", "tuned", "tuned-implicit", "none", "file:PATH"};
+}
+
+std::unique_ptr<Correction> make_correction(std::string_view name, int max_order, const coeff::CorrectionSet* own,
+                                            const lie::Space& space, Counters& counters) {
+  if (name == "magnus") return std::make_unique<MagnusCorrection>(true, space, counters);
+  if (name == "magnus-explicit") return std::make_unique<MagnusCorrection>(false, space, counters);
+  if (name == "none") return std::make_unique<NoCorrection>(space, counters);
+  if (name == "implicit") return std::make_unique<DifferenceCorrection>(space, counters);
+
+  std::array<const coeff::CorrectionSet*, 7> sets{};
+  if (own != nullptr) {
+    if (own->k != max_order)
+      throw InvalidInput(fmt::format("correction '{}' is a coefficient set for order {}, but the order is {}; use --order {}",
+                                     name, own->k, max_order, own->k));
+    sets[own->k] = own;
+    return std::make_unique<SetCorrection>(sets, space, counters);
+  }
+  bool is_known = false;
+  for (const coeff::CorrectionSet& set : coeff::correction_sets()) is_known = is_known || set.name == name;
+  if (!is_known) throw InvalidInput(unknown_name("correction", name, correction_names()));
+  if (max_order >= 3) {
+    sets[max_order] = coeff::find_correction_set(name, max_order);
+    if (sets[max_order] == nullptr) {
+      std::string orders;
+      for (int k = 3; k <= 6; ++k)
+        if (coeff::find_correction_set(name, k) != nullptr) orders += (orders.empty() ? "" : ", ") + std::to_string(k);
+      throw InvalidInput(fmt::format("correction '{}' has no coefficients for order {}; it exists for orders {}. "
+                                     "Use --correction magnus, which serves every order",
+                                     name, max_order, orders));
+    }
+  }
+  return std::make_unique<SetCorrection>(sets, space, counters);
+}
+
+}  // namespace kreisel::method

@@ -1,0 +1,109 @@
+#include "kreisel/method/magnus.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+namespace kreisel::method {
+
+MagnusCorrection::MagnusCorrection(bool is_implicit, const lie::Space& space, Counters& counters)
+    : Correction(space, counters), is_implicit_(is_implicit) {
+  for (Vector* v : {&past1_, &past2_, &past3_, &A1_, &A2_, &A3_, &C1_, &C2_, &sum1_, &sum2_}) v->setZero(space.nv());
+}
+
+bool MagnusCorrection::begin(const History& history, double h, int k, double gamma1) {
+  history_ = &history;
+  h_ = h;
+  k_ = k;
+  gamma1_ = gamma1;
+  if (k < 3 || space_.is_commutative()) return false;
+  freeze(history, is_implicit_, h, k);
+  return is_implicit_;
+}
+
+void MagnusCorrection::freeze(const History& history, bool through_new, double h, int k) {
+  std::array<double, 6> nodes;
+  const int shift = through_new ? 1 : 0;
+  if (through_new) nodes[0] = h;
+  for (int i = shift; i < k; ++i) nodes[i] = history.offset(i - shift);
+  const coeff::MagnusWeights w =
+      coeff::magnus_weights(k, std::span<const double>(nodes.data(), k), 0.5 * h, h);
+  const auto& slope = k > 4 ? w.a2_gauss : w.a2;
+  past1_.setZero();
+  past2_.setZero();
+  if (k > 4) past3_.setZero();
+  for (int i = shift; i < k; ++i) {
+    const Vector& v = history[i - shift].motion.v;
+    past1_ += (w.a1[i] * h) * v;
+    past2_ += (slope[i] * h) * v;
+    if (k > 4) past3_ += (w.a3[i] * h) * v;
+  }
+  new_weight_[0] = through_new ? w.a1[0] * h : 0.0;
+  new_weight_[1] = through_new ? slope[0] * h : 0.0;
+  new_weight_[2] = through_new ? w.a3[0] * h : 0.0;
+}
+
+void MagnusCorrection::commutator(VectorRef out) {
+  if (k_ <= 4) {
+    bracket(A1_, A2_, out);
+    out *= 1.0 / 12.0;
+    return;
+  }
+  bracket(A1_, A2_, C1_);
+  C1_ = -C1_;
+  sum1_ = 2.0 * A3_ + C1_;
+  bracket(A1_, sum1_, C2_);
+  sum1_ = 20.0 * A1_ + A3_ - C1_;
+  sum2_ = A2_ + C2_ / 60.0;
+  bracket(sum1_, sum2_, out);
+  out *= 1.0 / 240.0;
+}
+
+void MagnusCorrection::shift(ConstVectorRef, ConstVectorRef v, VectorRef out) {
+  if (k_ < 3 || space_.is_commutative()) {
+    out.setZero();
+    return;
+  }
+  A1_ = past1_ + new_weight_[0] * v;
+  A2_ = past2_ + new_weight_[1] * v;
+  if (k_ > 4) A3_ = past3_ + new_weight_[2] * v;
+  commutator(out);
+  out *= gamma1_ / h_;
+}
+
+void MagnusCorrection::commutator_part(ConstVectorRef v, VectorRef out) {
+  if (k_ < 3 || space_.is_commutative()) {
+    out.setZero();
+    return;
+  }
+  if (!is_implicit_) freeze(*history_, true, h_, k_);
+  shift(v, v, out);
+  out *= h_ / gamma1_;
+}
+
+void MagnusCorrection::adopt(History& history) {
+  const int k = std::min(history.size(), 6);
+  k_ = k;
+  for (int age = 0; age < history.size(); ++age) history.edit(age).memory.setZero();
+  if (k < 3 || space_.is_commutative()) return;
+  std::array<double, 6> nodes;
+  for (int i = 0; i < k; ++i) nodes[i] = history.offset(i);
+  for (int age = 0; age + 1 < history.size(); ++age) {
+    const double h = history[age].h;
+    const coeff::MagnusWeights w = coeff::magnus_weights(k, std::span<const double>(nodes.data(), k),
+                                                         history.offset(age) - 0.5 * h, h);
+    const auto& slope = k > 4 ? w.a2_gauss : w.a2;
+    A1_.setZero();
+    A2_.setZero();
+    A3_.setZero();
+    for (int i = 0; i < k; ++i) {
+      const Vector& v = history[i].motion.v;
+      A1_ += (w.a1[i] * h) * v;
+      A2_ += (slope[i] * h) * v;
+      A3_ += (w.a3[i] * h) * v;
+    }
+    commutator(history.edit(age).memory);
+  }
+}
+
+}  // namespace kreisel::method

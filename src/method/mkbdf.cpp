@@ -1,0 +1,113 @@
+#include "kreisel/method/mkbdf.hpp"
+
+#include <algorithm>
+
+#include "kreisel/coeff/bch.hpp"
+
+namespace kreisel::method {
+
+Mkbdf::Mkbdf(const lie::Space& space, Counters& counters)
+    : Method(space, counters), differences_(space.nv()), node_(2 + coeff::bch_brackets.size(), Vector::Zero(space.nv())) {
+  for (Vector* v : {&known_rate_, &known_a_, &omega0_, &rate_, &image_, &power_, &bracket_, &argument_})
+    v->setZero(space.nv());
+  for (Vector* v : {&hat_rate_, &hat_omega_, &hat_inner_}) v->setZero(space.block_diagonal_size());
+  scratch_.setZero(space.nv());
+}
+
+void Mkbdf::begin_step(const History& history, double h, int order) {
+  history_ = &history;
+  h_ = h;
+  k_ = std::min(order, history.size());
+  known_rate_.setZero();
+  known_a_.setZero();
+  // The left recursion, from the oldest increment inwards: the printed right-associated one loses an order in λ for
+  // k = 5, exact logarithms do for k = 4, 5, 6.
+  for (int i = 2; i <= k_; ++i) {
+    argument_ = -history[i - 2].omega;
+    for (int j = i - 3; j >= 0; --j) {
+      omega0_ = -history[j].omega;
+      combine(omega0_, argument_, bracket_);
+      argument_ = bracket_;
+    }
+    known_rate_ += (coeff::bdf_alpha(k_, i) / h) * argument_;
+  }
+  for (int i = 1; i <= k_; ++i) known_a_ += (coeff::bdf_alpha(k_, i) / h) * history[i - 1].motion.v;
+  differences_.build(history, k_ + 1, h, [](const Entry& e) -> const Vector& { return e.motion.v; });
+}
+
+void Mkbdf::combine(ConstVectorRef a, ConstVectorRef b, VectorRef out) {
+  node_[0] = a;
+  node_[1] = b;
+  out = a + b;
+  for (int i = 0; i < coeff::bch_bracket_count(k_); ++i) {
+    const coeff::BchBracket& term = coeff::bch_brackets[i];
+    bracket(node_[term.left], node_[term.right], node_[i + 2]);
+    if (term.numerator != 0) out += term.weight() * node_[i + 2];
+  }
+}
+
+void Mkbdf::apply_dexp_inverse(ConstVectorRef v, VectorRef out) {
+  out = v;
+  power_ = v;
+  double sign = 1.0;
+  for (int j = 1; j <= coeff::dexp_inverse_degree(k_); ++j) {
+    bracket(omega0_, power_, bracket_);
+    power_ = bracket_;
+    sign = -sign;  // ad_{-ω}^j = (-1)^j ad_ω^j
+    out += (sign * coeff::dexp_inverse_coefficients[j]) * power_;
+  }
+}
+
+void Mkbdf::guess(VectorRef x) {
+  // α₀ x ≈ dexp⁻¹(-h x, v) - known: two sweeps from the extrapolated velocity bring x to the accuracy of v.
+  differences_.extrapolate(std::min(k_ + 1, differences_.points()), argument_);
+  x = (*history_)[0].motion.v;
+  for (int sweep = 0; sweep < 3; ++sweep) {
+    omega0_ = h_ * x;
+    apply_dexp_inverse(argument_, image_);
+    x = (image_ - known_rate_) / coeff::bdf_alpha(k_, 0);
+  }
+}
+
+void Mkbdf::velocity(ConstVectorRef x, ConstVectorRef dv, Motion& trial) {
+  omega0_ = h_ * x;
+  rate_ = known_rate_ + coeff::bdf_alpha(k_, 0) * x;
+  // dexp_k⁻¹ is T⁻¹ up to a truncation: T is nearly its inverse, so that a few corrections reach round-off.
+  space_.tangent(omega0_, rate_, trial.v);
+  for (int sweep = 0; sweep < 8; ++sweep) {
+    apply_dexp_inverse(trial.v, image_);
+    image_ = rate_ - image_;
+    space_.tangent(omega0_, image_, argument_);
+    trial.v += argument_;
+    if (argument_.lpNorm<Eigen::Infinity>() <= 1e-15 * trial.v.lpNorm<Eigen::Infinity>()) break;
+  }
+  trial.v += dv;
+  trial.a = known_a_ + (coeff::bdf_alpha(k_, 0) / h_) * trial.v;
+}
+
+void Mkbdf::linearize(ConstVectorRef x, MotionTangent& out) {
+  const double alpha0 = coeff::bdf_alpha(k_, 0);
+  omega0_ = h_ * x;
+  rate_ = known_rate_ + alpha0 * x;
+  space_.tangent_blocks(omega0_, out.q_x);
+  // v = T(ω)s with T = I - ω̂/2 + ω̂²/6 - …: ∂v/∂x = α₀T + h(ŝ/2 - (ω̂ŝ + [ω,s]^)/6) + O(h²).
+  bracket(omega0_, rate_, bracket_);
+  space_.hat_blocks(rate_, hat_rate_);
+  space_.hat_blocks(omega0_, hat_omega_);
+  space_.hat_blocks(bracket_, hat_inner_);
+  for (const lie::Block& block : space_.blocks()) {
+    const int n = block.nv;
+    const ConstMatrixMap T(out.q_x.data() + block.matrix_at, n, n), S(hat_rate_.data() + block.matrix_at, n, n),
+        W(hat_omega_.data() + block.matrix_at, n, n), I(hat_inner_.data() + block.matrix_at, n, n);
+    MatrixMap v_x(out.v_x_blocks.data() + block.matrix_at, n, n);
+    v_x.noalias() = alpha0 * T + (0.5 * h_) * S - (h_ / 6.0) * I;
+    v_x.noalias() -= (h_ / 6.0) * W.lazyProduct(S);
+  }
+  out.a_x_blocks = (alpha0 / h_) * out.v_x_blocks;
+  out.q_x *= h_;
+  out.has_blocks = true;
+  out.v_dv = 1.0;
+  out.a_dv = alpha0 / h_;
+}
+
+}  // namespace kreisel::method

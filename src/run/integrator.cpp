@@ -1,0 +1,176 @@
+#include "kreisel/run/integrator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "kreisel/base/error.hpp"
+#include "kreisel/method/catalogue.hpp"
+#include "kreisel/method/correction.hpp"
+#include "kreisel/run/start_up.hpp"
+#include "kreisel/solve/formulation.hpp"
+#include "session.hpp"
+
+namespace kreisel::run {
+namespace {
+
+/// Initial values that miss the constraints by more than this are refused, not silently repaired.
+constexpr double consistency_tolerance = 1e-8;
+
+std::string default_formulation(const method::MethodInfo& info, const system::System& system) {
+  if (system.pattern().rows() == 0) return "ode";
+  for (const char* name : {"stabilized-index2", "projected"})
+    if (std::find(info.formulations.begin(), info.formulations.end(), name) != info.formulations.end()) return name;
+  return info.formulations.front();
+}
+
+class Inspection {
+ public:
+  void require(bool ok, std::string field, std::string message) {
+    if (!ok) problems_.push_back({std::move(field), std::move(message)});
+  }
+  std::vector<Problem> problems() && { return std::move(problems_); }
+
+ private:
+  std::vector<Problem> problems_;
+};
+
+Plan make_plan(const Options& given, const system::System& system, const system::Start& start) {
+  Plan plan;
+  plan.options = given;
+  Options& options = plan.options;
+  const method::MethodInfo& info = method::find_method(options.method);
+  if (options.formulation.empty()) options.formulation = default_formulation(info, system);
+  // Without constraints every formulation is the ordinary differential equation.
+  if (system.pattern().rows() == 0) options.formulation = "ode";
+  plan.formulation = solve::formulation_named(options.formulation).id;
+  ParameterValues parameters(info.parameters);
+  if (options.method_parameters.listing().empty()) options.method_parameters = parameters;
+  plan.t0 = start.t0;
+  plan.t_end = std::isnan(options.t_end) ? start.t_end : options.t_end;
+  plan.order = options.order > 0 ? options.order : options.step > 0.0 ? info.default_order : 0;
+  if (options.step > 0.0) {
+    const double span = plan.t_end - plan.t0;
+    // A step that divides the span up to round-off is kept.
+    plan.step_count = std::max(1L, std::lround(std::ceil(span / options.step * (1.0 - 1e-12))));
+    plan.h = span / static_cast<double>(plan.step_count);
+  }
+  return plan;
+}
+
+}  // namespace
+
+std::vector<Problem> problems_in(const Options& options, const system::System& system, const system::Start& start) {
+  Inspection check;
+  const auto is_number = [](double x) { return std::isfinite(x); };
+  const method::MethodInfo* info = nullptr;
+  try {
+    info = &method::find_method(options.method);
+  } catch (const InvalidInput& e) {
+    check.require(false, "method", e.what());
+  }
+  const double t_end = std::isnan(options.t_end) ? start.t_end : options.t_end;
+  check.require(is_number(t_end) && t_end > start.t0, "t-end",
+                fmt::format("is {}, must be a number after the start time {}", t_end, start.t0));
+  check.require(is_number(options.step) && options.step >= 0.0, "step", fmt::format("is {}, must be positive", options.step));
+  if (options.step == 0.0) {
+    check.require(is_number(options.rtol) && options.rtol > 0.0 && options.rtol < 1.0, "rtol",
+                  fmt::format("is {}, must lie between 0 and 1", options.rtol));
+    check.require(is_number(options.atol) && options.atol >= 0.0, "atol",
+                  fmt::format("is {}, must not be negative", options.atol));
+  }
+  check.require(is_number(options.newton_tolerance) && options.newton_tolerance >= 0.0, "newton-tolerance",
+                fmt::format("is {}, must be positive", options.newton_tolerance));
+  check.require(options.newton_iterations >= 1, "newton-iterations",
+                fmt::format("is {}, must be at least 1", options.newton_iterations));
+  check.require(options.max_steps >= 1, "max-steps", fmt::format("is {}, must be at least 1", options.max_steps));
+  check.require(options.max_order >= 1 && options.max_order <= 6, "max-order",
+                fmt::format("is {}, must lie between 1 and 6", options.max_order));
+  for (const auto& [name, value] : {std::pair{"initial-step", options.initial_step}, std::pair{"min-step", options.min_step},
+                                    std::pair{"max-step", options.max_step}})
+    check.require(is_number(value) && value >= 0.0, name, fmt::format("is {}, must be positive", value));
+  const std::vector<std::string> startings{"corrected", "exact", "v0", "a0"};
+  const bool starting_is_known = std::find(startings.begin(), startings.end(), options.starting) != startings.end();
+  if (!starting_is_known) check.require(false, "starting", unknown_name("starting procedure", options.starting, startings));
+
+  if (info != nullptr) {
+    if (options.order != 0)
+      check.require(options.order >= info->min_order && options.order <= info->max_order, "order",
+                    fmt::format("is {}, but {} has orders {} to {}", options.order, info->name, info->min_order, info->max_order));
+    const bool is_alpha = info->name == "generalized-alpha";
+    check.require(is_alpha || (options.starting != "v0" && options.starting != "a0"), "starting",
+                  fmt::format("'{}' belongs to generalized-alpha; {} knows corrected and exact", options.starting, info->name));
+    std::string formulation = options.formulation;
+    if (!formulation.empty()) {
+      try {
+        solve::formulation_named(formulation);
+        const bool has_constraints = system.pattern().rows() > 0;
+        if (has_constraints) {
+          check.require(formulation != "ode", "formulation",
+                        fmt::format("'ode' needs a model without constraints; this one has {} constraint rows. {} can do {}",
+                                    system.pattern().rows(), info->name, fmt::join(info->formulations, ", ")));
+          check.require(std::find(info->formulations.begin(), info->formulations.end(), formulation) != info->formulations.end(),
+                        "formulation",
+                        fmt::format("{} does not serve '{}'; it serves {}", info->name, formulation, fmt::join(info->formulations, ", ")));
+        }
+      } catch (const InvalidInput& e) {
+        check.require(false, "formulation", e.what());
+      }
+    } else if (system.pattern().rows() > 0) {
+      check.require(info->formulations != std::vector<std::string>{"ode"}, "method",
+                    fmt::format("{} is for systems without constraints; this model has {} constraint rows. "
+                                "For the heavy top use --group so3, or choose bliedf, mkbdf or generalized-alpha",
+                                info->name, system.pattern().rows()));
+    }
+    if (options.step == 0.0 && info->variable_formulations.empty())
+      check.require(false, "method", fmt::format("{} runs with constant steps only: give --step, or use bliedf", info->name));
+    if (info->has_corrections && options.correction.rfind("file:", 0) != 0) {
+      Counters unused;
+      try {
+        const int order = options.order > 0 ? options.order : info->default_order;
+        const auto correction = method::make_correction(options.correction, std::clamp(order, 1, 6), nullptr, system.space(), unused);
+        check.require(options.step > 0.0 || correction->serves_variable_steps(), "correction",
+                      fmt::format("'{}' belongs to constant steps; with tolerances use magnus", options.correction));
+      } catch (const InvalidInput& e) {
+        check.require(false, "correction", e.what());
+      }
+    } else if (!info->has_corrections) {
+      check.require(options.correction == "magnus", "correction",
+                    fmt::format("{} has no correction term; --correction belongs to bliedf", info->name));
+    }
+  }
+  return std::move(check).problems();
+}
+
+Report integrate(const system::System& system, const system::Start& start, const Options& options, Observer& observer) {
+  const std::vector<Problem> problems = problems_in(options, system, start);
+  if (!problems.empty()) {
+    std::string text;
+    for (const Problem& p : problems) text += (text.empty() ? "" : "\n") + p.field + ": " + p.message;
+    throw InvalidInput(text);
+  }
+  const Plan plan = make_plan(options, system, start);
+  Report report;
+  report.method = plan.options.method;
+  report.formulation = plan.options.formulation;
+  report.correction = method::find_method(plan.options.method).has_corrections ? plan.options.correction : "";
+  report.step = plan.h;
+  report.step_was_adjusted = options.step > 0.0 && std::abs(plan.h - options.step) > 1e-12 * options.step;
+  report.t_end = plan.t_end;
+
+  double position = 0.0, velocity = 0.0;
+  StartUp(system, report.counters, options.linear_solver).gaps(start.t0, start.q0, start.v0, position, velocity);
+  if (!(position <= consistency_tolerance) || !(velocity <= consistency_tolerance * (1.0 + start.v0.lpNorm<Eigen::Infinity>())))
+    throw InvalidInput(fmt::format("the initial values miss the constraints: |Phi| = {:.3e}, |B v| = {:.3e}; both should vanish. "
+                                   "Give consistent initial positions and velocities", position, velocity));
+  Session session(system, start, plan, observer, report);
+  if (method::find_method(plan.options.method).make == nullptr)
+    run_rkmk(session);
+  else
+    run_constant(session);
+  report.energy_final = report.final.motion.q.size() > 0 ? system.energy(report.final.motion) : report.energy_initial;
+  return report;
+}
+
+}  // namespace kreisel::run

@@ -1,0 +1,20 @@
+#include "kreisel/run/report.hpp"
+
+namespace kreisel::run {
+
+const std::vector<StatusInfo>& statuses() {
+  static const std::vector<StatusInfo> list{
+      {Status::success, "success", "the run reached t_end"},
+      {Status::newton_failed, "newton-failed", "Newton's method did not converge"},
+      {Status::singular_matrix, "singular-matrix", "the iteration matrix or the matrix [M B'; B 0] is singular"},
+      {Status::step_too_small, "step-too-small", "the error test asks for steps below the smallest one"},
+      {Status::too_many_steps, "too-many-steps", "max_steps was reached before t_end"},
+      {Status::no_consistent_start, "no-consistent-start", "the initial values admit no accelerations and multipliers"},
+      {Status::interrupted, "interrupted", "stopped from outside"},
+  };
+  return list;
+}
+
+const StatusInfo& info_of(Status id) { return statuses()[static_cast<int>(id)]; }
+
+}  // namespace kreisel::run

@@ -1,0 +1,71 @@
+#include "kreisel/run/rkmk.hpp"
+
+namespace kreisel::run {
+
+using system::Motion;
+
+Rkmk::Rkmk(const system::System& system, const coeff::Tableau& tableau, Counters& counters, bool projects,
+           std::string_view linear_solver)
+    : system_(system),
+      tableau_(tableau),
+      counters_(counters),
+      kkt_(system, counters, linear_solver),
+      projects_(projects),
+      q_rate_(tableau.stages, Vector::Zero(system.space().nv())),
+      v_rate_(q_rate_),
+      stage_(system.space()),
+      u_(Vector::Zero(system.space().nv())),
+      stage_lambda_(Vector::Zero(system.pattern().rows())) {}
+
+bool Rkmk::step(const Motion& from, double h, Motion& to, VectorRef lambda, VectorRef omega) {
+  const lie::Space& space = system_.space();
+  h_ = h;
+  q_rate_[0] = from.v;
+  v_rate_[0] = from.a;
+  stage_lambda_ = lambda;
+  for (int i = 1; i < tableau_.stages; ++i) {
+    u_.setZero();
+    stage_.v = from.v;
+    for (int j = 0; j < i; ++j) {
+      const double weight = h * tableau_.a[i][j];
+      if (weight == 0.0) continue;
+      u_ += weight * q_rate_[j];
+      stage_.v += weight * v_rate_[j];
+    }
+    stage_.t = from.t + tableau_.c[i] * h;
+    ++counters_.exponentials;
+    space.move(from.q, u_, stage_.q);
+    if (!kkt_.accelerate(stage_, stage_lambda_)) return false;
+    space.tangent_inverse(u_, stage_.v, q_rate_[i]);
+    v_rate_[i] = stage_.a;
+  }
+  omega.setZero();
+  to.v = from.v;
+  for (int i = 0; i < tableau_.stages; ++i) {
+    if (tableau_.b[i] == 0.0) continue;
+    omega += (h * tableau_.b[i]) * q_rate_[i];
+    to.v += (h * tableau_.b[i]) * v_rate_[i];
+  }
+  to.t = from.t + h;
+  ++counters_.exponentials;
+  space.move(from.q, omega, to.q);
+  if (!to.q.allFinite() || !to.v.allFinite()) return false;
+  // The matrix of the last stage, at the same time and an O(h^p) distance, serves the projection.
+  if (projects_ && (!kkt_.project_position(to) || !kkt_.project_velocity(to))) return false;
+  to.a = stage_.a;
+  lambda = stage_lambda_;
+  return kkt_.accelerate(to, lambda);
+}
+
+void Rkmk::error_estimate(int which, VectorRef q_error, VectorRef v_error) const {
+  q_error.setZero();
+  v_error.setZero();
+  for (int i = 0; i < tableau_.stages; ++i) {
+    const double weight = h_ * tableau_.error[which].weight[i];
+    if (weight == 0.0) continue;
+    q_error += weight * q_rate_[i];
+    v_error += weight * v_rate_[i];
+  }
+}
+
+}  // namespace kreisel::run

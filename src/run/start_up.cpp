@@ -1,0 +1,157 @@
+#include "kreisel/run/start_up.hpp"
+
+#include <cmath>
+
+namespace kreisel::run {
+
+using method::Entry;
+using method::History;
+using system::Motion;
+
+namespace {
+
+/// Substeps double until halving them moves the first step by less than this, relative to its size.
+constexpr double substep_tolerance = 2e-14;
+constexpr int max_substeps = 256;
+
+}  // namespace
+
+StartUp::StartUp(const system::System& system, Counters& counters, std::string_view linear_solver)
+    : system_(system),
+      rkmk_(system, coeff::dop853(), counters, true, linear_solver),
+      from_(system.space()),
+      to_(system.space()),
+      lambda_(Vector::Zero(system.pattern().rows())),
+      omega_(Vector::Zero(system.space().nv())),
+      residual_(system.space().nv(), system.pattern().position_rows(), system.pattern().rows()) {}
+
+bool StartUp::place(double t, ConstVectorRef q, ConstVectorRef v, Entry& first) {
+  first.motion.t = t;
+  first.motion.q = q;
+  first.motion.v = v;
+  first.motion.a.setZero();
+  first.lambda.setZero();
+  first.eta.setZero();
+  first.omega.setZero();
+  first.memory.setZero();
+  first.h = 0.0;
+  first.order = 0;
+  return rkmk_.kkt().accelerate(first.motion, first.lambda);
+}
+
+void StartUp::gaps(double t, ConstVectorRef q, ConstVectorRef v, double& position, double& velocity) {
+  from_.t = t;
+  from_.q = q;
+  from_.v = v;
+  from_.a.setZero();
+  lambda_.setZero();
+  system_.residual(from_, lambda_, residual_);
+  position = residual_.gap.size() > 0 ? residual_.gap.lpNorm<Eigen::Infinity>() : 0.0;
+  velocity = residual_.rate.size() > 0 ? residual_.rate.lpNorm<Eigen::Infinity>() : 0.0;
+}
+
+bool StartUp::advance(const Entry& from, double h, Entry& to) {
+  from_ = from.motion;
+  lambda_ = from.lambda;
+  const double part = h / substeps_;
+  for (int i = 0; i < substeps_; ++i) {
+    if (!rkmk_.step(from_, part, to_, lambda_, omega_)) return false;
+    std::swap(from_, to_);
+  }
+  to.motion = from_;
+  to.motion.t = from.motion.t + h;
+  to.lambda = lambda_;
+  to.eta.setZero();
+  to.memory.setZero();
+  system_.space().difference(from.motion.q, to.motion.q, to.omega);
+  to.h = h;
+  to.order = 0;
+  return true;
+}
+
+bool StartUp::choose_substeps(const Entry& first, double h) {
+  Entry coarse = first, fine = first;
+  substeps_ = 1;
+  bool has_coarse = advance(first, h, coarse);
+  while (substeps_ < max_substeps) {
+    substeps_ *= 2;
+    if (!advance(first, h, fine)) {
+      has_coarse = false;
+      continue;
+    }
+    if (has_coarse) {
+      const double change = (fine.motion.v - coarse.motion.v).norm() / (1.0 + fine.motion.v.norm()) +
+                            (fine.omega - coarse.omega).norm() / (h + fine.omega.norm());
+      if (change <= substep_tolerance) break;
+    }
+    std::swap(coarse, fine);
+    has_coarse = true;
+  }
+  return has_coarse;
+}
+
+bool StartUp::fill(method::Method& method, double h, int order, solve::Formulation formulation,
+                   const StartUpOptions& options, History& history) {
+  const bool has_position_form = formulation == solve::Formulation::index3;
+  const bool corrects = options.corrects_velocity && has_position_form && system_.pattern().position_rows() > 0;
+  if (method.is_one_step()) return start_one_step(method, h, corrects, options.shifts_memory, history);
+
+  const int points = method.points_needed(order);
+  if (points > 1 || corrects) {
+    if (!choose_substeps(history[0], h)) return false;
+  }
+  Entry next = history[0];
+  for (int i = 1; i < points; ++i) {
+    if (!advance(history[0], h, next)) return false;
+    history.push(next);
+  }
+  method.adopt(history);
+  return !corrects || correct_velocities(method, h, order, history);
+}
+
+/// The defect of the scheme itself on one extra point: l = v(x_exact) - v_k; then v_i += C(q_{k-1}) l. It makes the
+/// starting error of v equal to the one the scheme produces, so that λ sees no jump (theory: docs/methods/bliedf.md).
+bool StartUp::correct_velocities(method::Method& method, double h, int order, History& history) {
+  Entry extra = history[0];
+  if (!advance(history[0], h, extra)) return false;
+  method.begin_step(history, h, order);
+  Vector x(extra.omega.size());
+  method.guess(x);  // warm start of implicit corrections
+  x = extra.omega / h;
+  Motion image = extra.motion;
+  const Vector no_shift = Vector::Zero(x.size());
+  method.velocity(x, no_shift, image);
+  const Vector defect = image.v - extra.motion.v;
+  Vector correction(defect.size());
+  if (!rkmk_.kkt().factorize(history[0].motion)) return false;
+  rkmk_.kkt().constrained_part(defect, correction);
+  for (int age = 0; age < history.size(); ++age) history.edit(age).motion.v += correction;
+  return true;
+}
+
+bool StartUp::start_one_step(method::Method& method, double h, bool corrects, bool shifts, History& history) {
+  Entry& first = history.edit(0);
+  const Motion centre = first.motion;
+  // v̈ by central differences of accelerations along the Taylor polynomial (Arnold, Brüls, Cardona 2015, section 4.2, s = 1).
+  Vector jerk = Vector::Zero(centre.v.size());
+  for (const double s : {h, -h}) {
+    from_.t = centre.t + s;
+    omega_ = s * centre.v + (0.5 * s * s) * centre.a;
+    system_.space().move(centre.q, omega_, from_.q);
+    from_.v = centre.v + s * centre.a;
+    from_.a = centre.a;
+    lambda_ = first.lambda;
+    if (!rkmk_.kkt().accelerate(from_, lambda_)) return false;
+    jerk += from_.a / (2.0 * s);
+  }
+  Vector defect(centre.v.size()), correction(centre.v.size());
+  method.one_step_start(jerk, h, shifts, first, defect);
+  if (corrects) {
+    if (!rkmk_.kkt().factorize(centre)) return false;
+    rkmk_.kkt().constrained_part(defect, correction);
+    first.motion.v += correction;
+  }
+  return true;
+}
+
+}  // namespace kreisel::run

@@ -1,0 +1,384 @@
+#include "kreisel/solve/closer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace kreisel::solve {
+namespace {
+
+using system::Pattern;
+using system::RowGroup;
+using system::RowLevel;
+
+/// Convergence slower than this wastes more iterations than a new matrix costs.
+constexpr double slow_rate = 0.3;
+/// Slower than this after a fresh matrix is failure.
+constexpr double diverging_rate = 0.9;
+/// Relative change of the step size that makes h²K and hD in the matrix doubtful.
+constexpr double step_drift = 0.6;
+constexpr int max_age = 40;
+
+/// out += scale · A·B, column-major, A rows x inner, B inner x columns.
+void add_product(double* out, const double* A, const double* B, int rows, int inner, int columns, double scale) {
+  for (int j = 0; j < columns; ++j)
+    for (int l = 0; l < inner; ++l) {
+      const double b = scale * B[j * inner + l];
+      if (b == 0.0) continue;
+      for (int i = 0; i < rows; ++i) out[j * rows + i] += A[l * rows + i] * b;
+    }
+}
+
+/// out += scale · A·Bᵀ, A rows x inner, B columns x inner.
+void add_product_transposed(double* out, const double* A, const double* B, int rows, int inner, int columns,
+                            double scale) {
+  for (int j = 0; j < columns; ++j)
+    for (int l = 0; l < inner; ++l) {
+      const double b = scale * B[l * columns + j];
+      if (b == 0.0) continue;
+      for (int i = 0; i < rows; ++i) out[j * rows + i] += A[l * rows + i] * b;
+    }
+}
+
+}  // namespace
+
+Closer::Closer(const system::System& system, Formulation formulation, const NewtonOptions& options, Counters& counters)
+    : system_(system),
+      formulation_(info_of(formulation)),
+      options_(options),
+      counters_(counters),
+      blocks_(system.pattern()),
+      tangent_(system.space()),
+      residual_(system.space().nv(), system.pattern().position_rows(), system.pattern().rows()) {
+  lay_out();
+  const int nv = system.space().nv();
+  x_.setZero(nv);
+  x_start_.setZero(nv);
+  dv_.setZero(nv);
+  lambda_start_.setZero(system.pattern().rows());
+  eta_start_.setZero(system.pattern().position_rows());
+  acceleration_gap_.setZero(system.pattern().rows());
+  right_hand_side_.setZero(matrix_.size());
+}
+
+Closer::~Closer() = default;
+
+void Closer::lay_out() {
+  const Pattern& pattern = system_.pattern();
+  const auto& blocks = system_.space().blocks();
+  const int x_count = static_cast<int>(blocks.size());
+  const int group_count = static_cast<int>(pattern.groups().size());
+  std::vector<int> sizes;
+  for (const lie::Block& block : blocks) sizes.push_back(block.nv);
+  for (const RowGroup& group : pattern.groups()) sizes.push_back(group.rows);
+  const auto lambda_block = [&](int group) { return x_count + group; };
+  // Position groups come first, so that the η of a group sits at its own number behind all λ.
+  const auto eta_block = [&](int group) { return x_count + group_count + group; };
+  const auto has_eta = [&](int group) {
+    return formulation_.has_eta && pattern.groups()[group].level == RowLevel::position;
+  };
+  for (int g = 0; g < group_count; ++g)
+    if (has_eta(g)) sizes.push_back(pattern.groups()[g].rows);
+
+  std::vector<std::pair<int, int>> entries;
+  std::vector<std::pair<std::pair<int, int>, std::pair<int, int>>> columns, diagonals;  // (block pair), (left, right)
+  for (const Pattern::Coupling& c : pattern.couplings()) entries.push_back({c.row, c.column});
+  for (const Pattern::Touch& t : pattern.touches()) {
+    entries.push_back({t.block, lambda_block(t.group)});
+    entries.push_back({lambda_block(t.group), t.block});
+  }
+  if (formulation_.has_eta) {
+    std::vector<std::vector<int>> touches_of(x_count), couplings_into(x_count);
+    for (int i = 0; i < static_cast<int>(pattern.touches().size()); ++i)
+      if (has_eta(pattern.touches()[i].group)) touches_of[pattern.touches()[i].block].push_back(i);
+    for (int i = 0; i < static_cast<int>(pattern.couplings().size()); ++i)
+      couplings_into[pattern.couplings()[i].column].push_back(i);
+    for (int b = 0; b < x_count; ++b)
+      for (int t : touches_of[b]) {
+        const int group = pattern.touches()[t].group;
+        entries.push_back({eta_block(group), b});
+        for (int c : couplings_into[b]) columns.push_back({{pattern.couplings()[c].row, eta_block(group)}, {c, t}});
+        for (int s : touches_of[b])
+          diagonals.push_back({{eta_block(group), eta_block(pattern.touches()[s].group)}, {t, s}});
+      }
+    for (const auto& [pair, source] : columns) entries.push_back(pair);
+    for (const auto& [pair, source] : diagonals) entries.push_back(pair);
+  }
+  matrix_ = linear::BlockMatrix(sizes, entries);
+
+  for (const Pattern::Coupling& c : pattern.couplings()) coupling_entry_.push_back(matrix_.find(c.row, c.column));
+  for (const Pattern::Touch& t : pattern.touches()) {
+    force_entry_.push_back(matrix_.find(t.block, lambda_block(t.group)));
+    lambda_entry_.push_back(matrix_.find(lambda_block(t.group), t.block));
+    rate_entry_.push_back(has_eta(t.group) ? matrix_.find(eta_block(t.group), t.block) : -1);
+  }
+  for (const auto& [pair, source] : columns)
+    eta_column_.push_back({source.first, source.second, matrix_.find(pair.first, pair.second)});
+  for (const auto& [pair, source] : diagonals)
+    eta_diagonal_.push_back({source.first, source.second, matrix_.find(pair.first, pair.second)});
+  solver_ = linear::make_solver(options_.linear_solver, matrix_);
+}
+
+Closed Closer::close(method::Method& method, const method::History& history, double h, ConstVectorRef weight,
+                     method::Entry& trial) {
+  history_ = &history;
+  method.guess(x_);
+  x_start_ = x_;
+  lambda_start_ = trial.lambda;
+  eta_start_ = trial.eta;
+  method.linearize(x_, tangent_);
+  gamma_ = tangent_.has_blocks ? 1.0 : tangent_.v_x;
+  alpha_ = tangent_.has_blocks ? 1.0 : h * tangent_.a_x / tangent_.v_x;
+
+  bool is_fresh = false;
+  int spent = 0;
+  Closed closed;
+  while (true) {
+    evaluate(method, trial);
+    if (!residual_.force.allFinite()) {
+      closed.status = CloseStatus::not_finite;
+    } else {
+      if (!is_fresh && (options_.refresh == RefreshPolicy::every_step || is_stale(h))) {
+        if (!refresh(method, h, trial)) return {CloseStatus::singular_matrix, spent, 0.0};
+        is_fresh = true;
+      }
+      closed = iterate(method, h, weight, trial);
+    }
+    spent += closed.iterations;
+    closed.iterations = spent;
+    if (closed.status == CloseStatus::converged || is_fresh) break;
+    // The ladder: kept matrix, then a fresh one from the same guess; a smaller step is the caller's.
+    x_ = x_start_;
+    trial.lambda = lambda_start_;
+    trial.eta = eta_start_;
+    has_matrix_ = false;
+    if (closed.status == CloseStatus::not_finite && spent == 0) break;
+  }
+  if (closed.status == CloseStatus::converged) {
+    ++age_;
+    method.record(x_, trial);
+    trial.h = h;
+  } else {
+    has_matrix_ = false;
+  }
+  return closed;
+}
+
+bool Closer::is_stale(double h) const {
+  return !has_matrix_ || age_ > max_age || rate_ > slow_rate || std::abs(h / matrix_h_ - 1.0) > step_drift;
+}
+
+void Closer::evaluate(method::Method& method, method::Entry& trial) {
+  method.position(x_, trial.motion.q);
+  if (formulation_.has_eta) {
+    const bool at_previous = method.stabilization_point() == method::StabilizationPoint::previous;
+    system_.constraint_force(at_previous ? (*history_)[0].motion : trial.motion, trial.eta, dv_);
+  }
+  method.velocity(x_, dv_, trial.motion);
+  ++counters_.residual_evaluations;
+  system_.residual(trial.motion, trial.lambda, residual_);
+  if (formulation_.lambda_row == ConstraintLevel::acceleration)
+    system_.acceleration_gap(trial.motion, acceleration_gap_);
+}
+
+/// Rows (h·force, constraint/h, rate), scaled for a matrix made with other coefficients: with y = γ₁δx the linearised
+/// rows are α₀M(y + Bᵀδη) + Bᵀδ(hλ), (1/γ₁) B T y, B y + B Bᵀδη, so that α₀ and γ₁ of the matrix can be exchanged exactly.
+void Closer::fill_right_hand_side(double h) {
+  const Pattern& pattern = system_.pattern();
+  const int nv = system_.space().nv(), rows = pattern.rows(), position_rows = pattern.position_rows();
+  right_hand_side_.head(nv) = (h * matrix_alpha_ / alpha_) * residual_.force;
+  auto lambda_rows = right_hand_side_.segment(nv, rows);
+  switch (formulation_.lambda_row) {
+    case ConstraintLevel::position:
+      lambda_rows.head(position_rows) = (gamma_ / (matrix_gamma_ * h)) * residual_.gap;
+      lambda_rows.tail(rows - position_rows) = residual_.rate.tail(rows - position_rows);
+      break;
+    case ConstraintLevel::velocity: lambda_rows = residual_.rate; break;
+    case ConstraintLevel::acceleration: lambda_rows = (h * matrix_alpha_ / alpha_) * acceleration_gap_; break;
+  }
+  if (formulation_.has_eta) right_hand_side_.tail(position_rows) = residual_.rate.head(position_rows);
+}
+
+Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, method::Entry& trial) {
+  const int nv = system_.space().nv(), rows = system_.pattern().rows();
+  double previous_norm = 0.0;
+  double rate = rate_;
+  for (int iteration = 1; iteration <= options_.max_iterations; ++iteration) {
+    if (iteration > 1) evaluate(method, trial);
+    fill_right_hand_side(h);
+    solver_->solve(right_hand_side_);
+    ++counters_.newton_iterations;
+    x_ -= (matrix_gamma_ / gamma_) * right_hand_side_.head(nv);
+    trial.lambda -= (alpha_ / (matrix_alpha_ * h)) * right_hand_side_.segment(nv, rows);
+    if (formulation_.has_eta) trial.eta -= right_hand_side_.tail(trial.eta.size());
+
+    const double norm =
+        (matrix_gamma_ * right_hand_side_.head(nv).cwiseProduct(weight)).lpNorm<Eigen::Infinity>() / options_.tolerance;
+    if (!std::isfinite(norm)) return {CloseStatus::not_finite, iteration, norm};
+    if (iteration > 1) {
+      rate = norm / previous_norm;
+      if (rate > diverging_rate && norm > 1.0) {
+        rate_ = rate;
+        return {CloseStatus::diverged, iteration, norm};
+      }
+      rate_ = rate;
+    }
+    previous_norm = norm;
+    // The remaining error is about rate/(1-rate) times the update; before a rate is seen, the update itself.
+    const double remaining = iteration > 1 ? norm * rate / (1.0 - std::min(rate, diverging_rate)) : norm;
+    if (remaining <= 1.0) {
+      method.position(x_, trial.motion.q);
+      if (formulation_.has_eta) {
+        const bool at_previous = method.stabilization_point() == method::StabilizationPoint::previous;
+        system_.constraint_force(at_previous ? (*history_)[0].motion : trial.motion, trial.eta, dv_);
+      }
+      method.velocity(x_, dv_, trial.motion);
+      return {CloseStatus::converged, iteration, norm};
+    }
+  }
+  return {CloseStatus::diverged, options_.max_iterations, previous_norm};
+}
+
+bool Closer::refresh(method::Method& method, double h, const method::Entry& trial) {
+  method.linearize(x_, tangent_);
+  ++counters_.jacobian_evaluations;
+  system_.linearize(trial.motion, trial.lambda, blocks_);
+  assemble(h);
+  ++counters_.factorizations;
+  has_matrix_ = solver_->factorize(matrix_);
+  matrix_alpha_ = alpha_;
+  matrix_gamma_ = gamma_;
+  matrix_h_ = h;
+  age_ = 0;
+  rate_ = 0.0;
+  return has_matrix_;
+}
+
+void Closer::assemble(double h) {
+  const Pattern& pattern = system_.pattern();
+  const auto& blocks = system_.space().blocks();
+  double* values = matrix_.values().data();
+  const auto entry_at = [&](int entry) { return values + matrix_.entries()[entry].at; };
+  matrix_.values().setZero();
+
+  for (std::size_t c = 0; c < pattern.couplings().size(); ++c) {
+    const Pattern::Coupling& coupling = pattern.couplings()[c];
+    const lie::Block& row = blocks[coupling.row];
+    const lie::Block& column = blocks[coupling.column];
+    const int count = row.nv * column.nv;
+    double* out = entry_at(coupling_entry_[c]);
+    const double* M = blocks_.M.data() + coupling.at;
+    const double* D = blocks_.D.data() + coupling.at;
+    const double* K = blocks_.K.data() + coupling.at;
+    if (tangent_.has_blocks) {
+      add_product(out, M, tangent_.a_x_blocks.data() + column.matrix_at, row.nv, column.nv, column.nv, h);
+      add_product(out, D, tangent_.v_x_blocks.data() + column.matrix_at, row.nv, column.nv, column.nv, h);
+    } else {
+      const double m = h * tangent_.a_x, d = h * tangent_.v_x;
+      for (int i = 0; i < count; ++i) out[i] = m * M[i] + d * D[i];
+    }
+    add_product(out, K, tangent_.q_x.data() + column.matrix_at, row.nv, column.nv, column.nv, h);
+  }
+
+  for (std::size_t t = 0; t < pattern.touches().size(); ++t) {
+    const Pattern::Touch& touch = pattern.touches()[t];
+    const RowGroup& group = pattern.groups()[touch.group];
+    const lie::Block& block = blocks[touch.block];
+    const int n = block.nv, r = group.rows;
+    const double* B = blocks_.B.data() + touch.at;
+    const double* H = blocks_.H.data() + touch.at;
+    const double* q_x = tangent_.q_x.data() + block.matrix_at;
+    std::copy_n(blocks_.F.data() + touch.at, n * r, entry_at(force_entry_[t]));
+
+    const auto add_rate = [&](double* out, double scale_v, double scale_q) {
+      if (tangent_.has_blocks)
+        add_product(out, B, tangent_.v_x_blocks.data() + block.matrix_at, r, n, n, scale_v);
+      else
+        for (int i = 0; i < r * n; ++i) out[i] += scale_v * tangent_.v_x * B[i];
+      if (scale_q != 0.0) add_product(out, H, q_x, r, n, n, scale_q);
+    };
+    double* row = entry_at(lambda_entry_[t]);
+    const bool is_nonholonomic = group.level == RowLevel::velocity;
+    switch (formulation_.lambda_row) {
+      case ConstraintLevel::position:
+        if (is_nonholonomic)
+          add_rate(row, 1.0, 1.0);
+        else
+          add_product(row, B, q_x, r, n, n, 1.0 / h);
+        break;
+      case ConstraintLevel::velocity: add_rate(row, 1.0, 1.0); break;
+      case ConstraintLevel::acceleration:
+        // d(B v̇ + z): B ∂v̇ + 2H ∂v; the derivative of z with respect to q is left to the iteration.
+        if (tangent_.has_blocks) {
+          add_product(row, B, tangent_.a_x_blocks.data() + block.matrix_at, r, n, n, h);
+          add_product(row, H, tangent_.v_x_blocks.data() + block.matrix_at, r, n, n, 2.0 * h);
+        } else {
+          for (int i = 0; i < r * n; ++i) row[i] += h * (tangent_.a_x * B[i] + 2.0 * tangent_.v_x * H[i]);
+        }
+        break;
+    }
+    if (rate_entry_[t] >= 0) add_rate(entry_at(rate_entry_[t]), 1.0, 1.0);
+  }
+
+  for (const Product& p : eta_column_) {
+    const Pattern::Coupling& coupling = pattern.couplings()[p.left];
+    const Pattern::Touch& touch = pattern.touches()[p.right];
+    const int rows = blocks[coupling.row].nv, inner = blocks[coupling.column].nv, columns = pattern.groups()[touch.group].rows;
+    double* out = entry_at(p.entry);
+    const double* B = blocks_.B.data() + touch.at;
+    add_product_transposed(out, blocks_.M.data() + coupling.at, B, rows, inner, columns, h * tangent_.a_dv);
+    add_product_transposed(out, blocks_.D.data() + coupling.at, B, rows, inner, columns, h * tangent_.v_dv);
+  }
+  for (const Product& p : eta_diagonal_) {
+    const Pattern::Touch& left = pattern.touches()[p.left];
+    const Pattern::Touch& right = pattern.touches()[p.right];
+    add_product_transposed(entry_at(p.entry), blocks_.B.data() + left.at, blocks_.B.data() + right.at,
+                           pattern.groups()[left.group].rows, blocks[left.block].nv, pattern.groups()[right.group].rows,
+                           tangent_.v_dv);
+  }
+}
+
+void Closer::evaluate_constraints(const method::Entry& entry) { system_.residual(entry.motion, entry.lambda, residual_); }
+
+std::string Closer::worst_rows() const {
+  const Pattern& pattern = system_.pattern();
+  struct Row {
+    double size;
+    std::string name;
+  };
+  std::vector<Row> rows;
+  const auto size_of = [](double r) { return std::isfinite(r) ? std::abs(r) : HUGE_VAL; };
+  const auto& blocks = system_.space().blocks();
+  for (int b = 0; b < static_cast<int>(blocks.size()); ++b)
+    for (int i = 0; i < blocks[b].nv; ++i)
+      rows.push_back({size_of(residual_.force[blocks[b].v_at + i]),
+                      fmt::format("dynamics of '{}' row {}", pattern.block_name(b), i + 1)});
+  for (int r = 0; r < pattern.position_rows(); ++r)
+    rows.push_back({size_of(residual_.gap[r]), fmt::format("constraint {}", pattern.row_name(r))});
+  if (formulation_.has_eta || formulation_.lambda_row == ConstraintLevel::velocity)
+    for (int r = 0; r < pattern.rows(); ++r)
+      rows.push_back({size_of(residual_.rate[r]), fmt::format("rate of constraint {}", pattern.row_name(r))});
+  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.size > b.size; });
+  std::string text;
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, rows.size()); ++i)
+    text += fmt::format("{}{} ({:.2e})", i == 0 ? "" : ", ", rows[i].name, rows[i].size);
+  return text;
+}
+
+Closer::MatrixState Closer::matrix_state() const {
+  return {has_matrix_, matrix_alpha_, matrix_gamma_, matrix_h_, rate_, age_, matrix_.values()};
+}
+
+void Closer::restore(const MatrixState& state) {
+  has_matrix_ = state.has_matrix;
+  matrix_alpha_ = state.alpha;
+  matrix_gamma_ = state.gamma;
+  matrix_h_ = state.h;
+  rate_ = state.rate;
+  age_ = state.age;
+  matrix_.values() = state.values;
+  if (has_matrix_) has_matrix_ = solver_->factorize(matrix_);
+}
+
+}  // namespace kreisel::solve

@@ -1,0 +1,219 @@
+#include "kreisel/solve/kkt.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kreisel::solve {
+
+using system::CoordinateKind;
+using system::Motion;
+using system::Pattern;
+using system::RowLevel;
+
+namespace {
+
+constexpr int max_newton_iterations = 30;
+constexpr int max_projection_iterations = 12;
+
+/// A residual this small relative to where it began, or to round-off, ends a projection.
+constexpr double projection_floor = 1e-15;
+
+}  // namespace
+
+Kkt::Kkt(const system::System& system, Counters& counters, std::string_view linear_solver)
+    : system_(system),
+      counters_(counters),
+      blocks_(system.pattern()),
+      residual_(system.space().nv(), system.pattern().position_rows(), system.pattern().rows()),
+      needs_newton_(!system.is_affine_in_multipliers() || !system.pattern().is_all_dynamic()) {
+  const Pattern& pattern = system.pattern();
+  const int x_count = static_cast<int>(system.space().blocks().size());
+  std::vector<int> sizes;
+  for (const lie::Block& block : system.space().blocks()) sizes.push_back(block.nv);
+  for (const system::RowGroup& group : pattern.groups()) sizes.push_back(group.rows);
+  std::vector<std::pair<int, int>> entries;
+  for (const Pattern::Coupling& c : pattern.couplings()) entries.push_back({c.row, c.column});
+  for (const Pattern::Touch& t : pattern.touches()) {
+    entries.push_back({t.block, x_count + t.group});
+    entries.push_back({x_count + t.group, t.block});
+  }
+  matrix_ = linear::BlockMatrix(sizes, entries);
+  for (const Pattern::Coupling& c : pattern.couplings()) coupling_entry_.push_back(matrix_.find(c.row, c.column));
+  for (const Pattern::Touch& t : pattern.touches()) {
+    force_entry_.push_back(matrix_.find(t.block, x_count + t.group));
+    row_entry_.push_back(matrix_.find(x_count + t.group, t.block));
+  }
+  solver_ = linear::make_solver(linear_solver, matrix_);
+  right_hand_side_.setZero(matrix_.size());
+  rows_.setZero(pattern.rows());
+  zero_lambda_.setZero(pattern.rows());
+  step_.setZero(system.space().nv());
+}
+
+Kkt::~Kkt() = default;
+
+bool Kkt::factorize(const Motion& m, Metric metric) {
+  system_.mass_and_jacobian(m, blocks_);
+  assemble(metric);
+  ++counters_.factorizations;
+  return solver_->factorize(matrix_);
+}
+
+void Kkt::assemble(Metric metric) {
+  const Pattern& pattern = system_.pattern();
+  const auto& blocks = system_.space().blocks();
+  double* values = matrix_.values().data();
+  const auto entry_at = [&](int entry) { return values + matrix_.entries()[entry].at; };
+  for (std::size_t c = 0; c < pattern.couplings().size(); ++c) {
+    const Pattern::Coupling& coupling = pattern.couplings()[c];
+    const int rows = blocks[coupling.row].nv, columns = blocks[coupling.column].nv;
+    double* out = entry_at(coupling_entry_[c]);
+    if (metric == Metric::euclidean) {
+      std::fill_n(out, rows * columns, 0.0);
+      if (coupling.row == coupling.column)
+        for (int i = 0; i < rows; ++i) out[i * rows + i] = 1.0;
+      continue;
+    }
+    const Vector* source = &blocks_.M;
+    switch (pattern.kind(coupling.column)) {
+      case CoordinateKind::dynamic: break;
+      case CoordinateKind::state: source = &blocks_.D; break;
+      case CoordinateKind::algebraic: source = &blocks_.K; break;
+    }
+    std::copy_n(source->data() + coupling.at, rows * columns, out);
+  }
+  for (std::size_t t = 0; t < pattern.touches().size(); ++t) {
+    const Pattern::Touch& touch = pattern.touches()[t];
+    const int r = pattern.groups()[touch.group].rows, n = blocks[touch.block].nv;
+    const double* B = blocks_.B.data() + touch.at;
+    std::copy_n(B, r * n, entry_at(row_entry_[t]));
+    double* force = entry_at(force_entry_[t]);
+    if (metric == Metric::mass && needs_newton_) {
+      std::copy_n(blocks_.F.data() + touch.at, r * n, force);
+    } else {
+      for (int i = 0; i < r; ++i)
+        for (int j = 0; j < n; ++j) force[i * n + j] = B[j * r + i];
+    }
+  }
+}
+
+void Kkt::solve(VectorRef top, VectorRef bottom) {
+  const int nv = system_.space().nv();
+  right_hand_side_.head(nv) = top;
+  right_hand_side_.tail(bottom.size()) = bottom;
+  solver_->solve(right_hand_side_);
+  top = right_hand_side_.head(nv);
+  bottom = right_hand_side_.tail(bottom.size());
+}
+
+bool Kkt::accelerate(Motion& m, VectorRef lambda) {
+  const Pattern& pattern = system_.pattern();
+  if (!needs_newton_) {
+    m.a.setZero();
+    lambda.setZero();
+    ++counters_.residual_evaluations;
+    system_.residual(m, lambda, residual_);
+    system_.acceleration_gap(m, rows_);
+    if (!factorize(m)) return false;
+    m.a = -residual_.force;
+    lambda = -rows_;
+    solve(m.a, lambda);
+    return m.a.allFinite() && lambda.allFinite();
+  }
+  // Newton in (v̇ | v of states | q of index-1 unknowns, λ).
+  for (int iteration = 0; iteration < max_newton_iterations; ++iteration) {
+    ++counters_.residual_evaluations;
+    ++counters_.jacobian_evaluations;
+    system_.residual(m, lambda, residual_);
+    system_.acceleration_gap(m, rows_);
+    system_.linearize(m, lambda, blocks_);
+    assemble(Metric::mass);
+    ++counters_.factorizations;
+    if (!solver_->factorize(matrix_)) return false;
+    solve(residual_.force, rows_);
+    if (!residual_.force.allFinite() || !rows_.allFinite()) return false;
+    const Vector& update = residual_.force;
+    double change = 0.0, size = 0.0;
+    const auto& blocks = system_.space().blocks();
+    for (int b = 0; b < static_cast<int>(blocks.size()); ++b) {
+      auto part = update.segment(blocks[b].v_at, blocks[b].nv);
+      change = std::max(change, part.lpNorm<Eigen::Infinity>());
+      switch (pattern.kind(b)) {
+        case CoordinateKind::dynamic:
+          m.a.segment(blocks[b].v_at, blocks[b].nv) -= part;
+          size = std::max(size, m.a.segment(blocks[b].v_at, blocks[b].nv).lpNorm<Eigen::Infinity>());
+          break;
+        case CoordinateKind::state:
+          m.v.segment(blocks[b].v_at, blocks[b].nv) -= part;
+          size = std::max(size, m.v.segment(blocks[b].v_at, blocks[b].nv).lpNorm<Eigen::Infinity>());
+          break;
+        case CoordinateKind::algebraic:
+          // Index-1 unknowns live in ℝⁿ blocks, where moving is adding.
+          m.q.segment(blocks[b].q_at, blocks[b].nv) -= part;
+          size = std::max(size, m.q.segment(blocks[b].q_at, blocks[b].nv).lpNorm<Eigen::Infinity>());
+          break;
+      }
+    }
+    lambda -= rows_;
+    if (change <= 1e-13 * (1.0 + size)) return true;
+  }
+  return false;
+}
+
+bool Kkt::project_position(Motion& m) {
+  const int position_rows = system_.pattern().position_rows();
+  if (position_rows == 0) return true;
+  double first = 0.0, previous = HUGE_VAL;
+  for (int iteration = 0; iteration < max_projection_iterations; ++iteration) {
+    system_.residual(m, zero_lambda_, residual_);
+    const double size = residual_.gap.lpNorm<Eigen::Infinity>();
+    if (!std::isfinite(size)) return false;
+    if (iteration == 0) first = size;
+    if (size <= projection_floor) return true;
+    if (size > 0.5 * previous) return size <= 1e-6 * first || size < 1e-11;
+    previous = size;
+    step_.setZero();
+    rows_.setZero();
+    rows_.head(position_rows) = -residual_.gap;
+    solve(step_, rows_);
+    system_.space().move(m.q, step_, m.q);
+  }
+  return false;
+}
+
+bool Kkt::project_velocity(Motion& m) {
+  if (system_.pattern().rows() == 0) return true;
+  double first = 0.0, previous = HUGE_VAL;
+  for (int iteration = 0; iteration < max_projection_iterations; ++iteration) {
+    system_.residual(m, zero_lambda_, residual_);
+    const double size = residual_.rate.lpNorm<Eigen::Infinity>();
+    if (!std::isfinite(size)) return false;
+    if (iteration == 0) first = size;
+    const double scale = std::max(1.0, m.v.lpNorm<Eigen::Infinity>());
+    if (size <= projection_floor * scale) return true;
+    if (size > 0.5 * previous) return size <= 1e-6 * first || size < 1e-11 * scale;
+    previous = size;
+    step_.setZero();
+    rows_ = -residual_.rate;
+    solve(step_, rows_);
+    m.v += step_;
+  }
+  return false;
+}
+
+void Kkt::constrained_part(ConstVectorRef l, VectorRef out) {
+  const Pattern& pattern = system_.pattern();
+  rows_.setZero();
+  for (const Pattern::Touch& touch : pattern.touches()) {
+    const system::RowGroup& group = pattern.groups()[touch.group];
+    if (group.level != RowLevel::position) continue;
+    const lie::Block& block = system_.space().blocks()[touch.block];
+    const ConstMatrixMap B(blocks_.B.data() + touch.at, group.rows, block.nv);
+    rows_.segment(group.at, group.rows) += B * l.segment(block.v_at, block.nv);
+  }
+  step_.setZero();
+  solve(step_, rows_);
+  out = step_;
+}
+
+}  // namespace kreisel::solve

@@ -1,0 +1,456 @@
+#include "kreisel/system/check.hpp"
+
+#include <fmt/format.h>
+
+#include <Eigen/Eigenvalues>
+#include <Eigen/QR>
+#include <Eigen/SVD>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace kreisel::system {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// ---- differences
+
+constexpr std::array<double, 4> slope_weights{4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0};
+constexpr double second_slope_centre = -205.0 / 72.0;
+constexpr std::array<double, 4> second_slope_weights{8.0 / 5.0, -1.0 / 5.0, 8.0 / 315.0, -1.0 / 560.0};
+
+constexpr std::array<double, 4> audit_steps{0x1p-7, 0x1p-10, 0x1p-13, 0x1p-16};
+
+/// Changes below this part of the largest entry need no smaller step.
+constexpr double settled = 1e-12;
+
+/// A matrix of derivatives, entry by entry from the step at which it changed least.
+struct Differences {
+  Matrix value, change;
+};
+
+/// The derivative of a curve whose natural length of s is `scale`.
+void differentiate(const Curve& f, double scale, Eigen::Ref<Vector> value, Eigen::Ref<Vector> change) {
+  value.setConstant(std::numeric_limits<double>::quiet_NaN());
+  change.setConstant(infinity);
+  Vector coarse = slope(f, audit_steps[0] * scale);
+  for (std::size_t level = 1; level < audit_steps.size(); ++level) {
+    Vector fine = slope(f, audit_steps[level] * scale);
+    for (Eigen::Index i = 0; i < fine.size(); ++i) {
+      const double now = std::abs(fine[i] - coarse[i]);
+      if (now < change[i]) value[i] = fine[i], change[i] = now;
+    }
+    if ((fine - coarse).lpNorm<Eigen::Infinity>() <= settled * fine.lpNorm<Eigen::Infinity>()) return;
+    coarse.swap(fine);
+  }
+}
+
+/// Column j is the derivative of s ↦ f(j, s) with the natural length scale[j].
+Differences differentiate_columns(const std::function<Vector(int, double)>& f, const Vector& scale, Eigen::Index rows) {
+  Differences d{Matrix(rows, scale.size()), Matrix(rows, scale.size())};
+  for (int j = 0; j < scale.size(); ++j)
+    differentiate([&](double s) { return f(j, s); }, scale[j], d.value.col(j), d.change.col(j));
+  return d;
+}
+
+Vector at_least_one(const Vector& x) { return x.cwiseAbs().cwiseMax(1.0); }
+
+double largest(const Vector& x) { return x.size() == 0 ? 0.0 : x.lpNorm<Eigen::Infinity>(); }
+
+/// Of a symmetric matrix, ascending.
+Vector eigenvalues(const Matrix& A) {
+  return Eigen::SelfAdjointEigenSolver<Matrix>(A, Eigen::EigenvaluesOnly).eigenvalues();
+}
+
+// ---- the audit
+
+constexpr double relative_tolerance = 1e-9;
+constexpr double round_off_of_terms = 1e-11;
+constexpr double exact_tolerance = 1e-12;
+
+using Label = std::function<std::string(Eigen::Index)>;
+
+class Auditor {
+ public:
+  Auditor(const System& system, const Motion& m, ConstVectorRef lambda)
+      : system_(system),
+        pattern_(system.pattern()),
+        nv_(system.space().nv()),
+        rows_(pattern_.rows()),
+        position_rows_(pattern_.position_rows()),
+        m_(m),
+        lambda_(lambda),
+        at_(nv_, position_rows_, rows_) {
+    linearize();
+    evaluate();
+    size_terms();
+  }
+
+  std::vector<AuditFinding> findings() && {
+    check_mass();
+    check_accelerations();
+    check_velocities();
+    check_configuration();
+    check_multipliers();
+    check_time();
+    check_shortcuts();
+    return std::move(findings_);
+  }
+
+ private:
+  /// Into storage that has been used before, as a solver does.
+  void linearize() {
+    Motion elsewhere = m_;
+    elsewhere.t += 0.3;
+    system_.space().move(m_.q, Vector::Constant(nv_, 0.1), elsewhere.q);
+    elsewhere.v.array() += 0.7;
+    elsewhere.a.array() += 0.9;
+    KktBlocks blocks(pattern_);
+    system_.linearize(elsewhere, lambda_ + Vector::Ones(rows_), blocks);
+    system_.linearize(m_, lambda_, blocks);
+    M_ = dense_coupling(system_, blocks.M);
+    D_ = dense_coupling(system_, blocks.D);
+    K_ = dense_coupling(system_, blocks.K);
+    B_ = dense_rows(system_, blocks.B);
+    H_ = dense_rows(system_, blocks.H);
+    F_ = dense_forces(system_, blocks.F);
+  }
+
+  void evaluate() {
+    system_.residual(m_, lambda_, at_);
+    acceleration_gap_.setZero(rows_);
+    system_.acceleration_gap(m_, acceleration_gap_);
+  }
+
+  /// Bounds of the summands of each function, the largest of a block or row group for all of its rows: the rows of a
+  /// rotated vector share their round-off.
+  void size_terms() {
+    force_terms_ = at_.force.cwiseAbs() + M_.cwiseAbs() * m_.a.cwiseAbs() + D_.cwiseAbs() * m_.v.cwiseAbs() +
+                   F_.cwiseAbs() * lambda_.cwiseAbs();
+    for (const lie::Block& block : system_.space().blocks()) level(force_terms_, block.v_at, block.nv);
+
+    Vector reach = Vector::Zero(rows_);
+    for (int i = 0; i < rows_; ++i) reach[i] = B_.row(i).lpNorm<Eigen::Infinity>() * std::max(1.0, largest(m_.q));
+    gap_terms_ = at_.gap.cwiseAbs() + reach.head(position_rows_);
+    rate_terms_ = at_.rate.cwiseAbs() + B_.cwiseAbs() * m_.v.cwiseAbs();
+    acceleration_terms_ =
+        acceleration_gap_.cwiseAbs() + B_.cwiseAbs() * m_.a.cwiseAbs() + H_.cwiseAbs() * m_.v.cwiseAbs();
+    for (const RowGroup& group : pattern_.groups()) {
+      if (group.level == RowLevel::position) level(gap_terms_, group.at, group.rows);
+      level(rate_terms_, group.at, group.rows);
+      level(acceleration_terms_, group.at, group.rows);
+    }
+  }
+  static void level(Vector& terms, int at, int n) { terms.segment(at, n).setConstant(terms.segment(at, n).maxCoeff()); }
+
+  // -- one function per argument of residual
+
+  void check_mass() {
+    const double tolerance = exact_tolerance * M_.cwiseAbs().maxCoeff();
+    compare("M symmetric", M_, {M_.transpose(), {}}, Vector::Constant(nv_, tolerance), coordinate(), coordinate());
+    const double smallest = eigenvalues(0.5 * (M_ + M_.transpose()))[0];
+    const double deficit = smallest >= 0.0 ? 0.0 : -smallest;
+    findings_.push_back({"M positive semidefinite", deficit, nv_ * tolerance, "smallest eigenvalue"});
+  }
+
+  void check_accelerations() {
+    const Differences d = differentiate_columns(
+        [&](int j, double s) {
+          Motion moved = m_;
+          moved.a[j] += s;
+          return residual(moved, lambda_);
+        },
+        at_least_one(m_.a), residual_size());
+    compare("M = d force/d a", M_, force_part(d), tolerance_of(M_, force_terms_), coordinate(), coordinate());
+  }
+
+  void check_velocities() {
+    const Differences d = differentiate_columns(
+        [&](int j, double s) {
+          Motion moved = m_;
+          moved.v[j] += s;
+          return residual(moved, lambda_);
+        },
+        at_least_one(m_.v), residual_size());
+    compare("D = d force/d v", D_, force_part(d), tolerance_of(D_, force_terms_), coordinate(), coordinate());
+    compare("B = d rate/d v", B_, rate_part(d), tolerance_of(B_, rate_terms_), row(), coordinate());
+  }
+
+  void check_configuration() {
+    const Differences d = differentiate_columns(
+        [&](int j, double s) {
+          Motion moved = m_;
+          system_.space().move(m_.q, s * Vector::Unit(nv_, j), moved.q);
+          return residual(moved, lambda_);
+        },
+        Vector::Ones(nv_), residual_size());
+    compare("K = d force/d q", K_, force_part(d), tolerance_of(K_, force_terms_), coordinate(), coordinate());
+    const Matrix B = B_.topRows(position_rows_);
+    compare("B = d gap/d q", B, gap_part(d), tolerance_of(B, gap_terms_), row(), coordinate());
+    compare("H = d rate/d q", H_, rate_part(d), tolerance_of(H_, rate_terms_), row(), coordinate());
+  }
+
+  void check_multipliers() {
+    const Differences d = differentiate_columns(
+        [&](int j, double s) { return residual(m_, lambda_ + s * Vector::Unit(rows_, j)); }, at_least_one(lambda_),
+        residual_size());
+    compare("F = d force/d lambda", F_, force_part(d), tolerance_of(F_, force_terms_), coordinate(), row());
+    if (system_.is_affine_in_multipliers() && pattern_.is_all_dynamic())
+      compare("F = B^T when affine in lambda", F_, {B_.transpose(), {}}, exact_tolerance_of(F_), coordinate(), row());
+  }
+
+  void check_time() {
+    const double scale = 1.0 / std::max({1.0, largest(m_.v), std::sqrt(largest(m_.a))});
+    const Differences d = differentiate_columns(
+        [&](int, double s) {
+          Motion moved = m_;
+          moved.t += s;
+          system_.space().move(m_.q, s * m_.v + (0.5 * s * s) * m_.a, moved.q);
+          moved.v += s * m_.a;
+          return residual(moved, lambda_);
+        },
+        Vector::Constant(1, scale), residual_size());
+    const Label nothing = [](Eigen::Index) { return std::string(); };
+    const double round_off = round_off_of_terms / scale;
+    compare("rate = d gap/dt", at_.rate.head(position_rows_), gap_part(d),
+            relative_tolerance * rate_terms_.head(position_rows_) + round_off * gap_terms_, row(), nothing);
+    compare("acceleration_gap = d rate/dt", acceleration_gap_, rate_part(d),
+            relative_tolerance * acceleration_terms_ + round_off * rate_terms_, row(), nothing);
+  }
+
+  /// mass_and_jacobian and constraint_force may take short cuts; v, v̇ and λ are none of their business.
+  void check_shortcuts() {
+    Motion still = m_;
+    still.v.setZero();
+    still.a.setZero();
+    KktBlocks blocks(pattern_);
+    system_.mass_and_jacobian(still, blocks);
+    compare("mass_and_jacobian: M", dense_coupling(system_, blocks.M), {M_, {}}, exact_tolerance_of(M_), coordinate(),
+            coordinate());
+    compare("mass_and_jacobian: B", dense_rows(system_, blocks.B), {B_, {}}, exact_tolerance_of(B_), row(), coordinate());
+
+    Matrix forces(nv_, position_rows_);
+    for (int i = 0; i < position_rows_; ++i) {
+      Vector force = Vector::Zero(nv_);
+      system_.constraint_force(still, Vector::Unit(rows_, i), force);
+      forces.col(i) = force;
+    }
+    const Matrix transposed = B_.topRows(position_rows_).transpose();
+    compare("constraint_force = B^T mu", forces, {transposed, {}}, exact_tolerance_of(transposed), coordinate(), row());
+  }
+
+  // -- the stacked residual
+
+  Eigen::Index residual_size() const { return nv_ + position_rows_ + rows_; }
+  Vector residual(const Motion& m, const Vector& lambda) const {
+    Residual r(nv_, position_rows_, rows_);
+    system_.residual(m, lambda, r);
+    Vector all(residual_size());
+    all << r.force, r.gap, r.rate;
+    return all;
+  }
+  Differences force_part(const Differences& d) const { return {d.value.topRows(nv_), d.change.topRows(nv_)}; }
+  Differences gap_part(const Differences& d) const {
+    return {d.value.middleRows(nv_, position_rows_), d.change.middleRows(nv_, position_rows_)};
+  }
+  Differences rate_part(const Differences& d) const { return {d.value.bottomRows(rows_), d.change.bottomRows(rows_)}; }
+
+  // -- tolerances and comparison
+
+  static Vector tolerance_of(const Matrix& A, const Vector& terms) {
+    return relative_tolerance * row_sizes(A) + round_off_of_terms * terms;
+  }
+  static Vector exact_tolerance_of(const Matrix& A) {
+    return Vector::Constant(A.rows(), A.size() == 0 ? 0.0 : exact_tolerance * A.cwiseAbs().maxCoeff());
+  }
+  static Vector row_sizes(const Matrix& A) {
+    if (A.cols() == 0) return Vector::Zero(A.rows());
+    return A.cwiseAbs().rowwise().maxCoeff();
+  }
+
+  Label coordinate() const {
+    return [this](Eigen::Index i) {
+      const auto& blocks = system_.space().blocks();
+      std::size_t b = 0;
+      while (i >= blocks[b].v_at + blocks[b].nv) ++b;
+      return fmt::format("'{}' coordinate {}", pattern_.block_name(static_cast<int>(b)), i - blocks[b].v_at + 1);
+    };
+  }
+  Label row() const {
+    return [this](Eigen::Index i) { return pattern_.row_name(static_cast<int>(i)); };
+  }
+
+  /// Adds the finding for the entry that is worst relative to the tolerance of its row; nothing for an empty matrix.
+  void compare(std::string what, const Matrix& claimed, const Differences& expected, const Vector& tolerance,
+               const Label& row_label, const Label& column_label) {
+    if (claimed.size() == 0) return;
+    Eigen::Index row = 0, column = 0;
+    double worst = -1.0;
+    for (Eigen::Index j = 0; j < claimed.cols(); ++j)
+      for (Eigen::Index i = 0; i < claimed.rows(); ++i) {
+        const double error = std::abs(claimed(i, j) - expected.value(i, j));
+        const double excess = std::isnan(error) ? infinity : error == 0.0 ? 0.0 : error / tolerance[i];
+        if (excess > worst) worst = excess, row = i, column = j;
+      }
+    AuditFinding finding{std::move(what), std::abs(claimed(row, column) - expected.value(row, column)), tolerance[row],
+                         row_label(row)};
+    if (const std::string label = column_label(column); !label.empty()) finding.where += ", " + label;
+    if (!finding.ok()) {
+      finding.where += fmt::format(": claimed {:.10g}, expected {:.10g}", claimed(row, column), expected.value(row, column));
+      if (expected.change.size() > 0 && !(expected.change(row, column) <= finding.tolerance))
+        finding.where += fmt::format("; differences settle only to {:.1e}, is the system smooth here?",
+                                     expected.change(row, column));
+    }
+    findings_.push_back(std::move(finding));
+  }
+
+  const System& system_;
+  const Pattern& pattern_;
+  int nv_, rows_, position_rows_;
+  Motion m_;
+  Vector lambda_;
+  Residual at_;
+  Vector acceleration_gap_;
+  Matrix M_, D_, K_, B_, H_, F_;
+  Vector force_terms_, gap_terms_, rate_terms_, acceleration_terms_;
+  std::vector<AuditFinding> findings_;
+};
+
+// ---- ranks
+
+constexpr double rank_tolerance = 1e-10;
+
+/// Columns (and rows) of the dynamic coordinates.
+std::vector<int> dynamic_coordinates(const System& system) {
+  std::vector<int> list;
+  const auto& blocks = system.space().blocks();
+  for (int b = 0; b < static_cast<int>(blocks.size()); ++b)
+    if (system.pattern().kind(b) == CoordinateKind::dynamic)
+      for (int i = 0; i < blocks[b].nv; ++i) list.push_back(blocks[b].v_at + i);
+  return list;
+}
+
+/// Rows of length 1; rows that are round-off beside the longest become zero.
+Matrix with_unit_rows(Matrix B) {
+  const double longest = B.rows() == 0 ? 0.0 : B.rowwise().norm().maxCoeff();
+  for (Eigen::Index i = 0; i < B.rows(); ++i) {
+    const double length = B.row(i).norm();
+    if (length > exact_tolerance * longest)
+      B.row(i) /= length;
+    else
+      B.row(i).setZero();
+  }
+  return B;
+}
+
+int rank_of_mass(const Matrix& M) {
+  Vector scale = M.diagonal().cwiseAbs().cwiseSqrt();
+  for (double& s : scale) s = s > 0.0 ? 1.0 / s : 0.0;
+  const Matrix scaled = scale.asDiagonal() * M * scale.asDiagonal();
+  return static_cast<int>((eigenvalues(scaled).array().abs() > rank_tolerance).count());
+}
+
+double condition_of_kkt(const Matrix& M, const Matrix& B) {
+  const Eigen::Index n = M.rows(), r = B.rows();
+  Matrix kkt = Matrix::Zero(n + r, n + r);
+  kkt.topLeftCorner(n, n) = M;
+  kkt.bottomLeftCorner(r, n) = B;
+  kkt.topRightCorner(n, r) = B.transpose();
+  const Vector sizes = eigenvalues(kkt).cwiseAbs();
+  const double smallest = sizes.minCoeff(), greatest = sizes.maxCoeff();
+  return smallest > std::numeric_limits<double>::epsilon() * greatest ? greatest / smallest : infinity;
+}
+
+}  // namespace
+
+Vector slope(const Curve& f, double h) {
+  Vector sum;
+  for (int k = 1; k <= 4; ++k) {
+    const Vector term = (slope_weights[k - 1] / h) * (f(k * h) - f(-k * h));
+    if (k == 1)
+      sum = term;
+    else
+      sum += term;
+  }
+  return sum;
+}
+
+Vector second_slope(const Curve& f, double h) {
+  const Vector centre = f(0.0);
+  Vector sum = second_slope_centre * centre;
+  for (int k = 1; k <= 4; ++k) sum += second_slope_weights[k - 1] * (f(k * h) + f(-k * h));
+  return sum / (h * h);
+}
+
+std::vector<AuditFinding> audit(const System& system, const Motion& m, ConstVectorRef lambda) {
+  return Auditor(system, m, lambda).findings();
+}
+
+Matrix dense_coupling(const System& system, ConstVectorRef values) {
+  Matrix A = Matrix::Zero(system.space().nv(), system.space().nv());
+  const auto& blocks = system.space().blocks();
+  for (const Pattern::Coupling& c : system.pattern().couplings()) {
+    const lie::Block &row = blocks[c.row], &column = blocks[c.column];
+    A.block(row.v_at, column.v_at, row.nv, column.nv) = ConstMatrixMap(values.data() + c.at, row.nv, column.nv);
+  }
+  return A;
+}
+
+Matrix dense_rows(const System& system, ConstVectorRef values) {
+  Matrix A = Matrix::Zero(system.pattern().rows(), system.space().nv());
+  for (const Pattern::Touch& t : system.pattern().touches()) {
+    const RowGroup& group = system.pattern().groups()[t.group];
+    const lie::Block& block = system.space().blocks()[t.block];
+    A.block(group.at, block.v_at, group.rows, block.nv) = ConstMatrixMap(values.data() + t.at, group.rows, block.nv);
+  }
+  return A;
+}
+
+Matrix dense_forces(const System& system, ConstVectorRef values) {
+  Matrix A = Matrix::Zero(system.space().nv(), system.pattern().rows());
+  for (const Pattern::Touch& t : system.pattern().touches()) {
+    const RowGroup& group = system.pattern().groups()[t.group];
+    const lie::Block& block = system.space().blocks()[t.block];
+    A.block(block.v_at, group.at, block.nv, group.rows) = ConstMatrixMap(values.data() + t.at, block.nv, group.rows);
+  }
+  return A;
+}
+
+RankReport rank_report(const System& system, const Motion& m) {
+  KktBlocks blocks(system.pattern());
+  system.mass_and_jacobian(m, blocks);
+  const std::vector<int> dynamic = dynamic_coordinates(system);
+  const Matrix M = dense_coupling(system, blocks.M)(dynamic, dynamic);
+  const Matrix B = dense_rows(system, blocks.B)(Eigen::all, dynamic);
+
+  RankReport report;
+  report.rows = static_cast<int>(B.rows());
+  report.coordinates = static_cast<int>(M.rows());
+  if (report.coordinates == 0) return report;
+  report.rank_of_M = rank_of_mass(M);
+
+  Matrix kernel = Matrix::Identity(M.rows(), M.rows());
+  if (report.rows > 0) {
+    const Matrix unit = with_unit_rows(B);
+    Eigen::JacobiSVD<Matrix> svd(unit, Eigen::ComputeFullV);
+    svd.setThreshold(rank_tolerance);
+    report.rank_of_B = static_cast<int>(svd.rank());
+    kernel = svd.matrixV().rightCols(M.rows() - report.rank_of_B).eval();
+
+    const Eigen::ColPivHouseholderQR<Matrix> qr(unit.transpose());
+    const auto& order = qr.colsPermutation().indices();
+    for (int i = report.rank_of_B; i < report.rows; ++i) report.redundant_rows.push_back(order[i]);
+    std::sort(report.redundant_rows.begin(), report.redundant_rows.end());
+    for (const int row : report.redundant_rows) report.redundant_names.push_back(system.pattern().row_name(row));
+  }
+  report.smallest_mass = infinity;
+  if (kernel.cols() > 0) report.smallest_mass = eigenvalues(kernel.transpose() * M * kernel)[0];
+  report.condition = condition_of_kkt(M, B);
+  report.is_regular =
+      report.rank_of_B == report.rows && report.smallest_mass > exact_tolerance * M.cwiseAbs().maxCoeff();
+  return report;
+}
+
+}  // namespace kreisel::system

@@ -1,0 +1,154 @@
+#include "kreisel/coeff/generalized_alpha.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace kreisel::coeff {
+namespace {
+
+struct Peak {
+  double value = 0.0;
+  int n = 0;
+};
+
+template <class Measure>
+Peak largest(double rho_inf, int last, Measure measure) {
+  const auto T = error_amplification(GeneralizedAlpha::from_rho_inf(rho_inf));
+  Peak peak;
+  for (int n = 1; n <= last; ++n)
+    if (const double value = measure(power(T, n)); value > peak.value) peak = {value, n};
+  return peak;
+}
+
+auto entry_of_second_row(int j) {
+  return [j](const SmallMatrix<3>& T) { return std::abs(T[1][j]); };
+}
+
+TEST(GeneralizedAlpha, FromRhoInfGivesTheKnownSpecialCases) {
+  const auto trapezoidal = GeneralizedAlpha::from_rho_inf(1.0);
+  EXPECT_DOUBLE_EQ(trapezoidal.alpha_m, 0.5);
+  EXPECT_DOUBLE_EQ(trapezoidal.alpha_f, 0.5);
+  EXPECT_DOUBLE_EQ(trapezoidal.gamma, 0.5);
+  EXPECT_DOUBLE_EQ(trapezoidal.beta, 0.25);
+  const auto annihilating = GeneralizedAlpha::from_rho_inf(0.0);
+  EXPECT_DOUBLE_EQ(annihilating.alpha_m, -1.0);
+  EXPECT_DOUBLE_EQ(annihilating.alpha_f, 0.0);
+  EXPECT_DOUBLE_EQ(annihilating.gamma, 1.5);
+  EXPECT_DOUBLE_EQ(annihilating.beta, 1.0);
+}
+
+TEST(GeneralizedAlpha, FromRhoInfMeetsAllConditionsOfConstrainedSystems) {
+  for (double rho = 0.0; rho < 0.995; rho += 0.01)
+    EXPECT_TRUE(violated_conditions(GeneralizedAlpha::from_rho_inf(rho), AlphaStability::contractive).empty()) << rho;
+}
+
+TEST(GeneralizedAlpha, UndampedParametersAreUnconditionallyStableButNotContractive) {
+  const auto parameters = GeneralizedAlpha::from_rho_inf(1.0);
+  EXPECT_TRUE(violated_conditions(parameters, AlphaStability::unconditional).empty());
+  EXPECT_EQ(violated_conditions(parameters, AlphaStability::contractive).size(), 3u);
+}
+
+TEST(GeneralizedAlpha, EveryViolatedConditionIsNamedWithItsValues) {
+  const GeneralizedAlpha wrong{.alpha_m = 0.7, .alpha_f = 0.6, .beta = 0.1, .gamma = 0.5};
+  const auto violated = violated_conditions(wrong, AlphaStability::unconditional);
+  ASSERT_EQ(violated.size(), 4u);
+  EXPECT_EQ(violated[0], "order 2: gamma = 1/2 + alpha_f - alpha_m (gamma is 0.5, expected 0.4)");
+  EXPECT_EQ(violated[1], "stability: alpha_m <= alpha_f (alpha_m is 0.7, alpha_f is 0.6)");
+  EXPECT_EQ(violated[2], "stability: alpha_f <= 1/2 (alpha_f is 0.6)");
+  EXPECT_EQ(violated[3], "stability: beta >= 1/4 + (alpha_f - alpha_m)/2 (beta is 0.1, bound is 0.2)");
+}
+
+TEST(GeneralizedAlpha, NotANumberViolatesEverything) {
+  const GeneralizedAlpha wrong{NAN, NAN, NAN, NAN};
+  EXPECT_EQ(violated_conditions(wrong, AlphaStability::contractive).size(), 4u);
+}
+
+TEST(ErrorAmplification, SolvesItsDefiningEquation) {
+  const auto p = GeneralizedAlpha::from_rho_inf(0.37);
+  const SmallMatrix<3> plus{{{0, 0, -p.beta}, {1, 0, -p.gamma}, {0, 1 - p.alpha_f, 1 - p.alpha_m}}};
+  const SmallMatrix<3> zero{{{1, 0, 0.5 - p.beta}, {1, 0, 1 - p.gamma}, {0, -p.alpha_f, -p.alpha_m}}};
+  const auto T = error_amplification(p);
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) {
+      double sum = 0.0;
+      for (int l = 0; l < 3; ++l) sum += plus[i][l] * T[l][j];
+      EXPECT_NEAR(sum, zero[i][j], 1e-14);
+    }
+  const SmallMatrix<2> plus2{{{0, -p.gamma}, {1 - p.alpha_f, 1 - p.alpha_m}}};
+  const SmallMatrix<2> zero2{{{0, 1 - p.gamma}, {-p.alpha_f, -p.alpha_m}}};
+  const auto T2 = stabilized_error_amplification(p);
+  for (int i = 0; i < 2; ++i)
+    for (int j = 0; j < 2; ++j)
+      EXPECT_NEAR(plus2[i][0] * T2[0][j] + plus2[i][1] * T2[1][j], zero2[i][j], 1e-14);
+}
+
+TEST(ErrorAmplification, HasOneTripleEigenvalueMinusRhoInf) {
+  for (const double rho : {0.0, 0.3, 0.6, 0.9}) {
+    auto T = error_amplification(GeneralizedAlpha::from_rho_inf(rho));
+    for (int i = 0; i < 3; ++i) T[i][i] += rho;
+    EXPECT_NEAR(norm2(power(T, 3)), 0.0, 1e-12);
+    EXPECT_GT(norm2(power(T, 2)), 0.1);
+  }
+}
+
+TEST(ErrorAmplification, HasTheJordanBasisOfThePaper) {  // entry (1,2) as (1+μ)/(2(1-μ))
+  const double rho = 0.8, mu = -rho;
+  const auto T = error_amplification(GeneralizedAlpha::from_rho_inf(rho));
+  const SmallMatrix<3> X{{{0, (1 + mu) / (2 * (1 - mu)), -1 / ((1 - mu) * (1 - mu))},
+                          {1 - mu * mu, -(2 + mu), 0},
+                          {0, 1, 0}}};
+  const SmallMatrix<3> J{{{mu, 1, 0}, {0, mu, 1}, {0, 0, mu}}};
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) {
+      double left = 0.0, right = 0.0;
+      for (int l = 0; l < 3; ++l) {
+        left += T[i][l] * X[l][j];
+        right += X[i][l] * J[l][j];
+      }
+      EXPECT_NEAR(left, right, 1e-13);
+    }
+}
+
+TEST(ErrorAmplification, PowersReachThePublishedNorms) {
+  const Peak little_damping = largest(0.9, 200, norm2), strong_damping = largest(0.6, 200, norm2);
+  EXPECT_NEAR(little_damping.value, 34.2653, 1e-5 * 34.2653);
+  EXPECT_EQ(little_damping.n, 14);
+  EXPECT_NEAR(strong_damping.value, 7.38579, 1e-5 * 7.38579);
+  EXPECT_EQ(strong_damping.n, 3);
+}
+
+TEST(ErrorAmplification, SecondRowReachesThePublishedMaxima) {
+  const std::array<double, 3> value{31.93295, 0.9, 0.30943};
+  const std::array<int, 3> at{15, 1, 25};
+  for (int j = 0; j < 3; ++j) {
+    const Peak peak = largest(0.9, 200, entry_of_second_row(j));
+    EXPECT_NEAR(peak.value, value[j], 2e-5 * value[j]);
+    EXPECT_EQ(peak.n, at[j]);
+  }
+}
+
+TEST(ErrorAmplification, GivesTheMultiplierErrorsOfTheCubicExample) {  // (T^n)_{21}, Example 2
+  const std::array<double, 3> rho{0.6, 0.9, 0.99}, value{6.819840, 31.932952, 334.307571};
+  const std::array<int, 3> at{3, 15, 161};
+  for (int i = 0; i < 3; ++i) {
+    const Peak peak = largest(rho[i], 2000, entry_of_second_row(0));
+    EXPECT_NEAR(peak.value, value[i], 1e-6 * value[i]);
+    EXPECT_EQ(peak.n, at[i]);
+  }
+}
+
+TEST(TransientGrowth, HasThePublishedValues) {
+  EXPECT_NEAR(transient_growth(0.6), 2.16, 1e-5 * 2.16);
+  EXPECT_NEAR(transient_growth(0.9), 28.518, 1e-5 * 28.518);
+  EXPECT_NEAR(transient_growth(0.99), 2720.33, 1e-5 * 2720.33);
+  EXPECT_EQ(transient_growth(0.0), 1.0);
+}
+
+TEST(Norm2, OfADiagonalAndOfARankOneMatrix) {
+  EXPECT_DOUBLE_EQ(norm2({{{-3, 0, 0}, {0, 2, 0}, {0, 0, 1}}}), 3.0);
+  EXPECT_NEAR(norm2({{{2, 4, 4}, {1, 2, 2}, {2, 4, 4}}}), 9.0, 1e-14);
+}
+
+}  // namespace
+}  // namespace kreisel::coeff
