@@ -128,13 +128,14 @@ class DifferenceCorrection final : public Correction {
 void Correction::commutator_part(ConstVectorRef, VectorRef out) { out.setZero(); }
 
 std::vector<std::string> correction_names() {
-  return {"magnus", "magnus-explicit", "implicit", "difference", "published", "tuned", "tuned-implicit", "none", "file:PATH"};
+  return {"magnus", "magnus-explicit", "magnus-taylor", "implicit", "difference", "published", "tuned", "tuned-implicit", "none", "file:PATH"};
 }
 
 std::unique_ptr<Correction> make_correction(std::string_view name, int max_order, const coeff::CorrectionSet* own,
                                             const lie::Space& space, Counters& counters) {
-  if (name == "magnus") return std::make_unique<MagnusCorrection>(true, space, counters);
-  if (name == "magnus-explicit") return std::make_unique<MagnusCorrection>(false, space, counters);
+  if (name == "magnus") return std::make_unique<MagnusCorrection>(MagnusVariant::full, space, counters);
+  if (name == "magnus-explicit") return std::make_unique<MagnusCorrection>(MagnusVariant::past, space, counters);
+  if (name == "magnus-taylor") return std::make_unique<MagnusCorrection>(MagnusVariant::taylor, space, counters);
   if (name == "none") return std::make_unique<NoCorrection>(space, counters);
   if (name == "implicit") return std::make_unique<DifferenceCorrection>(space, counters);
 

@@ -6,8 +6,8 @@
 
 namespace kreisel::method {
 
-MagnusCorrection::MagnusCorrection(bool is_implicit, const lie::Space& space, Counters& counters)
-    : Correction(space, counters), is_implicit_(is_implicit) {
+MagnusCorrection::MagnusCorrection(MagnusVariant variant, const lie::Space& space, Counters& counters)
+    : Correction(space, counters), variant_(variant), is_implicit_(variant != MagnusVariant::past) {
   for (Vector* v : {&past1_, &past2_, &past3_, &A1_, &A2_, &A3_, &C1_, &C2_, &sum1_, &sum2_}) v->setZero(space.nv());
 }
 
@@ -28,7 +28,7 @@ void MagnusCorrection::freeze(const History& history, bool through_new, double h
   for (int i = shift; i < k; ++i) nodes[i] = history.offset(i - shift);
   const coeff::MagnusWeights w =
       coeff::magnus_weights(k, std::span<const double>(nodes.data(), k), 0.5 * h, h);
-  const auto& slope = k > 4 ? w.a2_gauss : w.a2;
+  const auto& slope = k > 4 && variant_ != MagnusVariant::taylor ? w.a2_gauss : w.a2;
   past1_.setZero();
   past2_.setZero();
   if (k > 4) past3_.setZero();
@@ -92,7 +92,7 @@ void MagnusCorrection::adopt(History& history) {
     const double h = history[age].h;
     const coeff::MagnusWeights w = coeff::magnus_weights(k, std::span<const double>(nodes.data(), k),
                                                          history.offset(age) - 0.5 * h, h);
-    const auto& slope = k > 4 ? w.a2_gauss : w.a2;
+    const auto& slope = k > 4 && variant_ != MagnusVariant::taylor ? w.a2_gauss : w.a2;
     A1_.setZero();
     A2_.setZero();
     A3_.setZero();

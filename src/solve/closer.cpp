@@ -14,8 +14,10 @@ using system::RowLevel;
 
 /// Convergence slower than this wastes more iterations than a new matrix costs.
 constexpr double slow_rate = 0.3;
-/// Slower than this after a fresh matrix is failure.
+/// Slower than this is failure; the first ratios of an iteration far from its limit may be worse.
 constexpr double diverging_rate = 0.9;
+constexpr double hopeless_rate = 2.0;
+constexpr int patience = 4;
 /// Relative change of the step size that makes h²K and hD in the matrix doubtful.
 constexpr double step_drift = 0.6;
 constexpr int max_age = 40;
@@ -218,11 +220,9 @@ Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, 
     if (!std::isfinite(norm)) return {CloseStatus::not_finite, iteration, norm};
     if (iteration > 1) {
       rate = norm / previous_norm;
-      if (rate > diverging_rate && norm > 1.0) {
-        rate_ = rate;
-        return {CloseStatus::diverged, iteration, norm};
-      }
       rate_ = rate;
+      if (norm > 1.0 && rate > (iteration <= patience ? hopeless_rate : diverging_rate))
+        return {CloseStatus::diverged, iteration, norm};
     }
     previous_norm = norm;
     // The remaining error is about rate/(1-rate) times the update; before a rate is seen, the update itself.

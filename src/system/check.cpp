@@ -248,7 +248,9 @@ class Auditor {
     Residual r(nv_, position_rows_, rows_);
     system_.residual(m, lambda, r);
     Vector all(residual_size());
-    all << r.force, r.gap, r.rate;
+    all.head(nv_) = r.force;
+    all.segment(nv_, position_rows_) = r.gap;
+    all.tail(rows_) = r.rate;
     return all;
   }
   Differences force_part(const Differences& d) const { return {d.value.topRows(nv_), d.change.topRows(nv_)}; }

@@ -6,11 +6,17 @@
 
 namespace kreisel::method {
 
-/// Any grid, any order 1…6. Implicit: the polynomial goes through v_{n+1}. Explicit: through the past only, c_n being
-/// recomputed with v_{n+1} once the step is accepted.
+enum class MagnusVariant {
+  full,    ///< the polynomial goes through v_{n+1}; order k for k = 1…6
+  past,    ///< through old velocities only, c_n being recomputed with v_{n+1} once the step is accepted
+  taylor,  ///< like full, with A₂ = h²p'(mid) for k = 5, 6 as well: it lacks [A₁, A₄]/80 and has order 4 for h → 0
+};
+
+/// Any grid. k = 3, 4: c = [A₁, A₂]/12; k = 5, 6: C₁ = -[A₁, A₂], C₂ = [A₁, 2A₃ + C₁]/60,
+/// c = [20A₁ + A₃ - C₁, A₂ + C₂]/240 with A₂ the slope three Gauss points see (coeff/bdf_variable.hpp).
 class MagnusCorrection final : public Correction {
  public:
-  MagnusCorrection(bool is_implicit, const lie::Space& space, Counters& counters);
+  MagnusCorrection(MagnusVariant variant, const lie::Space& space, Counters& counters);
 
   bool serves_variable_steps() const override { return true; }
   bool begin(const History& history, double h, int k, double gamma1) override;
@@ -23,6 +29,7 @@ class MagnusCorrection final : public Correction {
   void freeze(const History& history, bool through_new, double h, int k);
   void commutator(VectorRef out);  ///< c from A1_, A2_, A3_
 
+  MagnusVariant variant_;
   bool is_implicit_;
   int k_ = 0;
   double h_ = 0.0, gamma1_ = 0.0;

@@ -33,7 +33,7 @@ struct Options {
   long max_steps = 10'000'000;  ///< accepted steps
 
   double newton_tolerance = 0.0;  ///< 0: 1e-10 with constant steps, tied to the tolerances otherwise
-  int newton_iterations = 10;     ///< per matrix
+  int newton_iterations = 25;     ///< per matrix, ≥ 1
   std::string linear_solver = "automatic";
 };
 

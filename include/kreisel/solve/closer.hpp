@@ -21,7 +21,7 @@ enum class RefreshPolicy {
 
 struct NewtonOptions {
   double tolerance = 1e-10;  ///< weighted update norm at which the iteration stops, > 0
-  int max_iterations = 10;   ///< per matrix, ≥ 1
+  int max_iterations = 25;   ///< per matrix, ≥ 1
   RefreshPolicy refresh = RefreshPolicy::every_step;
   std::string linear_solver = "automatic";
 };

@@ -12,7 +12,7 @@ namespace kreisel::system {
 /// One law of System at one motion.
 struct AuditFinding {
   std::string what;        ///< the law, "K = d force/d q"
-  double error = 0.0;      ///< of the entry that violates it most, relative to the tolerance
+  double error = 0.0;      ///< of the worst entry, the one with the largest error/tolerance
   double tolerance = 0.0;  ///< of that entry
   std::string where;       ///< that entry, by element name
 

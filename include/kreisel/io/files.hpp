@@ -1,0 +1,54 @@
+// Files that are complete or absent: everything is written under a temporary name and renamed.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace kreisel::io {
+
+using Path = std::filesystem::path;
+
+/// What stands behind the name of a file until it is complete.
+inline constexpr std::string_view part_suffix = ".part";
+Path part_of(const Path& path);
+
+/// The whole file. InvalidInput when it is missing, unreadable, a folder or larger than 64 MiB; `what` names its role.
+std::string read_text(const Path& path, std::string_view what);
+
+/// All or nothing: the old content stays when this throws EnvironmentError.
+void write_atomically(const Path& path, std::string_view text);
+
+/// Makes the folder, parents included, or checks that an existing one may be overwritten: it is empty or holds a
+/// summary.json. InvalidInput otherwise, or when it cannot be written to. True when the folder is new.
+bool claim_result_folder(const Path& folder);
+
+/// Throws for a failed system call on `path`: InvalidInput when the user can mend it by another path or permissions,
+/// EnvironmentError when the machine is at fault (full, broken, out of handles). `action` as in "cannot write".
+[[noreturn]] void throw_file_error(std::string_view action, const Path& path, int error_number);
+
+/// A text file that grows. It carries its final name after commit(); before that, PATH.part holds all lines up to the
+/// last flush, also after SIGKILL. Writing trouble throws EnvironmentError and leaves whole lines only.
+class PartFile {
+ public:
+  explicit PartFile(const Path& path);
+  ~PartFile();
+  PartFile(const PartFile&) = delete;
+  PartFile& operator=(const PartFile&) = delete;
+
+  /// One or several whole lines, buffered; the buffer is written when it is full or a second old.
+  void append(std::string_view lines);
+  void flush();
+  void commit();
+  void discard();
+
+ private:
+  Path path_;
+  int descriptor_ = -1;
+  std::int64_t size_ = 0;  ///< bytes in the file
+  std::int64_t flushed_at_ = 0;
+  std::string buffer_;
+};
+
+}  // namespace kreisel::io

@@ -1,0 +1,182 @@
+#include "kreisel/io/files.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <system_error>
+
+#include "kreisel/base/error.hpp"
+
+namespace kreisel::io {
+namespace {
+
+constexpr std::size_t read_limit = std::size_t{64} << 20;
+constexpr std::size_t buffer_limit = std::size_t{64} << 10;
+constexpr std::int64_t flush_interval = 1'000'000'000;  // ns
+
+std::int64_t now() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return std::int64_t{1'000'000'000} * t.tv_sec + t.tv_nsec;
+}
+
+/// Another path or other permissions would help.
+bool is_users_to_mend(int error_number) {
+  switch (error_number) {
+    case EACCES:
+    case EPERM:
+    case ENOENT:
+    case ENOTDIR:
+    case EISDIR:
+    case EEXIST:
+    case EROFS:
+    case ENAMETOOLONG:
+    case ELOOP:
+    case EINVAL:
+    case ENXIO:
+    case ETXTBSY: return true;
+    default: return false;
+  }
+}
+
+int open_for_writing(const Path& path) {
+  return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+}
+
+/// 0, or the error number.
+int write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
+/// Pipes and devices cannot be synced, which is fine.
+int sync(int descriptor) {
+  if (::fsync(descriptor) == 0 || errno == EINVAL || errno == EROFS) return 0;
+  return errno;
+}
+
+[[noreturn]] void throw_write_error(const Path& path, int error_number) {
+  throw EnvironmentError(fmt::format("cannot write '{}': {}", path.string(), std::strerror(error_number)));
+}
+
+}  // namespace
+
+void throw_file_error(std::string_view action, const Path& path, int error_number) {
+  const std::string text = fmt::format("{} '{}': {}", action, path.string(), std::strerror(error_number));
+  if (is_users_to_mend(error_number)) throw InvalidInput(text);
+  throw EnvironmentError(text);
+}
+
+Path part_of(const Path& path) {
+  Path part = path;
+  part += part_suffix;
+  return part;
+}
+
+std::string read_text(const Path& path, std::string_view what) {
+  const auto action = fmt::format("cannot read the {}", what);
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) throw_file_error(action, path, errno);
+  std::string text;
+  int error_number = 0;
+  while (error_number == 0 && text.size() <= read_limit) {
+    char piece[1 << 16];
+    const ssize_t count = ::read(descriptor, piece, sizeof piece);
+    if (count == 0) break;
+    if (count > 0)
+      text.append(piece, static_cast<std::size_t>(count));
+    else if (errno != EINTR)
+      error_number = errno;
+  }
+  ::close(descriptor);
+  if (error_number != 0) throw_file_error(action, path, error_number);
+  if (text.size() > read_limit)
+    throw InvalidInput(fmt::format("{} '{}': it has more than {} MiB", action, path.string(), read_limit >> 20));
+  return text;
+}
+
+void write_atomically(const Path& path, std::string_view text) {
+  const Path part = part_of(path);
+  const int descriptor = open_for_writing(part);
+  if (descriptor < 0) throw_write_error(part, errno);
+  int error_number = write_all(descriptor, text);
+  if (error_number == 0) error_number = sync(descriptor);
+  if (::close(descriptor) != 0 && error_number == 0) error_number = errno;
+  if (error_number == 0 && ::rename(part.c_str(), path.c_str()) != 0) error_number = errno;
+  if (error_number == 0) return;
+  ::unlink(part.c_str());
+  throw_write_error(path, error_number);
+}
+
+bool claim_result_folder(const Path& folder) {
+  std::error_code error;
+  const bool is_new = std::filesystem::create_directories(folder, error);
+  if (error) throw_file_error("cannot make the result folder", folder, error.value());
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) throw_file_error("cannot write to the result folder", folder, errno);
+  if (is_new) return true;
+  const bool is_empty = std::filesystem::is_empty(folder, error);
+  if (error) throw_file_error("cannot read the result folder", folder, error.value());
+  if (!is_empty && !std::filesystem::exists(folder / "summary.json", error))
+    throw InvalidInput(
+        fmt::format("the folder '{}' has files in it but no summary.json, so it is no result of kreisel and is left alone; "
+                    "choose another folder with --out, or empty this one",
+                    folder.string()));
+  return false;
+}
+
+PartFile::PartFile(const Path& path) : path_(path), descriptor_(open_for_writing(part_of(path))), flushed_at_(now()) {
+  if (descriptor_ < 0) throw_file_error("cannot write", part_of(path), errno);
+}
+
+PartFile::~PartFile() {
+  if (descriptor_ < 0) return;
+  write_all(descriptor_, buffer_);
+  ::close(descriptor_);
+}
+
+void PartFile::append(std::string_view lines) {
+  buffer_.append(lines);
+  if (buffer_.size() >= buffer_limit || now() - flushed_at_ >= flush_interval) flush();
+}
+
+void PartFile::flush() {
+  const int error_number = write_all(descriptor_, buffer_);
+  const std::size_t count = buffer_.size();
+  buffer_.clear();
+  flushed_at_ = now();
+  if (error_number == 0) {
+    size_ += static_cast<std::int64_t>(count);
+    return;
+  }
+  // Half a line would look like a row with other numbers.
+  if (::ftruncate(descriptor_, size_) == 0) ::lseek(descriptor_, size_, SEEK_SET);
+  throw_write_error(path_, error_number);
+}
+
+void PartFile::commit() {
+  flush();
+  int error_number = sync(descriptor_);
+  if (::close(descriptor_) != 0 && error_number == 0) error_number = errno;
+  descriptor_ = -1;
+  if (error_number == 0 && ::rename(part_of(path_).c_str(), path_.c_str()) != 0) error_number = errno;
+  if (error_number != 0) throw_write_error(path_, error_number);
+}
+
+void PartFile::discard() {
+  buffer_.clear();
+  if (descriptor_ >= 0) ::close(descriptor_);
+  descriptor_ = -1;
+  ::unlink(part_of(path_).c_str());
+}
+
+}  // namespace kreisel::io

@@ -1,0 +1,261 @@
+#include "kreisel/io/trajectory.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "kreisel/base/error.hpp"
+
+namespace kreisel::io {
+namespace {
+
+using lie::Block;
+using lie::GroupId;
+
+/// Numbers of the embedding of Space::embed.
+int embedding_size(const Block& block) {
+  switch (block.group) {
+    case GroupId::rn: return block.nq;
+    case GroupId::so3: return 9;
+    case GroupId::r3xso3:
+    case GroupId::se3: return 12;
+  }
+  return 0;
+}
+
+std::string velocity_meaning(GroupId group) {
+  switch (group) {
+    case GroupId::rn: return "rn: q'";
+    case GroupId::so3: return "so3: angular velocity in the body frame [rad/s]";
+    case GroupId::r3xso3:
+      return "r3xso3: velocity of the centre of mass in the inertial frame [m/s], angular velocity in the body frame [rad/s]";
+    case GroupId::se3:
+      return "se3: velocity of the centre of mass and angular velocity, both in the body frame [m/s, rad/s]";
+  }
+  return {};
+}
+
+std::string velocity_meanings(const lie::Space& space) {
+  std::set<GroupId> groups;
+  for (const Block& block : space.blocks()) groups.insert(block.group);
+  std::string text = "left-trivialised velocity; ";
+  for (const GroupId group : groups) text += (group == *groups.begin() ? "" : "; ") + velocity_meaning(group);
+  return text;
+}
+
+std::string prefixed(const std::string& label, std::string name) { return label.empty() ? name : label + "." + name; }
+
+void add_rotation_columns(const std::string& label, std::vector<std::string>& columns) {
+  for (int i = 1; i <= 3; ++i)
+    for (int j = 1; j <= 3; ++j) columns.push_back(prefixed(label, fmt::format("R{}{}", i, j)));
+}
+
+std::vector<std::string> numbered(const char* name, int count) {
+  std::vector<std::string> columns;
+  for (int i = 1; i <= count; ++i) columns.push_back(fmt::format("{}{}", name, i));
+  return columns;
+}
+
+}  // namespace
+
+TrajectoryLayout::TrajectoryLayout(const system::System& system, bool has_eta)
+    : system_(system), has_eta_(has_eta), embedded_(system.space().embedding_size()) {
+  const std::vector<Block>& blocks = system.space().blocks();
+  const system::Pattern& pattern = system.pattern();
+  std::vector<bool> is_free(blocks.size(), true);
+  for (std::size_t b = 0, at = 0; b < blocks.size(); at += embedding_size(blocks[b]), ++b) {
+    embedding_at_.push_back(static_cast<int>(at));
+    labels_.push_back(blocks.size() > 1 ? pattern.block_name(static_cast<int>(b)) : "");
+  }
+  for (int body = 0; body < system.body_count(); ++body) {
+    is_free[system.body_block(body)] = false;
+    labels_[system.body_block(body)] = system.body_name(body);
+  }
+  for (std::size_t b = 0; b < blocks.size(); ++b)
+    if (is_free[b]) free_blocks_.push_back(static_cast<int>(b));
+
+  add("t", "s", "time", {"t"});
+  add("q", system.body_count() > 0 ? "m and 1" : "SI",
+      system.body_count() > 0 ? "per body x, y, z: centre of mass in the inertial frame; R11 to R33: rotation matrix, body to "
+                                "inertial, row by row"
+                              : "coordinates",
+      pose_columns());
+  add("v", "m/s and rad/s", velocity_meanings(system.space()), velocity_columns('v'));
+  add("a", "m/s^2 and rad/s^2", "time derivative of v", velocity_columns('a'));
+  add("lambda", "N or N m", "constraint forces: M v' + g + B^T lambda = 0, one for each row of B",
+      numbered("lambda", pattern.rows()));
+  if (has_eta)
+    add("eta", "SI", "multipliers of the stabilised kinematic relation, vanish up to discretisation errors",
+        numbered("eta", pattern.position_rows()));
+  add("Phi", "m or rad", "constraint residuals on position level", numbered("Phi", pattern.position_rows()));
+  add("Bv", "m/s or rad/s", "constraint residuals on velocity level, B v + Phi_t", numbered("Bv", pattern.rows()));
+  add("energy", "J", "kinetic plus potential energy; nan where the model defines none", {"energy"});
+  add("h", "s", "size of the step that ended here", {"h"});
+  add("order", "1", "order of the step that ended here; 0 for points that another method made", {"order"}, true);
+}
+
+void TrajectoryLayout::add(std::string name, std::string unit, std::string meaning, std::vector<std::string> columns,
+                           bool is_count) {
+  if (columns.empty()) return;
+  quantities_.push_back({std::move(name), std::move(unit), std::move(meaning), std::move(columns), columns_, is_count});
+  columns_ += quantities_.back().size();
+}
+
+std::vector<std::string> TrajectoryLayout::pose_columns() const {
+  std::vector<std::string> columns;
+  const auto add_pose = [&](const std::string& label, bool has_position) {
+    if (has_position)
+      for (const char* name : {"x", "y", "z"}) columns.push_back(prefixed(label, name));
+    add_rotation_columns(label, columns);
+  };
+  for (int body = 0; body < system_.body_count(); ++body) add_pose(system_.body_name(body), true);
+  for (const int b : free_blocks_) {
+    const Block& block = system_.space().blocks()[b];
+    if (block.group != GroupId::rn)
+      add_pose(labels_[b], block.group != GroupId::so3);
+    else
+      for (const std::string& name : numbered("q", block.nq)) columns.push_back(prefixed(labels_[b], name));
+  }
+  return columns;
+}
+
+std::vector<std::string> TrajectoryLayout::velocity_columns(char letter) const {
+  std::vector<std::string> columns;
+  for (std::size_t b = 0; b < labels_.size(); ++b)
+    for (int i = 1; i <= system_.space().blocks()[b].nv; ++i)
+      columns.push_back(prefixed(labels_[b], fmt::format("{}{}", letter, i)));
+  return columns;
+}
+
+void TrajectoryLayout::fill(const method::Entry& entry, const system::Residual& residual, VectorRef row) {
+  Eigen::Index at = 0;
+  const auto put = [&](const auto& values) {
+    row.segment(at, values.size()) = values;
+    at += values.size();
+  };
+  row[at++] = entry.motion.t;
+  for (int body = 0; body < system_.body_count(); ++body) {
+    const system::Pose pose = system_.body_pose(body, entry.motion.q);
+    put(pose.x);
+    put(pose.R.transpose().reshaped());  // column by column of the transpose is row by row
+  }
+  if (!free_blocks_.empty()) system_.space().embed(entry.motion.q, embedded_);
+  for (const int b : free_blocks_) put(embedded_.segment(embedding_at_[b], embedding_size(system_.space().blocks()[b])));
+  put(entry.motion.v);
+  put(entry.motion.a);
+  put(entry.lambda);
+  if (has_eta_) put(entry.eta);
+  put(residual.gap);
+  put(residual.rate);
+  row[at++] = system_.energy(entry.motion);
+  row[at++] = entry.h;
+  row[at++] = entry.order;
+}
+
+std::vector<std::string> TrajectoryLayout::explanation() const {
+  std::vector<std::string> lines;
+  for (const Quantity& quantity : quantities_)
+    lines.push_back(fmt::format("{} [{}]: {}",
+                                quantity.size() == 1
+                                    ? quantity.columns.front()
+                                    : fmt::format("{} to {}", quantity.columns.front(), quantity.columns.back()),
+                                quantity.unit, quantity.meaning));
+  std::string rows;
+  for (const system::RowGroup& group : system_.pattern().groups())
+    rows += fmt::format("{}{} to {}: {}", rows.empty() ? "" : "; ", group.at + 1, group.at + group.rows, group.name);
+  if (!rows.empty()) lines.push_back("rows of B and lambda: " + rows);
+  return lines;
+}
+
+bool OutputSelector::takes(double t) const {
+  if (output_step_ <= 0.0) return true;
+  const double count = (t - t0_) / output_step_;
+  const double nearest = t0_ + std::round(count) * output_step_;
+  const double round_off = 8.0 * std::numeric_limits<double>::epsilon() * std::max(std::abs(t0_), std::abs(t));
+  return std::abs(t - nearest) <= 1e-9 * output_step_ + round_off;
+}
+
+std::vector<std::string> trajectory_format_names() { return {"automatic", "csv", "hdf5"}; }
+
+TrajectoryFormat trajectory_format_named(std::string_view name) {
+  if (name == "automatic") return TrajectoryFormat::automatic;
+  if (name == "csv") return TrajectoryFormat::csv;
+  if (name == "hdf5") return TrajectoryFormat::hdf5;
+  throw InvalidInput(unknown_name("format", name, trajectory_format_names()));
+}
+
+TrajectoryWriter::TrajectoryWriter(const system::System& system, bool has_eta, double t0, TrajectoryOptions options)
+    : system_(system),
+      options_(std::move(options)),
+      layout_(system, has_eta),
+      selector_(t0, options_.output_step),
+      row_(layout_.columns()) {
+  info_.columns = layout_.columns();
+}
+
+TrajectoryWriter::~TrajectoryWriter() {
+  if (file_ == nullptr) return;
+  try {
+    file_->commit();
+  } catch (const std::exception&) {  // the .part file stays
+  }
+}
+
+bool TrajectoryWriter::accept(const run::Point& point) {
+  if (!selector_.takes(point.entry.motion.t)) return true;
+  if (wanted_++ % info_.every_nth == 0) write(point.entry, point.residual);
+  return true;
+}
+
+void TrajectoryWriter::write(const method::Entry& entry, const system::Residual& residual) {
+  if (file_ == nullptr) {
+    is_hdf5_ = options_.format == TrajectoryFormat::hdf5;
+    file_ = is_hdf5_ ? make_hdf5_file(options_.folder / "trajectory.h5", layout_, options_.about)
+                     : make_csv_file(options_.folder / "trajectory.csv", layout_, options_.about);
+  }
+  layout_.fill(entry, residual, row_);
+  last_t_ = entry.motion.t;
+  file_->append(row_);
+  ++info_.rows;
+  if (options_.format != TrajectoryFormat::automatic) return;
+
+  if (!is_hdf5_) kept_.insert(kept_.end(), row_.begin(), row_.end());
+  const std::int64_t values = info_.rows * info_.columns;
+  if (!is_hdf5_ && values > options_.value_limit) move_to_hdf5();
+  if (thins() && values > options_.value_limit && info_.rows > options_.least_rows) {
+    file_->thin();
+    info_.rows = (info_.rows + 1) / 2;
+    info_.every_nth *= 2;
+  }
+}
+
+void TrajectoryWriter::move_to_hdf5() {
+  auto hdf5 = make_hdf5_file(options_.folder / "trajectory.h5", layout_, options_.about);
+  for (std::int64_t i = 0; i < info_.rows; ++i)
+    hdf5->append(Eigen::Map<const Vector>(kept_.data() + i * info_.columns, info_.columns));
+  file_->discard();
+  file_ = std::move(hdf5);
+  is_hdf5_ = true;
+  kept_ = {};
+}
+
+TrajectoryInfo TrajectoryWriter::finish(const method::Entry& last) {
+  if (file_ == nullptr) return info_;
+  if (last.motion.q.size() == system_.space().nq() && last.motion.t != last_t_) {
+    const system::Pattern& pattern = system_.pattern();
+    system::Residual residual(system_.space().nv(), pattern.position_rows(), pattern.rows());
+    system_.residual(last.motion, last.lambda, residual);
+    layout_.fill(last, residual, row_);
+    file_->append(row_);
+    ++info_.rows;
+  }
+  info_.file = file_->path().filename().string();
+  const std::unique_ptr<TrajectoryFile> file = std::move(file_);
+  file->commit();
+  return info_;
+}
+
+}  // namespace kreisel::io

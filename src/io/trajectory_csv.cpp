@@ -1,0 +1,64 @@
+// Comment lines with '#', one header row, then 17 digits per number: exact in both directions.
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "kreisel/base/version.hpp"
+#include "kreisel/io/trajectory.hpp"
+
+namespace kreisel::io {
+namespace {
+
+/// As RFC 4180 wants names with commas, quotes or line ends.
+std::string quoted(const std::string& name) {
+  if (name.find_first_of(",\"\r\n#") == std::string::npos) return name;
+  std::string out = "\"";
+  for (const char c : name) out.append(c == '"' ? "\"\"" : std::string(1, c));
+  return out + '"';
+}
+
+std::string without_line_ends(std::string line) {
+  for (char& c : line)
+    if (c == '\n' || c == '\r') c = ' ';
+  return line;
+}
+
+class CsvFile final : public TrajectoryFile {
+ public:
+  CsvFile(const Path& path, const TrajectoryLayout& layout, const std::vector<std::string>& about)
+      : path_(path), part_(path) {
+    std::string head = fmt::format("# kreisel {} trajectory, SI units\n", version());
+    for (const std::string& line : about) head += "# " + without_line_ends(line) + "\n";
+    for (const std::string& line : layout.explanation()) head += "# " + without_line_ends(line) + "\n";
+    for (const Quantity& quantity : layout.quantities())
+      for (const std::string& name : quantity.columns) head += (quantity.at == 0 ? "" : ",") + quoted(name);
+    part_.append(head + "\n");
+  }
+
+  const Path& path() const override { return path_; }
+
+  void append(ConstVectorRef row) override {
+    line_.clear();
+    for (Eigen::Index i = 0; i < row.size(); ++i)
+      fmt::format_to(std::back_inserter(line_), "{:.17g}{}", row[i], i + 1 < row.size() ? ',' : '\n');
+    part_.append({line_.data(), line_.size()});
+  }
+
+  void thin() override {}  // long trajectories have moved to HDF5 before
+  void commit() override { part_.commit(); }
+  void discard() override { part_.discard(); }
+
+ private:
+  Path path_;
+  PartFile part_;
+  fmt::memory_buffer line_;
+};
+
+}  // namespace
+
+std::unique_ptr<TrajectoryFile> make_csv_file(const Path& path, const TrajectoryLayout& layout,
+                                              const std::vector<std::string>& about) {
+  return std::make_unique<CsvFile>(path, layout, about);
+}
+
+}  // namespace kreisel::io
