@@ -16,6 +16,10 @@ namespace {
 
 /// Newton stops at this fraction of the error weights: multipliers see velocity errors magnified by α₀/h.
 constexpr double newton_fraction = 0.03;
+/// Newton updates below this many units of round-off in q are noise.
+constexpr double round_off_margin = 300.0;
+/// An implicit velocity relation is solved to this fraction of Newton's tolerance.
+constexpr double sweep_fraction = 0.03;
 /// Failures in a row after which the run gives up.
 constexpr int max_failures = 20;
 
@@ -96,6 +100,7 @@ void run_adaptive(Session& s) {
   newton.linear_solver = options.linear_solver;
   Machine machine(s, max_order, newton);
   auto& [method, closer, history, trial, start_up, parts, weight] = machine;
+  method->set_velocity_tolerance(std::max(1e-14, sweep_fraction * newton.tolerance * options.rtol));
   if (!machine.place_first(s)) return;
   if (!s.accept(history[0], true)) return s.fail(Status::interrupted, "interrupted");
   if (s.plan.formulation == solve::Formulation::index3 && s.system.pattern().rows() > 0)
@@ -141,7 +146,9 @@ void run_adaptive(Session& s) {
     trial.eta = history[0].eta;
     lambda_differences.build(history, order + 1, h, [](const Entry& e) -> const Vector& { return e.lambda; });
     lambda_differences.extrapolate(std::min(order, lambda_differences.points()), trial.lambda);
-    velocity_weights(parts, history[0].motion.v, options.atol, options.rtol, weight);
+    // x = ω/h cannot be known better than round-off in q allows.
+    const double floor = round_off_margin * std::numeric_limits<double>::epsilon() / h;
+    velocity_weights(parts, history[0].motion, options.atol, options.rtol, floor, weight);
     method->begin_step(history, h, order);
     const solve::Closed closed = closer.close(*method, history, h, weight, trial);
     if (closed.status != solve::CloseStatus::converged) {

@@ -59,7 +59,7 @@ void run_constant(Session& s) {
     trial.motion.t = n + 1 == s.plan.step_count ? s.plan.t_end : s.plan.t0 + static_cast<double>(n + 1) * s.plan.h;
     trial.lambda = history[0].lambda;  // never from a failed attempt
     trial.eta = history[0].eta;
-    velocity_weights(parts, history[0].motion.v, 1.0, 1.0, weight);
+    velocity_weights(parts, history[0].motion, 1.0, 1.0, 0.0, weight);
     method->begin_step(history, s.plan.h, s.plan.order);
     const solve::Closed closed = closer.close(*method, history, s.plan.h, weight, trial);
     s.observer.attempted({history[0].motion.t, s.plan.h, s.plan.order, closed.iterations, 0.0, closed.update_norm,

@@ -15,6 +15,8 @@ constexpr double max_growth = 2.0;
 constexpr double smallest_cut = 0.2, newton_cut = 0.25;
 /// Another order must promise this much more than the present one.
 constexpr double order_advantage = 1.02;
+/// A step whose error, continued with its trend, would exceed this is cut before it fails.
+constexpr double alarm = 0.9;
 /// So many failures in a row mean that the past no longer predicts: restart from order 1.
 constexpr int failures_before_restart = 4;
 
@@ -45,13 +47,17 @@ void Controller::accept(const OrderErrors& errors, double taken) {
     }
     state_.is_starting = false;
   }
-  if (state_.steps_since_change <= state_.order) return;
+  // The error of the next step if the trend of the last two goes on.
+  const double trend = state_.last_error > 0.0 ? std::clamp(errors.current / state_.last_error, 1.0, 2.0) : 1.0;
+  const double expected = errors.current * trend;
+  state_.last_error = errors.current;
+  if (state_.steps_since_change <= state_.order && expected <= alarm) return;
 
   int order = state_.order;
-  double best = growth(errors.current, order);
+  double best = growth(expected, order);
   const auto consider = [&](const std::optional<double>& error, int candidate) {
     if (!error || candidate < options_.min_order || candidate > options_.max_order) return;
-    const double factor = growth(*error, candidate);
+    const double factor = growth(*error * trend, candidate);
     if (factor > order_advantage * best) {
       best = factor;
       order = candidate;
@@ -64,11 +70,13 @@ void Controller::accept(const OrderErrors& errors, double taken) {
   if (order == state_.order && !changes_step) return;
   state_.order = order;
   state_.steps_since_change = 0;
+  state_.last_error = 0.0;
   if (changes_step) set_step(std::clamp(best, smallest_cut, max_growth) * taken);
 }
 
 void Controller::reject_error(double error) {
   ++state_.failures;
+  state_.last_error = 0.0;
   state_.is_starting = false;
   state_.steps_since_change = 0;
   const double factor = std::isfinite(error) ? std::clamp(growth(error, state_.order), smallest_cut, shrink_from) : newton_cut;
@@ -78,6 +86,7 @@ void Controller::reject_error(double error) {
 
 void Controller::reject_newton() {
   ++state_.failures;
+  state_.last_error = 0.0;
   state_.is_starting = false;
   state_.steps_since_change = 0;
   set_step(newton_cut * state_.h);

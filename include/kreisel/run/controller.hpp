@@ -25,6 +25,7 @@ class Controller {
     int order = 1;
     int steps_since_change = 0;
     int failures = 0;         ///< in a row
+    double last_error = 0.0;  ///< of the accepted step before, at the same order and step; 0: none
     bool is_starting = true;  ///< order and step still rise with every step
   };
 
