@@ -156,8 +156,8 @@ class Settings {
     if (method_ == nullptr || has_parameter(method_->parameters, key)) return set_method(key, value);
     std::vector<std::string> known = names_of(model_->parameters);
     for (const std::string& name : names_of(method_->parameters)) known.push_back(name);
-    problems_.add("set", unknown_name(fmt::format("parameter of model '{}' and method '{}'", model_->name, method_->name), key,
-                                      known));
+    problems_.add("set", fmt::format("model '{}', method '{}': {}", model_->name, method_->name,
+                                     unknown_name("parameter", key, known)));
   }
 
   ParameterValues& model_values() { return model_values_; }
@@ -235,13 +235,13 @@ void check_output_step(const PreparedRun& run) {
 const std::vector<RunOption>& run_options() {
   constexpr std::string_view method = "Method", time = "Time and accuracy", solver = "Solver and limits";
   static const std::vector<RunOption> list{
-      {"method", "M", method, "integration method (default bliedf); see 'kreisel list methods'", method_names,
+      {"method", "M", method, "integration method (default bliedf)", method_names,
        [](std::string_view text, PreparedRun& run) { run.options.method = text; }},
       {"order", "K", method, "order of the method; with tolerances it fixes the order", nullptr,
        [](std::string_view text, PreparedRun& run) { run.options.order = to_order(text); }},
-      {"formulation", "F", method, "of the constraints (default stabilized-index2, ode without constraints)",
+      {"formulation", "F", method, "of the constraints (default stabilized-index2, or ode)",
        formulation_names, [](std::string_view text, PreparedRun& run) { run.options.formulation = text; }},
-      {"correction", "C", method, "commutator term of bliedf (default magnus); file:PATH reads own coefficients",
+      {"correction", "C", method, "commutator term of bliedf (default magnus); file: own coefficients",
        method::correction_names, [](std::string_view text, PreparedRun& run) { run.options.correction = text; }},
       {"starting", "S", method, "starting values (default corrected)", starting_names,
        [](std::string_view text, PreparedRun& run) { run.options.starting = text; }},

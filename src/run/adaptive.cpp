@@ -172,7 +172,7 @@ void run_adaptive(Session& s) {
     const bool has_estimate = method->local_errors(order, trial.motion, q_error, v_error);
     errors.current = has_estimate ? norm(q_error, v_error) : 0.0;
     if (options.control_lambda && lambda_error.size() > 0 && lambda_differences.points() >= order) {
-      lambda_differences.deviation(order, trial.lambda, lambda_error);
+      lambda_differences.deviation(order, trial.lambda, 1.0, lambda_error);
       lambda_scale = std::max(lambda_scale, trial.lambda.norm());
       errors.current = std::max(errors.current, lambda_error.norm() / ((order + 1) * (options.atol + options.rtol * lambda_scale)));
     }

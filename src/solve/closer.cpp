@@ -13,7 +13,7 @@ using system::RowGroup;
 using system::RowLevel;
 
 /// Convergence slower than this wastes more iterations than a new matrix costs.
-constexpr double slow_rate = 0.3;
+constexpr double slow_rate = 0.1;
 /// Slower than this is failure; the first ratios of an iteration far from its limit may be worse.
 constexpr double diverging_rate = 0.9;
 constexpr double hopeless_rate = 2.0;
@@ -129,9 +129,9 @@ Closed Closer::close(method::Method& method, const method::History& history, dou
   x_start_ = x_;
   lambda_start_ = trial.lambda;
   eta_start_ = trial.eta;
-  method.linearize(x_, tangent_);
-  gamma_ = tangent_.has_blocks ? 1.0 : tangent_.v_x;
-  alpha_ = tangent_.has_blocks ? 1.0 : h * tangent_.a_x / tangent_.v_x;
+  const method::Method::Coefficients coefficients = method.coefficients();
+  gamma_ = coefficients.gamma;
+  alpha_ = coefficients.alpha;
 
   bool is_fresh = false;
   int spent = 0;
