@@ -34,7 +34,7 @@ void Bliedf::begin_step(const History& history, double h, int order) {
   known_v_.setZero();
   for (int i = 2; i <= k_; ++i) known_v_ += (bdf_.gamma[i] / h) * (history[i - 2].omega - history[i - 2].memory);
   known_a_.setZero();
-  for (int i = 1; i <= k_; ++i) known_a_ += (bdf_.alpha[i] / h) * history[i - 1].motion.v;
+  for (int i = 2; i <= k_; ++i) known_a_ += (bdf_.gamma[i] / h) * (history[i - 2].motion.v - history[i - 1].motion.v);
 
   is_implicit_correction_ = correction_->begin(history, h, k_, bdf_.gamma[1]);
   if (!is_implicit_correction_) {
@@ -57,7 +57,7 @@ void Bliedf::velocity(ConstVectorRef x, ConstVectorRef dv, Motion& trial) {
     solve_for_velocity(x, trial.v);
   else
     trial.v = base_ - shift_;
-  trial.a = known_a_ + (bdf_.alpha[0] / h_) * trial.v;
+  trial.a = known_a_ + (bdf_.gamma[1] / h_) * (trial.v - (*history_)[0].motion.v);
 }
 
 void Bliedf::solve_for_velocity(ConstVectorRef x, VectorRef v) {
