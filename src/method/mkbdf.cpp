@@ -60,10 +60,10 @@ void Mkbdf::apply_dexp_inverse(ConstVectorRef v, VectorRef out) {
 }
 
 void Mkbdf::guess(VectorRef x) {
-  // α₀ x ≈ dexp⁻¹(-h x, v) - known: two sweeps from the extrapolated velocity bring x to the accuracy of v.
+  // α₀ x ≈ dexp⁻¹(-h x, v) - known: every sweep gains a factor h, so that k sweeps bring x to the accuracy of v.
   differences_.extrapolate(std::min(k_ + 1, differences_.points()), argument_);
   x = (*history_)[0].motion.v;
-  for (int sweep = 0; sweep < 3; ++sweep) {
+  for (int sweep = 0; sweep < k_; ++sweep) {
     omega0_ = h_ * x;
     apply_dexp_inverse(argument_, image_);
     x = (image_ - known_rate_) / coeff::bdf_alpha(k_, 0);
