@@ -25,7 +25,6 @@ struct OrderCase {
   std::string group, formulation;
   std::string starting = "corrected", correction = "magnus";
   Grid grid{};
-  double newton_tolerance = 0.0;
 
   // Expected slopes of maxima over time; those at the end are the same. NaN: not judged (said where it is set).
   double q = 0.0, v = 0.0, lambda = 0.0;
