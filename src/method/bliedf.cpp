@@ -32,13 +32,12 @@ void Bliedf::begin_step(const History& history, double h, int order) {
   for (int i = 1; i <= k_; ++i) times[i] = history.offset(i - 1);
   bdf_ = coeff::variable_bdf(k_, std::span<const double>(times.data(), k_ + 1));
 
-  Combination velocity, acceleration;
+  DifferenceCombination velocity, acceleration;
   for (int i = 2; i <= k_; ++i) {
-    velocity.add(bdf_.gamma[i] / h, history[i - 2].omega);
-    velocity.add(-bdf_.gamma[i] / h, history[i - 2].memory);
+    velocity.add(bdf_.gamma[i] / h, history[i - 2].omega, history[i - 2].memory);
+    acceleration.add(bdf_.gamma[i] / h, history[i - 2].motion.v, history[i - 1].motion.v);
   }
   velocity.assign_to(known_v_);
-  for (int i = 1; i <= k_; ++i) acceleration.add(bdf_.alpha[i] / h, history[i - 1].motion.v);
   acceleration.assign_to(known_a_);
 
   is_implicit_correction_ = correction_->begin(history, h, k_, bdf_.gamma[1]);
@@ -62,7 +61,7 @@ void Bliedf::velocity(ConstVectorRef x, ConstVectorRef dv, Motion& trial) {
     solve_for_velocity(x, trial.v);
   else
     trial.v = base_ - shift_;
-  trial.a = known_a_ + (bdf_.alpha[0] / h_) * trial.v;
+  trial.a = known_a_ + (bdf_.gamma[1] / h_) * (trial.v - (*history_)[0].motion.v);
 }
 
 void Bliedf::solve_for_velocity(ConstVectorRef x, VectorRef v) {

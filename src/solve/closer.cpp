@@ -22,6 +22,9 @@ constexpr int patience = 4;
 constexpr double step_drift = 0.6;
 constexpr int max_age = 40;
 
+/// Zero for systems without constraints.
+double largest(ConstVectorRef v) { return v.size() > 0 ? v.lpNorm<Eigen::Infinity>() : 0.0; }
+
 /// out += scale · A·B, column-major, A rows x inner, B inner x columns.
 void add_product(double* out, const double* A, const double* B, int rows, int inner, int columns, double scale) {
   for (int j = 0; j < columns; ++j)
@@ -204,7 +207,10 @@ void Closer::fill_right_hand_side(double h) {
 
 Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, method::Entry& trial) {
   const int nv = system_.space().nv(), rows = system_.pattern().rows();
+  // Below 1e-10 the rounding of λ, eps/h² in index-3 form, would keep it from settling.
+  const double lambda_tolerance = std::max(options_.tolerance, 1e-10);
   double previous_norm = 0.0;
+  bool x_has_converged = false;
   double rate = rate_;
   for (int iteration = 1; iteration <= options_.max_iterations; ++iteration) {
     if (iteration > 1) evaluate(method, trial);
@@ -221,13 +227,18 @@ Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, 
     if (iteration > 1) {
       rate = norm / previous_norm;
       rate_ = rate;
-      if (norm > 1.0 && rate > (iteration <= patience ? hopeless_rate : diverging_rate))
+      if (!x_has_converged && norm > 1.0 && rate > (iteration <= patience ? hopeless_rate : diverging_rate))
         return {CloseStatus::diverged, iteration, norm};
     }
     previous_norm = norm;
     // The remaining error is about rate/(1-rate) times the update; before a rate is seen, the update itself.
     const double remaining = iteration > 1 ? norm * rate / (1.0 - std::min(rate, diverging_rate)) : norm;
-    if (remaining <= 1.0) {
+    x_has_converged = x_has_converged || remaining <= 1.0;  // later updates of x are round-off
+    // λ is solved for with the B of the guess: its error is what B has turned since then times its update.
+    const double lambda_update = (alpha_ / (matrix_alpha_ * h)) * largest(right_hand_side_.segment(nv, rows));
+    const double turned = h * (x_ - x_start_).lpNorm<Eigen::Infinity>();
+    const bool lambda_is_settled = lambda_update * turned <= lambda_tolerance * (1.0 + largest(trial.lambda));
+    if (x_has_converged && lambda_is_settled) {
       method.position(x_, trial.motion.q);
       if (formulation_.has_eta) {
         const bool at_previous = method.stabilization_point() == method::StabilizationPoint::previous;
