@@ -22,25 +22,43 @@ constexpr int patience = 4;
 constexpr double step_drift = 0.6;
 constexpr int max_age = 40;
 
-/// out += scale · A·B, column-major, A rows x inner, B inner x columns.
-void add_product(double* out, const double* A, const double* B, int rows, int inner, int columns, double scale) {
+/// out += scale · A·B, or A·Bᵀ, column-major, A fixed x inner. The sum of a column stays in registers.
+template <int fixed, bool is_transposed>
+void add_product_of_fixed(double* out, const double* A, const double* B, int inner, int columns, double scale) {
+  using Column = Eigen::Matrix<double, fixed, 1>;
+  for (int j = 0; j < columns; ++j) {
+    Eigen::Map<Column> column(out + j * fixed);
+    Column sum = column;
+    for (int l = 0; l < inner; ++l) {
+      const double b = B[is_transposed ? l * columns + j : j * inner + l];
+      if (b != 0.0) sum += (scale * b) * Eigen::Map<const Column>(A + l * fixed);
+    }
+    column = sum;
+  }
+}
+
+/// The same for any number of rows. Bodies and spherical joints have six and three.
+template <bool is_transposed>
+void add_product_of(double* out, const double* A, const double* B, int rows, int inner, int columns, double scale) {
+  if (rows == 6) return add_product_of_fixed<6, is_transposed>(out, A, B, inner, columns, scale);
+  if (rows == 3) return add_product_of_fixed<3, is_transposed>(out, A, B, inner, columns, scale);
   for (int j = 0; j < columns; ++j)
     for (int l = 0; l < inner; ++l) {
-      const double b = scale * B[j * inner + l];
+      const double b = scale * B[is_transposed ? l * columns + j : j * inner + l];
       if (b == 0.0) continue;
       for (int i = 0; i < rows; ++i) out[j * rows + i] += A[l * rows + i] * b;
     }
 }
 
+/// out += scale · A·B, column-major, A rows x inner, B inner x columns.
+void add_product(double* out, const double* A, const double* B, int rows, int inner, int columns, double scale) {
+  add_product_of<false>(out, A, B, rows, inner, columns, scale);
+}
+
 /// out += scale · A·Bᵀ, A rows x inner, B columns x inner.
 void add_product_transposed(double* out, const double* A, const double* B, int rows, int inner, int columns,
                             double scale) {
-  for (int j = 0; j < columns; ++j)
-    for (int l = 0; l < inner; ++l) {
-      const double b = scale * B[l * columns + j];
-      if (b == 0.0) continue;
-      for (int i = 0; i < rows; ++i) out[j * rows + i] += A[l * rows + i] * b;
-    }
+  add_product_of<true>(out, A, B, rows, inner, columns, scale);
 }
 
 }  // namespace
@@ -61,6 +79,9 @@ Closer::Closer(const system::System& system, Formulation formulation, const Newt
   lambda_start_.setZero(system.pattern().rows());
   eta_start_.setZero(system.pattern().position_rows());
   acceleration_gap_.setZero(system.pattern().rows());
+  int largest_block = 0;
+  for (const lie::Block& block : system.space().blocks()) largest_block = std::max(largest_block, block.nv);
+  shifted_.setZero(largest_block * largest_block);
   right_hand_side_.setZero(matrix_.size());
 }
 
@@ -142,7 +163,7 @@ Closed Closer::close(method::Method& method, const method::History& history, dou
       closed.status = CloseStatus::not_finite;
     } else {
       if (!is_fresh && (options_.refresh == RefreshPolicy::every_step || is_stale(h))) {
-        if (!refresh(method, h, trial)) return {CloseStatus::singular_matrix, spent, 0.0};
+        if (!refresh(h, trial)) return {CloseStatus::singular_matrix, spent, 0.0};
         is_fresh = true;
       }
       closed = iterate(method, h, weight, trial);
@@ -240,8 +261,8 @@ Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, 
   return {CloseStatus::diverged, options_.max_iterations, previous_norm};
 }
 
-bool Closer::refresh(method::Method& method, double h, const method::Entry& trial) {
-  method.linearize(x_, tangent_);
+/// At the guess, where `tangent_` was made.
+bool Closer::refresh(double h, const method::Entry& trial) {
   ++counters_.jacobian_evaluations;
   system_.linearize(trial.motion, trial.lambda, blocks_);
   assemble(h);
@@ -325,10 +346,11 @@ void Closer::assemble(double h) {
     const Pattern::Coupling& coupling = pattern.couplings()[p.left];
     const Pattern::Touch& touch = pattern.touches()[p.right];
     const int rows = blocks[coupling.row].nv, inner = blocks[coupling.column].nv, columns = pattern.groups()[touch.group].rows;
-    double* out = entry_at(p.entry);
-    const double* B = blocks_.B.data() + touch.at;
-    add_product_transposed(out, blocks_.M.data() + coupling.at, B, rows, inner, columns, h * tangent_.a_dv);
-    add_product_transposed(out, blocks_.D.data() + coupling.at, B, rows, inner, columns, h * tangent_.v_dv);
+    const double* M = blocks_.M.data() + coupling.at;
+    const double* D = blocks_.D.data() + coupling.at;
+    const double m = h * tangent_.a_dv, d = h * tangent_.v_dv;
+    for (int i = 0; i < rows * inner; ++i) shifted_[i] = m * M[i] + d * D[i];
+    add_product_transposed(entry_at(p.entry), shifted_.data(), blocks_.B.data() + touch.at, rows, inner, columns, 1.0);
   }
   for (const Product& p : eta_diagonal_) {
     const Pattern::Touch& left = pattern.touches()[p.left];

@@ -77,7 +77,7 @@ class Closer {
   void lay_out();
   void evaluate(method::Method& method, method::Entry& trial);
   void fill_right_hand_side(double h);
-  [[nodiscard]] bool refresh(method::Method& method, double h, const method::Entry& trial);
+  [[nodiscard]] bool refresh(double h, const method::Entry& trial);
   void assemble(double h);
   [[nodiscard]] bool is_stale(double h) const;
   Closed iterate(method::Method& method, double h, ConstVectorRef weight, method::Entry& trial);
@@ -98,6 +98,7 @@ class Closer {
   lie::MotionTangent tangent_;
   system::Residual residual_;
   Vector x_, x_start_, lambda_start_, eta_start_, right_hand_side_, dv_, acceleration_gap_;
+  Vector shifted_;  ///< h(M ∂v̇/∂dv + D ∂v/∂dv) of one coupling
   const method::History* history_ = nullptr;
 
   bool has_matrix_ = false;
