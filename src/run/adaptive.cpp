@@ -95,6 +95,7 @@ void run_adaptive(Session& s) {
   const int max_order = s.plan.order > 0 ? s.plan.order : std::min(options.max_order, info.max_order);
   solve::NewtonOptions newton;
   newton.tolerance = options.newton_tolerance > 0.0 ? options.newton_tolerance : newton_fraction;
+  newton.lambda_tolerance = std::max(options.rtol, newton.lambda_tolerance);
   newton.max_iterations = std::min(options.newton_iterations, 8);
   newton.refresh = solve::RefreshPolicy::when_slow;
   newton.linear_solver = options.linear_solver;

@@ -27,6 +27,7 @@ void run_constant(Session& s) {
   Counters& counters = s.report.counters;
   solve::NewtonOptions newton;
   newton.tolerance = options.newton_tolerance > 0.0 ? options.newton_tolerance : default_newton_tolerance;
+  newton.lambda_tolerance = std::max(newton.tolerance, newton.lambda_tolerance);
   newton.max_iterations = options.newton_iterations;
   newton.refresh = solve::RefreshPolicy::every_step;
   newton.linear_solver = options.linear_solver;
