@@ -166,7 +166,7 @@ Closed Closer::close(method::Method& method, const method::History& history, dou
       closed.status = CloseStatus::not_finite;
     } else {
       if (!is_fresh && (options_.refresh == RefreshPolicy::every_step || is_stale(h))) {
-        if (!refresh(h, trial)) return {CloseStatus::singular_matrix, spent, 0.0};
+        if (!refresh(method, h, trial)) return {CloseStatus::singular_matrix, spent, 0.0};
         is_fresh = true;
       }
       closed = iterate(method, h, weight, trial);
@@ -271,8 +271,8 @@ Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, 
   return {CloseStatus::diverged, options_.max_iterations, previous_norm};
 }
 
-/// At the guess, where `tangent_` was made.
-bool Closer::refresh(double h, const method::Entry& trial) {
+bool Closer::refresh(method::Method& method, double h, const method::Entry& trial) {
+  method.linearize(x_, tangent_);
   ++counters_.jacobian_evaluations;
   system_.linearize(trial.motion, trial.lambda, blocks_);
   assemble(h);

@@ -140,7 +140,7 @@ TEST_P(RoundTrip, AFullDiskThrowsAndKeepsAReadableBeginning) {
 }
 
 INSTANTIATE_TEST_SUITE_P(BothFormats, RoundTrip, testing::Values(TrajectoryFormat::csv, TrajectoryFormat::hdf5),
-                         [](const auto& info) { return info.param == TrajectoryFormat::csv ? "csv" : "hdf5"; });
+                         [](const auto& format) { return format.param == TrajectoryFormat::csv ? "csv" : "hdf5"; });
 
 TEST_F(TrajectoryFiles, ModelsWithoutBodiesHavePlainCoordinates) {
   const models::Model model = model_named("pendulum");
@@ -156,7 +156,8 @@ TEST_F(TrajectoryFiles, ModelsWithoutBodiesHavePlainCoordinates) {
 TEST_F(TrajectoryFiles, EtaIsThereOnlyWhereTheFormulationHasIt) {
   const models::Model model = model_named("heavy-top");
   const auto has_eta = [&](bool wanted) {
-    for (const io::Quantity& quantity : io::TrajectoryLayout(*model.system, wanted).quantities())
+    const io::TrajectoryLayout layout(*model.system, wanted);
+    for (const io::Quantity& quantity : layout.quantities())
       if (quantity.name == "eta") return true;
     return false;
   };

@@ -80,7 +80,7 @@ class Closer {
   void lay_out();
   void evaluate(method::Method& method, method::Entry& trial);
   void fill_right_hand_side(double h);
-  [[nodiscard]] bool refresh(double h, const method::Entry& trial);
+  [[nodiscard]] bool refresh(method::Method& method, double h, const method::Entry& trial);
   void assemble(double h);
   [[nodiscard]] bool is_stale(double h) const;
   Closed iterate(method::Method& method, double h, ConstVectorRef weight, method::Entry& trial);
