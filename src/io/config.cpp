@@ -241,7 +241,7 @@ const std::vector<RunOption>& run_options() {
        [](std::string_view text, PreparedRun& run) { run.options.order = to_order(text); }},
       {"formulation", "F", method, "of the constraints (default stabilized-index2, or ode)",
        formulation_names, [](std::string_view text, PreparedRun& run) { run.options.formulation = text; }},
-      {"correction", "C", method, "commutator term of bliedf (default magnus); file: own coefficients",
+      {"correction", "C", method, "commutator term of bliedf (default magnus; magnus-explicit with tolerances)",
        method::correction_names, [](std::string_view text, PreparedRun& run) { run.options.correction = text; }},
       {"starting", "S", method, "starting values (default corrected)", starting_names,
        [](std::string_view text, PreparedRun& run) { run.options.starting = text; }},

@@ -52,7 +52,7 @@ const std::vector<MethodInfo>& catalogue() {
       {"mkbdf", "Munthe-Kaas BDF, order 1..6", 1, 6, 4, true,
        {"ode", "index3", "stabilized-index2", "index2", "index1"}, {}, {}, false, make_mkbdf},
       {"rkmk", "explicit Runge-Kutta-Munthe-Kaas on the index-1 form with projection, order 5 or 8", 5, 8, 8, true,
-       {"ode", "projected", "index1"}, {}, {}, false, nullptr},
+       {"ode", "projected", "index1"}, {"ode", "projected", "index1"}, {}, false, nullptr},
   };
   return list;
 }

@@ -6,6 +6,7 @@
 
 #include "kreisel/method/differences.hpp"
 #include "kreisel/run/controller.hpp"
+#include "error_control.hpp"
 #include "machine.hpp"
 
 namespace kreisel::run {
@@ -22,69 +23,6 @@ constexpr double round_off_margin = 300.0;
 constexpr double sweep_fraction = 0.03;
 /// Failures in a row after which the run gives up.
 constexpr int max_failures = 20;
-
-/// Errors in multiples of the tolerance: translations atol + rtol |x|, rotations atol + rtol, velocities
-/// atol + rtol |v|, each by the Euclidean norm of its part; the largest counts.
-class ErrorNorm {
- public:
-  ErrorNorm(const std::vector<Part>& parts, double rtol, double atol) : parts_(parts), rtol_(rtol), atol_(atol) {}
-
-  void set_scale(const lie::Motion& m) {
-    scale_q_.resize(parts_.size());
-    scale_v_.resize(parts_.size());
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-      const Part& part = parts_[i];
-      const double size = part.q_at < 0 ? 1.0 : m.q.segment(part.q_at, part.n).norm();
-      scale_q_[i] = 1.0 / (atol_ + rtol_ * size);
-      scale_v_[i] = 1.0 / (atol_ + rtol_ * m.v.segment(part.v_at, part.n).norm());
-    }
-  }
-  double operator()(ConstVectorRef q_error, ConstVectorRef v_error) {
-    double largest = 0.0;
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-      const Part& part = parts_[i];
-      const double error = std::max(scale_q_[i] * q_error.segment(part.v_at, part.n).norm(),
-                                    scale_v_[i] * v_error.segment(part.v_at, part.n).norm());
-      if (!(error <= largest)) {  // NaN wins
-        largest = error;
-        worst_ = static_cast<int>(i);
-      }
-    }
-    return largest;
-  }
-  const Part& worst() const { return parts_[worst_]; }
-
- private:
-  const std::vector<Part>& parts_;
-  double rtol_, atol_;
-  std::vector<double> scale_q_, scale_v_;
-  int worst_ = 0;
-};
-
-/// A first step at order 1 whose error h²|v̇|/2 meets a tenth of the tolerance in q and v.
-double initial_step(const Machine& machine, double rtol, double atol, double span) {
-  const lie::Motion& m = machine.history[0].motion;
-  double h = 1e-3 * span;
-  for (const Part& part : machine.parts) {
-    const double a = m.a.segment(part.v_at, part.n).norm();
-    const double v = m.v.segment(part.v_at, part.n).norm();
-    const double size = part.q_at < 0 ? 1.0 : m.q.segment(part.q_at, part.n).norm();
-    const double allowed = 0.1 * (atol + rtol * size);
-    if (a > 0.0) h = std::min(h, std::sqrt(2.0 * allowed / a));
-    // Velocities turn on the time scale |v|/|v̇|, positions on |v|.
-    if (v > 0.0 && a > 0.0) h = std::min(h, 0.1 * std::sqrt(rtol + atol / v) * v / a);
-    if (v > 0.0) h = std::min(h, 0.1 * std::sqrt(rtol + atol) * std::max(size, 1e-3) / v);
-  }
-  return std::max(h, 1e-12 * span);
-}
-
-std::string name_of(const system::System& system, const Part& part) {
-  const auto& blocks = system.space().blocks();
-  for (std::size_t b = 0; b < blocks.size(); ++b)
-    if (part.v_at >= blocks[b].v_at && part.v_at < blocks[b].v_at + blocks[b].nv)
-      return fmt::format("{} of '{}'", part.q_at < 0 ? "rotation" : "translation", system.pattern().block_name(static_cast<int>(b)));
-  return "?";
-}
 
 }  // namespace
 
@@ -108,7 +46,7 @@ void run_adaptive(Session& s) {
     s.report.warnings.push_back("index3 with variable steps: lambda loses one order after step changes; stabilized-index2 does not");
 
   const double span = s.plan.t_end - s.plan.t0;
-  const double first = options.initial_step > 0.0 ? options.initial_step : initial_step(machine, options.rtol, options.atol, span);
+  const double first = options.initial_step > 0.0 ? options.initial_step : initial_step(history[0].motion, parts, options.rtol, options.atol, span);
   Controller controller({s.plan.order > 0 ? s.plan.order : 1, max_order, options.max_step}, std::min(first, span), 1);
   ErrorNorm norm(parts, options.rtol, options.atol);
   const int nv = s.system.space().nv();

@@ -35,9 +35,7 @@ struct Machine {
   /// Places the initial point; false when it has no accelerations and multipliers.
   [[nodiscard]] bool place_first(Session& s) {
     if (!start_up.place(s.plan.t0, s.start.q0, s.start.v0, trial)) {
-      s.fail(Status::no_consistent_start,
-             "the initial values admit no accelerations and multipliers: [M B'; B 0] is singular.\n"
-             "  try: `kreisel check`, which names redundant constraints and bodies without mass");
+      s.fail_start();
       return false;
     }
     history.push(trial);

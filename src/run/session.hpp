@@ -60,6 +60,11 @@ struct Session {
     return observer.accept({entry, residual, points++, is_start});
   }
 
+  void fail_start() {
+    fail(Status::no_consistent_start,
+         "the initial values admit no accelerations and multipliers: [M B'; B 0] is singular.\n"
+         "  try: `kreisel check`, which names redundant constraints and bodies without mass");
+  }
   void fail(Status status, std::string message) {
     report.status = status;
     report.message = std::move(message);
