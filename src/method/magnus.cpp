@@ -8,9 +8,33 @@
 
 namespace kreisel::method {
 
+MagnusCommutator::MagnusCommutator(const lie::Space& space) : space_(space) {
+  for (Vector* v : {&C1_, &C2_, &sum1_, &sum2_}) v->setZero(space.nv());
+}
+
+void MagnusCommutator::operator()(int k, const Vector& A1, const Vector& A2, const Vector& A3, VectorRef out) {
+  if (k < 3) {
+    out.setZero();
+    return;
+  }
+  if (k <= 4) {
+    space_.bracket(A1, A2, out);
+    out *= 1.0 / 12.0;
+    return;
+  }
+  space_.bracket(A1, A2, C1_);
+  C1_ = -C1_;
+  sum1_ = 2.0 * A3 + C1_;
+  space_.bracket(A1, sum1_, C2_);
+  sum1_ = 20.0 * A1 + A3 - C1_;
+  sum2_ = A2 + C2_ / 60.0;
+  space_.bracket(sum1_, sum2_, out);
+  out *= 1.0 / 240.0;
+}
+
 MagnusCorrection::MagnusCorrection(MagnusVariant variant, const lie::Space& space, Counters& counters)
-    : Correction(space, counters), variant_(variant), is_implicit_(variant != MagnusVariant::past) {
-  for (Vector* v : {&past1_, &past2_, &past3_, &A1_, &A2_, &A3_, &C1_, &C2_, &sum1_, &sum2_}) v->setZero(space.nv());
+    : Correction(space, counters), variant_(variant), is_implicit_(variant != MagnusVariant::past), brackets_(space) {
+  for (Vector* v : {&past1_, &past2_, &past3_, &A1_, &A2_, &A3_}) v->setZero(space.nv());
 }
 
 bool MagnusCorrection::begin(const History& history, double h, int k, double gamma1) {
@@ -47,19 +71,8 @@ void MagnusCorrection::freeze(const History& history, bool through_new, double h
 }
 
 void MagnusCorrection::commutator(VectorRef out) {
-  if (k_ <= 4) {
-    bracket(A1_, A2_, out);
-    out *= 1.0 / 12.0;
-    return;
-  }
-  bracket(A1_, A2_, C1_);
-  C1_ = -C1_;
-  sum1_ = 2.0 * A3_ + C1_;
-  bracket(A1_, sum1_, C2_);
-  sum1_ = 20.0 * A1_ + A3_ - C1_;
-  sum2_ = A2_ + C2_ / 60.0;
-  bracket(sum1_, sum2_, out);
-  out *= 1.0 / 240.0;
+  counters_.brackets += MagnusCommutator::brackets(k_);
+  brackets_(k_, A1_, A2_, A3_, out);
 }
 
 void MagnusCorrection::shift(ConstVectorRef, ConstVectorRef v, VectorRef out) {

@@ -45,7 +45,7 @@ void run_rkmk(Session& s) {
   StartUp start_up(s.system, counters, options.linear_solver);
   if (!start_up.place(s.plan.t0, s.start.q0, s.start.v0, now)) return s.fail_start();
   s.report.energy_initial = s.system.energy(now.motion);
-  if (!s.accept(now, true)) return s.fail(Status::interrupted, "interrupted");
+  if (!s.accept(now, true, [](double, Entry&) { return false; })) return s.fail(Status::interrupted, "interrupted");
 
   const std::vector<Part> parts = parts_of(s.system.space());
   ErrorNorm norm(parts, options.rtol, options.atol);
@@ -112,7 +112,16 @@ void run_rkmk(Session& s) {
     ++s.report.steps_at_order[tableau.order];
     std::swap(now, next);
     s.observer.attempted({t, taken, tableau.order, 0, error, 0.0, "accepted"});
-    if (!s.accept(now, false)) {
+    // Wanted points are steps of their own from the last accepted point: full order, and the run does not see them.
+    const auto between = [&](double wanted, Entry& out) {
+      out.lambda = next.lambda;
+      const bool is_done = rkmk.step(next.motion, wanted - next.motion.t, out.motion, out.lambda, out.omega);
+      out.motion.t = wanted;
+      out.h = now.h;
+      out.order = now.order;
+      return is_done;
+    };
+    if (!s.accept(now, false, between)) {
       s.fail(Status::interrupted, fmt::format("interrupted at t = {:.10g}", now.motion.t));
       break;
     }

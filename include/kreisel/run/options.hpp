@@ -32,6 +32,9 @@ struct Options {
   double max_step = 0.0;        ///< 0: none
   long max_steps = 10'000'000;  ///< accepted steps
 
+  double output_step = 0.0;          ///< > 0: show the motion at t0 + i·output_step instead of at every step
+  std::vector<double> output_times;  ///< show it at these times as well; neither forces the step
+
   double newton_tolerance = 0.0;  ///< 0: 1e-10 with constant steps, tied to the tolerances otherwise
   int newton_iterations = 25;     ///< per matrix, ≥ 1
   std::string linear_solver = "automatic";
