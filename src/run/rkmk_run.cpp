@@ -29,6 +29,10 @@ void run_rkmk(Session& s) {
 
   const double begin = cpu_seconds();
   for (long n = 0; n < s.plan.step_count; ++n) {
+    if (counters.steps >= options.max_steps) {
+      s.fail(Status::too_many_steps, fmt::format("max_steps = {} reached at t = {:.10g}", options.max_steps, now.motion.t));
+      break;
+    }
     next.lambda = now.lambda;
     if (!rkmk.step(now.motion, s.plan.h, next.motion, next.lambda, next.omega)) {
       ++counters.rejected_steps;
