@@ -73,9 +73,12 @@ void Mkbdf::guess(VectorRef x) {
 void Mkbdf::velocity(ConstVectorRef x, ConstVectorRef dv, Motion& trial) {
   omega0_ = h_ * x;
   rate_ = known_rate_ + coeff::bdf_alpha(k_, 0) * x;
-  // dexp_k⁻¹ is T⁻¹ up to a truncation: T is nearly its inverse, so that a few corrections reach round-off.
-  space_.tangent(omega0_, rate_, trial.v);
-  for (int sweep = 0; sweep < 8; ++sweep) {
+  // dexp_k⁻¹ is T⁻¹ up to a truncation: T is nearly its inverse, so that a few corrections reach round-off. For k ≤ 2 it
+  // is the identity.
+  const int sweeps = coeff::dexp_inverse_degree(k_) == 0 ? 0 : 8;
+  if (sweeps == 0) trial.v = rate_;
+  else space_.tangent(omega0_, rate_, trial.v);
+  for (int sweep = 0; sweep < sweeps; ++sweep) {
     apply_dexp_inverse(trial.v, image_);
     image_ = rate_ - image_;
     space_.tangent(omega0_, image_, argument_);
@@ -91,6 +94,15 @@ void Mkbdf::linearize(ConstVectorRef x, MotionTangent& out) {
   omega0_ = h_ * x;
   rate_ = known_rate_ + alpha0 * x;
   space_.tangent_blocks(omega0_, out.q_x);
+  out.v_dv = 1.0;
+  out.a_dv = alpha0 / h_;
+  out.has_blocks = coeff::dexp_inverse_degree(k_) > 0;
+  if (!out.has_blocks) {
+    out.q_x *= h_;
+    out.v_x = alpha0;
+    out.a_x = alpha0 * alpha0 / h_;
+    return;
+  }
   // v = T(ω)s with T = I - ω̂/2 + ω̂²/6 - …: ∂v/∂x = α₀T + h(ŝ/2 - (ω̂ŝ + [ω,s]^)/6) + O(h²).
   bracket(omega0_, rate_, bracket_);
   space_.hat_blocks(rate_, hat_rate_);
@@ -106,9 +118,6 @@ void Mkbdf::linearize(ConstVectorRef x, MotionTangent& out) {
   }
   out.a_x_blocks = (alpha0 / h_) * out.v_x_blocks;
   out.q_x *= h_;
-  out.has_blocks = true;
-  out.v_dv = 1.0;
-  out.a_dv = alpha0 / h_;
 }
 
 }  // namespace kreisel::method

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kreisel/base/error.hpp"
+#include "kreisel/linear/solver.hpp"
 #include "kreisel/method/catalogue.hpp"
 #include "kreisel/method/correction.hpp"
 #include "kreisel/run/start_up.hpp"
@@ -76,6 +77,11 @@ std::vector<Problem> problems_in(const Options& options, const system::System& s
   } catch (const InvalidInput& e) {
     check.require(false, "method", e.what());
   }
+  const lie::Space& space = system.space();
+  check.require(start.q0.size() == space.nq() && start.v0.size() == space.nv(), "start",
+                fmt::format("has {} positions and {} velocities, but the model has {} and {}", start.q0.size(), start.v0.size(),
+                            space.nq(), space.nv()));
+  check.require(is_number(start.t0) && start.q0.allFinite() && start.v0.allFinite(), "start", "has values that are not finite");
   const double t_end = std::isnan(options.t_end) ? start.t_end : options.t_end;
   check.require(is_number(t_end) && t_end > start.t0, "t-end",
                 fmt::format("is {}, must be a number after the start time {}", t_end, start.t0));
@@ -96,6 +102,9 @@ std::vector<Problem> problems_in(const Options& options, const system::System& s
   for (const auto& [name, value] : {std::pair{"initial-step", options.initial_step}, std::pair{"min-step", options.min_step},
                                     std::pair{"max-step", options.max_step}})
     check.require(is_number(value) && value >= 0.0, name, fmt::format("is {}, must be positive", value));
+  const std::vector<std::string> solvers = linear::solver_names();
+  if (std::find(solvers.begin(), solvers.end(), options.linear_solver) == solvers.end())
+    check.require(false, "linear-solver", unknown_name("linear solver", options.linear_solver, solvers));
   const std::vector<std::string> startings{"corrected", "exact", "v0", "a0"};
   const bool starting_is_known = std::find(startings.begin(), startings.end(), options.starting) != startings.end();
   if (!starting_is_known) check.require(false, "starting", unknown_name("starting procedure", options.starting, startings));
