@@ -14,6 +14,7 @@ const std::vector<ModelInfo>& catalogue() {
       pendulum(),
       cubic(),
       oscillator(),
+      chain(),
   };
   return list;
 }

@@ -38,5 +38,6 @@ ModelInfo heavy_top();
 ModelInfo pendulum();
 ModelInfo cubic();
 ModelInfo oscillator();
+ModelInfo chain();
 
 }  // namespace kreisel::models

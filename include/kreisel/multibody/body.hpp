@@ -24,7 +24,7 @@ struct Shape {
   double radius = 0.0, length = 0.0;  ///< of everything else [m]; a sphere has no length
   Vector3 axis = Vector3::UnitZ();    ///< of cylinder, capsule and cone
   Vector3 at = Vector3::Zero();       ///< its centre, from the centre of mass [m]
-  std::string color;                  ///< as in CSS, empty: the viewer chooses
+  std::string color{};                ///< as in CSS, empty: the viewer chooses
 };
 
 /// A body with its initial state.
