@@ -11,7 +11,6 @@ namespace {
 /// The fixed point v = base - shift(v) contracts with γ₁ h|v|/12 per sweep; beyond this many sweeps the step is far too
 /// large and the map says so with NaN, which the Newton solver reports as a failed attempt.
 constexpr int max_sweeps = 60;
-constexpr double sweep_tolerance = 1e-14;
 
 }  // namespace
 
@@ -67,7 +66,7 @@ void Bliedf::solve_for_velocity(ConstVectorRef x, VectorRef v) {
     v = base_ - shift_;
     const double change = (v - next_).lpNorm<Eigen::Infinity>();
     next_ = v;
-    if (change <= sweep_tolerance * v.lpNorm<Eigen::Infinity>() || change == 0.0) {
+    if (change <= sweep_tolerance_ * v.lpNorm<Eigen::Infinity>() || change == 0.0) {
       last_v_ = v;
       last_base_ = base_;
       return;

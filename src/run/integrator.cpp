@@ -167,8 +167,10 @@ Report integrate(const system::System& system, const system::Start& start, const
   Session session(system, start, plan, observer, report);
   if (method::find_method(plan.options.method).make == nullptr)
     run_rkmk(session);
-  else
+  else if (options.step > 0.0)
     run_constant(session);
+  else
+    run_adaptive(session);
   report.energy_final = report.final.motion.q.size() > 0 ? system.energy(report.final.motion) : report.energy_initial;
   return report;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "kreisel/base/error.hpp"
@@ -15,6 +16,7 @@ namespace {
 constexpr double step_of_constraints = 5e-3;
 constexpr double step_of_second_derivatives = 1e-2;
 constexpr double step_of_forces = 2e-4;
+constexpr std::array<double, 6> steps_of_curvature{0.08, 0.04, 0.02, 0.01, 0.005, 0.0025};
 
 [[noreturn]] void refuse(const SystemFunctions& f, const std::string& what) {
   throw InvalidInput(fmt::format("system '{}': {}", f.name, what));
@@ -156,7 +158,7 @@ void FunctionSystem::check_sizes() const {
   gap(0.0, m.q);
   velocity_gap(0.0, m.q, m.v);
   if (functions_.jacobian) position_jacobian(0.0, m.q);
-  if (functions_.jacobian && functions_.constraint_rate) rate(0.0, m.q, m.v);
+  if (functions_.constraint_rate) gap_rate(0.0, m.q);
   if (functions_.curvature) position_curvature(0.0, m.q, m.v);
 }
 
@@ -237,16 +239,28 @@ Matrix FunctionSystem::jacobian(double t, const Vector& q) const {
   return J;
 }
 
-Vector FunctionSystem::rate(double t, const Vector& q, const Vector& v) const {
+Vector FunctionSystem::gap_rate(double t, const Vector& q) const {
+  if (functions_.constraint_rate)
+    return sized(functions_, "constraint_rate", "position_rows", functions_.position_rows, functions_.constraint_rate(t, q));
+  if (!functions_.constraint) return Vector();
+  return slope([&](double s) { return gap(t + s, q); }, step_of_constraints * functions_.time_scale);
+}
+
+/// Linear in v to round-off, as B = ∂rate/∂v wants it.
+Vector FunctionSystem::rate(double t, const Vector& q, const Vector& v, const Matrix& J) const {
   Vector out(pattern().rows());
-  const int rows = functions_.position_rows;
+  out.head(functions_.position_rows) = J.topRows(functions_.position_rows) * v + gap_rate(t, q);
   out.tail(functions_.velocity_rows) = velocity_gap(t, q, v);
-  if (rows == 0) return out;
-  if (functions_.jacobian && functions_.constraint_rate)
-    out.head(rows) = position_jacobian(t, q) * v + sized(functions_, "constraint_rate", "position_rows", rows,
-                                                         functions_.constraint_rate(t, q));
-  else
-    out.head(rows) = slope([&](double s) { return gap(t + s, moved(q, s * v)); }, step_of_constraints * time_step_scale(v));
+  return out;
+}
+
+/// The same, but without B where that has to be computed: a single derivative along the motion.
+Vector FunctionSystem::rate_along(double t, const Vector& q, const Vector& v) const {
+  if (functions_.jacobian || !functions_.constraint) return rate(t, q, v, position_jacobian(t, q));
+  Vector out(pattern().rows());
+  out.head(functions_.position_rows) =
+      slope([&](double s) { return gap(t + s, moved(q, s * v)); }, step_of_constraints * time_step_scale(v));
+  out.tail(functions_.velocity_rows) = velocity_gap(t, q, v);
   return out;
 }
 
@@ -258,9 +272,10 @@ Vector FunctionSystem::position_curvature(double t, const Vector& q, const Vecto
     return sized(functions_, "curvature", "position_rows", rows, functions_.curvature(t, q, v));
   const double scale = time_step_scale(v);
   if (functions_.jacobian && functions_.constraint_rate)
-    return slope([&](double s) -> Vector { return rate(t + s, moved(q, s * v), v).head(rows); },
+    return slope([&](double s) -> Vector { return rate_along(t + s, moved(q, s * v), v).head(rows); },
                  step_of_constraints * scale);
-  return second_slope([&](double s) { return gap(t + s, moved(q, s * v)); }, step_of_second_derivatives * scale);
+  const Curve along_the_motion = [&](double s) { return gap(t + s, moved(q, s * v)); };
+  return settle([&](double h) { return second_slope(along_the_motion, h * scale); }, steps_of_curvature).value;
 }
 
 Vector FunctionSystem::velocity_curvature(double t, const Vector& q, const Vector& v) const {
@@ -269,16 +284,17 @@ Vector FunctionSystem::velocity_curvature(double t, const Vector& q, const Vecto
                step_of_constraints * time_step_scale(v));
 }
 
-Vector FunctionSystem::constraint_forces(double t, const Vector& q, const Vector& lambda) const {
-  return is_dynamic_row_.cwiseProduct(jacobian(t, q).transpose() * lambda);
+Vector FunctionSystem::constraint_forces(const Matrix& J, const Vector& lambda) const {
+  return is_dynamic_row_.cwiseProduct(J.transpose() * lambda);
 }
 
 // ---- the System
 
 void FunctionSystem::residual(const Motion& m, ConstVectorRef lambda, Residual& out) const {
-  out.force = mass(m.q) * m.a + force(m.t, m.q, m.v, lambda) + constraint_forces(m.t, m.q, lambda);
+  const Matrix J = jacobian(m.t, m.q);
+  out.force = mass(m.q) * m.a + force(m.t, m.q, m.v, lambda) + constraint_forces(J, lambda);
   out.gap = gap(m.t, m.q);
-  out.rate = rate(m.t, m.q, m.v);
+  out.rate = rate(m.t, m.q, m.v, J);
 }
 
 void FunctionSystem::linearize(const Motion& m, ConstVectorRef lambda_ref, KktBlocks& out) const {
@@ -295,9 +311,9 @@ void FunctionSystem::linearize(const Motion& m, ConstVectorRef lambda_ref, KktBl
       },
       scale_, step_of_forces, nv);
   if (!lambda.isZero(0.0))
-    K += differentiate([&](const Vector& x) { return constraint_forces(m.t, moved(m.q, x), lambda); }, scale_,
-                       step_of_second_derivatives, nv);
-  const Matrix H = differentiate([&](const Vector& x) { return rate(m.t, moved(m.q, x), m.v); }, scale_,
+    K += differentiate([&](const Vector& x) { return constraint_forces(jacobian(m.t, moved(m.q, x)), lambda); },
+                       scale_, step_of_second_derivatives, nv);
+  const Matrix H = differentiate([&](const Vector& x) { return rate_along(m.t, moved(m.q, x), m.v); }, scale_,
                                  step_of_second_derivatives, rows);
   Matrix F = is_dynamic_row_.asDiagonal() * J.transpose();
   if (functions_.multiplier_force)

@@ -25,6 +25,8 @@ class Method {
   virtual int memory_size() const { return 0; }
   /// Points of the past that order k needs.
   virtual int points_needed(int order) const = 0;
+  /// Relative accuracy to which v(x) is solved where the velocity relation is implicit; round-off by default.
+  virtual void set_velocity_tolerance(double) {}
   virtual StabilizationPoint stabilization_point() const { return StabilizationPoint::next; }
 
   /// Freezes coefficients and known parts of the step from history[0] to history[0].t + h.

@@ -100,10 +100,12 @@ class FunctionSystem final : public System {
   Matrix position_jacobian(double t, const Vector& q) const;                 ///< B
   Matrix velocity_jacobian(double t, const Vector& q) const;                 ///< A
   Matrix jacobian(double t, const Vector& q) const;                          ///< B over A
-  Vector rate(double t, const Vector& q, const Vector& v) const;             ///< all rows
+  Vector gap_rate(double t, const Vector& q) const;                          ///< Φ_t
+  Vector rate(double t, const Vector& q, const Vector& v, const Matrix& J) const;  ///< all rows
+  Vector rate_along(double t, const Vector& q, const Vector& v) const;
   Vector position_curvature(double t, const Vector& q, const Vector& v) const;
   Vector velocity_curvature(double t, const Vector& q, const Vector& v) const;
-  Vector constraint_forces(double t, const Vector& q, const Vector& lambda) const;  ///< zero outside dynamic rows
+  Vector constraint_forces(const Matrix& J, const Vector& lambda) const;  ///< Jᵀλ in the dynamic rows
 
   Vector moved(const Vector& q, const Vector& x) const;
   double time_step_scale(const Vector& v) const;  ///< so that s v stays within `scale` and t + s within `time_scale`
