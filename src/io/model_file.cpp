@@ -918,7 +918,8 @@ class ModelReader {
     m.v = start.v0;
     const system::Pattern& pattern = assembly.pattern();
     system::Residual r(assembly.space().nv(), pattern.position_rows(), pattern.rows());
-    assembly.residual(m, Vector::Zero(pattern.rows()), r);
+    const Vector no_lambda = Vector::Zero(pattern.rows());
+    assembly.residual(m, no_lambda, r);
     if (!r.gap.allFinite() || !r.rate.allFinite() || !r.force.allFinite())
       return complain("", "positions, velocities or forces at the start are too large to compute with");
     for (std::size_t j = 0; j < joint_places_.size(); ++j) {
@@ -999,7 +1000,11 @@ ModelFile read_model(const JsonSource& source, const ModelFileOptions& options) 
 }
 
 ModelFile read_model_file(const Path& path, const ModelFileOptions& options) {
-  return read_model(JsonSource::read(path, "model file"), options);
+  try {
+    return read_model(JsonSource::read(path, "model file"), options);
+  } catch (const nlohmann::json::exception& e) {  // such as a number beyond the range of double
+    throw InvalidInput(fmt::format("{}: not valid JSON: {}", path.string(), e.what()));
+  }
 }
 
 }  // namespace kreisel::io

@@ -188,7 +188,8 @@ TEST_P(EveryForceWithoutMultipliers, ChangesTheEnergyByItsPower) {
       [&](double s) -> Vector {
         system::Motion moved = m;
         moved.t += s;
-        assembly.space().move(m.q, s * m.v + (0.5 * s * s) * m.a, moved.q);
+        const Vector x = s * m.v + (0.5 * s * s) * m.a;
+        assembly.space().move(m.q, x, moved.q);
         moved.v += s * m.a;
         return Vector::Constant(1, assembly.energy(moved));
       },
