@@ -15,6 +15,7 @@ const std::vector<ModelInfo>& catalogue() {
       pendulum(),
       cubic(),
       oscillator(),
+      chain(),
   };
   return list;
 }

@@ -39,5 +39,6 @@ ModelInfo stiff_top();
 ModelInfo pendulum();
 ModelInfo cubic();
 ModelInfo oscillator();
+ModelInfo chain();
 
 }  // namespace kreisel::models
