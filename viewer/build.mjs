@@ -72,14 +72,15 @@ async function bundle() {
 /** A string literal in pieces of a few thousand bytes. */
 function cppUnit(page) {
   const escaped = (piece) =>
-    piece.replace(/[\\"]/g, "\\$&").replace(/\n/g, "\\n").replace(/[\x00-\x1f\x7f]/g, (c) => "\\" + c.charCodeAt(0).toString(8).padStart(3, "0"));
+    piece.replace(/[\\"?]/g, "\\$&").replace(/\n/g, "\\n").replace(/[\x00-\x1f\x7f]/g, (c) => "\\" + c.charCodeAt(0).toString(8).padStart(3, "0"));
   const pieces = page.match(/[^]{1,4000}/gu) ?? [];
   return [
     "// Made by viewer/build.mjs.",
-    '#include "viewer_page.hpp"',
+    "#include <string_view>",
     "",
     "namespace kreisel::io {",
     "",
+    "std::string_view viewer_page();",
     "std::string_view viewer_page() {",
     "  static constexpr char text[] =",
     ...pieces.map((piece) => `      "${escaped(piece)}"`),

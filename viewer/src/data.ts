@@ -79,6 +79,8 @@ export interface Result {
   summary: Record<string, unknown>;
   notes: string[];
   time: Float64Array;
+  /** Points of the result; `time` may hold fewer, chosen for display. */
+  points: number;
   series: Series[];
   panels: Panel[];
   frameTimes: Float64Array;
@@ -205,6 +207,7 @@ export function readResult(source: unknown): Result {
     summary: isObject(source.summary) ? source.summary : {},
     notes: Array.isArray(source.notes) ? source.notes.map((n) => text(n)) : [],
     time,
+    points: typeof source.points === "number" ? source.points : time.length,
     series,
     panels: readPanels(source.panels, series),
     frameTimes,

@@ -96,8 +96,9 @@ class Page {
   }
 
   private footer(): HTMLElement {
-    const count = this.result.time.length;
-    const what = count > 0 ? `${count.toLocaleString("en")} points` : "";
+    const { points, series } = this.result;
+    const isThinned = series.some((s) => s.y.length < points);
+    const what = points > 0 ? `${points.toLocaleString("en")} points${isThinned ? ", thinned for display; extrema are kept" : ""}` : "";
     return h("footer", {}, h("span", {}, this.result.program), h("span", {}, what));
   }
 

@@ -295,7 +295,8 @@ function linearRange(_: uPlot, min: number | null, max: number | null): [number,
 /** At least one decade, so that there are labels. */
 export function logRange(_: uPlot, min: number | null, max: number | null): [number, number] {
   if (min === null || max === null || !(min > 0)) return [0.1, 1];
-  if (max / min >= 10) return [min / 1.3, max * 1.3];
+  const air = Math.max(1.3, (max / min) ** 0.04);
+  if (max / min >= 10) return [min / air, max * air];
   const middle = Math.sqrt(min * max);
   return [middle / 3.6, middle * 3.6];
 }

@@ -53,6 +53,14 @@ function sharp(corners: THREE.Vector2[]): THREE.Vector2[] {
   return out;
 }
 
+/** From the centre of mass to a point of the body frame. */
+function rod(to: THREE.Vector3, radius: number, paint: Paint): THREE.Object3D {
+  const mesh = new THREE.Mesh(new THREE.CylinderGeometry(radius, radius, to.length(), 16), paint.mark);
+  mesh.quaternion.copy(along(to));
+  mesh.position.copy(to).multiplyScalar(0.5);
+  return mesh;
+}
+
 const builders: Record<string, (p: Parameters, paint: Paint) => THREE.Object3D> = {
   box(p, paint) {
     const size = vector(p.size, [1, 1, 1]);
@@ -71,7 +79,9 @@ const builders: Record<string, (p: Parameters, paint: Paint) => THREE.Object3D> 
   sphere(p, paint) {
     const radius = positive(p.radius, 0.1);
     const arc = Array.from({ length: 25 }, (_, i) => ((i - 12) * Math.PI) / 24);
-    return turned(arc.map((a) => new THREE.Vector2(radius * Math.cos(a), radius * Math.sin(a))), paint);
+    const group = turned(arc.map((a) => new THREE.Vector2(radius * Math.cos(a), radius * Math.sin(a))), paint);
+    if (p.rod !== undefined) group.add(rod(vector(p.rod, [0, 0, 1]), 0.12 * radius, paint));
+    return group;
   },
   /** The tip points along the axis; the centre of mass is a quarter of the height above the base. */
   cone(p, paint) {
