@@ -4,6 +4,8 @@
 #include <array>
 #include <span>
 
+#include "kreisel/base/combine.hpp"
+
 namespace kreisel::method {
 
 MagnusCorrection::MagnusCorrection(MagnusVariant variant, const lie::Space& space, Counters& counters)
@@ -29,15 +31,16 @@ void MagnusCorrection::freeze(const History& history, bool through_new, double h
   const coeff::MagnusWeights w =
       coeff::magnus_weights(k, std::span<const double>(nodes.data(), k), 0.5 * h, h);
   const auto& slope = k > 4 && variant_ != MagnusVariant::taylor ? w.a2_gauss : w.a2;
-  past1_.setZero();
-  past2_.setZero();
-  if (k > 4) past3_.setZero();
+  Combination sum1, sum2, sum3;
   for (int i = shift; i < k; ++i) {
     const Vector& v = history[i - shift].motion.v;
-    past1_ += (w.a1[i] * h) * v;
-    past2_ += (slope[i] * h) * v;
-    if (k > 4) past3_ += (w.a3[i] * h) * v;
+    sum1.add(w.a1[i] * h, v);
+    sum2.add(slope[i] * h, v);
+    sum3.add(w.a3[i] * h, v);
   }
+  sum1.assign_to(past1_);
+  sum2.assign_to(past2_);
+  if (k > 4) sum3.assign_to(past3_);
   new_weight_[0] = through_new ? w.a1[0] * h : 0.0;
   new_weight_[1] = through_new ? slope[0] * h : 0.0;
   new_weight_[2] = through_new ? w.a3[0] * h : 0.0;
@@ -93,15 +96,16 @@ void MagnusCorrection::adopt(History& history) {
     const coeff::MagnusWeights w = coeff::magnus_weights(k, std::span<const double>(nodes.data(), k),
                                                          history.offset(age) - 0.5 * h, h);
     const auto& slope = k > 4 && variant_ != MagnusVariant::taylor ? w.a2_gauss : w.a2;
-    A1_.setZero();
-    A2_.setZero();
-    A3_.setZero();
+    Combination sum1, sum2, sum3;
     for (int i = 0; i < k; ++i) {
       const Vector& v = history[i].motion.v;
-      A1_ += (w.a1[i] * h) * v;
-      A2_ += (slope[i] * h) * v;
-      A3_ += (w.a3[i] * h) * v;
+      sum1.add(w.a1[i] * h, v);
+      sum2.add(slope[i] * h, v);
+      sum3.add(w.a3[i] * h, v);
     }
+    sum1.assign_to(A1_);
+    sum2.assign_to(A2_);
+    sum3.assign_to(A3_);
     commutator(history.edit(age).memory);
   }
 }

@@ -31,7 +31,8 @@ void Mkbdf::begin_step(const History& history, double h, int order) {
     }
     known_rate_ += (coeff::bdf_alpha(k_, i) / h) * argument_;
   }
-  for (int i = 1; i <= k_; ++i) known_a_ += (coeff::bdf_alpha(k_, i) / h) * history[i - 1].motion.v;
+  for (int i = 2; i <= k_; ++i)
+    known_a_ += (coeff::bdf_gamma(k_, i) / h) * (history[i - 2].motion.v - history[i - 1].motion.v);
   differences_.build(history, k_ + 1, h, [](const Entry& e) -> const Vector& { return e.motion.v; });
 }
 
@@ -59,10 +60,10 @@ void Mkbdf::apply_dexp_inverse(ConstVectorRef v, VectorRef out) {
 }
 
 void Mkbdf::guess(VectorRef x) {
-  // α₀ x ≈ dexp⁻¹(-h x, v) - known: two sweeps from the extrapolated velocity bring x to the accuracy of v.
+  // α₀ x ≈ dexp⁻¹(-h x, v) - known: every sweep gains a factor h, so that k sweeps bring x to the accuracy of v.
   differences_.extrapolate(std::min(k_ + 1, differences_.points()), argument_);
   x = (*history_)[0].motion.v;
-  for (int sweep = 0; sweep < 3; ++sweep) {
+  for (int sweep = 0; sweep < k_; ++sweep) {
     omega0_ = h_ * x;
     apply_dexp_inverse(argument_, image_);
     x = (image_ - known_rate_) / coeff::bdf_alpha(k_, 0);
@@ -82,7 +83,7 @@ void Mkbdf::velocity(ConstVectorRef x, ConstVectorRef dv, Motion& trial) {
     if (argument_.lpNorm<Eigen::Infinity>() <= 1e-15 * trial.v.lpNorm<Eigen::Infinity>()) break;
   }
   trial.v += dv;
-  trial.a = known_a_ + (coeff::bdf_alpha(k_, 0) / h_) * trial.v;
+  trial.a = known_a_ + (coeff::bdf_gamma(k_, 1) / h_) * (trial.v - (*history_)[0].motion.v);
 }
 
 void Mkbdf::linearize(ConstVectorRef x, MotionTangent& out) {

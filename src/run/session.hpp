@@ -68,6 +68,7 @@ struct Session {
 
 // One driver per family; each leaves its end in session.report.
 void run_constant(Session& session);  ///< implicit methods, constant steps
-void run_rkmk(Session& session);      ///< explicit Runge-Kutta, constant steps
+void run_adaptive(Session& session);  ///< implicit methods, error control
+void run_rkmk(Session& session);      ///< explicit Runge-Kutta
 
 }  // namespace kreisel::run
