@@ -229,7 +229,8 @@ Vector3 vector_of(const Json& json) {
 /// What summary.json says, or what the built-in models look like.
 Json scene_of(const Json& summary) {
   if (summary.contains("scene") && summary["scene"].is_object()) return summary["scene"];
-  if (word_at(summary, "/model") != "heavy-top") return Json::object();
+  const std::string model = word_at(summary, "/model");
+  if (model != "heavy-top" && model != "stiff-top") return Json::object();
   const bool is_inertial = word_at(summary, "/parameters/model/constraint") == "inertial";
   const Json tip = {0.0, -1.0, 0.0};
   return {{"bodies", Json::array({{{"name", "top"}, {"shape", {{"top", {{"tip", tip}, {"radius", 0.4}}}}}}})},

@@ -74,13 +74,12 @@ class Page {
   }
 
   private animation(clock: Clock): HTMLElement[] {
-    try {
-      this.scene = new Scene(this.result, clock, (body) => this.panels?.select(body));
-      return [this.scene.element, transport(clock, this.scene)];
-    } catch (error) {
-      console.info("no 3D picture:", error);
-      return [h("p", { class: "scene none" }, "This browser shows no 3D pictures (WebGL is missing or switched off)."), transport(clock, null)];
+    if (!hasWebGl()) {
+      const text = "This browser shows no 3D pictures (WebGL is missing or switched off).";
+      return [h("p", { class: "scene none" }, text), transport(clock, null)];
     }
+    this.scene = new Scene(this.result, clock, (body) => this.panels?.select(body));
+    return [this.scene.element, transport(clock, this.scene)];
   }
 
   private tables(): HTMLElement[] {
@@ -131,6 +130,13 @@ class Page {
       void this.readFile(event.dataTransfer?.files[0]);
     });
   }
+}
+
+/** Asked of a canvas of its own, because three.js reports a failure as an error. */
+function hasWebGl(): boolean {
+  const context = document.createElement("canvas").getContext("webgl2");
+  context?.getExtension("WEBGL_lose_context")?.loseContext();
+  return context !== null;
 }
 
 /** Built when it is opened first: long tables are not free. */
