@@ -39,6 +39,7 @@ class Command {
 std::unique_ptr<Command> make_run(CLI::App& program);
 std::unique_ptr<Command> make_check(CLI::App& program);
 std::unique_ptr<Command> make_list(CLI::App& program);
+std::unique_ptr<Command> make_view(CLI::App& program);
 std::unique_ptr<Command> make_completion(CLI::App& program);
 
 /// MODEL, --group and --set: what run and check ask of a model.

@@ -33,7 +33,7 @@ constexpr const char* examples =
     "  kreisel run --help                               all options of a command";
 
 /// Commands of the contract that later versions have.
-constexpr std::string_view later_commands[] = {"study", "reproduce", "view"};
+constexpr std::string_view later_commands[] = {"study", "reproduce"};
 
 std::string quoted(std::string_view word) {
   constexpr std::string_view harmless =
@@ -92,7 +92,7 @@ class Program {
     parser_.set_version_flag("--version", version_text(), "show the versions of kreisel and its libraries");
     parser_.footer(examples);
     parser_.get_formatter()->column_width(34);
-    for (const auto make : {make_run, make_check, make_list, make_completion}) commands_.push_back(make(parser_));
+    for (const auto make : {make_run, make_check, make_list, make_view, make_completion}) commands_.push_back(make(parser_));
   }
 
   int run() {
