@@ -38,7 +38,8 @@ def room_of(function):
 
 def run(program, arguments, folder, timeout=7200):
     """The program's JSON lines, and its profiles by label."""
-    out = Path(folder) / (Path(program).name + "-" + "-".join(re.sub(r"\W+", "_", str(a)) for a in arguments) + ".callgrind")
+    name = "-".join([Path(program).name, *(re.sub(r"\W+", "_", str(a)) for a in arguments)])
+    out = Path(folder) / (name[:100] + ".callgrind")
     out.unlink(missing_ok=True)
     command = ["valgrind", "--tool=callgrind", "--collect-atstart=no", "--combine-dumps=yes",
                f"--callgrind-out-file={out}", str(program), *map(str, arguments)]
