@@ -125,16 +125,16 @@ TEST_P(RoundTrip, SurvivesTheDestructionOfTheWriter) {
 TEST_P(RoundTrip, AFullDiskThrowsAndKeepsAReadableBeginning) {
   const models::Model model = model_named("heavy-top");
   const auto write_too_much = [&] {
-    const FileSizeLimit full(200'000);
+    const FileSizeLimit full(800'000);
     io::TrajectoryWriter writer(*model.system, true, 0.0, options(GetParam()));
-    const run::Report report = run::integrate(*model.system, model.start, constant_steps(1e-3, 2.0), writer);
+    const run::Report report = run::integrate(*model.system, model.start, constant_steps(1e-3, 4.0), writer);
     writer.finish(report.final);
   };
   const std::string text = text_of<EnvironmentError>(write_too_much);
   EXPECT_NE(text.find("cannot write"), std::string::npos) << text;
   EXPECT_NE(text.find("File too large"), std::string::npos) << text;
   for (const auto& item : fs::directory_iterator(folder.path()))
-    EXPECT_GT(io::read_trajectory(item.path()).values.rows(), 50) << item.path();
+    EXPECT_GT(io::read_trajectory(item.path()).values.rows(), 500) << item.path();
 }
 
 INSTANTIATE_TEST_SUITE_P(BothFormats, RoundTrip, testing::Values(TrajectoryFormat::csv, TrajectoryFormat::hdf5),
@@ -195,6 +195,21 @@ TEST_F(TrajectoryFiles, LongRunsMoveToThinnedHdf5WithFirstAndLastPoint) {
   EXPECT_EQ(t[0], 0.0);
   EXPECT_EQ(t[t.size() - 1], report.final.motion.t);
   for (int i = 0; i + 1 < t.size(); ++i) EXPECT_NEAR(t[i], 0.016 * i, 1e-12);
+}
+
+TEST_F(TrajectoryFiles, AFullDiskDuringThinningKeepsWhatWasThere) {
+  const models::Model model = model_named("heavy-top");
+  const auto write_too_much = [&] {
+    const FileSizeLimit full(400'000);
+    io::TrajectoryOptions small = options(TrajectoryFormat::automatic);
+    small.value_limit = 1;
+    small.least_rows = 1023;
+    io::TrajectoryWriter writer(*model.system, true, 0.0, small);
+    const run::Report report = run::integrate(*model.system, model.start, constant_steps(1e-3, 40.0), writer);
+    writer.finish(report.final);
+  };
+  write_too_much();
+  EXPECT_GT(io::read_trajectory(folder / "trajectory.h5").values.rows(), 500);
 }
 
 TEST_F(TrajectoryFiles, WideModelsKeepEnoughPoints) {
