@@ -3,7 +3,7 @@
 #   KREISEL_VIEWER   AUTO: the page is built when node 18 or later and npm are there; ON: they must be there;
 #                    OFF: reports have still plots only. Projects that include kreisel get OFF.
 #
-# viewer/build.mjs runs 'npm ci' first when viewer/node_modules is older than package-lock.json, which needs a network
+# viewer/build.mjs runs 'npm install' first when viewer/node_modules is older than package-lock.json, which needs a network
 # once. Nothing that is built is committed.
 if(PROJECT_IS_TOP_LEVEL)
   set(KREISEL_VIEWER AUTO CACHE STRING "Build the page of reports with node: AUTO, ON, OFF")
@@ -33,6 +33,16 @@ if(KREISEL_VIEWER)
   endif()
 endif()
 
+# The packages come at configure time, so that AUTO can do without them.
+if(KREISEL_NODE)
+  execute_process(COMMAND ${KREISEL_NODE} ${PROJECT_SOURCE_DIR}/viewer/build.mjs --install-only RESULT_VARIABLE failed OUTPUT_QUIET)
+  if(failed AND KREISEL_VIEWER STREQUAL AUTO)
+    message(STATUS "The npm packages of the viewer could not be installed: reports have still plots only")
+    set(KREISEL_NODE)
+  elseif(failed)
+    message(FATAL_ERROR "KREISEL_VIEWER is ON, but the npm packages of the viewer could not be installed")
+  endif()
+endif()
 if(KREISEL_NODE)
   set(viewer ${PROJECT_SOURCE_DIR}/viewer)
   set(kreisel_viewer_html ${PROJECT_BINARY_DIR}/generated/viewer.html)

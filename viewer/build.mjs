@@ -11,7 +11,7 @@ import { parseArgs } from "node:util";
 
 const folder = dirname(fileURLToPath(import.meta.url));
 const { values: options } = parseArgs({
-  options: { html: { type: "string", default: join(folder, "dist/viewer.html") }, cpp: { type: "string" } },
+  options: { html: { type: "string", default: join(folder, "dist/viewer.html") }, cpp: { type: "string" }, "install-only": { type: "boolean", default: false } },
 });
 
 const modified = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
@@ -19,12 +19,13 @@ const modified = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ??
 function installPackages() {
   const stamp = join(folder, "node_modules/.package-lock.json");
   if (modified(stamp) >= modified(join(folder, "package-lock.json"))) return;
-  const npm = spawnSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], {
+  // Not 'npm ci': a lock file without download addresses lacks the binaries of other platforms, and 'ci' insists on them.
+  const npm = spawnSync("npm", ["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], {
     cwd: folder,
     stdio: ["ignore", "inherit", "inherit"],
   });
   if (npm.status !== 0) {
-    console.error("viewer: 'npm ci' failed; is there a network? 'cmake -D KREISEL_VIEWER=OFF' builds without the viewer");
+    console.error("viewer: 'npm install' failed; is there a network? 'cmake -D KREISEL_VIEWER=OFF' builds without the viewer");
     process.exit(1);
   }
   const now = new Date();
@@ -99,6 +100,7 @@ function write(path, text) {
 }
 
 installPackages();
+if (options["install-only"]) process.exit(0);
 const page = await bundle();
 write(options.html, page);
 if (options.cpp) write(options.cpp, cppUnit(page));
