@@ -211,12 +211,6 @@ void read_own_correction(PreparedRun& run) {
     throw InvalidInput(fmt::format("the set is for order {}, but --order is {}", k, run.options.order));
 }
 
-/// The constant step that ends at t_end, as run::integrate shrinks it.
-double step_in_use(const run::Options& options, const system::Start& start) {
-  const double span = (std::isnan(options.t_end) ? start.t_end : options.t_end) - start.t0;
-  return span / std::max(1.0, std::ceil(span / options.step * (1.0 - 1e-12)));
-}
-
 }  // namespace
 
 const std::vector<RunOption>& run_options() {
