@@ -11,9 +11,11 @@ namespace kreisel::models {
 const std::vector<ModelInfo>& catalogue() {
   static const std::vector<ModelInfo> list{
       heavy_top(),
+      stiff_top(),
       pendulum(),
       cubic(),
       oscillator(),
+      chain(),
   };
   return list;
 }

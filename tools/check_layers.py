@@ -73,7 +73,7 @@ def problems_in(root):
             if room == "include/kreisel":
                 continue  # a header for everything stands above the rooms
             if room not in LAYERS:
-                yield f"{where}:1: '{room}' is no room; rooms are: {', '.join(LAYERS)}"
+                yield f"{where}:1: '{room}' is no room; rooms are: {', '.join(r for r in LAYERS if r != 'Eigen')}"
                 continue
             allowed = visible_from(room)
             for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):

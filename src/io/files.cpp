@@ -15,7 +15,6 @@
 namespace kreisel::io {
 namespace {
 
-constexpr std::size_t read_limit = std::size_t{64} << 20;
 constexpr std::size_t buffer_limit = std::size_t{64} << 10;
 constexpr std::int64_t flush_interval = 1'000'000'000;  // ns
 
@@ -83,13 +82,13 @@ Path part_of(const Path& path) {
   return part;
 }
 
-std::string read_text(const Path& path, std::string_view what) {
+std::string read_text(const Path& path, std::string_view what, std::size_t limit) {
   const auto action = fmt::format("cannot read the {}", what);
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) throw_file_error(action, path, errno);
   std::string text;
   int error_number = 0;
-  while (error_number == 0 && text.size() <= read_limit) {
+  while (error_number == 0 && text.size() <= limit) {
     char piece[1 << 16];
     const ssize_t count = ::read(descriptor, piece, sizeof piece);
     if (count == 0) break;
@@ -100,8 +99,8 @@ std::string read_text(const Path& path, std::string_view what) {
   }
   ::close(descriptor);
   if (error_number != 0) throw_file_error(action, path, error_number);
-  if (text.size() > read_limit)
-    throw InvalidInput(fmt::format("{} '{}': it has more than {} MiB", action, path.string(), read_limit >> 20));
+  if (text.size() > limit)
+    throw InvalidInput(fmt::format("{} '{}': it has more than {} bytes", action, path.string(), limit));
   return text;
 }
 

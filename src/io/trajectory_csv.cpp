@@ -31,8 +31,9 @@ class CsvFile final : public TrajectoryFile {
     for (const std::string& line : about) head += "# " + without_line_ends(line) + "\n";
     for (const std::string& line : layout.explanation()) head += "# " + without_line_ends(line) + "\n";
     for (const Quantity& quantity : layout.quantities())
-      for (const std::string& name : quantity.columns) head += (quantity.at == 0 ? "" : ",") + quoted(name);
-    part_.append(head + "\n");
+      for (const std::string& name : quantity.columns) head.append(quoted(name)).append(",");
+    head.back() = '\n';
+    part_.append(head);
   }
 
   const Path& path() const override { return path_; }

@@ -1,59 +1,21 @@
 // One dataset per quantity, rows along the first axis. Rows are gathered and appended in batches; after each batch the
 // file is flushed, and the metadata cache may not evict in between, so that a killed run leaves a readable file.
+#include <fcntl.h>
 #include <fmt/format.h>
-#include <hdf5.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <ctime>
 
+#include "hdf5_handle.hpp"
 #include "kreisel/base/error.hpp"
 #include "kreisel/base/version.hpp"
 #include "kreisel/io/trajectory.hpp"
 
 namespace kreisel::io {
 namespace {
-
-/// Closes what it holds; HDF5 counts handles by itself, so this moves only.
-class Handle {
- public:
-  Handle() = default;
-  Handle(hid_t id, herr_t (*closer)(hid_t)) : id_(id), close_(closer) {}
-  Handle(Handle&& other) noexcept : id_(other.id_), close_(other.close_) { other.id_ = -1; }
-  Handle& operator=(Handle&& other) noexcept {
-    std::swap(id_, other.id_);
-    std::swap(close_, other.close_);
-    return *this;
-  }
-  ~Handle() { close(); }
-  herr_t close() {
-    const herr_t result = id_ >= 0 ? close_(id_) : 0;
-    id_ = -1;
-    return result;
-  }
-  operator hid_t() const { return id_; }
-
- private:
-  hid_t id_ = -1;
-  herr_t (*close_)(hid_t) = nullptr;
-};
-
-/// HDF5 prints its error stack unless told otherwise; a library must not, and must leave the setting as it was.
-class Silence {
- public:
-  Silence() {
-    H5Eget_auto2(H5E_DEFAULT, &print_, &data_);
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  }
-  ~Silence() { H5Eset_auto2(H5E_DEFAULT, print_, data_); }
-  Silence(const Silence&) = delete;
-  Silence& operator=(const Silence&) = delete;
-
- private:
-  H5E_auto2_t print_ = nullptr;
-  void* data_ = nullptr;
-};
 
 /// The innermost reason of the last failure; system calls leave "error message = 'No space left on device'" there.
 std::string reason() {
@@ -155,7 +117,19 @@ class Hdf5File final : public TrajectoryFile {
 
  private:
   [[noreturn]] void fail() const {
-    throw EnvironmentError(fmt::format("cannot write '{}': {}", path_.string(), reason()));
+    const std::string why = reason();
+    abandon();
+    throw EnvironmentError(fmt::format("cannot write '{}': {}", path_.string(), why));
+  }
+  /// HDF5 cannot close a file without writing its metadata, and on a full disk some of that would arrive and some not.
+  /// It goes to /dev/null instead: the file stays as the last flush left it.
+  void abandon() const {
+    void* handle = nullptr;
+    if (file_ < 0 || H5Fget_vfd_handle(file_, H5P_DEFAULT, &handle) < 0 || handle == nullptr) return;
+    const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (nowhere < 0) return;
+    ::dup2(nowhere, *static_cast<int*>(handle));
+    ::close(nowhere);
   }
   template <class Result>
   Result check(Result result) const {

@@ -1,15 +1,17 @@
 #include <fmt/format.h>
-#include <hdf5.h>
 
 #include <array>
 #include <charconv>
-#include <memory>
+#include <limits>
 
+#include "hdf5_handle.hpp"
 #include "kreisel/base/error.hpp"
 #include "kreisel/io/trajectory.hpp"
 
 namespace kreisel::io {
 namespace {
+
+using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 /// Fields of one CSV line; quotes as in RFC 4180.
 std::vector<std::string> fields_of(std::string_view line) {
@@ -32,7 +34,7 @@ std::vector<std::string> fields_of(std::string_view line) {
 }
 
 Trajectory read_csv(const Path& path) {
-  const std::string text = read_text(path, "trajectory");
+  const std::string text = read_text(path, "trajectory", std::numeric_limits<std::size_t>::max());
   Trajectory trajectory;
   std::vector<double> values;
   int line_number = 0;
@@ -61,28 +63,18 @@ Trajectory read_csv(const Path& path) {
     }
   }
   if (trajectory.columns.empty()) throw InvalidInput(fmt::format("{}: no header row", path.string()));
-  using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   const auto columns = static_cast<Eigen::Index>(trajectory.columns.size());
   trajectory.values = Eigen::Map<const RowMajor>(values.data(), static_cast<Eigen::Index>(values.size()) / columns, columns);
   return trajectory;
 }
 
-/// Reads HDF5 without printing its errors; every failure means that the file is no trajectory.
+/// Every failure means that the file is no trajectory.
 class Hdf5Reader {
  public:
-  explicit Hdf5Reader(const Path& path) : path_(path) {
-    H5Eget_auto2(H5E_DEFAULT, &print_, &data_);
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-    file_ = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
-  }
-  ~Hdf5Reader() {
-    if (file_ >= 0) H5Fclose(file_);
-    H5Eset_auto2(H5E_DEFAULT, print_, data_);
-  }
-  Hdf5Reader(const Hdf5Reader&) = delete;
-  Hdf5Reader& operator=(const Hdf5Reader&) = delete;
+  explicit Hdf5Reader(const Path& path)
+      : path_(path), file_(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose) {}
 
-  Trajectory read() {
+  Trajectory read() const {
     check(file_ >= 0);
     Trajectory out;
     for (const char* name : {"t", "q", "v", "a", "lambda", "eta", "Phi", "Bv", "energy", "h", "order"})
@@ -97,54 +89,47 @@ class Hdf5Reader {
   }
 
   void append(const std::string& name, Trajectory& out) const {
-    const hid_t dataset = H5Dopen2(file_, name.c_str(), H5P_DEFAULT);
+    const Handle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
     check(dataset >= 0);
-    const std::shared_ptr<void> closing(nullptr, [dataset](void*) { H5Dclose(dataset); });
-    const hid_t space = H5Dget_space(dataset);
-    std::array<hsize_t, 2> size{0, 1};
+    const Handle space(H5Dget_space(dataset), H5Sclose);
     const int rank = H5Sget_simple_extent_ndims(space);
-    if (rank >= 1 && rank <= 2) H5Sget_simple_extent_dims(space, size.data(), nullptr);
-    H5Sclose(space);
-    check(rank >= 1 && rank <= 2);
+    check(rank == 1 || rank == 2);
+    std::array<hsize_t, 2> size{0, 1};
+    H5Sget_simple_extent_dims(space, size.data(), nullptr);
     const auto rows = static_cast<Eigen::Index>(size[0]), width = static_cast<Eigen::Index>(size[1]);
-    // The killed run may have extended some quantities further than others.
-    const Eigen::Index common = out.columns.empty() ? rows : std::min(rows, out.values.rows());
-    using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
     RowMajor values(rows, width);
     check(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) >= 0);
     const std::vector<std::string> names = column_names(dataset, name);
     check(static_cast<Eigen::Index>(names.size()) == width);
+
+    // A run killed while it wrote may have extended some quantities further than others.
+    const Eigen::Index common = out.columns.empty() ? rows : std::min(rows, out.values.rows());
     out.columns.insert(out.columns.end(), names.begin(), names.end());
     out.values.conservativeResize(common, out.values.cols() + width);
     out.values.rightCols(width) = values.topRows(common);
   }
 
+  /// An attribute, or a dataset where there are too many.
   std::vector<std::string> column_names(hid_t dataset, const std::string& name) const {
     const bool is_attribute = H5Aexists(dataset, "columns") > 0;
-    const hid_t owner = is_attribute ? H5Aopen(dataset, "columns", H5P_DEFAULT)
-                                     : H5Dopen2(file_, (name + "_columns").c_str(), H5P_DEFAULT);
+    const Handle owner = is_attribute ? Handle(H5Aopen(dataset, "columns", H5P_DEFAULT), H5Aclose)
+                                      : Handle(H5Dopen2(file_, (name + "_columns").c_str(), H5P_DEFAULT), H5Dclose);
     check(owner >= 0);
-    const hid_t space = is_attribute ? H5Aget_space(owner) : H5Dget_space(owner);
-    const hid_t type = H5Tcopy(H5T_C_S1);
-    H5Tset_size(type, H5T_VARIABLE);
-    H5Tset_cset(type, H5T_CSET_UTF8);
+    const Handle space(is_attribute ? H5Aget_space(owner) : H5Dget_space(owner), H5Sclose);
+    const Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+    check(H5Tset_size(type, H5T_VARIABLE) >= 0 && H5Tset_cset(type, H5T_CSET_UTF8) >= 0);
     std::vector<char*> texts(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)), nullptr);
-    const herr_t result = is_attribute ? H5Aread(owner, type, texts.data())
-                                       : H5Dread(owner, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts.data());
+    check((is_attribute ? H5Aread(owner, type, texts.data())
+                        : H5Dread(owner, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts.data())) >= 0);
     std::vector<std::string> names;
-    for (const char* text : texts)
-      if (result >= 0 && text != nullptr) names.emplace_back(text);
-    if (result >= 0) H5Dvlen_reclaim(type, space, H5P_DEFAULT, texts.data());
-    H5Tclose(type);
-    H5Sclose(space);
-    is_attribute ? H5Aclose(owner) : H5Dclose(owner);
+    for (const char* text : texts) names.emplace_back(text != nullptr ? text : "");
+    H5Dvlen_reclaim(type, space, H5P_DEFAULT, texts.data());
     return names;
   }
 
+  Silence silence_;
   Path path_;
-  hid_t file_ = -1;
-  H5E_auto2_t print_ = nullptr;
-  void* data_ = nullptr;
+  Handle file_;
 };
 
 }  // namespace

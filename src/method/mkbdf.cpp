@@ -2,13 +2,11 @@
 
 #include <algorithm>
 
-#include "kreisel/coeff/bch.hpp"
-
 namespace kreisel::method {
 
 Mkbdf::Mkbdf(const lie::Space& space, Counters& counters)
-    : Method(space, counters), differences_(space.nv()), node_(2 + coeff::bch_brackets.size(), Vector::Zero(space.nv())) {
-  for (Vector* v : {&known_rate_, &known_a_, &omega0_, &rate_, &image_, &power_, &bracket_, &argument_})
+    : Method(space, counters), canonical_(space, counters), differences_(space.nv()) {
+  for (Vector* v : {&known_rate_, &known_a_, &omega0_, &rate_, &image_, &bracket_, &argument_})
     v->setZero(space.nv());
   for (Vector* v : {&hat_rate_, &hat_omega_, &hat_inner_}) v->setZero(space.block_diagonal_size());
   scratch_.setZero(space.nv());
@@ -26,8 +24,7 @@ void Mkbdf::begin_step(const History& history, double h, int order) {
     argument_ = -history[i - 2].omega;
     for (int j = i - 3; j >= 0; --j) {
       omega0_ = -history[j].omega;
-      combine(omega0_, argument_, bracket_);
-      argument_ = bracket_;
+      canonical_.combine(k_, omega0_, argument_, argument_);
     }
     known_rate_ += (coeff::bdf_alpha(k_, i) / h) * argument_;
   }
@@ -36,36 +33,13 @@ void Mkbdf::begin_step(const History& history, double h, int order) {
   differences_.build(history, k_ + 1, h, [](const Entry& e) -> const Vector& { return e.motion.v; });
 }
 
-void Mkbdf::combine(ConstVectorRef a, ConstVectorRef b, VectorRef out) {
-  node_[0] = a;
-  node_[1] = b;
-  out = a + b;
-  for (int i = 0; i < coeff::bch_bracket_count(k_); ++i) {
-    const coeff::BchBracket& term = coeff::bch_brackets[i];
-    bracket(node_[term.left], node_[term.right], node_[i + 2]);
-    if (term.numerator != 0) out += term.weight() * node_[i + 2];
-  }
-}
-
-void Mkbdf::apply_dexp_inverse(ConstVectorRef v, VectorRef out) {
-  out = v;
-  power_ = v;
-  double sign = 1.0;
-  for (int j = 1; j <= coeff::dexp_inverse_degree(k_); ++j) {
-    bracket(omega0_, power_, bracket_);
-    power_ = bracket_;
-    sign = -sign;  // ad_{-ω}^j = (-1)^j ad_ω^j
-    out += (sign * coeff::dexp_inverse_coefficients[j]) * power_;
-  }
-}
-
 void Mkbdf::guess(VectorRef x) {
   // α₀ x ≈ dexp⁻¹(-h x, v) - known: every sweep gains a factor h, so that k sweeps bring x to the accuracy of v.
   differences_.extrapolate(std::min(k_ + 1, differences_.points()), argument_);
   x = (*history_)[0].motion.v;
   for (int sweep = 0; sweep < k_; ++sweep) {
     omega0_ = h_ * x;
-    apply_dexp_inverse(argument_, image_);
+    canonical_.dexp_inverse(k_, omega0_, argument_, image_);
     x = (image_ - known_rate_) / coeff::bdf_alpha(k_, 0);
   }
 }
@@ -79,7 +53,7 @@ void Mkbdf::velocity(ConstVectorRef x, ConstVectorRef dv, Motion& trial) {
   if (sweeps == 0) trial.v = rate_;
   else space_.tangent(omega0_, rate_, trial.v);
   for (int sweep = 0; sweep < sweeps; ++sweep) {
-    apply_dexp_inverse(trial.v, image_);
+    canonical_.dexp_inverse(k_, omega0_, trial.v, image_);
     image_ = rate_ - image_;
     space_.tangent(omega0_, image_, argument_);
     trial.v += argument_;

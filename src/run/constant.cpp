@@ -1,17 +1,9 @@
 // Implicit methods with constant steps.
 #include <fmt/format.h>
 
-#include <memory>
-
-#include "kreisel/method/catalogue.hpp"
-#include "kreisel/run/start_up.hpp"
-#include "kreisel/solve/closer.hpp"
-#include "session.hpp"
+#include "machine.hpp"
 
 namespace kreisel::run {
-
-using method::Entry;
-using method::History;
 
 namespace {
 
@@ -32,36 +24,28 @@ std::string newton_message(const Session& s, double t, const solve::Closed& clos
 
 void run_constant(Session& s) {
   const Options& options = s.plan.options;
-  const lie::Space& space = s.system.space();
   Counters& counters = s.report.counters;
-  const method::MethodInfo& info = method::find_method(options.method);
-  const std::unique_ptr<method::Method> method =
-      info.make(space, counters,
-                {s.plan.order, options.correction, options.own_correction ? &*options.own_correction : nullptr,
-                 options.method_parameters});
   solve::NewtonOptions newton;
   newton.tolerance = options.newton_tolerance > 0.0 ? options.newton_tolerance : default_newton_tolerance;
+  newton.lambda_tolerance = std::max(newton.tolerance, newton.lambda_tolerance);
   newton.max_iterations = options.newton_iterations;
   newton.refresh = solve::RefreshPolicy::every_step;
   newton.linear_solver = options.linear_solver;
-  solve::Closer closer(s.system, s.plan.formulation, newton, counters);
-  s.report.linear_solver = closer.linear_solver_name();
-
-  const method::EntrySizes sizes{s.system.pattern().rows(), s.system.pattern().position_rows(), method->memory_size()};
-  History history(space, sizes, 10);
-  Entry trial = History::blank(space, sizes);
-  StartUp start_up(s.system, counters, options.linear_solver);
-  if (!start_up.place(s.plan.t0, s.start.q0, s.start.v0, trial)) {
-    s.fail(Status::no_consistent_start, "the initial values admit no accelerations and multipliers: [M B'; B 0] is singular. "
-                                        "Run `kreisel check` to see which constraints are redundant");
-    return;
-  }
+  Machine machine(s, s.plan.order, newton);
+  auto& [method, closer, history, trial, start_up, parts, weight, dense] = machine;
+  if (!machine.place_first(s)) return;
   const StartUpOptions starts{options.starting == "corrected" || options.starting == "v0",
                               options.starting == "corrected" || options.starting == "a0"};
-  history.push(trial);
-  s.report.energy_initial = s.system.energy(history[0].motion);
+  // The starting points span less than one output interval in any sensible run; what is wanted between them comes from
+  // the polynomial through all of them once they are there.
+  const auto between_starts = [&](double t, method::Entry& out) {
+    method::History past = history;
+    while (past.size() > 2 && past[1].motion.t > t) past.drop_newest();
+    dense.evaluate(past, past.size(), t, out);
+    return past.size() > 1;
+  };
   if (!start_up.fill(*method, s.plan.h, s.plan.order, s.plan.formulation, starts, history)) {
-    s.accept(history[history.size() - 1], true);
+    s.accept(history[history.size() - 1], true, between_starts);
     s.fail(Status::no_consistent_start,
            fmt::format("the starting values at t = {:.10g} + i h, h = {:.6g}, could not be computed: the explicit starter failed.\n"
                        "  try: a smaller --step, or --method rkmk to see where the motion breaks down",
@@ -70,13 +54,11 @@ void run_constant(Session& s) {
   }
   for (int age = history.size() - 1; age >= 0; --age) {
     history.edit(age).motion.t = s.plan.t0 + static_cast<double>(history.size() - 1 - age) * s.plan.h;
-    if (!s.accept(history[age], true)) return s.fail(Status::interrupted, "interrupted");
+    if (!s.accept(history[age], true, between_starts)) return s.fail(Status::interrupted, "interrupted");
     if (s.points > s.plan.step_count) return;
   }
   s.report.order = s.plan.order;
 
-  const std::vector<Part> parts = parts_of(space);
-  Vector weight(space.nv());
   const double begin = cpu_seconds();
   for (long n = history.size() - 1; n < s.plan.step_count; ++n) {
     if (counters.steps >= options.max_steps) {
@@ -86,7 +68,7 @@ void run_constant(Session& s) {
     trial.motion.t = n + 1 == s.plan.step_count ? s.plan.t_end : s.plan.t0 + static_cast<double>(n + 1) * s.plan.h;
     trial.lambda = history[0].lambda;  // never from a failed attempt
     trial.eta = history[0].eta;
-    velocity_weights(parts, history[0].motion.v, 1.0, 1.0, weight);
+    velocity_weights(parts, history[0].motion, 1.0, 1.0, 0.0, weight);
     method->begin_step(history, s.plan.h, s.plan.order);
     const solve::Closed closed = closer.close(*method, history, s.plan.h, weight, trial);
     s.observer.attempted({history[0].motion.t, s.plan.h, s.plan.order, closed.iterations, 0.0, closed.update_norm,
@@ -101,7 +83,7 @@ void run_constant(Session& s) {
     trial.order = s.plan.order;
     ++s.report.steps_at_order[s.plan.order];
     history.push(trial);
-    if (!s.accept(history[0], false)) {
+    if (!machine.show_newest(s, s.plan.order)) {
       s.fail(Status::interrupted, fmt::format("interrupted at t = {:.10g}", history[0].motion.t));
       break;
     }

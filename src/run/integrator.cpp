@@ -26,6 +26,11 @@ std::string default_formulation(const method::MethodInfo& info, const system::Sy
   return info.formulations.front();
 }
 
+/// The explicit form is unstable in index-3 form for k = 5, 6 and h |v| > 0.15, hence not there.
+std::string default_correction(const Options& options) {
+  return options.step > 0.0 || options.formulation == "index3" ? "magnus" : "magnus-explicit";
+}
+
 class Inspection {
  public:
   void require(bool ok, std::string field, std::string message) {
@@ -46,6 +51,7 @@ Plan make_plan(const Options& given, const system::System& system, const system:
   // Without constraints every formulation is the ordinary differential equation.
   if (system.pattern().rows() == 0) options.formulation = "ode";
   plan.formulation = solve::formulation_named(options.formulation).id;
+  if (options.correction.empty()) options.correction = default_correction(options);
   ParameterValues parameters(info.parameters);
   if (options.method_parameters.listing().empty()) options.method_parameters = parameters;
   plan.t0 = start.t0;
@@ -134,7 +140,7 @@ std::vector<Problem> problems_in(const Options& options, const system::System& s
     }
     if (options.step == 0.0 && info->variable_formulations.empty())
       check.require(false, "method", fmt::format("{} runs with constant steps only: give --step, or use bliedf", info->name));
-    if (info->has_corrections && options.correction.rfind("file:", 0) != 0) {
+    if (info->has_corrections && !options.correction.empty() && options.correction.rfind("file:", 0) != 0) {
       Counters unused;
       try {
         const int order = options.order > 0 ? options.order : info->default_order;
@@ -145,7 +151,7 @@ std::vector<Problem> problems_in(const Options& options, const system::System& s
         check.require(false, "correction", e.what());
       }
     } else if (!info->has_corrections) {
-      check.require(options.correction == "magnus", "correction",
+      check.require(options.correction.empty() || options.correction == "magnus", "correction",
                     fmt::format("{} has no correction term; --correction belongs to bliedf", info->name));
     }
   }
@@ -176,8 +182,10 @@ Report integrate(const system::System& system, const system::Start& start, const
   Session session(system, start, plan, observer, report);
   if (method::find_method(plan.options.method).make == nullptr)
     run_rkmk(session);
-  else
+  else if (options.step > 0.0)
     run_constant(session);
+  else
+    run_adaptive(session);
   report.energy_final = report.final.motion.q.size() > 0 ? system.energy(report.final.motion) : report.energy_initial;
   return report;
 }

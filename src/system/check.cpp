@@ -15,49 +15,41 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+double largest(const Vector& x) { return x.size() == 0 ? 0.0 : x.lpNorm<Eigen::Infinity>(); }
+
 // ---- differences
 
 constexpr std::array<double, 4> slope_weights{4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0};
 constexpr double second_slope_centre = -205.0 / 72.0;
 constexpr std::array<double, 4> second_slope_weights{8.0 / 5.0, -1.0 / 5.0, 8.0 / 315.0, -1.0 / 560.0};
 
-constexpr std::array<double, 4> audit_steps{0x1p-7, 0x1p-10, 0x1p-13, 0x1p-16};
+constexpr std::array<double, 6> audit_steps{0x1p-5, 0x1p-7, 0x1p-9, 0x1p-11, 0x1p-13, 0x1p-15};
 
 /// Changes below this part of the largest entry need no smaller step.
-constexpr double settled = 1e-12;
+constexpr double fully_settled = 1e-12;
 
-/// A matrix of derivatives, entry by entry from the step at which it changed least.
+/// Once a change is below this part of the largest entry, growing changes are round-off and end the search: further on
+/// two estimates may agree by chance.
+constexpr double nearly_settled = 1e-6;
+
+/// A matrix of derivatives, and by how much each entry changed with the last step.
 struct Differences {
   Matrix value, change;
 };
 
-/// The derivative of a curve whose natural length of s is `scale`.
-void differentiate(const Curve& f, double scale, Eigen::Ref<Vector> value, Eigen::Ref<Vector> change) {
-  value.setConstant(std::numeric_limits<double>::quiet_NaN());
-  change.setConstant(infinity);
-  Vector coarse = slope(f, audit_steps[0] * scale);
-  for (std::size_t level = 1; level < audit_steps.size(); ++level) {
-    Vector fine = slope(f, audit_steps[level] * scale);
-    for (Eigen::Index i = 0; i < fine.size(); ++i) {
-      const double now = std::abs(fine[i] - coarse[i]);
-      if (now < change[i]) value[i] = fine[i], change[i] = now;
-    }
-    if ((fine - coarse).lpNorm<Eigen::Infinity>() <= settled * fine.lpNorm<Eigen::Infinity>()) return;
-    coarse.swap(fine);
-  }
-}
-
 /// Column j is the derivative of s ↦ f(j, s) with the natural length scale[j].
 Differences differentiate_columns(const std::function<Vector(int, double)>& f, const Vector& scale, Eigen::Index rows) {
   Differences d{Matrix(rows, scale.size()), Matrix(rows, scale.size())};
-  for (int j = 0; j < scale.size(); ++j)
-    differentiate([&](double s) { return f(j, s); }, scale[j], d.value.col(j), d.change.col(j));
+  for (int j = 0; j < scale.size(); ++j) {
+    const Curve column = [&](double s) { return f(j, s); };
+    const Settled settled = settle([&](double h) { return slope(column, h * scale[j]); }, audit_steps);
+    d.value.col(j) = settled.value;
+    d.change.col(j) = settled.change;
+  }
   return d;
 }
 
 Vector at_least_one(const Vector& x) { return x.cwiseAbs().cwiseMax(1.0); }
-
-double largest(const Vector& x) { return x.size() == 0 ? 0.0 : x.lpNorm<Eigen::Infinity>(); }
 
 /// Of a symmetric matrix, ascending.
 Vector eigenvalues(const Matrix& A) {
@@ -69,6 +61,9 @@ Vector eigenvalues(const Matrix& A) {
 constexpr double relative_tolerance = 1e-9;
 constexpr double round_off_of_terms = 1e-11;
 constexpr double exact_tolerance = 1e-12;
+
+/// Slower motions are judged like this one: rates that a system differentiates numerically do not vanish at rest.
+constexpr double slowest = 0.1;
 
 using Label = std::function<std::string(Eigen::Index)>;
 
@@ -104,11 +99,11 @@ class Auditor {
   void linearize() {
     Motion elsewhere = m_;
     elsewhere.t += 0.3;
-    system_.space().move(m_.q, Vector::Constant(nv_, 0.1), elsewhere.q);
+    system_.space().move(m_.q, Vector(Vector::Constant(nv_, 0.1)), elsewhere.q);
     elsewhere.v.array() += 0.7;
     elsewhere.a.array() += 0.9;
     KktBlocks blocks(pattern_);
-    system_.linearize(elsewhere, lambda_ + Vector::Ones(rows_), blocks);
+    system_.linearize(elsewhere, Vector(lambda_ + Vector::Ones(rows_)), blocks);
     system_.linearize(m_, lambda_, blocks);
     M_ = dense_coupling(system_, blocks.M);
     D_ = dense_coupling(system_, blocks.D);
@@ -131,12 +126,12 @@ class Auditor {
                    F_.cwiseAbs() * lambda_.cwiseAbs();
     for (const lie::Block& block : system_.space().blocks()) level(force_terms_, block.v_at, block.nv);
 
-    Vector reach = Vector::Zero(rows_);
-    for (int i = 0; i < rows_; ++i) reach[i] = B_.row(i).lpNorm<Eigen::Infinity>() * std::max(1.0, largest(m_.q));
-    gap_terms_ = at_.gap.cwiseAbs() + reach.head(position_rows_);
-    rate_terms_ = at_.rate.cwiseAbs() + B_.cwiseAbs() * m_.v.cwiseAbs();
-    acceleration_terms_ =
-        acceleration_gap_.cwiseAbs() + B_.cwiseAbs() * m_.a.cwiseAbs() + H_.cwiseAbs() * m_.v.cwiseAbs();
+    reach_.setZero(rows_);
+    for (int i = 0; i < rows_; ++i) reach_[i] = B_.row(i).lpNorm<Eigen::Infinity>() * std::max(1.0, largest(m_.q));
+    gap_terms_ = at_.gap.cwiseAbs() + reach_.head(position_rows_);
+    rate_terms_ = slowest * reach_ + at_.rate.cwiseAbs() + B_.cwiseAbs() * m_.v.cwiseAbs();
+    acceleration_terms_ = slowest * reach_ + acceleration_gap_.cwiseAbs() + B_.cwiseAbs() * m_.a.cwiseAbs() +
+                          H_.cwiseAbs() * m_.v.cwiseAbs();
     for (const RowGroup& group : pattern_.groups()) {
       if (group.level == RowLevel::position) level(gap_terms_, group.at, group.rows);
       level(rate_terms_, group.at, group.rows);
@@ -148,55 +143,59 @@ class Auditor {
   // -- one function per argument of residual
 
   void check_mass() {
-    const double tolerance = exact_tolerance * M_.cwiseAbs().maxCoeff();
-    compare("M symmetric", M_, {M_.transpose(), {}}, Vector::Constant(nv_, tolerance), coordinate(), coordinate());
+    compare("M symmetric", M_, {M_.transpose(), {}}, exact_tolerance_of(M_), coordinate(), coordinate());
     const double smallest = eigenvalues(0.5 * (M_ + M_.transpose()))[0];
     const double deficit = smallest >= 0.0 ? 0.0 : -smallest;
-    findings_.push_back({"M positive semidefinite", deficit, nv_ * tolerance, "smallest eigenvalue"});
+    findings_.push_back(
+        {"M positive semidefinite", deficit, nv_ * exact_tolerance * M_.cwiseAbs().maxCoeff(), "smallest eigenvalue"});
   }
 
   void check_accelerations() {
+    const Vector scale = at_least_one(m_.a);
     const Differences d = differentiate_columns(
         [&](int j, double s) {
           Motion moved = m_;
           moved.a[j] += s;
           return residual(moved, lambda_);
         },
-        at_least_one(m_.a), residual_size());
-    compare("M = d force/d a", M_, force_part(d), tolerance_of(M_, force_terms_), coordinate(), coordinate());
+        scale, residual_size());
+    compare("M = d force/d a", M_, force_part(d), tolerance_of(M_, force_terms_, scale), coordinate(), coordinate());
   }
 
   void check_velocities() {
+    const Vector scale = at_least_one(m_.v);
     const Differences d = differentiate_columns(
         [&](int j, double s) {
           Motion moved = m_;
           moved.v[j] += s;
           return residual(moved, lambda_);
         },
-        at_least_one(m_.v), residual_size());
-    compare("D = d force/d v", D_, force_part(d), tolerance_of(D_, force_terms_), coordinate(), coordinate());
-    compare("B = d rate/d v", B_, rate_part(d), tolerance_of(B_, rate_terms_), row(), coordinate());
+        scale, residual_size());
+    compare("D = d force/d v", D_, force_part(d), tolerance_of(D_, force_terms_, scale), coordinate(), coordinate());
+    compare("B = d rate/d v", B_, rate_part(d), tolerance_of(B_, rate_terms_, scale), row(), coordinate());
   }
 
   void check_configuration() {
+    const Vector scale = Vector::Ones(nv_);
     const Differences d = differentiate_columns(
         [&](int j, double s) {
           Motion moved = m_;
-          system_.space().move(m_.q, s * Vector::Unit(nv_, j), moved.q);
+          system_.space().move(m_.q, Vector(s * Vector::Unit(nv_, j)), moved.q);
           return residual(moved, lambda_);
         },
-        Vector::Ones(nv_), residual_size());
-    compare("K = d force/d q", K_, force_part(d), tolerance_of(K_, force_terms_), coordinate(), coordinate());
+        scale, residual_size());
+    compare("K = d force/d q", K_, force_part(d), tolerance_of(K_, force_terms_, scale), coordinate(), coordinate());
     const Matrix B = B_.topRows(position_rows_);
-    compare("B = d gap/d q", B, gap_part(d), tolerance_of(B, gap_terms_), row(), coordinate());
-    compare("H = d rate/d q", H_, rate_part(d), tolerance_of(H_, rate_terms_), row(), coordinate());
+    compare("B = d gap/d q", B, gap_part(d), tolerance_of(B, gap_terms_, scale), row(), coordinate());
+    const Matrix at_rest = relative_tolerance * slowest * reach_.replicate(1, nv_);
+    compare("H = d rate/d q", H_, rate_part(d), tolerance_of(H_, rate_terms_, scale) + at_rest, row(), coordinate());
   }
 
   void check_multipliers() {
+    const Vector scale = at_least_one(lambda_);
     const Differences d = differentiate_columns(
-        [&](int j, double s) { return residual(m_, lambda_ + s * Vector::Unit(rows_, j)); }, at_least_one(lambda_),
-        residual_size());
-    compare("F = d force/d lambda", F_, force_part(d), tolerance_of(F_, force_terms_), coordinate(), row());
+        [&](int j, double s) { return residual(m_, lambda_ + s * Vector::Unit(rows_, j)); }, scale, residual_size());
+    compare("F = d force/d lambda", F_, force_part(d), tolerance_of(F_, force_terms_, scale), coordinate(), row());
     if (system_.is_affine_in_multipliers() && pattern_.is_all_dynamic())
       compare("F = B^T when affine in lambda", F_, {B_.transpose(), {}}, exact_tolerance_of(F_), coordinate(), row());
   }
@@ -207,7 +206,7 @@ class Auditor {
         [&](int, double s) {
           Motion moved = m_;
           moved.t += s;
-          system_.space().move(m_.q, s * m_.v + (0.5 * s * s) * m_.a, moved.q);
+          system_.space().move(m_.q, Vector(s * m_.v + (0.5 * s * s) * m_.a), moved.q);
           moved.v += s * m_.a;
           return residual(moved, lambda_);
         },
@@ -229,12 +228,13 @@ class Auditor {
     system_.mass_and_jacobian(still, blocks);
     compare("mass_and_jacobian: M", dense_coupling(system_, blocks.M), {M_, {}}, exact_tolerance_of(M_), coordinate(),
             coordinate());
-    compare("mass_and_jacobian: B", dense_rows(system_, blocks.B), {B_, {}}, exact_tolerance_of(B_), row(), coordinate());
+    compare("mass_and_jacobian: B", dense_rows(system_, blocks.B), {B_, {}}, exact_tolerance_of(B_), row(),
+            coordinate());
 
     Matrix forces(nv_, position_rows_);
     for (int i = 0; i < position_rows_; ++i) {
       Vector force = Vector::Zero(nv_);
-      system_.constraint_force(still, Vector::Unit(rows_, i), force);
+      system_.constraint_force(still, Vector(Vector::Unit(rows_, i)), force);
       forces.col(i) = force;
     }
     const Matrix transposed = B_.topRows(position_rows_).transpose();
@@ -261,15 +261,15 @@ class Auditor {
 
   // -- tolerances and comparison
 
-  static Vector tolerance_of(const Matrix& A, const Vector& terms) {
-    return relative_tolerance * row_sizes(A) + round_off_of_terms * terms;
+  /// For a derivative A with the natural lengths `scale` of a function with the given terms.
+  static Matrix tolerance_of(const Matrix& A, const Vector& terms, const Vector& scale) {
+    Matrix tolerance = round_off_of_terms * terms * scale.cwiseInverse().transpose();
+    for (Eigen::Index i = 0; i < A.rows() && A.cols() > 0; ++i)
+      tolerance.row(i).array() += relative_tolerance * A.row(i).lpNorm<Eigen::Infinity>();
+    return tolerance;
   }
-  static Vector exact_tolerance_of(const Matrix& A) {
-    return Vector::Constant(A.rows(), A.size() == 0 ? 0.0 : exact_tolerance * A.cwiseAbs().maxCoeff());
-  }
-  static Vector row_sizes(const Matrix& A) {
-    if (A.cols() == 0) return Vector::Zero(A.rows());
-    return A.cwiseAbs().rowwise().maxCoeff();
+  static Matrix exact_tolerance_of(const Matrix& A) {
+    return Matrix::Constant(A.rows(), A.cols(), A.size() == 0 ? 0.0 : exact_tolerance * A.cwiseAbs().maxCoeff());
   }
 
   Label coordinate() const {
@@ -284,8 +284,8 @@ class Auditor {
     return [this](Eigen::Index i) { return pattern_.row_name(static_cast<int>(i)); };
   }
 
-  /// Adds the finding for the entry that is worst relative to the tolerance of its row; nothing for an empty matrix.
-  void compare(std::string what, const Matrix& claimed, const Differences& expected, const Vector& tolerance,
+  /// Adds the finding for the entry that is worst relative to its tolerance; nothing for an empty matrix.
+  void compare(std::string what, const Matrix& claimed, const Differences& expected, const Matrix& tolerance,
                const Label& row_label, const Label& column_label) {
     if (claimed.size() == 0) return;
     Eigen::Index row = 0, column = 0;
@@ -293,14 +293,15 @@ class Auditor {
     for (Eigen::Index j = 0; j < claimed.cols(); ++j)
       for (Eigen::Index i = 0; i < claimed.rows(); ++i) {
         const double error = std::abs(claimed(i, j) - expected.value(i, j));
-        const double excess = std::isnan(error) ? infinity : error == 0.0 ? 0.0 : error / tolerance[i];
+        const double excess = std::isnan(error) ? infinity : error == 0.0 ? 0.0 : error / tolerance(i, j);
         if (excess > worst) worst = excess, row = i, column = j;
       }
-    AuditFinding finding{std::move(what), std::abs(claimed(row, column) - expected.value(row, column)), tolerance[row],
-                         row_label(row)};
+    AuditFinding finding{std::move(what), std::abs(claimed(row, column) - expected.value(row, column)),
+                         tolerance(row, column), row_label(row)};
     if (const std::string label = column_label(column); !label.empty()) finding.where += ", " + label;
     if (!finding.ok()) {
-      finding.where += fmt::format(": claimed {:.10g}, expected {:.10g}", claimed(row, column), expected.value(row, column));
+      finding.where +=
+          fmt::format(": claimed {:.10g}, expected {:.10g}", claimed(row, column), expected.value(row, column));
       if (expected.change.size() > 0 && !(expected.change(row, column) <= finding.tolerance))
         finding.where += fmt::format("; differences settle only to {:.1e}, is the system smooth here?",
                                      expected.change(row, column));
@@ -316,6 +317,7 @@ class Auditor {
   Residual at_;
   Vector acceleration_gap_;
   Matrix M_, D_, K_, B_, H_, F_;
+  Vector reach_;  ///< how much a row can change
   Vector force_terms_, gap_terms_, rate_terms_, acceleration_terms_;
   std::vector<AuditFinding> findings_;
 };
@@ -386,6 +388,27 @@ Vector second_slope(const Curve& f, double h) {
   return sum / (h * h);
 }
 
+Settled settle(const std::function<Vector(double h)>& estimate, std::span<const double> steps) {
+  Vector coarse = estimate(steps.front());
+  Settled best{Vector::Constant(coarse.size(), std::numeric_limits<double>::quiet_NaN()),
+               Vector::Constant(coarse.size(), infinity)};
+  std::vector<bool> is_final(coarse.size(), false);
+  for (const double h : steps.subspan(1)) {
+    Vector fine = estimate(h);
+    const double size = largest(fine);
+    for (Eigen::Index i = 0; i < fine.size(); ++i) {
+      if (is_final[i]) continue;
+      const double change = std::abs(fine[i] - coarse[i]);
+      const bool shrinks = change < best.change[i];
+      if (shrinks) best.value[i] = fine[i], best.change[i] = change;
+      is_final[i] = best.change[i] <= (shrinks ? fully_settled : nearly_settled) * size;
+    }
+    if (std::find(is_final.begin(), is_final.end(), false) == is_final.end()) break;
+    coarse.swap(fine);
+  }
+  return best;
+}
+
 std::vector<AuditFinding> audit(const System& system, const Motion& m, ConstVectorRef lambda) {
   return Auditor(system, m, lambda).findings();
 }
@@ -441,7 +464,9 @@ RankReport rank_report(const System& system, const Motion& m) {
     report.rank_of_B = static_cast<int>(svd.rank());
     kernel = svd.matrixV().rightCols(M.rows() - report.rank_of_B).eval();
 
-    const Eigen::ColPivHouseholderQR<Matrix> qr(unit.transpose());
+    // Of two rows that do the same the first is kept: lengths fall by more than round-off from row to row.
+    const Vector preference = Vector::LinSpaced(report.rows, 1.0, 1.0 - 1e-3);
+    const Eigen::ColPivHouseholderQR<Matrix> qr(unit.transpose() * preference.asDiagonal());
     const auto& order = qr.colsPermutation().indices();
     for (int i = report.rank_of_B; i < report.rows; ++i) report.redundant_rows.push_back(order[i]);
     std::sort(report.redundant_rows.begin(), report.redundant_rows.end());

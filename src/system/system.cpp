@@ -5,7 +5,7 @@
 namespace kreisel::system {
 
 void System::mass_and_jacobian(const Motion& m, KktBlocks& out) const {
-  linearize(m, Vector::Zero(pattern_.rows()), out);
+  linearize(m, Vector(Vector::Zero(pattern_.rows())), out);
 }
 
 void System::constraint_force(const Motion& m, ConstVectorRef mu, VectorRef out) const {

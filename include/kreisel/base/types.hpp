@@ -12,11 +12,22 @@ using Vector3 = Eigen::Vector3d;
 using Matrix3 = Eigen::Matrix3d;
 
 using VectorRef = Eigen::Ref<Vector>;
-using ConstVectorRef = Eigen::Ref<const Vector>;
 using MatrixRef = Eigen::Ref<Matrix>;
 using ConstMatrixRef = Eigen::Ref<const Matrix>;
 using MatrixMap = Eigen::Map<Matrix>;
 using ConstMatrixMap = Eigen::Map<const Matrix>;
+
+/// A contiguous vector somebody else owns, read only. Unlike Eigen::Ref<const Vector> it never copies: an expression does
+/// not convert, so that no call allocates silently, and passing one costs two registers.
+class ConstVectorRef : public Eigen::Map<const Vector> {
+ public:
+  using Base = Eigen::Map<const Vector>;
+  template <class Derived>
+    requires(bool(Derived::IsVectorAtCompileTime) && bool(Eigen::internal::traits<Derived>::Flags & Eigen::DirectAccessBit) &&
+             Eigen::internal::inner_stride_at_compile_time<Derived>::ret == 1)
+  ConstVectorRef(const Eigen::MatrixBase<Derived>& x) : Base(x.derived().data(), x.size()) {}
+  ConstVectorRef(const double* data, Eigen::Index size) : Base(data, size) {}
+};
 
 /// skew(a) b = a × b.
 inline Matrix3 skew(const Vector3& a) {

@@ -1,6 +1,7 @@
 // Files that are complete or absent: everything is written under a temporary name and renamed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -14,8 +15,9 @@ using Path = std::filesystem::path;
 inline constexpr std::string_view part_suffix = ".part";
 Path part_of(const Path& path);
 
-/// The whole file. InvalidInput when it is missing, unreadable, a folder or larger than 64 MiB; `what` names its role.
-std::string read_text(const Path& path, std::string_view what);
+/// The whole file. InvalidInput when it is missing, unreadable, a folder or larger than `limit` bytes; `what` names its
+/// role.
+std::string read_text(const Path& path, std::string_view what, std::size_t limit = std::size_t{64} << 20);
 
 /// All or nothing: the old content stays when this throws EnvironmentError.
 void write_atomically(const Path& path, std::string_view text);

@@ -18,10 +18,12 @@ class Bliedf final : public Method {
 
   int memory_size() const override { return space_.nv(); }
   int points_needed(int order) const override { return order; }
+  void set_velocity_tolerance(double relative) override { sweep_tolerance_ = relative; }
   void begin_step(const History& history, double h, int order) override;
   void guess(VectorRef x) override;
   void velocity(ConstVectorRef x, ConstVectorRef dv, Motion& trial) override;
   void linearize(ConstVectorRef x, MotionTangent& out) override;
+  Coefficients coefficients() const override;
   void record(ConstVectorRef x, Entry& entry) override;
   void adopt(History& history) override { correction_->adopt(history); }
   bool local_errors(int order, const Motion& accepted, VectorRef q_error, VectorRef v_error) override;
@@ -34,6 +36,7 @@ class Bliedf final : public Method {
   coeff::BdfCoefficients bdf_;
   int k_ = 1;
   bool is_implicit_correction_ = false;
+  double sweep_tolerance_ = 1e-14;
   Vector known_v_, known_a_, base_, shift_, next_, last_v_, last_base_;
 };
 

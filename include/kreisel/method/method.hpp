@@ -25,6 +25,8 @@ class Method {
   virtual int memory_size() const { return 0; }
   /// Points of the past that order k needs.
   virtual int points_needed(int order) const = 0;
+  /// Relative accuracy to which v(x) is solved where the velocity relation is implicit; round-off by default.
+  virtual void set_velocity_tolerance(double) {}
   virtual StabilizationPoint stabilization_point() const { return StabilizationPoint::next; }
 
   /// Freezes coefficients and known parts of the step from history[0] to history[0].t + h.
@@ -35,6 +37,12 @@ class Method {
   /// v(x) and v̇(x), shifted by dv = Bᵀη in the velocity relation. trial.q is already q(x).
   virtual void velocity(ConstVectorRef x, ConstVectorRef dv, Motion& trial) = 0;
   virtual void linearize(ConstVectorRef x, MotionTangent& out) = 0;
+  /// γ₁ = ∂v/∂x and α₀ = h ∂v̇/∂v of the frozen step, by which a kept iteration matrix is rescaled; 1, 1 where the
+  /// derivatives are not multiples of the identity.
+  struct Coefficients {
+    double gamma = 1.0, alpha = 1.0;
+  };
+  virtual Coefficients coefficients() const { return {}; }
   /// Completes the accepted entry (omega, memory) from x; entry.motion is final.
   virtual void record(ConstVectorRef x, Entry& entry);
   /// Completes the memory of start-up points, which came from another method; history is uniform and full.

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "kreisel/lie/space.hpp"
+#include "kreisel/lie/motion.hpp"
 
 namespace kreisel::run {
 
@@ -29,12 +29,14 @@ inline std::vector<Part> parts_of(const lie::Space& space) {
   return parts;
 }
 
-/// weight_i = 1/(absolute + relative·|v part|).
-inline void velocity_weights(const std::vector<Part>& parts, ConstVectorRef v, double absolute, double relative,
-                             VectorRef weight) {
-  for (const Part& part : parts)
+/// weight_i = 1/(absolute + relative·|v part| + floor·|q part|), a rotation having size 1.
+inline void velocity_weights(const std::vector<Part>& parts, const lie::Motion& m, double absolute, double relative,
+                             double floor, VectorRef weight) {
+  for (const Part& part : parts) {
+    const double size = part.q_at < 0 ? 1.0 : m.q.segment(part.q_at, part.n).norm();
     weight.segment(part.v_at, part.n)
-        .setConstant(1.0 / (absolute + relative * v.segment(part.v_at, part.n).norm()));
+        .setConstant(1.0 / (absolute + relative * m.v.segment(part.v_at, part.n).norm() + floor * size));
+  }
 }
 
 }  // namespace kreisel::run

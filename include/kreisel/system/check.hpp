@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,15 +23,16 @@ struct AuditFinding {
 /// Compares linearize, mass_and_jacobian, constraint_force and acceleration_gap with differences of residual at m and λ.
 /// m need not satisfy the constraints; a random motion shows more than a start at rest. About 100 nv evaluations.
 ///
-/// Differences are the eight-point stencils of `slope` with the steps 2⁻⁷, 2⁻¹⁰, 2⁻¹³, 2⁻¹⁶ times max(1, |v_i|),
+/// Differences are the eight-point stencils of `slope` with the steps 2⁻⁵, 2⁻⁷, …, 2⁻¹⁵ times max(1, |v_i|),
 /// max(1, |v̇_i|), max(1, |λ_i|), 1 in q and 1/max(1, |v|, √|v̇|) in time; each entry takes the step at which it
-/// changed least. At 2⁻⁷ a function that varies over a length of 0.1 is differentiated with error (2⁻⁷/0.1)⁸/630 = 2e-12,
-/// one that varies over 0.01 at 2⁻¹⁰ with 1e-11, and round-off contributes 2.1 u/2⁻¹⁰ = 2.4e-13 of the terms of the function
-/// per rounding. Hence
+/// changed least. A function that varies over a length of 0.1 is differentiated at 2⁻⁷ with error
+/// (2⁻⁷/0.1)⁸/630 = 2e-12, one that varies over 0.02 at 2⁻⁹ with 1e-11, and round-off contributes 2.1 u/2⁻⁹ = 1.2e-13 of
+/// the terms of the function per rounding. Hence
 ///
-///     tolerance = 1e-9 · (largest entry of the row) + 1e-11 · (size of the terms of the differentiated function)
+///     tolerance = 1e-9 · (largest entry of the row) + 1e-11 · (size of the terms of the differentiated function) / scale
 ///
-/// where 1e-11 allows 40 roundings. Laws without differences (F = Bᵀ, M = Mᵀ, …) hold to 1e-12 of the largest entry.
+/// where 1e-11 allows 80 roundings and scale is the factor of the steps. Speeds below
+/// 0.1 are judged like 0.1. Laws without differences (F = Bᵀ, M = Mᵀ, …) hold to 1e-12 of the largest entry.
 std::vector<AuditFinding> audit(const System& system, const Motion& m, ConstVectorRef lambda);
 
 /// The nv x nv matrix of M, D or K, zero where the pattern has no entry.
@@ -45,8 +47,9 @@ Matrix dense_forces(const System& system, ConstVectorRef values);
 struct RankReport {
   int rows = 0, rank_of_B = 0;
   int coordinates = 0, rank_of_M = 0;
-  double smallest_mass = 0.0;  ///< smallest eigenvalue of NᵀMN, N an orthonormal basis of ker B; infinite if ker B = {0}
-  double condition = 0.0;      ///< of [M Bᵀ; B 0] in the 2-norm, infinite when singular
+  double smallest_mass =
+      0.0;                 ///< smallest eigenvalue of NᵀMN, N an orthonormal basis of ker B; infinite if ker B = {0}
+  double condition = 0.0;  ///< of [M Bᵀ; B 0] in the 2-norm, infinite when singular
   std::vector<int> redundant_rows;           ///< can be removed together without changing the rank
   std::vector<std::string> redundant_names;  ///< the same by name
 
@@ -62,5 +65,12 @@ using Curve = std::function<Vector(double s)>;
 Vector slope(const Curve& f, double h);
 /// f''(0) from f(0), f(±h), …, f(±4h): truncation h⁸f⁽¹⁰⁾/3150, round-off 6.5 u|f|/h².
 Vector second_slope(const Curve& f, double h);
+
+/// A value and by how much it changed with the last step.
+struct Settled {
+  Vector value, change;
+};
+/// estimate(h), entry by entry at the h at which it changed least; `steps` fall. Stops where all changes are round-off.
+Settled settle(const std::function<Vector(double h)>& estimate, std::span<const double> steps);
 
 }  // namespace kreisel::system

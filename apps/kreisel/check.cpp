@@ -1,0 +1,212 @@
+// kreisel check: is a model what it claims to be, and can it start?
+#include <fmt/format.h>
+
+#include <CLI/Option.hpp>
+#include <cmath>
+#include <random>
+
+#include "command.hpp"
+#include "kreisel/base/counters.hpp"
+#include "kreisel/base/error.hpp"
+#include "kreisel/io/summary.hpp"
+#include "kreisel/solve/kkt.hpp"
+#include "kreisel/system/check.hpp"
+#include "terminal.hpp"
+
+namespace kreisel::apps {
+namespace {
+
+using io::Json;
+using system::Motion;
+using system::System;
+
+/// Initial values that miss the constraints by more than this are refused by run.
+constexpr double consistency_tolerance = 1e-8;
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+/// What was measured, and what is wrong with it.
+struct Verdict {
+  system::RankReport ranks;
+  double position = 0.0, velocity = 0.0, energy = 0.0;
+  Vector lambda;
+  std::vector<system::AuditFinding> audit;  ///< the worse of two motions per law
+  std::vector<std::string> problems;
+};
+
+Motion start_motion(const models::Model& model) {
+  Motion m(model.system->space());
+  m.t = model.start.t0;
+  m.q = model.start.q0;
+  m.v = model.start.v0;
+  return m;
+}
+
+/// Near the start but special in no way, so that no derivative vanishes by accident.
+Motion general_motion(const System& system, const Motion& start) {
+  std::mt19937_64 generator(7);
+  std::uniform_real_distribution<double> within(-1.0, 1.0);
+  const auto random = [&](double size) {
+    return Vector(Vector::NullaryExpr(system.space().nv(), [&] { return size * within(generator); }));
+  };
+  Motion m = start;
+  const Vector x = random(0.3);
+  system.space().move(start.q, x, m.q);
+  m.t += 0.1;
+  m.v += random(1.0);
+  m.a += random(1.0);
+  return m;
+}
+
+void keep_the_worse(const std::vector<system::AuditFinding>& findings, std::vector<system::AuditFinding>& all) {
+  const auto badness = [](const system::AuditFinding& f) { return f.ok() ? f.error / f.tolerance : std::abs(1e300); };
+  for (const system::AuditFinding& finding : findings) {
+    bool is_new = true;
+    for (system::AuditFinding& known : all)
+      if (known.what == finding.what) {
+        is_new = false;
+        if (!(badness(finding) <= badness(known))) known = finding;
+      }
+    if (is_new) all.push_back(finding);
+  }
+}
+
+Verdict examine(const models::Model& model) {
+  const System& system = *model.system;
+  const system::Pattern& pattern = system.pattern();
+  Verdict verdict;
+  Motion start = start_motion(model);
+  system::Residual residual(system.space().nv(), pattern.position_rows(), pattern.rows());
+  verdict.lambda = Vector::Zero(pattern.rows());
+  system.residual(start, verdict.lambda, residual);
+  verdict.position = residual.gap.size() > 0 ? residual.gap.lpNorm<Eigen::Infinity>() : 0.0;
+  verdict.velocity = residual.rate.size() > 0 ? residual.rate.lpNorm<Eigen::Infinity>() : 0.0;
+  verdict.energy = system.energy(start);
+  verdict.ranks = system::rank_report(system, start);
+
+  const double speed = start.v.size() > 0 ? start.v.lpNorm<Eigen::Infinity>() : 0.0;
+  if (!(verdict.position <= consistency_tolerance))
+    verdict.problems.push_back(fmt::format("the initial positions miss the constraints by {:.3e}", verdict.position));
+  if (!(verdict.velocity <= consistency_tolerance * (1.0 + speed)))
+    verdict.problems.push_back(fmt::format("the initial velocities miss the constraints by {:.3e}", verdict.velocity));
+  if (verdict.ranks.rank_of_B < verdict.ranks.rows)
+    verdict.problems.push_back(fmt::format("B has rank {}, expected {}; redundant: {}", verdict.ranks.rank_of_B,
+                                           verdict.ranks.rows, fmt::join(verdict.ranks.redundant_names, ", ")));
+  if (!(verdict.ranks.smallest_mass > 0.0))
+    verdict.problems.push_back(fmt::format("M is not positive definite on ker B: smallest eigenvalue {:.3e}",
+                                           verdict.ranks.smallest_mass));
+  if (verdict.ranks.is_regular) {
+    Counters unused;
+    solve::Kkt kkt(system, unused);
+    if (!kkt.accelerate(start, verdict.lambda)) {
+      verdict.problems.emplace_back("the initial values admit no accelerations and multipliers");
+      verdict.lambda.setZero();
+      start.a.setZero();
+    }
+  }
+  const Vector general_lambda = verdict.lambda + Vector::Ones(pattern.rows());
+  keep_the_worse(system::audit(system, start, verdict.lambda), verdict.audit);
+  keep_the_worse(system::audit(system, general_motion(system, start), general_lambda), verdict.audit);
+  for (const system::AuditFinding& finding : verdict.audit)
+    if (!finding.ok())
+      verdict.problems.push_back(fmt::format("{} fails by {:.3e} (allowed {:.3e}) at {}", finding.what, finding.error,
+                                             finding.tolerance, finding.where));
+  return verdict;
+}
+
+Json to_json(const models::Model& model, const Verdict& v) {
+  const system::Pattern& pattern = model.system->pattern();
+  Json constraints = Json::array();
+  for (const system::RowGroup& group : pattern.groups())
+    constraints.push_back({{"name", group.name},
+                           {"rows", group.rows},
+                           {"level", group.level == system::RowLevel::position ? "position" : "velocity"}});
+  Json laws = Json::array();
+  for (const system::AuditFinding& f : v.audit)
+    laws.push_back({{"law", f.what}, {"error", number(f.error)}, {"tolerance", number(f.tolerance)}, {"where", f.where}, {"holds", f.ok()}});
+  Json lambda = Json::array();
+  for (const double entry : v.lambda) lambda.push_back(number(entry));
+  return {{"model", model.name},
+          {"group", model.group},
+          {"status", v.problems.empty() ? "success" : io::invalid_input},
+          {"message", fmt::format("{}", fmt::join(v.problems, "\n"))},
+          {"coordinates", model.system->space().nv()},
+          {"degrees_of_freedom", model.system->space().nv() - v.ranks.rank_of_B},
+          {"constraints", constraints},
+          {"constraint_count", pattern.rows()},
+          {"rank_of_B", v.ranks.rank_of_B},
+          {"rank_of_M", v.ranks.rank_of_M},
+          {"redundant_rows", v.ranks.redundant_names},
+          {"smallest_mass_on_ker_B", number(v.ranks.smallest_mass)},
+          {"condition", number(v.ranks.condition)},
+          {"initial",
+           {{"position_max", number(v.position)}, {"velocity_max", number(v.velocity)}, {"energy", number(v.energy)}, {"lambda", lambda}}},
+          {"laws", laws}};
+}
+
+void print_line(bool is_good, std::string_view what, const std::string& value) {
+  fmt::print("  {} {:<33} {}\n", is_good ? coloured("ok  ", Colour::green, stdout) : coloured("FAIL", Colour::red, stdout), what,
+             value);
+}
+
+void print(const models::Model& model, const Verdict& v) {
+  const system::RankReport& r = v.ranks;
+  const int nv = model.system->space().nv();
+  std::vector<std::string> groups;
+  for (const system::RowGroup& group : model.system->pattern().groups())
+    groups.push_back(fmt::format("{} ({})", group.name, group.rows));
+  const bool position_ok = v.position <= consistency_tolerance;
+  const double speed = model.start.v0.size() > 0 ? model.start.v0.lpNorm<Eigen::Infinity>() : 0.0;
+  const bool velocity_ok = v.velocity <= consistency_tolerance * (1.0 + speed);
+
+  fmt::print("{}\n", coloured(fmt::format("{} on {}", model.name, model.group), Colour::bold, stdout));
+  print_line(true, "coordinates", fmt::format("{}, degrees of freedom {}", nv, nv - r.rank_of_B));
+  print_line(true, "constraint rows", groups.empty() ? "none" : fmt::format("{}: {}", r.rows, fmt::join(groups, ", ")));
+  if (r.rows > 0) print_line(r.rank_of_B == r.rows, "rank of B", fmt::format("{} of {}", r.rank_of_B, r.rows));
+  print_line(r.smallest_mass > 0.0, "M on ker B",
+             std::isinf(r.smallest_mass) ? "ker B is trivial" : fmt::format("smallest eigenvalue {:.3g}", r.smallest_mass));
+  print_line(std::isfinite(r.condition), "condition of [M B'; B 0]", fmt::format("{:.3g}", r.condition));
+  if (r.rows > 0) {
+    print_line(position_ok, "|Phi| at the start", fmt::format("{:.3g}", v.position));
+    print_line(velocity_ok, "|B v| at the start", fmt::format("{:.3g}", v.velocity));
+    print_line(true, "lambda at the start", fmt::format("{:.6g}", fmt::join(v.lambda, ", ")));
+  }
+  print_line(true, "energy", std::isfinite(v.energy) ? fmt::format("{:.6g} J", v.energy) : "not defined");
+  for (const system::AuditFinding& f : v.audit)
+    print_line(f.ok(), f.what, fmt::format("deviation {:.1e}, allowed {:.1e}{}", f.error, f.tolerance, f.ok() ? "" : " at " + f.where));
+}
+
+class Check final : public Command {
+ public:
+  explicit Check(CLI::App& parser) : Command(parser), model_(parser) {
+    parser.add_flag("--json", is_json_, "print one JSON object");
+    parser.footer("Compares every derivative with differences, and looks at ranks, conditioning and initial values.\n"
+                  "Exit code 0 when all is well, 2 when the model is at fault.\n"
+                  "Examples:\n  kreisel check heavy-top\n  kreisel check heavy-top --group se3 --set constraint=inertial");
+  }
+
+  int execute(const Invocation& invocation) override {
+    model_.fill(request_);
+    const models::Model model = io::prepare_model(request_);
+    const Verdict verdict = examine(model);
+    if (invocation.wants_json)
+      fmt::print("{}", io::to_text(to_json(model, verdict)));
+    else
+      print(model, verdict);
+    for (const std::string& problem : verdict.problems) print_error(problem);
+    return verdict.problems.empty() ? success : bad_input;
+  }
+
+ private:
+  ModelArguments model_;
+  io::RunRequest request_;
+  bool is_json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_check(CLI::App& program) {
+  return std::make_unique<Check>(*program.add_subcommand("check", "Audit derivatives, ranks and initial values of a model"));
+}
+
+}  // namespace kreisel::apps

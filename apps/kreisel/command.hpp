@@ -1,0 +1,69 @@
+// A subcommand of the program: it describes itself to the parser, and works after parsing.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kreisel/io/config.hpp"
+#include "kreisel/io/json_source.hpp"
+
+namespace kreisel::apps {
+
+/// What main knows before any subcommand works.
+struct Invocation {
+  std::string command_line;  ///< as typed, quoted for a shell
+  bool wants_json = false;
+};
+
+class Command {
+ public:
+  explicit Command(CLI::App& parser) : parser_(parser) {}
+  virtual ~Command() = default;
+  Command(const Command&) = delete;
+  Command& operator=(const Command&) = delete;
+
+  CLI::App& parser() const { return parser_; }
+  /// Returns the exit code. Errors are thrown.
+  virtual int execute(const Invocation& invocation) = 0;
+  /// What standard output gets with --json when execute threw.
+  virtual io::Json failure(std::string_view status, std::string_view message, const Invocation& invocation) const;
+
+ private:
+  CLI::App& parser_;
+};
+
+// One function per subcommand, listed in main.cpp.
+std::unique_ptr<Command> make_run(CLI::App& program);
+std::unique_ptr<Command> make_check(CLI::App& program);
+std::unique_ptr<Command> make_list(CLI::App& program);
+std::unique_ptr<Command> make_view(CLI::App& program);
+std::unique_ptr<Command> make_completion(CLI::App& program);
+
+/// MODEL, --group and --set: what run and check ask of a model.
+class ModelArguments {
+ public:
+  explicit ModelArguments(CLI::App& parser);
+  /// Puts what was parsed into the request; throws InvalidInput when there is no model.
+  void fill(io::RunRequest& request) const;
+
+ private:
+  std::string model_, group_;
+  std::vector<std::string> settings_;
+};
+
+/// The values that an option of a subcommand accepts, for shell completion; empty: any.
+std::vector<std::string> words_of(std::string_view option);
+std::vector<std::string> model_names();
+/// What `kreisel list` can list.
+std::vector<std::string> list_topics();
+
+/// Several lines: kreisel, commit, compiler, libraries.
+std::string version_text();
+
+/// Exit codes of the contract.
+enum ExitCode : int { success = 0, bad_input = 2, environment_failed = 4 };
+
+}  // namespace kreisel::apps

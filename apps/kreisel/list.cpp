@@ -1,0 +1,189 @@
+// kreisel list: everything that has a name.
+#include <fmt/format.h>
+
+#include <CLI/Option.hpp>
+#include <cmath>
+
+#include "command.hpp"
+#include "kreisel/base/error.hpp"
+#include "kreisel/io/summary.hpp"
+#include "kreisel/lie/space.hpp"
+#include "kreisel/method/catalogue.hpp"
+#include "kreisel/method/correction.hpp"
+#include "kreisel/models/catalogue.hpp"
+#include "kreisel/solve/formulation.hpp"
+#include "terminal.hpp"
+
+namespace kreisel::apps {
+namespace {
+
+using io::Json;
+
+Json parameters_of(const std::vector<ParameterInfo>& infos) {
+  const auto bound = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
+  Json list = Json::array();
+  for (const ParameterInfo& info : infos) {
+    Json entry{{"name", info.name}, {"meaning", info.meaning}};
+    if (!info.words.empty()) {
+      entry["default"] = info.words.front();
+      entry["words"] = info.words;
+    } else {
+      entry["default"] = info.is_optional ? Json(nullptr) : Json(info.default_number);
+      entry["minimum"] = bound(info.minimum);
+      entry["maximum"] = bound(info.maximum);
+    }
+    list.push_back(entry);
+  }
+  return list;
+}
+
+Json models() {
+  Json list = Json::array();
+  for (const models::ModelInfo& info : models::catalogue())
+    list.push_back({{"name", info.name},
+                    {"summary", info.summary},
+                    {"groups", info.groups},
+                    {"parameters", parameters_of(info.parameters)}});
+  return list;
+}
+
+Json methods() {
+  Json list = Json::array();
+  for (const method::MethodInfo& info : method::catalogue())
+    list.push_back({{"name", info.name},
+                    {"summary", info.summary},
+                    {"min_order", info.min_order},
+                    {"max_order", info.max_order},
+                    {"default_order", info.default_order},
+                    {"formulations", info.formulations},
+                    {"adaptive_formulations", info.variable_formulations},
+                    {"has_corrections", info.has_corrections},
+                    {"parameters", parameters_of(info.parameters)}});
+  return list;
+}
+
+const char* summary_of(lie::GroupId group) {
+  switch (group) {
+    case lie::GroupId::rn: return "vectors with addition";
+    case lie::GroupId::so3: return "rotations; v: angular velocity in the body frame";
+    case lie::GroupId::r3xso3: return "positions and rotations as a direct product; v: inertial velocity, body angular velocity";
+    case lie::GroupId::se3: return "rigid motions; v: velocity and angular velocity in the body frame";
+  }
+  return "";
+}
+
+Json groups() {
+  Json list = Json::array();
+  for (const std::string& name : lie::group_names())
+    list.push_back({{"name", name}, {"summary", summary_of(lie::group_named(name))}});
+  return list;
+}
+
+Json formulations() {
+  Json list = Json::array();
+  for (const solve::FormulationInfo& info : solve::formulations())
+    list.push_back({{"name", info.name}, {"summary", info.summary}});
+  return list;
+}
+
+Json corrections() {
+  Json list = Json::array();
+  for (const std::string& name : method::correction_names()) list.push_back({{"name", name}, {"summary", ""}});
+  return list;
+}
+
+Json figures() { return Json::array(); }
+
+Json statuses() {
+  Json list = Json::array();
+  for (const io::Ending& ending : io::endings())
+    list.push_back({{"name", ending.id}, {"summary", ending.meaning}, {"exit_code", ending.exit_code}});
+  return list;
+}
+
+struct Topic {
+  const char* name;
+  Json (*entries)();
+};
+constexpr Topic topics[] = {{"models", models},
+                            {"methods", methods},
+                            {"groups", groups},
+                            {"formulations", formulations},
+                            {"corrections", corrections},
+                            {"figures", figures},
+                            {"statuses", statuses}};
+
+std::string joined(const Json& words) { return fmt::format("{}", fmt::join(words.get<std::vector<std::string>>(), ", ")); }
+
+/// Everything but name and summary, a line per field.
+void print_details(const Json& entry) {
+  if (entry.contains("groups")) fmt::print("  {:<20} groups: {}\n", "", joined(entry["groups"]));
+  if (entry.contains("formulations")) {
+    fmt::print("  {:<20} orders {} to {}, default {}; {}\n", "", entry["min_order"].get<int>(), entry["max_order"].get<int>(),
+               entry["default_order"].get<int>(), joined(entry["formulations"]));
+    fmt::print("  {:<20} error control: {}\n", "",
+               entry["adaptive_formulations"].empty() ? "none, constant steps only" : joined(entry["adaptive_formulations"]));
+  }
+  if (entry.contains("exit_code")) fmt::print("  {:<20} exit code {}\n", "", entry["exit_code"].get<int>());
+  for (const Json& parameter : entry.value("parameters", Json::array())) {
+    const std::string value = parameter["default"].is_null()     ? "unset"
+                              : parameter["default"].is_string() ? parameter["default"].get<std::string>()
+                                                                 : fmt::format("{}", parameter["default"].get<double>());
+    const std::string choice = parameter.contains("words") ? fmt::format(" ({})", joined(parameter["words"])) : "";
+    fmt::print("  {:<20} {}={}: {}{}\n", "", parameter["name"].get<std::string>(), value,
+               parameter["meaning"].get<std::string>(), choice);
+  }
+}
+
+void print(const Topic& topic) {
+  const Json entries = topic.entries();
+  fmt::print("{}\n", coloured(topic.name, Colour::bold, stdout));
+  if (entries.empty()) fmt::print("  none in this version\n");
+  for (const Json& entry : entries) {
+    fmt::print("  {:<20} {}\n", entry["name"].get<std::string>(), entry["summary"].get<std::string>());
+    print_details(entry);
+  }
+}
+
+class List final : public Command {
+ public:
+  explicit List(CLI::App& parser) : Command(parser) {
+    parser.add_option("WHAT", topic_, fmt::format("{}; everything when left out", fmt::join(list_topics(), ", ")))->type_name("");
+    parser.add_flag("--json", is_json_, "print an array of objects, or one object with everything");
+    parser.footer("Examples:\n  kreisel list models\n  kreisel list methods --json");
+  }
+
+  int execute(const Invocation& invocation) override {
+    Json everything = Json::object();
+    bool is_found = false;
+    for (const Topic& topic : topics) {
+      if (!topic_.empty() && topic_ != topic.name) continue;
+      is_found = true;
+      if (invocation.wants_json)
+        everything[topic.name] = topic.entries();
+      else
+        print(topic);
+    }
+    if (!is_found) throw InvalidInput(unknown_name("list", topic_, list_topics()));
+    if (invocation.wants_json) fmt::print("{}", io::to_text(topic_.empty() ? everything : everything[topic_]));
+    return success;
+  }
+
+ private:
+  std::string topic_;
+  bool is_json_ = false;
+};
+
+}  // namespace
+
+std::vector<std::string> list_topics() {
+  std::vector<std::string> names;
+  for (const Topic& topic : topics) names.emplace_back(topic.name);
+  return names;
+}
+
+std::unique_ptr<Command> make_list(CLI::App& program) {
+  return std::make_unique<List>(*program.add_subcommand("list", "Show models, methods, groups and other names"));
+}
+
+}  // namespace kreisel::apps

@@ -1,0 +1,144 @@
+// kreisel run: one simulation, its result on disk.
+#include <fmt/format.h>
+
+#include <CLI/Option.hpp>
+#include <cmath>
+
+#include "command.hpp"
+#include "kreisel/base/error.hpp"
+#include "kreisel/io/result.hpp"
+#include "terminal.hpp"
+
+namespace kreisel::apps {
+namespace {
+
+constexpr const char* examples =
+    "Examples:\n"
+    "  kreisel run heavy-top\n"
+    "      the heavy top with error control, result in results/heavy-top-bliedf\n"
+    "  kreisel run heavy-top --group se3 --order 3 --step 1e-3 --t-end 1 --json\n"
+    "      constant steps on SE(3), the summary as JSON on standard output\n"
+    "  kreisel run pendulum --set x0=0.2 --method generalized-alpha --set rho_inf=0.8 --step 1e-2\n"
+    "      parameters of the model, then of the method\n"
+    "  kreisel run heavy-top --formulation index3 --starting exact --step 1e-3 --log steps.csv\n"
+    "      one line per step attempt in steps.csv\n"
+    "Exit codes: 0 success, 2 bad input, 3 the integration failed, 4 the machine or kreisel failed, 130 interrupted";
+
+/// For reading, not for computing.
+std::string brief(double value) { return fmt::format("{:.6g}", value); }
+
+class Run final : public Command {
+ public:
+  explicit Run(CLI::App& parser) : Command(parser), model_(parser) {
+    for (const io::RunOption& option : io::run_options()) add(option);
+    parser.add_option("--out", folder_, "folder for the result (default results/MODEL-METHOD)")->type_name("DIR")->group(output);
+    parser.add_option("--format", format_, "of the trajectory: csv or hdf5 with every point; automatic (default): csv, but "
+                                           "thinned hdf5 above a million values")
+        ->type_name("F")
+        ->group(output);
+    parser.add_option("--log", log_, "write one line per step attempt")->type_name("FILE")->group(output);
+    parser.add_flag("--json", is_json_, "print the summary as one JSON object")->group(output);
+    parser.add_flag("--quiet", is_quiet_, "no summary, no progress bar")->group(output);
+    parser.add_option("--resume", resume_, "go on with an interrupted run (not in this version)")
+        ->type_name("DIR")
+        ->group(output);
+    parser.footer(examples);
+  }
+
+  int execute(const Invocation& invocation) override {
+    if (!resume_.empty())
+      throw InvalidInput(fmt::format("--resume {}: this version writes no checkpoints; start the run anew", resume_));
+    model_.fill(request_);
+    io::ResultRequest result;
+    result.format = io::trajectory_format_named(format_);
+    const io::PreparedRun run = io::prepare(request_);
+    for (const std::string& warning : run.warnings) print_warning(warning);
+    result.folder = folder_.empty() ? io::Path("results") / (run.model.name + "-" + run.options.method) : io::Path(folder_);
+    result.log = log_;
+    result.command = invocation.command_line;
+
+    const io::RunResult done = integrate(run, result);
+    for (const std::string& warning : done.report.warnings) print_warning(warning);
+    if (invocation.wants_json)
+      fmt::print("{}", io::to_text(done.summary));
+    else if (!is_quiet_)
+      print(run, done);
+    if (done.report.status != run::Status::success)
+      print_error(fmt::format("{}: {}", run::info_of(done.report.status).name, done.report.message));
+    return io::ending_of(done.report.status).exit_code;
+  }
+
+  io::Json failure(std::string_view status, std::string_view message, const Invocation& invocation) const override {
+    return io::summarize(request_, status, message, invocation.command_line);
+  }
+
+ private:
+  static constexpr const char* output = "Output";
+
+  void add(const io::RunOption& option) {
+    const std::string name = fmt::format("--{}", option.name);
+    const std::string key(option.name);
+    std::string meaning(option.meaning);
+    if (option.value.empty()) {
+      parser().add_flag_callback(name, [this, key] { request_.options[key] = "true"; }, meaning)->group(std::string(option.heading));
+      return;
+    }
+    if (option.words != nullptr) meaning += fmt::format(" {{{}}}", fmt::join(option.words(), ", "));
+    parser()
+        .add_option_function<std::string>(name, [this, key](const std::string& text) { request_.options[key] = text; }, meaning)
+        ->type_name(std::string(option.value))
+        ->group(std::string(option.heading));
+  }
+
+  io::RunResult integrate(const io::PreparedRun& run, const io::ResultRequest& result) const {
+    const system::Start& start = run.model.start;
+    Progress progress(start.t0, std::isnan(run.options.t_end) ? start.t_end : run.options.t_end, !is_quiet_);
+    Interruption interruption;
+    io::ObserverList spectators({&progress, &interruption});
+    return io::run_to_folder(run, result, spectators);
+  }
+
+  static void print(const io::PreparedRun& run, const io::RunResult& done) {
+    const run::Report& report = done.report;
+    const bool is_adaptive = run.options.step == 0.0;
+    const std::string accuracy =
+        is_adaptive ? fmt::format("rtol {:g}, atol {:g}", run.options.rtol, run.options.atol)
+                    : fmt::format("h = {}{}", brief(report.step),
+                                  report.step_was_adjusted
+                                      ? fmt::format(" (shrunk from {} to end at t_end)", brief(run.options.step))
+                                      : "");
+    fmt::print("{}\n", coloured(fmt::format("{} on {}: {}, order {}, {}, {}", run.model.name, run.model.group, report.method,
+                                            report.order, report.formulation, accuracy),
+                                Colour::bold, stdout));
+    const bool is_success = report.status == run::Status::success;
+    const std::string rejected =
+        report.counters.rejected_steps > 0 ? fmt::format(" ({} rejected)", report.counters.rejected_steps) : "";
+    fmt::print("  {} t = {} after {} steps{}, {} Newton iterations, {:.2g} s\n",
+               coloured(fmt::format("{:<12}", run::info_of(report.status).name), is_success ? Colour::green : Colour::red, stdout),
+               brief(report.final.motion.t), report.counters.steps, rejected, report.counters.newton_iterations,
+               report.solve_seconds);
+    if (run.model.system->pattern().rows() > 0)
+      fmt::print("  {:<12} |Phi| <= {:.2e}, |B v| <= {:.2e}\n", "constraints", report.position_max, report.velocity_max);
+    if (std::isfinite(report.energy_initial) && std::isfinite(report.energy_final))
+      fmt::print("  {:<12} {} J at the start, {} J at the end, change {:.2e} J\n", "energy", brief(report.energy_initial),
+                 brief(report.energy_final), report.energy_final - report.energy_initial);
+    const io::TrajectoryInfo& trajectory = done.output.trajectory;
+    const std::string thinned =
+        trajectory.every_nth > 1 ? fmt::format(" (every {}th point; --format csv or hdf5 keeps all)", trajectory.every_nth) : "";
+    fmt::print("  {:<12} {}/: summary.json{}{}{}\n", "result", done.output.folder, trajectory.file.empty() ? "" : ", ",
+               trajectory.file, thinned);
+  }
+
+  ModelArguments model_;
+  io::RunRequest request_;
+  std::string folder_, format_ = "automatic", log_, resume_;
+  bool is_quiet_ = false, is_json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_run(CLI::App& program) {
+  return std::make_unique<Run>(*program.add_subcommand("run", "Simulate a model and write trajectory and summary"));
+}
+
+}  // namespace kreisel::apps

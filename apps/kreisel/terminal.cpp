@@ -1,0 +1,116 @@
+#include "terminal.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+
+namespace kreisel::apps {
+namespace {
+
+constexpr double patience = 0.5, interval = 0.1;  // s
+constexpr int bar_width = 30;
+
+double seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
+const char* code_of(Colour colour) {
+  switch (colour) {
+    case Colour::red: return "\033[31m";
+    case Colour::yellow: return "\033[33m";
+    case Colour::green: return "\033[32m";
+    case Colour::bold: return "\033[1m";
+  }
+  return "";
+}
+
+std::string duration(double s) {
+  if (s < 100.0) return fmt::format("{:.0f} s", s);
+  if (s < 6000.0) return fmt::format("{:.0f} min", s / 60.0);
+  return fmt::format("{:.1f} h", s / 3600.0);
+}
+
+volatile std::sig_atomic_t stop_was_asked = 0;
+extern "C" void ask_to_stop(int) { stop_was_asked = 1; }
+constexpr int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+}  // namespace
+
+bool is_terminal(std::FILE* stream) {
+  const char* kind = std::getenv("TERM");
+  return ::isatty(::fileno(stream)) == 1 && kind != nullptr && std::string_view(kind) != "dumb";
+}
+
+std::string coloured(std::string_view text, Colour colour, std::FILE* stream) {
+  if (!is_terminal(stream) || is_set("NO_COLOR")) return std::string(text);
+  return fmt::format("{}{}\033[0m", code_of(colour), text);
+}
+
+void print_error(std::string_view text) {
+  fmt::print(stderr, "kreisel: {} {}\n", coloured("error:", Colour::red, stderr), text);
+}
+
+void print_warning(std::string_view text) {
+  fmt::print(stderr, "kreisel: {} {}\n", coloured("warning:", Colour::yellow, stderr), text);
+}
+
+Progress::Progress(double t0, double t_end, bool is_wanted)
+    : t0_(t0), t_end_(t_end), is_active_(is_wanted && is_terminal(stderr)), begin_(seconds()), next_(begin_ + patience) {}
+
+Progress::~Progress() {
+  if (is_drawn_) fmt::print(stderr, "\r\033[K");
+}
+
+bool Progress::accept(const run::Point& point) {
+  if (!is_active_) return true;
+  const double now = seconds();
+  if (now < next_) return true;
+  next_ = now + interval;
+  draw(point.entry.motion.t, point.number, now - begin_);
+  return true;
+}
+
+void Progress::draw(double t, long steps, double elapsed) {
+  const double share = std::clamp((t - t0_) / (t_end_ - t0_), 0.0, 1.0);
+  const int filled = static_cast<int>(share * bar_width);
+  const std::string left = share > 0.0 ? duration(elapsed * (1.0 - share) / share) : "?";
+  fmt::print(stderr, "\r\033[K{:3.0f} % [{}{}] t = {:.4g} of {:.4g}, {} steps, {} left", 100.0 * share,
+             std::string(filled, '='), std::string(bar_width - filled, ' '), t, t_end_, steps, left);
+  std::fflush(stderr);
+  is_drawn_ = true;
+}
+
+Interruption::Interruption() {
+  for (const int signal : stop_signals) {
+    struct sigaction old {};
+    sigaction(signal, nullptr, &old);
+    if (old.sa_handler == SIG_IGN) continue;
+    struct sigaction action {};
+    action.sa_handler = ask_to_stop;
+    action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
+    sigaction(signal, &action, nullptr);
+  }
+}
+
+Interruption::~Interruption() {
+  for (const int signal : stop_signals) {
+    struct sigaction action {};
+    sigaction(signal, nullptr, &action);
+    if (action.sa_handler == ask_to_stop) std::signal(signal, SIG_DFL);
+  }
+}
+
+bool Interruption::accept(const run::Point&) { return stop_was_asked == 0; }
+
+}  // namespace kreisel::apps

@@ -1,0 +1,47 @@
+// What the program shows while it works, and how it hears that it should stop.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "kreisel/run/observer.hpp"
+
+namespace kreisel::apps {
+
+enum class Colour { red, yellow, green, bold };
+
+/// A terminal that understands escape sequences.
+bool is_terminal(std::FILE* stream);
+/// Coloured when the stream is a terminal and NO_COLOR is unset or empty.
+std::string coloured(std::string_view text, Colour colour, std::FILE* stream);
+
+/// "kreisel: error: text" on standard error.
+void print_error(std::string_view text);
+void print_warning(std::string_view text);
+
+/// A bar on standard error, from half a second on, ten times a second; nothing when that is no terminal.
+class Progress final : public run::Observer {
+ public:
+  Progress(double t0, double t_end, bool is_wanted);
+  ~Progress() override;
+  bool accept(const run::Point& point) override;
+
+ private:
+  void draw(double t, long steps, double elapsed);
+
+  double t0_, t_end_;
+  bool is_active_, is_drawn_ = false;
+  double begin_ = 0.0, next_ = 0.0;
+};
+
+/// Turns SIGINT, SIGTERM and SIGHUP into the end of the run at the next accepted point; a second signal ends the program
+/// at once. Signals that the parent process has set to be ignored stay ignored.
+class Interruption final : public run::Observer {
+ public:
+  Interruption();
+  ~Interruption() override;
+  bool accept(const run::Point&) override;
+};
+
+}  // namespace kreisel::apps

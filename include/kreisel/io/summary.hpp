@@ -1,0 +1,44 @@
+// The JSON object that ends every run: on standard output with --json, and as summary.json beside the trajectory.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kreisel/io/config.hpp"
+#include "kreisel/io/json_source.hpp"
+#include "kreisel/io/trajectory.hpp"
+#include "kreisel/run/report.hpp"
+
+namespace kreisel::io {
+
+/// How a run can end, with the exit code of the program. Those of run::statuses() and what happens outside the loop.
+struct Ending {
+  std::string_view id, meaning;
+  int exit_code = 0;
+};
+const std::vector<Ending>& endings();
+const Ending& ending_of(run::Status status);
+
+// Ids of endings that run::Status does not know.
+inline constexpr std::string_view running = "running";
+inline constexpr std::string_view invalid_input = "invalid-input";
+inline constexpr std::string_view environment_error = "environment-error";
+inline constexpr std::string_view internal_error = "internal-error";
+
+/// Where the result went.
+struct OutputInfo {
+  std::string folder, log;
+  TrajectoryInfo trajectory;
+};
+
+/// Numbers that are not finite become null; field names as in the command line contract.
+Json summarize(const PreparedRun& run, const run::Report& report, const OutputInfo& output, std::string_view command);
+
+/// The same fields for a run that has no report: what is known stands there, the rest is null.
+Json summarize(const RunRequest& request, std::string_view status, std::string_view message, std::string_view command);
+
+/// Indented text with a line end; bytes that are not UTF-8 are replaced.
+std::string to_text(const Json& json);
+
+}  // namespace kreisel::io

@@ -1,0 +1,95 @@
+// Bodies + joints + forces = System, on SE(3) or ℝ³×SO(3) per body.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kreisel/multibody/body.hpp"
+#include "kreisel/multibody/force.hpp"
+#include "kreisel/multibody/joint.hpp"
+#include "kreisel/system/system.hpp"
+
+namespace kreisel::multibody {
+
+/// Everything a mechanism consists of.
+struct Mechanism {
+  std::string name = "mechanism";
+  lie::GroupId group = lie::GroupId::r3xso3;  ///< or se3
+  Vector3 gravity = Vector3::Zero();          ///< [m/s²]
+  std::vector<Body> bodies;
+  std::vector<Joint> joints;
+  std::vector<ForcePtr> forces;
+};
+
+/// What a joint does to its second body, at the joint.
+struct Reaction {
+  Vector3 force = Vector3::Zero(), torque = Vector3::Zero();  ///< inertial axes [N], [N m]
+  Vector3 force_in_joint = Vector3::Zero(),
+          torque_in_joint = Vector3::Zero();  ///< axes of the joint frame on that body
+};
+
+/// Joints and forces speak of inertial velocities u; on SE(3), where v = (U, Ω) with u = R U, they are converted here:
+///
+///     B_U = B_u R,   f_U = Rᵀ f_u,   H_Ω += -B_u R Ũ,   K_UΩ += skew(Rᵀ f_u),   K_Ω += -D_u R Ũ.
+///
+/// Evaluation allocates nothing and keeps no state.
+class Assembly final : public system::System {
+ public:
+  /// Throws InvalidInput when body or joint numbers do not exist.
+  explicit Assembly(Mechanism mechanism);
+
+  void residual(const lie::Motion& m, ConstVectorRef lambda, system::Residual& out) const override;
+  void linearize(const lie::Motion& m, ConstVectorRef lambda, system::KktBlocks& out) const override;
+  void acceleration_gap(const lie::Motion& m, VectorRef out) const override;
+  void mass_and_jacobian(const lie::Motion& m, system::KktBlocks& out) const override;
+  void constraint_force(const lie::Motion& m, ConstVectorRef mu, VectorRef out) const override;
+  bool is_affine_in_multipliers() const override { return is_affine_; }
+  double energy(const lie::Motion& m) const override;
+  /// Power [W] that enters beside the energy: applied forces and actuators, minus dampers and friction, plus drivers.
+  double power(const lie::Motion& m, ConstVectorRef lambda) const;
+
+  int body_count() const override { return static_cast<int>(mechanism_.bodies.size()); }
+  std::string body_name(int body) const override { return mechanism_.bodies[body].name; }
+  system::Pose body_pose(int body, ConstVectorRef q) const override;
+
+  const Mechanism& mechanism() const { return mechanism_; }
+  /// q and v of the bodies as given.
+  system::Start start(double t_end) const;
+  /// Largest |Φ| of each joint at (t, q) of m.
+  std::vector<double> joint_gaps(const lie::Motion& m) const;
+  Reaction reaction(int joint, const lie::Motion& m, ConstVectorRef lambda) const;
+
+ private:
+  struct Slot {
+    int body = ground;
+    int v_at = 0;
+    int touch_at = -1;  ///< offset in B, H, F; forces without multipliers have none
+  };
+  struct Element {  ///< where a joint or force stands in the equations
+    std::array<Slot, max_slots> slots;
+    std::array<int, max_slots * max_slots> coupling_at;  ///< offsets in M, D, K, -1: none
+    int slot_count = 0;
+    int row = 0, rows = 0;
+  };
+
+  static system::Pattern make_pattern(const Mechanism& mechanism);
+  Element place(const std::vector<int>& bodies, int group) const;
+
+  BodyState state(int body, const lie::Motion& m) const;
+  void load(const Element& element, const lie::Motion& m, BodyState* s) const;
+  void add_wrench(const Element& element, const BodyState* s, const Slopes& wrench, VectorRef force) const;
+  void store_B(const Element& element, const BodyState* s, const ElementBlocks& blocks, system::KktBlocks& out) const;
+  void store_H(const Element& element, const BodyState* s, const ElementBlocks& blocks, system::KktBlocks& out) const;
+  void add_F(const Element& element, const BodyState* s, const ElementBlocks& blocks, system::KktBlocks& out) const;
+  /// K and, unless null, D; wrench is the one whose derivatives they are.
+  void add_couplings(const Element& element, const BodyState* s, const Slopes& wrench, const Curvature& K,
+                     const Curvature* D, system::KktBlocks& out) const;
+  void store_mass(system::KktBlocks& out) const;
+
+  Mechanism mechanism_;
+  bool is_se3_, is_affine_ = true;
+  std::vector<int> diagonal_at_;
+  std::vector<Element> joints_, forces_;
+};
+
+}  // namespace kreisel::multibody

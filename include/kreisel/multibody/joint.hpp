@@ -1,0 +1,133 @@
+// Joints and drivers: rows Φ(q,t) = 0 between bodies, written in terms of BodyState.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kreisel/multibody/measure.hpp"
+#include "kreisel/multibody/signal.hpp"
+
+namespace kreisel::multibody {
+
+/// Derivatives of one joint or force by slot; rows beyond those of the joint are not set.
+struct ElementBlocks {
+  std::array<Matrix6, max_slots> B, H, F;  ///< of a joint: rows x 6; F is 6 x rows
+  Curvature K, D;                          ///< by slot pair
+};
+
+/// Rows: first, if asked for, the three of P₁ - P₂ (P = x + R p, inertial axes), then one per measure: ξ - s(t).
+/// λ acts as M v̇ = -Bᵀλ: for the first three rows +λ is the force on the second body at the joint.
+class Joint {
+ public:
+  static constexpr int max_rows = 6;
+
+  /// ξ - target(t) = 0; with a period, up to multiples of it (angles).
+  struct Row {
+    MeasurePtr measure;
+    Signal target;
+    double period = 0.0;
+  };
+  /// What friction in this joint acts on: a measure of sliding and the force-like rows that press.
+  struct Sliding {
+    MeasurePtr measure;
+    bool is_rotation = false;   ///< then friction is a torque, coefficient times radius times force
+    std::vector<int> pressing;  ///< rows of this joint
+  };
+
+  Joint(std::string type, std::string name, std::vector<int> bodies)
+      : type_(std::move(type)), name_(std::move(name)), bodies_(std::move(bodies)) {}
+
+  const std::string& type() const { return type_; }
+  const std::string& name() const { return name_; }
+  /// Body numbers by slot, `ground` among them.
+  const std::vector<int>& bodies() const { return bodies_; }
+  int slots() const { return static_cast<int>(bodies_.size()); }
+  int rows() const { return (has_point_ ? 3 : 0) + static_cast<int>(measured_.size()); }
+  /// False when the curvature couples no two different bodies: then K needs no block between them.
+  bool couples_bodies() const { return !measured_.empty(); }
+  /// Where reactions are reported: on the second body.
+  const Frame& frame() const { return frames_.at(1); }
+  const std::vector<Sliding>& slidings() const { return slidings_; }
+
+  // -- for the builders in joints/
+
+  /// P of slot 0 = P of slot 1.
+  Joint& coincide(const Vector3& p1, const Vector3& p2);
+  Joint& demand(MeasurePtr measure, Signal target = {}, double period = 0.0);
+  Joint& slides(Sliding sliding);
+  /// Frames of the slots 0 and 1, for reactions.
+  Joint& set_frames(const Frame& a, const Frame& b);
+
+  // -- evaluation; s has one state per slot, results have rows() entries
+
+  void gap(const BodyState* s, double t, double* out) const;
+  /// gap, rate and wrench += Bᵀλ, as the residual wants them.
+  void evaluate(const BodyState* s, double t, const double* lambda, double* gap, double* rate, Slopes& wrench) const;
+  /// wrench += Bᵀμ.
+  void add_force(const BodyState* s, const double* mu, Slopes& wrench) const;
+  void jacobian(const BodyState* s, ElementBlocks& out) const;
+  /// B, H and K = ∂(Bᵀλ)/∂(x,θ).
+  void linearize(const BodyState* s, const double* lambda, ElementBlocks& out) const;
+  /// d/dt rate for u̇ and ẇ by slot.
+  void acceleration_gap(const BodyState* s, double t, const Slopes& accelerations, double* out) const;
+
+ private:
+  std::string type_, name_;
+  std::vector<int> bodies_;
+  bool has_point_ = false;
+  Vector3 p1_ = Vector3::Zero(), p2_ = Vector3::Zero();
+  std::vector<Row> measured_;
+  std::vector<Sliding> slidings_;
+  std::array<Frame, 2> frames_;
+};
+
+/// What a builder gets. Frames are fixed in the bodies of the slots; z is the joint axis.
+struct JointSpec {
+  std::string name;
+  std::vector<int> bodies;    ///< two; gears have their carrier third
+  std::vector<Frame> frames;  ///< one per body; gears have the two frames on the carrier third and fourth
+  std::optional<double> length;
+  Signal value;
+  std::array<int, 2> teeth{1, 1};
+};
+
+/// What a joint is made of, so that files can be read without knowing each joint.
+struct JointInfo {
+  std::string_view name, summary;
+  bool is_driver = false;
+  int rows = 0;
+  enum class Place { none, one_point, two_points } place = Place::one_point;
+  int axes = 0;             ///< 0; 1: shared by both bodies; 2: one per body
+  bool has_length = false;  ///< optional, defaults to the initial distance
+  bool has_teeth = false;   ///< and a carrier
+  Joint (*build)(const JointSpec&) = nullptr;
+};
+
+/// The joint with its frames; `length` must be set where the info has one.
+Joint make_joint(const JointInfo& info, const JointSpec& spec);
+
+const std::vector<JointInfo>& joint_catalogue();
+/// Throws InvalidInput with the nearest match.
+const JointInfo& find_joint(std::string_view name, bool is_driver);
+std::vector<std::string> joint_names(bool is_driver);
+
+// One function per file of joints/, listed in joints/catalogue.cpp.
+JointInfo spherical_joint();
+JointInfo revolute_joint();
+JointInfo prismatic_joint();
+JointInfo cylindrical_joint();
+JointInfo universal_joint();
+JointInfo planar_joint();
+JointInfo fixed_joint();
+JointInfo distance_joint();
+JointInfo point_on_line_joint();
+JointInfo point_on_plane_joint();
+JointInfo gear_joint();
+JointInfo angle_driver();
+JointInfo position_driver();
+JointInfo distance_driver();
+
+}  // namespace kreisel::multibody

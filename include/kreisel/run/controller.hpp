@@ -1,0 +1,52 @@
+// Chooses step size and order from error estimates. Pure decisions: it sees no vectors and no coefficients.
+#pragma once
+
+#include <optional>
+
+namespace kreisel::run {
+
+/// Error estimates in multiples of the tolerance, as if the step had been taken with order k-1, k, k+1.
+struct OrderErrors {
+  std::optional<double> lower;
+  double current = 0.0;
+  std::optional<double> higher;
+};
+
+struct ControllerOptions {
+  int min_order = 1, max_order = 6;
+  double max_step = 0.0;  ///< 0: none
+};
+
+class Controller {
+ public:
+  /// What a checkpoint keeps.
+  struct State {
+    double h = 0.0;
+    int order = 1;
+    int steps_since_change = 0;
+    int failures = 0;         ///< in a row
+    double last_error = 0.0;  ///< of the accepted step before, at the same order and step; 0: none
+    bool is_starting = true;  ///< order and step still rise with every step
+  };
+
+  Controller(const ControllerOptions& options, double initial_step, int initial_order);
+
+  double step() const { return state_.h; }
+  int order() const { return state_.order; }
+  const State& state() const { return state_; }
+  void restore(const State& state) { state_ = state; }
+
+  /// After an accepted step of size `taken` (which the end of the run may have cut below step()).
+  void accept(const OrderErrors& errors, double taken);
+  void reject_error(double error);
+  void reject_newton();
+  int failures() const { return state_.failures; }
+
+ private:
+  void set_step(double h);
+
+  ControllerOptions options_;
+  State state_;
+};
+
+}  // namespace kreisel::run

@@ -1,0 +1,325 @@
+#include "kreisel/io/config.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <optional>
+
+#include "kreisel/base/error.hpp"
+#include "kreisel/base/version.hpp"
+#include "kreisel/io/correction_file.hpp"
+#include "kreisel/linear/solver.hpp"
+#include "kreisel/method/catalogue.hpp"
+#include "kreisel/method/correction.hpp"
+#include "kreisel/run/integrator.hpp"
+#include "kreisel/solve/formulation.hpp"
+
+namespace kreisel::io {
+namespace {
+
+constexpr std::string_view file_prefix = "file:";
+
+double to_number(std::string_view text) {
+  const std::string_view digits = text.starts_with('+') ? text.substr(1) : text;
+  double value = 0.0;
+  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (code != std::errc() || end != digits.data() + digits.size() || !std::isfinite(value))
+    throw InvalidInput(fmt::format("is '{}', expected a finite number", text));
+  return value;
+}
+
+/// For fields of run::Options in which 0 stands for a default that nobody asked for by writing 0.
+double to_positive(std::string_view text) {
+  const double value = to_number(text);
+  if (value <= 0.0) throw InvalidInput(fmt::format("is {}, must be positive", text));
+  return value;
+}
+
+/// Also 1e6.
+template <class Integer>
+Integer to_integer(std::string_view text) {
+  double value = 0.5;
+  try {
+    value = to_number(text);
+  } catch (const InvalidInput&) {
+  }
+  if (value != std::floor(value) || std::abs(value) > static_cast<double>(std::numeric_limits<Integer>::max() / 2))
+    throw InvalidInput(fmt::format("is '{}', expected a whole number", text));
+  return static_cast<Integer>(value);
+}
+
+int to_order(std::string_view text) {
+  const int order = to_integer<int>(text);
+  if (order < 1) throw InvalidInput(fmt::format("is {}, must be at least 1", order));
+  return order;
+}
+
+bool to_truth(std::string_view text) {
+  if (text == "true") return true;
+  if (text == "false") return false;
+  throw InvalidInput(fmt::format("is '{}', expected true or false", text));
+}
+
+std::vector<std::string> method_names() {
+  std::vector<std::string> names;
+  for (const method::MethodInfo& info : method::catalogue()) names.push_back(info.name);
+  return names;
+}
+
+std::vector<std::string> formulation_names() {
+  std::vector<std::string> names;
+  for (const solve::FormulationInfo& info : solve::formulations()) names.emplace_back(info.name);
+  return names;
+}
+
+std::vector<std::string> starting_names() { return {"corrected", "exact", "v0", "a0"}; }
+std::vector<std::string> truth_names() { return {"true", "false"}; }
+
+/// Everything wrong with a request, in the order of discovery.
+class Problems {
+ public:
+  void add(std::string_view field, std::string_view message) {
+    std::string text = field.empty() ? std::string(message) : fmt::format("--{}: {}", field, message);
+    if (std::find(texts_.begin(), texts_.end(), text) == texts_.end()) texts_.push_back(std::move(text));
+  }
+  /// Runs `work`, notes the InvalidInput it throws.
+  template <class Work>
+  void collect(std::string_view field, const Work& work) {
+    try {
+      work();
+    } catch (const InvalidInput& problem) {
+      add(field, problem.what());
+    }
+  }
+  bool empty() const { return texts_.empty(); }
+  void throw_if_any() const {
+    if (texts_.size() == 1) throw InvalidInput(texts_.front());
+    if (texts_.size() > 1)
+      throw InvalidInput(fmt::format("{} problems:\n  {}", texts_.size(), fmt::join(texts_, "\n  ")));
+  }
+
+ private:
+  std::vector<std::string> texts_;
+};
+
+std::string with_hyphens(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+const RunOption& option_named(const std::string& name) {
+  std::vector<std::string> names;
+  for (const RunOption& option : run_options()) {
+    if (option.name == with_hyphens(name)) return option;
+    names.emplace_back(option.name);
+  }
+  throw InvalidInput(unknown_name("option", name, names));
+}
+
+bool has(const RunRequest& request, std::string_view name) {
+  for (const auto& [key, value] : request.options)
+    if (with_hyphens(key) == name) return true;
+  return false;
+}
+
+const models::ModelInfo& find_model(const std::string& name) {
+  if (name.empty()) throw InvalidInput("no model given; 'kreisel list models' shows the built-in ones");
+  const bool looks_like_a_file = name.find('/') != std::string::npos || name.ends_with(".json");
+  if (!looks_like_a_file) return models::find_model(name);
+  std::error_code error;
+  if (!std::filesystem::exists(name, error)) throw InvalidInput(fmt::format("there is no model file '{}'", name));
+  throw InvalidInput(fmt::format(
+      "model file '{}': kreisel {} has built-in models only; 'kreisel list models' shows them", name, version()));
+}
+
+/// Sorts key=value pairs into the parameters of the model and of the method.
+class Settings {
+ public:
+  Settings(const models::ModelInfo* model, const method::MethodInfo* method, Problems& problems)
+      : model_(model), method_(method), problems_(problems) {
+    if (model != nullptr) model_values_ = ParameterValues(model->parameters);
+    if (method != nullptr) method_values_ = ParameterValues(method->parameters);
+  }
+
+  void apply(const std::string& setting) {
+    const std::size_t equals = setting.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return problems_.add("set", fmt::format("'{}' is not of the form key=value", setting));
+    const std::string key = setting.substr(0, equals), value = setting.substr(equals + 1);
+    if (key.starts_with("model.")) return set_model(key.substr(6), value);
+    if (key.starts_with("method.")) return set_method(key.substr(7), value);
+    if (model_ == nullptr || has_parameter(model_->parameters, key)) return set_model(key, value);
+    if (method_ == nullptr || has_parameter(method_->parameters, key)) return set_method(key, value);
+    std::vector<std::string> known = names_of(model_->parameters);
+    for (const std::string& name : names_of(method_->parameters)) known.push_back(name);
+    problems_.add("set", fmt::format("model '{}', method '{}': {}", model_->name, method_->name,
+                                     unknown_name("parameter", key, known)));
+  }
+
+  ParameterValues& model_values() { return model_values_; }
+  ParameterValues& method_values() { return method_values_; }
+
+ private:
+  static bool has_parameter(const std::vector<ParameterInfo>& infos, std::string_view name) {
+    return std::any_of(infos.begin(), infos.end(), [&](const ParameterInfo& info) { return info.name == name; });
+  }
+  // Without the model or the method nothing can be said about its parameters; that problem is noted already.
+  void set_model(const std::string& key, const std::string& value) {
+    if (model_ != nullptr)
+      problems_.collect("set", [&] { model_values_.set(fmt::format("model '{}'", model_->name), model_->parameters, key, value); });
+  }
+  void set_method(const std::string& key, const std::string& value) {
+    if (method_ != nullptr)
+      problems_.collect("set",
+                        [&] { method_values_.set(fmt::format("method '{}'", method_->name), method_->parameters, key, value); });
+  }
+
+  const models::ModelInfo* model_;
+  const method::MethodInfo* method_;
+  Problems& problems_;
+  ParameterValues model_values_, method_values_;
+};
+
+void apply_options(const RunRequest& request, PreparedRun& run, Problems& problems) {
+  for (const auto& [name, text] : request.options) {
+    const RunOption* option = nullptr;
+    problems.collect("", [&] { option = &option_named(name); });
+    if (option != nullptr) problems.collect(option->name, [&] { option->apply(text, run); });
+  }
+  // Whatever was wrong with it, constant steps were meant: the other options are judged by that.
+  if (has(request, "step") && run.options.step == 0.0) run.options.step = 1.0;
+  if (has(request, "step") && (has(request, "rtol") || has(request, "atol")))
+    problems.add("", "--step and --rtol/--atol exclude each other: constant steps have no error control; give one of the two");
+  if (has(request, "step"))
+    for (const std::string_view name : {"initial-step", "min-step", "max-step", "max-order", "control-lambda"})
+      if (has(request, name)) run.warnings.push_back(fmt::format("--{} has no effect with constant steps", name));
+}
+
+void read_own_correction(PreparedRun& run) {
+  const std::string& name = run.options.correction;
+  if (!name.starts_with(file_prefix)) return;
+  run.options.own_correction = read_correction_set(name.substr(file_prefix.size()));
+  const int k = run.options.own_correction->k;
+  if (run.options.step == 0.0)
+    throw InvalidInput("an own coefficient set belongs to constant steps; give --step");
+  if (run.options.order == 0) run.options.order = k;
+  if (run.options.order != k)
+    throw InvalidInput(fmt::format("the set is for order {}, but --order is {}", k, run.options.order));
+}
+
+/// The constant step that ends at t_end, as run::integrate shrinks it.
+double step_in_use(const run::Options& options, const system::Start& start) {
+  const double span = (std::isnan(options.t_end) ? start.t_end : options.t_end) - start.t0;
+  return span / std::max(1.0, std::ceil(span / options.step * (1.0 - 1e-12)));
+}
+
+}  // namespace
+
+const std::vector<RunOption>& run_options() {
+  constexpr std::string_view method = "Method", time = "Time and accuracy", solver = "Solver and limits";
+  static const std::vector<RunOption> list{
+      {"method", "M", method, "integration method (default bliedf)", method_names,
+       [](std::string_view text, PreparedRun& run) { run.options.method = text; }},
+      {"order", "K", method, "order of the method; with tolerances it fixes the order", nullptr,
+       [](std::string_view text, PreparedRun& run) { run.options.order = to_order(text); }},
+      {"formulation", "F", method, "of the constraints (default stabilized-index2, or ode)",
+       formulation_names, [](std::string_view text, PreparedRun& run) { run.options.formulation = text; }},
+      {"correction", "C", method, "commutator term of bliedf (default magnus; magnus-explicit with tolerances)",
+       method::correction_names, [](std::string_view text, PreparedRun& run) { run.options.correction = text; }},
+      {"starting", "S", method, "starting values (default corrected)", starting_names,
+       [](std::string_view text, PreparedRun& run) { run.options.starting = text; }},
+
+      {"step", "H", time, "constant steps of this size [s]; shrunk when they miss t_end", nullptr,
+       [](std::string_view text, PreparedRun& run) { run.options.step = to_positive(text); }},
+      {"rtol", "R", time, "relative error tolerance (default 1e-6)", nullptr,
+       [](std::string_view text, PreparedRun& run) { run.options.rtol = to_number(text); }},
+      {"atol", "A", time, "absolute error tolerance (default 1e-8)", nullptr,
+       [](std::string_view text, PreparedRun& run) { run.options.atol = to_number(text); }},
+      {"t-end", "T", time, "final time [s] (default: the model's)", nullptr,
+       [](std::string_view text, PreparedRun& run) { run.options.t_end = to_number(text); }},
+      {"control-lambda", "", time, "include lambda in the error test", truth_names,
+       [](std::string_view text, PreparedRun& run) { run.options.control_lambda = to_truth(text); }},
+      {"max-order", "K", time, "highest order under error control (default 6)", nullptr,
+       [](std::string_view text, PreparedRun& run) { run.options.max_order = to_order(text); }},
+      {"initial-step", "H", time, "first step under error control [s] (default: chosen)", nullptr,
+       [](std::string_view text, PreparedRun& run) { run.options.initial_step = to_positive(text); }},
+      {"min-step", "H", time, "smallest step under error control [s]", nullptr,
+       [](std::string_view text, PreparedRun& run) { run.options.min_step = to_positive(text); }},
+      {"max-step", "H", time, "largest step under error control [s]", nullptr,
+       [](std::string_view text, PreparedRun& run) { run.options.max_step = to_positive(text); }},
+      {"output-step", "D", time, "write the trajectory at multiples of D [s] (default: every step)", nullptr,
+       [](std::string_view text, PreparedRun& run) { run.output_step = to_positive(text); }},
+
+      {"max-steps", "N", solver, "give up after so many steps (default 10000000)", nullptr,
+       [](std::string_view text, PreparedRun& run) { run.options.max_steps = to_integer<long>(text); }},
+      {"newton-tolerance", "E", solver, "weighted update at which Newton's method stops (default 1e-10, or by tolerances)",
+       nullptr, [](std::string_view text, PreparedRun& run) { run.options.newton_tolerance = to_positive(text); }},
+      {"newton-iterations", "N", solver, "iterations per matrix before giving up (default 25; at most 8 with tolerances)", nullptr,
+       [](std::string_view text, PreparedRun& run) { run.options.newton_iterations = to_integer<int>(text); }},
+      {"linear-solver", "L", solver, "for the Newton equations (default automatic)", linear::solver_names,
+       [](std::string_view text, PreparedRun& run) {
+         const std::vector<std::string> known = linear::solver_names();
+         if (std::find(known.begin(), known.end(), text) == known.end())
+           throw InvalidInput(unknown_name("linear solver", text, known));
+         run.options.linear_solver = text;
+       }},
+  };
+  return list;
+}
+
+std::vector<std::string> names_of(const std::vector<ParameterInfo>& infos) {
+  std::vector<std::string> names;
+  for (const ParameterInfo& info : infos) names.push_back(info.name);
+  return names;
+}
+
+PreparedRun prepare(const RunRequest& request) {
+  PreparedRun run;
+  Problems problems;
+  apply_options(request, run, problems);
+  problems.collect("", [&] { run.model_info = &find_model(request.model); });
+  const method::MethodInfo* method = nullptr;
+  problems.collect("method", [&] { method = &method::find_method(run.options.method); });
+  problems.collect("correction", [&] { read_own_correction(run); });
+
+  Settings settings(run.model_info, method, problems);
+  for (const std::string& setting : request.settings) settings.apply(setting);
+  run.model_parameters = settings.model_values();
+  run.options.method_parameters = settings.method_values();
+
+  if (run.model_info != nullptr)
+    problems.collect("", [&] { run.model = models::make_model(*run.model_info, request.group, run.model_parameters); });
+  if (run.model.system != nullptr) {
+    for (const run::Problem& problem : run::problems_in(run.options, *run.model.system, run.model.start))
+      problems.add(problem.field, problem.message);
+    run.options.output_step = run.output_step;
+  }
+  problems.throw_if_any();
+  return run;
+}
+
+models::Model prepare_model(const RunRequest& request) {
+  const models::ModelInfo& info = find_model(request.model);
+  method::MethodInfo no_method;
+  no_method.name = "none";
+  Problems problems;
+  Settings settings(&info, &no_method, problems);
+  for (const std::string& setting : request.settings) settings.apply(setting);
+  problems.throw_if_any();
+  return models::make_model(info, request.group, settings.model_values());
+}
+
+std::string formulation_in_use(const run::Options& options, const system::System& system) {
+  if (system.pattern().rows() == 0) return "ode";
+  if (!options.formulation.empty()) return options.formulation;
+  const std::vector<std::string>& served = method::find_method(options.method).formulations;
+  for (const char* name : {"stabilized-index2", "projected"})
+    if (std::find(served.begin(), served.end(), name) != served.end()) return name;
+  return served.front();
+}
+
+}  // namespace kreisel::io

@@ -1,0 +1,1010 @@
+#include "kreisel/io/model_file.hpp"
+
+#include <fmt/format.h>
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "kreisel/base/error.hpp"
+#include "kreisel/lie/so3.hpp"
+#include "kreisel/solve/kkt.hpp"
+
+namespace kreisel::io {
+namespace {
+
+using multibody::Body;
+using multibody::ForceInfo;
+using multibody::Frame;
+using multibody::JointInfo;
+using multibody::Shape;
+using multibody::Signal;
+
+/// Positions and velocities that miss the constraints by more than this are refused; the run has the same limit.
+constexpr double consistency_tolerance = 1e-8;
+/// Rotations and inertias are typed with few digits; they are refused beyond this, relative.
+constexpr double typing_tolerance = 1e-6;
+constexpr std::size_t max_problems = 20;
+constexpr std::size_t max_elements = 1'000'000;
+
+std::string child(std::string_view pointer, std::string_view key) {
+  std::string escaped;
+  for (const char c : key) escaped += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+  return fmt::format("{}/{}", pointer, escaped);
+}
+std::string child(std::string_view pointer, std::size_t index) { return fmt::format("{}/{}", pointer, index); }
+
+/// What stands there, short enough for a message.
+std::string shown(const Json& value) {
+  switch (value.type()) {
+    case Json::value_t::object:
+      return "an object";
+    case Json::value_t::array:
+      return fmt::format("a list of {}", value.size());
+    case Json::value_t::string: {
+      std::string text = value.get<std::string>();
+      if (text.size() > 40) text = text.substr(0, 40) + "...";
+      return fmt::format("\"{}\"", text);
+    }
+    default:
+      return value.dump();
+  }
+}
+
+class ModelReader {
+ public:
+  ModelReader(const JsonSource& source, const ModelFileOptions& options) : source_(source), options_(options) {}
+
+  ModelFile read() {
+    const Json& root = source_.root();
+    if (!is_object("", root, "a model: {\"bodies\": [...], ...}")) finish();
+    check_keys(
+        "", root,
+        {"name", "gravity", "group", "bodies", "joints", "drivers", "forces", "simulation", "$schema", "comment"});
+    if (const Json* name = find(root, "name")) text("/name", *name, mechanism_.name);
+    if (const Json* gravity = find(root, "gravity")) vector("/gravity", *gravity, mechanism_.gravity);
+    read_group(root);
+    read_bodies(root);
+    read_joints(root, false);
+    read_joints(root, true);
+    read_forces(root);
+    ModelFile file;
+    read_simulation(root, file.simulation);
+    finish();
+
+    auto assembly = std::make_shared<multibody::Assembly>(std::move(mechanism_));
+    file.model.name = assembly->mechanism().name;
+    file.model.group = lie::name_of(assembly->mechanism().group);
+    file.model.start = assembly->start(file.simulation.t_end.value_or(1.0));
+    file.assembly = assembly;
+    file.model.system = assembly;
+    if (options_.assembles) assemble(*assembly, file);
+    check_consistency(*assembly, file.model.start);
+    finish();
+    return file;
+  }
+
+ private:
+  // ---- complaints
+
+  void complain(std::string_view pointer, std::string_view message) {
+    ++problem_count_;
+    if (problems_.size() < max_problems) problems_.push_back(source_.located(pointer, message));
+  }
+  void finish() const {
+    if (problem_count_ == 0) return;
+    std::string text = fmt::format("{}", fmt::join(problems_, "\n"));
+    if (problem_count_ > problems_.size()) text += fmt::format("\n... and {} more", problem_count_ - problems_.size());
+    throw InvalidInput(text);
+  }
+  /// Runs `read`, whose InvalidInput becomes a complaint at `pointer`.
+  template <class Read>
+  bool guarded(std::string_view pointer, Read&& read) {
+    try {
+      read();
+      return true;
+    } catch (const InvalidInput& e) {
+      complain(pointer, e.what());
+      return false;
+    }
+  }
+
+  // ---- plain values: false after a complaint
+
+  static const Json* find(const Json& object, std::string_view key) {
+    const auto found = object.find(std::string(key));
+    return found == object.end() ? nullptr : &*found;
+  }
+  const Json* require(std::string_view pointer, const Json& object, std::string_view key, std::string_view expected) {
+    const Json* value = find(object, key);
+    if (value == nullptr) complain(pointer, fmt::format("the key \"{}\" is missing; expected {}", key, expected));
+    return value;
+  }
+  bool is_object(std::string_view pointer, const Json& value, std::string_view expected) {
+    if (value.is_object()) return true;
+    complain(pointer, fmt::format("is {}, expected {}", shown(value), expected));
+    return false;
+  }
+  bool is_list(std::string_view pointer, const Json& value, std::string_view expected) {
+    if (value.is_array()) return true;
+    complain(pointer, fmt::format("is {}, expected {}", shown(value), expected));
+    return false;
+  }
+  void check_keys(std::string_view pointer, const Json& object, const std::vector<std::string>& known) {
+    for (const auto& item : object.items())
+      if (std::find(known.begin(), known.end(), item.key()) == known.end())
+        complain(child(pointer, item.key()), unknown_name("key", item.key(), known));
+  }
+  bool number(std::string_view pointer, const Json& value, double& out, std::string_view expected = "a number") {
+    if (!value.is_number() || !std::isfinite(value.get<double>())) {
+      complain(pointer, fmt::format("is {}, expected {}", shown(value), expected));
+      return false;
+    }
+    out = value.get<double>();
+    return true;
+  }
+  bool text(std::string_view pointer, const Json& value, std::string& out) {
+    if (!value.is_string() || value.get_ref<const std::string&>().empty()) {
+      complain(pointer, fmt::format("is {}, expected a text", shown(value)));
+      return false;
+    }
+    out = value.get<std::string>();
+    return true;
+  }
+  bool numbers(std::string_view pointer, const Json& value, std::size_t count, double* out, std::string_view expected) {
+    if (!value.is_array() || value.size() != count) {
+      complain(pointer, fmt::format("is {}, expected {}", shown(value), expected));
+      return false;
+    }
+    bool ok = true;
+    for (std::size_t i = 0; i < count; ++i) ok = number(child(pointer, i), value[i], out[i]) && ok;
+    return ok;
+  }
+  bool vector(std::string_view pointer, const Json& value, Vector3& out) {
+    return numbers(pointer, value, 3, out.data(), "three numbers [x, y, z]");
+  }
+  bool direction(std::string_view pointer, const Json& value, Vector3& out) {
+    if (!vector(pointer, value, out)) return false;
+    if (const double length = out.norm(); length > 0.0 && std::isfinite(length)) {
+      out /= length;
+      return true;
+    }
+    complain(pointer, "is [0, 0, 0], expected a direction: any length but zero");
+    return false;
+  }
+  bool signal(std::string_view pointer, const Json& value, Signal& out) {
+    constexpr std::string_view expected =
+        "a number, a formula in t such as \"0.1*sin(2*pi*t)\" or {\"table\": [[t, value], ...]}";
+    if (value.is_number()) {
+      double constant = 0.0;
+      if (!number(pointer, value, constant, expected)) return false;
+      out = Signal(multibody::Expression(constant));
+      return true;
+    }
+    if (value.is_string())
+      return guarded(pointer, [&] { out = Signal(multibody::Expression(value.get_ref<const std::string&>())); });
+    if (!is_object(pointer, value, expected)) return false;
+    check_keys(pointer, value, {"table"});
+    const Json* table = require(pointer, value, "table", "a list of points [t, value]");
+    const std::string at = child(pointer, "table");
+    if (table == nullptr || !is_list(at, *table, "a list of points [t, value]")) return false;
+    std::vector<std::pair<double, double>> points;
+    for (std::size_t i = 0; i < table->size(); ++i) {
+      double point[2] = {0.0, 0.0};
+      if (!numbers(child(at, i), (*table)[i], 2, point, "a point [t, value]")) return false;
+      points.push_back({point[0], point[1]});
+    }
+    return guarded(at, [&] { out = Signal(std::move(points)); });
+  }
+
+  // ---- rotations
+
+  bool rotation(std::string_view pointer, const Json& value, Matrix3& out) {
+    constexpr std::string_view expected =
+        "one of {\"axis\": [x, y, z], \"angle_deg\": a}, {\"quaternion\": [w, x, y, z]}, {\"matrix\": [[..], [..], "
+        "[..]]}, "
+        "{\"euler_deg\": [a, b, c], \"order\": \"zxz\"}";
+    if (!is_object(pointer, value, expected)) return false;
+    if (find(value, "quaternion") != nullptr) return rotation_from_quaternion(pointer, value, out);
+    if (find(value, "matrix") != nullptr) return rotation_from_matrix(pointer, value, out);
+    if (find(value, "euler_deg") != nullptr || find(value, "euler") != nullptr)
+      return rotation_from_euler(pointer, value, out);
+    if (find(value, "axis") != nullptr) return rotation_about_axis(pointer, value, out);
+    const std::size_t before = problem_count_;
+    check_keys(pointer, value, {"axis", "angle", "angle_deg", "quaternion", "matrix", "euler", "euler_deg", "order"});
+    if (problem_count_ == before) complain(pointer, fmt::format("is incomplete, expected {}", expected));
+    return false;
+  }
+  /// `name` in radians or `name`_deg in degrees, exactly one of them.
+  bool angles(std::string_view pointer, const Json& value, std::string_view name, std::size_t count, double* out) {
+    const std::string in_degrees = std::string(name) + "_deg";
+    const Json *radians = find(value, name), *degrees = find(value, in_degrees);
+    if ((radians == nullptr) == (degrees == nullptr)) {
+      complain(pointer, fmt::format("expected either \"{}\" [rad] or \"{}\" [degrees]", name, in_degrees));
+      return false;
+    }
+    const Json& given = radians != nullptr ? *radians : *degrees;
+    const std::string at = child(pointer, radians != nullptr ? std::string(name) : in_degrees);
+    if (count == 1 ? !number(at, given, *out) : !numbers(at, given, count, out, "three angles")) return false;
+    if (degrees != nullptr)
+      for (std::size_t i = 0; i < count; ++i) out[i] *= M_PI / 180.0;
+    return true;
+  }
+  bool rotation_about_axis(std::string_view pointer, const Json& value, Matrix3& out) {
+    check_keys(pointer, value, {"axis", "angle", "angle_deg"});
+    Vector3 axis;
+    double angle = 0.0;
+    const bool has_axis = direction(child(pointer, "axis"), *find(value, "axis"), axis);
+    if (!angles(pointer, value, "angle", 1, &angle) || !has_axis) return false;
+    out = about(axis, angle);
+    return true;
+  }
+  bool rotation_from_quaternion(std::string_view pointer, const Json& value, Matrix3& out) {
+    check_keys(pointer, value, {"quaternion"});
+    double wxyz[4];
+    const std::string at = child(pointer, "quaternion");
+    if (!numbers(at, *find(value, "quaternion"), 4, wxyz, "four numbers [w, x, y, z]")) return false;
+    Eigen::Vector4d q(wxyz[1], wxyz[2], wxyz[3], wxyz[0]);
+    if (!(std::abs(q.norm() - 1.0) <= typing_tolerance)) {
+      complain(at, fmt::format("has the norm {:.8g}, expected a unit quaternion [w, x, y, z]", q.norm()));
+      return false;
+    }
+    q.normalize();
+    out = lie::rotation_matrix(q.data());
+    return true;
+  }
+  bool rotation_from_matrix(std::string_view pointer, const Json& value, Matrix3& out) {
+    check_keys(pointer, value, {"matrix"});
+    const std::string at = child(pointer, "matrix");
+    Matrix3 R;
+    if (!matrix(at, *find(value, "matrix"), R)) return false;
+    const double defect = (R.transpose() * R - Matrix3::Identity()).cwiseAbs().maxCoeff();
+    if (!(defect <= typing_tolerance)) {
+      complain(at, fmt::format("is not orthogonal: R^T R differs from the identity by {:.2g}", defect));
+      return false;
+    }
+    if (R.determinant() < 0.0) {
+      complain(at, "is a reflection: its determinant is -1, expected 1");
+      return false;
+    }
+    out = lie::rotation_matrix(lie::quaternion_from(R).data());
+    return true;
+  }
+  bool rotation_from_euler(std::string_view pointer, const Json& value, Matrix3& out) {
+    check_keys(pointer, value, {"euler", "euler_deg", "order"});
+    double angle[3];
+    if (!angles(pointer, value, "euler", 3, angle)) return false;
+    std::string order = "zxz";
+    if (const Json* given = find(value, "order"); given != nullptr && !text(child(pointer, "order"), *given, order))
+      return false;
+    const bool is_order = order.size() == 3 && order.find_first_not_of("xyz") == std::string::npos &&
+                          order[0] != order[1] && order[1] != order[2];
+    if (!is_order) {
+      complain(child(pointer, "order"),
+               fmt::format("is \"{}\", expected three of x, y, z without equal neighbours: zxz, xyz, ...; "
+                           "rotations follow each other about the turned axes",
+                           order));
+      return false;
+    }
+    out.setIdentity();
+    for (int i = 0; i < 3; ++i) out = (out * about(Vector3::Unit(order[i] - 'x'), angle[i])).eval();
+    return true;
+  }
+  static Matrix3 about(const Vector3& axis, double angle) {
+    // exp takes any angle; whole turns first, for accuracy.
+    const lie::SO3::Point q = lie::SO3::exp(std::remainder(angle, 2.0 * M_PI) * axis);
+    return lie::rotation_matrix(q.data());
+  }
+  bool matrix(std::string_view pointer, const Json& value, Matrix3& out) {
+    if (!value.is_array() || value.size() != 3) {
+      complain(pointer, fmt::format("is {}, expected three rows of three numbers", shown(value)));
+      return false;
+    }
+    bool ok = true;
+    for (int i = 0; i < 3; ++i) {
+      Vector3 row = Vector3::Zero();
+      ok = numbers(child(pointer, i), value[i], 3, row.data(), "a row of three numbers") && ok;
+      out.row(i) = row;
+    }
+    return ok;
+  }
+
+  // ---- the model
+
+  void read_group(const Json& root) {
+    std::string name = "r3xso3";
+    if (const Json* given = find(root, "group"); given != nullptr && !text("/group", *given, name)) return;
+    const std::vector<std::string> known{"r3xso3", "se3"};
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      return complain("/group", unknown_name("group", name, known));
+    if (!options_.group.empty()) name = options_.group;
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw InvalidInput(fmt::format("a mechanism runs on r3xso3 or se3; '{}' was asked for", name));
+    mechanism_.group = lie::group_named(name);
+  }
+
+  /// The list under `key`, empty when it is absent or wrong.
+  const Json& list(const Json& root, std::string_view key) {
+    static const Json empty = Json::array();
+    const Json* given = find(root, key);
+    if (given == nullptr || !is_list(child("", key), *given, "a list of objects {...}")) return empty;
+    if (given->size() > max_elements) {
+      complain(child("", key), fmt::format("has {} entries, at most {} are read", given->size(), max_elements));
+      return empty;
+    }
+    return *given;
+  }
+
+  void read_bodies(const Json& root) {
+    if (require("", root, "bodies", "a list of bodies: [{\"name\": ..., \"mass\": ..., \"inertia\": ...}]") == nullptr)
+      return;
+    const std::size_t before = problem_count_;
+    const Json& bodies = list(root, "bodies");
+    if (bodies.empty() && problem_count_ == before) complain("/bodies", "is empty, expected at least one body");
+    for (std::size_t i = 0; i < bodies.size(); ++i) read_body(child("/bodies", i), bodies[i]);
+  }
+
+  void read_body(const std::string& at, const Json& value) {
+    Body body;
+    body.name = fmt::format("body{}", mechanism_.bodies.size() + 1);
+    if (is_object(at, value, "a body {\"name\": ..., \"mass\": ..., \"inertia\": ..., \"position\": ...}")) {
+      check_keys(at, value,
+                 {"name", "mass", "inertia", "position", "rotation", "velocity", "angular_velocity", "shape", "shapes",
+                  "comment"});
+      if (const Json* name = find(value, "name")) {
+        if (text(child(at, "name"), *name, body.name) && body.name == "ground")
+          complain(child(at, "name"), "is \"ground\", which always stands for the fixed world; choose another name");
+      }
+      if (const Json* mass = require(at, value, "mass", "the mass [kg]");
+          mass != nullptr && number(child(at, "mass"), *mass, body.mass))
+        if (body.mass < 0.0)
+          complain(child(at, "mass"), fmt::format("is {}, expected a mass that is not negative [kg]", body.mass));
+      if (const Json* inertia =
+              require(at, value, "inertia", "three, six or 3x3 numbers about the centre of mass [kg m^2]"))
+        read_inertia(child(at, "inertia"), *inertia, body.inertia);
+      if (const Json* x = require(at, value, "position", "the centre of mass [x, y, z] [m]"))
+        vector(child(at, "position"), *x, body.position);
+      if (const Json* r = find(value, "rotation")) rotation(child(at, "rotation"), *r, body.rotation);
+      if (const Json* u = find(value, "velocity")) vector(child(at, "velocity"), *u, body.velocity);
+      if (const Json* w = find(value, "angular_velocity"))
+        vector(child(at, "angular_velocity"), *w, body.angular_velocity);
+      if (const Json* shape = find(value, "shape")) read_shape(child(at, "shape"), *shape, body);
+      if (const Json* shapes = find(value, "shapes");
+          shapes != nullptr && is_list(child(at, "shapes"), *shapes, "a list of shapes"))
+        for (std::size_t i = 0; i < shapes->size(); ++i) read_shape(child(child(at, "shapes"), i), (*shapes)[i], body);
+    }
+    if (!body_numbers_.insert({body.name, static_cast<int>(mechanism_.bodies.size())}).second)
+      complain(child(at, "name"),
+               fmt::format("\"{}\" is the name of an earlier body; every body needs its own", body.name));
+    mechanism_.bodies.push_back(std::move(body));
+  }
+
+  void read_inertia(const std::string& at, const Json& value, Matrix3& J) {
+    constexpr std::string_view expected =
+        "three diagonal entries, six [xx, yy, zz, xy, xz, yz] or a symmetric 3x3 matrix [kg m^2]";
+    if (!value.is_array() || (value.size() != 3 && value.size() != 6))
+      return complain(at, fmt::format("is {}, expected {}", shown(value), expected));
+    if (value.size() == 3 && value[0].is_array()) {
+      if (!matrix(at, value, J)) return;
+      const double size = J.cwiseAbs().maxCoeff();
+      for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < i; ++j)
+          if (!(std::abs(J(i, j) - J(j, i)) <= 1e-9 * size))
+            return complain(at, fmt::format("is not symmetric: row {} column {} is {}, row {} column {} is {}", i + 1,
+                                            j + 1, J(i, j), j + 1, i + 1, J(j, i)));
+      J = (0.5 * (J + J.transpose())).eval();
+    } else {
+      double e[6] = {0, 0, 0, 0, 0, 0};
+      if (!numbers(at, value, value.size(), e, expected)) return;
+      J << e[0], e[3], e[4], e[3], e[1], e[5], e[4], e[5], e[2];
+    }
+    const Vector3 principal = Eigen::SelfAdjointEigenSolver<Matrix3>(J, Eigen::EigenvaluesOnly).eigenvalues();
+    const double size = principal.cwiseAbs().maxCoeff();
+    if (!(principal[0] >= -1e-9 * size))
+      return complain(at, fmt::format("has the negative principal moment {:.6g}; a body has none", principal[0]));
+    if (!(principal[0] + principal[1] >= principal[2] - 1e-6 * size))
+      complain(
+          at,
+          fmt::format(
+              "has the principal moments {:.6g}, {:.6g}, {:.6g}; no body has one larger than the sum of the other two",
+              principal[0], principal[1], principal[2]));
+  }
+
+  void read_shape(const std::string& at, const Json& value, Body& body) {
+    struct Form {
+      std::string name;
+      Shape::Kind kind;
+      std::vector<std::string> keys;
+    };
+    static const std::vector<Form> forms{{"box", Shape::Kind::box, {"size"}},
+                                         {"sphere", Shape::Kind::sphere, {"radius"}},
+                                         {"cylinder", Shape::Kind::cylinder, {"radius", "length"}},
+                                         {"capsule", Shape::Kind::capsule, {"radius", "length"}},
+                                         {"cone", Shape::Kind::cone, {"radius", "length"}}};
+    if (!is_object(at, value, "a shape such as {\"cylinder\": {\"radius\": 0.05, \"length\": 1, \"axis\": [0, 1, 0]}}"))
+      return;
+    std::vector<std::string> names;
+    for (const Form& form : forms) names.push_back(form.name);
+    check_keys(at, value, names);
+    for (const Form& form : forms) {
+      const Json* data = find(value, form.name);
+      const std::string here = child(at, form.name);
+      if (data == nullptr || !is_object(here, *data, "the data of the shape {...}")) continue;
+      Shape shape;
+      shape.kind = form.kind;
+      std::vector<std::string> known{"at", "color"};
+      known.insert(known.end(), form.keys.begin(), form.keys.end());
+      if (form.keys.size() == 2) known.push_back("axis");
+      check_keys(here, *data, known);
+      for (const std::string& key : form.keys) {
+        const Json* given = require(here, *data, key, key == "size" ? "the three edges [m]" : "a length [m]");
+        if (given == nullptr) continue;
+        if (key == "size") {
+          if (vector(child(here, key), *given, shape.size) && !(shape.size.minCoeff() > 0.0))
+            complain(child(here, key), "has an edge that is not positive");
+        } else {
+          double& target = key == "radius" ? shape.radius : shape.length;
+          if (number(child(here, key), *given, target) && !(target > 0.0))
+            complain(child(here, key), fmt::format("is {}, expected a positive length [m]", target));
+        }
+      }
+      if (const Json* axis = find(*data, "axis")) direction(child(here, "axis"), *axis, shape.axis);
+      if (const Json* centre = find(*data, "at")) vector(child(here, "at"), *centre, shape.at);
+      if (const Json* color = find(*data, "color")) text(child(here, "color"), *color, shape.color);
+      body.shapes.push_back(std::move(shape));
+    }
+  }
+
+  // ---- joints and forces
+
+  bool body_number(const std::string& at, const Json& value, int& out) {
+    std::string name;
+    if (!text(at, value, name)) return false;
+    if (name == "ground") {
+      out = multibody::ground;
+      return true;
+    }
+    const auto found = body_numbers_.find(name);
+    if (found == body_numbers_.end()) {
+      std::vector<std::string> known{"ground"};
+      for (const Body& body : mechanism_.bodies)
+        if (known.size() < 30) known.push_back(body.name);
+      complain(at, unknown_name("body", name, known));
+      return false;
+    }
+    out = found->second;
+    return true;
+  }
+  bool read_between(const std::string& at, const Json& value, std::vector<int>& bodies) {
+    const Json* between = require(at, value, "between", "the names of two bodies, \"ground\" for the world");
+    if (between == nullptr) return false;
+    const std::string here = child(at, "between");
+    if (!between->is_array() || between->size() != 2) {
+      complain(here, fmt::format("is {}, expected the names of two bodies, \"ground\" for the world", shown(*between)));
+      return false;
+    }
+    bodies.assign(2, multibody::ground);
+    bool ok = true;
+    for (std::size_t i = 0; i < 2; ++i) ok = body_number(child(here, i), (*between)[i], bodies[i]) && ok;
+    if (ok && bodies[0] == bodies[1]) {
+      complain(here, "names the same body twice, expected two different ones");
+      return false;
+    }
+    return ok;
+  }
+
+  /// World coordinates at t = 0 to those of a body.
+  Frame in_body(int body, const Vector3& p, const Matrix3& E) const {
+    if (body == multibody::ground) return {p, E};
+    const Body& b = mechanism_.bodies[body];
+    return {b.rotation.transpose() * (p - b.position), b.rotation.transpose() * E};
+  }
+  Frame centre_of(int body) const {
+    return body == multibody::ground ? Frame{} : in_body(body, mechanism_.bodies[body].position, Matrix3::Identity());
+  }
+  Vector3 in_world(int body, const Vector3& p) const {
+    return body == multibody::ground ? p
+                                     : Vector3(mechanism_.bodies[body].position + mechanism_.bodies[body].rotation * p);
+  }
+
+  struct Layout {
+    JointInfo::Place place;
+    bool place_is_optional;
+    int axes;
+    bool axis_is_optional;
+  };
+  static std::vector<std::string> place_keys(const Layout& layout) {
+    std::vector<std::string> keys;
+    if (layout.place != JointInfo::Place::none) keys.push_back("at");
+    if (layout.axes == 1) keys.push_back("axis");
+    if (layout.axes == 2) keys.push_back("axes");
+    return keys;
+  }
+
+  /// "at", "axis", "axes" in world coordinates, or "frames" in those of the bodies.
+  bool read_frames(const std::string& at, const Json& value, const Layout& layout, const std::vector<int>& bodies,
+                   std::vector<Frame>& frames) {
+    if (find(value, "frames") != nullptr) return read_body_frames(at, value, layout, bodies, frames);
+    const std::size_t n = bodies.size();
+    std::vector<Vector3> points(n, Vector3::Zero());
+    std::vector<Matrix3> axes(n, Matrix3::Identity());
+    bool ok = true;
+    switch (layout.place) {
+      case JointInfo::Place::none:
+        break;
+      case JointInfo::Place::one_point: {
+        const Json* given =
+            layout.place_is_optional ? find(value, "at") : require(at, value, "at", "the point [x, y, z] at t = 0 [m]");
+        if (given != nullptr)
+          ok = vector(child(at, "at"), *given, points[0]);
+        else if (layout.place_is_optional)
+          points[0] = in_world(bodies[0], centre_of(bodies[0]).p);
+        else
+          ok = false;
+        std::fill(points.begin(), points.end(), points[0]);
+        break;
+      }
+      case JointInfo::Place::two_points: {
+        constexpr std::string_view expected = "two points [[x, y, z], [x, y, z]], one on each body, at t = 0 [m]";
+        const Json* given = layout.place_is_optional ? find(value, "at") : require(at, value, "at", expected);
+        if (given == nullptr) {
+          ok = layout.place_is_optional;
+          for (std::size_t i = 0; i < n; ++i) points[i] = in_world(bodies[i], centre_of(bodies[i]).p);
+        } else if (!given->is_array() || given->size() != 2) {
+          complain(child(at, "at"), fmt::format("is {}, expected {}", shown(*given), expected));
+          ok = false;
+        } else {
+          for (std::size_t i = 0; i < 2; ++i) ok = vector(child(child(at, "at"), i), (*given)[i], points[i]) && ok;
+        }
+        break;
+      }
+    }
+    if (layout.axes == 1) {
+      const Json* given =
+          layout.axis_is_optional ? find(value, "axis") : require(at, value, "axis", "the axis [x, y, z] at t = 0");
+      Vector3 axis = Vector3::UnitZ();
+      if (given != nullptr)
+        ok = direction(child(at, "axis"), *given, axis) && ok;
+      else
+        ok = layout.axis_is_optional && ok;
+      if (given != nullptr) std::fill(axes.begin(), axes.end(), multibody::axes_along(axis));
+    } else if (layout.axes == 2) {
+      constexpr std::string_view expected = "two axes [[x, y, z], [x, y, z]], one of each body, at t = 0";
+      const Json* given = require(at, value, "axes", expected);
+      if (given == nullptr || !given->is_array() || given->size() != 2) {
+        if (given != nullptr) complain(child(at, "axes"), fmt::format("is {}, expected {}", shown(*given), expected));
+        ok = false;
+      } else {
+        for (std::size_t i = 0; i < 2; ++i) {
+          Vector3 axis = Vector3::UnitZ();
+          ok = direction(child(child(at, "axes"), i), (*given)[i], axis) && ok;
+          axes[i] = multibody::axes_along(axis);
+        }
+      }
+    }
+    if (!ok) return false;
+    frames.clear();
+    for (std::size_t i = 0; i < std::min<std::size_t>(n, 2); ++i)
+      frames.push_back(in_body(bodies[i], points[i], axes[i]));
+    if (n == 3)  // the carrier of gears
+      for (std::size_t i = 0; i < 2; ++i) frames.push_back(in_body(bodies[2], points[i], axes[i]));
+    return true;
+  }
+
+  bool read_body_frames(const std::string& at, const Json& value, const Layout& layout, const std::vector<int>& bodies,
+                        std::vector<Frame>& frames) {
+    const std::string here = child(at, "frames");
+    const Json& given = *find(value, "frames");
+    for (const std::string& key : place_keys(layout))
+      if (find(value, key) != nullptr) {
+        complain(
+            child(at, key),
+            fmt::format("stands beside \"frames\"; give either \"frames\" (body coordinates) or \"{}\" (world, t = 0)",
+                        key));
+        return false;
+      }
+    if (bodies.size() == 3) {
+      complain(here, "gears are given by \"axes\" in world coordinates at t = 0");
+      return false;
+    }
+    if (!given.is_array() || given.size() != bodies.size()) {
+      complain(here, fmt::format("is {}, expected one frame {{\"at\": [x, y, z], \"axis\": [x, y, z]}} per body",
+                                 shown(given)));
+      return false;
+    }
+    bool ok = true;
+    frames.assign(bodies.size(), {});
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      const std::string place = child(here, i);
+      if (!is_object(place, given[i], "a frame {\"at\": [x, y, z], \"axis\": [x, y, z]} in body coordinates")) {
+        ok = false;
+        continue;
+      }
+      check_keys(place, given[i], {"at", "axis", "rotation"});
+      if (const Json* p = find(given[i], "at")) ok = vector(child(place, "at"), *p, frames[i].p) && ok;
+      const Json *axis = find(given[i], "axis"), *turned = find(given[i], "rotation");
+      if (axis != nullptr && turned != nullptr) {
+        complain(place,
+                 "has both \"axis\" and \"rotation\"; give one, the third axis of the rotation is the joint axis");
+        ok = false;
+      } else if (axis != nullptr) {
+        Vector3 z;
+        if (direction(child(place, "axis"), *axis, z))
+          frames[i].E = multibody::axes_along(z);
+        else
+          ok = false;
+      } else if (turned != nullptr) {
+        ok = rotation(child(place, "rotation"), *turned, frames[i].E) && ok;
+      } else if (layout.axes > 0 && !layout.axis_is_optional) {
+        complain(place, "the key \"axis\" is missing; expected the joint axis in body coordinates");
+        ok = false;
+      }
+    }
+    return ok;
+  }
+
+  std::string element_name(const std::string& at, const Json& value, const std::string& fallback,
+                           std::set<std::string>& taken) {
+    std::string name = fallback;
+    const Json* given = find(value, "name");
+    if (given != nullptr && text(child(at, "name"), *given, name)) {
+      if (!taken.insert(name).second)
+        complain(child(at, "name"),
+                 fmt::format("\"{}\" is the name of an earlier one; every name must be unique", name));
+      return name;
+    }
+    for (int i = 2; !taken.insert(name).second; ++i) name = fmt::format("{} {}", fallback, i);
+    return name;
+  }
+  std::string body_label(int body) const { return body == multibody::ground ? "ground" : mechanism_.bodies[body].name; }
+
+  void read_joints(const Json& root, bool are_drivers) {
+    const std::string_view key = are_drivers ? "drivers" : "joints";
+    const Json& joints = list(root, key);
+    for (std::size_t i = 0; i < joints.size(); ++i) read_joint(child(child("", key), i), joints[i], are_drivers);
+  }
+
+  void read_joint(const std::string& at, const Json& value, bool is_driver) {
+    if (!is_object(at, value, "an object {\"type\": ..., \"between\": [..., ...], ...}")) return;
+    std::string type;
+    const Json* given_type =
+        require(at, value, "type", fmt::format("one of {}", fmt::join(multibody::joint_names(is_driver), ", ")));
+    if (given_type == nullptr || !text(child(at, "type"), *given_type, type)) return;
+    const JointInfo* info = nullptr;
+    if (!guarded(child(at, "type"), [&] { info = &multibody::find_joint(type, is_driver); })) return;
+
+    const Layout layout{info->place, false, info->axes, false};
+    std::vector<std::string> known = place_keys(layout);
+    known.insert(known.end(), {"type", "name", "between", "comment"});
+    if (!info->has_teeth) known.push_back("frames");
+    if (info->has_length) known.push_back("length");
+    if (info->has_teeth) known.insert(known.end(), {"teeth", "carrier"});
+    if (info->is_driver) known.push_back("value");
+    check_keys(at, value, known);
+
+    multibody::JointSpec spec;
+    bool ok = read_between(at, value, spec.bodies);
+    if (info->has_teeth) ok = read_teeth(at, value, spec) && ok;
+    if (info->has_length)
+      if (const Json* length = find(value, "length")) {
+        double l = 0.0;
+        ok = number(child(at, "length"), *length, l) && ok;
+        if (!(l > 0.0)) {
+          complain(child(at, "length"), fmt::format("is {}, expected a positive length [m]", shown(*length)));
+          ok = false;
+        }
+        spec.length = l;
+      }
+    if (info->is_driver) {
+      const Json* driven = require(at, value, "value", "a number, a formula in t or a table");
+      ok = driven != nullptr && signal(child(at, "value"), *driven, spec.value) && ok;
+    }
+    // Frames depend on bodies, which may be the mistake already reported.
+    ok = ok && read_frames(at, value, layout, spec.bodies, spec.frames);
+    if (!ok) return;
+    if (info->has_length && !spec.length)
+      spec.length = (in_world(spec.bodies[0], spec.frames[0].p) - in_world(spec.bodies[1], spec.frames[1].p)).norm();
+    if (info->place == JointInfo::Place::two_points &&
+        (in_world(spec.bodies[0], spec.frames[0].p) - in_world(spec.bodies[1], spec.frames[1].p)).norm() == 0.0)
+      return complain(at,
+                      "the two points coincide at t = 0; a distance needs two different points, a spherical joint one");
+    spec.name = element_name(
+        at, value, fmt::format("{} {}-{}", type, body_label(spec.bodies[0]), body_label(spec.bodies[1])), joint_names_);
+    joint_numbers_.insert({spec.name, static_cast<int>(mechanism_.joints.size())});
+    joint_places_.push_back(at);
+    mechanism_.joints.push_back(make_joint(*info, spec));
+  }
+
+  bool read_teeth(const std::string& at, const Json& value, multibody::JointSpec& spec) {
+    const Json* teeth = require(at, value, "teeth", "two whole numbers, negative for an internal gear");
+    bool ok = teeth != nullptr;
+    if (ok) {
+      ok = teeth->is_array() && teeth->size() == 2;
+      for (std::size_t i = 0; ok && i < 2; ++i) {
+        const Json& n = (*teeth)[i];
+        ok = n.is_number_integer() && std::abs(n.get<double>()) >= 1.0 && std::abs(n.get<double>()) <= 1e6;
+        if (ok) spec.teeth[i] = n.get<int>();
+      }
+      if (!ok)
+        complain(child(at, "teeth"),
+                 fmt::format("is {}, expected two whole numbers from 1 to 1000000, negative for an internal gear",
+                             shown(*teeth)));
+    }
+    int carrier = multibody::ground;
+    if (const Json* given = find(value, "carrier")) ok = body_number(child(at, "carrier"), *given, carrier) && ok;
+    if (carrier != multibody::ground &&
+        std::find(spec.bodies.begin(), spec.bodies.end(), carrier) != spec.bodies.end()) {
+      complain(child(at, "carrier"), "is one of the two gears, expected the body that holds both axes");
+      ok = false;
+    }
+    spec.bodies.push_back(carrier);
+    return ok;
+  }
+
+  void read_forces(const Json& root) {
+    const Json& forces = list(root, "forces");
+    for (std::size_t i = 0; i < forces.size(); ++i) read_force(child("/forces", i), forces[i]);
+  }
+
+  void read_force(const std::string& at, const Json& value) {
+    if (!is_object(at, value, "an object {\"type\": ..., ...}")) return;
+    std::string type;
+    const Json* given_type =
+        require(at, value, "type", fmt::format("one of {}", fmt::join(multibody::force_names(), ", ")));
+    if (given_type == nullptr || !text(child(at, "type"), *given_type, type)) return;
+    const ForceInfo* info = nullptr;
+    if (!guarded(child(at, "type"), [&] { info = &multibody::find_force(type); })) return;
+
+    const Layout layout{info->place, info->place_is_optional, info->axes, info->axis_is_optional};
+    std::vector<std::string> known = place_keys(layout);
+    known.insert(known.end(), {"type", "name", "comment"});
+    if (info->bodies == 2) known.insert(known.end(), {"between", "frames"});
+    if (info->bodies == 1) known.insert(known.end(), {"on", "frames"});
+    if (info->bodies == 0) known.push_back("joint");
+    if (info->has_frame) known.push_back("frame");
+    for (const ParameterInfo& p : info->numbers) known.push_back(p.name);
+    for (const auto& keys : {info->vectors, info->signals, info->vector_signals})
+      for (const std::string_view key : keys) known.emplace_back(key);
+    check_keys(at, value, known);
+
+    multibody::ForceSpec spec;
+    bool ok = read_force_bodies(at, value, *info, spec);
+    ok = read_force_values(at, value, *info, spec) && ok;
+    if (const Json* frame = find(value, "frame"); info->has_frame && frame != nullptr) {
+      std::string name;
+      if (text(child(at, "frame"), *frame, name)) {
+        if (name != "world" && name != "body")
+          complain(child(at, "frame"), unknown_name("frame", name, {"world", "body"}));
+        spec.in_body_frame = name == "body";
+      }
+    }
+    ok = ok && (info->bodies == 0 || read_frames(at, value, layout, spec.bodies, spec.frames));
+    if (!ok) return;
+    if (info->place == JointInfo::Place::two_points) {
+      const double length =
+          (in_world(spec.bodies[0], spec.frames[0].p) - in_world(spec.bodies[1], spec.frames[1].p)).norm();
+      if (length == 0.0)
+        return complain(at, "the two points coincide at t = 0, where the direction of the force is undefined");
+      if (std::any_of(info->numbers.begin(), info->numbers.end(),
+                      [](const ParameterInfo& p) { return p.name == "length"; }))
+        spec.numbers.insert({"length", length});
+    }
+    std::string where = info->bodies == 0 ? mechanism_.joints[spec.joint_number].name() : body_label(spec.bodies[0]);
+    if (info->bodies == 2) where += "-" + body_label(spec.bodies[1]);
+    spec.name = element_name(at, value, fmt::format("{} {}", type, where), force_names_);
+    guarded(at, [&] { mechanism_.forces.push_back(info->build(spec)); });
+  }
+
+  bool read_force_bodies(const std::string& at, const Json& value, const ForceInfo& info, multibody::ForceSpec& spec) {
+    if (info.bodies == 2) return read_between(at, value, spec.bodies);
+    if (info.bodies == 1) {
+      const Json* on = require(at, value, "on", "the name of a body");
+      spec.bodies.assign(1, 0);
+      if (on == nullptr || !body_number(child(at, "on"), *on, spec.bodies[0])) return false;
+      if (spec.bodies[0] != multibody::ground) return true;
+      complain(child(at, "on"), "is \"ground\", which no force can move; expected the name of a body");
+      return false;
+    }
+    const Json* joint = require(at, value, "joint", "the name of a joint");
+    std::string name;
+    if (joint == nullptr || !text(child(at, "joint"), *joint, name)) return false;
+    const auto found = joint_numbers_.find(name);
+    if (found == joint_numbers_.end()) {
+      std::vector<std::string> known;
+      for (const multibody::Joint& j : mechanism_.joints)
+        if (known.size() < 30) known.push_back(j.name());
+      complain(child(at, "joint"), unknown_name("joint", name, known));
+      return false;
+    }
+    spec.joint_number = found->second;
+    spec.joint = &mechanism_.joints[found->second];
+    return true;
+  }
+
+  bool read_force_values(const std::string& at, const Json& value, const ForceInfo& info, multibody::ForceSpec& spec) {
+    bool ok = true;
+    for (const ParameterInfo& p : info.numbers) {
+      const Json* given = find(value, p.name);
+      if (given == nullptr) {
+        if (p.is_optional) continue;
+        if (std::isnan(p.default_number)) {
+          complain(at, fmt::format("the key \"{}\" is missing; expected a number: {}", p.name, p.meaning));
+          ok = false;
+        } else {
+          spec.numbers[p.name] = p.default_number;
+        }
+        continue;
+      }
+      double x = 0.0;
+      if (!number(child(at, p.name), *given, x)) {
+        ok = false;
+      } else if (x < p.minimum || x > p.maximum || (p.minimum_is_excluded && x == p.minimum)) {
+        complain(child(at, p.name),
+                 fmt::format("is {}, must be {} {}: {}", x, p.minimum_is_excluded ? "greater than" : "at least",
+                             p.minimum, p.meaning));
+        ok = false;
+      }
+      spec.numbers[p.name] = x;
+    }
+    for (const std::string_view key : info.vectors) {
+      Vector3 x = Vector3::Zero();
+      if (const Json* given = find(value, key)) {
+        if (!vector(child(at, key), *given, x)) {
+          ok = false;
+        } else if (x.minCoeff() < 0.0) {
+          complain(child(at, key), "has a negative entry; stiffness and damping are not negative");
+          ok = false;
+        }
+      }
+      spec.vectors[std::string(key)] = x;
+    }
+    for (const std::string_view key : info.signals)
+      if (const Json* given = find(value, key))
+        ok = signal(child(at, key), *given, spec.signals[std::string(key)]) && ok;
+    for (const std::string_view key : info.vector_signals)
+      if (const Json* given = find(value, key)) {
+        const std::string here = child(at, key);
+        if (!given->is_array() || given->size() != 3) {
+          complain(here, fmt::format("is {}, expected three entries, each a number or a formula in t", shown(*given)));
+          ok = false;
+          continue;
+        }
+        auto& target = spec.vector_signals[std::string(key)];
+        for (std::size_t i = 0; i < 3; ++i) ok = signal(child(here, i), (*given)[i], target[i]) && ok;
+      }
+    return ok;
+  }
+
+  void read_simulation(const Json& root, SimulationSettings& out) {
+    const Json* given = find(root, "simulation");
+    if (given == nullptr || !is_object("/simulation", *given, "an object {\"t_end\": ...}")) return;
+    check_keys("/simulation", *given,
+               {"t_end", "step", "rtol", "atol", "output_step", "order", "method", "formulation", "comment"});
+    const auto positive = [&](std::string_view key, std::optional<double>& target) {
+      const Json* value = find(*given, key);
+      double x = 0.0;
+      if (value == nullptr || !number(child("/simulation", key), *value, x, "a positive number")) return;
+      if (!(x > 0.0)) return complain(child("/simulation", key), fmt::format("is {}, expected a positive number", x));
+      target = x;
+    };
+    positive("t_end", out.t_end);
+    positive("step", out.step);
+    positive("rtol", out.rtol);
+    positive("atol", out.atol);
+    positive("output_step", out.output_step);
+    if (out.step && (out.rtol || out.atol))
+      complain("/simulation/step", "stands beside rtol or atol; a run has constant steps or error control, not both");
+    if (const Json* order = find(*given, "order")) {
+      if (order->is_number_integer() && order->get<double>() >= 1.0 && order->get<double>() <= 8.0)
+        out.order = order->get<int>();
+      else
+        complain("/simulation/order", fmt::format("is {}, expected a whole number from 1 to 8", shown(*order)));
+    }
+    for (const auto& [key, target] : {std::pair{"method", &out.method}, std::pair{"formulation", &out.formulation}})
+      if (const Json* value = find(*given, key)) {
+        std::string word;
+        if (text(child("/simulation", key), *value, word)) *target = word;
+      }
+  }
+
+  // ---- consistency
+
+  void check_consistency(const multibody::Assembly& assembly, const system::Start& start) {
+    system::Motion m(assembly.space());
+    m.t = start.t0;
+    m.q = start.q0;
+    m.v = start.v0;
+    const system::Pattern& pattern = assembly.pattern();
+    system::Residual r(assembly.space().nv(), pattern.position_rows(), pattern.rows());
+    const Vector no_lambda = Vector::Zero(pattern.rows());
+    assembly.residual(m, no_lambda, r);
+    if (!r.gap.allFinite() || !r.rate.allFinite() || !r.force.allFinite())
+      return complain("", "positions, velocities or forces at the start are too large to compute with");
+    for (std::size_t j = 0; j < joint_places_.size(); ++j) {
+      const system::RowGroup& group = pattern.groups()[j];
+      const double gap = r.gap.segment(group.at, group.rows).lpNorm<Eigen::Infinity>();
+      const double rate = r.rate.segment(group.at, group.rows).lpNorm<Eigen::Infinity>();
+      if (gap > consistency_tolerance)
+        complain(
+            joint_places_[j],
+            fmt::format(
+                "'{}': the initial positions miss the joint by {:.6g} (row {} of {}); correct them or use --assemble",
+                group.name, gap, worst_row(r.gap, group), group.rows));
+      else if (rate > consistency_tolerance)
+        complain(
+            joint_places_[j],
+            fmt::format(
+                "'{}': the initial velocities miss the joint by {:.6g} (row {} of {}); correct them or use --assemble",
+                group.name, rate, worst_row(r.rate, group), group.rows));
+    }
+  }
+  static Eigen::Index worst_row(const Vector& rows, const system::RowGroup& group) {
+    Eigen::Index worst = 0;
+    rows.segment(group.at, group.rows).cwiseAbs().maxCoeff(&worst);
+    return worst + 1;
+  }
+
+  /// Projects positions, then velocities, in the mass metric.
+  static void assemble(const multibody::Assembly& assembly, ModelFile& file) {
+    Counters unused;
+    solve::Kkt kkt(assembly, unused);
+    system::Motion m(assembly.space());
+    m.t = file.model.start.t0;
+    m.q = file.model.start.q0;
+    m.v = file.model.start.v0;
+    bool is_closed = false;
+    for (int i = 0; i < 100 && !is_closed; ++i) {
+      if (!kkt.factorize(m))
+        throw InvalidInput(
+            "--assemble: the joints are redundant or the masses vanish, so that the projection is not unique");
+      is_closed = kkt.project_position(m);
+    }
+    if (!is_closed || !kkt.factorize(m) || !kkt.project_velocity(m))
+      throw InvalidInput("--assemble: the mechanism does not close from these positions; give better ones");
+    for (int b = 0; b < assembly.body_count(); ++b) {
+      const system::Pose before = assembly.body_pose(b, file.model.start.q0), after = assembly.body_pose(b, m.q);
+      const int v_at = assembly.space().blocks()[b].v_at;
+      const Matrix3 turned = before.R.transpose() * after.R;
+      const Vector6 dv = m.v.segment<6>(v_at) - file.model.start.v0.segment<6>(v_at);
+      const BodyChange change{assembly.body_name(b), (after.x - before.x).norm(),
+                              lie::SO3::log(lie::quaternion_from(turned)).norm(), dv.head<3>().norm(),
+                              dv.tail<3>().norm()};
+      if (std::max({change.distance, change.angle, change.velocity, change.angular_velocity}) > 1e-12)
+        file.changes.push_back(change);
+    }
+    std::stable_sort(file.changes.begin(), file.changes.end(), [](const BodyChange& a, const BodyChange& b) {
+      return a.distance + a.angle > b.distance + b.angle;
+    });
+    file.model.start.q0 = m.q;
+    file.model.start.v0 = m.v;
+  }
+
+  using Vector6 = multibody::Vector6;
+
+  const JsonSource& source_;
+  const ModelFileOptions& options_;
+  multibody::Mechanism mechanism_;
+  std::map<std::string, int> body_numbers_, joint_numbers_;
+  std::set<std::string> joint_names_, force_names_;
+  std::vector<std::string> joint_places_;  ///< pointer per joint
+  std::vector<std::string> problems_;
+  std::size_t problem_count_ = 0;
+};
+
+}  // namespace
+
+ModelFile read_model(const JsonSource& source, const ModelFileOptions& options) {
+  return ModelReader(source, options).read();
+}
+
+ModelFile read_model_file(const Path& path, const ModelFileOptions& options) {
+  try {
+    return read_model(JsonSource::read(path, "model file"), options);
+  } catch (const nlohmann::json::exception& e) {  // such as a number beyond the range of double
+    throw InvalidInput(fmt::format("{}: not valid JSON: {}", path.string(), e.what()));
+  }
+}
+
+}  // namespace kreisel::io

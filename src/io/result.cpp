@@ -1,0 +1,178 @@
+#include "kreisel/io/result.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <optional>
+
+#include "kreisel/base/error.hpp"
+#include "kreisel/run/integrator.hpp"
+#include "kreisel/solve/formulation.hpp"
+
+namespace kreisel::io {
+namespace {
+
+const char* const result_files[] = {"trajectory.csv", "trajectory.h5", "trajectory.h5.part.next", "summary.json"};
+
+/// Claims the folder at once, but touches what is in it only when there is something to put in its place.
+class ResultFolder final : public run::Observer {
+ public:
+  ResultFolder(const PreparedRun& run, const ResultRequest& request)
+      : run_(run), request_(request), is_new_(claim_result_folder(request.folder)) {
+    // rkmk's "projected" is no formulation with its own unknowns.
+    const std::string formulation = formulation_in_use(run.options, *run.model.system);
+    bool has_eta = false;
+    for (const solve::FormulationInfo& info : solve::formulations())
+      if (info.name == formulation) has_eta = info.has_eta;
+    TrajectoryOptions options;
+    options.folder = request.folder;
+    options.format = request.format;
+    options.output_step = run.output_step;
+    options.about = {fmt::format("model {} on {}, method {}, formulation {}", run.model.name, run.model.group,
+                                 run.options.method, formulation)};
+    if (!request.command.empty()) options.about.push_back("command: " + request.command);
+    writer_.emplace(*run.model.system, has_eta, run.model.start.t0, options);
+  }
+
+  bool accept(const run::Point& point) override {
+    if (!has_begun_) begin();
+    return writer_->accept(point);
+  }
+
+  TrajectoryInfo finish(const method::Entry& last) { return writer_->finish(last); }
+
+  void write_summary(const Json& summary) {
+    if (!has_begun_) clear();  // no point was accepted, but the old result is not this run's
+    write_atomically(request_.folder / "summary.json", to_text(summary));
+  }
+
+  /// A folder that was made for nothing goes again.
+  void withdraw() {
+    std::error_code ignored;
+    if (is_new_ && !has_begun_) std::filesystem::remove(request_.folder, ignored);
+  }
+  bool has_begun() const { return has_begun_; }
+
+ private:
+  void begin() {
+    has_begun_ = true;
+    clear();
+    RunRequest known;
+    known.model = run_.model.name;
+    known.group = run_.model.group;
+    known.options["method"] = run_.options.method;
+    known.options["formulation"] = formulation_in_use(run_.options, *run_.model.system);
+    write_summary(summarize(known, running, "the run has not ended, or it was killed", request_.command));
+  }
+
+  void clear() {
+    for (const char* name : result_files)
+      for (const Path& path : {request_.folder / name, part_of(request_.folder / name)}) {
+        std::error_code error;
+        std::filesystem::remove(path, error);
+        if (error) throw_file_error("cannot replace", path, error.value());
+      }
+  }
+
+  const PreparedRun& run_;
+  const ResultRequest& request_;
+  bool is_new_, has_begun_ = false;
+  std::optional<TrajectoryWriter> writer_;
+};
+
+/// What can still be said when the machine fails in the middle of a run.
+void leave_note(ResultFolder& folder, const PreparedRun& run, const ResultRequest& request, std::string_view message) {
+  if (!folder.has_begun()) return folder.withdraw();
+  RunRequest known;
+  known.model = run.model.name;
+  known.group = run.model.group;
+  known.options["method"] = run.options.method;
+  try {
+    folder.write_summary(summarize(known, environment_error, message, request.command));
+  } catch (const std::exception&) {  // the disk may be full
+  }
+}
+
+}  // namespace
+
+bool ObserverList::accept(const run::Point& point) {
+  bool goes_on = true;
+  for (run::Observer* observer : observers_) goes_on = observer->accept(point) && goes_on;
+  return goes_on;
+}
+
+void ObserverList::attempted(const run::Attempt& attempt) {
+  for (run::Observer* observer : observers_) observer->attempted(attempt);
+}
+
+StepLog::StepLog(const Path& path)
+    : path_(path), descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
+  if (descriptor_ < 0) throw_file_error("cannot write the log", path, errno);
+  buffer_ = "t,h,order,iterations,update_norm,error,outcome\n";
+}
+
+StepLog::~StepLog() {
+  try {
+    finish();
+  } catch (const EnvironmentError&) {  // reported by the call that finished, if there was one
+  }
+}
+
+void StepLog::attempted(const run::Attempt& a) {
+  buffer_ += fmt::format("{:.17g},{:.17g},{},{},{:.6g},{:.6g},{}\n", a.t, a.h, a.order, a.iterations, a.update_norm, a.error,
+                         a.outcome);
+  if (buffer_.size() > 32'000 || std::time(nullptr) != flushed_at_) flush();
+}
+
+void StepLog::flush() {
+  flushed_at_ = std::time(nullptr);
+  std::string_view rest = buffer_;
+  while (!rest.empty()) {
+    const ssize_t written = ::write(descriptor_, rest.data(), rest.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      const int error_number = errno;
+      buffer_.clear();
+      throw EnvironmentError(fmt::format("cannot write the log '{}': {}", path_.string(), std::strerror(error_number)));
+    }
+    rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+  buffer_.clear();
+}
+
+void StepLog::finish() {
+  if (descriptor_ < 0) return;
+  flush();
+  ::close(descriptor_);
+  descriptor_ = -1;
+}
+
+RunResult run_to_folder(const PreparedRun& run, const ResultRequest& request, run::Observer& spectator) {
+  std::optional<StepLog> log;
+  if (!request.log.empty()) log.emplace(request.log);
+  ResultFolder folder(run, request);
+  std::vector<run::Observer*> observers{&folder, &spectator};
+  if (log) observers.push_back(&*log);
+  ObserverList list(observers);
+  try {
+    RunResult result;
+    result.report = run::integrate(*run.model.system, run.model.start, run.options, list);
+    if (log) log->finish();
+    result.output = {request.folder.string(), request.log.string(), folder.finish(result.report.final)};
+    result.summary = summarize(run, result.report, result.output, request.command);
+    folder.write_summary(result.summary);
+    return result;
+  } catch (const InvalidInput&) {
+    folder.withdraw();
+    throw;
+  } catch (const std::exception& error) {
+    leave_note(folder, run, request, error.what());
+    throw;
+  }
+}
+
+}  // namespace kreisel::io

@@ -1,0 +1,449 @@
+#include "kreisel/multibody/assembly.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "kreisel/base/error.hpp"
+#include "kreisel/lie/so3.hpp"
+
+namespace kreisel::multibody {
+
+using lie::Motion;
+using system::KktBlocks;
+using system::Pattern;
+
+namespace {
+
+using Map3 = Eigen::Map<const Vector3>;
+using Matrix6Map = Eigen::Map<Matrix6>;
+
+lie::Space make_space(const Mechanism& mechanism) {
+  if (mechanism.group != lie::GroupId::se3 && mechanism.group != lie::GroupId::r3xso3)
+    throw InvalidInput(fmt::format("mechanism '{}': bodies live on se3 or r3xso3, not on {}", mechanism.name,
+                                   lie::name_of(mechanism.group)));
+  if (mechanism.bodies.empty()) throw InvalidInput(fmt::format("mechanism '{}' has no bodies", mechanism.name));
+  return lie::Space(std::vector<lie::Factor>(mechanism.bodies.size(), {mechanism.group, 0}));
+}
+
+void check_bodies(const Mechanism& mechanism, const std::string& element, const std::vector<int>& bodies) {
+  std::set<int> seen;
+  for (const int b : bodies) {
+    if (b < ground || b >= static_cast<int>(mechanism.bodies.size()))
+      throw InvalidInput(fmt::format("'{}' refers to body {}, but there are {}", element, b, mechanism.bodies.size()));
+    if (b != ground && !seen.insert(b).second)
+      throw InvalidInput(fmt::format("'{}' refers to body '{}' twice", element, mechanism.bodies[b].name));
+  }
+  if (seen.empty()) throw InvalidInput(fmt::format("'{}' touches no body, only the ground", element));
+}
+
+void add_pairs(const std::vector<int>& bodies, std::vector<std::pair<int, int>>& pairs) {
+  for (const int a : bodies)
+    for (const int b : bodies)
+      if (a != ground && b != ground && a != b) pairs.push_back({a, b});
+}
+
+void set_zero(Slopes& slopes, int slots) {
+  for (int i = 0; i < slots; ++i) slopes[i].setZero();
+}
+
+}  // namespace
+
+Pattern Assembly::make_pattern(const Mechanism& mechanism) {
+  std::vector<system::RowGroup> groups;
+  std::vector<std::pair<int, int>> couplings;
+  std::vector<std::string> names;
+  for (const Body& body : mechanism.bodies) names.push_back(body.name);
+  for (const Joint& joint : mechanism.joints) {
+    check_bodies(mechanism, joint.name(), joint.bodies());
+    system::RowGroup group{joint.name(), joint.rows(), system::RowLevel::position, {}, 0};
+    for (const int b : joint.bodies())
+      if (b != ground) group.blocks.push_back(b);
+    groups.push_back(std::move(group));
+    if (joint.couples_bodies()) add_pairs(joint.bodies(), couplings);
+  }
+  for (const ForcePtr& force : mechanism.forces) {
+    check_bodies(mechanism, force->name(), force->bodies());
+    if (force->joint() >= static_cast<int>(mechanism.joints.size()))
+      throw InvalidInput(fmt::format("force '{}' refers to joint {}, but there are {}", force->name(), force->joint(),
+                                     mechanism.joints.size()));
+    add_pairs(force->bodies(), couplings);
+  }
+  return Pattern(make_space(mechanism), std::move(groups), couplings, {}, std::move(names));
+}
+
+Assembly::Assembly(Mechanism mechanism)
+    : System(make_space(mechanism), make_pattern(mechanism)),
+      mechanism_(std::move(mechanism)),
+      is_se3_(mechanism_.group == lie::GroupId::se3) {
+  for (int b = 0; b < body_count(); ++b) diagonal_at_.push_back(pattern().couplings()[pattern().coupling(b, b)].at);
+  for (int j = 0; j < static_cast<int>(mechanism_.joints.size()); ++j)
+    joints_.push_back(place(mechanism_.joints[j].bodies(), j));
+  for (const ForcePtr& force : mechanism_.forces) {
+    forces_.push_back(place(force->bodies(), force->joint()));
+    if (force->joint() >= 0) is_affine_ = false;
+  }
+}
+
+Assembly::Element Assembly::place(const std::vector<int>& bodies, int group) const {
+  Element element;
+  element.slot_count = static_cast<int>(bodies.size());
+  element.coupling_at.fill(-1);
+  if (group >= 0) {
+    element.row = pattern().groups()[group].at;
+    element.rows = pattern().groups()[group].rows;
+  }
+  for (int i = 0; i < element.slot_count; ++i) {
+    Slot& slot = element.slots[i];
+    slot.body = bodies[i];
+    if (slot.body == ground) continue;
+    slot.v_at = space().blocks()[slot.body].v_at;
+    if (group >= 0) slot.touch_at = pattern().touches()[pattern().touch(group, slot.body)].at;
+    for (int j = 0; j < element.slot_count; ++j)
+      if (bodies[j] != ground)
+        if (const int c = pattern().coupling(slot.body, bodies[j]); c >= 0)
+          element.coupling_at[i * max_slots + j] = pattern().couplings()[c].at;
+  }
+  return element;
+}
+
+BodyState Assembly::state(int body, const Motion& m) const {
+  const lie::Block& block = space().blocks()[body];
+  const double* q = m.q.data() + block.q_at;
+  const double* v = m.v.data() + block.v_at;
+  BodyState s;
+  s.x = Map3(q);
+  s.R = lie::rotation_matrix(q + 3);
+  s.w = Map3(v + 3);
+  if (is_se3_)
+    s.u = s.R * Map3(v);
+  else
+    s.u = Map3(v);
+  return s;
+}
+
+void Assembly::load(const Element& element, const Motion& m, BodyState* s) const {
+  for (int i = 0; i < element.slot_count; ++i)
+    if (element.slots[i].body != ground) s[i] = state(element.slots[i].body, m);
+}
+
+void Assembly::add_wrench(const Element& element, const BodyState* s, const Slopes& wrench, VectorRef force) const {
+  for (int i = 0; i < element.slot_count; ++i) {
+    if (element.slots[i].body == ground) continue;
+    Eigen::Map<Vector6> out(force.data() + element.slots[i].v_at);
+    if (is_se3_)
+      out.head<3>() += s[i].R.transpose() * wrench[i].head<3>();
+    else
+      out.head<3>() += wrench[i].head<3>();
+    out.tail<3>() += wrench[i].tail<3>();
+  }
+}
+
+void Assembly::residual(const Motion& m, ConstVectorRef lambda, system::Residual& out) const {
+  for (int b = 0; b < body_count(); ++b) {
+    const Body& body = mechanism_.bodies[b];
+    const lie::Block& block = space().blocks()[b];
+    const double* q = m.q.data() + block.q_at;
+    const Map3 u(m.v.data() + block.v_at), w(m.v.data() + block.v_at + 3);
+    const Map3 u_dot(m.a.data() + block.v_at), w_dot(m.a.data() + block.v_at + 3);
+    Eigen::Map<Vector6> force(out.force.data() + block.v_at);
+    if (is_se3_)
+      force.head<3>() = body.mass * (u_dot + w.cross(u) - lie::rotate_back(q + 3, mechanism_.gravity));
+    else
+      force.head<3>() = body.mass * (u_dot - mechanism_.gravity);
+    force.tail<3>() = body.inertia * w_dot + w.cross(body.inertia * w);
+  }
+  for (std::size_t j = 0; j < joints_.size(); ++j) {
+    const Element& element = joints_[j];
+    BodyState s[max_slots];
+    Slopes wrench;
+    load(element, m, s);
+    set_zero(wrench, element.slot_count);
+    mechanism_.joints[j].evaluate(s, m.t, lambda.data() + element.row, out.gap.data() + element.row,
+                                  out.rate.data() + element.row, wrench);
+    add_wrench(element, s, wrench, out.force);
+  }
+  for (std::size_t f = 0; f < forces_.size(); ++f) {
+    const Element& element = forces_[f];
+    BodyState s[max_slots];
+    Slopes wrench;
+    load(element, m, s);
+    set_zero(wrench, element.slot_count);
+    mechanism_.forces[f]->add_wrench(s, m.t, lambda.data() + element.row, wrench);
+    add_wrench(element, s, wrench, out.force);
+  }
+}
+
+void Assembly::constraint_force(const Motion& m, ConstVectorRef mu, VectorRef out) const {
+  out.setZero();
+  for (std::size_t j = 0; j < joints_.size(); ++j) {
+    const Element& element = joints_[j];
+    BodyState s[max_slots];
+    Slopes wrench;
+    load(element, m, s);
+    set_zero(wrench, element.slot_count);
+    mechanism_.joints[j].add_force(s, mu.data() + element.row, wrench);
+    add_wrench(element, s, wrench, out);
+  }
+}
+
+void Assembly::acceleration_gap(const Motion& m, VectorRef out) const {
+  for (std::size_t j = 0; j < joints_.size(); ++j) {
+    const Element& element = joints_[j];
+    BodyState s[max_slots];
+    Slopes accelerations;
+    load(element, m, s);
+    for (int i = 0; i < element.slot_count; ++i) {
+      accelerations[i].setZero();
+      if (element.slots[i].body == ground) continue;
+      const double* v = m.v.data() + element.slots[i].v_at;
+      const double* a = m.a.data() + element.slots[i].v_at;
+      if (is_se3_)  // u = R U
+        accelerations[i].head<3>() = s[i].R * (Map3(a) + s[i].w.cross(Map3(v)));
+      else
+        accelerations[i].head<3>() = Map3(a);
+      accelerations[i].tail<3>() = Map3(a + 3);
+    }
+    mechanism_.joints[j].acceleration_gap(s, m.t, accelerations, out.data() + element.row);
+  }
+}
+
+void Assembly::store_mass(KktBlocks& out) const {
+  out.M.setZero();
+  for (int b = 0; b < body_count(); ++b) {
+    Matrix6Map M(out.M.data() + diagonal_at_[b]);
+    M.diagonal().head<3>().setConstant(mechanism_.bodies[b].mass);
+    M.bottomRightCorner<3, 3>() = mechanism_.bodies[b].inertia;
+  }
+}
+
+void Assembly::store_B(const Element& element, const BodyState* s, const ElementBlocks& blocks, KktBlocks& out) const {
+  for (int i = 0; i < element.slot_count; ++i) {
+    const Slot& slot = element.slots[i];
+    if (slot.body == ground) continue;
+    MatrixMap B(out.B.data() + slot.touch_at, element.rows, 6);
+    const auto from = blocks.B[i].topRows(element.rows);
+    if (is_se3_)
+      B.leftCols<3>().noalias() = from.leftCols<3>().lazyProduct(s[i].R);
+    else
+      B.leftCols<3>() = from.leftCols<3>();
+    B.rightCols<3>() = from.rightCols<3>();
+    MatrixMap(out.F.data() + slot.touch_at, 6, element.rows) = B.transpose();
+  }
+}
+
+void Assembly::store_H(const Element& element, const BodyState* s, const ElementBlocks& blocks, KktBlocks& out) const {
+  for (int i = 0; i < element.slot_count; ++i) {
+    const Slot& slot = element.slots[i];
+    if (slot.body == ground) continue;
+    MatrixMap H(out.H.data() + slot.touch_at, element.rows, 6);
+    const auto from = blocks.H[i].topRows(element.rows);
+    H.rightCols<3>() = from.rightCols<3>();
+    if (is_se3_) {
+      H.leftCols<3>().noalias() = from.leftCols<3>().lazyProduct(s[i].R);
+      const Matrix3 turn = skew(s[i].u) * s[i].R;  // R Ũ = ũ R
+      H.rightCols<3>().noalias() -= blocks.B[i].topRows(element.rows).leftCols<3>().lazyProduct(turn);
+    } else {
+      H.leftCols<3>() = from.leftCols<3>();
+    }
+  }
+}
+
+void Assembly::add_F(const Element& element, const BodyState* s, const ElementBlocks& blocks, KktBlocks& out) const {
+  for (int i = 0; i < element.slot_count; ++i) {
+    const Slot& slot = element.slots[i];
+    if (slot.body == ground) continue;
+    MatrixMap F(out.F.data() + slot.touch_at, 6, element.rows);
+    const auto from = blocks.F[i].leftCols(element.rows);
+    if (is_se3_)
+      F.topRows<3>().noalias() += s[i].R.transpose().lazyProduct(from.topRows<3>());
+    else
+      F.topRows<3>() += from.topRows<3>();
+    F.bottomRows<3>() += from.bottomRows<3>();
+  }
+}
+
+void Assembly::add_couplings(const Element& element, const BodyState* s, const Slopes& wrench, const Curvature& K,
+                             const Curvature* D, KktBlocks& out) const {
+  const auto rows_to_body = [&](int i, Matrix6& A) {
+    const Matrix3 left = s[i].R.transpose() * A.topLeftCorner<3, 3>(),
+                  right = s[i].R.transpose() * A.topRightCorner<3, 3>();
+    A.topLeftCorner<3, 3>() = left;
+    A.topRightCorner<3, 3>() = right;
+  };
+  const auto columns_to_body = [&](int j, Matrix6& A) {
+    const Eigen::Matrix<double, 6, 3> left = A.leftCols<3>() * s[j].R;
+    A.leftCols<3>() = left;
+  };
+  for (int i = 0; i < element.slot_count; ++i)
+    for (int j = 0; j < element.slot_count; ++j) {
+      const int at = element.coupling_at[i * max_slots + j];
+      if (at < 0) continue;
+      Matrix6Map K_out(out.K.data() + at), D_out(out.D.data() + at);
+      if (!is_se3_) {
+        K_out += K(i, j);
+        if (D != nullptr) D_out += (*D)(i, j);
+        continue;
+      }
+      Matrix6 K_ij = K(i, j);
+      columns_to_body(j, K_ij);
+      if (D != nullptr) {
+        Matrix6 D_ij = (*D)(i, j);
+        K_ij.rightCols<3>() -= D_ij.leftCols<3>() * (skew(s[j].u) * s[j].R);  // u = R U moves with R
+        columns_to_body(j, D_ij);
+        rows_to_body(i, D_ij);
+        D_out += D_ij;
+      }
+      rows_to_body(i, K_ij);
+      if (i == j) K_ij.topRightCorner<3, 3>() += skew(s[i].R.transpose() * wrench[i].head<3>());  // f_U = Rᵀ f_u
+      K_out += K_ij;
+    }
+}
+
+void Assembly::linearize(const Motion& m, ConstVectorRef lambda, KktBlocks& out) const {
+  store_mass(out);
+  out.D.setZero();
+  out.K.setZero();
+  for (int b = 0; b < body_count(); ++b) {
+    const Body& body = mechanism_.bodies[b];
+    const lie::Block& block = space().blocks()[b];
+    const Vector3 u = Map3(m.v.data() + block.v_at), w = Map3(m.v.data() + block.v_at + 3);
+    Matrix6Map D(out.D.data() + diagonal_at_[b]), K(out.K.data() + diagonal_at_[b]);
+    D.bottomRightCorner<3, 3>() = skew(w) * body.inertia - skew(body.inertia * w);
+    if (is_se3_) {
+      D.topLeftCorner<3, 3>() = body.mass * skew(w);
+      D.topRightCorner<3, 3>() = -body.mass * skew(u);
+      K.topRightCorner<3, 3>() = -body.mass * skew(lie::rotate_back(m.q.data() + block.q_at + 3, mechanism_.gravity));
+    }
+  }
+  ElementBlocks blocks;
+  for (std::size_t j = 0; j < joints_.size(); ++j) {
+    const Element& element = joints_[j];
+    BodyState s[max_slots];
+    Slopes wrench;
+    load(element, m, s);
+    mechanism_.joints[j].linearize(s, lambda.data() + element.row, blocks);
+    store_B(element, s, blocks, out);
+    store_H(element, s, blocks, out);
+    if (is_se3_) {
+      set_zero(wrench, element.slot_count);
+      mechanism_.joints[j].add_force(s, lambda.data() + element.row, wrench);
+    }
+    add_couplings(element, s, wrench, blocks.K, nullptr, out);
+  }
+  for (std::size_t f = 0; f < forces_.size(); ++f) {
+    const Element& element = forces_[f];
+    const Force& force = *mechanism_.forces[f];
+    BodyState s[max_slots];
+    Slopes wrench;
+    load(element, m, s);
+    set_zero(wrench, element.slot_count);
+    force.add_wrench(s, m.t, lambda.data() + element.row, wrench);
+    blocks.K.set_zero(element.slot_count);
+    blocks.D.set_zero(element.slot_count);
+    for (int i = 0; i < element.slot_count; ++i) blocks.F[i].setZero();
+    force.add_blocks(s, m.t, lambda.data() + element.row, blocks);
+    add_couplings(element, s, wrench, blocks.K, &blocks.D, out);
+    if (force.joint() >= 0) add_F(element, s, blocks, out);
+  }
+}
+
+void Assembly::mass_and_jacobian(const Motion& m, KktBlocks& out) const {
+  store_mass(out);
+  ElementBlocks blocks;
+  for (std::size_t j = 0; j < joints_.size(); ++j) {
+    BodyState s[max_slots];
+    load(joints_[j], m, s);
+    mechanism_.joints[j].jacobian(s, blocks);
+    store_B(joints_[j], s, blocks, out);
+  }
+}
+
+double Assembly::energy(const Motion& m) const {
+  double energy = 0.0;
+  for (int b = 0; b < body_count(); ++b) {
+    const Body& body = mechanism_.bodies[b];
+    const lie::Block& block = space().blocks()[b];
+    const Map3 x(m.q.data() + block.q_at), u(m.v.data() + block.v_at), w(m.v.data() + block.v_at + 3);
+    energy += 0.5 * body.mass * u.squaredNorm() + 0.5 * w.dot(body.inertia * w) - body.mass * mechanism_.gravity.dot(x);
+  }
+  for (std::size_t f = 0; f < forces_.size(); ++f) {
+    BodyState s[max_slots];
+    load(forces_[f], m, s);
+    energy += mechanism_.forces[f]->potential(s);
+  }
+  return energy;
+}
+
+double Assembly::power(const Motion& m, ConstVectorRef lambda) const {
+  double power = 0.0;
+  for (std::size_t f = 0; f < forces_.size(); ++f) {
+    BodyState s[max_slots];
+    load(forces_[f], m, s);
+    power += mechanism_.forces[f]->power(s, m.t, lambda.data() + forces_[f].row);
+  }
+  // -(Bᵀλ)·v: zero for joints that do not depend on time, λ·Φ_t for drivers.
+  for (std::size_t j = 0; j < joints_.size(); ++j) {
+    BodyState s[max_slots];
+    Slopes wrench;
+    load(joints_[j], m, s);
+    set_zero(wrench, joints_[j].slot_count);
+    mechanism_.joints[j].add_force(s, lambda.data() + joints_[j].row, wrench);
+    for (int i = 0; i < joints_[j].slot_count; ++i) power -= wrench[i].dot(s[i].twist());
+  }
+  return power;
+}
+
+system::Pose Assembly::body_pose(int body, ConstVectorRef q) const {
+  const double* at = q.data() + space().blocks()[body].q_at;
+  return {Map3(at), lie::rotation_matrix(at + 3)};
+}
+
+system::Start Assembly::start(double t_end) const {
+  system::Start start;
+  start.t_end = t_end;
+  start.q0.resize(space().nq());
+  start.v0.resize(space().nv());
+  for (int b = 0; b < body_count(); ++b) {
+    const Body& body = mechanism_.bodies[b];
+    const lie::Block& block = space().blocks()[b];
+    start.q0.segment<3>(block.q_at) = body.position;
+    start.q0.segment<4>(block.q_at + 3) = lie::quaternion_from(body.rotation);
+    start.v0.segment<3>(block.v_at) = is_se3_ ? Vector3(body.rotation.transpose() * body.velocity) : body.velocity;
+    start.v0.segment<3>(block.v_at + 3) = body.angular_velocity;
+  }
+  return start;
+}
+
+std::vector<double> Assembly::joint_gaps(const Motion& m) const {
+  std::vector<double> gaps;
+  for (std::size_t j = 0; j < joints_.size(); ++j) {
+    BodyState s[max_slots];
+    Vector6 gap = Vector6::Zero();
+    load(joints_[j], m, s);
+    mechanism_.joints[j].gap(s, m.t, gap.data());
+    gaps.push_back(gap.lpNorm<Eigen::Infinity>());
+  }
+  return gaps;
+}
+
+Reaction Assembly::reaction(int joint, const Motion& m, ConstVectorRef lambda) const {
+  const Element& element = joints_.at(joint);
+  const Frame& frame = mechanism_.joints[joint].frame();
+  BodyState s[max_slots];
+  Slopes wrench;
+  load(element, m, s);
+  set_zero(wrench, element.slot_count);
+  mechanism_.joints[joint].add_force(s, lambda.data() + element.row, wrench);
+  Reaction out;
+  out.force = -wrench[1].head<3>();
+  out.torque =
+      -(s[1].R * wrench[1].tail<3>()) - (s[1].R * frame.p).cross(out.force);  // from the centre of mass to the joint
+  const Matrix3 axes = s[1].R * frame.E;
+  out.force_in_joint = axes.transpose() * out.force;
+  out.torque_in_joint = axes.transpose() * out.torque;
+  return out;
+}
+
+}  // namespace kreisel::multibody

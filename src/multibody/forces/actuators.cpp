@@ -1,0 +1,61 @@
+#include <cmath>
+
+#include "kreisel/multibody/force.hpp"
+
+namespace kreisel::multibody {
+namespace {
+
+Signal signal_or_zero(const ForceSpec& spec, std::string_view key) {
+  const auto found = spec.signals.find(key);
+  return found == spec.signals.end() ? Signal() : found->second;
+}
+
+std::vector<ParameterInfo> servo_numbers() {
+  return {{.name = "stiffness", .meaning = "gain on the deviation from the target", .minimum = 0.0},
+          {.name = "damping", .meaning = "gain on its rate", .minimum = 0.0}};
+}
+
+}  // namespace
+
+/// Pushes two points apart with value(t), and towards the distance target(t) with the gains.
+ForceInfo linear_actuator() {
+  const auto build = [](const ForceSpec& spec) -> ForcePtr {
+    auto force = std::make_unique<MeasuredForce>("linear-actuator", spec.name, spec.bodies);
+    force->act({.measure = distance(0, spec.frames[0].p, 1, spec.frames[1].p),
+                .stiffness = spec.number("stiffness"),
+                .damping = spec.number("damping"),
+                .target = signal_or_zero(spec, "target"),
+                .effort = signal_or_zero(spec, "value")});
+    return force;
+  };
+  return {.name = "linear-actuator",
+          .summary = "pushes two points apart by value(t), or holds them at the distance target(t)",
+          .place = JointInfo::Place::two_points,
+          .place_is_optional = true,
+          .numbers = servo_numbers(),
+          .signals = {"value", "target"},
+          .build = build};
+}
+
+/// Turns the second body about the axis against the first with value(t), and towards the angle target(t) with the gains.
+ForceInfo rotary_actuator() {
+  const auto build = [](const ForceSpec& spec) -> ForcePtr {
+    auto force = std::make_unique<MeasuredForce>("rotary-actuator", spec.name, spec.bodies);
+    force->act({.measure = angle(0, spec.frames[0].E, 1, spec.frames[1].E),
+                .stiffness = spec.number("stiffness"),
+                .damping = spec.number("damping"),
+                .target = signal_or_zero(spec, "target"),
+                .effort = signal_or_zero(spec, "value"),
+                .period = 2.0 * M_PI});
+    return force;
+  };
+  return {.name = "rotary-actuator",
+          .summary = "turns the second body with the torque value(t), or towards the angle target(t)",
+          .place = JointInfo::Place::none,
+          .axes = 1,
+          .numbers = servo_numbers(),
+          .signals = {"value", "target"},
+          .build = build};
+}
+
+}  // namespace kreisel::multibody

@@ -1,0 +1,62 @@
+#include "kreisel/multibody/force.hpp"
+
+namespace kreisel::multibody {
+namespace {
+
+/// Force f at the point p and torque m, both in the inertial or both in the body frame.
+class Applied final : public Force {
+ public:
+  Applied(const ForceSpec& spec)
+      : Force("applied", spec.name, spec.bodies), p_(spec.frames[0].p), in_body_(spec.in_body_frame) {
+    if (const auto f = spec.vector_signals.find("force"); f != spec.vector_signals.end()) force_ = f->second;
+    if (const auto m = spec.vector_signals.find("torque"); m != spec.vector_signals.end()) torque_ = m->second;
+  }
+
+  void add_wrench(const BodyState* s, double t, const double*, Slopes& wrench) const override {
+    const Vector3 f = at(force_, t), m = at(torque_, t);
+    const Matrix3& R = s[0].R;
+    if (in_body_) {
+      wrench[0].head<3>() -= R * f;
+      wrench[0].tail<3>() -= m + p_.cross(f);
+    } else {
+      wrench[0].head<3>() -= f;
+      wrench[0].tail<3>() -= R.transpose() * m + p_.cross(R.transpose() * f);
+    }
+  }
+  void add_blocks(const BodyState* s, double t, const double*, ElementBlocks& out) const override {
+    const Vector3 f = at(force_, t), m = at(torque_, t);
+    const Matrix3& R = s[0].R;
+    if (in_body_)
+      out.K(0, 0).topRightCorner<3, 3>() += R * skew(f);
+    else
+      out.K(0, 0).bottomRightCorner<3, 3>() -= skew(R.transpose() * m) + skew(p_) * skew(R.transpose() * f);
+  }
+  double power(const BodyState* s, double t, const double*) const override {
+    const Vector3 f = at(force_, t), m = at(torque_, t);
+    const Matrix3& R = s[0].R;
+    if (in_body_) return (R * f).dot(s[0].point_velocity(p_)) + m.dot(s[0].w);
+    return f.dot(s[0].point_velocity(p_)) + m.dot(R * s[0].w);
+  }
+
+ private:
+  static Vector3 at(const std::array<Signal, 3>& signal, double t) {
+    return {signal[0].at(t).value, signal[1].at(t).value, signal[2].at(t).value};
+  }
+  Vector3 p_;
+  bool in_body_;
+  std::array<Signal, 3> force_, torque_;
+};
+
+}  // namespace
+
+ForceInfo applied_force() {
+  return {.name = "applied",
+          .summary = "force at a point and torque on one body, constant or formulas in t",
+          .bodies = 1,
+          .place_is_optional = true,
+          .has_frame = true,
+          .vector_signals = {"force", "torque"},
+          .build = [](const ForceSpec& spec) -> ForcePtr { return std::make_unique<Applied>(spec); }};
+}
+
+}  // namespace kreisel::multibody

@@ -1,0 +1,28 @@
+#include "kreisel/multibody/force.hpp"
+
+namespace kreisel::multibody {
+
+/// τ = k (|P₂ - P₁| - length) + c d/dt|P₂ - P₁|, pulling the points together.
+ForceInfo spring_damper() {
+  const auto build = [](const ForceSpec& spec) -> ForcePtr {
+    auto force = std::make_unique<MeasuredForce>("spring-damper", spec.name, spec.bodies);
+    force->act({.measure = distance(0, spec.frames[0].p, 1, spec.frames[1].p),
+                .stiffness = spec.number("stiffness"),
+                .damping = spec.number("damping"),
+                .target = Signal(Expression(spec.number("length")))});
+    return force;
+  };
+  return {.name = "spring-damper",
+          .summary = "spring and damper between two points",
+          .place = JointInfo::Place::two_points,
+          .place_is_optional = true,
+          .numbers = {{.name = "stiffness", .meaning = "stiffness [N/m]", .minimum = 0.0},
+                      {.name = "damping", .meaning = "damping [N s/m]", .minimum = 0.0},
+                      {.name = "length",
+                       .meaning = "length without force [m], the initial distance unless given",
+                       .minimum = 0.0,
+                       .is_optional = true}},
+          .build = build};
+}
+
+}  // namespace kreisel::multibody

@@ -1,0 +1,28 @@
+#include <cmath>
+
+#include "kreisel/multibody/force.hpp"
+
+namespace kreisel::multibody {
+
+/// τ = k (θ - angle) + c θ̇ about the z axis of the first frame; θ - angle is taken between -π and π.
+ForceInfo torsional_spring_damper() {
+  const auto build = [](const ForceSpec& spec) -> ForcePtr {
+    auto force = std::make_unique<MeasuredForce>("torsional-spring-damper", spec.name, spec.bodies);
+    force->act({.measure = angle(0, spec.frames[0].E, 1, spec.frames[1].E),
+                .stiffness = spec.number("stiffness"),
+                .damping = spec.number("damping"),
+                .target = Signal(Expression(spec.number("angle"))),
+                .period = 2.0 * M_PI});
+    return force;
+  };
+  return {.name = "torsional-spring-damper",
+          .summary = "spring and damper against rotation about an axis",
+          .place = JointInfo::Place::none,
+          .axes = 1,
+          .numbers = {{.name = "stiffness", .meaning = "stiffness [N m/rad]", .minimum = 0.0},
+                      {.name = "damping", .meaning = "damping [N m s/rad]", .minimum = 0.0},
+                      {.name = "angle", .meaning = "angle without torque [rad], from the initial position"}},
+          .build = build};
+}
+
+}  // namespace kreisel::multibody

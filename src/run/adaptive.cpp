@@ -1,0 +1,151 @@
+// Implicit methods under error control: variable step, variable order.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "kreisel/method/differences.hpp"
+#include "kreisel/run/controller.hpp"
+#include "error_control.hpp"
+#include "machine.hpp"
+
+namespace kreisel::run {
+
+using method::Entry;
+
+namespace {
+
+/// Newton stops at this fraction of the error weights: multipliers see velocity errors magnified by α₀/h.
+constexpr double newton_fraction = 0.03;
+/// Newton updates below this many units of round-off in q are noise.
+constexpr double round_off_margin = 300.0;
+/// An implicit velocity relation is solved to this fraction of Newton's tolerance.
+constexpr double sweep_fraction = 0.03;
+/// Failures in a row after which the run gives up.
+constexpr int max_failures = 20;
+
+}  // namespace
+
+void run_adaptive(Session& s) {
+  const Options& options = s.plan.options;
+  Counters& counters = s.report.counters;
+  const method::MethodInfo& info = method::find_method(options.method);
+  const int max_order = s.plan.order > 0 ? s.plan.order : std::min(options.max_order, info.max_order);
+  solve::NewtonOptions newton;
+  newton.tolerance = options.newton_tolerance > 0.0 ? options.newton_tolerance : newton_fraction;
+  newton.lambda_tolerance = std::max(options.rtol, newton.lambda_tolerance);
+  newton.max_iterations = std::min(options.newton_iterations, 8);
+  newton.refresh = solve::RefreshPolicy::when_slow;
+  newton.linear_solver = options.linear_solver;
+  Machine machine(s, max_order, newton);
+  auto& [method, closer, history, trial, start_up, parts, weight, dense] = machine;
+  method->set_velocity_tolerance(std::max(1e-14, sweep_fraction * newton.tolerance * options.rtol));
+  if (!machine.place_first(s)) return;
+  if (!s.accept(history[0], true, [](double, Entry&) { return false; })) return s.fail(Status::interrupted, "interrupted");
+  // In index-3 form velocities carry an error that jumps with every change of the step; it would be taken for a local error.
+  const bool is_index3 = s.plan.formulation == solve::Formulation::index3;
+  if (is_index3)
+    s.report.warnings.push_back("index3 with variable steps: lambda loses one order after step changes; stabilized-index2 does not");
+
+  const double span = s.plan.t_end - s.plan.t0;
+  const double first = options.initial_step > 0.0 ? options.initial_step : initial_step(history[0].motion, parts, options.rtol, options.atol, span);
+  Controller controller({s.plan.order > 0 ? s.plan.order : 1, max_order, options.max_step}, std::min(first, span), 1);
+  ErrorNorm norm(parts, options.rtol, options.atol);
+  const int nv = s.system.space().nv();
+  Vector q_error(nv), v_error(nv);
+  method::Differences lambda_differences(s.system.pattern().rows());
+  Vector lambda_error(s.system.pattern().rows());
+  double lambda_scale = history[0].lambda.size() > 0 ? history[0].lambda.norm() : 0.0;
+
+  const double begin = cpu_seconds();
+  while (history[0].motion.t < s.plan.t_end) {
+    const double t = history[0].motion.t;
+    if (counters.steps >= options.max_steps) {
+      s.fail(Status::too_many_steps,
+             fmt::format("max_steps = {} reached at t = {:.10g}, {:.1f} % of the way; the step is now {:.3g}.\n"
+                         "  try: --max-steps, or looser tolerances", options.max_steps, t, 100.0 * (t - s.plan.t0) / span, controller.step()));
+      break;
+    }
+    const double remaining = s.plan.t_end - t;
+    double h = controller.step();
+    const bool is_last = remaining <= h * (1.0 + 1e-9);
+    if (is_last)
+      h = remaining;
+    else if (remaining < 2.0 * h)
+      h = 0.5 * remaining;  // two equal steps instead of a sliver at the end
+    const double smallest = std::max(options.min_step, 16.0 * std::numeric_limits<double>::epsilon() * std::max(std::abs(t), span * 1e-3));
+    if (h < smallest && !is_last) {
+      s.fail(Status::step_too_small,
+             fmt::format("at t = {:.10g} the step fell to {:.3g}, below the smallest allowed {:.3g}; the error of the {} asks for it.\n"
+                         "  try: looser --rtol/--atol, --min-step, or look for an impact, a stop or a singular position at this time",
+                         t, h, smallest, name_of(s.system, norm.worst())));
+      break;
+    }
+    const int order = std::min(controller.order(), history.size());
+
+    trial.motion.t = is_last ? s.plan.t_end : t + h;
+    trial.eta = history[0].eta;
+    lambda_differences.build(history, order + 1, h, [](const Entry& e) -> const Vector& { return e.lambda; });
+    lambda_differences.extrapolate(std::min(order, lambda_differences.points()), trial.lambda);
+    // x = ω/h cannot be known better than round-off in q allows.
+    const double floor = round_off_margin * std::numeric_limits<double>::epsilon() / h;
+    velocity_weights(parts, history[0].motion, options.atol, options.rtol, floor, weight);
+    method->begin_step(history, h, order);
+    const solve::Closed closed = closer.close(*method, history, h, weight, trial);
+    if (closed.status != solve::CloseStatus::converged) {
+      ++counters.rejected_steps;
+      ++s.report.rejected_by_newton;
+      s.observer.attempted({t, h, order, closed.iterations, 0.0, closed.update_norm, "newton failed"});
+      if (controller.failures() >= max_failures) {
+        s.fail(closed.status == solve::CloseStatus::singular_matrix ? Status::singular_matrix : Status::newton_failed,
+               fmt::format("at t = {:.10g} no step could be closed, the last of size {:.3g}: {}.\n"
+                           "  largest residuals: {}\n"
+                           "  try: `kreisel check` at this position; the mechanism may be in a singular position or the forces undefined",
+                           t, h, closed.status == solve::CloseStatus::singular_matrix ? "the iteration matrix is singular" : "Newton's method did not converge",
+                           closer.worst_rows()));
+        break;
+      }
+      controller.reject_newton();
+      continue;
+    }
+    norm.set_scale(trial.motion);
+    OrderErrors errors;
+    const bool has_estimate = method->local_errors(order, trial.motion, q_error, v_error);
+    if (is_index3) v_error.setZero();
+    errors.current = has_estimate ? norm(q_error, v_error) : 0.0;
+    if (options.control_lambda && lambda_error.size() > 0 && lambda_differences.points() >= order) {
+      lambda_differences.deviation(order, trial.lambda, 1.0, lambda_error);
+      lambda_scale = std::max(lambda_scale, trial.lambda.norm());
+      errors.current = std::max(errors.current, lambda_error.norm() / ((order + 1) * (options.atol + options.rtol * lambda_scale)));
+    }
+    if (!(errors.current <= 1.0)) {
+      ++counters.rejected_steps;
+      ++s.report.rejected_by_error;
+      s.observer.attempted({t, h, order, closed.iterations, errors.current, closed.update_norm, "error too large"});
+      controller.reject_error(errors.current);
+      continue;
+    }
+    const auto error_at = [&](int candidate) -> std::optional<double> {
+      if (candidate < 1 || candidate > max_order || !method->local_errors(candidate, trial.motion, q_error, v_error)) return {};
+      if (is_index3) v_error.setZero();
+      return norm(q_error, v_error);
+    };
+    errors.lower = error_at(order - 1);
+    errors.higher = error_at(order + 1);
+    s.observer.attempted({t, h, order, closed.iterations, errors.current, closed.update_norm, "accepted"});
+
+    trial.order = order;
+    ++s.report.steps_at_order[order];
+    s.report.order = std::max(s.report.order, order);
+    history.push(trial);
+    controller.accept(errors, h);
+    if (!machine.show_newest(s, order)) {
+      s.fail(Status::interrupted, fmt::format("interrupted at t = {:.10g}", history[0].motion.t));
+      break;
+    }
+  }
+  s.report.solve_seconds = cpu_seconds() - begin;
+}
+
+}  // namespace kreisel::run

@@ -1,0 +1,100 @@
+#include "kreisel/run/controller.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kreisel::run {
+namespace {
+
+/// The next step aims at this fraction of the tolerance.
+constexpr double target = 0.5;
+/// Smaller changes are not worth a new grid: equal steps keep coefficients and estimates clean.
+constexpr double grow_from = 1.15, shrink_from = 0.9;
+/// Largest growth: BDF stays zero-stable because the step then rests for at least k+1 steps.
+constexpr double max_growth = 2.0;
+constexpr double smallest_cut = 0.2, newton_cut = 0.25;
+/// Another order must promise this much more than the present one.
+constexpr double order_advantage = 1.02;
+/// A step whose error, continued with its trend, would exceed this is cut before it fails.
+constexpr double alarm = 0.9;
+/// So many failures in a row mean that the past no longer predicts: restart from order 1.
+constexpr int failures_before_restart = 4;
+
+/// Factor on the step that brings an error of order p+1 to the target.
+double growth(double error, int order) {
+  return std::pow(target / std::max(error, 1e-12), 1.0 / (order + 1));
+}
+
+}  // namespace
+
+Controller::Controller(const ControllerOptions& options, double initial_step, int initial_order) : options_(options) {
+  state_.order = std::clamp(initial_order, 1, options.max_order);
+  set_step(initial_step);
+}
+
+void Controller::set_step(double h) { state_.h = options_.max_step > 0.0 ? std::min(h, options_.max_step) : h; }
+
+void Controller::accept(const OrderErrors& errors, double taken) {
+  state_.failures = 0;
+  ++state_.steps_since_change;
+  if (state_.is_starting) {
+    // Every step doubles and gains an order while twice the step is expected to pass.
+    if (growth(errors.current, state_.order) >= max_growth) {
+      if (state_.order < options_.max_order) ++state_.order;
+      set_step(max_growth * taken);
+      state_.steps_since_change = 0;
+      return;
+    }
+    state_.is_starting = false;
+  }
+  // The error of the next step if the trend of the last two goes on.
+  const double trend = state_.last_error > 0.0 ? std::clamp(errors.current / state_.last_error, 1.0, 2.0) : 1.0;
+  const double expected = errors.current * trend;
+  state_.last_error = errors.current;
+  if (state_.steps_since_change <= state_.order && expected <= alarm) return;
+
+  int order = state_.order;
+  double best = growth(expected, order);
+  // A fixed order that the start did not reach is approached one by one.
+  const int lowest = std::min(options_.min_order, state_.order + 1);
+  const auto consider = [&](const std::optional<double>& error, int candidate) {
+    if (!error || candidate < lowest || candidate > options_.max_order) return;
+    const double factor = growth(*error * trend, candidate);
+    if (factor > order_advantage * best) {
+      best = factor;
+      order = candidate;
+    }
+  };
+  if (state_.order < options_.min_order) best = 0.0;
+  consider(errors.lower, state_.order - 1);
+  consider(errors.higher, state_.order + 1);
+
+  if (best == 0.0) best = growth(expected, state_.order);  // no estimate one order up yet
+  const bool changes_step = best >= grow_from || best <= shrink_from;
+  if (order == state_.order && !changes_step) return;
+  state_.order = order;
+  state_.steps_since_change = 0;
+  state_.last_error = 0.0;
+  if (changes_step) set_step(std::clamp(best, smallest_cut, max_growth) * taken);
+}
+
+void Controller::reject_error(double error) {
+  ++state_.failures;
+  state_.last_error = 0.0;
+  state_.is_starting = false;
+  state_.steps_since_change = 0;
+  const double factor = std::isfinite(error) ? std::clamp(growth(error, state_.order), smallest_cut, shrink_from) : newton_cut;
+  set_step(factor * state_.h);
+  if (state_.failures >= failures_before_restart) state_.order = 1;
+}
+
+void Controller::reject_newton() {
+  ++state_.failures;
+  state_.last_error = 0.0;
+  state_.is_starting = false;
+  state_.steps_since_change = 0;
+  set_step(newton_cut * state_.h);
+  if (state_.failures >= failures_before_restart) state_.order = 1;
+}
+
+}  // namespace kreisel::run

@@ -1,0 +1,71 @@
+// A method, its solver and its past, put together for one run.
+#pragma once
+
+#include <memory>
+
+#include "kreisel/method/catalogue.hpp"
+#include "kreisel/run/dense_output.hpp"
+#include "kreisel/run/start_up.hpp"
+#include "kreisel/solve/closer.hpp"
+#include "session.hpp"
+
+namespace kreisel::run {
+
+inline constexpr int history_capacity = 10;
+
+struct Machine {
+  std::unique_ptr<method::Method> method;
+  solve::Closer closer;
+  method::History history;
+  method::Entry trial;
+  StartUp start_up;
+  std::vector<Part> parts;
+  Vector weight;
+  DenseOutput dense;
+
+  Machine(Session& s, int max_order, const solve::NewtonOptions& newton)
+      : method(make_method(s, max_order)),
+        closer(s.system, s.plan.formulation, newton, s.report.counters),
+        history(s.system.space(), sizes(s), history_capacity),
+        trial(method::History::blank(s.system.space(), sizes(s))),
+        start_up(s.system, s.report.counters, newton.linear_solver),
+        parts(parts_of(s.system.space())),
+        weight(s.system.space().nv()),
+        dense(s.system.space(), s.system.pattern().rows()) {
+    s.report.linear_solver = closer.linear_solver_name();
+  }
+
+  /// Places the initial point; false when it has no accelerations and multipliers.
+  [[nodiscard]] bool place_first(Session& s) {
+    if (!start_up.place(s.plan.t0, s.start.q0, s.start.v0, trial)) {
+      s.fail_start();
+      return false;
+    }
+    history.push(trial);
+    s.report.energy_initial = s.system.energy(history[0].motion);
+    return true;
+  }
+
+  /// Shows the newest point and what is wanted of the step that led to it.
+  [[nodiscard]] bool show_newest(Session& s, int order) {
+    return s.accept(history[0], false, [&](double t, method::Entry& out) {
+      if (history.size() < 2) return false;
+      dense.evaluate(history, order + 1, t, out);
+      return true;
+    });
+  }
+
+ private:
+  static std::unique_ptr<method::Method> make_method(Session& s, int max_order) {
+    const Options& options = s.plan.options;
+    return method::find_method(options.method)
+        .make(s.system.space(), s.report.counters,
+              {max_order, options.correction, options.own_correction ? &*options.own_correction : nullptr,
+               options.method_parameters});
+  }
+  method::EntrySizes sizes(const Session& s) const {
+    return {s.system.pattern().rows(), s.system.pattern().position_rows(), method->memory_size()};
+  }
+};
+
+}  // namespace kreisel::run

@@ -1,0 +1,159 @@
+// The mechanisms of the field against their published or recomputed figures.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kreisel/io/model_file.hpp"
+#include "kreisel/models/catalogue.hpp"
+#include "kreisel/run/integrator.hpp"
+#include "kreisel/solve/kkt.hpp"
+
+namespace {
+
+using namespace kreisel;
+
+io::ModelFile load(const std::string& name) {
+  return io::read_model_file(std::string(KREISEL_SOURCE_DIR "/models/") + name + ".json");
+}
+
+run::Report run_to(const models::Model& model, double t_end, double step,
+                   const std::string& formulation = "stabilized-index2") {
+  run::Options options;
+  options.step = step;
+  options.t_end = t_end;
+  if (model.system->pattern().rows() > 0) options.formulation = formulation;
+  run::Observer nobody;
+  run::Report report = run::integrate(*model.system, model.start, options, nobody);
+  EXPECT_EQ(report.status, run::Status::success) << report.message;
+  return report;
+}
+
+Vector3 point(const io::ModelFile& file, const run::Report& report, const std::string& body,
+              const Vector3& p = Vector3::Zero()) {
+  for (int b = 0; b < file.assembly->body_count(); ++b)
+    if (file.assembly->body_name(b) == body) {
+      const system::Pose pose = file.assembly->body_pose(b, report.final.motion.q);
+      return pose.x + pose.R * p;
+    }
+  ADD_FAILURE() << "no body " << body;
+  return Vector3::Zero();
+}
+
+void expect_near(const Vector3& found, const Vector3& expected, double tolerance) {
+  for (int i = 0; i < 3; ++i) EXPECT_NEAR(found[i], expected[i], tolerance) << "component " << i;
+}
+
+TEST(Benchmark, SimplePendulum) {
+  const io::ModelFile file = load("simple_pendulum");
+  expect_near(point(file, run_to(file.model, 1.0, 1e-3), "mass"), {0.9863, -0.1650, 0.0}, 1e-4);
+  const run::Report report = run_to(file.model, 10.0, 1e-3);
+  expect_near(point(file, report, "mass"), {-0.2751, -0.9614, 0.0}, 1e-4);
+  EXPECT_NEAR(report.final.lambda[0], 3.0 * 9.81 * 0.9614, 5e-3);  // the tension
+}
+
+TEST(Benchmark, ConicalPendulumKeepsItsTension) {
+  const io::ModelFile file = load("conical_pendulum");
+  const run::Report report = run_to(file.model, file.model.start.t_end, 1e-3);
+  EXPECT_NEAR(report.final.lambda[0], 9.81 / std::cos(M_PI / 6.0), 1e-7);
+  expect_near(point(file, report, "mass"), {0.5, 0.0, -std::sqrt(0.75)}, 1e-7);
+}
+
+TEST(Benchmark, DoublePendulum) {
+  const io::ModelFile file = load("double_pendulum");
+  const Vector3 end(0.5, 0.0, 0.0);
+  expect_near(point(file, run_to(file.model, 1.0, 1e-3), "rod2", end), {-1.662, -1.041, 0.0}, 1e-3);
+  expect_near(point(file, run_to(file.model, 2.0, 1e-3, "index3"), "rod2", end), {0.3135, -1.9147, 0.0}, 1e-3);
+  const run::Report report = run_to(file.model, 3.0, 1e-3);
+  expect_near(point(file, report, "rod2", end), {1.330, -1.399, 0.0}, 1e-3);
+  EXPECT_NEAR(report.energy_final, report.energy_initial, 1e-5);
+}
+
+TEST(Benchmark, FourBarPassesItsSingularPositions) {
+  const io::ModelFile file = load("four_bar");
+  const run::Report report = run_to(file.model, 10.0, 2e-3);
+  expect_near(point(file, report, "upright0", {0.0, 0.5, 0.0}), {0.328, 0.945, 0.0}, 2e-3);
+}
+
+TEST(Benchmark, BricardWithIndependentRows) {
+  const io::ModelFile file = load("bricard_independent");
+  const Vector3 end(0.0, 0.0, 0.5);  // P3 is the end of rod3, which lies along z
+  expect_near(point(file, run_to(file.model, 0.5, 1e-3), "rod3", end), {0.968, -1.225, 0.750}, 1e-3);
+  expect_near(point(file, run_to(file.model, 1.0, 1e-3), "rod3", end), {0.5105, -1.6492, 0.1401}, 1e-3);
+  expect_near(point(file, run_to(file.model, 2.0, 1e-3), "rod3", end), {-0.969, -1.221, 0.754}, 1e-3);
+}
+
+TEST(Benchmark, FlyballGovernorIsStiff) {
+  const io::ModelFile file = load("flyball_governor");
+  EXPECT_NEAR(point(file, run_to(file.model, 0.1, 1e-3), "slider").z(), 0.5238, 1e-4);
+  EXPECT_NEAR(point(file, run_to(file.model, 0.5, 1e-3), "slider").z(), 0.743, 1e-3);
+  EXPECT_NEAR(point(file, run_to(file.model, 1.0, 1e-3), "slider").z(), 0.5014, 1e-3);
+}
+
+TEST(Benchmark, FastTopKeepsItsSpin) {
+  const io::ModelFile file = load("fast_top");
+  const run::Report report = run_to(file.model, 1.0, 1e-3);
+  const Matrix3 R = file.assembly->body_pose(0, report.final.motion.q).R;
+  expect_near(R.col(2), {0.0215, -0.0500, 0.9985}, 1e-4);
+  EXPECT_NEAR(report.final.motion.v[5], 50.0, 1e-9);
+  EXPECT_NEAR(report.energy_initial, 1269.975, 1e-3);
+}
+
+TEST(Benchmark, FreeBodiesFollowTheirExactMotion) {
+  const io::ModelFile triaxial = load("triaxial_body");
+  const run::Report report = run_to(triaxial.model, 10.0, 2e-3);
+  expect_near(report.final.motion.v.tail<3>(), {1.1051, -1.6700, 0.6432}, 1e-4);
+  const Matrix3 R = triaxial.assembly->body_pose(0, report.final.motion.q).R;
+  expect_near(R * Vector3(1.0, 2.0, 3.0).cwiseProduct(Vector3(report.final.motion.v.tail<3>())), {0.1, 4.0, 0.3}, 1e-6);
+  const io::ModelFile symmetric = load("symmetric_body");
+  expect_near(run_to(symmetric.model, 10.0, 2e-3).final.motion.v.tail<3>(),
+              {0.4 * std::cos(16.0), -0.4 * std::sin(16.0), 2.0}, 1e-8);
+}
+
+/// A driven crank needs the torque that the energy balance says; its reaction carries the weight.
+TEST(Benchmark, DriverAndFrictionEnterTheEnergyBalance) {
+  const io::ModelFile file = io::read_model(io::JsonSource("m.json", R"({"gravity": [0, 0, -9.81], "bodies": [
+    {"name": "crank", "mass": 2, "inertia": [0.1, 0.2, 0.25], "position": [0.3, 0, 0], "velocity": [0, 0, 0]},
+    {"name": "slider", "mass": 1, "inertia": [0.1, 0.1, 0.1], "position": [1, 0, 0], "velocity": [0, 2, 0]}],
+    "joints": [{"type": "revolute", "name": "hinge", "between": ["ground", "crank"], "at": [0, 0, 0], "axis": [0, 0, 1]},
+               {"type": "prismatic", "name": "rail", "between": ["ground", "slider"], "at": [1, 0, 0], "axis": [0, 1, 0]}],
+    "drivers": [{"type": "angle", "between": ["ground", "crank"], "axis": [0, 0, 1], "value": "2*t^2"}],
+    "forces": [{"type": "joint-friction", "joint": "rail", "coefficient": 0.1, "smoothing_speed": 0.001}]})"));
+  const run::Report report = run_to(file.model, 0.5, 1e-3);
+  // Crank: turned by 0.5 rad at 2 rad/s. Slider: decelerates by mu g.
+  expect_near(point(file, report, "crank"), {0.3 * std::cos(0.5), 0.3 * std::sin(0.5), 0.0}, 1e-9);
+  expect_near(point(file, report, "slider"), {1.0, 2.0 * 0.5 - 0.5 * 0.981 * 0.25, 0.0}, 1e-4);
+  const double kinetic = 0.5 * (0.25 + 2.0 * 0.09) * 4.0 + 0.5 * std::pow(2.0 - 0.981 * 0.5, 2);
+  EXPECT_NEAR(report.energy_final, kinetic, 1e-3);
+  // Driver: M v̇ = -Bᵀλ, so the torque is -λ = J θ̈.
+  EXPECT_NEAR(report.final.lambda[10], -(0.25 + 2.0 * 0.09) * 4.0, 1e-6);
+  const double expected_power = (0.25 + 2.0 * 0.09) * 4.0 * 2.0 - 0.1 * 9.81 * (2.0 - 0.981 * 0.5);
+  EXPECT_NEAR(file.assembly->power(report.final.motion, report.final.lambda), expected_power, 2e-2);
+  const multibody::Reaction reaction = file.assembly->reaction(0, report.final.motion, report.final.lambda);
+  EXPECT_NEAR(reaction.force.z(), 2.0 * 9.81, 1e-6);
+}
+
+TEST(Benchmark, GearsTurnAgainstEachOther) {
+  const io::ModelFile file = io::read_model(io::JsonSource("m.json", R"({"bodies": [
+    {"name": "small", "mass": 1, "inertia": [0.1, 0.1, 0.1], "position": [0, 0, 0], "angular_velocity": [0, 0, 3]},
+    {"name": "large", "mass": 1, "inertia": [0.2, 0.2, 0.4], "position": [3, 0, 0], "angular_velocity": [0, 0, -1.5]}],
+    "joints": [{"type": "revolute", "between": ["ground", "small"], "at": [0, 0, 0], "axis": [0, 0, 1]},
+               {"type": "revolute", "between": ["ground", "large"], "at": [3, 0, 0], "axis": [0, 0, 1]},
+               {"type": "gear", "between": ["small", "large"], "axes": [[0, 0, 1], [0, 0, 1]], "teeth": [20, 40]}],
+    "forces": [{"type": "applied", "on": "small", "torque": [0, 0, 1]}]})"));
+  const run::Report report = run_to(file.model, 10.0, 1e-2);
+  // J θ̈ = 1 with J = 0.1 + 0.4/4.
+  EXPECT_NEAR(report.final.motion.v[5], 3.0 + 10.0 / 0.2, 1e-6);
+  EXPECT_NEAR(report.final.motion.v[11], -0.5 * (3.0 + 10.0 / 0.2), 1e-6);
+  EXPECT_LT(report.position_max, 1e-9);
+}
+
+TEST(Benchmark, ChainKeepsItsEnergyInBothFormulations) {
+  const models::ModelInfo& info = models::find_model("chain");
+  const models::Model model = models::make_model(info, "se3", ParameterValues(info.parameters));
+  for (const char* formulation : {"index3", "stabilized-index2"}) {
+    const run::Report report = run_to(model, 0.5, 1e-3, formulation);
+    EXPECT_NEAR(report.energy_final, report.energy_initial, 1e-5) << formulation;
+  }
+}
+
+}  // namespace

@@ -1,0 +1,87 @@
+#include "kreisel/multibody/expression.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kreisel/base/error.hpp"
+#include "kreisel/multibody/signal.hpp"
+#include "kreisel/system/check.hpp"
+
+namespace {
+
+using namespace kreisel;
+using multibody::Expression;
+using multibody::Jet;
+using multibody::Signal;
+
+std::string refusal(const std::string& text) {
+  try {
+    const Expression ignored{std::string_view(text)};
+    return "accepted";
+  } catch (const InvalidInput& e) {
+    return e.what();
+  }
+}
+
+TEST(Expression, KnowsPrecedenceAndAssociativity) {
+  EXPECT_EQ(Expression("1 + 2*3").at(0.0).value, 7.0);
+  EXPECT_EQ(Expression("2^3^2").at(0.0).value, 512.0);
+  EXPECT_EQ(Expression("-2^2").at(0.0).value, -4.0);
+  EXPECT_EQ(Expression("8/4/2").at(0.0).value, 1.0);
+  EXPECT_EQ(Expression("1 - 2 - 3").at(0.0).value, -4.0);
+  EXPECT_EQ(Expression("(1 + t)*.5e1").at(3.0).value, 20.0);
+  EXPECT_EQ(Expression("2*-3").at(0.0).value, -6.0);
+  EXPECT_DOUBLE_EQ(Expression("0.1*sin(2*pi*t)").at(0.25).value, 0.1);
+}
+
+TEST(Expression, DifferentiatesTwice) {
+  for (const char* text : {"0.1*sin(2*pi*t)", "exp(-t)*cos(3*t)", "sqrt(1 + t^2)", "tanh(4*(t - 0.3))", "t^t",
+                           "1/(2 + t)", "log(2 + t)*atan(t)", "tan(t/3)", "t^3 - 2*t^2 + t - 1", "(1+t)^0.5"}) {
+    const Expression f{std::string_view(text)};
+    const Jet jet = f.at(0.7);
+    const auto value = [&](double s) -> Vector { return Vector::Constant(1, f.at(0.7 + s).value); };
+    EXPECT_NEAR(jet.rate, system::slope(value, 1e-2)[0], 1e-10 * (1.0 + std::abs(jet.rate))) << text;
+    EXPECT_NEAR(jet.curve, system::second_slope(value, 1e-2)[0], 1e-8 * (1.0 + std::abs(jet.curve))) << text;
+    EXPECT_FALSE(f.is_constant());
+  }
+}
+
+TEST(Expression, TellsConstantsFromFunctions) {
+  EXPECT_TRUE(Expression("2*pi").is_constant());
+  EXPECT_FALSE(Expression("0*t").is_constant());
+}
+
+TEST(Expression, SaysWhatIsWrongAndWhere) {
+  EXPECT_EQ(refusal("2*sine(t)"),
+            "formula '2*sine(t)', character 3: unknown name 'sine'; did you mean 'sin'? known: t, pi, sin, cos, tan, "
+            "exp, log, sqrt, tanh, atan");
+  EXPECT_EQ(refusal("1 +"),
+            "formula '1 +', character 4: the formula ends, expected a number, t, pi, a function or '('");
+  EXPECT_EQ(refusal("sin 3"), "formula 'sin 3', character 5: found '3', expected '('");
+  EXPECT_EQ(refusal("(1"), "formula '(1', character 3: the formula ends, expected ')'");
+  EXPECT_EQ(refusal("1 2"), "formula '1 2', character 3: '2' is left over, expected an operator or the end");
+  EXPECT_NE(refusal("inf").find("unknown name"), std::string::npos);
+  EXPECT_NE(refusal("").find("the formula ends"), std::string::npos);
+  EXPECT_NE(refusal(std::string(2000, '1')).find("2000 characters"), std::string::npos);
+  EXPECT_NE(refusal(std::string(900, '(')).find("nested deeper"), std::string::npos);
+  EXPECT_NE(refusal(std::string(900, '-') + "1").find("nested deeper"), std::string::npos);
+}
+
+TEST(Signal, PassesThroughItsTableWithTwoContinuousDerivatives) {
+  const Signal spline(std::vector<std::pair<double, double>>{{0.0, 1.0}, {0.5, 2.0}, {1.0, 0.0}, {3.0, 1.0}});
+  EXPECT_DOUBLE_EQ(spline.at(0.0).value, 1.0);
+  EXPECT_DOUBLE_EQ(spline.at(1.0).value, 0.0);
+  EXPECT_DOUBLE_EQ(spline.at(3.0).value, 1.0);
+  for (const double knot : {0.0, 0.5, 1.0, 3.0}) {
+    const Jet before = spline.at(knot - 1e-9), after = spline.at(knot + 1e-9);
+    EXPECT_NEAR(before.value, after.value, 1e-7);
+    EXPECT_NEAR(before.rate, after.rate, 1e-6);
+    EXPECT_NEAR(before.curve, after.curve, 1e-5);
+  }
+  EXPECT_NEAR(spline.at(4.0).value, 1.0 + spline.at(3.0).rate, 1e-14);
+  EXPECT_THROW(Signal(std::vector<std::pair<double, double>>{{0.0, 1.0}}), InvalidInput);
+  EXPECT_THROW(Signal(std::vector<std::pair<double, double>>{{0.0, 1.0}, {0.0, 2.0}}), InvalidInput);
+}
+
+}  // namespace

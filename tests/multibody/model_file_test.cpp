@@ -1,0 +1,196 @@
+#include "kreisel/io/model_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "kreisel/base/error.hpp"
+#include "kreisel/system/check.hpp"
+
+namespace {
+
+using namespace kreisel;
+using io::JsonSource;
+using io::read_model;
+
+/// A pendulum whose parts can be exchanged.
+std::string pendulum(const std::string& body = {}, const std::string& joint = {}, const std::string& rest = {}) {
+  return "{\"name\": \"p\", \"gravity\": [0, 0, -9.81],\n \"bodies\": [{\"name\": \"rod\", \"mass\": 1, \"inertia\": "
+         "[1, 1, 1], "
+         "\"position\": [0, 0.5, 0]" +
+         body +
+         "}],\n \"joints\": [{\"type\": \"revolute\", \"between\": [\"ground\", \"rod\"], "
+         "\"at\": [0, 0, 0], \"axis\": [1, 0, 0]" +
+         joint + "}]" + rest + "}";
+}
+std::string refusal(const std::string& text, const io::ModelFileOptions& options = {}) {
+  try {
+    read_model(JsonSource("m.json", text), options);
+    return "accepted";
+  } catch (const InvalidInput& e) {
+    return e.what();
+  }
+}
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+  return text.replace(text.find(what), what.size(), by);
+}
+
+Matrix3 rotation_of(const std::string& json) {
+  const auto file = read_model(JsonSource(
+      "m.json", R"({"bodies": [{"mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0], "rotation": )" + json + "}]}"));
+  return file.assembly->mechanism().bodies[0].rotation;
+}
+
+TEST(ModelFile, ReadsBodiesJointsAndSettings) {
+  const io::ModelFile file = read_model(JsonSource(
+      "m.json",
+      pendulum(
+          R"(, "velocity": [0, 0, 1], "angular_velocity": [2, 0, 0], "shape": {"cylinder": {"radius": 0.1, "length": 1}})",
+          {}, R"(, "simulation": {"t_end": 3, "rtol": 1e-5})")));
+  EXPECT_EQ(file.model.name, "p");
+  EXPECT_EQ(file.model.group, "r3xso3");
+  EXPECT_EQ(file.model.start.t_end, 3.0);
+  EXPECT_EQ(*file.simulation.rtol, 1e-5);
+  EXPECT_EQ(file.model.system->pattern().rows(), 5);
+  EXPECT_EQ(file.assembly->mechanism().joints[0].name(), "revolute ground-rod");
+  ASSERT_EQ(file.assembly->mechanism().bodies[0].shapes.size(), 1U);
+  EXPECT_EQ(file.assembly->mechanism().bodies[0].shapes[0].radius, 0.1);
+  EXPECT_EQ(file.model.start.v0[2], 1.0);
+}
+
+TEST(ModelFile, ReadsEveryFormOfRotation) {
+  Matrix3 quarter;  // about z
+  quarter << 0, -1, 0, 1, 0, 0, 0, 0, 1;
+  for (const char* text :
+       {R"({"axis": [0, 0, 2], "angle_deg": 90})", R"({"axis": [0, 0, 1], "angle": 1.5707963267948966})",
+        R"({"quaternion": [0.70710678118654752, 0, 0, 0.70710678118654752]})",
+        R"({"matrix": [[0, -1, 0], [1, 0, 0], [0, 0, 1]]})", R"({"euler_deg": [30, 0, 60]})",
+        R"({"euler_deg": [0, 0, 90], "order": "xyz"})", R"({"axis": [0, 0, 1], "angle_deg": 810})"})
+    EXPECT_LT((rotation_of(text) - quarter).cwiseAbs().maxCoeff(), 1e-14) << text;
+  Matrix3 xy;  // x by 90, then about the new y by 90
+  xy << 0, 0, 1, 1, 0, 0, 0, 1, 0;
+  EXPECT_LT((rotation_of(R"({"euler_deg": [90, 90, 0], "order": "xyz"})") - xy).cwiseAbs().maxCoeff(), 1e-14);
+}
+
+TEST(ModelFile, ReportsSeveralMistakesTogetherWithPlaceAndRemedy) {
+  const std::string text = refusal(R"({"bodies": [
+  {"name": "a", "mass": -1, "inertia": [1, 1, 3], "position": [0, 0]},
+  {"name": "a", "masss": 1, "inertia": [[1, 2, 0], [0, 1, 0], [0, 0, 1]], "position": [0, 0, 0]}],
+ "joints": [{"type": "revolut", "between": ["a", "ground"]},
+            {"type": "spherical", "between": ["a", "b"], "at": [0, 0, 0]}]})");
+  for (const char* part : {"m.json:2:25: /bodies/0/mass: is -1, expected a mass that is not negative [kg]",
+                           "m.json:2:40: /bodies/0/inertia: has the principal moments 1, 1, 3; no body has one larger "
+                           "than the sum of the other two",
+                           "m.json:2:63: /bodies/0/position: is a list of 2, expected three numbers [x, y, z]",
+                           "/bodies/1/masss: unknown key 'masss'; did you mean 'mass'?",
+                           "/bodies/1: the key \"mass\" is missing; expected the mass [kg]",
+                           "/bodies/1/inertia: is not symmetric: row 2 column 1 is 0, row 1 column 2 is 2",
+                           "/bodies/1/name: \"a\" is the name of an earlier body",
+                           "m.json:4:22: /joints/0/type: unknown joint 'revolut'; did you mean 'revolute'?",
+                           "/joints/1/between/1: unknown body 'b'"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\nnot in\n" << text;
+}
+
+TEST(ModelFile, RefusesWhatCannotBe) {
+  const auto expect = [](const std::string& model, const std::string& part) {
+    const std::string text = refusal(model);
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\nnot in\n" << text;
+  };
+  expect("[1]", "/: is a list of 1, expected a model");
+  expect("{}", "the key \"bodies\" is missing");
+  expect(R"({"bodies": []})", "/bodies: is empty");
+  expect(R"({"bodies": [3]})", "/bodies/0: is 3, expected a body");
+  expect(replaced(pendulum(), "\"rod\"", "\"ground\""), "which always stands for the fixed world");
+  expect(replaced(pendulum(), "[1, 1, 1]", "[-1, 1, 1]"), "has the negative principal moment -1");
+  expect(replaced(pendulum(), "[1, 1, 1]", "[1, 1]"), "is a list of 2, expected three diagonal entries, six");
+  expect(replaced(pendulum(), "[\"ground\", \"rod\"]", "[\"rod\", \"rod\"]"), "names the same body twice");
+  expect(replaced(pendulum(), "[1, 0, 0]", "[0, 0, 0]"), "is [0, 0, 0], expected a direction");
+  expect(replaced(pendulum(), ", \"axis\": [1, 0, 0]", ""),
+         "the key \"axis\" is missing; expected the axis [x, y, z] at t = 0");
+  expect(replaced(pendulum(), "\"mass\": 1", "\"mass\": \"heavy\""), "/bodies/0/mass: is \"heavy\", expected a number");
+  expect(pendulum(R"(, "rotation": {"quaternion": [1, 1, 0, 0]})"),
+         "has the norm 1.4142136, expected a unit quaternion");
+  expect(pendulum(R"(, "rotation": {"matrix": [[1, 0, 0], [0, 1, 0], [0, 0, -1]]})"), "is a reflection");
+  expect(pendulum(R"(, "rotation": {"matrix": [[1, 0, 0], [0, 2, 0], [0, 0, 1]]})"), "is not orthogonal");
+  expect(pendulum(R"(, "rotation": {"euler_deg": [1, 2, 3], "order": "xxy"})"),
+         "expected three of x, y, z without equal neighbours");
+  expect(pendulum(R"(, "rotation": {"axis": [1, 0, 0]})"),
+         "expected either \"angle\" [rad] or \"angle_deg\" [degrees]");
+  expect(pendulum(R"(, "shape": {"sphere": {"radius": -1}})"), "is -1, expected a positive length");
+  expect(pendulum({}, {}, R"(, "group": "so3")"), "unknown group 'so3'");
+  expect(pendulum({}, {}, R"(, "simulation": {"t_end": 0})"), "/simulation/t_end: is 0, expected a positive number");
+  expect(pendulum({}, {}, R"(, "simulation": {"step": 1, "rtol": 1})"), "constant steps or error control, not both");
+  expect(pendulum({}, {}, R"(, "forces": [{"type": "spring-damper", "between": ["ground", "rod"], "stiffness": -1}])"),
+         "/forces/0/stiffness: is -1, must be at least 0: stiffness [N/m]");
+  expect(pendulum({}, {}, R"(, "forces": [{"type": "joint-friction", "joint": "x"}])"), "unknown joint 'x'");
+  expect(pendulum({}, {}, R"(, "forces": [{"type": "joint-friction", "joint": "revolute ground-rod"}])"),
+         "the key \"coefficient\" is missing");
+  expect(pendulum({}, {}, R"(, "forces": [{"type": "applied", "on": "rod", "force": ["t", "sin(", 0]}])"),
+         "/forces/0/force/1: formula 'sin('");
+  expect(
+      pendulum(
+          {}, {},
+          R"(, "drivers": [{"type": "angle", "between": ["ground", "rod"], "axis": [1, 0, 0], "value": {"table": [[0, 0], [0, 1]]}}])"),
+      "/drivers/0/value/table: the times of a table must increase");
+  expect(R"({"bodies": [{"mass": 1, "mass": 2}]})", "twice");
+}
+
+TEST(ModelFile, RefusesNumbersBeyondTheRangeOfDouble) {
+  const std::filesystem::path path = std::filesystem::temp_directory_path() / "kreisel_huge_number.json";
+  std::ofstream(path) << replaced(pendulum(), "\"mass\": 1", "\"mass\": 1e999");
+  EXPECT_THROW(io::read_model_file(path), InvalidInput);
+  std::filesystem::remove(path);
+}
+
+TEST(ModelFile, RefusesInconsistentPositionsAndVelocitiesOrAssembles) {
+  const std::string misplaced =
+      R"({"bodies": [{"name": "rod", "mass": 1, "inertia": [1, 1, 1], "position": [0.5, 0.1, 0], "velocity": [1, 0, 0]}],
+    "joints": [{"type": "spherical", "name": "tip", "between": ["ground", "rod"], "frames": [{}, {"at": [-0.5, 0, 0]}]}]})";
+  EXPECT_EQ(refusal(misplaced),
+            "m.json:2:16: /joints/0: 'tip': the initial positions miss the joint by 0.1 (row 2 of 3); correct them or "
+            "use --assemble");
+  EXPECT_NE(
+      refusal(replaced(misplaced, "0.1", "0.0")).find("'tip': the initial velocities miss the joint by 1 (row 1 of 3)"),
+      std::string::npos);
+  const io::ModelFile file = read_model(JsonSource("m.json", misplaced), {.group = "se3", .assembles = true});
+  ASSERT_EQ(file.changes.size(), 1U);
+  EXPECT_EQ(file.changes[0].body, "rod");
+  EXPECT_GT(file.changes[0].distance, 0.01);
+  EXPECT_GT(file.changes[0].velocity, 0.1);
+}
+
+TEST(ModelFile, EveryShippedModelIsRightOnBothGroups) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(KREISEL_SOURCE_DIR "/models")) {
+    if (entry.path().extension() != ".json") continue;
+    ++count;
+    for (const char* group : {"se3", "r3xso3"}) {
+      SCOPED_TRACE(entry.path().string() + " on " + group);
+      const io::ModelFile file = io::read_model_file(entry.path(), {.group = group});
+      system::Motion m(file.assembly->space());
+      m.q = file.model.start.q0;
+      m.v = file.model.start.v0;
+      m.a = Vector::LinSpaced(m.a.size(), -1.0, 1.0);
+      const Vector lambda = Vector::LinSpaced(file.assembly->pattern().rows(), 1.0, 2.0);
+      for (const system::AuditFinding& finding : system::audit(*file.assembly, m, lambda))
+        EXPECT_TRUE(finding.ok()) << finding.what << " at " << finding.where << ": " << finding.error << " > "
+                                  << finding.tolerance;
+      const bool is_redundant = entry.path().stem() == "bricard";
+      EXPECT_EQ(system::rank_report(*file.assembly, m).is_regular, !is_redundant);
+    }
+  }
+  EXPECT_GE(count, 10);
+}
+
+TEST(ModelFile, SchemaNamesEveryJointDriverAndForce) {
+  const JsonSource schema = JsonSource::read(KREISEL_SOURCE_DIR "/share/kreisel/model.schema.json", "schema");
+  const auto names = [&](const std::string& definition) {
+    return schema.root()["$defs"][definition]["properties"]["type"]["enum"].get<std::vector<std::string>>();
+  };
+  EXPECT_EQ(names("joint"), multibody::joint_names(false));
+  EXPECT_EQ(names("driver"), multibody::joint_names(true));
+  EXPECT_EQ(names("force"), multibody::force_names());
+}
+
+}  // namespace
