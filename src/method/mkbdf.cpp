@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kreisel/coeff/bch.hpp"
+
 namespace kreisel::method {
 
 Mkbdf::Mkbdf(const lie::Space& space, Counters& counters)
