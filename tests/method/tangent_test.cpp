@@ -26,7 +26,8 @@ struct Frozen {
   Frozen(const MethodInfo& info, int order, const std::string& group, double h) : model(make_model(group)) {
     const lie::Space& space = model.system->space();
     method = info.make(space, counters, {order, "magnus", nullptr, ParameterValues(info.parameters)});
-    const method::EntrySizes sizes{model.system->pattern().rows(), model.system->pattern().position_rows(), method->memory_size()};
+    const method::EntrySizes sizes{model.system->pattern().rows(), model.system->pattern().position_rows(),
+                                   method->memory_size()};
     history = History(space, sizes, 10);
     Entry first = History::blank(space, sizes);
     run::StartUp start_up(*model.system, counters, "automatic");

@@ -64,7 +64,8 @@ TEST(StepLoop, DoesNotAllocateAfterTheFirstSteps) {
           options.method = info.name;
           options.order = order;
           options.formulation = formulation;
-          expect_no_allocation(options, group, info.name + " " + std::to_string(order) + " " + group + " " + formulation);
+          expect_no_allocation(options, group,
+                               info.name + " " + std::to_string(order) + " " + group + " " + formulation);
         }
 }
 

@@ -121,7 +121,9 @@ TEST(MagnusTaylor, HasOrderFourForSmallSteps) {
         EXPECT_LT(slope, 4.0 + support::slope_tolerance);
       }
       e.options.correction = "magnus";
-      EXPECT_GT(errors.q, 10.0 * support::errors_of(model, support::integrate(model, e.options), support::reference(e, 2000), {}).q);
+      EXPECT_GT(
+          errors.q,
+          10.0 * support::errors_of(model, support::integrate(model, e.options), support::reference(e, 2000), {}).q);
     }
     previous = errors;
   }
@@ -133,8 +135,9 @@ TEST(MagnusExplicit, IsUnstableInIndexThreeFormWhereMagnusIsNot) {
   support::Experiment e = support::experiment_of(c);
   e.options.step = c.grid.t_end / 200;  // h|Ω| = 0.19
   const support::Trajectory unstable = support::integrate(e);
-  const bool blew_up = unstable.report.status != run::Status::success ||
-                       support::errors_of(support::make_model(e), unstable, support::reference(e, 200), {}).lambda > 1.0;
+  const bool blew_up =
+      unstable.report.status != run::Status::success ||
+      support::errors_of(support::make_model(e), unstable, support::reference(e, 200), {}).lambda > 1.0;
   EXPECT_TRUE(blew_up);
   for (const auto& [correction, formulation] :
        {std::pair{"magnus", "index3"}, std::pair{"magnus-explicit", "stabilized-index2"}}) {

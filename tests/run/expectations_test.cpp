@@ -17,7 +17,8 @@ TEST_P(EveryExpectation, ComesOut) {
   const support::Measured measured = support::measure(x);
   EXPECT_NEAR(measured.value / x.value, 1.0, x.relative_tolerance)
       << x.id << ": expected " << x.value << ", measured " << measured.value << " at step " << measured.at_step << "\n"
-      << x.command << "\n" << x.source;
+      << x.command << "\n"
+      << x.source;
   if (x.at_step >= 0) {
     EXPECT_EQ(measured.at_step, x.at_step);
   }

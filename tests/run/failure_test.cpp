@@ -19,14 +19,16 @@ TEST(FailedRun, OfTheHeavyTopWithAHugeStepNamesTimeStepAndRows) {
   EXPECT_EQ(run.report.status, run::Status::newton_failed);
   EXPECT_EQ(run::info_of(run.report.status).name, "newton-failed");
   EXPECT_NE(run.report.message.find("at t = 1.5 the step of size 0.5 failed"), std::string::npos) << run.report.message;
-  EXPECT_NE(run.report.message.find("largest residuals: dynamics of 'top' row"), std::string::npos) << run.report.message;
+  EXPECT_NE(run.report.message.find("largest residuals: dynamics of 'top' row"), std::string::npos)
+      << run.report.message;
   EXPECT_NE(run.report.message.find("try: a smaller --step (now 0.5)"), std::string::npos) << run.report.message;
   // Order 4: the start and three points of the starting procedure, in order.
   ASSERT_EQ(run.points.size(), 4u);
   for (int n = 0; n < 4; ++n) {
     EXPECT_EQ(run.points[n].motion.t, 0.5 * n);
     EXPECT_TRUE(run.is_start[n]);
-    EXPECT_TRUE(run.points[n].motion.q.allFinite() && run.points[n].motion.v.allFinite() && run.points[n].lambda.allFinite());
+    EXPECT_TRUE(run.points[n].motion.q.allFinite() && run.points[n].motion.v.allFinite() &&
+                run.points[n].lambda.allFinite());
   }
   EXPECT_EQ(run.report.final.motion.t, run.points.back().motion.t);
   EXPECT_EQ(run.report.counters.rejected_steps, 1);
@@ -44,7 +46,8 @@ TEST(FailedRun, InTheMiddleKeepsEveryPointBefore) {
   ASSERT_EQ(run.report.status, run::Status::newton_failed);
   ASSERT_GT(run.points.size(), 50u);
   EXPECT_EQ(run.report.counters.steps, static_cast<long>(run.points.size()) - 1);
-  for (std::size_t n = 0; n < run.points.size(); ++n) EXPECT_DOUBLE_EQ(run.points[n].motion.t, 1e-3 * static_cast<double>(n));
+  for (std::size_t n = 0; n < run.points.size(); ++n)
+    EXPECT_DOUBLE_EQ(run.points[n].motion.t, 1e-3 * static_cast<double>(n));
   std::ostringstream where;
   where << "at t = " << run.points.back().motion.t << " the step of size 0.001 failed";
   EXPECT_NE(run.report.message.find(where.str()), std::string::npos) << run.report.message;

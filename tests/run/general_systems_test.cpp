@@ -41,7 +41,8 @@ Vector solve_ode(const std::function<Vector(double, const Vector&)>& f, Vector y
   const double h = t_end / steps;
   for (int n = 0; n < steps; ++n) {
     const double t = n * h;
-    const Vector k1 = f(t, y), k2 = f(t + h / 2, y + h / 2 * k1), k3 = f(t + h / 2, y + h / 2 * k2), k4 = f(t + h, y + h * k3);
+    const Vector k1 = f(t, y), k2 = f(t + h / 2, y + h / 2 * k1), k3 = f(t + h / 2, y + h / 2 * k2),
+                 k4 = f(t + h, y + h * k3);
     y += h / 6 * (k1 + 2 * k2 + 2 * k3 + k4);
   }
   return y;
@@ -72,7 +73,9 @@ Problem moving_pivot() {
   problem.dynamic = 2;
   problem.exact = [=](double t) -> State {
     const Vector y = solve_ode(
-        [&](double s, const Vector& z) -> Vector { return vec({z[1], -gravity * std::sin(z[0]) - p2(s) * std::cos(z[0])}); },
+        [&](double s, const Vector& z) -> Vector {
+          return vec({z[1], -gravity * std::sin(z[0]) - p2(s) * std::cos(z[0])});
+        },
         vec({1.0, 0.2}), t);
     const double c = std::cos(y[0]), s = std::sin(y[0]), w = y[1];
     // v̇ + (0, g) + λ (q - p) = 0 along the rod.
@@ -89,7 +92,9 @@ Problem dragged_by_its_rod() {
   f.position_rows = 1;
   f.mass = [](const Vector&) -> Matrix { return Matrix::Identity(2, 2); };
   f.force = [](double, const Vector&, const Vector&) -> Vector { return vec({0.0, gravity}); };
-  f.multiplier_force = [](double, const Vector&, const Vector& v, const Vector& lambda) -> Vector { return 0.2 * lambda[0] * v; };
+  f.multiplier_force = [](double, const Vector&, const Vector& v, const Vector& lambda) -> Vector {
+    return 0.2 * lambda[0] * v;
+  };
   f.constraint = [](double, const Vector& q) -> Vector { return Vector::Constant(1, 0.5 * (q.squaredNorm() - 1.0)); };
   f.jacobian = [](double, const Vector& q) -> Matrix { return q.transpose(); };
   problem.dynamic = 2;
@@ -143,7 +148,10 @@ Problem maxwell_element() {
   problem.exact = [](double t) -> State {
     const auto w = [](double q) { return 0.5 * q + std::sin(q); };
     const Vector y = solve_ode(
-        [&](double, const Vector& s) -> Vector { return vec({s[1], -s[2] - w(s[0]), 3 * s[1] - s[2]}); }, vec({1.0, 0.0, 0.3}), t);
+        [&](double, const Vector& s) -> Vector {
+          return vec({s[1], -s[2] - w(s[0]), 3 * s[1] - s[2]});
+        },
+        vec({1.0, 0.0, 0.3}), t);
     return {vec({y[0], y[2], w(y[0])}), vec({y[1], 3 * y[1] - y[2], 0.0}), Vector(0)};
   };
   return problem;
@@ -162,7 +170,9 @@ Problem singular_mass() {
   problem.exact = [](double t) -> State {
     // ẍ + 4x - λ cos x = 0, 1 + y + λ = 0.
     const Vector y = solve_ode(
-        [](double, const Vector& z) -> Vector { return vec({z[1], -4 * z[0] - (1 + std::sin(z[0])) * std::cos(z[0])}); },
+        [](double, const Vector& z) -> Vector {
+          return vec({z[1], -4 * z[0] - (1 + std::sin(z[0])) * std::cos(z[0])});
+        },
         vec({0.7, 0.0}), t);
     return {vec({y[0], std::sin(y[0])}), vec({y[1], std::cos(y[0]) * y[1]}), vec({-1 - std::sin(y[0])})};
   };
@@ -177,7 +187,9 @@ struct Case {
   const char* formulation;
 };
 
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name << " " << c.method << " " << c.order << " " << c.formulation; }
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.name << " " << c.method << " " << c.order << " " << c.formulation;
+}
 
 std::vector<Case> every_case() {
   std::vector<Case> list;
@@ -248,8 +260,8 @@ TEST_P(GeneralSystem, IsSolvedWithTheOrderOfTheMethod) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, GeneralSystem, testing::ValuesIn(every_case()), [](const auto& tested) {
-  std::string name = std::string(tested.param.name) + "_" + tested.param.method + "_" + std::to_string(tested.param.order) + "_" +
-                     tested.param.formulation;
+  std::string name = std::string(tested.param.name) + "_" + tested.param.method + "_" +
+                     std::to_string(tested.param.order) + "_" + tested.param.formulation;
   for (char& c : name)
     if (c == '-') c = '_';
   return name;

@@ -126,7 +126,8 @@ TEST(BliedfOnRn, IsTheClassicalBdf) {
 std::vector<std::pair<std::string, int>> implicit_methods() {
   std::vector<std::pair<std::string, int>> list;
   for (const method::MethodInfo& info : method::catalogue())
-    if (info.make != nullptr && std::find(info.formulations.begin(), info.formulations.end(), "index3") != info.formulations.end())
+    if (info.make != nullptr &&
+        std::find(info.formulations.begin(), info.formulations.end(), "index3") != info.formulations.end())
       for (int k = info.min_order; k <= info.max_order; ++k) list.push_back({info.name, k});
   return list;
 }
@@ -202,7 +203,8 @@ TEST(BothLinearSolvers, GiveTheSameTrajectory) {
       const Trajectory sparse = support::integrate(e);
       EXPECT_EQ(dense.report.linear_solver, "dense");
       EXPECT_EQ(sparse.report.linear_solver, "sparse");
-      expect_same_motion(dense, sparse, tolerance, std::string(method) + " " + setting.group + " " + setting.formulation);
+      expect_same_motion(dense, sparse, tolerance,
+                         std::string(method) + " " + setting.group + " " + setting.formulation);
     }
 }
 

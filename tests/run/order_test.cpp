@@ -90,8 +90,9 @@ TEST(ExactStartOfOrderOne, LeavesAnErrorOfLambdaThatDoesNotShrink) {
       c.grid = {0.1, steps};
       support::Experiment e = support::experiment_of(c);
       e.options.step = c.grid.t_end / static_cast<double>(steps);
-      const support::Errors first = support::errors_of(support::make_model(e), support::integrate(e), support::reference(e, steps),
-                                                       {support::Entries::euclidean, support::Span::first});
+      const support::Errors first =
+          support::errors_of(support::make_model(e), support::integrate(e), support::reference(e, steps),
+                             {support::Entries::euclidean, support::Span::first});
       EXPECT_GT(first.lambda, 150.0) << method;
       EXPECT_LT(first.lambda, 190.0) << method;
     }

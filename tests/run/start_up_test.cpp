@@ -27,7 +27,8 @@ History starting_values(const models::Model& model, const std::string& method_na
   Counters counters;
   const method::MethodInfo& info = method::find_method(method_name);
   const auto method = info.make(space, counters, {order, "magnus", nullptr, ParameterValues(info.parameters)});
-  const method::EntrySizes sizes{model.system->pattern().rows(), model.system->pattern().position_rows(), method->memory_size()};
+  const method::EntrySizes sizes{model.system->pattern().rows(), model.system->pattern().position_rows(),
+                                 method->memory_size()};
   History history(space, sizes, 10);
   Entry first = History::blank(space, sizes);
   run::StartUp start_up(*model.system, counters, "automatic");
@@ -56,11 +57,13 @@ TEST(Starter, HasNegligibleErrors) {
       Experiment e = heavy_top(group);
       e.options.t_end = 5 * h;
       const Trajectory& finer = support::reference(e, 5);
-      system::Residual r(model.system->space().nv(), model.system->pattern().position_rows(), model.system->pattern().rows());
+      system::Residual r(model.system->space().nv(), model.system->pattern().position_rows(),
+                         model.system->pattern().rows());
       for (int n = 0; n < 6; ++n) {
         const Entry& point = history[5 - n];
         const double rotation = 150.0 * h;
-        EXPECT_LT(embedded_distance(model.system->space(), point.motion.q, finer.points[n].motion.q), 2e-13) << group << " " << h;
+        EXPECT_LT(embedded_distance(model.system->space(), point.motion.q, finer.points[n].motion.q), 2e-13)
+            << group << " " << h;
         EXPECT_LT((point.motion.v - finer.points[n].motion.v).norm(), 1e-11) << group << " " << h;
         if (is_free) continue;
         EXPECT_LT((point.lambda - finer.points[n].lambda).norm(), 1e-8) << group << " " << h;
@@ -106,7 +109,8 @@ TEST(CorrectedVelocities, AreShiftedTogetherByATermOfOrderK) {
       }
       // The other formulations and the other group need none.
       const History stabilized = starting_values(model, method, order, 1e-3, solve::Formulation::stabilized_index2, {});
-      const History plain = starting_values(model, method, order, 1e-3, solve::Formulation::stabilized_index2, {false, false});
+      const History plain =
+          starting_values(model, method, order, 1e-3, solve::Formulation::stabilized_index2, {false, false});
       EXPECT_EQ(stabilized[0].motion.v, plain[0].motion.v);
       const models::Model se3 = support::make_model(heavy_top("se3"));
       const History a = starting_values(se3, method, order, 1e-3, solve::Formulation::index3, {});
@@ -195,7 +199,8 @@ TEST(Reference, OfTheConstrainedTopTurnsLikeTheFreeOne) {
     for (std::size_t n = 0; n <= 100; ++n) {
       const Vector turn = constrained.points[n].motion.q.tail(4), free_turn = so3.points[n].motion.q;
       ASSERT_LT(std::min((turn - free_turn).norm(), (turn + free_turn).norm()), 1e-11) << group << " at point " << n;
-      ASSERT_LT((constrained.points[n].motion.v.tail(3) - so3.points[n].motion.v).norm(), 1e-10) << group << " at point " << n;
+      ASSERT_LT((constrained.points[n].motion.v.tail(3) - so3.points[n].motion.v).norm(), 1e-10)
+          << group << " at point " << n;
     }
   }
 }

@@ -156,7 +156,8 @@ TEST(MatrixState, RestoredInAnotherCloserContinuesBitwise) {
   solve::NewtonOptions newton;
   newton.refresh = solve::RefreshPolicy::when_slow;
   constexpr double h = 1e-4;
-  Stepper a("bliedf", 3, "r3xso3", "stabilized-index2", h, newton), b("bliedf", 3, "r3xso3", "stabilized-index2", h, newton);
+  Stepper a("bliedf", 3, "r3xso3", "stabilized-index2", h, newton),
+      b("bliedf", 3, "r3xso3", "stabilized-index2", h, newton);
   for (int n = 0; n < 7; ++n) {
     ASSERT_EQ(a.step(h).status, CloseStatus::converged);
     ASSERT_EQ(b.step(h).status, CloseStatus::converged);
@@ -175,7 +176,8 @@ TEST(MatrixState, RestoredInAnotherCloserContinuesBitwise) {
 TEST(WorstRows, AreNamedByElement) {
   Stepper stepper("bliedf", 2, "r3xso3", "stabilized-index2", 1e-3);
   ASSERT_NE(stepper.attempt(0.3).status, CloseStatus::converged);
-  EXPECT_NE(stepper.closer().worst_rows().find("dynamics of 'top' row"), std::string::npos) << stepper.closer().worst_rows();
+  EXPECT_NE(stepper.closer().worst_rows().find("dynamics of 'top' row"), std::string::npos)
+      << stepper.closer().worst_rows();
 }
 
 }  // namespace

@@ -146,8 +146,9 @@ TEST(Accelerate, RefusesARowThatIsThereTwice) {
 
 TEST(Projection, ThatCannotReachTheConstraintsSaysSo) {
   // x² + y² + 1 = 0 has no real solution.
-  const system::FunctionSystem system(plane(
-      1, Matrix::Identity(2, 2), [](double, const Vector& q) -> Vector { return Vector::Constant(1, q.squaredNorm() + 1.0); }));
+  const system::FunctionSystem system(plane(1, Matrix::Identity(2, 2), [](double, const Vector& q) -> Vector {
+    return Vector::Constant(1, q.squaredNorm() + 1.0);
+  }));
   Counters counters;
   Kkt kkt(system, counters);
   system::Motion m(system.space());

@@ -25,16 +25,26 @@ Experiment parse_command(const std::string& command) {
   std::vector<std::pair<std::string, std::string>> sets;
   for (std::string flag, value; words >> flag;) {
     if (!(words >> value)) throw std::invalid_argument(flag + " lacks its value: " + command);
-    if (flag == "--method") e.options.method = value;
-    else if (flag == "--order") e.options.order = std::stoi(value);
-    else if (flag == "--step") e.options.step = std::stod(value);
-    else if (flag == "--t-end") e.options.t_end = std::stod(value);
-    else if (flag == "--formulation") e.options.formulation = value;
-    else if (flag == "--group") e.group = value;
-    else if (flag == "--starting") e.options.starting = value;
-    else if (flag == "--correction") e.options.correction = value;
-    else if (flag == "--set") sets.push_back({value.substr(0, value.find('=')), value.substr(value.find('=') + 1)});
-    else throw std::invalid_argument("unknown option " + flag + ": " + command);
+    if (flag == "--method")
+      e.options.method = value;
+    else if (flag == "--order")
+      e.options.order = std::stoi(value);
+    else if (flag == "--step")
+      e.options.step = std::stod(value);
+    else if (flag == "--t-end")
+      e.options.t_end = std::stod(value);
+    else if (flag == "--formulation")
+      e.options.formulation = value;
+    else if (flag == "--group")
+      e.group = value;
+    else if (flag == "--starting")
+      e.options.starting = value;
+    else if (flag == "--correction")
+      e.options.correction = value;
+    else if (flag == "--set")
+      sets.push_back({value.substr(0, value.find('=')), value.substr(value.find('=') + 1)});
+    else
+      throw std::invalid_argument("unknown option " + flag + ": " + command);
   }
   const method::MethodInfo& method = method::find_method(e.options.method);
   e.options.method_parameters = ParameterValues(method.parameters);

@@ -48,9 +48,12 @@ Quantity quantity_named(const std::string& name, const models::Model& model, con
       return lambda_error(run, n, exact) / (std::abs(alpha.position_error()) * run.report.step);
     };
   }
-  if (name == "eta") return [](const Trajectory& run, std::size_t n, const method::Entry&) { return run.points[n].eta; };
+  if (name == "eta")
+    return [](const Trajectory& run, std::size_t n, const method::Entry&) { return run.points[n].eta; };
   if (name == "velocity-residual-1")
-    return [](const Trajectory& run, std::size_t n, const method::Entry&) -> Vector { return run.residuals[n].rate.head(1); };
+    return [](const Trajectory& run, std::size_t n, const method::Entry&) -> Vector {
+      return run.residuals[n].rate.head(1);
+    };
   throw std::invalid_argument("unknown quantity " + name);
 }
 
@@ -90,7 +93,8 @@ void PrintTo(const Expectation& x, std::ostream* out) { *out << x.id << ": " << 
 std::vector<Expectation> load_expectations(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw std::runtime_error("cannot read " + path);
-  const std::set<std::string> known{"id", "quantity", "norm", "value", "relative_tolerance", "command", "rho_inf", "at_step", "source"};
+  const std::set<std::string> known{"id",      "quantity", "norm",    "value", "relative_tolerance",
+                                    "command", "rho_inf",  "at_step", "source"};
   std::set<std::string> ids;
   std::vector<Expectation> list;
   const json root = json::parse(file);
@@ -107,7 +111,8 @@ std::vector<Expectation> load_expectations(const std::string& path) {
     x.command = entry.value("command", "");
     x.rho_inf = entry.value("rho_inf", 0.0);
     x.at_step = entry.value("at_step", -1);
-    if (x.command.empty() == !entry.contains("rho_inf")) throw std::runtime_error(x.id + " needs either command or rho_inf");
+    if (x.command.empty() == !entry.contains("rho_inf"))
+      throw std::runtime_error(x.id + " needs either command or rho_inf");
     if (!ids.insert(x.id).second) throw std::runtime_error("the id " + x.id + " repeats");
     list.push_back(x);
   }

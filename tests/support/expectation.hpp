@@ -9,9 +9,9 @@ namespace kreisel::support {
 
 struct Expectation {
   std::string id, quantity, norm, command, source;
-  double rho_inf = 0.0;   ///< of quantities without a command
+  double rho_inf = 0.0;  ///< of quantities without a command
   double value = 0.0, relative_tolerance = 0.0;
-  int at_step = -1;       ///< step at which the maximum is reached; -1: not stated
+  int at_step = -1;  ///< step at which the maximum is reached; -1: not stated
 };
 
 void PrintTo(const Expectation& expectation, std::ostream* out);

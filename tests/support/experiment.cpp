@@ -34,7 +34,8 @@ Trajectory compute_reference(const models::Model& model, double t_end, long step
   run::StartUp start_up(system, counters, "automatic");
   const method::EntrySizes sizes{system.pattern().rows(), system.pattern().position_rows(), 0};
   method::Entry now = method::History::blank(system.space(), sizes), next = now;
-  if (!start_up.place(model.start.t0, model.start.q0, model.start.v0, now)) throw std::runtime_error("no consistent start");
+  if (!start_up.place(model.start.t0, model.start.q0, model.start.v0, now))
+    throw std::runtime_error("no consistent start");
 
   Trajectory out;
   out.points.push_back(now);
@@ -80,7 +81,8 @@ const Trajectory& reference(const Experiment& experiment, long steps) {
   static std::map<std::string, Trajectory> cache;
   const models::Model model = make_model(experiment);
   const double t_end = std::isnan(experiment.options.t_end) ? model.start.t_end : experiment.options.t_end;
-  std::string key = experiment.model + "|" + model.group + "|" + testing::PrintToString(t_end) + "|" + std::to_string(steps);
+  std::string key =
+      experiment.model + "|" + model.group + "|" + testing::PrintToString(t_end) + "|" + std::to_string(steps);
   for (const auto& [name, value] : experiment.model_settings) key += "|" + name + "=" + value;
   const auto at = cache.find(key);
   if (at != cache.end()) return at->second;

@@ -91,17 +91,22 @@ void expect_orders(const OrderCase& c) {
 Grid grid_for(int order, const std::string& group, const std::string& formulation) {
   const bool is_index3 = formulation == "index3";
   switch (order) {
-    case 1: return {0.1, 5000};  // h = 2e-5: the error of q grows like t³ and must stay below 1
+    case 1:
+      return {0.1, 5000};  // h = 2e-5: the error of q grows like t³ and must stay below 1
     case 2:
-    case 3: return {0.25, 500};
-    case 4: return {0.25, is_index3 ? 400 : 500};
-    case 5: return {0.25, 250};
+    case 3:
+      return {0.25, 500};
+    case 4:
+      return {0.25, is_index3 ? 400 : 500};
+    case 5:
+      return {0.25, 250};
     case 6:
       // Little room between round-off (index-3), the Newton tolerance (λ elsewhere) and the terms of order 7.
       if (group == "se3") return is_index3 ? Grid{0.22, 280} : Grid{0.25, 400};
       if (is_index3) return {0.2, 160};
       return {0.25, formulation == "index1" ? 250 : 300};
-    default: return {0.25, 50};
+    default:
+      return {0.25, 50};
   }
 }
 
