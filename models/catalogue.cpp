@@ -11,6 +11,7 @@ namespace kreisel::models {
 const std::vector<ModelInfo>& catalogue() {
   static const std::vector<ModelInfo> list{
       heavy_top(),
+      stiff_top(),
       pendulum(),
       cubic(),
       oscillator(),

@@ -23,9 +23,17 @@ struct TopData {
 };
 
 using Map3 = Eigen::Map<const Vector3>;
+using OutMap3 = Eigen::Map<Vector3>;
 using Matrix6Map = Eigen::Map<Eigen::Matrix<double, 6, 6>>;
 using Matrix36Map = Eigen::Map<Eigen::Matrix<double, 3, 6>>;
 using Matrix63Map = Eigen::Map<Eigen::Matrix<double, 6, 3>>;
+
+/// skew(a)·skew(b) = b aᵀ - (a·b) 1.
+Matrix3 skew_product(const Vector3& a, const Vector3& b) {
+  Matrix3 A = b * a.transpose();
+  A.diagonal().array() -= a.dot(b);
+  return A;
+}
 
 /// J⁰ Ω̇ + Ω x J⁰Ω - X x m Rᵀγ = 0, J⁰ about the tip.
 class FreeTop final : public system::System {
@@ -87,11 +95,13 @@ class TipTop : public system::System {
   }
 
  protected:
-  /// Blocks that both groups and both conventions have; K, B, H and F are left zero.
+  /// M and the gyroscopic part of D, which both groups and both conventions have; K and H are left zero.
   void start_linearization(const Vector3& w, KktBlocks& out) const {
-    out.set_zero();
     set_mass(out);
+    Matrix6Map(out.K.data()).setZero();
+    Matrix36Map(out.H.data()).setZero();
     Matrix6Map D(out.D.data());
+    D.setZero();
     D.bottomRightCorner<3, 3>() = skew(w) * data_.J.asDiagonal() - skew(data_.J.cwiseProduct(w));
   }
   void set_mass(KktBlocks& out) const {
@@ -123,31 +133,31 @@ class TopR3xSO3 final : public TipTop {
       const Vector3 y = R.transpose() * x;
       out.force.head<3>() = inertia - R * l;
       out.force.tail<3>() = torque + y.cross(l);
-      out.gap = data_.X - y;
-      out.rate = -(R.transpose() * u) - y.cross(w);
+      OutMap3(out.gap.data()) = data_.X - y;
+      OutMap3(out.rate.data()) = -(R.transpose() * u) - y.cross(w);
     } else {
       out.force.head<3>() = inertia - l;
       out.force.tail<3>() = torque + data_.X.cross(R.transpose() * l);
-      out.gap = R * data_.X - x;
-      out.rate = R * w.cross(data_.X) - u;
+      OutMap3(out.gap.data()) = R * data_.X - x;
+      OutMap3(out.rate.data()) = R * w.cross(data_.X) - u;
     }
   }
   void linearize(const Motion& m, ConstVectorRef lambda, KktBlocks& out) const override {
     const Map3 u(m.v.data()), w(m.v.data() + 3), l(lambda.data());
-    start_linearization(w, out);
-    set_jacobian(m, out);
-    transpose_into_F(out);
     const Matrix3 R = lie::rotation_matrix(m.q.data() + 3);
+    start_linearization(w, out);
+    set_jacobian(m, R, out);
+    transpose_into_F(out);
     Matrix6Map K(out.K.data());
     Matrix36Map H(out.H.data());
     if constexpr (is_body) {
       const Vector3 y = R.transpose() * Map3(m.q.data()), p = R.transpose() * u;
-      const Matrix3 L = skew(l), Y = skew(y), W = skew(w);
-      K.topRightCorner<3, 3>() = R * L;
-      K.bottomLeftCorner<3, 3>() = -L * R.transpose();
-      K.bottomRightCorner<3, 3>() = -L * Y;
-      H.leftCols<3>() = W * R.transpose();
-      H.rightCols<3>() = W * Y - skew(p);
+      const Matrix3 RL = R * skew(l);
+      K.topRightCorner<3, 3>() = RL;
+      K.bottomLeftCorner<3, 3>() = RL.transpose();
+      K.bottomRightCorner<3, 3>() = -skew_product(l, y);
+      H.leftCols<3>() = skew(w) * R.transpose();
+      H.rightCols<3>() = skew_product(w, y) - skew(p);
     } else {
       K.bottomRightCorner<3, 3>() = skew(data_.X) * skew(R.transpose() * l);
       H.rightCols<3>() = -R * skew(w.cross(data_.X));
@@ -155,7 +165,7 @@ class TopR3xSO3 final : public TipTop {
   }
   void mass_and_jacobian(const Motion& m, KktBlocks& out) const override {
     set_mass(out);
-    set_jacobian(m, out);
+    set_jacobian(m, lie::rotation_matrix(m.q.data() + 3), out);
   }
   void constraint_force(const Motion& m, ConstVectorRef mu, VectorRef out) const override {
     const Map3 l(mu.data());
@@ -180,8 +190,7 @@ class TopR3xSO3 final : public TipTop {
   }
 
  private:
-  void set_jacobian(const Motion& m, KktBlocks& out) const {
-    const Matrix3 R = lie::rotation_matrix(m.q.data() + 3);
+  void set_jacobian(const Motion& m, const Matrix3& R, KktBlocks& out) const {
     Matrix36Map B(out.B.data());
     if constexpr (is_body) {
       B.leftCols<3>() = -R.transpose();
@@ -208,14 +217,14 @@ class TopSE3 final : public TipTop {
       const Vector3 y = R.transpose() * x;
       out.force.head<3>() = inertia - l;
       out.force.tail<3>() = torque + y.cross(l);
-      out.gap = data_.X - y;
-      out.rate = -U - y.cross(w);
+      OutMap3(out.gap.data()) = data_.X - y;
+      OutMap3(out.rate.data()) = -U - y.cross(w);
     } else {
       const Vector3 l_body = R.transpose() * l;
       out.force.head<3>() = inertia - l_body;
       out.force.tail<3>() = torque + data_.X.cross(l_body);
-      out.gap = R * data_.X - x;
-      out.rate = R * (w.cross(data_.X) - U);
+      OutMap3(out.gap.data()) = R * data_.X - x;
+      OutMap3(out.rate.data()) = R * (w.cross(data_.X) - U);
     }
   }
   void linearize(const Motion& m, ConstVectorRef lambda, KktBlocks& out) const override {
@@ -231,11 +240,11 @@ class TopSE3 final : public TipTop {
     D.topRightCorner<3, 3>() = -data_.mass * skew(U);
     K.topRightCorner<3, 3>() = -data_.mass * skew(R.transpose() * data_.gravity);
     if constexpr (is_body) {
-      const Matrix3 Y = skew(R.transpose() * Map3(m.q.data())), L = skew(l);
-      K.bottomLeftCorner<3, 3>() = -L;
-      K.bottomRightCorner<3, 3>() = -L * Y;
+      const Vector3 y = R.transpose() * Map3(m.q.data());
+      K.bottomLeftCorner<3, 3>() = -skew(l);
+      K.bottomRightCorner<3, 3>() = -skew_product(l, y);
       H.leftCols<3>() = W;
-      H.rightCols<3>() = W * Y;
+      H.rightCols<3>() = skew_product(w, y);
     } else {
       const Matrix3 L = skew(R.transpose() * l);
       K.topRightCorner<3, 3>() -= L;

@@ -11,29 +11,26 @@
 namespace kreisel::apps {
 
 ModelArguments::ModelArguments(CLI::App& parser) {
-  parser.add_option("MODEL", models_, "built-in model, see 'kreisel list models'")->type_name("");
-  parser.add_option("--group", group_, fmt::format("Lie group of the formulation: {}", fmt::join(lie::group_names(), ", ")))
+  parser.add_option("MODEL", model_, "built-in model, see 'kreisel list models'")->type_name("");
+  parser.add_option("--group", group_, fmt::format("Lie group of the formulation {{{}}}", fmt::join(lie::group_names(), ", ")))
       ->type_name("G")
       ->group("Model");
   parser.add_option("--set", settings_, "parameters of the model, then of the method; model. or method. in front decides")
-      ->type_name("KEY=VALUE ...")
+      ->type_name("KEY=VALUE")
       ->group("Model");
 }
 
 void ModelArguments::fill(io::RunRequest& request) const {
-  std::vector<std::string> models = models_;
+  request.model = model_;
   request.group = group_;
   // --set takes all words up to the next option, so a model may have ended up there.
   for (const std::string& word : settings_) {
-    if (word.find('=') == std::string::npos && models.empty())
-      models.push_back(word);
+    if (word.find('=') == std::string::npos && request.model.empty())
+      request.model = word;
     else
       request.settings.push_back(word);
   }
-  if (models.empty()) throw InvalidInput("no model given: kreisel run MODEL; 'kreisel list models' shows the built-in ones");
-  request.model = models.front();
-  if (models.size() > 1)
-    throw InvalidInput(fmt::format("expected one model, got {}: {}", models.size(), fmt::join(models, ", ")));
+  if (request.model.empty()) throw InvalidInput("no model given; 'kreisel list models' shows the built-in ones");
 }
 
 std::vector<std::string> words_of(std::string_view option) {

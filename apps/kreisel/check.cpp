@@ -145,7 +145,7 @@ Json to_json(const models::Model& model, const Verdict& v) {
 }
 
 void print_line(bool is_good, std::string_view what, const std::string& value) {
-  fmt::print("  {} {:<26} {}\n", is_good ? coloured("ok  ", Colour::green, stdout) : coloured("FAIL", Colour::red, stdout), what,
+  fmt::print("  {} {:<33} {}\n", is_good ? coloured("ok  ", Colour::green, stdout) : coloured("FAIL", Colour::red, stdout), what,
              value);
 }
 

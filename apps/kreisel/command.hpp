@@ -39,18 +39,19 @@ class Command {
 std::unique_ptr<Command> make_run(CLI::App& program);
 std::unique_ptr<Command> make_check(CLI::App& program);
 std::unique_ptr<Command> make_list(CLI::App& program);
+std::unique_ptr<Command> make_view(CLI::App& program);
 std::unique_ptr<Command> make_completion(CLI::App& program);
 
 /// MODEL, --group and --set: what run and check ask of a model.
 class ModelArguments {
  public:
   explicit ModelArguments(CLI::App& parser);
-  /// Moves what was parsed into the request; throws InvalidInput when there is not exactly one model.
+  /// Puts what was parsed into the request; throws InvalidInput when there is no model.
   void fill(io::RunRequest& request) const;
 
  private:
-  std::vector<std::string> models_, settings_;
-  std::string group_;
+  std::string model_, group_;
+  std::vector<std::string> settings_;
 };
 
 /// The values that an option of a subcommand accepts, for shell completion; empty: any.

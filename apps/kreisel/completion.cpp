@@ -24,6 +24,8 @@ struct Subcommand {
   std::vector<std::string> words;  ///< for its positional argument
 };
 
+constexpr std::string_view path_options[] = {"out", "log", "resume", "with", "html", "svg"};
+
 std::vector<std::string> positional_words(const std::string& subcommand) {
   if (subcommand == "run" || subcommand == "check") return model_names();
   if (subcommand == "list") return list_topics();
@@ -40,7 +42,8 @@ std::vector<Subcommand> subcommands_of(const CLI::App& program) {
       const std::string& name = option->get_lnames().front();
       const bool takes_value = option->get_items_expected_max() > 0;
       subcommand.flags.push_back({name, option->get_description(), takes_value,
-                                  name == "out" || name == "log" || name == "resume", words_of(name)});
+                                  std::find(std::begin(path_options), std::end(path_options), name) != std::end(path_options),
+                                  words_of(name)});
     }
     list.push_back(std::move(subcommand));
   }

@@ -33,7 +33,7 @@ constexpr const char* examples =
     "  kreisel run --help                               all options of a command";
 
 /// Commands of the contract that later versions have.
-constexpr std::string_view later_commands[] = {"study", "reproduce", "view"};
+constexpr std::string_view later_commands[] = {"study", "reproduce"};
 
 std::string quoted(std::string_view word) {
   constexpr std::string_view harmless =
@@ -53,6 +53,10 @@ Invocation read_invocation(int count, char** words) {
   return invocation;
 }
 
+std::string full_name(const CLI::App& parser) {
+  return parser.get_parent() == nullptr ? parser.get_name() : parser.get_parent()->get_name() + " " + parser.get_name();
+}
+
 /// Words the parser could not place.
 void refuse_leftovers(const CLI::App& parser) {
   std::vector<std::string> leftovers = parser.remaining();
@@ -67,7 +71,18 @@ void refuse_leftovers(const CLI::App& parser) {
   std::vector<std::string> known;
   for (const CLI::Option* option : parser.get_options())
     for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
-  throw InvalidInput(fmt::format("{}; see kreisel {} --help", unknown_name("option", first, known), parser.get_name()));
+  const std::string near = nearest(first, known);
+  throw InvalidInput(fmt::format("unknown option '{}'; {}", first,
+                                 near.empty() ? fmt::format("'{} --help' lists the options", full_name(parser))
+                                              : fmt::format("did you mean '{}'?", near)));
+}
+
+/// What the parser refuses by itself: a value too few or too many.
+std::string explained(const CLI::ParseError& error) {
+  const std::string text = error.what();
+  const std::string option = text.substr(0, text.find(':'));
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr) return text;
+  return option + (text.find("received") != std::string::npos ? " is given more than once" : " needs a value");
 }
 
 class Program {
@@ -77,7 +92,7 @@ class Program {
     parser_.set_version_flag("--version", version_text(), "show the versions of kreisel and its libraries");
     parser_.footer(examples);
     parser_.get_formatter()->column_width(34);
-    for (const auto make : {make_run, make_check, make_list, make_completion}) commands_.push_back(make(parser_));
+    for (const auto make : {make_run, make_check, make_list, make_view, make_completion}) commands_.push_back(make(parser_));
   }
 
   int run() {
@@ -103,7 +118,7 @@ class Program {
     } catch (const CLI::Success& request) {  // --help, --version
       return parser_.exit(request);
     } catch (const CLI::ParseError& error) {
-      throw InvalidInput(error.what());
+      throw InvalidInput(explained(error));
     }
     for (const auto& command : commands_)
       if (command->parser().parsed()) active_ = command.get();

@@ -32,7 +32,7 @@ class Run final : public Command {
   explicit Run(CLI::App& parser) : Command(parser), model_(parser) {
     for (const io::RunOption& option : io::run_options()) add(option);
     parser.add_option("--out", folder_, "folder for the result (default results/MODEL-METHOD)")->type_name("DIR")->group(output);
-    parser.add_option("--format", format_, "of the trajectory: csv, hdf5 (both with every point), or automatic: csv, and "
+    parser.add_option("--format", format_, "of the trajectory: csv or hdf5 with every point; automatic (default): csv, but "
                                            "thinned hdf5 above a million values")
         ->type_name("F")
         ->group(output);
@@ -83,7 +83,7 @@ class Run final : public Command {
       parser().add_flag_callback(name, [this, key] { request_.options[key] = "true"; }, meaning)->group(std::string(option.heading));
       return;
     }
-    if (option.words != nullptr) meaning += fmt::format(": {}", fmt::join(option.words(), ", "));
+    if (option.words != nullptr) meaning += fmt::format(" {{{}}}", fmt::join(option.words(), ", "));
     parser()
         .add_option_function<std::string>(name, [this, key](const std::string& text) { request_.options[key] = text; }, meaning)
         ->type_name(std::string(option.value))

@@ -156,8 +156,8 @@ class Settings {
     if (method_ == nullptr || has_parameter(method_->parameters, key)) return set_method(key, value);
     std::vector<std::string> known = names_of(model_->parameters);
     for (const std::string& name : names_of(method_->parameters)) known.push_back(name);
-    problems_.add("set", unknown_name(fmt::format("parameter of model '{}' and method '{}'", model_->name, method_->name), key,
-                                      known));
+    problems_.add("set", fmt::format("model '{}', method '{}': {}", model_->name, method_->name,
+                                     unknown_name("parameter", key, known)));
   }
 
   ParameterValues& model_values() { return model_values_; }
@@ -217,31 +217,18 @@ double step_in_use(const run::Options& options, const system::Start& start) {
   return span / std::max(1.0, std::ceil(span / options.step * (1.0 - 1e-12)));
 }
 
-/// Without dense output only accepted points can be written, so the output step must meet them.
-void check_output_step(const PreparedRun& run) {
-  if (run.output_step == 0.0) return;
-  if (run.options.step == 0.0)
-    throw InvalidInput("needs interpolation between steps under error control, which this version does not have; "
-                       "leave it out, or give --step");
-  const double h = step_in_use(run.options, run.model.start);
-  const double count = std::round(run.output_step / h);
-  if (count < 1.0 || std::abs(run.output_step - count * h) > 1e-9 * run.output_step)
-    throw InvalidInput(fmt::format("is {}, must be a multiple of the step {}: for example {}", run.output_step, h,
-                                   std::max(1.0, count) * h));
-}
-
 }  // namespace
 
 const std::vector<RunOption>& run_options() {
   constexpr std::string_view method = "Method", time = "Time and accuracy", solver = "Solver and limits";
   static const std::vector<RunOption> list{
-      {"method", "M", method, "integration method (default bliedf); see 'kreisel list methods'", method_names,
+      {"method", "M", method, "integration method (default bliedf)", method_names,
        [](std::string_view text, PreparedRun& run) { run.options.method = text; }},
       {"order", "K", method, "order of the method; with tolerances it fixes the order", nullptr,
        [](std::string_view text, PreparedRun& run) { run.options.order = to_order(text); }},
-      {"formulation", "F", method, "of the constraints (default stabilized-index2, ode without constraints)",
+      {"formulation", "F", method, "of the constraints (default stabilized-index2, or ode)",
        formulation_names, [](std::string_view text, PreparedRun& run) { run.options.formulation = text; }},
-      {"correction", "C", method, "commutator term of bliedf (default magnus); file:PATH reads own coefficients",
+      {"correction", "C", method, "commutator term of bliedf (default magnus; magnus-explicit with tolerances)",
        method::correction_names, [](std::string_view text, PreparedRun& run) { run.options.correction = text; }},
       {"starting", "S", method, "starting values (default corrected)", starting_names,
        [](std::string_view text, PreparedRun& run) { run.options.starting = text; }},
@@ -271,7 +258,7 @@ const std::vector<RunOption>& run_options() {
        [](std::string_view text, PreparedRun& run) { run.options.max_steps = to_integer<long>(text); }},
       {"newton-tolerance", "E", solver, "weighted update at which Newton's method stops (default 1e-10, or by tolerances)",
        nullptr, [](std::string_view text, PreparedRun& run) { run.options.newton_tolerance = to_positive(text); }},
-      {"newton-iterations", "N", solver, "iterations per matrix before giving up (default 10)", nullptr,
+      {"newton-iterations", "N", solver, "iterations per matrix before giving up (default 25; at most 8 with tolerances)", nullptr,
        [](std::string_view text, PreparedRun& run) { run.options.newton_iterations = to_integer<int>(text); }},
       {"linear-solver", "L", solver, "for the Newton equations (default automatic)", linear::solver_names,
        [](std::string_view text, PreparedRun& run) {
@@ -309,7 +296,7 @@ PreparedRun prepare(const RunRequest& request) {
   if (run.model.system != nullptr) {
     for (const run::Problem& problem : run::problems_in(run.options, *run.model.system, run.model.start))
       problems.add(problem.field, problem.message);
-    if (problems.empty()) problems.collect("output-step", [&] { check_output_step(run); });
+    run.options.output_step = run.output_step;
   }
   problems.throw_if_any();
   return run;

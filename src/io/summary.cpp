@@ -27,6 +27,10 @@ Json blank(std::string_view command) {
                            "statistics", "constraints", "energy", "correction", "starting", "tolerances", "parameters",
                            "step_adjusted", "steps_at_order", "rejections", "linear_solver", "warnings", "output", "kreisel"})
     s[name] = nullptr;
+  s["final"] = {{"t", nullptr}, {"bodies", Json::array()}, {"lambda", Json::array()}};
+  s["statistics"] = Json::object();
+  s["constraints"] = {{"position_max", nullptr}, {"velocity_max", nullptr}};
+  s["energy"] = {{"initial", nullptr}, {"final", nullptr}};
   s["warnings"] = Json::array();
   s["kreisel"] = {{"version", version()}, {"commit", commit()}, {"command", word(command)}};
   return s;

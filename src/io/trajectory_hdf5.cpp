@@ -1,6 +1,8 @@
 // One dataset per quantity, rows along the first axis. Rows are gathered and appended in batches; after each batch the
 // file is flushed, and the metadata cache may not evict in between, so that a killed run leaves a readable file.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -115,7 +117,19 @@ class Hdf5File final : public TrajectoryFile {
 
  private:
   [[noreturn]] void fail() const {
-    throw EnvironmentError(fmt::format("cannot write '{}': {}", path_.string(), reason()));
+    const std::string why = reason();
+    abandon();
+    throw EnvironmentError(fmt::format("cannot write '{}': {}", path_.string(), why));
+  }
+  /// HDF5 cannot close a file without writing its metadata, and on a full disk some of that would arrive and some not.
+  /// It goes to /dev/null instead: the file stays as the last flush left it.
+  void abandon() const {
+    void* handle = nullptr;
+    if (file_ < 0 || H5Fget_vfd_handle(file_, H5P_DEFAULT, &handle) < 0 || handle == nullptr) return;
+    const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (nowhere < 0) return;
+    ::dup2(nowhere, *static_cast<int*>(handle));
+    ::close(nowhere);
   }
   template <class Result>
   Result check(Result result) const {

@@ -5,6 +5,8 @@
 #include <limits>
 #include <span>
 
+#include "kreisel/base/combine.hpp"
+
 namespace kreisel::method {
 namespace {
 
@@ -30,10 +32,13 @@ void Bliedf::begin_step(const History& history, double h, int order) {
   for (int i = 1; i <= k_; ++i) times[i] = history.offset(i - 1);
   bdf_ = coeff::variable_bdf(k_, std::span<const double>(times.data(), k_ + 1));
 
-  known_v_.setZero();
-  for (int i = 2; i <= k_; ++i) known_v_ += (bdf_.gamma[i] / h) * (history[i - 2].omega - history[i - 2].memory);
-  known_a_.setZero();
-  for (int i = 1; i <= k_; ++i) known_a_ += (bdf_.alpha[i] / h) * history[i - 1].motion.v;
+  DifferenceCombination velocity, acceleration;
+  for (int i = 2; i <= k_; ++i) {
+    velocity.add(bdf_.gamma[i] / h, history[i - 2].omega, history[i - 2].memory);
+    acceleration.add(bdf_.gamma[i] / h, history[i - 2].motion.v, history[i - 1].motion.v);
+  }
+  velocity.assign_to(known_v_);
+  acceleration.assign_to(known_a_);
 
   is_implicit_correction_ = correction_->begin(history, h, k_, bdf_.gamma[1]);
   if (!is_implicit_correction_) {
@@ -56,7 +61,7 @@ void Bliedf::velocity(ConstVectorRef x, ConstVectorRef dv, Motion& trial) {
     solve_for_velocity(x, trial.v);
   else
     trial.v = base_ - shift_;
-  trial.a = known_a_ + (bdf_.alpha[0] / h_) * trial.v;
+  trial.a = known_a_ + (bdf_.gamma[1] / h_) * (trial.v - (*history_)[0].motion.v);
 }
 
 void Bliedf::solve_for_velocity(ConstVectorRef x, VectorRef v) {
@@ -86,6 +91,8 @@ void Bliedf::linearize(ConstVectorRef x, MotionTangent& out) {
   out.a_dv = bdf_.alpha[0] / h_;
 }
 
+Method::Coefficients Bliedf::coefficients() const { return {bdf_.gamma[1], bdf_.alpha[0]}; }
+
 void Bliedf::record(ConstVectorRef x, Entry& entry) {
   entry.omega = h_ * x;
   correction_->commutator_part(entry.motion.v, entry.memory);
@@ -93,10 +100,8 @@ void Bliedf::record(ConstVectorRef x, Entry& entry) {
 
 bool Bliedf::local_errors(int order, const Motion& accepted, VectorRef q_error, VectorRef v_error) {
   if (differences_.points() < order + 1) return false;
-  differences_.deviation(order, accepted.v, q_error);
-  differences_.deviation(order + 1, accepted.v, v_error);
-  q_error *= h_ / (order + 1);
-  v_error *= h_ / (h_ - history_->offset(order));
+  differences_.deviation(order, accepted.v, h_ / (order + 1), q_error);
+  differences_.deviation(order + 1, accepted.v, h_ / (h_ - history_->offset(order)), v_error);
   return true;
 }
 

@@ -4,7 +4,10 @@
 
 #include "kreisel/base/error.hpp"
 #include "kreisel/method/bliedf.hpp"
+#include "kreisel/method/commutator_free.hpp"
+#include "kreisel/method/crouch_grossman.hpp"
 #include "kreisel/method/generalized_alpha.hpp"
+#include "kreisel/method/mkam.hpp"
 #include "kreisel/method/mkbdf.hpp"
 
 namespace kreisel::method {
@@ -15,8 +18,10 @@ std::unique_ptr<Method> make_bliedf(const lie::Space& space, Counters& counters,
       space, counters, make_correction(request.correction, request.max_order, request.own_correction, space, counters));
 }
 
-std::unique_ptr<Method> make_mkbdf(const lie::Space& space, Counters& counters, const MethodRequest&) {
-  return std::make_unique<Mkbdf>(space, counters);
+/// Of methods that have nothing to choose.
+template <class Plain>
+std::unique_ptr<Method> make_plain(const lie::Space& space, Counters& counters, const MethodRequest&) {
+  return std::make_unique<Plain>(space, counters);
 }
 
 std::vector<ParameterInfo> alpha_parameters() {
@@ -47,12 +52,18 @@ const std::vector<MethodInfo>& catalogue() {
   static const std::vector<MethodInfo> list{
       {"bliedf", "BDF in terms of Lie group increments, order 1..6", 1, 6, 4, true,
        {"ode", "index3", "stabilized-index2", "index2", "index1"}, {"ode", "index3", "stabilized-index2"}, {}, true, make_bliedf},
+      {"commutator-free", "commutator-free Adams-Moulton without constraints, order 1..4", 1, 4, 4, true,
+       {"ode"}, {}, {}, false, make_plain<CommutatorFree>},
+      {"crouch-grossman", "Crouch-Grossman Adams-Moulton without constraints, order 1..4", 1, 4, 4, true,
+       {"ode"}, {}, {}, false, make_plain<CrouchGrossman>},
       {"generalized-alpha", "generalized-alpha, order 2", 2, 2, 2, false,
        {"ode", "index3", "stabilized-index2", "index2", "index1"}, {}, alpha_parameters(), false, make_generalized_alpha},
+      {"mkam", "Munthe-Kaas Adams-Moulton without constraints, order 1..6", 1, 6, 4, true,
+       {"ode"}, {}, {}, false, make_plain<Mkam>},
       {"mkbdf", "Munthe-Kaas BDF, order 1..6", 1, 6, 4, true,
-       {"ode", "index3", "stabilized-index2", "index2", "index1"}, {}, {}, false, make_mkbdf},
+       {"ode", "index3", "stabilized-index2", "index2", "index1"}, {}, {}, false, make_plain<Mkbdf>},
       {"rkmk", "explicit Runge-Kutta-Munthe-Kaas on the index-1 form with projection, order 5 or 8", 5, 8, 8, true,
-       {"ode", "projected", "index1"}, {}, {}, false, nullptr},
+       {"ode", "projected", "index1"}, {"ode", "projected", "index1"}, {}, false, nullptr},
   };
   return list;
 }

@@ -4,11 +4,37 @@
 #include <array>
 #include <span>
 
+#include "kreisel/base/combine.hpp"
+
 namespace kreisel::method {
 
+MagnusCommutator::MagnusCommutator(const lie::Space& space) : space_(space) {
+  for (Vector* v : {&C1_, &C2_, &sum1_, &sum2_}) v->setZero(space.nv());
+}
+
+void MagnusCommutator::operator()(int k, const Vector& A1, const Vector& A2, const Vector& A3, VectorRef out) {
+  if (k < 3) {
+    out.setZero();
+    return;
+  }
+  if (k <= 4) {
+    space_.bracket(A1, A2, out);
+    out *= 1.0 / 12.0;
+    return;
+  }
+  space_.bracket(A1, A2, C1_);
+  C1_ = -C1_;
+  sum1_ = 2.0 * A3 + C1_;
+  space_.bracket(A1, sum1_, C2_);
+  sum1_ = 20.0 * A1 + A3 - C1_;
+  sum2_ = A2 + C2_ / 60.0;
+  space_.bracket(sum1_, sum2_, out);
+  out *= 1.0 / 240.0;
+}
+
 MagnusCorrection::MagnusCorrection(MagnusVariant variant, const lie::Space& space, Counters& counters)
-    : Correction(space, counters), variant_(variant), is_implicit_(variant != MagnusVariant::past) {
-  for (Vector* v : {&past1_, &past2_, &past3_, &A1_, &A2_, &A3_, &C1_, &C2_, &sum1_, &sum2_}) v->setZero(space.nv());
+    : Correction(space, counters), variant_(variant), is_implicit_(variant != MagnusVariant::past), brackets_(space) {
+  for (Vector* v : {&past1_, &past2_, &past3_, &A1_, &A2_, &A3_}) v->setZero(space.nv());
 }
 
 bool MagnusCorrection::begin(const History& history, double h, int k, double gamma1) {
@@ -29,34 +55,24 @@ void MagnusCorrection::freeze(const History& history, bool through_new, double h
   const coeff::MagnusWeights w =
       coeff::magnus_weights(k, std::span<const double>(nodes.data(), k), 0.5 * h, h);
   const auto& slope = k > 4 && variant_ != MagnusVariant::taylor ? w.a2_gauss : w.a2;
-  past1_.setZero();
-  past2_.setZero();
-  if (k > 4) past3_.setZero();
+  Combination sum1, sum2, sum3;
   for (int i = shift; i < k; ++i) {
     const Vector& v = history[i - shift].motion.v;
-    past1_ += (w.a1[i] * h) * v;
-    past2_ += (slope[i] * h) * v;
-    if (k > 4) past3_ += (w.a3[i] * h) * v;
+    sum1.add(w.a1[i] * h, v);
+    sum2.add(slope[i] * h, v);
+    sum3.add(w.a3[i] * h, v);
   }
+  sum1.assign_to(past1_);
+  sum2.assign_to(past2_);
+  if (k > 4) sum3.assign_to(past3_);
   new_weight_[0] = through_new ? w.a1[0] * h : 0.0;
   new_weight_[1] = through_new ? slope[0] * h : 0.0;
   new_weight_[2] = through_new ? w.a3[0] * h : 0.0;
 }
 
 void MagnusCorrection::commutator(VectorRef out) {
-  if (k_ <= 4) {
-    bracket(A1_, A2_, out);
-    out *= 1.0 / 12.0;
-    return;
-  }
-  bracket(A1_, A2_, C1_);
-  C1_ = -C1_;
-  sum1_ = 2.0 * A3_ + C1_;
-  bracket(A1_, sum1_, C2_);
-  sum1_ = 20.0 * A1_ + A3_ - C1_;
-  sum2_ = A2_ + C2_ / 60.0;
-  bracket(sum1_, sum2_, out);
-  out *= 1.0 / 240.0;
+  counters_.brackets += MagnusCommutator::brackets(k_);
+  brackets_(k_, A1_, A2_, A3_, out);
 }
 
 void MagnusCorrection::shift(ConstVectorRef, ConstVectorRef v, VectorRef out) {
@@ -93,15 +109,16 @@ void MagnusCorrection::adopt(History& history) {
     const coeff::MagnusWeights w = coeff::magnus_weights(k, std::span<const double>(nodes.data(), k),
                                                          history.offset(age) - 0.5 * h, h);
     const auto& slope = k > 4 && variant_ != MagnusVariant::taylor ? w.a2_gauss : w.a2;
-    A1_.setZero();
-    A2_.setZero();
-    A3_.setZero();
+    Combination sum1, sum2, sum3;
     for (int i = 0; i < k; ++i) {
       const Vector& v = history[i].motion.v;
-      A1_ += (w.a1[i] * h) * v;
-      A2_ += (slope[i] * h) * v;
-      A3_ += (w.a3[i] * h) * v;
+      sum1.add(w.a1[i] * h, v);
+      sum2.add(slope[i] * h, v);
+      sum3.add(w.a3[i] * h, v);
     }
+    sum1.assign_to(A1_);
+    sum2.assign_to(A2_);
+    sum3.assign_to(A3_);
     commutator(history.edit(age).memory);
   }
 }

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 
-#include "kreisel/coeff/bch.hpp"
-
 namespace kreisel::method {
 
 Mkbdf::Mkbdf(const lie::Space& space, Counters& counters)
-    : Method(space, counters), differences_(space.nv()), node_(2 + coeff::bch_brackets.size(), Vector::Zero(space.nv())) {
-  for (Vector* v : {&known_rate_, &known_a_, &omega0_, &rate_, &image_, &power_, &bracket_, &argument_})
+    : Method(space, counters), canonical_(space, counters), differences_(space.nv()) {
+  for (Vector* v : {&known_rate_, &known_a_, &omega0_, &rate_, &image_, &bracket_, &argument_})
     v->setZero(space.nv());
   for (Vector* v : {&hat_rate_, &hat_omega_, &hat_inner_}) v->setZero(space.block_diagonal_size());
   scratch_.setZero(space.nv());
@@ -26,45 +24,22 @@ void Mkbdf::begin_step(const History& history, double h, int order) {
     argument_ = -history[i - 2].omega;
     for (int j = i - 3; j >= 0; --j) {
       omega0_ = -history[j].omega;
-      combine(omega0_, argument_, bracket_);
-      argument_ = bracket_;
+      canonical_.combine(k_, omega0_, argument_, argument_);
     }
     known_rate_ += (coeff::bdf_alpha(k_, i) / h) * argument_;
   }
-  for (int i = 1; i <= k_; ++i) known_a_ += (coeff::bdf_alpha(k_, i) / h) * history[i - 1].motion.v;
+  for (int i = 2; i <= k_; ++i)
+    known_a_ += (coeff::bdf_gamma(k_, i) / h) * (history[i - 2].motion.v - history[i - 1].motion.v);
   differences_.build(history, k_ + 1, h, [](const Entry& e) -> const Vector& { return e.motion.v; });
 }
 
-void Mkbdf::combine(ConstVectorRef a, ConstVectorRef b, VectorRef out) {
-  node_[0] = a;
-  node_[1] = b;
-  out = a + b;
-  for (int i = 0; i < coeff::bch_bracket_count(k_); ++i) {
-    const coeff::BchBracket& term = coeff::bch_brackets[i];
-    bracket(node_[term.left], node_[term.right], node_[i + 2]);
-    if (term.numerator != 0) out += term.weight() * node_[i + 2];
-  }
-}
-
-void Mkbdf::apply_dexp_inverse(ConstVectorRef v, VectorRef out) {
-  out = v;
-  power_ = v;
-  double sign = 1.0;
-  for (int j = 1; j <= coeff::dexp_inverse_degree(k_); ++j) {
-    bracket(omega0_, power_, bracket_);
-    power_ = bracket_;
-    sign = -sign;  // ad_{-ω}^j = (-1)^j ad_ω^j
-    out += (sign * coeff::dexp_inverse_coefficients[j]) * power_;
-  }
-}
-
 void Mkbdf::guess(VectorRef x) {
-  // α₀ x ≈ dexp⁻¹(-h x, v) - known: two sweeps from the extrapolated velocity bring x to the accuracy of v.
+  // α₀ x ≈ dexp⁻¹(-h x, v) - known: every sweep gains a factor h, so that k sweeps bring x to the accuracy of v.
   differences_.extrapolate(std::min(k_ + 1, differences_.points()), argument_);
   x = (*history_)[0].motion.v;
-  for (int sweep = 0; sweep < 3; ++sweep) {
+  for (int sweep = 0; sweep < k_; ++sweep) {
     omega0_ = h_ * x;
-    apply_dexp_inverse(argument_, image_);
+    canonical_.dexp_inverse(k_, omega0_, argument_, image_);
     x = (image_ - known_rate_) / coeff::bdf_alpha(k_, 0);
   }
 }
@@ -72,17 +47,20 @@ void Mkbdf::guess(VectorRef x) {
 void Mkbdf::velocity(ConstVectorRef x, ConstVectorRef dv, Motion& trial) {
   omega0_ = h_ * x;
   rate_ = known_rate_ + coeff::bdf_alpha(k_, 0) * x;
-  // dexp_k⁻¹ is T⁻¹ up to a truncation: T is nearly its inverse, so that a few corrections reach round-off.
-  space_.tangent(omega0_, rate_, trial.v);
-  for (int sweep = 0; sweep < 8; ++sweep) {
-    apply_dexp_inverse(trial.v, image_);
+  // dexp_k⁻¹ is T⁻¹ up to a truncation: T is nearly its inverse, so that a few corrections reach round-off. For k ≤ 2 it
+  // is the identity.
+  const int sweeps = coeff::dexp_inverse_degree(k_) == 0 ? 0 : 8;
+  if (sweeps == 0) trial.v = rate_;
+  else space_.tangent(omega0_, rate_, trial.v);
+  for (int sweep = 0; sweep < sweeps; ++sweep) {
+    canonical_.dexp_inverse(k_, omega0_, trial.v, image_);
     image_ = rate_ - image_;
     space_.tangent(omega0_, image_, argument_);
     trial.v += argument_;
     if (argument_.lpNorm<Eigen::Infinity>() <= 1e-15 * trial.v.lpNorm<Eigen::Infinity>()) break;
   }
   trial.v += dv;
-  trial.a = known_a_ + (coeff::bdf_alpha(k_, 0) / h_) * trial.v;
+  trial.a = known_a_ + (coeff::bdf_gamma(k_, 1) / h_) * (trial.v - (*history_)[0].motion.v);
 }
 
 void Mkbdf::linearize(ConstVectorRef x, MotionTangent& out) {
@@ -90,6 +68,15 @@ void Mkbdf::linearize(ConstVectorRef x, MotionTangent& out) {
   omega0_ = h_ * x;
   rate_ = known_rate_ + alpha0 * x;
   space_.tangent_blocks(omega0_, out.q_x);
+  out.v_dv = 1.0;
+  out.a_dv = alpha0 / h_;
+  out.has_blocks = coeff::dexp_inverse_degree(k_) > 0;
+  if (!out.has_blocks) {
+    out.q_x *= h_;
+    out.v_x = alpha0;
+    out.a_x = alpha0 * alpha0 / h_;
+    return;
+  }
   // v = T(ω)s with T = I - ω̂/2 + ω̂²/6 - …: ∂v/∂x = α₀T + h(ŝ/2 - (ω̂ŝ + [ω,s]^)/6) + O(h²).
   bracket(omega0_, rate_, bracket_);
   space_.hat_blocks(rate_, hat_rate_);
@@ -105,9 +92,6 @@ void Mkbdf::linearize(ConstVectorRef x, MotionTangent& out) {
   }
   out.a_x_blocks = (alpha0 / h_) * out.v_x_blocks;
   out.q_x *= h_;
-  out.has_blocks = true;
-  out.v_dv = 1.0;
-  out.a_dv = alpha0 / h_;
 }
 
 }  // namespace kreisel::method

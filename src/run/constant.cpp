@@ -27,16 +27,25 @@ void run_constant(Session& s) {
   Counters& counters = s.report.counters;
   solve::NewtonOptions newton;
   newton.tolerance = options.newton_tolerance > 0.0 ? options.newton_tolerance : default_newton_tolerance;
+  newton.lambda_tolerance = std::max(newton.tolerance, newton.lambda_tolerance);
   newton.max_iterations = options.newton_iterations;
   newton.refresh = solve::RefreshPolicy::every_step;
   newton.linear_solver = options.linear_solver;
   Machine machine(s, s.plan.order, newton);
-  auto& [method, closer, history, trial, start_up, parts, weight] = machine;
+  auto& [method, closer, history, trial, start_up, parts, weight, dense] = machine;
   if (!machine.place_first(s)) return;
   const StartUpOptions starts{options.starting == "corrected" || options.starting == "v0",
                               options.starting == "corrected" || options.starting == "a0"};
+  // The starting points span less than one output interval in any sensible run; what is wanted between them comes from
+  // the polynomial through all of them once they are there.
+  const auto between_starts = [&](double t, method::Entry& out) {
+    method::History past = history;
+    while (past.size() > 2 && past[1].motion.t > t) past.drop_newest();
+    dense.evaluate(past, past.size(), t, out);
+    return past.size() > 1;
+  };
   if (!start_up.fill(*method, s.plan.h, s.plan.order, s.plan.formulation, starts, history)) {
-    s.accept(history[history.size() - 1], true);
+    s.accept(history[history.size() - 1], true, between_starts);
     s.fail(Status::no_consistent_start,
            fmt::format("the starting values at t = {:.10g} + i h, h = {:.6g}, could not be computed: the explicit starter failed.\n"
                        "  try: a smaller --step, or --method rkmk to see where the motion breaks down",
@@ -45,7 +54,7 @@ void run_constant(Session& s) {
   }
   for (int age = history.size() - 1; age >= 0; --age) {
     history.edit(age).motion.t = s.plan.t0 + static_cast<double>(history.size() - 1 - age) * s.plan.h;
-    if (!s.accept(history[age], true)) return s.fail(Status::interrupted, "interrupted");
+    if (!s.accept(history[age], true, between_starts)) return s.fail(Status::interrupted, "interrupted");
     if (s.points > s.plan.step_count) return;
   }
   s.report.order = s.plan.order;
@@ -74,7 +83,7 @@ void run_constant(Session& s) {
     trial.order = s.plan.order;
     ++s.report.steps_at_order[s.plan.order];
     history.push(trial);
-    if (!s.accept(history[0], false)) {
+    if (!machine.show_newest(s, s.plan.order)) {
       s.fail(Status::interrupted, fmt::format("interrupted at t = {:.10g}", history[0].motion.t));
       break;
     }

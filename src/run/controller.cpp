@@ -55,17 +55,21 @@ void Controller::accept(const OrderErrors& errors, double taken) {
 
   int order = state_.order;
   double best = growth(expected, order);
+  // A fixed order that the start did not reach is approached one by one.
+  const int lowest = std::min(options_.min_order, state_.order + 1);
   const auto consider = [&](const std::optional<double>& error, int candidate) {
-    if (!error || candidate < options_.min_order || candidate > options_.max_order) return;
+    if (!error || candidate < lowest || candidate > options_.max_order) return;
     const double factor = growth(*error * trend, candidate);
     if (factor > order_advantage * best) {
       best = factor;
       order = candidate;
     }
   };
+  if (state_.order < options_.min_order) best = 0.0;
   consider(errors.lower, state_.order - 1);
   consider(errors.higher, state_.order + 1);
 
+  if (best == 0.0) best = growth(expected, state_.order);  // no estimate one order up yet
   const bool changes_step = best >= grow_from || best <= shrink_from;
   if (order == state_.order && !changes_step) return;
   state_.order = order;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kreisel/base/error.hpp"
+#include "kreisel/linear/solver.hpp"
 #include "kreisel/method/catalogue.hpp"
 #include "kreisel/method/correction.hpp"
 #include "kreisel/run/start_up.hpp"
@@ -23,6 +24,11 @@ std::string default_formulation(const method::MethodInfo& info, const system::Sy
   for (const char* name : {"stabilized-index2", "projected"})
     if (std::find(info.formulations.begin(), info.formulations.end(), name) != info.formulations.end()) return name;
   return info.formulations.front();
+}
+
+/// The explicit form is unstable in index-3 form for k = 5, 6 and h |v| > 0.15, hence not there.
+std::string default_correction(const Options& options) {
+  return options.step > 0.0 || options.formulation == "index3" ? "magnus" : "magnus-explicit";
 }
 
 class Inspection {
@@ -45,6 +51,7 @@ Plan make_plan(const Options& given, const system::System& system, const system:
   // Without constraints every formulation is the ordinary differential equation.
   if (system.pattern().rows() == 0) options.formulation = "ode";
   plan.formulation = solve::formulation_named(options.formulation).id;
+  if (options.correction.empty()) options.correction = default_correction(options);
   ParameterValues parameters(info.parameters);
   if (options.method_parameters.listing().empty()) options.method_parameters = parameters;
   plan.t0 = start.t0;
@@ -70,6 +77,11 @@ std::vector<Problem> problems_in(const Options& options, const system::System& s
   } catch (const InvalidInput& e) {
     check.require(false, "method", e.what());
   }
+  const lie::Space& space = system.space();
+  check.require(start.q0.size() == space.nq() && start.v0.size() == space.nv(), "start",
+                fmt::format("has {} positions and {} velocities, but the model has {} and {}", start.q0.size(), start.v0.size(),
+                            space.nq(), space.nv()));
+  check.require(is_number(start.t0) && start.q0.allFinite() && start.v0.allFinite(), "start", "has values that are not finite");
   const double t_end = std::isnan(options.t_end) ? start.t_end : options.t_end;
   check.require(is_number(t_end) && t_end > start.t0, "t-end",
                 fmt::format("is {}, must be a number after the start time {}", t_end, start.t0));
@@ -90,6 +102,9 @@ std::vector<Problem> problems_in(const Options& options, const system::System& s
   for (const auto& [name, value] : {std::pair{"initial-step", options.initial_step}, std::pair{"min-step", options.min_step},
                                     std::pair{"max-step", options.max_step}})
     check.require(is_number(value) && value >= 0.0, name, fmt::format("is {}, must be positive", value));
+  const std::vector<std::string> solvers = linear::solver_names();
+  if (std::find(solvers.begin(), solvers.end(), options.linear_solver) == solvers.end())
+    check.require(false, "linear-solver", unknown_name("linear solver", options.linear_solver, solvers));
   const std::vector<std::string> startings{"corrected", "exact", "v0", "a0"};
   const bool starting_is_known = std::find(startings.begin(), startings.end(), options.starting) != startings.end();
   if (!starting_is_known) check.require(false, "starting", unknown_name("starting procedure", options.starting, startings));
@@ -125,7 +140,7 @@ std::vector<Problem> problems_in(const Options& options, const system::System& s
     }
     if (options.step == 0.0 && info->variable_formulations.empty())
       check.require(false, "method", fmt::format("{} runs with constant steps only: give --step, or use bliedf", info->name));
-    if (info->has_corrections && options.correction.rfind("file:", 0) != 0) {
+    if (info->has_corrections && !options.correction.empty() && options.correction.rfind("file:", 0) != 0) {
       Counters unused;
       try {
         const int order = options.order > 0 ? options.order : info->default_order;
@@ -136,7 +151,7 @@ std::vector<Problem> problems_in(const Options& options, const system::System& s
         check.require(false, "correction", e.what());
       }
     } else if (!info->has_corrections) {
-      check.require(options.correction == "magnus", "correction",
+      check.require(options.correction.empty() || options.correction == "magnus", "correction",
                     fmt::format("{} has no correction term; --correction belongs to bliedf", info->name));
     }
   }

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "kreisel/method/catalogue.hpp"
+#include "kreisel/run/dense_output.hpp"
 #include "kreisel/run/start_up.hpp"
 #include "kreisel/solve/closer.hpp"
 #include "session.hpp"
@@ -20,6 +21,7 @@ struct Machine {
   StartUp start_up;
   std::vector<Part> parts;
   Vector weight;
+  DenseOutput dense;
 
   Machine(Session& s, int max_order, const solve::NewtonOptions& newton)
       : method(make_method(s, max_order)),
@@ -28,21 +30,29 @@ struct Machine {
         trial(method::History::blank(s.system.space(), sizes(s))),
         start_up(s.system, s.report.counters, newton.linear_solver),
         parts(parts_of(s.system.space())),
-        weight(s.system.space().nv()) {
+        weight(s.system.space().nv()),
+        dense(s.system.space(), s.system.pattern().rows()) {
     s.report.linear_solver = closer.linear_solver_name();
   }
 
   /// Places the initial point; false when it has no accelerations and multipliers.
   [[nodiscard]] bool place_first(Session& s) {
     if (!start_up.place(s.plan.t0, s.start.q0, s.start.v0, trial)) {
-      s.fail(Status::no_consistent_start,
-             "the initial values admit no accelerations and multipliers: [M B'; B 0] is singular.\n"
-             "  try: `kreisel check`, which names redundant constraints and bodies without mass");
+      s.fail_start();
       return false;
     }
     history.push(trial);
     s.report.energy_initial = s.system.energy(history[0].motion);
     return true;
+  }
+
+  /// Shows the newest point and what is wanted of the step that led to it.
+  [[nodiscard]] bool show_newest(Session& s, int order) {
+    return s.accept(history[0], false, [&](double t, method::Entry& out) {
+      if (history.size() < 2) return false;
+      dense.evaluate(history, order + 1, t, out);
+      return true;
+    });
   }
 
  private:

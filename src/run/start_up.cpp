@@ -13,6 +13,8 @@ namespace {
 /// Substeps double until halving them moves the first step by less than this, relative to its size.
 constexpr double substep_tolerance = 2e-14;
 constexpr int max_substeps = 256;
+/// Below this a change that halving the substeps does not reduce tenfold (order 8 promises 256) is noise of the model.
+constexpr double noise_level = 1e-9;
 
 }  // namespace
 
@@ -72,6 +74,7 @@ bool StartUp::advance(const Entry& from, double h, Entry& to) {
 bool StartUp::choose_substeps(const Entry& first, double h) {
   Entry coarse = first, fine = first;
   substeps_ = 1;
+  double previous_change = HUGE_VAL;
   bool has_coarse = advance(first, h, coarse);
   while (substeps_ < max_substeps) {
     substeps_ *= 2;
@@ -82,7 +85,8 @@ bool StartUp::choose_substeps(const Entry& first, double h) {
     if (has_coarse) {
       const double change = (fine.motion.v - coarse.motion.v).norm() / (1.0 + fine.motion.v.norm()) +
                             (fine.omega - coarse.omega).norm() / (h + fine.omega.norm());
-      if (change <= substep_tolerance) break;
+      if (change <= substep_tolerance || (change < noise_level && change > 0.1 * previous_change)) break;
+      previous_change = change;
     }
     std::swap(coarse, fine);
     has_coarse = true;

@@ -13,7 +13,7 @@ using system::RowGroup;
 using system::RowLevel;
 
 /// Convergence slower than this wastes more iterations than a new matrix costs.
-constexpr double slow_rate = 0.3;
+constexpr double slow_rate = 0.1;
 /// Slower than this is failure; the first ratios of an iteration far from its limit may be worse.
 constexpr double diverging_rate = 0.9;
 constexpr double hopeless_rate = 2.0;
@@ -22,25 +22,46 @@ constexpr int patience = 4;
 constexpr double step_drift = 0.6;
 constexpr int max_age = 40;
 
-/// out += scale · A·B, column-major, A rows x inner, B inner x columns.
-void add_product(double* out, const double* A, const double* B, int rows, int inner, int columns, double scale) {
+/// Zero for systems without constraints.
+double largest(ConstVectorRef v) { return v.size() > 0 ? v.lpNorm<Eigen::Infinity>() : 0.0; }
+
+/// out += scale · A·B, or A·Bᵀ, column-major, A fixed x inner. The sum of a column stays in registers.
+template <int fixed, bool is_transposed>
+void add_product_of_fixed(double* out, const double* A, const double* B, int inner, int columns, double scale) {
+  using Column = Eigen::Matrix<double, fixed, 1>;
+  for (int j = 0; j < columns; ++j) {
+    Eigen::Map<Column> column(out + j * fixed);
+    Column sum = column;
+    for (int l = 0; l < inner; ++l) {
+      const double b = B[is_transposed ? l * columns + j : j * inner + l];
+      if (b != 0.0) sum += (scale * b) * Eigen::Map<const Column>(A + l * fixed);
+    }
+    column = sum;
+  }
+}
+
+/// The same for any number of rows. Bodies and spherical joints have six and three.
+template <bool is_transposed>
+void add_product_of(double* out, const double* A, const double* B, int rows, int inner, int columns, double scale) {
+  if (rows == 6) return add_product_of_fixed<6, is_transposed>(out, A, B, inner, columns, scale);
+  if (rows == 3) return add_product_of_fixed<3, is_transposed>(out, A, B, inner, columns, scale);
   for (int j = 0; j < columns; ++j)
     for (int l = 0; l < inner; ++l) {
-      const double b = scale * B[j * inner + l];
+      const double b = scale * B[is_transposed ? l * columns + j : j * inner + l];
       if (b == 0.0) continue;
       for (int i = 0; i < rows; ++i) out[j * rows + i] += A[l * rows + i] * b;
     }
 }
 
+/// out += scale · A·B, column-major, A rows x inner, B inner x columns.
+void add_product(double* out, const double* A, const double* B, int rows, int inner, int columns, double scale) {
+  add_product_of<false>(out, A, B, rows, inner, columns, scale);
+}
+
 /// out += scale · A·Bᵀ, A rows x inner, B columns x inner.
 void add_product_transposed(double* out, const double* A, const double* B, int rows, int inner, int columns,
                             double scale) {
-  for (int j = 0; j < columns; ++j)
-    for (int l = 0; l < inner; ++l) {
-      const double b = scale * B[l * columns + j];
-      if (b == 0.0) continue;
-      for (int i = 0; i < rows; ++i) out[j * rows + i] += A[l * rows + i] * b;
-    }
+  add_product_of<true>(out, A, B, rows, inner, columns, scale);
 }
 
 }  // namespace
@@ -61,6 +82,9 @@ Closer::Closer(const system::System& system, Formulation formulation, const Newt
   lambda_start_.setZero(system.pattern().rows());
   eta_start_.setZero(system.pattern().position_rows());
   acceleration_gap_.setZero(system.pattern().rows());
+  int largest_block = 0;
+  for (const lie::Block& block : system.space().blocks()) largest_block = std::max(largest_block, block.nv);
+  shifted_.setZero(largest_block * largest_block);
   right_hand_side_.setZero(matrix_.size());
 }
 
@@ -129,9 +153,9 @@ Closed Closer::close(method::Method& method, const method::History& history, dou
   x_start_ = x_;
   lambda_start_ = trial.lambda;
   eta_start_ = trial.eta;
-  method.linearize(x_, tangent_);
-  gamma_ = tangent_.has_blocks ? 1.0 : tangent_.v_x;
-  alpha_ = tangent_.has_blocks ? 1.0 : h * tangent_.a_x / tangent_.v_x;
+  const method::Method::Coefficients coefficients = method.coefficients();
+  gamma_ = coefficients.gamma;
+  alpha_ = coefficients.alpha;
 
   bool is_fresh = false;
   int spent = 0;
@@ -205,6 +229,7 @@ void Closer::fill_right_hand_side(double h) {
 Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, method::Entry& trial) {
   const int nv = system_.space().nv(), rows = system_.pattern().rows();
   double previous_norm = 0.0;
+  bool x_has_converged = false;
   double rate = rate_;
   for (int iteration = 1; iteration <= options_.max_iterations; ++iteration) {
     if (iteration > 1) evaluate(method, trial);
@@ -221,13 +246,19 @@ Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, 
     if (iteration > 1) {
       rate = norm / previous_norm;
       rate_ = rate;
-      if (norm > 1.0 && rate > (iteration <= patience ? hopeless_rate : diverging_rate))
+      if (!x_has_converged && norm > 1.0 && rate > (iteration <= patience ? hopeless_rate : diverging_rate))
         return {CloseStatus::diverged, iteration, norm};
     }
     previous_norm = norm;
     // The remaining error is about rate/(1-rate) times the update; before a rate is seen, the update itself.
     const double remaining = iteration > 1 ? norm * rate / (1.0 - std::min(rate, diverging_rate)) : norm;
-    if (remaining <= 1.0) {
+    x_has_converged = x_has_converged || remaining <= 1.0;  // later updates of x are round-off
+    // λ is solved for with the B of the matrix: its error is what B has turned since then times its update.
+    const double lambda_update = (alpha_ / (matrix_alpha_ * h)) * largest(right_hand_side_.segment(nv, rows));
+    const double moved = h * (x_ - x_start_).lpNorm<Eigen::Infinity>();
+    const double turned = age_ == 0 ? moved : std::max(moved, rate_);
+    const bool lambda_is_settled = lambda_update * turned <= options_.lambda_tolerance * (1.0 + largest(trial.lambda));
+    if (x_has_converged && lambda_is_settled) {
       method.position(x_, trial.motion.q);
       if (formulation_.has_eta) {
         const bool at_previous = method.stabilization_point() == method::StabilizationPoint::previous;
@@ -325,10 +356,11 @@ void Closer::assemble(double h) {
     const Pattern::Coupling& coupling = pattern.couplings()[p.left];
     const Pattern::Touch& touch = pattern.touches()[p.right];
     const int rows = blocks[coupling.row].nv, inner = blocks[coupling.column].nv, columns = pattern.groups()[touch.group].rows;
-    double* out = entry_at(p.entry);
-    const double* B = blocks_.B.data() + touch.at;
-    add_product_transposed(out, blocks_.M.data() + coupling.at, B, rows, inner, columns, h * tangent_.a_dv);
-    add_product_transposed(out, blocks_.D.data() + coupling.at, B, rows, inner, columns, h * tangent_.v_dv);
+    const double* M = blocks_.M.data() + coupling.at;
+    const double* D = blocks_.D.data() + coupling.at;
+    const double m = h * tangent_.a_dv, d = h * tangent_.v_dv;
+    for (int i = 0; i < rows * inner; ++i) shifted_[i] = m * M[i] + d * D[i];
+    add_product_transposed(entry_at(p.entry), shifted_.data(), blocks_.B.data() + touch.at, rows, inner, columns, 1.0);
   }
   for (const Product& p : eta_diagonal_) {
     const Pattern::Touch& left = pattern.touches()[p.left];

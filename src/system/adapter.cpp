@@ -41,7 +41,8 @@ const SystemFunctions& checked(const SystemFunctions& f) {
   require_size(f, "kinds", f.kinds.size(), f.space.size(), "factor of space");
   require_size(f, "block_names", f.block_names.size(), f.space.size(), "factor of space");
   require_size(f, "row_names", f.row_names.size(), static_cast<std::size_t>(f.position_rows + f.velocity_rows), "row");
-  require_size(f, "scale", static_cast<std::size_t>(f.scale.size()), static_cast<std::size_t>(space.nv()), "entry of v");
+  require_size(f, "scale", static_cast<std::size_t>(f.scale.size()), static_cast<std::size_t>(space.nv()),
+               "entry of v");
   for (const double scale : f.scale)
     if (!(scale > 0.0)) refuse(f, fmt::format("scale has the entry {}, must be positive", scale));
   if (!(f.time_scale > 0.0)) refuse(f, fmt::format("time_scale is {}, must be positive", f.time_scale));
@@ -54,7 +55,8 @@ const SystemFunctions& checked(const SystemFunctions& f) {
   require_pair(f, "constraint", static_cast<bool>(f.constraint), "position_rows", f.position_rows);
   require_pair(f, "velocity_constraint", static_cast<bool>(f.velocity_constraint), "velocity_rows", f.velocity_rows);
   const bool has_rows = f.position_rows + f.velocity_rows > 0;
-  if (f.multiplier_force && !has_rows) refuse(f, "'multiplier_force' is given but there are no rows and so no multipliers");
+  if (f.multiplier_force && !has_rows)
+    refuse(f, "'multiplier_force' is given but there are no rows and so no multipliers");
   for (const auto& [callback, is_given] : {std::pair{"jacobian", static_cast<bool>(f.jacobian)},
                                            std::pair{"constraint_rate", static_cast<bool>(f.constraint_rate)},
                                            std::pair{"curvature", static_cast<bool>(f.curvature)}})
@@ -69,7 +71,7 @@ std::vector<RowGroup> groups_of(const SystemFunctions& f) {
   std::vector<RowGroup> groups;
   for (int i = 0; i < f.position_rows + f.velocity_rows; ++i) {
     const RowLevel level = i < f.position_rows ? RowLevel::position : RowLevel::velocity;
-    const std::string& name = !f.row_names.empty() ? f.row_names[i]
+    const std::string& name = !f.row_names.empty()          ? f.row_names[i]
                               : level == RowLevel::position ? "constraint"
                                                             : "velocity constraint";
     if (groups.empty() || groups.back().level != level || groups.back().name != name)
@@ -128,7 +130,8 @@ void store_forces(const System& system, const Matrix& A, Vector& values) {
 }
 
 /// Column j: derivative of s ↦ f(s e_j) with step part·scale[j].
-Matrix differentiate(const std::function<Vector(const Vector&)>& f, const Vector& scale, double part, Eigen::Index rows) {
+Matrix differentiate(const std::function<Vector(const Vector&)>& f, const Vector& scale, double part,
+                     Eigen::Index rows) {
   Matrix columns(rows, scale.size());
   for (Eigen::Index j = 0; j < scale.size(); ++j)
     columns.col(j) = slope([&](double s) { return f(s * Vector::Unit(scale.size(), j)); }, part * scale[j]);
@@ -168,9 +171,10 @@ void FunctionSystem::check_mass_rows(const Matrix& M) const {
     const auto columns = M.middleCols(block.v_at, block.nv);
     const int b = static_cast<int>(&block - space().blocks().data());
     if (is_dynamic_row_[block.v_at] == 0.0 && !(rows.isZero(0.0) && columns.isZero(0.0)))
-      refuse(functions_, fmt::format("'mass' has entries in the rows or columns of '{}', which is no dynamic block; they "
-                                     "must be zero",
-                                     pattern().block_name(b)));
+      refuse(functions_,
+             fmt::format("'mass' has entries in the rows or columns of '{}', which is no dynamic block; they "
+                         "must be zero",
+                         pattern().block_name(b)));
   }
 }
 
@@ -241,7 +245,8 @@ Matrix FunctionSystem::jacobian(double t, const Vector& q) const {
 
 Vector FunctionSystem::gap_rate(double t, const Vector& q) const {
   if (functions_.constraint_rate)
-    return sized(functions_, "constraint_rate", "position_rows", functions_.position_rows, functions_.constraint_rate(t, q));
+    return sized(functions_, "constraint_rate", "position_rows", functions_.position_rows,
+                 functions_.constraint_rate(t, q));
   if (!functions_.constraint) return Vector();
   return slope([&](double s) { return gap(t + s, q); }, step_of_constraints * functions_.time_scale);
 }
@@ -268,12 +273,11 @@ Vector FunctionSystem::rate_along(double t, const Vector& q, const Vector& v) co
 Vector FunctionSystem::position_curvature(double t, const Vector& q, const Vector& v) const {
   const int rows = functions_.position_rows;
   if (rows == 0) return Vector();
-  if (functions_.curvature)
-    return sized(functions_, "curvature", "position_rows", rows, functions_.curvature(t, q, v));
+  if (functions_.curvature) return sized(functions_, "curvature", "position_rows", rows, functions_.curvature(t, q, v));
   const double scale = time_step_scale(v);
   if (functions_.jacobian && functions_.constraint_rate)
     return slope([&](double s) -> Vector { return rate_along(t + s, moved(q, s * v), v).head(rows); },
-                 step_of_constraints * scale);
+                 step_of_constraints* scale);
   const Curve along_the_motion = [&](double s) { return gap(t + s, moved(q, s * v)); };
   return settle([&](double h) { return second_slope(along_the_motion, h * scale); }, steps_of_curvature).value;
 }
@@ -311,8 +315,8 @@ void FunctionSystem::linearize(const Motion& m, ConstVectorRef lambda_ref, KktBl
       },
       scale_, step_of_forces, nv);
   if (!lambda.isZero(0.0))
-    K += differentiate([&](const Vector& x) { return constraint_forces(jacobian(m.t, moved(m.q, x)), lambda); },
-                       scale_, step_of_second_derivatives, nv);
+    K += differentiate([&](const Vector& x) { return constraint_forces(jacobian(m.t, moved(m.q, x)), lambda); }, scale_,
+                       step_of_second_derivatives, nv);
   const Matrix H = differentiate([&](const Vector& x) { return rate_along(m.t, moved(m.q, x), m.v); }, scale_,
                                  step_of_second_derivatives, rows);
   Matrix F = is_dynamic_row_.asDiagonal() * J.transpose();

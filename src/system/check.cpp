@@ -146,8 +146,8 @@ class Auditor {
     compare("M symmetric", M_, {M_.transpose(), {}}, exact_tolerance_of(M_), coordinate(), coordinate());
     const double smallest = eigenvalues(0.5 * (M_ + M_.transpose()))[0];
     const double deficit = smallest >= 0.0 ? 0.0 : -smallest;
-    findings_.push_back({"M positive semidefinite", deficit, nv_ * exact_tolerance * M_.cwiseAbs().maxCoeff(),
-                         "smallest eigenvalue"});
+    findings_.push_back(
+        {"M positive semidefinite", deficit, nv_ * exact_tolerance * M_.cwiseAbs().maxCoeff(), "smallest eigenvalue"});
   }
 
   void check_accelerations() {
@@ -228,7 +228,8 @@ class Auditor {
     system_.mass_and_jacobian(still, blocks);
     compare("mass_and_jacobian: M", dense_coupling(system_, blocks.M), {M_, {}}, exact_tolerance_of(M_), coordinate(),
             coordinate());
-    compare("mass_and_jacobian: B", dense_rows(system_, blocks.B), {B_, {}}, exact_tolerance_of(B_), row(), coordinate());
+    compare("mass_and_jacobian: B", dense_rows(system_, blocks.B), {B_, {}}, exact_tolerance_of(B_), row(),
+            coordinate());
 
     Matrix forces(nv_, position_rows_);
     for (int i = 0; i < position_rows_; ++i) {
@@ -295,11 +296,12 @@ class Auditor {
         const double excess = std::isnan(error) ? infinity : error == 0.0 ? 0.0 : error / tolerance(i, j);
         if (excess > worst) worst = excess, row = i, column = j;
       }
-    AuditFinding finding{std::move(what), std::abs(claimed(row, column) - expected.value(row, column)), tolerance(row, column),
-                         row_label(row)};
+    AuditFinding finding{std::move(what), std::abs(claimed(row, column) - expected.value(row, column)),
+                         tolerance(row, column), row_label(row)};
     if (const std::string label = column_label(column); !label.empty()) finding.where += ", " + label;
     if (!finding.ok()) {
-      finding.where += fmt::format(": claimed {:.10g}, expected {:.10g}", claimed(row, column), expected.value(row, column));
+      finding.where +=
+          fmt::format(": claimed {:.10g}, expected {:.10g}", claimed(row, column), expected.value(row, column));
       if (expected.change.size() > 0 && !(expected.change(row, column) <= finding.tolerance))
         finding.where += fmt::format("; differences settle only to {:.1e}, is the system smooth here?",
                                      expected.change(row, column));

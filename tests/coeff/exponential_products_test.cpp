@@ -1,8 +1,9 @@
-// Adams–Moulton, Crouch–Grossman and commutator-free rows: order of the product of exponentials on any group.
+// Adams–Moulton, Crouch–Grossman, commutator-free and Munthe-Kaas rows: order of the step on any group.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "kreisel/coeff/bch.hpp"
 #include "kreisel/coeff/commutator_free.hpp"
 #include "kreisel/coeff/crouch_grossman.hpp"
 #include "kreisel/coeff/free_algebra.hpp"
@@ -29,6 +30,21 @@ Series increment_of(const CommutatorFreeRow& row) {
     q = q * exponential(exponent);
   }
   return logarithm(q);
+}
+
+/// ω₀ = Σ βᵢ dexp⁻¹(-ωᵢ, h v_{n+1-i}) of Munthe-Kaas Adams–Moulton with k past velocities (Wieloch 2022, eq. 3.14),
+/// ωᵢ = BCH_k(ω_{i-1}, -ω^{(n+1-i)}) from exact increments, as in method::Mkam.
+Series munthe_kaas_increment(int k, int dexp_index) {
+  const auto dexp = [&](const Series& omega, double s) { return dexp_inverse(dexp_index, -1.0 * omega, velocity(s), bracket); };
+  Series known, omega;
+  for (int i = 1; i <= k; ++i) {
+    const Series back = i > 1 ? -1.0 * increment(1.0 - i) : Series{};
+    omega = i > 2 ? bch(k, omega, back, bracket) : back;
+    known += adams_moulton_beta(k, i) * dexp(omega, 1.0 - i);
+  }
+  Series next = known;
+  for (int sweep = 0; sweep < Series::max_degree; ++sweep) next = known + adams_moulton_beta(k, 0) * dexp(next, 1.0);
+  return next;
 }
 
 /// The step agrees with the exact increment up to h^p and not beyond (Wieloch 2022, eq. 3.5, 3.8).
@@ -89,6 +105,16 @@ TEST(CommutatorFree, EveryRowHasItsOrderOnAnyGroup) {
     EXPECT_EQ(row.steps, p - 1);
     expect_order(increment_of(row), p);
   }
+}
+
+TEST(MuntheKaasAdamsMoulton, HasItsOrderOnAnyGroup) {
+  for (int p = 1; p <= 6; ++p) expect_order(munthe_kaas_increment(p - 1, p), p);
+}
+
+// The printed index k of dexp⁻¹ in definition 11 costs an order, except where dexp_k⁻¹ and dexp_{k+1}⁻¹ are the same.
+TEST(MuntheKaasAdamsMoulton, LosesAnOrderWithThePrintedSeries) {
+  for (const int k : {2, 3, 5}) expect_order(munthe_kaas_increment(k, k), k);
+  for (const int k : {1, 4}) expect_order(munthe_kaas_increment(k, k), k + 1);
 }
 
 }  // namespace

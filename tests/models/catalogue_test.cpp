@@ -59,7 +59,9 @@ TEST(Catalogue, NamesTheGroupsAModelHas) {
   const ParameterValues parameters(info.parameters);
   EXPECT_EQ(error_of([&] { models::make_model(info, "se3", parameters); }),
             "model 'pendulum' has no formulation on 'se3'; it has rn");
-  EXPECT_EQ(error_of([&] { models::make_model(info, "se4", parameters); }).rfind("unknown group 'se4'; did you mean ", 0), 0u);
+  EXPECT_EQ(
+      error_of([&] { models::make_model(info, "se4", parameters); }).rfind("unknown group 'se4'; did you mean ", 0),
+      0u);
 }
 
 }  // namespace

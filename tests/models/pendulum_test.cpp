@@ -54,8 +54,7 @@ TEST(Pendulum, EveryDeviationLiesOnTheSameOrbit) {
 }
 
 TEST(Pendulum, EnergyScalesWithTheParameters) {
-  const models::Model model =
-      pendulum({{"mass", "3"}, {"length", "2"}, {"gravity", "5"}, {"x0", "0.4"}});
+  const models::Model model = pendulum({{"mass", "3"}, {"length", "2"}, {"gravity", "5"}, {"x0", "0.4"}});
   EXPECT_NEAR(energy_at_start(model), 3.0 * (0.5 - 5.0 * 2.0), 1e-13);
   EXPECT_NEAR(model.start.q0.norm(), 2.0, 1e-15);
 }
@@ -65,7 +64,7 @@ TEST(Pendulum, MultiplierAtTheBottomCarriesWeightAndCentrifugalForce) {
   system::Motion m(model.system->space());
   m.q = model.start.q0;
   m.v = model.start.v0;
-  m.a << 0.0, 1.0 / 0.5;                                        // v²/l
+  m.a << 0.0, 1.0 / 0.5;                                                // v²/l
   const Vector lambda = Vector::Constant(1, 2.0 * (9.81 + 2.0) / 0.5);  // the rod pulls with λ l
   system::Residual r(2, 1, 1);
   model.system->residual(m, lambda, r);
@@ -116,8 +115,9 @@ TEST(Pendulum, RefusesMassesAndLengthsThatAreNotPositive) {
 TEST(Pendulum, RefusesWordsAndNamesItDoesNotKnow) {
   EXPECT_EQ(error_of({{"variant", "eisch"}}),
             "model 'pendulum': unknown value of 'variant' 'eisch'; did you mean 'eich'? known: arnold, eich");
-  EXPECT_EQ(error_of({{"lenght", "1"}}),
-            "model 'pendulum': unknown parameter 'lenght'; did you mean 'length'? known: variant, x0, mass, length, gravity");
+  EXPECT_EQ(
+      error_of({{"lenght", "1"}}),
+      "model 'pendulum': unknown parameter 'lenght'; did you mean 'length'? known: variant, x0, mass, length, gravity");
 }
 
 TEST(Pendulum, RefusesWhatIsNoNumber) {

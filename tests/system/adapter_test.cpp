@@ -282,7 +282,8 @@ TEST(Adapter, HasFirstOrderStatesAndAlgebraicUnknowns) {
   KktBlocks blocks(system.pattern());
   system.linearize(m, lambda, blocks);
   EXPECT_EQ(dense_coupling(system, blocks.M).bottomRows(2), Matrix::Zero(2, 4));
-  expect_near(dense_coupling(system, blocks.D).row(2), Eigen::RowVector4d(-1.0, 0.0, 1.0, 0.0), 1e-10, "D of the state");
+  expect_near(dense_coupling(system, blocks.D).row(2), Eigen::RowVector4d(-1.0, 0.0, 1.0, 0.0), 1e-10,
+              "D of the state");
   expect_near(dense_coupling(system, blocks.K).row(3), Eigen::RowVector4d(0.0, 0.0, -3.0 * m.q[2] * m.q[2], 1.0), 1e-10,
               "K of the unknown");
   expect_near(dense_forces(system, blocks.F), Eigen::Vector4d(0.0, 1.0, 0.0, 0.0), 1e-10, "F");
@@ -405,33 +406,35 @@ TEST_P(Mistakes, AreRefusedWithTheSizesAndTheName) {
 }
 
 const auto nothing_of_size_three = [](double, const Vector&) -> Vector { return Vector::Zero(3); };
-const auto nothing_moving_of_size_three = [](double, const Vector&, const Vector&) -> Vector { return Vector::Zero(3); };
+const auto nothing_moving_of_size_three = [](double, const Vector&, const Vector&) -> Vector {
+  return Vector::Zero(3);
+};
 
 INSTANTIATE_TEST_SUITE_P(
     Adapter, Mistakes,
-    testing::Values(
-        Mistake{"'mass' returned a 3 x 2 matrix, expected 2 x 2 (nv x nv)",
-                [](auto& f) { f.mass = [](const Vector&) -> Matrix { return Matrix::Zero(3, 2); }; }},
-        Mistake{"'force' returned 3 numbers, expected 2 (nv)", [](auto& f) { f.force = nothing_moving_of_size_three; }},
-        Mistake{"'constraint' returned 3 numbers, expected 1 (position_rows)",
-                [](auto& f) { f.constraint = nothing_of_size_three; }},
-        Mistake{"'jacobian' returned a 2 x 1 matrix, expected 1 x 2 (position_rows x nv)",
-                [](auto& f) { f.jacobian = [](double, const Vector& q) -> Matrix { return q; }; }},
-        Mistake{"'constraint_rate' returned 3 numbers, expected 1 (position_rows)",
-                [](auto& f) { f.constraint_rate = nothing_of_size_three; }},
-        Mistake{"'curvature' returned 3 numbers, expected 1 (position_rows)",
-                [](auto& f) { f.curvature = nothing_moving_of_size_three; }},
-        Mistake{"'velocity_constraint' returned 3 numbers, expected 2 (velocity_rows)",
-                [](auto& f) {
-                  f.velocity_rows = 2;
-                  f.velocity_constraint = nothing_moving_of_size_three;
-                }},
-        Mistake{"'multiplier_force' returned 3 numbers, expected 2 (nv)",
-                [](auto& f) {
-                  f.multiplier_force = [](double, const Vector&, const Vector&, const Vector&) -> Vector {
-                    return Vector::Zero(3);
-                  };
-                }}),
+    testing::Values(Mistake{"'mass' returned a 3 x 2 matrix, expected 2 x 2 (nv x nv)",
+                            [](auto& f) { f.mass = [](const Vector&) -> Matrix { return Matrix::Zero(3, 2); }; }},
+                    Mistake{"'force' returned 3 numbers, expected 2 (nv)",
+                            [](auto& f) { f.force = nothing_moving_of_size_three; }},
+                    Mistake{"'constraint' returned 3 numbers, expected 1 (position_rows)",
+                            [](auto& f) { f.constraint = nothing_of_size_three; }},
+                    Mistake{"'jacobian' returned a 2 x 1 matrix, expected 1 x 2 (position_rows x nv)",
+                            [](auto& f) { f.jacobian = [](double, const Vector& q) -> Matrix { return q; }; }},
+                    Mistake{"'constraint_rate' returned 3 numbers, expected 1 (position_rows)",
+                            [](auto& f) { f.constraint_rate = nothing_of_size_three; }},
+                    Mistake{"'curvature' returned 3 numbers, expected 1 (position_rows)",
+                            [](auto& f) { f.curvature = nothing_moving_of_size_three; }},
+                    Mistake{"'velocity_constraint' returned 3 numbers, expected 2 (velocity_rows)",
+                            [](auto& f) {
+                              f.velocity_rows = 2;
+                              f.velocity_constraint = nothing_moving_of_size_three;
+                            }},
+                    Mistake{"'multiplier_force' returned 3 numbers, expected 2 (nv)",
+                            [](auto& f) {
+                              f.multiplier_force = [](double, const Vector&, const Vector&, const Vector&) -> Vector {
+                                return Vector::Zero(3);
+                              };
+                            }}),
     [](const auto& mistake) { return "Size" + std::to_string(mistake.index); });
 
 INSTANTIATE_TEST_SUITE_P(
@@ -455,12 +458,20 @@ INSTANTIATE_TEST_SUITE_P(
                 [](auto& f) {
                   f.position_rows = 0;
                   f.constraint = nullptr;
-                  f.multiplier_force = [](double, const Vector&, const Vector& v, const Vector&) -> Vector { return v; };
+                  f.multiplier_force = [](double, const Vector&, const Vector& v, const Vector&) -> Vector {
+                    return v;
+                  };
                 }},
-        Mistake{"row_names has 2 entries, expected 1 (one per row) or none", [](auto& f) { f.row_names = {"a", "b"}; }},
+        Mistake{"row_names has 2 entries, expected 1 (one per row) or none",
+                [](auto& f) {
+                  f.row_names = {"a", "b"};
+                }},
         Mistake{"block_names has 2 entries, expected 1 (one per factor of space) or none",
-                [](auto& f) { f.block_names = {"a", "b"}; }},
-        Mistake{"kinds has 2 entries, expected 1 (one per factor of space) or none", [](auto& f) { f.kinds.resize(2); }},
+                [](auto& f) {
+                  f.block_names = {"a", "b"};
+                }},
+        Mistake{"kinds has 2 entries, expected 1 (one per factor of space) or none",
+                [](auto& f) { f.kinds.resize(2); }},
         Mistake{"scale has 3 entries, expected 2 (one per entry of v) or none",
                 [](auto& f) { f.scale = Vector::Ones(3); }},
         Mistake{"scale has the entry -1, must be positive", [](auto& f) { f.scale = Eigen::Vector2d(1.0, -1.0); }},

@@ -184,7 +184,7 @@ TEST(Audit, FindsTheRightStepForFastAndForSlowFunctions) {
 
 struct Falsification {
   const char* name;
-  Vector KktBlocks::* field;
+  Vector KktBlocks::*field;
   Laws laws;
 };
 void PrintTo(const Falsification& f, std::ostream* out) { *out << f.name; }
@@ -221,7 +221,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Falsification{"M", &KktBlocks::M, {"M = d force/d a", "M symmetric", "mass_and_jacobian: M"}},
                     Falsification{"D", &KktBlocks::D, {"D = d force/d v"}},
                     Falsification{"K", &KktBlocks::K, {"K = d force/d q"}},
-                    Falsification{"B", &KktBlocks::B,
+                    Falsification{"B",
+                                  &KktBlocks::B,
                                   {"B = d gap/d q", "B = d rate/d v", "F = B^T when affine in lambda",
                                    "mass_and_jacobian: B", "constraint_force = B^T mu"}},
                     Falsification{"H", &KktBlocks::H, {"H = d rate/d q"}},
@@ -300,8 +301,10 @@ TEST(Audit, FindsAFalseClaimToBeAffineInTheMultipliers) {
 /// Two masses, a spring between them, and a pattern that leaves the spring out or not.
 class TwoMasses final : public System {
  public:
-  TwoMasses(const std::vector<std::pair<int, int>>& couplings, const std::vector<int>& touched, double second_mass = 1.0)
-      : System(space_of(), Pattern(space_of(), {{"rod", 1, RowLevel::position, touched}}, couplings, {}, {"left", "right"})),
+  TwoMasses(const std::vector<std::pair<int, int>>& couplings, const std::vector<int>& touched,
+            double second_mass = 1.0)
+      : System(space_of(),
+               Pattern(space_of(), {{"rod", 1, RowLevel::position, touched}}, couplings, {}, {"left", "right"})),
         second_mass_(second_mass) {}
 
   void residual(const Motion& m, ConstVectorRef lambda, Residual& out) const override {

@@ -23,6 +23,7 @@ class Bliedf final : public Method {
   void guess(VectorRef x) override;
   void velocity(ConstVectorRef x, ConstVectorRef dv, Motion& trial) override;
   void linearize(ConstVectorRef x, MotionTangent& out) override;
+  Coefficients coefficients() const override;
   void record(ConstVectorRef x, Entry& entry) override;
   void adopt(History& history) override { correction_->adopt(history); }
   bool local_errors(int order, const Motion& accepted, VectorRef q_error, VectorRef v_error) override;

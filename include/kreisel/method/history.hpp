@@ -54,9 +54,11 @@ class History {
     std::swap(ring_[newest_], trial);
     if (size_ < capacity()) ++size_;
   }
-  void clear() { size_ = 0; }
-  /// Forgets all but the newest `keep` points.
-  void truncate(int keep) { size_ = keep < size_ ? keep : size_; }
+  /// Forgets the newest point.
+  void drop_newest() {
+    newest_ = slot(1);
+    --size_;
+  }
 
  private:
   int slot(int age) const { return (newest_ - age + capacity()) % capacity(); }

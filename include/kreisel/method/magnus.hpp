@@ -6,14 +6,26 @@
 
 namespace kreisel::method {
 
+/// c = c(A₁, A₂, A₃): k = 3, 4: [A₁, A₂]/12; k = 5, 6: C₁ = -[A₁, A₂], C₂ = [A₁, 2A₃ + C₁]/60,
+/// c = [20A₁ + A₃ - C₁, A₂ + C₂]/240. Zero for k < 3.
+class MagnusCommutator {
+ public:
+  explicit MagnusCommutator(const lie::Space& space);
+  void operator()(int k, const Vector& A1, const Vector& A2, const Vector& A3, VectorRef out);
+  static int brackets(int k) { return k < 3 ? 0 : k <= 4 ? 1 : 3; }
+
+ private:
+  const lie::Space& space_;
+  Vector C1_, C2_, sum1_, sum2_;
+};
+
 enum class MagnusVariant {
   full,    ///< the polynomial goes through v_{n+1}; order k for k = 1…6
   past,    ///< through old velocities only, c_n being recomputed with v_{n+1} once the step is accepted
   taylor,  ///< like full, with A₂ = h²p'(mid) for k = 5, 6 as well: it lacks [A₁, A₄]/80 and has order 4 for h → 0
 };
 
-/// Any grid. k = 3, 4: c = [A₁, A₂]/12; k = 5, 6: C₁ = -[A₁, A₂], C₂ = [A₁, 2A₃ + C₁]/60,
-/// c = [20A₁ + A₃ - C₁, A₂ + C₂]/240 with A₂ the slope three Gauss points see (coeff/bdf_variable.hpp).
+/// Any grid. For k = 5, 6 A₂ is the slope three Gauss points see (coeff/bdf_variable.hpp).
 class MagnusCorrection final : public Correction {
  public:
   MagnusCorrection(MagnusVariant variant, const lie::Space& space, Counters& counters);
@@ -36,7 +48,8 @@ class MagnusCorrection final : public Correction {
   const History* history_ = nullptr;
   double new_weight_[3] = {0, 0, 0};
   Vector past1_, past2_, past3_;  ///< contribution of known velocities to A₁, A₂, A₃
-  Vector A1_, A2_, A3_, C1_, C2_, sum1_, sum2_;
+  Vector A1_, A2_, A3_;
+  MagnusCommutator brackets_;
 };
 
 }  // namespace kreisel::method

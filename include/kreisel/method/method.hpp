@@ -37,6 +37,12 @@ class Method {
   /// v(x) and v̇(x), shifted by dv = Bᵀη in the velocity relation. trial.q is already q(x).
   virtual void velocity(ConstVectorRef x, ConstVectorRef dv, Motion& trial) = 0;
   virtual void linearize(ConstVectorRef x, MotionTangent& out) = 0;
+  /// γ₁ = ∂v/∂x and α₀ = h ∂v̇/∂v of the frozen step, by which a kept iteration matrix is rescaled; 1, 1 where the
+  /// derivatives are not multiples of the identity.
+  struct Coefficients {
+    double gamma = 1.0, alpha = 1.0;
+  };
+  virtual Coefficients coefficients() const { return {}; }
   /// Completes the accepted entry (omega, memory) from x; entry.motion is final.
   virtual void record(ConstVectorRef x, Entry& entry);
   /// Completes the memory of start-up points, which came from another method; history is uniform and full.

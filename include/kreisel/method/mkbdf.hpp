@@ -1,9 +1,8 @@
 // Munthe-Kaas BDF: BDF for canonical coordinates about q_n (Wieloch 2022, eq. 3.57).
 #pragma once
 
-#include <vector>
-
 #include "kreisel/coeff/bdf.hpp"
+#include "kreisel/method/canonical.hpp"
 #include "kreisel/method/differences.hpp"
 #include "kreisel/method/method.hpp"
 
@@ -22,13 +21,10 @@ class Mkbdf final : public Method {
   void linearize(ConstVectorRef x, MotionTangent& out) override;
 
  private:
-  void combine(ConstVectorRef a, ConstVectorRef b, VectorRef out);   ///< BCH_k(a, b)
-  void apply_dexp_inverse(ConstVectorRef v, VectorRef out);          ///< dexp_k⁻¹(-ω₀, v)
-
+  Canonical canonical_;
   Differences differences_;
   int k_ = 1;
-  Vector known_rate_, known_a_, omega0_, rate_, image_, power_, bracket_, argument_;
-  std::vector<Vector> node_;
+  Vector known_rate_, known_a_, omega0_, rate_, image_, bracket_, argument_;
   Vector hat_rate_, hat_omega_, hat_inner_;
 };
 

@@ -35,6 +35,7 @@ Model make_model(const ModelInfo& info, std::string_view group, const ParameterV
 
 // One function per model file, listed in catalogue.cpp.
 ModelInfo heavy_top();
+ModelInfo stiff_top();
 ModelInfo pendulum();
 ModelInfo cubic();
 ModelInfo oscillator();

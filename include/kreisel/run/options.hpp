@@ -15,7 +15,7 @@ struct Options {
   std::string method = "bliedf";
   int order = 0;            ///< 0: the method's default with a step, variable with tolerances
   std::string formulation;  ///< empty: ode without constraints, stabilized-index2 with
-  std::string correction = "magnus";
+  std::string correction;   ///< empty: magnus with a step, magnus-explicit (as accurate, a third cheaper) with tolerances
   std::optional<coeff::CorrectionSet> own_correction;  ///< coefficients of `file:PATH`
   std::string starting = "corrected";                  ///< corrected, exact, v0, a0
   ParameterValues method_parameters;                   ///< e.g. rho_inf; empty: the method's defaults
@@ -31,6 +31,9 @@ struct Options {
   double min_step = 0.0;        ///< 0: round-off decides
   double max_step = 0.0;        ///< 0: none
   long max_steps = 10'000'000;  ///< accepted steps
+
+  double output_step = 0.0;          ///< > 0: show the motion at t0 + i·output_step instead of at every step
+  std::vector<double> output_times;  ///< show it at these times as well; neither forces the step
 
   double newton_tolerance = 0.0;  ///< 0: 1e-10 with constant steps, tied to the tolerances otherwise
   int newton_iterations = 25;     ///< per matrix, ≥ 1

@@ -21,6 +21,9 @@ enum class RefreshPolicy {
 
 struct NewtonOptions {
   double tolerance = 1e-10;  ///< weighted update norm at which the iteration stops, > 0
+  /// Relative error of λ that is left to the next step. Below 1e-10 its rounding, eps/h² in index-3 form, would keep it
+  /// from settling.
+  double lambda_tolerance = 1e-10;
   int max_iterations = 25;   ///< per matrix, ≥ 1
   RefreshPolicy refresh = RefreshPolicy::every_step;
   std::string linear_solver = "automatic";
@@ -98,6 +101,7 @@ class Closer {
   lie::MotionTangent tangent_;
   system::Residual residual_;
   Vector x_, x_start_, lambda_start_, eta_start_, right_hand_side_, dv_, acceleration_gap_;
+  Vector shifted_;  ///< h(M ∂v̇/∂dv + D ∂v/∂dv) of one coupling
   const method::History* history_ = nullptr;
 
   bool has_matrix_ = false;

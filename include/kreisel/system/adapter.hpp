@@ -36,17 +36,17 @@ namespace kreisel::system {
 /// else. The functions must not keep state: they are called in any order, many times per step, and from several threads
 /// if several runs share the system.
 struct SystemFunctions {
-  std::string name = "user system";       ///< for messages
-  std::vector<lie::Factor> space;         ///< at least one
-  std::vector<CoordinateKind> kinds;      ///< per factor; empty: all dynamic
-  std::vector<std::string> block_names;   ///< per factor; may be empty
-  int position_rows = 0;                  ///< rows of Φ
-  int velocity_rows = 0;                  ///< rows of A v + a
-  std::vector<std::string> row_names;     ///< per row, position rows first; equal neighbours form a group; may be empty
+  std::string name = "user system";      ///< for messages
+  std::vector<lie::Factor> space;        ///< at least one
+  std::vector<CoordinateKind> kinds;     ///< per factor; empty: all dynamic
+  std::vector<std::string> block_names;  ///< per factor; may be empty
+  int position_rows = 0;                 ///< rows of Φ
+  int velocity_rows = 0;                 ///< rows of A v + a
+  std::vector<std::string> row_names;    ///< per row, position rows first; equal neighbours form a group; may be empty
 
-  std::function<Matrix(const Vector& q)> mass;                                   ///< M, symmetric, nv x nv
-  std::function<Vector(double t, const Vector& q, const Vector& v)> force;       ///< g, nv numbers
-  std::function<Vector(double t, const Vector& q)> constraint;                   ///< Φ, when position_rows > 0
+  std::function<Matrix(const Vector& q)> mass;                              ///< M, symmetric, nv x nv
+  std::function<Vector(double t, const Vector& q, const Vector& v)> force;  ///< g, nv numbers
+  std::function<Vector(double t, const Vector& q)> constraint;              ///< Φ, when position_rows > 0
   std::function<Vector(double t, const Vector& q, const Vector& v)> velocity_constraint;  ///< A v + a, affine in v
 
   // Optional.
@@ -64,20 +64,22 @@ struct SystemFunctions {
 
 /// Every block coupled with every other, so meant for small systems.
 ///
-/// What is not given comes from eight-point differences (`slope`, `second_slope`). Their steps balance h⁸-truncation and
-/// round-off; for functions that vary over a tenth of `scale` or more the relative errors are below
+/// What is not given comes from the eight-point differences of system/check.hpp. Errors for functions that vary over 0.1
+/// to 1 times `scale`, measured, relative to the functions and their derivatives (for the curvature at speeds of `scale`
+/// per `time_scale` and more):
 ///
-///     B, rate       step 5e-3    1e-13   + round-off 5e-14      enter the equations
-///     curvature     step 1e-2    3e-12   + round-off 7e-12      enters the equations at acceleration level
-///     D, K of M v̇ + g, F   step 2e-4   1e-21 + round-off 1e-12  only steer the Newton iteration
-///     K of Bᵀλ, H   step 1e-2    2e-11   + round-off 1e-11      only steer the Newton iteration
+///     B, rate               step 5e-3               2e-13    enter the equations
+///     curvature             step 8e-2 to 2.5e-3     1e-11    enters the equations of the accelerations
+///     D, F, K of M v̇ + g    step 2e-4               3e-12    only steer the Newton iteration
+///     H, K of Bᵀλ           step 1e-2               6e-11    only steer the Newton iteration
 ///
-/// Giving `jacobian` makes one residual cost 1 instead of 8 nv evaluations of Φ; with `constraint_rate` as well, the
-/// curvature is a first difference of B v + Φ_t and as accurate as the rate.
+/// A function that varies over 0.05 `scale` is still differentiated to 2e-11, over 0.02 `scale` to 2e-8.
+/// A residual costs 8 nv + 9 evaluations of Φ, 9 when `jacobian` is given, 1 with `constraint_rate` as well; the curvature
+/// is then a first difference of B v + Φ_t and as accurate as the rate.
 class FunctionSystem final : public System {
  public:
-  /// Throws InvalidInput when a function or a size is missing or wrong. Calls each function once, at the identity with
-  /// t = 0, v = 0, λ = 0, and looks only at the sizes of what it returns.
+  /// Throws InvalidInput when a function or a size is missing or wrong. To see sizes it calls each function but `energy` at
+  /// the identity with t = 0, v = 0, λ = 0; the values do not matter, save that M has no rows outside dynamic blocks.
   explicit FunctionSystem(SystemFunctions functions);
 
   void residual(const Motion& m, ConstVectorRef lambda, Residual& out) const override;
@@ -97,10 +99,10 @@ class FunctionSystem final : public System {
   Vector velocity_gap(double t, const Vector& q, const Vector& v) const;
 
   // What the functions imply.
-  Matrix position_jacobian(double t, const Vector& q) const;                 ///< B
-  Matrix velocity_jacobian(double t, const Vector& q) const;                 ///< A
-  Matrix jacobian(double t, const Vector& q) const;                          ///< B over A
-  Vector gap_rate(double t, const Vector& q) const;                          ///< Φ_t
+  Matrix position_jacobian(double t, const Vector& q) const;                       ///< B
+  Matrix velocity_jacobian(double t, const Vector& q) const;                       ///< A
+  Matrix jacobian(double t, const Vector& q) const;                                ///< B over A
+  Vector gap_rate(double t, const Vector& q) const;                                ///< Φ_t
   Vector rate(double t, const Vector& q, const Vector& v, const Matrix& J) const;  ///< all rows
   Vector rate_along(double t, const Vector& q, const Vector& v) const;
   Vector position_curvature(double t, const Vector& q, const Vector& v) const;

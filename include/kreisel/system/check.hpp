@@ -47,8 +47,9 @@ Matrix dense_forces(const System& system, ConstVectorRef values);
 struct RankReport {
   int rows = 0, rank_of_B = 0;
   int coordinates = 0, rank_of_M = 0;
-  double smallest_mass = 0.0;  ///< smallest eigenvalue of NᵀMN, N an orthonormal basis of ker B; infinite if ker B = {0}
-  double condition = 0.0;      ///< of [M Bᵀ; B 0] in the 2-norm, infinite when singular
+  double smallest_mass =
+      0.0;                 ///< smallest eigenvalue of NᵀMN, N an orthonormal basis of ker B; infinite if ker B = {0}
+  double condition = 0.0;  ///< of [M Bᵀ; B 0] in the 2-norm, infinite when singular
   std::vector<int> redundant_rows;           ///< can be removed together without changing the rank
   std::vector<std::string> redundant_names;  ///< the same by name
 

@@ -1,0 +1,66 @@
+// A web server for the reader at this machine: GET and HEAD, on 127.0.0.1, one request per connection.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kreisel/io/files.hpp"
+
+namespace kreisel::apps {
+
+struct Response {
+  int status = 200;
+  std::string type = "text/plain; charset=utf-8";
+  std::string body;
+  io::Path file;  ///< unless empty, its content is the body
+};
+
+/// A file below `folder` for the path of a request ("/summary.json"), percent-decoded. Empty when there is no such regular
+/// file, or when the path or a symbolic link leads out of the folder.
+io::Path file_below(const io::Path& folder, std::string_view request_path);
+
+/// The head of a request, as far as it matters.
+struct Request {
+  std::string method, path, host;
+};
+/// False when the text is no HTTP/1 request head.
+bool parse_request(std::string_view head, Request& request);
+
+class PageServer {
+ public:
+  using Answer = std::function<Response(std::string_view path)>;
+
+  /// Listens at once. Port 0: the usual one, or a free one when that is taken. InvalidInput when the given port is not
+  /// to be had.
+  explicit PageServer(int port);
+  ~PageServer();
+  PageServer(const PageServer&) = delete;
+  PageServer& operator=(const PageServer&) = delete;
+
+  int port() const { return port_; }
+  std::string address() const;
+  /// Answers until SIGINT, SIGTERM or SIGHUP.
+  void serve(const Answer& answer);
+
+ private:
+  struct Connection {
+    int descriptor = -1;
+    long since = 0;  ///< [s]
+    std::string head;
+  };
+
+  bool listen_at(int port);
+  void accept();
+  /// False when the connection is done with.
+  bool read(Connection& connection, const Answer& answer) const;
+  void respond(const Connection& connection, const Answer& answer) const;
+  Response response_to(const Request& request, const Answer& answer) const;
+
+  int listener_ = -1;
+  int port_ = 0;
+  std::vector<Connection> connections_;
+};
+
+}  // namespace kreisel::apps

@@ -1,0 +1,241 @@
+#include "peers/sundials.hpp"
+
+#include <arkode/arkode_erkstep.h>
+#include <cvode/cvode.h>
+#include <cvode/cvode_proj.h>
+#include <ida/ida.h>
+#include <nvector/nvector_serial.h>
+#include <sunlinsol/sunlinsol_dense.h>
+#include <sunlinsol/sunlinsol_klu.h>
+#include <sunmatrix/sunmatrix_dense.h>
+#include <sunmatrix/sunmatrix_sparse.h>
+#include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+
+namespace bench {
+namespace {
+
+constexpr long max_steps = 100'000'000;
+constexpr double looser_for_algebraic = 1e4;
+
+class Context {
+ public:
+  Context() { SUNContext_Create(nullptr, &context_); }
+  ~Context() { SUNContext_Free(&context_); }
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+  operator SUNContext() const { return context_; }
+
+ private:
+  SUNContext context_ = nullptr;
+};
+
+struct Free {
+  void operator()(N_Vector v) const { N_VDestroy(v); }
+  void operator()(SUNMatrix a) const { SUNMatDestroy(a); }
+  void operator()(SUNLinearSolver s) const { SUNLinSolFree(s); }
+  void operator()(SUNNonlinearSolver s) const { SUNNonlinSolFree(s); }
+};
+template <class Handle>
+using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Free>;
+
+/// Every call of SUNDIALS answers with a negative number when it is refused.
+void check(int answer, const char* what) {
+  if (answer < 0) throw std::runtime_error(std::string("SUNDIALS refused ") + what + ", answer " + std::to_string(answer));
+}
+
+// Errors of the integration itself belong into the outcome, not onto the terminal.
+void keep_quiet(int, const char*, const char*, char*, void*) {}
+
+// ---- IDA
+
+/// The user data of IDA: the problem and, for KLU, where the structural non-zeros are.
+struct IdaData {
+  const DaeProblem* problem;
+  std::vector<double> dense;  ///< scratch of the sparse case
+  std::vector<int> source;    ///< of each non-zero in `dense`
+  std::vector<int> row, column_start;
+};
+
+int ida_residual(realtype, N_Vector y, N_Vector y_dot, N_Vector r, void* data) {
+  static_cast<IdaData*>(data)->problem->residual(NV_DATA_S(y), NV_DATA_S(y_dot), NV_DATA_S(r));
+  return 0;
+}
+
+int ida_dense_jacobian(realtype, realtype c, N_Vector y, N_Vector, N_Vector, SUNMatrix A, void* data, N_Vector, N_Vector,
+                       N_Vector) {
+  SUNMatZero(A);
+  static_cast<IdaData*>(data)->problem->jacobian(NV_DATA_S(y), c, SM_DATA_D(A));
+  return 0;
+}
+
+int ida_sparse_jacobian(realtype, realtype c, N_Vector y, N_Vector, N_Vector, SUNMatrix A, void* data, N_Vector, N_Vector,
+                        N_Vector) {
+  IdaData& ida = *static_cast<IdaData*>(data);
+  std::fill(ida.dense.begin(), ida.dense.end(), 0.0);
+  ida.problem->jacobian(NV_DATA_S(y), c, ida.dense.data());
+  // SUNDIALS may have cleared the pattern together with the values.
+  std::copy(ida.column_start.begin(), ida.column_start.end(), SM_INDEXPTRS_S(A));
+  std::copy(ida.row.begin(), ida.row.end(), SM_INDEXVALS_S(A));
+  double* values = SM_DATA_S(A);
+  for (std::size_t i = 0; i < ida.source.size(); ++i) values[i] = ida.dense[ida.source[i]];
+  return 0;
+}
+
+IdaData prepare(const DaeProblem& problem) {
+  const int n = problem.size();
+  const std::vector<bool> pattern = problem.jacobian_pattern();
+  IdaData data{&problem, std::vector<double>(n * n), {}, {}, {0}};
+  for (int j = 0; j < n; ++j) {
+    for (int i = 0; i < n; ++i)
+      if (pattern[j * n + i]) {
+        data.source.push_back(j * n + i);
+        data.row.push_back(i);
+      }
+    data.column_start.push_back(static_cast<int>(data.row.size()));
+  }
+  return data;
+}
+
+// ---- CVODE and ARKODE
+
+int ode_rate(realtype, N_Vector y, N_Vector f, void* data) {
+  static_cast<OdeProblem*>(data)->rate(NV_DATA_S(y), NV_DATA_S(f));
+  return 0;
+}
+
+int cvode_projection(realtype, N_Vector y, N_Vector correction, realtype, N_Vector error, void* data) {
+  const bool is_done = static_cast<OdeProblem*>(data)->project(NV_DATA_S(y), NV_DATA_S(correction),
+                                                               error != nullptr ? NV_DATA_S(error) : nullptr);
+  return is_done ? 0 : 1;
+}
+
+Owned<N_Vector> start_of(const OdeProblem& problem, SUNContext context) {
+  Owned<N_Vector> y(N_VNew_Serial(problem.size(), context));
+  problem.start(NV_DATA_S(y.get()));
+  return y;
+}
+
+std::vector<double> values_of(N_Vector y) { return {NV_DATA_S(y), NV_DATA_S(y) + NV_LENGTH_S(y)}; }
+
+}  // namespace
+
+bool OdeProblem::project(const double*, double*, double*) { return false; }
+
+Outcome solve_with_ida(const DaeProblem& problem, double t_end, double tolerance, Factorization kind, std::vector<double>& y) {
+  const Context context;
+  const int n = problem.size();
+  IdaData data = prepare(problem);
+  const Owned<N_Vector> state(N_VNew_Serial(n, context)), slope(N_VNew_Serial(n, context)),
+      is_differential(N_VNew_Serial(n, context)), absolute(N_VNew_Serial(n, context));
+  problem.start(NV_DATA_S(state.get()), NV_DATA_S(slope.get()));
+  for (int i = 0; i < n; ++i) {
+    NV_Ith_S(is_differential.get(), i) = problem.is_algebraic(i) ? 0.0 : 1.0;
+    NV_Ith_S(absolute.get(), i) = problem.is_algebraic(i) ? looser_for_algebraic * tolerance : tolerance;
+  }
+  void* ida = IDACreate(context);
+  check(IDASetErrHandlerFn(ida, keep_quiet, nullptr), "the error handler");
+  check(IDAInit(ida, ida_residual, 0.0, state.get(), slope.get()), "the problem");
+  check(IDASVtolerances(ida, tolerance, absolute.get()), "the tolerances");
+  check(IDASetUserData(ida, &data), "the user data");
+  check(IDASetId(ida, is_differential.get()), "the kinds of variables");
+  check(IDASetSuppressAlg(ida, SUNTRUE), "the error test");
+  check(IDASetMaxNumSteps(ida, max_steps), "the number of steps");
+  check(IDASetStopTime(ida, t_end), "t_end");
+  const bool is_dense = kind == Factorization::dense;
+  const Owned<SUNMatrix> matrix(is_dense ? SUNDenseMatrix(n, n, context)
+                                         : SUNSparseMatrix(n, n, static_cast<sunindextype>(data.row.size()), CSC_MAT, context));
+  const Owned<SUNLinearSolver> solver(is_dense ? SUNLinSol_Dense(state.get(), matrix.get(), context)
+                                               : SUNLinSol_KLU(state.get(), matrix.get(), context));
+  check(IDASetLinearSolver(ida, solver.get(), matrix.get()), "the linear solver");
+  check(IDASetJacFn(ida, is_dense ? ida_dense_jacobian : ida_sparse_jacobian), "the Jacobian");
+
+  Outcome outcome;
+  double t = 0.0;
+  outcome.is_success = IDASolve(ida, t_end, &t, state.get(), slope.get(), IDA_NORMAL) >= 0;
+  long convergence_failures = 0;
+  IDAGetNumSteps(ida, &outcome.steps);
+  IDAGetNumResEvals(ida, &outcome.evaluations);
+  IDAGetNumJacEvals(ida, &outcome.jacobians);
+  IDAGetNumNonlinSolvIters(ida, &outcome.iterations);
+  IDAGetNumErrTestFails(ida, &outcome.rejected);
+  IDAGetNumNonlinSolvConvFails(ida, &convergence_failures);
+  outcome.rejected += convergence_failures;
+  y = values_of(state.get());
+  IDAFree(&ida);
+  return outcome;
+}
+
+Outcome solve_with_cvode(OdeProblem& problem, double t_end, double tolerance, Corrector corrector, bool projects,
+                         std::vector<double>& y) {
+  const Context context;
+  const Owned<N_Vector> state = start_of(problem, context);
+  void* cvode = CVodeCreate(CV_BDF, context);
+  check(CVodeSetErrHandlerFn(cvode, keep_quiet, nullptr), "the error handler");
+  check(CVodeInit(cvode, ode_rate, 0.0, state.get()), "the problem");
+  check(CVodeSStolerances(cvode, tolerance, tolerance), "the tolerances");
+  check(CVodeSetUserData(cvode, &problem), "the user data");
+  check(CVodeSetMaxNumSteps(cvode, max_steps), "the number of steps");
+  check(CVodeSetStopTime(cvode, t_end), "t_end");
+  Owned<SUNMatrix> matrix;
+  Owned<SUNLinearSolver> linear_solver;
+  Owned<SUNNonlinearSolver> fixed_point;
+  if (corrector == Corrector::newton) {
+    matrix.reset(SUNDenseMatrix(problem.size(), problem.size(), context));
+    linear_solver.reset(SUNLinSol_Dense(state.get(), matrix.get(), context));
+    check(CVodeSetLinearSolver(cvode, linear_solver.get(), matrix.get()), "the linear solver");
+  } else {
+    fixed_point.reset(SUNNonlinSol_FixedPoint(state.get(), 0, context));
+    check(CVodeSetNonlinearSolver(cvode, fixed_point.get()), "the nonlinear solver");
+  }
+  if (projects) {
+    check(CVodeSetProjFn(cvode, cvode_projection), "the projection");
+    check(CVodeSetProjErrEst(cvode, SUNTRUE), "the projection of the error");
+  }
+
+  Outcome outcome;
+  double t = 0.0;
+  outcome.is_success = CVode(cvode, t_end, state.get(), &t, CV_NORMAL) >= 0;
+  long convergence_failures = 0, difference_evaluations = 0;
+  CVodeGetNumSteps(cvode, &outcome.steps);
+  CVodeGetNumRhsEvals(cvode, &outcome.evaluations);
+  if (corrector == Corrector::newton) {
+    CVodeGetNumJacEvals(cvode, &outcome.jacobians);
+    CVodeGetNumLinRhsEvals(cvode, &difference_evaluations);
+  }
+  CVodeGetNumNonlinSolvIters(cvode, &outcome.iterations);
+  CVodeGetNumErrTestFails(cvode, &outcome.rejected);
+  CVodeGetNumNonlinSolvConvFails(cvode, &convergence_failures);
+  outcome.evaluations += difference_evaluations;
+  outcome.rejected += convergence_failures;
+  y = values_of(state.get());
+  CVodeFree(&cvode);
+  return outcome;
+}
+
+Outcome solve_with_arkode(OdeProblem& problem, double t_end, double tolerance, int order, std::vector<double>& y) {
+  const Context context;
+  const Owned<N_Vector> state = start_of(problem, context);
+  void* erk = ERKStepCreate(ode_rate, 0.0, state.get(), context);
+  check(ERKStepSetErrHandlerFn(erk, keep_quiet, nullptr), "the error handler");
+  check(ERKStepSStolerances(erk, tolerance, tolerance), "the tolerances");
+  check(ERKStepSetUserData(erk, &problem), "the user data");
+  check(ERKStepSetMaxNumSteps(erk, max_steps), "the number of steps");
+  check(ERKStepSetOrder(erk, order), "the order");
+  check(ERKStepSetStopTime(erk, t_end), "t_end");
+
+  Outcome outcome;
+  double t = 0.0;
+  outcome.is_success = ERKStepEvolve(erk, t_end, state.get(), &t, ARK_NORMAL) >= 0;
+  ERKStepGetNumSteps(erk, &outcome.steps);
+  ERKStepGetNumRhsEvals(erk, &outcome.evaluations);
+  ERKStepGetNumErrTestFails(erk, &outcome.rejected);
+  y = values_of(state.get());
+  ERKStepFree(&erk);
+  return outcome;
+}
+
+}  // namespace bench

@@ -1,0 +1,53 @@
+// SUNDIALS as a peer: its three integrators behind one call each, with the settings that serve it best on our problems.
+#pragma once
+
+#include <vector>
+
+namespace bench {
+
+/// F(y, ẏ) = 0 for IDA.
+class DaeProblem {
+ public:
+  virtual ~DaeProblem() = default;
+  virtual int size() const = 0;
+  virtual void start(double* y, double* y_dot) const = 0;
+  virtual bool is_algebraic(int i) const = 0;
+  virtual void residual(const double* y, const double* y_dot, double* r) const = 0;
+  /// ∂F/∂y + c ∂F/∂ẏ, dense by columns, zero on entry.
+  virtual void jacobian(const double* y, double c, double* columns) const = 0;
+  /// Entries that can be non-zero, by columns.
+  virtual std::vector<bool> jacobian_pattern() const = 0;
+};
+
+/// ẏ = f(y) for CVODE and ARKODE.
+class OdeProblem {
+ public:
+  virtual ~OdeProblem() = default;
+  virtual int size() const = 0;
+  virtual void start(double* y) const = 0;
+  virtual void rate(const double* y, double* f) = 0;
+
+  /// y + correction lies on the constraints; `error`, unless null, loses its part across them. False: it cannot.
+  virtual bool project(const double* y, double* correction, double* error);
+};
+
+struct Outcome {
+  bool is_success = false;
+  long steps = 0, evaluations = 0, jacobians = 0, iterations = 0, rejected = 0;
+};
+
+enum class Factorization { dense, klu };
+enum class Corrector { fixed_point, newton };
+
+// Each fills `y` with the state at t_end; rtol = atol = tolerance.
+
+/// Algebraic variables are left out of the error test (with them: 323,000 steps at 1e-6), and their absolute tolerance,
+/// which then only serves Newton's method, is 1e4 times looser: with one for all IDA fails on the top at 1e-10.
+Outcome solve_with_ida(const DaeProblem& problem, double t_end, double tolerance, Factorization kind, std::vector<double>& y);
+/// BDF. With a projection the error estimate is projected too.
+Outcome solve_with_cvode(OdeProblem& problem, double t_end, double tolerance, Corrector corrector, bool projects,
+                         std::vector<double>& y);
+/// Explicit Runge-Kutta.
+Outcome solve_with_arkode(OdeProblem& problem, double t_end, double tolerance, int order, std::vector<double>& y);
+
+}  // namespace bench

@@ -1,0 +1,187 @@
+"""The sections of bench/run. Each runs its programs, makes its tables and returns what belongs into results.json."""
+import json
+import subprocess
+
+import callgrind
+import curves
+from curves import Curve, decades
+from tables import million, number, ratio
+
+# Measured once elsewhere, per step, heavy top, h = 1e-3, Newton to 1e-10: the Fortran programs of Hante
+# (BLieDF 2afe307, gena 312da07), which are no Debian packages.
+QUOTED_STEPS = {"index3": {"BLieDF (Fortran), k = 2": "40,000-45,000", "gena (Fortran)": "34,000-39,000"},
+                "stabilized-index2": {"BLieDF and gena (Fortran)": "57,000-66,000"}}
+# The same for the whole heavy top problem, in instructions by error: Chrono 7689fbc.
+QUOTED_TOP = {"Chrono HHT (quoted)": {1e-3: 243e6, 1e-4: 1198e6}}
+
+
+def steps(programs, build, output):
+    """Instructions of one constant step: every method, order, group and formulation; where they go."""
+    output.title("One constant step of the heavy top, h = 1e-3, Newton tolerance 1e-10")
+    found, profiles = callgrind.run(programs / "bench_steps", [], build)
+    for row in found:
+        row["instructions"] = profiles[row["label"]].total / row["steps"]
+    by_label = {row["label"]: row for row in found}
+    output.table(
+        ["method, order, group, formulation", "instructions", "iterations", "residuals", "factorisations", "exponentials",
+         "brackets"],
+        [[row["label"], number(row["instructions"]), number(row["iterations"], 2), number(row["residuals"], 2),
+          number(row["factorizations"], 2), number(row["exponentials"], 2), number(row["brackets"], 2)] for row in found])
+    for formulation, codes in QUOTED_STEPS.items():
+        output.note(f"quoted, {formulation}: " + "; ".join(f"{code} {cost}" for code, cost in codes.items()))
+    output.note("")
+
+    featured = ["bliedf 2 r3xso3 index3", "bliedf 2 r3xso3 stabilized-index2", "bliedf 6 r3xso3 index3"]
+    rooms = {label: profiles[label].by_room() for label in featured}
+    names = sorted({room for counts in rooms.values() for room in counts},
+                   key=lambda room: -rooms[featured[0]][room])
+    output.note("Where the instructions go, per step:\n")
+    output.table(["room", *featured],
+                 [[room, *(number(rooms[label][room] / by_label[label]["steps"]) for label in featured)] for room in names])
+    top = profiles[featured[0]].by_function.most_common(12)
+    output.table([f"function ({featured[0]})", "instructions"],
+                 [[short(function), number(cost / by_label[featured[0]]["steps"])] for function, cost in top])
+
+    cost = {label: by_label[label]["instructions"] for label in featured}
+    output.limit(featured[0], cost[featured[0]], 13000)
+    output.limit(featured[1], cost[featured[1]], 20000)
+    output.limit("k = 6 against k = 2, index3", cost[featured[2]] / cost[featured[0]], 1.5, "times")
+    return {"rows": found, "rooms": {label: dict(rooms[label]) for label in featured}}
+
+
+def short(function):
+    """A C++ signature without its arguments."""
+    name = function.replace("(anonymous namespace)::", "")
+    depth, cut = 0, len(name)
+    for at, letter in enumerate(name):
+        depth += (letter == "<") - (letter == ">")
+        if letter == "(" and depth == 0:
+            cut = at
+            break
+    name = name[:cut].replace("kreisel::", "")
+    return name if len(name) <= 60 else name[:57] + "..."
+
+
+def ours(problem, method, tolerances):
+    return Curve(f"kreisel {method}", "bench_work_precision", [problem, method], tolerances)
+
+
+def compare(title, errors, own, peers, quoted, programs, build, output):
+    """Measures all curves and prints three tables: cost by error, ratios to our first curve, and the runs of ours."""
+    output.title(title)
+    curves.measure([*own, *peers], programs, build)
+    heads = [f"{error:.0e}" for error in errors]
+    rows = [[curve.name, *(million(curve.cost_of(error)) for error in errors)] for curve in [*own, *peers]]
+    rows += [[name, *(million(costs.get(error)) for error in errors)] for name, costs in quoted.items()]
+    output.note("Million instructions for an error at t_end of\n")
+    output.table(["", *heads], rows)
+
+    flagship = {error: own[0].cost_of(error) for error in errors}
+
+    def against(cost, error):
+        return ratio(cost / flagship[error] if cost and flagship[error] else None)
+
+    output.note(f"How many times more than {own[0].name}\n")
+    output.table(["", *heads],
+                 [[curve.name, *(against(curve.cost_of(error), error) for error in errors)] for curve in [*own[1:], *peers]] +
+                 [[name, *(against(costs.get(error), error) for error in errors)] for name, costs in quoted.items()])
+    output.note("Our runs\n")
+    output.table(["method, tolerance", "error", "steps", "rejected", "iterations", "residuals", "Mega-instructions", "per step"],
+                 [[run["label"] + ("" if run["success"] else " FAILED"), f"{run['error']:.1e}" if run["error"] else "-",
+                   number(run["steps"]), number(run["rejected"]), number(run["iterations"]), number(run["evaluations"]),
+                   million(run["instructions"]), number(run["instructions"] / max(1, run["steps"]))]
+                  for curve in own for run in curve.runs])
+    return {curve.name: curve.runs for curve in [*own, *peers]}
+
+
+def limits(output, what, errors, cost, limit):
+    """cost(error) at most limit(error), in million instructions."""
+    for error in errors:
+        bound = limit(error)
+        if bound is None:
+            output.note(f"-      {what} at {error:.0e}: the peer does not get there")
+            continue
+        value = cost(error)
+        output.limit(f"{what} at {error:.0e}", None if value is None else value / 1e6, bound / 1e6, "million instructions")
+
+
+def heavy_top(programs, build, output):
+    """The heavy top to t_end = 2: error control against SUNDIALS and Simbody."""
+    problem, errors = "heavy-top", [1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8]
+
+    def sundials(method, first, last):
+        return Curve("SUNDIALS " + method, "bench_sundials_top", [problem, method], decades(first, last))
+
+    own = [ours(problem, "bliedf", decades(-3, -11)), ours(problem, "rkmk", decades(-2, -10)),
+           ours(problem, "rkmk8@step", [1.6e-2, 1.4e-2, 1.2e-2, 1e-2, 8e-3, 6e-3, 5e-3, 4e-3])]
+    ida = [sundials("ida-dense", -4, -9.5), sundials("ida-klu", -4, -9.5)]
+    cvode = sundials("cvode-projected", -5, -11)
+    arkode8 = sundials("arkode8", -3, -8.5)
+    peers = [*ida, cvode, sundials("arkode5", -4, -10), arkode8, sundials("arkode8-reduced", -3, -8.5),
+             Curve("Simbody Runge-Kutta-Merson", "bench_simbody_top", [], decades(-4, -8, 1))]
+    results = compare("Heavy top, t_end = 2", errors, own, peers, QUOTED_TOP, programs, build, output)
+
+    promised = {1e-3: 25e6, 1e-4: 35e6, 1e-5: 45e6, 1e-6: 60e6}
+    limits(output, "adaptive bliedf", promised, own[0].cost_of, promised.get)
+    limits(output, "adaptive bliedf, a ninth of IDA", errors, own[0].cost_of,
+           lambda error: (curves.best(ida, error) or 0) / 9 or None)
+    limits(output, "adaptive bliedf, below CVODE", errors, own[0].cost_of, cvode.cost_of)
+    limits(output, "adaptive rkmk, at most ARKODE-8", errors, own[1].cost_of, arkode8.cost_of)
+    return results
+
+
+def pendulum(programs, build, output):
+    """Eich's pendulum over 100 s, velocity included in the error."""
+    problem, errors = "pendulum", [1e-2, 1e-3, 1e-4, 1e-5, 1e-6]
+
+    def sundials(method, first, last):
+        return Curve("SUNDIALS " + method, "bench_sundials_pendulum", [method], decades(first, last))
+
+    own = [ours(problem, "bliedf", decades(-5, -11)), ours(problem, "rkmk", decades(-4, -11))]
+    ida = [sundials("ida-dense", -6, -10.5), sundials("ida-klu", -6, -10.5)]
+    cvode = sundials("cvode-projected", -6.5, -11)
+    peers = [*ida, cvode, sundials("arkode5", -5, -11), sundials("arkode8", -5, -11)]
+    results = compare("Eich's pendulum, t_end = 100", errors, own, peers, {}, programs, build, output)
+    limits(output, "adaptive bliedf, a quarter of IDA", errors, own[0].cost_of,
+           lambda error: (curves.best(ida, error) or 0) / 4 or None)
+    limits(output, "adaptive bliedf, below CVODE", errors, own[0].cost_of, cvode.cost_of)
+    return results
+
+
+def stiff(programs, build, output):
+    """The heavy top in a stiff bushing, rates of 1e4 to 1e6 per second."""
+    problem, errors = "stiff-top", [1e-3, 1e-4, 1e-5, 1e-6, 1e-7]
+
+    def sundials(method, tolerances):
+        return Curve("SUNDIALS " + method, "bench_sundials_top", [problem, method], tolerances)
+
+    own = [ours(problem, "bliedf", decades(-2, -9))]
+    ida = [sundials("ida-dense", decades(-3, -9)), sundials("ida-klu", decades(-3, -9))]
+    # Two runs are enough to see that the explicit ones are limited by stability, not by the tolerance.
+    peers = [*ida, sundials("cvode-newton", decades(-3, -9)), sundials("arkode5", [1e-4]), sundials("arkode8-reduced", [1e-4])]
+    results = compare("Stiff top, t_end = 2", errors, own, peers, {}, programs, build, output)
+    limits(output, "adaptive bliedf, a third of IDA", errors, own[0].cost_of,
+           lambda error: (curves.best(ida, error) or 0) / 3 or None)
+    return results
+
+
+def micro(programs, build, output):
+    """Groups and LU kernels one by one: nanoseconds and instructions."""
+    output.title("Kernels")
+    found, profiles = callgrind.run(programs / "bench_micro", ["count"], build)
+    instructions = {row["label"]: profiles[row["label"]].total / row["calls"] for row in found}
+    timed = subprocess.run([programs / "bench_micro", "--benchmark_format=json", "--benchmark_min_time=0.05"],
+                           capture_output=True, text=True, check=True)
+    nanoseconds = {entry["name"]: entry["cpu_time"] for entry in json.loads(timed.stdout)["benchmarks"]}
+    kernels = [name for name in instructions if not name.startswith("LU")]
+    output.table(["kernel", "instructions", "ns"],
+                 [[name, number(instructions[name]), number(nanoseconds[name], 1)] for name in kernels])
+    names = [name for name in instructions if name.startswith("LU") and not name.endswith("Eigen")]
+    output.table(["LU, unknowns", "instructions", "Eigen's", "ratio", "ns", "Eigen's"],
+                 [[name, number(instructions[name]), number(instructions[name + ", Eigen"]),
+                   ratio(instructions[name + ", Eigen"] / instructions[name]), number(nanoseconds[name], 1),
+                   number(nanoseconds[name + ", Eigen"], 1)] for name in names])
+    return {"instructions": instructions, "nanoseconds": nanoseconds}
+
+
+ALL = {"steps": steps, "heavy-top": heavy_top, "pendulum": pendulum, "stiff": stiff, "micro": micro}

@@ -1,0 +1,78 @@
+// How errors are measured against rtol and atol, and where error control begins.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "kreisel/run/scaling.hpp"
+#include "kreisel/system/system.hpp"
+
+namespace kreisel::run {
+
+/// Errors in multiples of the tolerance: translations atol + rtol |x|, rotations atol + rtol, velocities
+/// atol + rtol |v|, each by the Euclidean norm of its part; the largest counts.
+class ErrorNorm {
+ public:
+  ErrorNorm(const std::vector<Part>& parts, double rtol, double atol) : parts_(parts), rtol_(rtol), atol_(atol) {}
+
+  void set_scale(const lie::Motion& m) {
+    scale_q_.resize(parts_.size());
+    scale_v_.resize(parts_.size());
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      const Part& part = parts_[i];
+      const double size = part.q_at < 0 ? 1.0 : m.q.segment(part.q_at, part.n).norm();
+      scale_q_[i] = 1.0 / (atol_ + rtol_ * size);
+      scale_v_[i] = 1.0 / (atol_ + rtol_ * m.v.segment(part.v_at, part.n).norm());
+    }
+  }
+  double operator()(ConstVectorRef q_error, ConstVectorRef v_error) {
+    double largest = 0.0;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      const Part& part = parts_[i];
+      const double error = std::max(scale_q_[i] * q_error.segment(part.v_at, part.n).norm(),
+                                    scale_v_[i] * v_error.segment(part.v_at, part.n).norm());
+      if (!(error <= largest)) {  // NaN wins
+        largest = error;
+        worst_ = static_cast<int>(i);
+      }
+    }
+    return largest;
+  }
+  const Part& worst() const { return parts_[worst_]; }
+
+ private:
+  const std::vector<Part>& parts_;
+  double rtol_, atol_;
+  std::vector<double> scale_q_, scale_v_;
+  int worst_ = 0;
+};
+
+/// A first step at order 1 whose error h²|v̇|/2 meets a tenth of the tolerance in q and v.
+inline double initial_step(const lie::Motion& m, const std::vector<Part>& parts, double rtol, double atol, double span) {
+  double h = 1e-3 * span;
+  for (const Part& part : parts) {
+    const double a = m.a.segment(part.v_at, part.n).norm();
+    const double v = m.v.segment(part.v_at, part.n).norm();
+    const double size = part.q_at < 0 ? 1.0 : m.q.segment(part.q_at, part.n).norm();
+    const double allowed = 0.1 * (atol + rtol * size);
+    if (a > 0.0) h = std::min(h, std::sqrt(2.0 * allowed / a));
+    // Velocities turn on the time scale |v|/|v̇|, positions on |v|.
+    if (v > 0.0 && a > 0.0) h = std::min(h, 0.1 * std::sqrt(rtol + atol / v) * v / a);
+    if (v > 0.0) h = std::min(h, 0.1 * std::sqrt(rtol + atol) * std::max(size, 1e-3) / v);
+  }
+  return std::max(h, 1e-12 * span);
+}
+
+inline std::string name_of(const system::System& system, const Part& part) {
+  const auto& blocks = system.space().blocks();
+  for (std::size_t b = 0; b < blocks.size(); ++b)
+    if (part.v_at >= blocks[b].v_at && part.v_at < blocks[b].v_at + blocks[b].nv)
+      return fmt::format("{} of '{}'", part.q_at < 0 ? "rotation" : "translation", system.pattern().block_name(static_cast<int>(b)));
+  return "?";
+}
+
+}  // namespace kreisel::run

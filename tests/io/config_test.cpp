@@ -1,0 +1,211 @@
+#include "kreisel/io/config.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kreisel/base/error.hpp"
+#include "kreisel/run/integrator.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+using namespace kreisel;
+using namespace kreisel::test;
+using io::prepare;
+using io::RunRequest;
+
+using Options = std::map<std::string, std::string, std::less<>>;
+
+RunRequest request(const std::string& model, Options options = {{"step", "0.01"}}, std::vector<std::string> settings = {}) {
+  RunRequest out;
+  out.model = model;
+  out.options = std::move(options);
+  out.settings = std::move(settings);
+  return out;
+}
+
+std::string complaint(const RunRequest& r) {
+  return text_of<InvalidInput>([&] { prepare(r); });
+}
+
+TEST(RunRequest, WordsBecomeOptions) {
+  const io::PreparedRun run = prepare(request("heavy-top", {{"method", "generalized-alpha"},
+                                                            {"order", "2"},
+                                                            {"formulation", "index3"},
+                                                            {"starting", "exact"},
+                                                            {"step", "1e-3"},
+                                                            {"t-end", "+0.5"},
+                                                            {"max-steps", "1e6"},
+                                                            {"newton-tolerance", "1e-9"},
+                                                            {"newton_iterations", "7"},
+                                                            {"linear-solver", "sparse"},
+                                                            {"output-step", "0.01"}}));
+  EXPECT_EQ(run.options.method, "generalized-alpha");
+  EXPECT_EQ(run.options.order, 2);
+  EXPECT_EQ(run.options.formulation, "index3");
+  EXPECT_EQ(run.options.starting, "exact");
+  EXPECT_EQ(run.options.step, 1e-3);
+  EXPECT_EQ(run.options.t_end, 0.5);
+  EXPECT_EQ(run.options.max_steps, 1'000'000);
+  EXPECT_EQ(run.options.newton_tolerance, 1e-9);
+  EXPECT_EQ(run.options.newton_iterations, 7) << "underscores count as hyphens";
+  EXPECT_EQ(run.options.linear_solver, "sparse");
+  EXPECT_EQ(run.output_step, 0.01);
+  EXPECT_TRUE(run.warnings.empty());
+}
+
+TEST(RunRequest, DefaultsAreThoseOfTheOptions) {
+  const io::PreparedRun run = prepare(request("heavy-top", {}));
+  EXPECT_EQ(run.model.group, "r3xso3");
+  EXPECT_EQ(run.options.method, "bliedf");
+  EXPECT_EQ(run.options.step, 0.0);
+  EXPECT_EQ(run.options.rtol, 1e-6);
+  EXPECT_EQ(run.options.atol, 1e-8);
+  EXPECT_TRUE(std::isnan(run.options.t_end));
+  EXPECT_EQ(io::formulation_in_use(run.options, *run.model.system), "stabilized-index2");
+}
+
+TEST(RunRequest, FormulationInUseIsTheOneThatRunReports) {
+  for (const char* model : {"heavy-top", "oscillator"})
+    for (const char* method : {"bliedf", "generalized-alpha", "mkbdf", "rkmk"}) {
+      const io::PreparedRun run = prepare(request(model, {{"method", method}, {"step", "1e-3"}, {"t-end", "0.01"}}));
+      run::Observer nobody;
+      const run::Report report = run::integrate(*run.model.system, run.model.start, run.options, nobody);
+      EXPECT_EQ(io::formulation_in_use(run.options, *run.model.system), report.formulation) << model << ' ' << method;
+    }
+}
+
+TEST(RunRequest, EveryOptionHasANameAMeaningAndAWayIn) {
+  for (const io::RunOption& option : io::run_options()) {
+    EXPECT_FALSE(option.meaning.empty()) << option.name;
+    EXPECT_NE(option.apply, nullptr) << option.name;
+    EXPECT_EQ(option.name.find('_'), std::string_view::npos);
+    if (option.words != nullptr) continue;
+    // Numbers refuse what is none, and say so.
+    io::PreparedRun run;
+    EXPECT_THROW(option.apply("x", run), InvalidInput) << option.name;
+    EXPECT_THROW(option.apply("1x", run), InvalidInput) << option.name;
+    EXPECT_THROW(option.apply("nan", run), InvalidInput) << option.name;
+    EXPECT_THROW(option.apply("inf", run), InvalidInput) << option.name;
+    EXPECT_THROW(option.apply("", run), InvalidInput) << option.name;
+  }
+}
+
+TEST(RunRequest, SettingsReachTheModelThenTheMethod) {
+  const io::PreparedRun run =
+      prepare(request("heavy-top", {{"step", "1e-3"}, {"method", "generalized-alpha"}}, {"mass=3", "rho_inf=0.5"}));
+  EXPECT_EQ(run.model_parameters.number("mass"), 3.0);
+  EXPECT_EQ(run.options.method_parameters.number("rho_inf"), 0.5);
+}
+
+TEST(RunRequest, APrefixDecidesWhoGetsASetting) {
+  const io::PreparedRun run = prepare(
+      request("heavy-top", {{"step", "1e-3"}, {"method", "generalized-alpha"}}, {"model.mass=3", "method.rho_inf=0.5"}));
+  EXPECT_EQ(run.model_parameters.number("mass"), 3.0);
+  EXPECT_EQ(run.options.method_parameters.number("rho_inf"), 0.5);
+  EXPECT_NE(complaint(request("heavy-top", {{"step", "1"}}, {"method.mass=3"})).find("method 'bliedf': unknown parameter 'mass'"),
+            std::string::npos);
+}
+
+TEST(RunRequest, AnUnknownSettingNamesTheNearestOfBoth) {
+  EXPECT_NE(complaint(request("heavy-top", {{"step", "1"}}, {"mas=3"})).find("unknown parameter 'mas'; did you mean 'mass'?"),
+            std::string::npos);
+  EXPECT_NE(complaint(request("heavy-top", {{"step", "1e-3"}, {"method", "generalized-alpha"}}, {"rho=0.5", "rho_in=1"}))
+                .find("did you mean 'rho_inf'?"),
+            std::string::npos);
+  EXPECT_EQ(complaint(request("heavy-top", {{"step", "1e-3"}}, {"mass"})), "--set: 'mass' is not of the form key=value");
+  EXPECT_EQ(complaint(request("heavy-top", {{"step", "1e-3"}}, {"=3"})), "--set: '=3' is not of the form key=value");
+  EXPECT_NE(complaint(request("heavy-top", {{"step", "1e-3"}}, {"mass=-3"})).find("must be greater than 0"), std::string::npos);
+}
+
+TEST(RunRequest, ListsAllProblemsAtOnce) {
+  const std::string text =
+      complaint(request("heavy-top", {{"step", "-1"}, {"order", "7"}, {"starting", "x"}, {"t-end", "y"}}, {"mas=1"}));
+  EXPECT_EQ(text.find("5 problems:\n"), 0u) << text;
+  for (const char* part : {"--step: is -1, must be positive", "--order: is 7, but bliedf has orders 1 to 6",
+                           "--starting: unknown starting procedure 'x'", "--t-end: is 'y', expected a finite number",
+                           "--set: model 'heavy-top', method 'bliedf': unknown parameter 'mas'"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+}
+
+TEST(RunRequest, RefusesUnknownNamesWithTheNearest) {
+  EXPECT_EQ(complaint(request("heavy-topp")).find("unknown model 'heavy-topp'; did you mean 'heavy-top'?"), 0u);
+  EXPECT_EQ(complaint(request("heavy-top", {{"step", "1"}, {"method", "blidf"}})).find("--method: unknown method 'blidf'; did you mean 'bliedf'?"), 0u);
+  EXPECT_EQ(complaint(request("heavy-top", {{"stepp", "1"}})).find("unknown option 'stepp'; did you mean 'step'?"), 0u);
+  EXPECT_EQ(complaint(request("heavy-top", {{"step", "1"}, {"linear-solver", "dens"}})).find("--linear-solver: unknown linear solver 'dens'; did you mean 'dense'?"), 0u);
+  EXPECT_EQ(complaint(request("heavy-top", {{"step", "1"}, {"formulation", "index4"}})).find("--formulation: unknown formulation 'index4'"), 0u);
+  EXPECT_EQ(complaint(request("heavy-top", {{"step", "1"}, {"correction", "tunde"}})).find("--correction: unknown correction 'tunde'"), 0u);
+  EXPECT_EQ(complaint(request("")).find("no model given"), 0u);
+  EXPECT_EQ(complaint(request("nowhere/m.json")), "there is no model file 'nowhere/m.json'");
+  RunRequest r = request("heavy-top");
+  r.group = "so4";
+  EXPECT_EQ(complaint(r).find("unknown group 'so4'; did you mean 'so3'?"), 0u);
+  r.group = "rn";
+  EXPECT_EQ(complaint(r).find("model 'heavy-top' has no formulation on 'rn'"), 0u);
+}
+
+TEST(RunRequest, AModelAndAMethodThatAreBothUnknownAreBothReported) {
+  const std::string text = complaint(request("top", {{"method", "euler"}, {"step", "1"}}));
+  EXPECT_NE(text.find("unknown model 'top'"), std::string::npos) << text;
+  EXPECT_NE(text.find("unknown method 'euler'"), std::string::npos) << text;
+}
+
+TEST(RunRequest, RefusesStepAndTolerancesTogether) {
+  for (const char* tolerance : {"rtol", "atol"})
+    EXPECT_EQ(complaint(request("heavy-top", {{"step", "1e-3"}, {tolerance, "1e-6"}}))
+                  .find("--step and --rtol/--atol exclude each other"),
+              0u);
+}
+
+TEST(RunRequest, WarnsAboutOptionsWithoutEffect) {
+  const io::PreparedRun run = prepare(request("heavy-top", {{"step", "1e-3"}, {"max-step", "1"}, {"control-lambda", "true"}}));
+  ASSERT_EQ(run.warnings.size(), 2u);
+  EXPECT_EQ(run.warnings[0], "--max-step has no effect with constant steps");
+}
+
+TEST(RunRequest, OutputStepsMustMeetTheSteps) {
+  EXPECT_EQ(complaint(request("heavy-top", {{"step", "1e-3"}, {"t-end", "1"}, {"output-step", "0.0015"}})),
+            "--output-step: is 0.0015, must be a multiple of the step 0.001: for example 0.002");
+  EXPECT_EQ(complaint(request("heavy-top", {{"step", "1e-3"}, {"output-step", "0"}})), "--output-step: is 0, must be positive");
+  // The step in use is the one that ends at t_end: 1/334.
+  EXPECT_NE(complaint(request("heavy-top", {{"step", "0.003"}, {"t-end", "1"}, {"output-step", "0.003"}})), "");
+}
+
+class OwnCorrection : public testing::Test {
+ protected:
+  TemporaryFolder folder;
+  std::string file(const char* text) {
+    write_file(folder / "own.json", text);
+    return "file:" + (folder / "own.json").string();
+  }
+  // hL = [h v_n/12, h v_{n+1} - h v_n].
+  static constexpr const char* third_order =
+      R"({"k": 3, "lin": [{"a": [0, 0.08333333333333333, 0, 0]}, {"a": [1, -1, 0, 0]}]})";
+};
+
+TEST_F(OwnCorrection, TheFileSetsTheOrder) {
+  const std::string name = file(third_order);
+  const io::PreparedRun run = prepare(request("heavy-top", {{"step", "1e-3"}, {"correction", name}}));
+  EXPECT_EQ(run.options.order, 3);
+  ASSERT_TRUE(run.options.own_correction.has_value());
+  EXPECT_EQ(complaint(request("heavy-top", {{"step", "1e-3"}, {"order", "4"}, {"correction", name}})),
+            "--correction: the set is for order 3, but --order is 4");
+  EXPECT_EQ(complaint(request("heavy-top", {{"correction", name}})),
+            "--correction: an own coefficient set belongs to constant steps; give --step");
+}
+
+TEST_F(OwnCorrection, IsRefusedWithWhatIsWrong) {
+  EXPECT_NE(complaint(request("heavy-top", {{"step", "1e-3"}, {"correction", file("{")}})).find("own.json:1:2: not valid JSON"),
+            std::string::npos);
+  EXPECT_NE(complaint(request("heavy-top", {{"step", "1e-3"}, {"correction", "file:/no/such"}})).find("--correction: cannot read the correction '/no/such'"),
+            std::string::npos);
+}
+
+TEST(PrepareModel, KnowsTheSameSettings) {
+  EXPECT_EQ(io::prepare_model(request("heavy-top", {}, {"model.mass=3"})).name, "heavy-top");
+  EXPECT_NE(text_of<InvalidInput>([] { io::prepare_model(request("heavy-top", {}, {"mas=3"})); }).find("did you mean 'mass'?"),
+            std::string::npos);
+}
+
+}  // namespace

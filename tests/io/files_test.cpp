@@ -1,0 +1,133 @@
+#include "kreisel/io/files.hpp"
+
+#include <gtest/gtest.h>
+
+#include "file_size_limit.hpp"
+#include "kreisel/base/error.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+using namespace kreisel;
+using namespace kreisel::test;
+using testing::Test;
+namespace fs = std::filesystem;
+
+class Files : public Test {
+ protected:
+  TemporaryFolder folder;
+};
+
+TEST_F(Files, ReadTextReturnsEveryByte) {
+  const std::string text("a\0b\n\xff", 5);
+  write_file(folder / "x", text);
+  EXPECT_EQ(io::read_text(folder / "x", "model"), text);
+}
+
+TEST_F(Files, ReadTextSaysWhatIsMissing) {
+  const std::string text = text_of<InvalidInput>([&] { io::read_text(folder / "nothing.json", "correction"); });
+  EXPECT_NE(text.find("cannot read the correction"), std::string::npos) << text;
+  EXPECT_NE(text.find("nothing.json"), std::string::npos) << text;
+  EXPECT_NE(text.find("No such file"), std::string::npos) << text;
+}
+
+TEST_F(Files, ReadTextRefusesFoldersAndHugeFiles) {
+  EXPECT_THROW(io::read_text(folder.path(), "model"), InvalidInput);
+  write_file(folder / "x", std::string(101, 'x'));
+  EXPECT_THROW(io::read_text(folder / "x", "model", 100), InvalidInput);
+  EXPECT_THROW(io::read_text("/dev/zero", "model", 1000), InvalidInput);
+}
+
+TEST_F(Files, WriteAtomicallyReplacesTheContentAndLeavesNothingElse) {
+  io::write_atomically(folder / "x", "old");
+  io::write_atomically(folder / "x", "new");
+  EXPECT_EQ(content_of(folder / "x"), "new");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1);
+}
+
+TEST_F(Files, WriteAtomicallyKeepsTheOldContentWhenTheDiskIsFull) {
+  io::write_atomically(folder / "x", "old");
+  {
+    const FileSizeLimit full(1000);
+    const std::string text =
+        text_of<EnvironmentError>([&] { io::write_atomically(folder / "x", std::string(5000, 'n')); });
+    EXPECT_NE(text.find("cannot write"), std::string::npos) << text;
+  }
+  EXPECT_EQ(content_of(folder / "x"), "old");
+  EXPECT_FALSE(fs::exists(io::part_of(folder / "x")));
+}
+
+TEST_F(Files, APartFileHasItsNameOnlyAfterCommit) {
+  io::PartFile file(folder / "x");
+  file.append("one\n");
+  file.flush();
+  EXPECT_FALSE(fs::exists(folder / "x"));
+  EXPECT_EQ(content_of(folder / "x.part"), "one\n");
+  file.append("two\n");
+  file.commit();
+  EXPECT_EQ(content_of(folder / "x"), "one\ntwo\n");
+  EXPECT_FALSE(fs::exists(folder / "x.part"));
+}
+
+TEST_F(Files, APartFileThatIsNotCommittedStaysWithAllItsLines) {
+  { io::PartFile(folder / "x").append("one\n"); }
+  EXPECT_EQ(content_of(folder / "x.part"), "one\n");
+}
+
+TEST_F(Files, ADiscardedPartFileLeavesNothing) {
+  io::PartFile file(folder / "x");
+  file.append("one\n");
+  file.discard();
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+}
+
+TEST_F(Files, AFullDiskLeavesWholeLinesOnly) {
+  const std::string line(99, 'x');
+  io::PartFile file(folder / "x");
+  file.append(line + "\n");
+  file.flush();
+  {
+    const FileSizeLimit full(150);
+    EXPECT_THROW(
+        {
+          file.append(line + "\n");
+          file.flush();
+        },
+        EnvironmentError);
+  }
+  EXPECT_EQ(content_of(folder / "x.part"), line + "\n");
+}
+
+TEST_F(Files, ClaimResultFolderMakesParents) {
+  EXPECT_TRUE(io::claim_result_folder(folder / "a/b/c"));
+  EXPECT_TRUE(fs::is_directory(folder / "a/b/c"));
+  EXPECT_FALSE(io::claim_result_folder(folder / "a/b/c"));
+}
+
+TEST_F(Files, ClaimResultFolderTakesOldResultsButNothingElse) {
+  fs::create_directory(folder / "result");
+  write_file(folder / "result/summary.json", "{}");
+  EXPECT_FALSE(io::claim_result_folder(folder / "result"));
+
+  fs::create_directory(folder / "thesis");
+  write_file(folder / "thesis/chapter1.tex", "important");
+  const std::string text = text_of<InvalidInput>([&] { io::claim_result_folder(folder / "thesis"); });
+  EXPECT_NE(text.find("no summary.json"), std::string::npos) << text;
+  EXPECT_EQ(content_of(folder / "thesis/chapter1.tex"), "important");
+}
+
+TEST_F(Files, ClaimResultFolderRefusesWhatIsNoFolder) {
+  write_file(folder / "file", "");
+  EXPECT_THROW(io::claim_result_folder(folder / "file"), InvalidInput);
+  EXPECT_THROW(io::claim_result_folder(folder / "file/below"), InvalidInput);
+  EXPECT_THROW(io::claim_result_folder(""), InvalidInput);
+}
+
+TEST(FileErrors, AreTheUsersWhereAnotherPathHelps) {
+  EXPECT_THROW(io::throw_file_error("cannot write", "x", EACCES), InvalidInput);
+  EXPECT_THROW(io::throw_file_error("cannot write", "x", ENOENT), InvalidInput);
+  EXPECT_THROW(io::throw_file_error("cannot write", "x", ENOSPC), EnvironmentError);
+  EXPECT_THROW(io::throw_file_error("cannot write", "x", EIO), EnvironmentError);
+}
+
+}  // namespace

@@ -1,0 +1,295 @@
+#include "kreisel/io/trajectory.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "file_size_limit.hpp"
+#include "kreisel/base/error.hpp"
+#include "kreisel/models/catalogue.hpp"
+#include "kreisel/run/integrator.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+using namespace kreisel;
+using namespace kreisel::test;
+using io::TrajectoryFormat;
+namespace fs = std::filesystem;
+
+models::Model model_named(const char* name) {
+  const models::ModelInfo& info = models::find_model(name);
+  return models::make_model(info, "", ParameterValues(info.parameters));
+}
+
+run::Options constant_steps(double step, double t_end) {
+  run::Options options;
+  options.step = step;
+  options.t_end = t_end;
+  return options;
+}
+
+/// Keeps every point beside what the writer writes.
+class Recorder final : public run::Observer {
+ public:
+  explicit Recorder(run::Observer& writer) : writer_(writer) {}
+  bool accept(const run::Point& point) override {
+    entries.push_back(point.entry);
+    residuals.push_back(point.residual);
+    return writer_.accept(point);
+  }
+  std::vector<method::Entry> entries;
+  std::vector<system::Residual> residuals;
+
+ private:
+  run::Observer& writer_;
+};
+
+class TrajectoryFiles : public testing::Test {
+ protected:
+  TemporaryFolder folder;
+  io::TrajectoryOptions options(TrajectoryFormat format) {
+    io::TrajectoryOptions out;
+    out.folder = folder.path();
+    out.format = format;
+    out.about = {"about this run"};
+    return out;
+  }
+};
+
+class RoundTrip : public TrajectoryFiles, public testing::WithParamInterface<TrajectoryFormat> {};
+
+TEST_P(RoundTrip, ReturnsEveryNumberOfEveryPointExactly) {
+  const models::Model model = model_named("heavy-top");
+  io::TrajectoryWriter writer(*model.system, true, 0.0, options(GetParam()));
+  Recorder recorder(writer);
+  const run::Report report = run::integrate(*model.system, model.start, constant_steps(1e-3, 0.05), recorder);
+  const io::TrajectoryInfo info = writer.finish(report.final);
+  EXPECT_EQ(info.file, GetParam() == TrajectoryFormat::hdf5 ? "trajectory.h5" : "trajectory.csv");
+  EXPECT_EQ(info.every_nth, 1);
+
+  const io::Trajectory back = io::read_trajectory(folder.path() / info.file);
+  ASSERT_EQ(back.values.rows(), 51);
+  ASSERT_EQ(info.rows, 51);
+  ASSERT_EQ(back.values.cols(), info.columns);
+  ASSERT_EQ(recorder.entries.size(), 51u);
+  for (int i = 0; i < 51; ++i) {
+    const method::Entry& entry = recorder.entries[i];
+    const system::Pose pose = model.system->body_pose(0, entry.motion.q);
+    const auto value = [&](const std::string& name) { return back.values(i, back.index(name)); };
+    EXPECT_EQ(value("t"), entry.motion.t);
+    EXPECT_EQ(value("top.x"), pose.x[0]);
+    EXPECT_EQ(value("top.z"), pose.x[2]);
+    EXPECT_EQ(value("top.R12"), pose.R(0, 1));
+    EXPECT_EQ(value("top.R31"), pose.R(2, 0));
+    EXPECT_EQ(value("energy"), model.system->energy(entry.motion));
+    EXPECT_EQ(value("h"), entry.h);
+    EXPECT_EQ(value("order"), entry.order);
+    for (int j = 0; j < 6; ++j) {
+      EXPECT_EQ(value("top.v" + std::to_string(j + 1)), entry.motion.v[j]);
+      EXPECT_EQ(value("top.a" + std::to_string(j + 1)), entry.motion.a[j]);
+    }
+    for (int j = 0; j < 3; ++j) {
+      const std::string number = std::to_string(j + 1);
+      EXPECT_EQ(value("lambda" + number), entry.lambda[j]);
+      EXPECT_EQ(value("eta" + number), entry.eta[j]);
+      EXPECT_EQ(value("Phi" + number), recorder.residuals[i].gap[j]);
+      EXPECT_EQ(value("Bv" + number), recorder.residuals[i].rate[j]);
+    }
+  }
+}
+
+TEST_P(RoundTrip, IsReadableBeforeItIsFinished) {
+  const models::Model model = model_named("pendulum");
+  io::TrajectoryWriter writer(*model.system, false, 0.0, options(GetParam()));
+  run::integrate(*model.system, model.start, constant_steps(1e-3, 10.0), writer);
+  const char* part = GetParam() == TrajectoryFormat::hdf5 ? "trajectory.h5.part" : "trajectory.csv.part";
+  // As a killed run leaves it: the writer goes on to live, only what it has flushed counts.
+  fs::copy_file(folder / part, folder / (std::string("killed-") + part).c_str());
+  const io::Trajectory back = io::read_trajectory(folder / (std::string("killed-") + part).c_str());
+  EXPECT_GT(back.values.rows(), 1000);
+  EXPECT_NEAR(back.values(1000, 0), 1.0, 1e-12);
+}
+
+TEST_P(RoundTrip, SurvivesTheDestructionOfTheWriter) {
+  const models::Model model = model_named("pendulum");
+  {
+    io::TrajectoryWriter writer(*model.system, false, 0.0, options(GetParam()));
+    run::integrate(*model.system, model.start, constant_steps(1e-2, 0.1), writer);
+  }
+  const io::Trajectory back =
+      io::read_trajectory(folder / (GetParam() == TrajectoryFormat::hdf5 ? "trajectory.h5" : "trajectory.csv"));
+  EXPECT_EQ(back.values.rows(), 11);
+}
+
+TEST_P(RoundTrip, AFullDiskThrowsAndKeepsAReadableBeginning) {
+  const models::Model model = model_named("heavy-top");
+  const auto write_too_much = [&] {
+    const FileSizeLimit full(800'000);
+    io::TrajectoryWriter writer(*model.system, true, 0.0, options(GetParam()));
+    const run::Report report = run::integrate(*model.system, model.start, constant_steps(1e-3, 4.0), writer);
+    writer.finish(report.final);
+  };
+  const std::string text = text_of<EnvironmentError>(write_too_much);
+  EXPECT_NE(text.find("cannot write"), std::string::npos) << text;
+  EXPECT_NE(text.find("File too large"), std::string::npos) << text;
+  for (const auto& item : fs::directory_iterator(folder.path()))
+    EXPECT_GT(io::read_trajectory(item.path()).values.rows(), 500) << item.path();
+}
+
+INSTANTIATE_TEST_SUITE_P(BothFormats, RoundTrip, testing::Values(TrajectoryFormat::csv, TrajectoryFormat::hdf5),
+                         [](const auto& format) { return format.param == TrajectoryFormat::csv ? "csv" : "hdf5"; });
+
+TEST_F(TrajectoryFiles, ModelsWithoutBodiesHavePlainCoordinates) {
+  const models::Model model = model_named("pendulum");
+  const io::TrajectoryLayout layout(*model.system, false);
+  std::vector<std::string> columns;
+  for (const io::Quantity& quantity : layout.quantities())
+    columns.insert(columns.end(), quantity.columns.begin(), quantity.columns.end());
+  EXPECT_EQ(columns, (std::vector<std::string>{"t", "q1", "q2", "v1", "v2", "a1", "a2", "lambda1", "Phi1", "Bv1", "energy", "h",
+                                               "order"}));
+  EXPECT_EQ(layout.columns(), 13);
+}
+
+TEST_F(TrajectoryFiles, EtaIsThereOnlyWhereTheFormulationHasIt) {
+  const models::Model model = model_named("heavy-top");
+  const auto has_eta = [&](bool wanted) {
+    const io::TrajectoryLayout layout(*model.system, wanted);
+    for (const io::Quantity& quantity : layout.quantities())
+      if (quantity.name == "eta") return true;
+    return false;
+  };
+  EXPECT_TRUE(has_eta(true));
+  EXPECT_FALSE(has_eta(false));
+}
+
+TEST_F(TrajectoryFiles, TheHeaderGivesUnitsAndFrames) {
+  const models::Model model = model_named("heavy-top");
+  io::TrajectoryWriter writer(*model.system, true, 0.0, options(TrajectoryFormat::csv));
+  const run::Report report = run::integrate(*model.system, model.start, constant_steps(1e-3, 0.01), writer);
+  writer.finish(report.final);
+  const std::string text = content_of(folder / "trajectory.csv");
+  for (const char* word : {"# about this run\n", "SI units", "[m/s and rad/s]", "inertial frame", "body frame", "[J]",
+                           "body to inertial", "row by row", "1 to 3: tip", "\nt,top.x,top.y,top.z,top.R11,"})
+    EXPECT_NE(text.find(word), std::string::npos) << word;
+}
+
+TEST_F(TrajectoryFiles, LongRunsMoveToThinnedHdf5WithFirstAndLastPoint) {
+  const models::Model model = model_named("pendulum");
+  io::TrajectoryOptions small = options(TrajectoryFormat::automatic);
+  small.value_limit = 13 * 100;
+  small.least_rows = 10;
+  io::TrajectoryWriter writer(*model.system, false, 0.0, small);
+  const run::Report report = run::integrate(*model.system, model.start, constant_steps(1e-3, 1.003), writer);
+  const io::TrajectoryInfo info = writer.finish(report.final);
+  EXPECT_EQ(info.file, "trajectory.h5");
+  EXPECT_EQ(info.every_nth, 16);
+  EXPECT_FALSE(fs::exists(folder / "trajectory.csv"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1);
+
+  const io::Trajectory back = io::read_trajectory(folder / "trajectory.h5");
+  EXPECT_EQ(back.values.rows(), info.rows);
+  EXPECT_LE(back.values.rows(), 102);
+  EXPECT_GE(back.values.rows(), 50);
+  const Vector t = back.column("t");
+  EXPECT_EQ(t[0], 0.0);
+  EXPECT_EQ(t[t.size() - 1], report.final.motion.t);
+  for (int i = 0; i + 1 < t.size(); ++i) EXPECT_NEAR(t[i], 0.016 * i, 1e-12);
+}
+
+TEST_F(TrajectoryFiles, AFullDiskDuringThinningKeepsWhatWasThere) {
+  const models::Model model = model_named("heavy-top");
+  const auto write_too_much = [&] {
+    const FileSizeLimit full(400'000);
+    io::TrajectoryOptions small = options(TrajectoryFormat::automatic);
+    small.value_limit = 1;
+    small.least_rows = 1023;
+    io::TrajectoryWriter writer(*model.system, true, 0.0, small);
+    const run::Report report = run::integrate(*model.system, model.start, constant_steps(1e-3, 40.0), writer);
+    writer.finish(report.final);
+  };
+  write_too_much();
+  EXPECT_GT(io::read_trajectory(folder / "trajectory.h5").values.rows(), 500);
+}
+
+TEST_F(TrajectoryFiles, WideModelsKeepEnoughPoints) {
+  const models::Model model = model_named("pendulum");
+  io::TrajectoryOptions small = options(TrajectoryFormat::automatic);
+  small.value_limit = 13;
+  small.least_rows = 40;
+  io::TrajectoryWriter writer(*model.system, false, 0.0, small);
+  const run::Report report = run::integrate(*model.system, model.start, constant_steps(1e-2, 1.0), writer);
+  EXPECT_GE(writer.finish(report.final).rows, 20);
+}
+
+TEST_F(TrajectoryFiles, AnExplicitFormatKeepsEveryPoint) {
+  const models::Model model = model_named("pendulum");
+  io::TrajectoryOptions small = options(TrajectoryFormat::csv);
+  small.value_limit = 13 * 10;
+  small.least_rows = 1;
+  io::TrajectoryWriter writer(*model.system, false, 0.0, small);
+  const run::Report report = run::integrate(*model.system, model.start, constant_steps(1e-2, 1.0), writer);
+  const io::TrajectoryInfo info = writer.finish(report.final);
+  EXPECT_EQ(info.rows, 101);
+  EXPECT_EQ(info.every_nth, 1);
+}
+
+TEST_F(TrajectoryFiles, AnOutputStepIsNeverThinned) {
+  const models::Model model = model_named("pendulum");
+  io::TrajectoryOptions small = options(TrajectoryFormat::automatic);
+  small.value_limit = 13 * 10;
+  small.least_rows = 1;
+  small.output_step = 0.02;
+  io::TrajectoryWriter writer(*model.system, false, 0.0, small);
+  const run::Report report = run::integrate(*model.system, model.start, constant_steps(1e-2, 1.01), writer);
+  const io::TrajectoryInfo info = writer.finish(report.final);
+  EXPECT_EQ(info.file, "trajectory.h5");
+  EXPECT_EQ(info.every_nth, 1);
+  const Vector t = io::read_trajectory(folder / "trajectory.h5").column("t");
+  ASSERT_EQ(t.size(), 52) << "0, 0.02, ..., 1 and the end";
+  EXPECT_NEAR(t[50], 1.0, 1e-12);
+  EXPECT_EQ(t[51], report.final.motion.t);
+}
+
+TEST_F(TrajectoryFiles, ARunWithoutPointsLeavesNoFile) {
+  const models::Model model = model_named("pendulum");
+  io::TrajectoryWriter writer(*model.system, false, 0.0, options(TrajectoryFormat::automatic));
+  EXPECT_EQ(writer.finish({}).file, "");
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+}
+
+TEST(OutputSelector, TakesMultiplesUpToRoundOff) {
+  const io::OutputSelector selector(0.1, 0.01);
+  for (int i = 0; i < 100000; ++i) EXPECT_TRUE(selector.takes(0.1 + i * 0.001) == (i % 10 == 0)) << i;
+  EXPECT_TRUE(io::OutputSelector(0.0, 0.0).takes(0.1234));
+}
+
+class Csv : public TrajectoryFiles {};
+
+TEST_F(Csv, ReaderDropsHalfALineAtTheEnd) {
+  write_file(folder / "x.csv", "# c\nt,\"a,\"\"b\"\n0,1\n1,nan\n2,");
+  const io::Trajectory back = io::read_trajectory(folder / "x.csv");
+  EXPECT_EQ(back.columns, (std::vector<std::string>{"t", "a,\"b"}));
+  ASSERT_EQ(back.values.rows(), 2);
+  EXPECT_TRUE(std::isnan(back.values(1, 1)));
+}
+
+TEST_F(Csv, ReaderSaysWhereARowIsWrong) {
+  write_file(folder / "x.csv", "t,a\n0,1\n1,x\n");
+  EXPECT_NE(text_of<InvalidInput>([&] { io::read_trajectory(folder / "x.csv"); }).find("x.csv:3:3: expected 2 numbers"),
+            std::string::npos);
+}
+
+TEST_F(Csv, ReaderNamesTheNearestColumn) {
+  write_file(folder / "x.csv", "t,energy\n0,1\n");
+  EXPECT_NE(text_of<InvalidInput>([&] { io::read_trajectory(folder / "x.csv").column("enrgy"); }).find("did you mean 'energy'"),
+            std::string::npos);
+}
+
+TEST_F(TrajectoryFiles, ReaderRefusesAFileThatIsNoHdf5) {
+  write_file(folder / "x.h5", "hello");
+  EXPECT_NE(text_of<InvalidInput>([&] { io::read_trajectory(folder / "x.h5"); }).find("no trajectory of kreisel"),
+            std::string::npos);
+}
+
+}  // namespace

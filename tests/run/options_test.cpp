@@ -1,0 +1,238 @@
+// Every option that cannot be served is refused with its name, its value and what would be right.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kreisel/base/error.hpp"
+#include "support/experiment.hpp"
+
+namespace {
+
+using namespace kreisel;
+using run::Options;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+class Problems : public testing::Test {
+ protected:
+  std::vector<run::Problem> problems(const Options& options, const std::string& group = "r3xso3") const {
+    support::Experiment e;
+    e.group = group;
+    const models::Model model = support::make_model(e);
+    return run::problems_in(options, *model.system, model.start);
+  }
+  /// Exactly one problem, with this field and a message that contains `text`.
+  void expect_one(const Options& options, const std::string& field, const std::string& text,
+                  const std::string& group = "r3xso3") const {
+    const std::vector<run::Problem> found = problems(options, group);
+    ASSERT_EQ(found.size(), 1u) << field << ": " << text;
+    EXPECT_EQ(found[0].field, field);
+    EXPECT_NE(found[0].message.find(text), std::string::npos) << found[0].message;
+  }
+  Options constant() const {
+    Options options;
+    options.step = 1e-3;
+    return options;
+  }
+};
+
+TEST_F(Problems, AreNoneInTheDefaultsWithAStep) {
+  EXPECT_TRUE(problems(constant()).empty());
+  EXPECT_TRUE(problems(constant(), "so3").empty());
+}
+
+TEST_F(Problems, Method) {
+  Options o = constant();
+  o.method = "bliedff";
+  expect_one(o, "method", "did you mean 'bliedf'");
+}
+
+TEST_F(Problems, Order) {
+  Options o = constant();
+  o.order = 7;
+  expect_one(o, "order", "is 7, but bliedf has orders 1 to 6");
+  o.order = -1;
+  expect_one(o, "order", "is -1, but bliedf has orders 1 to 6");
+  o.method = "generalized-alpha";
+  o.order = 3;
+  expect_one(o, "order", "is 3, but generalized-alpha has orders 2 to 2");
+  o.method = "rkmk";
+  o.order = 4;
+  expect_one(o, "order", "is 4, but rkmk has orders 5 to 8");
+}
+
+TEST_F(Problems, EndTime) {
+  Options o = constant();
+  o.t_end = 0.0;
+  expect_one(o, "t-end", "is 0, must be a number after the start time 0");
+  o.t_end = -1.0;
+  expect_one(o, "t-end", "is -1, must be a number after the start time 0");
+  o.t_end = infinity;
+  expect_one(o, "t-end", "is inf, must be a number after the start time 0");
+}
+
+TEST_F(Problems, Step) {
+  for (const double step : {-1e-3, infinity}) {
+    Options o = constant();
+    o.step = step;
+    expect_one(o, "step", "must be positive");
+  }
+  Options o = constant();
+  o.step = nan;
+  EXPECT_FALSE(problems(o).empty());
+}
+
+TEST_F(Problems, Tolerances) {
+  for (const double rtol : {0.0, -1.0, 1.0, nan}) {
+    Options o;
+    o.rtol = rtol;
+    expect_one(o, "rtol", "must lie between 0 and 1");
+  }
+  for (const double atol : {-1e-9, nan}) {
+    Options o;
+    o.atol = atol;
+    expect_one(o, "atol", "must not be negative");
+  }
+}
+
+TEST_F(Problems, Newton) {
+  Options o = constant();
+  o.newton_tolerance = -1.0;
+  expect_one(o, "newton-tolerance", "is -1, must be positive");
+  o = constant();
+  o.newton_tolerance = nan;
+  expect_one(o, "newton-tolerance", "must be positive");
+  o = constant();
+  o.newton_iterations = 0;
+  expect_one(o, "newton-iterations", "is 0, must be at least 1");
+}
+
+TEST_F(Problems, StepBounds) {
+  Options o = constant();
+  o.max_steps = 0;
+  expect_one(o, "max-steps", "is 0, must be at least 1");
+  o = constant();
+  o.max_order = 7;
+  expect_one(o, "max-order", "is 7, must lie between 1 and 6");
+  o = constant();
+  o.initial_step = -1.0;
+  expect_one(o, "initial-step", "is -1, must be positive");
+  o = constant();
+  o.min_step = nan;
+  expect_one(o, "min-step", "must be positive");
+  o = constant();
+  o.max_step = infinity;
+  expect_one(o, "max-step", "is inf, must be positive");
+}
+
+TEST_F(Problems, Starting) {
+  Options o = constant();
+  o.starting = "corected";
+  expect_one(o, "starting", "did you mean 'corrected'");
+  o.starting = "v0";
+  expect_one(o, "starting", "'v0' belongs to generalized-alpha; bliedf knows corrected and exact");
+  o.method = "generalized-alpha";
+  EXPECT_TRUE(problems(o).empty());
+}
+
+TEST_F(Problems, Formulation) {
+  Options o = constant();
+  o.formulation = "index4";
+  expect_one(o, "formulation", "did you mean");
+  o.formulation = "projected";
+  expect_one(o, "formulation", "bliedf does not serve 'projected'; it serves ode, index3");
+  o.formulation = "ode";
+  expect_one(o, "formulation", "'ode' needs a model without constraints; this one has 3 constraint rows");
+  EXPECT_TRUE(problems(o, "so3").empty());
+}
+
+TEST_F(Problems, ConstantStepMethodsWithTolerances) {
+  Options o;
+  o.method = "mkbdf";
+  expect_one(o, "method", "mkbdf runs with constant steps only: give --step");
+}
+
+TEST_F(Problems, Correction) {
+  Options o = constant();
+  o.correction = "magnum";
+  expect_one(o, "correction", "did you mean 'magnus'");
+  o.correction = "difference";
+  o.order = 5;
+  expect_one(o, "correction", "'difference' has no coefficients for order 5; it exists for orders 3, 4");
+  o = Options{};
+  o.order = 4;
+  o.correction = "published";
+  expect_one(o, "correction", "'published' belongs to constant steps; with tolerances use magnus");
+  o = constant();
+  o.method = "mkbdf";
+  o.correction = "none";
+  expect_one(o, "correction", "mkbdf has no correction term; --correction belongs to bliedf");
+}
+
+TEST_F(Problems, LinearSolver) {
+  Options o = constant();
+  o.linear_solver = "dens";
+  expect_one(o, "linear-solver", "did you mean 'dense'");
+}
+
+TEST_F(Problems, ComeAllAtOnce) {
+  Options o = constant();
+  o.order = 9;
+  o.t_end = -1.0;
+  o.newton_iterations = 0;
+  o.starting = "a0";
+  EXPECT_EQ(problems(o).size(), 4u);
+  support::Experiment e;
+  e.options = o;
+  try {
+    support::integrate(e);
+    FAIL() << "not refused";
+  } catch (const InvalidInput& refusal) {
+    const std::string text = refusal.what();
+    for (const char* field : {"order: ", "t-end: ", "newton-iterations: ", "starting: "})
+      EXPECT_NE(text.find(field), std::string::npos) << text;
+  }
+}
+
+class InconsistentStart : public testing::Test {
+ protected:
+  std::string refusal(const models::Model& model) const {
+    Options options;
+    options.step = 1e-3;
+    try {
+      support::integrate(model, options);
+    } catch (const InvalidInput& e) {
+      return e.what();
+    }
+    return "";
+  }
+  models::Model model_ = support::make_model({});
+};
+
+TEST_F(InconsistentStart, OffThePositionConstraintIsRefused) {
+  model_.start.q0[0] += 1e-3;
+  EXPECT_NE(refusal(model_).find("miss the constraints: |Phi| = 1.000e-03"), std::string::npos) << refusal(model_);
+}
+
+TEST_F(InconsistentStart, OffTheVelocityConstraintIsRefused) {
+  model_.start.v0[0] += 1e-3;
+  EXPECT_NE(refusal(model_).find("|B v| = 1.000e-03"), std::string::npos) << refusal(model_);
+}
+
+TEST_F(InconsistentStart, ThatIsNotANumberIsRefused) {
+  model_.start.v0[4] = nan;
+  EXPECT_EQ(refusal(model_), "start: has values that are not finite");
+  support::Experiment unconstrained;
+  unconstrained.group = "so3";
+  models::Model free = support::make_model(unconstrained);
+  free.start.v0[1] = nan;
+  EXPECT_EQ(refusal(free), "start: has values that are not finite");
+}
+
+TEST_F(InconsistentStart, OfTheWrongSizeIsRefused) {
+  model_.start.q0.conservativeResize(3);
+  EXPECT_EQ(refusal(model_), "start: has 3 positions and 6 velocities, but the model has 7 and 6");
+}
+
+}  // namespace

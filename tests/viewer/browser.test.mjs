@@ -1,0 +1,307 @@
+// The page in a real browser.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import test, { after } from "node:test";
+import { pathToFileURL } from "node:url";
+import { heavyTop, launch, open, pageOf, viewerFolder, work, writeResult } from "./support.mjs";
+
+const browser = await launch();
+after(() => browser.close());
+const { pageWith, study, top } = await import(pathToFileURL(join(viewerFolder, "sample.mjs")).href);
+const emptyPage = readFileSync(process.env.KREISEL_VIEWER_PAGE, "utf8");
+
+const folder = heavyTop("top", "--step", "0.002", "--t-end", "1");
+const file = pageOf(folder);
+const rows = JSON.parse(readFileSync(join(folder, "summary.json"), "utf8")).output.rows;
+
+function sample(name, data) {
+  const path = join(work, name);
+  writeFileSync(path, pageWith(data, emptyPage));
+  return path;
+}
+
+/** The picture of the animation at a time, once it is drawn. */
+async function pictureAt(page, t) {
+  await page.evaluate((time) => window.kreisel.clock.set(time), t);
+  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+  return page.locator(".scene canvas").screenshot();
+}
+
+/** Centre of the plot of a panel, and a point beside it. */
+async function placeIn(page, panel, fraction) {
+  const over = page.locator(`[data-panel="${panel}"] .u-over`);
+  await over.scrollIntoViewIfNeeded();
+  const box = await over.boundingBox();
+  return { x: box.x + fraction * box.width, y: box.y + box.height / 2 };
+}
+
+test("a heavy-top run is shown with all its points, and in silence", async () => {
+  const { page, troubles, addresses, close } = await open(browser, file);
+  assert.equal(await page.locator("h1").textContent(), "heavy-top");
+  assert.equal(await page.title(), "heavy-top – kreisel");
+  assert.equal(await page.locator(".status").textContent(), "success");
+  assert.match(await page.locator(".command code").textContent(), /kreisel run heavy-top --out .*top --quiet --step 0.002/);
+  const counts = await page.evaluate(() => window.kreisel.panels.pointCounts);
+  for (const [panel, names] of Object.entries({
+    Position: ["x", "y", "z"],
+    Velocity: ["v1", "v2", "v3"],
+    "Angular velocity, body frame": ["v4", "v5", "v6"],
+    "Multipliers λ": ["lambda1", "lambda2", "lambda3"],
+    "Constraints Φ": ["Phi1", "Phi2", "Phi3"],
+    "Energy change": ["energy - energy(0)"],
+    "Step size": ["h"],
+  }))
+    assert.deepEqual(counts[panel], Object.fromEntries(names.map((name) => [name, rows])), panel);
+  assert.equal(rows, 501);
+  assert.ok((await page.locator(".panel .uplot canvas").count()) >= 6, "plots are drawn");
+  assert.match(await page.locator(".facts").textContent(), /methodbliedf/);
+  assert.deepEqual(addresses, [pathToFileURL(file).href], "the page asks for nothing");
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
+test("the plots show ink where curves are", async () => {
+  const { page, close } = await open(browser, file);
+  const colours = await page.locator('[data-panel="Position"] canvas').evaluate((canvas) => {
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const seen = new Map();
+    for (let i = 0; i < data.length; i += 4) if (data[i + 3] > 200) {
+      const key = [data[i], data[i + 1], data[i + 2]].join();
+      seen.set(key, (seen.get(key) ?? 0) + 1);
+    }
+    return [...seen].filter(([, n]) => n > 100).map(([key]) => key);
+  });
+  for (const curve of ["31,111,184", "210,105,30", "43,138,87"]) assert.ok(colours.includes(curve), `${curve} is not among ${colours}`);
+  await close();
+});
+
+test("the animation moves with the clock, and by itself when played", async () => {
+  const { page, troubles, close } = await open(browser, file);
+  const [first, second, again] = [await pictureAt(page, 0.1), await pictureAt(page, 0.6), await pictureAt(page, 0.1)];
+  assert.notDeepEqual(first, second);
+  assert.deepEqual(first, again, "the same time gives the same picture");
+  await page.evaluate(() => window.kreisel.clock.set(0));
+  await page.getByRole("button", { name: "play" }).click();
+  await page.waitForFunction(() => window.kreisel.clock.t > 0.02);
+  await page.getByRole("button", { name: "pause" }).click();
+  const halted = await page.evaluate(() => window.kreisel.clock.t);
+  await page.waitForTimeout(100);
+  assert.equal(await page.evaluate(() => window.kreisel.clock.t), halted);
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
+test("trails, forces and the camera change the picture", async () => {
+  const { page, close } = await open(browser, file);
+  const plain = await pictureAt(page, 0.5);
+  for (const name of ["trails", "forces"]) {
+    await page.getByRole("button", { name, exact: true }).click();
+    assert.notDeepEqual(await pictureAt(page, 0.5), plain, name);
+    await page.getByRole("button", { name, exact: true }).click();
+  }
+  await page.locator("body").press("d");
+  assert.notDeepEqual(await pictureAt(page, 0.5), plain);
+  await page.locator("body").press("c");
+  assert.deepEqual(await pictureAt(page, 0.5), plain);
+  await close();
+});
+
+test("the keys move the time", async () => {
+  const { page, close } = await open(browser, file);
+  const time = () => page.evaluate(() => window.kreisel.clock.t);
+  const press = (key) => page.keyboard.press(key);
+  await press("ArrowRight");
+  assert.ok(Math.abs((await time()) - 0.002) < 1e-9);
+  await press("Shift+ArrowRight");
+  assert.ok(Math.abs((await time()) - 0.022) < 1e-9);
+  await press("ArrowLeft");
+  assert.ok(Math.abs((await time()) - 0.02) < 1e-9);
+  await press("End");
+  assert.equal(await time(), 1);
+  await press("Home");
+  assert.equal(await time(), 0);
+  await press(" ");
+  assert.equal(await page.evaluate(() => window.kreisel.clock.playing), true);
+  await press(" ");
+  assert.equal(await page.evaluate(() => window.kreisel.clock.playing), false);
+  await press("?");
+  assert.ok(await page.getByRole("dialog").isVisible());
+  await press("Escape");
+  await press("Tab");
+  assert.equal(await page.evaluate(() => document.activeElement.tagName), "BUTTON");
+  await close();
+});
+
+test("the pointer in a plot shows its time everywhere, a click keeps it", async () => {
+  const { page, close } = await open(browser, file);
+  const at = await placeIn(page, "Multipliers λ", 0.75);
+  await page.mouse.move(at.x, at.y);
+  const shown = await page.evaluate(() => window.kreisel.clock.shown);
+  assert.ok(Math.abs(shown - 0.75) < 0.01, `shows ${shown}`);
+  assert.equal(await page.evaluate(() => window.kreisel.clock.t), 0);
+  assert.match(await page.locator(".time").textContent(), /^0\.7/);
+  const cursors = await page.locator(".panel .u-cursor-x").evaluateAll((all) => all.filter((c) => getComputedStyle(c).visibility !== "hidden").length);
+  assert.ok(cursors >= 2);
+  await page.mouse.click(at.x, at.y);
+  await page.mouse.move(5, 5);
+  assert.ok(Math.abs((await page.evaluate(() => window.kreisel.clock.t)) - 0.75) < 0.01);
+  await close();
+});
+
+test("dragging zooms all plots, a double click ends it", async () => {
+  const { page, close } = await open(browser, file);
+  const range = () => page.evaluate(() => window.kreisel.panels.window.range);
+  const [from, to] = [await placeIn(page, "Position", 0.25), await placeIn(page, "Position", 0.5)];
+  await page.mouse.move(from.x, from.y);
+  await page.mouse.down();
+  await page.mouse.move(to.x, to.y, { steps: 5 });
+  await page.mouse.up();
+  const [low, high] = await range();
+  assert.ok(Math.abs(low - 0.25) < 0.02 && Math.abs(high - 0.5) < 0.02, `${low} to ${high}`);
+  await page.mouse.dblclick(to.x, to.y);
+  assert.deepEqual(await range(), [0, 1]);
+  await close();
+});
+
+test("light and dark follow the system until the reader chooses", async () => {
+  const { page, troubles, close } = await open(browser, file, { colorScheme: "dark" });
+  const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const dark = await background();
+  await page.getByRole("button", { name: "light / dark" }).click();
+  assert.notEqual(await background(), dark);
+  await page.reload();
+  await page.waitForFunction(() => "kreisel" in window);
+  assert.notEqual(await background(), dark, "the choice outlives the page");
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
+test("a second result is laid over the first", async () => {
+  const other = pageOf(heavyTop("other", "--step", "0.004", "--t-end", "1"));
+  const { page, troubles, close } = await open(browser, file);
+  const alone = await pictureAt(page, 0.3);
+  await page.locator('input[type="file"]').setInputFiles(other);
+  await page.getByText("laid over, dashed").waitFor();
+  const counts = await page.evaluate(() => window.kreisel.panels.pointCounts.Position);
+  assert.deepEqual(counts, { x: rows, y: rows, z: rows, "x #2": 251, "y #2": 251, "z #2": 251 });
+  assert.notDeepEqual(await pictureAt(page, 0.3), alone);
+  await page.locator('input[type="file"]').setInputFiles(join(folder, "summary.json"));
+  await page.getByText("cannot be laid over").waitFor();
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
+test("--with lays a result over in the page that is written", async () => {
+  const { page, close } = await open(browser, pageOf(heavyTop("first", "--step", "0.01"), "--with", folder));
+  const counts = await page.evaluate(() => window.kreisel.panels.pointCounts.Position);
+  assert.equal(counts["x #2"], rows);
+  await close();
+});
+
+test("names that are markup stay text", async () => {
+  const evil = '<script>alert(1)</script><img src=x onerror="alert(2)">';
+  const name = evil.replace(/"/g, '""');
+  const columns = ["x", "y", "z", "R11", "R12", "R13", "R21", "R22", "R23", "R31", "R32", "R33"].map((c) => `"${name}.${c}"`);
+  const result = writeResult("evil", {
+    "summary.json": JSON.stringify({ model: evil, status: evil, message: evil, warnings: [evil], kreisel: { command: evil }, scene: { joints: [{ name: evil, body: evil, first_row: 1, rows: 3 }] } }),
+    "trajectory.csv": `t,${columns.join(",")},lambda1,lambda2,lambda3\n0,0,0,0,1,0,0,0,1,0,0,0,1,1,2,3\n1,1,0,0,1,0,0,0,1,0,0,0,1,1,2,3\n`,
+  });
+  const { page, troubles, close } = await open(browser, pageOf(result));
+  assert.equal(await page.locator("h1").textContent(), evil);
+  assert.equal(await page.locator("img").count(), 0);
+  for (const summary of await page.locator("details > summary").all()) await summary.click();
+  await page.waitForTimeout(200);
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
+test("a study has its curves, slopes and a table that sorts", async () => {
+  const { page, troubles, close } = await open(browser, sample("study.html", study()), { colorScheme: "dark" });
+  assert.equal(await page.locator(".study canvas").count(), 3);
+  assert.deepEqual(await page.evaluate(() => window.kreisel.studies.map((s) => Object.values(s.pointCounts))), Array(3).fill(Array(6).fill(8)));
+  const cells = (column) => page.locator(`tbody tr td:nth-child(${column})`).allTextContents();
+  const head = page.getByRole("columnheader", { name: "error of q" });
+  await head.getByRole("button").click();
+  const numbers = (await cells(3)).map((text) => Number(text.replace("−", "-")));
+  assert.deepEqual(numbers, [...numbers].sort((a, b) => a - b));
+  assert.equal(await head.getAttribute("aria-sort"), "ascending");
+  await head.getByRole("button").click();
+  assert.equal(await head.getAttribute("aria-sort"), "descending");
+  assert.equal(Number((await cells(3))[0].replace("−", "-")), numbers.at(-1));
+  const over = await page.locator(".study .u-over").first().boundingBox();
+  await page.mouse.move(over.x + over.width * 0.95, over.y + 20);
+  assert.match(await page.locator(".tooltip").first().textContent(), /bliedf \d\nstep h \[s\]: 0\.01/);
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
+test("100,000 steps of 50 bodies make a page below 30 MB that opens", async () => {
+  const large = join(work, "large.html");
+  const made = spawnSync(process.env.KREISEL_SAMPLES, ["large", large], { encoding: "utf8" });
+  assert.equal(made.status, 0, made.stderr);
+  assert.ok(statSync(large).size < 30_000_000, `${statSync(large).size} bytes`);
+  assert.ok(statSync(large).size > 10_000_000, "room is used");
+  const { page, troubles, close } = await open(browser, large);
+  assert.equal(await page.evaluate(() => window.kreisel.result.points), 100_001);
+  assert.match(await page.locator("footer").textContent(), /100,001 points, thinned/);
+  await page.locator('[data-panel="Position"] select').selectOption("link50");
+  const largest = await page.evaluate(() => {
+    const series = window.kreisel.result.series.find((s) => s.of === "link50" && s.name === "x");
+    const at = series.y.indexOf(Math.max(...series.y));
+    return [series.t[at], series.y[at]];
+  });
+  assert.deepEqual(largest, [3.1415, 12.5], "a spike of one sample is kept where it was");
+  assert.equal(await page.locator('[data-panel="Velocity"] select').inputValue(), "link50", "panels follow the choice");
+  assert.notDeepEqual(await pictureAt(page, 1), await pictureAt(page, 2));
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
+test("a result without bodies has plots and no picture", async () => {
+  const result = writeResult("flat", {
+    "summary.json": JSON.stringify({ model: "oscillator", status: "success" }),
+    "trajectory.csv": "t,q1,v1,h,order\n0,1,0,0.1,1\n0.1,0.9,-1,0.1,2\n0.2,0.7,-2,0.1,2\n",
+  });
+  const { page, troubles, close } = await open(browser, pageOf(result));
+  assert.equal(await page.locator(".scene").count(), 0);
+  assert.deepEqual(await page.evaluate(() => window.kreisel.panels.pointCounts.Coordinates), { q1: 3 });
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
+test("results without points, and pages without data, say so", async () => {
+  const empty = await open(browser, pageOf(writeResult("empty", { "summary.json": '{"model": "x", "status": "no-consistent-start", "message": "why"}' })));
+  assert.match(await empty.page.locator(".remarks").textContent(), /why.*no trajectory/);
+  assert.deepEqual(empty.troubles, []);
+  await empty.close();
+  const blank = await open(browser, process.env.KREISEL_VIEWER_PAGE);
+  assert.match(await blank.page.locator(".fatal").textContent(), /no data/);
+  await blank.close();
+});
+
+test("without WebGL the plots are there", async () => {
+  const poor = await launch("--disable-3d-apis");
+  const { page, troubles, close } = await open(poor, file);
+  assert.match(await page.locator(".scene.none").textContent(), /no 3D pictures/);
+  assert.ok((await page.locator(".panel .uplot").count()) >= 4);
+  assert.deepEqual(troubles, []);
+  await close();
+  await poor.close();
+});
+
+test("the page prints, dark or not", async () => {
+  const { page, troubles, close } = await open(browser, file, { colorScheme: "dark" });
+  const paper = await page.pdf({ format: "A4" });
+  assert.ok(paper.length > 20_000, `${paper.length} bytes`);
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
+test("a narrow screen shows everything below each other", async () => {
+  const { page, troubles, close } = await open(browser, sample("narrow.html", top({ steps: 50 })), { viewport: { width: 420, height: 800 } });
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing sticks out");
+  assert.deepEqual(troubles, []);
+  await close();
+});

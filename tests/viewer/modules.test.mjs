@@ -1,0 +1,112 @@
+// The parts of the viewer that need no browser.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import test from "node:test";
+import { pathToFileURL } from "node:url";
+import { fromViewer, viewerFolder } from "./support.mjs";
+
+const { createRequire } = await import("node:module");
+const esbuild = createRequire(fromViewer.resolve("vite"))("esbuild");
+
+async function load(name) {
+  const { outputFiles } = await esbuild.build({
+    entryPoints: [join(viewerFolder, "src", `${name}.ts`)],
+    bundle: true,
+    format: "esm",
+    write: false,
+  });
+  return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].text).toString("base64")}`);
+}
+
+const { align, magnitudes } = await load("align");
+const { readResult, nearestIndex, lastNotAbove } = await load("data");
+const { significant, running, ticks, powerSplits, powerTicks } = await load("format");
+const { Clock } = await load("clock");
+const { top, study } = await import(pathToFileURL(join(viewerFolder, "sample.mjs")).href);
+
+test("curves on one grid stay on it", () => {
+  const x = Float64Array.of(0, 1, 2);
+  assert.deepEqual(align([{ x, y: [1, NaN, 3] }, { x, y: [4, 5, null] }]), [[0, 1, 2], [1, null, 3], [4, 5, null]]);
+});
+
+test("curves on different grids meet on the union and are drawn through", () => {
+  const aligned = align([{ x: [0, 2], y: [1, 2] }, { x: [0, 1, 3], y: [5, null, 7] }]);
+  assert.deepEqual(aligned, [[0, 1, 2, 3], [1, undefined, 2, undefined], [5, null, undefined, 7]]);
+});
+
+test("zeros have no place on a logarithmic axis", () => {
+  assert.deepEqual(magnitudes([-2, 0, NaN, 3]), [2, null, null, 3]);
+});
+
+test("the nearest of increasing values is found", () => {
+  const values = [0, 1, 2, 4];
+  assert.deepEqual([-1, 0.4, 0.6, 3.1, 9].map((v) => nearestIndex(values, v)), [0, 0, 1, 3, 3]);
+  assert.deepEqual([-1, 0, 3.9, 4, 9].map((v) => lastNotAbove(values, v)), [0, 0, 2, 3, 3]);
+});
+
+test("thinned series get their times back from increments", () => {
+  const result = readResult({
+    format: 1, title: "x", time: [0, 1, 2, 3, 4], points: 500,
+    series: [{ group: "q", name: "x", at: [0, 2, 2], values: [7, null, 9] }],
+    frames: [0, 4], bodies: [{ name: "b", x: [[1, 2, 3], [4, 5, 6]], R: [[1, 0, 0, 0, 1, 0, 0, 0, 1], [1, 0, 0, 0, 1, 0, 0, 0, 1]] }],
+  });
+  assert.deepEqual(Array.from(result.series[0].t), [0, 2, 4]);
+  assert.deepEqual(Array.from(result.series[0].y), [7, NaN, 9]);
+  assert.deepEqual(Array.from(result.frameTimes), [0, 4]);
+  assert.deepEqual(Array.from(result.bodies[0].x), [1, 2, 3, 4, 5, 6]);
+  assert.equal(result.points, 500);
+});
+
+test("data that do not fit together are refused with a reason", () => {
+  const refused = (data, reason) => assert.throws(() => readResult(data), reason);
+  refused(null, /no data/);
+  refused({ format: 2 }, /format 2/);
+  refused({ format: 1, time: [0, 1], series: [{ name: "x", values: [1] }] }, /'x' has 1 values for 2 times/);
+  refused({ format: 1, time: [0, 1], series: [{ name: "x", at: [0, 2], values: [1, 2] }] }, /outside the time grid/);
+  refused({ format: 1, time: [0, 1], bodies: [{ name: "b", x: [], R: [] }] }, /0 frames, expected 2/);
+});
+
+test("the samples are readable", () => {
+  assert.equal(readResult(JSON.parse(JSON.stringify(top()))).bodies.length, 1);
+  assert.equal(readResult(JSON.parse(JSON.stringify(study()))).plots.length, 3);
+});
+
+test("numbers are short and exact enough", () => {
+  assert.deepEqual([0, 1, 0.1, -1234.5678, 1e-12, 123456789, null, NaN].map((v) => significant(v)),
+    ["0", "1", "0.1", "−1234.6", "1e−12", "1.2346e8", "–", "–"]);
+  assert.deepEqual([0, 0.25, -12.5, 1e-9].map((v) => running(v)), ["0.00000", "0.25000", "−12.5000", "1.0000e−9"]);
+  assert.deepEqual(ticks([0, 0.00025, 0.0005, 0.00075, 0.001]), ["0.00000", "0.00025", "0.00050", "0.00075", "0.00100"]);
+  assert.deepEqual(ticks([-2e-7, 0, 2e-7]), ["−2e−7", "0", "2e−7"]);
+});
+
+test("logarithmic axes have labels at powers of ten", () => {
+  assert.deepEqual(powerSplits(2e-4, 3e-1), [1e-3, 1e-2, 1e-1]);
+  assert.deepEqual(powerSplits(1.5, 9), [2, 5]);
+  assert.ok(powerSplits(1e-16, 1).length <= 8);
+  assert.deepEqual(powerTicks([1e-3, 5, 10]), ["10⁻³", "5·10⁰", "10¹"]);
+});
+
+test("the clock halts at the points of the result", () => {
+  const clock = new Clock(Float64Array.of(0, 1, 2, 3));
+  clock.step(1);
+  assert.equal(clock.t, 1);
+  clock.set(1.5);
+  clock.step(-1);
+  assert.equal(clock.t, 1);
+  clock.set(1.5);
+  clock.step(1);
+  assert.equal(clock.t, 2);
+  clock.step(10);
+  assert.equal(clock.t, 3);
+  clock.step(-10);
+  assert.equal(clock.t, 0);
+});
+
+test("the pointer moves the time that is shown only while the animation rests", () => {
+  const clock = new Clock(Float64Array.of(0, 2));
+  clock.hover(1.25);
+  assert.equal(clock.shown, 1.25);
+  assert.equal(clock.t, 0);
+  clock.hover(null);
+  assert.equal(clock.shown, 0);
+});

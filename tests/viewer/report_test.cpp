@@ -1,0 +1,304 @@
+#include "kreisel/io/report.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <random>
+#include <set>
+
+#include "kreisel/base/error.hpp"
+
+namespace kreisel::io {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+std::vector<double> noise(std::size_t count, unsigned seed = 1) {
+  std::mt19937_64 generator(seed);
+  std::normal_distribution<double> normal;
+  std::vector<double> values(count);
+  for (double& value : values) value = normal(generator);
+  return values;
+}
+
+std::vector<double> grid(std::size_t count, double h) {
+  std::vector<double> times(count);
+  for (std::size_t i = 0; i < count; ++i) times[i] = h * static_cast<double>(i);
+  return times;
+}
+
+std::size_t occurrences(const std::string& text, std::string_view word) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
+  return count;
+}
+
+class Folder : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+  void write(const std::string& name, const std::string& text) const { std::ofstream(folder_ / name) << text; }
+
+  Path folder_ = Path("report") / testing::UnitTest::GetInstance()->current_test_info()->name();
+};
+
+TEST(Decimation, KeepsEveryIndexOfAShortSeries) {
+  const std::vector<double> values = noise(100);
+  const auto indices = indices_with_extrema(values, 100);
+  ASSERT_EQ(indices.size(), 100u);
+  EXPECT_EQ(indices.front(), 0);
+  EXPECT_EQ(indices.back(), 99);
+}
+
+TEST(Decimation, KeepsEndsAndTheExtremaOfEveryBucket) {
+  std::vector<double> values = noise(100'000);
+  values[31'415] = 50.0;  // one sample wide
+  values[31'416] = -60.0;
+  for (const Eigen::Index limit : {4, 5, 100, 777}) {
+    const auto indices = indices_with_extrema(values, limit);
+    ASSERT_LE(static_cast<Eigen::Index>(indices.size()), limit);
+    EXPECT_TRUE(std::is_sorted(indices.begin(), indices.end()));
+    const std::set<Eigen::Index> kept(indices.begin(), indices.end());
+    EXPECT_EQ(kept.size(), indices.size()) << "an index came twice";
+    for (const Eigen::Index index : {0, 31'415, 31'416, 99'999}) EXPECT_TRUE(kept.count(index)) << index << " of limit " << limit;
+  }
+}
+
+TEST(Decimation, PassesOverGapsAndKeepsStretchesOfThem) {
+  std::vector<double> values(10'000, 1.0);
+  values[5'000] = nan;
+  values[5'001] = 7.0;
+  for (std::size_t i = 8'000; i < 9'000; ++i) values[i] = nan;
+  bool has_gap = false, has_peak = false;
+  for (const Eigen::Index index : indices_with_extrema(values, 100)) {
+    has_peak = has_peak || index == 5'001;
+    has_gap = has_gap || (index >= 8'000 && index < 9'000);
+  }
+  EXPECT_TRUE(has_peak);
+  EXPECT_TRUE(has_gap);
+}
+
+TEST(Decimation, TakesFramesEvenlyInTimeWhateverTheSteps) {
+  std::vector<double> times;  // half of the points within the first thousandth
+  for (int i = 0; i < 5'000; ++i) times.push_back(1e-3 * i / 5'000.0);
+  for (int i = 0; i <= 5'000; ++i) times.push_back(1e-3 + (1.0 - 1e-3) * i / 5'000.0);
+  const auto frames = indices_evenly_spaced(times, 101);
+  ASSERT_LE(frames.size(), 102u);
+  EXPECT_EQ(frames.front(), 0);
+  EXPECT_EQ(frames.back(), 10'000);
+  for (std::size_t k = 1; k < frames.size(); ++k)
+    EXPECT_NEAR(times[static_cast<std::size_t>(frames[k])] - times[static_cast<std::size_t>(frames[k - 1])], 0.01, 5e-4);
+}
+
+TEST(ReportJson, HoldsWhatWasGiven) {
+  const std::vector<double> time{0.0, 0.5, 1.0}, x{1.0, nan, -2.5};
+  ReportData data;
+  data.title = "t";
+  data.command = "kreisel run x";
+  data.time = time;
+  data.series.push_back({"q", "Position", "rod", "x", "m", x});
+  data.panels.push_back({"Position", true, false});
+  const Json json = Json::parse(report_json(data));
+  EXPECT_EQ(json["format"], 1);
+  EXPECT_EQ(json["time"], Json({0, 0.5, 1}));
+  EXPECT_EQ(json["points"], 3);
+  EXPECT_EQ(json["series"][0]["values"], Json({1, nullptr, -2.5}));
+  EXPECT_EQ(json["series"][0]["of"], "rod");
+  EXPECT_FALSE(json["series"][0].contains("at"));
+  EXPECT_EQ(json["panels"][0], (Json{{"name", "Position"}, {"log", true}, {"open", false}}));
+}
+
+TEST(ReportJson, NamesThePointsOfDecimatedSeriesByIncrements) {
+  const std::vector<double> time = grid(50'000, 1e-3), x = noise(50'000, 1), y = noise(50'000, 2);
+  ReportData data;
+  data.time = time;
+  data.series.push_back({"q", "Position", "", "x", "m", x});
+  data.series.push_back({"q", "Position", "", "y", "m", y});
+  ReportLimits limits;
+  limits.series_values = 1'000;
+  const Json json = Json::parse(report_json(data, limits));
+  EXPECT_EQ(json["points"], 50'000);
+  EXPECT_LE(json["time"].size(), 1'000u) << "times that no series uses";
+  for (const auto& [series, values] : {std::pair{json["series"][0], x}, std::pair{json["series"][1], y}}) {
+    ASSERT_EQ(series["at"].size(), series["values"].size());
+    ASSERT_LE(series["at"].size(), 500u);
+    std::size_t at = 0;
+    for (std::size_t k = 0; k < series["at"].size(); ++k) {
+      at += series["at"][k].get<std::size_t>();
+      const double t = json["time"][at].get<double>();
+      EXPECT_NEAR(series["values"][k].get<double>(), values[static_cast<std::size_t>(std::lround(t / 1e-3))], 1e-5);
+    }
+  }
+}
+
+TEST(ReportJson, LetsNoTextEndItsScriptElement) {
+  ReportData data;
+  data.title = "</script><script>alert(1)</script>";
+  data.command = "<!--";
+  data.summary = {{"model", "<b>"}, {"</x>", "\xff\xfe is no UTF-8"}};
+  const std::string text = report_json(data);
+  EXPECT_EQ(text.find('<'), std::string::npos);
+  const Json json = Json::parse(text);
+  EXPECT_EQ(json["title"], data.title);
+  EXPECT_EQ(json["summary"]["model"], "<b>");
+}
+
+TEST(ReportPage, IsOneFileWithItsDataInside) {
+  ReportData data;
+  data.title = "</script><script>alert(1)</script>";
+  const std::string page = report_page(data);
+  EXPECT_EQ(page.find("alert(1)</script>"), std::string::npos);
+  EXPECT_EQ(page.find("src=\"http"), std::string::npos);
+  if (!has_viewer()) GTEST_SKIP() << "built without node";
+  EXPECT_EQ(occurrences(page, "</script>"), 2u);
+  EXPECT_NE(page.find("\"title\":\"\\u003c/script>\\u003cscript>alert(1)\\u003c/script>\""), std::string::npos);
+}
+
+TEST(ReportPage, ShrinksToItsLimit) {
+  const std::vector<double> time = grid(20'000, 1e-3), x = noise(20'000);
+  ReportData data;
+  data.time = time;
+  for (int i = 0; i < 100; ++i) data.series.push_back({"q", "Position", fmt::format("b{}", i), "x", "m", x});
+  ReportLimits limits;
+  limits.bytes = 3'000'000;
+  EXPECT_LE(report_page(data, limits).size(), limits.bytes);
+}
+
+constexpr const char* top_csv =
+    "# comment\n"
+    "t,top.x,top.y,top.z,top.R11,top.R12,top.R13,top.R21,top.R22,top.R23,top.R31,top.R32,top.R33,"
+    "top.v1,top.v2,top.v3,top.v4,top.v5,top.v6,lambda1,lambda2,lambda3,Phi1,Phi2,Phi3,energy,h,order\n"
+    "0,0,1,0,1,0,0,0,1,0,0,0,1,1,2,3,4,5,6,10,20,30,0,0,1e-12,5,0.1,1\n"
+    "0.1,-1,0,0,0,-1,0,1,0,0,0,0,1,1,2,3,4,5,6,10,20,30,0,0,1e-12,5.5,0.1,2\n";
+
+TEST_F(Folder, OfAHeavyTopGivesPlotsBodyAndReactionForce) {
+  write("summary.json", R"({"model": "heavy-top", "kreisel": {"command": "kreisel run heavy-top"}, "status": "success"})");
+  write("trajectory.csv", top_csv);
+  const ReportData data = read_report_data(folder_);
+  EXPECT_EQ(data.title, "heavy-top");
+  EXPECT_EQ(data.command, "kreisel run heavy-top");
+  ASSERT_EQ(data.time.size(), 2u);
+
+  std::map<std::string, std::vector<std::string>> panels;
+  for (const ReportSeries& series : data.series) panels[series.panel + "/" + series.of].push_back(series.name);
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(panels["Position/top"], (Names{"x", "y", "z"}));
+  EXPECT_EQ(panels["Velocity/top"], (Names{"v1", "v2", "v3"}));
+  EXPECT_EQ(panels["Angular velocity, body frame/top"], (Names{"v4", "v5", "v6"}));
+  EXPECT_EQ(panels["Multipliers λ/tip"], (Names{"lambda1", "lambda2", "lambda3"}));
+  EXPECT_EQ(panels["Constraints Φ/tip"], (Names{"Phi1", "Phi2", "Phi3"}));
+  EXPECT_EQ(panels["Step size/"], (Names{"h"}));
+  EXPECT_EQ(panels["Rotation matrix/top"].size(), 9u);
+
+  ASSERT_EQ(data.bodies.size(), 1u);
+  EXPECT_TRUE(data.bodies[0].shape.contains("top"));
+  ASSERT_EQ(data.forces.size(), 1u);
+  const ReportForce::Value force = data.forces[0].value(1);
+  EXPECT_TRUE(force.at.isZero(1e-15)) << "the tip stays at the origin";
+  EXPECT_TRUE(force.vector.isApprox(Vector3(-20.0, 10.0, 30.0))) << "body frame turned to the inertial one";
+}
+
+TEST_F(Folder, OfAHeavyTopWithInertialConstraintsTakesLambdaAsItIs) {
+  write("summary.json", R"({"model": "heavy-top", "parameters": {"model": {"constraint": "inertial"}}})");
+  write("trajectory.csv", top_csv);
+  EXPECT_TRUE(read_report_data(folder_).forces.at(0).value(1).vector.isApprox(Vector3(10.0, 20.0, 30.0)));
+}
+
+TEST_F(Folder, WithASceneShowsItsShapesAndJoints) {
+  write("summary.json", R"({"model": "mine", "scene": {
+      "bodies": [{"name": "top", "shape": {"box": {"size": [1, 2, 3]}}}],
+      "joints": [{"name": "hinge", "body": "top", "at": [0, 0, 0], "first_row": 1, "rows": 3, "sign": -1}]}})");
+  write("trajectory.csv", top_csv);
+  const ReportData data = read_report_data(folder_);
+  EXPECT_EQ(data.bodies.at(0).shape["box"]["size"][2], 3);
+  EXPECT_EQ(data.forces.at(0).joint, "hinge");
+  EXPECT_TRUE(data.forces.at(0).value(0).vector.isApprox(Vector3(-10.0, -20.0, -30.0)));
+}
+
+TEST_F(Folder, OfAPendulumSwingsABobOnItsRod) {
+  write("summary.json", R"({"model": "pendulum"})");
+  write("trajectory.csv", "t,q1,q2,v1,v2,lambda1,Phi1,energy,h,order\n0,0.6,-0.8,0,0,2,0,nan,0.1,1\n1,0,-1,1,0,3,0,nan,0.1,1\n");
+  const ReportData data = read_report_data(folder_);
+  ASSERT_EQ(data.bodies.size(), 1u);
+  EXPECT_NEAR(data.bodies[0].R[2][0], -0.6, 1e-15) << "the rod points from the bob to the pivot";
+  EXPECT_NEAR(data.bodies[0].R[8][0], 0.8, 1e-15);
+  EXPECT_TRUE(data.forces.at(0).value(0).vector.isApprox(Vector3(-1.2, 0.0, 1.6)));
+  for (const ReportSeries& series : data.series) EXPECT_NE(series.group, "energy") << "there is none, only nan";
+}
+
+TEST_F(Folder, OfAKilledRunShowsWhatIsThere) {
+  write("summary.json", R"({"model": "x", "status": "running"})");
+  write("trajectory.csv.part", "t,q1,h,order\n0,1,0.1,1\n0.1,2,0.1,1\n0.2,");
+  const ReportData data = read_report_data(folder_);
+  EXPECT_EQ(data.time.size(), 2u);
+  ASSERT_EQ(data.notes.size(), 1u);
+  EXPECT_NE(data.notes[0].find("incomplete"), std::string::npos);
+}
+
+TEST_F(Folder, WithoutATrajectoryIsShownWithItsSummary) {
+  write("summary.json", R"({"model": "x", "status": "no-consistent-start", "message": "why"})");
+  const ReportData data = read_report_data(folder_);
+  EXPECT_TRUE(data.time.empty());
+  EXPECT_EQ(Json::parse(report_json(data))["summary"]["message"], "why");
+}
+
+TEST_F(Folder, OfAStudyGivesPlotsAndTable) {
+  write("study.json", R"({"title": "orders", "plots": [{"title": "q", "x_label": "h", "y_label": "e",
+      "curves": [{"name": "bdf", "x": [0.1, 0.01], "y": [1e-2, null], "order": 2, "marked": [false, true]}],
+      "slopes": [2, {"order": 1, "x": 0.1, "y": 0.1}]}],
+      "table": {"columns": ["a", {"name": "b", "unit": "s"}], "rows": [[1, "x"]]}})");
+  const Json json = Json::parse(report_json(read_report_data(folder_)));
+  EXPECT_EQ(json["plots"][0]["curves"][0]["y"], Json({0.01, nullptr}));
+  EXPECT_EQ(json["plots"][0]["curves"][0]["marked"], Json({false, true}));
+  EXPECT_EQ(json["plots"][0]["slopes"][1]["x"], 0.1);
+  EXPECT_EQ(json["table"]["columns"][1]["unit"], "s");
+}
+
+std::string complaint(const Path& folder) {
+  try {
+    read_report_data(folder);
+  } catch (const InvalidInput& error) {
+    return error.what();
+  }
+  return "nothing was refused";
+}
+
+TEST_F(Folder, ThatHoldsNoResultIsRefusedWithTheReason) {
+  EXPECT_NE(complaint("no/such/folder").find("is no folder"), std::string::npos);
+  EXPECT_NE(complaint(folder_).find("neither summary.json nor study.json"), std::string::npos);
+  write("summary.json", "{");
+  EXPECT_NE(complaint(folder_).find("summary.json:1:"), std::string::npos);
+  write("summary.json", R"({"model": "x", "scene": {"joints": [{"rows": "many"}]}})");
+  write("trajectory.csv", "t,q1\n0,1\n");
+  EXPECT_NE(complaint(folder_).find("bad \"scene\""), std::string::npos);
+}
+
+TEST_F(Folder, GetsOnePicturePerPanelAndSubject) {
+  const std::vector<double> time = grid(10'000, 1e-3), x = noise(10'000);
+  ReportData data;
+  data.time = time;
+  data.series.push_back({"q", "Position", "a/../<b>", "x", "m", x});
+  data.series.push_back({"q", "Position", "c", "x", "m", x});
+  data.series.push_back({"residual", "Constraints Φ", "", "Phi1", "m", x});
+  data.panels = {{"Position"}, {"Constraints Φ", true, true}};
+  data.plots.push_back({"Position: c", "", "h", "e", true, {{"bdf 2", {0.1, 0.01}, {1e-2, 1e-4}, 2.0, {}}}, {{2.0}}});
+  std::set<std::string> names;
+  for (const Path& file : write_pictures(data, folder_ / "svg")) {
+    names.insert(file.filename().string());
+    std::ifstream in(file);
+    const std::string text((std::istreambuf_iterator<char>(in)), {});
+    EXPECT_EQ(text.find("<b>"), std::string::npos);
+    EXPECT_EQ(occurrences(text, "<svg"), occurrences(text, "</svg>"));
+    EXPECT_EQ(text.find("nan"), std::string::npos) << file;
+    EXPECT_LT(text.size(), 100'000u);
+  }
+  EXPECT_EQ(names, (std::set<std::string>{"position-a-b.svg", "position-c.svg", "phi.svg", "position-c-2.svg"}));
+}
+
+}  // namespace
+}  // namespace kreisel::io

@@ -1,0 +1,95 @@
+// Pages with invented data, for work on the viewer itself and for its tests:
+//
+//   node sample.mjs top|study FILE.html [--title T]
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const folder = dirname(fileURLToPath(import.meta.url));
+const emptyBlock = '<script type="application/json" id="kreisel-data">null</script>';
+
+export function pageWith(data, page = readFileSync(join(folder, "dist/viewer.html"), "utf8")) {
+  const block = emptyBlock.replace("null", () => JSON.stringify(data).replace(/</g, "\\u003c"));
+  return page.replace(emptyBlock, () => block);
+}
+
+const round = (value) => Number(value.toPrecision(7));
+const multiply = (A, B) => Array.from({ length: 9 }, (_, k) => [0, 1, 2].reduce((s, i) => s + A[3 * Math.floor(k / 3) + i] * B[3 * i + (k % 3)], 0));
+const aboutY = (a) => [Math.cos(a), 0, Math.sin(a), 0, 1, 0, -Math.sin(a), 0, Math.cos(a)];
+const aboutX = (a) => [1, 0, 0, 0, Math.cos(a), -Math.sin(a), 0, Math.sin(a), Math.cos(a)];
+const aboutZ = (a) => [Math.cos(a), -Math.sin(a), 0, Math.sin(a), Math.cos(a), 0, 0, 0, 1];
+
+/** A top of which the axis precesses and nods; no solution of any equation. */
+export function top({ steps = 1000, end = 2, title = "heavy-top", phase = 0 } = {}) {
+  const time = Array.from({ length: steps + 1 }, (_, i) => round((i * end) / steps));
+  const x = [];
+  const R = [];
+  const force = [];
+  for (const t of time) {
+    const rotation = multiply(multiply(aboutZ(2.1 * t + phase), aboutX(0.25 + 0.06 * Math.sin(23 * t))), aboutY(60 * t));
+    R.push(rotation.map(round));
+    x.push([1, 4, 7].map((i) => round(rotation[i])));
+    force.push([round(-30 * Math.cos(2.1 * t)), round(-30 * Math.sin(2.1 * t)), round(147 + 20 * Math.sin(23 * t))]);
+  }
+  const column = (rows, i) => rows.map((row) => row[i]);
+  const series = [
+    ...["x", "y", "z"].map((name, i) => ({ group: "q", panel: "Position", of: "top", name, unit: "m", values: column(x, i) })),
+    ...[0, 1, 2].map((i) => ({ group: "v", panel: "Angular velocity", of: "top", name: `v${i + 4}`, unit: "rad/s", values: time.map((t) => round([2 * Math.sin(23 * t), 60, -2 * Math.cos(23 * t)][i])) })),
+    ...[0, 1, 2].map((i) => ({ group: "lambda", panel: "Constraint forces", of: "tip", name: `lambda${i + 1}`, unit: "N", values: column(force, i) })),
+    ...[1, 2, 3].map((i) => ({ group: "residual", panel: "Position constraints", of: "tip", name: `Phi${i}`, unit: "m", values: time.map((t) => round(1e-12 * Math.sin(50 * i * t))) })),
+    { group: "energy", panel: "Energy change", name: "E - E(0)", unit: "J", values: time.map((t) => round(1e-7 * t * Math.sin(9 * t))) },
+    { group: "step", panel: "Step size", name: "h", unit: "s", values: time.map((t) => round(1e-3 * (1 + 0.5 * Math.sin(4 * t)))) },
+    ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map((k) => ({ group: "q", panel: "Rotation matrix", of: "top", name: `R${Math.ceil(k / 3)}${((k - 1) % 3) + 1}`, unit: "1", values: column(R, k - 1) })),
+  ];
+  return {
+    format: 1,
+    title,
+    command: "kreisel run heavy-top --step 0.002 --out results/heavy-top",
+    program: "kreisel 0.1.0",
+    summary: {
+      model: title, group: "r3xso3", method: "bliedf", order: 4, formulation: "stabilized-index2", step: end / steps, t_end: end,
+      status: "success", message: "", correction: "magnus", starting: "corrected",
+      statistics: { steps, rejected_steps: 0, newton_iterations: 2 * steps, residual_evaluations: 3 * steps, jacobian_evaluations: 12, factorizations: 12, solve_seconds: 0.0123 },
+      constraints: { position_max: 1.2e-12, velocity_max: 3.4e-11 }, energy: { initial: 5273.4375, final: 5273.4374999 },
+    },
+    time,
+    series,
+    panels: [{ name: "Position" }, { name: "Angular velocity" }, { name: "Constraint forces" }, { name: "Position constraints", log: true }, { name: "Energy change" }, { name: "Step size" }, { name: "Rotation matrix", open: false }],
+    bodies: [{ name: "top", shape: { top: { tip: [0, -1, 0], radius: 0.45 } }, x, R }],
+    forces: [{ joint: "tip", at: time.map(() => [0, 0, 0]), vector: force }],
+  };
+}
+
+export function study() {
+  const h = Array.from({ length: 8 }, (_, i) => 0.01 / 2 ** i);
+  const errors = (k, c) => h.map((step) => round(Math.max(c * (step * 90) ** k, 3e-12 * (1 + step))));
+  const curves = (what) => [1, 2, 3, 4, 5, 6].map((k) => {
+    const y = errors(k, what === "lambda" ? 30 : 1);
+    return { name: `bliedf ${k}`, x: h, y, order: k - 0.01, marked: y.map((e) => e < 1e-11) };
+  });
+  const rows = h.flatMap((step, i) => [1, 2, 3, 4, 5, 6].map((k) => [`bliedf ${k}`, step, errors(k, 1)[i], errors(k, 30)[i], k - 0.01, Math.round(2 / step), i < 7]));
+  return {
+    format: 1,
+    title: "wielocharnold2019-fig-1",
+    command: "kreisel reproduce wielocharnold2019-fig-1",
+    program: "kreisel 0.1.0",
+    summary: { status: "passed" },
+    plots: [
+      { title: "Error of q, maximum over time", x_label: "step h [s]", y_label: "error of q", log: true, curves: curves("q"), slopes: [1, 2, 3, 4, 5, 6] },
+      { title: "Error of λ", x_label: "step h [s]", y_label: "error of λ", log: true, curves: curves("lambda"), slopes: [1, 2, 3, 4, 5, 6] },
+      { title: "Work", x_label: "residual evaluations", y_label: "error of q", log: true, curves: curves("q").map((c) => ({ ...c, x: h.map((step) => Math.round(6 / step)) })), slopes: [-2, -4] },
+    ],
+    table: { title: "Runs", columns: ["method", { name: "step", unit: "s" }, "error of q", "error of λ", "order", "steps", "used"], rows },
+  };
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [kind, file] = process.argv.slice(2);
+  const make = { top, study }[kind];
+  if (!make || !file) {
+    console.error("usage: node sample.mjs top|study FILE.html");
+    process.exit(2);
+  }
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, pageWith(make()));
+}

@@ -1,0 +1,174 @@
+// Puts the page together from the data block.
+import "uplot/dist/uPlot.min.css";
+import "./style.css";
+import { Clock } from "./clock";
+import { helpDialog, listenToKeys, transport } from "./controls";
+import { readResult, readResultText, type Result } from "./data";
+import { h } from "./dom";
+import { extremes, facts, remarks, status } from "./facts";
+import { TimePanels } from "./panels";
+import { Scene } from "./scene";
+import { StudyPanel } from "./study";
+import { sortableTable } from "./table";
+import { startTheme, toggleTheme } from "./theme";
+
+class Page {
+  private clock: Clock | null = null;
+  private scene: Scene | null = null;
+  private panels: TimePanels | null = null;
+  private studies: StudyPanel[] = [];
+  private readonly overlayLine = h("p", { class: "overlay-line", hidden: true });
+  private readonly root: HTMLElement;
+
+  constructor(private readonly result: Result, root: HTMLElement) {
+    this.root = root;
+    document.title = `${result.title} – kreisel`;
+    const help = helpDialog();
+    root.append(this.header(help), ...this.studyPart(), ...this.runPart(), ...this.tables(), this.footer(), help);
+    listenToKeys(this.clock, this.scene, this.panels, () => help.showModal());
+    this.acceptDrops();
+    result.overlays.slice(0, 1).forEach((other) => this.overlay(other));
+    // For tests and for the console of the curious.
+    Object.assign(window, { kreisel: { result, clock: this.clock, scene: this.scene, panels: this.panels, studies: this.studies } });
+  }
+
+  private header(help: HTMLDialogElement): HTMLElement {
+    const file = h("input", { type: "file", accept: ".html,.json", hidden: true, change: () => void this.readFile(file.files?.[0]) });
+    const button = (label: string, title: string, click: () => void) => h("button", { type: "button", title, click }, label);
+    return h("header", { class: "top" },
+      h("div", { class: "title" }, h("h1", {}, this.result.title), status(this.result)),
+      h("div", { class: "toolbar" },
+        button("overlay…", "Lay a second result over this one: another report, or its data as JSON", () => file.click()),
+        button("print", "Print this page", () => print()),
+        button("light / dark", "Change the colours (l)", toggleTheme),
+        button("keys", "What the keys do (?)", () => help.showModal()),
+        file),
+      this.result.command ? this.command() : null,
+      this.overlayLine,
+      remarks(this.result),
+    );
+  }
+
+  private command(): HTMLElement {
+    const code = h("code", {}, this.result.command);
+    const copy = h("button", { type: "button", title: "Copy the command", click: () => void copyText(this.result.command, code, copy) }, "copy");
+    return h("div", { class: "command" }, code, copy);
+  }
+
+  private studyPart(): HTMLElement[] {
+    this.studies = this.result.plots.map((plot) => new StudyPanel(plot));
+    if (this.studies.length === 0) return [];
+    return [h("div", { class: "studies" }, ...this.studies.map((study) => study.element))];
+  }
+
+  private runPart(): HTMLElement[] {
+    const { result } = this;
+    if (result.time.length === 0) return [facts(result)];
+    const clock = new Clock(result.bodies.length > 0 ? result.frameTimes : result.time);
+    this.clock = clock;
+    this.panels = new TimePanels(result, clock, () => undefined);
+    const side = h("div", { class: "side" });
+    if (result.bodies.length > 0) side.append(...this.animation(clock));
+    else side.append(transport(clock, null));
+    return [facts(result), h("div", { class: result.bodies.length > 0 ? "run" : "run flat" }, side, this.panels.element)];
+  }
+
+  private animation(clock: Clock): HTMLElement[] {
+    if (!hasWebGl()) {
+      const text = "This browser shows no 3D pictures (WebGL is missing or switched off).";
+      return [h("p", { class: "scene none" }, text), transport(clock, null)];
+    }
+    this.scene = new Scene(this.result, clock, (body) => this.panels?.select(body));
+    return [this.scene.element, transport(clock, this.scene)];
+  }
+
+  private tables(): HTMLElement[] {
+    const { result } = this;
+    const sections: HTMLElement[] = [];
+    const section = (title: string, isOpen: boolean, ...content: HTMLElement[]) =>
+      h("details", { class: "section", open: isOpen }, h("summary", {}, h("h2", {}, title)), ...content);
+    if (result.table) sections.push(section(result.table.title, true, sortableTable(result.table)));
+    if (result.series.length > 0) sections.push(lazySection("First, smallest, largest and last values", () => sortableTable(extremes(result))));
+    if (Object.keys(result.summary).length > 0)
+      sections.push(section("Summary as JSON", false, h("pre", {}, JSON.stringify(result.summary, null, 2))));
+    return sections;
+  }
+
+  private footer(): HTMLElement {
+    const { points, series } = this.result;
+    const isThinned = series.some((s) => s.y.length < points);
+    const what = points > 0 ? `${points.toLocaleString("en")} points${isThinned ? ", thinned for display; extrema are kept" : ""}` : "";
+    return h("footer", {}, h("span", {}, this.result.program), h("span", {}, what));
+  }
+
+  private async readFile(file: File | undefined): Promise<void> {
+    if (!file) return;
+    try {
+      this.overlay(readResultText(await file.text()));
+    } catch (error) {
+      this.overlayLine.textContent = `'${file.name}' cannot be laid over: ${(error as Error).message}`;
+      this.overlayLine.hidden = false;
+    }
+  }
+
+  overlay(other: Result): void {
+    this.panels?.overlay(other);
+    this.scene?.overlay(other);
+    for (const study of this.studies) {
+      const twin = other.plots.find((plot) => plot.title === study.study.title);
+      if (twin) study.overlay(twin);
+    }
+    this.overlayLine.replaceChildren(h("span", { class: "dashed" }), "laid over, dashed: ", h("b", {}, other.title));
+    if (other.command) this.overlayLine.append(h("code", {}, other.command));
+    this.overlayLine.hidden = false;
+  }
+
+  private acceptDrops(): void {
+    this.root.addEventListener("dragover", (event) => event.preventDefault());
+    this.root.addEventListener("drop", (event) => {
+      event.preventDefault();
+      void this.readFile(event.dataTransfer?.files[0]);
+    });
+  }
+}
+
+/** Asked of a canvas of its own, because three.js reports a failure as an error. */
+function hasWebGl(): boolean {
+  const context = document.createElement("canvas").getContext("webgl2");
+  context?.getExtension("WEBGL_lose_context")?.loseContext();
+  return context !== null;
+}
+
+/** Built when it is opened first: long tables are not free. */
+function lazySection(title: string, build: () => HTMLElement): HTMLElement {
+  const details = h("details", { class: "section" }, h("summary", {}, h("h2", {}, title)));
+  details.addEventListener("toggle", () => {
+    if (details.open && details.childElementCount === 1) details.append(build());
+  });
+  return details;
+}
+
+/** Pages from disk may not touch the clipboard: then the text is selected for the reader. */
+async function copyText(text: string, shown: HTMLElement, button: HTMLButtonElement): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "copied";
+    setTimeout(() => (button.textContent = "copy"), 1500);
+  } catch {
+    getSelection()?.selectAllChildren(shown);
+  }
+}
+
+function start(): void {
+  startTheme();
+  const root = document.getElementById("page")!;
+  try {
+    const block = document.getElementById("kreisel-data");
+    new Page(readResult(JSON.parse(block?.textContent ?? "null")), root);
+  } catch (error) {
+    root.append(h("p", { class: "fatal" }, `This report cannot be shown: ${(error as Error).message}`));
+    console.error(error);
+  }
+}
+
+start();

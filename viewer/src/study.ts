@@ -1,0 +1,285 @@
+// Convergence and work plots: curves of points on logarithmic axes, with lines of given slope.
+import uPlot from "uplot";
+import { align, type Aligned } from "./align";
+import type { Curve, StudyPlot } from "./data";
+import { h } from "./dom";
+import { significant, ticks } from "./format";
+import { logRange, powerLabels } from "./panels";
+import { color, onThemeChange, seriesColor } from "./theme";
+
+const height = 340;
+
+interface Line {
+  curve: Curve;
+  color: number;
+  isOverlay: boolean;
+}
+
+function sorted(curve: Curve): Curve {
+  const order = curve.x.map((_, i) => i).filter((i) => Number.isFinite(curve.x[i])).sort((a, b) => curve.x[a] - curve.x[b]);
+  return {
+    ...curve,
+    x: order.map((i) => curve.x[i]),
+    y: order.map((i) => curve.y[i] ?? null),
+    marked: order.map((i) => curve.marked[i] === true),
+  };
+}
+
+export class StudyPanel {
+  readonly element: HTMLElement;
+  private readonly legend = h("div", { class: "legend" });
+  private readonly chart = h("div", { class: "chart" });
+  private readonly tooltip = h("div", { class: "tooltip", hidden: true });
+  private lines: Line[] = [];
+  private plot: uPlot | null = null;
+  private readonly hidden = new Set<string>();
+
+  constructor(readonly study: StudyPlot) {
+    this.element = h("section", { class: "panel study" },
+      h("header", {}, h("h3", {}, study.title)),
+      study.note ? h("p", { class: "note" }, study.note) : null,
+      this.chart,
+      study.log && study.slopes.length > 0 ? h("p", { class: "note" }, "Dashed: lines of the slopes written beside them.") : null,
+      this.legend,
+    );
+    this.lines = study.curves.map((curve, i) => ({ curve: sorted(curve), color: i, isOverlay: false }));
+    this.buildLegend();
+    new ResizeObserver(() => this.resize()).observe(this.chart);
+    onThemeChange(() => this.rebuild());
+  }
+
+  get pointCounts(): Record<string, number> {
+    return Object.fromEntries(this.lines.map(({ curve }) => [curve.name, curve.y.filter((y) => y !== null).length]));
+  }
+
+  /** Curves of the same name keep their colour. */
+  overlay(other: StudyPlot): void {
+    this.lines = this.lines.filter((line) => !line.isOverlay);
+    for (const curve of other.curves) {
+      const twin = this.lines.findIndex((line) => line.curve.name === curve.name);
+      this.lines.push({ curve: sorted(curve), color: twin >= 0 ? twin : this.lines.length, isOverlay: true });
+    }
+    this.buildLegend();
+    this.rebuild();
+  }
+
+  private buildLegend(): void {
+    this.legend.replaceChildren(...this.lines.map((line, i) => {
+      const { curve } = line;
+      const entry = h("button", {
+        type: "button",
+        class: line.isOverlay ? "legend-entry overlay" : "legend-entry",
+        "aria-pressed": "true",
+        title: "Show or hide",
+        style: `--line: var(--series-${(line.color % 9) + 1})`,
+        click: () => {
+          const isShown = entry.getAttribute("aria-pressed") !== "true";
+          entry.setAttribute("aria-pressed", String(isShown));
+          if (isShown) this.hidden.delete(curve.name);
+          else this.hidden.add(curve.name);
+          this.plot?.setSeries(i + 1, { show: isShown });
+        },
+      }, h("span", { class: "swatch" }), h("span", { class: "name" }, curve.name),
+        curve.order === null ? null : h("span", { class: "order" }, `order ${curve.order.toFixed(2)}`));
+      return entry;
+    }));
+  }
+
+  private resize(): void {
+    if (!this.plot) this.rebuild();
+    else if (this.chart.clientWidth > 0) this.plot.setSize({ width: this.chart.clientWidth, height });
+  }
+
+  private rebuild(): void {
+    this.plot?.destroy();
+    this.plot = null;
+    if (this.chart.clientWidth === 0) return;
+    const { log } = this.study;
+    const data: Aligned = align(this.lines.map(({ curve }) => ({
+      x: curve.x,
+      y: log ? curve.y.map((y) => (y !== null && y > 0 ? y : null)) : curve.y,
+    })));
+    // Points without a place on a logarithmic axis.
+    if (log) while (data[0].length > 0 && !(data[0][0] > 0)) for (const column of data) column.shift();
+    this.plot = new uPlot(this.options(), data as uPlot.AlignedData, this.chart);
+    this.plot.over.append(this.tooltip);
+    this.plot.over.addEventListener("mousemove", (event) => this.hover(event));
+    this.plot.over.addEventListener("mouseleave", () => (this.tooltip.hidden = true));
+  }
+
+  private options(): uPlot.Options {
+    const { log, xLabel, yLabel } = this.study;
+    const font = color("font");
+    const axis = {
+      stroke: color("faint"),
+      grid: { stroke: color("grid"), width: 1 },
+      ticks: { show: false },
+      font: `11px ${font}`,
+      labelFont: `12px ${font}`,
+      labelSize: 22,
+    };
+    const labels: Partial<uPlot.Axis> = log ? powerLabels : { values: (_, values) => ticks(values) };
+    const scale: uPlot.Scale = log ? { distr: 3, range: logRange } : {};
+    return {
+      width: this.chart.clientWidth,
+      height,
+      legend: { show: false },
+      padding: [10, 14, 0, 0],
+      scales: { x: { time: false, ...scale }, y: log ? { distr: 3, range: roomForSlopes } : {} },
+      axes: [
+        { ...axis, label: xLabel, ...labels, size: 28 },
+        { ...axis, label: yLabel, ...labels, size: 48 },
+      ],
+      cursor: { drag: { x: true, y: true, uni: 20 }, points: { show: false } },
+      series: [
+        {},
+        ...this.lines.map((line) => ({
+          label: line.curve.name,
+          show: !this.hidden.has(line.curve.name),
+          stroke: seriesColor(line.color),
+          width: 1.5,
+          dash: line.isOverlay ? [6, 4] : undefined,
+          points: { show: false },
+        })),
+      ],
+      hooks: {
+        drawClear: [(plot) => this.drawSlopes(plot, "lines")],
+        draw: [(plot) => this.drawPoints(plot), (plot) => this.drawSlopes(plot, "labels")],
+      },
+    };
+  }
+
+  /** Filled where the point counts, hollow where it lies below the floor of the reference. */
+  private drawPoints(plot: uPlot): void {
+    const { ctx } = plot;
+    const ratio = devicePixelRatio;
+    ctx.save();
+    clip(plot);
+    this.lines.forEach((line, i) => {
+      if (plot.series[i + 1]?.show === false) return;
+      ctx.strokeStyle = seriesColor(line.color);
+      line.curve.x.forEach((x, k) => {
+        const y = line.curve.y[k];
+        if (y === null || (this.study.log && !(x > 0 && y > 0))) return;
+        ctx.fillStyle = line.curve.marked[k] ? color("surface") : ctx.strokeStyle;
+        ctx.lineWidth = 1.5 * ratio;
+        ctx.beginPath();
+        ctx.arc(plot.valToPos(x, "x", true), plot.valToPos(y, "y", true), 3.2 * ratio, 0, 2 * Math.PI);
+        ctx.fill();
+        ctx.stroke();
+      });
+    });
+    ctx.restore();
+  }
+
+  /** Lines y = c xᵖ below the curves; without a given point they leave together from above a corner of the data. */
+  private drawSlopes(plot: uPlot, part: "lines" | "labels"): void {
+    const corner = this.cornerOf(plot);
+    if (!this.study.log || !corner) return;
+    const { ctx } = plot;
+    const ratio = devicePixelRatio;
+    ctx.save();
+    clip(plot);
+    ctx.strokeStyle = color("slope");
+    ctx.lineWidth = ratio;
+    ctx.setLineDash([5 * ratio, 4 * ratio]);
+    for (const { order, through } of this.study.slopes) {
+      const [x0, y0] = through ?? [order >= 0 ? corner.right : corner.left, corner.top];
+      const place = (x: number): [number, number] => [
+        plot.valToPos(x, "x", true),
+        plot.valToPos(y0 * (x / x0) ** order, "y", true),
+      ];
+      const end = place(order >= 0 ? plot.scales.x.min! : plot.scales.x.max!);
+      if (part === "labels") {
+        labelSlope(plot, order, end, place(x0));
+      } else {
+        ctx.beginPath();
+        ctx.moveTo(...place(x0));
+        ctx.lineTo(...end);
+        ctx.stroke();
+      }
+    }
+    ctx.restore();
+  }
+
+  /** Where reference lines start: at the ends of the data, a little above them. */
+  private cornerOf(plot: uPlot): { left: number; right: number; top: number } | null {
+    const points = this.lines.flatMap(({ curve }) =>
+      curve.x.map((x, i) => [x, curve.y[i] ?? 0]).filter(([x, y]) => x > 0 && y > 0),
+    );
+    if (points.length === 0) return null;
+    const xs = points.map(([x]) => x);
+    const air = (plot.scales.y.max! / plot.scales.y.min!) ** 0.035;
+    return { left: Math.min(...xs), right: Math.max(...xs), top: air * Math.max(...points.map(([, y]) => y)) };
+  }
+
+  private hover(event: MouseEvent): void {
+    const plot = this.plot!;
+    const box = plot.over.getBoundingClientRect();
+    const [mx, my] = [event.clientX - box.left, event.clientY - box.top];
+    let best: { distance: number; px: number; py: number; text: string } | null = null;
+    this.lines.forEach((line, i) => {
+      if (plot.series[i + 1]?.show === false) return;
+      line.curve.x.forEach((x, k) => {
+        const y = line.curve.y[k];
+        if (y === null || (this.study.log && !(x > 0 && y > 0))) return;
+        const [px, py] = [plot.valToPos(x, "x"), plot.valToPos(y, "y")];
+        const distance = Math.hypot(px - mx, py - my);
+        if (distance < (best?.distance ?? 40)) {
+          const floor = line.curve.marked[k] ? "\nbelow the floor, not used for the order" : "";
+          const text = `${line.curve.name}\n${this.study.xLabel}: ${significant(x)}\n${this.study.yLabel}: ${significant(y)}${floor}`;
+          best = { distance, px, py, text };
+        }
+      });
+    });
+    const found = best as { px: number; py: number; text: string } | null;
+    this.tooltip.hidden = found === null;
+    if (!found) return;
+    this.tooltip.textContent = found.text;
+    this.tooltip.style.left = `${found.px}px`;
+    this.tooltip.style.top = `${found.py}px`;
+    this.tooltip.classList.toggle("leftwards", found.px > box.width / 2);
+  }
+}
+
+/** Reference lines start above the data. */
+function roomForSlopes(plot: uPlot, min: number | null, max: number | null): [number, number] {
+  const [low, high] = logRange(plot, min, max);
+  return [low, high * (high / low) ** 0.06];
+}
+
+function clip(plot: uPlot): void {
+  const { left, top, width, height: tall } = plot.bbox;
+  plot.ctx.beginPath();
+  plot.ctx.rect(left, top, width, tall);
+  plot.ctx.clip();
+}
+
+/** At the lower end of the line, or where it leaves the picture before that. */
+function labelSlope(plot: uPlot, order: number, end: [number, number], start: [number, number]): void {
+  const { ctx } = plot;
+  const ratio = devicePixelRatio;
+  const { left, top, width, height: tall } = plot.bbox;
+  const floor = top + tall - 6 * ratio;
+  let [x, y] = end;
+  if (y > floor && y !== start[1]) {
+    x += ((floor - y) * (start[0] - x)) / (start[1] - y);
+    y = floor;
+  }
+  const text = `${order}`.replace("-", "−");
+  ctx.font = `600 ${11 * ratio}px ${color("font")}`;
+  ctx.textAlign = "left";
+  ctx.textBaseline = "alphabetic";
+  const room = ctx.measureText(text).width;
+  x = Math.min(left + width - room - 4 * ratio, Math.max(left + 4 * ratio, x));
+  y = Math.max(top + 12 * ratio, y - 4 * ratio);
+  ctx.setLineDash([]);
+  ctx.lineJoin = "round";
+  ctx.lineWidth = 4 * ratio;
+  ctx.strokeStyle = color("surface");
+  ctx.strokeText(text, x, y);
+  ctx.fillStyle = color("slope");
+  ctx.fillText(text, x, y);
+  ctx.strokeStyle = color("slope");
+  ctx.lineWidth = ratio;
+}
