@@ -4,11 +4,13 @@
 
 namespace kreisel::linear {
 
-std::vector<std::string> solver_names() { return {"automatic", "dense", "sparse"}; }
+std::vector<std::string> solver_names() { return {"automatic", "dense", "tree", "sparse"}; }
 
 std::unique_ptr<Solver> make_solver(std::string_view kind, const BlockMatrix& matrix) {
-  if (kind == "automatic") kind = matrix.size() <= dense_limit ? "dense" : "sparse";
+  if (kind == "automatic")
+    kind = matrix.size() <= dense_limit ? "dense" : suits_block_tree(matrix) ? "tree" : "sparse";
   if (kind == "dense") return make_dense_solver(matrix);
+  if (kind == "tree") return make_block_tree_solver(matrix);
   if (kind == "sparse") return make_sparse_solver(matrix);
   throw InvalidInput(unknown_name("linear solver", kind, solver_names()));
 }

@@ -21,7 +21,7 @@ class Solver {
   virtual int singular_row() const = 0;
 };
 
-/// "dense", "sparse" or "automatic". The pattern of `matrix` is analysed here.
+/// "dense", "tree", "sparse" or "automatic". The pattern of `matrix` is analysed here.
 std::unique_ptr<Solver> make_solver(std::string_view kind, const BlockMatrix& matrix);
 std::vector<std::string> solver_names();
 
@@ -30,6 +30,11 @@ inline constexpr int dense_limit = 60;
 
 // One factory per implementation, for the list in solver.cpp.
 std::unique_ptr<Solver> make_dense_solver(const BlockMatrix& matrix);
+std::unique_ptr<Solver> make_block_tree_solver(const BlockMatrix& matrix);
 std::unique_ptr<Solver> make_sparse_solver(const BlockMatrix& matrix);
+
+/// Elimination by blocks, leaves first, costs little more than reading the matrix: chains, trees, few loops. Expects the
+/// blocks of coordinates before those of multipliers.
+bool suits_block_tree(const BlockMatrix& matrix);
 
 }  // namespace kreisel::linear

@@ -1,0 +1,295 @@
+// Block elimination along a tree: leaves first, pivots inside the diagonal blocks, no index arithmetic in the loops. For
+// chains and trees of bodies, where eliminating a body and then its joint creates no fill, and for a few closed loops.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <vector>
+
+#include "kreisel/linear/solver.hpp"
+
+namespace kreisel::linear {
+namespace {
+
+/// A pivot this small beside the largest entry of its block, or a multiplier this large, is not trusted: then the general
+/// sparse solver, which may pivot across blocks, takes over for this matrix.
+constexpr double smallest_pivot = 1e-11;
+constexpr double largest_multiplier = 1e9;
+
+/// The order in which blocks are eliminated and the blocks that remain connected to each.
+struct Elimination {
+  std::vector<int> order;
+  std::vector<std::vector<int>> remaining;  ///< by block
+  std::size_t work = 0;                     ///< multiplications of one factorisation
+  bool is_complete = false;
+};
+
+/// Smallest degree first. Coordinates come before multipliers, of which the first has no diagonal entry; a multiplier waits
+/// until a neighbour has been eliminated, also when it has a diagonal (η of the stabilised form): on its own that pivot would
+/// take from the neighbour what the joint holds and leave it nearly singular.
+Elimination eliminate(const BlockMatrix& matrix, std::size_t work_limit) {
+  const int n = matrix.block_count();
+  std::vector<std::set<int>> neighbours(n);
+  std::vector<bool> has_pivot(n, false);
+  for (const BlockMatrix::Entry& e : matrix.entries()) {
+    if (e.row == e.column) {
+      has_pivot[e.row] = true;
+    } else {
+      neighbours[e.row].insert(e.column);
+      neighbours[e.column].insert(e.row);
+    }
+  }
+  Elimination out;
+  out.remaining.resize(n);
+  std::set<std::pair<std::size_t, int>> queue;  // (degree, block)
+  for (int b = 0; b < n && has_pivot[b]; ++b) queue.insert({neighbours[b].size(), b});
+  while (!queue.empty()) {
+    const int b = queue.begin()->second;
+    queue.erase(queue.begin());
+    std::size_t width = 0;
+    for (const int i : neighbours[b]) {
+      queue.erase({neighbours[i].size(), i});
+      width += matrix.block_size(i);
+    }
+    const std::size_t size = matrix.block_size(b);
+    out.work += size * (size * size + size * width + width * width);
+    if (out.work > work_limit) return out;
+    for (const int i : neighbours[b]) {
+      neighbours[i].erase(b);
+      for (const int j : neighbours[b])
+        if (j != i) neighbours[i].insert(j);
+    }
+    for (const int i : neighbours[b]) queue.insert({neighbours[i].size(), i});
+    out.order.push_back(b);
+    out.remaining[b].assign(neighbours[b].begin(), neighbours[b].end());
+    neighbours[b].clear();
+  }
+  out.is_complete = static_cast<int>(out.order.size()) == n;
+  return out;
+}
+
+/// Twice the multiplications per stored value that a chain of bodies needs.
+std::size_t work_limit_of(const BlockMatrix& matrix) { return 24 * static_cast<std::size_t>(matrix.values().size()); }
+
+// Column-major kernels on rows x inner times inner x columns.
+
+/// C -= A·B for A of fixed size: the compiler unrolls.
+template <int rows, int inner>
+void subtract_product(double* __restrict C, const double* __restrict A, const double* __restrict B, int columns) {
+  for (int j = 0; j < columns; ++j) {
+    double sum[rows];
+    for (int i = 0; i < rows; ++i) sum[i] = C[j * rows + i];
+    for (int l = 0; l < inner; ++l)
+      for (int i = 0; i < rows; ++i) sum[i] -= A[l * rows + i] * B[j * inner + l];
+    for (int i = 0; i < rows; ++i) C[j * rows + i] = sum[i];
+  }
+}
+
+/// C -= A·B.
+void subtract_product(double* __restrict C, const double* __restrict A, const double* __restrict B, int rows, int inner,
+                      int columns) {
+  if (rows == 6 && inner == 3) return subtract_product<6, 3>(C, A, B, columns);
+  if (rows == 3 && inner == 6) return subtract_product<3, 6>(C, A, B, columns);
+  if (rows == 3 && inner == 3) return subtract_product<3, 3>(C, A, B, columns);
+  if (rows == 6 && inner == 6) return subtract_product<6, 6>(C, A, B, columns);
+  for (int j = 0; j < columns; ++j)
+    for (int l = 0; l < inner; ++l) {
+      const double b = B[j * inner + l];
+      for (int i = 0; i < rows; ++i) C[j * rows + i] -= A[l * rows + i] * b;
+    }
+}
+
+/// LU with row exchanges, the inverses of the pivots on the diagonal; false when a pivot is not to be trusted. The size is
+/// `fixed`, or `any` when that is 0.
+template <int fixed>
+bool factorize_block(double* __restrict A, int* __restrict pivot, int any) {
+  const int n = fixed > 0 ? fixed : any;
+  double size = 0.0;
+  for (int i = 0; i < n * n; ++i) size = std::max(size, std::abs(A[i]));
+  if (!std::isfinite(size)) return false;
+  for (int k = 0; k < n; ++k) {
+    int best = k;
+    for (int i = k + 1; i < n; ++i)
+      if (std::abs(A[k * n + i]) > std::abs(A[k * n + best])) best = i;
+    if (!(std::abs(A[k * n + best]) > smallest_pivot * size)) return false;
+    pivot[k] = best;
+    if (best != k)
+      for (int j = 0; j < n; ++j) std::swap(A[j * n + k], A[j * n + best]);
+    const double inverse = 1.0 / A[k * n + k];
+    A[k * n + k] = inverse;
+    for (int i = k + 1; i < n; ++i) A[k * n + i] *= inverse;
+    for (int j = k + 1; j < n; ++j) {
+      const double u = A[j * n + k];
+      for (int i = k + 1; i < n; ++i) A[j * n + i] -= A[k * n + i] * u;
+    }
+  }
+  return true;
+}
+
+template <int fixed>
+void solve_block(const double* __restrict A, const int* __restrict pivot, int any, double* __restrict x, int columns) {
+  const int n = fixed > 0 ? fixed : any;
+  for (int c = 0; c < columns; ++c, x += n) {
+    for (int k = 0; k < n; ++k)
+      if (pivot[k] != k) std::swap(x[k], x[pivot[k]]);
+    for (int k = 0; k < n; ++k) {
+      const double xk = x[k];
+      for (int i = k + 1; i < n; ++i) x[i] -= A[k * n + i] * xk;
+    }
+    for (int k = n - 1; k >= 0; --k) {
+      const double xk = x[k] *= A[k * n + k];
+      for (int i = 0; i < k; ++i) x[i] -= A[k * n + i] * xk;
+    }
+  }
+}
+
+class BlockTreeSolver final : public Solver {
+ public:
+  explicit BlockTreeSolver(const BlockMatrix& matrix) {
+    const Elimination elimination = eliminate(matrix, std::numeric_limits<std::size_t>::max());
+    has_order_ = elimination.is_complete;
+    if (has_order_) lay_out(matrix, elimination);
+  }
+
+  std::string_view name() const override { return "tree"; }
+
+  bool factorize(const BlockMatrix& matrix) override {
+    uses_general_ = !has_order_ || !factorize_tree(matrix);
+    if (!uses_general_) return true;
+    if (!general_) general_ = make_sparse_solver(matrix);
+    return general_->factorize(matrix);
+  }
+
+  void solve(VectorRef b) override {
+    if (uses_general_) return general_->solve(b);
+    double* x = b.data();
+    for (const Node& node : nodes_) {
+      double* y = x + node.at;
+      solve_diagonal(node, y, 1);
+      for (int i = node.first; i < node.last; ++i) {
+        const Link& link = links_[i];
+        subtract_product(x + link.at, &values_[link.lower_at], y, link.size, node.size, 1);
+      }
+    }
+    for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
+      double* y = x + node->at;
+      for (int i = node->first; i < node->last; ++i) {
+        const Link& link = links_[i];
+        subtract_product(y, &values_[link.upper_at], x + link.at, node->size, link.size, 1);
+      }
+    }
+  }
+
+  int singular_row() const override { return uses_general_ ? general_->singular_row() : -1; }
+
+ private:
+  struct Node {
+    int at = 0, size = 0;     ///< of the unknowns
+    int diagonal_at = 0;      ///< of its LU factors
+    int pivot_at = 0;         ///< of its row exchanges
+    int first = 0, last = 0;  ///< links
+    int update_at = 0;        ///< first target of its (last - first)² updates
+  };
+  struct Link {  ///< to a node that is eliminated later
+    int at = 0, size = 0;
+    int lower_at = 0, upper_at = 0;  ///< A_jk, and A_kk⁻¹A_kj in place of A_kj
+  };
+
+  void lay_out(const BlockMatrix& matrix, const Elimination& elimination) {
+    const int n = matrix.block_count();
+    std::vector<int> position(n);
+    for (int p = 0; p < n; ++p) position[elimination.order[p]] = p;
+    int at = 0, pivots = 0;
+    for (const int b : elimination.order) {
+      Node node{matrix.block_at(b), matrix.block_size(b), at, pivots, static_cast<int>(links_.size()), 0, 0};
+      at += node.size * node.size;
+      pivots += node.size;
+      for (const int j : elimination.remaining[b]) {
+        const int values = node.size * matrix.block_size(j);
+        links_.push_back({matrix.block_at(j), matrix.block_size(j), at, at + values});
+        at += 2 * values;
+      }
+      node.last = static_cast<int>(links_.size());
+      nodes_.push_back(node);
+    }
+    const auto place = [&](int row, int column) {  // where block (row, column) is stored
+      const int earlier = position[row] < position[column] ? row : column, later = earlier == row ? column : row;
+      const Node& node = nodes_[position[earlier]];
+      if (row == column) return node.diagonal_at;
+      const auto& list = elimination.remaining[earlier];
+      const int i = static_cast<int>(std::lower_bound(list.begin(), list.end(), later) - list.begin());
+      const Link& link = links_[node.first + i];
+      return row == later ? link.lower_at : link.upper_at;
+    };
+    for (Node& node : nodes_) {
+      node.update_at = static_cast<int>(update_at_.size());
+      const auto& list = elimination.remaining[elimination.order[&node - nodes_.data()]];
+      for (const int i : list)
+        for (const int j : list) update_at_.push_back(place(i, j));
+    }
+    for (const BlockMatrix::Entry& e : matrix.entries()) target_at_.push_back(place(e.row, e.column));
+    values_.assign(at, 0.0);
+    pivots_.assign(pivots, 0);
+    links_.shrink_to_fit();
+    update_at_.shrink_to_fit();
+  }
+
+  bool factorize_tree(const BlockMatrix& matrix) {
+    std::fill(values_.begin(), values_.end(), 0.0);
+    const double* source = matrix.values().data();
+    for (std::size_t e = 0; e < target_at_.size(); ++e) {
+      const BlockMatrix::Entry& entry = matrix.entries()[e];
+      std::copy_n(source + entry.at, matrix.block_size(entry.row) * matrix.block_size(entry.column),
+                  &values_[target_at_[e]]);
+    }
+    for (const Node& node : nodes_) {
+      if (!factorize_diagonal(node)) return false;
+      double largest = 0.0;
+      for (int j = node.first; j < node.last; ++j) {
+        double* W = &values_[links_[j].upper_at];
+        const int count = node.size * links_[j].size;
+        solve_diagonal(node, W, links_[j].size);
+        for (int i = 0; i < count; ++i) largest = std::max(largest, std::abs(W[i]));
+      }
+      if (!(largest <= largest_multiplier)) return false;
+      const int* target = &update_at_[node.update_at];
+      for (int i = node.first; i < node.last; ++i)
+        for (int j = node.first; j < node.last; ++j)
+          subtract_product(&values_[*target++], &values_[links_[i].lower_at], &values_[links_[j].upper_at],
+                           links_[i].size, node.size, links_[j].size);
+    }
+    return true;
+  }
+
+  bool factorize_diagonal(const Node& node) {
+    double* A = &values_[node.diagonal_at];
+    int* pivot = &pivots_[node.pivot_at];
+    if (node.size == 6) return factorize_block<6>(A, pivot, 6);
+    if (node.size == 3) return factorize_block<3>(A, pivot, 3);
+    return factorize_block<0>(A, pivot, node.size);
+  }
+  void solve_diagonal(const Node& node, double* x, int columns) const {
+    const double* A = &values_[node.diagonal_at];
+    const int* pivot = &pivots_[node.pivot_at];
+    if (node.size == 6) return solve_block<6>(A, pivot, 6, x, columns);
+    if (node.size == 3) return solve_block<3>(A, pivot, 3, x, columns);
+    solve_block<0>(A, pivot, node.size, x, columns);
+  }
+
+  std::vector<Node> nodes_;
+  std::vector<Link> links_;
+  std::vector<int> update_at_, target_at_, pivots_;
+  std::vector<double> values_;
+  std::unique_ptr<Solver> general_;
+  bool has_order_ = false, uses_general_ = false;
+};
+
+}  // namespace
+
+bool suits_block_tree(const BlockMatrix& matrix) { return eliminate(matrix, work_limit_of(matrix)).is_complete; }
+
+std::unique_ptr<Solver> make_block_tree_solver(const BlockMatrix& matrix) {
+  return std::make_unique<BlockTreeSolver>(matrix);
+}
+
+}  // namespace kreisel::linear
