@@ -180,10 +180,10 @@ class TimePanel {
       width: this.chart.clientWidth,
       height: plotHeight,
       legend: { show: false },
-      padding: [8, 12, 0, 0],
+      padding: [8, 16, 0, 0],
       scales: {
         x: { time: false, range: () => this.panels.window.range },
-        y: distr === 3 ? { distr, range: logRange } : { range: linearRange },
+        y: distr === 3 ? { distr, range: magnitudeRange } : { range: linearRange },
       },
       axes: [
         { ...axis, values: (_, values) => ticks(values), size: 26, space: 60 },
@@ -290,6 +290,12 @@ function linearRange(_: uPlot, min: number | null, max: number | null): [number,
   const span = max - min;
   const air = span > 1e-12 * size ? 0.06 * span : size > 0 ? 0.1 * size : 1;
   return [min - air, max + air];
+}
+
+/** Magnitudes dip towards zero wherever they change sign; what lies further below the largest is not shown. */
+const shownRatio = 1e8;
+function magnitudeRange(plot: uPlot, min: number | null, max: number | null): [number, number] {
+  return logRange(plot, min === null || max === null ? min : Math.max(min, max / shownRatio), max);
 }
 
 /** At least one decade, so that there are labels. */

@@ -188,7 +188,9 @@ export class Scene {
     for (const moving of this.bodies) this.content.add(moving.object, moving.path, moving.travelled);
 
     const largest = Math.max(0, ...this.results.map(largestForce));
-    this.arrowScale = largest > 0 ? (longestArrow * this.size) / largest : 0;
+    // Many arrows are shorter, so that the bodies stay visible.
+    const crowd = Math.cbrt(Math.max(1, this.results[0].forces.length));
+    this.arrowScale = largest > 0 ? (longestArrow * this.size) / (crowd * largest) : 0;
     this.caption.textContent = largest > 0 ? `longest arrow: ${significant(largest, 3)} N` : "";
     this.results.forEach((result, i) => {
       const material = new THREE.MeshStandardMaterial({
@@ -198,7 +200,7 @@ export class Scene {
         opacity: i > 0 ? 0.5 : 1,
       });
       result.forces.forEach((_, force) => {
-        const arrow = new Arrow(material, 0.008 * this.size);
+        const arrow = new Arrow(material, (0.008 * this.size) / crowd);
         this.arrows.push({ arrow, result, force });
         this.content.add(arrow);
       });
