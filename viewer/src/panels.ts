@@ -9,6 +9,7 @@ import { color, onThemeChange, seriesColor } from "./theme";
 
 const plotHeight = 190;
 const sideWidth = 62;
+const paperWidth = 420;
 
 /** The stretch of time that all panels show. */
 class Window {
@@ -266,13 +267,17 @@ class TimePanel {
     return [...this.lines].sort((a, b) => a.color - b.color || a.result - b.result);
   }
 
-  /** For paper: everything that is open, seen or not. */
-  drawUnseen(): void {
-    if (this.plot || !this.element.open) return;
+  /** Everything that is open, seen or not, in a size that fits two columns of a sheet. */
+  drawForPaper(): void {
+    if (!this.element.open) return;
     const wasVisible = this.isVisible;
     this.isVisible = true;
-    this.rebuild();
+    if (!this.plot) this.rebuild();
     this.isVisible = wasVisible;
+    this.plot?.setSize({ width: paperWidth, height: plotHeight });
+  }
+  drawForScreen(): void {
+    this.resize();
   }
 }
 
@@ -325,7 +330,8 @@ export class TimePanels {
     this.window.onChange(() => this.panels.forEach((panel) => panel.followWindow()));
     clock.onChange(() => this.followClock());
     onThemeChange(() => this.panels.forEach((panel) => panel.rebuild()));
-    addEventListener("beforeprint", () => this.panels.forEach((panel) => panel.drawUnseen()));
+    addEventListener("beforeprint", () => this.panels.forEach((panel) => panel.drawForPaper()));
+    addEventListener("afterprint", () => this.panels.forEach((panel) => panel.drawForScreen()));
   }
 
   private add(panel: Panel): void {

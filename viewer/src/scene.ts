@@ -155,7 +155,7 @@ export class Scene {
     const distance = radius / Math.sin((viewAngle * Math.PI) / 360);
     this.camera.near = distance / 200;
     this.camera.far = distance * 20;
-    this.camera.position.copy(center).addScaledVector(new THREE.Vector3(1, -1.6, 0.75).normalize(), 0.72 * distance);
+    this.camera.position.copy(center).addScaledVector(new THREE.Vector3(1, -1.6, 1.05).normalize(), 0.68 * distance);
     this.camera.updateProjectionMatrix();
     this.controls.target.copy(center);
     this.controls.update();
