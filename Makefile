@@ -1,6 +1,6 @@
 # The everyday commands. Each installs what it misses (tools/setup), which needs neither network nor root when all is there.
 #
-#   make run      build, simulate the heavy top, print where the result is
+#   make run      build, simulate the heavy top, write the page that shows it
 #   make test     build everything and run all tests but the soak tests
 #   make build    the library and the program build/bin/kreisel
 #   make asan     all tests with address and undefined-behaviour sanitizers, in build/asan
@@ -15,21 +15,23 @@ JOBS ?= $(shell nproc)
 .PHONY: build run test asan soak bench setup format install clean
 
 build:
-	@tools/setup build
+	@tools/setup build viewer
 	@cmake --preset release > /dev/null
 	@cmake --build --preset release --target product -j $(JOBS)
 
 run: build
 	build/bin/kreisel run heavy-top --out results/heavy-top
+	@echo Plots and animation, to open in a browser:
+	build/bin/kreisel view results/heavy-top --html results/heavy-top/report.html
 
 test:
-	@tools/setup build test
+	@tools/setup build viewer test viewer-test
 	@cmake --preset release > /dev/null
 	@cmake --build --preset release -j $(JOBS)
 	ctest --preset release -j $(JOBS)
 
 asan:
-	@tools/setup build test
+	@tools/setup build viewer test viewer-test
 	@cmake --preset asan > /dev/null
 	@cmake --build --preset asan -j $(JOBS)
 	ctest --preset asan -j $(JOBS)
@@ -47,7 +49,7 @@ bench:
 	bench/run
 
 setup:
-	@tools/setup build test
+	@tools/setup build viewer test viewer-test
 
 format:
 	@tools/setup format

@@ -26,36 +26,6 @@ constexpr std::size_t head_limit = 16'384;
 constexpr std::size_t connection_limit = 64;
 constexpr long patience = 20;  // s
 
-/// Signals end the loop through a pipe, so that none is lost between two calls.
-class StopSignals {
- public:
-  StopSignals() {
-    if (::pipe2(ends_.data(), O_CLOEXEC | O_NONBLOCK) != 0)
-      throw EnvironmentError(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
-    writer = ends_[1];
-    struct sigaction action {};
-    action.sa_handler = [](int) {
-      const int kept = errno;
-      [[maybe_unused]] const ssize_t ignored = ::write(writer, "x", 1);
-      errno = kept;
-    };
-    for (std::size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &action, &old_[i]);
-  }
-  ~StopSignals() {
-    for (std::size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &old_[i], nullptr);
-    for (const int end : ends_) ::close(end);
-  }
-  StopSignals(const StopSignals&) = delete;
-  StopSignals& operator=(const StopSignals&) = delete;
-  int descriptor() const { return ends_[0]; }
-
- private:
-  static constexpr std::array<int, 3> signals{SIGINT, SIGTERM, SIGHUP};
-  static inline volatile int writer = -1;
-  std::array<int, 2> ends_{};
-  std::array<struct sigaction, 3> old_{};
-};
-
 bool send_all(int descriptor, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t sent = ::send(descriptor, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -133,6 +103,36 @@ std::string percent_decoded(std::string_view text) {
 
 }  // namespace
 
+/// Signals end the loop through a pipe, so that none is lost between two calls.
+class PageServer::StopSignals {
+ public:
+  StopSignals() {
+    if (::pipe2(ends_.data(), O_CLOEXEC | O_NONBLOCK) != 0)
+      throw EnvironmentError(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+    writer = ends_[1];
+    struct sigaction action {};
+    action.sa_handler = [](int) {
+      const int kept = errno;
+      [[maybe_unused]] const ssize_t ignored = ::write(writer, "x", 1);
+      errno = kept;
+    };
+    for (std::size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &action, &old_[i]);
+  }
+  ~StopSignals() {
+    for (std::size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &old_[i], nullptr);
+    for (const int end : ends_) ::close(end);
+  }
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+  int descriptor() const { return ends_[0]; }
+
+ private:
+  static constexpr std::array<int, 3> signals{SIGINT, SIGTERM, SIGHUP};
+  static inline volatile int writer = -1;
+  std::array<int, 2> ends_{};
+  std::array<struct sigaction, 3> old_{};
+};
+
 io::Path file_below(const io::Path& folder, std::string_view request_path) {
   namespace fs = std::filesystem;
   const std::string decoded = percent_decoded(request_path);
@@ -166,7 +166,7 @@ bool parse_request(std::string_view head, Request& request) {
   return true;
 }
 
-PageServer::PageServer(int port) {
+PageServer::PageServer(int port) : stop_(std::make_unique<StopSignals>()) {
   if (port < 0 || port > 65'535) throw InvalidInput(fmt::format("--port {}: expected 1 to 65535", port));
   if (port != 0 ? listen_at(port) : listen_at(usual_port) || listen_at(0)) return;
   const int error_number = errno;
@@ -204,9 +204,8 @@ bool PageServer::listen_at(int port) {
 std::string PageServer::address() const { return fmt::format("http://127.0.0.1:{}/", port_); }
 
 void PageServer::serve(const Answer& answer) {
-  const StopSignals stop;
   for (;;) {
-    std::vector<pollfd> watched{{stop.descriptor(), POLLIN, 0}, {listener_, POLLIN, 0}};
+    std::vector<pollfd> watched{{stop_->descriptor(), POLLIN, 0}, {listener_, POLLIN, 0}};
     for (const Connection& connection : connections_) watched.push_back({connection.descriptor, POLLIN, 0});
     if (::poll(watched.data(), watched.size(), 1000) < 0 && errno != EINTR)
       throw EnvironmentError(fmt::format("cannot wait for readers: {}", std::strerror(errno)));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,8 +33,8 @@ class PageServer {
  public:
   using Answer = std::function<Response(std::string_view path)>;
 
-  /// Listens at once. Port 0: the usual one, or a free one when that is taken. InvalidInput when the given port is not
-  /// to be had.
+  /// Listens at once, and takes SIGINT, SIGTERM and SIGHUP as the wish to end while it lives. Port 0: the usual one, or a
+  /// free one when that is taken. InvalidInput when the given port is not to be had.
   explicit PageServer(int port);
   ~PageServer();
   PageServer(const PageServer&) = delete;
@@ -41,7 +42,7 @@ class PageServer {
 
   int port() const { return port_; }
   std::string address() const;
-  /// Answers until SIGINT, SIGTERM or SIGHUP.
+  /// Answers until a signal ends it.
   void serve(const Answer& answer);
 
  private:
@@ -58,6 +59,8 @@ class PageServer {
   void respond(const Connection& connection, const Answer& answer) const;
   Response response_to(const Request& request, const Answer& answer) const;
 
+  class StopSignals;
+  std::unique_ptr<StopSignals> stop_;
   int listener_ = -1;
   int port_ = 0;
   std::vector<Connection> connections_;

@@ -70,6 +70,15 @@ std::string type_of(const io::Path& file) {
   return "application/octet-stream";
 }
 
+void make_parent(const io::Path& file) {
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) throw InvalidInput(fmt::format("--html {}: is a folder, expected a file", file.string()));
+  const io::Path folder = file.parent_path();
+  if (folder.empty()) return;
+  std::filesystem::create_directories(folder, error);
+  if (error) io::throw_file_error("cannot make the folder", folder, error.value());
+}
+
 bool is_set(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr && *value != '\0';
@@ -127,6 +136,7 @@ class View final : public Command {
     if (html_.empty() && svg_.empty()) return serve();
     const io::ReportData data = read(results_.front(), other_);
     if (!html_.empty()) {
+      make_parent(html_);
       io::write_report(data, html_);
       fmt::print("{}\n", html_);
     }

@@ -16,6 +16,8 @@ constexpr double width = 640.0, height = 400.0;
 constexpr double left = 76.0, right = 16.0, bottom = 48.0;
 constexpr double legend_line = 18.0;
 constexpr Eigen::Index points_per_curve = 4000;
+/// Magnitudes over time dip towards zero wherever they change sign; what lies further below the largest is not shown.
+constexpr double shown_ratio = 1e8;
 // The light colours of viewer/src/style.css.
 constexpr const char* colors[] = {"#1f6fb8", "#d2691e", "#2b8a57", "#a63a8e", "#8a6d00", "#5a54b8", "#c2334d", "#12808a", "#6b6f76"};
 
@@ -53,6 +55,10 @@ class Axis {
       : is_log_(is_log), from_(from), to_(to), low_(scaled(low)), high_(scaled(high)) {}
 
   double place(double value) const { return from_ + (scaled(value) - low_) / (high_ - low_) * (to_ - from_); }
+  double value_at(double place) const {
+    const double value = low_ + (place - from_) / (to_ - from_) * (high_ - low_);
+    return is_log_ ? std::pow(10.0, value) : value;
+  }
   std::vector<Tick> ticks() const { return is_log_ ? powers() : steps(); }
 
  private:
@@ -164,6 +170,7 @@ class Painter {
         high = std::max(high, value);
       }
     if (!(low <= high)) low = is_log ? 0.1 : -1.0, high = 1.0;
+    if (is_log && !drawing_.has_points) low = std::max(low, high / shown_ratio);
     const double part = is_x && !drawing_.has_points ? 0.0 : 0.05;
     if (is_log) {
       const double factor = std::max(high / low < 10.0 ? std::sqrt(12.0 * low / high) : 1.0, std::pow(high / low, part));
@@ -233,8 +240,13 @@ class Painter {
       }
     if (high == 0.0) return;
     const Eigen::Vector2d from = slope.through.value_or(Eigen::Vector2d(slope.order >= 0.0 ? high : low, 1.5 * top));
-    const double to_x = slope.order >= 0.0 ? low : high, to_y = from.y() * std::pow(to_x / from.x(), slope.order);
+    double to_x = slope.order >= 0.0 ? low : high, to_y = from.y() * std::pow(to_x / from.x(), slope.order);
     if (!is_drawn(to_x, to_y)) return;
+    const double floor = height - bottom - 4.0;
+    if (y_.place(to_y) > floor && slope.order != 0.0) {  // the label stands where the line leaves the picture
+      to_y = y_.value_at(floor);
+      to_x = from.x() * std::pow(to_y / from.y(), 1.0 / slope.order);
+    }
     add("<path stroke=\"#8d9095\" stroke-width=\"1\" stroke-dasharray=\"5 4\" d=\"M{:.2f} {:.2f}L{:.2f} {:.2f}\"/>",
         x_.place(from.x()), y_.place(from.y()), x_.place(to_x), y_.place(to_y));
     add("<text fill=\"#63676c\" font-size=\"11\" x=\"{:.1f}\" y=\"{:.1f}\">{:g}</text>\n", x_.place(to_x), y_.place(to_y) - 5.0,
@@ -247,8 +259,15 @@ class Painter {
   std::string out_;
 };
 
+std::string spelled_out(std::string text) {
+  for (const auto& [letter, word] : {std::pair{"λ", "lambda"}, {"η", "eta"}, {"Φ", "Phi"}, {"α", "alpha"}, {"ρ", "rho"}, {"∞", "inf"}})
+    for (std::size_t at = text.find(letter); at != std::string::npos; at = text.find(letter)) text.replace(at, std::string_view(letter).size(), word);
+  return text;
+}
+
 /// Lower-case words with hyphens, from any text.
-std::string slug(std::string_view text) {
+std::string slug(const std::string& name) {
+  const std::string text = spelled_out(name);
   std::string out;
   for (const char c : text) {
     const bool is_kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');

@@ -42,6 +42,7 @@ class Folder : public testing::Test {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
   }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
   void write(const std::string& name, const std::string& text) const { std::ofstream(folder_ / name) << text; }
 
   Path folder_ = Path("report") / testing::UnitTest::GetInstance()->current_test_info()->name();

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import test from "node:test";
 import { heavyTop, kreisel, pageOf, program, work, writeResult } from "./support.mjs";
 
-const folder = heavyTop("served", "--step", "0.01");
+const folder = heavyTop("served", "--step", "0.004");
 
 function refused(...words) {
   const done = spawnSync(program, ["view", ...words], { encoding: "utf8" });
@@ -103,7 +103,8 @@ test("mistakes are refused with what would be right", () => {
   assert.match(refused(folder, "--port", "70000"), /1 to 65535/);
   assert.match(refused(folder, "--port", "0"), /1 to 65535/);
   assert.match(refused(folder, "--html", "x.html", "--port", "8000"), /choose one/);
-  assert.match(refused(folder, "--html", join(work, "no/such/x.html")), /cannot/);
+  assert.match(refused(folder, "--html", join(folder, "summary.json/x.html")), /cannot/);
+  assert.match(refused(folder, "--html", work), /is a folder/);
 });
 
 test("--html writes one file without references", () => {

@@ -9,6 +9,7 @@ import { color, onThemeChange, seriesColor } from "./theme";
 
 const plotHeight = 190;
 const sideWidth = 62;
+const paperWidth = 420;
 
 /** The stretch of time that all panels show. */
 class Window {
@@ -180,10 +181,10 @@ class TimePanel {
       width: this.chart.clientWidth,
       height: plotHeight,
       legend: { show: false },
-      padding: [8, 12, 0, 0],
+      padding: [8, 16, 0, 0],
       scales: {
         x: { time: false, range: () => this.panels.window.range },
-        y: distr === 3 ? { distr, range: logRange } : { range: linearRange },
+        y: distr === 3 ? { distr, range: magnitudeRange } : { range: linearRange },
       },
       axes: [
         { ...axis, values: (_, values) => ticks(values), size: 26, space: 60 },
@@ -266,13 +267,17 @@ class TimePanel {
     return [...this.lines].sort((a, b) => a.color - b.color || a.result - b.result);
   }
 
-  /** For paper: everything that is open, seen or not. */
-  drawUnseen(): void {
-    if (this.plot || !this.element.open) return;
+  /** Everything that is open, seen or not, in a size that fits two columns of a sheet. */
+  drawForPaper(): void {
+    if (!this.element.open) return;
     const wasVisible = this.isVisible;
     this.isVisible = true;
-    this.rebuild();
+    if (!this.plot) this.rebuild();
     this.isVisible = wasVisible;
+    this.plot?.setSize({ width: paperWidth, height: plotHeight });
+  }
+  drawForScreen(): void {
+    this.resize();
   }
 }
 
@@ -290,6 +295,12 @@ function linearRange(_: uPlot, min: number | null, max: number | null): [number,
   const span = max - min;
   const air = span > 1e-12 * size ? 0.06 * span : size > 0 ? 0.1 * size : 1;
   return [min - air, max + air];
+}
+
+/** Magnitudes dip towards zero wherever they change sign; what lies further below the largest is not shown. */
+const shownRatio = 1e8;
+function magnitudeRange(plot: uPlot, min: number | null, max: number | null): [number, number] {
+  return logRange(plot, min === null || max === null ? min : Math.max(min, max / shownRatio), max);
 }
 
 /** At least one decade, so that there are labels. */
@@ -319,7 +330,8 @@ export class TimePanels {
     this.window.onChange(() => this.panels.forEach((panel) => panel.followWindow()));
     clock.onChange(() => this.followClock());
     onThemeChange(() => this.panels.forEach((panel) => panel.rebuild()));
-    addEventListener("beforeprint", () => this.panels.forEach((panel) => panel.drawUnseen()));
+    addEventListener("beforeprint", () => this.panels.forEach((panel) => panel.drawForPaper()));
+    addEventListener("afterprint", () => this.panels.forEach((panel) => panel.drawForScreen()));
   }
 
   private add(panel: Panel): void {

@@ -11,6 +11,9 @@ import { color, onThemeChange, seriesColor } from "./theme";
 /** Length of the longest force arrow, in multiples of the size of the scene. */
 const longestArrow = 0.45;
 
+/** Vertical angle of view of a picture that is not narrow [degrees]. */
+const viewAngle = 35;
+
 class MovingBody {
   readonly object: THREE.Object3D;
   readonly path: THREE.Line;
@@ -90,7 +93,7 @@ export class Scene {
   private readonly caption = h("div", { class: "scene-caption" });
   private readonly renderer: THREE.WebGLRenderer;
   private readonly scene = new THREE.Scene();
-  private readonly camera = new THREE.PerspectiveCamera(35, 1, 0.01, 1000);
+  private readonly camera = new THREE.PerspectiveCamera(viewAngle, 1, 0.01, 1000);
   private readonly controls: OrbitControls;
   private readonly content = new THREE.Group();
   private readonly results: Result[];
@@ -149,10 +152,10 @@ export class Scene {
   resetCamera(): void {
     const center = this.bounds.getCenter(new THREE.Vector3());
     const radius = this.bounds.getSize(new THREE.Vector3()).length() / 2 || 1;
-    const distance = radius / Math.sin((this.camera.fov * Math.PI) / 360);
+    const distance = radius / Math.sin((viewAngle * Math.PI) / 360);
     this.camera.near = distance / 200;
     this.camera.far = distance * 20;
-    this.camera.position.copy(center).addScaledVector(new THREE.Vector3(1, -1.6, 0.75).normalize(), 0.72 * distance);
+    this.camera.position.copy(center).addScaledVector(new THREE.Vector3(1, -1.6, 1.05).normalize(), 0.68 * distance);
     this.camera.updateProjectionMatrix();
     this.controls.target.copy(center);
     this.controls.update();
@@ -185,7 +188,9 @@ export class Scene {
     for (const moving of this.bodies) this.content.add(moving.object, moving.path, moving.travelled);
 
     const largest = Math.max(0, ...this.results.map(largestForce));
-    this.arrowScale = largest > 0 ? (longestArrow * this.size) / largest : 0;
+    // Many arrows are shorter, so that the bodies stay visible.
+    const crowd = Math.cbrt(Math.max(1, this.results[0].forces.length));
+    this.arrowScale = largest > 0 ? (longestArrow * this.size) / (crowd * largest) : 0;
     this.caption.textContent = largest > 0 ? `longest arrow: ${significant(largest, 3)} N` : "";
     this.results.forEach((result, i) => {
       const material = new THREE.MeshStandardMaterial({
@@ -195,7 +200,7 @@ export class Scene {
         opacity: i > 0 ? 0.5 : 1,
       });
       result.forces.forEach((_, force) => {
-        const arrow = new Arrow(material, 0.008 * this.size);
+        const arrow = new Arrow(material, (0.008 * this.size) / crowd);
         this.arrows.push({ arrow, result, force });
         this.content.add(arrow);
       });
@@ -239,7 +244,8 @@ export class Scene {
     this.renderer.setSize(width, height, false);
     this.camera.aspect = width / height;
     // A narrow picture shows as much as a square one.
-    this.camera.fov = this.camera.aspect >= 1 ? 35 : (360 / Math.PI) * Math.atan(Math.tan((35 * Math.PI) / 360) / this.camera.aspect);
+    const half = Math.tan((viewAngle * Math.PI) / 360) / Math.min(1, this.camera.aspect);
+    this.camera.fov = (360 / Math.PI) * Math.atan(half);
     this.camera.updateProjectionMatrix();
     this.render();
   }
