@@ -25,13 +25,13 @@ run: build
 	build/bin/kreisel view results/heavy-top --html results/heavy-top/report.html
 
 test:
-	@tools/setup build viewer test viewer-test
+	@tools/setup build viewer test
 	@cmake --preset release > /dev/null
 	@cmake --build --preset release -j $(JOBS)
 	ctest --preset release -j $(JOBS)
 
 asan:
-	@tools/setup build viewer test viewer-test
+	@tools/setup build viewer test
 	@cmake --preset asan > /dev/null
 	@cmake --build --preset asan -j $(JOBS)
 	ctest --preset asan -j $(JOBS)
@@ -49,7 +49,7 @@ bench:
 	bench/run
 
 setup:
-	@tools/setup build viewer test viewer-test
+	@tools/setup build viewer test
 
 format:
 	@tools/setup format
