@@ -253,8 +253,8 @@ TrajectoryInfo TrajectoryWriter::finish(const method::Entry& last) {
     ++info_.rows;
   }
   info_.file = file_->path().filename().string();
-  const std::unique_ptr<TrajectoryFile> file = std::move(file_);
-  file->commit();
+  file_->commit();
+  file_.reset();
   return info_;
 }
 

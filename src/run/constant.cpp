@@ -8,6 +8,8 @@ namespace kreisel::run {
 namespace {
 
 constexpr double default_newton_tolerance = 1e-10;
+/// An implicit velocity relation is solved to this fraction of Newton's tolerance.
+constexpr double sweep_fraction = 0.1;
 
 std::string newton_message(const Session& s, double t, const solve::Closed& closed, const solve::Closer& closer) {
   const char* what = closed.status == solve::CloseStatus::singular_matrix ? "the iteration matrix is singular"
@@ -33,6 +35,8 @@ void run_constant(Session& s) {
   newton.linear_solver = options.linear_solver;
   Machine machine(s, s.plan.order, newton);
   auto& [method, closer, history, trial, start_up, parts, weight, dense] = machine;
+  // A sweep of the velocity relation leaves a tenth of its last change, so that v is ten times as good again.
+  method->set_velocity_tolerance(std::max(1e-14, sweep_fraction * newton.tolerance));
   if (!machine.place_first(s)) return;
   const StartUpOptions starts{options.starting == "corrected" || options.starting == "v0",
                               options.starting == "corrected" || options.starting == "a0"};

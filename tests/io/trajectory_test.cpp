@@ -125,9 +125,9 @@ TEST_P(RoundTrip, SurvivesTheDestructionOfTheWriter) {
 TEST_P(RoundTrip, AFullDiskThrowsAndKeepsAReadableBeginning) {
   const models::Model model = model_named("heavy-top");
   const auto write_too_much = [&] {
-    const FileSizeLimit full(800'000);
+    const FileSizeLimit full(1'500'000);
     io::TrajectoryWriter writer(*model.system, true, 0.0, options(GetParam()));
-    const run::Report report = run::integrate(*model.system, model.start, constant_steps(1e-3, 4.0), writer);
+    const run::Report report = run::integrate(*model.system, model.start, constant_steps(1e-3, 8.0), writer);
     writer.finish(report.final);
   };
   const std::string text = text_of<EnvironmentError>(write_too_much);
@@ -199,17 +199,39 @@ TEST_F(TrajectoryFiles, LongRunsMoveToThinnedHdf5WithFirstAndLastPoint) {
 
 TEST_F(TrajectoryFiles, AFullDiskDuringThinningKeepsWhatWasThere) {
   const models::Model model = model_named("heavy-top");
-  const auto write_too_much = [&] {
-    const FileSizeLimit full(400'000);
-    io::TrajectoryOptions small = options(TrajectoryFormat::automatic);
-    small.value_limit = 1;
-    small.least_rows = 1023;
-    io::TrajectoryWriter writer(*model.system, true, 0.0, small);
-    const run::Report report = run::integrate(*model.system, model.start, constant_steps(1e-3, 40.0), writer);
-    writer.finish(report.final);
+  const io::TrajectoryLayout layout(*model.system, true);
+  const auto file = io::make_hdf5_file(folder / "trajectory.h5", layout, {});
+  for (int i = 0; i < 4000; ++i) file->append(Vector(Vector::Constant(layout.columns(), i)));
+  {
+    const FileSizeLimit full(500'000);
+    EXPECT_THROW(file->thin(), EnvironmentError);
+  }
+  file->commit();
+  const Matrix values = io::read_trajectory(folder / "trajectory.h5").values;
+  ASSERT_EQ(values.rows(), 4000);
+  for (int i = 0; i < 4000; ++i) EXPECT_EQ(values(i, 7), i);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1);
+}
+
+TEST_F(TrajectoryFiles, Hdf5HoldsMoreColumnsThanAnAttributeCanName) {
+  const std::vector<lie::Factor> factors(500, {lie::GroupId::rn, 3});
+  class Wide final : public system::System {
+   public:
+    explicit Wide(const std::vector<lie::Factor>& f) : System(lie::Space(f), system::Pattern(lie::Space(f), {})) {}
+    void residual(const system::Motion&, ConstVectorRef, system::Residual&) const override {}
+    void linearize(const system::Motion&, ConstVectorRef, system::KktBlocks&) const override {}
+    void acceleration_gap(const system::Motion&, VectorRef) const override {}
   };
-  write_too_much();
-  EXPECT_GT(io::read_trajectory(folder / "trajectory.h5").values.rows(), 500);
+  const Wide wide(factors);
+  const io::TrajectoryLayout layout(wide, false);
+  const auto file = io::make_hdf5_file(folder / "trajectory.h5", layout, {});
+  for (int i = 0; i < 100; ++i) file->append(Vector(Vector::LinSpaced(layout.columns(), i, i + 1.0)));
+  file->commit();
+  const io::Trajectory back = io::read_trajectory(folder / "trajectory.h5");
+  ASSERT_EQ(back.values.rows(), 100);
+  ASSERT_EQ(back.values.cols(), layout.columns());
+  EXPECT_EQ(back.columns[1], "block 0.q1");
+  EXPECT_EQ(back.columns.back(), "order");
 }
 
 TEST_F(TrajectoryFiles, WideModelsKeepEnoughPoints) {
