@@ -1,4 +1,4 @@
-// Both linear solvers against Eigen on random block matrices, and what they refuse.
+// Every linear solver against Eigen on random block matrices, and what they refuse.
 #include <gtest/gtest.h>
 
 #include <Eigen/LU>
@@ -170,13 +170,14 @@ TEST_P(EverySolver, RefusesValuesThatAreNotFinite) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Catalogue, EverySolver, testing::Values("dense", "sparse"),
+INSTANTIATE_TEST_SUITE_P(Catalogue, EverySolver, testing::Values("dense", "tree", "sparse"),
                          [](const auto& tested) { return tested.param; });
 
 TEST(MakeSolver, ChoosesBySizeAndKnowsItsNames) {
   Random random;
   EXPECT_EQ(linear::make_solver("automatic", chain_matrix(random, 2))->name(), "dense");
-  EXPECT_EQ(linear::make_solver("automatic", chain_matrix(random, 20))->name(), "sparse");
+  EXPECT_EQ(linear::make_solver("automatic", chain_matrix(random, 20))->name(), "tree");
+  EXPECT_EQ(linear::make_solver("automatic", random_matrix(random, 30, 0.5))->name(), "sparse");
   EXPECT_THROW(linear::make_solver("banded", chain_matrix(random, 2)), InvalidInput);
 }
 

@@ -129,14 +129,16 @@ TEST_P(EveryMethod, HasTheTangentItClaims) {
   const MethodInfo& info = method::find_method(name);
   const double h = 1e-3;
   const Gaps gaps = measure_gaps(info, order, group, h);
-  EXPECT_LT(gaps.q, difference_tolerance) << "the position is linearised exactly";
+  if (info.name != "mkam") {  // whose increment solves an equation
+    EXPECT_LT(gaps.q, difference_tolerance) << "the position is linearised exactly";
+  }
   if (is_exact(info, order)) {
     for (const double gap : {gaps.v, gaps.a, gaps.v_dv, gaps.a_dv}) EXPECT_LT(gap, difference_tolerance);
     return;
   }
   const Gaps finer = measure_gaps(info, order, group, h / 2);
   const double rotation = h * 150.0;
-  for (const auto& [coarse, fine] : {std::pair{gaps.v, finer.v}, std::pair{gaps.a, finer.a},
+  for (const auto& [coarse, fine] : {std::pair{gaps.q, finer.q}, std::pair{gaps.v, finer.v}, std::pair{gaps.a, finer.a},
                                      std::pair{gaps.v_dv, finer.v_dv}, std::pair{gaps.a_dv, finer.a_dv}}) {
     EXPECT_LT(coarse, rotation);
     if (coarse > 100 * difference_tolerance) {

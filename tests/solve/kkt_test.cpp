@@ -84,7 +84,8 @@ TEST(Projection, ReachesTheConstraintsAndIsOrthogonalInItsMetric) {
       const Vector before = m.v;
       ASSERT_TRUE(kkt.project_velocity(m));
       system::Residual r(6, 3, 3);
-      model.system->residual(m, Vector::Zero(3), r);
+      const Vector no_forces = Vector::Zero(3);
+      model.system->residual(m, no_forces, r);
       EXPECT_LT(r.gap.norm(), 1e-14) << group;
       EXPECT_LT(r.rate.norm(), 1e-12) << group;
       // The change lies in range(metric⁻¹ Bᵀ): orthogonal to ker B.
