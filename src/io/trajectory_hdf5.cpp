@@ -243,7 +243,13 @@ class Hdf5File final : public TrajectoryFile {
 
   void thin() override {
     const Silence silence;
-    write_batch();
+    const std::vector<double> gathered = batch_;
+    try {
+      write_batch();
+    } catch (const EnvironmentError&) {
+      batch_ = gathered;  // nothing of it stands in the file yet: the next attempt may have room
+      throw;
+    }
     // A file of its own until it is complete: a kill or a full disk in between leaves the old one.
     Path next = part_of(path_);
     next += ".next";
