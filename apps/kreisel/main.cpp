@@ -1,6 +1,8 @@
 // The program kreisel: reads the command line, hands over to a subcommand, turns errors into exit codes.
 #include <fmt/format.h>
 
+#include <system_error>
+
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -104,6 +106,8 @@ class Program {
       return fail(io::invalid_input, error.what());
     } catch (const EnvironmentError& error) {
       return fail(io::environment_error, error.what());
+    } catch (const std::system_error& error) {  // fmt::print, which writes to standard output alone
+      return fail(io::environment_error, fmt::format("cannot write to standard output: {}", error.code().message()));
     } catch (const std::bad_alloc&) {
       return fail(io::environment_error, "out of memory");
     } catch (const std::exception& error) {

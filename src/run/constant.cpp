@@ -1,6 +1,8 @@
 // Implicit methods with constant steps.
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "machine.hpp"
 
 namespace kreisel::run {
@@ -8,6 +10,8 @@ namespace kreisel::run {
 namespace {
 
 constexpr double default_newton_tolerance = 1e-10;
+/// Newton updates below this many units of round-off in q are noise.
+constexpr double round_off_margin = 8.0;
 /// An implicit velocity relation is solved to this fraction of Newton's tolerance.
 constexpr double sweep_fraction = 0.1;
 
@@ -63,6 +67,8 @@ void run_constant(Session& s) {
   }
   s.report.order = s.plan.order;
 
+  // x = ω/h cannot be known better than round-off in q allows.
+  const double floor = round_off_margin * std::numeric_limits<double>::epsilon() / (s.plan.h * newton.tolerance);
   const double begin = cpu_seconds();
   for (long n = history.size() - 1; n < s.plan.step_count; ++n) {
     if (counters.steps >= options.max_steps) {
@@ -72,7 +78,7 @@ void run_constant(Session& s) {
     trial.motion.t = n + 1 == s.plan.step_count ? s.plan.t_end : s.plan.t0 + static_cast<double>(n + 1) * s.plan.h;
     trial.lambda = history[0].lambda;  // never from a failed attempt
     trial.eta = history[0].eta;
-    velocity_weights(parts, history[0].motion, 1.0, 1.0, 0.0, weight);
+    velocity_weights(parts, history[0].motion, 1.0, 1.0, floor, weight);
     method->begin_step(history, s.plan.h, s.plan.order);
     const solve::Closed closed = closer.close(*method, history, s.plan.h, weight, trial);
     s.observer.attempted({history[0].motion.t, s.plan.h, s.plan.order, closed.iterations, 0.0, closed.update_norm,
