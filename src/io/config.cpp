@@ -12,6 +12,7 @@
 #include "kreisel/base/error.hpp"
 #include "kreisel/base/version.hpp"
 #include "kreisel/io/correction_file.hpp"
+#include "kreisel/io/model_file.hpp"
 #include "kreisel/linear/solver.hpp"
 #include "kreisel/method/catalogue.hpp"
 #include "kreisel/method/correction.hpp"
@@ -126,14 +127,22 @@ bool has(const RunRequest& request, std::string_view name) {
   return false;
 }
 
-const models::ModelInfo& find_model(const std::string& name) {
+/// A built-in model, or one that makes itself from a file; its groups begin with the one of the file.
+std::shared_ptr<const models::ModelInfo> find_model(const std::string& name) {
   if (name.empty()) throw InvalidInput("no model given; 'kreisel list models' shows the built-in ones");
   const bool looks_like_a_file = name.find('/') != std::string::npos || name.ends_with(".json");
-  if (!looks_like_a_file) return models::find_model(name);
+  if (!looks_like_a_file) return {std::shared_ptr<const void>(), &models::find_model(name)};
   std::error_code error;
   if (!std::filesystem::exists(name, error)) throw InvalidInput(fmt::format("there is no model file '{}'", name));
-  throw InvalidInput(fmt::format(
-      "model file '{}': kreisel {} has built-in models only; 'kreisel list models' shows them", name, version()));
+  const models::Model model = read_model_file(name).model;
+  models::ModelInfo info;
+  info.name = model.name;
+  info.summary = name;
+  info.groups = {model.group, model.group == "se3" ? "r3xso3" : "se3"};
+  info.make = [name](std::string_view group, const ParameterValues&) {
+    return read_model_file(name, {.group = std::string(group)}).model;
+  };
+  return std::make_shared<const models::ModelInfo>(std::move(info));
 }
 
 /// Sorts key=value pairs into the parameters of the model and of the method.
@@ -275,12 +284,12 @@ PreparedRun prepare(const RunRequest& request) {
   PreparedRun run;
   Problems problems;
   apply_options(request, run, problems);
-  problems.collect("", [&] { run.model_info = &find_model(request.model); });
+  problems.collect("", [&] { run.model_info = find_model(request.model); });
   const method::MethodInfo* method = nullptr;
   problems.collect("method", [&] { method = &method::find_method(run.options.method); });
   problems.collect("correction", [&] { read_own_correction(run); });
 
-  Settings settings(run.model_info, method, problems);
+  Settings settings(run.model_info.get(), method, problems);
   for (const std::string& setting : request.settings) settings.apply(setting);
   run.model_parameters = settings.model_values();
   run.options.method_parameters = settings.method_values();
@@ -297,14 +306,14 @@ PreparedRun prepare(const RunRequest& request) {
 }
 
 models::Model prepare_model(const RunRequest& request) {
-  const models::ModelInfo& info = find_model(request.model);
+  const std::shared_ptr<const models::ModelInfo> info = find_model(request.model);
   method::MethodInfo no_method;
   no_method.name = "none";
   Problems problems;
-  Settings settings(&info, &no_method, problems);
+  Settings settings(info.get(), &no_method, problems);
   for (const std::string& setting : request.settings) settings.apply(setting);
   problems.throw_if_any();
-  return models::make_model(info, request.group, settings.model_values());
+  return models::make_model(*info, request.group, settings.model_values());
 }
 
 std::string formulation_in_use(const run::Options& options, const system::System& system) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,7 +24,7 @@ struct RunRequest {
 /// A run that can start.
 struct PreparedRun {
   models::Model model;
-  const models::ModelInfo* model_info = nullptr;
+  std::shared_ptr<const models::ModelInfo> model_info;  ///< of a built-in model or of a file
   ParameterValues model_parameters;
   run::Options options;
   double output_step = 0.0;  ///< 0: every accepted point
