@@ -15,7 +15,7 @@ struct Options {
   std::string method = "bliedf";
   int order = 0;            ///< 0: the method's default with a step, variable with tolerances
   std::string formulation;  ///< empty: ode without constraints, stabilized-index2 with
-  std::string correction;   ///< empty: magnus with a step, magnus-explicit (as accurate, a third cheaper) with tolerances
+  std::string correction;   ///< empty: magnus with a step, magnus-explicit (a third cheaper) with tolerances
   std::optional<coeff::CorrectionSet> own_correction;  ///< coefficients of `file:PATH`
   std::string starting = "corrected";                  ///< corrected, exact, v0, a0
   ParameterValues method_parameters;                   ///< e.g. rho_inf; empty: the method's defaults
