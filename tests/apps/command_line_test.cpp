@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <pty.h>
 
+#include <atomic>
 #include <nlohmann/json.hpp>
 
 #include "io/temporary_folder.hpp"
@@ -287,7 +288,7 @@ class Terminal : public CommandLine {
     if (::openpty(&master, &slave, nullptr, nullptr, nullptr) != 0) return {};
     Process process(words, folder.path(), prepare, slave);
     std::string text;
-    bool is_done = false;
+    std::atomic<bool> is_done = false;
     std::thread reader([&] {
       std::array<char, 4096> piece{};
       while (!is_done || text.empty()) {
@@ -414,7 +415,7 @@ TEST_F(CommandLine, StrangeBytesAreNoReasonToCrash) {
   for (const std::string word : {"\xff\xfe", "", " ", "-", "--", "---", "a=b", "--=", "%s%n", "\n"}) {
     const Outcome outcome = call({"run", word, "--json"});
     EXPECT_EQ(outcome.exit_code, 2) << word << outcome.err;
-    EXPECT_NO_THROW(static_cast<void>(Json::parse(outcome.out))) << word;
+    EXPECT_TRUE(Json::accept(outcome.out)) << word;
   }
 }
 

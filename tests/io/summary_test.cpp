@@ -156,7 +156,7 @@ TEST(Summary, TextThatIsNotUtf8IsReplacedNotThrown) {
   io::RunRequest request;
   request.model = "\xff\xfe";
   const std::string text = io::to_text(io::summarize(request, io::invalid_input, "\xc3", "x"));
-  EXPECT_NO_THROW(Json::parse(text));
+  EXPECT_TRUE(Json::accept(text));
 }
 
 TEST(Endings, CoverEveryStatusWithItsExitCode) {
