@@ -125,7 +125,7 @@ class DifferenceCorrection final : public Correction {
 
 }  // namespace
 
-void Correction::commutator_part(ConstVectorRef, VectorRef out) { out.setZero(); }
+void Correction::commutator_part(ConstVectorRef, ConstVectorRef, VectorRef out) { out.setZero(); }
 
 std::vector<std::string> correction_names() {
   return {"magnus", "magnus-explicit", "magnus-taylor", "implicit", "difference", "published", "tuned", "tuned-implicit", "none", "file:PATH"};

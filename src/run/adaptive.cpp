@@ -54,7 +54,7 @@ void run_adaptive(Session& s) {
   ErrorNorm norm(parts, options.rtol, options.atol);
   const int nv = s.system.space().nv();
   Vector q_error(nv), v_error(nv);
-  method::Differences lambda_differences(s.system.pattern().rows());
+  method::Differences lambda_differences;
   Vector lambda_error(s.system.pattern().rows());
   double lambda_scale = history[0].lambda.size() > 0 ? history[0].lambda.norm() : 0.0;
 

@@ -33,11 +33,12 @@ class Bliedf final : public Method {
 
   std::unique_ptr<Correction> correction_;
   Differences differences_;
+  coeff::KeptNodes grid_;
   coeff::BdfCoefficients bdf_;
   int k_ = 1;
   bool is_implicit_correction_ = false;
   double sweep_tolerance_ = 1e-14;
-  Vector known_v_, known_a_, base_, shift_, next_, last_v_, last_base_;
+  Vector known_v_, known_a_, base_, shift_, last_v_, last_base_;
 };
 
 }  // namespace kreisel::method

@@ -26,8 +26,9 @@ class Correction {
   virtual bool begin(const History& history, double h, int k, double gamma1) = 0;
   /// s in v = (1/h) Σ γᵢ (ω_{n+1-i} - c_{n+1-i})|_{c_n = 0} - s(x, v).
   virtual void shift(ConstVectorRef x, ConstVectorRef v, VectorRef out) = 0;
-  /// The commutator part c_n of the accepted increment; zero for corrections that do not split increments.
-  virtual void commutator_part(ConstVectorRef v, VectorRef out);
+  /// The commutator part c_n of the accepted increment, `shift` being that of the accepted v; zero for corrections that
+  /// do not split increments.
+  virtual void commutator_part(ConstVectorRef v, ConstVectorRef shift, VectorRef out);
   /// Fills Entry::memory of start-up points with their commutator parts.
   virtual void adopt(History&) {}
 

@@ -33,12 +33,13 @@ class MagnusCorrection final : public Correction {
   bool serves_variable_steps() const override { return true; }
   bool begin(const History& history, double h, int k, double gamma1) override;
   void shift(ConstVectorRef x, ConstVectorRef v, VectorRef out) override;
-  void commutator_part(ConstVectorRef v, VectorRef out) override;
+  void commutator_part(ConstVectorRef v, ConstVectorRef shift, VectorRef out) override;
   void adopt(History& history) override;
 
  private:
   /// A₁, A₂, A₃ of the past part and the weights of v_{n+1}.
   void freeze(const History& history, bool through_new, double h, int k);
+  void sweep(ConstVectorRef v, VectorRef out);  ///< c with v_{n+1} = v
   void commutator(VectorRef out);  ///< c from A1_, A2_, A3_
 
   MagnusVariant variant_;
@@ -46,6 +47,11 @@ class MagnusCorrection final : public Correction {
   int k_ = 0;
   double h_ = 0.0, gamma1_ = 0.0;
   const History* history_ = nullptr;
+  struct KeptWeights {
+    coeff::KeptNodes grid;
+    coeff::MagnusWeights weights;
+  };
+  KeptWeights through_new_, through_old_;
   double new_weight_[3] = {0, 0, 0};
   Vector past1_, past2_, past3_;  ///< contribution of known velocities to A₁, A₂, A₃
   Vector A1_, A2_, A3_;
