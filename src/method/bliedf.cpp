@@ -29,6 +29,7 @@ void Bliedf::begin_step(const History& history, double h, int order) {
   history_ = &history;
   h_ = h;
   k_ = std::min(order, history.size());
+  is_iterating_ = false;
 
   std::array<double, 7> times;
   times[0] = h;
@@ -44,8 +45,8 @@ void Bliedf::begin_step(const History& history, double h, int order) {
   velocity.assign_to(known_v_);
   acceleration.assign_to(known_a_);
 
-  is_implicit_correction_ = correction_->begin(history, h, k_, bdf_.gamma[1]);
-  if (!is_implicit_correction_) {
+  correction_needs_ = correction_->begin(history, h, k_, bdf_.gamma[1]);
+  if (correction_needs_ == CorrectionNeeds::nothing) {
     last_v_ = history[0].motion.v;
     correction_->shift(last_v_, last_v_, shift_);
   }
@@ -54,22 +55,26 @@ void Bliedf::begin_step(const History& history, double h, int order) {
 
 void Bliedf::guess(VectorRef x) {
   differences_.extrapolate(std::min(k_ + 1, differences_.points()), last_v_);
-  if (is_implicit_correction_) correction_->shift(last_v_, last_v_, shift_);
+  if (correction_needs_ != CorrectionNeeds::nothing) correction_->shift(last_v_, last_v_, shift_);
   x = (last_v_ + shift_ - known_v_) / bdf_.gamma[1];
   last_base_ = last_v_ + shift_;
+  is_iterating_ = true;
 }
 
 void Bliedf::velocity(ConstVectorRef x, ConstVectorRef dv, Motion& trial) {
   base_ = known_v_ + bdf_.gamma[1] * x + dv;
-  if (is_implicit_correction_)
-    solve_for_velocity(x, trial.v);
-  else
-    trial.v = base_ - shift_;
+  switch (correction_needs_) {
+    case CorrectionNeeds::velocity:
+    case CorrectionNeeds::both: solve_for_velocity(x, trial.v); break;
+    case CorrectionNeeds::increment: correction_->shift(x, last_v_, shift_); [[fallthrough]];
+    case CorrectionNeeds::nothing: trial.v = base_ - shift_; break;
+  }
   trial.a = known_a_ + (bdf_.gamma[1] / h_) * (trial.v - (*history_)[0].motion.v);
 }
 
 void Bliedf::solve_for_velocity(ConstVectorRef x, VectorRef v) {
   const Eigen::Index n = base_.size();
+  if (!is_iterating_) last_v_ = last_base_ = base_;
   double moved = 0.0, size = 0.0;  // squared Euclidean norms: NaN stays visible
   for (Eigen::Index i = 0; i < n; ++i) {
     const double d = base_[i] - last_base_[i];
@@ -79,8 +84,9 @@ void Bliedf::solve_for_velocity(ConstVectorRef x, VectorRef v) {
     size += last_v_[i] * last_v_[i];
   }
   const double fine = sweep_tolerance_ * sweep_tolerance_ * size;
-  const double tolerance = std::max(fine, sweep_fraction * sweep_fraction * moved);
-  double change = moved <= fine ? 0.0 : std::numeric_limits<double>::infinity();
+  const double tolerance = is_iterating_ ? std::max(fine, sweep_fraction * sweep_fraction * moved) : fine;
+  const bool is_still_solved = is_iterating_ && moved <= fine && correction_needs_ == CorrectionNeeds::velocity;
+  double change = is_still_solved ? 0.0 : std::numeric_limits<double>::infinity();
   for (int sweep = 0; sweep < max_sweeps && !(change <= tolerance); ++sweep) {
     correction_->shift(x, last_v_, shift_);
     change = 0.0;

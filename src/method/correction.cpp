@@ -15,7 +15,7 @@ class NoCorrection final : public Correction {
  public:
   using Correction::Correction;
   bool serves_variable_steps() const override { return true; }
-  bool begin(const History&, double, int, double) override { return false; }
+  CorrectionNeeds begin(const History&, double, int, double) override { return CorrectionNeeds::nothing; }
   void shift(ConstVectorRef, ConstVectorRef, VectorRef out) override { out.setZero(); }
 };
 
@@ -27,10 +27,10 @@ class SetCorrection final : public Correction {
 
   bool serves_variable_steps() const override { return false; }
 
-  bool begin(const History& history, double h, int k, double) override {
+  CorrectionNeeds begin(const History& history, double h, int k, double) override {
     set_ = space_.is_commutative() ? nullptr : sets_[k];
     h_ = h;
-    if (set_ == nullptr) return false;
+    if (set_ == nullptr) return CorrectionNeeds::nothing;
     for (int j = 0; j < set_->count; ++j) {
       const coeff::LinearForm& form = set_->lin[j];
       past_[j].setZero();
@@ -39,7 +39,13 @@ class SetCorrection final : public Correction {
       for (int i = 2; i <= k; ++i)
         if (form.b[i] != 0.0) past_[j] += form.b[i] * history[i - 2].omega;
     }
-    return !set_->is_explicit();
+    if (set_->is_explicit()) return CorrectionNeeds::nothing;
+    bool needs_v = false, needs_x = false;
+    for (int j = 0; j < set_->count; ++j) {
+      needs_v = needs_v || set_->lin[j].a[0] != 0.0;
+      needs_x = needs_x || set_->lin[j].b[1] != 0.0;
+    }
+    return !needs_v ? CorrectionNeeds::increment : needs_x ? CorrectionNeeds::both : CorrectionNeeds::velocity;
   }
 
   void shift(ConstVectorRef x, ConstVectorRef v, VectorRef out) override {
@@ -77,10 +83,10 @@ class DifferenceCorrection final : public Correction {
 
   bool serves_variable_steps() const override { return false; }
 
-  bool begin(const History& history, double h, int k, double) override {
+  CorrectionNeeds begin(const History& history, double h, int k, double) override {
     set_ = space_.is_commutative() ? nullptr : coeff::find_difference_set("implicit", k);
     h_ = h;
-    if (set_ == nullptr) return false;
+    if (set_ == nullptr) return CorrectionNeeds::nothing;
     const auto gather = [&](const std::array<double, 7>& weights, Vector& out) {
       out.setZero();
       for (int i = 1; i <= k; ++i)
@@ -90,7 +96,7 @@ class DifferenceCorrection final : public Correction {
     gather(set_->D1, past1_);
     gather(set_->D2, past2_);
     gather(set_->D3, past3_);
-    return !set_->is_explicit();
+    return set_->is_explicit() ? CorrectionNeeds::nothing : CorrectionNeeds::velocity;
   }
 
   void shift(ConstVectorRef, ConstVectorRef v, VectorRef out) override {

@@ -37,14 +37,14 @@ MagnusCorrection::MagnusCorrection(MagnusVariant variant, const lie::Space& spac
   for (Vector* v : {&past1_, &past2_, &past3_, &A1_, &A2_, &A3_}) v->setZero(space.nv());
 }
 
-bool MagnusCorrection::begin(const History& history, double h, int k, double gamma1) {
+CorrectionNeeds MagnusCorrection::begin(const History& history, double h, int k, double gamma1) {
   history_ = &history;
   h_ = h;
   k_ = k;
   gamma1_ = gamma1;
-  if (k < 3 || space_.is_commutative()) return false;
+  if (k < 3 || space_.is_commutative()) return CorrectionNeeds::nothing;
   freeze(history, is_implicit_, h, k);
-  return is_implicit_;
+  return is_implicit_ ? CorrectionNeeds::velocity : CorrectionNeeds::nothing;
 }
 
 void MagnusCorrection::freeze(const History& history, bool through_new, double h, int k) {

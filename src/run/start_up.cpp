@@ -120,7 +120,6 @@ bool StartUp::correct_velocities(method::Method& method, double h, int order, Hi
   if (!advance(history[0], h, extra)) return false;
   method.begin_step(history, h, order);
   Vector x(extra.omega.size());
-  method.guess(x);  // warm start of implicit corrections
   x = extra.omega / h;
   Motion image = extra.motion;
   const Vector no_shift = Vector::Zero(x.size());

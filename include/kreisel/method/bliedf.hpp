@@ -36,7 +36,8 @@ class Bliedf final : public Method {
   coeff::KeptNodes grid_;
   coeff::BdfCoefficients bdf_;
   int k_ = 1;
-  bool is_implicit_correction_ = false;
+  CorrectionNeeds correction_needs_ = CorrectionNeeds::nothing;
+  bool is_iterating_ = false;  ///< the last velocity belongs to this step and the Newton iteration goes on from it
   double sweep_tolerance_ = 1e-14;
   Vector known_v_, known_a_, base_, shift_, last_v_, last_base_;
 };

@@ -31,7 +31,7 @@ class MagnusCorrection final : public Correction {
   MagnusCorrection(MagnusVariant variant, const lie::Space& space, Counters& counters);
 
   bool serves_variable_steps() const override { return true; }
-  bool begin(const History& history, double h, int k, double gamma1) override;
+  CorrectionNeeds begin(const History& history, double h, int k, double gamma1) override;
   void shift(ConstVectorRef x, ConstVectorRef v, VectorRef out) override;
   void commutator_part(ConstVectorRef v, ConstVectorRef shift, VectorRef out) override;
   void adopt(History& history) override;
