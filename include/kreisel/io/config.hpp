@@ -28,6 +28,7 @@ struct PreparedRun {
   ParameterValues model_parameters;
   run::Options options;
   double output_step = 0.0;  ///< 0: every accepted point
+  std::string step_sequence;  ///< the words of --steps
   std::vector<std::string> warnings;
 };
 
