@@ -12,6 +12,7 @@
 #include "kreisel/base/error.hpp"
 #include "kreisel/base/version.hpp"
 #include "kreisel/io/correction_file.hpp"
+#include "kreisel/io/files.hpp"
 #include "kreisel/io/model_file.hpp"
 #include "kreisel/io/step_words.hpp"
 #include "kreisel/linear/solver.hpp"
@@ -58,6 +59,24 @@ int to_order(std::string_view text) {
   const int order = to_integer<int>(text);
   if (order < 1) throw InvalidInput(fmt::format("is {}, must be at least 1", order));
   return order;
+}
+
+/// Numbers separated by commas or blank space, or file:PATH with such text.
+std::vector<double> to_times(std::string_view text) {
+  std::string content;
+  if (text.starts_with(file_prefix)) {
+    content = read_text(std::string(text.substr(file_prefix.size())), "output times");
+    text = content;
+  }
+  constexpr std::string_view separators = ", \t\r\n";
+  std::vector<double> times;
+  for (std::size_t at = text.find_first_not_of(separators); at != std::string_view::npos;) {
+    const std::size_t end = std::min(text.find_first_of(separators, at), text.size());
+    times.push_back(to_number(text.substr(at, end - at)));
+    at = text.find_first_not_of(separators, end);
+  }
+  if (times.empty()) throw InvalidInput("has no times, expected numbers separated by commas");
+  return times;
 }
 
 bool to_truth(std::string_view text) {
@@ -265,7 +284,9 @@ const std::vector<RunOption>& run_options() {
       {"max-step", "H", time, "largest step under error control [s]", nullptr,
        [](std::string_view text, PreparedRun& run) { run.options.max_step = to_positive(text); }},
       {"output-step", "D", time, "write the trajectory at multiples of D [s] (default: every step)", nullptr,
-       [](std::string_view text, PreparedRun& run) { run.output_step = to_positive(text); }},
+       [](std::string_view text, PreparedRun& run) { run.options.output_step = to_positive(text); }},
+      {"output-times", "T,T,...", time, "write the trajectory at these times [s]; file:PATH reads them from a file", nullptr,
+       [](std::string_view text, PreparedRun& run) { run.options.output_times = to_times(text); }},
 
       {"max-steps", "N", solver, "give up after so many steps (default 10000000)", nullptr,
        [](std::string_view text, PreparedRun& run) { run.options.max_steps = to_integer<long>(text); }},
@@ -309,7 +330,6 @@ PreparedRun prepare(const RunRequest& request) {
   if (run.model.system != nullptr) {
     for (const run::Problem& problem : run::problems_in(run.options, *run.model.system, run.model.start))
       problems.add(problem.field, problem.message);
-    run.options.output_step = run.output_step;
   }
   problems.throw_if_any();
   return run;

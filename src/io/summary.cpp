@@ -142,7 +142,8 @@ Json summarize(const PreparedRun& run, const run::Report& report, const OutputIn
                  {"rows", trajectory.rows},
                  {"columns", trajectory.columns},
                  {"thinned", trajectory.every_nth > 1 ? Json(trajectory.every_nth) : Json(nullptr)},
-                 {"output_step", run.output_step > 0.0 ? number(run.output_step) : Json(nullptr)},
+                 {"output_step", options.output_step > 0.0 ? number(options.output_step) : Json(nullptr)},
+                 {"output_times", options.output_times.empty() ? Json(nullptr) : Json(options.output_times)},
                  {"log", word(output.log)}};
   return s;
 }

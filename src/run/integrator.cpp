@@ -114,6 +114,13 @@ std::vector<Problem> problems_in(const Options& options, const system::System& s
   for (const auto& [name, value] : {std::pair{"initial-step", options.initial_step}, std::pair{"min-step", options.min_step},
                                     std::pair{"max-step", options.max_step}})
     check.require(is_number(value) && value >= 0.0, name, fmt::format("is {}, must be positive", value));
+  check.require(is_number(options.output_step) && options.output_step >= 0.0, "output-step",
+                fmt::format("is {}, must be positive", options.output_step));
+  for (const double t : options.output_times)
+    if (!(t >= start.t0 && t <= t_end)) {
+      check.require(false, "output-times", fmt::format("has {}, which is not between the start {} and the end {}", t, start.t0, t_end));
+      break;
+    }
   const std::vector<std::string> solvers = linear::solver_names();
   if (std::find(solvers.begin(), solvers.end(), options.linear_solver) == solvers.end())
     check.require(false, "linear-solver", unknown_name("linear solver", options.linear_solver, solvers));

@@ -51,7 +51,7 @@ TEST(RunRequest, WordsBecomeOptions) {
   EXPECT_EQ(run.options.newton_tolerance, 1e-9);
   EXPECT_EQ(run.options.newton_iterations, 7) << "underscores count as hyphens";
   EXPECT_EQ(run.options.linear_solver, "sparse");
-  EXPECT_EQ(run.output_step, 0.01);
+  EXPECT_EQ(run.options.output_step, 0.01);
   EXPECT_TRUE(run.warnings.empty());
 }
 
