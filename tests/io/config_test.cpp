@@ -94,8 +94,8 @@ TEST(RunRequest, EveryOptionHasANameAMeaningAndAWayIn) {
 
 TEST(RunRequest, StepSequencesAreReadFromWords) {
   const auto read = [](const std::string& words) { return prepare(request("heavy-top", {{"steps", words}, {"t-end", "0.1"}})); };
-  const auto* change = std::get_if<run::OneChange>(&read("change:h=1e-3,at=0.05,ratio=2").options.steps);
-  EXPECT_NE(change, nullptr);
+  const io::PreparedRun change = read("change:h=1e-3,at=0.05,ratio=2");
+  EXPECT_EQ(std::get<run::OneChange>(change.options.steps).at, 0.05);
   const io::PreparedRun random = read("random:h_min=1e-4,h_max=1e-3,ratio_min=0.2,ratio_max=5,every=50,seed=3,member=2");
   const auto& r = std::get<run::RandomSteps>(random.options.steps);
   EXPECT_EQ(r.h_max, 1e-3);
