@@ -19,8 +19,11 @@ constexpr double sweep_fraction = 0.1;
 
 }  // namespace
 
-Bliedf::Bliedf(const lie::Space& space, Counters& counters, std::unique_ptr<Correction> correction)
-    : Method(space, counters), correction_(std::move(correction)) {
+Bliedf::Bliedf(const lie::Space& space, Counters& counters, std::unique_ptr<Correction> correction, bool modifies_velocity)
+    : Method(space, counters),
+      correction_(std::move(correction)),
+      modification_(space),
+      modifies_velocity_(modifies_velocity) {
   for (Vector* v : {&known_v_, &known_a_, &base_, &shift_, &last_v_, &last_base_}) v->setZero(space.nv());
   scratch_.setZero(space.nv());
 }
@@ -44,6 +47,9 @@ void Bliedf::begin_step(const History& history, double h, int order) {
   }
   velocity.assign_to(known_v_);
   acceleration.assign_to(known_a_);
+
+  if (constrained_part_ != nullptr && modifies_velocity_)
+    modification_.add_to(*correction_, history, h, k_, bdf_, *constrained_part_, known_a_);
 
   correction_needs_ = correction_->begin(history, h, k_, bdf_.gamma[1]);
   if (correction_needs_ == CorrectionNeeds::nothing) {
