@@ -37,13 +37,13 @@ class VariableDifference final : public Correction {
       : Correction(space, counters), plain_(space, counters), shift_(Vector::Zero(space.nv())) {}
 
   bool serves_variable_steps() const override { return true; }
-  bool begin(const History& history, double h, int k, double) override {
+  CorrectionNeeds begin(const History& history, double h, int k, double) override {
     shift_.setZero();
-    if (k < 3 || space_.is_commutative()) return false;
+    if (k < 3 || space_.is_commutative()) return CorrectionNeeds::nothing;
     const std::array<double, 3> steps{h, history[0].h, history[1].h};
     bracket(history[0].motion.v, history[1].motion.v, shift_);
     shift_ *= coeff::difference_weight(steps);
-    return false;
+    return CorrectionNeeds::nothing;
   }
   void shift(ConstVectorRef, ConstVectorRef, VectorRef out) override { out = shift_; }
 
