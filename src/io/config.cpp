@@ -14,6 +14,7 @@
 #include "kreisel/io/correction_file.hpp"
 #include "kreisel/io/files.hpp"
 #include "kreisel/io/model_file.hpp"
+#include "kreisel/io/step_words.hpp"
 #include "kreisel/linear/solver.hpp"
 #include "kreisel/method/catalogue.hpp"
 #include "kreisel/method/correction.hpp"
@@ -220,11 +221,13 @@ void apply_options(const RunRequest& request, PreparedRun& run, Problems& proble
   }
   // Whatever was wrong with it, constant steps were meant: the other options are judged by that.
   if (has(request, "step") && run.options.step == 0.0) run.options.step = 1.0;
-  if (has(request, "step") && (has(request, "rtol") || has(request, "atol")))
-    problems.add("", "--step and --rtol/--atol exclude each other: constant steps have no error control; give one of the two");
-  if (has(request, "step"))
+  for (const std::string_view given : {"step", "steps"})
+    if (has(request, given) && (has(request, "rtol") || has(request, "atol")))
+      problems.add("", fmt::format("--{} and --rtol/--atol exclude each other: {} steps have no error control; give one of the two",
+                                   given, given == "step" ? "constant" : "given"));
+  if (has(request, "step") || has(request, "steps"))
     for (const std::string_view name : {"initial-step", "min-step", "max-step", "max-order", "control-lambda"})
-      if (has(request, name)) run.warnings.push_back(fmt::format("--{} has no effect with constant steps", name));
+      if (has(request, name)) run.warnings.push_back(fmt::format("--{} has no effect with {} steps", name, has(request, "step") ? "constant" : "given"));
 }
 
 void read_own_correction(PreparedRun& run) {
@@ -257,6 +260,13 @@ const std::vector<RunOption>& run_options() {
 
       {"step", "H", time, "constant steps of this size [s]; shrunk when they miss t_end", nullptr,
        [](std::string_view text, PreparedRun& run) { run.options.step = to_positive(text); }},
+      {"steps", "S", time,
+       "given steps: constant:h=, change:h=,at=,ratio=, alternate:h=,ratio=, file:PATH or "
+       "random:h_min=,h_max=,ratio_min=,ratio_max=,every=,seed=,member=", nullptr,
+       [](std::string_view text, PreparedRun& run) {
+         run.options.steps = read_step_sequence(text);
+         run.step_sequence = text;
+       }},
       {"rtol", "R", time, "relative error tolerance (default 1e-6)", nullptr,
        [](std::string_view text, PreparedRun& run) { run.options.rtol = to_number(text); }},
       {"atol", "A", time, "absolute error tolerance (default 1e-8)", nullptr,
