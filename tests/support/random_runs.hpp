@@ -18,7 +18,7 @@ struct RandomRunCounts {
 };
 
 /// Integrates the experiments first … first+count-1 and reports, as failures of the test, those that end without a
-/// verdict, with NaN in a shown point, with times that do not rise, or with steps that lead nowhere.
+/// verdict, with NaN in a shown point, with times that fall, or with steps that lead nowhere.
 RandomRunCounts run_random_experiments(std::uint64_t first, int count);
 
 }  // namespace kreisel::support
