@@ -5,6 +5,7 @@
 #include <ctime>
 
 #include "kreisel/base/error.hpp"
+#include "kreisel/coeff/bdf.hpp"
 #include "kreisel/io/report.hpp"
 #include "kreisel/io/summary.hpp"
 #include "kreisel/method/catalogue.hpp"
@@ -68,11 +69,24 @@ struct Sizes {
   double q = 0.0, v = 0.0, lambda = 0.0;
 };
 
+/// How much less BDF of order k magnifies rounding of q in λ than that of order 6: Σ|α| Σ|γ|.
+double bdf_noise(int k) {
+  const auto size = [](int order) {
+    double alpha = 0.0, gamma = 0.0;
+    for (int i = 0; i <= order; ++i) alpha += std::abs(coeff::bdf_alpha(order, i));
+    for (int i = 1; i <= order; ++i) gamma += std::abs(coeff::bdf_gamma(order, i));
+    return alpha * gamma;
+  };
+  return size(k) / size(coeff::bdf_max_order);
+}
+
 /// Where halving the step stops helping in double precision. Measured on the heavy top with k = 6 (q 2, v 150, λ 450):
 /// in index-3 form rounding of q enters v as ε/h and λ as ε/h²; in the other forms λ follows the Newton tolerance.
-Sizes round_off(const Reference& r, const std::string& method, const std::string& formulation, double h) {
+Sizes round_off(const Reference& r, const std::string& method, int order, const std::string& formulation, double h) {
   if (method == "rkmk") return {5e-14 * r.q_size, 1e-14 * r.v_size, 1e-13 * r.lambda_size};
-  if (formulation == "index3") return {5e-17 / h * r.q_size, 7e-17 / h * r.v_size, 4e-15 / (h * h) * r.lambda_size};
+  const bool is_bdf = method == "bliedf" || method == "mkbdf";
+  const double noise = is_bdf ? bdf_noise(std::clamp(order, 1, coeff::bdf_max_order)) : 1.0;
+  if (formulation == "index3") return {5e-17 / h * r.q_size, 7e-17 / h * r.v_size, noise * 4e-15 / (h * h) * r.lambda_size};
   return {5e-17 / h * r.q_size, 7e-18 / h * r.v_size, 3e-15 / h * r.lambda_size};
 }
 
@@ -138,7 +152,7 @@ Row simulate(const Spec& spec, const Case& c, const std::shared_ptr<const Refere
     row.numbers[spec.measures[i].name] = meter.values()[i];
     if (find_quantity(spec.measures[i].quantity).needs_reference)
       row.floors[spec.measures[i].name] =
-          floor_of(spec.measures[i], *reference, round_off(*reference, report.method, report.formulation, row.number("step")));
+          floor_of(spec.measures[i], *reference, round_off(*reference, report.method, report.order, report.formulation, row.number("step")));
   }
   for (const Curve& curve : meter.curves()) row.curves.push_back(decimated(curve));
   return row;

@@ -98,7 +98,7 @@ std::string words_for(const std::string& key, const Json& value) {
 }
 
 bool is_abscissa(const std::string& key) {
-  return key == "step" || key == "step_count" || key == "rtol" || key == "atol" || key == "tolerance";
+  return key == "step" || key == "step_count" || key == "steps" || key == "rtol" || key == "atol" || key == "tolerance";
 }
 
 void fill_request(const SpecObject& root, Case& c) {
@@ -189,7 +189,7 @@ const std::vector<std::string>& spec_keys() {
 }
 
 std::string natural_abscissa(const std::vector<Case>& cases) {
-  for (const char* key : {"step", "step_count"})
+  for (const char* key : {"step", "step_count", "steps"})
     for (const Case& c : cases)
       if (c.coordinates.contains(key)) return "step";
   for (const char* key : {"tolerance", "rtol"})

@@ -131,6 +131,7 @@ class Judge {
     for (const auto& group : e_.ranking) groups.push_back(fmt::format("{}", fmt::join(group, ", ")));
     out_.quantity = "ranking by " + out_.quantity;
     out_.expected = fmt::format("{}", fmt::join(groups, " < "));
+    if (e_.tolerance > 0.0) out_.expected += fmt::format(" up to {:g} %", 100.0 * e_.tolerance);
     int compared = 0;
     std::vector<std::string> against;
     double closest = HUGE_VAL;
@@ -142,7 +143,7 @@ class Judge {
               if (std::abs(x - z) > 1e-9 * std::abs(x)) continue;
               ++compared;
               closest = std::min(closest, b / a);
-              if (!(a < b)) against.push_back(fmt::format("{} {} against {} {} at {:.4g}", small, brief(a), large, brief(b), x));
+              if (!(a < b * (1.0 + e_.tolerance))) against.push_back(fmt::format("{} {} against {} {} at {:.4g}", small, brief(a), large, brief(b), x));
             }
     out_.measured = !against.empty() ? fmt::format("{} of {} comparisons fail, first {}", against.size(), compared, against.front())
                                      : fmt::format("holds at all {} points, factors from {:.3g}", compared, closest);

@@ -34,7 +34,7 @@ struct Reference {
 struct ReferenceOptions {
   double tolerance = 1e-13;  ///< relative difference of two resolutions that is small enough
   long max_steps = 1'024'000;
-  io::Path cache;  ///< folder; empty: none
+  io::Path cache{};  ///< folder; empty: none
 };
 
 /// Doubles the number of steps until two resolutions agree to the tolerance or to round-off. Throws InvalidInput when

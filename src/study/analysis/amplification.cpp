@@ -34,10 +34,13 @@ Numbers evaluate(const ParameterValues& p) {
     norm.see(coeff::norm2(power), n);
     for (int j = 0; j < 3; ++j) row[j].see(std::abs(power[1][j]), n);
   }
+  const double formula = 0.9 / (1.0 - std::pow(rho, 0.25));  // approximates the largest norm (section 4.1)
   const coeff::SmallMatrix<2> S = coeff::stabilized_error_amplification(parameters);
   return {{"c_inf", coeff::transient_growth(rho)},
           {"norm", norm.value},
           {"norm_at", norm.at},
+          {"formula", formula},
+          {"formula_error", std::abs(norm.value / formula - 1.0)},
           {"lambda_from_r", row[0].value},
           {"lambda_from_r_at", row[0].at},
           {"lambda_from_lambda", row[1].value},
@@ -58,32 +61,6 @@ AnalysisInfo amplification() {
                      {.name = "powers", .meaning = "how many powers", .default_number = 1000, .minimum = 1, .maximum = 100000}};
   info.evaluate = evaluate;
   for (const auto& [name, value] : evaluate(ParameterValues(info.parameters))) info.outputs.push_back(name);
-  return info;
-}
-
-/// 0.9/(1 - ρ^(1/4)) against max_n ‖(T₊⁻¹T₀)ⁿ‖₂.
-AnalysisInfo growth_formula() {
-  AnalysisInfo info;
-  info.name = "growth-formula";
-  info.summary = "0.9/(1 - rho^(1/4)) as an approximation of the largest norm of a power of T+^-1 T0";
-  info.parameters = {{.name = "from", .meaning = "smallest rho", .default_number = 0.3, .minimum = 0.0, .maximum = 0.999},
-                     {.name = "to", .meaning = "largest rho", .default_number = 0.99, .minimum = 0.0, .maximum = 0.999},
-                     {.name = "points", .meaning = "how many rho", .default_number = 277, .minimum = 2, .maximum = 100000}};
-  info.outputs = {"largest_relative_error", "at_rho"};
-  info.evaluate = [](const ParameterValues& p) -> Numbers {
-    const double from = p.number("from"), to = p.number("to"), points = p.number("points");
-    double worst = 0.0, at = from;
-    for (int i = 0; i < static_cast<int>(points); ++i) {
-      const double rho = from + (to - from) * i / (points - 1.0);
-      const coeff::SmallMatrix<3> T = coeff::error_amplification(coeff::GeneralizedAlpha::from_rho_inf(rho));
-      double norm = 0.0;
-      // The maximum lies near n = 2/(1 - rho).
-      for (int n = 1; n <= static_cast<int>(10.0 / (1.0 - rho)) + 10; ++n) norm = std::max(norm, coeff::norm2(coeff::power(T, n)));
-      const double error = std::abs(0.9 / (1.0 - std::pow(rho, 0.25)) / norm - 1.0);
-      if (error > worst) worst = error, at = rho;
-    }
-    return {{"largest_relative_error", worst}, {"at_rho", at}};
-  };
   return info;
 }
 
