@@ -100,13 +100,13 @@ class Run final : public Command {
 
   static void print(const io::PreparedRun& run, const io::RunResult& done) {
     const run::Report& report = done.report;
-    const bool is_adaptive = run.options.step == 0.0;
+    const bool is_adaptive = run.options.has_error_control();
     const std::string accuracy =
         is_adaptive ? fmt::format("rtol {:g}, atol {:g}", run.options.rtol, run.options.atol)
-                    : fmt::format("h = {}{}", brief(report.step),
-                                  report.step_was_adjusted
-                                      ? fmt::format(" (shrunk from {} to end at t_end)", brief(run.options.step))
-                                      : "");
+        : !run.step_sequence.empty()
+            ? fmt::format("steps {} of mean {}{}", run.step_sequence, brief(report.step), report.step_was_adjusted ? " (shrunk to end at t_end)" : "")
+            : fmt::format("h = {}{}", brief(report.step),
+                          report.step_was_adjusted ? fmt::format(" (shrunk from {} to end at t_end)", brief(run.options.step)) : "");
     fmt::print("{}\n", coloured(fmt::format("{} on {}: {}, order {}, {}, {}", run.model.name, run.model.group, report.method,
                                             report.order, report.formulation, accuracy),
                                 Colour::bold, stdout));

@@ -12,7 +12,9 @@
 #include "kreisel/base/error.hpp"
 #include "kreisel/base/version.hpp"
 #include "kreisel/io/correction_file.hpp"
+#include "kreisel/io/files.hpp"
 #include "kreisel/io/model_file.hpp"
+#include "kreisel/io/step_words.hpp"
 #include "kreisel/linear/solver.hpp"
 #include "kreisel/method/catalogue.hpp"
 #include "kreisel/method/correction.hpp"
@@ -57,6 +59,24 @@ int to_order(std::string_view text) {
   const int order = to_integer<int>(text);
   if (order < 1) throw InvalidInput(fmt::format("is {}, must be at least 1", order));
   return order;
+}
+
+/// Numbers separated by commas or blank space, or file:PATH with such text.
+std::vector<double> to_times(std::string_view text) {
+  std::string content;
+  if (text.starts_with(file_prefix)) {
+    content = read_text(std::string(text.substr(file_prefix.size())), "output times");
+    text = content;
+  }
+  constexpr std::string_view separators = ", \t\r\n";
+  std::vector<double> times;
+  for (std::size_t at = text.find_first_not_of(separators); at != std::string_view::npos;) {
+    const std::size_t end = std::min(text.find_first_of(separators, at), text.size());
+    times.push_back(to_number(text.substr(at, end - at)));
+    at = text.find_first_not_of(separators, end);
+  }
+  if (times.empty()) throw InvalidInput("has no times, expected numbers separated by commas");
+  return times;
 }
 
 bool to_truth(std::string_view text) {
@@ -201,11 +221,13 @@ void apply_options(const RunRequest& request, PreparedRun& run, Problems& proble
   }
   // Whatever was wrong with it, constant steps were meant: the other options are judged by that.
   if (has(request, "step") && run.options.step == 0.0) run.options.step = 1.0;
-  if (has(request, "step") && (has(request, "rtol") || has(request, "atol")))
-    problems.add("", "--step and --rtol/--atol exclude each other: constant steps have no error control; give one of the two");
-  if (has(request, "step"))
+  for (const std::string_view given : {"step", "steps"})
+    if (has(request, given) && (has(request, "rtol") || has(request, "atol")))
+      problems.add("", fmt::format("--{} and --rtol/--atol exclude each other: {} steps have no error control; give one of the two",
+                                   given, given == "step" ? "constant" : "given"));
+  if (has(request, "step") || has(request, "steps"))
     for (const std::string_view name : {"initial-step", "min-step", "max-step", "max-order", "control-lambda"})
-      if (has(request, name)) run.warnings.push_back(fmt::format("--{} has no effect with constant steps", name));
+      if (has(request, name)) run.warnings.push_back(fmt::format("--{} has no effect with {} steps", name, has(request, "step") ? "constant" : "given"));
 }
 
 void read_own_correction(PreparedRun& run) {
@@ -238,6 +260,13 @@ const std::vector<RunOption>& run_options() {
 
       {"step", "H", time, "constant steps of this size [s]; shrunk when they miss t_end", nullptr,
        [](std::string_view text, PreparedRun& run) { run.options.step = to_positive(text); }},
+      {"steps", "S", time,
+       "given steps: constant:h=, change:h=,at=,ratio=, alternate:h=,ratio=, file:PATH or "
+       "random:h_min=,h_max=,ratio_min=,ratio_max=,every=,seed=,member=", nullptr,
+       [](std::string_view text, PreparedRun& run) {
+         run.options.steps = read_step_sequence(text);
+         run.step_sequence = text;
+       }},
       {"rtol", "R", time, "relative error tolerance (default 1e-6)", nullptr,
        [](std::string_view text, PreparedRun& run) { run.options.rtol = to_number(text); }},
       {"atol", "A", time, "absolute error tolerance (default 1e-8)", nullptr,
@@ -255,7 +284,9 @@ const std::vector<RunOption>& run_options() {
       {"max-step", "H", time, "largest step under error control [s]", nullptr,
        [](std::string_view text, PreparedRun& run) { run.options.max_step = to_positive(text); }},
       {"output-step", "D", time, "write the trajectory at multiples of D [s] (default: every step)", nullptr,
-       [](std::string_view text, PreparedRun& run) { run.output_step = to_positive(text); }},
+       [](std::string_view text, PreparedRun& run) { run.options.output_step = to_positive(text); }},
+      {"output-times", "T,T,...", time, "write the trajectory at these times [s]; file:PATH reads them from a file", nullptr,
+       [](std::string_view text, PreparedRun& run) { run.options.output_times = to_times(text); }},
 
       {"max-steps", "N", solver, "give up after so many steps (default 10000000)", nullptr,
        [](std::string_view text, PreparedRun& run) { run.options.max_steps = to_integer<long>(text); }},
@@ -299,7 +330,6 @@ PreparedRun prepare(const RunRequest& request) {
   if (run.model.system != nullptr) {
     for (const run::Problem& problem : run::problems_in(run.options, *run.model.system, run.model.start))
       problems.add(problem.field, problem.message);
-    run.options.output_step = run.output_step;
   }
   problems.throw_if_any();
   return run;

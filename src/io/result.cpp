@@ -31,11 +31,11 @@ class ResultFolder final : public run::Observer {
     TrajectoryOptions options;
     options.folder = request.folder;
     options.format = request.format;
-    options.output_step = run.output_step;
+    options.points_are_chosen = run.options.output_step > 0.0 || !run.options.output_times.empty();
     options.about = {fmt::format("model {} on {}, method {}, formulation {}", run.model.name, run.model.group,
                                  run.options.method, formulation)};
     if (!request.command.empty()) options.about.push_back("command: " + request.command);
-    writer_.emplace(*run.model.system, has_eta, run.model.start.t0, options);
+    writer_.emplace(*run.model.system, has_eta, options);
   }
 
   bool accept(const run::Point& point) override {

@@ -98,7 +98,7 @@ const Ending& ending_of(run::Status status) {
 
 Json summarize(const PreparedRun& run, const run::Report& report, const OutputInfo& output, std::string_view command) {
   const run::Options& options = run.options;
-  const bool is_adaptive = options.step == 0.0;
+  const bool is_adaptive = options.has_error_control();
   Json s = blank(command);
   s["model"] = run.model.name;
   s["group"] = run.model.group;
@@ -127,6 +127,7 @@ Json summarize(const PreparedRun& run, const run::Report& report, const OutputIn
   if (is_adaptive) s["tolerances"] = {{"rtol", number(options.rtol)}, {"atol", number(options.atol)}};
   s["parameters"] = {{"model", values_of(run.model_info->parameters, run.model_parameters)},
                      {"method", values_of(method::find_method(options.method).parameters, options.method_parameters)}};
+  s["step_sequence"] = word(run.step_sequence);
   s["step_adjusted"] = report.step_was_adjusted;
   s["steps_at_order"] = Json::object();
   for (std::size_t order = 0; order < report.steps_at_order.size(); ++order)
@@ -141,7 +142,8 @@ Json summarize(const PreparedRun& run, const run::Report& report, const OutputIn
                  {"rows", trajectory.rows},
                  {"columns", trajectory.columns},
                  {"thinned", trajectory.every_nth > 1 ? Json(trajectory.every_nth) : Json(nullptr)},
-                 {"output_step", run.output_step > 0.0 ? number(run.output_step) : Json(nullptr)},
+                 {"output_step", options.output_step > 0.0 ? number(options.output_step) : Json(nullptr)},
+                 {"output_times", options.output_times.empty() ? Json(nullptr) : Json(options.output_times)},
                  {"log", word(output.log)}};
   return s;
 }

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
 #include <set>
 
 #include "kreisel/base/error.hpp"
@@ -170,14 +167,6 @@ std::vector<std::string> TrajectoryLayout::explanation() const {
   return lines;
 }
 
-bool OutputSelector::takes(double t) const {
-  if (output_step_ <= 0.0) return true;
-  const double count = (t - t0_) / output_step_;
-  const double nearest = t0_ + std::round(count) * output_step_;
-  const double round_off = 8.0 * std::numeric_limits<double>::epsilon() * std::max(std::abs(t0_), std::abs(t));
-  return std::abs(t - nearest) <= 1e-9 * output_step_ + round_off;
-}
-
 std::vector<std::string> trajectory_format_names() { return {"automatic", "csv", "hdf5"}; }
 
 TrajectoryFormat trajectory_format_named(std::string_view name) {
@@ -187,11 +176,10 @@ TrajectoryFormat trajectory_format_named(std::string_view name) {
   throw InvalidInput(unknown_name("format", name, trajectory_format_names()));
 }
 
-TrajectoryWriter::TrajectoryWriter(const system::System& system, bool has_eta, double t0, TrajectoryOptions options)
+TrajectoryWriter::TrajectoryWriter(const system::System& system, bool has_eta, TrajectoryOptions options)
     : system_(system),
       options_(std::move(options)),
       layout_(system, has_eta),
-      selector_(t0, options_.output_step),
       row_(layout_.columns()) {
   info_.columns = layout_.columns();
 }
@@ -205,7 +193,6 @@ TrajectoryWriter::~TrajectoryWriter() {
 }
 
 bool TrajectoryWriter::accept(const run::Point& point) {
-  if (!selector_.takes(point.entry.motion.t)) return true;
   if (wanted_++ % info_.every_nth == 0) write(point.entry, point.residual);
   return true;
 }

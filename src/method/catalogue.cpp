@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "kreisel/base/error.hpp"
 #include "kreisel/method/bliedf.hpp"
 #include "kreisel/method/commutator_free.hpp"
@@ -29,7 +31,11 @@ std::vector<ParameterInfo> alpha_parameters() {
           {.name = "alpha_m", .meaning = "given one by one instead of rho_inf", .is_optional = true},
           {.name = "alpha_f", .meaning = "given one by one instead of rho_inf", .is_optional = true},
           {.name = "beta", .meaning = "given one by one instead of rho_inf", .minimum = 0.0, .minimum_is_excluded = true, .is_optional = true},
-          {.name = "gamma", .meaning = "given one by one instead of rho_inf", .minimum = 0.0, .minimum_is_excluded = true, .is_optional = true}};
+          {.name = "gamma", .meaning = "given one by one instead of rho_inf", .minimum = 0.0, .minimum_is_excluded = true, .is_optional = true},
+          {.name = "approximation", .meaning = "of the jerk where the step size changes", .words = {"3", "1", "2", "4"}},
+          {.name = "a3", .meaning = "weight of a_n in the jerk, with a4 instead of approximation", .is_optional = true},
+          {.name = "a4", .meaning = "weight of a_{n+1} in the jerk, with a3 instead of approximation", .is_optional = true},
+          {.name = "modification", .meaning = "of v and a where the step size changes", .words = {"both", "velocity", "acceleration", "none"}}};
 }
 
 std::unique_ptr<Method> make_generalized_alpha(const lie::Space& space, Counters& counters, const MethodRequest& request) {
@@ -43,7 +49,21 @@ std::unique_ptr<Method> make_generalized_alpha(const lie::Space& space, Counters
   if (!violated.empty())
     throw InvalidInput(fmt::format("generalized-alpha: the parameters violate\n  {}\n  remedy: set rho_inf alone, or change the values",
                                    fmt::join(violated, "\n  ")));
-  return std::make_unique<GeneralizedAlpha>(space, counters, alpha);
+  const double delta = alpha.delta();
+  AlphaModification modification;
+  const std::string& modifies = p.word("modification");
+  modification.velocity = modifies == "both" || modifies == "velocity";
+  modification.acceleration = modifies == "both" || modifies == "acceleration";
+  if (p.is_set("a3") || p.is_set("a4")) {
+    const double a3 = p.is_set("a3") ? p.number("a3") : 0.0, a4 = p.is_set("a4") ? p.number("a4") : 0.0;
+    modification.jerk = [=](double sigma) { return coeff::jerk_weights(delta, sigma, a3, a4); };
+  } else {
+    const int approximation = p.word("approximation").front() - '0';
+    if (approximation == 1 && std::abs(delta) < 1e-12)
+      throw InvalidInput("generalized-alpha: approximation 1 divides by alpha_m - alpha_f, which is 0 for rho_inf = 1; use approximation 2, 3 or 4");
+    modification.jerk = [=](double sigma) { return coeff::published_jerk_weights(approximation, delta, sigma); };
+  }
+  return std::make_unique<GeneralizedAlpha>(space, counters, alpha, std::move(modification));
 }
 
 }  // namespace
@@ -51,13 +71,13 @@ std::unique_ptr<Method> make_generalized_alpha(const lie::Space& space, Counters
 const std::vector<MethodInfo>& catalogue() {
   static const std::vector<MethodInfo> list{
       {"bliedf", "BDF in terms of Lie group increments, order 1..6", 1, 6, 4, true,
-       {"ode", "index3", "stabilized-index2", "index2", "index1"}, {"ode", "index3", "stabilized-index2"}, {}, true, make_bliedf},
+       {"ode", "index3", "stabilized-index2", "index2", "index1"}, {"ode", "index3", "stabilized-index2"}, {}, true, make_bliedf, true},
       {"commutator-free", "commutator-free Adams-Moulton without constraints, order 1..4", 1, 4, 4, true,
        {"ode"}, {}, {}, false, make_plain<CommutatorFree>},
       {"crouch-grossman", "Crouch-Grossman Adams-Moulton without constraints, order 1..4", 1, 4, 4, true,
        {"ode"}, {}, {}, false, make_plain<CrouchGrossman>},
       {"generalized-alpha", "generalized-alpha, order 2", 2, 2, 2, false,
-       {"ode", "index3", "stabilized-index2", "index2", "index1"}, {}, alpha_parameters(), false, make_generalized_alpha},
+       {"ode", "index3", "stabilized-index2", "index2", "index1"}, {}, alpha_parameters(), false, make_generalized_alpha, true},
       {"mkam", "Munthe-Kaas Adams-Moulton without constraints, order 1..6", 1, 6, 4, true,
        {"ode"}, {}, {}, false, make_plain<Mkam>},
       {"mkbdf", "Munthe-Kaas BDF, order 1..6", 1, 6, 4, true,

@@ -1,11 +1,52 @@
 // Generalized-α on Lie groups (Arnold, Brüls, Cardona 2015, eq. 9, 58), x = Δq_n, memory = algorithmic acceleration.
 #include "kreisel/method/generalized_alpha.hpp"
 
+#include <cmath>
+#include <tuple>
+#include <utility>
+
 namespace kreisel::method {
+
+namespace {
+
+/// Ratios that differ from 1 by less are equal steps with round-off.
+constexpr double equal_steps = 1e-9;
+
+}  // namespace
+
+GeneralizedAlpha::GeneralizedAlpha(const lie::Space& space, Counters& counters, const coeff::GeneralizedAlpha& parameters,
+                                   AlphaModification modification)
+    : Method(space, counters), parameters_(parameters), modification_(std::move(modification)) {
+  for (Vector* v : {&known_a_, &known_x_, &known_v_, &next_a_, &y_, &Cy_, &scratch_}) v->setZero(space.nv());
+}
 
 void GeneralizedAlpha::begin_step(const History& history, double h, int) {
   history_ = &history;
   h_ = h;
+  const Entry& now = history[0];
+  const auto& [alpha_m, alpha_f, beta, gamma] = parameters_;
+  const double sigma = now.h > 0.0 ? h / now.h : 1.0;
+  const bool has_changed = std::abs(sigma - 1.0) > equal_steps;
+  const bool modifies_velocity = has_changed && modification_.velocity && constrained_part_ != nullptr;
+  step_ = coeff::alpha_step(parameters_, has_changed ? modification_.jerk(sigma) : coeff::JerkWeights{}, sigma, modifies_velocity,
+                            has_changed && modification_.acceleration);
+  const auto& [A1, A2, A3, A4] = step_.A;
+
+  // y_: known part of h v̈.
+  y_ = A1 * now.motion.a + A3 * now.memory;
+  known_a_ = (alpha_f * now.motion.a - alpha_m * (now.memory + step_.c * y_)) / step_.e;
+  y_ += A4 * known_a_;
+  next_a_ = now.memory + step_.c * y_;
+  known_x_ = now.motion.v + ((0.5 - beta) * h) * next_a_ + (beta * h) * known_a_;
+  known_v_ = now.motion.v + ((1.0 - gamma) * h) * next_a_ + (gamma * h) * known_a_;
+  if (modifies_velocity) {
+    constrained_part_->move_to(now.motion);
+    bracket(now.motion.v, now.motion.a, scratch_);
+    y_ = (step_.kappa * h) * y_ + (step_.mu * h * h) * scratch_;
+    constrained_part_->apply(y_, Cy_);
+    known_x_ += Cy_;
+    known_v_ += Cy_;
+  }
 }
 
 void GeneralizedAlpha::guess(VectorRef x) {
@@ -13,22 +54,28 @@ void GeneralizedAlpha::guess(VectorRef x) {
   x = now.motion.v + (0.5 * h_) * now.memory;
 }
 
+/// x + dv = known + h(pC + r)v̇ is inverted with C² = C: v̇ = (y - p/(p+r) Cy)/(hr).
 void GeneralizedAlpha::velocity(ConstVectorRef x, ConstVectorRef dv, Motion& trial) {
-  const Entry& now = (*history_)[0];
-  const auto& [alpha_m, alpha_f, beta, gamma] = parameters_;
-  next_a_ = (x + dv - now.motion.v - ((0.5 - beta) * h_) * now.memory) / (beta * h_);
-  trial.v = now.motion.v + ((1.0 - gamma) * h_) * now.memory + (gamma * h_) * next_a_;
-  trial.a = ((1.0 - alpha_m) * next_a_ + alpha_m * now.memory - alpha_f * now.motion.a) / (1.0 - alpha_f);
+  const auto& [p, r, s] = std::tie(step_.p, step_.r, step_.s);
+  y_ = x + dv - known_x_;
+  trial.a = y_ / (h_ * r);
+  trial.v = known_v_ + (s / r) * y_;
+  if (p != 0.0) {
+    constrained_part_->apply(y_, Cy_);
+    trial.a -= (p / ((p + r) * h_ * r)) * Cy_;
+    trial.v += (p * (r - s) / (r * (p + r))) * Cy_;
+  }
+  next_a_ = step_.w * trial.a + known_a_;
 }
 
+/// C is left out: it meets δx in its range only as far as B δx ≠ 0, which the constraint rows forbid.
 void GeneralizedAlpha::linearize(ConstVectorRef x, MotionTangent& out) {
-  const auto& [alpha_m, alpha_f, beta, gamma] = parameters_;
   scratch_ = h_ * x;
   space_.tangent_blocks(scratch_, out.q_x);
   out.q_x *= h_;
   out.has_blocks = false;
-  out.v_x = out.v_dv = gamma / beta;
-  out.a_x = out.a_dv = (1.0 - alpha_m) / ((1.0 - alpha_f) * beta * h_);
+  out.v_x = out.v_dv = step_.s / step_.r;
+  out.a_x = out.a_dv = 1.0 / (h_ * step_.r);
 }
 
 void GeneralizedAlpha::record(ConstVectorRef x, Entry& entry) {

@@ -39,7 +39,7 @@ void run_adaptive(Session& s) {
   newton.refresh = solve::RefreshPolicy::when_slow;
   newton.linear_solver = options.linear_solver;
   Machine machine(s, max_order, newton);
-  auto& [method, closer, history, trial, start_up, parts, weight, dense] = machine;
+  auto& [method, closer, history, trial, start_up, parts, weight, dense, constrained_part] = machine;
   method->set_velocity_tolerance(std::max(1e-14, sweep_fraction * newton.tolerance * options.rtol));
   if (!machine.place_first(s)) return;
   if (!s.accept(history[0], true, [](double, Entry&) { return false; })) return s.fail(Status::interrupted, "interrupted");

@@ -1,4 +1,4 @@
-// Implicit methods with constant steps.
+// Implicit methods with constant or given steps.
 #include <fmt/format.h>
 
 #include <limits>
@@ -15,15 +15,15 @@ constexpr double round_off_margin = 8.0;
 /// An implicit velocity relation is solved to this fraction of Newton's tolerance.
 constexpr double sweep_fraction = 0.1;
 
-std::string newton_message(const Session& s, double t, const solve::Closed& closed, const solve::Closer& closer) {
+std::string newton_message(double t, double h, const solve::Closed& closed, const solve::Closer& closer) {
   const char* what = closed.status == solve::CloseStatus::singular_matrix ? "the iteration matrix is singular"
                      : closed.status == solve::CloseStatus::not_finite    ? "the equations gave a value that is not finite"
                                                                           : "Newton's method did not converge";
   return fmt::format(
       "at t = {:.10g} the step of size {:.6g} failed: {} after {} iterations (last update {:.2e} times the tolerance).\n"
       "  largest residuals: {}\n"
-      "  try: a smaller --step (now {:.6g}), or drop --step and let the error control choose it",
-      t, s.plan.h, what, closed.iterations, closed.update_norm, closer.worst_rows(), s.plan.h);
+      "  try: smaller steps (now {:.6g}), or drop --step and let the error control choose them",
+      t, h, what, closed.iterations, closed.update_norm, closer.worst_rows(), h);
 }
 
 }  // namespace
@@ -38,9 +38,11 @@ void run_constant(Session& s) {
   newton.refresh = solve::RefreshPolicy::every_step;
   newton.linear_solver = options.linear_solver;
   Machine machine(s, s.plan.order, newton);
-  auto& [method, closer, history, trial, start_up, parts, weight, dense] = machine;
+  auto& [method, closer, history, trial, start_up, parts, weight, dense, constrained_part] = machine;
   // A sweep of the velocity relation leaves a tenth of its last change, so that v is ten times as good again.
   method->set_velocity_tolerance(std::max(1e-14, sweep_fraction * newton.tolerance));
+  const bool is_constant = s.plan.steps.empty();
+  if (!is_constant) method->set_constrained_part(constrained_part.get());
   if (!machine.place_first(s)) return;
   const StartUpOptions starts{options.starting == "corrected" || options.starting == "v0",
                               options.starting == "corrected" || options.starting == "a0"};
@@ -67,27 +69,30 @@ void run_constant(Session& s) {
   }
   s.report.order = s.plan.order;
 
-  // x = ω/h cannot be known better than round-off in q allows.
-  const double floor = round_off_margin * std::numeric_limits<double>::epsilon() / (s.plan.h * newton.tolerance);
   const double begin = cpu_seconds();
   for (long n = history.size() - 1; n < s.plan.step_count; ++n) {
     if (counters.steps >= options.max_steps) {
       s.fail(Status::too_many_steps, fmt::format("max_steps = {} reached at t = {:.10g}", options.max_steps, history[0].motion.t));
       break;
     }
-    trial.motion.t = n + 1 == s.plan.step_count ? s.plan.t_end : s.plan.t0 + static_cast<double>(n + 1) * s.plan.h;
+    const double h = s.plan.step(n);
+    // x = ω/h cannot be known better than round-off in q allows.
+    const double floor = round_off_margin * std::numeric_limits<double>::epsilon() / (h * newton.tolerance);
+    trial.motion.t = n + 1 == s.plan.step_count ? s.plan.t_end
+                     : is_constant              ? s.plan.t0 + static_cast<double>(n + 1) * h
+                                                : history[0].motion.t + h;
     trial.lambda = history[0].lambda;  // never from a failed attempt
     trial.eta = history[0].eta;
     velocity_weights(parts, history[0].motion, 1.0, 1.0, floor, weight);
-    method->begin_step(history, s.plan.h, s.plan.order);
-    const solve::Closed closed = closer.close(*method, history, s.plan.h, weight, trial);
-    s.observer.attempted({history[0].motion.t, s.plan.h, s.plan.order, closed.iterations, 0.0, closed.update_norm,
+    method->begin_step(history, h, s.plan.order);
+    const solve::Closed closed = closer.close(*method, history, h, weight, trial);
+    s.observer.attempted({history[0].motion.t, h, s.plan.order, closed.iterations, 0.0, closed.update_norm,
                           closed.status == solve::CloseStatus::converged ? "accepted" : "newton failed"});
     if (closed.status != solve::CloseStatus::converged) {
       ++counters.rejected_steps;
       ++s.report.rejected_by_newton;
       s.fail(closed.status == solve::CloseStatus::singular_matrix ? Status::singular_matrix : Status::newton_failed,
-             newton_message(s, history[0].motion.t, closed, closer));
+             newton_message(history[0].motion.t, h, closed, closer));
       break;
     }
     trial.order = s.plan.order;

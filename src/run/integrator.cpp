@@ -28,7 +28,7 @@ std::string default_formulation(const method::MethodInfo& info, const system::Sy
 
 /// The explicit form is unstable in index-3 form for k = 5, 6 and h |v| > 0.15, hence not there.
 std::string default_correction(const Options& options) {
-  return options.step > 0.0 || options.formulation == "index3" ? "magnus" : "magnus-explicit";
+  return !options.has_error_control() || options.formulation == "index3" ? "magnus" : "magnus-explicit";
 }
 
 class Inspection {
@@ -56,12 +56,21 @@ Plan make_plan(const Options& given, const system::System& system, const system:
   if (options.method_parameters.listing().empty()) options.method_parameters = parameters;
   plan.t0 = start.t0;
   plan.t_end = std::isnan(options.t_end) ? start.t_end : options.t_end;
-  plan.order = options.order > 0 ? options.order : options.step > 0.0 ? info.default_order : 0;
+  plan.order = options.order > 0 ? options.order : !options.has_error_control() ? info.default_order : 0;
   if (options.step > 0.0) {
     const double span = plan.t_end - plan.t0;
     // A step that divides the span up to round-off is kept.
     plan.step_count = std::max(1L, std::lround(std::ceil(span / options.step * (1.0 - 1e-12))));
     plan.h = span / static_cast<double>(plan.step_count);
+  }
+  if (is_given(options.steps)) {
+    // Multistep methods start from equidistant points; one more equal step belongs to the correction of their velocities.
+    const int equal = info.name == "generalized-alpha" ? 1 : plan.order;
+    Steps steps = steps_of(options.steps, plan.t0, plan.t_end - plan.t0, equal);
+    plan.step_factor = steps.factor;
+    plan.steps = std::move(steps.sizes);
+    plan.step_count = static_cast<long>(plan.steps.size());
+    plan.h = plan.steps.front();
   }
   return plan;
 }
@@ -86,7 +95,10 @@ std::vector<Problem> problems_in(const Options& options, const system::System& s
   check.require(is_number(t_end) && t_end > start.t0, "t-end",
                 fmt::format("is {}, must be a number after the start time {}", t_end, start.t0));
   check.require(is_number(options.step) && options.step >= 0.0, "step", fmt::format("is {}, must be positive", options.step));
-  if (options.step == 0.0) {
+  check.require(options.step == 0.0 || !is_given(options.steps), "steps", "and --step exclude each other; give one of the two");
+  if (is_number(t_end))
+    for (const std::string& problem : problems_in(options.steps, t_end - start.t0)) check.require(false, "steps", problem);
+  if (options.has_error_control()) {
     check.require(is_number(options.rtol) && options.rtol > 0.0 && options.rtol < 1.0, "rtol",
                   fmt::format("is {}, must lie between 0 and 1", options.rtol));
     check.require(is_number(options.atol) && options.atol >= 0.0, "atol",
@@ -102,6 +114,13 @@ std::vector<Problem> problems_in(const Options& options, const system::System& s
   for (const auto& [name, value] : {std::pair{"initial-step", options.initial_step}, std::pair{"min-step", options.min_step},
                                     std::pair{"max-step", options.max_step}})
     check.require(is_number(value) && value >= 0.0, name, fmt::format("is {}, must be positive", value));
+  check.require(is_number(options.output_step) && options.output_step >= 0.0, "output-step",
+                fmt::format("is {}, must be positive", options.output_step));
+  for (const double t : options.output_times)
+    if (!(t >= start.t0 && t <= t_end)) {
+      check.require(false, "output-times", fmt::format("has {}, which is not between the start {} and the end {}", t, start.t0, t_end));
+      break;
+    }
   const std::vector<std::string> solvers = linear::solver_names();
   if (std::find(solvers.begin(), solvers.end(), options.linear_solver) == solvers.end())
     check.require(false, "linear-solver", unknown_name("linear solver", options.linear_solver, solvers));
@@ -138,7 +157,9 @@ std::vector<Problem> problems_in(const Options& options, const system::System& s
                                 "For the heavy top use --group so3, or choose bliedf, mkbdf or generalized-alpha",
                                 info->name, system.pattern().rows()));
     }
-    if (options.step == 0.0 && info->variable_formulations.empty())
+    check.require(!is_given(options.steps) || info->takes_step_sequences, "steps",
+                  fmt::format("{} runs with equal steps only; bliedf and generalized-alpha take given steps", info->name));
+    if (options.has_error_control() && info->variable_formulations.empty())
       check.require(false, "method", fmt::format("{} runs with constant steps only: give --step, or use bliedf", info->name));
     if (info->has_corrections && !options.correction.empty() && options.correction.rfind("file:", 0) != 0) {
       Counters unused;
@@ -146,7 +167,8 @@ std::vector<Problem> problems_in(const Options& options, const system::System& s
         const int order = options.order > 0 ? options.order : info->default_order;
         const auto correction = method::make_correction(options.correction, std::clamp(order, 1, 6), nullptr, system.space(), unused);
         check.require(options.step > 0.0 || correction->serves_variable_steps(), "correction",
-                      fmt::format("'{}' belongs to constant steps; with tolerances use magnus", options.correction));
+                      fmt::format("'{}' belongs to constant steps; with {} use magnus", options.correction,
+                                  is_given(options.steps) ? "given steps" : "tolerances"));
       } catch (const InvalidInput& e) {
         check.require(false, "correction", e.what());
       }
@@ -170,8 +192,8 @@ Report integrate(const system::System& system, const system::Start& start, const
   report.method = plan.options.method;
   report.formulation = plan.options.formulation;
   report.correction = method::find_method(plan.options.method).has_corrections ? plan.options.correction : "";
-  report.step = plan.h;
-  report.step_was_adjusted = options.step > 0.0 && std::abs(plan.h - options.step) > 1e-12 * options.step;
+  report.step = options.has_error_control() ? 0.0 : (plan.t_end - plan.t0) / static_cast<double>(plan.step_count);
+  report.step_was_adjusted = options.step > 0.0 ? std::abs(plan.h - options.step) > 1e-12 * options.step : plan.step_factor != 1.0;
   report.t_end = plan.t_end;
 
   double position = 0.0, velocity = 0.0;
@@ -182,7 +204,7 @@ Report integrate(const system::System& system, const system::Start& start, const
   Session session(system, start, plan, observer, report);
   if (method::find_method(plan.options.method).make == nullptr)
     run_rkmk(session);
-  else if (options.step > 0.0)
+  else if (!options.has_error_control())
     run_constant(session);
   else
     run_adaptive(session);

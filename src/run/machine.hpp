@@ -1,6 +1,7 @@
 // A method, its solver and its past, put together for one run.
 #pragma once
 
+#include <limits>
 #include <memory>
 
 #include "kreisel/method/catalogue.hpp"
@@ -13,6 +14,33 @@ namespace kreisel::run {
 
 inline constexpr int history_capacity = 10;
 
+/// method::ConstrainedPart by the saddle point system of the model.
+class ConstrainedPart final : public method::ConstrainedPart {
+ public:
+  ConstrainedPart(const system::System& system, Counters& counters, std::string_view linear_solver)
+      : kkt_(system, counters, linear_solver), projected_(system.space()) {}
+
+  void move_to(const lie::Motion& m) override { is_regular_ = kkt_.factorize(m); }
+  void apply(ConstVectorRef l, VectorRef out) override {
+    if (is_regular_)
+      kkt_.constrained_part(l, out);
+    else
+      out.setConstant(std::numeric_limits<double>::quiet_NaN());
+  }
+  void project(const lie::Motion& m, VectorRef v) override {
+    projected_ = m;
+    if (is_regular_ && kkt_.project_velocity(projected_))
+      v = projected_.v;
+    else
+      v.setConstant(std::numeric_limits<double>::quiet_NaN());
+  }
+
+ private:
+  solve::Kkt kkt_;
+  lie::Motion projected_;
+  bool is_regular_ = false;
+};
+
 struct Machine {
   std::unique_ptr<method::Method> method;
   solve::Closer closer;
@@ -22,6 +50,7 @@ struct Machine {
   std::vector<Part> parts;
   Vector weight;
   DenseOutput dense;
+  std::unique_ptr<ConstrainedPart> constrained_part;  ///< index-3 form only
 
   Machine(Session& s, int max_order, const solve::NewtonOptions& newton)
       : method(make_method(s, max_order)),
@@ -33,6 +62,8 @@ struct Machine {
         weight(s.system.space().nv()),
         dense(s.system.space(), s.system.pattern().rows()) {
     s.report.linear_solver = closer.linear_solver_name();
+    if (s.plan.formulation == solve::Formulation::index3 && s.system.pattern().position_rows() > 0)
+      constrained_part = std::make_unique<ConstrainedPart>(s.system, s.report.counters, newton.linear_solver);
   }
 
   /// Places the initial point; false when it has no accelerations and multipliers.

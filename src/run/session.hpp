@@ -29,8 +29,12 @@ struct Plan {
   solve::Formulation formulation = solve::Formulation::ode;
   int order = 0;        ///< 0: variable
   double t0 = 0.0, t_end = 0.0;
-  double h = 0.0;       ///< constant step, already shrunk
-  long step_count = 0;  ///< of constant steps
+  double h = 0.0;       ///< constant or first step, already shrunk
+  long step_count = 0;  ///< of constant or given steps
+  std::vector<double> steps;  ///< given steps, already shrunk by step_factor; empty: constant
+  double step_factor = 1.0;
+
+  double step(long n) const { return steps.empty() ? h : steps[n]; }
 };
 
 /// When the observer wants to see the motion.
@@ -126,7 +130,7 @@ struct Session {
 };
 
 // One driver per family; each leaves its end in session.report.
-void run_constant(Session& session);  ///< implicit methods, constant steps
+void run_constant(Session& session);  ///< implicit methods, constant or given steps
 void run_adaptive(Session& session);  ///< implicit methods, error control
 void run_rkmk(Session& session);      ///< explicit Runge-Kutta
 

@@ -64,7 +64,7 @@ TEST_F(CommandLine, HelpShowsCommandsOptionsAndExamples) {
   EXPECT_EQ(run_help.exit_code, 0);
   for (const char* word :
        {"--method", "--order", "--step", "--rtol", "--atol", "--t-end", "--formulation", "--group", "--set", "--starting",
-        "--correction", "--out", "--json", "--quiet", "--output-step", "--max-steps", "--log", "--newton-tolerance",
+        "--correction", "--out", "--json", "--quiet", "--output-step", "--output-times", "--max-steps", "--log", "--newton-tolerance",
         "--max-order", "--initial-step", "--min-step", "--max-step", "--control-lambda", "--linear-solver", "Examples:"})
     EXPECT_NE(run_help.out.find(word), std::string::npos) << word;
 }
@@ -343,6 +343,26 @@ TEST_F(CommandLine, TheLogHasALinePerAttempt) {
 TEST_F(CommandLine, AnOutputStepChoosesThePoints) {
   run(short_top + Words{"--output-step", "0.005"});
   EXPECT_EQ(io::read_trajectory(folder / "r/trajectory.csv").values.rows(), 3);
+}
+
+TEST_F(CommandLine, OutputTimesChooseThePoints) {
+  const Json s = run(short_top + Words{"--output-times", "0.0074,0.0031, 0.0074"});
+  EXPECT_EQ(s["output"]["output_times"].size(), 3u);
+  const Vector t = io::read_trajectory(folder / "r/trajectory.csv").column("t");
+  ASSERT_EQ(t.size(), 4) << "the start, two times, the end";
+  EXPECT_EQ(t[1], 0.0031);
+  EXPECT_EQ(t[2], 0.0074);
+  write_file(folder / "times.txt", "0.001\n0.002\n");
+  run(short_top + Words{"--output-step", "0.005", "--output-times", "file:times.txt"});
+  EXPECT_EQ(io::read_trajectory(folder / "r/trajectory.csv").values.rows(), 5) << "both wishes at once";
+}
+
+TEST_F(CommandLine, RefusesOutputTimesThatCannotBeServed) {
+  const auto complaint = [&](const char* times) { return call(Words{"run", "heavy-top", "--t-end", "1", "--output-times", times}); };
+  EXPECT_EQ(complaint("0.5,x").exit_code, 2);
+  EXPECT_NE(complaint("0.5,x").err.find("is 'x', expected a finite number"), std::string::npos);
+  EXPECT_NE(complaint("0.5,1.5").err.find("has 1.5, which is not between the start 0 and the end 1"), std::string::npos);
+  EXPECT_NE(complaint(",").err.find("has no times"), std::string::npos);
 }
 
 TEST_F(CommandLine, MoreThanAMillionValuesAreThinnedHdf5) {

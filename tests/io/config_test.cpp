@@ -51,7 +51,7 @@ TEST(RunRequest, WordsBecomeOptions) {
   EXPECT_EQ(run.options.newton_tolerance, 1e-9);
   EXPECT_EQ(run.options.newton_iterations, 7) << "underscores count as hyphens";
   EXPECT_EQ(run.options.linear_solver, "sparse");
-  EXPECT_EQ(run.output_step, 0.01);
+  EXPECT_EQ(run.options.output_step, 0.01);
   EXPECT_TRUE(run.warnings.empty());
 }
 
@@ -90,6 +90,31 @@ TEST(RunRequest, EveryOptionHasANameAMeaningAndAWayIn) {
     EXPECT_THROW(option.apply("inf", run), InvalidInput) << option.name;
     EXPECT_THROW(option.apply("", run), InvalidInput) << option.name;
   }
+}
+
+TEST(RunRequest, StepSequencesAreReadFromWords) {
+  const auto read = [](const std::string& words) { return prepare(request("heavy-top", {{"steps", words}, {"t-end", "0.1"}})); };
+  const io::PreparedRun change = read("change:h=1e-3,at=0.05,ratio=2");
+  EXPECT_EQ(std::get<run::OneChange>(change.options.steps).at, 0.05);
+  const io::PreparedRun random = read("random:h_min=1e-4,h_max=1e-3,ratio_min=0.2,ratio_max=5,every=50,seed=3,member=2");
+  const auto& r = std::get<run::RandomSteps>(random.options.steps);
+  EXPECT_EQ(r.h_max, 1e-3);
+  EXPECT_EQ(r.ratio_max, 5.0);
+  EXPECT_EQ(r.every, 50);
+  EXPECT_EQ(r.seed, 3u);
+  EXPECT_EQ(r.member, 2);
+  EXPECT_FALSE(random.options.has_error_control());
+}
+
+TEST(RunRequest, StepSequencesThatCannotBeAreExplained) {
+  const auto complain = [](const std::string& words) { return complaint(request("heavy-top", {{"steps", words}, {"t-end", "0.1"}})); };
+  EXPECT_NE(complain("alternating:h=1e-3").find("alternate"), std::string::npos) << "the nearest match";
+  EXPECT_NE(complain("alternate:ratio=2").find("needs h"), std::string::npos);
+  EXPECT_NE(complain("alternate:h=1e-3,ratoi=2").find("ratio"), std::string::npos);
+  EXPECT_NE(complain("alternate:h=x").find("not a finite number"), std::string::npos);
+  EXPECT_NE(complain("random:h_min=1e-3,h_max=1e-4").find("at least h_min"), std::string::npos);
+  EXPECT_NE(complain("file:nowhere.txt").find("nowhere.txt"), std::string::npos);
+  EXPECT_NE(complaint(request("heavy-top", {{"steps", "constant:h=1e-3"}, {"rtol", "1e-6"}})).find("exclude each other"), std::string::npos);
 }
 
 TEST(RunRequest, SettingsReachTheModelThenTheMethod) {

@@ -61,7 +61,7 @@ class RoundTrip : public TrajectoryFiles, public testing::WithParamInterface<Tra
 
 TEST_P(RoundTrip, ReturnsEveryNumberOfEveryPointExactly) {
   const models::Model model = model_named("heavy-top");
-  io::TrajectoryWriter writer(*model.system, true, 0.0, options(GetParam()));
+  io::TrajectoryWriter writer(*model.system, true, options(GetParam()));
   Recorder recorder(writer);
   const run::Report report = run::integrate(*model.system, model.start, constant_steps(1e-3, 0.05), recorder);
   const io::TrajectoryInfo info = writer.finish(report.final);
@@ -101,7 +101,7 @@ TEST_P(RoundTrip, ReturnsEveryNumberOfEveryPointExactly) {
 
 TEST_P(RoundTrip, IsReadableBeforeItIsFinished) {
   const models::Model model = model_named("pendulum");
-  io::TrajectoryWriter writer(*model.system, false, 0.0, options(GetParam()));
+  io::TrajectoryWriter writer(*model.system, false, options(GetParam()));
   run::integrate(*model.system, model.start, constant_steps(1e-3, 10.0), writer);
   const char* part = GetParam() == TrajectoryFormat::hdf5 ? "trajectory.h5.part" : "trajectory.csv.part";
   // As a killed run leaves it: the writer goes on to live, only what it has flushed counts.
@@ -114,7 +114,7 @@ TEST_P(RoundTrip, IsReadableBeforeItIsFinished) {
 TEST_P(RoundTrip, SurvivesTheDestructionOfTheWriter) {
   const models::Model model = model_named("pendulum");
   {
-    io::TrajectoryWriter writer(*model.system, false, 0.0, options(GetParam()));
+    io::TrajectoryWriter writer(*model.system, false, options(GetParam()));
     run::integrate(*model.system, model.start, constant_steps(1e-2, 0.1), writer);
   }
   const io::Trajectory back =
@@ -126,7 +126,7 @@ TEST_P(RoundTrip, AFullDiskThrowsAndKeepsAReadableBeginning) {
   const models::Model model = model_named("heavy-top");
   const auto write_too_much = [&] {
     const FileSizeLimit full(1'500'000);
-    io::TrajectoryWriter writer(*model.system, true, 0.0, options(GetParam()));
+    io::TrajectoryWriter writer(*model.system, true, options(GetParam()));
     const run::Report report = run::integrate(*model.system, model.start, constant_steps(1e-3, 8.0), writer);
     writer.finish(report.final);
   };
@@ -165,7 +165,7 @@ TEST_F(TrajectoryFiles, EtaIsThereOnlyWhereTheFormulationHasIt) {
 
 TEST_F(TrajectoryFiles, TheHeaderGivesUnitsAndFrames) {
   const models::Model model = model_named("heavy-top");
-  io::TrajectoryWriter writer(*model.system, true, 0.0, options(TrajectoryFormat::csv));
+  io::TrajectoryWriter writer(*model.system, true, options(TrajectoryFormat::csv));
   const run::Report report = run::integrate(*model.system, model.start, constant_steps(1e-3, 0.01), writer);
   writer.finish(report.final);
   const std::string text = content_of(folder / "trajectory.csv");
@@ -179,7 +179,7 @@ TEST_F(TrajectoryFiles, LongRunsMoveToThinnedHdf5WithFirstAndLastPoint) {
   io::TrajectoryOptions small = options(TrajectoryFormat::automatic);
   small.value_limit = 13 * 100;
   small.least_rows = 10;
-  io::TrajectoryWriter writer(*model.system, false, 0.0, small);
+  io::TrajectoryWriter writer(*model.system, false, small);
   const run::Report report = run::integrate(*model.system, model.start, constant_steps(1e-3, 1.003), writer);
   const io::TrajectoryInfo info = writer.finish(report.final);
   EXPECT_EQ(info.file, "trajectory.h5");
@@ -239,7 +239,7 @@ TEST_F(TrajectoryFiles, WideModelsKeepEnoughPoints) {
   io::TrajectoryOptions small = options(TrajectoryFormat::automatic);
   small.value_limit = 13;
   small.least_rows = 40;
-  io::TrajectoryWriter writer(*model.system, false, 0.0, small);
+  io::TrajectoryWriter writer(*model.system, false, small);
   const run::Report report = run::integrate(*model.system, model.start, constant_steps(1e-2, 1.0), writer);
   EXPECT_GE(writer.finish(report.final).rows, 20);
 }
@@ -249,7 +249,7 @@ TEST_F(TrajectoryFiles, AnExplicitFormatKeepsEveryPoint) {
   io::TrajectoryOptions small = options(TrajectoryFormat::csv);
   small.value_limit = 13 * 10;
   small.least_rows = 1;
-  io::TrajectoryWriter writer(*model.system, false, 0.0, small);
+  io::TrajectoryWriter writer(*model.system, false, small);
   const run::Report report = run::integrate(*model.system, model.start, constant_steps(1e-2, 1.0), writer);
   const io::TrajectoryInfo info = writer.finish(report.final);
   EXPECT_EQ(info.rows, 101);
@@ -261,9 +261,11 @@ TEST_F(TrajectoryFiles, AnOutputStepIsNeverThinned) {
   io::TrajectoryOptions small = options(TrajectoryFormat::automatic);
   small.value_limit = 13 * 10;
   small.least_rows = 1;
-  small.output_step = 0.02;
-  io::TrajectoryWriter writer(*model.system, false, 0.0, small);
-  const run::Report report = run::integrate(*model.system, model.start, constant_steps(1e-2, 1.01), writer);
+  small.points_are_chosen = true;
+  io::TrajectoryWriter writer(*model.system, false, small);
+  run::Options steps = constant_steps(1e-2, 1.01);
+  steps.output_step = 0.02;
+  const run::Report report = run::integrate(*model.system, model.start, steps, writer);
   const io::TrajectoryInfo info = writer.finish(report.final);
   EXPECT_EQ(info.file, "trajectory.h5");
   EXPECT_EQ(info.every_nth, 1);
@@ -275,15 +277,9 @@ TEST_F(TrajectoryFiles, AnOutputStepIsNeverThinned) {
 
 TEST_F(TrajectoryFiles, ARunWithoutPointsLeavesNoFile) {
   const models::Model model = model_named("pendulum");
-  io::TrajectoryWriter writer(*model.system, false, 0.0, options(TrajectoryFormat::automatic));
+  io::TrajectoryWriter writer(*model.system, false, options(TrajectoryFormat::automatic));
   EXPECT_EQ(writer.finish({}).file, "");
   EXPECT_TRUE(fs::is_empty(folder.path()));
-}
-
-TEST(OutputSelector, TakesMultiplesUpToRoundOff) {
-  const io::OutputSelector selector(0.1, 0.01);
-  for (int i = 0; i < 100000; ++i) EXPECT_TRUE(selector.takes(0.1 + i * 0.001) == (i % 10 == 0)) << i;
-  EXPECT_TRUE(io::OutputSelector(0.0, 0.0).takes(0.1234));
 }
 
 class Csv : public TrajectoryFiles {};

@@ -27,7 +27,7 @@ class Recorder final : public run::Observer {
   Trajectory& out_;
 };
 
-Trajectory compute_reference(const models::Model& model, double t_end, long steps) {
+Trajectory compute_reference(const models::Model& model, const std::vector<double>& times) {
   const system::System& system = *model.system;
   Counters counters;
   run::Rkmk rkmk(system, coeff::dop853(), counters);
@@ -39,16 +39,16 @@ Trajectory compute_reference(const models::Model& model, double t_end, long step
 
   Trajectory out;
   out.points.push_back(now);
-  const double h = (t_end - model.start.t0) / static_cast<double>(steps);
-  const int substeps = std::max(1, static_cast<int>(std::ceil(h / reference_substep * (1.0 - 1e-9))));
-  for (long n = 1; n <= steps; ++n) {
+  for (const double t : times) {
+    const double h = t - now.motion.t;
+    const int substeps = std::max(1, static_cast<int>(std::ceil(h / reference_substep * (1.0 - 1e-9))));
     for (int i = 0; i < substeps; ++i) {
       next.lambda = now.lambda;
       if (!rkmk.step(now.motion, h / substeps, next.motion, next.lambda, next.omega))
         throw std::runtime_error("the reference solution breaks down");
       std::swap(now, next);
     }
-    now.motion.t = model.start.t0 + static_cast<double>(n) * h;
+    now.motion.t = t;
     out.points.push_back(now);
   }
   return out;
@@ -86,7 +86,16 @@ const Trajectory& reference(const Experiment& experiment, long steps) {
   for (const auto& [name, value] : experiment.model_settings) key += "|" + name + "=" + value;
   const auto at = cache.find(key);
   if (at != cache.end()) return at->second;
-  return cache.emplace(key, compute_reference(model, t_end, steps)).first->second;
+  std::vector<double> times;
+  const double h = (t_end - model.start.t0) / static_cast<double>(steps);
+  for (long n = 1; n <= steps; ++n) times.push_back(model.start.t0 + static_cast<double>(n) * h);
+  return cache.emplace(key, compute_reference(model, times)).first->second;
+}
+
+Trajectory reference_at(const models::Model& model, const std::vector<method::Entry>& points) {
+  std::vector<double> times;
+  for (std::size_t i = 1; i < points.size(); ++i) times.push_back(points[i].motion.t);
+  return compute_reference(model, times);
 }
 
 Errors errors_of(const models::Model& model, const Trajectory& trajectory, const Trajectory& reference, Norm norm) {

@@ -36,6 +36,9 @@ Trajectory integrate(const models::Model& model, const run::Options& options);
 /// `reference_substep`, with projection. Cached: repeated calls cost nothing.
 const Trajectory& reference(const Experiment& experiment, long steps);
 
+/// The exact motion at the times of a trajectory, whatever its steps; not cached.
+Trajectory reference_at(const models::Model& model, const std::vector<method::Entry>& points);
+
 /// h|Ω| = 0.019 for the heavy top: DOP853 then agrees with half its step to round-off (see reference_test.cpp).
 inline constexpr double reference_substep = 1.25e-4;
 

@@ -27,7 +27,7 @@ struct PreparedRun {
   std::shared_ptr<const models::ModelInfo> model_info;  ///< of a built-in model or of a file
   ParameterValues model_parameters;
   run::Options options;
-  double output_step = 0.0;  ///< 0: every accepted point
+  std::string step_sequence;  ///< the words of --steps
   std::vector<std::string> warnings;
 };
 

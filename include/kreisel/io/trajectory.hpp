@@ -52,17 +52,6 @@ class TrajectoryLayout {
   int columns_ = 0;
 };
 
-/// Which accepted points are wanted: all, or those at t0 + k·output_step. The first is always wanted; the last is
-/// added by TrajectoryWriter::finish. Interpolated points pass like any other.
-class OutputSelector {
- public:
-  explicit OutputSelector(double t0 = 0.0, double output_step = 0.0) : t0_(t0), output_step_(output_step) {}
-  bool takes(double t) const;
-
- private:
-  double t0_, output_step_;
-};
-
 /// A file that takes rows and has its name when it is complete.
 class TrajectoryFile {
  public:
@@ -89,9 +78,9 @@ std::vector<std::string> trajectory_format_names();
 
 struct TrajectoryOptions {
   Path folder;  ///< gets trajectory.csv or trajectory.h5
-  /// Automatic: CSV up to value_limit values, then HDF5, thinned unless an output step says which points are wanted.
+  /// Automatic: CSV up to value_limit values, then HDF5, thinned unless the points were chosen.
   TrajectoryFormat format = TrajectoryFormat::automatic;
-  double output_step = 0.0;  ///< 0: every accepted point
+  bool points_are_chosen = false;  ///< by output step or output times; every one of them is kept
   std::int64_t value_limit = 1'000'000;
   std::int64_t least_rows = 1000;  ///< thinning leaves at least half of these, however many columns there are
   std::vector<std::string> about;
@@ -107,7 +96,7 @@ struct TrajectoryInfo {
 /// and after SIGKILL trajectory.*.part is readable.
 class TrajectoryWriter final : public run::Observer {
  public:
-  TrajectoryWriter(const system::System& system, bool has_eta, double t0, TrajectoryOptions options);
+  TrajectoryWriter(const system::System& system, bool has_eta, TrajectoryOptions options);
   ~TrajectoryWriter() override;
 
   bool accept(const run::Point& point) override;
@@ -117,17 +106,16 @@ class TrajectoryWriter final : public run::Observer {
  private:
   void write(const method::Entry& entry, const system::Residual& residual);
   void move_to_hdf5();
-  bool thins() const { return options_.format == TrajectoryFormat::automatic && options_.output_step == 0.0; }
+  bool thins() const { return options_.format == TrajectoryFormat::automatic && !options_.points_are_chosen; }
 
   const system::System& system_;
   TrajectoryOptions options_;
   TrajectoryLayout layout_;
-  OutputSelector selector_;
   std::unique_ptr<TrajectoryFile> file_;
   bool is_hdf5_ = false;
   Vector row_;
   std::vector<double> kept_;  ///< rows of a CSV file that may have to become HDF5
-  std::int64_t wanted_ = 0;   ///< points the selector took
+  std::int64_t wanted_ = 0;   ///< points seen
   TrajectoryInfo info_;
   double last_t_ = 0.0;
 };

@@ -34,6 +34,7 @@ struct MethodInfo {
   bool has_corrections = false;
   /// Null for explicit one-step methods, which the run room drives by itself.
   std::function<std::unique_ptr<Method>(const lie::Space&, Counters&, const MethodRequest&)> make;
+  bool takes_step_sequences = false;  ///< given steps of different size
 };
 
 const std::vector<MethodInfo>& catalogue();

@@ -3,6 +3,7 @@
 
 #include "kreisel/base/counters.hpp"
 #include "kreisel/lie/motion.hpp"
+#include "kreisel/method/constrained_part.hpp"
 #include "kreisel/method/history.hpp"
 
 namespace kreisel::method {
@@ -27,6 +28,9 @@ class Method {
   virtual int points_needed(int order) const = 0;
   /// Relative accuracy to which v(x) is solved where the velocity relation is implicit; round-off by default.
   virtual void set_velocity_tolerance(double) {}
+  /// Where the position constraints alone determine λ, velocities carry an error that jumps with the step size; a method
+  /// that knows how compensates it with this operator. Null (the default): velocities are left alone.
+  void set_constrained_part(ConstrainedPart* part) { constrained_part_ = part; }
   virtual StabilizationPoint stabilization_point() const { return StabilizationPoint::next; }
 
   /// Freezes coefficients and known parts of the step from history[0] to history[0].t + h.
@@ -70,6 +74,7 @@ class Method {
   const lie::Space& space_;
   Counters& counters_;
   const History* history_ = nullptr;  ///< set by begin_step
+  ConstrainedPart* constrained_part_ = nullptr;
   double h_ = 0.0;
   Vector scratch_;
 };

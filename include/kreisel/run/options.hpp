@@ -8,6 +8,7 @@
 
 #include "kreisel/base/parameters.hpp"
 #include "kreisel/coeff/brackets.hpp"
+#include "kreisel/run/step_sequence.hpp"
 
 namespace kreisel::run {
 
@@ -21,7 +22,8 @@ struct Options {
   ParameterValues method_parameters;                   ///< e.g. rho_inf; empty: the method's defaults
 
   double t_end = std::numeric_limits<double>::quiet_NaN();  ///< NaN: the model's
-  double step = 0.0;        ///< > 0: constant steps, shrunk so that they end at t_end; 0: error control
+  double step = 0.0;        ///< > 0: constant steps, shrunk so that they end at t_end
+  StepSequence steps;       ///< given steps instead; with neither, error control chooses them
   double rtol = 1e-6;       ///< error control, relative, > 0
   double atol = 1e-8;       ///< error control, absolute, ≥ 0
   bool control_lambda = false;  ///< include λ in the error test
@@ -38,6 +40,8 @@ struct Options {
   double newton_tolerance = 0.0;  ///< 0: 1e-10 with constant steps, tied to the tolerances otherwise
   int newton_iterations = 25;     ///< per matrix, ≥ 1
   std::string linear_solver = "automatic";
+
+  bool has_error_control() const { return step == 0.0 && !is_given(steps); }
 };
 
 /// One thing wrong with the options.

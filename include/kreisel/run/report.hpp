@@ -34,7 +34,7 @@ struct Report {
   std::string message;  ///< where, what, why, what to try; empty on plain success
   std::string method, formulation, correction;
   int order = 0;        ///< highest used
-  double step = 0.0;    ///< the constant step in use, 0 under error control
+  double step = 0.0;    ///< the constant step in use, the mean of given ones, 0 under error control
   bool step_was_adjusted = false;
   double t_end = 0.0;   ///< asked for
   Counters counters;
