@@ -176,6 +176,10 @@ Expectation expectation_of(const SpecObject& o, const Spec& spec) {
     ++found;
     e.kind = kind.kind;
     e.tolerance = o.number("tolerance", kind.tolerance);
+    if (e.kind == ExpectationKind::value && o.value("value").is_array()) {
+      e.values = o.numbers("value");
+      continue;
+    }
     if (e.kind != ExpectationKind::ranking) {
       e.value = o.number(kind.name, 0.0);
       continue;
@@ -195,6 +199,9 @@ Expectation expectation_of(const SpecObject& o, const Spec& spec) {
   e.of = number_named(o, "of", o.text("of", spec.measures.empty() ? "" : spec.measures.front().name), spec);
   e.where = where_of(o, "where", spec);
   e.over = where_of(o, "over", spec);
+  const auto count = std::count_if(spec.cases.begin(), spec.cases.end(), [&](const Case& c) { return matches(e.where, c); });
+  if (!e.values.empty() && static_cast<long>(e.values.size()) != count)
+    o.refuse("value", fmt::format("has {} numbers, but {} cases match", e.values.size(), count));
   e.per = o.number("per", 1.0);
   e.at_step = static_cast<long>(o.number("at_step", -1));
   o.range("range", e.from, e.to);

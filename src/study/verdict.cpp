@@ -55,7 +55,9 @@ class Judge {
     out_.note = e_.note;
     switch (e_.kind) {
       case ExpectationKind::order: order(); break;
-      case ExpectationKind::value: values([&](double y) { return std::abs(y - e_.value) <= e_.tolerance * std::abs(e_.value); });
+      case ExpectationKind::value:
+        if (!e_.values.empty()) return list(), out_;
+        values([&](double y) { return std::abs(y - e_.value) <= e_.tolerance * std::abs(e_.value); });
         out_.expected = fmt::format("{} within {:g} %", brief(e_.value), 100.0 * e_.tolerance) + (e_.at_step >= 0 ? fmt::format(", at step {}", e_.at_step) : "");
         break;
       case ExpectationKind::at_most: values([&](double y) { return y <= e_.value; });
@@ -116,6 +118,21 @@ class Judge {
     if (e_.per != 1.0) out_.quantity += fmt::format(" / {:.6g}", e_.per);
     out_.measured = spread.text("runs", "{:.5g}") + places;
     out_.is_met = is_met && spread.count() > 0;
+  }
+
+  void list() {
+    double worst = 0.0;
+    std::size_t k = 0;
+    bool is_met = true;
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      if (!matches(e_.where, spec_.cases[i])) continue;
+      const double wanted = e_.values[k++], deviation = std::abs(number(i) - wanted) / std::abs(wanted);
+      is_met = is_met && deviation <= e_.tolerance;
+      worst = std::max(worst, std::isfinite(deviation) ? deviation : HUGE_VAL);
+    }
+    out_.expected = fmt::format("{} numbers within {:g} %", k, 100.0 * e_.tolerance);
+    out_.measured = fmt::format("largest deviation {:.2g} %", 100.0 * worst);
+    out_.is_met = is_met && k > 0;
   }
 
   /// The rows of a label by abscissa.

@@ -38,6 +38,8 @@ TEST_F(Verdicts, OrdersValuesAndBounds) {
   EXPECT_TRUE(judged(R"({"value": 1e-6, "where": {"label": "A", "step": 1e-3}, "at_step": 7})").is_met);
   EXPECT_FALSE(judged(R"({"value": 1e-6, "where": {"label": "A", "step": 1e-3}, "at_step": 8})").is_met);
   EXPECT_TRUE(judged(R"({"value": 2, "per": 1e-6, "where": {"label": "B", "step": 1e-3}})").is_met);
+  EXPECT_TRUE(judged(R"({"value": [16e-6, 4e-6, 1e-6], "where": {"label": "A"}})").is_met);
+  EXPECT_FALSE(judged(R"({"value": [16e-6, 4e-6, 2e-6], "where": {"label": "A"}})").is_met);
   EXPECT_TRUE(judged(R"({"at_most": 4e-5})").is_met);
   EXPECT_FALSE(judged(R"({"at_most": 1e-5})").is_met);
   EXPECT_TRUE(judged(R"({"at_least": 1e-7})").is_met);

@@ -45,6 +45,7 @@ struct Expectation {
   std::string of;                    ///< name of a measure or count
   Json where = Json::object(), over = Json::object();  ///< coordinates that must agree
   double value = 0.0;
+  std::vector<double> values;        ///< one per matching case instead
   double tolerance = 0.0;            ///< absolute for orders, relative for numbers
   double per = 1.0;                  ///< the number is divided by this first
   long at_step = -1;                 ///< where the maximum must lie; -1: anywhere
