@@ -25,7 +25,7 @@ struct Subcommand {
   std::vector<std::string> words;  ///< for its positional argument
 };
 
-constexpr std::string_view path_options[] = {"out", "log", "resume", "with", "html", "svg"};
+constexpr std::string_view path_options[] = {"out", "log", "resume", "html", "svg"};
 
 std::vector<std::string> figure_ids() {
   std::vector<std::string> ids;

@@ -65,10 +65,12 @@ class Reproduce final : public Command {
     }
     if (invocation.wants_json)
       fmt::print("{}", io::to_text(json_of(outcomes)));
-    else if (!is_quiet_)
+    else if (!is_quiet_) {
+      print_table(outcomes);
       fmt::print("{}: {}, {}/report.html\n", count_of(outcomes, true) == outcomes.size() ? coloured("all as expected", Colour::green, stdout)
                                                                                         : coloured("missed", Colour::red, stdout),
                  fmt::format("{} of {} figures", count_of(outcomes, true), outcomes.size()), folder_);
+    }
     return count_of(outcomes, true) == outcomes.size() ? success : expectation_missed;
   }
 
@@ -110,15 +112,33 @@ class Reproduce final : public Command {
         std::count_if(outcomes.begin(), outcomes.end(), [&](const Outcome& o) { return o.result.is_as_expected() == is_met; }));
   }
 
+  /// As soon as a figure is there.
   static void print(const Outcome& outcome) {
-    const std::vector<study::Verdict>& verdicts = outcome.result.verdicts;
-    fmt::print("{}  {}\n", coloured(outcome.id, Colour::bold, stdout), outcome.result.spec.title);
-    for (const study::Verdict& v : verdicts) {
-      const std::string says = v.says.empty() ? outcome.result.spec.says : v.says;
-      fmt::print("  {}  {}: {}, expected {}{}\n", v.is_met ? coloured("met   ", Colour::green, stdout) : coloured("missed", Colour::red, stdout),
-                 v.quantity, v.measured, v.expected, says.empty() ? "" : fmt::format("; paper: {}", says));
-    }
+    const bool is_met = outcome.result.is_as_expected();
+    fmt::print("{}  {:<26}  {}\n", is_met ? coloured("met   ", Colour::green, stdout) : coloured("missed", Colour::red, stdout), outcome.id,
+               outcome.result.spec.title);
     std::fflush(stdout);
+  }
+
+  static std::string cut(const std::string& text, std::size_t width) {
+    std::size_t columns = 0, at = 0;
+    for (; at < text.size() && columns < width; ++at)
+      if ((static_cast<unsigned char>(text[at]) & 0xC0) != 0x80 && ++columns == width) break;
+    return at < text.size() ? text.substr(0, at) + "…" : text;
+  }
+
+  /// Id, what the paper says, what came out, verdict; whole sentences stand on the page.
+  static void print_table(const std::vector<Outcome>& outcomes) {
+    constexpr std::size_t quantity = 34, paper = 30, measured = 34, expected = 26;
+    const auto line = [&](const std::string& id, const std::string& of, const std::string& says, const std::string& is, const std::string& wanted) {
+      return fmt::format("{:<26}  {}  {}  {}  {}", id, padded(cut(of, quantity), quantity), padded(cut(says, paper), paper), padded(cut(is, measured), measured),
+                         padded(cut(wanted, expected), expected));
+    };
+    fmt::print("\n{}\n", coloured(line("figure", "quantity", "paper", "measured", "expected") + "  verdict", Colour::bold, stdout));
+    for (const Outcome& o : outcomes)
+      for (const study::Verdict& v : o.result.verdicts)
+        fmt::print("{}  {}\n", line(o.id, v.quantity, v.says.empty() ? o.result.spec.says : v.says, v.measured, v.expected),
+                   v.is_met ? coloured("met", Colour::green, stdout) : coloured("missed", Colour::red, stdout));
   }
 
   static io::Json json_of(const std::vector<Outcome>& outcomes) {
