@@ -73,7 +73,7 @@ struct Machine {
       return false;
     }
     history.push(trial);
-    s.report.energy_initial = s.system.energy(history[0].motion);
+    if (s.is_first_segment()) s.report.energy_initial = s.system.energy(history[0].motion);
     return true;
   }
 
