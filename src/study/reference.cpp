@@ -113,6 +113,10 @@ std::shared_ptr<const Reference> compute(const models::Model& model, double t_en
 }  // namespace
 
 std::shared_ptr<const Reference> make_reference(const models::Model& model, double t_end, const ReferenceOptions& options) {
+  if (!model.system->events().empty())
+    throw InvalidInput(fmt::format("'{}' has events, which the reference solution does not follow; measure only what needs no reference "
+                                   "(residuals, energy, counts)",
+                                   model.name));
   const std::string key = reference_key(model, t_end, options);
   if (auto cached = read_cached(options.cache, key)) return cached;
   auto computed = compute(model, t_end, options);

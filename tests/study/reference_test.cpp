@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "io/temporary_folder.hpp"
+#include "kreisel/base/error.hpp"
 #include "kreisel/study/reference.hpp"
 
 namespace {
@@ -59,6 +60,8 @@ TEST(Reference, CacheGivesTheSameNumbersAndSurvivesDamage) {
   EXPECT_FALSE(third->was_cached);
   EXPECT_EQ(first->points, third->points);
 }
+
+TEST(Reference, EventsAreRefused) { EXPECT_THROW(make_reference(model_of("wall-pendulum"), 1.0, {}), InvalidInput); }
 
 TEST(Reference, KeyDependsOnTheEquations) {
   const models::ModelInfo& info = models::find_model("pendulum");

@@ -38,7 +38,7 @@ struct ReferenceOptions {
 };
 
 /// Doubles the number of steps until two resolutions agree to the tolerance or to round-off. Throws InvalidInput when
-/// the motion cannot be computed up to t_end.
+/// the motion cannot be computed up to t_end, or the model has events.
 std::shared_ptr<const Reference> make_reference(const models::Model& model, double t_end, const ReferenceOptions& options);
 
 /// What a reference depends on, as text: the initial values, the interval and the equations themselves, probed at a few
