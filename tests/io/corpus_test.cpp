@@ -1,4 +1,4 @@
-// Inputs that a fuzzer found, or begins with: each is read or refused, nothing else.
+// Inputs with every key there is, and those that once broke a reader: each is read or refused, nothing else.
 #include <gtest/gtest.h>
 
 #include <filesystem>
