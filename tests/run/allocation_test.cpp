@@ -1,6 +1,7 @@
 // The step loop asks for no memory.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "kreisel/method/catalogue.hpp"
@@ -83,8 +84,10 @@ TEST(StepLoop, DoesNotAllocateWithAnyModel) {
   for (const models::ModelInfo& info : models::catalogue()) {
     const models::Model model = models::make_model(info, "", ParameterValues(info.parameters));
     run::Options options;
-    options.step = 1e-3;
-    options.t_end = model.start.t0 + 0.25;
+    const double span = std::min(0.25, model.start.t_end - model.start.t0);  // Andrews' squeezer is over in 0.03 s
+    options.step = span / 1000.0;
+    options.order = 2;  // stable for the elastic modes of the slider crank
+    options.t_end = model.start.t0 + span;
     Watch watch;
     const run::Report report = run::integrate(*model.system, model.start, options, watch);
     ASSERT_EQ(report.status, run::Status::success) << info.name << ": " << report.message;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -105,7 +106,9 @@ Experiment random_experiment(std::uint64_t seed) {
   run::Options& options = experiment.options;
   const method::MethodInfo& method = dice.one_of(method::catalogue());
   options.method = method.name;
-  options.t_end = std::pow(10.0, dice.between(-2.0, 0.5));
+  // At most the time for which the model is meant: a squeezer of milliseconds would need millions of steps for a second.
+  const double natural = models::make_model(model, "", ParameterValues(model.parameters)).start.t_end;
+  options.t_end = std::min(natural, std::pow(10.0, dice.between(-2.0, 0.5)));
   options.max_steps = most_steps;
   if (method.has_order_choice && dice.chance(0.3))
     options.order = method.min_order + static_cast<int>(dice.bits() % static_cast<unsigned>(method.max_order - method.min_order + 1));
