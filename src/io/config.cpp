@@ -147,11 +147,12 @@ bool has(const RunRequest& request, std::string_view name) {
   return false;
 }
 
+bool looks_like_a_file(std::string_view model) { return model.find('/') != std::string_view::npos || model.ends_with(".json"); }
+
 /// A built-in model, or one that makes itself from a file; its groups begin with the one of the file.
 std::shared_ptr<const models::ModelInfo> find_model(const std::string& name) {
   if (name.empty()) throw InvalidInput("no model given; 'kreisel list models' shows the built-in ones");
-  const bool looks_like_a_file = name.find('/') != std::string::npos || name.ends_with(".json");
-  if (!looks_like_a_file) return {std::shared_ptr<const void>(), &models::find_model(name)};
+  if (!looks_like_a_file(name)) return {std::shared_ptr<const void>(), &models::find_model(name)};
   std::error_code error;
   if (!std::filesystem::exists(name, error)) throw InvalidInput(fmt::format("there is no model file '{}'", name));
   const models::Model model = read_model_file(name).model;
@@ -228,6 +229,16 @@ void apply_options(const RunRequest& request, PreparedRun& run, Problems& proble
   if (has(request, "step") || has(request, "steps"))
     for (const std::string_view name : {"initial-step", "min-step", "max-step", "max-order", "control-lambda"})
       if (has(request, name)) run.warnings.push_back(fmt::format("--{} has no effect with {} steps", name, has(request, "step") ? "constant" : "given"));
+}
+
+/// The same request from any folder.
+RunRequest with_absolute_paths(RunRequest request) {
+  std::error_code ignored;
+  const auto make_absolute = [&](std::string_view path) { return std::filesystem::absolute(path, ignored).string(); };
+  if (looks_like_a_file(request.model)) request.model = make_absolute(request.model);
+  for (auto& [name, text] : request.options)
+    if (text.starts_with(file_prefix)) text = std::string(file_prefix) + make_absolute(text.substr(file_prefix.size()));
+  return request;
 }
 
 void read_own_correction(PreparedRun& run) {
@@ -332,6 +343,7 @@ PreparedRun prepare(const RunRequest& request) {
       problems.add(problem.field, problem.message);
   }
   problems.throw_if_any();
+  run.request = with_absolute_paths(request);
   return run;
 }
 

@@ -29,6 +29,7 @@ struct PreparedRun {
   run::Options options;
   std::string step_sequence;  ///< the words of --steps
   std::vector<std::string> warnings;
+  RunRequest request;  ///< what was asked, with absolute paths
 };
 
 /// One line of the list that feeds command line, help, shell completion, study files and Python.
