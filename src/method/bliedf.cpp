@@ -16,8 +16,12 @@ constexpr int max_sweeps = 60;
 
 }  // namespace
 
-Bliedf::Bliedf(const lie::Space& space, Counters& counters, std::unique_ptr<Correction> correction)
-    : Method(space, counters), correction_(std::move(correction)), differences_(space.nv()) {
+Bliedf::Bliedf(const lie::Space& space, Counters& counters, std::unique_ptr<Correction> correction, bool modifies_velocity)
+    : Method(space, counters),
+      correction_(std::move(correction)),
+      differences_(space.nv()),
+      modification_(space),
+      modifies_velocity_(modifies_velocity) {
   for (Vector* v : {&known_v_, &known_a_, &base_, &shift_, &next_, &last_v_, &last_base_}) v->setZero(space.nv());
   scratch_.setZero(space.nv());
 }
@@ -39,6 +43,9 @@ void Bliedf::begin_step(const History& history, double h, int order) {
   }
   velocity.assign_to(known_v_);
   acceleration.assign_to(known_a_);
+
+  if (constrained_part_ != nullptr && modifies_velocity_)
+    modification_.add_to(*correction_, history, h, k_, bdf_, *constrained_part_, known_a_);
 
   is_implicit_correction_ = correction_->begin(history, h, k_, bdf_.gamma[1]);
   if (!is_implicit_correction_) {

@@ -17,7 +17,13 @@ namespace {
 
 std::unique_ptr<Method> make_bliedf(const lie::Space& space, Counters& counters, const MethodRequest& request) {
   return std::make_unique<Bliedf>(
-      space, counters, make_correction(request.correction, request.max_order, request.own_correction, space, counters));
+      space, counters,
+      make_correction(request.correction, request.max_order, request.own_correction, space, counters, request.has_given_steps),
+      request.parameters.word("modification") == "velocity");
+}
+
+std::vector<ParameterInfo> bliedf_parameters() {
+  return {{.name = "modification", .meaning = "of v in index3 where given steps change", .words = {"velocity", "none"}}};
 }
 
 /// Of methods that have nothing to choose.
@@ -71,7 +77,7 @@ std::unique_ptr<Method> make_generalized_alpha(const lie::Space& space, Counters
 const std::vector<MethodInfo>& catalogue() {
   static const std::vector<MethodInfo> list{
       {"bliedf", "BDF in terms of Lie group increments, order 1..6", 1, 6, 4, true,
-       {"ode", "index3", "stabilized-index2", "index2", "index1"}, {"ode", "index3", "stabilized-index2"}, {}, true, make_bliedf, true},
+       {"ode", "index3", "stabilized-index2", "index2", "index1"}, {"ode", "index3", "stabilized-index2"}, bliedf_parameters(), true, make_bliedf, true},
       {"commutator-free", "commutator-free Adams-Moulton without constraints, order 1..4", 1, 4, 4, true,
        {"ode"}, {}, {}, false, make_plain<CommutatorFree>},
       {"crouch-grossman", "Crouch-Grossman Adams-Moulton without constraints, order 1..4", 1, 4, 4, true,

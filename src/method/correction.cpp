@@ -5,6 +5,7 @@
 #include <array>
 
 #include "kreisel/base/error.hpp"
+#include "kreisel/coeff/bliedf_defect.hpp"
 #include "kreisel/method/magnus.hpp"
 
 namespace kreisel::method {
@@ -17,6 +18,49 @@ class NoCorrection final : public Correction {
   bool serves_variable_steps() const override { return true; }
   bool begin(const History&, double, int, double) override { return false; }
   void shift(ConstVectorRef, ConstVectorRef, VectorRef out) override { out.setZero(); }
+  bool has_defect(int k) const override { return k <= 2; }
+  double defect_weight(int k, std::span<const double> steps) const override {
+    return k == 2 ? coeff::increment_defect(2, 3, steps) / 12.0 : 0.0;
+  }
+  void defect_bracket(int k, std::span<const Vector> v, VectorRef out) override {
+    if (k == 2)
+      bracket(v[0], v[1], out);
+    else
+      out.setZero();
+  }
+};
+
+/// L = w(steps)[v_n, v_{n-1}], orders 1 to 3 on any grid (Wieloch 2022, eq. 5.36).
+class VariableDifference final : public Correction {
+ public:
+  VariableDifference(const lie::Space& space, Counters& counters)
+      : Correction(space, counters), plain_(space, counters), shift_(Vector::Zero(space.nv())) {}
+
+  bool serves_variable_steps() const override { return true; }
+  bool begin(const History& history, double h, int k, double) override {
+    shift_.setZero();
+    if (k < 3 || space_.is_commutative()) return false;
+    const std::array<double, 3> steps{h, history[0].h, history[1].h};
+    bracket(history[0].motion.v, history[1].motion.v, shift_);
+    shift_ *= coeff::difference_weight(steps);
+    return false;
+  }
+  void shift(ConstVectorRef, ConstVectorRef, VectorRef out) override { out = shift_; }
+
+  bool has_defect(int k) const override { return k <= 3; }
+  double defect_weight(int k, std::span<const double> steps) const override {
+    return k == 3 ? coeff::difference_defect(steps) : plain_.defect_weight(k, steps);
+  }
+  void defect_bracket(int k, std::span<const Vector> v, VectorRef out) override {
+    if (k == 3)
+      bracket(v[0], v[2], out);
+    else
+      plain_.defect_bracket(k, v, out);
+  }
+
+ private:
+  NoCorrection plain_;
+  Vector shift_;
 };
 
 /// Nested brackets of linear forms (Wieloch 2022, eq. 3.34).
@@ -132,7 +176,13 @@ std::vector<std::string> correction_names() {
 }
 
 std::unique_ptr<Correction> make_correction(std::string_view name, int max_order, const coeff::CorrectionSet* own,
-                                            const lie::Space& space, Counters& counters) {
+                                            const lie::Space& space, Counters& counters, bool has_given_steps) {
+  if (name == "difference" && has_given_steps) {
+    if (max_order > 3)
+      throw InvalidInput(fmt::format("correction 'difference' exists for orders 1 to 3 on given steps, but the order is {}; use --order 3, "
+                                     "or --correction magnus, which serves every order", max_order));
+    return std::make_unique<VariableDifference>(space, counters);
+  }
   if (name == "magnus") return std::make_unique<MagnusCorrection>(MagnusVariant::full, space, counters);
   if (name == "magnus-explicit") return std::make_unique<MagnusCorrection>(MagnusVariant::past, space, counters);
   if (name == "magnus-taylor") return std::make_unique<MagnusCorrection>(MagnusVariant::taylor, space, counters);

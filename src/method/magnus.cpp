@@ -5,6 +5,7 @@
 #include <span>
 
 #include "kreisel/base/combine.hpp"
+#include "kreisel/coeff/bliedf_defect.hpp"
 
 namespace kreisel::method {
 
@@ -95,6 +96,27 @@ void MagnusCorrection::commutator_part(ConstVectorRef v, VectorRef out) {
   if (!is_implicit_) freeze(*history_, true, h_, k_);
   shift(v, v, out);
   out *= h_ / gamma1_;
+}
+
+double MagnusCorrection::defect_weight(int k, std::span<const double> steps) const {
+  if (k == 2) return coeff::increment_defect(2, 3, steps) / 12.0;
+  return k == 4 ? coeff::increment_defect(4, 5, steps) : 0.0;
+}
+
+/// k = 4: the terms of degree 5 of the three-bracket formula, A₁ = v, A₂ = v', A₃ = v''/2, and [A₁, A₄]/80, A₄ = v'''/6.
+void MagnusCorrection::defect_bracket(int k, std::span<const Vector> v, VectorRef out) {
+  out.setZero();
+  if (k == 2) bracket(v[0], v[1], out);
+  if (k != 4) return;
+  A3_ = 0.5 * v[2];
+  bracket(v[0], v[1], A1_);  // -C₁
+  A2_ = 2.0 * A3_ - A1_;
+  bracket(v[0], A2_, past1_);
+  past1_ = past1_ / (60.0 * 12.0) + v[3] / 480.0;
+  bracket(v[0], past1_, out);
+  A2_ = A3_ + A1_;
+  bracket(A2_, v[1], past1_);
+  out += past1_ / 240.0;
 }
 
 void MagnusCorrection::adopt(History& history) {

@@ -234,7 +234,8 @@ std::vector<Problem> problems_in(const Options& options, const system::System& s
       Counters unused;
       try {
         const int order = options.order > 0 ? options.order : info->default_order;
-        const auto correction = method::make_correction(options.correction, std::clamp(order, 1, 6), nullptr, system.space(), unused);
+        const auto correction = method::make_correction(options.correction, std::clamp(order, 1, 6), nullptr, system.space(), unused,
+                                                        is_given(options.steps));
         check.require(options.step > 0.0 || correction->serves_variable_steps(), "correction",
                       fmt::format("'{}' belongs to constant steps; with {} use magnus", options.correction,
                                   is_given(options.steps) ? "given steps" : "tolerances"));

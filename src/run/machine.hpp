@@ -92,7 +92,7 @@ struct Machine {
     return method::find_method(options.method)
         .make(s.system.space(), s.report.counters,
               {max_order, options.correction, options.own_correction ? &*options.own_correction : nullptr,
-               options.method_parameters});
+               options.method_parameters, is_given(options.steps)});
   }
   method::EntrySizes sizes(const Session& s) const {
     return {s.system.pattern().rows(), s.system.pattern().position_rows(), method->memory_size()};

@@ -223,6 +223,56 @@ TEST(GeneralizedAlphaOnRandomSteps, BlowsUpWithApproximation1AtRho08) {
   }
 }
 
+struct BliedfCase {
+  const char* correction;
+  int order;
+  double h;
+};
+// k = 4, 5 with Magnus increments: the modification is derived from their defect, nothing is published there.
+constexpr BliedfCase bliedf_cases[] = {{"difference", 2, 5e-4}, {"difference", 3, 5e-4}, {"magnus", 2, 5e-4},         {"magnus", 3, 5e-4},
+                                       {"magnus", 4, 5e-4},     {"magnus", 5, 8e-4},     {"magnus-explicit", 4, 5e-4}};
+
+TEST(BliedfOnAlternatingSteps, KeepsItsOrderInIndex3WithTheVelocityModification) {
+  for (const auto& [correction, k, h] : bliedf_cases) {
+    Case c{.method = "bliedf", .correction = correction, .order = k};
+    const Errors slopes = alternation(c, h).slopes();
+    for (const double slope : {slopes.q, slopes.v, slopes.lambda}) EXPECT_NEAR(slope, k, 0.1) << correction << " k = " << k;
+  }
+}
+
+TEST(BliedfOnAlternatingSteps, LosesAnOrderOfLambdaInIndex3WithoutIt) {
+  for (const auto& [correction, k, h] : bliedf_cases) {
+    Case c{.method = "bliedf", .correction = correction, .order = k, .settings = {{"modification", "none"}}};
+    const Errors slopes = alternation(c, h).slopes();
+    EXPECT_NEAR(slopes.q, k, 0.1) << correction << " k = " << k;
+    EXPECT_NEAR(slopes.lambda, k - 1.0, 0.2) << correction << " k = " << k;
+  }
+}
+
+TEST(BliedfOnAlternatingSteps, NeedsNoModificationWhereBIsConstantOrVelocitiesAreConstrained) {
+  for (const auto& [formulation, group] : {std::pair{"index3", "se3"}, {"stabilized-index2", "r3xso3"}})
+    for (const int k : {2, 3}) {
+      Case c{.method = "bliedf", .formulation = formulation, .group = group, .correction = "difference", .order = k,
+             .settings = {{"modification", "none"}}};
+      EXPECT_NEAR(alternation(c, 5e-4).slopes().lambda, k, 0.1) << formulation << ' ' << group << " k = " << k;
+    }
+}
+
+TEST(BliedfAfterOneChange, KeepsTheOrderOfLambdaOnlyWithTheVelocityModification) {
+  for (const int k : {2, 3}) {
+    Case c{.method = "bliedf", .correction = "difference", .order = k};
+    EXPECT_NEAR(one_change(c, 5e-4).slopes().lambda, k, 0.1) << k;
+    c.settings = {{"modification", "none"}};
+    EXPECT_NEAR(one_change(c, 5e-4).slopes().lambda, k - 1.0, 0.15) << k;
+  }
+}
+
+TEST(BliedfOnRandomSteps, KeepsOrder2) {
+  Case c{.method = "bliedf", .correction = "difference", .order = 2};
+  expect_order_2_in_the_mean("[0.5, 2] every 10 steps",
+                             slopes_over_members(c, {.h_min = 2e-4, .h_max = 1e-3, .ratio_min = 0.5, .ratio_max = 2.0, .every = 10, .seed = 1}));
+}
+
 TEST(GivenSteps, AreRefusedWhereAMethodNeedsEqualOnes) {
   support::Experiment e;
   e.options.t_end = 0.01;
@@ -235,6 +285,13 @@ TEST(GivenSteps, AreRefusedWhereAMethodNeedsEqualOnes) {
   e.options.step = 1e-3;
   EXPECT_THROW(support::integrate(e), InvalidInput) << "--step as well";
   e.options.step = 0.0;
+  e.options.correction = "difference";
+  e.options.order = 4;
+  EXPECT_THROW(support::integrate(e), InvalidInput) << "difference ends at order 3";
+  e.options.correction = "published";
+  e.options.order = 3;
+  EXPECT_THROW(support::integrate(e), InvalidInput) << "a set of one step size";
+  e.options.correction = "magnus";
   e.options.steps = run::Alternation{1e-3, -1.5};
   EXPECT_THROW(support::integrate(e), InvalidInput);
 }

@@ -7,6 +7,7 @@
 #include "kreisel/method/correction.hpp"
 #include "kreisel/method/differences.hpp"
 #include "kreisel/method/method.hpp"
+#include "kreisel/method/velocity_modification.hpp"
 
 namespace kreisel::method {
 
@@ -14,7 +15,8 @@ namespace kreisel::method {
 ///   v = (1/h) Σ γᵢ (ω_{n+1-i} - c_{n+1-i}) + dv - shift,   v̇ = (1/h) Σ αᵢ v_{n+1-i}.
 class Bliedf final : public Method {
  public:
-  Bliedf(const lie::Space& space, Counters& counters, std::unique_ptr<Correction> correction);
+  /// `modifies_velocity`: in index-3 form on steps of different size, see VelocityModification.
+  Bliedf(const lie::Space& space, Counters& counters, std::unique_ptr<Correction> correction, bool modifies_velocity = true);
 
   int memory_size() const override { return space_.nv(); }
   int points_needed(int order) const override { return order; }
@@ -33,6 +35,8 @@ class Bliedf final : public Method {
 
   std::unique_ptr<Correction> correction_;
   Differences differences_;
+  VelocityModification modification_;
+  bool modifies_velocity_;
   coeff::BdfCoefficients bdf_;
   int k_ = 1;
   bool is_implicit_correction_ = false;

@@ -21,6 +21,7 @@ struct MethodRequest {
   std::string correction = "magnus";
   const coeff::CorrectionSet* own_correction = nullptr;  ///< for `file:PATH`
   ParameterValues parameters;                            ///< of the method, defaults filled in
+  bool has_given_steps = false;                          ///< of different size
 };
 
 struct MethodInfo {

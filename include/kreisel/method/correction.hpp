@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,13 @@ class Correction {
   /// Fills Entry::memory of start-up points with their commutator parts.
   virtual void adopt(History&) {}
 
+  /// Whether the leading local error of the velocity relation is known at order k:
+  ///   l_m = bdf_defect(steps) v⁽ᵏ⁾ + defect_weight(steps) W,  steps = h_m, h_{m-1}, …
+  virtual bool has_defect(int) const { return false; }
+  virtual double defect_weight(int, std::span<const double>) const { return 0.0; }
+  /// W from v, v', v'', v''' at one time.
+  virtual void defect_bracket(int, std::span<const Vector>, VectorRef out) { out.setZero(); }
+
  protected:
   void bracket(ConstVectorRef a, ConstVectorRef b, VectorRef out) {
     ++counters_.brackets;
@@ -44,8 +52,9 @@ class Correction {
 std::vector<std::string> correction_names();
 
 /// `name` as in `--correction`; `own` is the set of `file:PATH`, already read. Throws InvalidInput when the correction
-/// does not exist at one of the orders 3…max_order.
+/// does not exist at one of the orders 3…max_order. On given steps `difference` is another scheme than on constant ones
+/// (Wieloch 2022, eq. 5.36b).
 std::unique_ptr<Correction> make_correction(std::string_view name, int max_order, const coeff::CorrectionSet* own,
-                                            const lie::Space& space, Counters& counters);
+                                            const lie::Space& space, Counters& counters, bool has_given_steps = false);
 
 }  // namespace kreisel::method

@@ -35,6 +35,10 @@ class MagnusCorrection final : public Correction {
   void shift(ConstVectorRef x, ConstVectorRef v, VectorRef out) override;
   void commutator_part(ConstVectorRef v, VectorRef out) override;
   void adopt(History& history) override;
+  /// Increments lack terms of size h³ for k = 2 and h⁵ for k = 4; for odd k what they lack is of higher order.
+  bool has_defect(int k) const override { return k <= (variant_ == MagnusVariant::taylor ? 4 : 5); }
+  double defect_weight(int k, std::span<const double> steps) const override;
+  void defect_bracket(int k, std::span<const Vector> v, VectorRef out) override;
 
  private:
   /// A₁, A₂, A₃ of the past part and the weights of v_{n+1}.

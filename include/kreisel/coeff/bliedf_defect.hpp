@@ -1,0 +1,21 @@
+// Leading local errors of the velocity relation of BLieDF on any grid. Steps are listed newest first: h_m, h_{m-1}, …
+#pragma once
+
+#include <span>
+
+namespace kreisel::coeff {
+
+/// Coefficient of v⁽ᵏ⁾ in the local error of BDF: -Π_{j=1…k}(t_{m+1} - t_{m+1-j})/(k+1)!. Uses k steps.
+double bdf_defect(int k, std::span<const double> steps);
+
+/// (1/h_m) Σ_{i=1…k} γᵢ h_{m+1-i}^p: what a term of size h^p, left out of every increment, adds to the velocity relation.
+double increment_defect(int k, int p, std::span<const double> steps);
+
+/// Coefficient of [v, v''] in the local error of the variable-step difference correction of order 3, h_m³ s(σ_m, σ_{m-1})
+/// (Wieloch 2022, eq. 5.32). Uses three steps.
+double difference_defect(std::span<const double> steps);
+
+/// Coefficient of [v_n, v_{n-1}] in that correction (Wieloch 2022, eq. 5.36b). Uses three steps.
+double difference_weight(std::span<const double> steps);
+
+}  // namespace kreisel::coeff
