@@ -35,7 +35,7 @@ void exchange(Archive& a, Checkpoint& c) {
   std::vector<std::pair<std::string, std::string>> options(c.request.options.begin(), c.request.options.end());
   a(options, [](Archive& archive, auto& option) { archive.all(option.first, option.second); });
   c.request.options = {options.begin(), options.end()};
-  a.all(c.format, c.log, c.command, c.every, c.output, c.run);
+  a.all(c.format, c.log, c.log_at, c.command, c.every, c.output, c.run);
 }
 
 /// What stands before the checkpoint itself.

@@ -117,10 +117,9 @@ class CheckpointKeeper final : public run::Observer {
     Archive output;
     folder_.exchange(output);
     if (log_ != nullptr) log_->keep(output);
-    Checkpoint c{run_.request,     std::string(name_of(request_.format)), std::filesystem::absolute(request_.log).string(),
-                 request_.command, *request_.checkpoint_every,            output.bytes(),
-                 std::string(state)};
-    if (request_.log.empty()) c.log.clear();
+    Checkpoint c{run_.request, std::string(name_of(request_.format)), request_.log.string(), "", request_.command,
+                 *request_.checkpoint_every, output.bytes(), std::string(state)};
+    if (!request_.log.empty()) c.log_at = std::filesystem::absolute(request_.log).string();
     write_checkpoint(request_.folder, run_, c);
     last_ = Clock::now();
   }
@@ -245,7 +244,9 @@ Resumption prepare_resumption(const Path& folder) {
   require_same_model(folder, r.run);
   r.request.folder = folder;
   r.request.format = trajectory_format_named(r.checkpoint.format);
-  r.request.log = r.checkpoint.log;
+  // As typed, for the summary, unless that is another file from here.
+  if (!r.checkpoint.log.empty())
+    r.request.log = std::filesystem::absolute(r.checkpoint.log) == r.checkpoint.log_at ? r.checkpoint.log : r.checkpoint.log_at;
   r.request.command = r.checkpoint.command;
   r.request.checkpoint_every = r.checkpoint.every;
   return r;

@@ -73,8 +73,9 @@ class Checkpoints : public testing::Test {
       ASSERT_EQ(x.rows(), y.rows());
       EXPECT_TRUE((x.array() == y.array()).all());
     }
-    if (fs::exists(folder / "whole/steps.csv"))
+    if (fs::exists(folder / "whole/steps.csv")) {
       EXPECT_TRUE(content_of(folder / "whole/steps.csv") == content_of(folder / "killed/steps.csv"));
+    }
     EXPECT_EQ(std::distance(fs::directory_iterator(result("killed")), {}), 2);
   }
 

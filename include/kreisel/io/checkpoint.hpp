@@ -13,7 +13,9 @@ inline constexpr const char* checkpoint_name = "checkpoint";
 /// What is needed to prepare the same run again and to continue it bitwise.
 struct Checkpoint {
   RunRequest request;               ///< paths are absolute
-  std::string format, log, command;  ///< as in ResultRequest
+  std::string format, log;          ///< as in ResultRequest
+  std::string log_at;               ///< absolute
+  std::string command;
   double every = 0.0;               ///< [s] between checkpoints
   std::string output, run;          ///< states of the files and of the integration
 };
