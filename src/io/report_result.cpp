@@ -343,7 +343,7 @@ void add_events(const Json& summary, ReportData& data) {
   table.rows = Json::array();
   for (const Json& event : events)
     table.rows.push_back({event.value("t", Json()), event.value("name", ""), event.value("terminal", false) ? "end of the run" : event.value("action", "")});
-  data.table = table;
+  data.tables.push_back(table);
 }
 
 ReportData read_run(const Path& folder) {

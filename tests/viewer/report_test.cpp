@@ -252,9 +252,9 @@ TEST_F(Folder, ListsTheEventsOfARun) {
   write("summary.json", R"({"model": "wall-pendulum", "events": [
       {"name": "wall", "t": 0.5, "action": "impact", "terminal": false}, {"name": "stop", "t": 0.75, "action": "record", "terminal": true}]})");
   const ReportData data = read_report_data(folder_);
-  ASSERT_TRUE(data.table.has_value());
-  EXPECT_EQ(data.table->title, "Events");
-  EXPECT_EQ(data.table->rows, Json::parse(R"([[0.5, "wall", "impact"], [0.75, "stop", "end of the run"]])"));
+  ASSERT_EQ(data.tables.size(), 1u);
+  EXPECT_EQ(data.tables[0].title, "Events");
+  EXPECT_EQ(data.tables[0].rows, Json::parse(R"([[0.5, "wall", "impact"], [0.75, "stop", "end of the run"]])"));
 }
 
 TEST_F(Folder, OfAStudyGivesPlotsAndTable) {
