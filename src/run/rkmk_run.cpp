@@ -57,9 +57,11 @@ void run_rkmk(Session& s) {
   if (is_adaptive) h = options.initial_step > 0.0 ? options.initial_step : initial_step(now.motion, parts, options.rtol, options.atol, span);
   if (options.max_step > 0.0) h = std::min(h, options.max_step);
   int failures = 0;
+  Watchdog watchdog(s.plan.t0, s.plan.t_end);
   const auto state = [&](Archive& a) {
     exchange(a, now);
     a.all(h, failures);
+    watchdog.exchange(a);
   };
   if (s.resumes()) s.load(state);
 
@@ -129,6 +131,10 @@ void run_rkmk(Session& s) {
       return is_done;
     };
     if (!s.accept(now, false, between)) break;
+    if (is_adaptive && watchdog.barks(now.motion.t)) {
+      s.fail(Status::step_too_small, watchdog.message(now.motion.t, name_of(s.system, norm.worst())));
+      break;
+    }
     s.keep(state);
   }
   s.report.solve_seconds += cpu_seconds() - begin;
