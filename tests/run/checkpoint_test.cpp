@@ -107,7 +107,6 @@ TEST(Resumed, ErrorControlIsBitwiseTheSame) {
         options.method = info.name;
         options.formulation = formulation;
         options.t_end = 0.2;
-        options.control_lambda = fraction == 0.3 && formulation != "index3";
         expect_bitwise(model_named("heavy-top", formulation == "ode" ? "so3" : ""), options, fraction, info.name + " " + formulation);
       }
 }
