@@ -51,6 +51,7 @@ class ModelArguments {
   explicit ModelArguments(CLI::App& parser);
   /// Puts what was parsed into the request; throws InvalidInput when there is no model.
   void fill(io::RunRequest& request) const;
+  bool is_given() const { return !model_.empty() || !settings_.empty(); }
 
  private:
   std::string model_, group_;

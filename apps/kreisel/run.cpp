@@ -3,6 +3,7 @@
 
 #include <CLI/Option.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "command.hpp"
@@ -25,6 +26,8 @@ constexpr const char* examples =
     "      a model file; bodies that miss their joints are moved onto them\n"
     "  kreisel run heavy-top --formulation index3 --starting exact --step 1e-3 --log steps.csv\n"
     "      one line per step attempt in steps.csv\n"
+    "  kreisel run heavy-top --t-end 1000 --out long --checkpoint-every 60, then kreisel run --resume long\n"
+    "      a run that goes on after a kill as if nothing had happened\n"
     "Exit codes: 0 success, 2 bad input, 3 the integration failed, 4 the machine or kreisel failed, 130 interrupted";
 
 /// For reading, not for computing.
@@ -42,15 +45,17 @@ class Run final : public Command {
     parser.add_option("--log", log_, "write one line per step attempt")->type_name("FILE")->group(output);
     parser.add_flag("--json", is_json_, "print the summary as one JSON object")->group(output);
     parser.add_flag("--quiet", is_quiet_, "no summary, no progress bar")->group(output);
-    parser.add_option("--resume", resume_, "go on with an interrupted run (not in this version)")
+    parser.add_option("--checkpoint-every", checkpoint_every_, "keep the state of the run this often, for --resume")
+        ->type_name("SECONDS")
+        ->group(output);
+    parser.add_option("--resume", resume_, "go on with a run that was killed or interrupted, from its last checkpoint")
         ->type_name("DIR")
         ->group(output);
     parser.footer(examples);
   }
 
   int execute(const Invocation& invocation) override {
-    if (!resume_.empty())
-      throw InvalidInput(fmt::format("--resume {}: this version writes no checkpoints; start the run anew", resume_));
+    if (!resume_.empty()) return resume(invocation);
     model_.fill(request_);
     io::ResultRequest result;
     result.format = io::trajectory_format_named(format_);
@@ -59,7 +64,39 @@ class Run final : public Command {
     result.folder = folder_.empty() ? io::Path("results") / (run.model.name + "-" + run.options.method) : io::Path(folder_);
     result.log = log_;
     result.command = invocation.command_line;
+    if (!checkpoint_every_.empty()) result.checkpoint_every = seconds_of(checkpoint_every_);
+    return finish(run, result, invocation);
+  }
 
+  io::Json failure(std::string_view status, std::string_view message, const Invocation& invocation) const override {
+    return io::summarize(request_, status, message, invocation.command_line);
+  }
+
+ private:
+  static constexpr const char* output = "Output";
+
+  static double seconds_of(const std::string& text) {
+    double value = -1.0;
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (code != std::errc() || end != text.data() + text.size() || !std::isfinite(value) || value < 0.0)
+      throw InvalidInput(fmt::format("--checkpoint-every: is '{}', expected a number of seconds", text));
+    return value;
+  }
+
+  int resume(const Invocation& invocation) {
+    for (const CLI::Option* option : parser().get_options())
+      for (const std::string& name : option->get_lnames())
+        if (option->count() > 0 && name != "resume" && name != "json" && name != "quiet")
+          throw InvalidInput(fmt::format("--resume takes everything from the checkpoint: leave --{} out", name));
+    if (model_.is_given()) throw InvalidInput("--resume takes the model from the checkpoint: leave MODEL out");
+    io::Resumption resumption = io::prepare_resumption(resume_);
+    request_ = resumption.run.request;
+    for (const std::string& warning : resumption.run.warnings) print_warning(warning);
+    resumption.request.resume = &resumption.checkpoint;
+    return finish(resumption.run, resumption.request, invocation);
+  }
+
+  int finish(const io::PreparedRun& run, const io::ResultRequest& result, const Invocation& invocation) {
     const io::RunResult done = integrate(run, result);
     for (const std::string& warning : done.report.warnings) print_warning(warning);
     if (invocation.wants_json)
@@ -70,13 +107,6 @@ class Run final : public Command {
       print_error(fmt::format("{}: {}", run::info_of(done.report.status).name, done.report.message));
     return io::ending_of(done.report.status).exit_code;
   }
-
-  io::Json failure(std::string_view status, std::string_view message, const Invocation& invocation) const override {
-    return io::summarize(request_, status, message, invocation.command_line);
-  }
-
- private:
-  static constexpr const char* output = "Output";
 
   void add(const io::RunOption& option) {
     const std::string name = fmt::format("--{}", option.name);
@@ -150,7 +180,7 @@ class Run final : public Command {
 
   ModelArguments model_;
   io::RunRequest request_;
-  std::string folder_, format_ = "automatic", log_, resume_;
+  std::string folder_, format_ = "automatic", log_, checkpoint_every_, resume_;
   bool is_quiet_ = false, is_json_ = false;
 };
 

@@ -240,6 +240,18 @@ void apply_options(const RunRequest& request, PreparedRun& run, Problems& proble
       if (has(request, name)) run.warnings.push_back(fmt::format("--{} has no effect with {} steps", name, has(request, "step") ? "constant" : "given"));
 }
 
+bool looks_like_a_file(std::string_view model) { return model.find('/') != std::string_view::npos || model.ends_with(".json"); }
+
+/// The same request from any folder.
+RunRequest with_absolute_paths(RunRequest request) {
+  std::error_code ignored;
+  const auto make_absolute = [&](std::string_view path) { return std::filesystem::absolute(path, ignored).string(); };
+  if (looks_like_a_file(request.model)) request.model = make_absolute(request.model);
+  for (auto& [name, text] : request.options)
+    if (text.starts_with(file_prefix)) text = std::string(file_prefix) + make_absolute(text.substr(file_prefix.size()));
+  return request;
+}
+
 void read_own_correction(PreparedRun& run) {
   const std::string& name = run.options.correction;
   if (!name.starts_with(file_prefix)) return;
@@ -356,6 +368,7 @@ PreparedRun prepare(const RunRequest& given) {
       problems.add(problem.field, problem.message);
   }
   problems.throw_if_any();
+  run.request = with_absolute_paths(given);
   return run;
 }
 

@@ -138,6 +138,21 @@ PartFile::PartFile(const Path& path) : path_(path), descriptor_(open_for_writing
   if (descriptor_ < 0) throw_file_error("cannot write", part_of(path), errno);
 }
 
+PartFile::PartFile(const Path& path, std::int64_t size) : path_(path), size_(size), flushed_at_(now()) {
+  const Path part = part_of(path);
+  // A run that was interrupted has given the file its name.
+  if (::access(part.c_str(), F_OK) != 0 && ::access(path.c_str(), F_OK) == 0) ::rename(path.c_str(), part.c_str());
+  descriptor_ = ::open(part.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor_ < 0) throw_file_error("cannot continue", part, errno);
+  struct stat info {};
+  if (::fstat(descriptor_, &info) != 0 || info.st_size < size) {
+    ::close(descriptor_);
+    throw InvalidInput(fmt::format("cannot continue '{}': it has {} bytes, the checkpoint was made with {}", part.string(),
+                                   static_cast<std::int64_t>(info.st_size), size));
+  }
+  if (::ftruncate(descriptor_, size) != 0 || ::lseek(descriptor_, size, SEEK_SET) != size) throw_write_error(part, errno);
+}
+
 PartFile::~PartFile() {
   if (descriptor_ < 0) return;
   write_all(descriptor_, buffer_);
@@ -163,9 +178,15 @@ void PartFile::flush() {
   throw_write_error(path_, error_number);
 }
 
+std::int64_t PartFile::sync() {
+  flush();
+  if (const int error_number = kreisel::io::sync(descriptor_); error_number != 0) throw_write_error(path_, error_number);
+  return size_;
+}
+
 void PartFile::commit() {
   flush();
-  int error_number = sync(descriptor_);
+  int error_number = kreisel::io::sync(descriptor_);
   if (::close(descriptor_) != 0 && error_number == 0) error_number = errno;
   descriptor_ = -1;
   if (error_number == 0 && ::rename(part_of(path_).c_str(), path_.c_str()) != 0) error_number = errno;

@@ -334,6 +334,18 @@ Path first_in(const Path& folder, std::initializer_list<const char*> names) {
   return {};
 }
 
+void add_events(const Json& summary, ReportData& data) {
+  const Json events = summary.value("events", Json::array());
+  if (!events.is_array() || events.empty()) return;
+  ReportTable table;
+  table.title = "Events";
+  table.columns = {{"t", "s"}, {"event", ""}, {"action", ""}};
+  table.rows = Json::array();
+  for (const Json& event : events)
+    table.rows.push_back({event.value("t", Json()), event.value("name", ""), event.value("terminal", false) ? "end of the run" : event.value("action", "")});
+  data.tables.push_back(table);
+}
+
 ReportData read_run(const Path& folder) {
   const Json summary = JsonSource::read(folder / "summary.json", "summary").root();
   ReportData data;
@@ -341,6 +353,7 @@ ReportData read_run(const Path& folder) {
   data.title = word_at(summary, "/model");
   if (data.title.empty()) data.title = folder.filename().string();
   data.command = word_at(summary, "/kreisel/command");
+  add_events(summary, data);
   const Path file = first_in(folder, {"trajectory.csv", "trajectory.h5", "trajectory.h5.part", "trajectory.csv.part"});
   if (file.empty()) {
     data.notes.push_back("The result has no trajectory.");

@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <ctime>
 #include <optional>
 
+#include "kreisel/base/archive.hpp"
 #include "kreisel/base/error.hpp"
 #include "kreisel/run/integrator.hpp"
 #include "kreisel/solve/formulation.hpp"
@@ -16,7 +18,7 @@
 namespace kreisel::io {
 namespace {
 
-const char* const result_files[] = {"trajectory.csv", "trajectory.h5", "trajectory.h5.part.next", "summary.json"};
+const char* const result_files[] = {"trajectory.csv", "trajectory.h5", "trajectory.h5.part.next", journal_name, checkpoint_name, "summary.json"};
 
 std::string without_commas(std::string text) {
   for (char& c : text)
@@ -41,12 +43,24 @@ class ResultFolder final : public run::Observer {
     options.about = {fmt::format("model {} on {}, method {}, formulation {}", run.model.name, run.model.group,
                                  run.options.method, formulation)};
     if (!request.command.empty()) options.about.push_back("command: " + request.command);
+    options.has_checkpoints = request.checkpoint_every.has_value();
     writer_.emplace(*run.model.system, has_eta, options);
   }
 
   bool accept(const run::Point& point) override {
     if (!has_begun_) begin();
     return writer_->accept(point);
+  }
+
+  void exchange(Archive& a) {
+    writer_->exchange(a);
+    has_begun_ = true;
+  }
+  /// A run that is over cannot go on.
+  void drop_checkpoint() {
+    std::error_code ignored;
+    std::filesystem::remove(part_of(request_.folder / journal_name), ignored);
+    remove_checkpoint(request_.folder);
   }
 
   TrajectoryInfo finish(const run::Report& report) { return writer_->finish(report); }
@@ -90,6 +104,35 @@ class ResultFolder final : public run::Observer {
   std::optional<TrajectoryWriter> writer_;
 };
 
+/// Writes the state of run and files beside the result, now and then.
+class CheckpointKeeper final : public run::Observer {
+ public:
+  CheckpointKeeper(const PreparedRun& run, const ResultRequest& request, ResultFolder& folder, StepLog* log)
+      : run_(run), request_(request), folder_(folder), log_(log) {}
+
+  bool wants_checkpoint() override {
+    return request_.checkpoint_every && Clock::now() - last_ >= std::chrono::duration<double>(*request_.checkpoint_every);
+  }
+  void checkpoint(std::string_view state) override {
+    Archive output;
+    folder_.exchange(output);
+    if (log_ != nullptr) log_->keep(output);
+    Checkpoint c{run_.request, std::string(name_of(request_.format)), request_.log.string(), "", request_.command,
+                 *request_.checkpoint_every, output.bytes(), std::string(state)};
+    if (!request_.log.empty()) c.log_at = std::filesystem::absolute(request_.log).string();
+    write_checkpoint(request_.folder, run_, c);
+    last_ = Clock::now();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const PreparedRun& run_;
+  const ResultRequest& request_;
+  ResultFolder& folder_;
+  StepLog* log_;
+  Clock::time_point last_ = Clock::now();
+};
+
 /// What can still be said when the machine fails in the middle of a run.
 void leave_note(ResultFolder& folder, const PreparedRun& run, const ResultRequest& request, std::string_view message) {
   if (!folder.has_begun()) return folder.withdraw();
@@ -117,6 +160,35 @@ void ObserverList::attempted(const run::Attempt& attempt) {
 
 void ObserverList::happened(const run::Occurrence& occurrence) {
   for (run::Observer* observer : observers_) observer->happened(occurrence);
+}
+
+bool ObserverList::wants_checkpoint() {
+  bool wants = false;
+  for (run::Observer* observer : observers_) wants = observer->wants_checkpoint() || wants;
+  return wants;
+}
+
+void ObserverList::checkpoint(std::string_view state) {
+  for (run::Observer* observer : observers_) observer->checkpoint(state);
+}
+
+StepLog::StepLog(const Path& path, Archive& state) : path_(path) {
+  std::int64_t size = 0;
+  state(size);
+  descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) throw_file_error("cannot continue the log", path, errno);
+  // A pipe has no size and just goes on.
+  if (size > 0 && (::ftruncate(descriptor_, size) != 0 || ::lseek(descriptor_, size, SEEK_SET) != size)) {
+    const int error_number = errno;
+    ::close(descriptor_);
+    throw_file_error("cannot continue the log", path, error_number);
+  }
+}
+
+void StepLog::keep(Archive& a) {
+  flush();
+  std::int64_t size = ::lseek(descriptor_, 0, SEEK_CUR);
+  a(size);
 }
 
 StepLog::StepLog(const Path& path)
@@ -165,20 +237,41 @@ void StepLog::finish() {
   descriptor_ = -1;
 }
 
+Resumption prepare_resumption(const Path& folder) {
+  Resumption r;
+  r.checkpoint = read_checkpoint(folder);
+  r.run = prepare(r.checkpoint.request);
+  require_same_model(folder, r.run);
+  r.request.folder = folder;
+  r.request.format = trajectory_format_named(r.checkpoint.format);
+  // As typed, for the summary, unless that is another file from here.
+  if (!r.checkpoint.log.empty())
+    r.request.log = std::filesystem::absolute(r.checkpoint.log) == r.checkpoint.log_at ? r.checkpoint.log : r.checkpoint.log_at;
+  r.request.command = r.checkpoint.command;
+  r.request.checkpoint_every = r.checkpoint.every;
+  return r;
+}
+
 RunResult run_to_folder(const PreparedRun& run, const ResultRequest& request, run::Observer& spectator) {
   std::optional<StepLog> log;
-  if (!request.log.empty()) log.emplace(request.log);
   ResultFolder folder(run, request);
-  std::vector<run::Observer*> observers{&folder, &spectator};
+  const std::string_view kept = request.resume != nullptr ? std::string_view(request.resume->output) : std::string_view();
+  Archive output(kept);
+  if (request.resume != nullptr) folder.exchange(output);
+  if (!request.log.empty()) request.resume != nullptr ? log.emplace(request.log, output) : log.emplace(request.log);
+  CheckpointKeeper keeper(run, request, folder, log ? &*log : nullptr);
+  std::vector<run::Observer*> observers{&folder, &spectator, &keeper};
   if (log) observers.push_back(&*log);
   ObserverList list(observers);
   try {
     RunResult result;
-    result.report = run::integrate(*run.model.system, run.model.start, run.options, list);
+    result.report = run::integrate(*run.model.system, run.model.start, run.options, list,
+                                   request.resume != nullptr ? std::string_view(request.resume->run) : std::string_view());
     if (log) log->finish();
     result.output = {request.folder.string(), request.log.string(), folder.finish(result.report)};
     result.summary = summarize(run, result.report, result.output, request.command);
     folder.write_summary(result.summary);
+    if (result.report.status != run::Status::interrupted) folder.drop_checkpoint();
     return result;
   } catch (const InvalidInput&) {
     folder.withdraw();

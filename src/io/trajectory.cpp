@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "kreisel/base/archive.hpp"
 #include "kreisel/base/error.hpp"
 #include "kreisel/lie/so3.hpp"
 
@@ -245,6 +246,15 @@ std::vector<std::string> TrajectoryLayout::explanation() const {
 
 std::vector<std::string> trajectory_format_names() { return {"automatic", "csv", "hdf5"}; }
 
+std::string_view name_of(TrajectoryFormat format) {
+  switch (format) {
+    case TrajectoryFormat::automatic: return "automatic";
+    case TrajectoryFormat::csv: return "csv";
+    case TrajectoryFormat::hdf5: return "hdf5";
+  }
+  return {};
+}
+
 TrajectoryFormat trajectory_format_named(std::string_view name) {
   if (name == "automatic") return TrajectoryFormat::automatic;
   if (name == "csv") return TrajectoryFormat::csv;
@@ -276,8 +286,7 @@ bool TrajectoryWriter::accept(const run::Point& point) {
 void TrajectoryWriter::write(const run::Point& point) {
   if (file_ == nullptr) {
     is_hdf5_ = options_.format == TrajectoryFormat::hdf5;
-    file_ = is_hdf5_ ? make_hdf5_file(options_.folder / "trajectory.h5", layout_, options_.about)
-                     : make_csv_file(options_.folder / "trajectory.csv", layout_, options_.about);
+    file_ = is_hdf5_ ? make_hdf5() : make_csv_file(options_.folder / "trajectory.csv", layout_, options_.about);
   }
   const system::System& in_force = point.system != nullptr ? *point.system : system_;
   const system::Motion& motion = point.entry.motion;
@@ -297,8 +306,29 @@ void TrajectoryWriter::write(const run::Point& point) {
   }
 }
 
+std::unique_ptr<TrajectoryFile> TrajectoryWriter::make_hdf5() const {
+  const Path path = options_.folder / "trajectory.h5";
+  return options_.has_checkpoints ? make_journal_file(path, layout_, options_.about) : make_hdf5_file(path, layout_, options_.about);
+}
+
+void TrajectoryWriter::exchange(Archive& a) {
+  bool has_file = file_ != nullptr;
+  a.all(has_file, is_hdf5_, info_.rows, info_.every_nth, wanted_, last_t_);
+  if (!has_file) return;
+  if (!a.is_loading()) return file_->keep(a);
+  if (is_hdf5_) {
+    file_ = continue_journal_file(options_.folder / "trajectory.h5", layout_, options_.about, a);
+    return;
+  }
+  const Path path = options_.folder / "trajectory.csv";
+  file_ = continue_csv_file(path, a);
+  if (options_.format != TrajectoryFormat::automatic) return;
+  const Matrix rows = read_trajectory(part_of(path)).values.transpose();  // 17 digits: the same numbers
+  kept_.assign(rows.data(), rows.data() + rows.size());
+}
+
 void TrajectoryWriter::move_to_hdf5() {
-  auto hdf5 = make_hdf5_file(options_.folder / "trajectory.h5", layout_, options_.about);
+  auto hdf5 = make_hdf5();
   for (std::int64_t i = 0; i < info_.rows; ++i)
     hdf5->append(Eigen::Map<const Vector>(kept_.data() + i * info_.columns, info_.columns));
   file_->discard();

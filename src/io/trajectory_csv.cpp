@@ -3,6 +3,7 @@
 
 #include <iterator>
 
+#include "kreisel/base/archive.hpp"
 #include "kreisel/base/version.hpp"
 #include "kreisel/io/trajectory.hpp"
 
@@ -36,6 +37,8 @@ class CsvFile final : public TrajectoryFile {
     part_.append(head);
   }
 
+  CsvFile(const Path& path, std::int64_t size) : path_(path), part_(path, size) {}
+
   const Path& path() const override { return path_; }
 
   void append(ConstVectorRef row) override {
@@ -45,6 +48,10 @@ class CsvFile final : public TrajectoryFile {
     part_.append({line_.data(), line_.size()});
   }
 
+  void keep(Archive& a) override {
+    std::int64_t size = part_.sync();
+    a(size);
+  }
   void thin() override {}  // long trajectories have moved to HDF5 before
   void commit() override { part_.commit(); }
   void discard() override { part_.discard(); }
@@ -60,6 +67,12 @@ class CsvFile final : public TrajectoryFile {
 std::unique_ptr<TrajectoryFile> make_csv_file(const Path& path, const TrajectoryLayout& layout,
                                               const std::vector<std::string>& about) {
   return std::make_unique<CsvFile>(path, layout, about);
+}
+
+std::unique_ptr<TrajectoryFile> continue_csv_file(const Path& path, Archive& state) {
+  std::int64_t size = 0;
+  state(size);
+  return std::make_unique<CsvFile>(path, size);
 }
 
 }  // namespace kreisel::io

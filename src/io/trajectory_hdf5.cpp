@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <stdexcept>
 
 #include "hdf5_handle.hpp"
 #include "kreisel/base/error.hpp"
@@ -264,6 +265,8 @@ class Hdf5File final : public TrajectoryFile {
       throw;
     }
   }
+
+  void keep(Archive&) override { throw std::logic_error("HDF5 files keep no state; checkpoints use a journal"); }
 
   void commit() override {
     const Silence silence;

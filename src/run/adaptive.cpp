@@ -41,18 +41,20 @@ void run_adaptive(Session& s) {
   Machine machine(s, max_order, newton);
   auto& [method, closer, history, trial, start_up, parts, weight, dense, constrained_part] = machine;
   method->set_velocity_tolerance(std::max(1e-14, sweep_fraction * newton.tolerance * options.rtol));
-  if (!machine.place_first(s)) return;
-  if (!s.accept(history[0], true, [](double, Entry&) { return false; })) return;
+  if (!s.resumes()) {
+    if (!machine.place_first(s)) return;
+    if (!s.accept(history[0], true, [](double, Entry&) { return false; })) return;
+  }
   // In index-3 form velocities carry an error that jumps with every change of the step; it would be taken for a local error.
   const bool is_index3 = s.plan.formulation == solve::Formulation::index3;
   if (is_index3)
     s.warn("index3 with variable steps: lambda loses one order after step changes; stabilized-index2 does not");
 
   const double span = s.plan.t_end - s.plan.t0;
-  const double first = options.initial_step > 0.0 ? options.initial_step : initial_step(history[0].motion, parts, options.rtol, options.atol, span);
+  const double first = s.resumes() ? span : options.initial_step > 0.0 ? options.initial_step : initial_step(history[0].motion, parts, options.rtol, options.atol, span);
   const int min_order = s.plan.order > 0 ? s.plan.order : info.min_order;
   Controller controller({min_order, max_order, options.max_step}, std::min(first, span), info.min_order);
-  if (method->is_one_step()) {
+  if (method->is_one_step() && !s.resumes()) {
     if (!start_up.fill(*method, controller.step(), min_order, s.plan.formulation, {}, history)) return s.fail_start();
     history.edit(0).h = controller.step();  // what the memory of the first point was made for
   }
@@ -61,9 +63,17 @@ void run_adaptive(Session& s) {
   Vector q_error(nv), v_error(nv);
   method::Differences lambda_differences;
   Vector lambda_error(s.system.pattern().rows());
-  double lambda_scale = history[0].lambda.size() > 0 ? history[0].lambda.norm() : 0.0;
-
+  double lambda_scale = s.resumes() || history[0].lambda.size() == 0 ? 0.0 : history[0].lambda.norm();
   Watchdog watchdog(s.plan.t0, s.plan.t_end);
+  const auto state = [&](Archive& a) {
+    exchange(a, history);
+    exchange(a, closer);
+    exchange(a, controller);
+    a(lambda_scale);
+    watchdog.exchange(a);
+  };
+  if (s.resumes()) s.load(state);
+
   const double begin = cpu_seconds();
   while (history[0].motion.t < s.plan.t_end) {
     const double t = history[0].motion.t;
@@ -151,6 +161,7 @@ void run_adaptive(Session& s) {
       s.fail(Status::step_too_small, watchdog.message(history[0].motion.t, name_of(s.system, norm.worst())));
       break;
     }
+    s.keep(state);
   }
   s.report.solve_seconds += cpu_seconds() - begin;
 }

@@ -26,6 +26,39 @@ std::string newton_message(double t, double h, const solve::Closed& closed, cons
       t, h, what, closed.iterations, closed.update_norm, closer.worst_rows(), h);
 }
 
+/// Places the starting points; false: the run ends here.
+bool start_constant(Session& s, Machine& machine) {
+  const Options& options = s.plan.options;
+  auto& [method, closer, history, trial, start_up, parts, weight, dense, constrained_part] = machine;
+  if (!machine.place_first(s)) return false;
+  const StartUpOptions starts{options.starting == "corrected" || options.starting == "v0",
+                              options.starting == "corrected" || options.starting == "a0"};
+  // The starting points span less than one output interval in any sensible run; what is wanted between them comes from
+  // the polynomial through all of them once they are there.
+  const auto between_starts = [&](double t, method::Entry& out) {
+    method::History past = history;
+    while (past.size() > 2 && past[1].motion.t > t) past.drop_newest();
+    dense.evaluate(past, past.size(), t, out);
+    return past.size() > 1;
+  };
+  if (!start_up.fill(*method, s.plan.h, s.plan.order, s.plan.formulation, starts, history)) {
+    if (!s.accept(history[history.size() - 1], true, between_starts)) return false;
+    s.fail(Status::no_consistent_start,
+           fmt::format("the starting values at t = {:.10g} + i h, h = {:.6g}, could not be computed: the step is too large for the explicit starter or for the velocity relation of the method.\n"
+                       "  try: a smaller --step, or --method rkmk to see where the motion breaks down",
+                       s.plan.t0, s.plan.h));
+    return false;
+  }
+  for (int age = history.size() - 1; age >= 0; --age) {
+    const int number = history.size() - 1 - age;
+    history.edit(age).motion.t = number == s.plan.step_count ? s.plan.t_end : s.plan.t0 + number * s.plan.h;
+    if (!s.accept(history[age], true, between_starts)) return false;
+    if (s.points > s.plan.step_count) return false;
+  }
+  s.report.order = s.plan.order;
+  return true;
+}
+
 }  // namespace
 
 void run_constant(Session& s) {
@@ -43,35 +76,21 @@ void run_constant(Session& s) {
   method->set_velocity_tolerance(std::max(1e-14, sweep_fraction * newton.tolerance));
   const bool is_constant = s.plan.steps.empty();
   if (!is_constant) method->set_constrained_part(constrained_part.get());
-  if (!machine.place_first(s)) return;
-  const StartUpOptions starts{options.starting == "corrected" || options.starting == "v0",
-                              options.starting == "corrected" || options.starting == "a0"};
-  // The starting points span less than one output interval in any sensible run; what is wanted between them comes from
-  // the polynomial through all of them once they are there.
-  const auto between_starts = [&](double t, method::Entry& out) {
-    method::History past = history;
-    while (past.size() > 2 && past[1].motion.t > t) past.drop_newest();
-    dense.evaluate(past, past.size(), t, out);
-    return past.size() > 1;
+  long n = 0;
+  const auto state = [&](Archive& a) {
+    a(n);
+    exchange(a, history);
+    exchange(a, closer);
   };
-  if (!start_up.fill(*method, s.plan.h, s.plan.order, s.plan.formulation, starts, history)) {
-    if (!s.accept(history[history.size() - 1], true, between_starts)) return;
-    s.fail(Status::no_consistent_start,
-           fmt::format("the starting values at t = {:.10g} + i h, h = {:.6g}, could not be computed: the step is too large for the explicit starter or for the velocity relation of the method.\n"
-                       "  try: a smaller --step, or --method rkmk to see where the motion breaks down",
-                       s.plan.t0, s.plan.h));
+  if (s.resumes())
+    s.load(state);
+  else if (!start_constant(s, machine))
     return;
-  }
-  for (int age = history.size() - 1; age >= 0; --age) {
-    const int number = history.size() - 1 - age;
-    history.edit(age).motion.t = number == s.plan.step_count ? s.plan.t_end : s.plan.t0 + number * s.plan.h;
-    if (!s.accept(history[age], true, between_starts)) return;
-    if (s.points > s.plan.step_count) return;
-  }
-  s.report.order = s.plan.order;
+  else
+    n = history.size() - 1;
 
   const double begin = cpu_seconds();
-  for (long n = history.size() - 1; n < s.plan.step_count; ++n) {
+  while (n < s.plan.step_count) {
     if (counters.steps >= options.max_steps) {
       s.fail(Status::too_many_steps, fmt::format("max_steps = {} reached at t = {:.10g}", options.max_steps, history[0].motion.t));
       break;
@@ -99,7 +118,9 @@ void run_constant(Session& s) {
     trial.order = s.plan.order;
     ++s.report.steps_at_order[s.plan.order];
     history.push(trial);
+    ++n;
     if (!machine.show_newest(s, s.plan.order)) break;
+    s.keep(state);
   }
   s.report.solve_seconds += cpu_seconds() - begin;
 }

@@ -61,6 +61,11 @@ double EventWatch::tolerance_at(double t) const {
   return std::max(tolerance_, 4.0 * std::numeric_limits<double>::epsilon() * std::max(std::abs(t), 1e-3 * std::abs(t - t_)));
 }
 
+void EventWatch::exchange(Archive& a) {
+  a.all(t_, value_, size_);
+  a(side_, [](Archive& archive, int& side) { archive(side); });
+}
+
 int EventWatch::side_ahead(int i, const Entry& at, double look_ahead) {
   ahead_ = at;
   const Vector step = look_ahead * at.motion.v + (0.5 * look_ahead * look_ahead) * at.motion.a;
@@ -287,6 +292,7 @@ Changed carry_out(const std::vector<const Event*>& events, const system::System&
       const std::shared_ptr<const system::System> old = out.system;
       out.problem = switch_system(*change, *current, out.after, out.system);
       if (out.system != nullptr) current = out.system.get();
+      out.switches.push_back({event->name, before.motion.t, out.after.motion.q, out.after.motion.v});
     } else if (const auto* jump = std::get_if<system::Jump>(&event->action)) {
       jump->apply(out.after.motion.t, out.after.motion.q, out.after.motion.v);
     }

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "kreisel/base/archive.hpp"
 #include "kreisel/base/counters.hpp"
 #include "kreisel/method/history.hpp"
 #include "kreisel/system/system.hpp"
@@ -59,6 +60,7 @@ class EventWatch {
   /// Values of that size are round-off of a function that is zero.
   double noise(int event) const { return 1e-9 * size_[event]; }
   double tolerance_at(double t) const;
+  void exchange(Archive& a);
 
  private:
   struct Sample {
@@ -83,10 +85,18 @@ class EventWatch {
   method::Entry ahead_;
 };
 
+/// A change of the system, with what decided it.
+struct Switched {
+  std::string event;
+  double t = 0.0;
+  Vector q, v;
+};
+
 /// What a group of events at one time makes of a point.
 struct Changed {
   std::shared_ptr<const system::System> system;  ///< null: the same
   method::Entry after;                           ///< consistent: Φ = 0, B v + Φ_t = 0, v̇ and λ from the index-1 equations
+  std::vector<Switched> switches;                ///< that led to it
   std::string problem;                           ///< non-empty: why it could not be done
 };
 

@@ -97,9 +97,23 @@ void run_segment(Session& session) {
     run_adaptive(session);
 }
 
+/// The system that the switches of a checkpoint led to.
+std::shared_ptr<const system::System> replayed(const std::vector<Switched>& switches, const Options& options,
+                                               std::shared_ptr<const system::System> system) {
+  for (const Switched& switched : switches) {
+    const system::Switch* change = nullptr;
+    for (const std::vector<system::Event>* list : {&options.events, &system->events()})
+      for (const system::Event& event : *list)
+        if (event.name == switched.event && std::holds_alternative<system::Switch>(event.action)) change = &std::get<system::Switch>(event.action);
+    if (change == nullptr) throw InvalidInput(fmt::format("the checkpoint knows an event '{}' that the model has not", switched.event));
+    system = change->next(switched.t, switched.q, switched.v);
+  }
+  return system;
+}
+
 /// Every segment but the first begins where an event has ended the one before, and starts like a run of its own.
 void run_segments(const Options& options, const Plan& first, const system::System& system, const system::Start& start,
-                  Observer& observer, Report& report) {
+                  Observer& observer, Report& report, std::string_view checkpoint) {
   Course course{.layout = system.result_layout(),
                 .observer = observer,
                 .report = report,
@@ -107,6 +121,13 @@ void run_segments(const Options& options, const Plan& first, const system::Syste
                 .span = first.t_end - first.t0};
   std::shared_ptr<const system::System> in_force(std::shared_ptr<const void>(), &system);
   system::Start from = start;
+  Archive state(checkpoint);
+  if (!checkpoint.empty()) {
+    course.exchange(state);
+    exchange(state, from);
+    in_force = replayed(course.switches, options, in_force);
+    course.resume = &state;
+  }
   while (true) {
     const Plan plan = course.segment == 0 ? first : make_plan(options, *in_force, from);
     Session session(*in_force, from, plan, course);
@@ -229,7 +250,8 @@ std::vector<Problem> problems_in(const Options& options, const system::System& s
   return std::move(check).problems();
 }
 
-Report integrate(const system::System& system, const system::Start& start, const Options& options, Observer& observer) {
+Report integrate(const system::System& system, const system::Start& start, const Options& options, Observer& observer,
+                 std::string_view checkpoint) {
   const std::vector<Problem> problems = problems_in(options, system, start);
   if (!problems.empty()) {
     std::string text;
@@ -250,7 +272,7 @@ Report integrate(const system::System& system, const system::Start& start, const
   if (!(position <= consistency_tolerance) || !(velocity <= consistency_tolerance * (1.0 + start.v0.lpNorm<Eigen::Infinity>())))
     throw InvalidInput(fmt::format("the initial values miss the constraints: |Phi| = {:.3e}, |B v| = {:.3e}; both should vanish. "
                                    "Give consistent initial positions and velocities", position, velocity));
-  run_segments(options, plan, system, start, observer, report);
+  run_segments(options, plan, system, start, observer, report, checkpoint);
   return report;
 }
 

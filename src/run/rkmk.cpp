@@ -23,6 +23,7 @@ bool Rkmk::step(const Motion& from, double h, Motion& to, VectorRef lambda, Vect
   q_rate_[0] = from.v;
   v_rate_[0] = from.a;
   stage_lambda_ = lambda;
+  stage_.a = from.a;  // the step depends on nothing but its arguments
   for (int i = 1; i < tableau_.stages; ++i) {
     u_.setZero();
     stage_.v = from.v;

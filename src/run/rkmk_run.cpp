@@ -43,9 +43,11 @@ void run_rkmk(Session& s) {
   const method::EntrySizes sizes{s.system.pattern().rows(), s.system.pattern().position_rows(), 0};
   Entry now = History::blank(s.system.space(), sizes), next = now;
   StartUp start_up(s.system, counters, options.linear_solver);
-  if (!start_up.place(s.plan.t0, s.start.q0, s.start.v0, now)) return s.fail_start();
-  if (s.is_first_segment()) s.report.energy_initial = s.system.energy(now.motion);
-  if (!s.accept(now, true, [](double, Entry&) { return false; })) return;
+  if (!s.resumes()) {
+    if (!start_up.place(s.plan.t0, s.start.q0, s.start.v0, now)) return s.fail_start();
+    if (s.is_first_segment()) s.report.energy_initial = s.system.energy(now.motion);
+    if (!s.accept(now, true, [](double, Entry&) { return false; })) return;
+  }
 
   const std::vector<Part> parts = parts_of(s.system.space());
   ErrorNorm norm(parts, options.rtol, options.atol);
@@ -55,8 +57,14 @@ void run_rkmk(Session& s) {
   if (is_adaptive) h = options.initial_step > 0.0 ? options.initial_step : initial_step(now.motion, parts, options.rtol, options.atol, span);
   if (options.max_step > 0.0) h = std::min(h, options.max_step);
   int failures = 0;
-
   Watchdog watchdog(s.plan.t0, s.plan.t_end);
+  const auto state = [&](Archive& a) {
+    exchange(a, now);
+    a.all(h, failures);
+    watchdog.exchange(a);
+  };
+  if (s.resumes()) s.load(state);
+
   const double begin = cpu_seconds();
   while (now.motion.t < s.plan.t_end) {
     const double t = now.motion.t;
@@ -127,6 +135,7 @@ void run_rkmk(Session& s) {
       s.fail(Status::step_too_small, watchdog.message(now.motion.t, name_of(s.system, norm.worst())));
       break;
     }
+    s.keep(state);
   }
   s.report.solve_seconds += cpu_seconds() - begin;
 }

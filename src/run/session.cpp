@@ -44,6 +44,19 @@ Session::Session(const system::System& s, const system::Start& st, const Plan& p
     warn("an event switched constraints on that the model did not announce; their multipliers are not among the results");
 }
 
+void Course::exchange(Archive& a) {
+  kreisel::run::exchange(a, report);
+  schedule.exchange(a);
+  a.all(shown, segment, sides, counts, changes, first_energy, last_energy);
+  work.exchange(a);
+  a(switches, [](Archive& archive, Switched& s) { archive.all(s.event, s.t, s.q, s.v); });
+}
+
+void Session::exchange(Archive& a) {
+  a(points);
+  watch_.exchange(a);
+}
+
 bool Session::accept(const Entry& entry, bool is_start, Interpolant interpolate) {
   if (points == 0) return open(entry, is_start);
   if (!watch_.is_idle()) {
@@ -216,6 +229,7 @@ bool Session::change_at(std::size_t first, const Entry& newest, bool is_start, I
     return false;
   }
   if (!can_go_on(group, changed)) return false;
+  course.switches.insert(course.switches.end(), changed.switches.begin(), changed.switches.end());
   if (plan.t_end - t > round_off_at(before)) restart_at(t, changed.after.motion.q, changed.after.motion.v, changed.system);
   return false;
 }

@@ -8,9 +8,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "events.hpp"
+#include "exchange.hpp"
 #include "kreisel/run/observer.hpp"
 #include "kreisel/run/options.hpp"
 #include "kreisel/run/report.hpp"
@@ -65,6 +67,7 @@ class OutputSchedule {
     is_done_ = t >= t_end_;
   }
   bool is_done() const { return is_done_; }
+  void exchange(Archive& a) { a.all(at_, count_, is_done_); }
 
  private:
   double t0_, t_end_, step_;
@@ -94,6 +97,10 @@ struct Course {
   std::vector<double> changes;              ///< times of the last events that changed something
   WorkMeter work;
   double first_energy = 0.0, last_energy = 0.0;  ///< of accepted points
+  std::vector<Switched> switches;           ///< how the system in force came about
+  Archive* resume = nullptr;                ///< state from which the first segment goes on
+
+  void exchange(Archive& a);
 };
 
 /// One segment: from a consistent start to t_end, or to an event or projection after which the method starts anew. A run
@@ -120,6 +127,27 @@ struct Session {
   /// t0. The driver must leave its loop.
   void restart_at(double t, ConstVectorRef q, ConstVectorRef v, std::shared_ptr<const system::System> next = nullptr);
 
+  bool resumes() const { return course.resume != nullptr; }
+  /// Instead of a start: reads the state of the session, then `driver(archive)` that of the driver.
+  template <class Exchange>
+  void load(const Exchange& driver) {
+    Archive& a = *std::exchange(course.resume, nullptr);
+    exchange(a);
+    driver(a);
+  }
+  /// After a step: writes the same, if the observer wants it.
+  template <class Exchange>
+  void keep(const Exchange& driver) {
+    if (!observer.wants_checkpoint()) return;
+    Archive a;
+    course.exchange(a);
+    system::Start from = start;
+    kreisel::run::exchange(a, from);
+    exchange(a);
+    driver(a);
+    observer.checkpoint(a.bytes());
+  }
+
   void fail_start();
   void fail(Status status, std::string message) {
     report.status = status;
@@ -128,6 +156,7 @@ struct Session {
   void warn(const std::string& text);
 
  private:
+  void exchange(Archive& a);
   [[nodiscard]] bool open(const method::Entry& entry, bool is_start);
   /// Equations of `entry` into `residual`, largest gaps and the last point into the report.
   void measure(const method::Entry& entry);

@@ -248,6 +248,15 @@ TEST_F(Folder, WithoutATrajectoryIsShownWithItsSummary) {
   EXPECT_EQ(Json::parse(report_json(data))["summary"]["message"], "why");
 }
 
+TEST_F(Folder, ListsTheEventsOfARun) {
+  write("summary.json", R"({"model": "wall-pendulum", "events": [
+      {"name": "wall", "t": 0.5, "action": "impact", "terminal": false}, {"name": "stop", "t": 0.75, "action": "record", "terminal": true}]})");
+  const ReportData data = read_report_data(folder_);
+  ASSERT_EQ(data.tables.size(), 1u);
+  EXPECT_EQ(data.tables[0].title, "Events");
+  EXPECT_EQ(data.tables[0].rows, Json::parse(R"([[0.5, "wall", "impact"], [0.75, "stop", "end of the run"]])"));
+}
+
 TEST_F(Folder, OfAStudyGivesPlotsAndTable) {
   write("study.json", R"({"title": "orders", "plots": [{"title": "q", "x_label": "h", "y_label": "e",
       "curves": [{"name": "bdf", "x": [0.1, 0.01], "y": [1e-2, null], "order": 2, "marked": [false, true]}],

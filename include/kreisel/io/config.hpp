@@ -32,6 +32,7 @@ struct PreparedRun {
   bool assembles = false;    ///< project the initial values onto the constraints
   std::vector<solve::Change> changes;  ///< that did
   std::vector<std::string> warnings;
+  RunRequest request;  ///< what was asked, with absolute paths
 };
 
 /// One line of the list that feeds command line, help, shell completion, study files and Python.

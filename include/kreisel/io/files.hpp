@@ -35,6 +35,8 @@ bool claim_result_folder(const Path& folder);
 class PartFile {
  public:
   explicit PartFile(const Path& path);
+  /// Goes on with PATH.part, or PATH, after its first `size` bytes; InvalidInput when it has fewer.
+  PartFile(const Path& path, std::int64_t size);
   ~PartFile();
   PartFile(const PartFile&) = delete;
   PartFile& operator=(const PartFile&) = delete;
@@ -42,6 +44,8 @@ class PartFile {
   /// One or several whole lines, buffered; the buffer is written when it is full or a second old.
   void append(std::string_view lines);
   void flush();
+  /// Everything is on the disk; returns how many bytes that are.
+  std::int64_t sync();
   void commit();
   void discard();
 

@@ -1,9 +1,11 @@
 // A run with everything it leaves on disk: trajectory, summary.json, log.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "kreisel/io/checkpoint.hpp"
 #include "kreisel/io/summary.hpp"
 #include "kreisel/run/observer.hpp"
 
@@ -14,7 +16,18 @@ struct ResultRequest {
   TrajectoryFormat format = TrajectoryFormat::automatic;
   Path log;             ///< one line per attempt; empty: none
   std::string command;  ///< as typed, for the summary
+  std::optional<double> checkpoint_every;  ///< [s]; 0: after every step
+  const Checkpoint* resume = nullptr;      ///< go on from it
 };
+
+/// What --resume FOLDER asks for: the run of the checkpoint and where its result goes.
+struct Resumption {
+  Checkpoint checkpoint;
+  PreparedRun run;
+  ResultRequest request;  ///< its `resume` must be set to the checkpoint where that stays
+};
+/// Throws InvalidInput when there is no checkpoint, or none that can be trusted.
+Resumption prepare_resumption(const Path& folder);
 
 struct RunResult {
   run::Report report;
@@ -29,6 +42,8 @@ class ObserverList final : public run::Observer {
   bool accept(const run::Point& point) override;
   void attempted(const run::Attempt& attempt) override;
   void happened(const run::Occurrence& occurrence) override;
+  bool wants_checkpoint() override;
+  void checkpoint(std::string_view state) override;
 
  private:
   std::vector<run::Observer*> observers_;
@@ -40,12 +55,14 @@ class ObserverList final : public run::Observer {
 class StepLog final : public run::Observer {
  public:
   explicit StepLog(const Path& path);
+  StepLog(const Path& path, Archive& state);  ///< goes on after a checkpoint
   ~StepLog() override;
   StepLog(const StepLog&) = delete;
   StepLog& operator=(const StepLog&) = delete;
   void attempted(const run::Attempt& attempt) override;
   void happened(const run::Occurrence& occurrence) override;
   void finish();
+  void keep(Archive& a);  ///< for a checkpoint
 
  private:
   void flush();

@@ -13,6 +13,10 @@
 #include "kreisel/run/report.hpp"
 #include "kreisel/system/system.hpp"
 
+namespace kreisel {
+class Archive;
+}
+
 namespace kreisel::io {
 
 /// Columns that belong together: one dataset in HDF5.
@@ -73,6 +77,8 @@ class TrajectoryFile {
   virtual ~TrajectoryFile() = default;
   virtual const Path& path() const = 0;
   virtual void append(ConstVectorRef row) = 0;
+  /// Syncs, and writes what is needed to go on from here.
+  virtual void keep(Archive& a) = 0;
   /// Drops every second row, the first stays.
   virtual void thin() = 0;
   virtual void commit() = 0;
@@ -84,12 +90,21 @@ std::unique_ptr<TrajectoryFile> make_csv_file(const Path& path, const Trajectory
                                               const std::vector<std::string>& about);
 std::unique_ptr<TrajectoryFile> make_hdf5_file(const Path& path, const TrajectoryLayout& layout,
                                                const std::vector<std::string>& about);
+/// Becomes HDF5 when it is committed, and can be continued; trajectory.rows.part holds its rows until they are removed.
+std::unique_ptr<TrajectoryFile> make_journal_file(const Path& path, const TrajectoryLayout& layout,
+                                                  const std::vector<std::string>& about);
+inline constexpr const char* journal_name = "trajectory.rows";
+/// Go on from what `keep` wrote.
+std::unique_ptr<TrajectoryFile> continue_csv_file(const Path& path, Archive& state);
+std::unique_ptr<TrajectoryFile> continue_journal_file(const Path& path, const TrajectoryLayout& layout,
+                                                      const std::vector<std::string>& about, Archive& state);
 /// The version of the HDF5 library in use, "1.10.8".
 std::string hdf5_version();
 
 enum class TrajectoryFormat { automatic, csv, hdf5 };
 TrajectoryFormat trajectory_format_named(std::string_view name);
 std::vector<std::string> trajectory_format_names();
+std::string_view name_of(TrajectoryFormat format);
 
 struct TrajectoryOptions {
   Path folder;  ///< gets trajectory.csv or trajectory.h5
@@ -99,6 +114,7 @@ struct TrajectoryOptions {
   std::int64_t value_limit = 1'000'000;
   std::int64_t least_rows = 1000;  ///< thinning leaves at least half of these, however many columns there are
   std::vector<std::string> about;
+  bool has_checkpoints = false;  ///< rows that become HDF5 wait in a journal
 };
 
 struct TrajectoryInfo {
@@ -117,8 +133,11 @@ class TrajectoryWriter final : public run::Observer {
   bool accept(const run::Point& point) override;
   /// Adds the last accepted point unless it is there, completes the file.
   TrajectoryInfo finish(const run::Report& report);
+  /// The state for a checkpoint, everything before it on disk; read back by a writer with the same options.
+  void exchange(Archive& a);
 
  private:
+  std::unique_ptr<TrajectoryFile> make_hdf5() const;
   void write(const run::Point& point);
   void move_to_hdf5();
   bool thins() const { return options_.format == TrajectoryFormat::automatic && !options_.points_are_chosen; }

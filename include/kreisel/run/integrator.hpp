@@ -1,7 +1,7 @@
 // The run: consistent start, starting values, steps.
 #pragma once
 
-#include <memory>
+#include <string_view>
 
 #include "kreisel/run/observer.hpp"
 #include "kreisel/run/options.hpp"
@@ -11,8 +11,10 @@
 namespace kreisel::run {
 
 /// Integrates from start.t0 to options.t_end. Throws InvalidInput when the options cannot be served; every numerical
-/// trouble ends in the report, with everything accepted so far already seen by the observer.
-Report integrate(const system::System& system, const system::Start& start, const Options& options, Observer& observer);
+/// trouble ends in the report, with everything accepted so far already seen by the observer. With the state of a
+/// `checkpoint` of the same run it goes on from there, and everything that follows has the same bits.
+Report integrate(const system::System& system, const system::Start& start, const Options& options, Observer& observer,
+                 std::string_view checkpoint = {});
 
 /// The options that `integrate` would refuse, all at once; empty: none.
 std::vector<Problem> problems_in(const Options& options, const system::System& system, const system::Start& start);

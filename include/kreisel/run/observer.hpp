@@ -1,6 +1,8 @@
 // What leaves the step loop.
 #pragma once
 
+#include <string_view>
+
 #include "kreisel/method/history.hpp"
 #include "kreisel/run/work.hpp"
 #include "kreisel/system/system.hpp"
@@ -35,6 +37,9 @@ class Observer {
   virtual bool accept(const Point&) { return true; }
   virtual void attempted(const Attempt&) {}
   virtual void happened(const Occurrence&) {}
+  /// Asked after every step: true gets a `checkpoint` with the state of the run, from which `integrate` goes on.
+  virtual bool wants_checkpoint() { return false; }
+  virtual void checkpoint(std::string_view) {}
 };
 
 }  // namespace kreisel::run

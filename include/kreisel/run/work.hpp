@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "kreisel/base/archive.hpp"
 #include "kreisel/method/history.hpp"
 #include "kreisel/system/system.hpp"
 
@@ -26,6 +27,10 @@ class WorkMeter {
   void begin_anew(const system::System& system, const method::Entry& entry, double energy_before);
   /// Since the first point; t within the newest step.
   Work at(double t) const;
+  void exchange(Archive& a) {
+    a.all(count_, t_, from_, base_.forces, base_.drivers, base_.dissipated);
+    for (system::Power& power : power_) a.all(power.forces, power.drivers, power.dissipated);
+  }
 
  private:
   static constexpr int capacity = 6;

@@ -1,0 +1,35 @@
+// A run on disk, so that it can go on after a kill: FOLDER/checkpoint.
+#pragma once
+
+#include <string>
+
+#include "kreisel/io/config.hpp"
+#include "kreisel/io/files.hpp"
+
+namespace kreisel::io {
+
+inline constexpr const char* checkpoint_name = "checkpoint";
+
+/// What is needed to prepare the same run again and to continue it bitwise.
+struct Checkpoint {
+  RunRequest request;               ///< paths are absolute
+  std::string format, log;          ///< as in ResultRequest
+  std::string log_at;               ///< absolute
+  std::string command;
+  double every = 0.0;               ///< [s] between checkpoints
+  std::string output, run;          ///< states of the files and of the integration
+};
+
+/// Written under another name, synced and renamed: an earlier checkpoint stays until the new one is complete. It carries
+/// the version of the format, the commit of kreisel, a fingerprint of the model and a checksum.
+void write_checkpoint(const Path& folder, const PreparedRun& run, Checkpoint& checkpoint);
+
+/// Throws InvalidInput, with a sentence, for a folder without checkpoint and for one that is truncated, damaged or made by
+/// another kreisel.
+Checkpoint read_checkpoint(const Path& folder);
+/// Throws InvalidInput when the model is no longer the one of the checkpoint.
+void require_same_model(const Path& folder, const PreparedRun& run);
+
+void remove_checkpoint(const Path& folder);
+
+}  // namespace kreisel::io

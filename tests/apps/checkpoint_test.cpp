@@ -1,0 +1,177 @@
+// Runs that are killed with SIGKILL and resumed.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "io/temporary_folder.hpp"
+#include "kreisel/base/error.hpp"
+#include "kreisel/io/checkpoint.hpp"
+#include "kreisel/io/trajectory.hpp"
+#include "program.hpp"
+
+namespace {
+
+using namespace kreisel;
+using namespace kreisel::test;
+using Json = nlohmann::json;
+using Words = Process::Words;
+namespace fs = std::filesystem;
+
+class Checkpoints : public testing::Test {
+ protected:
+  Checkpoints() {
+    fs::create_directories(folder / "whole");
+    fs::create_directories(folder / "killed");
+  }
+
+  static Words words(const Words& what) {
+    Words all{"run"};
+    all.insert(all.end(), what.begin(), what.end());
+    all.insert(all.end(), {"--out", "r", "--checkpoint-every", "0.01", "--quiet"});
+    return all;
+  }
+  fs::path result(const char* run, const char* name = "") const { return folder / run / "r" / name; }
+  bool has_checkpoint() const { return fs::exists(result("killed", "checkpoint")); }
+
+  /// Starts the run, kills it `times` times at different moments, and lets it end.
+  void kill_and_resume(const Words& what, int times) {
+    int kills = 0;
+    for (int attempt = 0; attempt <= times; ++attempt) {
+      Process process(attempt == 0 ? words(what) : Words{"run", "--resume", "r", "--quiet"}, folder / "killed");
+      if (attempt < times) {
+        if (attempt == 0) wait_until([&] { return has_checkpoint(); });
+        std::this_thread::sleep_for(std::chrono::milliseconds(15 + 17 * attempt));
+        process.send(SIGKILL);
+      }
+      const Outcome outcome = process.wait();
+      if (outcome.exit_code == 128 + SIGKILL) {
+        ++kills;
+        ASSERT_TRUE(has_checkpoint());
+        continue;
+      }
+      ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+      break;
+    }
+    EXPECT_GE(kills, 1) << "the run was too short to be killed";
+    EXPECT_FALSE(has_checkpoint()) << "a run that has ended needs none";
+  }
+
+  void expect_same_result(const Words& what, int times = 4) {
+    const Outcome whole = Process(words(what), folder / "whole").wait();
+    ASSERT_EQ(whole.exit_code, 0) << whole.err;
+    kill_and_resume(what, times);
+    Json a = Json::parse(content_of(result("whole", "summary.json"))), b = Json::parse(content_of(result("killed", "summary.json")));
+    a["statistics"].erase("solve_seconds");
+    b["statistics"].erase("solve_seconds");
+    EXPECT_EQ(a, b);
+    const std::string file = a["output"]["file"];
+    if (file == "trajectory.csv") {
+      EXPECT_TRUE(content_of(result("whole", "trajectory.csv")) == content_of(result("killed", "trajectory.csv")));
+    } else {
+      const Matrix x = io::read_trajectory(result("whole", file.c_str())).values, y = io::read_trajectory(result("killed", file.c_str())).values;
+      ASSERT_EQ(x.rows(), y.rows());
+      EXPECT_TRUE((x.array() == y.array()).all());
+    }
+    if (fs::exists(folder / "whole/steps.csv")) {
+      EXPECT_TRUE(content_of(folder / "whole/steps.csv") == content_of(folder / "killed/steps.csv"));
+    }
+    EXPECT_EQ(std::distance(fs::directory_iterator(result("killed")), {}), 2);
+  }
+
+  TemporaryFolder folder;
+};
+
+TEST_F(Checkpoints, BliedfUnderErrorControlResumesBitwise) {
+  expect_same_result({"heavy-top", "--t-end", "20", "--rtol", "1e-9", "--atol", "1e-9", "--output-step", "0.01", "--log", "steps.csv"});
+}
+
+TEST_F(Checkpoints, BliedfWithConstantStepsResumesBitwise) {
+  expect_same_result({"heavy-top", "--t-end", "2", "--step", "1e-4", "--format", "csv"});
+}
+
+TEST_F(Checkpoints, GeneralizedAlphaResumesBitwise) {
+  expect_same_result({"heavy-top", "--method", "generalized-alpha", "--t-end", "2", "--step", "1e-4", "--output-step", "0.001"});
+}
+
+TEST_F(Checkpoints, RkmkResumesBitwise) {
+  expect_same_result({"heavy-top", "--method", "rkmk", "--t-end", "10", "--rtol", "1e-12", "--atol", "1e-12", "--format", "csv"});
+}
+
+TEST_F(Checkpoints, ImpactsResumeBitwise) {
+  expect_same_result({"wall-pendulum", "--t-end", "40", "--rtol", "1e-11", "--atol", "1e-11", "--set", "restitution=0.99", "--output-step", "0.05"});
+}
+
+TEST_F(Checkpoints, ThinnedHdf5ResumesWithTheSameRows) {
+  expect_same_result({"pendulum", "--step", "1e-5", "--t-end", "1.5"});
+}
+
+TEST_F(Checkpoints, AnInterruptedRunCanGoOn) {
+  const Words what{"heavy-top", "--t-end", "2", "--step", "1e-4", "--format", "csv"};
+  const Outcome whole = Process(words(what), folder / "whole").wait();
+  ASSERT_EQ(whole.exit_code, 0) << whole.err;
+  Process process(words(what), folder / "killed");
+  ASSERT_TRUE(wait_until([&] { return has_checkpoint(); }));
+  process.send(SIGINT);
+  ASSERT_EQ(process.wait().exit_code, 130);
+  ASSERT_TRUE(has_checkpoint());
+  ASSERT_EQ(Process({"run", "--resume", "r", "--quiet"}, folder / "killed").wait().exit_code, 0);
+  EXPECT_TRUE(content_of(result("whole", "trajectory.csv")) == content_of(result("killed", "trajectory.csv")));
+}
+
+TEST_F(Checkpoints, DamagedOnesAreRefused) {
+  Process process(words({"heavy-top", "--t-end", "2", "--step", "1e-4"}), folder / "killed");
+  ASSERT_TRUE(wait_until([&] { return has_checkpoint(); }));
+  process.send(SIGKILL);
+  ASSERT_EQ(process.wait().exit_code, 128 + SIGKILL);
+  const std::string good = content_of(result("killed", "checkpoint"));
+  const auto complaint = [&](const std::string& content) -> std::string {
+    write_file(result("killed", "checkpoint"), content);
+    try {
+      io::read_checkpoint(result("killed"));
+    } catch (const InvalidInput& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(complaint(good), "accepted");
+  for (std::size_t size = 0; size < good.size(); size += 1 + size / 3) EXPECT_NE(complaint(good.substr(0, size)), "accepted") << size;
+  EXPECT_NE(complaint(good.substr(0, good.size() / 2)).find("is truncated"), std::string::npos);
+  EXPECT_NE(complaint(good + "x").find("is damaged"), std::string::npos);
+  std::mt19937 random(7);
+  for (int i = 0; i < 300; ++i) {
+    std::string flipped = good;
+    const std::size_t at = i < 40 ? static_cast<std::size_t>(i) : random() % good.size();
+    flipped[at] = static_cast<char>(flipped[at] ^ (1 << random() % 8));
+    EXPECT_NE(complaint(flipped), "accepted") << "bit flipped in byte " << at;
+  }
+  write_file(result("killed", "checkpoint"), good.substr(0, 1000));
+  const Outcome refused = Process({"run", "--resume", "r"}, folder / "killed").wait();
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("is truncated"), std::string::npos) << refused.err;
+  EXPECT_TRUE(fs::exists(result("killed", "trajectory.csv.part"))) << "nothing is touched";
+}
+
+TEST_F(Checkpoints, AFolderWithoutOneIsRefused) {
+  const Outcome outcome = Process({"run", "--resume", "r"}, folder / "killed").wait();
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("there is no checkpoint in 'r'"), std::string::npos) << outcome.err;
+  const Outcome both = Process({"run", "heavy-top", "--resume", "r"}, folder / "killed").wait();
+  EXPECT_EQ(both.exit_code, 2);
+  EXPECT_NE(both.err.find("--resume takes"), std::string::npos) << both.err;
+}
+
+TEST_F(Checkpoints, AChangedModelFileIsRefused) {
+  const std::string model = content_of(fs::path(KREISEL_SOURCE_DIR) / "models/double_pendulum.json");
+  write_file(folder / "killed/model.json", model);
+  Process process(words({"./model.json", "--t-end", "1000"}), folder / "killed");
+  ASSERT_TRUE(wait_until([&] { return has_checkpoint(); }));
+  process.send(SIGKILL);
+  process.wait();
+  write_file(folder / "killed/model.json", model + "\n");
+  const Outcome outcome = Process({"run", "--resume", "r"}, folder / "killed").wait();
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("belongs to another model"), std::string::npos) << outcome.err;
+}
+
+}  // namespace
