@@ -16,6 +16,8 @@ const std::vector<ModelInfo>& catalogue() {
       cubic(),
       oscillator(),
       chain(),
+      wall_pendulum(),
+      rod_release(),
   };
   return list;
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/Option.hpp>
+#include <algorithm>
 #include <cmath>
 
 #include "command.hpp"
@@ -122,11 +123,20 @@ class Run final : public Command {
     if (std::isfinite(report.energy_initial) && std::isfinite(report.energy_final))
       fmt::print("  {:<12} {} J at the start, {} J at the end, change {:.2e} J\n", "energy", brief(report.energy_initial),
                  brief(report.energy_final), report.energy_final - report.energy_initial);
+    print_events(report.events);
     const io::TrajectoryInfo& trajectory = done.output.trajectory;
     const std::string thinned =
         trajectory.every_nth > 1 ? fmt::format(" (every {}th point; --format csv or hdf5 keeps all)", trajectory.every_nth) : "";
     fmt::print("  {:<12} {}/: summary.json{}{}{}\n", "result", done.output.folder, trajectory.file.empty() ? "" : ", ",
                trajectory.file, thinned);
+  }
+
+  static void print_events(const std::vector<run::Occurrence>& events) {
+    constexpr std::size_t most = 8;
+    for (std::size_t i = 0; i < std::min(most, events.size()); ++i)
+      fmt::print("  {:<12} {} at t = {:.10g}: {}\n", i == 0 ? "events" : "", events[i].event, events[i].t,
+                 events[i].ends_the_run ? "end of the run" : events[i].action);
+    if (events.size() > most) fmt::print("  {:<12} and {} more, all in summary.json\n", "", events.size() - most);
   }
 
   ModelArguments model_;

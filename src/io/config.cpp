@@ -109,6 +109,7 @@ std::vector<std::string> formulation_names() {
 }
 
 std::vector<std::string> starting_names() { return {"corrected", "exact", "v0", "a0"}; }
+std::vector<std::string> restart_names() { return {"none", "corrected"}; }
 std::vector<std::string> truth_names() { return {"true", "false"}; }
 
 /// Everything wrong with a request, in the order of discovery.
@@ -273,6 +274,8 @@ const std::vector<RunOption>& run_options() {
        [](std::string_view text, PreparedRun& run) { run.options.project_position_at = to_times(text); }},
       {"project-velocity-at", "T,...", method, "move v onto B v = 0 at these times [s], in the mass metric", nullptr,
        [](std::string_view text, PreparedRun& run) { run.options.project_velocity_at = to_times(text); }},
+      {"restart", "R", method, "after such a projection (default none); corrected starting values keep the order", restart_names,
+       [](std::string_view text, PreparedRun& run) { run.options.restart = text; }},
       {"conserve", "I,...", method, "invariants that projected-bdf projects onto as well", solve::invariant_names,
        [](std::string_view text, PreparedRun& run) { run.options.conserved = split(text); }},
 

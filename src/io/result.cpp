@@ -18,6 +18,12 @@ namespace {
 
 const char* const result_files[] = {"trajectory.csv", "trajectory.h5", "trajectory.h5.part.next", "summary.json"};
 
+std::string without_commas(std::string text) {
+  for (char& c : text)
+    if (c == ',' || c == '"' || c == '\n' || c == '\r') c = ' ';
+  return text;
+}
+
 /// Claims the folder at once, but touches what is in it only when there is something to put in its place.
 class ResultFolder final : public run::Observer {
  public:
@@ -43,7 +49,7 @@ class ResultFolder final : public run::Observer {
     return writer_->accept(point);
   }
 
-  TrajectoryInfo finish(const method::Entry& last) { return writer_->finish(last); }
+  TrajectoryInfo finish(const run::Report& report) { return writer_->finish(report); }
 
   void write_summary(const Json& summary) {
     if (!has_begun_) clear();  // no point was accepted, but the old result is not this run's
@@ -109,6 +115,10 @@ void ObserverList::attempted(const run::Attempt& attempt) {
   for (run::Observer* observer : observers_) observer->attempted(attempt);
 }
 
+void ObserverList::happened(const run::Occurrence& occurrence) {
+  for (run::Observer* observer : observers_) observer->happened(occurrence);
+}
+
 StepLog::StepLog(const Path& path)
     : path_(path), descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
   if (descriptor_ < 0) throw_file_error("cannot write the log", path, errno);
@@ -126,6 +136,10 @@ void StepLog::attempted(const run::Attempt& a) {
   buffer_ += fmt::format("{:.17g},{:.17g},{},{},{:.6g},{:.6g},{}\n", a.t, a.h, a.order, a.iterations, a.update_norm, a.error,
                          a.outcome);
   if (buffer_.size() > 32'000 || std::time(nullptr) != flushed_at_) flush();
+}
+
+void StepLog::happened(const run::Occurrence& o) {
+  buffer_ += fmt::format("{:.17g},0,{},0,0,0,event {}\n", o.t, o.before.order, without_commas(fmt::format("{}: {}", o.event, o.action)));
 }
 
 void StepLog::flush() {
@@ -162,7 +176,7 @@ RunResult run_to_folder(const PreparedRun& run, const ResultRequest& request, ru
     RunResult result;
     result.report = run::integrate(*run.model.system, run.model.start, run.options, list);
     if (log) log->finish();
-    result.output = {request.folder.string(), request.log.string(), folder.finish(result.report.final)};
+    result.output = {request.folder.string(), request.log.string(), folder.finish(result.report)};
     result.summary = summarize(run, result.report, result.output, request.command);
     folder.write_summary(result.summary);
     return result;

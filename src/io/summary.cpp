@@ -25,13 +25,14 @@ Json blank(std::string_view command) {
   Json s;
   for (const char* name : {"model", "group", "method", "order", "formulation", "step", "t_end", "status", "message", "final",
                            "statistics", "constraints", "energy", "correction", "starting", "tolerances", "parameters",
-                           "step_adjusted", "steps_at_order", "rejections", "linear_solver", "warnings", "output", "kreisel"})
+                           "step_adjusted", "steps_at_order", "rejections", "events", "linear_solver", "warnings", "output", "kreisel"})
     s[name] = nullptr;
   s["final"] = {{"t", nullptr}, {"bodies", Json::array()}, {"lambda", Json::array()}};
   s["statistics"] = Json::object();
   s["constraints"] = {{"position_max", nullptr}, {"velocity_max", nullptr}};
   s["energy"] = {{"initial", nullptr}, {"final", nullptr}};
   s["warnings"] = Json::array();
+  s["events"] = Json::array();
   s["kreisel"] = {{"version", version()}, {"commit", commit()}, {"command", word(command)}};
   return s;
 }
@@ -133,6 +134,8 @@ Json summarize(const PreparedRun& run, const run::Report& report, const OutputIn
   for (std::size_t order = 0; order < report.steps_at_order.size(); ++order)
     if (report.steps_at_order[order] > 0) s["steps_at_order"][std::to_string(order)] = report.steps_at_order[order];
   s["rejections"] = {{"error", report.rejected_by_error}, {"newton", report.rejected_by_newton}};
+  for (const run::Occurrence& o : report.events)
+    s["events"].push_back({{"name", o.event}, {"t", number(o.t)}, {"action", o.action}, {"terminal", o.ends_the_run}});
   s["linear_solver"] = word(report.linear_solver);
   for (const std::string& warning : run.warnings) s["warnings"].push_back(warning);
   for (const std::string& warning : report.warnings) s["warnings"].push_back(warning);

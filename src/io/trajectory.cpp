@@ -127,7 +127,7 @@ std::vector<std::string> TrajectoryLayout::velocity_columns(char letter) const {
   return columns;
 }
 
-void TrajectoryLayout::fill(const method::Entry& entry, const system::Residual& residual, VectorRef row) {
+void TrajectoryLayout::fill(const method::Entry& entry, const system::Residual& residual, double energy, VectorRef row) {
   Eigen::Index at = 0;
   const auto put = [&](const auto& values) {
     row.segment(at, values.size()) = values;
@@ -147,7 +147,7 @@ void TrajectoryLayout::fill(const method::Entry& entry, const system::Residual& 
   if (has_eta_) put(entry.eta);
   put(residual.gap);
   put(residual.rate);
-  row[at++] = system_.energy(entry.motion);
+  row[at++] = energy;
   row[at++] = entry.h;
   row[at++] = entry.order;
 }
@@ -177,9 +177,9 @@ TrajectoryFormat trajectory_format_named(std::string_view name) {
 }
 
 TrajectoryWriter::TrajectoryWriter(const system::System& system, bool has_eta, TrajectoryOptions options)
-    : system_(system),
+    : system_(system.result_layout()),
       options_(std::move(options)),
-      layout_(system, has_eta),
+      layout_(system_, has_eta),
       row_(layout_.columns()) {
   info_.columns = layout_.columns();
 }
@@ -193,18 +193,19 @@ TrajectoryWriter::~TrajectoryWriter() {
 }
 
 bool TrajectoryWriter::accept(const run::Point& point) {
-  if (wanted_++ % info_.every_nth == 0) write(point.entry, point.residual);
+  if (wanted_++ % info_.every_nth == 0) write(point);
   return true;
 }
 
-void TrajectoryWriter::write(const method::Entry& entry, const system::Residual& residual) {
+void TrajectoryWriter::write(const run::Point& point) {
   if (file_ == nullptr) {
     is_hdf5_ = options_.format == TrajectoryFormat::hdf5;
     file_ = is_hdf5_ ? make_hdf5_file(options_.folder / "trajectory.h5", layout_, options_.about)
                      : make_csv_file(options_.folder / "trajectory.csv", layout_, options_.about);
   }
-  layout_.fill(entry, residual, row_);
-  last_t_ = entry.motion.t;
+  const system::System& in_force = point.system != nullptr ? *point.system : system_;
+  layout_.fill(point.entry, point.residual, in_force.energy(point.entry.motion), row_);
+  last_t_ = point.entry.motion.t;
   file_->append(row_);
   ++info_.rows;
   if (options_.format != TrajectoryFormat::automatic) return;
@@ -229,13 +230,11 @@ void TrajectoryWriter::move_to_hdf5() {
   kept_ = {};
 }
 
-TrajectoryInfo TrajectoryWriter::finish(const method::Entry& last) {
+TrajectoryInfo TrajectoryWriter::finish(const run::Report& report) {
   if (file_ == nullptr) return info_;
+  const method::Entry& last = report.final;
   if (last.motion.q.size() == system_.space().nq() && last.motion.t != last_t_) {
-    const system::Pattern& pattern = system_.pattern();
-    system::Residual residual(system_.space().nv(), pattern.position_rows(), pattern.rows());
-    system_.residual(last.motion, last.lambda, residual);
-    layout_.fill(last, residual, row_);
+    layout_.fill(last, report.final_residual, report.energy_final, row_);
     file_->append(row_);
     ++info_.rows;
   }

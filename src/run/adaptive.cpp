@@ -42,11 +42,11 @@ void run_adaptive(Session& s) {
   auto& [method, closer, history, trial, start_up, parts, weight, dense, constrained_part, manifold, projected_x] = machine;
   method->set_velocity_tolerance(std::max(1e-14, sweep_fraction * newton.tolerance * options.rtol));
   if (!machine.place_first(s)) return;
-  if (!s.accept(history[0], true, [](double, Entry&) { return false; })) return s.fail(Status::interrupted, "interrupted");
+  if (!s.accept(history[0], true, [](double, Entry&) { return false; })) return;
   // In index-3 form velocities carry an error that jumps with every change of the step; it would be taken for a local error.
   const bool is_index3 = s.plan.formulation == solve::Formulation::index3;
   if (is_index3)
-    s.report.warnings.push_back("index3 with variable steps: lambda loses one order after step changes; stabilized-index2 does not");
+    s.warn("index3 with variable steps: lambda loses one order after step changes; stabilized-index2 does not");
 
   const double span = s.plan.t_end - s.plan.t0;
   const double first = options.initial_step > 0.0 ? options.initial_step : initial_step(history[0].motion, parts, options.rtol, options.atol, span);
@@ -146,17 +146,9 @@ void run_adaptive(Session& s) {
     ++s.report.steps_at_order[order];
     s.report.order = std::max(s.report.order, order);
     history.push(trial);
-    if (!machine.project_on_demand(s)) {
-      s.fail(Status::singular_matrix, fmt::format("at t = {:.10g} the projection asked for failed: [M B'; B 0] is singular there", history[0].motion.t));
-      break;
-    }
-    controller.accept(errors, h);
-    if (!machine.show_newest(s, order)) {
-      s.fail(Status::interrupted, fmt::format("interrupted at t = {:.10g}", history[0].motion.t));
-      break;
-    }
+    if (!machine.project_on_demand(s) || !machine.show_newest(s, order) || machine.restarts_here(s)) break;
   }
-  s.report.solve_seconds = cpu_seconds() - begin;
+  s.report.solve_seconds += cpu_seconds() - begin;
 }
 
 }  // namespace kreisel::run

@@ -56,7 +56,7 @@ void run_constant(Session& s) {
     return past.size() > 1;
   };
   if (!start_up.fill(*method, s.plan.h, s.plan.order, s.plan.formulation, starts, history)) {
-    s.accept(history[history.size() - 1], true, between_starts);
+    if (!s.accept(history[history.size() - 1], true, between_starts)) return;
     s.fail(Status::no_consistent_start,
            fmt::format("the starting values at t = {:.10g} + i h, h = {:.6g}, could not be computed: the explicit starter failed.\n"
                        "  try: a smaller --step, or --method rkmk to see where the motion breaks down",
@@ -65,7 +65,7 @@ void run_constant(Session& s) {
   }
   for (int age = history.size() - 1; age >= 0; --age) {
     history.edit(age).motion.t = s.plan.t0 + static_cast<double>(history.size() - 1 - age) * s.plan.h;
-    if (!s.accept(history[age], true, between_starts)) return s.fail(Status::interrupted, "interrupted");
+    if (!s.accept(history[age], true, between_starts)) return;
     if (s.points > s.plan.step_count) return;
   }
   s.report.order = s.plan.order;
@@ -100,16 +100,9 @@ void run_constant(Session& s) {
     trial.order = s.plan.order;
     ++s.report.steps_at_order[s.plan.order];
     history.push(trial);
-    if (!machine.project_on_demand(s)) {
-      s.fail(Status::singular_matrix, fmt::format("at t = {:.10g} the projection asked for failed: [M B'; B 0] is singular there", history[0].motion.t));
-      break;
-    }
-    if (!machine.show_newest(s, s.plan.order)) {
-      s.fail(Status::interrupted, fmt::format("interrupted at t = {:.10g}", history[0].motion.t));
-      break;
-    }
+    if (!machine.project_on_demand(s) || !machine.show_newest(s, s.plan.order) || machine.restarts_here(s)) break;
   }
-  s.report.solve_seconds = cpu_seconds() - begin;
+  s.report.solve_seconds += cpu_seconds() - begin;
 }
 
 }  // namespace kreisel::run

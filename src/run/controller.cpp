@@ -12,6 +12,8 @@ constexpr double target = 0.5;
 constexpr double grow_from = 1.15, shrink_from = 0.9;
 /// Largest growth: BDF stays zero-stable because the step then rests for at least k+1 steps.
 constexpr double max_growth = 2.0;
+/// The highest order at which steps may double every time (BDF2 is zero-stable up to a ratio of 1 + √2).
+constexpr int doubling_order = 2;
 constexpr double smallest_cut = 0.2, newton_cut = 0.25;
 /// Another order must promise this much more than the present one.
 constexpr double order_advantage = 1.02;
@@ -38,9 +40,10 @@ void Controller::accept(const OrderErrors& errors, double taken) {
   state_.failures = 0;
   ++state_.steps_since_change;
   if (state_.is_starting) {
-    // Every step doubles and gains an order while twice the step is expected to pass.
+    // Every step doubles while twice the step is expected to pass. Beyond order 2 that is not zero-stable: increments of
+    // the first steps, which no estimate sees, would grow by a factor of 1e16 over 18 doublings at order 6.
     if (growth(errors.current, state_.order) >= max_growth) {
-      if (state_.order < options_.max_order) ++state_.order;
+      if (state_.order < std::min(doubling_order, options_.max_order)) ++state_.order;
       set_step(max_growth * taken);
       state_.steps_since_change = 0;
       return;

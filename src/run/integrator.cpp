@@ -43,12 +43,25 @@ class Inspection {
   std::vector<Problem> problems_;
 };
 
+void inspect(const system::Event& event, Inspection& check) {
+  check.require(static_cast<bool>(event.function), "events", fmt::format("'{}' has no function", event.name));
+  check.require(event.terminal_after >= 0, "events", fmt::format("'{}' has terminal_after {}, must not be negative", event.name, event.terminal_after));
+  if (const auto* impact = std::get_if<system::Impact>(&event.action))
+    check.require(impact->restitution >= 0.0 && impact->restitution <= 1.0, "events",
+                  fmt::format("'{}' has restitution {}, must lie between 0 and 1", event.name, impact->restitution));
+  if (const auto* change = std::get_if<system::Switch>(&event.action))
+    check.require(static_cast<bool>(change->next), "events", fmt::format("'{}' has no system to switch to", event.name));
+  if (const auto* jump = std::get_if<system::Jump>(&event.action))
+    check.require(static_cast<bool>(jump->apply), "events", fmt::format("'{}' has no function for its jump", event.name));
+}
+
 Plan make_plan(const Options& given, const system::System& system, const system::Start& start) {
   Plan plan;
   plan.options = given;
   Options& options = plan.options;
   const method::MethodInfo& info = method::find_method(options.method);
-  if (options.formulation.empty()) options.formulation = default_formulation(info, system);
+  const bool has_gained_constraints = options.formulation == "ode" && system.pattern().rows() > 0;  // by an event
+  if (options.formulation.empty() || has_gained_constraints) options.formulation = default_formulation(info, system);
   // Without constraints every formulation is the ordinary differential equation.
   if (system.pattern().rows() == 0) options.formulation = "ode";
   plan.formulation = solve::formulation_named(options.formulation).id;
@@ -74,6 +87,37 @@ Plan make_plan(const Options& given, const system::System& system, const system:
     plan.h = plan.steps.front();
   }
   return plan;
+}
+
+void run_segment(Session& session) {
+  if (method::find_method(session.plan.options.method).make == nullptr)
+    run_rkmk(session);
+  else if (!session.plan.options.has_error_control())
+    run_constant(session);
+  else
+    run_adaptive(session);
+}
+
+/// Every segment but the first begins where an event has ended the one before, and starts like a run of its own.
+void run_segments(const Options& options, const Plan& first, const system::System& system, const system::Start& start,
+                  Observer& observer, Report& report) {
+  Course course{.layout = system.result_layout(),
+                .observer = observer,
+                .report = report,
+                .schedule = OutputSchedule(first.options, first.t0, first.t_end),
+                .span = first.t_end - first.t0};
+  std::shared_ptr<const system::System> in_force(std::shared_ptr<const void>(), &system);
+  system::Start from = start;
+  while (true) {
+    const Plan plan = course.segment == 0 ? first : make_plan(options, *in_force, from);
+    Session session(*in_force, from, plan, course);
+    run_segment(session);
+    if (!session.restart) break;
+    ++course.segment;
+    from = std::move(session.restart->start);
+    if (session.restart->system != nullptr) in_force = std::move(session.restart->system);
+  }
+  report.energy_final = report.final.motion.q.size() > 0 ? in_force->energy(report.final.motion) : report.energy_initial;
 }
 
 }  // namespace
@@ -122,6 +166,10 @@ std::vector<Problem> problems_in(const Options& options, const system::System& s
       check.require(false, "output-times", fmt::format("has {}, which is not between the start {} and the end {}", t, start.t0, t_end));
       break;
     }
+  check.require(is_number(options.event_tolerance) && options.event_tolerance >= 0.0, "event-tolerance",
+                fmt::format("is {}, must not be negative", options.event_tolerance));
+  for (const std::vector<system::Event>* list : {&system.events(), &options.events})
+    for (const system::Event& event : *list) inspect(event, check);
   const std::vector<std::string> solvers = linear::solver_names();
   if (std::find(solvers.begin(), solvers.end(), options.linear_solver) == solvers.end())
     check.require(false, "linear-solver", unknown_name("linear solver", options.linear_solver, solvers));
@@ -137,6 +185,11 @@ std::vector<Problem> problems_in(const Options& options, const system::System& s
     check.require(times->empty() || options.method != "rkmk", name, "has no use with rkmk, which projects after every step");
     check.require(times->empty() || system.pattern().rows() > 0, name, "needs a model with constraints");
   }
+  const std::vector<std::string> restarts{"none", "corrected"};
+  if (std::find(restarts.begin(), restarts.end(), options.restart) == restarts.end())
+    check.require(false, "restart", unknown_name("restart", options.restart, restarts));
+  check.require(options.restart == "none" || !options.project_position_at.empty() || !options.project_velocity_at.empty(), "restart",
+                "belongs to --project-velocity-at or --project-position-at; give one of them");
   if (!options.conserved.empty())
     check.require(options.method == "projected-bdf" && (options.formulation.empty() || options.formulation == "projected") &&
                       system.pattern().rows() > 0,
@@ -223,14 +276,7 @@ Report integrate(const system::System& system, const system::Start& start, const
   if (!(position <= consistency_tolerance) || !(velocity <= consistency_tolerance * (1.0 + start.v0.lpNorm<Eigen::Infinity>())))
     throw InvalidInput(fmt::format("the initial values miss the constraints: |Phi| = {:.3e}, |B v| = {:.3e}; both should vanish. "
                                    "Give consistent initial positions and velocities", position, velocity));
-  Session session(system, start, plan, observer, report);
-  if (method::find_method(plan.options.method).make == nullptr)
-    run_rkmk(session);
-  else if (!options.has_error_control())
-    run_constant(session);
-  else
-    run_adaptive(session);
-  report.energy_final = report.final.motion.q.size() > 0 ? system.energy(report.final.motion) : report.energy_initial;
+  run_segments(options, plan, system, start, observer, report);
   return report;
 }
 

@@ -1,6 +1,8 @@
 // A method, its solver and its past, put together for one run.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -89,7 +91,7 @@ struct Machine {
     }
     history.push(trial);
     if (manifold != nullptr) manifold->set_levels(history[0].motion);
-    s.report.energy_initial = s.system.energy(history[0].motion);
+    if (s.is_first_segment()) s.report.energy_initial = s.system.energy(history[0].motion);
     return true;
   }
 
@@ -104,14 +106,28 @@ struct Machine {
     return true;
   }
 
-  /// Projects the newest point where the options ask for it; v̇, λ and the memory of the method stay.
+  /// Projects the newest point where the options ask for it; v̇, λ and the memory of the method stay. False: it failed,
+  /// and the report says so.
   [[nodiscard]] bool project_on_demand(Session& s) {
-    const bool moves_position = is_due(s.plan.options.project_position_at, history[0]);
-    const bool moves_velocity = is_due(s.plan.options.project_velocity_at, history[0]);
+    const bool restarts = is_due_restart(s.plan.options);
+    const bool moves_position = restarts || is_due(s.plan.options.project_position_at, history[0]);
+    const bool moves_velocity = restarts || is_due(s.plan.options.project_velocity_at, history[0]);
     if (!moves_position && !moves_velocity) return true;
     method::Entry& newest = history.edit(0);
-    if (!start_up.project(newest.motion, moves_position, moves_velocity)) return false;
+    if (!start_up.project(newest.motion, moves_position, moves_velocity)) {
+      s.fail(Status::singular_matrix,
+             fmt::format("at t = {:.10g} the projection asked for failed: [M B'; B 0] is singular there.\n  try: `kreisel check`", newest.motion.t));
+      return false;
+    }
     if (moves_position) method->space().difference(history[1].motion.q, newest.motion.q, newest.omega);
+    return true;
+  }
+
+  /// Whether the method starts anew after a projection at the newest point, as at t0.
+  [[nodiscard]] bool restarts_here(Session& s) {
+    const lie::Motion& m = history[0].motion;
+    if (!is_due_restart(s.plan.options) || m.t >= s.plan.t_end - 1e-9 * history[0].h) return false;
+    s.restart_at(m.t, m.q, m.v);
     return true;
   }
 
@@ -130,6 +146,10 @@ struct Machine {
     const double round_off = 1e-9 * newest.h, t = newest.motion.t;
     return std::any_of(times.begin(), times.end(),
                        [&](double wanted) { return wanted <= t + round_off && wanted > t - newest.h + round_off; });
+  }
+  bool is_due_restart(const Options& options) const {
+    return options.restart == "corrected" &&
+           (is_due(options.project_position_at, history[0]) || is_due(options.project_velocity_at, history[0]));
   }
   static std::unique_ptr<method::Method> make_method(Session& s, int max_order) {
     const Options& options = s.plan.options;

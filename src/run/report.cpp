@@ -9,6 +9,7 @@ const std::vector<StatusInfo>& statuses() {
       {Status::singular_matrix, "singular-matrix", "the iteration matrix or the matrix [M B'; B 0] is singular"},
       {Status::step_too_small, "step-too-small", "the error test asks for steps below the smallest one"},
       {Status::too_many_steps, "too-many-steps", "max_steps was reached before t_end"},
+      {Status::event_failed, "event-failed", "an event could not be carried out, or fires without end"},
       {Status::no_consistent_start, "no-consistent-start", "the initial values admit no accelerations and multipliers"},
       {Status::interrupted, "interrupted", "stopped from outside"},
   };

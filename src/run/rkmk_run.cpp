@@ -44,8 +44,8 @@ void run_rkmk(Session& s) {
   Entry now = History::blank(s.system.space(), sizes), next = now;
   StartUp start_up(s.system, counters, options.linear_solver);
   if (!start_up.place(s.plan.t0, s.start.q0, s.start.v0, now)) return s.fail_start();
-  s.report.energy_initial = s.system.energy(now.motion);
-  if (!s.accept(now, true, [](double, Entry&) { return false; })) return s.fail(Status::interrupted, "interrupted");
+  if (s.is_first_segment()) s.report.energy_initial = s.system.energy(now.motion);
+  if (!s.accept(now, true, [](double, Entry&) { return false; })) return;
 
   const std::vector<Part> parts = parts_of(s.system.space());
   ErrorNorm norm(parts, options.rtol, options.atol);
@@ -64,7 +64,7 @@ void run_rkmk(Session& s) {
       break;
     }
     const double remaining = s.plan.t_end - t;
-    const bool is_last = is_adaptive ? remaining <= h * (1.0 + 1e-9) : counters.steps + 1 == s.plan.step_count;
+    const bool is_last = is_adaptive ? remaining <= h * (1.0 + 1e-9) : s.points == s.plan.step_count;
     double taken = is_last ? remaining : h;
     if (is_adaptive && !is_last && remaining < 2.0 * h) taken = 0.5 * remaining;
     const double smallest = std::max(options.min_step, 16.0 * std::numeric_limits<double>::epsilon() * std::max(std::abs(t), 1e-3 * span));
@@ -106,7 +106,7 @@ void run_rkmk(Session& s) {
       if (options.max_step > 0.0) h = std::min(h, options.max_step);
     }
     failures = 0;
-    next.motion.t = is_last ? s.plan.t_end : is_adaptive ? t + taken : s.plan.t0 + static_cast<double>(counters.steps + 1) * s.plan.h;
+    next.motion.t = is_last ? s.plan.t_end : is_adaptive ? t + taken : s.plan.t0 + static_cast<double>(s.points) * s.plan.h;
     next.h = taken;
     next.order = tableau.order;
     ++s.report.steps_at_order[tableau.order];
@@ -121,12 +121,9 @@ void run_rkmk(Session& s) {
       out.order = now.order;
       return is_done;
     };
-    if (!s.accept(now, false, between)) {
-      s.fail(Status::interrupted, fmt::format("interrupted at t = {:.10g}", now.motion.t));
-      break;
-    }
+    if (!s.accept(now, false, between)) break;
   }
-  s.report.solve_seconds = cpu_seconds() - begin;
+  s.report.solve_seconds += cpu_seconds() - begin;
 }
 
 }  // namespace kreisel::run

@@ -1,12 +1,16 @@
-// What the drivers of the run room share: the accepted point on its way to report and observer.
+// What the drivers of the run room share: the accepted point on its way to events, report and observer.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "events.hpp"
 #include "kreisel/run/observer.hpp"
 #include "kreisel/run/options.hpp"
 #include "kreisel/run/report.hpp"
@@ -69,63 +73,81 @@ class OutputSchedule {
   bool is_active_ = false, is_done_ = false;
 };
 
+/// Where the next segment of a run begins.
+struct Restart {
+  std::shared_ptr<const system::System> system;  ///< null: the one in force
+  system::Start start;
+};
+
+/// What lasts over all segments of a run.
+struct Course {
+  const system::System& layout;  ///< names the rows of results
+  Observer& observer;
+  Report& report;
+  OutputSchedule schedule;
+  long shown = 0;
+  double span = 0.0;  ///< of the whole run
+  int segment = 0;
+  EventWatch::Sides sides;                  ///< of the events that began this segment
+  std::map<std::string, int, std::less<>> counts;  ///< occurrences by event
+  std::vector<double> changes;              ///< times of the last events that changed something
+};
+
+/// One segment: from a consistent start to t_end, or to an event or projection after which the method starts anew. A run
+/// without such is one segment.
 struct Session {
   const system::System& system;
   const system::Start& start;
   const Plan& plan;
+  Course& course;
   Observer& observer;
   Report& report;
   system::Residual residual;
-  OutputSchedule schedule;
   method::Entry between;  ///< an interpolated point on its way out
-  long points = 0, shown = 0;
+  long points = 0;        ///< of this segment
+  std::optional<Restart> restart;
 
-  Session(const system::System& s, const system::Start& st, const Plan& p, Observer& o, Report& r)
-      : system(s),
-        start(st),
-        plan(p),
-        observer(o),
-        report(r),
-        residual(s.space().nv(), s.pattern().position_rows(), s.pattern().rows()),
-        schedule(p.options, p.t0, p.t_end),
-        between(method::History::blank(s.space(), {s.pattern().rows(), s.pattern().position_rows(), 0})) {}
+  Session(const system::System& s, const system::Start& st, const Plan& p, Course& c);
 
-  /// Counts, measures and shows an accepted point; `interpolate(t, entry)` fills a point of the step that ended here
-  /// and returns whether it could. False: the observer wants to stop.
-  template <class Interpolate>
-  bool accept(const method::Entry& entry, bool is_start, Interpolate interpolate) {
-    system.residual(entry.motion, entry.lambda, residual);
-    if (residual.gap.size() > 0)
-      report.position_max = std::max(report.position_max, residual.gap.lpNorm<Eigen::Infinity>());
-    if (residual.rate.size() > 0)
-      report.velocity_max = std::max(report.velocity_max, residual.rate.lpNorm<Eigen::Infinity>());
-    const bool is_first = points++ == 0;
-    if (!is_first) ++report.counters.steps;
-    report.final = entry;
-    if (is_first || !schedule.is_active()) return observer.accept({entry, residual, shown++, is_start});
+  bool is_first_segment() const { return course.segment == 0; }
+  /// Counts, measures and shows an accepted point, and looks for events on the step that led to it; `interpolate(t, entry)`
+  /// fills a point of that step and returns whether it could. False: the driver must leave its loop.
+  [[nodiscard]] bool accept(const method::Entry& entry, bool is_start, Interpolant interpolate);
+  /// Ends this segment: the next one begins at (t, q, v), which satisfy the constraints, with starting values as those at
+  /// t0. The driver must leave its loop.
+  void restart_at(double t, ConstVectorRef q, ConstVectorRef v, std::shared_ptr<const system::System> next = nullptr);
 
-    const double t = entry.motion.t, round_off = 1e-12 * std::max(std::abs(t), entry.h);
-    while (!schedule.is_done() && schedule.next() <= t + round_off) {
-      const double wanted = schedule.next();
-      schedule.advance();
-      const bool is_here = std::abs(wanted - t) <= round_off;
-      if (!is_here && !interpolate(wanted, between)) continue;
-      const method::Entry& shows = is_here ? entry : between;
-      if (!is_here) system.residual(between.motion, between.lambda, residual);
-      if (!observer.accept({shows, residual, shown++, is_start})) return false;
-    }
-    return true;
-  }
-
-  void fail_start() {
-    fail(Status::no_consistent_start,
-         "the initial values admit no accelerations and multipliers: [M B'; B 0] is singular.\n"
-         "  try: `kreisel check`, which names redundant constraints and bodies without mass");
-  }
+  void fail_start();
   void fail(Status status, std::string message) {
     report.status = status;
     report.message = std::move(message);
   }
+  void warn(const std::string& text);
+
+ private:
+  [[nodiscard]] bool open(const method::Entry& entry, bool is_start);
+  /// Equations of `entry` into `residual`, largest gaps and the last point into the report.
+  void measure(const method::Entry& entry);
+  /// `residual` belongs to the entry.
+  [[nodiscard]] bool show(const method::Entry& entry, bool is_start);
+  /// Shows what is wanted before t, or until and at t.
+  [[nodiscard]] bool show_wanted(const method::Entry& entry, bool is_start, bool includes_entry, Interpolant interpolate);
+  const method::Entry& in_layout(const method::Entry& entry);
+  const system::Residual& in_layout(const system::Residual& rows);
+
+  [[nodiscard]] bool change_at(std::size_t first, const method::Entry& newest, bool is_start, Interpolant interpolate);
+  void note(const Crossing& crossing, const method::Entry& before, const method::Entry& after, bool ends_the_run);
+  bool is_terminal(const Crossing& crossing) const;
+  int side_after(const Crossing& crossing, const method::Entry& after);
+  [[nodiscard]] bool can_go_on(const std::vector<Crossing>& group, const Changed& changed);
+  void fail_without_end(const Crossing& crossing);
+  double look_ahead() const { return 1e-7 * (plan.t_end - plan.t0); }
+
+  RowMap map_;
+  EventWatch watch_;
+  std::vector<Crossing> crossings_;
+  method::Entry mapped_;
+  system::Residual mapped_residual_;
 };
 
 // One driver per family; each leaves its end in session.report.

@@ -205,6 +205,13 @@ bool Kkt::project_velocity(Motion& m) {
   return false;
 }
 
+void Kkt::jump_by(ConstVectorRef impulse, VectorRef jump) {
+  step_ = impulse;
+  rows_.setZero();
+  solve(step_, rows_);
+  jump = step_;
+}
+
 void Kkt::constrained_part(ConstVectorRef l, VectorRef out) {
   const Pattern& pattern = system_.pattern();
   rows_.setZero();

@@ -64,7 +64,7 @@ TEST_P(RoundTrip, ReturnsEveryNumberOfEveryPointExactly) {
   io::TrajectoryWriter writer(*model.system, true, options(GetParam()));
   Recorder recorder(writer);
   const run::Report report = run::integrate(*model.system, model.start, constant_steps(1e-3, 0.05), recorder);
-  const io::TrajectoryInfo info = writer.finish(report.final);
+  const io::TrajectoryInfo info = writer.finish(report);
   EXPECT_EQ(info.file, GetParam() == TrajectoryFormat::hdf5 ? "trajectory.h5" : "trajectory.csv");
   EXPECT_EQ(info.every_nth, 1);
 
@@ -128,7 +128,7 @@ TEST_P(RoundTrip, AFullDiskThrowsAndKeepsAReadableBeginning) {
     const FileSizeLimit full(1'500'000);
     io::TrajectoryWriter writer(*model.system, true, options(GetParam()));
     const run::Report report = run::integrate(*model.system, model.start, constant_steps(1e-3, 8.0), writer);
-    writer.finish(report.final);
+    writer.finish(report);
   };
   const std::string text = text_of<EnvironmentError>(write_too_much);
   EXPECT_NE(text.find("cannot write"), std::string::npos) << text;
@@ -167,7 +167,7 @@ TEST_F(TrajectoryFiles, TheHeaderGivesUnitsAndFrames) {
   const models::Model model = model_named("heavy-top");
   io::TrajectoryWriter writer(*model.system, true, options(TrajectoryFormat::csv));
   const run::Report report = run::integrate(*model.system, model.start, constant_steps(1e-3, 0.01), writer);
-  writer.finish(report.final);
+  writer.finish(report);
   const std::string text = content_of(folder / "trajectory.csv");
   for (const char* word : {"# about this run\n", "SI units", "[m/s and rad/s]", "inertial frame", "body frame", "[J]",
                            "body to inertial", "row by row", "1 to 3: tip", "\nt,top.x,top.y,top.z,top.R11,"})
@@ -181,7 +181,7 @@ TEST_F(TrajectoryFiles, LongRunsMoveToThinnedHdf5WithFirstAndLastPoint) {
   small.least_rows = 10;
   io::TrajectoryWriter writer(*model.system, false, small);
   const run::Report report = run::integrate(*model.system, model.start, constant_steps(1e-3, 1.003), writer);
-  const io::TrajectoryInfo info = writer.finish(report.final);
+  const io::TrajectoryInfo info = writer.finish(report);
   EXPECT_EQ(info.file, "trajectory.h5");
   EXPECT_EQ(info.every_nth, 16);
   EXPECT_FALSE(fs::exists(folder / "trajectory.csv"));
@@ -241,7 +241,7 @@ TEST_F(TrajectoryFiles, WideModelsKeepEnoughPoints) {
   small.least_rows = 40;
   io::TrajectoryWriter writer(*model.system, false, small);
   const run::Report report = run::integrate(*model.system, model.start, constant_steps(1e-2, 1.0), writer);
-  EXPECT_GE(writer.finish(report.final).rows, 20);
+  EXPECT_GE(writer.finish(report).rows, 20);
 }
 
 TEST_F(TrajectoryFiles, AnExplicitFormatKeepsEveryPoint) {
@@ -251,7 +251,7 @@ TEST_F(TrajectoryFiles, AnExplicitFormatKeepsEveryPoint) {
   small.least_rows = 1;
   io::TrajectoryWriter writer(*model.system, false, small);
   const run::Report report = run::integrate(*model.system, model.start, constant_steps(1e-2, 1.0), writer);
-  const io::TrajectoryInfo info = writer.finish(report.final);
+  const io::TrajectoryInfo info = writer.finish(report);
   EXPECT_EQ(info.rows, 101);
   EXPECT_EQ(info.every_nth, 1);
 }
@@ -266,7 +266,7 @@ TEST_F(TrajectoryFiles, AnOutputStepIsNeverThinned) {
   run::Options steps = constant_steps(1e-2, 1.01);
   steps.output_step = 0.02;
   const run::Report report = run::integrate(*model.system, model.start, steps, writer);
-  const io::TrajectoryInfo info = writer.finish(report.final);
+  const io::TrajectoryInfo info = writer.finish(report);
   EXPECT_EQ(info.file, "trajectory.h5");
   EXPECT_EQ(info.every_nth, 1);
   const Vector t = io::read_trajectory(folder / "trajectory.h5").column("t");

@@ -216,6 +216,34 @@ TEST(VelocityProjection, CostsGeneralizedAlphaAnOrderOfLambdaInIndex3Form) {
   }
 }
 
+TEST(VelocityProjection, KeepsTheOrderWithCorrectedRestarts) {
+  double previous = 0.0;
+  for (const double h : {1e-3, 5e-4}) {
+    Experiment e = inertial_top("index3", h);
+    e.options.project_velocity_at = {0.7};
+    e.options.restart = "corrected";
+    const double all = relative_lambda_errors(e).second;
+    EXPECT_LT(all, h == 1e-3 ? 1.2e-2 : 3e-3) << "against 0.28 and 0.13 without";
+    if (previous > 0.0) EXPECT_NEAR(std::log2(previous / all), 2.0, 0.2);
+    previous = all;
+  }
+  for (const char* method : {"bliedf", "mkbdf"}) {
+    Experiment e = inertial_top("index3", 1e-3);
+    e.options.method = method;
+    e.options.project_velocity_at = {0.7};
+    const auto slope = [&](const char* restart) {
+      e.options.restart = restart;
+      e.options.order = 3;
+      e.options.step = 1e-3;
+      const double coarse = relative_lambda_errors(e).second;
+      e.options.step = 5e-4;
+      return std::log2(coarse / relative_lambda_errors(e).second);
+    };
+    EXPECT_LT(slope("none"), 2.5) << method;
+    EXPECT_NEAR(slope("corrected"), 3.0, 0.2) << method;
+  }
+}
+
 TEST(VelocityProjection, SetsTheVelocityResidualToZeroAtThatPoint) {
   Experiment e = inertial_top("index3", 1e-3);
   e.options.project_velocity_at = {0.7};

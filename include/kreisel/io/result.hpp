@@ -28,12 +28,13 @@ class ObserverList final : public run::Observer {
   explicit ObserverList(std::vector<run::Observer*> observers) : observers_(std::move(observers)) {}
   bool accept(const run::Point& point) override;
   void attempted(const run::Attempt& attempt) override;
+  void happened(const run::Occurrence& occurrence) override;
 
  private:
   std::vector<run::Observer*> observers_;
 };
 
-/// One CSV line per attempt: t, h, order, iterations, update_norm, error, outcome. Throws InvalidInput for a path that
+/// One CSV line per attempt: t, h, order, iterations, update_norm, error, outcome; and one per event, with h = 0. Throws InvalidInput for a path that
 /// cannot be written; lines are on disk within a second, and the file has its name from the start so that it can be
 /// followed.
 class StepLog final : public run::Observer {
@@ -43,6 +44,7 @@ class StepLog final : public run::Observer {
   StepLog(const StepLog&) = delete;
   StepLog& operator=(const StepLog&) = delete;
   void attempted(const run::Attempt& attempt) override;
+  void happened(const run::Occurrence& occurrence) override;
   void finish();
 
  private:

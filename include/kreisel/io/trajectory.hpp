@@ -9,6 +9,7 @@
 
 #include "kreisel/io/files.hpp"
 #include "kreisel/run/observer.hpp"
+#include "kreisel/run/report.hpp"
 #include "kreisel/system/system.hpp"
 
 namespace kreisel::io {
@@ -33,7 +34,7 @@ class TrajectoryLayout {
 
   const std::vector<Quantity>& quantities() const { return quantities_; }
   int columns() const { return columns_; }
-  void fill(const method::Entry& entry, const system::Residual& residual, VectorRef row);
+  void fill(const method::Entry& entry, const system::Residual& residual, double energy, VectorRef row);
   /// One line per quantity with columns, unit, frame; then which rows of lambda belong to which joint.
   std::vector<std::string> explanation() const;
 
@@ -101,10 +102,10 @@ class TrajectoryWriter final : public run::Observer {
 
   bool accept(const run::Point& point) override;
   /// Adds the last accepted point unless it is there, completes the file.
-  TrajectoryInfo finish(const method::Entry& last);
+  TrajectoryInfo finish(const run::Report& report);
 
  private:
-  void write(const method::Entry& entry, const system::Residual& residual);
+  void write(const run::Point& point);
   void move_to_hdf5();
   bool thins() const { return options_.format == TrajectoryFormat::automatic && !options_.points_are_chosen; }
 

@@ -40,5 +40,7 @@ ModelInfo pendulum();
 ModelInfo cubic();
 ModelInfo oscillator();
 ModelInfo chain();
+ModelInfo wall_pendulum();
+ModelInfo rod_release();
 
 }  // namespace kreisel::models

@@ -26,7 +26,7 @@ class Controller {
     int steps_since_change = 0;
     int failures = 0;         ///< in a row
     double last_error = 0.0;  ///< of the accepted step before, at the same order and step; 0: none
-    bool is_starting = true;  ///< order and step still rise with every step
+    bool is_starting = true;  ///< the step still rises with every step
   };
 
   Controller(const ControllerOptions& options, double initial_step, int initial_order);

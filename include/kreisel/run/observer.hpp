@@ -6,12 +6,16 @@
 
 namespace kreisel::run {
 
-/// An accepted point with its constraint residuals. Valid during the call only.
+struct Occurrence;
+
+/// An accepted point with its constraint residuals, in the rows of `System::result_layout` of the system the run was
+/// started with; constraints that are switched off have zeros. Valid during the call only.
 struct Point {
   const method::Entry& entry;
   const system::Residual& residual;
   long number = 0;       ///< 0 is the initial point
   bool is_start = false; ///< made by the starting procedure, not by the method
+  const system::System* system = nullptr;  ///< in force, for energies
 };
 
 /// One attempt, accepted or not, for `--log`.
@@ -28,6 +32,7 @@ class Observer {
   /// False asks the run to stop with Status::interrupted.
   virtual bool accept(const Point&) { return true; }
   virtual void attempted(const Attempt&) {}
+  virtual void happened(const Occurrence&) {}
 };
 
 }  // namespace kreisel::run

@@ -9,6 +9,7 @@
 #include "kreisel/base/parameters.hpp"
 #include "kreisel/coeff/brackets.hpp"
 #include "kreisel/run/step_sequence.hpp"
+#include "kreisel/system/event.hpp"
 
 namespace kreisel::run {
 
@@ -38,9 +39,13 @@ struct Options {
 
   /// Project q onto Φ = 0, v onto B v + Φ_t = 0, in the mass metric, at the first point at or after each of these times.
   std::vector<double> project_position_at, project_velocity_at;
+  std::string restart = "none";  ///< after such a projection: none, or corrected starting values as at t0
 
   double output_step = 0.0;          ///< > 0: show the motion at t0 + i·output_step instead of at every step
   std::vector<double> output_times;  ///< show it at these times as well; neither forces the step
+
+  std::vector<system::Event> events;  ///< beside those of the system, whatever system is in force
+  double event_tolerance = 0.0;       ///< of event times [s]; 0: round-off
 
   double newton_tolerance = 0.0;  ///< 0: 1e-10 with constant steps, tied to the tolerances otherwise
   int newton_iterations = 25;     ///< per matrix, ≥ 1

@@ -8,6 +8,7 @@
 
 #include "kreisel/base/counters.hpp"
 #include "kreisel/method/history.hpp"
+#include "kreisel/system/system.hpp"
 
 namespace kreisel::run {
 
@@ -17,6 +18,7 @@ enum class Status {
   singular_matrix,    ///< the iteration matrix, or [M Bᵀ; B 0], is singular
   step_too_small,     ///< the error test asks for steps below min_step or round-off
   too_many_steps,     ///< max_steps reached
+  event_failed,       ///< an event could not be carried out, or fires without end
   no_consistent_start,  ///< initial values cannot be completed to accelerations and multipliers
   interrupted,        ///< the observer asked to stop
 };
@@ -28,6 +30,14 @@ struct StatusInfo {
 };
 const std::vector<StatusInfo>& statuses();
 const StatusInfo& info_of(Status);
+
+/// An event that happened.
+struct Occurrence {
+  std::string event, action;  ///< name and kind of action
+  double t = 0.0;
+  bool ends_the_run = false;
+  method::Entry before, after;  ///< equal when the action changes nothing; λ in the rows of results
+};
 
 struct Report {
   Status status = Status::success;
@@ -44,8 +54,10 @@ struct Report {
   double energy_initial = 0.0, energy_final = 0.0;
   double solve_seconds = 0.0;  ///< CPU time of the step loop, without start-up
   std::string linear_solver;
+  std::vector<Occurrence> events;  ///< in the order of time
   std::vector<std::string> warnings;
   method::Entry final;         ///< the last accepted point
+  system::Residual final_residual;
 };
 
 }  // namespace kreisel::run

@@ -37,6 +37,9 @@ class Kkt {
   /// out = C l, C = M⁻¹Bᵀ(B M⁻¹Bᵀ)⁻¹B over the position rows, with the matrix at hand.
   void constrained_part(ConstVectorRef l, VectorRef out);
 
+  /// Velocity jump by an impulse: M jump + Bᵀp = impulse, B jump = 0, with the matrix at hand.
+  void jump_by(ConstVectorRef impulse, VectorRef jump);
+
   const linear::BlockMatrix& matrix() const { return matrix_; }
 
  private:

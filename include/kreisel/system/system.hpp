@@ -1,11 +1,13 @@
 // The mechanical system as solvers see it.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "kreisel/base/types.hpp"
 #include "kreisel/lie/motion.hpp"
+#include "kreisel/system/event.hpp"
 #include "kreisel/system/pattern.hpp"
 
 namespace kreisel::system {
@@ -63,6 +65,14 @@ class System {
   /// Kinetic plus potential energy; NaN when the system does not define one.
   virtual double energy(const Motion& m) const;
 
+  /// What may happen to the motion while this system is in force.
+  const std::vector<Event>& events() const { return events_; }
+  void set_events(std::vector<Event> events) { events_ = std::move(events); }
+  /// The system whose constraint rows name the columns of results: this one, or one that also has the constraints that
+  /// events may switch on.
+  const System& result_layout() const { return layout_ != nullptr ? *layout_ : *this; }
+  void set_result_layout(std::shared_ptr<const System> layout) { layout_ = std::move(layout); }
+
   virtual int body_count() const { return 0; }
   virtual std::string body_name(int) const { return {}; }
   virtual Pose body_pose(int, ConstVectorRef) const { return {}; }
@@ -72,6 +82,8 @@ class System {
  private:
   lie::Space space_;
   Pattern pattern_;
+  std::vector<Event> events_;
+  std::shared_ptr<const System> layout_;
 };
 
 /// A system with where and how long to start it.

@@ -1,0 +1,100 @@
+// A horizontal rod on two supports, released from the second.
+#include <fmt/format.h>
+
+#include "kreisel/models/catalogue.hpp"
+#include "kreisel/multibody/assembly.hpp"
+
+namespace kreisel::models {
+namespace {
+
+using multibody::Assembly;
+using multibody::Signal;
+
+/// A hinge with axis y at the origin and, if `is_supported`, a plane z = 0 under the other end, which carries a load that
+/// grows with time.
+std::shared_ptr<Assembly> rod_on_supports(std::string_view group, const ParameterValues& p, double load_rate, bool is_supported) {
+  const double mass = p.number("mass"), length = p.number("length");
+  multibody::Mechanism mechanism;
+  mechanism.name = "rod-release";
+  mechanism.group = lie::group_named(group);
+  mechanism.gravity = {0.0, 0.0, -p.number("gravity")};
+  multibody::Body rod;
+  rod.name = "rod";
+  rod.mass = mass;
+  const double radius = 0.02 * length, axial = 0.5 * mass * radius * radius;
+  const double transverse = mass * (length * length / 12.0 + 0.25 * radius * radius);
+  rod.inertia = Vector3(axial, transverse, transverse).asDiagonal();
+  rod.position = Vector3(0.5 * length, 0.0, 0.0);
+  rod.shapes.push_back({.kind = multibody::Shape::Kind::cylinder, .radius = radius, .length = length, .axis = Vector3::UnitX()});
+  mechanism.bodies.push_back(rod);
+
+  multibody::JointSpec hinge;
+  hinge.name = "hinge";
+  hinge.bodies = {multibody::ground, 0};
+  hinge.frames.resize(2);
+  hinge.frames[0].E = hinge.frames[1].E = multibody::axes_along(Vector3::UnitY());
+  hinge.frames[1].p = Vector3(-0.5 * length, 0.0, 0.0);
+  mechanism.joints.push_back(make_joint(multibody::find_joint("revolute", false), hinge));
+  if (is_supported) {
+    multibody::JointSpec support;
+    support.name = "support";
+    support.bodies = {multibody::ground, 0};
+    support.frames.resize(2);
+    support.frames[1].p = Vector3(0.5 * length, 0.0, 0.0);
+    mechanism.joints.push_back(make_joint(multibody::find_joint("point-on-plane", false), support));
+  }
+  if (load_rate != 0.0) {
+    multibody::ForceSpec load;
+    load.name = "load";
+    load.bodies = {0};
+    load.frames.resize(1);
+    load.frames[0].p = Vector3(0.5 * length, 0.0, 0.0);
+    load.vector_signals["force"] = {Signal(), Signal(), Signal(multibody::Expression(fmt::format("-{:.17g}*t", load_rate)))};
+    mechanism.forces.push_back(multibody::find_force("applied").build(load));
+  }
+  return std::make_shared<Assembly>(std::move(mechanism));
+}
+
+Model make(std::string_view group, const ParameterValues& p) {
+  const bool by_reaction = p.word("release") == "reaction";
+  const double load_rate = p.is_set("load_rate") ? p.number("load_rate") : by_reaction ? 20.0 : 0.0;
+  const std::shared_ptr<Assembly> held = rod_on_supports(group, p, load_rate, true);
+  const std::shared_ptr<const Assembly> released = rod_on_supports(group, p, load_rate, false);
+  system::Event release;
+  release.name = "release";
+  const double time = p.number("time"), limit = p.number("limit");
+  if (by_reaction) {
+    // Φ = z of the end, so that the support pushes with -λ.
+    const Eigen::Index row = held->pattern().rows() - 1;
+    release.function = [row, limit](double, const Vector&, const Vector&, const Vector& lambda) { return -lambda[row] - limit; };
+  } else {
+    release.function = [time](double t, const Vector&, const Vector&, const Vector&) { return t - time; };
+  }
+  release.direction = system::Direction::rising;
+  release.action = system::Switch{[released](double, const Vector&, const Vector&) { return released; }};
+  held->set_events({release});
+  Model model;
+  model.name = "rod-release";
+  model.group = group;
+  model.start = held->start(2.0);
+  model.system = held;
+  return model;
+}
+
+}  // namespace
+
+ModelInfo rod_release() {
+  return {"rod-release",
+          "horizontal rod on a hinge and a support, released from the support at a time or by its reaction",
+          {"r3xso3", "se3"},
+          {{.name = "release", .meaning = "what ends the support", .words = {"time", "reaction"}},
+           {.name = "time", .meaning = "of the release [s]", .default_number = 0.5},
+           {.name = "limit", .meaning = "reaction that the support can bear [N]", .default_number = 10.0},
+           {.name = "load_rate", .meaning = "growth of the load on the supported end [N/s]; default 0, or 20 with release=reaction", .is_optional = true},
+           {.name = "mass", .meaning = "mass [kg]", .default_number = 1.0, .minimum = 0.0, .minimum_is_excluded = true},
+           {.name = "length", .meaning = "length of the rod [m]", .default_number = 1.0, .minimum = 0.0, .minimum_is_excluded = true},
+           {.name = "gravity", .meaning = "gravity [m/s^2], along -z", .default_number = 9.81}},
+          make};
+}
+
+}  // namespace kreisel::models

@@ -1,0 +1,299 @@
+#include "events.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "kreisel/solve/kkt.hpp"
+#include "kreisel/system/check.hpp"
+
+namespace kreisel::run {
+
+using method::Entry;
+using system::Event;
+
+namespace {
+
+/// Each step is looked at in so many pieces: a function may cross zero twice within one.
+constexpr int pieces = 4;
+constexpr int max_refinements = 100;
+/// Halvings in search of the side that a function must have been on just after an event.
+constexpr int max_halvings = 48;
+/// Constraints that an event switches on may be missed by this much, relative to the size of q.
+constexpr double switch_tolerance = 1e-3;
+constexpr std::array<double, 5> difference_steps{0x1p-5, 0x1p-7, 0x1p-9, 0x1p-11, 0x1p-13};
+
+int sign_of(double g) { return g > 0.0 ? 1 : g < 0.0 ? -1 : 0; }
+
+bool counts(system::Direction direction, bool is_rising) {
+  return direction == system::Direction::either || (direction == system::Direction::rising) == is_rising;
+}
+
+}  // namespace
+
+EventWatch::EventWatch(const system::System& system, const std::vector<Event>& asked, const RowMap& map, int layout_rows,
+                       double tolerance)
+    : system_(system), map_(map), tolerance_(tolerance), layout_lambda_(Vector::Zero(layout_rows)) {
+  for (const Event& event : system.events()) events_.push_back(&event);
+  own_ = events_.size();
+  for (const Event& event : asked) events_.push_back(&event);
+  value_.assign(events_.size(), 0.0);
+  size_.assign(events_.size(), 0.0);
+  side_.assign(events_.size(), 0);
+  samples_.resize(events_.size());
+  for (auto& list : samples_) list.reserve(2 * pieces + 1);
+  refined_.reserve(2 * pieces + 1);
+  crossings_.reserve(2 * pieces * events_.size());
+}
+
+double EventWatch::evaluate(int i, const Entry& at) {
+  if (!is_own(i) && !map_.is_identity()) {
+    map_.spread(at.lambda, layout_lambda_);
+    return events_[i]->function(at.motion.t, at.motion.q, at.motion.v, layout_lambda_);
+  }
+  return events_[i]->function(at.motion.t, at.motion.q, at.motion.v, at.lambda);
+}
+
+double EventWatch::tolerance_at(double t) const {
+  return std::max(tolerance_, 4.0 * std::numeric_limits<double>::epsilon() * std::max(std::abs(t), 1e-3 * std::abs(t - t_)));
+}
+
+int EventWatch::side_ahead(int i, const Entry& at, double look_ahead) {
+  ahead_ = at;
+  const Vector step = look_ahead * at.motion.v + (0.5 * look_ahead * look_ahead) * at.motion.a;
+  ahead_.motion.t += look_ahead;
+  system_.space().move(at.motion.q, step, ahead_.motion.q);
+  ahead_.motion.v += look_ahead * at.motion.a;
+  return sign_of(evaluate(i, ahead_));
+}
+
+void EventWatch::begin(const Entry& at, const Sides& sides, double look_ahead) {
+  t_ = at.motion.t;
+  for (int i = 0; i < static_cast<int>(events_.size()); ++i) {
+    value_[i] = evaluate(i, at);
+    size_[i] = std::abs(value_[i]);
+    const auto known = sides.find(events_[i]->name);
+    side_[i] = known != sides.end() ? known->second : sign_of(value_[i]);
+    if (side_[i] == 0) side_[i] = side_ahead(i, at, look_ahead);
+  }
+}
+
+const std::vector<Crossing>& EventWatch::scan(const Entry& newest, Interpolant interpolate, Entry& scratch) {
+  crossings_.clear();
+  const double begin = t_, end = newest.motion.t;
+  for (int i = 0; i < static_cast<int>(events_.size()); ++i) samples_[i].assign(1, {begin, value_[i]});
+  for (int piece = 1; piece <= pieces; ++piece) {
+    const bool is_end = piece == pieces;
+    const double t = is_end ? end : begin + (end - begin) * piece / pieces;
+    if (!is_end && !interpolate(t, scratch)) continue;
+    for (int i = 0; i < static_cast<int>(events_.size()); ++i)
+      samples_[i].push_back({t, evaluate(i, is_end ? newest : scratch)});
+  }
+  for (int i = 0; i < static_cast<int>(events_.size()); ++i) {
+    refine(i, interpolate, scratch);
+    int side = side_[i];
+    Sample left = samples_[i].front();
+    for (std::size_t s = 1; s < samples_[i].size(); ++s) {
+      const Sample& right = samples_[i][s];
+      size_[i] = std::max(size_[i], std::abs(right.g));
+      int now = sign_of(right.g);
+      const bool is_zero_at_end = now == 0 && right.t == end;
+      if (is_zero_at_end) now = side_ahead(i, newest, 1e-3 * (end - begin));
+      if (now == 0) continue;
+      if (side != 0 && now != side && counts(events_[i]->direction, now > 0))
+        crossings_.push_back(is_zero_at_end ? Crossing{end, i, now > 0, false} : locate(i, left, right, interpolate, scratch));
+      side = now;
+      left = right;
+    }
+    side_[i] = side;
+    value_[i] = samples_[i].back().g;
+  }
+  std::sort(crossings_.begin(), crossings_.end(),
+            [](const Crossing& a, const Crossing& b) { return a.t != b.t ? a.t < b.t : a.event < b.event; });
+  t_ = end;
+  return crossings_;
+}
+
+/// A function that comes close to zero between three samples of one sign is also looked at where the parabola through
+/// them is closest.
+void EventWatch::refine(int i, Interpolant interpolate, Entry& scratch) {
+  std::vector<Sample>& list = samples_[i];
+  refined_.assign(list.begin(), list.end());
+  for (std::size_t m = 1; m + 1 < list.size(); ++m) {
+    const Sample &a = list[m - 1], &b = list[m], &c = list[m + 1];
+    const bool is_dip = sign_of(a.g) == sign_of(b.g) && sign_of(b.g) == sign_of(c.g) && std::abs(b.g) < std::abs(a.g) &&
+                        std::abs(b.g) <= std::abs(c.g);
+    if (!is_dip) continue;
+    const double slope_ab = (b.g - a.g) / (b.t - a.t), slope_bc = (c.g - b.g) / (c.t - b.t);
+    const double curvature = (slope_bc - slope_ab) / (c.t - a.t);
+    const double t = 0.5 * (a.t + b.t) - 0.5 * slope_ab / curvature;
+    if (!(t > a.t && t < c.t) || t == b.t || !interpolate(t, scratch)) continue;
+    refined_.push_back({t, evaluate(i, scratch)});
+  }
+  if (refined_.size() == list.size()) return;
+  std::sort(refined_.begin(), refined_.end(), [](const Sample& x, const Sample& y) { return x.t < y.t; });
+  list.assign(refined_.begin(), refined_.end());
+}
+
+/// Regula falsi with the Illinois weights, and bisection when it does not halve the interval.
+Crossing EventWatch::locate(int i, Sample left, Sample right, Interpolant interpolate, Entry& scratch) {
+  const bool is_rising = right.g > 0.0;
+  const int before = is_rising ? -1 : 1;
+  const auto value_at = [&](double t) {
+    if (t == right.t) return right.g;
+    return interpolate(t, scratch) ? evaluate(i, scratch) : std::numeric_limits<double>::quiet_NaN();
+  };
+  // Right after an event the function is zero up to round-off: the interval must begin where it has left.
+  if (sign_of(left.g) != before) {
+    Sample inner = right;
+    const double start = left.t;
+    for (int halving = 0; halving < max_halvings && sign_of(inner.g) != before; ++halving) {
+      if (sign_of(inner.g) == -before) right = inner;
+      inner.t = start + 0.5 * (inner.t - start);
+      inner.g = value_at(inner.t);
+    }
+    if (sign_of(inner.g) != before) return {start, i, is_rising, true};
+    left = inner;
+  }
+  double weight_left = left.g, weight_right = right.g;
+  int last_moved = 0;
+  for (int n = 0; n < max_refinements && right.t - left.t > tolerance_at(right.t); ++n) {
+    const double width = right.t - left.t;
+    double t = right.t - weight_right * width / (weight_right - weight_left);
+    // Every third time the middle, so that the interval shrinks for any function.
+    if (n % 3 == 2 || !(t > left.t && t < right.t)) t = left.t + 0.5 * width;
+    if (t <= left.t || t >= right.t) break;
+    const double g = value_at(t);
+    if (std::isnan(g)) break;
+    if (g == 0.0) return {t, i, is_rising, false};
+    if (sign_of(g) == before) {
+      left = {t, g};
+      weight_left = g;
+      if (last_moved == before) weight_right *= 0.5;
+      last_moved = before;
+    } else {
+      right = {t, g};
+      weight_right = g;
+      if (last_moved == -before) weight_left *= 0.5;
+      last_moved = -before;
+    }
+  }
+  return {std::abs(left.g) < std::abs(right.g) ? left.t : right.t, i, is_rising, false};
+}
+
+void make_consistent(const system::System& system, Entry& entry, Counters& counters, std::string_view linear_solver) {
+  solve::Kkt kkt(system, counters, linear_solver);
+  Entry moved = entry;
+  if (!kkt.factorize(moved.motion) || !kkt.project_position(moved.motion)) return;
+  if (!kkt.factorize(moved.motion) || !kkt.project_velocity(moved.motion) || !kkt.accelerate(moved.motion, moved.lambda)) return;
+  entry = std::move(moved);
+}
+
+namespace {
+
+/// Derivative of the event function by time and along each entry of v, from differences.
+struct Gap {
+  Vector normal;
+  double rate = 0.0;  ///< g_t
+};
+
+Gap gap_of(const Event& event, const system::Impact& impact, const system::System& system, const Entry& at) {
+  const lie::Motion& m = at.motion;
+  const lie::Space& space = system.space();
+  Gap gap;
+  const auto g = [&](double t, const Vector& q) { return Vector::Constant(1, event.function(t, q, m.v, at.lambda)); };
+  const auto slope_of = [&](const system::Curve& curve) {
+    return system::settle([&](double h) { return system::slope(curve, h); }, difference_steps).value[0];
+  };
+  gap.rate = slope_of([&](double s) -> Vector { return g(m.t + s, m.q); });
+  if (impact.normal) {
+    gap.normal = impact.normal(m.t, m.q);
+    return gap;
+  }
+  gap.normal.setZero(space.nv());
+  Vector step(space.nv()), q = m.q;
+  for (int i = 0; i < space.nv(); ++i)
+    gap.normal[i] = slope_of([&](double s) -> Vector {
+      step.setZero();
+      step[i] = s;
+      space.move(m.q, step, q);
+      return g(m.t, q);
+    });
+  return gap;
+}
+
+std::string strike(const Event& event, const system::Impact& impact, const system::System& system, Entry& entry,
+                   Counters& counters, std::string_view linear_solver) {
+  const Gap gap = gap_of(event, impact, system, entry);
+  if (gap.normal.size() != system.space().nv() || !gap.normal.allFinite())
+    return fmt::format("the normal of the impact must have {} finite numbers", system.space().nv());
+  solve::Kkt kkt(system, counters, linear_solver);
+  if (!kkt.factorize(entry.motion)) return "the matrix [M B'; B 0] is singular";
+  Vector jump(system.space().nv());
+  kkt.jump_by(gap.normal, jump);
+  const double compliance = gap.normal.dot(jump);
+  if (!(compliance > 1e-14 * gap.normal.norm() * jump.norm()))
+    return "the constraints allow no velocity jump along the normal of the impact";
+  const double approach = gap.normal.dot(entry.motion.v) + gap.rate;
+  entry.motion.v -= ((1.0 + impact.restitution) * approach / compliance) * jump;
+  return {};
+}
+
+std::string switch_system(const system::Switch& change, const system::System& system, const Entry& entry,
+                          std::shared_ptr<const system::System>& out) {
+  out = change.next(entry.motion.t, entry.motion.q, entry.motion.v);
+  if (out == nullptr) return "it gave no system to switch to";
+  const auto& old_blocks = system.space().blocks();
+  const auto& new_blocks = out->space().blocks();
+  const bool is_same = std::equal(old_blocks.begin(), old_blocks.end(), new_blocks.begin(), new_blocks.end(),
+                                  [](const lie::Block& a, const lie::Block& b) { return a.group == b.group && a.nv == b.nv; });
+  return is_same ? std::string() : "the system it switches to has another configuration space";
+}
+
+/// Onto the constraints in force, with v̇ and λ.
+std::string settle_on(const system::System& system, Entry& entry, Counters& counters, std::string_view linear_solver) {
+  const system::Pattern& pattern = system.pattern();
+  entry.lambda.setZero(pattern.rows());
+  entry.eta.setZero(pattern.position_rows());
+  if (!entry.motion.q.allFinite() || !entry.motion.v.allFinite()) return "it left values that are not finite";
+  system::Residual residual(system.space().nv(), pattern.position_rows(), pattern.rows());
+  system.residual(entry.motion, entry.lambda, residual);
+  const double gap = residual.gap.size() > 0 ? residual.gap.lpNorm<Eigen::Infinity>() : 0.0;
+  if (!(gap <= switch_tolerance * (1.0 + entry.motion.q.lpNorm<Eigen::Infinity>())))
+    return fmt::format("the constraints in force after it are missed by {:.3g}; a constraint can only be switched on where it holds", gap);
+  solve::Kkt kkt(system, counters, linear_solver);
+  if (!kkt.factorize(entry.motion)) return "the matrix [M B'; B 0] is singular after it";
+  if (!kkt.project_position(entry.motion)) return "the positions after it cannot be moved onto the constraints";
+  if (!kkt.factorize(entry.motion) || !kkt.project_velocity(entry.motion))
+    return "the velocities after it cannot be moved onto the constraints";
+  if (!kkt.accelerate(entry.motion, entry.lambda)) return "there are no accelerations and multipliers after it";
+  return {};
+}
+
+}  // namespace
+
+Changed carry_out(const std::vector<const Event*>& events, const system::System& system, const Entry& before, Counters& counters,
+                  std::string_view linear_solver) {
+  Changed out;
+  out.after = before;
+  const system::System* current = &system;
+  for (const Event* event : events) {
+    if (const auto* impact = std::get_if<system::Impact>(&event->action)) {
+      out.problem = strike(*event, *impact, *current, out.after, counters, linear_solver);
+    } else if (const auto* change = std::get_if<system::Switch>(&event->action)) {
+      const std::shared_ptr<const system::System> old = out.system;
+      out.problem = switch_system(*change, *current, out.after, out.system);
+      if (out.system != nullptr) current = out.system.get();
+    } else if (const auto* jump = std::get_if<system::Jump>(&event->action)) {
+      jump->apply(out.after.motion.t, out.after.motion.q, out.after.motion.v);
+    }
+    if (out.problem.empty()) out.problem = settle_on(*current, out.after, counters, linear_solver);
+    if (!out.problem.empty()) break;
+  }
+  return out;
+}
+
+}  // namespace kreisel::run

@@ -1,0 +1,100 @@
+// Zeros of event functions on accepted steps, and what events do to the motion.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "kreisel/base/counters.hpp"
+#include "kreisel/method/history.hpp"
+#include "kreisel/system/system.hpp"
+#include "row_map.hpp"
+
+namespace kreisel::run {
+
+/// A driver's way to fill a point within its newest step; refers to a function that lives longer. False: it cannot.
+class Interpolant {
+ public:
+  template <class F>
+    requires(!std::is_same_v<F, Interpolant>)
+  Interpolant(const F& f)
+      : object_(&f), call_([](const void* object, double t, method::Entry& out) { return (*static_cast<const F*>(object))(t, out); }) {}
+  bool operator()(double t, method::Entry& out) const { return call_(object_, t, out); }
+
+ private:
+  const void* object_;
+  bool (*call_)(const void*, double, method::Entry&);
+};
+
+struct Crossing {
+  double t = 0.0;
+  int event = 0;
+  bool is_rising = false;
+  bool is_at_once = false;  ///< the function never took the sign it had to leave with
+};
+
+/// Follows the signs of all event functions over one segment of a run.
+class EventWatch {
+ public:
+  /// Side of zero by event name, for events that have just happened.
+  using Sides = std::map<std::string, int, std::less<>>;
+
+  EventWatch(const system::System& system, const std::vector<system::Event>& asked, const RowMap& map, int layout_rows,
+             double tolerance);
+
+  bool is_idle() const { return events_.empty(); }
+  const system::Event& event(int i) const { return *events_[i]; }
+  /// False for events of the run, which outlive the system.
+  bool is_own(int i) const { return static_cast<std::size_t>(i) < own_; }
+  /// The time up to which the signs are known.
+  double time() const { return t_; }
+  void begin(const method::Entry& at, const Sides& sides, double look_ahead);
+  /// Sign changes in the direction of their event on the step that ended at `newest`, in the order of time.
+  const std::vector<Crossing>& scan(const method::Entry& newest, Interpolant interpolate, method::Entry& scratch);
+  /// On which side an event function stands a little later: 1, -1, or 0 when it does not leave zero.
+  int side_ahead(int event, const method::Entry& at, double look_ahead);
+  double evaluate(int event, const method::Entry& at);
+  /// Values of that size are round-off of a function that is zero.
+  double noise(int event) const { return 1e-9 * size_[event]; }
+  double tolerance_at(double t) const;
+
+ private:
+  struct Sample {
+    double t = 0.0, g = 0.0;
+  };
+
+  void refine(int event, Interpolant interpolate, method::Entry& scratch);
+  Crossing locate(int event, Sample left, Sample right, Interpolant interpolate, method::Entry& scratch);
+
+  const system::System& system_;
+  const RowMap& map_;
+  double tolerance_;
+  std::vector<const system::Event*> events_;
+  std::size_t own_ = 0;  ///< the first ones belong to the system
+  Vector layout_lambda_;
+  double t_ = 0.0;
+  std::vector<double> value_, size_;
+  std::vector<int> side_;
+  std::vector<std::vector<Sample>> samples_;
+  std::vector<Sample> refined_;
+  std::vector<Crossing> crossings_;
+  method::Entry ahead_;
+};
+
+/// What a group of events at one time makes of a point.
+struct Changed {
+  std::shared_ptr<const system::System> system;  ///< null: the same
+  method::Entry after;                           ///< consistent: Φ = 0, B v + Φ_t = 0, v̇ and λ from the index-1 equations
+  std::string problem;                           ///< non-empty: why it could not be done
+};
+
+/// Moves an interpolated point onto the constraints and gives it its v̇ and λ; what cannot be done is left.
+void make_consistent(const system::System& system, method::Entry& entry, Counters& counters, std::string_view linear_solver);
+
+/// Carries the actions out one after the other; `before` is consistent.
+Changed carry_out(const std::vector<const system::Event*>& events, const system::System& system, const method::Entry& before,
+                  Counters& counters, std::string_view linear_solver);
+
+}  // namespace kreisel::run
