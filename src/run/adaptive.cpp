@@ -146,6 +146,7 @@ void run_adaptive(Session& s) {
     ++s.report.steps_at_order[order];
     s.report.order = std::max(s.report.order, order);
     history.push(trial);
+    controller.accept(errors, h);
     if (!machine.project_on_demand(s) || !machine.show_newest(s, order) || machine.restarts_here(s)) break;
   }
   s.report.solve_seconds += cpu_seconds() - begin;
