@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 LAYERS = {
+    "study": ["io"],
     "io": ["run", "multibody", "models"],
     "run": ["solve"],
     "models": ["multibody", "system"],

@@ -79,7 +79,7 @@ export function study() {
       { title: "Error of λ", x_label: "step h [s]", y_label: "error of λ", log: true, curves: curves("lambda"), slopes: [1, 2, 3, 4, 5, 6] },
       { title: "Work", x_label: "residual evaluations", y_label: "error of q", log: true, curves: curves("q").map((c) => ({ ...c, x: h.map((step) => Math.round(6 / step)) })), slopes: [-2, -4] },
     ],
-    table: { title: "Runs", columns: ["method", { name: "step", unit: "s" }, "error of q", "error of λ", "order", "steps", "used"], rows },
+    tables: [{ title: "Runs", columns: ["method", { name: "step", unit: "s" }, "error of q", "error of λ", "order", "steps", "used"], rows }],
   };
 }
 

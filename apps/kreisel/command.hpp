@@ -39,6 +39,8 @@ class Command {
 std::unique_ptr<Command> make_run(CLI::App& program);
 std::unique_ptr<Command> make_check(CLI::App& program);
 std::unique_ptr<Command> make_list(CLI::App& program);
+std::unique_ptr<Command> make_study(CLI::App& program);
+std::unique_ptr<Command> make_reproduce(CLI::App& program);
 std::unique_ptr<Command> make_view(CLI::App& program);
 std::unique_ptr<Command> make_completion(CLI::App& program);
 
@@ -64,6 +66,6 @@ std::vector<std::string> list_topics();
 std::string version_text();
 
 /// Exit codes of the contract.
-enum ExitCode : int { success = 0, bad_input = 2, environment_failed = 4 };
+enum ExitCode : int { success = 0, expectation_missed = 1, bad_input = 2, environment_failed = 4, interrupted = 130 };
 
 }  // namespace kreisel::apps

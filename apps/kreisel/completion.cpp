@@ -6,6 +6,7 @@
 
 #include "command.hpp"
 #include "kreisel/base/error.hpp"
+#include "kreisel/study/figures.hpp"
 
 namespace kreisel::apps {
 namespace {
@@ -24,11 +25,18 @@ struct Subcommand {
   std::vector<std::string> words;  ///< for its positional argument
 };
 
-constexpr std::string_view path_options[] = {"out", "log", "resume", "with", "html", "svg"};
+constexpr std::string_view path_options[] = {"out", "log", "resume", "html", "svg"};
+
+std::vector<std::string> figure_ids() {
+  std::vector<std::string> ids;
+  for (const study::Figure& figure : study::figures()) ids.emplace_back(figure.id);
+  return ids;
+}
 
 std::vector<std::string> positional_words(const std::string& subcommand) {
   if (subcommand == "run" || subcommand == "check") return model_names();
   if (subcommand == "list") return list_topics();
+  if (subcommand == "reproduce") return figure_ids();
   if (subcommand == "completion") return {"bash", "zsh", "fish"};
   return {};
 }

@@ -12,6 +12,7 @@
 #include "kreisel/method/correction.hpp"
 #include "kreisel/models/catalogue.hpp"
 #include "kreisel/solve/formulation.hpp"
+#include "kreisel/study/figures.hpp"
 #include "terminal.hpp"
 
 namespace kreisel::apps {
@@ -92,7 +93,11 @@ Json corrections() {
   return list;
 }
 
-Json figures() { return Json::array(); }
+Json figures() {
+  Json list = Json::array();
+  for (const study::Figure& figure : study::figures()) list.push_back({{"name", figure.id}, {"summary", study::summary_of(figure).title}});
+  return list;
+}
 
 Json statuses() {
   Json list = Json::array();

@@ -30,12 +30,11 @@ constexpr const char* examples =
     "Examples:\n"
     "  kreisel run heavy-top                            simulate, result in results/heavy-top-bliedf\n"
     "  kreisel run heavy-top --step 1e-3 --json         constant steps, summary as JSON\n"
+    "  kreisel study studies/heavy_top.json             errors, orders and costs over a grid of runs\n"
+    "  kreisel reproduce wieloch2022-fig-6.10           a published figure, with a verdict\n"
     "  kreisel check heavy-top --group se3              audit a model\n"
     "  kreisel list models                              what there is\n"
     "  kreisel run --help                               all options of a command";
-
-/// Commands of the contract that later versions have.
-constexpr std::string_view later_commands[] = {"study", "reproduce"};
 
 std::string quoted(std::string_view word) {
   constexpr std::string_view harmless =
@@ -94,7 +93,7 @@ class Program {
     parser_.set_version_flag("--version", version_text(), "show the versions of kreisel and its libraries");
     parser_.footer(examples);
     parser_.get_formatter()->column_width(34);
-    for (const auto make : {make_run, make_check, make_list, make_view, make_completion}) commands_.push_back(make(parser_));
+    for (const auto make : {make_run, make_study, make_reproduce, make_check, make_list, make_view, make_completion}) commands_.push_back(make(parser_));
   }
 
   int run() {
@@ -141,8 +140,6 @@ class Program {
       return;
     }
     if (leftovers.front().starts_with('-')) refuse_leftovers(parser_);
-    for (const std::string_view later : later_commands)
-      if (leftovers.front() == later) throw InvalidInput(fmt::format("the command '{}' is not in this version yet", later));
     throw InvalidInput(unknown_name("command", leftovers.front(), names));
   }
 

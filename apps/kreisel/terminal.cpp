@@ -35,17 +35,17 @@ const char* code_of(Colour colour) {
   return "";
 }
 
-std::string duration(double s) {
-  if (s < 100.0) return fmt::format("{:.0f} s", s);
-  if (s < 6000.0) return fmt::format("{:.0f} min", s / 60.0);
-  return fmt::format("{:.1f} h", s / 3600.0);
-}
-
 volatile std::sig_atomic_t stop_was_asked = 0;
 extern "C" void ask_to_stop(int) { stop_was_asked = 1; }
 constexpr int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};
 
 }  // namespace
+
+std::string duration(double s) {
+  if (s < 100.0) return fmt::format("{:.0f} s", s);
+  if (s < 6000.0) return fmt::format("{:.0f} min", s / 60.0);
+  return fmt::format("{:.1f} h", s / 3600.0);
+}
 
 bool is_terminal(std::FILE* stream) {
   const char* kind = std::getenv("TERM");
@@ -111,6 +111,8 @@ Interruption::~Interruption() {
   }
 }
 
-bool Interruption::accept(const run::Point&) { return stop_was_asked == 0; }
+bool Interruption::accept(const run::Point&) { return !was_asked(); }
+
+bool Interruption::was_asked() const { return stop_was_asked != 0; }
 
 }  // namespace kreisel::apps

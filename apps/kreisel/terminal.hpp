@@ -20,6 +20,9 @@ std::string coloured(std::string_view text, Colour colour, std::FILE* stream);
 void print_error(std::string_view text);
 void print_warning(std::string_view text);
 
+/// "40 s", "3 min", "1.5 h".
+std::string duration(double seconds);
+
 /// A bar on standard error, from half a second on, ten times a second; nothing when that is no terminal.
 class Progress final : public run::Observer {
  public:
@@ -42,6 +45,7 @@ class Interruption final : public run::Observer {
   Interruption();
   ~Interruption() override;
   bool accept(const run::Point&) override;
+  bool was_asked() const;
 };
 
 }  // namespace kreisel::apps

@@ -21,7 +21,7 @@ constexpr const char* examples =
     "Examples:\n"
     "  kreisel view results/heavy-top\n"
     "  kreisel view results/heavy-top --html heavy-top.html\n"
-    "  kreisel view results/coarse --with results/fine\n"
+    "  kreisel view results/coarse results/fine\n"
     "      two results in the same plots and the same picture\n"
     "  kreisel view results/heavy-top --svg figures\n"
     "      every plot as SVG";
@@ -116,8 +116,7 @@ void open_browser(const std::string& address) {
 class View final : public Command {
  public:
   explicit View(CLI::App& parser) : Command(parser) {
-    parser.add_option("RESULT", results_, "folder that a run or a study has written")->type_name("");
-    parser.add_option("--with", other_, "a second result, laid over the first")->type_name("DIR");
+    parser.add_option("RESULT", results_, "folder that a run or a study has written; a second one is laid over it")->type_name("");
     parser.add_option("--html", html_, "write the page to a file")->type_name("FILE");
     parser.add_option("--svg", svg_, "write every plot as SVG")->type_name("DIR");
     port_option_ = parser.add_option("--port", port_, "serve at this port")->type_name("P");
@@ -126,11 +125,10 @@ class View final : public Command {
   }
 
   int execute(const Invocation&) override {
-    if (results_.size() != 1)
-      throw InvalidInput(results_.empty() ? "view: RESULT is missing: the folder of a result, as 'kreisel run' prints it"
-                                          : fmt::format("view: one RESULT is expected, {} are given; --with lays a second one "
-                                                        "over the first",
-                                                        results_.size()));
+    if (results_.empty()) throw InvalidInput("view: RESULT is missing: the folder of a result, as 'kreisel run' prints it");
+    if (results_.size() > 2)
+      throw InvalidInput(fmt::format("view: at most two results can be laid over each other, {} are given", results_.size()));
+    if (results_.size() == 2) other_ = results_.back();
     if (!html_.empty() && port_option_->count() > 0) throw InvalidInput("--port serves the page, --html writes it: choose one");
     if (port_option_->count() > 0 && port_ < 1) throw InvalidInput(fmt::format("--port {}: expected 1 to 65535", port_));
     if (html_.empty() && svg_.empty()) return serve();

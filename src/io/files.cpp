@@ -125,9 +125,10 @@ bool claim_result_folder(const Path& folder) {
   if (is_new) return true;
   const bool is_empty = std::filesystem::is_empty(folder, error);
   if (error) throw_file_error("cannot read the result folder", folder, error.value());
-  if (!is_empty && !std::filesystem::exists(folder / "summary.json", error))
+  const auto holds = [&](const char* name) { return std::filesystem::exists(folder / name, error); };
+  if (!is_empty && !holds("summary.json") && !holds("study.json") && !holds("study.journal"))
     throw InvalidInput(
-        fmt::format("the folder '{}' has files in it but no summary.json, so it is no result of kreisel and is left alone; "
+        fmt::format("the folder '{}' has files in it but no summary.json or study.json, so it is no result of kreisel and is left alone; "
                     "choose another folder with --out, or empty this one",
                     folder.string()));
   return false;

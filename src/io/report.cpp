@@ -301,11 +301,15 @@ void write_study(const ReportData& data, JsonText& out) {
     for (const ReportPlot& plot : data.plots) write_plot(plot, out);
     out.close(']');
   }
-  if (!data.table) return;
-  Json columns = Json::array();
-  for (const ReportTable::Head& head : data.table->columns) columns.push_back({{"name", head.name}, {"unit", head.unit}});
-  out.key("table");
-  out.json({{"title", data.table->title}, {"columns", columns}, {"rows", data.table->rows}});
+  if (data.tables.empty()) return;
+  Json tables = Json::array();
+  for (const ReportTable& table : data.tables) {
+    Json columns = Json::array();
+    for (const ReportTable::Head& head : table.columns) columns.push_back({{"name", head.name}, {"unit", head.unit}});
+    tables.push_back({{"title", table.title}, {"columns", columns}, {"rows", table.rows}});
+  }
+  out.key("tables");
+  out.json(tables);
 }
 
 void write_data(const ReportData& data, const ReportLimits& limits, JsonText& out) {

@@ -424,7 +424,8 @@ ReportData read_study(const Path& folder) {
     data.command = study.value("command", "");
     data.summary = study.value("summary", Json::object());
     for (const Json& plot : study.value("plots", Json::array())) data.plots.push_back(plot_of(plot));
-    if (study.contains("table")) data.table = table_of(study["table"]);
+    for (const Json& table : study.value("tables", Json::array())) data.tables.push_back(table_of(table));
+    data.notes = study.value("notes", std::vector<std::string>());
   } catch (const Json::exception& error) {
     throw InvalidInput(fmt::format("'{}' is no study of kreisel: {}", file.string(), error.what()));
   }

@@ -16,6 +16,8 @@ constexpr double width = 640.0, height = 400.0;
 constexpr double left = 76.0, right = 16.0, bottom = 48.0;
 constexpr double legend_line = 18.0;
 constexpr Eigen::Index points_per_curve = 4000;
+/// Longer curves are lines only.
+constexpr std::size_t most_markers = 60;
 /// Magnitudes over time dip towards zero wherever they change sign; what lies further below the largest is not shown.
 constexpr double shown_ratio = 1e8;
 // The light colours of viewer/src/style.css.
@@ -218,7 +220,7 @@ class Painter {
       is_pen_down = draws;
     }
     add("\"/>\n");
-    if (!drawing_.has_points) return;
+    if (!drawing_.has_points || trace.x.size() > most_markers) return;
     for (std::size_t i = 0; i < trace.x.size(); ++i) {
       if (!is_drawn(trace.x[i], trace.y[i])) continue;
       const bool is_hollow = i < trace.is_hollow.size() && trace.is_hollow[i];

@@ -198,8 +198,8 @@ test("a second result is laid over the first", async () => {
   await close();
 });
 
-test("--with lays a result over in the page that is written", async () => {
-  const { page, close } = await open(browser, pageOf(heavyTop("first", "--step", "0.004"), "--with", folder));
+test("a second result is laid over in the page that is written", async () => {
+  const { page, close } = await open(browser, pageOf(heavyTop("first", "--step", "0.004"), folder));
   const counts = await page.evaluate(() => window.kreisel.panels.pointCounts.Position);
   assert.equal(counts["x #2"], rows);
   await close();

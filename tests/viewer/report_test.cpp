@@ -252,12 +252,12 @@ TEST_F(Folder, OfAStudyGivesPlotsAndTable) {
   write("study.json", R"({"title": "orders", "plots": [{"title": "q", "x_label": "h", "y_label": "e",
       "curves": [{"name": "bdf", "x": [0.1, 0.01], "y": [1e-2, null], "order": 2, "marked": [false, true]}],
       "slopes": [2, {"order": 1, "x": 0.1, "y": 0.1}]}],
-      "table": {"columns": ["a", {"name": "b", "unit": "s"}], "rows": [[1, "x"]]}})");
+      "tables": [{"columns": ["a", {"name": "b", "unit": "s"}], "rows": [[1, "x"]]}]})");
   const Json json = Json::parse(report_json(read_report_data(folder_)));
   EXPECT_EQ(json["plots"][0]["curves"][0]["y"], Json({0.01, nullptr}));
   EXPECT_EQ(json["plots"][0]["curves"][0]["marked"], Json({false, true}));
   EXPECT_EQ(json["plots"][0]["slopes"][1]["x"], 0.1);
-  EXPECT_EQ(json["table"]["columns"][1]["unit"], "s");
+  EXPECT_EQ(json["tables"][0]["columns"][1]["unit"], "s");
 }
 
 std::string complaint(const Path& folder) {

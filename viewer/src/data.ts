@@ -87,7 +87,7 @@ export interface Result {
   bodies: Body[];
   forces: Force[];
   plots: StudyPlot[];
-  table: Table | null;
+  tables: Table[];
   overlays: Result[];
 }
 
@@ -180,8 +180,7 @@ function readCell(value: unknown): Cell {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? value : null;
 }
 
-function readTable(source: unknown): Table | null {
-  if (!isObject(source)) return null;
+function readTable(source: Json): Table {
   const columns = (Array.isArray(source.columns) ? source.columns : []).map((c) =>
     isObject(c) ? { name: text(c.name), unit: text(c.unit) } : { name: text(c), unit: "" },
   );
@@ -223,7 +222,7 @@ export function readResult(source: unknown): Result {
       vector: flat(f.vector, 3, frames, `force '${text(f.joint)}'`),
     })),
     plots: objects(source.plots).map(readPlot),
-    table: readTable(source.table),
+    tables: objects(source.tables).map(readTable),
     overlays: objects(source.overlay).map(readResult),
   };
 }

@@ -87,7 +87,7 @@ class Page {
     const sections: HTMLElement[] = [];
     const section = (title: string, isOpen: boolean, ...content: HTMLElement[]) =>
       h("details", { class: "section", open: isOpen }, h("summary", {}, h("h2", {}, title)), ...content);
-    if (result.table) sections.push(section(result.table.title, true, sortableTable(result.table)));
+    for (const table of result.tables) sections.push(section(table.title, true, sortableTable(table)));
     if (result.series.length > 0) sections.push(lazySection("First, smallest, largest and last values", () => sortableTable(extremes(result))));
     if (Object.keys(result.summary).length > 0)
       sections.push(section("Summary as JSON", false, h("pre", {}, JSON.stringify(result.summary, null, 2))));

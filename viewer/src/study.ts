@@ -8,6 +8,8 @@ import { logRange, powerLabels } from "./panels";
 import { color, onThemeChange, seriesColor } from "./theme";
 
 const height = 340;
+/** Longer curves are lines only. */
+const mostMarkers = 60;
 
 interface Line {
   curve: Curve;
@@ -156,7 +158,7 @@ export class StudyPanel {
     ctx.save();
     clip(plot);
     this.lines.forEach((line, i) => {
-      if (plot.series[i + 1]?.show === false) return;
+      if (plot.series[i + 1]?.show === false || line.curve.x.length > mostMarkers) return;
       ctx.strokeStyle = seriesColor(line.color);
       line.curve.x.forEach((x, k) => {
         const y = line.curve.y[k];

@@ -23,7 +23,7 @@ std::string read_text(const Path& path, std::string_view what, std::size_t limit
 void write_atomically(const Path& path, std::string_view text);
 
 /// Makes the folder, parents included, or checks that an existing one may be overwritten: it is empty or holds a
-/// summary.json. InvalidInput otherwise, or when it cannot be written to. True when the folder is new.
+/// summary.json, a study.json or the journal of a study. InvalidInput otherwise, or when it cannot be written to. True when the folder is new.
 bool claim_result_folder(const Path& folder);
 
 /// Throws for a failed system call on `path`: InvalidInput when the user can mend it by another path or permissions,

@@ -77,7 +77,7 @@ struct ReportTable {
   Json rows = Json::array();  ///< arrays of numbers, words, booleans and nulls
 };
 
-/// What a page shows: a run (time, series, bodies), a study (plots, table), or both.
+/// What a page shows: a run (time, series, bodies), a study (plots, tables), or both.
 struct ReportData {
   std::string title, command;
   Json summary = Json::object();
@@ -88,14 +88,14 @@ struct ReportData {
   std::vector<ReportBody> bodies;
   std::vector<ReportForce> forces;
   std::vector<ReportPlot> plots;
-  std::optional<ReportTable> table;
+  std::vector<ReportTable> tables;
   std::vector<ReportData> overlay;  ///< results laid over this one; the page shows the first
 
   std::vector<std::shared_ptr<const void>> storage;  ///< keeps what the columns point to
 };
 
 /// What a folder holds: summary.json with trajectory.csv or .h5 (also as .part, from a run that goes on or was killed), or
-/// study.json with "plots" and "table" in the format of viewer/data.md. InvalidInput when it holds neither.
+/// study.json with "plots" and "tables" in the format of viewer/data.md. InvalidInput when it holds neither.
 ReportData read_report_data(const Path& result);
 
 /// Increasing indices of at most `limit` (≥ 4) values: the first, the last, and the smallest and largest of every

@@ -1,0 +1,84 @@
+// kreisel study: a grid of runs, their errors, orders and costs.
+#include <fmt/format.h>
+
+#include <CLI/Option.hpp>
+
+#include "command.hpp"
+#include "kreisel/base/error.hpp"
+#include "kreisel/io/summary.hpp"
+#include "kreisel/study/output.hpp"
+#include "study_view.hpp"
+
+namespace kreisel::apps {
+namespace {
+
+constexpr const char* examples =
+    "The file lists what varies; every option of 'kreisel run' may be a value or a list:\n"
+    "  { \"model\": \"heavy-top\", \"method\": \"bliedf\", \"order\": [2, 3, 4],\n"
+    "    \"step\": [2e-3, 1e-3, 5e-4], \"t_end\": 0.5, \"measures\": [\"q max\", \"lambda max\"] }\n"
+    "docs/studies.md explains all keys, studies/ has examples, share/kreisel/study.schema.json is the schema.\n"
+    "An interrupted study goes on where it was when the same command is given again.\n"
+    "Exit codes: 0 success, 1 an expectation of the file was missed, 2 bad input, 130 interrupted";
+
+class Study final : public Command {
+ public:
+  explicit Study(CLI::App& parser) : Command(parser) {
+    parser.add_option("SPEC", specs_, "the study, a JSON file")->type_name("");
+    parser.add_option("--out", folder_, "folder for the result (default results/NAME of the file)")->type_name("DIR");
+    parser.add_option("--jobs", jobs_, "runs at the same time (default: one per core)")->type_name("N");
+    parser.add_flag("--json", is_json_, "print orders and verdicts as one JSON object");
+    parser.add_flag("--quiet", is_quiet_, "no table, no progress line");
+    parser.footer(examples);
+  }
+
+  int execute(const Invocation& invocation) override {
+    if (specs_.size() != 1)
+      throw InvalidInput(specs_.empty() ? "study: SPEC is missing: the JSON file of a study" : "study: one SPEC is expected");
+    if (jobs_ < 0) throw InvalidInput(fmt::format("--jobs {}: must be at least 1", jobs_));
+    const io::Path file = specs_.front();
+    study::Spec spec = study::parse_spec(io::JsonSource::read(file, "study"));
+    const std::string folder = folder_.empty() ? (io::Path("results") / file.stem()).string() : folder_;
+    Interruption interruption;
+    const study::StudyResult result = run_in_folder(std::move(spec), folder, invocation.command_line, jobs_, is_quiet_, interruption);
+    if (invocation.wants_json)
+      print_json(result, folder, invocation);
+    else if (!is_quiet_)
+      print(result, folder);
+    if (result.is_interrupted) {
+      print_error("interrupted; the same command goes on with the runs that are left");
+      return interrupted;
+    }
+    return result.is_as_expected() ? success : expectation_missed;
+  }
+
+ private:
+  static void print_json(const study::StudyResult& result, const std::string& folder, const Invocation& invocation) {
+    io::Json json = study::study_json(result, invocation.command_line);
+    for (const char* bulk : {"plots", "tables", "rows"}) json.erase(bulk);
+    json["status"] = json["summary"]["status"];
+    json["folder"] = folder;
+    fmt::print("{}", io::to_text(json));
+  }
+
+  static void print(const study::StudyResult& result, const std::string& folder) {
+    fmt::print("{}\n", coloured(fmt::format("{}: {} cases{}", result.spec.title, result.rows.size(),
+                                            result.resumed > 0 ? fmt::format(" ({} from before the interruption)", result.resumed) : ""),
+                                Colour::bold, stdout));
+    print_orders(result);
+    print_verdicts(result);
+    fmt::print("  result {}/: study.csv, study.json, report.html\n", folder);
+  }
+
+  std::vector<std::string> specs_;
+  std::string folder_;
+  int jobs_ = 0;
+  bool is_json_ = false, is_quiet_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_study(CLI::App& program) {
+  return std::make_unique<Study>(*program.add_subcommand("study", "Measure errors, orders and costs over a grid of runs"));
+}
+
+}  // namespace kreisel::apps

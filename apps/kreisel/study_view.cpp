@@ -1,0 +1,76 @@
+#include "study_view.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "kreisel/study/output.hpp"
+
+namespace kreisel::apps {
+
+void StudyLine::show(const study::StudyProgress& p) {
+  if (!is_active_) return;
+  const std::string left = std::isfinite(p.seconds_left) ? fmt::format(", about {} left", duration(p.seconds_left)) : "";
+  fmt::print(stderr, "\r\033[K{}: {} of {} runs{}", name_, p.done, p.total, left);
+  std::fflush(stderr);
+  is_drawn_ = true;
+}
+
+void StudyLine::clear() {
+  if (is_drawn_) fmt::print(stderr, "\r\033[K");
+  is_drawn_ = false;
+}
+
+study::StudyResult run_in_folder(study::Spec spec, const std::string& folder, const std::string& command, int jobs, bool is_quiet,
+                                 const Interruption& interruption) {
+  io::claim_result_folder(folder);
+  StudyLine line(spec.id.empty() ? spec.title : spec.id, !is_quiet);
+  study::StudyOptions options;
+  options.jobs = jobs;
+  options.folder = folder;
+  options.cache = study::cache_folder().empty() ? io::Path(folder) / "cache" : study::cache_folder();
+  options.on_progress = [&](const study::StudyProgress& progress) { line.show(progress); };
+  options.wants_to_stop = [&] { return interruption.was_asked(); };
+  study::StudyResult result = study::run_study(std::move(spec), options);
+  study::write_study(result, command, folder);
+  return result;
+}
+
+std::string padded(std::string text, std::size_t width) {
+  const auto columns = static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  return columns < width ? text + std::string(width - columns, ' ') : text;
+}
+
+void print_orders(const study::StudyResult& result) {
+  std::size_t width = 0;
+  for (const study::ObservedCurve& curve : result.curves) width = std::max(width, curve.label.size());
+  std::string last;
+  for (const study::ObservedCurve& curve : result.curves) {
+    if (curve.number != last) fmt::print("  {}\n", coloured(curve.number, Colour::bold, stdout));
+    last = curve.number;
+    const std::string order = curve.order ? fmt::format("order {:.2f}", *curve.order) : "no order";
+    std::vector<std::string> values;
+    for (std::size_t k = 0; k < curve.x.size() && k < 6; ++k)
+      values.push_back(std::isfinite(curve.y[k]) ? fmt::format("{:.2e}{}", curve.y[k], curve.is_marked[k] ? "*" : "") : "failed");
+    fmt::print("    {}  {}  {}{}\n", padded(curve.label, width), padded(order, 11), fmt::join(values, " "), curve.x.size() > 6 ? " ..." : "");
+  }
+  const bool has_marks = std::any_of(result.curves.begin(), result.curves.end(), [](const study::ObservedCurve& c) {
+    for (std::size_t k = 0; k < c.y.size(); ++k)
+      if (c.is_marked[k] && std::isfinite(c.y[k])) return true;
+    return false;
+  });
+  if (has_marks) fmt::print("  * below the error of the reference or round-off, not used for orders\n");
+  for (std::size_t i = 0; i < result.rows.size(); ++i)
+    if (!result.rows[i].is_success())
+      print_warning(fmt::format("{} {}: {}: {}", result.spec.cases[i].label, result.spec.cases[i].coordinates.dump(), result.rows[i].status,
+                                result.rows[i].message.substr(0, result.rows[i].message.find('\n'))));
+}
+
+void print_verdicts(const study::StudyResult& result) {
+  for (const study::Verdict& v : result.verdicts)
+    fmt::print("  {}  {}: {} (expected {})\n", v.is_met ? coloured("met   ", Colour::green, stdout) : coloured("missed", Colour::red, stdout), v.quantity,
+               v.measured, v.expected);
+}
+
+}  // namespace kreisel::apps

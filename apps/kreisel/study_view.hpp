@@ -1,0 +1,35 @@
+// What `kreisel study` and `kreisel reproduce` show.
+#pragma once
+
+#include <string>
+
+#include "kreisel/study/study.hpp"
+#include "terminal.hpp"
+
+namespace kreisel::apps {
+
+/// "12 of 48, about 40 s left" on standard error when that is a terminal.
+class StudyLine {
+ public:
+  StudyLine(std::string name, bool is_wanted) : name_(std::move(name)), is_active_(is_wanted && is_terminal(stderr)) {}
+  ~StudyLine() { clear(); }
+  void show(const study::StudyProgress& progress);
+  void clear();
+
+ private:
+  std::string name_;
+  bool is_active_, is_drawn_ = false;
+};
+
+/// Runs a study in its folder and writes its files.
+study::StudyResult run_in_folder(study::Spec spec, const std::string& folder, const std::string& command, int jobs, bool is_quiet,
+                                 const Interruption& interruption);
+
+/// Observed orders and failed runs.
+void print_orders(const study::StudyResult& result);
+void print_verdicts(const study::StudyResult& result);
+
+/// The number of columns that text takes, for tables with mathematics in them.
+std::string padded(std::string text, std::size_t width);
+
+}  // namespace kreisel::apps

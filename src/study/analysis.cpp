@@ -1,0 +1,27 @@
+#include "kreisel/study/analysis.hpp"
+
+#include "kreisel/base/error.hpp"
+
+namespace kreisel::study {
+
+const std::vector<AnalysisInfo>& analyses() {
+  static const std::vector<AnalysisInfo> list{amplification(), step_ratio_bounds(), correction_search()};
+  return list;
+}
+
+const AnalysisInfo& find_analysis(std::string_view name) {
+  std::vector<std::string> known;
+  for (const AnalysisInfo& info : analyses()) {
+    if (info.name == name) return info;
+    known.push_back(info.name);
+  }
+  throw InvalidInput(unknown_name("analysis", name, known));
+}
+
+std::vector<std::string> analysis_keys(std::string_view name) {
+  std::vector<std::string> keys{"label"};
+  for (const ParameterInfo& parameter : find_analysis(name).parameters) keys.push_back(parameter.name);
+  return keys;
+}
+
+}  // namespace kreisel::study

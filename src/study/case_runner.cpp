@@ -1,0 +1,201 @@
+#include "case_runner.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+
+#include "kreisel/base/error.hpp"
+#include "kreisel/coeff/bdf.hpp"
+#include "kreisel/io/report.hpp"
+#include "kreisel/io/summary.hpp"
+#include "kreisel/method/catalogue.hpp"
+#include "kreisel/run/integrator.hpp"
+#include "kreisel/study/analysis.hpp"
+
+namespace kreisel::study {
+namespace {
+
+/// Points are measured in batches, so that the clock of the step loop can be corrected for it.
+constexpr std::size_t batch_size = 256;
+constexpr Eigen::Index points_per_curve = 1500;
+/// Points nearer to the reference error or to round-off than this are marked.
+constexpr double reference_distance = 10.0, round_off_distance = 3.0;
+
+double thread_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+class Recorder final : public run::Observer {
+ public:
+  Recorder(Meter& meter, const std::function<bool()>& wants_to_stop) : meter_(meter), wants_to_stop_(wants_to_stop), batch_(batch_size) {}
+
+  bool accept(const run::Point& point) override {
+    Sample& s = batch_[count_++];
+    s.motion = point.entry.motion;
+    s.lambda = point.entry.lambda;
+    s.eta = point.entry.eta;
+    s.gap = point.residual.gap;
+    s.rate = point.residual.rate;
+    s.h = point.entry.h;
+    s.order = point.entry.order;
+    s.number = point.number;
+    s.is_start = point.is_start;
+    if (count_ < batch_size) return true;
+    flush();
+    was_stopped_ = wants_to_stop_ && wants_to_stop_();
+    return !was_stopped_ && !meter_.is_done();
+  }
+  void flush() {
+    const double begin = thread_seconds();
+    for (std::size_t i = 0; i < count_; ++i) meter_.take(batch_[i]);
+    count_ = 0;
+    seconds_ += thread_seconds() - begin;
+  }
+  bool was_stopped() const { return was_stopped_; }
+  double seconds() const { return seconds_; }
+
+ private:
+  Meter& meter_;
+  const std::function<bool()>& wants_to_stop_;
+  std::vector<Sample> batch_;
+  std::size_t count_ = 0;
+  bool was_stopped_ = false;
+  double seconds_ = 0.0;
+};
+
+struct Sizes {
+  double q = 0.0, v = 0.0, lambda = 0.0;
+};
+
+/// How much less BDF of order k magnifies rounding of q in λ than that of order 6: Σ|α| Σ|γ|.
+double bdf_noise(int k) {
+  const auto size = [](int order) {
+    double alpha = 0.0, gamma = 0.0;
+    for (int i = 0; i <= order; ++i) alpha += std::abs(coeff::bdf_alpha(order, i));
+    for (int i = 1; i <= order; ++i) gamma += std::abs(coeff::bdf_gamma(order, i));
+    return alpha * gamma;
+  };
+  return size(k) / size(coeff::bdf_max_order);
+}
+
+/// Where halving the step stops helping in double precision. Measured on the heavy top with k = 6 (q 2, v 150, λ 450):
+/// in index-3 form rounding of q enters v as ε/h and λ as ε/h²; in the other forms λ follows the Newton tolerance.
+Sizes round_off(const Reference& r, const std::string& method, int order, const std::string& formulation, double h) {
+  if (method == "rkmk") return {5e-14 * r.q_size, 1e-14 * r.v_size, 1e-13 * r.lambda_size};
+  const bool is_bdf = method == "bliedf" || method == "mkbdf";
+  const double noise = is_bdf ? bdf_noise(std::clamp(order, 1, coeff::bdf_max_order)) : 1.0;
+  if (formulation == "index3") return {5e-17 / h * r.q_size, 7e-17 / h * r.v_size, noise * 4e-15 / (h * h) * r.lambda_size};
+  return {5e-17 / h * r.q_size, 7e-18 / h * r.v_size, 3e-15 / h * r.lambda_size};
+}
+
+double floor_of(const Measure& m, const Reference& r, const Sizes& noise) {
+  const auto floor = [&](double accuracy, double noise_of, double size) {
+    const double value = std::max(reference_distance * accuracy, round_off_distance * noise_of);
+    return m.scale == Scale::absolute ? value : value / size;
+  };
+  if (m.quantity == "v") return floor(r.accuracy.v, noise.v, r.v_size);
+  if (m.quantity == "lambda") return floor(r.accuracy.lambda, noise.lambda, r.lambda_size);
+  return floor(r.accuracy.q, noise.q, r.q_size);
+}
+
+void add_statistics(const run::Report& report, double t0, double measuring_seconds, Row& row) {
+  const Counters& c = report.counters;
+  const double steps = static_cast<double>(c.steps);
+  const double seconds = std::max(0.0, report.solve_seconds - measuring_seconds);
+  const double step = report.step > 0.0 ? report.step : (report.final.motion.t - t0) / std::max(1.0, steps);
+  const auto put = [&](const char* name, double value) { row.numbers[name] = {value, -1}; };
+  put("step", step);
+  put("steps", steps);
+  put("rejected_steps", static_cast<double>(c.rejected_steps));
+  put("newton_iterations", static_cast<double>(c.newton_iterations));
+  put("residual_evaluations", static_cast<double>(c.residual_evaluations));
+  put("jacobian_evaluations", static_cast<double>(c.jacobian_evaluations));
+  put("factorizations", static_cast<double>(c.factorizations));
+  put("exponentials", static_cast<double>(c.exponentials));
+  put("brackets", static_cast<double>(c.brackets));
+  put("seconds", seconds);
+  put("seconds_per_step", seconds / std::max(1.0, steps));
+  put("position_residual", report.position_max);
+  put("velocity_residual", report.velocity_max);
+  put("energy_drift", std::abs(report.energy_final - report.energy_initial));
+}
+
+Curve decimated(const Curve& curve) {
+  Curve out;
+  for (const Eigen::Index i : io::indices_with_extrema(curve.y, points_per_curve)) {
+    out.t.push_back(curve.t[i]);
+    out.y.push_back(curve.y[i]);
+  }
+  return out;
+}
+
+Row simulate(const Spec& spec, const Case& c, const std::shared_ptr<const Reference>& reference, const std::function<bool()>& wants_to_stop) {
+  const io::PreparedRun run = io::prepare(c.request);
+  const int order = run.options.order > 0 ? run.options.order : method::find_method(run.options.method).default_order;
+  std::optional<ExactSolution> exact;
+  if (reference != nullptr) exact.emplace(run.model, reference);
+  Meter meter(run.model, spec.measures, spec.series, order, exact ? &*exact : nullptr);
+  Recorder recorder(meter, wants_to_stop);
+  Row row;
+  const run::Report report = run::integrate(*run.model.system, run.model.start, run.options, recorder);
+  const double measuring_seconds = recorder.seconds();
+  recorder.flush();
+  add_statistics(report, run.model.start.t0, measuring_seconds, row);
+  const bool was_cut_short = report.status == run::Status::interrupted && meter.is_done();
+  if (!was_cut_short) {
+    row.status = recorder.was_stopped() ? not_run : run::info_of(report.status).name;
+    row.message = report.message;
+  }
+  for (std::size_t i = 0; i < spec.measures.size(); ++i) {
+    row.numbers[spec.measures[i].name] = meter.values()[i];
+    if (find_quantity(spec.measures[i].quantity).needs_reference)
+      row.floors[spec.measures[i].name] =
+          floor_of(spec.measures[i], *reference, round_off(*reference, report.method, report.order, report.formulation, row.number("step")));
+  }
+  for (const Curve& curve : meter.curves()) row.curves.push_back(decimated(curve));
+  return row;
+}
+
+Row analyse(const Spec& spec, const Case& c) {
+  const AnalysisInfo& info = find_analysis(spec.analysis);
+  ParameterValues parameters(info.parameters);
+  for (const auto& [key, value] : c.coordinates.items())
+    parameters.set(info.name, info.parameters, key, value.is_string() ? value.get<std::string>() : value.dump());
+  Row row;
+  for (const auto& [name, value] : info.evaluate(parameters)) row.numbers[name] = {value, -1};
+  return row;
+}
+
+}  // namespace
+
+Row run_case(const Spec& spec, const Case& c, const std::shared_ptr<const Reference>& reference, const std::function<bool()>& wants_to_stop) {
+  Row failed;
+  try {
+    return spec.analysis.empty() ? simulate(spec, c, reference, wants_to_stop) : analyse(spec, c);
+  } catch (const InvalidInput& problem) {
+    failed.status = io::invalid_input;
+    failed.message = problem.what();
+  } catch (const std::exception& problem) {
+    failed.status = io::internal_error;
+    failed.message = problem.what();
+  }
+  return failed;
+}
+
+bool needs_reference(const Spec& spec) {
+  const auto needs = [](const auto& item) { return find_quantity(item.quantity).needs_reference; };
+  return std::any_of(spec.measures.begin(), spec.measures.end(), needs) || std::any_of(spec.series.begin(), spec.series.end(), needs);
+}
+
+double cost_of(const Spec& spec, const Case& c) {
+  constexpr double unknown = 1000.0;
+  if (!spec.analysis.empty()) return unknown;
+  const auto step = c.request.options.find("step");
+  if (step == c.request.options.end()) return unknown;
+  const auto end = c.request.options.find("t-end");
+  return (end != c.request.options.end() ? std::stod(end->second) : 1.0) / std::stod(step->second);
+}
+
+}  // namespace kreisel::study

@@ -1,0 +1,18 @@
+// The grid of a study: every combination of the values it lists.
+#pragma once
+
+#include "kreisel/study/spec.hpp"
+#include "spec_reader.hpp"
+
+namespace kreisel::study {
+
+/// Keys of the file that say nothing about single cases.
+const std::vector<std::string>& spec_keys();
+
+/// All cases of the file, with labels and requests.
+std::vector<Case> expand_grid(const SpecObject& root, const Spec& spec);
+
+/// The abscissa that the cases suggest.
+std::string natural_abscissa(const std::vector<Case>& cases);
+
+}  // namespace kreisel::study

@@ -1,0 +1,144 @@
+#include "kreisel/study/measure.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kreisel/base/error.hpp"
+
+namespace kreisel::study {
+
+const std::vector<QuantityInfo>& quantities() {
+  static const std::vector<QuantityInfo> list{
+      {"q", "error of q in the embedding: x and the entries of R", true},
+      {"q-lie", "error of q in the Lie algebra: log(q_n^-1 q(t_n))", true},
+      {"v", "error of the velocity", true},
+      {"lambda", "error of the multipliers", true},
+      {"q-value", "q in the embedding"},
+      {"v-value", "velocity"},
+      {"lambda-value", "multipliers"},
+      {"eta", "multipliers of the stabilized index-2 form"},
+      {"position-residual", "Phi(q)"},
+      {"velocity-residual", "B v + Phi_t"},
+      {"energy", "energy minus its initial value"},
+      {"step-size", "step that led to the point"},
+      {"order", "order of that step"},
+  };
+  return list;
+}
+
+const QuantityInfo& find_quantity(std::string_view name) {
+  std::vector<std::string> known;
+  for (const QuantityInfo& info : quantities()) {
+    if (info.name == name) return info;
+    known.emplace_back(info.name);
+  }
+  throw InvalidInput(unknown_name("quantity", name, known));
+}
+
+Meter::Meter(const models::Model& model, const std::vector<Measure>& measures, const std::vector<Series>& series, int order,
+             ExactSolution* exact)
+    : model_(model), measures_(measures), series_(series), order_(order), exact_(exact), values_(measures.size()), curves_(series.size()) {}
+
+void Meter::evaluate(const std::string& quantity, const Sample& s, Vector& out, double& exact_size, double& computed_size) {
+  const system::System& system = *model_.system;
+  const lie::Space& space = system.space();
+  exact_size = computed_size = std::numeric_limits<double>::quiet_NaN();
+  const auto embedded = [&](const Vector& q, Vector& to) {
+    to.resize(space.embedding_size());
+    space.embed(q, to);
+  };
+  const auto exact = [&]() -> const lie::Motion& { return exact_->at(s.motion.t); };
+  if (quantity == "q") {
+    embedded(s.motion.q, a_);
+    embedded(exact().q, b_);
+    out = a_ - b_;
+    exact_size = b_.norm();
+    computed_size = a_.norm();
+  } else if (quantity == "q-lie") {
+    out.resize(space.nv());
+    space.difference(s.motion.q, exact().q, out);
+  } else if (quantity == "v") {
+    const Vector& v = exact().v;
+    out = s.motion.v - v;
+    exact_size = v.norm();
+    computed_size = s.motion.v.norm();
+  } else if (quantity == "lambda") {
+    exact();
+    out = s.lambda - exact_->lambda();
+    exact_size = exact_->lambda().norm();
+    computed_size = s.lambda.norm();
+  } else if (quantity == "q-value") {
+    embedded(s.motion.q, out);
+  } else if (quantity == "v-value") {
+    out = s.motion.v;
+  } else if (quantity == "lambda-value") {
+    out = s.lambda;
+  } else if (quantity == "eta") {
+    out = s.eta;
+  } else if (quantity == "position-residual") {
+    out = s.gap;
+  } else if (quantity == "velocity-residual") {
+    out = s.rate;
+  } else if (quantity == "energy") {
+    out.setConstant(1, system.energy(s.motion) - energy_initial_);
+  } else if (quantity == "step-size") {
+    out.setConstant(1, s.h);
+  } else {
+    out.setConstant(1, s.order);
+  }
+}
+
+bool Meter::counts(const Measure& m, const Sample& s) const {
+  switch (m.span) {
+    case Span::end:
+    case Span::max: return true;
+    case Span::first: return s.number <= 3 * order_ + 3;
+    case Span::window: return s.motion.t >= m.from && s.motion.t <= m.to;
+    case Span::local: return !s.is_start && !has_local_;
+  }
+  return false;
+}
+
+bool Meter::has_later_points(const Measure& m, const Sample& s) const {
+  switch (m.span) {
+    case Span::end:
+    case Span::max: return true;
+    case Span::first: return s.number < 3 * order_ + 3;
+    case Span::window: return s.motion.t <= m.to;
+    case Span::local: return !has_local_;
+  }
+  return true;
+}
+
+void Meter::take(const Sample& s) {
+  if (is_done_) return;
+  if (s.number == 0) energy_initial_ = model_.system->energy(s.motion);
+  double exact_size = 0.0, computed_size = 0.0;
+  const auto reduced = [&](int component, bool is_largest) {
+    if (component > 0) return component <= out_.size() ? out_[component - 1] : std::numeric_limits<double>::quiet_NaN();
+    if (out_.size() == 1) return out_[0];
+    return is_largest && out_.size() > 0 ? out_.lpNorm<Eigen::Infinity>() : out_.norm();
+  };
+  for (std::size_t i = 0; i < measures_.size(); ++i) {
+    const Measure& m = measures_[i];
+    if (!counts(m, s)) continue;
+    evaluate(m.quantity, s, out_, exact_size, computed_size);
+    double value = std::abs(reduced(m.component, m.is_largest));
+    if (m.scale != Scale::absolute) value /= m.scale == Scale::by_exact ? exact_size : computed_size;
+    // A value that is not a number must not hide behind smaller ones.
+    const bool is_larger = !(value <= values_[i].value) && !std::isnan(values_[i].value);
+    if (m.span == Span::end || m.span == Span::local || values_[i].at_step < 0 || is_larger) values_[i] = {value, s.number};
+  }
+  for (std::size_t i = 0; i < series_.size(); ++i) {
+    const Series& wanted = series_[i];
+    if (s.motion.t < wanted.from || s.motion.t > wanted.to) continue;
+    evaluate(wanted.quantity, s, out_, exact_size, computed_size);
+    curves_[i].t.push_back(s.motion.t);
+    curves_[i].y.push_back(reduced(wanted.component, false));
+  }
+  has_local_ = has_local_ || !s.is_start;
+  is_done_ = series_.empty() && !measures_.empty() &&
+             std::none_of(measures_.begin(), measures_.end(), [&](const Measure& m) { return has_later_points(m, s); });
+}
+
+}  // namespace kreisel::study

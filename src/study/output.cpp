@@ -1,0 +1,284 @@
+#include "kreisel/study/output.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "journal.hpp"
+#include "kreisel/base/version.hpp"
+#include "kreisel/io/summary.hpp"
+#include "kreisel/study/analysis.hpp"
+
+namespace kreisel::study {
+namespace {
+
+Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+
+std::string in_csv(std::string text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? std::string("\"\"") : c == '\n' ? std::string(" ") : std::string(1, c);
+  return out + "\"";
+}
+
+std::string plain(const Json& value) { return value.is_string() ? value.get<std::string>() : value.is_null() ? "" : value.dump(); }
+
+std::vector<std::string> coordinate_names(const Spec& spec) {
+  std::vector<std::string> names;
+  for (const Case& c : spec.cases)
+    for (const auto& [key, value] : c.coordinates.items())
+      if (std::find(names.begin(), names.end(), key) == names.end()) names.push_back(key);
+  return names;
+}
+
+std::vector<std::string> number_names(const Spec& spec) {
+  std::vector<std::string> names;
+  for (const Measure& m : spec.measures) names.push_back(m.name);
+  const std::vector<std::string>& others = spec.analysis.empty() ? statistics_names() : find_analysis(spec.analysis).outputs;
+  names.insert(names.end(), others.begin(), others.end());
+  return names;
+}
+
+/// The step in use may differ from the one asked for.
+std::string heading_of(const std::string& coordinate) { return coordinate == "step" ? "asked step" : coordinate; }
+
+/// The slope at a case, from the one before on its curve; NaN: none.
+double slope_at(const StudyResult& result, const std::string& measure, std::size_t i) {
+  for (const ObservedCurve& curve : result.curves)
+    if (curve.number == measure)
+      for (std::size_t k = 0; k < curve.cases.size(); ++k)
+        if (curve.cases[k] == i) return curve.pairwise[k];
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+Json coordinate(const Case& c, const std::string& key) { return c.coordinates.contains(key) ? c.coordinates[key] : Json(); }
+
+bool varies(const Spec& spec, const std::string& key) {
+  std::set<std::string> values;
+  for (const Case& c : spec.cases) values.insert(coordinate(c, key).dump());
+  return values.size() > 1;
+}
+
+Json table_of_runs(const StudyResult& result) {
+  const Spec& spec = result.spec;
+  Json columns = Json::array({"curve"}), rows = Json::array();
+  std::vector<std::string> coordinates;
+  for (const std::string& key : coordinate_names(spec))
+    if (varies(spec, key)) coordinates.push_back(key);
+  for (const std::string& key : coordinates) columns.push_back(heading_of(key));
+  const std::vector<std::string> numbers = number_names(spec);
+  for (const std::string& name : numbers) {
+    columns.push_back({{"name", name}, {"unit", unit_of(name)}});
+    const bool is_measure = std::any_of(spec.measures.begin(), spec.measures.end(), [&](const Measure& m) { return m.name == name; });
+    if (is_measure) columns.push_back("order of " + name);
+  }
+  columns.push_back("status");
+  columns.push_back("message");
+  for (std::size_t i = 0; i < result.rows.size(); ++i) {
+    const Row& row = result.rows[i];
+    Json cells = Json::array({spec.cases[i].label});
+    for (const std::string& key : coordinates) cells.push_back(coordinate(spec.cases[i], key));
+    for (const std::string& name : numbers) {
+      cells.push_back(number_or_null(row.number(name)));
+      const bool is_measure = std::any_of(spec.measures.begin(), spec.measures.end(), [&](const Measure& m) { return m.name == name; });
+      if (is_measure) cells.push_back(number_or_null(slope_at(result, name, i)));
+    }
+    cells.push_back(row.status);
+    cells.push_back(row.message);
+    rows.push_back(cells);
+  }
+  return {{"title", spec.analysis.empty() ? "Runs" : "Results"}, {"columns", columns}, {"rows", rows}};
+}
+
+Json table_of_verdicts(const StudyResult& result) {
+  Json rows = Json::array();
+  for (const Verdict& v : result.verdicts)
+    rows.push_back({v.quantity, v.says.empty() ? result.spec.says : v.says, v.expected, v.measured, v.is_met ? "met" : "missed", v.note});
+  return {{"title", "Expectations"}, {"columns", {"quantity", "paper", "expected", "measured", "verdict", "note"}}, {"rows", rows}};
+}
+
+std::string label_of_x(const std::string& x) {
+  if (x == "step") return "step h [s]";
+  if (x == "seconds") return "CPU time [s]";
+  if (x == "seconds_per_step") return "CPU time per step [s]";
+  std::string text = x;
+  std::replace(text.begin(), text.end(), '_', ' ');
+  return text;
+}
+
+Json json_of(const ObservedCurve& curve, const std::vector<double>& x, const std::string& name, bool has_order) {
+  Json xs = Json::array(), ys = Json::array(), marked = Json::array();
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    xs.push_back(number_or_null(x[k]));
+    ys.push_back(number_or_null(curve.y[k]));
+    marked.push_back(static_cast<bool>(curve.is_marked[k]));
+  }
+  return {{"name", name}, {"x", xs}, {"y", ys}, {"order", has_order && curve.order ? Json(*curve.order) : Json()}, {"marked", marked}};
+}
+
+Json plot_of(const StudyResult& result, const PlotSpec& plot) {
+  const Spec& spec = result.spec;
+  const std::string x_name = plot.x.empty() ? spec.x : plot.x;
+  const bool is_over_abscissa = x_name == spec.x && plot.is_log;
+  Json curves = Json::array();
+  std::set<double> slopes(plot.slopes.begin(), plot.slopes.end());
+  for (const std::string& y : plot.y)
+    for (const ObservedCurve& curve : observe(spec, result.rows, y, plot.where)) {
+      std::vector<double> x;
+      for (const std::size_t i : curve.cases) x.push_back(abscissa(x_name, spec.cases[i], result.rows[i]));
+      curves.push_back(json_of(curve, x, plot.y.size() > 1 ? y + ", " + curve.label : curve.label, is_over_abscissa));
+      if (is_over_abscissa && plot.slopes.empty() && curve.order && *curve.order > 0.5) slopes.insert(std::round(*curve.order));
+    }
+  const std::string y_label = plot.y.size() == 1 ? plot.y.front() : "";
+  return {{"title", plot.title.empty() ? fmt::format("{} over {}", fmt::format("{}", fmt::join(plot.y, ", ")), label_of_x(x_name)) : plot.title},
+          {"note", plot.note},
+          {"x_label", label_of_x(x_name)},
+          {"y_label", y_label},
+          {"log", plot.is_log},
+          {"curves", curves},
+          {"slopes", is_over_abscissa ? slopes : std::set<double>()}};
+}
+
+std::vector<PlotSpec> plots_of(const Spec& spec) {
+  if (!spec.plots.empty() || !spec.analysis.empty()) return spec.plots;
+  std::vector<PlotSpec> plots;
+  const bool has_abscissa = spec.cases.size() > 1;
+  for (const Measure& m : spec.measures)
+    if (has_abscissa) plots.push_back({.title = m.name, .y = {m.name}});
+  if (has_abscissa && !spec.measures.empty())
+    plots.push_back({.title = spec.measures.front().name + " against work", .x = "residual_evaluations", .y = {spec.measures.front().name}});
+  return plots;
+}
+
+bool has_positive_values(const Json& plot) {
+  for (const Json& curve : plot["curves"])
+    for (const Json& y : curve["y"])
+      if (y.is_number() && y.get<double>() > 0.0) return true;
+  return false;
+}
+
+Json plots(const StudyResult& result) {
+  Json list = Json::array();
+  for (const PlotSpec& plot : plots_of(result.spec)) {
+    Json json = plot_of(result, plot);
+    if (!plot.is_log || has_positive_values(json)) list.push_back(std::move(json));
+  }
+  for (std::size_t s = 0; s < result.spec.series.size(); ++s) {
+    Json curves = Json::array();
+    for (std::size_t i = 0; i < result.rows.size(); ++i) {
+      if (s >= result.rows[i].curves.size()) continue;
+      const Curve& curve = result.rows[i].curves[s];
+      Json y = Json::array();
+      for (const double value : curve.y) y.push_back(number_or_null(value));
+      const Case& c = result.spec.cases[i];
+      const double x = abscissa(result.spec.x, c, result.rows[i]);
+      const bool is_alone = std::count_if(result.spec.cases.begin(), result.spec.cases.end(), [&](const Case& o) { return o.label == c.label; }) == 1;
+      curves.push_back({{"name", is_alone ? c.label : fmt::format("{}, {:.4g}", c.label, x)}, {"x", curve.t}, {"y", y}, {"order", Json()}, {"marked", Json::array()}});
+    }
+    list.push_back({{"title", result.spec.series[s].name}, {"note", ""}, {"x_label", "time [s]"}, {"y_label", result.spec.series[s].name},
+                    {"log", false}, {"curves", curves}, {"slopes", Json::array()}});
+  }
+  return list;
+}
+
+std::string status_of(const StudyResult& result) {
+  if (result.is_interrupted) return "interrupted";
+  if (!result.verdicts.empty()) return result.is_as_expected() ? "passed" : "missed";
+  return "success";
+}
+
+std::vector<std::string> notes_of(const StudyResult& result) {
+  std::vector<std::string> notes;
+  if (!result.spec.source.empty()) notes.push_back(result.spec.source);
+  if (!result.spec.says.empty()) notes.push_back("The paper: " + result.spec.says);
+  notes.insert(notes.end(), result.spec.notes.begin(), result.spec.notes.end());
+  for (const ReferenceUse& r : result.references)
+    notes.push_back(fmt::format("Exact solution of {} up to {:g} s: DOP853 with projection, h = {:.4g}; against twice the step q differs by at most {:.1e}, v "
+                                "by {:.1e}, lambda by {:.1e}. Hollow points lie below ten times that or in the round-off of the method.",
+                                r.model, r.t_end, r.step, r.accuracy.q, r.accuracy.v, r.accuracy.lambda));
+  const auto failed = std::count_if(result.rows.begin(), result.rows.end(), [](const Row& row) { return !row.is_success(); });
+  if (failed > 0) notes.push_back(fmt::format("{} of {} runs did not succeed; the table has their messages.", failed, result.rows.size()));
+  return notes;
+}
+
+}  // namespace
+
+std::string study_csv(const StudyResult& result) {
+  const Spec& spec = result.spec;
+  const std::vector<std::string> coordinates = coordinate_names(spec), numbers = number_names(spec);
+  std::vector<std::string> head{"curve"};
+  for (const std::string& key : coordinates) head.push_back(in_csv(heading_of(key)));
+  head.push_back("status");
+  for (const std::string& name : numbers) head.push_back(in_csv(name));
+  for (const Measure& m : spec.measures) {
+    head.push_back(in_csv("order of " + m.name));
+    head.push_back(in_csv("below floor: " + m.name));
+    head.push_back(in_csv("at step: " + m.name));
+  }
+  head.push_back("message");
+  std::string out = fmt::format("{}\n", fmt::join(head, ","));
+  for (std::size_t i = 0; i < result.rows.size(); ++i) {
+    const Row& row = result.rows[i];
+    const auto number = [](double value) { return std::isfinite(value) ? fmt::format("{:.17g}", value) : std::string(); };
+    std::vector<std::string> cells{in_csv(spec.cases[i].label)};
+    for (const std::string& key : coordinates) cells.push_back(in_csv(plain(coordinate(spec.cases[i], key))));
+    cells.push_back(row.status);
+    for (const std::string& name : numbers) cells.push_back(number(row.number(name)));
+    for (const Measure& m : spec.measures) {
+      cells.push_back(number(slope_at(result, m.name, i)));
+      cells.push_back(row.is_marked(m.name) ? "true" : "false");
+      const auto at = row.numbers.find(m.name);
+      cells.push_back(at == row.numbers.end() ? "" : fmt::format("{}", at->second.at_step));
+    }
+    cells.push_back(in_csv(row.message));
+    out += fmt::format("{}\n", fmt::join(cells, ","));
+  }
+  return out;
+}
+
+Json study_json(const StudyResult& result, const std::string& command) {
+  const Spec& spec = result.spec;
+  Json tables = Json::array(), rows = Json::array(), references = Json::array(), verdicts = Json::array(), curves = Json::array();
+  if (!result.verdicts.empty()) tables.push_back(table_of_verdicts(result));
+  tables.push_back(table_of_runs(result));
+  for (std::size_t i = 0; i < result.rows.size(); ++i) {
+    Json row = to_json(result.rows[i]);
+    row.erase("curves");
+    row["label"] = spec.cases[i].label;
+    row["coordinates"] = spec.cases[i].coordinates;
+    rows.push_back(row);
+  }
+  for (const ObservedCurve& curve : result.curves)
+    curves.push_back({{"measure", curve.number}, {"label", curve.label}, {"order", curve.order ? Json(*curve.order) : Json()}});
+  for (const ReferenceUse& r : result.references)
+    references.push_back({{"model", r.model}, {"t_end", r.t_end}, {"step", r.step},
+                          {"accuracy", {{"q", r.accuracy.q}, {"v", r.accuracy.v}, {"lambda", r.accuracy.lambda}}}});
+  for (const Verdict& v : result.verdicts)
+    verdicts.push_back({{"quantity", v.quantity}, {"paper", v.says}, {"expected", v.expected}, {"measured", v.measured}, {"met", v.is_met}, {"note", v.note}});
+  const auto failed = std::count_if(result.rows.begin(), result.rows.end(), [](const Row& row) { return !row.is_success(); });
+  return {{"format", 1},
+          {"title", spec.title},
+          {"command", command},
+          {"program", fmt::format("kreisel {}", version())},
+          {"commit", commit()},
+          {"summary", {{"status", status_of(result)}, {"id", spec.id}, {"source", spec.source}, {"cases", result.rows.size()}, {"failed", failed}}},
+          {"notes", notes_of(result)},
+          {"plots", plots(result)},
+          {"tables", tables},
+          {"orders", curves},
+          {"verdicts", verdicts},
+          {"references", references},
+          {"rows", rows}};
+}
+
+void write_study(const StudyResult& result, const std::string& command, const io::Path& folder) {
+  io::write_atomically(folder / "study.csv", study_csv(result));
+  io::write_atomically(folder / "study.json", io::to_text(study_json(result, command)));
+  io::write_report(io::read_report_data(folder), folder / "report.html");
+  std::error_code error;
+  if (!result.is_interrupted) std::filesystem::remove(folder / journal_name, error);
+}
+
+}  // namespace kreisel::study

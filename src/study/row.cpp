@@ -1,0 +1,70 @@
+#include "kreisel/study/row.hpp"
+
+#include <cmath>
+
+namespace kreisel::study {
+namespace {
+
+Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+double number_of(const Json& json) { return json.is_number() ? json.get<double>() : std::numeric_limits<double>::quiet_NaN(); }
+
+}  // namespace
+
+double Row::number(std::string_view name) const {
+  const auto at = numbers.find(name);
+  return at == numbers.end() ? std::numeric_limits<double>::quiet_NaN() : at->second.value;
+}
+
+bool Row::is_marked(std::string_view name) const {
+  const auto at = floors.find(name);
+  return at != floors.end() && !(number(name) > at->second);
+}
+
+const std::vector<std::string>& statistics_names() {
+  static const std::vector<std::string> names{"step", "steps", "rejected_steps", "newton_iterations", "residual_evaluations",
+                                              "jacobian_evaluations", "factorizations", "exponentials", "brackets", "seconds",
+                                              "seconds_per_step", "position_residual", "velocity_residual", "energy_drift"};
+  return names;
+}
+
+std::string unit_of(std::string_view name) {
+  if (name == "step" || name == "seconds" || name == "seconds_per_step") return "s";
+  if (name == "energy_drift") return "J";
+  return "";
+}
+
+double abscissa(const std::string& x, const Case& c, const Row& row) {
+  if (c.coordinates.contains(x) && x != "step") return number_of(c.coordinates[x]);
+  const double used = row.number(x);  // the step in use, which may be smaller than the one asked for
+  if (std::isfinite(used)) return used;
+  return c.coordinates.contains(x) ? number_of(c.coordinates[x]) : used;
+}
+
+Json to_json(const Row& row) {
+  Json numbers = Json::object(), floors = Json::object(), curves = Json::array();
+  for (const auto& [name, value] : row.numbers) numbers[name] = Json::array({number_or_null(value.value), value.at_step});
+  for (const auto& [name, floor] : row.floors) floors[name] = number_or_null(floor);
+  for (const Curve& curve : row.curves) {
+    Json y = Json::array();
+    for (const double value : curve.y) y.push_back(number_or_null(value));
+    curves.push_back({{"t", curve.t}, {"y", y}});
+  }
+  return {{"status", row.status}, {"message", row.message}, {"numbers", numbers}, {"floors", floors}, {"curves", curves}};
+}
+
+Row row_from_json(const Json& json) {
+  Row row;
+  row.status = json.at("status").get<std::string>();
+  row.message = json.at("message").get<std::string>();
+  for (const auto& [name, value] : json.at("numbers").items()) row.numbers[name] = {number_of(value.at(0)), value.at(1).get<long>()};
+  for (const auto& [name, value] : json.at("floors").items()) row.floors[name] = number_of(value);
+  for (const Json& curve : json.at("curves")) {
+    Curve c;
+    c.t = curve.at("t").get<std::vector<double>>();
+    for (const Json& value : curve.at("y")) c.y.push_back(number_of(value));
+    row.curves.push_back(std::move(c));
+  }
+  return row;
+}
+
+}  // namespace kreisel::study

@@ -1,0 +1,260 @@
+#include "kreisel/study/spec.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+#include "grid.hpp"
+#include "kreisel/study/analysis.hpp"
+#include "kreisel/study/row.hpp"
+
+namespace kreisel::study {
+namespace {
+
+struct SpanName {
+  std::string_view name;
+  Span span;
+};
+constexpr SpanName spans[] = {{"max", Span::max}, {"end", Span::end}, {"first", Span::first}, {"window", Span::window}, {"local", Span::local}};
+
+Span span_named(std::string_view name) {
+  std::vector<std::string> known;
+  for (const SpanName& entry : spans) {
+    if (entry.name == name) return entry.span;
+    known.emplace_back(entry.name);
+  }
+  throw InvalidInput(unknown_name("span", name, known));
+}
+
+/// "lambda max", "q end relative", "q local".
+Measure measure_from_words(const std::string& text) {
+  Measure m;
+  m.name = text;
+  std::istringstream words(text);
+  std::string word;
+  words >> m.quantity;
+  find_quantity(m.quantity);
+  while (words >> word) {
+    if (word == "relative")
+      m.scale = Scale::by_exact;
+    else if (word == "largest")
+      m.is_largest = true;
+    else
+      m.span = span_named(word);
+  }
+  if (m.span == Span::window) throw InvalidInput("a window needs an object: {\"quantity\": ..., \"window\": [from, to]}");
+  return m;
+}
+
+Measure measure_from_object(const SpecObject& o) {
+  o.only({"name", "quantity", "over", "window", "relative", "component", "entries"});
+  Measure m;
+  m.quantity = o.source().require(o.pointer(), "quantity", "one of the quantities").get<std::string>();
+  find_quantity(m.quantity);
+  if (o.has("over")) m.span = span_named(o.text("over"));
+  if (o.range("window", m.from, m.to)) m.span = Span::window;
+  if (o.has("relative")) {
+    const Json& relative = o.value("relative");
+    if (relative.is_boolean())
+      m.scale = relative.get<bool>() ? Scale::by_exact : Scale::absolute;
+    else if (relative == "computed")
+      m.scale = Scale::by_computed;
+    else
+      o.refuse("relative", "expected true, false or \"computed\"");
+  }
+  m.component = static_cast<int>(o.number("component", 0));
+  const std::string entries = o.text("entries", "euclidean");
+  if (entries != "euclidean" && entries != "largest") o.refuse("entries", "expected \"euclidean\" or \"largest\"");
+  m.is_largest = entries == "largest";
+  m.name = o.text("name", m.quantity);
+  return m;
+}
+
+/// Puts the place before complaints that know none.
+template <class Work>
+auto located(const io::JsonSource& source, const std::string& pointer, const Work& work) {
+  try {
+    return work();
+  } catch (const InvalidInput& problem) {
+    if (std::string_view(problem.what()).find(": /") != std::string_view::npos) throw;
+    source.refuse(pointer, problem.what());
+  }
+}
+
+std::vector<Measure> measures_of(const SpecObject& root) {
+  std::vector<Measure> list;
+  root.each("measures", [&](const std::string& pointer, const Json& entry) {
+    list.push_back(located(root.source(), pointer, [&] {
+      return entry.is_string() ? measure_from_words(entry.get<std::string>()) : measure_from_object(SpecObject(root.source(), pointer, entry));
+    }));
+    for (std::size_t i = 0; i + 1 < list.size(); ++i)
+      if (list[i].name == list.back().name) root.source().refuse(pointer, fmt::format("the measure '{}' is there twice", list[i].name));
+  });
+  if (!root.has("measures"))
+    for (const char* text : {"q max", "v max", "lambda max"}) list.push_back(measure_from_words(text));
+  return list;
+}
+
+std::vector<Series> series_of(const SpecObject& root) {
+  std::vector<Series> list;
+  root.each("series", [&](const std::string& pointer, const Json& entry) {
+    const SpecObject o(root.source(), pointer, entry);
+    o.only({"name", "quantity", "component", "window"});
+    Series s;
+    s.quantity = root.source().require(pointer, "quantity", "one of the quantities").get<std::string>();
+    located(root.source(), o.at("quantity"), [&] { find_quantity(s.quantity); });
+    s.component = static_cast<int>(o.number("component", 0));
+    o.range("window", s.from, s.to);
+    s.name = o.text("name", s.component > 0 ? fmt::format("{} {}", s.quantity, s.component) : s.quantity);
+    list.push_back(s);
+  });
+  return list;
+}
+
+std::vector<std::string> number_names(const Spec& spec) {
+  std::vector<std::string> names;
+  for (const Measure& m : spec.measures) names.push_back(m.name);
+  if (spec.analysis.empty())
+    for (const std::string& name : statistics_names()) names.push_back(name);
+  else
+    for (const std::string& name : find_analysis(spec.analysis).outputs) names.push_back(name);
+  return names;
+}
+
+std::string number_named(const SpecObject& o, std::string_view key, const std::string& name, const Spec& spec) {
+  const std::vector<std::string> known = number_names(spec);
+  if (std::find(known.begin(), known.end(), name) == known.end()) o.refuse(key, unknown_name("measure", name, known));
+  return name;
+}
+
+/// A "where" may only name what some case has.
+Json where_of(const SpecObject& o, std::string_view key, const Spec& spec) {
+  if (!o.has(key)) return Json::object();
+  const Json& where = o.value(key);
+  if (!where.is_object()) o.refuse(key, "expected an object { }");
+  const bool is_met = std::any_of(spec.cases.begin(), spec.cases.end(), [&](const Case& c) { return matches(where, c); });
+  if (!is_met) o.refuse(key, "no case of the grid has these values");
+  return where;
+}
+
+std::vector<PlotSpec> plots_of(const SpecObject& root, const Spec& spec) {
+  std::vector<PlotSpec> list;
+  root.each("plots", [&](const std::string& pointer, const Json& entry) {
+    const SpecObject o(root.source(), pointer, entry);
+    o.only({"title", "note", "x", "y", "where", "log", "slopes"});
+    PlotSpec plot;
+    plot.title = o.text("title");
+    plot.note = o.text("note");
+    plot.x = o.text("x");
+    plot.y = o.texts("y");
+    for (const std::string& name : plot.y) number_named(o, "y", name, spec);
+    plot.where = where_of(o, "where", spec);
+    plot.is_log = o.truth("log", true);
+    plot.slopes = o.numbers("slopes");
+    if (plot.y.empty()) o.refuse("y", "expected the name of a measure");
+    list.push_back(plot);
+  });
+  return list;
+}
+
+struct KindName {
+  const char* name;
+  ExpectationKind kind;
+  double tolerance;  ///< unless the file says otherwise
+};
+constexpr KindName kinds[] = {{"order", ExpectationKind::order, 0.2},     {"value", ExpectationKind::value, 1e-3},
+                              {"at_most", ExpectationKind::at_most, 0},   {"at_least", ExpectationKind::at_least, 0},
+                              {"ranking", ExpectationKind::ranking, 0},   {"same", ExpectationKind::same, 0},
+                              {"ratio", ExpectationKind::ratio, 0.1},     {"unstable", ExpectationKind::unstable, 0}};
+
+Expectation expectation_of(const SpecObject& o, const Spec& spec) {
+  o.only({"order", "value", "at_most", "at_least", "ranking", "same", "ratio", "unstable", "of", "where", "over", "tolerance", "per", "at_step",
+          "range", "says", "note"});
+  Expectation e;
+  int found = 0;
+  for (const KindName& kind : kinds) {
+    if (!o.has(kind.name)) continue;
+    ++found;
+    e.kind = kind.kind;
+    e.tolerance = o.number("tolerance", kind.tolerance);
+    if (e.kind == ExpectationKind::value && o.value("value").is_array()) {
+      e.values = o.numbers("value");
+      continue;
+    }
+    if (e.kind != ExpectationKind::ranking) {
+      e.value = o.number(kind.name, 0.0);
+      continue;
+    }
+    o.each("ranking", [&](const std::string& pointer, const Json& entry) {
+      std::vector<std::string> group;
+      for (const Json& label : entry.is_array() ? entry : Json::array({entry})) {
+        if (!label.is_string()) o.source().refuse(pointer, "expected a label or a list of labels");
+        group.push_back(label.get<std::string>());
+        const bool is_known = std::any_of(spec.cases.begin(), spec.cases.end(), [&](const Case& c) { return c.label == group.back(); });
+        if (!is_known) o.source().refuse(pointer, fmt::format("no case has the label '{}'", group.back()));
+      }
+      e.ranking.push_back(group);
+    });
+  }
+  if (found != 1) o.source().refuse(o.pointer(), "expected exactly one of order, value, at_most, at_least, ranking, same, ratio, unstable");
+  e.of = number_named(o, "of", o.text("of", spec.measures.empty() ? "" : spec.measures.front().name), spec);
+  e.where = where_of(o, "where", spec);
+  e.over = where_of(o, "over", spec);
+  const auto count = std::count_if(spec.cases.begin(), spec.cases.end(), [&](const Case& c) { return matches(e.where, c); });
+  if (!e.values.empty() && static_cast<long>(e.values.size()) != count)
+    o.refuse("value", fmt::format("has {} numbers, but {} cases match", e.values.size(), count));
+  e.per = o.number("per", 1.0);
+  e.at_step = static_cast<long>(o.number("at_step", -1));
+  o.range("range", e.from, e.to);
+  e.says = o.text("says");
+  e.note = o.text("note");
+  return e;
+}
+
+}  // namespace
+
+Expectation::Expectation() : from(-std::numeric_limits<double>::infinity()), to(std::numeric_limits<double>::infinity()) {}
+
+bool matches(const Json& where, const Case& c) {
+  for (const auto& [key, wanted] : where.items()) {
+    const Json value = key == "label" ? Json(c.label) : c.coordinates.contains(key) ? c.coordinates[key] : Json();
+    const auto equals = [&](const Json& a) { return a.is_number() && value.is_number() ? a.get<double>() == value.get<double>() : a == value; };
+    if (wanted.is_array() ? std::none_of(wanted.begin(), wanted.end(), equals) : !equals(wanted)) return false;
+  }
+  return true;
+}
+
+Spec parse_spec(const io::JsonSource& source) {
+  const SpecObject root(source, "", source.root());
+  Spec spec;
+  spec.id = root.text("id");
+  spec.title = root.text("title", spec.id.empty() ? "study" : spec.id);
+  spec.source = root.text("source");
+  spec.says = root.text("says");
+  spec.notes = root.texts("notes");
+  spec.x = root.text("x");
+  spec.is_quick = root.truth("quick", false);
+  const std::string kind = root.text("kind", "runs");
+  if (kind != "runs" && kind != "analysis") root.refuse("kind", "expected \"runs\" or \"analysis\"");
+  if (kind == "analysis") {
+    spec.analysis = source.require("", "analysis", "the name of an analysis").get<std::string>();
+    located(source, "/analysis", [&] { find_analysis(spec.analysis); });
+  } else {
+    spec.measures = measures_of(root);
+    spec.series = series_of(root);
+  }
+  spec.cases = expand_grid(root, spec);
+  if (spec.x.empty()) spec.x = spec.analysis.empty() ? natural_abscissa(spec.cases) : find_analysis(spec.analysis).parameters.front().name;
+  spec.plots = plots_of(root, spec);
+  root.each("expect", [&](const std::string& pointer, const Json& entry) {
+    spec.expectations.push_back(expectation_of(SpecObject(source, pointer, entry), spec));
+  });
+  if (root.has("reference")) {
+    const SpecObject o(source, "/reference", root.value("reference"));
+    o.only({"tolerance", "max_steps"});
+    spec.reference.tolerance = o.number("tolerance", spec.reference.tolerance);
+    spec.reference.max_steps = static_cast<long>(o.number("max_steps", static_cast<double>(spec.reference.max_steps)));
+  }
+  return spec;
+}
+
+}  // namespace kreisel::study

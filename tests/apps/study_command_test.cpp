@@ -1,0 +1,88 @@
+// kreisel study and kreisel reproduce, from outside.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "io/temporary_folder.hpp"
+#include "program.hpp"
+
+namespace {
+
+using namespace kreisel::test;
+using Json = nlohmann::json;
+namespace fs = std::filesystem;
+
+class StudyCommand : public testing::Test {
+ protected:
+  Outcome call(const Process::Words& words) {
+    return Process(words, folder.path(), [this] { ::setenv("XDG_CACHE_HOME", (folder.path() / "cache").c_str(), 1); }).wait();
+  }
+  void write(const std::string& name, const std::string& text) { std::ofstream(folder.path() / name) << text; }
+
+  TemporaryFolder folder;
+};
+
+const std::string small = R"({"model": "heavy-top", "order": [2, 3], "step": [1e-3, 5e-4], "t_end": 0.05, "measures": ["q max"])";
+
+TEST_F(StudyCommand, LeavesTableNumbersAndPage) {
+  write("s.json", small + "}");
+  const Outcome outcome = call({"study", "s.json"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("order 1.97"), std::string::npos) << outcome.out;
+  for (const char* file : {"study.csv", "study.json", "report.html"}) EXPECT_TRUE(fs::exists(folder.path() / "results/s" / file)) << file;
+  EXPECT_FALSE(fs::exists(folder.path() / "results/s/study.journal"));
+  EXPECT_EQ(call({"study", "s.json"}).exit_code, 0) << "a study may be repeated in its folder";
+  EXPECT_EQ(call({"view", "results/s", "--svg", "pictures"}).exit_code, 0);
+  EXPECT_TRUE(fs::exists(folder.path() / "pictures/q-max.svg"));
+}
+
+TEST_F(StudyCommand, ExitCodeSaysWhetherExpectationsAreMet) {
+  write("good.json", small + R"(, "expect": [{"order": 2, "where": {"order": 2}}]})");
+  write("bad.json", small + R"(, "expect": [{"order": 5, "where": {"order": 2}}]})");
+  EXPECT_EQ(call({"study", "good.json", "--quiet"}).exit_code, 0);
+  const Outcome bad = call({"study", "bad.json", "--json"});
+  EXPECT_EQ(bad.exit_code, 1);
+  const Json json = Json::parse(bad.out);
+  EXPECT_EQ(json["status"], "missed");
+  EXPECT_EQ(json["verdicts"][0]["met"], false);
+}
+
+TEST_F(StudyCommand, BadInputIsRefusedWithItsPlace) {
+  write("s.json", "{\n  \"model\": \"heavy-top\",\n  \"stepp\": 1\n}");
+  const Outcome outcome = call({"study", "s.json"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("s.json:3:"), std::string::npos) << outcome.err;
+  EXPECT_EQ(call({"study"}).exit_code, 2);
+  EXPECT_EQ(call({"study", "missing.json"}).exit_code, 2);
+  EXPECT_EQ(call({"study", "s.json", "--jobs", "-1"}).exit_code, 2);
+}
+
+TEST_F(StudyCommand, InterruptedStudiesGoOn) {
+  write("s.json", R"({"model": "heavy-top", "order": [1, 2, 3, 4, 5, 6], "step": [1e-6, 1.25e-6, 1.5e-6], "t_end": 2, "measures": ["energy end"]})");
+  Process process({"study", "s.json", "--jobs", "1", "--out", "r"}, folder.path(),
+                  [this] { ::setenv("XDG_CACHE_HOME", (folder.path() / "cache").c_str(), 1); });
+  ASSERT_TRUE(wait_until([&] { return fs::exists(folder.path() / "r/study.journal"); }));
+  process.send(SIGINT);
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
+  EXPECT_NE(outcome.err.find("the same command goes on"), std::string::npos) << outcome.err;
+  EXPECT_TRUE(fs::exists(folder.path() / "r/study.journal"));
+  EXPECT_TRUE(fs::exists(folder.path() / "r/study.csv"));
+}
+
+TEST_F(StudyCommand, ReproduceRunsAFigureAndListsAll) {
+  const Outcome list = call({"reproduce", "--list"});
+  EXPECT_EQ(list.exit_code, 0);
+  for (const char* id : {"arnold2015-fig-1", "wieloch2022-fig-6.10", "wielocharnold2019-fig-4"}) EXPECT_NE(list.out.find(id), std::string::npos) << id;
+  const Outcome one = call({"reproduce", "arnold2015-fig-5", "--json"});
+  EXPECT_EQ(one.exit_code, 0) << one.err;
+  EXPECT_EQ(Json::parse(one.out)["figures"][0]["id"], "arnold2015-fig-5");
+  EXPECT_TRUE(fs::exists(folder.path() / "results/reproduce/arnold2015-fig-5/report.html"));
+  EXPECT_TRUE(fs::exists(folder.path() / "results/reproduce/report.html"));
+  const Outcome unknown = call({"reproduce", "arnold2015-fig-55"});
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_NE(unknown.err.find("did you mean 'arnold2015-fig-5'?"), std::string::npos) << unknown.err;
+}
+
+}  // namespace

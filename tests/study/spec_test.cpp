@@ -1,0 +1,87 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "kreisel/base/error.hpp"
+#include "samples.hpp"
+
+namespace {
+
+using namespace kreisel;
+using namespace kreisel::study;
+using test::spec_from;
+
+void expect_refusal(const std::string& text, const std::string& complaint) {
+  try {
+    spec_from(text);
+    FAIL() << "accepted: " << text;
+  } catch (const InvalidInput& problem) {
+    EXPECT_NE(std::string(problem.what()).find(complaint), std::string::npos) << "got: " << problem.what() << "\nwanted: " << complaint;
+    EXPECT_NE(std::string(problem.what()).find("spec.json:"), std::string::npos) << problem.what();
+  }
+}
+
+TEST(Spec, GridIsEveryCombination) {
+  const Spec spec = spec_from(R"({"model": "heavy-top", "group": ["r3xso3", "se3"], "order": [2, 3], "step": [1e-3, 5e-4], "set": {"constraint": "body"}})");
+  ASSERT_EQ(spec.cases.size(), 8u);
+  EXPECT_EQ(spec.cases[0].label, "r3xso3, k=2");
+  EXPECT_EQ(spec.cases[0].request.group, "r3xso3");
+  EXPECT_EQ(spec.cases[0].request.options.at("order"), "2");
+  EXPECT_EQ(spec.cases[0].request.settings, std::vector<std::string>{"constraint=body"});
+  EXPECT_EQ(spec.cases[7].label, "se3, k=3");
+  EXPECT_EQ(spec.x, "step");
+}
+
+TEST(Spec, RunsOverrideWhatIsCommon) {
+  const Spec spec = spec_from(R"({"model": "heavy-top", "order": 2, "step": [1e-3, 5e-4],
+      "runs": [{"label": "A"}, {"order": 4, "label": "B", "step": 1e-3}, {"group": "so3", "method": ["mkbdf", "mkam"]}]})");
+  ASSERT_EQ(spec.cases.size(), 2u + 1u + 4u);
+  EXPECT_EQ(spec.cases[0].label, "A");
+  EXPECT_EQ(spec.cases[2].label, "B");
+  EXPECT_EQ(spec.cases[2].request.options.at("order"), "4");
+  EXPECT_EQ(spec.cases[6].request.options.at("method"), "mkam");
+}
+
+TEST(Spec, StepCountsAndProgressions) {
+  const Spec counts = spec_from(R"({"model": "heavy-top", "t_end": 0.5, "step_count": [100, 200]})");
+  EXPECT_EQ(std::stod(counts.cases[0].request.options.at("step")), 0.005);
+  const Spec progression = spec_from(R"({"model": "heavy-top", "step": {"from": 1e-2, "to": 1e-4, "points": 3}})");
+  ASSERT_EQ(progression.cases.size(), 3u);
+  EXPECT_NEAR(std::stod(progression.cases[1].request.options.at("step")), 1e-3, 1e-15);
+}
+
+TEST(Spec, ToleranceSetsBoth) {
+  const Spec spec = spec_from(R"({"model": "heavy-top", "tolerance": [1e-4, 1e-6]})");
+  EXPECT_EQ(spec.x, "tolerance");
+  EXPECT_EQ(spec.cases[1].request.options.at("rtol"), spec.cases[1].request.options.at("atol"));
+}
+
+TEST(Spec, ComplaintsSayWhere) {
+  expect_refusal("{", "not valid JSON");
+  expect_refusal(R"({"model": "heavy-top", "stepp": 1})", "did you mean 'step'?");
+  expect_refusal(R"({"step": 1e-3})", "the key 'model' is missing");
+  expect_refusal(R"({"model": "heavy-topp", "step": 1e-3})", "heavy-topp");
+  expect_refusal(R"({"model": "heavy-top", "step": []})", "/step: expected a value, a list of values");
+  expect_refusal(R"({"model": "heavy-top", "step": {"from": 1, "to": 0.1}})", "/step/points: expected a whole number");
+  expect_refusal(R"({"model": "heavy-top", "order": 9, "step": 1e-3})", "bliedf has orders 1 to 6");
+  expect_refusal(R"({"model": "heavy-top", "step": 1e-3, "measures": ["lamda max"]})", "/measures/0: unknown quantity 'lamda'");
+  expect_refusal(R"({"model": "heavy-top", "step": 1e-3, "measures": ["q maximum"]})", "unknown span 'maximum'");
+  expect_refusal(R"({"model": "heavy-top", "step": 1e-3, "measures": ["q max", "q max"]})", "is there twice");
+  expect_refusal(R"({"model": "heavy-top", "step": 1e-3, "expect": [{"order": 2, "of": "p max"}]})", "/expect/0/of: unknown measure 'p max'");
+  expect_refusal(R"({"model": "heavy-top", "step": 1e-3, "expect": [{"order": 2, "value": 3}]})", "exactly one of");
+  expect_refusal(R"({"model": "heavy-top", "step": 1e-3, "expect": [{"order": 2, "where": {"order": 5}}]})", "no case of the grid");
+  expect_refusal(R"({"model": "heavy-top", "step": 1e-3, "expect": [{"ranking": ["A", "B"]}]})", "no case has the label 'A'");
+  expect_refusal(R"({"kind": "analysis", "analysis": "amplifcation"})", "did you mean 'amplification'?");
+  expect_refusal(R"({"kind": "analysis", "analysis": "amplification", "rho": 0.9})", "unknown key 'rho'");
+}
+
+TEST(Spec, TheExamplesOfTheRepositoryCanRun) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(KREISEL_SOURCE_DIR) + "/studies")) {
+    EXPECT_NO_THROW(parse_spec(io::JsonSource::read(entry.path(), "study"))) << entry.path();
+    ++count;
+  }
+  EXPECT_GE(count, 3);
+}
+
+}  // namespace

@@ -1,0 +1,140 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <fstream>
+
+#include "io/temporary_folder.hpp"
+#include "kreisel/study/output.hpp"
+#include "samples.hpp"
+
+namespace {
+
+using namespace kreisel;
+using namespace kreisel::study;
+using test::small_study;
+using test::spec_from;
+
+StudyOptions quiet(const io::Path& folder = {}) {
+  StudyOptions options;
+  options.jobs = 2;
+  options.folder = folder;
+  return options;
+}
+
+const ObservedCurve& curve(const StudyResult& result, const std::string& label, const std::string& measure) {
+  for (const ObservedCurve& c : result.curves)
+    if (c.label == label && c.number == measure) return c;
+  throw std::runtime_error("no curve " + label + ", " + measure);
+}
+
+TEST(Study, ObservedOrdersAreThoseOfTheMethods) {
+  const StudyResult result = run_study(spec_from(small_study()), quiet());
+  EXPECT_NEAR(*curve(result, "k=2", "q max").order, 2.0, 0.1);
+  EXPECT_NEAR(*curve(result, "k=3", "lambda max").order, 3.0, 0.15);
+  EXPECT_NEAR(*curve(result, "k=2", "q local").order, 3.0, 0.1) << "one step from exact values";
+  EXPECT_NEAR(*curve(result, "k=3", "q local").order, 4.0, 0.1);
+  EXPECT_GT(result.rows[0].number("brackets") + 1.0, 0.0);
+  EXPECT_EQ(result.rows[0].number("steps"), 100.0);
+  EXPECT_GT(result.rows[0].number("seconds"), 0.0);
+}
+
+TEST(Study, ThreadsDoNotChangeNumbers) {
+  StudyOptions one = quiet(), four = quiet();
+  one.jobs = 1;
+  four.jobs = 4;
+  const StudyResult a = run_study(spec_from(small_study()), one), b = run_study(spec_from(small_study()), four);
+  for (std::size_t i = 0; i < a.rows.size(); ++i)
+    for (const char* name : {"q max", "lambda max", "newton_iterations"}) EXPECT_EQ(a.rows[i].number(name), b.rows[i].number(name));
+}
+
+TEST(Study, MeasuresAgreeWithEachOther) {
+  const StudyResult r = run_study(spec_from(R"({"model": "heavy-top", "set": {"constraint": "inertial"}, "formulation": "index3", "order": 3, "step": 1e-3, "t_end": 0.2,
+      "measures": ["q max", "q end", "q max relative", "q max largest", "q-lie max", "lambda first",
+        {"name": "late", "quantity": "lambda", "window": [0.1, 0.2]}, {"name": "lambda 3", "quantity": "lambda", "component": 3}, "lambda max",
+        "position-residual max", "velocity-residual max", "energy end"]})"), quiet());
+  const Row& row = r.rows[0];
+  EXPECT_LE(row.number("q end"), row.number("q max"));
+  EXPECT_LE(row.number("q max largest"), row.number("q max"));
+  EXPECT_NEAR(row.number("q max relative"), row.number("q max") / 2.0, 1e-3 * row.number("q max")) << "|x|² + |R|² = 4";
+  // |R - R exp(e)| = √2 |e| for small e, and |x| = 1 turns with it.
+  EXPECT_GT(row.number("q max"), row.number("q-lie max"));
+  EXPECT_LT(row.number("q max"), 2.0 * row.number("q-lie max"));
+  EXPECT_LE(row.number("late"), row.number("lambda max"));
+  EXPECT_LE(row.number("lambda 3"), row.number("lambda max"));
+  EXPECT_LT(row.number("position-residual max"), 1e-12);
+  EXPECT_NEAR(row.number("energy end"), row.number("energy_drift"), 0.01 * row.number("energy_drift")) << "corrected starts shift the first energy";
+}
+
+TEST(Study, AFailedRunIsAMarkedRow) {
+  const StudyResult result = run_study(spec_from(R"({"model": "heavy-top", "formulation": "index3", "order": 6, "correction": "published",
+      "step": [5e-2, 1e-3], "t_end": 0.5, "measures": ["q max"], "expect": [{"unstable": 10, "of": "q max", "where": {"step": 5e-2}}]})"), quiet());
+  EXPECT_FALSE(result.rows[0].is_success());
+  EXPECT_NE(result.rows[0].message, "");
+  EXPECT_TRUE(result.rows[1].is_success());
+  EXPECT_TRUE(result.verdicts[0].is_met) << result.verdicts[0].measured;
+  EXPECT_FALSE(result.is_interrupted);
+  EXPECT_NE(study_csv(result).find("newton-failed"), std::string::npos) << study_csv(result);
+}
+
+TEST(Study, PointsBelowTheFloorAreMarkedAndNotUsed) {
+  const StudyResult result = run_study(spec_from(R"({"model": "heavy-top", "method": "rkmk", "order": 8, "step": [5e-3, 2.5e-3, 1e-4, 5e-5], "t_end": 0.1, "measures": ["q max"]})"), quiet());
+  const ObservedCurve& c = result.curves[0];
+  EXPECT_FALSE(c.is_marked[0]);
+  EXPECT_TRUE(c.is_marked[2]);
+  EXPECT_TRUE(c.is_marked[3]);
+  ASSERT_TRUE(c.order);
+  EXPECT_NEAR(*c.order, 8.0, 0.7);
+  EXPECT_TRUE(std::isnan(c.pairwise[2]));
+}
+
+TEST(Study, AnInterruptedStudyGoesOn) {
+  test::TemporaryFolder folder;
+  StudyOptions options = quiet(folder.path());
+  options.jobs = 1;
+  std::atomic<int> done = 0;
+  options.on_progress = [&](const StudyProgress&) { ++done; };
+  options.wants_to_stop = [&] { return done >= 2; };
+  const StudyResult first = run_study(spec_from(small_study()), options);
+  EXPECT_TRUE(first.is_interrupted);
+  write_study(first, "kreisel study", folder.path());
+  {
+    std::ofstream torn(folder.path() / "study.journal", std::ios::app);
+    torn << "{\"key\": \"abc";  // as a killed program leaves it
+  }
+  const StudyResult second = run_study(spec_from(small_study()), quiet(folder.path()));
+  EXPECT_EQ(second.resumed, 2u);
+  EXPECT_FALSE(second.is_interrupted);
+  const StudyResult direct = run_study(spec_from(small_study()), quiet());
+  for (std::size_t i = 0; i < direct.rows.size(); ++i) EXPECT_EQ(second.rows[i].number("lambda max"), direct.rows[i].number("lambda max"));
+  write_study(second, "kreisel study", folder.path());
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "study.journal"));
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "report.html"));
+
+  // Another question is another study.
+  const StudyResult third = run_study(spec_from(small_study()), options);
+  EXPECT_TRUE(third.is_interrupted);
+  std::string changed = small_study();
+  changed.replace(changed.find("0.1"), 3, "0.2");
+  EXPECT_EQ(run_study(spec_from(changed), quiet(folder.path())).resumed, 0u);
+}
+
+TEST(Study, JsonIsWhatTheViewerReads) {
+  test::TemporaryFolder folder;
+  const StudyResult result = run_study(spec_from(R"({"title": "<b>", "model": "pendulum", "method": "generalized-alpha", "step": [2e-2, 1e-2], "t_end": 1,
+      "measures": ["lambda max"], "series": [{"quantity": "lambda-value", "component": 1, "name": "force"}],
+      "expect": [{"order": 2, "says": "two"}]})"), quiet());
+  write_study(result, "kreisel study x.json", folder.path());
+  const io::ReportData data = io::read_report_data(folder.path());
+  ASSERT_EQ(data.plots.size(), 3u);  // error, work, series
+  EXPECT_EQ(data.plots[0].curves[0].x.size(), 2u);
+  EXPECT_EQ(data.plots[2].curves.size(), 2u);
+  EXPECT_EQ(data.plots[2].curves[1].x.size(), 101u);
+  ASSERT_EQ(data.tables.size(), 2u);
+  EXPECT_EQ(data.tables[0].rows[0][1], "two");
+  EXPECT_EQ(data.tables[0].rows[0][4], "met");
+  EXPECT_EQ(io::report_pictures(data).size(), 3u);
+  EXPECT_EQ(io::report_page(data).find("<b>"), std::string::npos) << "text stays text";
+}
+
+}  // namespace

@@ -1,0 +1,75 @@
+#include <gtest/gtest.h>
+
+#include "kreisel/study/verdict.hpp"
+#include "samples.hpp"
+
+namespace {
+
+using namespace kreisel;
+using namespace kreisel::study;
+
+/// Two curves with y = c h² and y = 2 c h² at three steps.
+struct Verdicts : testing::Test {
+  Spec spec = test::spec_from(R"({"model": "heavy-top", "step": [4e-3, 2e-3, 1e-3], "measures": ["q max"], "runs": [{"label": "A", "order": 2}, {"label": "B", "order": 3}]})");
+  std::vector<Row> rows;
+
+  void SetUp() override {
+    for (const Case& c : spec.cases) {
+      const double h = c.coordinates["step"].get<double>();
+      Row row;
+      row.numbers["step"] = {h, -1};
+      row.numbers["q max"] = {(c.label == "A" ? 1.0 : 2.0) * h * h, 7};
+      row.floors["q max"] = 1e-12;
+      rows.push_back(row);
+    }
+  }
+  Verdict judged(const std::string& expectation) {
+    Spec with = test::spec_from(R"({"model": "heavy-top", "step": [4e-3, 2e-3, 1e-3], "measures": ["q max"],
+        "runs": [{"label": "A", "order": 2}, {"label": "B", "order": 3}], "expect": [)" + expectation + "]}");
+    return judge(with.expectations[0], with, rows);
+  }
+};
+
+TEST_F(Verdicts, OrdersValuesAndBounds) {
+  EXPECT_TRUE(judged(R"({"order": 2, "tolerance": 1e-6})").is_met);
+  EXPECT_FALSE(judged(R"({"order": 2.3})").is_met);
+  EXPECT_TRUE(judged(R"({"value": 1e-6, "where": {"label": "A", "step": 1e-3}})").is_met);
+  EXPECT_FALSE(judged(R"({"value": 1.1e-6, "where": {"label": "A", "step": 1e-3}})").is_met);
+  EXPECT_TRUE(judged(R"({"value": 1e-6, "where": {"label": "A", "step": 1e-3}, "at_step": 7})").is_met);
+  EXPECT_FALSE(judged(R"({"value": 1e-6, "where": {"label": "A", "step": 1e-3}, "at_step": 8})").is_met);
+  EXPECT_TRUE(judged(R"({"value": 2, "per": 1e-6, "where": {"label": "B", "step": 1e-3}})").is_met);
+  EXPECT_TRUE(judged(R"({"value": [16e-6, 4e-6, 1e-6], "where": {"label": "A"}})").is_met);
+  EXPECT_FALSE(judged(R"({"value": [16e-6, 4e-6, 2e-6], "where": {"label": "A"}})").is_met);
+  EXPECT_TRUE(judged(R"({"at_most": 4e-5})").is_met);
+  EXPECT_FALSE(judged(R"({"at_most": 1e-5})").is_met);
+  EXPECT_TRUE(judged(R"({"at_least": 1e-7})").is_met);
+  EXPECT_TRUE(judged(R"({"unstable": 1e-7})").is_met);
+  EXPECT_FALSE(judged(R"({"unstable": 1e-3})").is_met);
+}
+
+TEST_F(Verdicts, RankingsRatiosAndEquality) {
+  EXPECT_TRUE(judged(R"({"ranking": ["A", "B"]})").is_met);
+  EXPECT_FALSE(judged(R"({"ranking": ["B", "A"]})").is_met);
+  EXPECT_TRUE(judged(R"({"ratio": 2, "where": {"label": "B"}, "over": {"label": "A"}, "tolerance": 1e-9})").is_met);
+  EXPECT_FALSE(judged(R"({"ratio": 3, "where": {"label": "B"}, "over": {"label": "A"}})").is_met);
+  EXPECT_FALSE(judged(R"({"same": 0.1})").is_met);
+  EXPECT_TRUE(judged(R"({"same": 0.51})").is_met);
+}
+
+TEST_F(Verdicts, AFailedRunMissesEverythingButInstability) {
+  rows[0].status = "newton-failed";
+  EXPECT_FALSE(judged(R"({"at_most": 1})").is_met);
+  EXPECT_FALSE(judged(R"({"ranking": ["A", "B"]})").is_met);
+  EXPECT_TRUE(judged(R"({"unstable": 1, "where": {"label": "A", "step": 4e-3}})").is_met);
+  EXPECT_TRUE(judged(R"({"order": 2, "where": {"label": "A"}})").is_met) << "two points are left";
+}
+
+TEST_F(Verdicts, MarkedPointsDoNotCount) {
+  rows[2].floors["q max"] = 1.0;
+  rows[2].numbers["q max"].value = 0.5;
+  EXPECT_TRUE(judged(R"({"order": 2, "where": {"label": "A"}, "tolerance": 1e-6})").is_met);
+  rows[1].floors["q max"] = 1.0;
+  EXPECT_FALSE(judged(R"({"order": 2, "where": {"label": "A"}})").is_met) << "one point has no slope";
+}
+
+}  // namespace
