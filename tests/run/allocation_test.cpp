@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "kreisel/system/adapter.hpp"
 #include "kreisel/method/catalogue.hpp"
 #include "support/allocations.hpp"
 #include "support/experiment.hpp"
@@ -83,6 +84,8 @@ TEST(StepLoop, DoesNotAllocateWithAnyCorrection) {
 TEST(StepLoop, DoesNotAllocateWithAnyModel) {
   for (const models::ModelInfo& info : models::catalogue()) {
     const models::Model model = models::make_model(info, "", ParameterValues(info.parameters));
+    // Functions of users return vectors, and so do those of models that are made of such.
+    if (dynamic_cast<const system::FunctionSystem*>(model.system.get()) != nullptr) continue;
     run::Options options;
     const double span = std::min(0.25, model.start.t_end - model.start.t0);  // Andrews' squeezer is over in 0.03 s
     options.step = span / 1000.0;
