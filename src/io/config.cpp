@@ -20,6 +20,7 @@
 #include "kreisel/method/correction.hpp"
 #include "kreisel/run/integrator.hpp"
 #include "kreisel/solve/formulation.hpp"
+#include "kreisel/solve/manifold.hpp"
 
 namespace kreisel::io {
 namespace {
@@ -79,6 +80,16 @@ std::vector<double> to_times(std::string_view text) {
   return times;
 }
 
+std::vector<std::string> split(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    const std::size_t comma = text.find(',');
+    words.emplace_back(text.substr(0, comma));
+    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+  }
+  return words;
+}
+
 bool to_truth(std::string_view text) {
   if (text == "true") return true;
   if (text == "false") return false;
@@ -98,6 +109,7 @@ std::vector<std::string> formulation_names() {
 }
 
 std::vector<std::string> starting_names() { return {"corrected", "exact", "v0", "a0"}; }
+std::vector<std::string> restart_names() { return {"none", "corrected"}; }
 std::vector<std::string> truth_names() { return {"true", "false"}; }
 
 /// Everything wrong with a request, in the order of discovery.
@@ -257,6 +269,15 @@ const std::vector<RunOption>& run_options() {
        method::correction_names, [](std::string_view text, PreparedRun& run) { run.options.correction = text; }},
       {"starting", "S", method, "starting values (default corrected)", starting_names,
        [](std::string_view text, PreparedRun& run) { run.options.starting = text; }},
+
+      {"project-position-at", "T,...", method, "move q onto Phi = 0 at these times [s], in the mass metric", nullptr,
+       [](std::string_view text, PreparedRun& run) { run.options.project_position_at = to_times(text); }},
+      {"project-velocity-at", "T,...", method, "move v onto B v = 0 at these times [s], in the mass metric", nullptr,
+       [](std::string_view text, PreparedRun& run) { run.options.project_velocity_at = to_times(text); }},
+      {"restart", "R", method, "after such a projection (default none); corrected starting values keep the order", restart_names,
+       [](std::string_view text, PreparedRun& run) { run.options.restart = text; }},
+      {"conserve", "I,...", method, "invariants that projected-bdf projects onto as well", solve::invariant_names,
+       [](std::string_view text, PreparedRun& run) { run.options.conserved = split(text); }},
 
       {"step", "H", time, "constant steps of this size [s]; shrunk when they miss t_end", nullptr,
        [](std::string_view text, PreparedRun& run) { run.options.step = to_positive(text); }},

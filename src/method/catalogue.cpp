@@ -19,11 +19,16 @@ std::unique_ptr<Method> make_bliedf(const lie::Space& space, Counters& counters,
   return std::make_unique<Bliedf>(
       space, counters,
       make_correction(request.correction, request.max_order, request.own_correction, space, counters, request.has_given_steps),
-      request.parameters.word("modification") == "velocity");
+      !request.parameters.has("modification") || request.parameters.word("modification") == "velocity");
 }
 
 std::vector<ParameterInfo> bliedf_parameters() {
   return {{.name = "modification", .meaning = "of v in index3 where given steps change", .words = {"velocity", "none"}}};
+}
+
+std::vector<ParameterInfo> projection_parameters() {
+  return {{.name = "metric", .meaning = "in which a projection moves least", .words = {"mass", "euclidean"}},
+          {.name = "projection", .meaning = "of q, then of v at the new q, or of both at once", .words = {"position-then-velocity", "joint"}}};
 }
 
 /// Of methods that have nothing to choose.
@@ -88,6 +93,8 @@ const std::vector<MethodInfo>& catalogue() {
        {"ode"}, {}, {}, false, make_plain<Mkam>},
       {"mkbdf", "Munthe-Kaas BDF, order 1..6", 1, 6, 4, true,
        {"ode", "index3", "stabilized-index2", "index2", "index1"}, {}, {}, false, make_plain<Mkbdf>},
+      {"projected-bdf", "BDF on the index-1 form with projection onto constraints and invariants, order 1..6", 1, 6, 4, true,
+       {"ode", "projected", "index1"}, {"ode", "projected", "index1"}, projection_parameters(), true, make_bliedf, true},
       {"rkmk", "explicit Runge-Kutta-Munthe-Kaas on the index-1 form with projection, order 5 or 8", 5, 8, 8, true,
        {"ode", "projected", "index1"}, {"ode", "projected", "index1"}, {}, false, nullptr},
   };

@@ -39,7 +39,7 @@ void run_adaptive(Session& s) {
   newton.refresh = solve::RefreshPolicy::when_slow;
   newton.linear_solver = options.linear_solver;
   Machine machine(s, max_order, newton);
-  auto& [method, closer, history, trial, start_up, parts, weight, dense, constrained_part] = machine;
+  auto& [method, closer, history, trial, start_up, parts, weight, dense, constrained_part, manifold, projected_x] = machine;
   method->set_velocity_tolerance(std::max(1e-14, sweep_fraction * newton.tolerance * options.rtol));
   if (!machine.place_first(s)) return;
   if (!s.accept(history[0], true, [](double, Entry&) { return false; })) return;
@@ -93,16 +93,18 @@ void run_adaptive(Session& s) {
     velocity_weights(parts, history[0].motion, options.atol, options.rtol, floor, weight);
     method->begin_step(history, h, order);
     const solve::Closed closed = closer.close(*method, history, h, weight, trial);
-    if (closed.status != solve::CloseStatus::converged) {
+    const bool is_closed = closed.status == solve::CloseStatus::converged;
+    if (!is_closed || !machine.project(h)) {
       ++counters.rejected_steps;
       ++s.report.rejected_by_newton;
-      s.observer.attempted({t, h, order, closed.iterations, 0.0, closed.update_norm, "newton failed"});
+      s.observer.attempted({t, h, order, closed.iterations, 0.0, closed.update_norm, is_closed ? "projection failed" : "newton failed"});
       if (controller.failures() >= max_failures) {
         s.fail(closed.status == solve::CloseStatus::singular_matrix ? Status::singular_matrix : Status::newton_failed,
                fmt::format("at t = {:.10g} no step could be closed, the last of size {:.3g}: {}.\n"
                            "  largest residuals: {}\n"
                            "  try: `kreisel check` at this position; the mechanism may be in a singular position or the forces undefined",
-                           t, h, closed.status == solve::CloseStatus::singular_matrix ? "the iteration matrix is singular" : "Newton's method did not converge",
+                           t, h, closed.status == solve::CloseStatus::singular_matrix ? "the iteration matrix is singular"
+                           : is_closed ? "the projection onto the constraints did not converge" : "Newton's method did not converge",
                            closer.worst_rows()));
         break;
       }
@@ -111,9 +113,19 @@ void run_adaptive(Session& s) {
     }
     norm.set_scale(trial.motion);
     OrderErrors errors;
-    const bool has_estimate = method->local_errors(order, trial.motion, q_error, v_error);
-    if (is_index3) v_error.setZero();
-    errors.current = has_estimate ? norm(q_error, v_error) : 0.0;
+    const auto error_at = [&](int candidate) -> std::optional<double> {
+      if (candidate < 1 || candidate > max_order || !method->local_errors(candidate, trial.motion, q_error, v_error)) return {};
+      if (is_index3) v_error.setZero();
+      double error = norm(q_error, v_error);
+      // Projected values differ from their extrapolation by less than the tangential part of that difference when the
+      // projection is not orthogonal in this norm, and by more when it is (Eich 1993, section 4.1): the larger one counts.
+      if (manifold != nullptr) {
+        manifold->keep_tangential(q_error, v_error);
+        error = std::max(error, norm(q_error, v_error));
+      }
+      return error;
+    };
+    errors.current = error_at(order).value_or(0.0);
     if (options.control_lambda && lambda_error.size() > 0 && lambda_differences.points() >= order) {
       lambda_differences.deviation(order, trial.lambda, 1.0, lambda_error);
       lambda_scale = std::max(lambda_scale, trial.lambda.norm());
@@ -126,11 +138,6 @@ void run_adaptive(Session& s) {
       controller.reject_error(errors.current);
       continue;
     }
-    const auto error_at = [&](int candidate) -> std::optional<double> {
-      if (candidate < 1 || candidate > max_order || !method->local_errors(candidate, trial.motion, q_error, v_error)) return {};
-      if (is_index3) v_error.setZero();
-      return norm(q_error, v_error);
-    };
     errors.lower = error_at(order - 1);
     errors.higher = error_at(order + 1);
     s.observer.attempted({t, h, order, closed.iterations, errors.current, closed.update_norm, "accepted"});
@@ -140,7 +147,7 @@ void run_adaptive(Session& s) {
     s.report.order = std::max(s.report.order, order);
     history.push(trial);
     controller.accept(errors, h);
-    if (!machine.show_newest(s, order)) break;
+    if (!machine.project_on_demand(s) || !machine.show_newest(s, order) || machine.restarts_here(s)) break;
   }
   s.report.solve_seconds += cpu_seconds() - begin;
 }

@@ -16,7 +16,8 @@ constexpr double round_off_margin = 8.0;
 constexpr double sweep_fraction = 0.1;
 
 std::string newton_message(double t, double h, const solve::Closed& closed, const solve::Closer& closer) {
-  const char* what = closed.status == solve::CloseStatus::singular_matrix ? "the iteration matrix is singular"
+  const char* what = closed.status == solve::CloseStatus::converged        ? "the projection onto the constraints did not converge"
+                     : closed.status == solve::CloseStatus::singular_matrix ? "the iteration matrix is singular"
                      : closed.status == solve::CloseStatus::not_finite    ? "the equations gave a value that is not finite"
                                                                           : "Newton's method did not converge";
   return fmt::format(
@@ -38,7 +39,7 @@ void run_constant(Session& s) {
   newton.refresh = solve::RefreshPolicy::every_step;
   newton.linear_solver = options.linear_solver;
   Machine machine(s, s.plan.order, newton);
-  auto& [method, closer, history, trial, start_up, parts, weight, dense, constrained_part] = machine;
+  auto& [method, closer, history, trial, start_up, parts, weight, dense, constrained_part, manifold, projected_x] = machine;
   // A sweep of the velocity relation leaves a tenth of its last change, so that v is ten times as good again.
   method->set_velocity_tolerance(std::max(1e-14, sweep_fraction * newton.tolerance));
   const bool is_constant = s.plan.steps.empty();
@@ -88,7 +89,8 @@ void run_constant(Session& s) {
     const solve::Closed closed = closer.close(*method, history, h, weight, trial);
     s.observer.attempted({history[0].motion.t, h, s.plan.order, closed.iterations, 0.0, closed.update_norm,
                           closed.status == solve::CloseStatus::converged ? "accepted" : "newton failed"});
-    if (closed.status != solve::CloseStatus::converged) {
+    const bool is_closed = closed.status == solve::CloseStatus::converged;
+    if (!is_closed || !machine.project(h)) {
       ++counters.rejected_steps;
       ++s.report.rejected_by_newton;
       s.fail(closed.status == solve::CloseStatus::singular_matrix ? Status::singular_matrix : Status::newton_failed,
@@ -98,7 +100,7 @@ void run_constant(Session& s) {
     trial.order = s.plan.order;
     ++s.report.steps_at_order[s.plan.order];
     history.push(trial);
-    if (!machine.show_newest(s, s.plan.order)) break;
+    if (!machine.project_on_demand(s) || !machine.show_newest(s, s.plan.order) || machine.restarts_here(s)) break;
   }
   s.report.solve_seconds += cpu_seconds() - begin;
 }

@@ -11,6 +11,7 @@
 #include "kreisel/method/correction.hpp"
 #include "kreisel/run/start_up.hpp"
 #include "kreisel/solve/formulation.hpp"
+#include "kreisel/solve/manifold.hpp"
 #include "session.hpp"
 
 namespace kreisel::run {
@@ -175,6 +176,31 @@ std::vector<Problem> problems_in(const Options& options, const system::System& s
   const std::vector<std::string> startings{"corrected", "exact", "v0", "a0"};
   const bool starting_is_known = std::find(startings.begin(), startings.end(), options.starting) != startings.end();
   if (!starting_is_known) check.require(false, "starting", unknown_name("starting procedure", options.starting, startings));
+
+  for (const auto& [name, times] : {std::pair{"project-position-at", &options.project_position_at},
+                                    std::pair{"project-velocity-at", &options.project_velocity_at}}) {
+    for (const double t : *times)
+      check.require(is_number(t) && t > start.t0 && t <= t_end, name,
+                    fmt::format("is {}, must lie after the start time {} and not after {}", t, start.t0, t_end));
+    check.require(times->empty() || options.method != "rkmk", name, "has no use with rkmk, which projects after every step");
+    check.require(times->empty() || system.pattern().rows() > 0, name, "needs a model with constraints");
+  }
+  const std::vector<std::string> restarts{"none", "corrected"};
+  if (std::find(restarts.begin(), restarts.end(), options.restart) == restarts.end())
+    check.require(false, "restart", unknown_name("restart", options.restart, restarts));
+  check.require(options.restart == "none" || !options.project_position_at.empty() || !options.project_velocity_at.empty(), "restart",
+                "belongs to --project-velocity-at or --project-position-at; give one of them");
+  if (!options.conserved.empty())
+    check.require(options.method == "projected-bdf" && (options.formulation.empty() || options.formulation == "projected") &&
+                      system.pattern().rows() > 0,
+                  "conserve", "projects onto invariants: use --method projected-bdf with a constrained model");
+  for (const std::string& name : options.conserved) {
+    try {
+      solve::make_invariant(name, system);
+    } catch (const InvalidInput& e) {
+      check.require(false, "conserve", e.what());
+    }
+  }
 
   if (info != nullptr) {
     if (options.order != 0)

@@ -1,6 +1,9 @@
 // A method, its solver and its past, put together for one run.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <limits>
 #include <memory>
 
@@ -8,6 +11,7 @@
 #include "kreisel/run/dense_output.hpp"
 #include "kreisel/run/start_up.hpp"
 #include "kreisel/solve/closer.hpp"
+#include "kreisel/solve/manifold.hpp"
 #include "session.hpp"
 
 namespace kreisel::run {
@@ -51,6 +55,8 @@ struct Machine {
   Vector weight;
   DenseOutput dense;
   std::unique_ptr<ConstrainedPart> constrained_part;  ///< index-3 form only
+  std::unique_ptr<solve::Manifold> manifold;          ///< projected form only
+  Vector x;                                           ///< of a projected step
 
   Machine(Session& s, int max_order, const solve::NewtonOptions& newton)
       : method(make_method(s, max_order)),
@@ -60,10 +66,21 @@ struct Machine {
         start_up(s.system, s.report.counters, newton.linear_solver),
         parts(parts_of(s.system.space())),
         weight(s.system.space().nv()),
-        dense(s.system.space(), s.system.pattern().rows()) {
+        dense(s.system.space(), s.system.pattern().rows()),
+        x(s.system.space().nv()) {
     s.report.linear_solver = closer.linear_solver_name();
     if (s.plan.formulation == solve::Formulation::index3 && s.system.pattern().position_rows() > 0)
       constrained_part = std::make_unique<ConstrainedPart>(s.system, s.report.counters, newton.linear_solver);
+    if (s.plan.formulation == solve::Formulation::projected) {
+      std::vector<solve::Invariant> invariants;
+      for (const std::string& name : s.plan.options.conserved) invariants.push_back(solve::make_invariant(name, s.system));
+      const ParameterValues& words = s.plan.options.method_parameters;
+      manifold = std::make_unique<solve::Manifold>(
+          s.system, s.report.counters,
+          solve::ManifoldOptions{words.word("metric") == "mass" ? solve::Metric::mass : solve::Metric::euclidean,
+                                 words.word("projection") == "joint", newton.linear_solver},
+          std::move(invariants));
+    }
   }
 
   /// Places the initial point; false when it has no accelerations and multipliers.
@@ -73,7 +90,44 @@ struct Machine {
       return false;
     }
     history.push(trial);
+    if (manifold != nullptr) manifold->set_levels(history[0].motion);
     if (s.is_first_segment()) s.report.energy_initial = s.system.energy(history[0].motion);
+    return true;
+  }
+
+  /// Moves the closed trial onto the manifolds, where the formulation asks for it. False: it cannot be done, as when the
+  /// step was too large.
+  [[nodiscard]] bool project(double h) {
+    if (manifold == nullptr) return true;
+    if (!manifold->project(trial.motion)) return false;
+    method->space().difference(history[0].motion.q, trial.motion.q, trial.omega);
+    x = trial.omega / h;
+    method->record(x, trial);
+    return true;
+  }
+
+  /// Projects the newest point where the options ask for it; v̇, λ and the memory of the method stay. False: it failed,
+  /// and the report says so.
+  [[nodiscard]] bool project_on_demand(Session& s) {
+    const bool restarts = is_due_restart(s.plan.options);
+    const bool moves_position = restarts || is_due(s.plan.options.project_position_at, history[0]);
+    const bool moves_velocity = restarts || is_due(s.plan.options.project_velocity_at, history[0]);
+    if (!moves_position && !moves_velocity) return true;
+    method::Entry& newest = history.edit(0);
+    if (!start_up.project(newest.motion, moves_position, moves_velocity)) {
+      s.fail(Status::singular_matrix,
+             fmt::format("at t = {:.10g} the projection asked for failed: [M B'; B 0] is singular there.\n  try: `kreisel check`", newest.motion.t));
+      return false;
+    }
+    if (moves_position) method->space().difference(history[1].motion.q, newest.motion.q, newest.omega);
+    return true;
+  }
+
+  /// Whether the method starts anew after a projection at the newest point, as at t0.
+  [[nodiscard]] bool restarts_here(Session& s) {
+    const lie::Motion& m = history[0].motion;
+    if (!is_due_restart(s.plan.options) || m.t >= s.plan.t_end - 1e-9 * history[0].h) return false;
+    s.restart_at(m.t, m.q, m.v);
     return true;
   }
 
@@ -87,6 +141,16 @@ struct Machine {
   }
 
  private:
+  /// Whether one of the times lies in the step that ended at this point.
+  static bool is_due(const std::vector<double>& times, const method::Entry& newest) {
+    const double round_off = 1e-9 * newest.h, t = newest.motion.t;
+    return std::any_of(times.begin(), times.end(),
+                       [&](double wanted) { return wanted <= t + round_off && wanted > t - newest.h + round_off; });
+  }
+  bool is_due_restart(const Options& options) const {
+    return options.restart == "corrected" &&
+           (is_due(options.project_position_at, history[0]) || is_due(options.project_velocity_at, history[0]));
+  }
   static std::unique_ptr<method::Method> make_method(Session& s, int max_order) {
     const Options& options = s.plan.options;
     return method::find_method(options.method)

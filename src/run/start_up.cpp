@@ -41,6 +41,12 @@ bool StartUp::place(double t, ConstVectorRef q, ConstVectorRef v, Entry& first) 
   return rkmk_.kkt().accelerate(first.motion, first.lambda);
 }
 
+bool StartUp::project(Motion& m, bool moves_position, bool moves_velocity) {
+  solve::Kkt& kkt = rkmk_.kkt();
+  if (!kkt.factorize(m) || (moves_position && !kkt.project_position(m))) return false;
+  return !moves_velocity || (kkt.factorize(m) && kkt.project_velocity(m));
+}
+
 void StartUp::gaps(double t, ConstVectorRef q, ConstVectorRef v, double& position, double& velocity) {
   from_.t = t;
   from_.q = q;

@@ -162,9 +162,11 @@ bool Kkt::accelerate(Motion& m, VectorRef lambda) {
 
 bool Kkt::project_position(Motion& m) {
   const int position_rows = system_.pattern().position_rows();
+  projection_iterations_ = 0;
   if (position_rows == 0) return true;
   double first = 0.0, previous = HUGE_VAL;
   for (int iteration = 0; iteration < max_projection_iterations; ++iteration) {
+    projection_iterations_ = iteration + 1;
     system_.residual(m, zero_lambda_, residual_);
     const double size = residual_.gap.lpNorm<Eigen::Infinity>();
     if (!std::isfinite(size)) return false;
@@ -182,9 +184,11 @@ bool Kkt::project_position(Motion& m) {
 }
 
 bool Kkt::project_velocity(Motion& m) {
+  projection_iterations_ = 0;
   if (system_.pattern().rows() == 0) return true;
   double first = 0.0, previous = HUGE_VAL;
   for (int iteration = 0; iteration < max_projection_iterations; ++iteration) {
+    projection_iterations_ = iteration + 1;
     system_.residual(m, zero_lambda_, residual_);
     const double size = residual_.rate.lpNorm<Eigen::Infinity>();
     if (!std::isfinite(size)) return false;

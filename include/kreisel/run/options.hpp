@@ -35,6 +35,12 @@ struct Options {
   double max_step = 0.0;        ///< 0: none
   long max_steps = 10'000'000;  ///< accepted steps
 
+  std::vector<std::string> conserved;  ///< invariants to project onto as well, by name (projected formulation)
+
+  /// Project q onto Φ = 0, v onto B v + Φ_t = 0, in the mass metric, at the first point at or after each of these times.
+  std::vector<double> project_position_at, project_velocity_at;
+  std::string restart = "none";  ///< after such a projection: none, or corrected starting values as at t0
+
   double output_step = 0.0;          ///< > 0: show the motion at t0 + i·output_step instead of at every step
   std::vector<double> output_times;  ///< show it at these times as well; neither forces the step
 

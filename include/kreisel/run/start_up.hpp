@@ -22,6 +22,8 @@ class StartUp {
 
   /// (t, q, v) with v̇ and λ from the index-1 equations. False when [M Bᵀ; B 0] is singular.
   [[nodiscard]] bool place(double t, ConstVectorRef q, ConstVectorRef v, method::Entry& first);
+  /// Moves q onto Φ = 0, v onto B v + Φ_t = 0, in the mass metric.
+  [[nodiscard]] bool project(system::Motion& m, bool moves_position, bool moves_velocity);
   /// How far the given values miss the constraints, at position and velocity level.
   void gaps(double t, ConstVectorRef q, ConstVectorRef v, double& position, double& velocity);
 

@@ -31,6 +31,8 @@ class Kkt {
   /// Moves q onto Φ = 0 and v onto B v + Φ_t = 0 with the matrix at hand. False when the iteration does not contract.
   [[nodiscard]] bool project_position(system::Motion& m);
   [[nodiscard]] bool project_velocity(system::Motion& m);
+  /// Of the last projection; many mean that the matrix at hand is too old.
+  int projection_iterations() const { return projection_iterations_; }
 
   /// out = C l, C = M⁻¹Bᵀ(B M⁻¹Bᵀ)⁻¹B over the position rows, with the matrix at hand.
   void constrained_part(ConstVectorRef l, VectorRef out);
@@ -53,6 +55,7 @@ class Kkt {
   system::Residual residual_;
   Vector right_hand_side_, rows_, step_, zero_lambda_;
   bool needs_newton_;
+  int projection_iterations_ = 0;
 };
 
 }  // namespace kreisel::solve

@@ -1,0 +1,350 @@
+#include "kreisel/solve/manifold.hpp"
+
+#include <fmt/format.h>
+
+#include <Eigen/Geometry>
+#include <Eigen/QR>
+#include <algorithm>
+#include <cmath>
+
+#include "kreisel/base/error.hpp"
+
+namespace kreisel::solve {
+namespace {
+
+using system::CoordinateKind;
+using system::Motion;
+using system::Pattern;
+using system::RowLevel;
+using system::System;
+
+constexpr int max_iterations = 12;
+/// A kept matrix that needs more iterations than this is made anew for the next point.
+constexpr int tolerable_iterations = 4;
+/// Residuals this small, relative to the size of their terms, are round-off.
+constexpr double round_off = 4e-16, nearly_round_off = 1e-12;
+/// Step of the differences that give the gradients of invariants; their error only slows the iteration.
+constexpr double difference_step = 1e-6;
+
+/// M v by the difference of two residuals, which is exact up to round-off: force is affine in v̇.
+Vector impulse(const System& system, const Motion& m) {
+  const Pattern& pattern = system.pattern();
+  const Vector lambda = Vector::Zero(pattern.rows());
+  system::Residual with(system.space().nv(), pattern.position_rows(), pattern.rows()), without = with;
+  Motion moved = m;
+  moved.a = m.v;
+  system.residual(moved, lambda, with);
+  moved.a.setZero();
+  system.residual(moved, lambda, without);
+  return with.force - without.force;
+}
+
+/// Left-trivialised velocity of a translation along, or a rotation about, an inertial axis: by Noether's theorem ξᵀMv is
+/// the momentum that belongs to it.
+Vector generator(const lie::Space& space, const Vector& q, const Vector3& axis, bool is_rotation) {
+  Vector xi = Vector::Zero(space.nv());
+  for (const lie::Block& block : space.blocks()) {
+    const bool has_position = block.group != lie::GroupId::so3;
+    const Vector3 x = has_position ? Vector3(q.segment<3>(block.q_at)) : Vector3::Zero();
+    const Eigen::Vector4d r = q.segment<4>(block.q_at + (has_position ? 3 : 0));
+    const Matrix3 R = Eigen::Quaterniond(r[3], r[0], r[1], r[2]).toRotationMatrix();
+    const Vector3 velocity = is_rotation ? Vector3(axis.cross(x)) : axis;
+    switch (block.group) {
+      case lie::GroupId::r3xso3: xi.segment<3>(block.v_at) = velocity; break;
+      case lie::GroupId::se3: xi.segment<3>(block.v_at) = R.transpose() * velocity; break;
+      case lie::GroupId::so3:
+      case lie::GroupId::rn: break;
+    }
+    if (is_rotation) xi.segment<3>(block.v_at + (has_position ? 3 : 0)) = R.transpose() * axis;
+  }
+  return xi;
+}
+
+}  // namespace
+
+std::vector<std::string> invariant_names() {
+  std::vector<std::string> names{"energy"};
+  for (const char* kind : {"momentum", "angular-momentum"})
+    for (const char axis : {'x', 'y', 'z'}) names.push_back(fmt::format("{}-{}", kind, axis));
+  return names;
+}
+
+Invariant make_invariant(const std::string& name, const System& system) {
+  const std::vector<std::string> names = invariant_names();
+  if (std::find(names.begin(), names.end(), name) == names.end()) throw InvalidInput(unknown_name("invariant", name, names));
+  if (name == "energy") return {name, [&system](const Motion& m) { return system.energy(m); }};
+  for (const lie::Block& block : system.space().blocks())
+    if (block.group == lie::GroupId::rn)
+      throw InvalidInput(fmt::format("invariant '{}' needs bodies with a position and a rotation; coordinates in R^n have no axes", name));
+  const bool is_rotation = name.starts_with("angular");
+  const Vector3 axis = Vector3::Unit(name.back() - 'x');
+  return {name, [&system, axis, is_rotation](const Motion& m) {
+            return generator(system.space(), m.q, axis, is_rotation).dot(impulse(system, m));
+          }};
+}
+
+/// The matrix of min |δq|² + |δv|² under B δq = -Φ, H δq + B δv = -(B v + Φ_t), and invariants bordering it.
+class Manifold::Joint {
+ public:
+  Joint(const System& system, Counters& counters, const ManifoldOptions& options, std::vector<Invariant> invariants)
+      : system_(system),
+        counters_(counters),
+        metric_(options.metric),
+        invariants_(std::move(invariants)),
+        levels_(Vector::Zero(static_cast<Eigen::Index>(invariants_.size()))),
+        scales_(levels_),
+        blocks_(system.pattern()),
+        residual_(system.space().nv(), system.pattern().position_rows(), system.pattern().rows()),
+        zero_lambda_(Vector::Zero(system.pattern().rows())),
+        probe_(system.space()) {
+    lay_out();
+    solver_ = linear::make_solver(options.linear_solver, matrix_);
+    right_hand_side_.setZero(matrix_.size());
+    const auto count = static_cast<Eigen::Index>(invariants_.size());
+    gradients_.setZero(matrix_.size(), count);
+    directions_ = gradients_;
+    border_.setZero(count, count);
+    defects_.setZero(count);
+  }
+
+  void set_levels(const Motion& m) {
+    for (std::size_t i = 0; i < invariants_.size(); ++i) {
+      levels_[i] = invariants_[i].value(m);
+      if (!std::isfinite(levels_[i])) throw InvalidInput(fmt::format("the model does not define the invariant '{}'", invariants_[i].name));
+    }
+  }
+
+  [[nodiscard]] bool factorize(const Motion& m) {
+    ++counters_.factorizations;
+    ++counters_.jacobian_evaluations;
+    system_.linearize(m, zero_lambda_, blocks_);
+    assemble();
+    if (!solver_->factorize(matrix_)) return false;
+    for (Eigen::Index i = 0; i < gradients_.cols(); ++i) {
+      differentiate(invariants_[i], m, gradients_.col(i));
+      scales_[i] = std::max(std::abs(levels_[i]), gradients_.col(i).norm());
+      right_hand_side_ = gradients_.col(i);
+      solver_->solve(right_hand_side_);
+      directions_.col(i) = right_hand_side_;
+    }
+    if (gradients_.cols() > 0) border_ = gradients_.transpose() * directions_;
+    return true;
+  }
+
+  /// Iterations spent, or 0 when they do not contract.
+  int iterate(Motion& m) {
+    const int nv = system_.space().nv(), position_rows = system_.pattern().position_rows();
+    double previous = HUGE_VAL;
+    for (int iteration = 1; iteration <= max_iterations; ++iteration) {
+      ++counters_.residual_evaluations;
+      system_.residual(m, zero_lambda_, residual_);
+      const double speed = std::max(1.0, m.v.lpNorm<Eigen::Infinity>());
+      double size = 0.0;
+      if (residual_.gap.size() > 0) size = residual_.gap.lpNorm<Eigen::Infinity>();
+      if (residual_.rate.size() > 0) size = std::max(size, residual_.rate.lpNorm<Eigen::Infinity>() / speed);
+      for (Eigen::Index i = 0; i < levels_.size(); ++i) {
+        defects_[i] = levels_[i] - invariants_[i].value(m);
+        size = std::max(size, std::abs(defects_[i]) / std::max(scales_[i], 1e-300));
+      }
+      if (!std::isfinite(size)) return 0;
+      if (size <= round_off) return iteration;
+      if (size > 0.5 * previous) return size < nearly_round_off ? iteration : 0;
+      previous = size;
+      right_hand_side_.setZero();
+      right_hand_side_.segment(2 * nv, position_rows) = -residual_.gap;
+      right_hand_side_.tail(residual_.rate.size()) = -residual_.rate;
+      solver_->solve(right_hand_side_);
+      add_invariants();
+      system_.space().move(m.q, right_hand_side_.head(nv), m.q);
+      m.v += right_hand_side_.segment(nv, nv);
+    }
+    return 0;
+  }
+
+  void keep_tangential(VectorRef q_error, VectorRef v_error) {
+    const int nv = system_.space().nv();
+    const Pattern& pattern = system_.pattern();
+    right_hand_side_.setZero();
+    for (const Pattern::Touch& touch : pattern.touches()) {
+      const system::RowGroup& group = pattern.groups()[touch.group];
+      const lie::Block& block = system_.space().blocks()[touch.block];
+      const ConstMatrixMap B(blocks_.B.data() + touch.at, group.rows, block.nv);
+      const ConstMatrixMap H(blocks_.H.data() + touch.at, group.rows, block.nv);
+      if (group.level == RowLevel::position)
+        right_hand_side_.segment(2 * nv + group.at, group.rows) -= B * q_error.segment(block.v_at, block.nv);
+      right_hand_side_.segment(2 * nv + pattern.position_rows() + group.at, group.rows) -=
+          H * q_error.segment(block.v_at, block.nv) + B * v_error.segment(block.v_at, block.nv);
+    }
+    for (Eigen::Index i = 0; i < gradients_.cols(); ++i)
+      defects_[i] = -gradients_.col(i).head(nv).dot(q_error) - gradients_.col(i).segment(nv, nv).dot(v_error);
+    solver_->solve(right_hand_side_);
+    add_invariants();
+    q_error += right_hand_side_.head(nv);
+    v_error += right_hand_side_.segment(nv, nv);
+  }
+
+ private:
+  /// Order of blocks: q, v, multipliers of Φ, multipliers of B v + Φ_t.
+  void lay_out() {
+    const Pattern& pattern = system_.pattern();
+    const int x_count = static_cast<int>(system_.space().blocks().size());
+    std::vector<int> sizes;
+    for (int copy = 0; copy < 2; ++copy)
+      for (const lie::Block& block : system_.space().blocks()) sizes.push_back(block.nv);
+    int position_groups = 0;
+    for (const system::RowGroup& group : pattern.groups())
+      if (group.level == RowLevel::position) {
+        sizes.push_back(group.rows);
+        ++position_groups;
+      }
+    for (const system::RowGroup& group : pattern.groups()) sizes.push_back(group.rows);
+    const auto q = [](int block) { return block; };
+    const auto v = [&](int block) { return x_count + block; };
+    const auto mu = [&](int group) { return 2 * x_count + group; };
+    const auto nu = [&](int group) { return 2 * x_count + position_groups + group; };
+
+    std::vector<std::pair<int, int>> entries;
+    const auto both = [&](int row, int column) {
+      entries.push_back({row, column});
+      entries.push_back({column, row});
+    };
+    for (const Pattern::Coupling& c : pattern.couplings()) {
+      entries.push_back({q(c.row), q(c.column)});
+      entries.push_back({v(c.row), v(c.column)});
+    }
+    for (const Pattern::Touch& t : pattern.touches()) {
+      if (t.group < position_groups) both(mu(t.group), q(t.block));
+      both(nu(t.group), q(t.block));
+      both(nu(t.group), v(t.block));
+    }
+    matrix_ = linear::BlockMatrix(sizes, entries);
+    for (const Pattern::Coupling& c : pattern.couplings())
+      mass_entry_.push_back({matrix_.find(q(c.row), q(c.column)), matrix_.find(v(c.row), v(c.column))});
+    const auto find_both = [&](int row, int column) { return std::pair{matrix_.find(row, column), matrix_.find(column, row)}; };
+    for (const Pattern::Touch& t : pattern.touches()) {
+      gap_entry_.push_back(t.group < position_groups ? find_both(mu(t.group), q(t.block)) : std::pair{-1, -1});
+      bend_entry_.push_back(find_both(nu(t.group), q(t.block)));
+      rate_entry_.push_back(find_both(nu(t.group), v(t.block)));
+    }
+  }
+
+  void assemble() {
+    const Pattern& pattern = system_.pattern();
+    const auto& blocks = system_.space().blocks();
+    matrix_.values().setZero();
+    for (std::size_t c = 0; c < pattern.couplings().size(); ++c) {
+      const Pattern::Coupling& coupling = pattern.couplings()[c];
+      const int rows = blocks[coupling.row].nv, columns = blocks[coupling.column].nv;
+      const bool has_mass = metric_ == Metric::mass && pattern.kind(coupling.row) == CoordinateKind::dynamic &&
+                            pattern.kind(coupling.column) == CoordinateKind::dynamic;
+      for (const int entry : {mass_entry_[c].first, mass_entry_[c].second}) {
+        if (has_mass)
+          matrix_.block(entry) = ConstMatrixMap(blocks_.M.data() + coupling.at, rows, columns);
+        else if (coupling.row == coupling.column)
+          matrix_.block(entry).setIdentity();
+      }
+    }
+    const auto set = [&](const std::pair<int, int>& entry, const ConstMatrixMap& value) {
+      if (entry.first < 0) return;
+      matrix_.block(entry.first) = value;
+      matrix_.block(entry.second) = value.transpose();
+    };
+    for (std::size_t t = 0; t < pattern.touches().size(); ++t) {
+      const Pattern::Touch& touch = pattern.touches()[t];
+      const int rows = pattern.groups()[touch.group].rows, columns = blocks[touch.block].nv;
+      const ConstMatrixMap B(blocks_.B.data() + touch.at, rows, columns);
+      set(gap_entry_[t], B);
+      set(bend_entry_[t], ConstMatrixMap(blocks_.H.data() + touch.at, rows, columns));
+      set(rate_entry_[t], B);
+    }
+  }
+
+  void differentiate(const Invariant& invariant, const Motion& m, Eigen::Ref<Vector> gradient) {
+    const int nv = system_.space().nv();
+    gradient.setZero();
+    Vector step = Vector::Zero(nv);
+    for (int i = 0; i < nv; ++i) {
+      const double speed_step = difference_step * std::max(1.0, std::abs(m.v[i]));
+      double q_slope = 0.0, v_slope = 0.0;
+      for (const double sign : {1.0, -1.0}) {
+        probe_ = m;
+        step[i] = sign * difference_step;
+        system_.space().move(m.q, step, probe_.q);
+        q_slope += sign * invariant.value(probe_);
+        probe_ = m;
+        probe_.v[i] += sign * speed_step;
+        v_slope += sign * invariant.value(probe_);
+      }
+      step[i] = 0.0;
+      gradient[i] = q_slope / (2.0 * difference_step);
+      gradient[nv + i] = v_slope / (2.0 * speed_step);
+    }
+  }
+
+  /// Adds the move along the tangential gradients that removes `defects_`, those of the move so far included.
+  void add_invariants() {
+    if (gradients_.cols() == 0) return;
+    defects_ -= gradients_.transpose() * right_hand_side_;
+    right_hand_side_ += directions_ * border_.completeOrthogonalDecomposition().solve(defects_);
+  }
+
+  const System& system_;
+  Counters& counters_;
+  Metric metric_;
+  std::vector<Invariant> invariants_;
+  Vector levels_, scales_;
+  linear::BlockMatrix matrix_;
+  std::unique_ptr<linear::Solver> solver_;
+  std::vector<std::pair<int, int>> mass_entry_, gap_entry_, bend_entry_, rate_entry_;
+  system::KktBlocks blocks_;
+  system::Residual residual_;
+  Vector zero_lambda_, right_hand_side_, defects_;
+  Matrix gradients_, directions_, border_;
+  Motion probe_;
+};
+
+Manifold::Manifold(const System& system, Counters& counters, const ManifoldOptions& options, std::vector<Invariant> invariants)
+    : options_(options), kkt_(system, counters, options.linear_solver), start_(system.space()), part_(Vector::Zero(system.space().nv())) {
+  // An invariant ties q and v together.
+  if (options.is_joint || !invariants.empty())
+    joint_ = std::make_unique<Joint>(system, counters, options, std::move(invariants));
+}
+
+Manifold::~Manifold() = default;
+
+void Manifold::set_levels(const Motion& m) {
+  if (joint_ != nullptr) joint_->set_levels(m);
+}
+
+bool Manifold::project_with_matrix(Motion& m) {
+  if (joint_ != nullptr) {
+    const int spent = joint_->iterate(m);
+    has_matrix_ = spent <= tolerable_iterations;
+    return spent > 0;
+  }
+  const bool is_done = kkt_.project_position(m);
+  const int spent = kkt_.projection_iterations();
+  if (!is_done || !kkt_.project_velocity(m)) return false;
+  has_matrix_ = std::max(spent, kkt_.projection_iterations()) <= tolerable_iterations;
+  return true;
+}
+
+bool Manifold::project(Motion& m) {
+  if (has_matrix_) {
+    start_ = m;
+    if (project_with_matrix(m)) return true;
+    m = start_;
+  }
+  has_matrix_ = joint_ != nullptr ? joint_->factorize(m) : kkt_.factorize(m, options_.metric);
+  return has_matrix_ && project_with_matrix(m);
+}
+
+void Manifold::keep_tangential(VectorRef q_error, VectorRef v_error) {
+  if (joint_ != nullptr) return joint_->keep_tangential(q_error, v_error);
+  kkt_.constrained_part(q_error, part_);
+  q_error -= part_;
+  kkt_.constrained_part(v_error, part_);
+  v_error -= part_;
+}
+
+}  // namespace kreisel::solve
