@@ -63,7 +63,7 @@ class Page {
 
   private runPart(): HTMLElement[] {
     const { result } = this;
-    if (result.time.length === 0) return [facts(result)];
+    if (result.time.length === 0) return [facts(result)].filter((box) => box.childElementCount > 0);
     const clock = new Clock(result.bodies.length > 0 ? result.frameTimes : result.time);
     this.clock = clock;
     this.panels = new TimePanels(result, clock, () => undefined);
