@@ -19,7 +19,6 @@ namespace bench {
 namespace {
 
 constexpr long max_steps = 100'000'000;
-constexpr double looser_for_algebraic = 1e4;
 
 class Context {
  public:
@@ -134,7 +133,7 @@ Outcome solve_with_ida(const DaeProblem& problem, double t_end, double tolerance
   problem.start(NV_DATA_S(state.get()), NV_DATA_S(slope.get()));
   for (int i = 0; i < n; ++i) {
     NV_Ith_S(is_differential.get(), i) = problem.is_algebraic(i) ? 0.0 : 1.0;
-    NV_Ith_S(absolute.get(), i) = problem.is_algebraic(i) ? looser_for_algebraic * tolerance : tolerance;
+    NV_Ith_S(absolute.get(), i) = problem.is_algebraic(i) ? problem.looseness() * tolerance : tolerance;
   }
   void* ida = IDACreate(context);
   check(IDASetErrHandlerFn(ida, keep_quiet, nullptr), "the error handler");

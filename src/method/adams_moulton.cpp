@@ -6,7 +6,7 @@
 namespace kreisel::method {
 
 AdamsMoulton::AdamsMoulton(const lie::Space& space, Counters& counters)
-    : Method(space, counters), differences_(space.nv()), known_v_(Vector::Zero(space.nv())) {}
+    : Method(space, counters), known_v_(Vector::Zero(space.nv())) {}
 
 void AdamsMoulton::begin_velocity(const History& history, double h, int order) {
   history_ = &history;

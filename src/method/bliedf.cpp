@@ -13,16 +13,18 @@ namespace {
 /// The fixed point v = base - shift(v) contracts with γ₁ h|v|/12 per sweep; beyond this many sweeps the step is far too
 /// large and the map says so with NaN, which the Newton solver reports as a failed attempt.
 constexpr int max_sweeps = 60;
+/// A sweep that moved v by less than this fraction of what the Newton iteration moved it leaves an error far below that
+/// of the iteration, and the next iteration sweeps on from there.
+constexpr double sweep_fraction = 0.1;
 
 }  // namespace
 
 Bliedf::Bliedf(const lie::Space& space, Counters& counters, std::unique_ptr<Correction> correction, bool modifies_velocity)
     : Method(space, counters),
       correction_(std::move(correction)),
-      differences_(space.nv()),
       modification_(space),
       modifies_velocity_(modifies_velocity) {
-  for (Vector* v : {&known_v_, &known_a_, &base_, &shift_, &next_, &last_v_, &last_base_}) v->setZero(space.nv());
+  for (Vector* v : {&known_v_, &known_a_, &base_, &shift_, &last_v_, &last_base_}) v->setZero(space.nv());
   scratch_.setZero(space.nv());
 }
 
@@ -30,11 +32,13 @@ void Bliedf::begin_step(const History& history, double h, int order) {
   history_ = &history;
   h_ = h;
   k_ = std::min(order, history.size());
+  is_iterating_ = false;
 
   std::array<double, 7> times;
   times[0] = h;
-  for (int i = 1; i <= k_; ++i) times[i] = history.offset(i - 1);
-  bdf_ = coeff::variable_bdf(k_, std::span<const double>(times.data(), k_ + 1));
+  history.offsets(k_, times.data() + 1);
+  const std::span<const double> grid(times.data(), k_ + 1);
+  if (grid_.replace(grid)) bdf_ = coeff::variable_bdf(k_, grid);
 
   DifferenceCombination velocity, acceleration;
   for (int i = 2; i <= k_; ++i) {
@@ -47,44 +51,63 @@ void Bliedf::begin_step(const History& history, double h, int order) {
   if (constrained_part_ != nullptr && modifies_velocity_)
     modification_.add_to(*correction_, history, h, k_, bdf_, *constrained_part_, known_a_);
 
-  is_implicit_correction_ = correction_->begin(history, h, k_, bdf_.gamma[1]);
-  if (!is_implicit_correction_) {
-    next_ = history[0].motion.v;
-    correction_->shift(next_, next_, shift_);
+  correction_needs_ = correction_->begin(history, h, k_, bdf_.gamma[1]);
+  if (correction_needs_ == CorrectionNeeds::nothing) {
+    last_v_ = history[0].motion.v;
+    correction_->shift(last_v_, last_v_, shift_);
   }
   differences_.build(history, k_ + 2, h, [](const Entry& e) -> const Vector& { return e.motion.v; });
 }
 
 void Bliedf::guess(VectorRef x) {
   differences_.extrapolate(std::min(k_ + 1, differences_.points()), last_v_);
-  if (is_implicit_correction_) correction_->shift(last_v_, last_v_, shift_);
+  if (correction_needs_ != CorrectionNeeds::nothing) correction_->shift(last_v_, last_v_, shift_);
   x = (last_v_ + shift_ - known_v_) / bdf_.gamma[1];
   last_base_ = last_v_ + shift_;
+  is_iterating_ = true;
 }
 
 void Bliedf::velocity(ConstVectorRef x, ConstVectorRef dv, Motion& trial) {
   base_ = known_v_ + bdf_.gamma[1] * x + dv;
-  if (is_implicit_correction_)
-    solve_for_velocity(x, trial.v);
-  else
-    trial.v = base_ - shift_;
+  switch (correction_needs_) {
+    case CorrectionNeeds::velocity:
+    case CorrectionNeeds::both: solve_for_velocity(x, trial.v); break;
+    case CorrectionNeeds::increment: correction_->shift(x, last_v_, shift_); [[fallthrough]];
+    case CorrectionNeeds::nothing: trial.v = base_ - shift_; break;
+  }
   trial.a = known_a_ + (bdf_.gamma[1] / h_) * (trial.v - (*history_)[0].motion.v);
 }
 
 void Bliedf::solve_for_velocity(ConstVectorRef x, VectorRef v) {
-  next_ = last_v_ + (base_ - last_base_);
-  for (int sweep = 0; sweep < max_sweeps; ++sweep) {
-    correction_->shift(x, next_, shift_);
-    v = base_ - shift_;
-    const double change = (v - next_).lpNorm<Eigen::Infinity>();
-    next_ = v;
-    if (change <= sweep_tolerance_ * v.lpNorm<Eigen::Infinity>() || change == 0.0) {
-      last_v_ = v;
-      last_base_ = base_;
-      return;
+  const Eigen::Index n = base_.size();
+  if (!is_iterating_) last_v_ = last_base_ = base_;
+  double moved = 0.0, size = 0.0;  // squared Euclidean norms: NaN stays visible
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const double d = base_[i] - last_base_[i];
+    last_base_[i] = base_[i];
+    last_v_[i] += d;
+    moved += d * d;
+    size += last_v_[i] * last_v_[i];
+  }
+  const double fine = sweep_tolerance_ * sweep_tolerance_ * size;
+  const double tolerance = is_iterating_ ? std::max(fine, sweep_fraction * sweep_fraction * moved) : fine;
+  const bool is_still_solved = is_iterating_ && moved <= fine && correction_needs_ == CorrectionNeeds::velocity;
+  double change = is_still_solved ? 0.0 : std::numeric_limits<double>::infinity();
+  for (int sweep = 0; sweep < max_sweeps && !(change <= tolerance); ++sweep) {
+    correction_->shift(x, last_v_, shift_);
+    change = 0.0;
+    for (Eigen::Index i = 0; i < n; ++i) {
+      const double next = base_[i] - shift_[i], d = next - last_v_[i];
+      last_v_[i] = next;
+      change += d * d;
     }
   }
-  v.setConstant(std::numeric_limits<double>::quiet_NaN());
+  if (change <= tolerance) {
+    v = last_v_;
+  } else {
+    v.setConstant(std::numeric_limits<double>::quiet_NaN());
+    last_v_ = base_;
+  }
 }
 
 void Bliedf::linearize(ConstVectorRef x, MotionTangent& out) {
@@ -102,13 +125,15 @@ Method::Coefficients Bliedf::coefficients() const { return {bdf_.gamma[1], bdf_.
 
 void Bliedf::record(ConstVectorRef x, Entry& entry) {
   entry.omega = h_ * x;
-  correction_->commutator_part(entry.motion.v, entry.memory);
+  correction_->commutator_part(entry.motion.v, shift_, entry.memory);
 }
 
 bool Bliedf::local_errors(int order, const Motion& accepted, VectorRef q_error, VectorRef v_error) {
   if (differences_.points() < order + 1) return false;
-  differences_.deviation(order, accepted.v, h_ / (order + 1), q_error);
-  differences_.deviation(order + 1, accepted.v, h_ / (h_ - history_->offset(order)), v_error);
+  // A defect d of h·(derivative) moves the new point by d/α₀; the α₀ of the order in use stands for its neighbours too.
+  const double h = h_ / bdf_.alpha[0];
+  differences_.deviation(order, accepted.v, h / (order + 1), q_error);
+  differences_.deviation(order + 1, accepted.v, h / (h_ - history_->offset(order)), v_error);
   return true;
 }
 

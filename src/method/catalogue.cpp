@@ -88,7 +88,7 @@ const std::vector<MethodInfo>& catalogue() {
       {"crouch-grossman", "Crouch-Grossman Adams-Moulton without constraints, order 1..4", 1, 4, 4, true,
        {"ode"}, {}, {}, false, make_plain<CrouchGrossman>},
       {"generalized-alpha", "generalized-alpha, order 2", 2, 2, 2, false,
-       {"ode", "index3", "stabilized-index2", "index2", "index1"}, {}, alpha_parameters(), false, make_generalized_alpha, true},
+       {"ode", "index3", "stabilized-index2", "index2", "index1"}, {"ode", "stabilized-index2"}, alpha_parameters(), false, make_generalized_alpha, true},
       {"mkam", "Munthe-Kaas Adams-Moulton without constraints, order 1..6", 1, 6, 4, true,
        {"ode"}, {}, {}, false, make_plain<Mkam>},
       {"mkbdf", "Munthe-Kaas BDF, order 1..6", 1, 6, 4, true,

@@ -16,7 +16,7 @@ class NoCorrection final : public Correction {
  public:
   using Correction::Correction;
   bool serves_variable_steps() const override { return true; }
-  bool begin(const History&, double, int, double) override { return false; }
+  CorrectionNeeds begin(const History&, double, int, double) override { return CorrectionNeeds::nothing; }
   void shift(ConstVectorRef, ConstVectorRef, VectorRef out) override { out.setZero(); }
   bool has_defect(int k) const override { return k <= 2; }
   double defect_weight(int k, std::span<const double> steps) const override {
@@ -37,13 +37,13 @@ class VariableDifference final : public Correction {
       : Correction(space, counters), plain_(space, counters), shift_(Vector::Zero(space.nv())) {}
 
   bool serves_variable_steps() const override { return true; }
-  bool begin(const History& history, double h, int k, double) override {
+  CorrectionNeeds begin(const History& history, double h, int k, double) override {
     shift_.setZero();
-    if (k < 3 || space_.is_commutative()) return false;
+    if (k < 3 || space_.is_commutative()) return CorrectionNeeds::nothing;
     const std::array<double, 3> steps{h, history[0].h, history[1].h};
     bracket(history[0].motion.v, history[1].motion.v, shift_);
     shift_ *= coeff::difference_weight(steps);
-    return false;
+    return CorrectionNeeds::nothing;
   }
   void shift(ConstVectorRef, ConstVectorRef, VectorRef out) override { out = shift_; }
 
@@ -71,10 +71,10 @@ class SetCorrection final : public Correction {
 
   bool serves_variable_steps() const override { return false; }
 
-  bool begin(const History& history, double h, int k, double) override {
+  CorrectionNeeds begin(const History& history, double h, int k, double) override {
     set_ = space_.is_commutative() ? nullptr : sets_[k];
     h_ = h;
-    if (set_ == nullptr) return false;
+    if (set_ == nullptr) return CorrectionNeeds::nothing;
     for (int j = 0; j < set_->count; ++j) {
       const coeff::LinearForm& form = set_->lin[j];
       past_[j].setZero();
@@ -83,7 +83,13 @@ class SetCorrection final : public Correction {
       for (int i = 2; i <= k; ++i)
         if (form.b[i] != 0.0) past_[j] += form.b[i] * history[i - 2].omega;
     }
-    return !set_->is_explicit();
+    if (set_->is_explicit()) return CorrectionNeeds::nothing;
+    bool needs_v = false, needs_x = false;
+    for (int j = 0; j < set_->count; ++j) {
+      needs_v = needs_v || set_->lin[j].a[0] != 0.0;
+      needs_x = needs_x || set_->lin[j].b[1] != 0.0;
+    }
+    return !needs_v ? CorrectionNeeds::increment : needs_x ? CorrectionNeeds::both : CorrectionNeeds::velocity;
   }
 
   void shift(ConstVectorRef x, ConstVectorRef v, VectorRef out) override {
@@ -121,10 +127,10 @@ class DifferenceCorrection final : public Correction {
 
   bool serves_variable_steps() const override { return false; }
 
-  bool begin(const History& history, double h, int k, double) override {
+  CorrectionNeeds begin(const History& history, double h, int k, double) override {
     set_ = space_.is_commutative() ? nullptr : coeff::find_difference_set("implicit", k);
     h_ = h;
-    if (set_ == nullptr) return false;
+    if (set_ == nullptr) return CorrectionNeeds::nothing;
     const auto gather = [&](const std::array<double, 7>& weights, Vector& out) {
       out.setZero();
       for (int i = 1; i <= k; ++i)
@@ -134,7 +140,7 @@ class DifferenceCorrection final : public Correction {
     gather(set_->D1, past1_);
     gather(set_->D2, past2_);
     gather(set_->D3, past3_);
-    return !set_->is_explicit();
+    return set_->is_explicit() ? CorrectionNeeds::nothing : CorrectionNeeds::velocity;
   }
 
   void shift(ConstVectorRef, ConstVectorRef v, VectorRef out) override {
@@ -169,7 +175,7 @@ class DifferenceCorrection final : public Correction {
 
 }  // namespace
 
-void Correction::commutator_part(ConstVectorRef, VectorRef out) { out.setZero(); }
+void Correction::commutator_part(ConstVectorRef, ConstVectorRef, VectorRef out) { out.setZero(); }
 
 std::vector<std::string> correction_names() {
   return {"magnus", "magnus-explicit", "magnus-taylor", "implicit", "difference", "published", "tuned", "tuned-implicit", "none", "file:PATH"};

@@ -2,35 +2,32 @@
 
 namespace kreisel::method {
 
-void Differences::divide(double h) {
-  std::array<std::array<double, max_points>, max_points> inverse;
-  std::array<double, max_points> product;
-  product[0] = 1.0;
-  for (int j = 1; j < points_; ++j) {
-    product[j] = product[j - 1] * (h - time_[j - 1]);
-    for (int i = j; i < points_; ++i) inverse[j][i] = 1.0 / (time_[i - j] - time_[i]);
+static_assert(Differences::max_points + 1 <= coeff::KeptNodes::capacity);
+
+const double* Differences::weights(int points) {
+  auto& weight = weight_[points];
+  if (!is_known_[points]) {
+    const auto nodes = grid_.nodes();
+    coeff::extrapolation_weights(nodes.first(points), nodes[points_], weight);
+    is_known_[points] = true;
   }
-  for (int c = 0; c < n_; ++c) {
-    std::array<double, max_points> y;
-    for (int i = 0; i < points_; ++i) y[i] = value_[i][c];
-    for (int j = 1; j < points_; ++j)
-      for (int i = points_ - 1; i >= j; --i) y[i] = (y[i - 1] - y[i]) * inverse[j][i];
-    for (int j = 0; j < points_; ++j) terms_[j * n_ + c] = product[j] * y[j];
-  }
+  return weight.data();
 }
 
-void Differences::extrapolate(int points, VectorRef out) const {
-  for (int c = 0; c < n_; ++c) {
+void Differences::extrapolate(int points, VectorRef out) {
+  const double* w = weights(points);
+  for (Eigen::Index c = 0; c < out.size(); ++c) {
     double sum = 0.0;
-    for (int j = 0; j < points; ++j) sum += terms_[j * n_ + c];
+    for (int j = 0; j < points; ++j) sum += w[j] * value_[j][c];
     out[c] = sum;
   }
 }
 
-void Differences::deviation(int points, ConstVectorRef y, double scale, VectorRef out) const {
-  for (int c = 0; c < n_; ++c) {
+void Differences::deviation(int points, ConstVectorRef y, double scale, VectorRef out) {
+  const double* w = weights(points);
+  for (Eigen::Index c = 0; c < out.size(); ++c) {
     double sum = y[c];
-    for (int j = 0; j < points; ++j) sum -= terms_[j * n_ + c];
+    for (int j = 0; j < points; ++j) sum -= w[j] * value_[j][c];
     out[c] = scale * sum;
   }
 }

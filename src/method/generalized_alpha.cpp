@@ -84,6 +84,19 @@ void GeneralizedAlpha::record(ConstVectorRef x, Entry& entry) {
   entry.memory = next_a_;
 }
 
+bool GeneralizedAlpha::local_errors(int order, const Motion& accepted, VectorRef q_error, VectorRef v_error) {
+  if (order != 2) return false;
+  const Entry& now = (*history_)[0];
+  y_ = (accepted.a - now.motion.a) / h_;
+  bracket(accepted.v, accepted.a, scratch_);
+  const double h3 = h_ * h_ * h_;
+  q_error = (h3 / 6.0) * (parameters_.position_error() * y_ + 0.5 * scratch_);
+  v_error.setZero();
+  if (history_->size() > 1)
+    v_error = (2.0 * h3 * parameters_.velocity_error() / (h_ + now.h)) * (y_ - (now.motion.a - (*history_)[1].motion.a) / now.h);
+  return true;
+}
+
 void GeneralizedAlpha::one_step_start(ConstVectorRef jerk, double h, bool shifts_memory, Entry& entry, VectorRef defect) {
   entry.memory = entry.motion.a;
   if (shifts_memory) entry.memory += (parameters_.delta() * h) * jerk;

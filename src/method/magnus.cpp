@@ -38,23 +38,24 @@ MagnusCorrection::MagnusCorrection(MagnusVariant variant, const lie::Space& spac
   for (Vector* v : {&past1_, &past2_, &past3_, &A1_, &A2_, &A3_}) v->setZero(space.nv());
 }
 
-bool MagnusCorrection::begin(const History& history, double h, int k, double gamma1) {
+CorrectionNeeds MagnusCorrection::begin(const History& history, double h, int k, double gamma1) {
   history_ = &history;
   h_ = h;
   k_ = k;
   gamma1_ = gamma1;
-  if (k < 3 || space_.is_commutative()) return false;
+  if (k < 3 || space_.is_commutative()) return CorrectionNeeds::nothing;
   freeze(history, is_implicit_, h, k);
-  return is_implicit_;
+  return is_implicit_ ? CorrectionNeeds::velocity : CorrectionNeeds::nothing;
 }
 
 void MagnusCorrection::freeze(const History& history, bool through_new, double h, int k) {
-  std::array<double, 6> nodes;
+  std::array<double, 7> nodes;
+  nodes[0] = h;
+  history.offsets(k, nodes.data() + 1);
   const int shift = through_new ? 1 : 0;
-  if (through_new) nodes[0] = h;
-  for (int i = shift; i < k; ++i) nodes[i] = history.offset(i - shift);
-  const coeff::MagnusWeights w =
-      coeff::magnus_weights(k, std::span<const double>(nodes.data(), k), 0.5 * h, h);
+  auto& [grid, w] = through_new ? through_new_ : through_old_;
+  if (grid.replace({nodes.data(), static_cast<std::size_t>(k) + 1 - shift}))
+    w = coeff::magnus_weights(k, std::span<const double>(nodes).subspan(1 - shift, k), 0.5 * h, h);
   const auto& slope = k > 4 && variant_ != MagnusVariant::taylor ? w.a2_gauss : w.a2;
   Combination sum1, sum2, sum3;
   for (int i = shift; i < k; ++i) {
@@ -81,21 +82,26 @@ void MagnusCorrection::shift(ConstVectorRef, ConstVectorRef v, VectorRef out) {
     out.setZero();
     return;
   }
+  sweep(v, out);
+  out *= gamma1_ / h_;
+}
+
+void MagnusCorrection::sweep(ConstVectorRef v, VectorRef out) {
   A1_ = past1_ + new_weight_[0] * v;
   A2_ = past2_ + new_weight_[1] * v;
   if (k_ > 4) A3_ = past3_ + new_weight_[2] * v;
   commutator(out);
-  out *= gamma1_ / h_;
 }
 
-void MagnusCorrection::commutator_part(ConstVectorRef v, VectorRef out) {
+void MagnusCorrection::commutator_part(ConstVectorRef v, ConstVectorRef shift, VectorRef out) {
   if (k_ < 3 || space_.is_commutative()) {
     out.setZero();
-    return;
+  } else if (is_implicit_) {
+    out = (h_ / gamma1_) * shift;
+  } else {
+    freeze(*history_, true, h_, k_);
+    sweep(v, out);
   }
-  if (!is_implicit_) freeze(*history_, true, h_, k_);
-  shift(v, v, out);
-  out *= h_ / gamma1_;
 }
 
 double MagnusCorrection::defect_weight(int k, std::span<const double> steps) const {

@@ -7,7 +7,7 @@
 namespace kreisel::method {
 
 Mkbdf::Mkbdf(const lie::Space& space, Counters& counters)
-    : Method(space, counters), canonical_(space, counters), differences_(space.nv()) {
+    : Method(space, counters), canonical_(space, counters) {
   for (Vector* v : {&known_rate_, &known_a_, &omega0_, &rate_, &image_, &bracket_, &argument_})
     v->setZero(space.nv());
   for (Vector* v : {&hat_rate_, &hat_omega_, &hat_inner_}) v->setZero(space.block_diagonal_size());

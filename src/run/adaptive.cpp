@@ -50,14 +50,20 @@ void run_adaptive(Session& s) {
 
   const double span = s.plan.t_end - s.plan.t0;
   const double first = options.initial_step > 0.0 ? options.initial_step : initial_step(history[0].motion, parts, options.rtol, options.atol, span);
-  Controller controller({s.plan.order > 0 ? s.plan.order : 1, max_order, options.max_step}, std::min(first, span), 1);
+  const int min_order = s.plan.order > 0 ? s.plan.order : info.min_order;
+  Controller controller({min_order, max_order, options.max_step}, std::min(first, span), info.min_order);
+  if (method->is_one_step()) {
+    if (!start_up.fill(*method, controller.step(), min_order, s.plan.formulation, {}, history)) return s.fail_start();
+    history.edit(0).h = controller.step();  // what the memory of the first point was made for
+  }
   ErrorNorm norm(parts, options.rtol, options.atol);
   const int nv = s.system.space().nv();
   Vector q_error(nv), v_error(nv);
-  method::Differences lambda_differences(s.system.pattern().rows());
+  method::Differences lambda_differences;
   Vector lambda_error(s.system.pattern().rows());
   double lambda_scale = history[0].lambda.size() > 0 ? history[0].lambda.norm() : 0.0;
 
+  Watchdog watchdog(s.plan.t0, s.plan.t_end);
   const double begin = cpu_seconds();
   while (history[0].motion.t < s.plan.t_end) {
     const double t = history[0].motion.t;
@@ -148,6 +154,10 @@ void run_adaptive(Session& s) {
     history.push(trial);
     controller.accept(errors, h);
     if (!machine.project_on_demand(s) || !machine.show_newest(s, order) || machine.restarts_here(s)) break;
+    if (watchdog.barks(history[0].motion.t)) {
+      s.fail(Status::step_too_small, watchdog.message(history[0].motion.t, name_of(s.system, norm.worst())));
+      break;
+    }
   }
   s.report.solve_seconds += cpu_seconds() - begin;
 }

@@ -58,13 +58,14 @@ void run_constant(Session& s) {
   if (!start_up.fill(*method, s.plan.h, s.plan.order, s.plan.formulation, starts, history)) {
     if (!s.accept(history[history.size() - 1], true, between_starts)) return;
     s.fail(Status::no_consistent_start,
-           fmt::format("the starting values at t = {:.10g} + i h, h = {:.6g}, could not be computed: the explicit starter failed.\n"
+           fmt::format("the starting values at t = {:.10g} + i h, h = {:.6g}, could not be computed: the step is too large for the explicit starter or for the velocity relation of the method.\n"
                        "  try: a smaller --step, or --method rkmk to see where the motion breaks down",
                        s.plan.t0, s.plan.h));
     return;
   }
   for (int age = history.size() - 1; age >= 0; --age) {
-    history.edit(age).motion.t = s.plan.t0 + static_cast<double>(history.size() - 1 - age) * s.plan.h;
+    const int number = history.size() - 1 - age;
+    history.edit(age).motion.t = number == s.plan.step_count ? s.plan.t_end : s.plan.t0 + number * s.plan.h;
     if (!s.accept(history[age], true, between_starts)) return;
     if (s.points > s.plan.step_count) return;
   }

@@ -7,7 +7,7 @@ namespace kreisel::run {
 namespace {
 
 /// The next step aims at this fraction of the tolerance.
-constexpr double target = 0.5;
+constexpr double target = 0.05;
 /// Smaller changes are not worth a new grid: equal steps keep coefficients and estimates clean.
 constexpr double grow_from = 1.15, shrink_from = 0.9;
 /// Largest growth: BDF stays zero-stable because the step then rests for at least k+1 steps.
@@ -18,7 +18,7 @@ constexpr double smallest_cut = 0.2, newton_cut = 0.25;
 /// Another order must promise this much more than the present one.
 constexpr double order_advantage = 1.02;
 /// A step whose error, continued with its trend, would exceed this is cut before it fails.
-constexpr double alarm = 0.9;
+constexpr double alarm = 0.5;
 /// So many failures in a row mean that the past no longer predicts: restart from order 1.
 constexpr int failures_before_restart = 4;
 
@@ -54,7 +54,8 @@ void Controller::accept(const OrderErrors& errors, double taken) {
   const double trend = state_.last_error > 0.0 ? std::clamp(errors.current / state_.last_error, 1.0, 2.0) : 1.0;
   const double expected = errors.current * trend;
   state_.last_error = errors.current;
-  if (state_.steps_since_change <= state_.order && expected <= alarm) return;
+  const bool is_far_off = growth(expected, state_.order) >= max_growth;
+  if (state_.steps_since_change <= (is_far_off ? 1 : state_.order) && expected <= alarm) return;
 
   int order = state_.order;
   double best = growth(expected, order);

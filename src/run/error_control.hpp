@@ -67,6 +67,32 @@ inline double initial_step(const lie::Motion& m, const std::vector<Part>& parts,
   return std::max(h, 1e-12 * span);
 }
 
+/// Notices steps that are accepted but lead nowhere.
+class Watchdog {
+ public:
+  explicit Watchdog(double t0, double t_end) : t_(t0), span_(t_end - t0) {}
+
+  /// After an accepted step to t; true when the last `patience` steps have covered less than a ten-millionth of the run.
+  bool barks(double t) {
+    if (++steps_ < patience) return false;
+    const bool is_stuck = t - t_ < 1e-7 * span_;
+    from_ = t_;
+    t_ = t;
+    steps_ = 0;
+    return is_stuck;
+  }
+  std::string message(double t, const std::string& worst) const {
+    return fmt::format("no progress: the last {} steps brought t only from {:.12g} to {:.12g}, held back by the error of the {}.\n"
+                       "  try: looser --rtol/--atol, or look for a force that jumps or a singular position at this time",
+                       patience, from_, t, worst);
+  }
+
+ private:
+  static constexpr int patience = 2000;
+  double t_, span_, from_ = 0.0;
+  int steps_ = 0;
+};
+
 inline std::string name_of(const system::System& system, const Part& part) {
   const auto& blocks = system.space().blocks();
   for (std::size_t b = 0; b < blocks.size(); ++b)

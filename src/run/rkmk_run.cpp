@@ -56,6 +56,7 @@ void run_rkmk(Session& s) {
   if (options.max_step > 0.0) h = std::min(h, options.max_step);
   int failures = 0;
 
+  Watchdog watchdog(s.plan.t0, s.plan.t_end);
   const double begin = cpu_seconds();
   while (now.motion.t < s.plan.t_end) {
     const double t = now.motion.t;
@@ -122,6 +123,10 @@ void run_rkmk(Session& s) {
       return is_done;
     };
     if (!s.accept(now, false, between)) break;
+    if (is_adaptive && watchdog.barks(now.motion.t)) {
+      s.fail(Status::step_too_small, watchdog.message(now.motion.t, name_of(s.system, norm.worst())));
+      break;
+    }
   }
   s.report.solve_seconds += cpu_seconds() - begin;
 }

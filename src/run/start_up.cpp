@@ -126,7 +126,6 @@ bool StartUp::correct_velocities(method::Method& method, double h, int order, Hi
   if (!advance(history[0], h, extra)) return false;
   method.begin_step(history, h, order);
   Vector x(extra.omega.size());
-  method.guess(x);  // warm start of implicit corrections
   x = extra.omega / h;
   Motion image = extra.motion;
   const Vector no_shift = Vector::Zero(x.size());
@@ -135,6 +134,7 @@ bool StartUp::correct_velocities(method::Method& method, double h, int order, Hi
   Vector correction(defect.size());
   if (!rkmk_.kkt().factorize(history[0].motion)) return false;
   rkmk_.kkt().constrained_part(defect, correction);
+  if (!correction.allFinite()) return false;  // the velocity relation of the method has no solution at this step
   for (int age = 0; age < history.size(); ++age) history.edit(age).motion.v += correction;
   return true;
 }

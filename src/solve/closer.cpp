@@ -191,6 +191,10 @@ Closed Closer::close(method::Method& method, const method::History& history, dou
   return closed;
 }
 
+bool Closer::stabilizes_at_previous(const method::Method& method) const {
+  return formulation_.has_eta && method.stabilization_point() == method::StabilizationPoint::previous;
+}
+
 bool Closer::is_stale(double h) const {
   return !has_matrix_ || age_ > max_age || rate_ > slow_rate || std::abs(h / matrix_h_ - 1.0) > step_drift;
 }
@@ -198,8 +202,7 @@ bool Closer::is_stale(double h) const {
 void Closer::evaluate(method::Method& method, method::Entry& trial) {
   method.position(x_, trial.motion.q);
   if (formulation_.has_eta) {
-    const bool at_previous = method.stabilization_point() == method::StabilizationPoint::previous;
-    system_.constraint_force(at_previous ? (*history_)[0].motion : trial.motion, trial.eta, dv_);
+    system_.constraint_force(stabilizes_at_previous(method) ? (*history_)[0].motion : trial.motion, trial.eta, dv_);
   }
   method.velocity(x_, dv_, trial.motion);
   ++counters_.residual_evaluations;
@@ -261,8 +264,7 @@ Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, 
     if (x_has_converged && lambda_is_settled) {
       method.position(x_, trial.motion.q);
       if (formulation_.has_eta) {
-        const bool at_previous = method.stabilization_point() == method::StabilizationPoint::previous;
-        system_.constraint_force(at_previous ? (*history_)[0].motion : trial.motion, trial.eta, dv_);
+        system_.constraint_force(stabilizes_at_previous(method) ? (*history_)[0].motion : trial.motion, trial.eta, dv_);
       }
       method.velocity(x_, dv_, trial.motion);
       return {CloseStatus::converged, iteration, norm};
@@ -274,6 +276,11 @@ Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, 
 bool Closer::refresh(method::Method& method, double h, const method::Entry& trial) {
   method.linearize(x_, tangent_);
   ++counters_.jacobian_evaluations;
+  if (stabilizes_at_previous(method)) {
+    system_.mass_and_jacobian((*history_)[0].motion, blocks_);
+    previous_B_ = blocks_.B;
+  }
+  eta_B_ = stabilizes_at_previous(method) ? previous_B_.data() : blocks_.B.data();
   system_.linearize(trial.motion, trial.lambda, blocks_);
   assemble(h);
   ++counters_.factorizations;
@@ -360,12 +367,12 @@ void Closer::assemble(double h) {
     const double* D = blocks_.D.data() + coupling.at;
     const double m = h * tangent_.a_dv, d = h * tangent_.v_dv;
     for (int i = 0; i < rows * inner; ++i) shifted_[i] = m * M[i] + d * D[i];
-    add_product_transposed(entry_at(p.entry), shifted_.data(), blocks_.B.data() + touch.at, rows, inner, columns, 1.0);
+    add_product_transposed(entry_at(p.entry), shifted_.data(), eta_B_ + touch.at, rows, inner, columns, 1.0);
   }
   for (const Product& p : eta_diagonal_) {
     const Pattern::Touch& left = pattern.touches()[p.left];
     const Pattern::Touch& right = pattern.touches()[p.right];
-    add_product_transposed(entry_at(p.entry), blocks_.B.data() + left.at, blocks_.B.data() + right.at,
+    add_product_transposed(entry_at(p.entry), blocks_.B.data() + left.at, eta_B_ + right.at,
                            pattern.groups()[left.group].rows, blocks[left.block].nv, pattern.groups()[right.group].rows,
                            tangent_.v_dv);
   }

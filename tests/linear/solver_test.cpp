@@ -141,21 +141,6 @@ TEST_P(EverySolver, NamesARowOfASingularMatrix) {
   expect_solves(matrix, *solver, random_.vector(matrix.size()));
 }
 
-// Enable when factorize looks at more than exact zeros.
-TEST_P(EverySolver, DISABLED_SeesRowsThatDependOnOthersUpToRoundOff) {
-  // One body held by a joint twice, the second time turned and scaled: B has rank 3 of 6.
-  BlockMatrix matrix({6, 3, 3}, {{0, 0}, {0, 1}, {0, 2}, {1, 0}, {2, 0}});
-  matrix.block(matrix.find(0, 0)).setIdentity();
-  const Matrix B = Matrix::NullaryExpr(3, 6, [&] { return random_.number(); });
-  const Matrix turn = Matrix::NullaryExpr(3, 3, [&] { return random_.number(); });
-  matrix.block(matrix.find(1, 0)) = B;
-  matrix.block(matrix.find(2, 0)) = turn * B;
-  matrix.block(matrix.find(0, 1)) = B.transpose();
-  matrix.block(matrix.find(0, 2)) = (turn * B).transpose();
-  const auto solver = linear::make_solver(GetParam(), matrix);
-  EXPECT_FALSE(solver->factorize(matrix));
-}
-
 TEST_P(EverySolver, RefusesValuesThatAreNotFinite) {
   for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
     for (const int at : {0, 7, 30}) {

@@ -70,8 +70,16 @@ TEST(Benchmark, DoublePendulum) {
 
 TEST(Benchmark, FourBarPassesItsSingularPositions) {
   const io::ModelFile file = load("four_bar");
-  const run::Report report = run_to(file.model, 10.0, 2e-3);
-  expect_near(point(file, report, "upright0", {0.0, 0.5, 0.0}), {0.328, 0.945, 0.0}, 2e-3);
+  // Error control shortens the step there; a constant step can come too close to a singular position to be closed.
+  for (const double tolerance : {1e-6, 1e-7, 1e-8}) {
+    run::Options options;
+    options.rtol = options.atol = tolerance;
+    options.t_end = 10.0;
+    run::Observer nobody;
+    const run::Report report = run::integrate(*file.model.system, file.model.start, options, nobody);
+    EXPECT_EQ(report.status, run::Status::success) << report.message;
+    expect_near(point(file, report, "upright0", {0.0, 0.5, 0.0}), {0.3285, 0.9445, 0.0}, 1e-3);
+  }
 }
 
 TEST(Benchmark, BricardWithIndependentRows) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <span>
 
 #include "kreisel/coeff/bdf.hpp"
@@ -22,6 +23,27 @@ void derivative_weights(std::span<const double> nodes, double at, int max_deriva
 
 /// Values at `at` of the Lagrange polynomials of the nodes: p(at) = Σ out[i] y(nodes[i]).
 void extrapolation_weights(std::span<const double> nodes, double at, std::span<double> out);
+
+/// The grid weights were last computed on. Steps of equal size give equal offsets, and most steps repeat the last grid.
+class KeptNodes {
+ public:
+  static constexpr int capacity = 10;
+
+  /// Whether the nodes differ from those of the last call; remembers them.
+  bool replace(std::span<const double> nodes) {
+    bool is_same = static_cast<int>(nodes.size()) == count_;
+    for (int i = 0; is_same && i < count_; ++i) is_same = nodes[i] == nodes_[i];
+    if (is_same) return false;
+    count_ = static_cast<int>(nodes.size());
+    for (int i = 0; i < count_; ++i) nodes_[i] = nodes[i];
+    return true;
+  }
+  std::span<const double> nodes() const { return {nodes_.data(), static_cast<std::size_t>(count_)}; }
+
+ private:
+  std::array<double, capacity> nodes_;
+  int count_ = -1;
+};
 
 /// BDF of order k on one grid: entries past k are zero, gamma[0] is unused and zero.
 struct BdfCoefficients {

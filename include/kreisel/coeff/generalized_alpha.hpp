@@ -31,6 +31,14 @@ struct GeneralizedAlpha {
   /// h³-coefficient of the local position error: l^q = (C_q/6) h³ v̈ + …, C_q = 1 - 6β - 3Δα
   /// (Arnold, Brüls, Cardona 2015, eq. 17, Example 2).
   constexpr double position_error() const { return 1.0 - 6.0 * beta - 3.0 * delta(); }
+
+  /// h³-coefficient of the local velocity error, l^v = C_v h³ v⃛ + …: a_n = v̇(t_n + Δα h) + c h² v⃛ + … with the c that
+  /// the recursion of a reproduces, put into v_{n+1} = v_n + (1-γ)h a_n + γh a_{n+1}.
+  constexpr double velocity_error() const {
+    const double d = delta(), e = 1.0 + d;
+    const double c = 0.5 * (1.0 - alpha_f - (1.0 - alpha_m) * e * e - alpha_m * d * d);
+    return c + 0.5 * ((1.0 - gamma) * d * d + gamma * e * e) - 1.0 / 6.0;
+  }
 };
 
 /// What the parameters must guarantee.

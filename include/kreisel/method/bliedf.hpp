@@ -37,11 +37,13 @@ class Bliedf final : public Method {
   Differences differences_;
   VelocityModification modification_;
   bool modifies_velocity_;
+  coeff::KeptNodes grid_;
   coeff::BdfCoefficients bdf_;
   int k_ = 1;
-  bool is_implicit_correction_ = false;
+  CorrectionNeeds correction_needs_ = CorrectionNeeds::nothing;
+  bool is_iterating_ = false;  ///< the last velocity belongs to this step and the Newton iteration goes on from it
   double sweep_tolerance_ = 1e-14;
-  Vector known_v_, known_a_, base_, shift_, next_, last_v_, last_base_;
+  Vector known_v_, known_a_, base_, shift_, last_v_, last_base_;
 };
 
 }  // namespace kreisel::method

@@ -14,6 +14,9 @@
 
 namespace kreisel::method {
 
+/// What a correction needs to know beside the history.
+enum class CorrectionNeeds { nothing, increment, velocity, both };
+
 class Correction {
  public:
   Correction(const lie::Space& space, Counters& counters) : space_(space), counters_(counters) {}
@@ -23,12 +26,13 @@ class Correction {
 
   /// False for coefficient sets that belong to one step size.
   virtual bool serves_variable_steps() const = 0;
-  /// Freezes the step; gamma1 is the BDF weight of the new increment. Returns whether `shift` depends on x or v.
-  virtual bool begin(const History& history, double h, int k, double gamma1) = 0;
+  /// Freezes the step; gamma1 is the BDF weight of the new increment. Returns what `shift` depends on.
+  virtual CorrectionNeeds begin(const History& history, double h, int k, double gamma1) = 0;
   /// s in v = (1/h) Σ γᵢ (ω_{n+1-i} - c_{n+1-i})|_{c_n = 0} - s(x, v).
   virtual void shift(ConstVectorRef x, ConstVectorRef v, VectorRef out) = 0;
-  /// The commutator part c_n of the accepted increment; zero for corrections that do not split increments.
-  virtual void commutator_part(ConstVectorRef v, VectorRef out);
+  /// The commutator part c_n of the accepted increment, `shift` being that of the accepted v; zero for corrections that
+  /// do not split increments.
+  virtual void commutator_part(ConstVectorRef v, ConstVectorRef shift, VectorRef out);
   /// Fills Entry::memory of start-up points with their commutator parts.
   virtual void adopt(History&) {}
 

@@ -1,47 +1,43 @@
-// Newton's form of the polynomial through recent vectors, evaluated at one new time: predictor and error estimates.
+// The polynomials through recent vectors, evaluated at one new time: predictor and error estimates.
 #pragma once
 
 #include <algorithm>
 #include <array>
 
 #include "kreisel/base/types.hpp"
+#include "kreisel/coeff/bdf_variable.hpp"
 #include "kreisel/method/history.hpp"
 
 namespace kreisel::method {
 
-/// term j = Π_{i<j}(t - t_{n-i}) · y[t_n, …, t_{n-j}], so that the sum of the first m terms is the value at t of the
-/// polynomial through the m newest points.
+/// Extrapolates from t_n, t_{n-1}, … to t_n + h. Weights are computed when asked for and kept while the grid repeats.
 class Differences {
  public:
   static constexpr int max_points = 9;
 
-  explicit Differences(int dimension) : n_(dimension), terms_(Vector::Zero(max_points * dimension)) {}
-
-  /// `pick` returns the vector of an Entry; t = t_n + h. Uses at most `points` points of the history.
+  /// `pick` returns the vector of an Entry. Uses at most `points` points of the history, which must stay as it is.
   template <class Pick>
   void build(const History& history, int points, double h, Pick pick) {
     points_ = std::min({points, history.size(), max_points});
-    double offset = 0.0;
-    for (int i = 0; i < points_; ++i) {
-      time_[i] = offset;
-      value_[i] = pick(history[i]).data();
-      offset -= history[i].h;
-    }
-    divide(h);
+    std::array<double, max_points + 1> nodes;
+    history.offsets(points_, nodes.data());
+    nodes[points_] = h;
+    for (int i = 0; i < points_; ++i) value_[i] = pick(history[i]).data();
+    if (grid_.replace({nodes.data(), static_cast<std::size_t>(points_) + 1})) is_known_.fill(false);
   }
 
   int points() const { return points_; }
-  /// Value at t of the polynomial through the newest `points` points.
-  void extrapolate(int points, VectorRef out) const;
+  /// Value at t_n + h of the polynomial through the newest `points` points.
+  void extrapolate(int points, VectorRef out);
   /// y minus that value, times scale.
-  void deviation(int points, ConstVectorRef y, double scale, VectorRef out) const;
+  void deviation(int points, ConstVectorRef y, double scale, VectorRef out);
 
  private:
-  void divide(double h);
+  const double* weights(int points);
 
-  int n_;
-  Vector terms_;  ///< term j at j·n
-  std::array<double, max_points> time_{};  ///< relative to t_n
+  coeff::KeptNodes grid_;  ///< offsets from t_n, then h
+  std::array<std::array<double, max_points>, max_points + 1> weight_;  ///< by number of points
+  std::array<bool, max_points + 1> is_known_{};
   std::array<const double*, max_points> value_{};
   int points_ = 0;
 };

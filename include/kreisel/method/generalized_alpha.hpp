@@ -33,6 +33,8 @@ class GeneralizedAlpha final : public Method {
   void linearize(ConstVectorRef x, MotionTangent& out) override;
   void record(ConstVectorRef x, Entry& entry) override;
   bool is_one_step() const override { return true; }
+  /// From the leading terms of the local error, v̈ and v⃛ by differences of v̇.
+  bool local_errors(int order, const Motion& accepted, VectorRef q_error, VectorRef v_error) override;
   void one_step_start(ConstVectorRef jerk, double h, bool shifts_memory, Entry& entry, VectorRef defect) override;
 
   const coeff::GeneralizedAlpha& parameters() const { return parameters_; }

@@ -46,6 +46,14 @@ class History {
     for (int i = 0; i < age; ++i) sum -= ring_[slot(i)].h;
     return sum;
   }
+  /// offset(0 … count-1) into out.
+  void offsets(int count, double* out) const {
+    double sum = 0.0;
+    for (int i = 0; i < count; ++i) {
+      out[i] = sum;
+      sum -= (*this)[i].h;
+    }
+  }
   /// For start-up, which corrects velocities of points it has just placed.
   Entry& edit(int age) { return ring_[slot(age)]; }
   /// Takes the contents of `trial` and leaves it with the contents of the entry that fell out.

@@ -31,9 +31,9 @@ class MagnusCorrection final : public Correction {
   MagnusCorrection(MagnusVariant variant, const lie::Space& space, Counters& counters);
 
   bool serves_variable_steps() const override { return true; }
-  bool begin(const History& history, double h, int k, double gamma1) override;
+  CorrectionNeeds begin(const History& history, double h, int k, double gamma1) override;
   void shift(ConstVectorRef x, ConstVectorRef v, VectorRef out) override;
-  void commutator_part(ConstVectorRef v, VectorRef out) override;
+  void commutator_part(ConstVectorRef v, ConstVectorRef shift, VectorRef out) override;
   void adopt(History& history) override;
   /// Increments lack terms of size h³ for k = 2 and h⁵ for k = 4; for odd k what they lack is of higher order.
   bool has_defect(int k) const override { return k <= (variant_ == MagnusVariant::taylor ? 4 : 5); }
@@ -43,6 +43,7 @@ class MagnusCorrection final : public Correction {
  private:
   /// A₁, A₂, A₃ of the past part and the weights of v_{n+1}.
   void freeze(const History& history, bool through_new, double h, int k);
+  void sweep(ConstVectorRef v, VectorRef out);  ///< c with v_{n+1} = v
   void commutator(VectorRef out);  ///< c from A1_, A2_, A3_
 
   MagnusVariant variant_;
@@ -50,6 +51,11 @@ class MagnusCorrection final : public Correction {
   int k_ = 0;
   double h_ = 0.0, gamma1_ = 0.0;
   const History* history_ = nullptr;
+  struct KeptWeights {
+    coeff::KeptNodes grid;
+    coeff::MagnusWeights weights;
+  };
+  KeptWeights through_new_, through_old_;
   double new_weight_[3] = {0, 0, 0};
   Vector past1_, past2_, past3_;  ///< contribution of known velocities to A₁, A₂, A₃
   Vector A1_, A2_, A3_;

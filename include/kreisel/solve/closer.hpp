@@ -83,6 +83,7 @@ class Closer {
   [[nodiscard]] bool refresh(method::Method& method, double h, const method::Entry& trial);
   void assemble(double h);
   [[nodiscard]] bool is_stale(double h) const;
+  [[nodiscard]] bool stabilizes_at_previous(const method::Method& method) const;
   Closed iterate(method::Method& method, double h, ConstVectorRef weight, method::Entry& trial);
 
   const system::System& system_;
@@ -98,6 +99,8 @@ class Closer {
   std::vector<Product> eta_column_, eta_diagonal_;
 
   system::KktBlocks blocks_;
+  Vector previous_B_;             ///< B(q_n), laid out like blocks_.B
+  const double* eta_B_ = nullptr;  ///< B where Bᵀη acts
   lie::MotionTangent tangent_;
   system::Residual residual_;
   Vector x_, x_start_, lambda_start_, eta_start_, right_hand_side_, dv_, acceleration_gap_;
