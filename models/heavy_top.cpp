@@ -20,6 +20,7 @@ struct TopData {
   Vector3 J{0.234375, 0.46875, 0.234375};  ///< about the centre of mass, body frame
   Vector3 X{0.0, 1.0, 0.0};                ///< tip to centre of mass, body frame
   Vector3 gravity{0.0, 0.0, -9.81};
+  Vector3 inertial_mass{15.0, 15.0, 15.0};  ///< along the axes of space, on ℝ³xSO(3); gravity always pulls on `mass`
 };
 
 using Map3 = Eigen::Map<const Vector3>;
@@ -91,7 +92,7 @@ class TipTop : public system::System {
   /// |u| = |U|: the same in both groups.
   double energy(const Motion& m) const override {
     const Map3 u(m.v.data()), w(m.v.data() + 3), x(m.q.data());
-    return 0.5 * data_.mass * u.squaredNorm() + 0.5 * w.dot(data_.J.cwiseProduct(w)) - data_.mass * data_.gravity.dot(x);
+    return 0.5 * u.dot(data_.inertial_mass.cwiseProduct(u)) + 0.5 * w.dot(data_.J.cwiseProduct(w)) - data_.mass * data_.gravity.dot(x);
   }
 
  protected:
@@ -107,7 +108,7 @@ class TipTop : public system::System {
   void set_mass(KktBlocks& out) const {
     Matrix6Map M(out.M.data());
     M.setZero();
-    M.diagonal().head<3>().setConstant(data_.mass);
+    M.diagonal().head<3>() = data_.inertial_mass;
     M.diagonal().tail<3>() = data_.J;
   }
   void transpose_into_F(KktBlocks& out) const { Matrix63Map(out.F.data()) = Matrix36Map(out.B.data()).transpose(); }
@@ -127,7 +128,7 @@ class TopR3xSO3 final : public TipTop {
   void residual(const Motion& m, ConstVectorRef lambda, Residual& out) const override {
     const Map3 x(m.q.data()), u(m.v.data()), w(m.v.data() + 3), u_dot(m.a.data()), w_dot(m.a.data() + 3), l(lambda.data());
     const Matrix3 R = lie::rotation_matrix(m.q.data() + 3);
-    const Vector3 inertia = data_.mass * (u_dot - data_.gravity);
+    const Vector3 inertia = data_.inertial_mass.cwiseProduct(u_dot) - data_.mass * data_.gravity;
     const Vector3 torque = spin_torque(w, w_dot);
     if constexpr (is_body) {
       const Vector3 y = R.transpose() * x;
@@ -307,14 +308,11 @@ std::shared_ptr<const system::System> make_system(GroupId group, bool is_body, c
   return nullptr;
 }
 
-Model make(std::string_view group_name, const ParameterValues& p) {
-  TopData data;
-  data.mass = p.number("mass");
-  data.gravity = Vector3(0.0, 0.0, -p.number("gravity"));
+Model top_of(const char* name, std::string_view group_name, const ParameterValues& p, const TopData& data) {
   const Vector3 spin(p.number("omega_x"), p.number("omega_y"), p.number("omega_z"));
   const GroupId group = lie::group_named(group_name);
   Model model;
-  model.name = "heavy-top";
+  model.name = name;
   model.group = group_name;
   model.system = make_system(group, p.word("constraint") == "body", data);
   const lie::Space& space = model.system->space();
@@ -330,6 +328,20 @@ Model make(std::string_view group_name, const ParameterValues& p) {
   return model;
 }
 
+Model make(std::string_view group_name, const ParameterValues& p) {
+  TopData data;
+  data.mass = p.number("mass");
+  data.inertial_mass.setConstant(data.mass);
+  data.gravity = Vector3(0.0, 0.0, -p.number("gravity"));
+  return top_of("heavy-top", group_name, p, data);
+}
+
+Model make_singular(std::string_view group_name, const ParameterValues& p) {
+  TopData data;
+  data.inertial_mass = Vector3(data.mass, data.mass, 0.0);
+  return top_of("singular-top", group_name, p, data);
+}
+
 }  // namespace
 
 ModelInfo heavy_top() {
@@ -343,6 +355,16 @@ ModelInfo heavy_top() {
            {.name = "omega_y", .meaning = "initial spin [rad/s]", .default_number = 150.0},
            {.name = "omega_z", .meaning = "initial body angular velocity [rad/s]", .default_number = -4.61538}},
           make};
+}
+
+ModelInfo singular_top() {
+  ModelInfo info = heavy_top();
+  std::erase_if(info.parameters, [](const ParameterInfo& p) { return p.name == "mass" || p.name == "gravity"; });
+  info.name = "singular-top";
+  info.summary = "the heavy top with M = diag(15, 15, 0, J), positive definite on ker B only";
+  info.groups = {"r3xso3"};
+  info.make = make_singular;
+  return info;
 }
 
 }  // namespace kreisel::models

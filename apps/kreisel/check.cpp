@@ -93,8 +93,8 @@ Verdict examine(const models::Model& model) {
     verdict.problems.push_back(fmt::format("B has rank {}, expected {}; redundant: {}", verdict.ranks.rank_of_B,
                                            verdict.ranks.rows, fmt::join(verdict.ranks.redundant_names, ", ")));
   if (!(verdict.ranks.smallest_mass > 0.0))
-    verdict.problems.push_back(fmt::format("M is not positive definite on ker B: smallest eigenvalue {:.3e}",
-                                           verdict.ranks.smallest_mass));
+    verdict.problems.push_back(fmt::format("M is not positive definite on ker B: smallest eigenvalue {:.3e}, in the motion of '{}'",
+                                           verdict.ranks.smallest_mass, verdict.ranks.weakest_block));
   if (verdict.ranks.is_regular) {
     Counters unused;
     solve::Kkt kkt(system, unused);
@@ -103,6 +103,8 @@ Verdict examine(const models::Model& model) {
       verdict.lambda.setZero();
       start.a.setZero();
     }
+    if (!system.is_affine_in_multipliers() && !std::isfinite(system::multiplier_condition(system, start, verdict.lambda)))
+      verdict.problems.emplace_back("forces that depend on lambda undo the constraints: B M^-1 (B' + dg/dlambda) is singular at the start");
   }
   const Vector general_lambda = verdict.lambda + Vector::Ones(pattern.rows());
   keep_the_worse(system::audit(system, start, verdict.lambda), verdict.audit);

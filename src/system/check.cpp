@@ -473,11 +473,43 @@ RankReport rank_report(const System& system, const Motion& m) {
     for (const int row : report.redundant_rows) report.redundant_names.push_back(system.pattern().row_name(row));
   }
   report.smallest_mass = infinity;
-  if (kernel.cols() > 0) report.smallest_mass = eigenvalues(kernel.transpose() * M * kernel)[0];
+  if (kernel.cols() > 0) {
+    const Eigen::SelfAdjointEigenSolver<Matrix> solver(kernel.transpose() * M * kernel);
+    report.smallest_mass = solver.eigenvalues()[0];
+    Eigen::Index worst = 0;
+    (kernel * solver.eigenvectors().col(0)).cwiseAbs().maxCoeff(&worst);
+    const auto& blocks_of_space = system.space().blocks();
+    for (int b = 0; b < static_cast<int>(blocks_of_space.size()); ++b)
+      if (dynamic[worst] >= blocks_of_space[b].v_at && dynamic[worst] < blocks_of_space[b].v_at + blocks_of_space[b].nv)
+        report.weakest_block = system.pattern().block_name(b);
+  }
   report.condition = condition_of_kkt(M, B);
   report.is_regular =
       report.rank_of_B == report.rows && report.smallest_mass > exact_tolerance * M.cwiseAbs().maxCoeff();
   return report;
+}
+
+double multiplier_condition(const System& system, const Motion& m, ConstVectorRef lambda) {
+  KktBlocks blocks(system.pattern());
+  system.linearize(m, lambda, blocks);
+  const std::vector<int> dynamic = dynamic_coordinates(system);
+  const Matrix M = dense_coupling(system, blocks.M)(dynamic, dynamic);
+  const Matrix B = dense_rows(system, blocks.B)(Eigen::all, dynamic);
+  const Matrix F = dense_forces(system, blocks.F)(dynamic, Eigen::all);
+  const Eigen::Index n = M.rows(), r = B.rows();
+  Matrix A = Matrix::Zero(n + r, n + r);
+  A.topLeftCorner(n, n) = M;
+  A.topRightCorner(n, r) = F;
+  A.bottomLeftCorner(r, n) = B;
+  // Twice: rows change the lengths of columns.
+  for (int sweep = 0; sweep < 2; ++sweep) {
+    for (Eigen::Index i = 0; i < A.rows(); ++i)
+      if (const double length = A.row(i).norm(); length > 0.0) A.row(i) /= length;
+    for (Eigen::Index i = 0; i < A.cols(); ++i)
+      if (const double length = A.col(i).norm(); length > 0.0) A.col(i) /= length;
+  }
+  const Vector values = Eigen::JacobiSVD<Matrix>(A).singularValues();
+  return values.size() == 0 ? 1.0 : values[values.size() - 1] > rank_tolerance * values[0] ? values[0] / values[values.size() - 1] : infinity;
 }
 
 }  // namespace kreisel::system

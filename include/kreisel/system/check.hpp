@@ -50,6 +50,7 @@ struct RankReport {
   double smallest_mass =
       0.0;                 ///< smallest eigenvalue of NᵀMN, N an orthonormal basis of ker B; infinite if ker B = {0}
   double condition = 0.0;  ///< of [M Bᵀ; B 0] in the 2-norm, infinite when singular
+  std::string weakest_block;  ///< coordinate block that moves most in the direction of that eigenvalue
   std::vector<int> redundant_rows;           ///< can be removed together without changing the rank
   std::vector<std::string> redundant_names;  ///< the same by name
 
@@ -57,6 +58,10 @@ struct RankReport {
   bool is_regular = false;
 };
 RankReport rank_report(const System& system, const Motion& m);
+
+/// Condition of [M F; B 0] in the 2-norm over the dynamic coordinates, F = ∂force/∂λ = Bᵀ + ∂g/∂λ; infinite when B M⁻¹F is
+/// singular, that is where forces that depend on λ undo the constraint. Rows and columns are scaled to length 1.
+double multiplier_condition(const System& system, const Motion& m, ConstVectorRef lambda);
 
 /// A curve ℝ → ℝⁿ.
 using Curve = std::function<Vector(double s)>;

@@ -1,0 +1,227 @@
+// Models that carry what constraints and mass matrices can be, and the linear oscillator.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <tuple>
+
+#include "kreisel/base/error.hpp"
+#include "kreisel/coeff/oscillator.hpp"
+#include "kreisel/method/catalogue.hpp"
+#include "kreisel/solve/kkt.hpp"
+#include "kreisel/system/adapter.hpp"
+#include "kreisel/system/check.hpp"
+#include "support/experiment.hpp"
+
+namespace {
+
+using namespace kreisel;
+using support::Errors;
+using support::Experiment;
+using support::Trajectory;
+
+Experiment experiment(const std::string& model, const std::string& method, int order, const std::string& formulation, double t_end) {
+  Experiment e;
+  e.model = model;
+  e.options.method = method;
+  e.options.order = order;
+  e.options.formulation = formulation;
+  e.options.t_end = t_end;
+  return e;
+}
+
+Errors slopes(Experiment e, long steps) {
+  const models::Model model = support::make_model(e);
+  const auto errors = [&](long n) {
+    e.options.step = e.options.t_end / static_cast<double>(n);
+    const Trajectory run = support::integrate(model, e.options);
+    EXPECT_EQ(run.report.status, run::Status::success) << run.report.message;
+    return support::errors_of(model, run, support::reference(e, 2 * steps), {support::Entries::euclidean, support::Span::all});
+  };
+  return support::slopes_of(errors(steps), errors(2 * steps));
+}
+
+// M = diag(15, 15, 0, J) is positive definite on ker B only.
+TEST(SingularTop, IsSolvedWithTheOrderOfEveryConstrainedMethod) {
+  const system::System& top = *support::make_model({.model = "singular-top"}).system;
+  system::Motion m(top.space());
+  const models::Model model = support::make_model({.model = "singular-top"});
+  m.q = model.start.q0;
+  const system::RankReport ranks = system::rank_report(top, m);
+  EXPECT_EQ(ranks.rank_of_M, 5);
+  EXPECT_TRUE(ranks.is_regular);
+  for (const char* formulation : {"index3", "stabilized-index2"}) {
+    const Errors alpha = slopes(experiment("singular-top", "generalized-alpha", 2, formulation, 0.2), 800);
+    for (const double slope : {alpha.q, alpha.v, alpha.lambda}) EXPECT_NEAR(slope, 2.0, 0.15) << "generalized-alpha " << formulation;
+    for (const char* method : {"bliedf", "mkbdf"}) {
+      const Errors bdf = slopes(experiment("singular-top", method, 3, formulation, 0.2), 400);
+      for (const double slope : {bdf.q, bdf.v, bdf.lambda}) EXPECT_NEAR(slope, 3.0, 0.2) << method << ' ' << formulation;
+    }
+  }
+  const Errors projected = slopes(experiment("singular-top", "projected-bdf", 2, "projected", 0.2), 800);
+  EXPECT_GT(projected.q, 1.8);
+  EXPECT_GT(projected.lambda, 1.8);
+}
+
+// (Arnold, Cardona, Brüls 2015, eq. 11): the constraints alone determine the motion.
+TEST(Massless, FollowsItsGuideWithoutConstraintForces) {
+  for (const char* formulation : {"index3", "stabilized-index2"})
+    for (const char* method : {"bliedf", "generalized-alpha"}) {
+      Experiment e = experiment("massless", method, 2, formulation, 2.0);
+      e.options.step = 1e-2;
+      const Trajectory run = support::integrate(e);
+      ASSERT_EQ(run.report.status, run::Status::success) << run.report.message;
+      EXPECT_LT((run.report.final.motion.q - Eigen::Vector2d(std::sin(2.0), 1.0 - std::cos(2.0))).norm(), 1e-12);
+      EXPECT_LT(run.report.final.lambda.norm(), 1e-10) << method << ' ' << formulation;
+    }
+}
+
+// E(0) - E(t) is what friction has taken: ∫ μ l √(λ² + λ₀²) tanh(s/s₀) s dt, by Simpson's rule over the accepted points.
+TEST(FrictionPendulum, LosesTheEnergyThatFrictionTakes) {
+  Experiment e = experiment("friction-pendulum", "bliedf", 4, "stabilized-index2", 4.0);
+  e.options.step = 1e-3;
+  const models::Model model = support::make_model(e);
+  const Trajectory run = support::integrate(model, e.options);
+  ASSERT_EQ(run.report.status, run::Status::success) << run.report.message;
+  const double friction = 0.3 * 0.1, soft = 1e-3 * 9.81, speed = 0.05;
+  const auto power = [&](const method::Entry& p) {
+    const double s = -p.motion.q[1] * p.motion.v[0] + p.motion.q[0] * p.motion.v[1];
+    return friction * std::hypot(p.lambda[0], soft) * std::tanh(s / speed) * s;
+  };
+  double work = 0.0;
+  for (std::size_t n = 2; n < run.points.size(); n += 2)
+    work += e.options.step / 3.0 * (power(run.points[n - 2]) + 4.0 * power(run.points[n - 1]) + power(run.points[n]));
+  const double lost = run.report.energy_initial - run.report.energy_final;
+  EXPECT_GT(lost, 1.0) << "friction must be seen";
+  EXPECT_NEAR(lost, work, 1e-7 * lost);
+}
+
+TEST(FrictionPendulum, HasTheOrderOfTheMethodInLambdaToo) {
+  for (const auto& [method, order] : {std::pair{"bliedf", 3}, {"generalized-alpha", 2}, {"projected-bdf", 3}}) {
+    Experiment e = experiment("friction-pendulum", method, order, order == 3 && method[0] == 'p' ? "projected" : "stabilized-index2", 0.5);
+    const Errors s = slopes(e, 500);
+    EXPECT_GT(s.q, order - 0.25) << method;
+    EXPECT_GT(s.lambda, order - 0.25) << method;
+  }
+}
+
+TEST(ForcesThatDependOnLambda, AreRefusedByTheCheckWhereTheyUndoTheConstraint) {
+  const models::Model good = support::make_model({.model = "friction-pendulum"});
+  system::Motion m(good.system->space());
+  m.q = good.start.q0;
+  m.v = Eigen::Vector2d(0.3, 0.1);
+  EXPECT_LT(system::multiplier_condition(*good.system, m, Vector::Constant(1, 5.0)), 1e3);
+  // g = -Bᵀλ: λ has no effect at all.
+  system::SystemFunctions f;
+  f.space = {{lie::GroupId::rn, 2}};
+  f.position_rows = 1;
+  f.mass = [](const Vector&) -> Matrix { return Matrix::Identity(2, 2); };
+  f.force = [](double, const Vector&, const Vector&) -> Vector { return Eigen::Vector2d(0.0, 9.81); };
+  f.constraint = [](double, const Vector& q) -> Vector { return Vector::Constant(1, q[0]); };
+  f.multiplier_force = [](double, const Vector&, const Vector&, const Vector& lambda) -> Vector { return Eigen::Vector2d(-lambda[0], 0.0); };
+  const system::FunctionSystem undone(f);
+  EXPECT_FALSE(system::multiplier_condition(undone, m, Vector::Zero(1)) < 1e10);
+}
+
+TEST(ActuatedPendulum, IntegratesStatesAndIndex1Unknowns) {
+  for (const auto& [method, formulation] : {std::pair{"bliedf", "stabilized-index2"}, {"bliedf", "index3"}, {"projected-bdf", "projected"}})
+    for (const int order : {2, 4}) {
+      Experiment e = experiment("actuated-pendulum", method, order, formulation, 1.0);
+      const Trajectory exact = [&] {
+        Experiment fine = experiment("actuated-pendulum", "bliedf", 6, "stabilized-index2", 1.0);
+        fine.options.step = 1e-3;
+        return support::integrate(fine);
+      }();
+      const auto error = [&](double h) {
+        e.options.step = h;
+        const Trajectory run = support::integrate(e);
+        EXPECT_EQ(run.report.status, run::Status::success) << run.report.message;
+        return (run.report.final.motion.q - exact.report.final.motion.q).norm() + std::abs(run.report.final.lambda[0] - exact.report.final.lambda[0]);
+      };
+      EXPECT_GT(std::log2(error(1e-2) / error(5e-3)), order - 0.3) << method << ' ' << formulation << ' ' << order;
+    }
+}
+
+// Steady rolling in closed form: the centre moves on a circle with the turning rate, the axis keeps its inclination.
+TEST(RollingDisk, KeepsItsSteadyMotion) {
+  for (const auto& [method, formulation, order] :
+       {std::tuple{"bliedf", "stabilized-index2", 4}, {"bliedf", "index3", 4}, {"generalized-alpha", "stabilized-index2", 2}, {"projected-bdf", "projected", 4}}) {
+    Experiment e = experiment("rolling-disk", method, order, formulation, 2.0);
+    const models::Model model = support::make_model(e);
+    const auto error = [&](double h) {
+      e.options.step = h;
+      const Trajectory run = support::integrate(model, e.options);
+      EXPECT_EQ(run.report.status, run::Status::success) << run.report.message;
+      const double phi = 1.5 * 2.0;
+      const Vector3 x0 = model.start.q0.head<3>();
+      const Vector3 x(std::cos(phi) * x0[0] - std::sin(phi) * x0[1], std::sin(phi) * x0[0] + std::cos(phi) * x0[1], x0[2]);
+      EXPECT_LT(run.report.velocity_max, 1e-6);
+      return (run.report.final.motion.q.head<3>() - x).norm();
+    };
+    const double coarse = error(2e-2), fine = error(1e-2);
+    EXPECT_LT(fine, order == 2 ? 2e-2 : 1e-4) << method << ' ' << formulation;
+    EXPECT_GT(std::log2(coarse / fine), order - 0.3) << method << ' ' << formulation << ' ' << coarse << ' ' << fine;
+  }
+}
+
+// |q_{n+m}|/|q_n| of the run itself, over many steps, is the m-th power of the spectral radius.
+TEST(Oscillator, IsDampedAsTheSpectralRadiusSays) {
+  const auto damping = [](const std::string& method, int order, double h_omega, const std::string& rho) {
+    Experiment e;
+    e.model = "oscillator";
+    e.options.method = method;
+    e.options.order = order;
+    e.options.step = h_omega;
+    e.options.t_end = 240.0 * h_omega;
+    const method::MethodInfo& info = method::find_method(method);
+    e.options.method_parameters = ParameterValues(info.parameters);
+    if (!rho.empty()) e.options.method_parameters.set("", info.parameters, "rho_inf", rho);
+    const Trajectory run = support::integrate(e);
+    EXPECT_EQ(run.report.status, run::Status::success) << run.report.message;
+    const auto size = [&](std::size_t from) {
+      double largest = 0.0;
+      for (std::size_t n = from; n < from + 60; ++n) largest = std::max(largest, std::hypot(run.points[n].motion.q[0], run.points[n].motion.v[0]));
+      return largest;
+    };
+    return std::pow(size(180) / size(60), 1.0 / 120.0);
+  };
+  for (const double H : {0.3, 0.6})
+    for (int k = 1; k <= 4; ++k)
+      for (const char* method : {"bliedf", "mkbdf"})
+        EXPECT_NEAR(damping(method, k, H, ""), coeff::bdf_spectral_radius(k, H), 4e-3) << method << ' ' << k << ' ' << H;
+  for (const double H : {0.3, 0.6})
+    for (int p = 1; p <= 4; ++p)
+      for (const char* method : {"mkam", "crouch-grossman", "commutator-free"})
+        EXPECT_NEAR(damping(method, p, H, ""), coeff::adams_moulton_spectral_radius(p - 1, H), 4e-3) << method << ' ' << p << ' ' << H;
+  for (const double H : {0.5, 2.0})
+    for (const char* rho : {"0.3", "0.8"}) {
+      const double expected = coeff::alpha_spectral_radius(coeff::GeneralizedAlpha::from_rho_inf(std::stod(rho)), H);
+      EXPECT_NEAR(damping("generalized-alpha", 2, H, rho), expected, 0.02) << rho << ' ' << H;
+    }
+}
+
+// hω = 1000, q0 = 1, v0 = 0: Chung-Hulbert parameters overshoot in the velocity of the first steps, not in the position.
+TEST(Oscillator, OvershootOfGeneralizedAlphaIsBoundedInPosition) {
+  for (const char* rho : {"0.0", "0.5", "0.9"}) {
+    Experiment e;
+    e.model = "oscillator";
+    e.options.method = "generalized-alpha";
+    e.options.step = 1e3;
+    e.options.t_end = 2e4;
+    e.options.starting = "exact";
+    const method::MethodInfo& info = method::find_method("generalized-alpha");
+    e.options.method_parameters = ParameterValues(info.parameters);
+    e.options.method_parameters.set("", info.parameters, "rho_inf", rho);
+    const Trajectory run = support::integrate(e);
+    double position = 0.0, velocity = 0.0;
+    for (const method::Entry& point : run.points) {
+      position = std::max(position, std::abs(point.motion.q[0]));
+      velocity = std::max(velocity, std::abs(point.motion.v[0]));
+    }
+    printf("rho %s overshoot q %.3f v %.3e\n", rho, position, velocity);
+    EXPECT_LT(position, 20.0) << rho;
+    EXPECT_GT(velocity, 10.0) << rho << ": the exact speed is 1";
+  }
+}
+
+}  // namespace
