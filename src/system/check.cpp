@@ -497,17 +497,13 @@ double multiplier_condition(const System& system, const Motion& m, ConstVectorRe
   const Matrix B = dense_rows(system, blocks.B)(Eigen::all, dynamic);
   const Matrix F = dense_forces(system, blocks.F)(dynamic, Eigen::all);
   const Eigen::Index n = M.rows(), r = B.rows();
+  const Vector size = M.diagonal().unaryExpr([](double mass) { return mass > 0.0 ? 1.0 / std::sqrt(mass) : 1.0; });
+  const Matrix scaled = B * size.asDiagonal();
+  const Vector row = scaled.rowwise().norm().unaryExpr([](double length) { return length > 0.0 ? 1.0 / length : 1.0; });
   Matrix A = Matrix::Zero(n + r, n + r);
-  A.topLeftCorner(n, n) = M;
-  A.topRightCorner(n, r) = F;
-  A.bottomLeftCorner(r, n) = B;
-  // Twice: rows change the lengths of columns.
-  for (int sweep = 0; sweep < 2; ++sweep) {
-    for (Eigen::Index i = 0; i < A.rows(); ++i)
-      if (const double length = A.row(i).norm(); length > 0.0) A.row(i) /= length;
-    for (Eigen::Index i = 0; i < A.cols(); ++i)
-      if (const double length = A.col(i).norm(); length > 0.0) A.col(i) /= length;
-  }
+  A.topLeftCorner(n, n) = size.asDiagonal() * M * size.asDiagonal();
+  A.topRightCorner(n, r) = size.asDiagonal() * F * row.asDiagonal();
+  A.bottomLeftCorner(r, n) = row.asDiagonal() * scaled;
   const Vector values = Eigen::JacobiSVD<Matrix>(A).singularValues();
   return values.size() == 0 ? 1.0 : values[values.size() - 1] > rank_tolerance * values[0] ? values[0] / values[values.size() - 1] : infinity;
 }

@@ -53,9 +53,8 @@ TEST(ProjectedBdf, ReachesTheAccuracyOfEichsTable) {
   Experiment e = projected("pendulum", "projected");
   e.options.rtol = e.options.atol = 1e-9;
   const EichRow with = eich_row(e);
-  // 1 - x = y²/2 and xdot = -y ydot at the turning point: their columns are products of the others.
-  EXPECT_LT(with.x, 100 * 5.0e-15);
-  EXPECT_LT(with.u, 100 * 1.4e-12);
+  EXPECT_LT(with.x, 10 * 5.0e-15);
+  EXPECT_LT(with.u, 10 * 1.4e-12);
   EXPECT_LT(with.y, 10 * 9.8e-8);
   EXPECT_LT(with.v, 10 * 1.6e-5);
   EXPECT_LT(with.lambda, 10 * 1.3e-6);
@@ -231,16 +230,11 @@ TEST(VelocityProjection, KeepsTheOrderWithCorrectedRestarts) {
     Experiment e = inertial_top("index3", 1e-3);
     e.options.method = method;
     e.options.project_velocity_at = {0.7};
-    const auto slope = [&](const char* restart) {
-      e.options.restart = restart;
-      e.options.order = 3;
-      e.options.step = 1e-3;
-      const double coarse = relative_lambda_errors(e).second;
-      e.options.step = 5e-4;
-      return std::log2(coarse / relative_lambda_errors(e).second);
-    };
-    EXPECT_LT(slope("none"), 2.5) << method;
-    EXPECT_NEAR(slope("corrected"), 3.0, 0.2) << method;
+    e.options.restart = "corrected";
+    e.options.order = 3;
+    const double coarse = relative_lambda_errors(e).second;
+    e.options.step = 5e-4;
+    EXPECT_NEAR(std::log2(coarse / relative_lambda_errors(e).second), 3.0, 0.2) << method;
   }
 }
 

@@ -110,7 +110,7 @@ TEST(ForcesThatDependOnLambda, AreRefusedByTheCheckWhereTheyUndoTheConstraint) {
   system::Motion m(good.system->space());
   m.q = good.start.q0;
   m.v = Eigen::Vector2d(0.3, 0.1);
-  EXPECT_LT(system::multiplier_condition(*good.system, m, Vector::Constant(1, 5.0)), 1e3);
+  EXPECT_LT(system::multiplier_condition(*good.system, m, Vector(Vector::Constant(1, 5.0))), 1e3);
   // g = -Bᵀλ: λ has no effect at all.
   system::SystemFunctions f;
   f.space = {{lie::GroupId::rn, 2}};
@@ -120,7 +120,7 @@ TEST(ForcesThatDependOnLambda, AreRefusedByTheCheckWhereTheyUndoTheConstraint) {
   f.constraint = [](double, const Vector& q) -> Vector { return Vector::Constant(1, q[0]); };
   f.multiplier_force = [](double, const Vector&, const Vector&, const Vector& lambda) -> Vector { return Eigen::Vector2d(-lambda[0], 0.0); };
   const system::FunctionSystem undone(f);
-  EXPECT_FALSE(system::multiplier_condition(undone, m, Vector::Zero(1)) < 1e10);
+  EXPECT_FALSE(system::multiplier_condition(undone, m, Vector(Vector::Zero(1))) < 1e10);
 }
 
 TEST(ActuatedPendulum, IntegratesStatesAndIndex1Unknowns) {
@@ -201,7 +201,7 @@ TEST(Oscillator, IsDampedAsTheSpectralRadiusSays) {
 }
 
 // hω = 1000, q0 = 1, v0 = 0: Chung-Hulbert parameters overshoot in the velocity of the first steps, not in the position.
-TEST(Oscillator, OvershootOfGeneralizedAlphaIsBoundedInPosition) {
+TEST(Oscillator, OvershootOfGeneralizedAlphaIsInTheVelocity) {
   for (const char* rho : {"0.0", "0.5", "0.9"}) {
     Experiment e;
     e.model = "oscillator";
@@ -218,9 +218,8 @@ TEST(Oscillator, OvershootOfGeneralizedAlphaIsBoundedInPosition) {
       position = std::max(position, std::abs(point.motion.q[0]));
       velocity = std::max(velocity, std::abs(point.motion.v[0]));
     }
-    printf("rho %s overshoot q %.3f v %.3e\n", rho, position, velocity);
-    EXPECT_LT(position, 20.0) << rho;
-    EXPECT_GT(velocity, 10.0) << rho << ": the exact speed is 1";
+    EXPECT_LT(position, 1.0 + 1e-9) << rho;
+    EXPECT_GT(velocity, 5.0) << rho << ": the exact speed is 1";
   }
 }
 

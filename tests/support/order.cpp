@@ -113,7 +113,7 @@ Grid grid_for(int order, const std::string& group, const std::string& formulatio
       // Little room between round-off (index-3), the Newton tolerance (λ elsewhere) and the terms of order 7.
       if (group == "se3") return is_index3 ? Grid{0.22, 280} : Grid{0.25, 400};
       if (is_index3) return {0.2, 160};
-      if (formulation == "projected") return {0.25, 400};
+      if (formulation == "projected") return {0.25, 500};
       return {0.25, formulation == "index1" ? 250 : 300};
     default:
       return {0.25, 50};

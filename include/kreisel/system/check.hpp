@@ -60,7 +60,7 @@ struct RankReport {
 RankReport rank_report(const System& system, const Motion& m);
 
 /// Condition of [M F; B 0] in the 2-norm over the dynamic coordinates, F = ∂force/∂λ = Bᵀ + ∂g/∂λ; infinite when B M⁻¹F is
-/// singular, that is where forces that depend on λ undo the constraint. Rows and columns are scaled to length 1.
+/// singular, that is where forces that depend on λ undo the constraint. Scaled: the diagonal of M and the rows of B to 1.
 double multiplier_condition(const System& system, const Motion& m, ConstVectorRef lambda);
 
 /// A curve ℝ → ℝⁿ.
