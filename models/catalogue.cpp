@@ -21,6 +21,10 @@ const std::vector<ModelInfo>& catalogue() {
       actuated_pendulum(),
       rolling_disk(),
       chain(),
+      andrews(),
+      car_axis(),
+      slider_crank(),
+      flexible_slider_crank(),
       wall_pendulum(),
       rod_release(),
   };

@@ -25,9 +25,9 @@ class Massless final : public system::System {
 
   void residual(const Motion& m, ConstVectorRef lambda, Residual& out) const override {
     const double c = std::cos(m.t), s = std::sin(m.t);
-    out.force = B_.transpose() * lambda;
-    out.gap = B_ * (m.q - amplitude_ * Eigen::Vector2d(s, 1.0 - c));
-    out.rate = B_ * (m.v - amplitude_ * Eigen::Vector2d(c, s));
+    out.force.head<2>().noalias() = B_.transpose() * lambda.head<2>();
+    out.gap.head<2>().noalias() = B_ * (m.q.head<2>() - amplitude_ * Eigen::Vector2d(s, 1.0 - c));
+    out.rate.head<2>().noalias() = B_ * (m.v.head<2>() - amplitude_ * Eigen::Vector2d(c, s));
   }
   void linearize(const Motion& m, ConstVectorRef, KktBlocks& out) const override {
     mass_and_jacobian(m, out);
@@ -40,9 +40,9 @@ class Massless final : public system::System {
     out.M.setZero();
     Eigen::Map<Eigen::Matrix2d>(out.B.data()) = B_;
   }
-  void constraint_force(const Motion&, ConstVectorRef mu, VectorRef out) const override { out = B_.transpose() * mu; }
+  void constraint_force(const Motion&, ConstVectorRef mu, VectorRef out) const override { out.head<2>().noalias() = B_.transpose() * mu.head<2>(); }
   void acceleration_gap(const Motion& m, VectorRef out) const override {
-    out = B_ * (m.a - amplitude_ * Eigen::Vector2d(-std::sin(m.t), std::cos(m.t)));
+    out.head<2>().noalias() = B_ * (m.a.head<2>() - amplitude_ * Eigen::Vector2d(-std::sin(m.t), std::cos(m.t)));
   }
   double energy(const Motion&) const override { return 0.0; }
 

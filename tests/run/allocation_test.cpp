@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "kreisel/system/adapter.hpp"
 #include "kreisel/method/catalogue.hpp"
 #include "support/allocations.hpp"
 #include "support/experiment.hpp"
@@ -82,6 +83,8 @@ TEST(StepLoop, DoesNotAllocateWithAnyCorrection) {
 TEST(StepLoop, DoesNotAllocateWithAnyModel) {
   for (const models::ModelInfo& info : models::catalogue()) {
     const models::Model model = models::make_model(info, "", ParameterValues(info.parameters));
+    // Functions of users return vectors, and so do those of models that are made of such.
+    if (dynamic_cast<const system::FunctionSystem*>(model.system.get()) != nullptr) continue;
     run::Options options;
     options.step = 1e-3;
     options.t_end = model.start.t0 + 0.25;
