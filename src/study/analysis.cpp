@@ -5,7 +5,7 @@
 namespace kreisel::study {
 
 const std::vector<AnalysisInfo>& analyses() {
-  static const std::vector<AnalysisInfo> list{amplification(), step_ratio_bounds(), correction_search()};
+  static const std::vector<AnalysisInfo> list{amplification(), spectral_radius(), step_ratio_bounds(), correction_search()};
   return list;
 }
 

@@ -28,6 +28,7 @@ std::vector<std::string> analysis_keys(std::string_view name);
 
 // One function per file of src/study/analysis, listed in analysis.cpp.
 AnalysisInfo amplification();
+AnalysisInfo spectral_radius();
 AnalysisInfo step_ratio_bounds();
 AnalysisInfo correction_search();
 
