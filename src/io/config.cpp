@@ -315,7 +315,7 @@ PreparedRun prepare(const RunRequest& request) {
   PreparedRun run;
   Problems problems;
   apply_options(request, run, problems);
-  problems.collect("", [&] { run.model_info = find_model(request.model); });
+  problems.collect("", [&] { run.model_info = request.own_model != nullptr ? request.own_model : find_model(request.model); });
   const method::MethodInfo* method = nullptr;
   problems.collect("method", [&] { method = &method::find_method(run.options.method); });
   problems.collect("correction", [&] { read_own_correction(run); });

@@ -14,7 +14,7 @@ namespace {
 /// large and the map says so with NaN, which the Newton solver reports as a failed attempt.
 constexpr int max_sweeps = 60;
 /// A sweep that moved v by less than this fraction of what the Newton iteration moved it leaves an error far below that
-/// of the iteration, and the next iteration sweeps on from there.
+/// of the iteration, and the next iteration sweeps on from there. Not so where the increment enters too.
 constexpr double sweep_fraction = 0.1;
 
 }  // namespace
@@ -90,8 +90,9 @@ void Bliedf::solve_for_velocity(ConstVectorRef x, VectorRef v) {
     size += last_v_[i] * last_v_[i];
   }
   const double fine = sweep_tolerance_ * sweep_tolerance_ * size;
-  const double tolerance = is_iterating_ ? std::max(fine, sweep_fraction * sweep_fraction * moved) : fine;
-  const bool is_still_solved = is_iterating_ && moved <= fine && correction_needs_ == CorrectionNeeds::velocity;
+  const bool contracts_fast = is_iterating_ && correction_needs_ == CorrectionNeeds::velocity;
+  const double tolerance = contracts_fast ? std::max(fine, sweep_fraction * sweep_fraction * moved) : fine;
+  const bool is_still_solved = contracts_fast && moved <= fine;
   double change = is_still_solved ? 0.0 : std::numeric_limits<double>::infinity();
   for (int sweep = 0; sweep < max_sweeps && !(change <= tolerance); ++sweep) {
     correction_->shift(x, last_v_, shift_);
