@@ -1,5 +1,6 @@
 """The sections of bench/run. Each runs its programs, makes its tables and returns what belongs into results.json."""
 import json
+import math
 import subprocess
 
 import callgrind
@@ -13,6 +14,9 @@ QUOTED_STEPS = {"index3": {"BLieDF (Fortran), k = 2": "40,000-45,000", "gena (Fo
                 "stabilized-index2": {"BLieDF and gena (Fortran)": "57,000-66,000"}}
 # The same for the whole heavy top problem, in instructions by error: Chrono 7689fbc.
 QUOTED_TOP = {"Chrono HHT (quoted)": {1e-3: 243e6, 1e-4: 1198e6}}
+# The same for the chain of 100 links; CVODE and ARKODE on an index-1 form with an O(N) factorisation.
+QUOTED_CHAIN = {"CVODE BDF, projected (quoted)": {1e-4: 1130e6}, "ARKODE-5 (quoted)": {1e-4: 290e6},
+                "Chrono HHT (quoted)": {1e-4: 23761e6}}
 
 
 def steps(programs, build, output):
@@ -184,4 +188,43 @@ def micro(programs, build, output):
     return {"instructions": instructions, "nanoseconds": nanoseconds}
 
 
-ALL = {"steps": steps, "heavy-top": heavy_top, "pendulum": pendulum, "stiff": stiff, "micro": micro}
+def chain(programs, build, output):
+    """The chain: 100 links against SUNDIALS and Simbody; time and memory from 10 to 10,000 links."""
+    problem, errors = "chain", [1e-3, 1e-4, 1e-5]
+    own = [ours(problem, "bliedf", decades(-3, -6)), ours(problem, "rkmk", decades(-3, -6))]
+    peers = [Curve("SUNDIALS IDA, KLU", "bench_sundials_chain", ["ida-klu"], decades(-4, -6)),
+             Curve("Simbody Runge-Kutta-Merson", "bench_simbody_chain", [], decades(-3, -6, 1))]
+    results = compare("Chain of 100 links, t_end = 2", errors, own, peers, QUOTED_CHAIN, programs, build, output)
+    ida, simbody = (peer.cost_of(1e-4) for peer in peers)
+    quoted = {name: costs[1e-4] for name, costs in QUOTED_CHAIN.items()}
+    limits(output, "adaptive bliedf, a fifth of IDA", [1e-4], own[0].cost_of, lambda _: ida and ida / 5)
+    limits(output, "adaptive bliedf, below Simbody", [1e-4], own[0].cost_of, lambda _: simbody)
+    limits(output, "adaptive bliedf, below CVODE (quoted)", [1e-4], own[0].cost_of, lambda _: quoted["CVODE BDF, projected (quoted)"])
+    limits(output, "adaptive rkmk, 1.3 times ARKODE-5 (quoted)", [1e-4], own[1].cost_of, lambda _: 1.3 * quoted["ARKODE-5 (quoted)"])
+    return {**results, "scaling": scaling(programs, output)}
+
+
+def scaling(programs, output):
+    output.title("Chain of N links, bliedf of order 4, h = 1e-3: time per step, memory")
+    found, links = [], [10, 100, 1000, 10000]
+    for formulation in ("index3", "stabilized-index2"):
+        for n in links:
+            # The shortest of three, since others use the machine as well.
+            runs = [json.loads(subprocess.run([programs / "bench_scaling", str(n), formulation], capture_output=True, text=True,
+                                              check=True).stdout) for _ in range(3)]
+            found.append(min(runs, key=lambda run: run["seconds_per_step"]))
+    output.table(["formulation, N", "microseconds per step", "per link", "resident MB", "solver"],
+                 [[f"{run['formulation']} {run['n']}", number(1e6 * run["seconds_per_step"]),
+                   number(1e6 * run["seconds_per_step"] / run["n"], 2), number(run["resident_kb"] / 1024, 1), run["solver"]]
+                  for run in found])
+    for formulation in ("index3", "stabilized-index2"):
+        runs = [run for run in found if run["formulation"] == formulation]
+        first, last = runs[0], runs[-1]
+        exponent = math.log(last["seconds_per_step"] / first["seconds_per_step"]) / math.log(last["n"] / first["n"])
+        memory = (last["resident_kb"] - first["resident_kb"]) / (last["n"] - first["n"])
+        output.limit(f"exponent of time per step, {formulation}", exponent, 1.1, "")
+        output.limit(f"memory per link, {formulation}", memory, 20, "kB")
+    return found
+
+
+ALL = {"steps": steps, "heavy-top": heavy_top, "pendulum": pendulum, "stiff": stiff, "chain": chain, "micro": micro}

@@ -1,6 +1,6 @@
 // Our side of the work-precision curves: instructions against the error at t_end.
 //
-//   bench_work_precision heavy-top|stiff-top|pendulum METHOD TOLERANCE...
+//   bench_work_precision heavy-top|stiff-top|pendulum|chain METHOD TOLERANCE...
 //
 // METHOD is a name of the catalogue, under error control with rtol = atol = TOLERANCE; with an order behind it (rkmk8) the
 // order is fixed; with @step (bliedf6@step) the numbers are constant step sizes. Counted is the whole call of
@@ -25,12 +25,21 @@ models::Model model_of(const std::string& problem) {
   const models::ModelInfo& info = models::find_model(problem);
   ParameterValues parameters(info.parameters);
   if (problem == "pendulum") parameters.set(info.name, info.parameters, "variant", "eich");
+  if (problem == "chain") parameters.set(info.name, info.parameters, "n", fmt::format("{}", bench::Chain{}.links));
   return models::make_model(info, "", parameters);
 }
 
 double error_at_end(const std::string& problem, const models::Model& model, const run::Report& report) {
   const system::Motion& end = report.final.motion;
   if (problem == "pendulum") return bench::error_of(bench::Pendulum{}, {end.q[0], end.q[1], end.v[0], end.v[1]});
+  if (problem == "chain") {
+    std::vector<bench::TopState> states;
+    for (int b = 0; b < model.system->body_count(); ++b) {
+      const system::Pose pose = model.system->body_pose(b, end.q);
+      states.push_back({pose.x, pose.R});
+    }
+    return bench::error_of(bench::Chain{}, states);
+  }
   const system::Pose pose = model.system->body_pose(0, end.q);
   return bench::error_of(problem, {pose.x, pose.R});
 }
@@ -73,7 +82,7 @@ run::Report integrate(const models::Model& model, const run::Options& options) {
 
 int main(int argc, char** argv) {
   if (argc < 4) {
-    fmt::print(stderr, "usage: {} heavy-top|stiff-top|pendulum METHOD[ORDER][@step] TOLERANCE...\n", argv[0]);
+    fmt::print(stderr, "usage: {} heavy-top|stiff-top|pendulum|chain METHOD[ORDER][@step] TOLERANCE...\n", argv[0]);
     return 2;
   }
   const std::string problem = argv[1], method = argv[2];

@@ -16,6 +16,10 @@ const std::vector<ModelInfo>& catalogue() {
       cubic(),
       oscillator(),
       chain(),
+      andrews(),
+      car_axis(),
+      slider_crank(),
+      flexible_slider_crank(),
       wall_pendulum(),
       rod_release(),
   };

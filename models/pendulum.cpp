@@ -59,9 +59,9 @@ class Pendulum final : public system::System {
 constexpr double eich_gravity = 13.750371636040745655;
 
 Model make(std::string_view group, const ParameterValues& p) {
-  const bool is_eich = p.word("variant") == "eich";
+  const bool is_eich = p.word("variant") == "eich", is_unit = p.word("variant") == "unit";
   const double mass = p.number("mass"), length = p.number("length");
-  const double gravity = p.is_set("gravity") ? p.number("gravity") : is_eich ? eich_gravity : 9.81;
+  const double gravity = p.is_set("gravity") ? p.number("gravity") : is_eich ? eich_gravity : is_unit ? 1.0 : 9.81;
   Model model;
   model.name = "pendulum";
   model.group = group;
@@ -71,6 +71,12 @@ Model make(std::string_view group, const ParameterValues& p) {
   if (is_eich) {
     model.start.q0 << length, 0.0;
     model.start.t_end = 100.0;
+    return model;
+  }
+  if (is_unit) {  // the driver of MEBDFDAE
+    model.start.q0 << length, 0.0;
+    model.start.v0 << 0.0, 1.0;
+    model.start.t_end = 1.0;
     return model;
   }
   const double x0 = p.number("x0");
@@ -92,9 +98,9 @@ Model make(std::string_view group, const ParameterValues& p) {
 
 ModelInfo pendulum() {
   return {"pendulum",
-          "mass point on a rod in the plane (Arnold, Bruels, Cardona 2015, Example 1; variant=eich: Eich 1993)",
+          "mass point on a rod in the plane (Arnold, Bruels, Cardona 2015, Example 1; variant=eich: Eich 1993; variant=unit: MEBDFDAE)",
           {"rn"},
-          {{.name = "variant", .meaning = "which published start", .words = {"arnold", "eich"}},
+          {{.name = "variant", .meaning = "which published start", .words = {"arnold", "eich", "unit"}},
            {.name = "x0", .meaning = "initial horizontal deviation [m]", .default_number = 0.0},
            {.name = "mass", .meaning = "mass [kg]", .default_number = 1.0, .minimum = 0.0, .minimum_is_excluded = true},
            {.name = "length", .meaning = "length of the rod [m]", .default_number = 1.0, .minimum = 0.0, .minimum_is_excluded = true},

@@ -11,7 +11,7 @@
 namespace kreisel::apps {
 
 ModelArguments::ModelArguments(CLI::App& parser) {
-  parser.add_option("MODEL", model_, "built-in model, see 'kreisel list models'")->type_name("");
+  parser.add_option("MODEL", model_, "model by name, see 'kreisel list models', or a model file")->type_name("");
   parser.add_option("--group", group_, fmt::format("Lie group of the formulation {{{}}}", fmt::join(lie::group_names(), ", ")))
       ->type_name("G")
       ->group("Model");
@@ -39,12 +39,6 @@ std::vector<std::string> words_of(std::string_view option) {
   for (const io::RunOption& known : io::run_options())
     if (known.name == option && known.words != nullptr && !known.value.empty()) return known.words();
   return {};
-}
-
-std::vector<std::string> model_names() {
-  std::vector<std::string> names;
-  for (const models::ModelInfo& info : models::catalogue()) names.push_back(info.name);
-  return names;
 }
 
 }  // namespace kreisel::apps

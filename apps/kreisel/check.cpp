@@ -3,12 +3,16 @@
 
 #include <CLI/Option.hpp>
 #include <cmath>
+#include <filesystem>
+#include <optional>
 #include <random>
 
 #include "command.hpp"
 #include "kreisel/base/counters.hpp"
 #include "kreisel/base/error.hpp"
 #include "kreisel/io/summary.hpp"
+#include "kreisel/io/trajectory.hpp"
+#include "kreisel/run/integrator.hpp"
 #include "kreisel/solve/kkt.hpp"
 #include "kreisel/system/check.hpp"
 #include "terminal.hpp"
@@ -32,7 +36,52 @@ struct Verdict {
   Vector lambda;
   std::vector<system::AuditFinding> audit;  ///< the worse of two motions per law
   std::vector<std::string> problems;
+  std::vector<solve::Change> changes;  ///< by --assemble
+  std::optional<system::Passage> passage;
 };
+
+/// The accepted points of a run, at most so many, evenly spread over them.
+constexpr std::size_t most_points = 400;
+
+std::vector<Motion> thinned(std::vector<Motion> motions) {
+  if (motions.size() <= most_points) return motions;
+  std::vector<Motion> kept;
+  for (std::size_t i = 0; i < most_points; ++i) kept.push_back(motions[i * (motions.size() - 1) / (most_points - 1)]);
+  return kept;
+}
+
+class MotionRecorder final : public run::Observer {
+ public:
+  bool accept(const run::Point& point) override {
+    motions.push_back(point.entry.motion);
+    return true;
+  }
+  std::vector<Motion> motions;
+};
+
+/// Of a result folder or of its trajectory.
+std::vector<Motion> motions_of_result(const System& system, const io::Path& result) {
+  for (const char* name : {"trajectory.csv", "trajectory.h5", "trajectory.csv.part", "trajectory.h5.part"})
+    if (std::filesystem::exists(result / name)) return io::motions_in(io::read_trajectory(result / name), system);
+  if (!std::filesystem::is_regular_file(result))
+    throw InvalidInput(fmt::format("--along: '{}' is neither a result folder nor a trajectory", result.string()));
+  return io::motions_in(io::read_trajectory(result), system);
+}
+
+Json to_json(const system::Passage& p) {
+  Json singular = Json::array();
+  for (const system::Passage::Singularity& s : p.singularities)
+    singular.push_back({{"t", number(s.t)}, {"smallest_singular_value", number(s.margin)}, {"redundant_rows", s.redundant_names}});
+  return {{"points", p.points},
+          {"smallest_singular_value", number(p.smallest_margin)},
+          {"smallest_singular_value_t", number(p.margin_t)},
+          {"typical_singular_value", number(p.typical_margin)},
+          {"largest_condition", number(p.largest_condition)},
+          {"largest_condition_t", number(p.condition_t)},
+          {"smallest_mass_on_ker_B", number(p.smallest_mass)},
+          {"smallest_mass_t", number(p.mass_t)},
+          {"singular_positions", singular}};
+}
 
 Motion start_motion(const models::Model& model) {
   Motion m(model.system->space());
@@ -90,7 +139,7 @@ Verdict examine(const models::Model& model) {
   if (!(verdict.velocity <= consistency_tolerance * (1.0 + speed)))
     verdict.problems.push_back(fmt::format("the initial velocities miss the constraints by {:.3e}", verdict.velocity));
   if (verdict.ranks.rank_of_B < verdict.ranks.rows)
-    verdict.problems.push_back(fmt::format("B has rank {}, expected {}; redundant: {}", verdict.ranks.rank_of_B,
+    verdict.problems.push_back(fmt::format("B has rank {}, expected {}; redundant: {} (run has --redundant least-squares)", verdict.ranks.rank_of_B,
                                            verdict.ranks.rows, fmt::join(verdict.ranks.redundant_names, ", ")));
   if (!(verdict.ranks.smallest_mass > 0.0))
     verdict.problems.push_back(fmt::format("M is not positive definite on ker B: smallest eigenvalue {:.3e}",
@@ -141,6 +190,8 @@ Json to_json(const models::Model& model, const Verdict& v) {
           {"condition", number(v.ranks.condition)},
           {"initial",
            {{"position_max", number(v.position)}, {"velocity_max", number(v.velocity)}, {"energy", number(v.energy)}, {"lambda", lambda}}},
+          {"assembled", io::to_json(v.changes)},
+          {"along", v.passage ? to_json(*v.passage) : Json(nullptr)},
           {"laws", laws}};
 }
 
@@ -172,34 +223,72 @@ void print(const models::Model& model, const Verdict& v) {
     print_line(true, "lambda at the start", fmt::format("{:.6g}", fmt::join(v.lambda, ", ")));
   }
   print_line(true, "energy", std::isfinite(v.energy) ? fmt::format("{:.6g} J", v.energy) : "not defined");
+  for (const solve::Change& change : v.changes) print_line(true, "assembled", io::described(change));
   for (const system::AuditFinding& f : v.audit)
     print_line(f.ok(), f.what, fmt::format("deviation {:.1e}, allowed {:.1e}{}", f.error, f.tolerance, f.ok() ? "" : " at " + f.where));
+}
+
+void print(const system::Passage& p) {
+  print_line(true, "points along the motion", fmt::format("{}", p.points));
+  print_line(true, "largest condition", fmt::format("{:.3g} at t = {:.6g}", p.largest_condition, p.condition_t));
+  print_line(p.smallest_mass > 0.0, "smallest mass on ker B", fmt::format("{:.3g} at t = {:.6g}", p.smallest_mass, p.mass_t));
+  print_line(p.singularities.empty(), "smallest singular value of B",
+             fmt::format("{:.3g} at t = {:.6g}, typically {:.3g}", p.smallest_margin, p.margin_t, p.typical_margin));
 }
 
 class Check final : public Command {
  public:
   explicit Check(CLI::App& parser) : Command(parser), model_(parser) {
+    parser.add_flag_callback("--assemble", [this] { request_.options["assemble"] = "true"; },
+                             "move bodies onto the joints first, and say how far");
+    parser.add_option("--along", along_, "also at the points of this result, to find singular positions")->type_name("RESULT");
+    parser.add_option_function<std::string>("--t-end", [this](const std::string& text) { t_end_ = text; },
+                                            "also along a run up to T [s]")
+        ->type_name("T");
     parser.add_flag("--json", is_json_, "print one JSON object");
     parser.footer("Compares every derivative with differences, and looks at ranks, conditioning and initial values.\n"
                   "Exit code 0 when all is well, 2 when the model is at fault.\n"
-                  "Examples:\n  kreisel check heavy-top\n  kreisel check heavy-top --group se3 --set constraint=inertial");
+                  "Examples:\n  kreisel check heavy-top\n  kreisel check heavy-top --group se3 --set constraint=inertial\n  kreisel check four-bar --t-end 2");
   }
 
   int execute(const Invocation& invocation) override {
     model_.fill(request_);
-    const models::Model model = io::prepare_model(request_);
-    const Verdict verdict = examine(model);
+    std::vector<solve::Change> changes;
+    const models::Model model = io::prepare_model(request_, &changes);
+    Verdict verdict = examine(model);
+    verdict.changes = std::move(changes);
+    if (!along_.empty() || !t_end_.empty()) {
+      verdict.passage = system::examine_passage(
+          *model.system, thinned(along_.empty() ? motions_of_run() : motions_of_result(*model.system, along_)));
+      for (const system::Passage::Singularity& s : verdict.passage->singularities)
+        verdict.problems.push_back(fmt::format("singular position near t = {:.6g}: B loses rank (smallest singular value {:.2e}, "
+                                               "typically {:.2e}), mostly in {}",
+                                               s.t, s.margin, verdict.passage->typical_margin, fmt::join(s.redundant_names, ", ")));
+    }
     if (invocation.wants_json)
       fmt::print("{}", io::to_text(to_json(model, verdict)));
     else
       print(model, verdict);
+    if (!invocation.wants_json && verdict.passage) print(*verdict.passage);
     for (const std::string& problem : verdict.problems) print_error(problem);
     return verdict.problems.empty() ? success : bad_input;
   }
 
  private:
+  std::vector<Motion> motions_of_run() const {
+    io::RunRequest request = request_;
+    request.options["t-end"] = t_end_;
+    const io::PreparedRun run = io::prepare(request);
+    MotionRecorder recorder;
+    const run::Report report = run::integrate(*run.model.system, run.model.start, run.options, recorder);
+    if (report.status != run::Status::success)
+      print_warning(fmt::format("the run ended at t = {:.6g}: {}", report.final.motion.t, report.message));
+    return std::move(recorder.motions);
+  }
+
   ModelArguments model_;
   io::RunRequest request_;
+  std::string along_, t_end_;
   bool is_json_ = false;
 };
 

@@ -38,6 +38,7 @@ class Command {
 // One function per subcommand, listed in main.cpp.
 std::unique_ptr<Command> make_run(CLI::App& program);
 std::unique_ptr<Command> make_check(CLI::App& program);
+std::unique_ptr<Command> make_import(CLI::App& program);
 std::unique_ptr<Command> make_list(CLI::App& program);
 std::unique_ptr<Command> make_study(CLI::App& program);
 std::unique_ptr<Command> make_reproduce(CLI::App& program);
@@ -58,7 +59,6 @@ class ModelArguments {
 
 /// The values that an option of a subcommand accepts, for shell completion; empty: any.
 std::vector<std::string> words_of(std::string_view option);
-std::vector<std::string> model_names();
 /// What `kreisel list` can list.
 std::vector<std::string> list_topics();
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "command.hpp"
+#include "kreisel/io/model_catalogue.hpp"
 #include "kreisel/base/error.hpp"
 #include "kreisel/study/figures.hpp"
 
@@ -25,7 +26,7 @@ struct Subcommand {
   std::vector<std::string> words;  ///< for its positional argument
 };
 
-constexpr std::string_view path_options[] = {"out", "log", "resume", "html", "svg"};
+constexpr std::string_view path_options[] = {"out", "log", "resume", "html", "svg", "along"};
 
 std::vector<std::string> figure_ids() {
   std::vector<std::string> ids;
@@ -34,7 +35,7 @@ std::vector<std::string> figure_ids() {
 }
 
 std::vector<std::string> positional_words(const std::string& subcommand) {
-  if (subcommand == "run" || subcommand == "check") return model_names();
+  if (subcommand == "run" || subcommand == "check") return io::model_names();
   if (subcommand == "list") return list_topics();
   if (subcommand == "reproduce") return figure_ids();
   if (subcommand == "completion") return {"bash", "zsh", "fish"};

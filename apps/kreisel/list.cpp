@@ -6,11 +6,11 @@
 
 #include "command.hpp"
 #include "kreisel/base/error.hpp"
+#include "kreisel/io/model_catalogue.hpp"
 #include "kreisel/io/summary.hpp"
 #include "kreisel/lie/space.hpp"
 #include "kreisel/method/catalogue.hpp"
 #include "kreisel/method/correction.hpp"
-#include "kreisel/models/catalogue.hpp"
 #include "kreisel/solve/formulation.hpp"
 #include "kreisel/study/figures.hpp"
 #include "terminal.hpp"
@@ -40,7 +40,7 @@ Json parameters_of(const std::vector<ParameterInfo>& infos) {
 
 Json models() {
   Json list = Json::array();
-  for (const models::ModelInfo& info : models::catalogue())
+  for (const models::ModelInfo& info : io::model_catalogue())
     list.push_back({{"name", info.name},
                     {"summary", info.summary},
                     {"groups", info.groups},

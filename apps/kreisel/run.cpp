@@ -21,6 +21,8 @@ constexpr const char* examples =
     "      constant steps on SE(3), the summary as JSON on standard output\n"
     "  kreisel run pendulum --set x0=0.2 --method generalized-alpha --set rho_inf=0.8 --step 1e-2\n"
     "      parameters of the model, then of the method\n"
+    "  kreisel run mechanism.json --assemble\n"
+    "      a model file; bodies that miss their joints are moved onto them\n"
     "  kreisel run heavy-top --formulation index3 --starting exact --step 1e-3 --log steps.csv\n"
     "      one line per step attempt in steps.csv\n"
     "Exit codes: 0 success, 2 bad input, 3 the integration failed, 4 the machine or kreisel failed, 130 interrupted";
@@ -124,6 +126,13 @@ class Run final : public Command {
       fmt::print("  {:<12} {} J at the start, {} J at the end, change {:.2e} J\n", "energy", brief(report.energy_initial),
                  brief(report.energy_final), report.energy_final - report.energy_initial);
     print_events(report.events);
+    if (run.model.system->has_energy_parts() && !run.model.system->is_conservative())
+      fmt::print("  {:<12} forces {} J, drivers {} J, dissipated {} J, balance within {:.2e} J\n", "work",
+                 brief(report.work.forces), brief(report.work.drivers), brief(report.work.dissipated), report.energy_error);
+    constexpr std::size_t most = 10;
+    for (std::size_t i = 0; i < std::min(most, run.changes.size()); ++i)
+      fmt::print("  {:<12} {}\n", i == 0 ? "assembled" : "", io::described(run.changes[i]));
+    if (run.changes.size() > most) fmt::print("  {:<12} and {} more, in summary.json\n", "", run.changes.size() - most);
     const io::TrajectoryInfo& trajectory = done.output.trajectory;
     const std::string thinned =
         trajectory.every_nth > 1 ? fmt::format(" (every {}th point; --format csv or hdf5 keeps all)", trajectory.every_nth) : "";

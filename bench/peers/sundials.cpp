@@ -74,7 +74,7 @@ int ida_dense_jacobian(realtype, realtype c, N_Vector y, N_Vector, N_Vector, SUN
 int ida_sparse_jacobian(realtype, realtype c, N_Vector y, N_Vector, N_Vector, SUNMatrix A, void* data, N_Vector, N_Vector,
                         N_Vector) {
   IdaData& ida = *static_cast<IdaData*>(data);
-  std::fill(ida.dense.begin(), ida.dense.end(), 0.0);
+  for (const int at : ida.source) ida.dense[at] = 0.0;
   ida.problem->jacobian(NV_DATA_S(y), c, ida.dense.data());
   // SUNDIALS may have cleared the pattern together with the values.
   std::copy(ida.column_start.begin(), ida.column_start.end(), SM_INDEXPTRS_S(A));
@@ -87,7 +87,7 @@ int ida_sparse_jacobian(realtype, realtype c, N_Vector y, N_Vector, N_Vector, SU
 IdaData prepare(const DaeProblem& problem) {
   const int n = problem.size();
   const std::vector<bool> pattern = problem.jacobian_pattern();
-  IdaData data{&problem, std::vector<double>(n * n), {}, {}, {0}};
+  IdaData data{&problem, std::vector<double>(static_cast<std::size_t>(n) * n), {}, {}, {0}};
   for (int j = 0; j < n; ++j) {
     for (int i = 0; i < n; ++i)
       if (pattern[j * n + i]) {

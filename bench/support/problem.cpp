@@ -12,15 +12,24 @@
 namespace bench {
 namespace {
 
-/// x, quaternion (w, x, y, z), v, Ω: 13 numbers with more digits than a double has.
-TopState read_reference(const std::string& name) {
+/// x, quaternion (w, x, y, z), v, Ω: 13 numbers per body with more digits than a double has.
+std::vector<TopState> read_references(const std::string& name, int bodies) {
   const std::string path = std::string(BENCH_REFERENCE_FOLDER) + "/" + name + ".txt";
   std::ifstream file(path);
-  std::array<double, 13> y{};
-  for (double& value : y) file >> value;
-  if (!file) throw std::runtime_error("cannot read 13 numbers from " + path);
-  const std::array<double, 4> q{y[4], y[5], y[6], y[3]};
-  return {Vector3(y[0], y[1], y[2]), kreisel::lie::rotation_matrix(q.data())};
+  std::vector<TopState> states;
+  for (int b = 0; b < bodies; ++b) {
+    std::array<double, 13> y{};
+    for (double& value : y) file >> value;
+    if (!file) throw std::runtime_error("cannot read 13 numbers per body from " + path);
+    const std::array<double, 4> q{y[4], y[5], y[6], y[3]};
+    states.push_back({Vector3(y[0], y[1], y[2]), kreisel::lie::rotation_matrix(q.data())});
+  }
+  return states;
+}
+TopState read_reference(const std::string& name) { return read_references(name, 1).front(); }
+
+double difference(const TopState& a, const TopState& b) {
+  return std::max((a.x - b.x).cwiseAbs().maxCoeff(), (a.R - b.R).cwiseAbs().maxCoeff());
 }
 
 }  // namespace
@@ -36,8 +45,14 @@ Top top_named(const std::string& name) {
 }
 
 double error_of(const std::string& name, const TopState& at_end) {
-  const TopState reference = read_reference(name);
-  return std::max((at_end.x - reference.x).cwiseAbs().maxCoeff(), (at_end.R - reference.R).cwiseAbs().maxCoeff());
+  return difference(at_end, read_reference(name));
+}
+
+double error_of(const Chain& chain, const std::vector<TopState>& at_end) {
+  const std::vector<TopState> reference = read_references("chain", chain.links);
+  double error = 0.0;
+  for (int b = 0; b < chain.links; ++b) error = std::max(error, difference(at_end.at(b), reference[b]));
+  return error;
 }
 
 double error_of(const Pendulum&, const std::array<double, 4>& at_end) {

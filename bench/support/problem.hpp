@@ -33,6 +33,14 @@ struct Pendulum {
   double t_end = 100.0;
 };
 
+/// The built-in model `chain`: rods with ball joints, released horizontally along x.
+struct Chain {
+  int links = 100;
+  double mass = 1.0, length = 1.0, gravity = 9.81;
+  Vector3 J{0.00125, 1.0075 / 12.0, 1.0075 / 12.0};
+  double t_end = 2.0;
+};
+
 /// Where the centre of mass and the body are at t_end.
 struct TopState {
   Vector3 x;
@@ -41,6 +49,8 @@ struct TopState {
 
 /// Largest entry of x - x_ref and R - R_ref; the reference is bench/reference/<name>.txt.
 double error_of(const std::string& name, const TopState& at_end);
+/// The same over all links; the reference is bench/reference/chain.txt.
+double error_of(const Chain&, const std::vector<TopState>& at_end);
 /// Largest entry over position and velocity.
 double error_of(const Pendulum&, const std::array<double, 4>& at_end);
 

@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
 #include <limits>
+#include <map>
 #include <optional>
 
 #include "kreisel/base/error.hpp"
 #include "kreisel/base/version.hpp"
 #include "kreisel/io/correction_file.hpp"
 #include "kreisel/io/files.hpp"
-#include "kreisel/io/model_file.hpp"
+#include "kreisel/io/model_catalogue.hpp"
 #include "kreisel/io/step_words.hpp"
 #include "kreisel/linear/solver.hpp"
 #include "kreisel/method/catalogue.hpp"
@@ -98,13 +98,19 @@ std::vector<std::string> formulation_names() {
 }
 
 std::vector<std::string> starting_names() { return {"corrected", "exact", "v0", "a0"}; }
+std::vector<std::string> redundant_names() { return {"refuse", "least-squares"}; }
 std::vector<std::string> truth_names() { return {"true", "false"}; }
 
 /// Everything wrong with a request, in the order of discovery.
 class Problems {
  public:
+  /// From here on, complaints about an option name the place in a file that gave it.
+  void note_origin(const std::string& field, const std::string& where) { origins_[field] = where; }
   void add(std::string_view field, std::string_view message) {
-    std::string text = field.empty() ? std::string(message) : fmt::format("--{}: {}", field, message);
+    const auto origin = origins_.find(field);
+    std::string text = field.empty()             ? std::string(message)
+                       : origin == origins_.end() ? fmt::format("--{}: {}", field, message)
+                                                  : fmt::format("{}: {}", origin->second, message);
     if (std::find(texts_.begin(), texts_.end(), text) == texts_.end()) texts_.push_back(std::move(text));
   }
   /// Runs `work`, notes the InvalidInput it throws.
@@ -125,6 +131,7 @@ class Problems {
 
  private:
   std::vector<std::string> texts_;
+  std::map<std::string, std::string, std::less<>> origins_;
 };
 
 std::string with_hyphens(std::string name) {
@@ -147,22 +154,10 @@ bool has(const RunRequest& request, std::string_view name) {
   return false;
 }
 
-/// A built-in model, or one that makes itself from a file; its groups begin with the one of the file.
-std::shared_ptr<const models::ModelInfo> find_model(const std::string& name) {
-  if (name.empty()) throw InvalidInput("no model given; 'kreisel list models' shows the built-in ones");
-  const bool looks_like_a_file = name.find('/') != std::string::npos || name.ends_with(".json");
-  if (!looks_like_a_file) return {std::shared_ptr<const void>(), &models::find_model(name)};
-  std::error_code error;
-  if (!std::filesystem::exists(name, error)) throw InvalidInput(fmt::format("there is no model file '{}'", name));
-  const models::Model model = read_model_file(name).model;
-  models::ModelInfo info;
-  info.name = model.name;
-  info.summary = name;
-  info.groups = {model.group, model.group == "se3" ? "r3xso3" : "se3"};
-  info.make = [name](std::string_view group, const ParameterValues&) {
-    return read_model_file(name, {.group = std::string(group)}).model;
-  };
-  return std::make_shared<const models::ModelInfo>(std::move(info));
+bool wants_assembly(const RunRequest& request) {
+  for (const auto& [key, value] : request.options)
+    if (with_hyphens(key) == "assemble") return value != "false";
+  return false;
 }
 
 /// Sorts key=value pairs into the parameters of the model and of the method.
@@ -213,6 +208,21 @@ class Settings {
   ParameterValues model_values_, method_values_;
 };
 
+/// Adds what the model asks for and the user does not decide. Tolerances of the user go before a step of the model, and
+/// the other way round.
+RunRequest with_suggestions(RunRequest request, const models::ModelInfo& info, Problems& problems) {
+  const bool has_steps = has(request, "step") || has(request, "steps");
+  const bool has_tolerance = has(request, "rtol") || has(request, "atol");
+  for (const models::Suggestion& suggestion : info.suggestions) {
+    const bool is_tolerance = suggestion.option == "rtol" || suggestion.option == "atol";
+    const bool is_step = suggestion.option == "step" || suggestion.option == "steps";
+    if (has(request, suggestion.option) || (is_tolerance && has_steps) || (is_step && (has_tolerance || has_steps))) continue;
+    request.options[suggestion.option] = suggestion.value;
+    problems.note_origin(suggestion.option, suggestion.where);
+  }
+  return request;
+}
+
 void apply_options(const RunRequest& request, PreparedRun& run, Problems& problems) {
   for (const auto& [name, text] : request.options) {
     const RunOption* option = nullptr;
@@ -245,7 +255,7 @@ void read_own_correction(PreparedRun& run) {
 }  // namespace
 
 const std::vector<RunOption>& run_options() {
-  constexpr std::string_view method = "Method", time = "Time and accuracy", solver = "Solver and limits";
+  constexpr std::string_view model = "Model", method = "Method", time = "Time and accuracy", solver = "Solver and limits";
   static const std::vector<RunOption> list{
       {"method", "M", method, "integration method (default bliedf)", method_names,
        [](std::string_view text, PreparedRun& run) { run.options.method = text; }},
@@ -273,6 +283,9 @@ const std::vector<RunOption>& run_options() {
        [](std::string_view text, PreparedRun& run) { run.options.atol = to_number(text); }},
       {"t-end", "T", time, "final time [s] (default: the model's)", nullptr,
        [](std::string_view text, PreparedRun& run) { run.options.t_end = to_number(text); }},
+      {"assemble", "", model, "move bodies onto the joints first when positions or velocities miss them", truth_names,
+       [](std::string_view text, PreparedRun& run) { run.assembles = to_truth(text); }},
+
       {"control-lambda", "", time, "include lambda in the error test", truth_names,
        [](std::string_view text, PreparedRun& run) { run.options.control_lambda = to_truth(text); }},
       {"max-order", "K", time, "highest order under error control (default 6)", nullptr,
@@ -294,6 +307,14 @@ const std::vector<RunOption>& run_options() {
        nullptr, [](std::string_view text, PreparedRun& run) { run.options.newton_tolerance = to_positive(text); }},
       {"newton-iterations", "N", solver, "iterations per matrix before giving up (default 25; at most 8 with tolerances)", nullptr,
        [](std::string_view text, PreparedRun& run) { run.options.newton_iterations = to_integer<int>(text); }},
+      {"redundant", "W", solver, "constraints that depend on each other: multipliers of least norm (default: refused)", redundant_names,
+       [](std::string_view text, PreparedRun& run) {
+         if (text == "refuse") return;
+         if (text != "least-squares") throw InvalidInput(unknown_name("way", text, redundant_names()));
+         if (run.options.linear_solver != "automatic" && run.options.linear_solver != "least-squares")
+           throw InvalidInput(fmt::format("least-squares is a linear solver of its own; drop --linear-solver {}", run.options.linear_solver));
+         run.options.linear_solver = "least-squares";
+       }},
       {"linear-solver", "L", solver, "for the Newton equations (default automatic)", linear::solver_names,
        [](std::string_view text, PreparedRun& run) {
          const std::vector<std::string> known = linear::solver_names();
@@ -311,11 +332,12 @@ std::vector<std::string> names_of(const std::vector<ParameterInfo>& infos) {
   return names;
 }
 
-PreparedRun prepare(const RunRequest& request) {
+PreparedRun prepare(const RunRequest& given) {
   PreparedRun run;
   Problems problems;
+  problems.collect("", [&] { run.model_info = given.own_model != nullptr ? given.own_model : find_model(given.model, wants_assembly(given)); });
+  const RunRequest request = run.model_info == nullptr ? given : with_suggestions(given, *run.model_info, problems);
   apply_options(request, run, problems);
-  problems.collect("", [&] { run.model_info = request.own_model != nullptr ? request.own_model : find_model(request.model); });
   const method::MethodInfo* method = nullptr;
   problems.collect("method", [&] { method = &method::find_method(run.options.method); });
   problems.collect("correction", [&] { read_own_correction(run); });
@@ -327,6 +349,8 @@ PreparedRun prepare(const RunRequest& request) {
 
   if (run.model_info != nullptr)
     problems.collect("", [&] { run.model = models::make_model(*run.model_info, request.group, run.model_parameters); });
+  if (run.model.system != nullptr && run.assembles)
+    problems.collect("", [&] { run.changes = solve::assemble(*run.model.system, run.model.start, run.options.linear_solver); });
   if (run.model.system != nullptr) {
     for (const run::Problem& problem : run::problems_in(run.options, *run.model.system, run.model.start))
       problems.add(problem.field, problem.message);
@@ -335,15 +359,20 @@ PreparedRun prepare(const RunRequest& request) {
   return run;
 }
 
-models::Model prepare_model(const RunRequest& request) {
-  const std::shared_ptr<const models::ModelInfo> info = find_model(request.model);
+models::Model prepare_model(const RunRequest& request, std::vector<solve::Change>* changes) {
+  const std::shared_ptr<const models::ModelInfo> info = find_model(request.model, wants_assembly(request));
   method::MethodInfo no_method;
   no_method.name = "none";
   Problems problems;
+  const bool assembles = wants_assembly(with_suggestions(request, *info, problems));
   Settings settings(info.get(), &no_method, problems);
   for (const std::string& setting : request.settings) settings.apply(setting);
   problems.throw_if_any();
-  return models::make_model(*info, request.group, settings.model_values());
+  models::Model model = models::make_model(*info, request.group, settings.model_values());
+  if (!assembles) return model;
+  const std::vector<solve::Change> moved = solve::assemble(*model.system, model.start);
+  if (changes != nullptr) *changes = moved;
+  return model;
 }
 
 std::string formulation_in_use(const run::Options& options, const system::System& system) {

@@ -115,6 +115,8 @@ JsonSource::JsonSource(std::string name, std::string text) : name_(std::move(nam
   } catch (const nlohmann::json::parse_error& error) {
     const TextPosition at = position_of_byte(text_, error.byte > 0 ? error.byte - 1 : 0);
     throw InvalidInput(fmt::format("{}:{}:{}: not valid JSON: {}", name_, at.line, at.column, reason_of(error)));
+  } catch (const nlohmann::json::exception& error) {  // such as a number beyond the range of double
+    throw InvalidInput(fmt::format("{}: not valid JSON: {}", name_, error.what()));
   }
   if (!repeated.empty()) throw InvalidInput(fmt::format("{}: an object names the key '{}' twice", name_, repeated));
 }
@@ -131,9 +133,13 @@ TextPosition JsonSource::position(std::string_view pointer) const {
   return position_of_byte(text_, scanner.at());
 }
 
-std::string JsonSource::located(std::string_view pointer, std::string_view message) const {
+std::string JsonSource::place(std::string_view pointer) const {
   const TextPosition at = position(pointer);
-  return fmt::format("{}:{}:{}: {}: {}", name_, at.line, at.column, pointer.empty() ? "/" : pointer, message);
+  return fmt::format("{}:{}:{}: {}", name_, at.line, at.column, pointer.empty() ? "/" : pointer);
+}
+
+std::string JsonSource::located(std::string_view pointer, std::string_view message) const {
+  return fmt::format("{}: {}", place(pointer), message);
 }
 
 void JsonSource::refuse(std::string_view pointer, std::string_view message) const {

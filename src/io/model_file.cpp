@@ -9,8 +9,8 @@
 #include <set>
 
 #include "kreisel/base/error.hpp"
+#include "kreisel/io/config.hpp"
 #include "kreisel/lie/so3.hpp"
-#include "kreisel/solve/kkt.hpp"
 
 namespace kreisel::io {
 namespace {
@@ -53,6 +53,22 @@ std::string shown(const Json& value) {
   }
 }
 
+/// t_end for --t-end.
+std::string key_of(const RunOption& option) {
+  std::string key(option.name);
+  std::replace(key.begin(), key.end(), '-', '_');
+  return key;
+}
+bool has_type_of(const RunOption& option, const Json& value) {
+  if (option.value.empty()) return value.is_boolean();
+  return option.words != nullptr ? value.is_string() : value.is_number();
+}
+std::string_view type_of(const RunOption& option) {
+  if (option.value.empty()) return "true or false";
+  return option.words != nullptr ? "a text" : "a number";
+}
+std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+
 class ModelReader {
  public:
   ModelReader(const JsonSource& source, const ModelFileOptions& options) : source_(source), options_(options) {}
@@ -70,17 +86,17 @@ class ModelReader {
     read_joints(root, false);
     read_joints(root, true);
     read_forces(root);
-    ModelFile file;
-    read_simulation(root, file.simulation);
+    double t_end = 1.0;
+    read_simulation(root, t_end);
     finish();
 
+    ModelFile file;
     auto assembly = std::make_shared<multibody::Assembly>(std::move(mechanism_));
     file.model.name = assembly->mechanism().name;
     file.model.group = lie::name_of(assembly->mechanism().group);
-    file.model.start = assembly->start(file.simulation.t_end.value_or(1.0));
+    file.model.start = assembly->start(t_end);
     file.assembly = assembly;
     file.model.system = assembly;
-    if (options_.assembles) assemble(*assembly, file);
     check_consistency(*assembly, file.model.start);
     finish();
     return file;
@@ -877,36 +893,26 @@ class ModelReader {
     return ok;
   }
 
-  void read_simulation(const Json& root, SimulationSettings& out) {
+  void read_simulation(const Json& root, double& t_end) {
     const Json* given = find(root, "simulation");
     if (given == nullptr || !is_object("/simulation", *given, "an object {\"t_end\": ...}")) return;
-    check_keys("/simulation", *given,
-               {"t_end", "step", "rtol", "atol", "output_step", "order", "method", "formulation", "comment"});
-    const auto positive = [&](std::string_view key, std::optional<double>& target) {
-      const Json* value = find(*given, key);
-      double x = 0.0;
-      if (value == nullptr || !number(child("/simulation", key), *value, x, "a positive number")) return;
-      if (!(x > 0.0)) return complain(child("/simulation", key), fmt::format("is {}, expected a positive number", x));
-      target = x;
-    };
-    positive("t_end", out.t_end);
-    positive("step", out.step);
-    positive("rtol", out.rtol);
-    positive("atol", out.atol);
-    positive("output_step", out.output_step);
-    if (out.step && (out.rtol || out.atol))
-      complain("/simulation/step", "stands beside rtol or atol; a run has constant steps or error control, not both");
-    if (const Json* order = find(*given, "order")) {
-      if (order->is_number_integer() && order->get<double>() >= 1.0 && order->get<double>() <= 8.0)
-        out.order = order->get<int>();
+    std::vector<std::string> known{"comment"};
+    for (const RunOption& option : run_options()) known.push_back(key_of(option));
+    check_keys("/simulation", *given, known);
+    PreparedRun scratch;
+    for (const RunOption& option : run_options()) {
+      const std::string at = child("/simulation", key_of(option));
+      const Json* value = find(*given, key_of(option));
+      if (value == nullptr) continue;
+      if (!has_type_of(option, *value))
+        complain(at, fmt::format("is {}, expected {}", shown(*value), type_of(option)));
       else
-        complain("/simulation/order", fmt::format("is {}, expected a whole number from 1 to 8", shown(*order)));
+        guarded(at, [&] { option.apply(text_of(*value), scratch); });
     }
-    for (const auto& [key, target] : {std::pair{"method", &out.method}, std::pair{"formulation", &out.formulation}})
-      if (const Json* value = find(*given, key)) {
-        std::string word;
-        if (text(child("/simulation", key), *value, word)) *target = word;
-      }
+    if (find(*given, "step") != nullptr && (find(*given, "rtol") != nullptr || find(*given, "atol") != nullptr))
+      complain("/simulation/step", "stands beside rtol or atol; a run has constant steps or error control, not both");
+    if (std::isfinite(scratch.options.t_end)) t_end = scratch.options.t_end;
+    if (!(t_end > 0.0)) complain("/simulation/t_end", fmt::format("is {}, expected a positive time [s]", t_end));
   }
 
   // ---- consistency
@@ -922,6 +928,7 @@ class ModelReader {
     assembly.residual(m, no_lambda, r);
     if (!r.gap.allFinite() || !r.rate.allFinite() || !r.force.allFinite())
       return complain("", "positions, velocities or forces at the start are too large to compute with");
+    if (options_.accepts_gaps) return;
     for (std::size_t j = 0; j < joint_places_.size(); ++j) {
       const system::RowGroup& group = pattern.groups()[j];
       const double gap = r.gap.segment(group.at, group.rows).lpNorm<Eigen::Infinity>();
@@ -946,43 +953,6 @@ class ModelReader {
     return worst + 1;
   }
 
-  /// Projects positions, then velocities, in the mass metric.
-  static void assemble(const multibody::Assembly& assembly, ModelFile& file) {
-    Counters unused;
-    solve::Kkt kkt(assembly, unused);
-    system::Motion m(assembly.space());
-    m.t = file.model.start.t0;
-    m.q = file.model.start.q0;
-    m.v = file.model.start.v0;
-    bool is_closed = false;
-    for (int i = 0; i < 100 && !is_closed; ++i) {
-      if (!kkt.factorize(m))
-        throw InvalidInput(
-            "--assemble: the joints are redundant or the masses vanish, so that the projection is not unique");
-      is_closed = kkt.project_position(m);
-    }
-    if (!is_closed || !kkt.factorize(m) || !kkt.project_velocity(m))
-      throw InvalidInput("--assemble: the mechanism does not close from these positions; give better ones");
-    for (int b = 0; b < assembly.body_count(); ++b) {
-      const system::Pose before = assembly.body_pose(b, file.model.start.q0), after = assembly.body_pose(b, m.q);
-      const int v_at = assembly.space().blocks()[b].v_at;
-      const Matrix3 turned = before.R.transpose() * after.R;
-      const Vector6 dv = m.v.segment<6>(v_at) - file.model.start.v0.segment<6>(v_at);
-      const BodyChange change{assembly.body_name(b), (after.x - before.x).norm(),
-                              lie::SO3::log(lie::quaternion_from(turned)).norm(), dv.head<3>().norm(),
-                              dv.tail<3>().norm()};
-      if (std::max({change.distance, change.angle, change.velocity, change.angular_velocity}) > 1e-12)
-        file.changes.push_back(change);
-    }
-    std::stable_sort(file.changes.begin(), file.changes.end(), [](const BodyChange& a, const BodyChange& b) {
-      return a.distance + a.angle > b.distance + b.angle;
-    });
-    file.model.start.q0 = m.q;
-    file.model.start.v0 = m.v;
-  }
-
-  using Vector6 = multibody::Vector6;
-
   const JsonSource& source_;
   const ModelFileOptions& options_;
   multibody::Mechanism mechanism_;
@@ -995,16 +965,25 @@ class ModelReader {
 
 }  // namespace
 
+std::vector<models::Suggestion> suggestions_in(const JsonSource& source) {
+  std::vector<models::Suggestion> list;
+  const Json& root = source.root();
+  if (!root.is_object() || !root.contains("simulation") || !root["simulation"].is_object()) return list;
+  for (const RunOption& option : run_options()) {
+    const auto found = root["simulation"].find(key_of(option));
+    if (found == root["simulation"].end() || !has_type_of(option, *found)) continue;
+    const std::string at = child("/simulation", key_of(option));
+    list.push_back({std::string(option.name), text_of(*found), source.place(at)});
+  }
+  return list;
+}
+
 ModelFile read_model(const JsonSource& source, const ModelFileOptions& options) {
   return ModelReader(source, options).read();
 }
 
 ModelFile read_model_file(const Path& path, const ModelFileOptions& options) {
-  try {
-    return read_model(JsonSource::read(path, "model file"), options);
-  } catch (const nlohmann::json::exception& e) {  // such as a number beyond the range of double
-    throw InvalidInput(fmt::format("{}: not valid JSON: {}", path.string(), e.what()));
-  }
+  return read_model(JsonSource::read(path, "model file"), options);
 }
 
 }  // namespace kreisel::io

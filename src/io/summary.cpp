@@ -1,5 +1,7 @@
 #include "kreisel/io/summary.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "kreisel/base/version.hpp"
@@ -25,7 +27,7 @@ Json blank(std::string_view command) {
   Json s;
   for (const char* name : {"model", "group", "method", "order", "formulation", "step", "t_end", "status", "message", "final",
                            "statistics", "constraints", "energy", "correction", "starting", "tolerances", "parameters",
-                           "step_adjusted", "steps_at_order", "rejections", "events", "linear_solver", "warnings", "output", "kreisel"})
+                           "assembled",                            "step_adjusted", "steps_at_order", "rejections", "events", "linear_solver", "warnings", "output", "kreisel"})
     s[name] = nullptr;
   s["final"] = {{"t", nullptr}, {"bodies", Json::array()}, {"lambda", Json::array()}};
   s["statistics"] = Json::object();
@@ -58,6 +60,29 @@ Json final_point(const system::System& system, const method::Entry& entry) {
     for (int i = 0; is_free[b] && i < blocks[b].nq; ++i) q.push_back(number(entry.motion.q[blocks[b].q_at + i]));
   if (!q.empty()) out["q"] = q;
   out["lambda"] = numbers(entry.lambda);
+  if (system.joint_count() > 0) out["joints"] = Json::array();
+  for (int joint = 0; joint < system.joint_count(); ++joint) {
+    const system::Reaction reaction = system.reaction(joint, entry.motion, entry.lambda);
+    out["joints"].push_back({{"name", system.joint_name(joint)},
+                             {"force", numbers(reaction.force)},
+                             {"torque", numbers(reaction.torque)},
+                             {"force_in_joint", numbers(reaction.force_in_joint)},
+                             {"torque_in_joint", numbers(reaction.torque_in_joint)}});
+  }
+  return out;
+}
+
+Json energy_of(const system::System& system, const run::Report& report) {
+  Json out{{"initial", number(report.energy_initial)}, {"final", number(report.energy_final)}};
+  if (!system.has_energy_parts() || report.final.motion.q.size() != system.space().nq()) return out;
+  const system::EnergyParts parts = system.energy_parts(report.final.motion);
+  out["kinetic"] = number(parts.kinetic);
+  out["potential"] = number(parts.potential);
+  out["elastic"] = number(parts.elastic);
+  out["work_forces"] = number(report.work.forces);
+  out["work_drivers"] = number(report.work.drivers);
+  out["dissipated"] = number(report.work.dissipated);
+  out["balance_error_max"] = number(report.energy_error);
   return out;
 }
 
@@ -122,12 +147,13 @@ Json summarize(const PreparedRun& run, const run::Report& report, const OutputIn
                      {"brackets", counters.brackets},
                      {"solve_seconds", number(report.solve_seconds)}};
   s["constraints"] = {{"position_max", number(report.position_max)}, {"velocity_max", number(report.velocity_max)}};
-  s["energy"] = {{"initial", number(report.energy_initial)}, {"final", number(report.energy_final)}};
+  s["energy"] = energy_of(*run.model.system, report);
   s["correction"] = word(report.correction);
   s["starting"] = options.starting;
   if (is_adaptive) s["tolerances"] = {{"rtol", number(options.rtol)}, {"atol", number(options.atol)}};
   s["parameters"] = {{"model", values_of(run.model_info->parameters, run.model_parameters)},
                      {"method", values_of(method::find_method(options.method).parameters, options.method_parameters)}};
+  s["assembled"] = to_json(run.changes);
   s["step_sequence"] = word(run.step_sequence);
   s["step_adjusted"] = report.step_was_adjusted;
   s["steps_at_order"] = Json::object();
@@ -163,6 +189,22 @@ Json summarize(const RunRequest& request, std::string_view status, std::string_v
   s["status"] = status;
   s["message"] = message;
   return s;
+}
+
+Json to_json(const std::vector<solve::Change>& changes) {
+  Json list = Json::array();
+  for (const solve::Change& change : changes)
+    list.push_back({{"body", change.name},
+                    {"distance", number(change.distance)},
+                    {"angle", number(change.angle)},
+                    {"velocity", number(change.velocity)},
+                    {"angular_velocity", number(change.angular_velocity)}});
+  return list;
+}
+
+std::string described(const solve::Change& change) {
+  return fmt::format("{} moved by {:.3g} m and {:.3g} rad, its velocity by {:.3g} m/s and {:.3g} rad/s", change.name,
+                     change.distance, change.angle, change.velocity, change.angular_velocity);
 }
 
 std::string to_text(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }

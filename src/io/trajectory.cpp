@@ -5,6 +5,7 @@
 #include <set>
 
 #include "kreisel/base/error.hpp"
+#include "kreisel/lie/so3.hpp"
 
 namespace kreisel::io {
 namespace {
@@ -89,7 +90,8 @@ TrajectoryLayout::TrajectoryLayout(const system::System& system, bool has_eta)
         numbered("eta", pattern.position_rows()));
   add("Phi", "m or rad", "constraint residuals on position level", numbered("Phi", pattern.position_rows()));
   add("Bv", "m/s or rad/s", "constraint residuals on velocity level, B v + Phi_t", numbered("Bv", pattern.rows()));
-  add("energy", "J", "kinetic plus potential energy; nan where the model defines none", {"energy"});
+  add_reactions();
+  add_energy();
   add("h", "s", "size of the step that ended here", {"h"});
   add("order", "1", "order of the step that ended here; 0 for points that another method made", {"order"}, true);
 }
@@ -99,6 +101,27 @@ void TrajectoryLayout::add(std::string name, std::string unit, std::string meani
   if (columns.empty()) return;
   quantities_.push_back({std::move(name), std::move(unit), std::move(meaning), std::move(columns), columns_, is_count});
   columns_ += quantities_.back().size();
+}
+
+void TrajectoryLayout::add_reactions() {
+  std::vector<std::string> world, local;
+  for (int joint = 0; joint < system_.joint_count(); ++joint)
+    for (const char* name : {"Fx", "Fy", "Fz", "Tx", "Ty", "Tz"}) {
+      world.push_back(prefixed(system_.joint_name(joint), name));
+      local.push_back(world.back() + "_joint");
+    }
+  add("reaction", "N and N m", "per joint force and torque on its second body, at the joint, in the inertial frame", world);
+  add("reaction_joint", "N and N m", "the same in the axes of the joint frame on that body", local);
+}
+
+void TrajectoryLayout::add_energy() {
+  add("energy", "J", "kinetic plus potential energy; nan where the model defines none", {"energy"});
+  if (!system_.has_energy_parts()) return;
+  add("energy_parts", "J", "kinetic energy, energy in the field of gravity, energy in springs",
+      {"kinetic", "potential", "elastic"});
+  add("work", "J", "since the start: work of forces and actuators, work of drivers, loss in dampers and friction",
+      {"work_forces", "work_drivers", "dissipated"});
+  add("balance", "J", "energy minus initial energy minus work plus loss: zero up to errors of the integration", {"balance"});
 }
 
 std::vector<std::string> TrajectoryLayout::pose_columns() const {
@@ -127,7 +150,8 @@ std::vector<std::string> TrajectoryLayout::velocity_columns(char letter) const {
   return columns;
 }
 
-void TrajectoryLayout::fill(const method::Entry& entry, const system::Residual& residual, double energy, VectorRef row) {
+void TrajectoryLayout::fill(const method::Entry& entry, const system::Residual& residual, const EnergyValues& energy,
+                            VectorRef row) {
   Eigen::Index at = 0;
   const auto put = [&](const auto& values) {
     row.segment(at, values.size()) = values;
@@ -147,9 +171,61 @@ void TrajectoryLayout::fill(const method::Entry& entry, const system::Residual& 
   if (has_eta_) put(entry.eta);
   put(residual.gap);
   put(residual.rate);
-  row[at++] = energy;
+  if (system_.joint_count() > 0) {
+    Eigen::Index local = at + 6 * system_.joint_count();
+    for (int joint = 0; joint < system_.joint_count(); ++joint, local += 6) {
+      const system::Reaction reaction = system_.reaction(joint, entry.motion, entry.lambda);
+      put(reaction.force);
+      put(reaction.torque);
+      row.segment<3>(local) = reaction.force_in_joint;
+      row.segment<3>(local + 3) = reaction.torque_in_joint;
+    }
+    at = local;
+  }
+  row[at++] = energy.total;
+  if (system_.has_energy_parts()) {
+    if (!first_energy_) first_energy_ = energy.total;
+    const system::EnergyParts& parts = energy.parts;
+    const run::Work& work = energy.work;
+    for (const double value : {parts.kinetic, parts.potential, parts.elastic, work.forces, work.drivers, work.dissipated,
+                               energy.total - *first_energy_ - work.total()})
+      row[at++] = value;
+  }
   row[at++] = entry.h;
   row[at++] = entry.order;
+}
+
+void TrajectoryLayout::read_position(ConstVectorRef values, Vector& q) const {
+  Eigen::Index at = 0;
+  const auto read_rotation = [&](double* to) {
+    const Matrix3 R = Eigen::Map<const Matrix3>(values.data() + at).transpose();
+    Eigen::Map<Eigen::Vector4d>{to} = lie::quaternion_from(R);
+    at += 9;
+  };
+  const auto read_position = [&](double* to) {
+    Eigen::Map<Vector3>{to} = values.segment<3>(at);
+    at += 3;
+  };
+  const auto read_block = [&](const Block& block, bool is_body) {
+    double* to = q.data() + block.q_at;
+    switch (block.group) {
+      case GroupId::rn:
+        q.segment(block.q_at, block.nq) = values.segment(at, block.nq);
+        at += block.nq;
+        break;
+      case GroupId::so3:
+        if (is_body) at += 3;  // where its centre of mass is follows from the rotation
+        read_rotation(to);
+        break;
+      case GroupId::r3xso3:
+      case GroupId::se3:
+        read_position(to);
+        read_rotation(to + 3);
+        break;
+    }
+  };
+  for (int body = 0; body < system_.body_count(); ++body) read_block(system_.space().blocks()[system_.body_block(body)], true);
+  for (const int b : free_blocks_) read_block(system_.space().blocks()[b], false);
 }
 
 std::vector<std::string> TrajectoryLayout::explanation() const {
@@ -204,7 +280,8 @@ void TrajectoryWriter::write(const run::Point& point) {
                      : make_csv_file(options_.folder / "trajectory.csv", layout_, options_.about);
   }
   const system::System& in_force = point.system != nullptr ? *point.system : system_;
-  layout_.fill(point.entry, point.residual, in_force.energy(point.entry.motion), row_);
+  const system::Motion& motion = point.entry.motion;
+  layout_.fill(point.entry, point.residual, {in_force.energy(motion), in_force.energy_parts(motion), point.work}, row_);
   last_t_ = point.entry.motion.t;
   file_->append(row_);
   ++info_.rows;
@@ -234,7 +311,7 @@ TrajectoryInfo TrajectoryWriter::finish(const run::Report& report) {
   if (file_ == nullptr) return info_;
   const method::Entry& last = report.final;
   if (last.motion.q.size() == system_.space().nq() && last.motion.t != last_t_) {
-    layout_.fill(last, report.final_residual, report.energy_final, row_);
+    layout_.fill(last, report.final_residual, {report.energy_final, system_.energy_parts(last.motion), report.work}, row_);
     file_->append(row_);
     ++info_.rows;
   }

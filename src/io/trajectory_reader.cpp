@@ -77,7 +77,8 @@ class Hdf5Reader {
   Trajectory read() const {
     check(file_ >= 0);
     Trajectory out;
-    for (const char* name : {"t", "q", "v", "a", "lambda", "eta", "Phi", "Bv", "energy", "h", "order"})
+    for (const char* name : {"t", "q", "v", "a", "lambda", "eta", "Phi", "Bv", "reaction", "reaction_joint", "energy",
+                             "energy_parts", "work", "balance", "h", "order"})
       if (H5Lexists(file_, name, H5P_DEFAULT) > 0) append(name, out);
     check(!out.columns.empty());
     return out;
@@ -138,6 +139,28 @@ Eigen::Index Trajectory::index(std::string_view column) const {
   for (std::size_t i = 0; i < columns.size(); ++i)
     if (columns[i] == column) return static_cast<Eigen::Index>(i);
   throw InvalidInput(unknown_name("column", column, columns));
+}
+
+std::vector<lie::Motion> motions_in(const Trajectory& trajectory, const system::System& system) {
+  const TrajectoryLayout layout(system, false);
+  const auto columns_of = [&](std::string_view quantity) {
+    std::vector<Eigen::Index> columns;
+    for (const Quantity& q : layout.quantities())
+      if (q.name == quantity)
+        for (const std::string& name : q.columns) columns.push_back(trajectory.index(name));
+    return columns;
+  };
+  const std::vector<Eigen::Index> t = columns_of("t"), q = columns_of("q"), v = columns_of("v");
+  std::vector<lie::Motion> motions;
+  for (Eigen::Index row = 0; row < trajectory.values.rows(); ++row) {
+    lie::Motion m(system.space());
+    m.t = trajectory.values(row, t[0]);
+    const Vector values = trajectory.values.row(row)(q).transpose();
+    layout.read_position(values, m.q);
+    m.v = trajectory.values.row(row)(v).transpose();
+    motions.push_back(std::move(m));
+  }
+  return motions;
 }
 
 Trajectory read_trajectory(const Path& path) {

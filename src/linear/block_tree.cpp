@@ -229,13 +229,29 @@ class BlockTreeSolver final : public Solver {
     }
     for (const BlockMatrix::Entry& e : matrix.entries()) target_at_.push_back(place(e.row, e.column));
     values_.assign(at, 0.0);
+    find_filled(at);
     pivots_.assign(pivots, 0);
     links_.shrink_to_fit();
     update_at_.shrink_to_fit();
   }
 
+  /// The parts of values_ that no entry of the matrix is copied to.
+  void find_filled(int size) {
+    std::vector<std::pair<int, int>> blocks;  // (begin, end) of every stored block
+    for (const Node& node : nodes_) {
+      blocks.push_back({node.diagonal_at, node.diagonal_at + node.size * node.size});
+      for (int i = node.first; i < node.last; ++i)
+        for (const int begin : {links_[i].lower_at, links_[i].upper_at})
+          blocks.push_back({begin, begin + node.size * links_[i].size});
+    }
+    std::vector<bool> is_target(size, false);
+    for (const int target : target_at_) is_target[target] = true;
+    for (const auto& block : blocks)
+      if (block.first < block.second && !is_target[block.first]) filled_.push_back(block);
+  }
+
   bool factorize_tree(const BlockMatrix& matrix) {
-    std::fill(values_.begin(), values_.end(), 0.0);
+    for (const auto& [begin, end] : filled_) std::fill(values_.begin() + begin, values_.begin() + end, 0.0);
     const double* source = matrix.values().data();
     for (std::size_t e = 0; e < target_at_.size(); ++e) {
       const BlockMatrix::Entry& entry = matrix.entries()[e];
@@ -280,6 +296,7 @@ class BlockTreeSolver final : public Solver {
   std::vector<Link> links_;
   std::vector<int> update_at_, target_at_, pivots_;
   std::vector<double> values_;
+  std::vector<std::pair<int, int>> filled_;
   std::unique_ptr<Solver> general_;
   bool has_order_ = false, uses_general_ = false;
 };

@@ -4,7 +4,7 @@
 
 namespace kreisel::linear {
 
-std::vector<std::string> solver_names() { return {"automatic", "dense", "tree", "sparse"}; }
+std::vector<std::string> solver_names() { return {"automatic", "dense", "tree", "sparse", "least-squares"}; }
 
 std::unique_ptr<Solver> make_solver(std::string_view kind, const BlockMatrix& matrix) {
   if (kind == "automatic")
@@ -12,6 +12,7 @@ std::unique_ptr<Solver> make_solver(std::string_view kind, const BlockMatrix& ma
   if (kind == "dense") return make_dense_solver(matrix);
   if (kind == "tree") return make_block_tree_solver(matrix);
   if (kind == "sparse") return make_sparse_solver(matrix);
+  if (kind == "least-squares") return make_least_squares_solver(matrix);
   throw InvalidInput(unknown_name("linear solver", kind, solver_names()));
 }
 

@@ -83,7 +83,10 @@ Assembly::Assembly(Mechanism mechanism)
   for (const ForcePtr& force : mechanism_.forces) {
     forces_.push_back(place(force->bodies(), force->joint()));
     if (force->joint() >= 0) is_affine_ = false;
+    is_conservative_ = false;
   }
+  for (const Joint& joint : mechanism_.joints)
+    if (joint.depends_on_time()) is_conservative_ = false;
 }
 
 Assembly::Element Assembly::place(const std::vector<int>& bodies, int group) const {
@@ -210,8 +213,7 @@ void Assembly::acceleration_gap(const Motion& m, VectorRef out) const {
 }
 
 void Assembly::store_mass(KktBlocks& out) const {
-  out.M.setZero();
-  for (int b = 0; b < body_count(); ++b) {
+  for (int b = 0; b < body_count(); ++b) {  // nothing else of M is ever written
     Matrix6Map M(out.M.data() + diagonal_at_[b]);
     M.diagonal().head<3>().setConstant(mechanism_.bodies[b].mass);
     M.bottomRightCorner<3, 3>() = mechanism_.bodies[b].inertia;
@@ -229,6 +231,14 @@ void Assembly::store_B(const Element& element, const BodyState* s, const Element
     else
       B.leftCols<3>() = from.leftCols<3>();
     B.rightCols<3>() = from.rightCols<3>();
+  }
+}
+
+void Assembly::store_F(const Element& element, KktBlocks& out) const {
+  for (int i = 0; i < element.slot_count; ++i) {
+    const Slot& slot = element.slots[i];
+    if (slot.body == ground) continue;
+    const ConstMatrixMap B(out.B.data() + slot.touch_at, element.rows, 6);
     MatrixMap(out.F.data() + slot.touch_at, 6, element.rows) = B.transpose();
   }
 }
@@ -325,6 +335,7 @@ void Assembly::linearize(const Motion& m, ConstVectorRef lambda, KktBlocks& out)
     load(element, m, s);
     mechanism_.joints[j].linearize(s, lambda.data() + element.row, blocks);
     store_B(element, s, blocks, out);
+    store_F(element, out);
     store_H(element, s, blocks, out);
     if (is_se3_) {
       set_zero(wrench, element.slot_count);
@@ -357,40 +368,48 @@ void Assembly::mass_and_jacobian(const Motion& m, KktBlocks& out) const {
     load(joints_[j], m, s);
     mechanism_.joints[j].jacobian(s, blocks);
     store_B(joints_[j], s, blocks, out);
+    if (!is_affine_) store_F(joints_[j], out);
   }
 }
 
 double Assembly::energy(const Motion& m) const {
-  double energy = 0.0;
+  const system::EnergyParts parts = energy_parts(m);
+  return parts.kinetic + parts.potential + parts.elastic;
+}
+
+system::EnergyParts Assembly::energy_parts(const Motion& m) const {
+  system::EnergyParts parts;
   for (int b = 0; b < body_count(); ++b) {
     const Body& body = mechanism_.bodies[b];
     const lie::Block& block = space().blocks()[b];
     const Map3 x(m.q.data() + block.q_at), u(m.v.data() + block.v_at), w(m.v.data() + block.v_at + 3);
-    energy += 0.5 * body.mass * u.squaredNorm() + 0.5 * w.dot(body.inertia * w) - body.mass * mechanism_.gravity.dot(x);
+    parts.kinetic += 0.5 * body.mass * u.squaredNorm() + 0.5 * w.dot(body.inertia * w);
+    parts.potential -= body.mass * mechanism_.gravity.dot(x);
   }
   for (std::size_t f = 0; f < forces_.size(); ++f) {
     BodyState s[max_slots];
     load(forces_[f], m, s);
-    energy += mechanism_.forces[f]->potential(s);
+    parts.elastic += mechanism_.forces[f]->potential(s);
   }
-  return energy;
+  return parts;
 }
 
-double Assembly::power(const Motion& m, ConstVectorRef lambda) const {
-  double power = 0.0;
+system::Power Assembly::power(const Motion& m, ConstVectorRef lambda) const {
+  system::Power power;
   for (std::size_t f = 0; f < forces_.size(); ++f) {
     BodyState s[max_slots];
     load(forces_[f], m, s);
-    power += mechanism_.forces[f]->power(s, m.t, lambda.data() + forces_[f].row);
+    mechanism_.forces[f]->add_power(s, m.t, lambda.data() + forces_[f].row, power);
   }
-  // -(Bᵀλ)·v: zero for joints that do not depend on time, λ·Φ_t for drivers.
+  // -(Bᵀλ)·v = λ·Φ_t, zero for joints that do not depend on time.
   for (std::size_t j = 0; j < joints_.size(); ++j) {
+    if (!mechanism_.joints[j].depends_on_time()) continue;
     BodyState s[max_slots];
     Slopes wrench;
     load(joints_[j], m, s);
     set_zero(wrench, joints_[j].slot_count);
     mechanism_.joints[j].add_force(s, lambda.data() + joints_[j].row, wrench);
-    for (int i = 0; i < joints_[j].slot_count; ++i) power -= wrench[i].dot(s[i].twist());
+    for (int i = 0; i < joints_[j].slot_count; ++i) power.drivers -= wrench[i].dot(s[i].twist());
   }
   return power;
 }
@@ -428,7 +447,7 @@ std::vector<double> Assembly::joint_gaps(const Motion& m) const {
   return gaps;
 }
 
-Reaction Assembly::reaction(int joint, const Motion& m, ConstVectorRef lambda) const {
+system::Reaction Assembly::reaction(int joint, const Motion& m, ConstVectorRef lambda) const {
   const Element& element = joints_.at(joint);
   const Frame& frame = mechanism_.joints[joint].frame();
   BodyState s[max_slots];
@@ -436,7 +455,7 @@ Reaction Assembly::reaction(int joint, const Motion& m, ConstVectorRef lambda) c
   load(element, m, s);
   set_zero(wrench, element.slot_count);
   mechanism_.joints[joint].add_force(s, lambda.data() + element.row, wrench);
-  Reaction out;
+  system::Reaction out;
   out.force = -wrench[1].head<3>();
   out.torque =
       -(s[1].R * wrench[1].tail<3>()) - (s[1].R * frame.p).cross(out.force);  // from the centre of mass to the joint

@@ -59,14 +59,17 @@ double MeasuredForce::potential(const BodyState* s) const {
   return energy;
 }
 
-double MeasuredForce::power(const BodyState* s, double t, const double*) const {
-  double power = 0.0;
+/// The spring of a moving target is part of the actuator: all it does is work.
+void MeasuredForce::add_power(const BodyState* s, double t, const double*, system::Power& power) const {
   for (const Term& term : terms_) {
-    double effort = effort_of(term, s, t);
-    if (term.target.is_constant()) effort -= term.stiffness * stretch_of(term, s, term.target.at(t).value);
-    power -= effort * term.measure->rate(s);
+    const double rate = term.measure->rate(s);
+    if (term.target.is_constant()) {
+      power.dissipated += term.damping * rate * rate;
+      power.forces += term.effort.at(t).value * rate;
+    } else {
+      power.forces -= effort_of(term, s, t) * rate;
+    }
   }
-  return power;
 }
 
 }  // namespace kreisel::multibody

@@ -1,5 +1,6 @@
 #include "kreisel/multibody/joint.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace kreisel::multibody {
@@ -24,6 +25,10 @@ Joint& Joint::slides(Sliding sliding) {
 Joint& Joint::set_frames(const Frame& a, const Frame& b) {
   frames_ = {a, b};
   return *this;
+}
+
+bool Joint::depends_on_time() const {
+  return std::any_of(measured_.begin(), measured_.end(), [](const Row& row) { return !row.target.is_constant(); });
 }
 
 namespace {

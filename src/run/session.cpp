@@ -74,7 +74,11 @@ bool Session::open(const Entry& entry, bool is_start) {
   ++points;
   if (!watch_.is_idle()) watch_.begin(entry, course.sides, look_ahead());
   course.sides.clear();
-  if (!is_first_segment()) return true;  // the event has shown both sides of its point
+  if (!is_first_segment()) {  // the event has shown both sides of its point
+    course.work.begin_anew(system, entry, course.last_energy);
+    return true;
+  }
+  course.first_energy = system.energy(entry.motion);
   measure(entry);
   if (show(entry, is_start)) return true;
   fail(Status::interrupted, fmt::format("interrupted at t = {:.10g}", entry.motion.t));
@@ -87,6 +91,15 @@ void Session::measure(const Entry& entry) {
   report.velocity_max = std::max(report.velocity_max, largest(residual.rate));
   report.final = in_layout(entry);
   report.final_residual = in_layout(residual);
+  measure_energy(entry);
+}
+
+void Session::measure_energy(const Entry& entry) {
+  course.work.push(system, entry);
+  course.last_energy = system.energy(entry.motion);
+  report.work = course.work.at(entry.motion.t);
+  const double error = std::abs(course.last_energy - course.first_energy - report.work.total());
+  if (!(error <= report.energy_error)) report.energy_error = error;
 }
 
 const system::Residual& Session::in_layout(const system::Residual& rows) {
@@ -109,7 +122,7 @@ const Entry& Session::in_layout(const Entry& entry) {
 }
 
 bool Session::show(const Entry& entry, bool is_start) {
-  return observer.accept({in_layout(entry), in_layout(residual), course.shown++, is_start, &system});
+  return observer.accept({in_layout(entry), in_layout(residual), course.shown++, is_start, &system, course.work.at(entry.motion.t)});
 }
 
 bool Session::show_wanted(const Entry& entry, bool is_start, bool includes_entry, Interpolant interpolate) {
@@ -193,7 +206,7 @@ bool Session::change_at(std::size_t first, const Entry& newest, bool is_start, I
     next_map.spread(left.rate, mapped_residual_.rate);
     report.final = after;
     report.final_residual = mapped_residual_;
-    if (!observer.accept({after, mapped_residual_, course.shown++, is_start, &next})) {
+    if (!observer.accept({after, mapped_residual_, course.shown++, is_start, &next, course.work.at(t)})) {
       fail(Status::interrupted, fmt::format("interrupted at t = {:.10g}", t));
       return false;
     }
@@ -260,7 +273,7 @@ void Session::warn(const std::string& text) {
 void Session::fail_start() {
   fail(Status::no_consistent_start,
        "the initial values admit no accelerations and multipliers: [M B'; B 0] is singular.\n"
-       "  try: `kreisel check`, which names redundant constraints and bodies without mass");
+       "  try: `kreisel check`, which names redundant constraints and bodies without mass, or --redundant least-squares");
 }
 
 }  // namespace kreisel::run

@@ -92,6 +92,8 @@ struct Course {
   EventWatch::Sides sides;                  ///< of the events that began this segment
   std::map<std::string, int, std::less<>> counts;  ///< occurrences by event
   std::vector<double> changes;              ///< times of the last events that changed something
+  WorkMeter work;
+  double first_energy = 0.0, last_energy = 0.0;  ///< of accepted points
 };
 
 /// One segment: from a consistent start to t_end, or to an event or projection after which the method starts anew. A run
@@ -129,6 +131,7 @@ struct Session {
   [[nodiscard]] bool open(const method::Entry& entry, bool is_start);
   /// Equations of `entry` into `residual`, largest gaps and the last point into the report.
   void measure(const method::Entry& entry);
+  void measure_energy(const method::Entry& entry);
   /// `residual` belongs to the entry.
   [[nodiscard]] bool show(const method::Entry& entry, bool is_start);
   /// Shows what is wanted before t, or until and at t.

@@ -165,7 +165,7 @@ Closed Closer::close(method::Method& method, const method::History& history, dou
     if (!residual_.force.allFinite()) {
       closed.status = CloseStatus::not_finite;
     } else {
-      if (!is_fresh && (options_.refresh == RefreshPolicy::every_step || is_stale(h))) {
+      if (!is_fresh && (options_.refresh == RefreshPolicy::every_step || solver_->is_rank_revealing() || is_stale(h))) {
         if (!refresh(method, h, trial)) return {CloseStatus::singular_matrix, spent, 0.0};
         is_fresh = true;
       }
@@ -182,6 +182,7 @@ Closed Closer::close(method::Method& method, const method::History& history, dou
     if (closed.status == CloseStatus::not_finite && spent == 0) break;
   }
   if (closed.status == CloseStatus::converged) {
+    if (solver_->is_rank_revealing()) take_smallest_multipliers(trial);
     ++age_;
     method.record(x_, trial);
     trial.h = h;
@@ -376,6 +377,17 @@ void Closer::assemble(double h) {
                            pattern.groups()[left.group].rows, blocks[left.block].nv, pattern.groups()[right.group].rows,
                            tangent_.v_dv);
   }
+}
+
+/// Newton's updates have no part that Bᵀ maps to zero, but the guess has, as soon as B has turned.
+void Closer::take_smallest_multipliers(method::Entry& trial) {
+  const int nv = system_.space().nv(), rows = system_.pattern().rows();
+  right_hand_side_.setZero();
+  right_hand_side_.segment(nv, rows) = trial.lambda;
+  if (formulation_.has_eta) right_hand_side_.tail(trial.eta.size()) = trial.eta;
+  solver_->remove_null_part(right_hand_side_);
+  trial.lambda = right_hand_side_.segment(nv, rows);
+  if (formulation_.has_eta) trial.eta = right_hand_side_.tail(trial.eta.size());
 }
 
 void Closer::evaluate_constraints(const method::Entry& entry) { system_.residual(entry.motion, entry.lambda, residual_); }

@@ -459,7 +459,7 @@ RankReport rank_report(const System& system, const Motion& m) {
   Matrix kernel = Matrix::Identity(M.rows(), M.rows());
   if (report.rows > 0) {
     const Matrix unit = with_unit_rows(B);
-    Eigen::JacobiSVD<Matrix> svd(unit, Eigen::ComputeFullV);
+    Eigen::BDCSVD<Matrix> svd(unit, Eigen::ComputeFullV);
     svd.setThreshold(rank_tolerance);
     report.rank_of_B = static_cast<int>(svd.rank());
     kernel = svd.matrixV().rightCols(M.rows() - report.rank_of_B).eval();

@@ -3,6 +3,7 @@
 #include <pty.h>
 
 #include <atomic>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "io/temporary_folder.hpp"
@@ -437,6 +438,52 @@ TEST_F(CommandLine, StrangeBytesAreNoReasonToCrash) {
     EXPECT_EQ(outcome.exit_code, 2) << word << outcome.err;
     EXPECT_TRUE(Json::accept(outcome.out)) << word;
   }
+}
+
+TEST_F(CommandLine, AssembleMovesBodiesOntoTheirJoints) {
+  std::ofstream(folder / "gap.json") << R"({"bodies": [
+    {"name": "rod", "mass": 1, "inertia": [1, 1, 1], "position": [0.5, 0.1, 0], "velocity": [1, 0, 0]}],
+    "joints": [{"type": "spherical", "name": "tip", "between": ["ground", "rod"], "frames": [{}, {"at": [-0.5, 0, 0]}]}]})";
+  expect_refusal({"run", "gap.json"}, "'tip': the initial positions miss the joint by 0.1 (row 2 of 3); correct them or use --assemble");
+  const Json summary = run({"gap.json", "--assemble", "--t-end", "0.1"});
+  ASSERT_EQ(summary["assembled"].size(), 1u);
+  EXPECT_EQ(summary["assembled"][0]["body"], "rod");
+  EXPECT_GT(summary["assembled"][0]["distance"], 0.01);
+  EXPECT_LT(summary["constraints"]["position_max"], 1e-10);
+}
+
+TEST_F(CommandLine, ReactionsAndEnergyBalanceAreInTheResults) {
+  std::ofstream(folder / "rod.json") << R"({"gravity": [0, 0, -9.81], "bodies": [
+    {"name": "rod", "mass": 2, "inertia": [1, 1, 1], "position": [0, 0, -0.5]}],
+    "joints": [{"type": "revolute", "name": "hinge", "between": ["ground", "rod"], "at": [0, 0, 0], "axis": [1, 0, 0]}],
+    "forces": [{"type": "torsional-spring-damper", "between": ["ground", "rod"], "axis": [1, 0, 0], "damping": 1}]})";
+  const Json summary = run({"rod.json", "--t-end", "0.1"});
+  EXPECT_NEAR(summary["final"]["joints"][0]["force"][2].get<double>(), 2.0 * 9.81, 1e-9);
+  EXPECT_EQ(summary["energy"]["dissipated"], 0.0);
+  const io::Trajectory trajectory = io::read_trajectory(folder / "r/trajectory.csv");
+  EXPECT_NEAR(trajectory.column("hinge.Fz")[0], 2.0 * 9.81, 1e-9);
+  EXPECT_NEAR(trajectory.column("hinge.Tx_joint")[0], 0.0, 1e-9);
+  EXPECT_NEAR(trajectory.column("potential")[0], -2.0 * 9.81 * 0.5, 1e-12);
+  EXPECT_EQ(trajectory.column("balance")[0], 0.0);
+}
+
+TEST_F(CommandLine, CheckFindsSingularPositionsAndShippedFilesRunByName) {
+  const Outcome outcome = call({"check", "four-bar", "--t-end", "0.9", "--json"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  const Json along = Json::parse(outcome.out)["along"];
+  ASSERT_EQ(along["singular_positions"].size(), 1u);
+  EXPECT_NEAR(along["singular_positions"][0]["t"].get<double>(), 0.7143, 1e-3);
+  const Json bricard = run({"bricard", "--t-end", "0.1"});
+  EXPECT_EQ(bricard["model"], "bricard");
+  EXPECT_EQ(bricard["linear_solver"], "least-squares");
+}
+
+TEST_F(CommandLine, ImportTurnsARobotIntoAModelFile) {
+  const Outcome outcome = call({"import", KREISEL_SOURCE_DIR "/tests/fuzz/corpus/urdf/arm.urdf", "--out", "arm.json"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "arm.json: 2 bodies, 2 joints\n");
+  EXPECT_EQ(run({"arm.json", "--t-end", "0.05"})["model"], "arm");
+  expect_refusal({"import", "nothing.urdf"}, "nothing.urdf");
 }
 
 }  // namespace

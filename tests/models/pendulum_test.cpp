@@ -114,7 +114,7 @@ TEST(Pendulum, RefusesMassesAndLengthsThatAreNotPositive) {
 
 TEST(Pendulum, RefusesWordsAndNamesItDoesNotKnow) {
   EXPECT_EQ(error_of({{"variant", "eisch"}}),
-            "model 'pendulum': unknown value of 'variant' 'eisch'; did you mean 'eich'? known: arnold, eich");
+            "model 'pendulum': unknown value of 'variant' 'eisch'; did you mean 'eich'? known: arnold, eich, unit");
   EXPECT_EQ(
       error_of({{"lenght", "1"}}),
       "model 'pendulum': unknown parameter 'lenght'; did you mean 'length'? known: variant, x0, mass, length, gravity");

@@ -2,10 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "kreisel/base/error.hpp"
+#include "kreisel/io/config.hpp"
+#include "kreisel/io/model_catalogue.hpp"
+#include "kreisel/solve/assemble.hpp"
 #include "kreisel/system/check.hpp"
 
 namespace {
@@ -51,7 +56,6 @@ TEST(ModelFile, ReadsBodiesJointsAndSettings) {
   EXPECT_EQ(file.model.name, "p");
   EXPECT_EQ(file.model.group, "r3xso3");
   EXPECT_EQ(file.model.start.t_end, 3.0);
-  EXPECT_EQ(*file.simulation.rtol, 1e-5);
   EXPECT_EQ(file.model.system->pattern().rows(), 5);
   EXPECT_EQ(file.assembly->mechanism().joints[0].name(), "revolute ground-rod");
   ASSERT_EQ(file.assembly->mechanism().bodies[0].shapes.size(), 1U);
@@ -119,7 +123,7 @@ TEST(ModelFile, RefusesWhatCannotBe) {
          "expected either \"angle\" [rad] or \"angle_deg\" [degrees]");
   expect(pendulum(R"(, "shape": {"sphere": {"radius": -1}})"), "is -1, expected a positive length");
   expect(pendulum({}, {}, R"(, "group": "so3")"), "unknown group 'so3'");
-  expect(pendulum({}, {}, R"(, "simulation": {"t_end": 0})"), "/simulation/t_end: is 0, expected a positive number");
+  expect(pendulum({}, {}, R"(, "simulation": {"t_end": 0})"), "/simulation/t_end: is 0, expected a positive time [s]");
   expect(pendulum({}, {}, R"(, "simulation": {"step": 1, "rtol": 1})"), "constant steps or error control, not both");
   expect(pendulum({}, {}, R"(, "forces": [{"type": "spring-damper", "between": ["ground", "rod"], "stiffness": -1}])"),
          "/forces/0/stiffness: is -1, must be at least 0: stiffness [N/m]");
@@ -153,11 +157,82 @@ TEST(ModelFile, RefusesInconsistentPositionsAndVelocitiesOrAssembles) {
   EXPECT_NE(
       refusal(replaced(misplaced, "0.1", "0.0")).find("'tip': the initial velocities miss the joint by 1 (row 1 of 3)"),
       std::string::npos);
-  const io::ModelFile file = read_model(JsonSource("m.json", misplaced), {.group = "se3", .assembles = true});
-  ASSERT_EQ(file.changes.size(), 1U);
-  EXPECT_EQ(file.changes[0].body, "rod");
-  EXPECT_GT(file.changes[0].distance, 0.01);
-  EXPECT_GT(file.changes[0].velocity, 0.1);
+  io::ModelFile file = read_model(JsonSource("m.json", misplaced), {.group = "se3", .accepts_gaps = true});
+  const std::vector<solve::Change> changes = solve::assemble(*file.assembly, file.model.start);
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_EQ(changes[0].name, "rod");
+  EXPECT_GT(changes[0].distance, 0.01);
+  EXPECT_GT(changes[0].velocity, 0.1);
+  system::Motion m(file.assembly->space());
+  m.q = file.model.start.q0;
+  m.v = file.model.start.v0;
+  system::Residual r(6, 3, 3);
+  const Vector no_lambda = Vector::Zero(3);
+  file.assembly->residual(m, no_lambda, r);
+  EXPECT_LT(r.gap.lpNorm<Eigen::Infinity>(), 1e-14);
+  EXPECT_LT(r.rate.lpNorm<Eigen::Infinity>(), 1e-14);
+}
+
+io::RunRequest request_for(const std::filesystem::path& path, std::map<std::string, std::string, std::less<>> options) {
+  io::RunRequest request;
+  request.model = path.string();
+  request.options = std::move(options);
+  return request;
+}
+
+TEST(ModelFile, SimulationIsTakenOverUnlessTheUserDecides) {
+  const std::filesystem::path path = std::filesystem::temp_directory_path() / "kreisel_simulation.json";
+  std::ofstream(path) << pendulum(
+      {}, {}, R"(, "simulation": {"t_end": 3, "step": 1e-3, "order": 3, "method": "mkbdf", "output_step": 0.1})");
+  const io::PreparedRun plain = io::prepare(request_for(path, {}));
+  EXPECT_EQ(plain.options.method, "mkbdf");
+  EXPECT_EQ(plain.options.order, 3);
+  EXPECT_EQ(plain.options.step, 1e-3);
+  EXPECT_EQ(plain.options.output_step, 0.1);
+  EXPECT_EQ(plain.model.start.t_end, 3.0);
+  const io::PreparedRun decided =
+      io::prepare(request_for(path, {{"rtol", "1e-7"}, {"order", "2"}, {"method", "bliedf"}}));
+  EXPECT_EQ(decided.options.step, 0.0) << "tolerances of the user go before the step of the file";
+  EXPECT_EQ(decided.options.rtol, 1e-7);
+  EXPECT_EQ(decided.options.order, 2);
+  EXPECT_EQ(decided.options.method, "bliedf");
+  std::filesystem::remove(path);
+}
+
+TEST(ModelFile, ComplaintsAboutSimulationNameTheirPlace) {
+  const auto expect = [](const std::string& simulation, const std::string& text) {
+    EXPECT_NE(refusal(pendulum({}, {}, R"(, "simulation": )" + simulation)).find(text), std::string::npos)
+        << refusal(pendulum({}, {}, R"(, "simulation": )" + simulation));
+  };
+  expect(R"({"rtol": "small"})", "/simulation/rtol: is \"small\", expected a number");
+  expect(R"({"step": -1})", "/simulation/step: is -1, must be positive");
+  expect(R"({"tend": 1})", "/simulation/tend: unknown key 'tend'; did you mean 't_end'?");
+  expect(R"({"t_end": 0})", "/simulation/t_end: is 0, expected a positive time [s]");
+  expect(R"({"assemble": 1})", "/simulation/assemble: is 1, expected true or false");
+  expect(R"({"step": 0.1, "rtol": 1e-3})", "/simulation/step: stands beside rtol or atol");
+  // What only a run can judge is reported with its place as well.
+  const std::filesystem::path path = std::filesystem::temp_directory_path() / "kreisel_order.json";
+  std::ofstream(path) << pendulum({}, {}, R"(, "simulation": {"order": 9})");
+  try {
+    io::prepare(request_for(path, {}));
+    ADD_FAILURE() << "order 9 was accepted";
+  } catch (const InvalidInput& e) {
+    EXPECT_NE(std::string(e.what()).find("/simulation/order: is 9, but bliedf has orders 1 to 6"), std::string::npos)
+        << e.what();
+  }
+  std::filesystem::remove(path);
+}
+
+TEST(ModelFile, EveryShippedFileIsInTheProgram) {
+  std::set<std::string> names;
+  for (const io::ShippedFile& file : io::shipped_files()) names.insert(std::string(file.name));
+  for (const auto& entry : std::filesystem::directory_iterator(KREISEL_SOURCE_DIR "/models"))
+    if (entry.path().extension() == ".json") {
+      std::string name = entry.path().stem().string();
+      std::replace(name.begin(), name.end(), '_', '-');
+      EXPECT_TRUE(names.contains(name)) << name;
+      EXPECT_EQ(io::find_model(name)->name, name);
+    }
 }
 
 TEST(ModelFile, EveryShippedModelIsRightOnBothGroups) {

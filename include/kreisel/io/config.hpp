@@ -10,6 +10,7 @@
 #include "kreisel/base/parameters.hpp"
 #include "kreisel/models/catalogue.hpp"
 #include "kreisel/run/options.hpp"
+#include "kreisel/solve/assemble.hpp"
 
 namespace kreisel::io {
 
@@ -29,6 +30,8 @@ struct PreparedRun {
   ParameterValues model_parameters;
   run::Options options;
   std::string step_sequence;  ///< the words of --steps
+  bool assembles = false;    ///< project the initial values onto the constraints
+  std::vector<solve::Change> changes;  ///< that did
   std::vector<std::string> warnings;
 };
 
@@ -46,8 +49,8 @@ const std::vector<RunOption>& run_options();
 /// Reads every word, makes the model and asks run::problems_in. Throws one InvalidInput that lists all that is wrong.
 PreparedRun prepare(const RunRequest& request);
 
-/// Only the model of a request, for whoever does not run it.
-models::Model prepare_model(const RunRequest& request);
+/// Only the model of a request, for whoever does not run it; the option `assemble` counts, and tells what it moved.
+models::Model prepare_model(const RunRequest& request, std::vector<solve::Change>* changes = nullptr);
 
 /// The formulation that a run with these options uses.
 std::string formulation_in_use(const run::Options& options, const system::System& system);

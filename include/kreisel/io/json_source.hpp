@@ -28,6 +28,8 @@ class JsonSource {
   const Json& root() const { return root_; }
   /// Where the value at `pointer` ("/lin/0/a") begins; the place of its nearest existing parent when it is missing.
   TextPosition position(std::string_view pointer) const;
+  /// "NAME:3:14: /lin/0/a".
+  std::string place(std::string_view pointer) const;
   /// "NAME:3:14: /lin/0/a: message".
   std::string located(std::string_view pointer, std::string_view message) const;
   [[noreturn]] void refuse(std::string_view pointer, std::string_view message) const;

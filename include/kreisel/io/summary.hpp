@@ -38,6 +38,11 @@ Json summarize(const PreparedRun& run, const run::Report& report, const OutputIn
 /// The same fields for a run that has no report: what is known stands there, the rest is null.
 Json summarize(const RunRequest& request, std::string_view status, std::string_view message, std::string_view command);
 
+/// What --assemble moved.
+Json to_json(const std::vector<solve::Change>& changes);
+/// "rod moved by 0.01 m and 0.002 rad, its velocity by 0.1 m/s and 0 rad/s".
+std::string described(const solve::Change& change);
+
 /// Indented text with a line end; bytes that are not UTF-8 are replaced.
 std::string to_text(const Json& json);
 

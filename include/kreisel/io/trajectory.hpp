@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +17,7 @@ namespace kreisel::io {
 
 /// Columns that belong together: one dataset in HDF5.
 struct Quantity {
-  std::string name;     ///< t, q, v, a, lambda, eta, Phi, Bv, energy, h, order
+  std::string name;     ///< t, q, v, a, lambda, eta, Phi, Bv, reaction, energy, work, h, order
   std::string unit;
   std::string meaning;  ///< with frames
   std::vector<std::string> columns;
@@ -26,15 +27,25 @@ struct Quantity {
   int size() const { return static_cast<int>(columns.size()); }
 };
 
+/// What a row says about energy.
+struct EnergyValues {
+  double total = 0.0;
+  system::EnergyParts parts;
+  run::Work work;
+};
+
 /// Turns an accepted point into a row: t; q (x, then R row-major per body; coordinates that belong to no body as they
-/// are); v; v̇; λ; η where the formulation has it; Φ; B v + Φ_t; energy; step size; order. SI units.
+/// are); v; v̇; λ; η where the formulation has it; Φ; B v + Φ_t; reactions of joints; energy with its parts, work,
+/// dissipation and balance; step size; order. SI units.
 class TrajectoryLayout {
  public:
   TrajectoryLayout(const system::System& system, bool has_eta);
 
   const std::vector<Quantity>& quantities() const { return quantities_; }
   int columns() const { return columns_; }
-  void fill(const method::Entry& entry, const system::Residual& residual, double energy, VectorRef row);
+  void fill(const method::Entry& entry, const system::Residual& residual, const EnergyValues& energy, VectorRef row);
+  /// The inverse of what fill does with q.
+  void read_position(ConstVectorRef values, Vector& q) const;
   /// One line per quantity with columns, unit, frame; then which rows of lambda belong to which joint.
   std::vector<std::string> explanation() const;
 
@@ -42,6 +53,8 @@ class TrajectoryLayout {
   void add(std::string name, std::string unit, std::string meaning, std::vector<std::string> columns, bool is_count = false);
   std::vector<std::string> pose_columns() const;
   std::vector<std::string> velocity_columns(char letter) const;
+  void add_reactions();
+  void add_energy();
 
   const system::System& system_;
   bool has_eta_;
@@ -51,6 +64,7 @@ class TrajectoryLayout {
   std::vector<Quantity> quantities_;
   Vector embedded_;
   int columns_ = 0;
+  std::optional<double> first_energy_;
 };
 
 /// A file that takes rows and has its name when it is complete.
@@ -130,6 +144,9 @@ struct Trajectory {
   Eigen::Index index(std::string_view column) const;
   Vector column(std::string_view name) const { return values.col(index(name)); }
 };
+
+/// The points as motions of the system that made them, without v̇. Throws InvalidInput when there are other columns.
+std::vector<lie::Motion> motions_in(const Trajectory& trajectory, const system::System& system);
 
 /// Either format, by the end of the name; a .part file works too.
 Trajectory read_trajectory(const Path& path);

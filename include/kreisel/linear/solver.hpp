@@ -19,9 +19,14 @@ class Solver {
   /// b becomes the solution. No allocation.
   virtual void solve(VectorRef b) = 0;
   virtual int singular_row() const = 0;
+
+  /// Singular matrices are fine: `solve` gives the solution of least norm, and no two of them need agree otherwise.
+  virtual bool is_rank_revealing() const { return false; }
+  /// z loses its part in the null space of the matrix, which only a rank-revealing solver has.
+  virtual void remove_null_part(VectorRef) {}
 };
 
-/// "dense", "tree", "sparse" or "automatic". The pattern of `matrix` is analysed here.
+/// "dense", "tree", "sparse", "least-squares" or "automatic". The pattern of `matrix` is analysed here.
 std::unique_ptr<Solver> make_solver(std::string_view kind, const BlockMatrix& matrix);
 std::vector<std::string> solver_names();
 
@@ -32,6 +37,7 @@ inline constexpr int dense_limit = 60;
 std::unique_ptr<Solver> make_dense_solver(const BlockMatrix& matrix);
 std::unique_ptr<Solver> make_block_tree_solver(const BlockMatrix& matrix);
 std::unique_ptr<Solver> make_sparse_solver(const BlockMatrix& matrix);
+std::unique_ptr<Solver> make_least_squares_solver(const BlockMatrix& matrix);
 
 /// Elimination by blocks, leaves first, costs little more than reading the matrix: chains, trees, few loops. Expects the
 /// blocks of coordinates before those of multipliers.

@@ -20,11 +20,18 @@ struct Model {
   system::Start start;
 };
 
+/// An option that a model asks for unless the user gives it.
+struct Suggestion {
+  std::string option, value;  ///< as on the command line, without the hyphens in front
+  std::string where;          ///< in which file, for messages
+};
+
 struct ModelInfo {
   std::string name, summary;
   std::vector<std::string> groups;  ///< the first is the default
   std::vector<ParameterInfo> parameters;
   std::function<Model(std::string_view group, const ParameterValues&)> make;
+  std::vector<Suggestion> suggestions{};
 };
 
 const std::vector<ModelInfo>& catalogue();
@@ -40,6 +47,10 @@ ModelInfo pendulum();
 ModelInfo cubic();
 ModelInfo oscillator();
 ModelInfo chain();
+ModelInfo andrews();
+ModelInfo car_axis();
+ModelInfo slider_crank();
+ModelInfo flexible_slider_crank();
 ModelInfo wall_pendulum();
 ModelInfo rod_release();
 

@@ -21,13 +21,6 @@ struct Mechanism {
   std::vector<ForcePtr> forces;
 };
 
-/// What a joint does to its second body, at the joint.
-struct Reaction {
-  Vector3 force = Vector3::Zero(), torque = Vector3::Zero();  ///< inertial axes [N], [N m]
-  Vector3 force_in_joint = Vector3::Zero(),
-          torque_in_joint = Vector3::Zero();  ///< axes of the joint frame on that body
-};
-
 /// Joints and forces speak of inertial velocities u; on SE(3), where v = (U, Ω) with u = R U, they are converted here:
 ///
 ///     B_U = B_u R,   f_U = Rᵀ f_u,   H_Ω += -B_u R Ũ,   K_UΩ += skew(Rᵀ f_u),   K_Ω += -D_u R Ũ.
@@ -45,19 +38,24 @@ class Assembly final : public system::System {
   void constraint_force(const lie::Motion& m, ConstVectorRef mu, VectorRef out) const override;
   bool is_affine_in_multipliers() const override { return is_affine_; }
   double energy(const lie::Motion& m) const override;
-  /// Power [W] that enters beside the energy: applied forces and actuators, minus dampers and friction, plus drivers.
-  double power(const lie::Motion& m, ConstVectorRef lambda) const;
+  bool has_energy_parts() const override { return true; }
+  system::EnergyParts energy_parts(const lie::Motion& m) const override;
+  bool is_conservative() const override { return is_conservative_; }
+  system::Power power(const lie::Motion& m, ConstVectorRef lambda) const override;
 
   int body_count() const override { return static_cast<int>(mechanism_.bodies.size()); }
   std::string body_name(int body) const override { return mechanism_.bodies[body].name; }
   system::Pose body_pose(int body, ConstVectorRef q) const override;
+  int joint_count() const override { return static_cast<int>(mechanism_.joints.size()); }
+  std::string joint_name(int joint) const override { return mechanism_.joints[joint].name(); }
+  /// Of the joint itself; friction in it is a force of its own.
+  system::Reaction reaction(int joint, const lie::Motion& m, ConstVectorRef lambda) const override;
 
   const Mechanism& mechanism() const { return mechanism_; }
   /// q and v of the bodies as given.
   system::Start start(double t_end) const;
   /// Largest |Φ| of each joint at (t, q) of m.
   std::vector<double> joint_gaps(const lie::Motion& m) const;
-  Reaction reaction(int joint, const lie::Motion& m, ConstVectorRef lambda) const;
 
  private:
   struct Slot {
@@ -79,6 +77,7 @@ class Assembly final : public system::System {
   void load(const Element& element, const lie::Motion& m, BodyState* s) const;
   void add_wrench(const Element& element, const BodyState* s, const Slopes& wrench, VectorRef force) const;
   void store_B(const Element& element, const BodyState* s, const ElementBlocks& blocks, system::KktBlocks& out) const;
+  void store_F(const Element& element, system::KktBlocks& out) const;
   void store_H(const Element& element, const BodyState* s, const ElementBlocks& blocks, system::KktBlocks& out) const;
   void add_F(const Element& element, const BodyState* s, const ElementBlocks& blocks, system::KktBlocks& out) const;
   /// K and, unless null, D; wrench is the one whose derivatives they are.
@@ -87,7 +86,7 @@ class Assembly final : public system::System {
   void store_mass(system::KktBlocks& out) const;
 
   Mechanism mechanism_;
-  bool is_se3_, is_affine_ = true;
+  bool is_se3_, is_affine_ = true, is_conservative_ = true;
   std::vector<int> diagonal_at_;
   std::vector<Element> joints_, forces_;
 };

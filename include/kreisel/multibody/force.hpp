@@ -10,6 +10,7 @@
 
 #include "kreisel/base/parameters.hpp"
 #include "kreisel/multibody/joint.hpp"
+#include "kreisel/system/system.hpp"
 
 namespace kreisel::multibody {
 
@@ -34,8 +35,8 @@ class Force {
   virtual void add_blocks(const BodyState* s, double t, const double* lambda, ElementBlocks& out) const = 0;
   /// Stored energy [J].
   virtual double potential(const BodyState*) const { return 0.0; }
-  /// Power [W] that enters the bodies beside the potential: positive work, negative dissipation.
-  virtual double power(const BodyState*, double, const double*) const { return 0.0; }
+  /// power += what enters the bodies beside the potential.
+  virtual void add_power(const BodyState* s, double t, const double* lambda, system::Power& power) const = 0;
 
  private:
   std::string type_, name_;
@@ -96,7 +97,7 @@ class MeasuredForce final : public Force {
   void add_wrench(const BodyState* s, double t, const double* lambda, Slopes& wrench) const override;
   void add_blocks(const BodyState* s, double t, const double* lambda, ElementBlocks& out) const override;
   double potential(const BodyState* s) const override;
-  double power(const BodyState* s, double t, const double* lambda) const override;
+  void add_power(const BodyState* s, double t, const double* lambda, system::Power& power) const override;
 
  private:
   std::vector<Term> terms_;

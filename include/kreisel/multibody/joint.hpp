@@ -48,6 +48,7 @@ class Joint {
   int rows() const { return (has_point_ ? 3 : 0) + static_cast<int>(measured_.size()); }
   /// False when the curvature couples no two different bodies: then K needs no block between them.
   bool couples_bodies() const { return !measured_.empty(); }
+  bool depends_on_time() const;
   /// Where reactions are reported: on the second body.
   const Frame& frame() const { return frames_.at(1); }
   const std::vector<Sliding>& slidings() const { return slidings_; }

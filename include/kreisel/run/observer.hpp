@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kreisel/method/history.hpp"
+#include "kreisel/run/work.hpp"
 #include "kreisel/system/system.hpp"
 
 namespace kreisel::run {
@@ -16,6 +17,7 @@ struct Point {
   long number = 0;       ///< 0 is the initial point
   bool is_start = false; ///< made by the starting procedure, not by the method
   const system::System* system = nullptr;  ///< in force, for energies
+  Work work{};           ///< since the start
 };
 
 /// One attempt, accepted or not, for `--log`.

@@ -8,6 +8,7 @@
 
 #include "kreisel/base/counters.hpp"
 #include "kreisel/method/history.hpp"
+#include "kreisel/run/work.hpp"
 #include "kreisel/system/system.hpp"
 
 namespace kreisel::run {
@@ -52,6 +53,8 @@ struct Report {
   long rejected_by_error = 0, rejected_by_newton = 0;
   double position_max = 0.0, velocity_max = 0.0;  ///< largest |Φ|, |B v + Φ_t| over accepted points
   double energy_initial = 0.0, energy_final = 0.0;
+  Work work;                   ///< since the start
+  double energy_error = 0.0;   ///< largest |energy - energy_initial - work| over accepted points; NaN without energy
   double solve_seconds = 0.0;  ///< CPU time of the step loop, without start-up
   std::string linear_solver;
   std::vector<Occurrence> events;  ///< in the order of time

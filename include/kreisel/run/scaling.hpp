@@ -1,6 +1,7 @@
 // Sizes against which velocity updates and errors are measured: one number per translational or rotational part.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "kreisel/lie/motion.hpp"
@@ -10,7 +11,8 @@ namespace kreisel::run {
 /// A part of v whose entries share a unit.
 struct Part {
   int v_at = 0, n = 0;
-  int q_at = -1;  ///< position coordinates in q for translations and ℝⁿ; -1 for rotations
+  int q_at = -1;       ///< position coordinates in q for translations and ℝⁿ; -1 for rotations
+  int body_at = -1;    ///< position coordinates of the body it belongs to, -1: none
 };
 
 inline std::vector<Part> parts_of(const lie::Space& space) {
@@ -21,19 +23,24 @@ inline std::vector<Part> parts_of(const lie::Space& space) {
       case lie::GroupId::so3: parts.push_back({block.v_at, 3, -1}); break;
       case lie::GroupId::r3xso3:
       case lie::GroupId::se3:
-        parts.push_back({block.v_at, 3, block.q_at});
-        parts.push_back({block.v_at + 3, 3, -1});
+        parts.push_back({block.v_at, 3, block.q_at, block.q_at});
+        parts.push_back({block.v_at + 3, 3, -1, block.q_at});
         break;
     }
   }
   return parts;
 }
 
-/// weight_i = 1/(absolute + relative·|v part| + floor·|q part|), a rotation having size 1.
+/// weight_i = 1/(absolute + relative·|v part| + floor·|q part|), a rotation having size 1. Bodies count with the largest
+/// distance of all bodies from the origin: through the joints the round-off of that position reaches every velocity.
 inline void velocity_weights(const std::vector<Part>& parts, const lie::Motion& m, double absolute, double relative,
                              double floor, VectorRef weight) {
+  double span = 0.0;
+  for (const Part& part : parts)
+    if (part.q_at >= 0 && part.body_at >= 0) span = std::max(span, m.q.segment<3>(part.body_at).norm());
   for (const Part& part : parts) {
-    const double size = part.q_at < 0 ? 1.0 : m.q.segment(part.q_at, part.n).norm();
+    double size = part.q_at < 0 ? 1.0 : m.q.segment(part.q_at, part.n).norm();
+    if (part.body_at >= 0) size = std::max(size, span);
     weight.segment(part.v_at, part.n)
         .setConstant(1.0 / (absolute + relative * m.v.segment(part.v_at, part.n).norm() + floor * size));
   }

@@ -84,6 +84,7 @@ class Closer {
   void assemble(double h);
   [[nodiscard]] bool is_stale(double h) const;
   [[nodiscard]] bool stabilizes_at_previous(const method::Method& method) const;
+  void take_smallest_multipliers(method::Entry& trial);
   Closed iterate(method::Method& method, double h, ConstVectorRef weight, method::Entry& trial);
 
   const system::System& system_;

@@ -58,6 +58,26 @@ struct RankReport {
 };
 RankReport rank_report(const System& system, const Motion& m);
 
+/// Smallest singular value of B with rows of length 1: the distance to a position in which constraints lose rank. Infinite
+/// without constraints.
+double rank_margin(const System& system, const Motion& m);
+
+/// The ranks along a motion.
+struct Passage {
+  struct Singularity {
+    double t = 0.0;
+    double margin = 0.0;                       ///< rank_margin there
+    std::vector<std::string> redundant_names;  ///< rows that can be removed there
+  };
+  int points = 0;
+  double smallest_margin = 0.0, margin_t = 0.0, typical_margin = 0.0;  ///< typical: the median
+  double largest_condition = 0.0, condition_t = 0.0;                   ///< of [M Bᵀ; B 0]
+  double smallest_mass = 0.0, mass_t = 0.0;                            ///< on ker B
+  std::vector<Singularity> singularities;  ///< margins below a hundredth of the typical one, by time
+};
+/// Looks at every motion and, where the margin has a minimum, between them on the geodesic.
+Passage examine_passage(const System& system, const std::vector<Motion>& motions);
+
 /// A curve ℝ → ℝⁿ.
 using Curve = std::function<Vector(double s)>;
 

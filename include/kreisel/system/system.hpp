@@ -31,6 +31,28 @@ struct Pose {
   Matrix3 R = Matrix3::Identity();
 };
 
+/// What a joint does to its second body, at the joint.
+struct Reaction {
+  Vector3 force = Vector3::Zero(), torque = Vector3::Zero();  ///< inertial axes [N], [N m]
+  Vector3 force_in_joint = Vector3::Zero(),
+          torque_in_joint = Vector3::Zero();  ///< axes of the joint frame on that body
+};
+
+/// The terms of the energy [J].
+struct EnergyParts {
+  double kinetic = 0.0;
+  double potential = 0.0;  ///< in the field of gravity
+  double elastic = 0.0;    ///< in springs
+};
+
+/// What changes the energy [W].
+struct Power {
+  double forces = 0.0;      ///< of applied forces and actuators
+  double drivers = 0.0;     ///< of joints that depend on time
+  double dissipated = 0.0;  ///< by dampers and friction, positive
+  double total() const { return forces + drivers - dissipated; }
+};
+
 /// Immutable while a run lasts.
 ///
 ///     M(q) v̇ + g(t,q,v,λ) + B(q,t)ᵀλ = 0,   Φ(q,t) = 0,   A(q,t) v + a(q,t) = 0
@@ -64,6 +86,13 @@ class System {
 
   /// Kinetic plus potential energy; NaN when the system does not define one.
   virtual double energy(const Motion& m) const;
+  /// Whether energy_parts and power are defined.
+  virtual bool has_energy_parts() const { return false; }
+  virtual EnergyParts energy_parts(const Motion&) const { return {}; }
+  /// True when the power is zero at all times.
+  virtual bool is_conservative() const { return true; }
+  /// d/dt energy = power().total() along every solution.
+  virtual Power power(const Motion&, ConstVectorRef) const { return {}; }
 
   /// What may happen to the motion while this system is in force.
   const std::vector<Event>& events() const { return events_; }
@@ -78,6 +107,11 @@ class System {
   virtual Pose body_pose(int, ConstVectorRef) const { return {}; }
   /// Coordinate block of a body, whose v is reported as the body's.
   virtual int body_block(int body) const { return body; }
+
+  /// Joints whose reactions are reported.
+  virtual int joint_count() const { return 0; }
+  virtual std::string joint_name(int) const { return {}; }
+  virtual Reaction reaction(int, const Motion&, ConstVectorRef) const { return {}; }
 
  private:
   lie::Space space_;

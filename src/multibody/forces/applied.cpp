@@ -31,11 +31,13 @@ class Applied final : public Force {
     else
       out.K(0, 0).bottomRightCorner<3, 3>() -= skew(R.transpose() * m) + skew(p_) * skew(R.transpose() * f);
   }
-  double power(const BodyState* s, double t, const double*) const override {
+  void add_power(const BodyState* s, double t, const double*, system::Power& power) const override {
     const Vector3 f = at(force_, t), m = at(torque_, t);
     const Matrix3& R = s[0].R;
-    if (in_body_) return (R * f).dot(s[0].point_velocity(p_)) + m.dot(s[0].w);
-    return f.dot(s[0].point_velocity(p_)) + m.dot(R * s[0].w);
+    if (in_body_)
+      power.forces += (R * f).dot(s[0].point_velocity(p_)) + m.dot(s[0].w);
+    else
+      power.forces += f.dot(s[0].point_velocity(p_)) + m.dot(R * s[0].w);
   }
 
  private:

@@ -57,10 +57,8 @@ class JointFriction final : public Force {
           out.F[i].col(row) += (term.coefficient * saturation * lambda[row] / norm) * slope[i];
     }
   }
-  double power(const BodyState* s, double, const double* lambda) const override {
-    double power = 0.0;
-    for (const Term& term : terms_) power -= effort(term, s, lambda) * term.sliding->measure->rate(s);
-    return power;
+  void add_power(const BodyState* s, double, const double* lambda, system::Power& power) const override {
+    for (const Term& term : terms_) power.dissipated += effort(term, s, lambda) * term.sliding->measure->rate(s);
   }
 
  private:

@@ -1,0 +1,57 @@
+// kreisel import: robots in URDF become model files.
+#include <fmt/format.h>
+
+#include <CLI/Option.hpp>
+
+#include "command.hpp"
+#include "kreisel/base/error.hpp"
+#include "kreisel/io/model_file.hpp"
+#include "kreisel/io/summary.hpp"
+#include "kreisel/io/urdf.hpp"
+#include "terminal.hpp"
+
+namespace kreisel::apps {
+namespace {
+
+class Import final : public Command {
+ public:
+  explicit Import(CLI::App& parser) : Command(parser) {
+    parser.add_option("FILE", file_, "robot in URDF")->type_name("")->required();
+    parser
+        .add_option("--out", out_, "model file to write (default: FILE with the ending .json; - for standard output)")
+        ->type_name("FILE");
+    parser.add_flag("--free-base", options_.has_free_base,
+                    "the root link moves freely instead of standing on the ground");
+    parser.footer(
+        "Links held together by fixed joints become one body. What has no counterpart is named.\n"
+        "Examples:\n  kreisel import robot.urdf\n  kreisel run robot.json");
+  }
+
+  int execute(const Invocation&) override {
+    const io::ImportedModel imported = io::import_urdf(file_, io::read_text(file_, "URDF file"), options_);
+    const std::string text = io::to_text(imported.model);
+    io::read_model(io::JsonSource(file_ + " as a model", text));  // what cannot be run is refused here
+    for (const std::string& note : imported.notes) print_warning(note);
+    const io::Path target = out_.empty() ? io::Path(file_).replace_extension(".json") : io::Path(out_);
+    if (target == "-") {
+      fmt::print("{}", text);
+    } else {
+      io::write_atomically(target, text);
+      fmt::print("{}: {} bodies, {} joints\n", target.string(), imported.model["bodies"].size(),
+                 imported.model["joints"].size());
+    }
+    return success;
+  }
+
+ private:
+  std::string file_, out_;
+  io::UrdfOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_import(CLI::App& program) {
+  return std::make_unique<Import>(*program.add_subcommand("import", "Turn a URDF robot into a model file"));
+}
+
+}  // namespace kreisel::apps

@@ -1,0 +1,122 @@
+#include "kreisel/io/urdf.hpp"
+
+#include <gtest/gtest.h>
+
+#include "kreisel/base/error.hpp"
+#include "kreisel/io/model_file.hpp"
+#include "kreisel/io/xml.hpp"
+#include "kreisel/run/integrator.hpp"
+
+namespace {
+
+using namespace kreisel;
+
+const std::string arm = R"(<?xml version="1.0"?>
+<!-- two rods, a tool welded to the second -->
+<robot name="arm">
+  <link name="base"/>
+  <link name="upper">
+    <inertial><origin xyz="0 0 0.5"/><mass value="2"/>
+      <inertia ixx="0.2" iyy="0.2" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
+    <visual><origin xyz="0 0 0.5"/><geometry><cylinder radius="0.05" length="1"/></geometry></visual>
+  </link>
+  <link name="lower">
+    <inertial><origin xyz="0 0 0.25"/><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.005"/></inertial>
+    <visual><geometry><box size="0.1 0.2 0.5"/></geometry></visual>
+    <visual><geometry><mesh filename="lower.stl"/></geometry></visual>
+  </link>
+  <link name="tool">
+    <inertial><mass value="1"/><inertia ixx="0.02" iyy="0.02" izz="0.02"/></inertial>
+    <visual><geometry><sphere radius="0.1"/></geometry></visual>
+  </link>
+  <joint name="shoulder" type="revolute">
+    <parent link="base"/><child link="upper"/><origin xyz="0 0 1" rpy="1.5707963267948966 0 0"/><axis xyz="1 0 0"/>
+    <dynamics damping="0.5"/><limit lower="-1" upper="1" effort="1" velocity="1"/>
+  </joint>
+  <joint name="elbow" type="continuous">
+    <parent link="upper"/><child link="lower"/><origin xyz="0 0 1"/><axis xyz="0 1 0"/>
+  </joint>
+  <joint name="weld" type="fixed"><parent link="lower"/><child link="tool"/><origin xyz="0 0 0.5"/></joint>
+</robot>
+)";
+
+std::string refusal(const std::string& text) {
+  try {
+    io::import_urdf("robot.urdf", text);
+    return "accepted";
+  } catch (const InvalidInput& e) {
+    return e.what();
+  }
+}
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
+TEST(Urdf, BecomesAModelThatRuns) {
+  const io::ImportedModel imported = io::import_urdf("robot.urdf", arm);
+  const io::ModelFile file = io::read_model(io::JsonSource("arm.json", imported.model.dump(1)));
+  const multibody::Mechanism& arm_model = file.assembly->mechanism();
+  ASSERT_EQ(arm_model.bodies.size(), 2U);
+  EXPECT_EQ(arm_model.bodies[0].name, "upper");
+  EXPECT_EQ(arm_model.joints.size(), 2U);
+  EXPECT_EQ(arm_model.forces.size(), 1U);
+  // The link's z axis points along -y of the world: Rx(90°) e_z = -e_y.
+  EXPECT_LT((arm_model.bodies[0].position - Vector3(0.0, -0.5, 1.0)).norm(), 1e-14);
+  // Lower and tool: centre at (1·0.25 + 1·0.5)/2 = 0.375 beyond the elbow; Steiner adds 2·0.125² to ixx.
+  EXPECT_LT((arm_model.bodies[1].position - Vector3(0.0, -1.375, 1.0)).norm(), 1e-14);
+  EXPECT_NEAR(arm_model.bodies[1].mass, 2.0, 1e-15);
+  EXPECT_LT(
+      (arm_model.bodies[1].inertia.diagonal() - Vector3(0.12 + 2.0 * 0.125 * 0.125, 0.12 + 2.0 * 0.125 * 0.125, 0.025))
+          .norm(),
+      1e-14);
+  EXPECT_EQ(arm_model.bodies[1].shapes.size(), 2U);
+  ASSERT_EQ(imported.notes.size(), 2U);
+  EXPECT_EQ(imported.notes[0], "the mesh of link 'lower' was left out; model files have primitives");
+  run::Options options;
+  options.t_end = 0.2;
+  run::Observer nobody;
+  const run::Report report = run::integrate(*file.model.system, file.model.start, options, nobody);
+  EXPECT_EQ(report.status, run::Status::success) << report.message;
+  EXPECT_GT(report.work.dissipated, 0.0);
+  EXPECT_LT(report.energy_error, 1e-5 * report.energy_initial);  // a few rtol
+}
+
+TEST(Urdf, AFreeBaseIsABody) {
+  const std::string with_mass = replaced(
+      arm, "<link name=\"base\"/>",
+      "<link name=\"base\"><inertial><mass value=\"5\"/><inertia ixx=\"1\" iyy=\"1\" izz=\"1\"/></inertial></link>");
+  const io::ImportedModel imported = io::import_urdf("robot.urdf", with_mass, {.has_free_base = true});
+  EXPECT_EQ(imported.model["bodies"].size(), 3U);
+  EXPECT_EQ(imported.model["joints"].size(), 2U);
+  EXPECT_THROW(io::import_urdf("robot.urdf", arm, {.has_free_base = true}), InvalidInput) << "a base without mass";
+}
+
+TEST(Urdf, MistakesHaveTheirPlace) {
+  const auto expect = [](const std::string& text, const std::string& message) {
+    EXPECT_NE(refusal(text).find(message), std::string::npos) << refusal(text);
+  };
+  expect("<robot", "robot.urdf:1:7: not valid XML: <robot> is not closed");
+  expect("<model></model>", "robot.urdf:1:1: <model> where <robot> was expected");
+  expect(replaced(arm, "</joint>", "</jiont>"), "not valid XML: </jiont> where </joint> was expected");
+  expect(replaced(arm, "type=\"continuous\"", "type=\"continous\""),
+         "unknown joint type 'continous'; did you mean 'continuous'?");
+  expect(replaced(arm, "<child link=\"lower\"/>", "<child link=\"lowr\"/>"),
+         "unknown link 'lowr'; did you mean 'lower'?");
+  expect(replaced(arm, "<parent link=\"base\"/>", "<parent link=\"tool\"/>"), "hangs on a cycle of joints");
+  expect(replaced(arm, "<mass value=\"2\"/>", "<mass value=\"two\"/>"), "value=\"two\" of <mass>: expected 1 number");
+  expect(replaced(arm, "<mass value=\"2\"/>", ""), "link 'upper' and what is fixed to it have no mass");
+  expect(replaced(arm, "<axis xyz=\"0 1 0\"/>", "<axis xyz=\"0 0 0\"/>"), "the axis of joint 'elbow' is zero");
+}
+
+TEST(Xml, NestingIsBounded) {
+  std::string deep;
+  for (int i = 0; i < 100'000; ++i) deep += "<a>";
+  try {
+    io::parse_xml("deep.xml", deep);
+    ADD_FAILURE() << "accepted";
+  } catch (const InvalidInput& e) {
+    EXPECT_NE(std::string(e.what()).find("nest more than 200 deep"), std::string::npos);
+  }
+}
+
+}  // namespace
