@@ -25,7 +25,7 @@ run: build
 	build/bin/kreisel view results/heavy-top --html results/heavy-top/report.html
 
 test:
-	@tools/setup build viewer test
+	@tools/setup build viewer test python
 	@cmake --preset release > /dev/null
 	@cmake --build --preset release -j $(JOBS)
 	ctest --preset release -j $(JOBS)
@@ -49,7 +49,7 @@ bench:
 	bench/run
 
 setup:
-	@tools/setup build viewer test
+	@tools/setup build viewer test python
 
 format:
 	@tools/setup format

@@ -368,7 +368,7 @@ std::vector<std::string> names_of(const std::vector<ParameterInfo>& infos) {
 PreparedRun prepare(const RunRequest& given) {
   PreparedRun run;
   Problems problems;
-  problems.collect("", [&] { run.model_info = find_model(given.model, wants_assembly(given)); });
+  problems.collect("", [&] { run.model_info = given.own_model != nullptr ? given.own_model : find_model(given.model, wants_assembly(given)); });
   const RunRequest request = run.model_info == nullptr ? given : with_suggestions(given, *run.model_info, problems);
   apply_options(request, run, problems);
   const method::MethodInfo* method = nullptr;

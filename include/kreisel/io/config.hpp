@@ -16,7 +16,8 @@ namespace kreisel::io {
 
 /// A run as asked for, nothing checked yet.
 struct RunRequest {
-  std::string model;
+  std::string model;                  ///< name or path
+  std::shared_ptr<const models::ModelInfo> own_model;  ///< instead of `model`: one that has neither
   std::string group;                  ///< empty: the model's first
   std::vector<std::string> settings;  ///< key=value, also model.key=value and method.key=value
   std::map<std::string, std::string, std::less<>> options;  ///< by RunOption::name; underscores count as hyphens

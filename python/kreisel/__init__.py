@@ -1,0 +1,19 @@
+"""kreisel: constrained mechanical systems on Lie groups.
+
+>>> import kreisel
+>>> top = kreisel.solve("heavy-top", (0, 0.1), rtol=1e-8, atol=1e-8)
+>>> top.status
+'success'
+>>> top.x("top").shape == (len(top.t), 3)
+True
+
+Errors in the input are ``ValueError``; an integration that fails raises ``IntegrationError``, whose ``result`` holds what was computed.
+"""
+from ._core import method_names, model_names, version
+from ._model import Model, System
+from ._read import read
+from ._solve import IntegrationError, Result, solve
+from ._study import study
+
+__version__ = version()
+__all__ = ["IntegrationError", "Model", "Result", "System", "method_names", "model_names", "read", "solve", "study"]

@@ -1,0 +1,119 @@
+from os import PathLike
+from typing import Any, Callable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__version__: str
+Array = NDArray[np.float64]
+Event = Callable[[float, Array, Array, Array], float]
+
+def model_names() -> list[str]: ...
+def method_names() -> list[str]: ...
+
+class Model:
+    def __init__(self, name: str = ..., **settings: Any) -> None: ...
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Model: ...
+    def body(self, name: str, **properties: Any) -> Model: ...
+    def joint(self, name: str, type: str, **properties: Any) -> Model: ...
+    def force(self, name: str, type: str, **properties: Any) -> Model: ...
+    def to_dict(self) -> dict[str, Any]: ...
+    def save(self, path: str | PathLike[str]) -> None: ...
+
+class System:
+    def __init__(
+        self,
+        *,
+        space: Sequence[str | tuple[str, int]],
+        mass: Callable[[Array], ArrayLike],
+        force: Callable[[float, Array, Array], ArrayLike],
+        q0: ArrayLike,
+        v0: ArrayLike | None = ...,
+        constraint: Callable[[float, Array], ArrayLike] = ...,
+        constraints: int = ...,
+        velocity_constraint: Callable[[float, Array, Array], ArrayLike] = ...,
+        velocity_constraints: int = ...,
+        multiplier_force: Callable[[float, Array, Array, Array], ArrayLike] = ...,
+        jacobian: Callable[[float, Array], ArrayLike] = ...,
+        constraint_rate: Callable[[float, Array], ArrayLike] = ...,
+        curvature: Callable[[float, Array, Array], ArrayLike] = ...,
+        energy: Callable[[float, Array, Array], float] = ...,
+        name: str = ...,
+        t0: float = ...,
+        t_end: float = ...,
+    ) -> None: ...
+
+class Result:
+    t: Array
+    q: Array
+    v: Array
+    a: Array
+    lam: Array
+    h: Array
+    order: NDArray[np.int32]
+    energy: Array
+    status: str
+    message: str
+    success: bool
+    method: str
+    formulation: str
+    bodies: list[str]
+    joints: list[str]
+    nsteps: int
+    nrejected: int
+    nfev: int
+    njev: int
+    nlu: int
+    events: list[tuple[str, str, float]]
+    t_events: list[Array]
+    sol: Callable[[ArrayLike], tuple[Array, Array, Array, Array]] | None
+    def x(self, body: int | str = ...) -> Array: ...
+    def R(self, body: int | str = ...) -> Array: ...
+    def reaction(self, joint: int | str = ...) -> tuple[Array, Array]: ...
+    def report(self, path: str | PathLike[str]) -> None: ...
+    def plot(self) -> Any: ...
+
+class IntegrationError(RuntimeError):
+    result: Result
+
+def solve(
+    model: str | PathLike[str] | dict[str, Any] | Model | System,
+    t_span: float | tuple[float, float] | None = ...,
+    *,
+    method: str = ...,
+    group: str = ...,
+    t_eval: ArrayLike | None = ...,
+    events: Event | Sequence[Event] | None = ...,
+    dense_output: bool = ...,
+    progress: bool | Callable[[float], None] = ...,
+    parameters: dict[str, Any] | None = ...,
+    rtol: float | None = ...,
+    atol: float | None = ...,
+    step: float | None = ...,
+    order: int | None = ...,
+    formulation: str | None = ...,
+    **options: Any,
+) -> Result: ...
+
+class Stored:
+    summary: dict[str, Any]
+    columns: list[str]
+    t: Array
+    status: str
+    def __getitem__(self, column: str) -> Array: ...
+
+def read(folder: str | PathLike[str]) -> Stored: ...
+
+class Curve:
+    label: str
+    order: float | None
+    x: Array
+    y: Array
+
+class Study:
+    data: dict[str, Any]
+    plots: list[dict[str, Any]]
+    curves: list[Curve]
+
+def study(spec: dict[str, Any] | str | PathLike[str], jobs: int = ...) -> Study: ...

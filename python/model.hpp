@@ -1,0 +1,22 @@
+// Models that Python brings: from JSON text or from callables.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <memory>
+
+#include "kreisel/models/catalogue.hpp"
+
+namespace kreisel::python {
+
+namespace py = pybind11;
+
+using ModelPtr = std::shared_ptr<const models::ModelInfo>;
+
+/// The text of a model file; `name` stands for the file in messages.
+ModelPtr model_from_json(const std::string& name, const std::string& text);
+
+/// `functions`: callables by name (mass, force, constraint, ...); see `kreisel.System` in Python.
+ModelPtr model_from_functions(const py::dict& functions);
+
+}  // namespace kreisel::python

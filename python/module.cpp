@@ -1,0 +1,160 @@
+// kreisel._core: what the Python package is made of. Users see python/kreisel/*.py.
+#include <pybind11/eigen.h>
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "kreisel/base/error.hpp"
+#include "kreisel/base/version.hpp"
+#include "kreisel/io/report.hpp"
+#include "kreisel/io/result.hpp"
+#include "kreisel/io/trajectory.hpp"
+#include "kreisel/method/catalogue.hpp"
+#include "kreisel/study/output.hpp"
+#include "kreisel/study/reference.hpp"
+#include "kreisel/study/study.hpp"
+#include "model.hpp"
+#include "solution.hpp"
+
+namespace {
+
+using namespace kreisel;
+using namespace kreisel::python;
+
+io::RunRequest request_of(const py::object& model, const std::string& group, const std::vector<std::string>& settings,
+                          const std::map<std::string, std::string>& options) {
+  io::RunRequest request;
+  if (py::isinstance<py::str>(model))
+    request.model = model.cast<std::string>();
+  else
+    request.own_model = model.cast<ModelPtr>();
+  request.group = group;
+  request.settings = settings;
+  for (const auto& [name, text] : options) request.options[name] = text;
+  return request;
+}
+
+py::list events_of(const run::Report& report) {
+  py::list list;
+  for (const run::Occurrence& event : report.events)
+    list.append(py::make_tuple(event.event, event.action, event.t, Vector(event.before.motion.q), Vector(event.before.motion.v),
+                               Vector(event.after.motion.v)));
+  return list;
+}
+
+void write_result(const io::RunRequest& request, const std::string& folder) {
+  run::Observer nobody;
+  io::ResultRequest result;
+  result.folder = folder;
+  result.command = "kreisel.solve";
+  const io::PreparedRun run = io::prepare(request);
+  const py::gil_scoped_release released;
+  io::run_to_folder(run, result, nobody);
+}
+
+/// study.json as text.
+std::string run_study(const std::string& spec, int jobs) {
+  study::StudyOptions options;
+  options.jobs = jobs;
+  options.cache = study::cache_folder();
+  options.wants_to_stop = [] {
+    const py::gil_scoped_acquire lock;
+    return PyErr_CheckSignals() != 0;
+  };
+  std::string text;
+  {
+    const py::gil_scoped_release released;
+    const study::StudyResult result = study::run_study(study::parse_spec(io::JsonSource("study", spec)), options);
+    text = study::study_json(result, "kreisel.study").dump();
+  }
+  if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+  return text;
+}
+
+std::vector<std::string> names(const char* what) {
+  std::vector<std::string> list;
+  if (std::string_view(what) == "models")
+    for (const models::ModelInfo& info : models::catalogue()) list.push_back(info.name);
+  else
+    for (const method::MethodInfo& info : method::catalogue()) list.push_back(info.name);
+  return list;
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_core, m) {
+  py::register_exception_translator([](std::exception_ptr error) {
+    try {
+      if (error) std::rethrow_exception(error);
+    } catch (const InvalidInput& e) {
+      PyErr_SetString(PyExc_ValueError, e.what());
+    } catch (const EnvironmentError& e) {
+      PyErr_SetString(PyExc_OSError, e.what());
+    }
+  });
+
+  py::class_<models::ModelInfo, std::shared_ptr<models::ModelInfo>>(m, "ModelInfo")
+      .def_property_readonly("name", [](const models::ModelInfo& info) { return info.name; });
+  m.def("model_from_json", [](const std::string& name, const std::string& text) {
+    return std::const_pointer_cast<models::ModelInfo>(model_from_json(name, text));
+  });
+  m.def("model_from_functions", [](const py::dict& functions) {
+    return std::const_pointer_cast<models::ModelInfo>(model_from_functions(functions));
+  });
+  m.def("model_names", [] { return names("models"); });
+  m.def("method_names", [] { return names("methods"); });
+  m.def("version", [] { return std::string(version()); });
+
+  py::class_<Solution>(m, "Solution")
+      .def(py::init([](const py::object& model, const std::string& group, const std::vector<std::string>& settings,
+                       const std::map<std::string, std::string>& options, const py::object& t_span, const py::object& t_eval,
+                       const py::list& events, const py::object& progress) {
+        return std::make_unique<Solution>(request_of(model, group, settings, options), t_span, t_eval, events, progress);
+      }))
+      .def_property_readonly("t", &Solution::t)
+      .def_property_readonly("q", &Solution::q)
+      .def_property_readonly("v", &Solution::v)
+      .def_property_readonly("a", &Solution::a)
+      .def_property_readonly("lam", &Solution::lambda)
+      .def_property_readonly("energy", &Solution::energy)
+      .def_property_readonly("h", &Solution::steps)
+      .def_property_readonly("order", &Solution::orders)
+      .def_property_readonly("bodies", &Solution::bodies)
+      .def_property_readonly("rows", &Solution::rows)
+      .def_property_readonly("joints", &Solution::joints)
+      .def("positions", &Solution::positions)
+      .def("rotations", &Solution::rotations)
+      .def("reaction", &Solution::reaction)
+      .def("interpolate", &Solution::interpolate)
+      .def_property_readonly("status", [](const Solution& s) { return std::string(run::info_of(s.report().status).name); })
+      .def_property_readonly("message", [](const Solution& s) { return s.report().message; })
+      .def_property_readonly("method", [](const Solution& s) { return s.report().method; })
+      .def_property_readonly("formulation", [](const Solution& s) { return s.report().formulation; })
+      .def_property_readonly("warnings", [](const Solution& s) { return s.report().warnings; })
+      .def_property_readonly("solve_seconds", [](const Solution& s) { return s.report().solve_seconds; })
+      .def_property_readonly("events", [](const Solution& s) { return events_of(s.report()); })
+      .def_property_readonly("counters", [](const Solution& s) {
+        const Counters& c = s.report().counters;
+        py::dict out;
+        out["steps"] = c.steps;
+        out["rejected_steps"] = c.rejected_steps;
+        out["residual_evaluations"] = c.residual_evaluations;
+        out["jacobian_evaluations"] = c.jacobian_evaluations;
+        out["factorizations"] = c.factorizations;
+        out["newton_iterations"] = c.newton_iterations;
+        return out;
+      });
+
+  m.def("read_trajectory", [](const std::string& path) {
+    const io::Trajectory trajectory = io::read_trajectory(path);
+    return py::make_tuple(trajectory.columns, trajectory.values);
+  });
+  m.def("write_result", [](const py::object& model, const std::string& group, const std::vector<std::string>& settings,
+                           const std::map<std::string, std::string>& options, const std::string& folder) {
+    write_result(request_of(model, group, settings, options), folder);
+  });
+  m.def("study", &run_study);
+  m.def("write_report", [](const std::string& folder, const std::string& path) {
+    io::write_report(io::read_report_data(folder), path);
+  });
+}

@@ -1,0 +1,56 @@
+// A run for Python: everything it showed as arrays, and what can be asked of it afterwards.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kreisel/io/config.hpp"
+#include "kreisel/run/integrator.hpp"
+
+namespace kreisel::python {
+
+namespace py = pybind11;
+
+class Solution {
+ public:
+  /// `t_span`: (t0, t_end), or None for the model's. `events`: callables f(t, q, v, lam) with the attributes of
+  /// scipy.integrate.solve_ivp. `progress`: called with t a few times a second, or None.
+  Solution(const io::RunRequest& request, const py::object& t_span, const py::object& t_eval, const py::list& events,
+           const py::object& progress);
+
+  const run::Report& report() const { return report_; }
+  py::array_t<double> t() const;
+  py::array_t<double> q() const;
+  py::array_t<double> v() const;
+  py::array_t<double> a() const;
+  py::array_t<double> lambda() const;
+  py::array_t<double> energy() const;
+  py::array_t<double> steps() const;
+  py::array_t<int> orders() const;
+
+  std::vector<std::string> bodies() const;
+  std::vector<std::string> rows() const;
+  py::array_t<double> positions(int body) const;  ///< (points, 3)
+  py::array_t<double> rotations(int body) const;  ///< (points, 3, 3)
+  std::vector<std::string> joints() const;
+  py::tuple reaction(int joint) const;  ///< force and torque on the second body, inertial, (points, 3) each
+  /// (t, q, v, v̇, λ) at times within the run, from the steps around them; needs a run without t_eval.
+  py::tuple interpolate(const std::vector<double>& times) const;
+
+ private:
+  class Recorder;
+
+  std::size_t count() const { return points_.size(); }
+
+  io::PreparedRun run_;
+  run::Report report_;
+  std::vector<method::Entry> points_;
+  std::vector<double> energy_;
+};
+
+}  // namespace kreisel::python
