@@ -6,6 +6,7 @@
 
 #include "kreisel/base/error.hpp"
 #include "kreisel/base/version.hpp"
+#include "kreisel/io/model_catalogue.hpp"
 #include "kreisel/io/report.hpp"
 #include "kreisel/io/result.hpp"
 #include "kreisel/io/trajectory.hpp"
@@ -74,7 +75,7 @@ std::string run_study(const std::string& spec, int jobs) {
 std::vector<std::string> names(const char* what) {
   std::vector<std::string> list;
   if (std::string_view(what) == "models")
-    for (const models::ModelInfo& info : models::catalogue()) list.push_back(info.name);
+    list = io::model_names();
   else
     for (const method::MethodInfo& info : method::catalogue()) list.push_back(info.name);
   return list;

@@ -8,7 +8,6 @@
 #include <chrono>
 
 #include "kreisel/base/error.hpp"
-#include "kreisel/multibody/assembly.hpp"
 #include "kreisel/run/dense_output.hpp"
 
 namespace kreisel::python {
@@ -164,18 +163,16 @@ py::array_t<double> Solution::rotations(int body) const {
 
 std::vector<std::string> Solution::joints() const {
   std::vector<std::string> names;
-  if (const auto* assembly = dynamic_cast<const multibody::Assembly*>(run_.model.system.get()))
-    for (const multibody::Joint& joint : assembly->mechanism().joints) names.push_back(joint.name());
+  for (int j = 0; j < run_.model.system->joint_count(); ++j) names.push_back(run_.model.system->joint_name(j));
   return names;
 }
 
 py::tuple Solution::reaction(int joint) const {
-  const auto& assembly = dynamic_cast<const multibody::Assembly&>(*run_.model.system);
   const std::vector<py::ssize_t> shape{static_cast<py::ssize_t>(count()), 3};
   py::array_t<double> force(shape), torque(shape);
   double *force_to = force.mutable_data(), *torque_to = torque.mutable_data();
   for (const method::Entry& point : points_) {
-    const multibody::Reaction reaction = assembly.reaction(joint, point.motion, point.lambda);
+    const system::Reaction reaction = run_.model.system->reaction(joint, point.motion, point.lambda);
     force_to = std::copy_n(reaction.force.data(), 3, force_to);
     torque_to = std::copy_n(reaction.torque.data(), 3, torque_to);
   }

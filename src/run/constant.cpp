@@ -30,7 +30,7 @@ std::string newton_message(double t, double h, const solve::Closed& closed, cons
 /// Places the starting points; false: the run ends here.
 bool start_constant(Session& s, Machine& machine) {
   const Options& options = s.plan.options;
-  auto& [method, closer, history, trial, start_up, parts, weight, dense, constrained_part] = machine;
+  auto& [method, closer, history, trial, start_up, parts, weight, dense, constrained_part, manifold, projected_x] = machine;
   if (!machine.place_first(s)) return false;
   const StartUpOptions starts{options.starting == "corrected" || options.starting == "v0",
                               options.starting == "corrected" || options.starting == "a0"};
