@@ -254,11 +254,12 @@ Resumption prepare_resumption(const Path& folder) {
 
 RunResult run_to_folder(const PreparedRun& run, const ResultRequest& request, run::Observer& spectator) {
   std::optional<StepLog> log;
+  if (!request.log.empty() && request.resume == nullptr) log.emplace(request.log);  // refused before the folder is made
   ResultFolder folder(run, request);
   const std::string_view kept = request.resume != nullptr ? std::string_view(request.resume->output) : std::string_view();
   Archive output(kept);
   if (request.resume != nullptr) folder.exchange(output);
-  if (!request.log.empty()) request.resume != nullptr ? log.emplace(request.log, output) : log.emplace(request.log);
+  if (!request.log.empty() && request.resume != nullptr) log.emplace(request.log, output);
   CheckpointKeeper keeper(run, request, folder, log ? &*log : nullptr);
   std::vector<run::Observer*> observers{&folder, &spectator, &keeper};
   if (log) observers.push_back(&*log);

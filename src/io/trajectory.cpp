@@ -311,9 +311,17 @@ std::unique_ptr<TrajectoryFile> TrajectoryWriter::make_hdf5() const {
   return options_.has_checkpoints ? make_journal_file(path, layout_, options_.about) : make_hdf5_file(path, layout_, options_.about);
 }
 
+void TrajectoryLayout::exchange(Archive& a) {
+  bool has_energy = first_energy_.has_value();
+  double energy = first_energy_.value_or(0.0);
+  a.all(has_energy, energy);
+  if (a.is_loading() && has_energy) first_energy_ = energy;
+}
+
 void TrajectoryWriter::exchange(Archive& a) {
   bool has_file = file_ != nullptr;
   a.all(has_file, is_hdf5_, info_.rows, info_.every_nth, wanted_, last_t_);
+  layout_.exchange(a);
   if (!has_file) return;
   if (!a.is_loading()) return file_->keep(a);
   if (is_hdf5_) {

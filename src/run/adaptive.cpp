@@ -68,6 +68,7 @@ void run_adaptive(Session& s) {
   const auto state = [&](Archive& a) {
     exchange(a, history);
     exchange(a, closer);
+    exchange(a, manifold.get(), counters);
     exchange(a, controller);
     a(lambda_scale);
     watchdog.exchange(a);

@@ -82,6 +82,7 @@ void run_constant(Session& s) {
     a(n);
     exchange(a, history);
     exchange(a, closer);
+    exchange(a, manifold.get(), counters);
   };
   if (s.resumes())
     s.load(state);

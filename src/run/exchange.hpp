@@ -7,6 +7,7 @@
 #include "kreisel/run/controller.hpp"
 #include "kreisel/run/report.hpp"
 #include "kreisel/solve/closer.hpp"
+#include "kreisel/solve/manifold.hpp"
 
 namespace kreisel::run {
 
@@ -37,6 +38,17 @@ inline void exchange(Archive& a, solve::Closer& closer) {
   solve::Closer::MatrixState state = closer.matrix_state();
   a.all(state.has_matrix, state.alpha, state.gamma, state.h, state.rate, state.age, state.values);
   if (a.is_loading()) closer.restore(state);
+}
+
+/// What it costs to make the matrix again is not counted.
+inline void exchange(Archive& a, solve::Manifold* manifold, Counters& counters) {
+  if (manifold == nullptr) return;
+  solve::Manifold::State state = manifold->state();
+  a.all(state.is_made, state.has_matrix, state.levels);
+  exchange(a, state.made_at);
+  const Counters before = counters;
+  if (a.is_loading()) manifold->restore(state);
+  counters = before;
 }
 
 inline void exchange(Archive& a, Controller& controller) {

@@ -114,6 +114,9 @@ class Manifold::Joint {
     }
   }
 
+  const Vector& levels() const { return levels_; }
+  void restore_levels(const Vector& levels) { levels_ = levels; }
+
   [[nodiscard]] bool factorize(const Motion& m) {
     ++counters_.factorizations;
     ++counters_.jacobian_evaluations;
@@ -304,7 +307,7 @@ class Manifold::Joint {
 };
 
 Manifold::Manifold(const System& system, Counters& counters, const ManifoldOptions& options, std::vector<Invariant> invariants)
-    : options_(options), kkt_(system, counters, options.linear_solver), start_(system.space()), part_(Vector::Zero(system.space().nv())) {
+    : options_(options), kkt_(system, counters, options.linear_solver), start_(system.space()), made_at_(system.space()), part_(Vector::Zero(system.space().nv())) {
   // An invariant ties q and v together.
   if (options.is_joint || !invariants.empty())
     joint_ = std::make_unique<Joint>(system, counters, options, std::move(invariants));
@@ -335,8 +338,21 @@ bool Manifold::project(Motion& m) {
     if (project_with_matrix(m)) return true;
     m = start_;
   }
-  has_matrix_ = joint_ != nullptr ? joint_->factorize(m) : kkt_.factorize(m, options_.metric);
+  has_matrix_ = factorize(m);
   return has_matrix_ && project_with_matrix(m);
+}
+
+bool Manifold::factorize(const Motion& m) {
+  made_at_ = m;
+  is_made_ = true;
+  return joint_ != nullptr ? joint_->factorize(m) : kkt_.factorize(m, options_.metric);
+}
+
+Manifold::State Manifold::state() const { return {is_made_, has_matrix_, made_at_, joint_ != nullptr ? joint_->levels() : Vector()}; }
+
+void Manifold::restore(const State& state) {
+  if (joint_ != nullptr) joint_->restore_levels(state.levels);
+  has_matrix_ = state.is_made && factorize(state.made_at) && state.has_matrix;
 }
 
 void Manifold::keep_tangential(VectorRef q_error, VectorRef v_error) {

@@ -104,7 +104,10 @@ Experiment random_experiment(std::uint64_t seed) {
     if (info.name == "n" || dice.chance(0.3)) experiment.model_settings.emplace_back(info.name, random_value(info, dice));
 
   run::Options& options = experiment.options;
-  const method::MethodInfo& method = dice.one_of(method::catalogue());
+  const auto serves_constraints = [](const method::MethodInfo& m) { return m.formulations != std::vector<std::string>{"ode"}; };
+  const method::MethodInfo* chosen = &dice.one_of(method::catalogue());
+  while (!serves_constraints(*chosen) && !dice.chance(0.2)) chosen = &dice.one_of(method::catalogue());  // most models have some
+  const method::MethodInfo& method = *chosen;
   options.method = method.name;
   // At most the time for which the model is meant: a squeezer of milliseconds would need millions of steps for a second.
   const double natural = models::make_model(model, "", ParameterValues(model.parameters)).start.t_end;

@@ -48,6 +48,8 @@ class TrajectoryLayout {
   const std::vector<Quantity>& quantities() const { return quantities_; }
   int columns() const { return columns_; }
   void fill(const method::Entry& entry, const system::Residual& residual, const EnergyValues& energy, VectorRef row);
+  /// The initial energy, which the balance is measured from.
+  void exchange(Archive& a);
   /// The inverse of what fill does with q.
   void read_position(ConstVectorRef values, Vector& q) const;
   /// One line per quantity with columns, unit, frame; then which rows of lambda belong to which joint.

@@ -39,20 +39,30 @@ class Manifold {
   void set_levels(const system::Motion& m);
   /// Moves q and v. False: no contraction even with a fresh matrix; m is then meaningless.
   [[nodiscard]] bool project(system::Motion& m);
+  /// What a checkpoint must keep so that a resumed run projects with the same matrix.
+  struct State {
+    bool is_made = false, has_matrix = false;
+    system::Motion made_at;  ///< where the matrix was made
+    Vector levels;           ///< of the invariants
+  };
+  State state() const;
+  void restore(const State& state);
+
   /// Removes from errors of q and v what `project` would remove, to first order.
   void keep_tangential(VectorRef q_error, VectorRef v_error);
 
  private:
   class Joint;
 
+  [[nodiscard]] bool factorize(const system::Motion& m);
   [[nodiscard]] bool project_with_matrix(system::Motion& m);
 
   ManifoldOptions options_;
   Kkt kkt_;
   std::unique_ptr<Joint> joint_;  ///< null: position, then velocity
-  system::Motion start_;
+  system::Motion start_, made_at_;
   Vector part_;
-  bool has_matrix_ = false;
+  bool is_made_ = false, has_matrix_ = false;
 };
 
 }  // namespace kreisel::solve
