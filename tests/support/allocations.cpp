@@ -19,8 +19,8 @@ long allocation_count() { return count.load(std::memory_order_relaxed); }
 
 #if defined(__SANITIZE_ADDRESS__)
 
-// The sanitizer has its own malloc, with a hook for us.
-#include <sanitizer/allocator_interface.h>
+// The sanitizer has its own malloc, with a hook for us. Debian's gcc comes without sanitizer/allocator_interface.h.
+extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*)(const volatile void*, std::size_t), void (*)(const volatile void*));
 
 namespace {
 
