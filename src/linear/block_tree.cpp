@@ -262,13 +262,13 @@ class BlockTreeSolver final : public Solver {
       if (!factorize_diagonal(node)) return false;
       double largest = 0.0;
       for (int j = node.first; j < node.last; ++j) {
-        double* W = &values_[links_[j].upper_at];
+        double* W = values_.data() + links_[j].upper_at;
         const int count = node.size * links_[j].size;
         solve_diagonal(node, W, links_[j].size);
         for (int i = 0; i < count; ++i) largest = std::max(largest, std::abs(W[i]));
       }
       if (!(largest <= largest_multiplier)) return false;
-      const int* target = &update_at_[node.update_at];
+      const int* target = update_at_.data() + node.update_at;
       for (int i = node.first; i < node.last; ++i)
         for (int j = node.first; j < node.last; ++j)
           subtract_product(&values_[*target++], &values_[links_[i].lower_at], &values_[links_[j].upper_at],
@@ -278,15 +278,15 @@ class BlockTreeSolver final : public Solver {
   }
 
   bool factorize_diagonal(const Node& node) {
-    double* A = &values_[node.diagonal_at];
-    int* pivot = &pivots_[node.pivot_at];
+    double* A = values_.data() + node.diagonal_at;
+    int* pivot = pivots_.data() + node.pivot_at;
     if (node.size == 6) return factorize_block<6>(A, pivot, 6);
     if (node.size == 3) return factorize_block<3>(A, pivot, 3);
     return factorize_block<0>(A, pivot, node.size);
   }
   void solve_diagonal(const Node& node, double* x, int columns) const {
-    const double* A = &values_[node.diagonal_at];
-    const int* pivot = &pivots_[node.pivot_at];
+    const double* A = values_.data() + node.diagonal_at;
+    const int* pivot = pivots_.data() + node.pivot_at;
     if (node.size == 6) return solve_block<6>(A, pivot, 6, x, columns);
     if (node.size == 3) return solve_block<3>(A, pivot, 3, x, columns);
     solve_block<0>(A, pivot, node.size, x, columns);
