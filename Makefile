@@ -7,12 +7,14 @@
 #   make soak     the long random tests
 #   make bench    the benchmarks
 #   make install  to PREFIX (/usr/local), DESTDIR is respected
+#   make package  Debian packages of program, library and Python module, in build/packages
+#   make wheel    the Python module with all it needs but numpy, in build/wheels
 #   make format, make setup, make clean
 
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 
-.PHONY: build run test asan soak bench setup format install clean
+.PHONY: build run test asan soak bench setup format install package wheel clean
 
 build:
 	@tools/setup build viewer
@@ -25,7 +27,7 @@ run: build
 	build/bin/kreisel view results/heavy-top --html results/heavy-top/report.html
 
 test:
-	@tools/setup build viewer test python
+	@tools/setup build viewer test python package
 	@cmake --preset release > /dev/null
 	@cmake --build --preset release -j $(JOBS)
 	ctest --preset release -j $(JOBS)
@@ -49,14 +51,29 @@ bench:
 	bench/run
 
 setup:
-	@tools/setup build viewer test python
+	@tools/setup build viewer test python package
 
 format:
 	@tools/setup format
 	find include src models apps tests bench python -name '*.[ch]pp' -print0 2>/dev/null | xargs -0 -r clang-format -i
 
-install: build
+install:
+	@tools/setup build viewer
+	@cmake --preset release > /dev/null
+	@cmake --build --preset release --target installable -j $(JOBS)
 	cmake --install build --prefix $(PREFIX)
+
+package:
+	@tools/setup build viewer python package
+	@cmake --preset release > /dev/null
+	@cmake --build --preset release --target installable -j $(JOBS)
+	cd build && cpack -G DEB -B packages
+
+wheel:
+	@tools/setup build viewer python package
+	@cmake --preset release > /dev/null
+	@cmake --build --preset release --target kreisel_python -j $(JOBS)
+	tools/wheel build build/wheels
 
 clean:
 	rm -rf build

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kreisel/io/config.hpp"
+#include "kreisel/io/files.hpp"
 #include "kreisel/io/json_source.hpp"
 
 namespace kreisel::apps {
@@ -44,6 +45,7 @@ std::unique_ptr<Command> make_study(CLI::App& program);
 std::unique_ptr<Command> make_reproduce(CLI::App& program);
 std::unique_ptr<Command> make_view(CLI::App& program);
 std::unique_ptr<Command> make_completion(CLI::App& program);
+std::unique_ptr<Command> make_man(CLI::App& program);
 
 /// MODEL, --group and --set: what run and check ask of a model.
 class ModelArguments {
@@ -62,6 +64,13 @@ class ModelArguments {
 std::vector<std::string> words_of(std::string_view option);
 /// What `kreisel list` can list.
 std::vector<std::string> list_topics();
+
+/// Files that come with the program: share/kreisel beside the bin/ it runs from, so that an installation can be moved.
+io::Path share_folder();
+/// Names of the studies in share_folder(), in order.
+std::vector<std::string> study_names();
+/// A file, or the name of a study that comes with the program.
+io::Path study_file(const std::string& spec);
 
 /// Several lines: kreisel, commit, compiler, libraries.
 std::string version_text();

@@ -99,6 +99,15 @@ Json figures() {
   return list;
 }
 
+Json studies() {
+  Json list = Json::array();
+  for (const std::string& name : study_names()) {
+    const io::Path file = study_file(name);
+    list.push_back({{"name", name}, {"summary", io::JsonSource::read(file, "study").root().value("title", "")}, {"file", file.string()}});
+  }
+  return list;
+}
+
 Json statuses() {
   Json list = Json::array();
   for (const io::Ending& ending : io::endings())
@@ -116,6 +125,7 @@ constexpr Topic topics[] = {{"models", models},
                             {"formulations", formulations},
                             {"corrections", corrections},
                             {"figures", figures},
+                            {"studies", studies},
                             {"statuses", statuses}};
 
 std::string joined(const Json& words) { return fmt::format("{}", fmt::join(words.get<std::vector<std::string>>(), ", ")); }

@@ -93,7 +93,8 @@ class Program {
     parser_.set_version_flag("--version", version_text(), "show the versions of kreisel and its libraries");
     parser_.footer(examples);
     parser_.get_formatter()->column_width(34);
-    for (const auto make : {make_run, make_study, make_reproduce, make_check, make_import, make_list, make_view, make_completion}) commands_.push_back(make(parser_));
+    for (const auto make : {make_run, make_study, make_reproduce, make_check, make_import, make_list, make_view, make_completion, make_man})
+      commands_.push_back(make(parser_));
   }
 
   int run() {

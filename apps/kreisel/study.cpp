@@ -16,14 +16,14 @@ constexpr const char* examples =
     "The file lists what varies; every option of 'kreisel run' may be a value or a list:\n"
     "  { \"model\": \"heavy-top\", \"method\": \"bliedf\", \"order\": [2, 3, 4],\n"
     "    \"step\": [2e-3, 1e-3, 5e-4], \"t_end\": 0.5, \"measures\": [\"q max\", \"lambda max\"] }\n"
-    "docs/studies.md explains all keys, studies/ has examples, share/kreisel/study.schema.json is the schema.\n"
+    "'kreisel list studies' names examples, which run by name; share/kreisel/study.schema.json is the schema.\n"
     "An interrupted study goes on where it was when the same command is given again.\n"
     "Exit codes: 0 success, 1 an expectation of the file was missed, 2 bad input, 130 interrupted";
 
 class Study final : public Command {
  public:
   explicit Study(CLI::App& parser) : Command(parser) {
-    parser.add_option("SPEC", specs_, "the study, a JSON file")->type_name("");
+    parser.add_option("SPEC", specs_, "the study: a JSON file, or the name of one that ships")->type_name("");
     parser.add_option("--out", folder_, "folder for the result (default results/NAME of the file)")->type_name("DIR");
     parser.add_option("--jobs", jobs_, "runs at the same time (default: one per core)")->type_name("N");
     parser.add_flag("--json", is_json_, "print orders and verdicts as one JSON object");
@@ -35,7 +35,7 @@ class Study final : public Command {
     if (specs_.size() != 1)
       throw InvalidInput(specs_.empty() ? "study: SPEC is missing: the JSON file of a study" : "study: one SPEC is expected");
     if (jobs_ < 0) throw InvalidInput(fmt::format("--jobs {}: must be at least 1", jobs_));
-    const io::Path file = specs_.front();
+    const io::Path file = study_file(specs_.front());
     study::Spec spec = study::parse_spec(io::JsonSource::read(file, "study"));
     const std::string folder = folder_.empty() ? (io::Path("results") / file.stem()).string() : folder_;
     Interruption interruption;

@@ -432,6 +432,24 @@ TEST_F(CommandLine, CompletionScriptsNameEveryCommandAndOption) {
   }
 }
 
+TEST_F(CommandLine, TheManualPageDescribesEveryCommandOptionAndEnding) {
+  const Outcome page = call({"man"});
+  ASSERT_EQ(page.exit_code, 0);
+  for (const char* word : {".TH KREISEL 1", ".SS kreisel run", ".SS kreisel study", "\\fB\\-\\-output\\-times\\fR", "newton\\-failed", "NO_COLOR"})
+    EXPECT_NE(page.out.find(word), std::string::npos) << word;
+}
+
+TEST_F(CommandLine, StudiesThatShipRunByName) {
+  const Outcome list = call({"list", "studies", "--json"});
+  ASSERT_EQ(list.exit_code, 0);
+  const Json studies = Json::parse(list.out);
+  EXPECT_GT(studies.size(), 3u);
+  for (const Json& study : studies) EXPECT_TRUE(std::filesystem::exists(study["file"].get<std::string>())) << study;
+  EXPECT_EQ(call({"study", "spectral-radius", "--quiet"}).exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(folder / "results/spectral_radius/study.json"));
+  expect_refusal({"study", "spectral-radiu"}, "unknown study 'spectral-radiu'; did you mean 'spectral-radius'?");
+}
+
 TEST_F(CommandLine, StrangeBytesAreNoReasonToCrash) {
   for (const std::string word : {"\xff\xfe", "", " ", "-", "--", "---", "a=b", "--=", "%s%n", "\n"}) {
     const Outcome outcome = call({"run", word, "--json"});

@@ -1,0 +1,48 @@
+"""The wheel: made, installed into an environment of its own without a network, and used there.
+
+    tests/python/test_wheel.py BUILD
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+USE = """
+import kreisel, sys
+assert kreisel.__file__.startswith(sys.prefix), kreisel.__file__
+result = kreisel.solve("heavy-top", 0.1, rtol=1e-8, atol=1e-8)
+assert result.success
+result.report("top.html")
+loaded = {line.split()[-1] for line in open("/proc/self/maps") if ".so" in line}
+for name in ("libklu", "libhdf5"):
+    paths = [path for path in loaded if name in path]
+    assert paths and all("kreisel.libs" in path for path in paths), (name, paths)
+print(result)
+"""
+
+
+def main():
+    build = pathlib.Path(sys.argv[1])
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        subprocess.run([ROOT / "tools" / "wheel", build, folder], check=True)
+        wheel, = folder.glob("*.whl")
+        names = zipfile.ZipFile(wheel).namelist()
+        for part in ("kreisel/__init__.pyi", "kreisel/py.typed", "licenses/LICENSE", "licenses/NOTICES", "licenses/libklu1.txt", "licenses/LGPL-2.1.txt"):
+            assert any(name.endswith(part) for name in names), f"the wheel lacks {part}: {names}"
+        libraries = [name for name in names if name.startswith("kreisel.libs/")]
+        assert len(libraries) > 5, libraries
+        # pip comes from the system, so that the environment needs no copy of it.
+        environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+        subprocess.run([sys.executable, "-m", "venv", "--system-site-packages", "--without-pip", folder / "env"], check=True, env=environment)
+        python = folder / "env" / "bin" / "python"
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-compile", wheel], check=True, env=environment)
+        subprocess.run([python, "-c", USE], check=True, cwd=folder, env=environment)
+        assert os.path.getsize(folder / "top.html") > 10_000
+
+
+if __name__ == "__main__":
+    main()
