@@ -8,7 +8,6 @@
 #include "kreisel/base/version.hpp"
 #include "kreisel/io/model_catalogue.hpp"
 #include "kreisel/io/report.hpp"
-#include "kreisel/io/result.hpp"
 #include "kreisel/io/trajectory.hpp"
 #include "kreisel/method/catalogue.hpp"
 #include "kreisel/study/output.hpp"
@@ -41,16 +40,6 @@ py::list events_of(const run::Report& report) {
     list.append(py::make_tuple(event.event, event.action, event.t, Vector(event.before.motion.q), Vector(event.before.motion.v),
                                Vector(event.after.motion.v)));
   return list;
-}
-
-void write_result(const io::RunRequest& request, const std::string& folder) {
-  run::Observer nobody;
-  io::ResultRequest result;
-  result.folder = folder;
-  result.command = "kreisel.solve";
-  const io::PreparedRun run = io::prepare(request);
-  const py::gil_scoped_release released;
-  io::run_to_folder(run, result, nobody);
 }
 
 /// study.json as text.
@@ -109,8 +98,9 @@ PYBIND11_MODULE(_core, m) {
   py::class_<Solution>(m, "Solution")
       .def(py::init([](const py::object& model, const std::string& group, const std::vector<std::string>& settings,
                        const std::map<std::string, std::string>& options, const py::object& t_span, const py::object& t_eval,
-                       const py::list& events, const py::object& progress) {
-        return std::make_unique<Solution>(request_of(model, group, settings, options), t_span, t_eval, events, progress);
+                       const py::list& events, const py::object& progress, const py::object& should_stop) {
+        return std::make_unique<Solution>(request_of(model, group, settings, options), t_span, t_eval, events, progress,
+                                          should_stop);
       }))
       .def_property_readonly("t", &Solution::t)
       .def_property_readonly("q", &Solution::q)
@@ -127,6 +117,7 @@ PYBIND11_MODULE(_core, m) {
       .def("rotations", &Solution::rotations)
       .def("reaction", &Solution::reaction)
       .def("interpolate", &Solution::interpolate)
+      .def("write_result", &Solution::write_result)
       .def_property_readonly("status", [](const Solution& s) { return std::string(run::info_of(s.report().status).name); })
       .def_property_readonly("message", [](const Solution& s) { return s.report().message; })
       .def_property_readonly("method", [](const Solution& s) { return s.report().method; })
@@ -149,10 +140,6 @@ PYBIND11_MODULE(_core, m) {
   m.def("read_trajectory", [](const std::string& path) {
     const io::Trajectory trajectory = io::read_trajectory(path);
     return py::make_tuple(trajectory.columns, trajectory.values);
-  });
-  m.def("write_result", [](const py::object& model, const std::string& group, const std::vector<std::string>& settings,
-                           const std::map<std::string, std::string>& options, const std::string& folder) {
-    write_result(request_of(model, group, settings, options), folder);
   });
   m.def("study", &run_study);
   m.def("write_report", [](const std::string& folder, const std::string& path) {

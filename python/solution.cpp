@@ -8,12 +8,13 @@
 #include <chrono>
 
 #include "kreisel/base/error.hpp"
+#include "kreisel/io/result.hpp"
 #include "kreisel/run/dense_output.hpp"
 
 namespace kreisel::python {
 namespace {
 
-/// How often Python is asked whether Ctrl-C was pressed, and told how far the run is.
+/// How often Python is told how far the run is, and asked whether it shall go on.
 constexpr auto patience = std::chrono::milliseconds(100);
 
 template <class Pick>
@@ -52,32 +53,36 @@ system::Event event_of(const py::object& function, std::size_t number) {
 
 }  // namespace
 
-/// Keeps every point; now and then looks for Ctrl-C, which ends the run with what there is.
+/// Keeps every point; now and then asks whether the run shall end with what there is.
 class Solution::Recorder final : public run::Observer {
  public:
-  Recorder(Solution& out, py::object progress) : out_(out), progress_(std::move(progress)) {}
+  Recorder(Solution& out, py::object progress, py::object should_stop)
+      : out_(out), progress_(std::move(progress)), should_stop_(std::move(should_stop)) {}
 
   bool accept(const run::Point& point) override {
     out_.points_.push_back(point.entry);
     out_.energy_.push_back(point.system != nullptr ? point.system->energy(point.entry.motion) : NAN);
+    for (const Vector* part : {&point.residual.gap, &point.residual.rate})
+      out_.residuals_.insert(out_.residuals_.end(), part->data(), part->data() + part->size());
+    out_.work_.push_back(point.work);
+    out_.in_force_.push_back(point.system);
     const auto now = std::chrono::steady_clock::now();
     if (now - last_ < patience) return true;
     last_ = now;
     const py::gil_scoped_acquire lock;
-    if (!progress_.is_none()) progress_(point.entry.motion.t);
-    if (PyErr_CheckSignals() == 0) return true;
-    PyErr_Clear();
-    return false;
+    if (!progress_.is_none()) progress_(point.entry.motion.t, out_.run_.model.start.t0, out_.t_end());
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    return !should_stop_().cast<bool>();
   }
 
  private:
   Solution& out_;
-  py::object progress_;
+  py::object progress_, should_stop_;
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
 Solution::Solution(const io::RunRequest& request, const py::object& t_span, const py::object& t_eval, const py::list& events,
-                   const py::object& progress)
+                   const py::object& progress, const py::object& should_stop)
     : run_(io::prepare(request)) {
   if (!t_span.is_none()) {
     const auto [t0, t_end] = t_span.cast<std::pair<double, double>>();
@@ -91,7 +96,7 @@ Solution::Solution(const io::RunRequest& request, const py::object& t_span, cons
     problems += fmt::format("{}{}: {}", problems.empty() ? "" : "\n", problem.field, problem.message);
   if (!problems.empty()) throw InvalidInput(problems);
 
-  Recorder recorder(*this, progress);
+  Recorder recorder(*this, progress, should_stop);
   const py::gil_scoped_release released;
   report_ = run::integrate(*run_.model.system, run_.model.start, run_.options, recorder);
 }
@@ -213,6 +218,23 @@ py::tuple Solution::interpolate(const std::vector<double>& times) const {
                         stack(out, nv, [](const method::Entry& e) -> const Vector& { return e.motion.v; }),
                         stack(out, nv, [](const method::Entry& e) -> const Vector& { return e.motion.a; }),
                         stack(out, rows, [](const method::Entry& e) -> const Vector& { return e.lambda; }));
+}
+
+void Solution::write_result(const std::string& folder) const {
+  io::ResultRequest request;
+  request.folder = folder;
+  request.command = "kreisel.solve";
+  system::Residual residual = report_.final_residual;  // for its sizes
+  io::write_to_folder(run_, request, report_, [&](run::Observer& observer) {
+    const double* from = residuals_.data();
+    for (std::size_t i = 0; i < count(); ++i) {
+      for (Vector* part : {&residual.gap, &residual.rate}) {
+        *part = Eigen::Map<const Vector>(from, part->size());
+        from += part->size();
+      }
+      observer.accept({points_[i], residual, static_cast<long>(i), false, in_force_[i], work_[i]});
+    }
+  });
 }
 
 }  // namespace kreisel::python

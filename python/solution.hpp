@@ -4,6 +4,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,9 +20,10 @@ namespace py = pybind11;
 class Solution {
  public:
   /// `t_span`: (t0, t_end), or None for the model's. `events`: callables f(t, q, v, lam) with the attributes of
-  /// scipy.integrate.solve_ivp. `progress`: called with t a few times a second, or None.
+  /// scipy.integrate.solve_ivp. `progress`: called with (t, t0, t_end) a few times a second, or None.
+  /// `should_stop`: asked as often; true ends the run as interrupted.
   Solution(const io::RunRequest& request, const py::object& t_span, const py::object& t_eval, const py::list& events,
-           const py::object& progress);
+           const py::object& progress, const py::object& should_stop);
 
   const run::Report& report() const { return report_; }
   py::array_t<double> t() const;
@@ -41,16 +43,22 @@ class Solution {
   py::tuple reaction(int joint) const;  ///< force and torque on the second body, inertial, (points, 3) each
   /// (t, q, v, v̇, λ) at times within the run, from the steps around them; needs a run without t_eval.
   py::tuple interpolate(const std::vector<double>& times) const;
+  /// A result folder, as `kreisel run` writes it, of the points as they were computed.
+  void write_result(const std::string& folder) const;
 
  private:
   class Recorder;
 
   std::size_t count() const { return points_.size(); }
+  double t_end() const { return std::isnan(run_.options.t_end) ? run_.model.start.t_end : run_.options.t_end; }
 
   io::PreparedRun run_;
   run::Report report_;
   std::vector<method::Entry> points_;
   std::vector<double> energy_;
+  std::vector<double> residuals_;  ///< Φ and B v + Φ_t of every point, one after the other
+  std::vector<run::Work> work_;
+  std::vector<const system::System*> in_force_;
 };
 
 }  // namespace kreisel::python

@@ -8,7 +8,7 @@ from . import _core
 
 
 class Stored:
-    """A result read back: ``summary`` (a dict), ``columns``, ``t``, and every column by name: result["x1"]."""
+    """A result read back: ``summary`` (a dict), ``columns``, ``t``, and every column by name: result["top.z"]."""
 
     def __init__(self, summary, columns, values):
         self.summary, self.columns, self._values = summary, columns, np.asarray(values)
@@ -22,7 +22,17 @@ class Stored:
 
 
 def read(folder):
-    """Reads summary.json and the trajectory, CSV or HDF5, also of a run that was killed."""
+    """Reads summary.json and the trajectory, CSV or HDF5, also of a run that was killed.
+
+    >>> import kreisel, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     kreisel.solve("heavy-top", 0.1, step=1e-3).save(folder)    # or: kreisel run heavy-top --out FOLDER
+    ...     stored = kreisel.read(folder)
+    >>> stored.summary["model"], stored.status
+    ('heavy-top', 'success')
+    >>> stored["top.z"].shape
+    (101,)
+    """
     folder = Path(folder)
     summary = folder / "summary.json"
     if not summary.is_file():

@@ -1,11 +1,12 @@
 """solve: a run in the manner of scipy.integrate.solve_ivp."""
-import sys
 import tempfile
 
 import numpy as np
 
 from . import _core
+from ._interrupt import Interruption
 from ._model import handle
+from ._progress import watcher
 
 
 class IntegrationError(RuntimeError):
@@ -27,8 +28,8 @@ class Result:
     sol               sol(t) with dense_output=True: (q, v, a, lam) between the steps
     """
 
-    def __init__(self, solution, request, events, dense_output):
-        self._solution, self._request = solution, request
+    def __init__(self, solution, events, dense_output):
+        self._solution = solution
         for name in ("t", "q", "v", "a", "lam", "energy", "h", "order", "status", "message", "method", "formulation", "bodies", "joints"):
             setattr(self, name, getattr(solution, name))
         self.success = self.status == "success"
@@ -56,10 +57,23 @@ class Result:
         """(force, torque) that a joint exerts on its second body, inertial axes, shape (points, 3) each."""
         return self._solution.reaction(_index("joint", joint, self.joints))
 
+    def save(self, folder):
+        """Writes a result folder as ``kreisel run`` does, for ``kreisel view`` and ``kreisel.read``.
+
+        >>> import kreisel, tempfile
+        >>> result = kreisel.solve("pendulum", 0.5)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result.save(folder)
+        ...     stored = kreisel.read(folder)
+        >>> bool((stored.t == result.t).all())
+        True
+        """
+        self._solution.write_result(str(folder))
+
     def report(self, path):
-        """Writes the page with plots and animation. The run is repeated for it, which gives the same numbers."""
+        """Writes the page with plots and animation."""
         with tempfile.TemporaryDirectory() as folder:
-            _core.write_result(*self._request, folder)
+            self.save(folder)
             _core.write_report(folder, str(path))
 
     def plot(self):
@@ -79,7 +93,7 @@ class Result:
         return f"<kreisel.Result: {self.status} at t = {self.t[-1]:g} after {self.nsteps} steps with {self.method}>"
 
 
-def solve(model, t_span=None, *, method="bliedf", group="", t_eval=None, events=None, dense_output=False, progress=False, parameters=None,
+def solve(model, t_span=None, *, method="bliedf", group="", t_eval=None, events=None, dense_output=False, progress=None, parameters=None,
           **options):
     """Integrates a model.
 
@@ -91,9 +105,26 @@ def solve(model, t_span=None, *, method="bliedf", group="", t_eval=None, events=
     parameters  dict of model and method parameters, as ``--set`` takes them
     t_eval      times to show instead of every step
     events      function or list of functions f(t, q, v, lam); attributes ``terminal`` and ``direction`` as in scipy
-    progress    True: a line on standard error; or a function of t
+    progress    None: a bar in notebooks; True: also a line on standard error elsewhere; False: nothing; or a function of t
 
     Ctrl-C ends the run and returns what there is, with status "interrupted".
+
+    >>> import kreisel
+    >>> def lowest(t, q, v, lam):
+    ...     return q[0]
+    >>> lowest.terminal = True
+    >>> swing = kreisel.solve("pendulum", (0, 5), rtol=1e-8, atol=1e-8, events=lowest, dense_output=True)
+    >>> swing.t[-1] == swing.t_events[0][0]
+    True
+    >>> q, v, a, lam = swing.sol(0.1)
+    >>> q.shape, lam.shape
+    ((2,), (1,))
+
+    Input that cannot be served is a ValueError:
+
+    >>> kreisel.solve("pendulum", method="bliedff")    # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: --method: unknown method 'bliedff'; did you mean 'bliedf'? known: bliedf, ...
     """
     settings = [f"{key}={value}" for key, value in (parameters or {}).items()]
     words = {"method": method, **{key: _word(value) for key, value in options.items() if value is not None}}
@@ -106,20 +137,18 @@ def solve(model, t_span=None, *, method="bliedf", group="", t_eval=None, events=
         t_span = (float(t_span[0]), float(t_span[1]))
         words["t_end"] = _word(t_span[1])
     functions = [] if events is None else [events] if callable(events) else list(events)
-    request = (handle(model), group, settings, words)
-    show = progress if callable(progress) else _print_progress if progress else None
-    solution = _core.Solution(*request, t_span, None if t_eval is None else [float(t) for t in t_eval], functions, show)
-    if show is _print_progress:
-        print(file=sys.stderr)
+    times = None if t_eval is None else [float(t) for t in t_eval]
+    show, end = watcher(progress)
+    try:
+        with Interruption() as interruption:
+            solution = _core.Solution(handle(model), group, settings, words, t_span, times, functions, show, interruption.was_asked)
+    finally:
+        end()
     names = [getattr(f, "__name__", f"event {i}") for i, f in enumerate(functions)]
-    result = Result(solution, request, names, dense_output)
+    result = Result(solution, names, dense_output)
     if not result.success and result.status != "interrupted":
         raise IntegrationError(f"{result.status}: {result.message}", result)
     return result
-
-
-def _print_progress(t):
-    print(f"\rt = {t:.6g}", end="", file=sys.stderr, flush=True)
 
 
 def _word(value):

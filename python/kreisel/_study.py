@@ -27,8 +27,16 @@ class Study:
 def study(spec, jobs=0):
     """Runs a study: a dict as in docs/studies.md, or the path of such a file.
 
-    for curve in kreisel.study({...}).curves:
-        plt.loglog(curve.x, curve.y, label=curve.label)
+    >>> import kreisel
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import matplotlib.pyplot as plt
+    >>> result = kreisel.study({"model": "pendulum", "method": "bliedf", "order": 3, "step": [0.02, 0.01, 0.005], "t_end": 1,
+    ...                         "measures": ["q max"]})
+    >>> for curve in result.curves:
+    ...     lines = plt.loglog(curve.x, curve.y, label=curve.label)
+    >>> round(result.curves[0].order)
+    3
     """
     if not isinstance(spec, dict):
         spec = json.loads(Path(spec).read_text(encoding="utf-8"))

@@ -146,6 +146,16 @@ void leave_note(ResultFolder& folder, const PreparedRun& run, const ResultReques
   }
 }
 
+/// Completes the files of a run that is over.
+RunResult conclude(ResultFolder& folder, const PreparedRun& run, const ResultRequest& request, run::Report report) {
+  RunResult result;
+  result.report = std::move(report);
+  result.output = {request.folder.string(), request.log.string(), folder.finish(result.report)};
+  result.summary = summarize(run, result.report, result.output, request.command);
+  folder.write_summary(result.summary);
+  return result;
+}
+
 }  // namespace
 
 bool ObserverList::accept(const run::Point& point) {
@@ -265,13 +275,10 @@ RunResult run_to_folder(const PreparedRun& run, const ResultRequest& request, ru
   if (log) observers.push_back(&*log);
   ObserverList list(observers);
   try {
-    RunResult result;
-    result.report = run::integrate(*run.model.system, run.model.start, run.options, list,
-                                   request.resume != nullptr ? std::string_view(request.resume->run) : std::string_view());
+    run::Report report = run::integrate(*run.model.system, run.model.start, run.options, list,
+                                        request.resume != nullptr ? std::string_view(request.resume->run) : std::string_view());
     if (log) log->finish();
-    result.output = {request.folder.string(), request.log.string(), folder.finish(result.report)};
-    result.summary = summarize(run, result.report, result.output, request.command);
-    folder.write_summary(result.summary);
+    RunResult result = conclude(folder, run, request, std::move(report));
     if (result.report.status != run::Status::interrupted) folder.drop_checkpoint();
     return result;
   } catch (const InvalidInput&) {
@@ -281,6 +288,13 @@ RunResult run_to_folder(const PreparedRun& run, const ResultRequest& request, ru
     leave_note(folder, run, request, error.what());
     throw;
   }
+}
+
+RunResult write_to_folder(const PreparedRun& run, const ResultRequest& request, run::Report report,
+                          const std::function<void(run::Observer&)>& show) {
+  ResultFolder folder(run, request);
+  show(folder);
+  return conclude(folder, run, request, std::move(report));
 }
 
 }  // namespace kreisel::io

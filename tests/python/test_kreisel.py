@@ -1,5 +1,7 @@
 """The Python package against scipy, against itself, and against nonsense."""
+import ast
 import doctest
+import inspect
 import json
 import os
 import pathlib
@@ -9,13 +11,18 @@ import sys
 import tempfile
 import threading
 import time
+import types
 import unittest
+import unittest.mock
 
 import numpy as np
 from scipy.integrate import solve_ivp
 
 import kreisel
 import kreisel._model
+import kreisel._read
+import kreisel._solve
+import kreisel._study
 
 ROD = {
     "name": "rod",
@@ -124,6 +131,29 @@ class Results(unittest.TestCase):
             kreisel.solve("pendulum", 0.2).report(f"{folder}/page.html")
             self.assertIn("<html", pathlib.Path(f"{folder}/page.html").read_text(encoding="utf-8").lower())
 
+    def test_report_shows_what_was_computed(self):
+        """Start time and events belong to it, and nothing is computed again."""
+        calls = []
+
+        def falls(t, q, v, lam):
+            calls.append(t)
+            return q[0]
+        falls.terminal = True
+        result = kreisel.solve(pendulum(), (1.0, 9.0), events=falls)
+        before = len(calls)
+        with tempfile.TemporaryDirectory() as folder:
+            result.save(f"{folder}/swing")
+            result.report(f"{folder}/page.html")
+            stored = kreisel.read(f"{folder}/swing")
+            self.assertIn("<html", pathlib.Path(f"{folder}/page.html").read_text(encoding="utf-8").lower())
+        self.assertEqual(len(calls), before)
+        np.testing.assert_array_equal(stored.t, result.t)
+        self.assertEqual(stored.t[0], 1.0)
+        self.assertLess(stored.t[-1], 2.0)
+        np.testing.assert_array_equal(stored["lambda1"], result.lam[:, 0])
+        np.testing.assert_allclose(stored["Phi1"], [(q @ q - 1) / 2 for q in result.q], atol=1e-15)
+        self.assertEqual(stored.summary["statistics"]["steps"], result.nsteps)
+
     def test_read_gives_back_what_the_program_wrote(self):
         program = os.environ["KREISEL_PROGRAM"]
         with tempfile.TemporaryDirectory() as folder:
@@ -200,9 +230,99 @@ class LongRuns(unittest.TestCase):
         self.assertGreater(len(seen), 0)
 
 
+    def test_interrupt_within_functions_of_the_user_too(self):
+        """They are Python code, in which a KeyboardInterrupt would come up."""
+        threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        result = kreisel.solve(pendulum(), 1e6, rtol=1e-9, atol=1e-9)
+        self.assertEqual(result.status, "interrupted")
+        self.assertGreater(len(result.t), 10)
+        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+
+
+class InNotebooks(unittest.TestCase):
+    """A stand-in for IPython: what is shown, and that it goes again."""
+
+    def setUp(self):
+        self.shown = []
+        shown = self.shown
+
+        class ZMQInteractiveShell:
+            pass
+
+        class Handle:
+            update = staticmethod(shown.append)
+
+        def display(what, display_id):
+            shown.append(what)
+            return Handle()
+        ipython, module = types.ModuleType("IPython"), types.ModuleType("IPython.display")
+        ipython.get_ipython = ZMQInteractiveShell
+        module.HTML, module.display = str, display
+        self.enterContext(unittest.mock.patch.dict(sys.modules, {"IPython": ipython, "IPython.display": module}))
+        self.enterContext(unittest.mock.patch("kreisel._progress.PATIENCE", 0.0))
+
+    def test_a_long_run_has_a_bar_that_goes_away(self):
+        kreisel.solve("chain", 3.0, rtol=1e-8, atol=1e-8, parameters={"n": 20})
+        self.assertGreater(len(self.shown), 2)
+        self.assertRegex(self.shown[0], r'<progress value="0\.[0-9]+"></progress> t = .* of 3')
+        self.assertEqual(self.shown[-1], "")
+
+    def test_nothing_when_not_wanted(self):
+        kreisel.solve("chain", 3.0, rtol=1e-8, atol=1e-8, parameters={"n": 20}, progress=False)
+        self.assertEqual(self.shown, [])
+
+
+class Stubs(unittest.TestCase):
+    """__init__.pyi says what there is: names, parameters, attributes."""
+
+    tree = ast.parse((pathlib.Path(kreisel.__file__).parent / "__init__.pyi").read_text(encoding="utf-8"))
+
+    def test_every_public_name_has_a_stub(self):
+        named = {node.name for node in self.tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+        self.assertLessEqual(set(kreisel.__all__), named)
+
+    def test_parameters_are_those_of_the_code(self):
+        places = {"Stored": kreisel._read, "Curve": kreisel._study, "Study": kreisel._study}
+        checked = 0
+        for node in self.tree.body:
+            if isinstance(node, ast.FunctionDef) and inspect.isfunction(getattr(kreisel, node.name)):
+                self.compare(node, getattr(kreisel, node.name))
+                checked += 1
+            elif isinstance(node, ast.ClassDef):
+                cls = getattr(places.get(node.name, kreisel), node.name)
+                methods = [part for part in node.body if isinstance(part, ast.FunctionDef)]
+                public = {name for name, value in vars(cls).items() if inspect.isfunction(value) and not name.startswith("_")}
+                self.assertLessEqual(public, {part.name for part in methods}, node.name)
+                for part in methods:
+                    self.compare(part, getattr(cls, part.name))
+                    checked += 1
+        self.assertGreater(checked, 15)
+
+    def compare(self, node, function):
+        stub = [a.arg for a in node.args.posonlyargs + node.args.args + node.args.kwonlyargs if a.arg not in ("self", "cls")]
+        real = inspect.signature(function).parameters.values()
+        takes_any = any(p.kind is p.VAR_KEYWORD for p in real)
+        names = [p.name for p in real if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL) and p.name != "self"]
+        self.assertEqual(stub[:len(names)] if takes_any else stub, names, node.name)
+
+    def test_attributes_exist(self):
+        result = kreisel.solve("pendulum", 0.1)
+        study = kreisel.study({"model": "pendulum", "step": [0.02, 0.01], "t_end": 0.2, "measures": ["q max"]})
+        with tempfile.TemporaryDirectory() as folder:
+            result.save(folder)
+            stored = kreisel.read(folder)
+        for name, thing in {"Result": result, "Study": study, "Curve": study.curves[0], "Stored": stored}.items():
+            node = next(n for n in self.tree.body if isinstance(n, ast.ClassDef) and n.name == name)
+            stubs = {part.target.id for part in node.body if isinstance(part, ast.AnnAssign)}
+            real = {key for key in vars(thing) if not key.startswith("_")}
+            self.assertEqual(stubs, real, name)
+
+
 def load_tests(loader, tests, pattern):
-    tests.addTests(doctest.DocTestSuite(kreisel))
-    tests.addTests(doctest.DocTestSuite(kreisel._model))
+    for module in (kreisel, kreisel._model, kreisel._solve, kreisel._study, kreisel._read):
+        examples = doctest.DocTestSuite(module)
+        assert examples.countTestCases() > 0, module
+        tests.addTests(examples)
     return tests
 
 

@@ -1,6 +1,7 @@
 // A run with everything it leaves on disk: trajectory, summary.json, log.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -77,5 +78,9 @@ class StepLog final : public run::Observer {
 /// on summary.json exists, with the status "running" until the end. `spectator` sees the run and may stop it. A failed or
 /// interrupted integration is a result like any other; InvalidInput and EnvironmentError are thrown.
 RunResult run_to_folder(const PreparedRun& run, const ResultRequest& request, run::Observer& spectator);
+
+/// Writes a run that is over: `show` hands its points to an observer, as the run would have.
+RunResult write_to_folder(const PreparedRun& run, const ResultRequest& request, run::Report report,
+                          const std::function<void(run::Observer&)>& show);
 
 }  // namespace kreisel::io
