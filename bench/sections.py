@@ -50,6 +50,8 @@ def steps(programs, build, output):
     output.limit(featured[0], cost[featured[0]], 13000)
     output.limit(featured[1], cost[featured[1]], 20000)
     output.limit("k = 6 against k = 2, index3", cost[featured[2]] / cost[featured[0]], 1.5, "times")
+    output.limit("mkbdf k = 6 against bliedf k = 6, index3",
+                 by_label["mkbdf 6 r3xso3 index3"]["instructions"] / cost[featured[2]], 2.5, "times")
     return {"rows": found, "rooms": {label: dict(rooms[label]) for label in featured}}
 
 

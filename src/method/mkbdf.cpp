@@ -12,6 +12,7 @@ Mkbdf::Mkbdf(const lie::Space& space, Counters& counters)
     v->setZero(space.nv());
   for (Vector* v : {&hat_rate_, &hat_omega_, &hat_inner_}) v->setZero(space.block_diagonal_size());
   scratch_.setZero(space.nv());
+  for (Vector& v : coordinates_) v.setZero(space.nv());
 }
 
 void Mkbdf::begin_step(const History& history, double h, int order) {
@@ -21,18 +22,34 @@ void Mkbdf::begin_step(const History& history, double h, int order) {
   known_rate_.setZero();
   known_a_.setZero();
   // The left recursion, from the oldest increment inwards: the printed right-associated one loses an order in λ for
-  // k = 5, exact logarithms do for k = 4, 5, 6.
-  for (int i = 2; i <= k_; ++i) {
-    argument_ = -history[i - 2].omega;
-    for (int j = i - 3; j >= 0; --j) {
-      omega0_ = -history[j].omega;
-      canonical_.combine(k_, omega0_, argument_, argument_);
-    }
-    known_rate_ += (coeff::bdf_alpha(k_, i) / h) * argument_;
+  // k = 5, exact logarithms do for k = 4, 5, 6. What lies inside the newest increment is known from the step before.
+  omega0_ = -history[0].omega;
+  for (int i = 0; i + 2 <= k_; ++i) {
+    if (i == 0) coordinates_[0] = omega0_;
+    else canonical_.combine(k_, omega0_, history[0].memory.segment((i - 1) * space_.nv(), space_.nv()), coordinates_[i]);
+    known_rate_ += (coeff::bdf_alpha(k_, i + 2) / h) * coordinates_[i];
   }
   for (int i = 2; i <= k_; ++i)
     known_a_ += (coeff::bdf_gamma(k_, i) / h) * (history[i - 2].motion.v - history[i - 1].motion.v);
   differences_.build(history, k_ + 1, h, [](const Entry& e) -> const Vector& { return e.motion.v; });
+}
+
+void Mkbdf::record(ConstVectorRef x, Entry& entry) {
+  Method::record(x, entry);
+  for (int i = 0; i + 3 <= k_; ++i) coordinates_in(entry, i) = coordinates_[i];
+}
+
+void Mkbdf::adopt(History& history) {
+  const int k = history.size();
+  Entry& newest = history.edit(0);
+  for (int i = 0; i + 3 <= k; ++i) {
+    argument_ = -history[i + 1].omega;
+    for (int j = i; j >= 1; --j) {
+      omega0_ = -history[j].omega;
+      canonical_.combine(k, omega0_, argument_, argument_);
+    }
+    coordinates_in(newest, i) = argument_;
+  }
 }
 
 void Mkbdf::guess(VectorRef x) {

@@ -24,6 +24,8 @@ constexpr double round_off_margin = 300.0;
 constexpr double sweep_fraction = 0.03;
 /// Failures in a row after which the run gives up.
 constexpr int max_failures = 20;
+/// Failures in a row after which multipliers leave the error test.
+constexpr int lambda_failures = 3;
 
 }  // namespace
 
@@ -34,29 +36,40 @@ void run_adaptive(Session& s) {
   const int max_order = s.plan.order > 0 ? s.plan.order : std::min(options.max_order, info.max_order);
   solve::NewtonOptions newton;
   newton.tolerance = options.newton_tolerance > 0.0 ? options.newton_tolerance : newton_fraction;
-  newton.lambda_tolerance = std::max(options.rtol, newton.lambda_tolerance);
+  // Multipliers under error control are told from noise only if Newton settles them below their tolerance.
+  newton.lambda_tolerance =
+      std::max(options.control_lambda ? newton_fraction * options.rtol : options.rtol, newton.lambda_tolerance);
   newton.max_iterations = std::min(options.newton_iterations, 8);
   newton.refresh = solve::RefreshPolicy::when_slow;
   newton.linear_solver = options.linear_solver;
   Machine machine(s, max_order, newton);
   auto& [method, closer, history, trial, start_up, parts, weight, dense, constrained_part, manifold, projected_x] = machine;
   method->set_velocity_tolerance(std::max(1e-14, sweep_fraction * newton.tolerance * options.rtol));
-  if (!s.resumes()) {
-    if (!machine.place_first(s)) return;
-    if (!s.accept(history[0], true, [](double, Entry&) { return false; })) return;
-  }
+  if (!s.resumes() && !machine.place_first(s)) return;
   // In index-3 form velocities carry an error that jumps with every change of the step; it would be taken for a local error.
   const bool is_index3 = s.plan.formulation == solve::Formulation::index3;
   if (is_index3)
     s.warn("index3 with variable steps: lambda loses one order after step changes; stabilized-index2 does not");
 
   const double span = s.plan.t_end - s.plan.t0;
-  const double first = s.resumes() ? span : options.initial_step > 0.0 ? options.initial_step : initial_step(history[0].motion, parts, options.rtol, options.atol, span);
   const int min_order = s.plan.order > 0 ? s.plan.order : info.min_order;
-  Controller controller({min_order, max_order, options.max_step}, std::min(first, span), info.min_order);
-  if (method->is_one_step() && !s.resumes()) {
-    if (!start_up.fill(*method, controller.step(), min_order, s.plan.formulation, {}, history)) return s.fail_start();
-    history.edit(0).h = controller.step();  // what the memory of the first point was made for
+  const bool controls_lambda = options.control_lambda && s.system.pattern().rows() > 0;
+  // A first step of order 1 knows λ to O(h) and round-off/h: no step is small enough for both. Exact points are.
+  const bool starts_high = controls_lambda && !method->is_one_step();
+  const int first_order = starts_high ? max_order : info.min_order;
+  double first = span;
+  if (!s.resumes()) {
+    first = options.initial_step > 0.0 ? options.initial_step : initial_step(history[0].motion, parts, options.rtol, options.atol, span);
+    if (starts_high && options.initial_step <= 0.0) first = step_of_order(first_order, first, options.rtol, options.atol);
+    first = std::min(first, starts_high ? span / (2 * method->points_needed(first_order)) : span);
+  }
+  Controller controller({min_order, max_order, options.max_step}, first, first_order);
+  if (!s.resumes()) {
+    if (starts_high || method->is_one_step()) {
+      if (!start_up.fill(*method, controller.step(), first_order, s.plan.formulation, {}, history)) return s.fail_start();
+    }
+    if (method->is_one_step()) history.edit(0).h = controller.step();  // what the memory of the first point was made for
+    if (!machine.show_starts(s)) return;
   }
   ErrorNorm norm(parts, options.rtol, options.atol);
   const int nv = s.system.space().nv();
@@ -107,7 +120,8 @@ void run_adaptive(Session& s) {
     lambda_differences.extrapolate(std::min(order, lambda_differences.points()), trial.lambda);
     // x = ω/h cannot be known better than round-off in q allows.
     const double floor = round_off_margin * std::numeric_limits<double>::epsilon() / h;
-    velocity_weights(parts, history[0].motion, options.atol, options.rtol, floor, weight);
+    // Multipliers balance M v̇, and an error of v is one of v̇ magnified by α₀/h.
+    velocity_weights(parts, history[0].motion, options.atol, options.rtol, floor, weight, controls_lambda ? h : 0.0);
     method->begin_step(history, h, order);
     const solve::Closed closed = closer.close(*method, history, h, weight, trial);
     const bool is_closed = closed.status == solve::CloseStatus::converged;
@@ -130,6 +144,13 @@ void run_adaptive(Session& s) {
     }
     norm.set_scale(trial.motion);
     OrderErrors errors;
+    const double lambda_noise = controls_lambda ? relative_noise_of_acceleration(parts, trial.motion, h) : 0.0;
+    if (controls_lambda) lambda_scale = std::max(lambda_scale, trial.lambda.norm());
+    // λ is one order below q and v: the k-th difference, as the error of v is the (k+1)-st.
+    const auto lambda_error_at = [&](int candidate) {
+      lambda_differences.deviation(candidate, trial.lambda, 1.0, lambda_error);
+      return lambda_error.norm() / ((candidate + 1) * (options.atol + (options.rtol + lambda_noise) * lambda_scale));
+    };
     const auto error_at = [&](int candidate) -> std::optional<double> {
       if (candidate < 1 || candidate > max_order || !method->local_errors(candidate, trial.motion, q_error, v_error)) return {};
       if (is_index3) v_error.setZero();
@@ -140,14 +161,12 @@ void run_adaptive(Session& s) {
         manifold->keep_tangential(q_error, v_error);
         error = std::max(error, norm(q_error, v_error));
       }
+      // A multiplier that went wrong in the past would reject every step from there, however short.
+      if (controls_lambda && controller.failures() < lambda_failures && candidate <= lambda_differences.points())
+        error = std::max(error, lambda_error_at(candidate));
       return error;
     };
     errors.current = error_at(order).value_or(0.0);
-    if (options.control_lambda && lambda_error.size() > 0 && lambda_differences.points() >= order) {
-      lambda_differences.deviation(order, trial.lambda, 1.0, lambda_error);
-      lambda_scale = std::max(lambda_scale, trial.lambda.norm());
-      errors.current = std::max(errors.current, lambda_error.norm() / ((order + 1) * (options.atol + options.rtol * lambda_scale)));
-    }
     if (!(errors.current <= 1.0)) {
       ++counters.rejected_steps;
       ++s.report.rejected_by_error;

@@ -30,20 +30,12 @@ std::string newton_message(double t, double h, const solve::Closed& closed, cons
 /// Places the starting points; false: the run ends here.
 bool start_constant(Session& s, Machine& machine) {
   const Options& options = s.plan.options;
-  auto& [method, closer, history, trial, start_up, parts, weight, dense, constrained_part, manifold, projected_x] = machine;
+  method::History& history = machine.history;
   if (!machine.place_first(s)) return false;
   const StartUpOptions starts{options.starting == "corrected" || options.starting == "v0",
                               options.starting == "corrected" || options.starting == "a0"};
-  // The starting points span less than one output interval in any sensible run; what is wanted between them comes from
-  // the polynomial through all of them once they are there.
-  const auto between_starts = [&](double t, method::Entry& out) {
-    method::History past = history;
-    while (past.size() > 2 && past[1].motion.t > t) past.drop_newest();
-    dense.evaluate(past, past.size(), t, out);
-    return past.size() > 1;
-  };
-  if (!start_up.fill(*method, s.plan.h, s.plan.order, s.plan.formulation, starts, history)) {
-    if (!s.accept(history[history.size() - 1], true, between_starts)) return false;
+  if (!machine.start_up.fill(*machine.method, s.plan.h, s.plan.order, s.plan.formulation, starts, history)) {
+    if (!machine.show_start(s, history[history.size() - 1])) return false;
     s.fail(Status::no_consistent_start,
            fmt::format("the starting values at t = {:.10g} + i h, h = {:.6g}, could not be computed: the step is too large for the explicit starter or for the velocity relation of the method.\n"
                        "  try: a smaller --step, or --method rkmk to see where the motion breaks down",
@@ -53,9 +45,8 @@ bool start_constant(Session& s, Machine& machine) {
   for (int age = history.size() - 1; age >= 0; --age) {
     const int number = history.size() - 1 - age;
     history.edit(age).motion.t = number == s.plan.step_count ? s.plan.t_end : s.plan.t0 + number * s.plan.h;
-    if (!s.accept(history[age], true, between_starts)) return false;
-    if (s.points > s.plan.step_count) return false;
   }
+  if (!machine.show_starts(s, s.plan.step_count)) return false;
   s.report.order = s.plan.order;
   return true;
 }

@@ -31,6 +31,7 @@ double growth(double error, int order) {
 
 Controller::Controller(const ControllerOptions& options, double initial_step, int initial_order) : options_(options) {
   state_.order = std::clamp(initial_order, 1, options.max_order);
+  state_.is_starting = state_.order <= doubling_order;
   set_step(initial_step);
 }
 

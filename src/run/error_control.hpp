@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,24 @@ inline double initial_step(const lie::Motion& m, const std::vector<Part>& parts,
     if (v > 0.0) h = std::min(h, 0.1 * std::sqrt(rtol + atol) * std::max(size, 1e-3) / v);
   }
   return std::max(h, 1e-12 * span);
+}
+
+/// What a first step at order 1 becomes at order k, when multipliers, one order below, are to meet the tolerance as well.
+inline double step_of_order(int order, double first_order_step, double rtol, double atol) {
+  const double time_scale = first_order_step / (0.1 * std::sqrt(rtol + atol));
+  return 0.5 * time_scale * std::pow(0.05 * (rtol + atol), 1.0 / order);
+}
+
+/// Round-off in q is divided by h² on its way into v̇ and, relative to their size, into the multipliers that balance M v̇;
+/// extrapolation adds up several points.
+inline double relative_noise_of_acceleration(const std::vector<Part>& parts, const lie::Motion& m, double h) {
+  constexpr double units = 64.0;
+  double size = 0.0, acceleration = 0.0;
+  for (const Part& part : parts) {
+    size = std::max(size, part.q_at < 0 ? 1.0 : m.q.segment(part.q_at, part.n).norm());
+    acceleration = std::max(acceleration, m.a.segment(part.v_at, part.n).norm());
+  }
+  return units * std::numeric_limits<double>::epsilon() * size / (h * h * (acceleration + size));
 }
 
 /// Notices steps that are accepted but lead nowhere.

@@ -216,6 +216,8 @@ std::vector<Problem> problems_in(const Options& options, const system::System& s
                       system.pattern().rows() > 0,
                   "conserve", "projects onto invariants: use --method projected-bdf with a constrained model");
   for (const std::string& name : options.conserved) {
+    check.require(std::count(options.conserved.begin(), options.conserved.end(), name) == 1, "conserve",
+                  fmt::format("names '{}' more than once", name));
     try {
       solve::make_invariant(name, system);
     } catch (const InvalidInput& e) {

@@ -95,6 +95,25 @@ struct Machine {
     return true;
   }
 
+  /// Shows the points that the starter has put into the history, as many as a run of `steps` steps has. False: the run ends
+  /// here. The starting points span less than one output interval in any sensible run; what is wanted between them comes
+  /// from the polynomial through all of them.
+  [[nodiscard]] bool show_starts(Session& s, long steps = std::numeric_limits<long>::max()) {
+    for (int age = history.size() - 1; age >= 0; --age) {
+      if (!show_start(s, history[age])) return false;
+      if (s.points > steps) return false;
+    }
+    return true;
+  }
+  [[nodiscard]] bool show_start(Session& s, const method::Entry& entry) {
+    return s.accept(entry, true, [&](double t, method::Entry& out) {
+      method::History past = history;
+      while (past.size() > 2 && past[1].motion.t > t) past.drop_newest();
+      dense.evaluate(past, past.size(), t, out);
+      return past.size() > 1;
+    });
+  }
+
   /// Moves the closed trial onto the manifolds, where the formulation asks for it. False: it cannot be done, as when the
   /// step was too large.
   [[nodiscard]] bool project(double h) {

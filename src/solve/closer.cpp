@@ -232,7 +232,7 @@ void Closer::fill_right_hand_side(double h) {
 
 Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, method::Entry& trial) {
   const int nv = system_.space().nv(), rows = system_.pattern().rows();
-  double previous_norm = 0.0;
+  double previous_norm = 0.0, previous_lambda_update = 0.0;
   bool x_has_converged = false;
   double rate = rate_;
   for (int iteration = 1; iteration <= options_.max_iterations; ++iteration) {
@@ -256,12 +256,16 @@ Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, 
     previous_norm = norm;
     // The remaining error is about rate/(1-rate) times the update; before a rate is seen, the update itself.
     const double remaining = iteration > 1 ? norm * rate / (1.0 - std::min(rate, diverging_rate)) : norm;
+    const bool had_converged = x_has_converged;
     x_has_converged = x_has_converged || remaining <= 1.0;  // later updates of x are round-off
     // λ is solved for with the B of the matrix: its error is what B has turned since then times its update.
     const double lambda_update = (alpha_ / (matrix_alpha_ * h)) * largest(right_hand_side_.segment(nv, rows));
     const double moved = h * (x_ - x_start_).lpNorm<Eigen::Infinity>();
     const double turned = age_ == 0 ? moved : std::max(moved, rate_);
-    const bool lambda_is_settled = lambda_update * turned <= options_.lambda_tolerance * (1.0 + largest(trial.lambda));
+    // Once x has converged, updates of λ that no longer shrink are round-off.
+    const bool lambda_is_settled = lambda_update * turned <= options_.lambda_tolerance * (1.0 + largest(trial.lambda)) ||
+                                   (had_converged && lambda_update > 0.5 * previous_lambda_update);
+    previous_lambda_update = lambda_update;
     if (x_has_converged && lambda_is_settled) {
       method.position(x_, trial.motion.q);
       if (formulation_.has_eta) {

@@ -25,40 +25,61 @@ constexpr int tolerable_iterations = 4;
 constexpr double round_off = 4e-16, nearly_round_off = 1e-12;
 /// Step of the differences that give the gradients of invariants; their error only slows the iteration.
 constexpr double difference_step = 1e-6;
+/// Energy, three momenta, three angular momenta.
+constexpr int max_invariants = 7;
+using Border = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor, max_invariants, max_invariants>;
+using BorderVector = Eigen::Matrix<double, Eigen::Dynamic, 1, Eigen::ColMajor, max_invariants, 1>;
 
-/// M v by the difference of two residuals, which is exact up to round-off: force is affine in v̇.
-Vector impulse(const System& system, const Motion& m) {
-  const Pattern& pattern = system.pattern();
-  const Vector lambda = Vector::Zero(pattern.rows());
-  system::Residual with(system.space().nv(), pattern.position_rows(), pattern.rows()), without = with;
-  Motion moved = m;
-  moved.a = m.v;
-  system.residual(moved, lambda, with);
-  moved.a.setZero();
-  system.residual(moved, lambda, without);
-  return with.force - without.force;
-}
+/// ξᵀMv with ξ the left-trivialised velocity of a translation along, or a rotation about, an inertial axis: by Noether's
+/// theorem the momentum that belongs to it.
+class Momentum {
+ public:
+  Momentum(const System& system, const Vector3& axis, bool is_rotation)
+      : system_(&system),
+        axis_(axis),
+        is_rotation_(is_rotation),
+        generator_(Vector::Zero(system.space().nv())),
+        lambda_(Vector::Zero(system.pattern().rows())),
+        moved_(system.space()),
+        with_(system.space().nv(), system.pattern().position_rows(), system.pattern().rows()),
+        without_(with_) {}
 
-/// Left-trivialised velocity of a translation along, or a rotation about, an inertial axis: by Noether's theorem ξᵀMv is
-/// the momentum that belongs to it.
-Vector generator(const lie::Space& space, const Vector& q, const Vector3& axis, bool is_rotation) {
-  Vector xi = Vector::Zero(space.nv());
-  for (const lie::Block& block : space.blocks()) {
-    const bool has_position = block.group != lie::GroupId::so3;
-    const Vector3 x = has_position ? Vector3(q.segment<3>(block.q_at)) : Vector3::Zero();
-    const Eigen::Vector4d r = q.segment<4>(block.q_at + (has_position ? 3 : 0));
-    const Matrix3 R = Eigen::Quaterniond(r[3], r[0], r[1], r[2]).toRotationMatrix();
-    const Vector3 velocity = is_rotation ? Vector3(axis.cross(x)) : axis;
-    switch (block.group) {
-      case lie::GroupId::r3xso3: xi.segment<3>(block.v_at) = velocity; break;
-      case lie::GroupId::se3: xi.segment<3>(block.v_at) = R.transpose() * velocity; break;
-      case lie::GroupId::so3:
-      case lie::GroupId::rn: break;
-    }
-    if (is_rotation) xi.segment<3>(block.v_at + (has_position ? 3 : 0)) = R.transpose() * axis;
+  double operator()(const Motion& m) {
+    set_generator(m.q);
+    // M v by the difference of two residuals, which is exact up to round-off: force is affine in v̇.
+    moved_ = m;
+    moved_.a = m.v;
+    system_->residual(moved_, lambda_, with_);
+    moved_.a.setZero();
+    system_->residual(moved_, lambda_, without_);
+    return generator_.dot(with_.force) - generator_.dot(without_.force);
   }
-  return xi;
-}
+
+ private:
+  void set_generator(const Vector& q) {
+    for (const lie::Block& block : system_->space().blocks()) {
+      const bool has_position = block.group != lie::GroupId::so3;
+      const Vector3 x = has_position ? Vector3(q.segment<3>(block.q_at)) : Vector3::Zero();
+      const Eigen::Vector4d r = q.segment<4>(block.q_at + (has_position ? 3 : 0));
+      const Matrix3 R = Eigen::Quaterniond(r[3], r[0], r[1], r[2]).toRotationMatrix();
+      const Vector3 velocity = is_rotation_ ? Vector3(axis_.cross(x)) : axis_;
+      switch (block.group) {
+        case lie::GroupId::r3xso3: generator_.segment<3>(block.v_at) = velocity; break;
+        case lie::GroupId::se3: generator_.segment<3>(block.v_at) = R.transpose() * velocity; break;
+        case lie::GroupId::so3:
+        case lie::GroupId::rn: break;
+      }
+      if (is_rotation_) generator_.segment<3>(block.v_at + (has_position ? 3 : 0)) = R.transpose() * axis_;
+    }
+  }
+
+  const System* system_;
+  Vector3 axis_;
+  bool is_rotation_;
+  Vector generator_, lambda_;
+  Motion moved_;
+  system::Residual with_, without_;
+};
 
 }  // namespace
 
@@ -78,9 +99,7 @@ Invariant make_invariant(const std::string& name, const System& system) {
       throw InvalidInput(fmt::format("invariant '{}' needs bodies with a position and a rotation; coordinates in R^n have no axes", name));
   const bool is_rotation = name.starts_with("angular");
   const Vector3 axis = Vector3::Unit(name.back() - 'x');
-  return {name, [&system, axis, is_rotation](const Motion& m) {
-            return generator(system.space(), m.q, axis, is_rotation).dot(impulse(system, m));
-          }};
+  return {name, Momentum(system, axis, is_rotation)};
 }
 
 /// The matrix of min |δq|² + |δv|² under B δq = -Φ, H δq + B δv = -(B v + Φ_t), and invariants bordering it.
@@ -105,6 +124,8 @@ class Manifold::Joint {
     directions_ = gradients_;
     border_.setZero(count, count);
     defects_.setZero(count);
+    weights_.setZero(count);
+    move_.setZero(system.space().nv());
   }
 
   void set_levels(const Motion& m) {
@@ -130,7 +151,10 @@ class Manifold::Joint {
       solver_->solve(right_hand_side_);
       directions_.col(i) = right_hand_side_;
     }
-    if (gradients_.cols() > 0) border_ = gradients_.transpose() * directions_;
+    if (gradients_.cols() > 0) {
+      border_.noalias() = gradients_.transpose() * directions_;
+      border_solver_.compute(border_);
+    }
     return true;
   }
 
@@ -265,7 +289,8 @@ class Manifold::Joint {
   void differentiate(const Invariant& invariant, const Motion& m, Eigen::Ref<Vector> gradient) {
     const int nv = system_.space().nv();
     gradient.setZero();
-    Vector step = Vector::Zero(nv);
+    Vector& step = move_;
+    step.setZero();
     for (int i = 0; i < nv; ++i) {
       const double speed_step = difference_step * std::max(1.0, std::abs(m.v[i]));
       double q_slope = 0.0, v_slope = 0.0;
@@ -287,8 +312,9 @@ class Manifold::Joint {
   /// Adds the move along the tangential gradients that removes `defects_`, those of the move so far included.
   void add_invariants() {
     if (gradients_.cols() == 0) return;
-    defects_ -= gradients_.transpose() * right_hand_side_;
-    right_hand_side_ += directions_ * border_.completeOrthogonalDecomposition().solve(defects_);
+    defects_.noalias() -= gradients_.transpose() * right_hand_side_;
+    weights_ = border_solver_.solve(defects_);
+    right_hand_side_.noalias() += directions_ * weights_;
   }
 
   const System& system_;
@@ -301,8 +327,11 @@ class Manifold::Joint {
   std::vector<std::pair<int, int>> mass_entry_, gap_entry_, bend_entry_, rate_entry_;
   system::KktBlocks blocks_;
   system::Residual residual_;
-  Vector zero_lambda_, right_hand_side_, defects_;
-  Matrix gradients_, directions_, border_;
+  Vector zero_lambda_, right_hand_side_, move_;
+  Matrix gradients_, directions_;
+  Border border_;
+  BorderVector defects_, weights_;
+  Eigen::CompleteOrthogonalDecomposition<Border> border_solver_;
   Motion probe_;
 };
 

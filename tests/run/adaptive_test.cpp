@@ -176,12 +176,23 @@ INSTANTIATE_TEST_SUITE_P(
     ErrorControl, Tolerance,
     testing::Values(ToleranceCase{"heavy-top", "r3xso3"}, ToleranceCase{"heavy-top", "se3"}, ToleranceCase{"heavy-top", "so3", "bliedf", {}, 2.0, 1e-4, 1e-10, 3e4},
                     ToleranceCase{"pendulum", "rn", "bliedf", {{"variant", "eich"}}, 10.0, 1e-3, 1e-10, 1e5},
+                    ToleranceCase{"slider-crank", "rn", "bliedf", {}, 10.0, 1e-3, 1e-10, 100.0},
                     ToleranceCase{"heavy-top", "r3xso3", "generalized-alpha", {}, 0.2, 1e-3, 1e-7, 1e4, 0.6}),
     [](const auto& info) {
       std::string name = info.param.model + "_" + info.param.group + "_" + info.param.method;
       std::replace(name.begin(), name.end(), '-', '_');
       return name;
     });
+
+/// Largest error of λ over all points, relative to its largest size.
+double lambda_error(const Trajectory& run, const Trajectory& exact) {
+  double error = 0.0, size = 0.0;
+  for (std::size_t n = 0; n < run.points.size(); ++n) {
+    error = std::max(error, (run.points[n].lambda - exact.points[n].lambda).norm());
+    size = std::max(size, exact.points[n].lambda.norm());
+  }
+  return error / size;
+}
 
 /// λ at every accepted point, those right after changes of step and order included.
 class Lambda : public testing::TestWithParam<double> {};
@@ -192,19 +203,34 @@ TEST_P(Lambda, KeepsTheToleranceAndDoesNotOscillate) {
   const models::Model model = support::make_model(experiment);
   const Trajectory run = support::integrate(model, experiment.options);
   const Trajectory exact = support::reference_at(model, run.points);
-  double error = 0.0, size = 0.0, variation = 0.0, exact_variation = 0.0;
-  for (std::size_t n = 0; n < run.points.size(); ++n) {
-    error = std::max(error, (run.points[n].lambda - exact.points[n].lambda).norm());
-    size = std::max(size, exact.points[n].lambda.norm());
-    if (n == 0) continue;
+  double variation = 0.0, exact_variation = 0.0;
+  for (std::size_t n = 1; n < run.points.size(); ++n) {
     variation += (run.points[n].lambda - run.points[n - 1].lambda).lpNorm<1>();
     exact_variation += (exact.points[n].lambda - exact.points[n - 1].lambda).lpNorm<1>();
   }
-  EXPECT_LT(error / size, 1000.0 * tolerance);
+  EXPECT_LT(lambda_error(run, exact), 1000.0 * tolerance);
   EXPECT_NEAR(variation / exact_variation, 1.0, 0.02);
 }
 
 INSTANTIATE_TEST_SUITE_P(ErrorControl, Lambda, testing::Values(1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9));
+
+// λ is of one order less: under control it costs more steps, and is known accordingly better.
+TEST(ErrorControl, OfLambdaKeepsItBelowTheToleranceWithoutStalling) {
+  for (const double tolerance : {1e-3, 1e-5, 1e-7, 1e-9}) {
+    SCOPED_TRACE(tolerance);
+    Experiment experiment = at_tolerance("heavy-top", tolerance, 0.5);
+    const models::Model model = support::make_model(experiment);
+    const Trajectory plain = support::integrate(model, experiment.options);
+    experiment.options.control_lambda = true;
+    const Trajectory controlled = support::integrate(model, experiment.options);
+    ASSERT_EQ(controlled.report.status, run::Status::success) << controlled.report.message;
+    EXPECT_LT(controlled.report.counters.steps, 5 * plain.report.counters.steps);
+    EXPECT_LE(controlled.report.counters.rejected_steps, controlled.report.counters.steps / 20);
+    const double error = lambda_error(controlled, support::reference_at(model, controlled.points));
+    EXPECT_LT(error, 10.0 * tolerance);
+    EXPECT_LT(error, lambda_error(plain, support::reference_at(model, plain.points)));
+  }
+}
 
 TEST(ErrorControl, OutputTimesDoNotForceTheStep) {
   Experiment experiment = at_tolerance("heavy-top", 1e-6, 0.5);

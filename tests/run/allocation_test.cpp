@@ -71,6 +71,15 @@ TEST(StepLoop, DoesNotAllocateAfterTheFirstSteps) {
         }
 }
 
+TEST(StepLoop, DoesNotAllocateWhenItProjectsOntoInvariants) {
+  run::Options options = short_run();
+  options.method = "projected-bdf";
+  for (const char* invariant : {"energy", "angular-momentum-z"}) {
+    options.conserved = {invariant};
+    for (const char* group : {"r3xso3", "se3"}) expect_no_allocation(options, group, std::string(invariant) + " " + group);
+  }
+}
+
 TEST(StepLoop, DoesNotAllocateWithAnyCorrection) {
   for (const char* correction : {"magnus-explicit", "magnus-taylor", "implicit", "published", "none"})
     for (int order = 3; order <= 6; ++order) {

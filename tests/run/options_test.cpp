@@ -1,9 +1,13 @@
 // Every option that cannot be served is refused with its name, its value and what would be right.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "kreisel/base/error.hpp"
+#include "kreisel/method/catalogue.hpp"
+#include "kreisel/solve/formulation.hpp"
 #include "support/experiment.hpp"
 
 namespace {
@@ -60,6 +64,40 @@ TEST_F(Problems, Order) {
   o.method = "rkmk";
   o.order = 4;
   expect_one(o, "order", "is 4, but rkmk has orders 5 to 8");
+}
+
+TEST_F(Problems, EveryMethodNamesWhatItServes) {
+  for (const method::MethodInfo& info : method::catalogue()) {
+    Options o = constant();
+    o.method = info.name;
+    if (info.has_order_choice) {
+      o.order = info.max_order + 1;
+      const std::vector<run::Problem> found = problems(o, "so3");
+      ASSERT_EQ(found.size(), 1u) << info.name;
+      EXPECT_EQ(found[0].field, "order") << info.name;
+      EXPECT_NE(found[0].message.find(fmt::format("{} has orders {} to {}", info.name, info.min_order, info.max_order)),
+                std::string::npos) << found[0].message;
+      o.order = 0;
+    }
+    std::string served;
+    for (const std::string& name : info.formulations) served += (served.empty() ? "" : ", ") + name;
+    for (const solve::FormulationInfo& formulation : solve::formulations()) {
+      if (std::count(info.formulations.begin(), info.formulations.end(), formulation.name) > 0) continue;
+      o.formulation = formulation.name;
+      const std::vector<run::Problem> found = problems(o);
+      ASSERT_FALSE(found.empty()) << info.name << " with " << formulation.name;
+      EXPECT_EQ(found[0].field, "formulation") << info.name << " with " << formulation.name;
+      EXPECT_NE(found[0].message.find(fmt::format("{} does not serve '{}'; it serves {}", info.name, formulation.name, served)),
+                std::string::npos) << found[0].message;
+    }
+    if (info.variable_formulations.empty()) {
+      o = Options{};
+      o.method = info.name;
+      const std::vector<run::Problem> found = problems(o, "so3");
+      ASSERT_FALSE(found.empty()) << info.name;
+      EXPECT_NE(found[0].message.find("constant steps only"), std::string::npos) << found[0].message;
+    }
+  }
 }
 
 TEST_F(Problems, EndTime) {

@@ -34,15 +34,17 @@ inline std::vector<Part> parts_of(const lie::Space& space) {
 /// weight_i = 1/(absolute + relative·|v part| + floor·|q part|), a rotation having size 1. Bodies count with the largest
 /// distance of all bodies from the origin: through the joints the round-off of that position reaches every velocity.
 inline void velocity_weights(const std::vector<Part>& parts, const lie::Motion& m, double absolute, double relative,
-                             double floor, VectorRef weight) {
+                             double floor, VectorRef weight, double acceleration_step = 0.0) {
   double span = 0.0;
   for (const Part& part : parts)
     if (part.q_at >= 0 && part.body_at >= 0) span = std::max(span, m.q.segment<3>(part.body_at).norm());
   for (const Part& part : parts) {
     double size = part.q_at < 0 ? 1.0 : m.q.segment(part.q_at, part.n).norm();
     if (part.body_at >= 0) size = std::max(size, span);
-    weight.segment(part.v_at, part.n)
-        .setConstant(1.0 / (absolute + relative * m.v.segment(part.v_at, part.n).norm() + floor * size));
+    double allowed = absolute + relative * m.v.segment(part.v_at, part.n).norm();
+    if (acceleration_step > 0.0)
+      allowed = std::min(allowed, acceleration_step * (absolute + relative * m.a.segment(part.v_at, part.n).norm()));
+    weight.segment(part.v_at, part.n).setConstant(1.0 / (allowed + floor * size));
   }
 }
 
