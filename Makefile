@@ -45,7 +45,7 @@ soak:
 	ctest --preset soak -j $(JOBS)
 
 bench:
-	@tools/setup build test bench
+	@tools/setup build test bench python
 	@cmake --preset bench > /dev/null
 	@cmake --build --preset bench -j $(JOBS)
 	bench/run

@@ -1,7 +1,9 @@
 """The sections of bench/run. Each runs its programs, makes its tables and returns what belongs into results.json."""
 import json
 import math
+import os
 import subprocess
+from pathlib import Path
 
 import callgrind
 import curves
@@ -229,4 +231,19 @@ def scaling(programs, output):
     return found
 
 
-ALL = {"steps": steps, "heavy-top": heavy_top, "pendulum": pendulum, "stiff": stiff, "chain": chain, "micro": micro}
+def python(programs, build, output):
+    """kreisel.solve of Python against the same run in C++, both in one program."""
+    output.title("Python: CPU seconds of kreisel.solve against the same run in C++")
+    environment = {**os.environ, "PYTHONPATH": str(build.parent / "python")}
+    done = subprocess.run(["/usr/bin/python3", Path(__file__).parent / "python_overhead.py"], capture_output=True, text=True, check=True,
+                          env=environment)
+    found = json.loads(done.stdout)
+    output.table(["run", "steps", "C++", "Python", "ratio"],
+                 [[row["label"], number(row["steps"]), number(row["alone"], 3), number(row["python"], 3),
+                   number(row["ratio"], 3)] for row in found])
+    for row in found:
+        output.limit(f"Python against C++, {row['label']}", row["ratio"], 1.05, "times")
+    return found
+
+
+ALL = {"steps": steps, "heavy-top": heavy_top, "pendulum": pendulum, "stiff": stiff, "chain": chain, "micro": micro, "python": python}

@@ -4,6 +4,8 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <ctime>
+
 #include "kreisel/base/error.hpp"
 #include "kreisel/base/version.hpp"
 #include "kreisel/io/model_catalogue.hpp"
@@ -40,6 +42,15 @@ py::list events_of(const run::Report& report) {
     list.append(py::make_tuple(event.event, event.action, event.t, Vector(event.before.motion.q), Vector(event.before.motion.v),
                                Vector(event.after.motion.v)));
   return list;
+}
+
+/// CPU seconds of the same run in C++ alone, with nobody who looks on: what benchmarks compare with.
+double seconds_without_python(const io::RunRequest& request) {
+  const std::clock_t begin = std::clock();
+  const io::PreparedRun run = io::prepare(request);
+  run::Observer nobody;
+  run::integrate(*run.model.system, run.model.start, run.options, nobody);
+  return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
 }
 
 /// study.json as text.
@@ -98,9 +109,9 @@ PYBIND11_MODULE(_core, m) {
   py::class_<Solution>(m, "Solution")
       .def(py::init([](const py::object& model, const std::string& group, const std::vector<std::string>& settings,
                        const std::map<std::string, std::string>& options, const py::object& t_span, const py::object& t_eval,
-                       const py::list& events, const py::object& progress, const py::object& should_stop) {
+                       const py::list& events, const py::object& progress, const py::object& should_stop, bool has_dense_output) {
         return std::make_unique<Solution>(request_of(model, group, settings, options), t_span, t_eval, events, progress,
-                                          should_stop);
+                                          should_stop, has_dense_output);
       }))
       .def_property_readonly("t", &Solution::t)
       .def_property_readonly("q", &Solution::q)
@@ -142,6 +153,10 @@ PYBIND11_MODULE(_core, m) {
     return py::make_tuple(trajectory.columns, trajectory.values);
   });
   m.def("study", &run_study);
+  m.def("seconds_without_python", [](const py::object& model, const std::string& group, const std::vector<std::string>& settings,
+                                     const std::map<std::string, std::string>& options) {
+    return seconds_without_python(request_of(model, group, settings, options));
+  });
   m.def("write_report", [](const std::string& folder, const std::string& path) {
     io::write_report(io::read_report_data(folder), path);
   });

@@ -17,17 +17,6 @@ namespace {
 /// How often Python is told how far the run is, and asked whether it shall go on.
 constexpr auto patience = std::chrono::milliseconds(100);
 
-template <class Pick>
-py::array_t<double> stack(const std::vector<method::Entry>& points, Eigen::Index columns, Pick pick) {
-  py::array_t<double> out({static_cast<py::ssize_t>(points.size()), static_cast<py::ssize_t>(columns)});
-  double* to = out.mutable_data();
-  for (const method::Entry& point : points) {
-    const Vector& row = pick(point);
-    to = std::copy_n(row.data(), columns, to);
-  }
-  return out;
-}
-
 system::Event event_of(const py::object& function, std::size_t number) {
   if (PyCallable_Check(function.ptr()) == 0)
     throw InvalidInput(fmt::format("events[{}] is {}, expected a function of (t, q, v, lam)", number,
@@ -51,6 +40,11 @@ system::Event event_of(const py::object& function, std::size_t number) {
   return event;
 }
 
+/// Whether constraints come and go: then points have other rows than the system in force.
+bool switches_constraints(const io::PreparedRun& run) {
+  return &run.model.system->result_layout() != run.model.system.get();
+}
+
 }  // namespace
 
 /// Keeps every point; now and then asks whether the run shall end with what there is.
@@ -60,12 +54,7 @@ class Solution::Recorder final : public run::Observer {
       : out_(out), progress_(std::move(progress)), should_stop_(std::move(should_stop)) {}
 
   bool accept(const run::Point& point) override {
-    out_.points_.push_back(point.entry);
-    out_.energy_.push_back(point.system != nullptr ? point.system->energy(point.entry.motion) : NAN);
-    for (const Vector* part : {&point.residual.gap, &point.residual.rate})
-      out_.residuals_.insert(out_.residuals_.end(), part->data(), part->data() + part->size());
-    out_.work_.push_back(point.work);
-    out_.in_force_.push_back(point.system);
+    out_.points_.push(point);
     const auto now = std::chrono::steady_clock::now();
     if (now - last_ < patience) return true;
     last_ = now;
@@ -82,8 +71,8 @@ class Solution::Recorder final : public run::Observer {
 };
 
 Solution::Solution(const io::RunRequest& request, const py::object& t_span, const py::object& t_eval, const py::list& events,
-                   const py::object& progress, const py::object& should_stop)
-    : run_(io::prepare(request)) {
+                   const py::object& progress, const py::object& should_stop, bool has_dense_output)
+    : run_(io::prepare(request)), points_({has_dense_output, switches_constraints(run_)}) {
   if (!t_span.is_none()) {
     const auto [t0, t_end] = t_span.cast<std::pair<double, double>>();
     run_.model.start.t0 = t0;
@@ -101,35 +90,42 @@ Solution::Solution(const io::RunRequest& request, const py::object& t_span, cons
   report_ = run::integrate(*run_.model.system, run_.model.start, run_.options, recorder);
 }
 
-py::array_t<double> Solution::t() const {
-  py::array_t<double> out(static_cast<py::ssize_t>(count()));
-  for (std::size_t i = 0; i < count(); ++i) out.mutable_at(i) = points_[i].motion.t;
+/// A view of the memory of the points, which lives as long as the array does.
+py::array_t<double> Solution::view(const Points::Part& part, bool is_number) const {
+  std::vector<py::ssize_t> shape{static_cast<py::ssize_t>(count())}, strides{static_cast<py::ssize_t>(points_.width() * sizeof(double))};
+  if (!is_number) {
+    shape.push_back(static_cast<py::ssize_t>(part.size));
+    strides.push_back(sizeof(double));
+  }
+  if (count() == 0) return py::array_t<double>(shape);
+  auto owner = std::make_unique<std::shared_ptr<const Memory>>(points_.memory());
+  const py::capsule base(owner.get(), [](void* p) { delete static_cast<std::shared_ptr<const Memory>*>(p); });
+  owner.release();
+  py::array_t<double> out(shape, strides, points_.row(0) + part.at, base);
+  out.attr("setflags")(false);
   return out;
 }
 
-py::array_t<double> Solution::q() const {
-  return stack(points_, run_.model.system->space().nq(), [](const method::Entry& e) -> const Vector& { return e.motion.q; });
-}
-py::array_t<double> Solution::v() const {
-  return stack(points_, run_.model.system->space().nv(), [](const method::Entry& e) -> const Vector& { return e.motion.v; });
-}
-py::array_t<double> Solution::a() const {
-  return stack(points_, run_.model.system->space().nv(), [](const method::Entry& e) -> const Vector& { return e.motion.a; });
-}
-py::array_t<double> Solution::lambda() const {
-  return stack(points_, run_.model.system->result_layout().pattern().rows(),
-               [](const method::Entry& e) -> const Vector& { return e.lambda; });
-}
-py::array_t<double> Solution::energy() const { return py::array_t<double>(static_cast<py::ssize_t>(energy_.size()), energy_.data()); }
+py::array_t<double> Solution::t() const { return view(points_.t, true); }
+py::array_t<double> Solution::q() const { return view(points_.q, false); }
+py::array_t<double> Solution::v() const { return view(points_.v, false); }
+py::array_t<double> Solution::a() const { return view(points_.a, false); }
+py::array_t<double> Solution::lambda() const { return view(points_.lambda, false); }
+py::array_t<double> Solution::steps() const { return view(points_.h, true); }
 
-py::array_t<double> Solution::steps() const {
-  py::array_t<double> out(static_cast<py::ssize_t>(count()));
-  for (std::size_t i = 0; i < count(); ++i) out.mutable_at(i) = points_[i].h;
-  return out;
-}
 py::array_t<int> Solution::orders() const {
   py::array_t<int> out(static_cast<py::ssize_t>(count()));
-  for (std::size_t i = 0; i < count(); ++i) out.mutable_at(i) = points_[i].order;
+  for (std::size_t i = 0; i < count(); ++i) out.mutable_at(i) = static_cast<int>(points_.number(points_.order, i));
+  return out;
+}
+
+py::array_t<double> Solution::energy() const {
+  py::array_t<double> out(static_cast<py::ssize_t>(count()));
+  method::Entry point;
+  for (std::size_t i = 0; i < count(); ++i) {
+    points_.read(i, point);
+    out.mutable_at(i) = points_.in_force(i).energy(point.motion);
+  }
   return out;
 }
 
@@ -149,8 +145,8 @@ std::vector<std::string> Solution::rows() const {
 py::array_t<double> Solution::positions(int body) const {
   py::array_t<double> out({static_cast<py::ssize_t>(count()), py::ssize_t{3}});
   double* to = out.mutable_data();
-  for (const method::Entry& point : points_) {
-    const system::Pose pose = run_.model.system->body_pose(body, point.motion.q);
+  for (std::size_t i = 0; i < count(); ++i) {
+    const system::Pose pose = run_.model.system->body_pose(body, points_.get(points_.q, i));
     to = std::copy_n(pose.x.data(), 3, to);
   }
   return out;
@@ -159,8 +155,8 @@ py::array_t<double> Solution::positions(int body) const {
 py::array_t<double> Solution::rotations(int body) const {
   py::array_t<double> out({static_cast<py::ssize_t>(count()), py::ssize_t{3}, py::ssize_t{3}});
   double* to = out.mutable_data();
-  for (const method::Entry& point : points_) {
-    const Matrix3 R = run_.model.system->body_pose(body, point.motion.q).R.transpose();  // rows first
+  for (std::size_t i = 0; i < count(); ++i) {
+    const Matrix3 R = run_.model.system->body_pose(body, points_.get(points_.q, i)).R.transpose();  // rows first
     to = std::copy_n(R.data(), 9, to);
   }
   return out;
@@ -176,7 +172,9 @@ py::tuple Solution::reaction(int joint) const {
   const std::vector<py::ssize_t> shape{static_cast<py::ssize_t>(count()), 3};
   py::array_t<double> force(shape), torque(shape);
   double *force_to = force.mutable_data(), *torque_to = torque.mutable_data();
-  for (const method::Entry& point : points_) {
+  method::Entry point;
+  for (std::size_t i = 0; i < count(); ++i) {
+    points_.read(i, point);
     const system::Reaction reaction = run_.model.system->reaction(joint, point.motion, point.lambda);
     force_to = std::copy_n(reaction.force.data(), 3, force_to);
     torque_to = std::copy_n(reaction.torque.data(), 3, torque_to);
@@ -186,53 +184,64 @@ py::tuple Solution::reaction(int joint) const {
 
 py::tuple Solution::interpolate(const std::vector<double>& times) const {
   const system::System& system = *run_.model.system;
-  const int rows = system.result_layout().pattern().rows();
-  const method::EntrySizes sizes{rows, static_cast<int>(points_.front().eta.size()), static_cast<int>(points_.front().memory.size())};
+  const int rows = static_cast<int>(points_.lambda.size);
+  const method::EntrySizes sizes{rows, static_cast<int>(points_.eta.size), 0};
   run::DenseOutput dense(system.space(), rows);
-  std::vector<method::Entry> out;
-  constexpr int most = 7;
-  for (const double t : times) {
-    if (!(t >= points_.front().motion.t && t <= points_.back().motion.t))
-      throw InvalidInput(fmt::format("t = {} is outside the run, which goes from {} to {}", t, points_.front().motion.t, points_.back().motion.t));
-    // The step that ends at or after t; of the two sides of a jump the later one.
-    const auto after = std::upper_bound(points_.begin(), points_.end(), t, [](double x, const method::Entry& e) { return x < e.motion.t; });
-    std::size_t end = after == points_.end() ? points_.size() - 1 : static_cast<std::size_t>(after - points_.begin());
-    if (points_[end - 1].motion.t == t || points_.size() == 1) {
-      out.push_back(points_[end - 1]);
-      continue;
-    }
-    std::size_t first = end;
-    while (first > 0 && end - first < most - 1 && points_[first - 1].motion.t < points_[first].motion.t) --first;
-    method::History history(system.space(), sizes, most);
-    for (std::size_t i = first; i <= end; ++i) {
-      method::Entry entry = points_[i];
-      history.push(entry);
-    }
-    method::Entry entry = method::History::blank(system.space(), sizes);
-    dense.evaluate(history, std::min(points_[end].order + 1, history.size()), t, entry);
-    entry.motion.t = t;
-    out.push_back(entry);
+  constexpr std::size_t most = 7;
+  const auto time = [&](std::size_t i) { return points_.number(points_.t, i); };
+  const auto parts = {&points_.q, &points_.v, &points_.a, &points_.lambda};
+  std::vector<py::array_t<double>> out;
+  std::vector<double*> to;
+  for (const Points::Part* part : parts) {
+    out.emplace_back(std::vector<py::ssize_t>{static_cast<py::ssize_t>(times.size()), static_cast<py::ssize_t>(part->size)});
+    to.push_back(out.back().mutable_data());
   }
-  const int nq = system.space().nq(), nv = system.space().nv();
-  return py::make_tuple(stack(out, nq, [](const method::Entry& e) -> const Vector& { return e.motion.q; }),
-                        stack(out, nv, [](const method::Entry& e) -> const Vector& { return e.motion.v; }),
-                        stack(out, nv, [](const method::Entry& e) -> const Vector& { return e.motion.a; }),
-                        stack(out, rows, [](const method::Entry& e) -> const Vector& { return e.lambda; }));
+  method::Entry entry = method::History::blank(system.space(), sizes), past = entry;
+  for (const double t : times) {
+    if (count() == 0 || !(t >= time(0) && t <= time(count() - 1)))
+      throw InvalidInput(count() == 0 ? std::string("the run has no points")
+                                      : fmt::format("t = {} is outside the run, which goes from {} to {}", t, time(0), time(count() - 1)));
+    // The step that ends after t; of the two sides of a jump the later one.
+    std::size_t below = 0, end = count();
+    while (below < end) {
+      const std::size_t middle = (below + end) / 2;
+      if (t < time(middle))
+        end = middle;
+      else
+        below = middle + 1;
+    }
+    end = std::min(end, count() - 1);
+    const std::size_t before = end > 0 ? end - 1 : 0;
+    if (time(end) == t || time(before) == t) {
+      points_.read(time(end) == t ? end : before, entry);
+    } else {
+      std::size_t first = end;
+      while (first > 0 && end - first < most - 1 && time(first - 1) < time(first)) --first;
+      method::History history(system.space(), sizes, most);
+      for (std::size_t i = first; i <= end; ++i) {
+        points_.read(i, past);
+        history.push(past);
+      }
+      const int order = static_cast<int>(points_.number(points_.order, end));
+      dense.evaluate(history, std::min(order + 1, history.size()), t, entry);
+    }
+    const Vector* values[] = {&entry.motion.q, &entry.motion.v, &entry.motion.a, &entry.lambda};
+    for (std::size_t k = 0; k < to.size(); ++k) to[k] = std::copy_n(values[k]->data(), values[k]->size(), to[k]);
+  }
+  return py::make_tuple(out[0], out[1], out[2], out[3]);
 }
 
 void Solution::write_result(const std::string& folder) const {
   io::ResultRequest request;
   request.folder = folder;
   request.command = "kreisel.solve";
-  system::Residual residual = report_.final_residual;  // for its sizes
   io::write_to_folder(run_, request, report_, [&](run::Observer& observer) {
-    const double* from = residuals_.data();
+    method::Entry entry = report_.final;
+    system::Residual residual = report_.final_residual;  // for their sizes
     for (std::size_t i = 0; i < count(); ++i) {
-      for (Vector* part : {&residual.gap, &residual.rate}) {
-        *part = Eigen::Map<const Vector>(from, part->size());
-        from += part->size();
-      }
-      observer.accept({points_[i], residual, static_cast<long>(i), false, in_force_[i], work_[i]});
+      points_.read(i, entry);
+      points_.read_residual(i, entry, residual);
+      observer.accept({entry, residual, static_cast<long>(i), false, &points_.in_force(i), points_.work_at(i)});
     }
   });
 }

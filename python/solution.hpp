@@ -12,6 +12,7 @@
 
 #include "kreisel/io/config.hpp"
 #include "kreisel/run/integrator.hpp"
+#include "points.hpp"
 
 namespace kreisel::python {
 
@@ -23,7 +24,7 @@ class Solution {
   /// scipy.integrate.solve_ivp. `progress`: called with (t, t0, t_end) a few times a second, or None.
   /// `should_stop`: asked as often; true ends the run as interrupted.
   Solution(const io::RunRequest& request, const py::object& t_span, const py::object& t_eval, const py::list& events,
-           const py::object& progress, const py::object& should_stop);
+           const py::object& progress, const py::object& should_stop, bool has_dense_output);
 
   const run::Report& report() const { return report_; }
   py::array_t<double> t() const;
@@ -31,7 +32,7 @@ class Solution {
   py::array_t<double> v() const;
   py::array_t<double> a() const;
   py::array_t<double> lambda() const;
-  py::array_t<double> energy() const;
+  py::array_t<double> energy() const;  ///< computed here
   py::array_t<double> steps() const;
   py::array_t<int> orders() const;
 
@@ -41,7 +42,7 @@ class Solution {
   py::array_t<double> rotations(int body) const;  ///< (points, 3, 3)
   std::vector<std::string> joints() const;
   py::tuple reaction(int joint) const;  ///< force and torque on the second body, inertial, (points, 3) each
-  /// (t, q, v, v̇, λ) at times within the run, from the steps around them; needs a run without t_eval.
+  /// (t, q, v, v̇, λ) at times within the run, from the steps around them; needs dense output.
   py::tuple interpolate(const std::vector<double>& times) const;
   /// A result folder, as `kreisel run` writes it, of the points as they were computed.
   void write_result(const std::string& folder) const;
@@ -50,15 +51,12 @@ class Solution {
   class Recorder;
 
   std::size_t count() const { return points_.size(); }
+  py::array_t<double> view(const Points::Part& part, bool is_number) const;
   double t_end() const { return std::isnan(run_.options.t_end) ? run_.model.start.t_end : run_.options.t_end; }
 
   io::PreparedRun run_;
   run::Report report_;
-  std::vector<method::Entry> points_;
-  std::vector<double> energy_;
-  std::vector<double> residuals_;  ///< Φ and B v + Φ_t of every point, one after the other
-  std::vector<run::Work> work_;
-  std::vector<const system::System*> in_force_;
+  Points points_;
 };
 
 }  // namespace kreisel::python

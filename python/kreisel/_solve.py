@@ -1,4 +1,5 @@
 """solve: a run in the manner of scipy.integrate.solve_ivp."""
+import functools
 import tempfile
 
 import numpy as np
@@ -18,7 +19,7 @@ class IntegrationError(RuntimeError):
 
 
 class Result:
-    """A motion. Arrays have time first.
+    """A motion. Arrays have time first; they share the memory of the run, so copy one before you change it.
 
     t, q, v, lam      the shown points; a their accelerations; h and order the steps that led to them
     energy            kinetic plus potential energy at each point
@@ -30,7 +31,7 @@ class Result:
 
     def __init__(self, solution, events, dense_output):
         self._solution = solution
-        for name in ("t", "q", "v", "a", "lam", "energy", "h", "order", "status", "message", "method", "formulation", "bodies", "joints"):
+        for name in ("t", "q", "v", "a", "lam", "h", "order", "status", "message", "method", "formulation", "bodies", "joints"):
             setattr(self, name, getattr(solution, name))
         self.success = self.status == "success"
         counters = solution.counters
@@ -40,6 +41,10 @@ class Result:
         self.events = [event[:3] for event in happened]
         self.t_events = [np.array([e[2] for e in happened if e[0] == name]) for name in events]
         self.sol = self._interpolate if dense_output else None
+
+    @functools.cached_property
+    def energy(self):
+        return self._solution.energy
 
     def _interpolate(self, t):
         q, v, a, lam = self._solution.interpolate(np.atleast_1d(np.asarray(t, dtype=float)).tolist())
@@ -141,7 +146,8 @@ def solve(model, t_span=None, *, method="bliedf", group="", t_eval=None, events=
     show, end = watcher(progress)
     try:
         with Interruption() as interruption:
-            solution = _core.Solution(handle(model), group, settings, words, t_span, times, functions, show, interruption.was_asked)
+            solution = _core.Solution(handle(model), group, settings, words, t_span, times, functions, show, interruption.was_asked,
+                                      dense_output)
     finally:
         end()
     names = [getattr(f, "__name__", f"event {i}") for i, f in enumerate(functions)]

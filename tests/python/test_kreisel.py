@@ -262,13 +262,13 @@ class InNotebooks(unittest.TestCase):
         self.enterContext(unittest.mock.patch("kreisel._progress.PATIENCE", 0.0))
 
     def test_a_long_run_has_a_bar_that_goes_away(self):
-        kreisel.solve("chain", 3.0, rtol=1e-8, atol=1e-8, parameters={"n": 20})
+        kreisel.solve("chain", 3.0, rtol=1e-10, atol=1e-10, parameters={"n": 40})
         self.assertGreater(len(self.shown), 2)
         self.assertRegex(self.shown[0], r'<progress value="0\.[0-9]+"></progress> t = .* of 3')
         self.assertEqual(self.shown[-1], "")
 
     def test_nothing_when_not_wanted(self):
-        kreisel.solve("chain", 3.0, rtol=1e-8, atol=1e-8, parameters={"n": 20}, progress=False)
+        kreisel.solve("chain", 1.0, rtol=1e-8, atol=1e-8, parameters={"n": 40}, progress=False)
         self.assertEqual(self.shown, [])
 
 
@@ -314,7 +314,8 @@ class Stubs(unittest.TestCase):
         for name, thing in {"Result": result, "Study": study, "Curve": study.curves[0], "Stored": stored}.items():
             node = next(n for n in self.tree.body if isinstance(n, ast.ClassDef) and n.name == name)
             stubs = {part.target.id for part in node.body if isinstance(part, ast.AnnAssign)}
-            real = {key for key in vars(thing) if not key.startswith("_")}
+            real = {key for key in dir(thing) if not key.startswith("_") and not inspect.ismethod(getattr(thing, key))} - {"sol"}
+            stubs -= {"sol"}  # a method when there is dense output
             self.assertEqual(stubs, real, name)
 
 

@@ -1,0 +1,98 @@
+#include "points.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <new>
+
+namespace kreisel::python {
+namespace {
+
+constexpr std::size_t first_bytes = std::size_t{1} << 20;
+
+}  // namespace
+
+void Points::lay_out(const run::Point& first) {
+  const method::Entry& e = first.entry;
+  Eigen::Index at = 0;
+  const auto place = [&](Part& part, Eigen::Index size) {
+    part = {at, size};
+    at += size;
+  };
+  for (Part* number : {&t, &h, &order}) place(*number, 1);
+  place(q, e.motion.q.size());
+  place(v, e.motion.v.size());
+  place(a, e.motion.a.size());
+  place(lambda, e.lambda.size());
+  place(work, 3);
+  place(eta, extent_.has_increments ? e.eta.size() : 0);
+  place(omega, extent_.has_increments ? e.omega.size() : 0);
+  place(gap, extent_.has_residuals ? first.residual.gap.size() : 0);
+  place(rate, extent_.has_residuals ? first.residual.rate.size() : 0);
+  width_ = static_cast<std::size_t>(at);
+}
+
+Memory::~Memory() {
+  if (at_ != nullptr) ::munmap(at_, bytes_);
+}
+
+void Memory::grow() {
+  const std::size_t bytes = at_ == nullptr ? first_bytes : 2 * bytes_;
+  void* grown = at_ == nullptr ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                               : ::mremap(at_, bytes_, bytes, MREMAP_MAYMOVE);
+  if (grown == MAP_FAILED) throw std::bad_alloc();
+  ::madvise(grown, bytes, MADV_HUGEPAGE);  // a wish
+  at_ = static_cast<double*>(grown);
+  bytes_ = bytes;
+}
+
+void Points::push(const run::Point& point) {
+  if (width_ == 0) lay_out(point);
+  while ((count_ + 1) * width_ > memory_->size()) memory_->grow();
+  double* row = memory_->data() + count_ * width_;
+  const method::Entry& e = point.entry;
+  row[t.at] = e.motion.t;
+  row[h.at] = e.h;
+  row[order.at] = e.order;
+  const auto put = [&](const Part& part, const Vector& values) { std::copy_n(values.data(), part.size, row + part.at); };
+  put(q, e.motion.q);
+  put(v, e.motion.v);
+  put(a, e.motion.a);
+  put(lambda, e.lambda);
+  put(eta, e.eta);
+  put(omega, e.omega);
+  put(gap, point.residual.gap);
+  put(rate, point.residual.rate);
+  row[work.at] = point.work.forces;
+  row[work.at + 1] = point.work.drivers;
+  row[work.at + 2] = point.work.dissipated;
+  system_.push_back(point.system);
+  ++count_;
+}
+
+void Points::read(std::size_t i, method::Entry& out) const {
+  out.motion.t = number(t, i);
+  out.motion.q = get(q, i);
+  out.motion.v = get(v, i);
+  out.motion.a = get(a, i);
+  out.lambda = get(lambda, i);
+  if (extent_.has_increments) {
+    out.eta = get(eta, i);
+    out.omega = get(omega, i);
+  }
+  out.h = number(h, i);
+  out.order = static_cast<int>(number(order, i));
+}
+
+void Points::read_residual(std::size_t i, const method::Entry& entry, system::Residual& out) const {
+  if (!extent_.has_residuals) return in_force(i).residual(entry.motion, entry.lambda, out);
+  out.gap = get(gap, i);
+  out.rate = get(rate, i);
+}
+
+run::Work Points::work_at(std::size_t i) const {
+  const double* from = row(i) + work.at;
+  return {from[0], from[1], from[2]};
+}
+
+}  // namespace kreisel::python

@@ -1,0 +1,69 @@
+// The points of a run as Python keeps them.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "kreisel/run/observer.hpp"
+
+namespace kreisel::python {
+
+/// Numbers in pages of their own, which grow without being copied.
+class Memory {
+ public:
+  Memory() = default;
+  ~Memory();
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  void grow();
+  double* data() { return at_; }
+  std::size_t size() const { return bytes_ / sizeof(double); }
+
+ private:
+  double* at_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+/// One row of numbers per point, in memory that arrays can share: touching memory is what a run costs beyond its steps.
+class Points {
+ public:
+  /// What only some results need.
+  struct Extent {
+    bool has_increments = false;  ///< for interpolation
+    bool has_residuals = false;   ///< they cannot be computed again when constraints are switched
+  };
+  explicit Points(Extent extent) : extent_(extent) {}
+
+  void push(const run::Point& point);
+  std::size_t size() const { return count_; }
+
+  /// Where a quantity stands in a row.
+  struct Part {
+    Eigen::Index at = 0, size = 0;
+  };
+  Part t, h, order, q, v, a, lambda, eta, omega, gap, rate, work;
+
+  const double* row(std::size_t i) const { return memory_->data() + i * width_; }
+  std::size_t width() const { return width_; }
+  std::shared_ptr<const Memory> memory() const { return memory_; }
+  double number(const Part& part, std::size_t i) const { return row(i)[part.at]; }
+  Eigen::Map<const Vector> get(const Part& part, std::size_t i) const { return {row(i) + part.at, part.size}; }
+  /// The point as methods see it, without what is private to a method; without increments as far as they are kept.
+  void read(std::size_t i, method::Entry& out) const;
+  /// Φ and B v + Φ_t, kept or computed again.
+  void read_residual(std::size_t i, const method::Entry& entry, system::Residual& out) const;
+  run::Work work_at(std::size_t i) const;
+  const system::System& in_force(std::size_t i) const { return *system_[i]; }
+
+ private:
+  void lay_out(const run::Point& first);
+
+  Extent extent_;
+  std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
+  std::size_t width_ = 0, count_ = 0;
+  std::vector<const system::System*> system_;
+};
+
+}  // namespace kreisel::python
