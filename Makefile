@@ -8,13 +8,14 @@
 #   make bench    the benchmarks
 #   make install  to PREFIX (/usr/local), DESTDIR is respected
 #   make package  Debian packages of program, library and Python module, in build/packages
+#   make docs     the documentation as a site, in build/docs/html
 #   make wheel    the Python module with all it needs but numpy, in build/wheels
 #   make format, make setup, make clean
 
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 
-.PHONY: build run test asan soak bench setup format install package wheel clean
+.PHONY: build run test asan soak bench setup format install package wheel docs clean
 
 build:
 	@tools/setup build viewer
@@ -27,7 +28,7 @@ run: build
 	build/bin/kreisel view results/heavy-top --html results/heavy-top/report.html
 
 test:
-	@tools/setup build viewer test python package
+	@tools/setup build viewer test python package docs
 	@cmake --preset release > /dev/null
 	@cmake --build --preset release -j $(JOBS)
 	ctest --preset release -j $(JOBS)
@@ -51,7 +52,7 @@ bench:
 	bench/run
 
 setup:
-	@tools/setup build viewer test python package
+	@tools/setup build viewer test python package docs
 
 format:
 	@tools/setup format
@@ -74,6 +75,12 @@ wheel:
 	@cmake --preset release > /dev/null
 	@cmake --build --preset release --target kreisel_python -j $(JOBS)
 	tools/wheel build build/wheels
+
+docs:
+	@tools/setup build viewer python docs
+	@cmake --preset release > /dev/null
+	@cmake --build --preset release --target product kreisel_python -j $(JOBS)
+	tools/docs build
 
 clean:
 	rm -rf build
