@@ -171,7 +171,11 @@ void run_adaptive(Session& s) {
       ++counters.rejected_steps;
       ++s.report.rejected_by_error;
       s.observer.attempted({t, h, order, closed.iterations, errors.current, closed.update_norm, "error too large"});
-      controller.reject_error(errors.current);
+      // Close to a singular position an old matrix hardly moves what B loses sight of: updates look small, errors stay.
+      if (closed.kept_matrix)
+        closer.forget_matrix();
+      else
+        controller.reject_error(errors.current);
       continue;
     }
     errors.lower = error_at(order - 1);

@@ -19,6 +19,8 @@ constexpr double smallest_cut = 0.2, newton_cut = 0.25;
 constexpr double order_advantage = 1.02;
 /// A step whose error, continued with its trend, would exceed this is cut before it fails.
 constexpr double alarm = 0.5;
+/// A singular position is passed by landing beyond it: the first step that fails out of a calm past is tried longer.
+constexpr double leap = 1.4;
 /// So many failures in a row mean that the past no longer predicts: restart from order 1.
 constexpr int failures_before_restart = 4;
 
@@ -39,6 +41,7 @@ void Controller::set_step(double h) { state_.h = options_.max_step > 0.0 ? std::
 
 void Controller::accept(const OrderErrors& errors, double taken) {
   state_.failures = 0;
+  state_.is_leaping = false;
   ++state_.steps_since_change;
   if (state_.is_starting) {
     // Every step doubles while twice the step is expected to pass. Beyond order 2 that is not zero-stable: increments of
@@ -84,21 +87,20 @@ void Controller::accept(const OrderErrors& errors, double taken) {
 }
 
 void Controller::reject_error(double error) {
-  ++state_.failures;
-  state_.last_error = 0.0;
-  state_.is_starting = false;
-  state_.steps_since_change = 0;
-  const double factor = std::isfinite(error) ? std::clamp(growth(error, state_.order), smallest_cut, shrink_from) : newton_cut;
-  set_step(factor * state_.h);
-  if (state_.failures >= failures_before_restart) state_.order = 1;
+  reject(std::isfinite(error) ? std::clamp(growth(error, state_.order), smallest_cut, shrink_from) : newton_cut);
 }
 
-void Controller::reject_newton() {
+void Controller::reject_newton() { reject(newton_cut); }
+
+void Controller::reject(double factor) {
+  const bool was_leap = state_.is_leaping;
+  state_.is_leaping = state_.failures == 0 && state_.last_error > 0.0 &&
+                      state_.last_error * std::pow(leap, state_.order + 1) < 1.0;
   ++state_.failures;
   state_.last_error = 0.0;
   state_.is_starting = false;
   state_.steps_since_change = 0;
-  set_step(newton_cut * state_.h);
+  set_step(state_.is_leaping ? leap * state_.h : (was_leap ? factor / leap : factor) * state_.h);
   if (state_.failures >= failures_before_restart) state_.order = 1;
 }
 

@@ -53,7 +53,7 @@ inline void exchange(Archive& a, solve::Manifold* manifold, Counters& counters) 
 
 inline void exchange(Archive& a, Controller& controller) {
   Controller::State state = controller.state();
-  a.all(state.h, state.order, state.steps_since_change, state.failures, state.last_error, state.is_starting);
+  a.all(state.h, state.order, state.steps_since_change, state.failures, state.last_error, state.is_starting, state.is_leaping);
   if (a.is_loading()) controller.restore(state);
 }
 

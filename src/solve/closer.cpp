@@ -157,29 +157,26 @@ Closed Closer::close(method::Method& method, const method::History& history, dou
   gamma_ = coefficients.gamma;
   alpha_ = coefficients.alpha;
 
-  bool is_fresh = false;
+  const bool starts_fresh =
+      options_.refresh == RefreshPolicy::every_step || solver_->is_rank_revealing() || is_stale(h);
   int spent = 0;
   Closed closed;
-  while (true) {
+  for (Matrix rung = starts_fresh ? Matrix::fresh : Matrix::kept;; rung = rung == Matrix::kept ? Matrix::fresh : Matrix::of_every_iteration) {
     evaluate(method, trial);
-    if (!residual_.force.allFinite()) {
-      closed.status = CloseStatus::not_finite;
-    } else {
-      if (!is_fresh && (options_.refresh == RefreshPolicy::every_step || solver_->is_rank_revealing() || is_stale(h))) {
-        if (!refresh(method, h, trial)) return {CloseStatus::singular_matrix, spent, 0.0};
-        is_fresh = true;
-      }
-      closed = iterate(method, h, weight, trial);
-    }
+    if (!residual_.force.allFinite())
+      closed = {CloseStatus::not_finite};
+    else if (rung != Matrix::kept && !refresh(method, h, trial))
+      return {CloseStatus::singular_matrix, spent};
+    else
+      closed = iterate(method, h, weight, rung, trial);
     spent += closed.iterations;
     closed.iterations = spent;
-    if (closed.status == CloseStatus::converged || is_fresh) break;
-    // The ladder: kept matrix, then a fresh one from the same guess; a smaller step is the caller's.
+    closed.kept_matrix = rung == Matrix::kept;
+    if (closed.status == CloseStatus::converged || rung == Matrix::of_every_iteration || spent == 0) break;
     x_ = x_start_;
     trial.lambda = lambda_start_;
     trial.eta = eta_start_;
     has_matrix_ = false;
-    if (closed.status == CloseStatus::not_finite && spent == 0) break;
   }
   if (closed.status == CloseStatus::converged) {
     if (solver_->is_rank_revealing()) take_smallest_multipliers(trial);
@@ -230,13 +227,17 @@ void Closer::fill_right_hand_side(double h) {
   if (formulation_.has_eta) right_hand_side_.tail(position_rows) = residual_.rate.head(position_rows);
 }
 
-Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, method::Entry& trial) {
+Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, Matrix matrix, method::Entry& trial) {
   const int nv = system_.space().nv(), rows = system_.pattern().rows();
   double previous_norm = 0.0, previous_lambda_update = 0.0;
   bool x_has_converged = false;
   double rate = rate_;
   for (int iteration = 1; iteration <= options_.max_iterations; ++iteration) {
     if (iteration > 1) evaluate(method, trial);
+    if (iteration > 1 && matrix == Matrix::of_every_iteration) {
+      if (!residual_.force.allFinite()) return {CloseStatus::not_finite, iteration - 1};
+      if (!refresh(method, h, trial)) return {CloseStatus::singular_matrix, iteration - 1};
+    }
     fill_right_hand_side(h);
     solver_->solve(right_hand_side_);
     ++counters_.newton_iterations;

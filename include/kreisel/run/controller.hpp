@@ -27,6 +27,7 @@ class Controller {
     int failures = 0;         ///< in a row
     double last_error = 0.0;  ///< of the accepted step before, at the same order and step; 0: none
     bool is_starting = true;  ///< the step still rises with every step
+    bool is_leaping = false;  ///< the step is longer than one that failed
   };
 
   Controller(const ControllerOptions& options, double initial_step, int initial_order);
@@ -44,6 +45,7 @@ class Controller {
 
  private:
   void set_step(double h);
+  void reject(double factor);
 
   ControllerOptions options_;
   State state_;

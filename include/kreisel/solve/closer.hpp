@@ -35,6 +35,7 @@ struct Closed {
   CloseStatus status = CloseStatus::converged;
   int iterations = 0;
   double update_norm = 0.0;  ///< last weighted update, in multiples of the tolerance
+  bool kept_matrix = false;  ///< of an earlier step
 };
 
 /// Newton's method on unknowns (x, hλ, η) with rows (h·dynamics, constraint/h, rate): the scaling keeps the condition
@@ -73,6 +74,13 @@ class Closer {
   void restore(const MatrixState& state);
 
  private:
+  /// The ladder: where one does not converge, the next one starts from the same guess; a smaller step is the caller's.
+  enum class Matrix {
+    kept,
+    fresh,               ///< made at the guess
+    of_every_iteration,  ///< Newton's method proper, as close to a singular position, where a matrix is soon out of date
+  };
+
   struct Product {  ///< entry += left(coupling or touch) · right(touch)ᵀ
     int left = 0, right = 0, entry = 0;
   };
@@ -85,7 +93,7 @@ class Closer {
   [[nodiscard]] bool is_stale(double h) const;
   [[nodiscard]] bool stabilizes_at_previous(const method::Method& method) const;
   void take_smallest_multipliers(method::Entry& trial);
-  Closed iterate(method::Method& method, double h, ConstVectorRef weight, method::Entry& trial);
+  Closed iterate(method::Method& method, double h, ConstVectorRef weight, Matrix matrix, method::Entry& trial);
 
   const system::System& system_;
   const FormulationInfo& formulation_;
