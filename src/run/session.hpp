@@ -92,12 +92,12 @@ struct Course {
   long shown = 0;
   double span = 0.0;  ///< of the whole run
   int segment = 0;
-  EventWatch::Sides sides;                  ///< of the events that began this segment
-  std::map<std::string, int, std::less<>> counts;  ///< occurrences by event
-  std::vector<double> changes;              ///< times of the last events that changed something
-  WorkMeter work;
+  EventWatch::Sides sides{};                ///< of the events that began this segment
+  std::map<std::string, int, std::less<>> counts{};  ///< occurrences by event
+  std::vector<double> changes{};            ///< times of the last events that changed something
+  WorkMeter work{};
   double first_energy = 0.0, last_energy = 0.0;  ///< of accepted points
-  std::vector<Switched> switches;           ///< how the system in force came about
+  std::vector<Switched> switches{};         ///< how the system in force came about
   Archive* resume = nullptr;                ///< state from which the first segment goes on
 
   void exchange(Archive& a);

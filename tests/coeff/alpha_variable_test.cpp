@@ -66,7 +66,9 @@ TEST(RatioBound, OfTheStabilizedFormIsWider) {
     for (int n = 1; n <= 4; ++n) {
       const double s = ratio_bound(AlphaForm::stabilized_index2, rho, n);
       EXPECT_GT(s, ratio_bound(AlphaForm::index3, rho, n)) << rho << " N" << n;
-      if (n == 3) EXPECT_GT(s, 5.0) << rho;
+      if (n == 3) {
+        EXPECT_GT(s, 5.0) << rho;
+      }
     }
 }
 

@@ -119,7 +119,7 @@ TEST(ErrorControl, EstimatesTheTrueLocalErrorOfTheHeavyTop) {
 struct ToleranceCase {
   std::string model, group;
   std::string method = "bliedf";
-  std::vector<std::pair<std::string, std::string>> settings;
+  std::vector<std::pair<std::string, std::string>> settings{};
   double t_end = 2.0;
   double loosest = 1e-3, tightest = 1e-10;
   double most = 1000.0;  ///< times the tolerance
@@ -178,8 +178,8 @@ INSTANTIATE_TEST_SUITE_P(
                     ToleranceCase{"pendulum", "rn", "bliedf", {{"variant", "eich"}}, 10.0, 1e-3, 1e-10, 1e5},
                     ToleranceCase{"slider-crank", "rn", "bliedf", {}, 10.0, 1e-3, 1e-10, 100.0},
                     ToleranceCase{"heavy-top", "r3xso3", "generalized-alpha", {}, 0.2, 1e-3, 1e-7, 1e4, 0.6}),
-    [](const auto& info) {
-      std::string name = info.param.model + "_" + info.param.group + "_" + info.param.method;
+    [](const auto& param) {
+      std::string name = param.param.model + "_" + param.param.group + "_" + param.param.method;
       std::replace(name.begin(), name.end(), '-', '_');
       return name;
     });

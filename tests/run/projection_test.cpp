@@ -223,7 +223,9 @@ TEST(VelocityProjection, KeepsTheOrderWithCorrectedRestarts) {
     e.options.restart = "corrected";
     const double all = relative_lambda_errors(e).second;
     EXPECT_LT(all, h == 1e-3 ? 1.2e-2 : 3e-3) << "against 0.28 and 0.13 without";
-    if (previous > 0.0) EXPECT_NEAR(std::log2(previous / all), 2.0, 0.2);
+    if (previous > 0.0) {
+      EXPECT_NEAR(std::log2(previous / all), 2.0, 0.2);
+    }
     previous = all;
   }
   for (const char* method : {"bliedf", "mkbdf"}) {

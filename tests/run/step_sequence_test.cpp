@@ -42,7 +42,9 @@ TEST(StepSequence, RandomStepsStayWithinTheirBoundsAndChangeWhenAsked) {
     const double ratio = steps.sizes[i] / steps.sizes[i - 1];
     EXPECT_GE(ratio, 0.5 - 1e-12);
     EXPECT_LE(ratio, 2.0 + 1e-12);
-    if (i % 10 != 0) EXPECT_DOUBLE_EQ(ratio, 1.0);
+    if (i % 10 != 0) {
+      EXPECT_DOUBLE_EQ(ratio, 1.0);
+    }
     changes += std::abs(ratio - 1.0) > 1e-6 ? 1 : 0;
     EXPECT_GE(steps.sizes[i], 1e-3 * steps.factor * (1.0 - 1e-12));
     EXPECT_LE(steps.sizes[i], 4e-3 * (1.0 + 1e-12));
@@ -87,7 +89,7 @@ struct Case {
   std::string method = "generalized-alpha", formulation = "index3", group = "r3xso3", correction;
   int order = 2;
   double t_end = 0.3;
-  std::vector<std::pair<std::string, std::string>> settings;
+  std::vector<std::pair<std::string, std::string>> settings{};
 };
 
 Errors errors_with(const Case& c, const StepSequence& steps) {

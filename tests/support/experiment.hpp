@@ -14,9 +14,9 @@ namespace kreisel::support {
 /// What `kreisel run` would be told.
 struct Experiment {
   std::string model = "heavy-top";
-  std::string group;                                                ///< empty: the model's default
-  std::vector<std::pair<std::string, std::string>> model_settings;  ///< --set of the model
-  run::Options options;
+  std::string group{};                                                ///< empty: the model's default
+  std::vector<std::pair<std::string, std::string>> model_settings{};  ///< --set of the model
+  run::Options options{};
 };
 
 models::Model make_model(const Experiment& experiment);
