@@ -6,73 +6,116 @@
 #include <pybind11/stl.h>
 
 #include "kreisel/base/error.hpp"
-#include "kreisel/io/model_file.hpp"
+#include "kreisel/io/model_catalogue.hpp"
 #include "kreisel/system/adapter.hpp"
 
 namespace kreisel::python {
 namespace {
 
+std::string short_repr(const py::handle& value) { return std::string(py::repr(value)).substr(0, 80); }
+
 /// A callable that must not be touched without the interpreter lock, not even to be forgotten.
 class Callable {
  public:
-  Callable(std::string name, py::object function)
+  Callable(std::string name, py::object function, std::shared_ptr<std::string> remark)
       : name_(std::move(name)), function_(new py::object(std::move(function)), [](py::object* f) {
           const py::gil_scoped_acquire lock;
           delete f;
-        }) {}
+        }), remark_(std::move(remark)) {}
 
   const std::string& name() const { return name_; }
+  /// The first time that a function returns what is not finite is kept: the run may recover, and if not, this is why.
+  void note(const std::string& what) const {
+    if (remark_->empty()) *remark_ = what;
+  }
   template <class... Arguments>
   py::object operator()(const Arguments&... arguments) const {
-    return (*function_)(arguments...);
+    try {
+      return (*function_)(arguments...);
+    } catch (py::error_already_set& error) {
+      if (py::hasattr(error.value(), "add_note"))
+        error.value().attr("add_note")(fmt::format("kreisel called it as '{}' of a System", name_));
+      throw;
+    }
   }
 
  private:
   std::string name_;
   std::shared_ptr<py::object> function_;
+  std::shared_ptr<std::string> remark_;
 };
 
 std::string shape_text(const std::vector<py::ssize_t>& shape) {
   return shape.size() == 1 ? fmt::format("({},)", shape[0]) : fmt::format("({})", fmt::join(shape, ", "));
 }
 
-/// The returned value as numbers of the expected shape; scalars count as shape (1,).
-py::array_t<double> numbers(const Callable& function, const py::object& value, std::vector<py::ssize_t> shape) {
-  auto array = py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(value);
+/// A value as numbers of the expected shape; scalars count as shape (1,). `who` begins the complaint: "mass returned".
+py::array_t<double> numbers(const std::string& who, const py::object& value, std::vector<py::ssize_t> shape) {
+  // None would become NaN.
+  auto array = value.is_none() ? py::array_t<double, py::array::c_style | py::array::forcecast>(py::handle(), false)
+                               : py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(value);
   if (!array) {
     PyErr_Clear();
-    throw InvalidInput(fmt::format("{} returned {}, expected an array of numbers of shape {}", function.name(),
-                                   std::string(py::repr(value)).substr(0, 80), shape_text(shape)));
+    throw InvalidInput(fmt::format("{} {}, expected an array of numbers of shape {}", who, short_repr(value), shape_text(shape)));
   }
   std::vector<py::ssize_t> found(array.shape(), array.shape() + array.ndim());
   if (found.empty()) found = {1};
-  if (found != shape)
-    throw InvalidInput(fmt::format("{} returned an array of shape {}, expected {}", function.name(), shape_text(found), shape_text(shape)));
+  if (found != shape) throw InvalidInput(fmt::format("{} an array of shape {}, expected {}", who, shape_text(found), shape_text(shape)));
+  return array;
+}
+
+py::array_t<double> returned(const Callable& function, const py::object& value, std::vector<py::ssize_t> shape) {
+  const py::array_t<double> array = numbers(function.name() + " returned", value, std::move(shape));
+  if (!Eigen::Map<const Vector>(array.data(), array.size()).allFinite())
+    function.note(fmt::format("{} returned {}, which is not finite", function.name(), short_repr(value)));
   return array;
 }
 
 Vector vector_of(const Callable& function, const py::object& value, Eigen::Index size) {
-  const py::array_t<double> array = numbers(function, value, {size});
+  const py::array_t<double> array = returned(function, value, {size});
   return Eigen::Map<const Vector>(array.data(), size);
 }
 
 Matrix matrix_of(const Callable& function, const py::object& value, Eigen::Index rows, Eigen::Index columns) {
-  const py::array_t<double> array = numbers(function, value, {rows, columns});
+  const py::array_t<double> array = returned(function, value, {rows, columns});
   return Eigen::Map<const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(array.data(), rows, columns);
 }
 
 /// What remains of `functions` after everything known was taken is a mistake.
 class Parts {
  public:
-  explicit Parts(const py::dict& given) : left_(given.attr("copy")()) {}
+  Parts(const py::dict& given, std::shared_ptr<std::string> remark) : left_(given.attr("copy")()), remark_(std::move(remark)) {}
 
   py::object take(const char* key) { return left_.attr("pop")(key, py::none()); }
   std::optional<Callable> callable(const char* key) {
     py::object function = take(key);
     if (function.is_none()) return {};
     if (PyCallable_Check(function.ptr()) == 0)
-      throw InvalidInput(fmt::format("'{}' is {}, expected a function", key, std::string(py::repr(function)).substr(0, 80)));
-    return Callable(key, std::move(function));
+      throw InvalidInput(fmt::format("'{}' is {}, expected a function", key, short_repr(function)));
+    return Callable(key, std::move(function), remark_);
+  }
+  /// A number of rows; `function` must be there when it is not zero, and must not when it is.
+  int rows(const char* key, const char* function) {
+    const py::object number = take(key);
+    int rows = 0;
+    try {
+      if (!number.is_none()) rows = number.cast<int>();
+    } catch (const py::cast_error&) {
+      rows = -1;
+    }
+    if (rows < 0) throw InvalidInput(fmt::format("'{}' is {}, expected how many numbers '{}' returns", key, short_repr(number), function));
+    const bool is_given = left_.contains(function) && !left_[function].is_none();
+    if (rows == 0 && is_given) throw InvalidInput(fmt::format("'{}' is given without '{}', how many numbers it returns", function, key));
+    if (rows > 0 && !is_given) throw InvalidInput(fmt::format("'{}' is {}, but '{}' is not given", key, rows, function));
+    return rows;
+  }
+  double number(const char* key, double otherwise) {
+    const py::object value = take(key);
+    try {
+      return value.is_none() ? otherwise : value.cast<double>();
+    } catch (const py::cast_error&) {
+      throw InvalidInput(fmt::format("'{}' is {}, expected a number", key, short_repr(value)));
+    }
   }
   void finish() const {
     for (const auto& item : left_) throw InvalidInput(fmt::format("a system has no '{}'", std::string(py::str(item.first))));
@@ -80,48 +123,68 @@ class Parts {
 
  private:
   py::dict left_;
+  std::shared_ptr<std::string> remark_;
 };
 
 std::vector<lie::Factor> space_of(const py::object& given) {
+  const auto complain = [&](const py::handle& what) {
+    throw InvalidInput(fmt::format("'space' has {}, expected a list of factors such as [\"so3\", (\"rn\", 2)]", short_repr(what)));
+  };
   if (given.is_none()) throw InvalidInput("'space' is missing: a list of factors such as [\"so3\", (\"rn\", 2)]");
+  if (!py::isinstance<py::list>(given) && !py::isinstance<py::tuple>(given)) complain(given);
   std::vector<lie::Factor> factors;
   for (const auto& item : given) {
-    const bool is_pair = py::isinstance<py::tuple>(item) || py::isinstance<py::list>(item);
-    const auto name = (is_pair ? item[py::int_(0)].cast<std::string>() : item.cast<std::string>());
-    const lie::GroupId group = lie::group_named(name);
+    const bool is_pair = (py::isinstance<py::tuple>(item) || py::isinstance<py::list>(item)) && py::len(item) == 2;
+    const py::object name = is_pair ? item[py::int_(0)].cast<py::object>() : py::reinterpret_borrow<py::object>(item);
+    if (!py::isinstance<py::str>(name)) complain(item);
+    const lie::GroupId group = lie::group_named(name.cast<std::string>());
     if (group == lie::GroupId::rn && !is_pair) throw InvalidInput("'space': \"rn\" needs its dimension, as in (\"rn\", 2)");
-    factors.push_back({group, group == lie::GroupId::rn ? item[py::int_(1)].cast<int>() : 0});
+    int dimension = 0;
+    try {
+      if (group == lie::GroupId::rn) dimension = item[py::int_(1)].cast<int>();
+    } catch (const py::cast_error&) {
+      complain(item);
+    }
+    factors.push_back({group, dimension});
   }
   return factors;
 }
 
-}  // namespace
-
-ModelPtr model_from_json(const std::string& name, const std::string& text) {
-  const io::JsonSource source(name, text);
-  const models::Model model = io::read_model(source).model;
-  models::ModelInfo info;
-  info.name = model.name;
-  info.summary = name;
-  info.groups = {model.group, model.group == "se3" ? "r3xso3" : "se3"};
-  info.make = [source](std::string_view group, const ParameterValues&) {
-    return io::read_model(source, {.group = std::string(group)}).model;
-  };
-  return std::make_shared<const models::ModelInfo>(std::move(info));
+/// What a function returns at the start must be finite, and the mass matrix symmetric: nothing else in a run names the function.
+void inspect(const system::SystemFunctions& f, const system::Start& start, const std::string& remark) {
+  const Matrix mass = f.mass ? f.mass(start.q0) : Matrix();
+  if (f.force) f.force(start.t0, start.q0, start.v0);
+  if (f.constraint) f.constraint(start.t0, start.q0);
+  if (f.velocity_constraint) f.velocity_constraint(start.t0, start.q0, start.v0);
+  if (f.jacobian) f.jacobian(start.t0, start.q0);
+  if (f.constraint_rate) f.constraint_rate(start.t0, start.q0);
+  if (f.curvature) f.curvature(start.t0, start.q0, start.v0);
+  if (f.energy) f.energy(start.t0, start.q0, start.v0);
+  if (!remark.empty()) throw InvalidInput(fmt::format("at the start (t = {:g}) {}", start.t0, remark));
+  if (mass.size() == 0) return;
+  Eigen::Index i = 0, j = 0;
+  if ((mass - mass.transpose()).cwiseAbs().maxCoeff(&i, &j) > 1e-8 * mass.cwiseAbs().maxCoeff())
+    throw InvalidInput(fmt::format("mass returned a matrix that is not symmetric: {} at [{}, {}], but {} at [{}, {}]", mass(i, j), i, j,
+                                   mass(j, i), j, i));
 }
 
-ModelPtr model_from_functions(const py::dict& functions) {
-  Parts parts(functions);
+}  // namespace
+
+ModelPtr model_from_json(const std::string& name, const std::string& text, bool accepts_gaps) {
+  return std::make_shared<const models::ModelInfo>(io::model_of(std::make_shared<io::JsonSource>(name, text), accepts_gaps));
+}
+
+FunctionModel model_from_functions(const py::dict& functions) {
+  const auto remark = std::make_shared<std::string>();
+  Parts parts(functions, remark);
   system::SystemFunctions f;
   const py::object name = parts.take("name");
-  if (!name.is_none()) f.name = name.cast<std::string>();
+  if (!name.is_none()) f.name = std::string(py::str(name));
   f.space = space_of(parts.take("space"));
   const lie::Space space(f.space);
   const Eigen::Index nv = space.nv();
-  const py::object constraints = parts.take("constraints"), velocity_constraints = parts.take("velocity_constraints");
-  f.position_rows = constraints.is_none() ? 0 : constraints.cast<int>();
-  f.velocity_rows = velocity_constraints.is_none() ? 0 : velocity_constraints.cast<int>();
-  const Eigen::Index rows = f.position_rows, velocity_rows = f.velocity_rows;
+  const Eigen::Index rows = f.position_rows = parts.rows("constraints", "constraint");
+  const Eigen::Index velocity_rows = f.velocity_rows = parts.rows("velocity_constraints", "velocity_constraint");
 
   if (auto c = parts.callable("mass"))
     f.mass = [c = *c, nv](const Vector& q) {
@@ -170,24 +233,29 @@ ModelPtr model_from_functions(const py::dict& functions) {
     };
 
   system::Start start;
-  const py::object t0 = parts.take("t0"), t_end = parts.take("t_end");
-  if (!t0.is_none()) start.t0 = t0.cast<double>();
-  start.t_end = t_end.is_none() ? start.t0 + 1.0 : t_end.cast<double>();
-  const Callable q0("q0", py::none()), v0("v0", py::none());
-  start.q0 = vector_of(q0, parts.take("q0"), space.nq());
-  const py::object velocity = parts.take("v0");
-  start.v0 = velocity.is_none() ? Vector(Vector::Zero(nv)) : vector_of(v0, velocity, nv);
+  start.t0 = parts.number("t0", 0.0);
+  start.t_end = parts.number("t_end", start.t0 + 1.0);
+  const auto take_vector = [&](const char* key, Eigen::Index size) -> Vector {
+    const py::array_t<double> array = numbers(fmt::format("'{}' is", key), parts.take(key), {size});
+    return Eigen::Map<const Vector>(array.data(), size);
+  };
+  if (!functions.contains("q0")) throw InvalidInput("'q0' is missing: where the motion starts");
+  start.q0 = take_vector("q0", space.nq());
+  const bool moves = functions.contains("v0") && !functions["v0"].is_none();
+  start.v0 = moves ? take_vector("v0", nv) : Vector(Vector::Zero(nv));
+  parts.take("v0");
   parts.finish();
+  if (start.q0.allFinite() && start.v0.allFinite()) inspect(f, start, *remark);
 
   const auto system = std::make_shared<const system::FunctionSystem>(std::move(f));
   models::ModelInfo info;
-  info.name = name.is_none() ? "system" : name.cast<std::string>();
+  info.name = name.is_none() ? "system" : std::string(py::str(name));
   info.summary = "user system";
   info.groups = {"own"};
   info.make = [system, start, own = info.name](std::string_view, const ParameterValues&) {
     return models::Model{own, "own", system, start};
   };
-  return std::make_shared<const models::ModelInfo>(std::move(info));
+  return {std::make_shared<const models::ModelInfo>(std::move(info)), remark};
 }
 
 }  // namespace kreisel::python

@@ -4,6 +4,8 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
+#include <cctype>
 #include <ctime>
 
 #include "kreisel/base/error.hpp"
@@ -36,11 +38,37 @@ io::RunRequest request_of(const py::object& model, const std::string& group, con
   return request;
 }
 
+/// Messages name the options of the command line; here they are keywords: --t-end becomes t_end.
+std::string in_python_words(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const bool begins = text.substr(i, 2) == "--" && (i == 0 || text[i - 1] != '-');
+    std::size_t end = i + 2;
+    while (begins && end < text.size() && (std::islower(static_cast<unsigned char>(text[end])) != 0 || text[end] == '-')) ++end;
+    const std::string_view name = begins ? text.substr(i + 2, end - i - 2) : std::string_view();
+    if (name.empty()) {
+      out += text[i++];
+      continue;
+    }
+    std::string word(name == "set" ? "parameters" : name == "output-times" ? "t_eval" : name == "start" ? "q0, v0" : name);
+    std::replace(word.begin(), word.end(), '-', '_');
+    out += word;
+    i = end;
+  }
+  return out;
+}
+
 py::list events_of(const run::Report& report) {
   py::list list;
   for (const run::Occurrence& event : report.events)
     list.append(py::make_tuple(event.event, event.action, event.t, Vector(event.before.motion.q), Vector(event.before.motion.v),
                                Vector(event.after.motion.v)));
+  return list;
+}
+
+std::vector<std::string> warnings_of(const Solution& solution) {
+  std::vector<std::string> list;
+  for (const std::string& text : solution.warnings()) list.push_back(in_python_words(text));
   return list;
 }
 
@@ -53,23 +81,19 @@ double seconds_without_python(const io::RunRequest& request) {
   return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
 }
 
-/// study.json as text.
-std::string run_study(const std::string& spec, int jobs) {
+/// study.json as text. `should_stop` is asked now and then; true ends the study with the runs that are finished.
+std::string run_study(const std::string& spec, int jobs, const py::object& should_stop) {
   study::StudyOptions options;
   options.jobs = jobs;
   options.cache = study::cache_folder();
-  options.wants_to_stop = [] {
+  options.wants_to_stop = [&] {
     const py::gil_scoped_acquire lock;
-    return PyErr_CheckSignals() != 0;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    return should_stop().cast<bool>();
   };
-  std::string text;
-  {
-    const py::gil_scoped_release released;
-    const study::StudyResult result = study::run_study(study::parse_spec(io::JsonSource("study", spec)), options);
-    text = study::study_json(result, "kreisel.study").dump();
-  }
-  if (PyErr_Occurred() != nullptr) throw py::error_already_set();
-  return text;
+  const py::gil_scoped_release released;
+  const study::StudyResult result = study::run_study(study::parse_spec(io::JsonSource("study", spec)), options);
+  return study::study_json(result, "kreisel.study").dump();
 }
 
 std::vector<std::string> names(const char* what) {
@@ -88,7 +112,7 @@ PYBIND11_MODULE(_core, m) {
     try {
       if (error) std::rethrow_exception(error);
     } catch (const InvalidInput& e) {
-      PyErr_SetString(PyExc_ValueError, e.what());
+      PyErr_SetString(PyExc_ValueError, in_python_words(e.what()).c_str());
     } catch (const EnvironmentError& e) {
       PyErr_SetString(PyExc_OSError, e.what());
     }
@@ -96,11 +120,12 @@ PYBIND11_MODULE(_core, m) {
 
   py::class_<models::ModelInfo, std::shared_ptr<models::ModelInfo>>(m, "ModelInfo")
       .def_property_readonly("name", [](const models::ModelInfo& info) { return info.name; });
-  m.def("model_from_json", [](const std::string& name, const std::string& text) {
-    return std::const_pointer_cast<models::ModelInfo>(model_from_json(name, text));
+  m.def("model_from_json", [](const std::string& name, const std::string& text, bool accepts_gaps) {
+    return std::const_pointer_cast<models::ModelInfo>(model_from_json(name, text, accepts_gaps));
   });
   m.def("model_from_functions", [](const py::dict& functions) {
-    return std::const_pointer_cast<models::ModelInfo>(model_from_functions(functions));
+    const FunctionModel model = model_from_functions(functions);
+    return py::make_tuple(std::const_pointer_cast<models::ModelInfo>(model.info), py::cpp_function([remark = model.remark] { return *remark; }));
   });
   m.def("model_names", [] { return names("models"); });
   m.def("method_names", [] { return names("methods"); });
@@ -129,11 +154,12 @@ PYBIND11_MODULE(_core, m) {
       .def("reaction", &Solution::reaction)
       .def("interpolate", &Solution::interpolate)
       .def("write_result", &Solution::write_result)
+      .def_property_readonly("t_final", [](const Solution& s) { return s.report().final.motion.t; })
       .def_property_readonly("status", [](const Solution& s) { return std::string(run::info_of(s.report().status).name); })
-      .def_property_readonly("message", [](const Solution& s) { return s.report().message; })
+      .def_property_readonly("message", [](const Solution& s) { return in_python_words(s.report().message); })
       .def_property_readonly("method", [](const Solution& s) { return s.report().method; })
       .def_property_readonly("formulation", [](const Solution& s) { return s.report().formulation; })
-      .def_property_readonly("warnings", [](const Solution& s) { return s.report().warnings; })
+      .def_property_readonly("warnings", &warnings_of)
       .def_property_readonly("solve_seconds", [](const Solution& s) { return s.report().solve_seconds; })
       .def_property_readonly("events", [](const Solution& s) { return events_of(s.report()); })
       .def_property_readonly("counters", [](const Solution& s) {

@@ -6,10 +6,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <optional>
 
 #include "kreisel/base/error.hpp"
 #include "kreisel/io/result.hpp"
 #include "kreisel/run/dense_output.hpp"
+#include "kreisel/run/rkmk.hpp"
 
 namespace kreisel::python {
 namespace {
@@ -17,17 +20,16 @@ namespace {
 /// How often Python is told how far the run is, and asked whether it shall go on.
 constexpr auto patience = std::chrono::milliseconds(100);
 
-system::Event event_of(const py::object& function, std::size_t number) {
-  if (PyCallable_Check(function.ptr()) == 0)
-    throw InvalidInput(fmt::format("events[{}] is {}, expected a function of (t, q, v, lam)", number,
-                                   std::string(py::repr(function)).substr(0, 80)));
+/// `given`: (name, function, direction, terminal_after).
+system::Event event_of(const py::tuple& given) {
   system::Event event;
-  event.name = py::hasattr(function, "__name__") ? function.attr("__name__").cast<std::string>() : fmt::format("event {}", number);
-  const double direction = py::hasattr(function, "direction") ? function.attr("direction").cast<double>() : 0.0;
-  event.direction = direction > 0.0   ? system::Direction::rising
-                    : direction < 0.0 ? system::Direction::falling
-                                      : system::Direction::either;
-  if (py::hasattr(function, "terminal")) event.terminal_after = function.attr("terminal").cast<int>();
+  event.name = given[0].cast<std::string>();
+  const int direction = given[2].cast<int>();
+  event.direction = direction > 0   ? system::Direction::rising
+                    : direction < 0 ? system::Direction::falling
+                                    : system::Direction::either;
+  event.terminal_after = given[3].cast<int>();
+  const py::object function = given[1];
   event.function = [f = function.ptr(), name = event.name](double t, const Vector& q, const Vector& v, const Vector& lambda) {
     const py::gil_scoped_acquire lock;
     const py::object value = py::reinterpret_borrow<py::object>(f)(t, q, v, lambda);
@@ -45,16 +47,20 @@ bool switches_constraints(const io::PreparedRun& run) {
   return &run.model.system->result_layout() != run.model.system.get();
 }
 
+/// Within which the run takes a wanted time for that of a step.
+double round_off_at(double t, double h) { return 1e-12 * std::max(std::abs(t), h); }
+
 }  // namespace
 
-/// Keeps every point; now and then asks whether the run shall end with what there is.
+/// Keeps the points; now and then asks whether the run shall end with what there is.
 class Solution::Recorder final : public run::Observer {
  public:
-  Recorder(Solution& out, py::object progress, py::object should_stop)
-      : out_(out), progress_(std::move(progress)), should_stop_(std::move(should_stop)) {}
+  /// `wanted`: keep only the points at these times, which increase; null: all.
+  Recorder(Solution& out, Points& to, const std::vector<double>* wanted, py::object progress, py::object should_stop)
+      : out_(out), to_(to), wanted_(wanted), progress_(std::move(progress)), should_stop_(std::move(should_stop)) {}
 
   bool accept(const run::Point& point) override {
-    out_.points_.push(point);
+    if (wanted_ == nullptr || is_wanted(point.entry)) to_.push(point);
     const auto now = std::chrono::steady_clock::now();
     if (now - last_ < patience) return true;
     last_ = now;
@@ -65,29 +71,52 @@ class Solution::Recorder final : public run::Observer {
   }
 
  private:
+  /// Start, end and both sides of an event are shown whether they are wanted or not.
+  bool is_wanted(const method::Entry& entry) const {
+    const double t = entry.motion.t, round_off = round_off_at(t, entry.h);
+    const auto next = std::lower_bound(wanted_->begin(), wanted_->end(), t - round_off);
+    return next != wanted_->end() && *next <= t + round_off;
+  }
+
   Solution& out_;
+  Points& to_;
+  const std::vector<double>* wanted_;
   py::object progress_, should_stop_;
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
 Solution::Solution(const io::RunRequest& request, const py::object& t_span, const py::object& t_eval, const py::list& events,
                    const py::object& progress, const py::object& should_stop, bool has_dense_output)
-    : run_(io::prepare(request)), points_({has_dense_output, switches_constraints(run_)}) {
+    : run_(io::prepare(request)),
+      points_({has_dense_output && t_eval.is_none(), switches_constraints(run_)}),
+      steps_({true, switches_constraints(run_)}),
+      has_steps_(has_dense_output && !t_eval.is_none()) {
   if (!t_span.is_none()) {
     const auto [t0, t_end] = t_span.cast<std::pair<double, double>>();
     run_.model.start.t0 = t0;
     run_.options.t_end = t_end;
   }
-  if (!t_eval.is_none()) run_.options.output_times = t_eval.cast<std::vector<double>>();
-  for (std::size_t i = 0; i < events.size(); ++i) run_.options.events.push_back(event_of(events[i], i));
+  const std::vector<double> times = t_eval.is_none() ? std::vector<double>() : t_eval.cast<std::vector<double>>();
+  run_.options.output_times = times;
+  for (const auto& event : events) run_.options.events.push_back(event_of(event.cast<py::tuple>()));
   std::string problems;
   for (const run::Problem& problem : run::problems_in(run_.options, *run_.model.system, run_.model.start))
-    problems += fmt::format("{}{}: {}", problems.empty() ? "" : "\n", problem.field, problem.message);
+    problems += fmt::format("{}--{}: {}", problems.empty() ? "" : "\n", problem.field, problem.message);
   if (!problems.empty()) throw InvalidInput(problems);
+  if (has_steps_) run_.options.output_times.clear();
 
-  Recorder recorder(*this, progress, should_stop);
-  const py::gil_scoped_release released;
-  report_ = run::integrate(*run_.model.system, run_.model.start, run_.options, recorder);
+  Recorder recorder(*this, has_steps_ ? steps_ : points_, t_eval.is_none() || has_steps_ ? nullptr : &times, progress, should_stop);
+  {
+    const py::gil_scoped_release released;
+    report_ = run::integrate(*run_.model.system, run_.model.start, run_.options, recorder);
+    if (has_steps_) keep_wanted(times);
+  }
+}
+
+std::vector<std::string> Solution::warnings() const {
+  std::vector<std::string> list = run_.warnings;
+  list.insert(list.end(), report_.warnings.begin(), report_.warnings.end());
+  return list;
 }
 
 /// A view of the memory of the points, which lives as long as the array does.
@@ -182,27 +211,29 @@ py::tuple Solution::reaction(int joint) const {
   return py::make_tuple(force, torque);
 }
 
-py::tuple Solution::interpolate(const std::vector<double>& times) const {
-  const system::System& system = *run_.model.system;
-  const int rows = static_cast<int>(points_.lambda.size);
-  const method::EntrySizes sizes{rows, static_cast<int>(points_.eta.size), 0};
-  run::DenseOutput dense(system.space(), rows);
-  constexpr std::size_t most = 7;
-  const auto time = [&](std::size_t i) { return points_.number(points_.t, i); };
-  const auto parts = {&points_.q, &points_.v, &points_.a, &points_.lambda};
-  std::vector<py::array_t<double>> out;
-  std::vector<double*> to;
-  for (const Points::Part* part : parts) {
-    out.emplace_back(std::vector<py::ssize_t>{static_cast<py::ssize_t>(times.size()), static_cast<py::ssize_t>(part->size)});
-    to.push_back(out.back().mutable_data());
-  }
-  method::Entry entry = method::History::blank(system.space(), sizes), past = entry;
-  for (const double t : times) {
-    if (count() == 0 || !(t >= time(0) && t <= time(count() - 1)))
-      throw InvalidInput(count() == 0 ? std::string("the run has no points")
-                                      : fmt::format("t = {} is outside the run, which goes from {} to {}", t, time(0), time(count() - 1)));
-    // The step that ends after t; of the two sides of a jump the later one.
-    std::size_t below = 0, end = count();
+/// Points between the steps of a run. The multistep methods have interpolants; rkmk takes a step of its own from the point
+/// before, as it does for wanted times during a run.
+class Solution::Interpolation {
+ public:
+  explicit Interpolation(const Solution& solution)
+      : steps_(solution.steps_taken()),
+        run_(solution.run_),
+        space_(run_.model.system->space()),
+        sizes_{static_cast<int>(steps_.lambda.size), static_cast<int>(steps_.eta.size), 0},
+        dense_(space_, sizes_.rows),
+        is_rkmk_(solution.report_.method == "rkmk"),
+        projects_(solution.report_.formulation == "projected"),
+        past_(method::History::blank(space_, sizes_)) {}
+
+  method::Entry blank() const { return past_; }
+  /// Index of the step that ends at t or after it; of the two sides of a jump the later one.
+  std::size_t evaluate(double t, method::Entry& out) {
+    const auto time = [&](std::size_t i) { return steps_.number(steps_.t, i); };
+    const std::size_t count = steps_.size();
+    if (count == 0 || !(t >= time(0) && t <= time(count - 1)))
+      throw InvalidInput(count == 0 ? std::string("the run has no points")
+                                    : fmt::format("t = {} is outside the run, which goes from {} to {}", t, time(0), time(count - 1)));
+    std::size_t below = 0, end = count;
     while (below < end) {
       const std::size_t middle = (below + end) / 2;
       if (t < time(middle))
@@ -210,21 +241,81 @@ py::tuple Solution::interpolate(const std::vector<double>& times) const {
       else
         below = middle + 1;
     }
-    end = std::min(end, count() - 1);
+    end = std::min(end, count - 1);
     const std::size_t before = end > 0 ? end - 1 : 0;
     if (time(end) == t || time(before) == t) {
-      points_.read(time(end) == t ? end : before, entry);
-    } else {
-      std::size_t first = end;
-      while (first > 0 && end - first < most - 1 && time(first - 1) < time(first)) --first;
-      method::History history(system.space(), sizes, most);
-      for (std::size_t i = first; i <= end; ++i) {
-        points_.read(i, past);
-        history.push(past);
-      }
-      const int order = static_cast<int>(points_.number(points_.order, end));
-      dense.evaluate(history, std::min(order + 1, history.size()), t, entry);
+      const std::size_t here = time(end) == t ? end : before;
+      steps_.read(here, out);
+      return here;
     }
+    const int order = static_cast<int>(steps_.number(steps_.order, end));
+    if (is_rkmk_) {
+      const auto& tableau = order == 5 ? coeff::dormand_prince_5() : coeff::dop853();
+      const system::System& system = steps_.in_force(end);
+      if (!rkmk_ || stepped_ != &system) rkmk_.emplace(system, tableau, counters_, projects_, run_.options.linear_solver);
+      stepped_ = &system;
+      steps_.read(before, past_);
+      out.lambda = past_.lambda;
+      if (rkmk_->step(past_.motion, t - past_.motion.t, out.motion, out.lambda, out.omega)) {
+        out.motion.t = t;
+        return end;
+      }
+    }
+    constexpr std::size_t most = 7;
+    std::size_t first = end;
+    while (first > 0 && end - first < most - 1 && time(first - 1) < time(first)) --first;
+    method::History history(space_, sizes_, most);
+    for (std::size_t i = first; i <= end; ++i) {
+      steps_.read(i, past_);
+      history.push(past_);
+    }
+    dense_.evaluate(history, std::min(order + 1, history.size()), t, out);
+    return end;
+  }
+
+ private:
+  const Points& steps_;
+  const io::PreparedRun& run_;
+  const lie::Space& space_;
+  method::EntrySizes sizes_;
+  run::DenseOutput dense_;
+  bool is_rkmk_, projects_;
+  method::Entry past_;
+  Counters counters_;
+  std::optional<run::Rkmk> rkmk_;
+  const system::System* stepped_ = nullptr;  ///< what rkmk_ was made for
+};
+
+/// Fills points_ from steps_.
+void Solution::keep_wanted(const std::vector<double>& times) {
+  if (steps_.size() == 0) return;
+  Interpolation interpolation(*this);
+  method::Entry entry = interpolation.blank();
+  system::Residual residual = report_.final_residual;  // for its sizes
+  const double last = steps_.number(steps_.t, steps_.size() - 1);
+  for (const double t : times) {
+    if (t > last + round_off_at(last, 0.0)) break;
+    const std::size_t end = interpolation.evaluate(std::min(t, last), entry);
+    entry.h = steps_.number(steps_.h, end);
+    entry.order = static_cast<int>(steps_.number(steps_.order, end));
+    entry.motion.t = t;
+    steps_.read_residual(end, entry, residual);
+    points_.push({entry, residual, static_cast<long>(points_.size()), false, &steps_.in_force(end), steps_.work_at(end)});
+  }
+}
+
+py::tuple Solution::interpolate(const std::vector<double>& times) const {
+  const Points& steps = steps_taken();
+  std::vector<py::array_t<double>> out;
+  std::vector<double*> to;
+  for (const Points::Part* part : {&steps.q, &steps.v, &steps.a, &steps.lambda}) {
+    out.emplace_back(std::vector<py::ssize_t>{static_cast<py::ssize_t>(times.size()), static_cast<py::ssize_t>(part->size)});
+    to.push_back(out.back().mutable_data());
+  }
+  Interpolation interpolation(*this);
+  method::Entry entry = interpolation.blank();
+  for (const double t : times) {
+    interpolation.evaluate(t, entry);
     const Vector* values[] = {&entry.motion.q, &entry.motion.v, &entry.motion.a, &entry.lambda};
     for (std::size_t k = 0; k < to.size(); ++k) to[k] = std::copy_n(values[k]->data(), values[k]->size(), to[k]);
   }
@@ -238,10 +329,11 @@ void Solution::write_result(const std::string& folder) const {
   io::write_to_folder(run_, request, report_, [&](run::Observer& observer) {
     method::Entry entry = report_.final;
     system::Residual residual = report_.final_residual;  // for their sizes
-    for (std::size_t i = 0; i < count(); ++i) {
-      points_.read(i, entry);
-      points_.read_residual(i, entry, residual);
-      observer.accept({entry, residual, static_cast<long>(i), false, &points_.in_force(i), points_.work_at(i)});
+    const Points& steps = steps_taken();
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      steps.read(i, entry);
+      steps.read_residual(i, entry, residual);
+      observer.accept({entry, residual, static_cast<long>(i), false, &steps.in_force(i), steps.work_at(i)});
     }
   });
 }

@@ -20,13 +20,14 @@ namespace py = pybind11;
 
 class Solution {
  public:
-  /// `t_span`: (t0, t_end), or None for the model's. `events`: callables f(t, q, v, lam) with the attributes of
-  /// scipy.integrate.solve_ivp. `progress`: called with (t, t0, t_end) a few times a second, or None.
-  /// `should_stop`: asked as often; true ends the run as interrupted.
+  /// `t_span`: (t0, t_end), or None for the model's. `t_eval`: increasing times to keep, or None for every step. `events`:
+  /// tuples (name, f(t, q, v, lam), direction, terminal_after), names differ. `progress`: called with (t, t0, t_end) a few
+  /// times a second, or None. `should_stop`: asked as often; true ends the run as interrupted.
   Solution(const io::RunRequest& request, const py::object& t_span, const py::object& t_eval, const py::list& events,
            const py::object& progress, const py::object& should_stop, bool has_dense_output);
 
   const run::Report& report() const { return report_; }
+  std::vector<std::string> warnings() const;  ///< of the request and of the run
   py::array_t<double> t() const;
   py::array_t<double> q() const;
   py::array_t<double> v() const;
@@ -42,7 +43,7 @@ class Solution {
   py::array_t<double> rotations(int body) const;  ///< (points, 3, 3)
   std::vector<std::string> joints() const;
   py::tuple reaction(int joint) const;  ///< force and torque on the second body, inertial, (points, 3) each
-  /// (t, q, v, v̇, λ) at times within the run, from the steps around them; needs dense output.
+  /// (q, v, v̇, λ) at times within the run, from the steps around them; needs dense output.
   py::tuple interpolate(const std::vector<double>& times) const;
   /// A result folder, as `kreisel run` writes it, of the points as they were computed.
   void write_result(const std::string& folder) const;
@@ -50,13 +51,20 @@ class Solution {
  private:
   class Recorder;
 
+  class Interpolation;
+
   std::size_t count() const { return points_.size(); }
+  /// What dense output is made of, and what files show: every step.
+  const Points& steps_taken() const { return has_steps_ ? steps_ : points_; }
+  void keep_wanted(const std::vector<double>& times);
   py::array_t<double> view(const Points::Part& part, bool is_number) const;
   double t_end() const { return std::isnan(run_.options.t_end) ? run_.model.start.t_end : run_.options.t_end; }
 
   io::PreparedRun run_;
   run::Report report_;
-  Points points_;
+  Points points_;           ///< those that arrays show
+  Points steps_;            ///< all of them, when dense output is wanted beside t_eval
+  bool has_steps_ = false;
 };
 
 }  // namespace kreisel::python

@@ -17,6 +17,7 @@ class Model:
     def from_dict(cls, data: dict[str, Any]) -> Model: ...
     def body(self, name: str, **properties: Any) -> Model: ...
     def joint(self, name: str, type: str, **properties: Any) -> Model: ...
+    def driver(self, name: str, type: str, **properties: Any) -> Model: ...
     def force(self, name: str, type: str, **properties: Any) -> Model: ...
     def to_dict(self) -> dict[str, Any]: ...
     def save(self, path: str | PathLike[str]) -> None: ...
@@ -67,7 +68,8 @@ class Result:
     nlu: int
     events: list[tuple[str, str, float]]
     t_events: list[Array]
-    sol: Callable[[ArrayLike], tuple[Array, Array, Array, Array]] | None
+    @property
+    def sol(self) -> Callable[[ArrayLike], tuple[Array, Array, Array, Array]] | None: ...
     def x(self, body: int | str = ...) -> Array: ...
     def R(self, body: int | str = ...) -> Array: ...
     def reaction(self, joint: int | str = ...) -> tuple[Array, Array]: ...
@@ -82,8 +84,8 @@ def solve(
     model: str | PathLike[str] | dict[str, Any] | Model | System,
     t_span: float | tuple[float, float] | None = ...,
     *,
-    method: str = ...,
-    group: str = ...,
+    method: str | None = ...,
+    group: str | None = ...,
     t_eval: ArrayLike | None = ...,
     events: Event | Sequence[Event] | None = ...,
     dense_output: bool = ...,
@@ -101,8 +103,19 @@ class Stored:
     summary: dict[str, Any]
     columns: list[str]
     t: Array
+    h: Array
+    order: NDArray[np.int64]
+    lam: Array
+    energy: Array
     status: str
+    message: str
+    success: bool
+    bodies: list[str]
+    joints: list[str]
     def __getitem__(self, column: str) -> Array: ...
+    def x(self, body: int | str = ...) -> Array: ...
+    def R(self, body: int | str = ...) -> Array: ...
+    def reaction(self, joint: int | str = ...) -> tuple[Array, Array]: ...
 
 def read(folder: str | PathLike[str]) -> Stored: ...
 
@@ -114,6 +127,8 @@ class Curve:
 
 class Study:
     data: dict[str, Any]
+    status: str
+    rows: list[dict[str, Any]]
     plots: list[dict[str, Any]]
     curves: list[Curve]
 

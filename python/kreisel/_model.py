@@ -1,11 +1,12 @@
 """Models: mechanisms assembled in Python, and systems given by functions."""
+import copy
 import json
 
 from . import _core
 
 
 class Model:
-    """A mechanism of bodies, joints and forces; what a model file says, said in Python.
+    """A mechanism of bodies, joints, drivers and forces; what a model file says, said in Python.
 
     Every method returns the model, so that calls can be chained; keywords are those of the model file.
 
@@ -13,42 +14,68 @@ class Model:
     >>> rod = (kreisel.Model("rod", gravity=[0, 0, -9.81])
     ...        .body("rod", mass=1.0, inertia=[1e-4, 0.0834, 0.0834], position=[0.5, 0, 0])
     ...        .joint("pin", "revolute", between=["ground", "rod"], at=[0, 0, 0], axis=[0, 1, 0]))
+    >>> rod
+    <kreisel.Model 'rod': 1 bodies, 1 joints, 0 drivers, 0 forces>
     >>> kreisel.solve(rod, 1.0).success
     True
     """
 
     def __init__(self, name="mechanism", **settings):
-        self._data = {"name": name, **settings, "bodies": [], "joints": [], "forces": []}
+        self._data = {"name": name, **settings}
 
     @classmethod
     def from_dict(cls, data):
-        """The content of a model file as a dict."""
+        """The content of a model file as a dict, which stays as it is."""
         model = cls()
-        model._data = dict(data)
+        model._data = copy.deepcopy(data)
         return model
 
     def body(self, name, **properties):
-        self._data.setdefault("bodies", []).append({"name": name, **properties})
-        return self
+        """mass, inertia, position, rotation, velocity, angular_velocity, shape"""
+        return self._add("bodies", {"name": name, **properties})
 
     def joint(self, name, type, **properties):
-        self._data.setdefault("joints", []).append({"name": name, "type": type, **properties})
-        return self
+        """type: "spherical", "revolute", "prismatic", ...; between=[body, body], at, axis"""
+        return self._add("joints", {"name": name, "type": type, **properties})
+
+    def driver(self, name, type, **properties):
+        """type: "angle", "position" or "distance"; value: a number or a formula in t
+
+        >>> import kreisel
+        >>> crank = (kreisel.Model("crank")
+        ...          .body("crank", mass=1.0, inertia=[1e-4, 0.0834, 0.0834], position=[0.5, 0, 0])
+        ...          .joint("pin", "revolute", between=["ground", "crank"], at=[0, 0, 0], axis=[0, 1, 0])
+        ...          .driver("motor", "angle", between=["ground", "crank"], axis=[0, 1, 0], value="t^2"))
+        >>> turned = kreisel.solve(crank, 1.0)
+        >>> round(turned.v[-1, 4], 6)
+        2.0
+        """
+        return self._add("drivers", {"name": name, "type": type, **properties})
 
     def force(self, name, type, **properties):
-        self._data.setdefault("forces", []).append({"name": name, "type": type, **properties})
-        return self
+        """type: "spring-damper", "applied", "bushing", ..."""
+        return self._add("forces", {"name": name, "type": type, **properties})
 
     def to_dict(self):
-        return {key: value for key, value in self._data.items() if value != []}
+        """A copy of what a model file would hold."""
+        return copy.deepcopy(self._data)
 
     def save(self, path):
         """Writes a model file, which ``kreisel run`` reads too."""
+        text = self._text(indent=2)
         with open(path, "w", encoding="utf-8") as file:
-            json.dump(self.to_dict(), file, indent=2, default=_plain)
+            file.write(text + "\n")
 
-    def _info(self):
-        return _core.model_from_json("model", json.dumps(self.to_dict(), indent=1, default=_plain))
+    def _add(self, kind, properties):
+        self._data.setdefault(kind, []).append(properties)
+        return self
+
+    def _text(self, indent):
+        return text_of("model", self._data, indent)
+
+    def __repr__(self):
+        counts = ", ".join(f"{len(self._data.get(kind, []))} {kind}" for kind in ("bodies", "joints", "drivers", "forces"))
+        return f"<kreisel.Model {self._data.get('name', 'mechanism')!r}: {counts}>"
 
 
 class System:
@@ -74,21 +101,31 @@ class System:
     def __init__(self, **parts):
         self._parts = parts
 
-    def _info(self):
-        return _core.model_from_functions(self._parts)
 
-
-def handle(model):
-    """What _core takes: a name, a path, or the object made from it."""
-    if isinstance(model, (Model, System)):
-        return model._info()
+def handle(model, assembles=False):
+    """What _core takes, a name, a path or the object made from it; and a function that says what was odd with the user's functions."""
+    if isinstance(model, System):
+        return _core.model_from_functions(model._parts)
     if isinstance(model, dict):
-        return Model.from_dict(model)._info()
+        model = Model.from_dict(model)
+    if isinstance(model, Model):
+        return _core.model_from_json("model", model._text(indent=1), assembles), str
     if isinstance(model, str) or hasattr(model, "__fspath__"):
-        return str(model)
+        return str(model), str
     raise ValueError(f"model is {model!r:.80}, expected a name, the path of a model file, a dict, kreisel.Model or kreisel.System")
 
 
-def _plain(value):
-    """Arrays and numbers of numpy."""
-    return value.tolist()
+def text_of(what, data, indent):
+    """JSON of plain values and of numpy's; anything else is a ValueError."""
+    def plain(value):
+        if hasattr(value, "tolist"):
+            return value.tolist()
+        raise ValueError(f"{what}: {value!r:.80} is neither a number, a text, a list nor a dict")
+    try:
+        return json.dumps(data, indent=indent, default=plain, allow_nan=False)
+    except TypeError as error:
+        raise ValueError(f"{what}: {error}") from None
+    except ValueError as error:
+        if "JSON compliant" not in str(error):
+            raise
+        raise ValueError(f"{what}: a number is not finite") from None

@@ -1,6 +1,8 @@
 """solve: a run in the manner of scipy.integrate.solve_ivp."""
 import functools
+import operator
 import tempfile
+import warnings
 
 import numpy as np
 
@@ -22,15 +24,19 @@ class Result:
     """A motion. Arrays have time first; they share the memory of the run, so copy one before you change it.
 
     t, q, v, lam      the shown points; a their accelerations; h and order the steps that led to them
-    energy            kinetic plus potential energy at each point
-    status, message   "success", or why the run ended early; success says whether it reached its end
+    energy            kinetic plus potential energy at each point; NaN when a System gives none
+    status, message   "success", or why the run ended early; success says whether it reached its end or a terminal event
     nsteps, nfev, njev, nlu, nrejected
     t_events          one array of times per given event, in their order; events: all that happened, as (name, action, t)
     sol               sol(t) with dense_output=True: (q, v, a, lam) between the steps
+    bodies, joints    their names
+
+    A result can be pickled and copied, for instance on its way back from another process; such a copy has all numbers but neither ``sol``
+    nor ``save`` and ``report``.
     """
 
     def __init__(self, solution, events, dense_output):
-        self._solution = solution
+        self._solution, self._is_dense = solution, dense_output
         for name in ("t", "q", "v", "a", "lam", "h", "order", "status", "message", "method", "formulation", "bodies", "joints"):
             setattr(self, name, getattr(solution, name))
         self.success = self.status == "success"
@@ -40,27 +46,36 @@ class Result:
         happened = solution.events
         self.events = [event[:3] for event in happened]
         self.t_events = [np.array([e[2] for e in happened if e[0] == name]) for name in events]
-        self.sol = self._interpolate if dense_output else None
 
     @functools.cached_property
     def energy(self):
         return self._solution.energy
 
+    @property
+    def sol(self):
+        return self._interpolate if self._is_dense else None
+
     def _interpolate(self, t):
-        q, v, a, lam = self._solution.interpolate(np.atleast_1d(np.asarray(t, dtype=float)).tolist())
-        return (q, v, a, lam) if np.ndim(t) > 0 else (q[0], v[0], a[0], lam[0])
+        times = np.asarray(t, dtype=float)
+        if times.ndim > 1:
+            raise ValueError(f"sol: t has shape {times.shape}, expected a number or a list of numbers")
+        values = self._solution.interpolate(np.atleast_1d(times).tolist())
+        return values if times.ndim == 1 else tuple(value[0] for value in values)
+
+    def __getstate__(self):
+        return {**self.__dict__, "energy": self.energy, "_solution": _Kept(self), "_is_dense": False}
 
     def x(self, body=0):
         """Positions of the centre of mass, shape (points, 3); body by name or number."""
-        return self._solution.positions(_index("body", body, self.bodies))
+        return self._solution.positions(index_of("body", body, self.bodies))
 
     def R(self, body=0):
         """Rotation matrices, shape (points, 3, 3)."""
-        return self._solution.rotations(_index("body", body, self.bodies))
+        return self._solution.rotations(index_of("body", body, self.bodies))
 
     def reaction(self, joint=0):
         """(force, torque) that a joint exerts on its second body, inertial axes, shape (points, 3) each."""
-        return self._solution.reaction(_index("joint", joint, self.joints))
+        return self._solution.reaction(index_of("joint", joint, self.joints))
 
     def save(self, folder):
         """Writes a result folder as ``kreisel run`` does, for ``kreisel view`` and ``kreisel.read``.
@@ -95,21 +110,45 @@ class Result:
         return figure
 
     def __repr__(self):
-        return f"<kreisel.Result: {self.status} at t = {self.t[-1]:g} after {self.nsteps} steps with {self.method}>"
+        return f"<kreisel.Result: {self.status} at t = {self._solution.t_final:g} after {self.nsteps} steps with {self.method}>"
 
 
-def solve(model, t_span=None, *, method="bliedf", group="", t_eval=None, events=None, dense_output=False, progress=None, parameters=None,
+class _Kept:
+    """The numbers of a Solution, without the model they belong to."""
+
+    def __init__(self, result):
+        self.t_final, self.energy = result._solution.t_final, result.energy
+        self._positions = [result.x(i) for i in range(len(result.bodies))]
+        self._rotations = [result.R(i) for i in range(len(result.bodies))]
+        self._reactions = [result.reaction(i) for i in range(len(result.joints))]
+
+    def positions(self, body):
+        return self._positions[body]
+
+    def rotations(self, body):
+        return self._rotations[body]
+
+    def reaction(self, joint):
+        return self._reactions[joint]
+
+    def write_result(self, folder):
+        raise ValueError("this result is a copy, without its model: save or report the one that solve returned")
+
+
+def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=None, dense_output=False, progress=None, parameters=None,
           **options):
     """Integrates a model.
 
     model       name of a built-in model, path of a model file, dict, Model or System
     t_span      end time, or (start, end); None: what the model says
-    method      "bliedf", "generalized-alpha", "rkmk", ...; kreisel.method_names() lists them
+    method      "bliedf" (the default, unless the model file says otherwise), "generalized-alpha", "rkmk", ...; kreisel.method_names()
     rtol, atol  error control (default 1e-6, 1e-8); or step=h for constant steps
     order, formulation, correction, starting, max_step, ...: every option of ``kreisel run``, with underscores
+    group       "r3xso3", "se3", "so3": for models that have a choice
     parameters  dict of model and method parameters, as ``--set`` takes them
-    t_eval      times to show instead of every step
+    t_eval      increasing times to show instead of every step
     events      function or list of functions f(t, q, v, lam); attributes ``terminal`` and ``direction`` as in scipy
+    dense_output  whether the result has ``sol``
     progress    None: a bar in notebooks; True: also a line on standard error elsewhere; False: nothing; or a function of t
 
     Ctrl-C ends the run and returns what there is, with status "interrupted".
@@ -129,45 +168,109 @@ def solve(model, t_span=None, *, method="bliedf", group="", t_eval=None, events=
 
     >>> kreisel.solve("pendulum", method="bliedff")    # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: --method: unknown method 'bliedff'; did you mean 'bliedf'? known: bliedf, ...
+    ValueError: method: unknown method 'bliedff'; did you mean 'bliedf'? known: bliedf, ...
     """
-    settings = [f"{key}={value}" for key, value in (parameters or {}).items()]
-    words = {"method": method, **{key: _word(value) for key, value in options.items() if value is not None}}
-    if t_span is not None and np.ndim(t_span) == 0:
-        words["t_end"] = _word(t_span)
-        t_span = None
-    elif t_span is not None:
-        if np.shape(t_span) != (2,):
-            raise ValueError(f"t_span is {t_span!r}, expected an end time or (start, end)")
-        t_span = (float(t_span[0]), float(t_span[1]))
+    words = {key: _word(value) for key, value in {"method": method, **options}.items() if value is not None}
+    if t_span is not None:
+        if "t_end" in words:
+            raise ValueError("t_span and t_end say the same; give one of the two")
+        t_span = _span(t_span)
         words["t_end"] = _word(t_span[1])
-    functions = [] if events is None else [events] if callable(events) else list(events)
-    times = None if t_eval is None else [float(t) for t in t_eval]
+    if t_span is None or t_span[0] is None:
+        t_span = None
+    listed = _events(events)
+    times = None if t_eval is None else _times(t_eval)
+    settings = _settings(parameters)
+    own, remark = handle(model, words.get("assemble") == "true")
     show, end = watcher(progress)
     try:
         with Interruption() as interruption:
-            solution = _core.Solution(handle(model), group, settings, words, t_span, times, functions, show, interruption.was_asked,
-                                      dense_output)
+            solution = _core.Solution(own, group or "", settings, words, t_span, times, listed, show, interruption.was_asked, bool(dense_output))
     finally:
         end()
-    names = [getattr(f, "__name__", f"event {i}") for i, f in enumerate(functions)]
-    result = Result(solution, names, dense_output)
+    for warning in solution.warnings:
+        warnings.warn(warning, stacklevel=2)
+    result = Result(solution, [name for name, *_ in listed], bool(dense_output))
     if not result.success and result.status != "interrupted":
-        raise IntegrationError(f"{result.status}: {result.message}", result)
+        cause = remark()
+        raise IntegrationError(f"{result.status}: {result.message}" + (f"\n  {cause}" if cause else ""), result)
     return result
 
 
 def _word(value):
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
+    if isinstance(value, (list, tuple)) or np.ndim(value) == 1:
+        return ",".join(_word(one) for one in value)
     return repr(float(value)) if isinstance(value, (float, np.floating)) else str(value)
 
 
-def _index(kind, wanted, names):
+def _span(given):
+    """(start or None, end)"""
+    try:
+        numbers = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        numbers = np.array(np.nan)
+    if numbers.shape not in ((), (2,)) or not np.isfinite(numbers).all():
+        raise ValueError(f"t_span is {given!r:.80}, expected an end time or (start, end)")
+    if numbers.shape == ():
+        return None, float(numbers)
+    start, end = numbers.tolist()
+    if not start < end:
+        raise ValueError(f"t_span is {given!r:.80}: the end must come after the start; for the motion backwards reverse time in the model")
+    return start, end
+
+
+def _times(given):
+    try:
+        times = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        times = np.array(np.nan)
+    if times.ndim != 1 or not np.isfinite(times).all() or (np.diff(times) <= 0).any():
+        raise ValueError(f"t_eval is {given!r:.80}, expected a list of increasing times")
+    return times.tolist()
+
+
+def _settings(parameters):
+    if parameters is None:
+        return []
+    if not hasattr(parameters, "items"):
+        raise ValueError(f"parameters is {parameters!r:.80}, expected a dict such as {{'mass': 20}}")
+    return [f"{key}={_word(value)}" for key, value in parameters.items()]
+
+
+def _events(given):
+    """[(name, function, direction, terminal_after)]; names differ, since they tell whose times are whose."""
+    if given is None:
+        return []
+    functions = [given] if callable(given) else list(given) if isinstance(given, (list, tuple)) else None
+    if functions is None:
+        raise ValueError(f"events is {given!r:.80}, expected a function of (t, q, v, lam) or a list of them")
+    listed = []
+    for i, function in enumerate(functions):
+        if not callable(function):
+            raise ValueError(f"events[{i}] is {function!r:.80}, expected a function of (t, q, v, lam)")
+        name = getattr(function, "__name__", "event")
+        if name == "<lambda>" or name in [other for other, *_ in listed]:
+            name = f"{name} {i}"
+        try:
+            direction = float(np.sign(getattr(function, "direction", 0.0) or 0.0))
+            terminal = float(getattr(function, "terminal", False) or 0)
+        except (TypeError, ValueError):
+            direction = terminal = np.nan
+        if not (terminal >= 0 and terminal.is_integer() and np.isfinite(direction)):
+            raise ValueError(f"events[{i}] ('{name}'): terminal is True, False or after how many times, direction a number; they are "
+                             f"{getattr(function, 'terminal', False)!r:.40} and {getattr(function, 'direction', 0.0)!r:.40}")
+        listed.append((name, function, int(direction), int(terminal)))
+    return listed
+
+
+def index_of(kind, wanted, names):
     if isinstance(wanted, str):
         if wanted not in names:
             raise ValueError(f"there is no {kind} '{wanted}'; known: {', '.join(names) or 'none'}")
         return names.index(wanted)
-    if not -len(names) <= wanted < len(names):
-        raise ValueError(f"there is no {kind} number {wanted}; there are {len(names)}")
-    return range(len(names))[wanted]
+    try:
+        return range(len(names))[operator.index(wanted)]
+    except (TypeError, IndexError):
+        raise ValueError(f"there is no {kind} {wanted!r:.40}; there are {len(names)}: {', '.join(names) or 'none'}") from None

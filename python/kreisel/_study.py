@@ -1,10 +1,13 @@
 """study: errors, orders and costs over a grid of runs."""
 import json
+import tempfile
 from pathlib import Path
 
 import numpy as np
 
 from . import _core
+from ._interrupt import Interruption
+from ._model import Model, text_of
 
 
 class Curve:
@@ -16,16 +19,24 @@ class Curve:
 
 
 class Study:
-    """plots: title, x_label, y_label and curves; data: everything as in study.json."""
+    """curves: what was measured, as arrays; plots: the same with title, x_label and y_label; rows: one dict per run; status: "success",
+    "interrupted", or "passed" and "missed" when the study says what it expects; data: everything as in study.json."""
 
     def __init__(self, data):
         self.data = data
+        self.status = data["summary"]["status"]
+        self.rows = data.get("rows", [])
         self.plots = data.get("plots", [])
         self.curves = [Curve(curve) for plot in self.plots for curve in plot.get("curves", [])]
 
+    def __repr__(self):
+        return f"<kreisel.Study: {self.status}, {len(self.rows)} runs, {len(self.curves)} curves>"
+
 
 def study(spec, jobs=0):
-    """Runs a study: a dict as in docs/studies.md, or the path of such a file.
+    """Runs a study: a dict as in docs/studies.md or the path of such a file.
+
+    The model may also be a Model, or its dict. Ctrl-C ends the study and returns the runs that are finished, with status "interrupted".
 
     >>> import kreisel
     >>> import matplotlib
@@ -38,6 +49,21 @@ def study(spec, jobs=0):
     >>> round(result.curves[0].order)
     3
     """
-    if not isinstance(spec, dict):
-        spec = json.loads(Path(spec).read_text(encoding="utf-8"))
-    return Study(json.loads(_core.study(json.dumps(spec, indent=1), jobs)))
+    with tempfile.TemporaryDirectory() as folder:
+        if isinstance(spec, dict):
+            model = spec.get("model")
+            if isinstance(model, dict) and "bodies" in model:
+                model = Model.from_dict(model)
+            if isinstance(model, Model):
+                spec = {**spec, "model": f"{folder}/model.json"}
+                model.save(spec["model"])
+            text = text_of("study", spec, indent=1)
+        elif isinstance(spec, str) or hasattr(spec, "__fspath__"):
+            try:
+                text = Path(spec).read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError) as error:
+                raise ValueError(f"cannot read the study '{spec}': {error}") from None
+        else:
+            raise ValueError(f"spec is {spec!r:.80}, expected a dict or the path of a study file")
+        with Interruption() as interruption:
+            return Study(json.loads(_core.study(text, jobs, interruption.was_asked)))

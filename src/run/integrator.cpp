@@ -43,6 +43,19 @@ class Inspection {
   std::vector<Problem> problems_;
 };
 
+/// A quaternion of another length would be taken for a rotation that also stretches.
+void inspect_rotations(const system::System& system, ConstVectorRef q0, Inspection& check) {
+  const std::vector<lie::Block>& blocks = system.space().blocks();
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    if (blocks[b].group == lie::GroupId::rn) continue;
+    const int at = blocks[b].q_at + blocks[b].nq - 4;
+    const double length = q0.segment(at, 4).norm();
+    check.require(!std::isfinite(length) || std::abs(length - 1.0) <= 1e-6, "start",
+                  fmt::format("has a quaternion of length {:g} for '{}', q0[{}] to q0[{}], expected (x, y, z, w) of length 1", length,
+                              system.pattern().block_name(static_cast<int>(b)), at, at + 3));
+  }
+}
+
 void inspect(const system::Event& event, Inspection& check) {
   check.require(static_cast<bool>(event.function), "events", fmt::format("'{}' has no function", event.name));
   check.require(event.terminal_after >= 0, "events", fmt::format("'{}' has terminal_after {}, must not be negative", event.name, event.terminal_after));
@@ -157,6 +170,7 @@ std::vector<Problem> problems_in(const Options& options, const system::System& s
                 fmt::format("has {} positions and {} velocities, but the model has {} and {}", start.q0.size(), start.v0.size(),
                             space.nq(), space.nv()));
   check.require(is_number(start.t0) && start.q0.allFinite() && start.v0.allFinite(), "start", "has values that are not finite");
+  if (start.q0.size() == space.nq()) inspect_rotations(system, start.q0, check);
   const double t_end = std::isnan(options.t_end) ? start.t_end : options.t_end;
   check.require(is_number(t_end) && t_end > start.t0, "t-end",
                 fmt::format("is {}, must be a number after the start time {}", t_end, start.t0));

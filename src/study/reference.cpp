@@ -14,6 +14,7 @@ namespace {
 
 /// A multiple of it and of powers of two: steps of 1/1000, 1/1600, 1/2000, ... of the interval meet stored points.
 constexpr long first_steps = 500;
+constexpr long stop_interval = 256;  ///< steps between two looks at wants_to_stop
 constexpr long max_stored_points = 65'536;
 /// Below this a difference that doubling the steps does not reduce fourfold (order 8 promises 256) is round-off.
 constexpr double noise_level = 1e-8;
@@ -27,7 +28,7 @@ int stride_of(const system::System& system) {
   return system.space().nq() + 2 * system.space().nv() + system.pattern().rows();
 }
 
-bool integrate(const models::Model& model, double t_end, long steps, Resolution& out) {
+bool integrate(const models::Model& model, double t_end, long steps, const ReferenceOptions& options, Resolution& out) {
   const system::System& system = *model.system;
   Counters counters;
   run::Rkmk rkmk(system, coeff::dop853(), counters);
@@ -46,6 +47,7 @@ bool integrate(const models::Model& model, double t_end, long steps, Resolution&
     keep(now.motion.a);
     keep(now.lambda);
     if (n == steps) return true;
+    if (n % stop_interval == 0 && options.wants_to_stop && options.wants_to_stop()) return false;
     next.lambda = now.lambda;
     if (!rkmk.step(now.motion, h, next.motion, next.lambda, next.omega)) return false;
     std::swap(now, next);
@@ -90,7 +92,8 @@ std::shared_ptr<const Reference> compute(const models::Model& model, double t_en
   bool has_coarse = false;
   double smallest = HUGE_VAL;
   for (long steps = first_steps; steps <= options.max_steps; steps *= 2) {
-    const bool has_fine = integrate(model, t_end, steps, fine);
+    const bool has_fine = integrate(model, t_end, steps, options, fine);
+    if (!has_fine && options.wants_to_stop && options.wants_to_stop()) return nullptr;
     if (has_fine && has_coarse) {
       Reference pair;
       pair.t0 = model.start.t0;
@@ -123,7 +126,7 @@ std::shared_ptr<const Reference> make_reference(const models::Model& model, doub
   const std::string key = reference_key(model, t_end, options);
   if (auto cached = read_cached(options.cache, key)) return cached;
   auto computed = compute(model, t_end, options);
-  write_cached(options.cache, key, *computed);
+  if (computed != nullptr) write_cached(options.cache, key, *computed);
   return computed;
 }
 

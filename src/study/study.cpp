@@ -74,6 +74,7 @@ References make_references(const Spec& spec, const std::vector<std::size_t>& wan
   References out = group_cases(spec, wanted);
   ReferenceOptions how = spec.reference;
   how.cache = options.cache;
+  how.wants_to_stop = options.wants_to_stop;
   spread(jobs, out.groups.size(), [&](std::size_t i) {
     try {
       out.groups[i].reference = make_reference(out.groups[i].model, out.groups[i].t_end, how);

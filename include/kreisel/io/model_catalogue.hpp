@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kreisel/io/json_source.hpp"
 #include "kreisel/models/catalogue.hpp"
 
 namespace kreisel::io {
@@ -20,8 +21,12 @@ const std::vector<ShippedFile>& shipped_files();
 const std::vector<models::ModelInfo>& model_catalogue();
 std::vector<std::string> model_names();
 
-/// By name, or by path when `name` has a slash or ends with .json. `accepts_gaps`: initial values of a file may miss its
-/// joints. Throws InvalidInput with the nearest name; what is wrong in a file shows when the model is made.
+/// The model of a file or of text that is like one, with what its section "simulation" asks for. `accepts_gaps`: initial
+/// values may miss the joints. What is wrong in it shows when the model is made.
+models::ModelInfo model_of(std::shared_ptr<const JsonSource> source, bool accepts_gaps = false);
+
+/// By name, or by path when `name` has a slash or ends with .json. Throws
+/// InvalidInput with the nearest name.
 std::shared_ptr<const models::ModelInfo> find_model(const std::string& name, bool accepts_gaps = false);
 
 }  // namespace kreisel::io

@@ -1,6 +1,7 @@
 // Exact solutions, to a stated accuracy: DOP853 with projection on the index-1 form at two resolutions.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
@@ -35,10 +36,11 @@ struct ReferenceOptions {
   double tolerance = 1e-13;  ///< relative difference of two resolutions that is small enough
   long max_steps = 1'024'000;
   io::Path cache{};  ///< folder; empty: none
+  std::function<bool()> wants_to_stop{};  ///< asked now and then; once true it stays so
 };
 
 /// Doubles the number of steps until two resolutions agree to the tolerance or to round-off. Throws InvalidInput when
-/// the motion cannot be computed up to t_end, or the model has events.
+/// the motion cannot be computed up to t_end, or the model has events. Null: it was stopped.
 std::shared_ptr<const Reference> make_reference(const models::Model& model, double t_end, const ReferenceOptions& options);
 
 /// What a reference depends on, as text: the initial values, the interval and the equations themselves, probed at a few
