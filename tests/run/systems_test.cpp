@@ -43,11 +43,10 @@ Errors slopes(Experiment e, long steps) {
 
 // M = diag(15, 15, 0, J) is positive definite on ker B only.
 TEST(SingularTop, IsSolvedWithTheOrderOfEveryConstrainedMethod) {
-  const system::System& top = *support::make_model({.model = "singular-top"}).system;
-  system::Motion m(top.space());
   const models::Model model = support::make_model({.model = "singular-top"});
+  system::Motion m(model.system->space());
   m.q = model.start.q0;
-  const system::RankReport ranks = system::rank_report(top, m);
+  const system::RankReport ranks = system::rank_report(*model.system, m);
   EXPECT_EQ(ranks.rank_of_M, 5);
   EXPECT_TRUE(ranks.is_regular);
   for (const char* formulation : {"index3", "stabilized-index2"}) {
