@@ -11,7 +11,7 @@ using WeightTable = std::array<std::array<double, max_nodes>, max_derivative_ord
 
 /// Fornberg's recursion over growing node sets; the caller has moved the evaluation point to 0.
 void fornberg(const double* x, int count, int highest, WeightTable& weight) {
-  for (auto& row : weight) row.fill(0.0);
+  for (int m = 0; m <= highest; ++m) weight[m].fill(0.0);
   weight[0][0] = 1.0;
   double old_product = 1.0;  // Π_{l<j-1} (x_{j-1} - x_l)
   for (int j = 1; j < count; ++j) {

@@ -25,6 +25,42 @@ double increment_defect(int k, int p, std::span<const double> steps) {
   return sum / steps[0];
 }
 
+std::span<const NestedBracket> magnus_defect(int k) {
+  static constexpr std::array<NestedBracket, 1> degree_3{{{2, {0, 1}, 1.0 / 12.0}}};
+  static constexpr std::array<NestedBracket, 5> degree_5{{
+      {2, {0, 3}, 1.0 / 480.0},
+      {2, {1, 2}, -1.0 / 480.0},
+      {3, {0, 0, 2}, 1.0 / 720.0},
+      {3, {1, 0, 1}, -1.0 / 240.0},
+      {4, {0, 0, 0, 1}, -1.0 / 720.0},
+  }};
+  static constexpr std::array<NestedBracket, 17> degree_7{{
+      {2, {0, 5}, 1.0 / 53760.0},
+      {2, {1, 4}, -1.0 / 53760.0},
+      {2, {2, 3}, 1.0 / 100800.0},
+      {3, {0, 0, 4}, 1.0 / 40320.0},
+      {3, {0, 1, 3}, 1.0 / 50400.0},
+      {3, {1, 0, 3}, 1.0 / 100800.0},
+      {3, {1, 1, 2}, 1.0 / 13440.0},
+      {3, {2, 0, 2}, 1.0 / 151200.0},
+      {4, {0, 0, 0, 3}, 1.0 / 100800.0},
+      {4, {0, 0, 1, 2}, 47.0 / 302400.0},
+      {4, {0, 1, 0, 2}, -1.0 / 8064.0},
+      {4, {1, 0, 0, 2}, -17.0 / 302400.0},
+      {4, {1, 1, 0, 1}, 1.0 / 6720.0},
+      {5, {0, 0, 0, 0, 2}, -1.0 / 30240.0},
+      {5, {0, 0, 1, 0, 1}, 11.0 / 302400.0},
+      {5, {1, 0, 0, 0, 1}, 19.0 / 302400.0},
+      {6, {0, 0, 0, 0, 0, 1}, 1.0 / 30240.0},
+  }};
+  switch (k) {
+    case 2: return degree_3;
+    case 4: return degree_5;
+    case 6: return degree_7;
+    default: return {};
+  }
+}
+
 double difference_defect(std::span<const double> steps) {
   const double s = steps[0] / steps[1], t = steps[1] / steps[2];
   const double above = -1.0 + s * (-1.0 + t * (1.0 + t + s * (2.0 + (4.0 + 3.0 * s) * t)));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <utility>
 
 #include "kreisel/base/combine.hpp"
 #include "kreisel/coeff/bliedf_defect.hpp"
@@ -105,24 +106,21 @@ void MagnusCorrection::commutator_part(ConstVectorRef v, ConstVectorRef shift, V
 }
 
 double MagnusCorrection::defect_weight(int k, std::span<const double> steps) const {
-  if (k == 2) return coeff::increment_defect(2, 3, steps) / 12.0;
-  return k == 4 ? coeff::increment_defect(4, 5, steps) : 0.0;
+  return coeff::magnus_defect(k).empty() ? 0.0 : coeff::increment_defect(k, k + 1, steps);
 }
 
-/// k = 4: the terms of degree 5 of the three-bracket formula, A₁ = v, A₂ = v', A₃ = v''/2, and [A₁, A₄]/80, A₄ = v'''/6.
 void MagnusCorrection::defect_bracket(int k, std::span<const Vector> v, VectorRef out) {
   out.setZero();
-  if (k == 2) bracket(v[0], v[1], out);
-  if (k != 4) return;
-  A3_ = 0.5 * v[2];
-  bracket(v[0], v[1], A1_);  // -C₁
-  A2_ = 2.0 * A3_ - A1_;
-  bracket(v[0], A2_, past1_);
-  past1_ = past1_ / (60.0 * 12.0) + v[3] / 480.0;
-  bracket(v[0], past1_, out);
-  A2_ = A3_ + A1_;
-  bracket(A2_, v[1], past1_);
-  out += past1_ / 240.0;
+  for (const coeff::NestedBracket& term : coeff::magnus_defect(k)) {
+    Vector* inner = &A1_;
+    Vector* outer = &A2_;
+    *inner = v[term.order[term.count - 1]];
+    for (int i = term.count - 2; i >= 0; --i) {
+      bracket(v[term.order[i]], *inner, *outer);
+      std::swap(inner, outer);
+    }
+    out += term.weight * *inner;
+  }
 }
 
 void MagnusCorrection::adopt(History& history) {

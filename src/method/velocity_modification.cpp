@@ -1,6 +1,5 @@
 #include "kreisel/method/velocity_modification.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <span>
 
@@ -15,8 +14,8 @@ constexpr double equal_steps = 1e-9;
 }  // namespace
 
 VelocityModification::VelocityModification(const lie::Space& space)
-    : projected_(coeff::bdf_max_order + 1, Vector::Zero(space.nv())), derivative_(4, Vector::Zero(space.nv())) {
-  for (Vector* v : {&highest_, &bracket_, &sum_}) v->setZero(space.nv());
+    : projected_(coeff::bdf_max_order + 1, Vector::Zero(space.nv())), derivative_(coeff::bdf_max_order + 1, Vector::Zero(space.nv())) {
+  for (Vector* v : {&bracket_, &sum_}) v->setZero(space.nv());
 }
 
 bool VelocityModification::gather_steps(const History& history, double h, int k) {
@@ -37,19 +36,12 @@ void VelocityModification::differentiate(const History& history, int k, Constrai
     constrained.move_to(history[age].motion);
     constrained.project(history[age].motion, projected_[age]);
   }
-  const int count = k + 1, lower = std::min(k, coeff::max_derivative_order);
+  const int count = k + 1;
   std::array<double, (coeff::max_derivative_order + 1) * coeff::max_nodes> weights{};
-  coeff::derivative_weights(std::span<const double>(times.data(), count), 0.0, lower, weights);
-  for (int m = 0; m <= lower; ++m) {
+  coeff::derivative_weights(std::span<const double>(times.data(), count), 0.0, k, weights);
+  for (int m = 0; m <= k; ++m) {
     derivative_[m].setZero();
     for (int i = 0; i < count; ++i) derivative_[m] += weights[m * count + i] * projected_[i];
-  }
-  highest_.setZero();
-  for (int i = 0; i < count; ++i) {
-    double weight = 1.0;  // k! over the product of distances: the divided difference of the k+1 points
-    for (int j = 0, factor = 1; j < count; ++j)
-      if (j != i) weight *= factor++ / (times[i] - times[j]);
-    highest_ += weight * projected_[i];
   }
 }
 
@@ -64,7 +56,7 @@ void VelocityModification::add_to(Correction& correction, const History& history
     a += bdf.gamma[i] * (coeff::bdf_defect(k, steps_before(i - 1)) - coeff::bdf_defect(k, steps_before(i)));
     b += bdf.gamma[i] * (correction.defect_weight(k, steps_before(i - 1)) - correction.defect_weight(k, steps_before(i)));
   }
-  sum_ = (a / h) * highest_ + (b / h) * bracket_;
+  sum_ = (a / h) * derivative_[k] + (b / h) * bracket_;
   constrained.apply(sum_, sum_);
   acceleration -= sum_;
 }

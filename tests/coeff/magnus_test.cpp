@@ -7,6 +7,7 @@
 #include <span>
 
 #include "kreisel/coeff/bdf_variable.hpp"
+#include "kreisel/coeff/bliedf_defect.hpp"
 #include "kreisel/coeff/free_algebra.hpp"
 
 namespace kreisel::coeff {
@@ -100,6 +101,29 @@ TEST_P(MagnusIncrements, NeedTheGaussSlopeAboveOrderFour) {
   if (k < 5) return;
   EXPECT_NEAR(error.coefficient[0b11000], 1.0 / 480, 1e-10);  // h⁵ [v, v'''] of hl, so l = O(h⁴)
   EXPECT_NEAR(largest_of_degree(error, 5), 1.0 / 480, 1e-10);
+}
+
+Series nested(const NestedBracket& term) {
+  Series result = Series::letter(term.order[term.count - 1]);
+  for (int i = term.count - 2; i >= 0; --i) result = bracket(Series::letter(term.order[i]), result);
+  return term.weight * result;
+}
+
+// What the velocity modification of index-3 forms is made of: l = bdf_defect v⁽ᵏ⁾ + increment_defect W on any grid.
+TEST_P(MagnusIncrements, LeadTheirDefectWithKnownTerms) {
+  const int k = GetParam();
+  for (const Times& times : {uniform_times(), random_times(1), random_times(2), random_times(3)}) {
+    std::array<double, 12> steps;
+    for (int i = 0; i < 12; ++i) steps[i] = times[i] - times[i + 1];
+    Series expected = bdf_defect(k, steps) * Series::letter(k);
+    for (const NestedBracket& term : magnus_defect(k)) expected += increment_defect(k, k + 1, steps) * nested(term);
+    expected *= steps[0];  // the relation below is multiplied by h_n
+    for (const Nodes newest_step : {Nodes::with_new_velocity, Nodes::old_only}) {
+      const Series difference = defect(k, times, newest_step, k > 4 ? Slope::gauss : Slope::plain) - expected;
+      EXPECT_NEAR(largest_of_degree(difference, k + 1), 0.0, 1e-8 * largest_of_degree(expected, k + 1));
+    }
+    if (k % 2 == 0) EXPECT_FALSE(magnus_defect(k).empty());
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Orders, MagnusIncrements, testing::Range(1, 7));

@@ -13,7 +13,7 @@ namespace kreisel::coeff {
 inline constexpr int max_nodes = 8;
 
 /// Highest derivative `derivative_weights` delivers.
-inline constexpr int max_derivative_order = 3;
+inline constexpr int max_derivative_order = 6;
 
 /// Weights of the 0th … max_derivative-th derivative at `at` of the polynomial through the nodes:
 /// p⁽ᵐ⁾(at) = Σᵢ out[m·count + i] y(nodes[i]), count = nodes.size() (Fornberg 1988).

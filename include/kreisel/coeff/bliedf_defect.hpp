@@ -1,6 +1,7 @@
 // Leading local errors of the velocity relation of BLieDF on any grid. Steps are listed newest first: h_m, h_{m-1}, …
 #pragma once
 
+#include <array>
 #include <span>
 
 namespace kreisel::coeff {
@@ -10,6 +11,17 @@ double bdf_defect(int k, std::span<const double> steps);
 
 /// (1/h_m) Σ_{i=1…k} γᵢ h_{m+1-i}^p: what a term of size h^p, left out of every increment, adds to the velocity relation.
 double increment_defect(int k, int p, std::span<const double> steps);
+
+/// weight · [v⁽ᵃ⁾, [v⁽ᵇ⁾, … v⁽ᶻ⁾]], nested to the right.
+struct NestedBracket {
+  int count;                 ///< letters, ≥ 2
+  std::array<int, 6> order;  ///< of the derivatives a, b, …, z
+  double weight;
+};
+
+/// The terms of size h^{k+1} that an increment with c of order k lacks, with derivatives at its midpoint: exact logarithm minus
+/// ∫v - c. Empty for odd k, where what is missing is of higher order: increments are odd in h about the midpoint.
+std::span<const NestedBracket> magnus_defect(int k);
 
 /// Coefficient of [v, v''] in the local error of the variable-step difference correction of order 3, h_m³ s(σ_m, σ_{m-1})
 /// (Wieloch 2022, eq. 5.32). Uses three steps.

@@ -40,7 +40,7 @@ class Correction {
   ///   l_m = bdf_defect(steps) v⁽ᵏ⁾ + defect_weight(steps) W,  steps = h_m, h_{m-1}, …
   virtual bool has_defect(int) const { return false; }
   virtual double defect_weight(int, std::span<const double>) const { return 0.0; }
-  /// W from v, v', v'', v''' at one time.
+  /// W from v, v', …, v⁽ᵏ⁾ at one time.
   virtual void defect_bracket(int, std::span<const Vector>, VectorRef out) { out.setZero(); }
 
  protected:

@@ -35,8 +35,7 @@ class MagnusCorrection final : public Correction {
   void shift(ConstVectorRef x, ConstVectorRef v, VectorRef out) override;
   void commutator_part(ConstVectorRef v, ConstVectorRef shift, VectorRef out) override;
   void adopt(History& history) override;
-  /// Increments lack terms of size h³ for k = 2 and h⁵ for k = 4; for odd k what they lack is of higher order.
-  bool has_defect(int k) const override { return k <= (variant_ == MagnusVariant::taylor ? 4 : 5); }
+  bool has_defect(int k) const override { return k <= 4 || variant_ != MagnusVariant::taylor; }
   double defect_weight(int k, std::span<const double> steps) const override;
   void defect_bracket(int k, std::span<const Vector> v, VectorRef out) override;
 

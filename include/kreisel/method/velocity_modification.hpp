@@ -31,8 +31,8 @@ class VelocityModification {
 
   std::array<double, 2 * coeff::bdf_max_order> steps_{};
   std::vector<Vector> projected_;   ///< by age
-  std::vector<Vector> derivative_;  ///< v, v', v'', v''' at t_n
-  Vector highest_, bracket_, sum_;  ///< v⁽ᵏ⁾, W
+  std::vector<Vector> derivative_;  ///< v, v', …, v⁽ᵏ⁾ at t_n
+  Vector bracket_, sum_;            ///< W, and the whole compensation
 };
 
 }  // namespace kreisel::method
