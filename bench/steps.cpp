@@ -98,11 +98,7 @@ std::vector<Variant> all_variants() {
       for (const std::string& formulation : info.formulations) {
         const bool is_free = group == "so3";
         if (is_free != (formulation == "ode")) continue;
-        for (int order = info.min_order; order <= info.max_order; ++order) {
-          // Runge-Kutta has two tableaus, not an order of every number between.
-          const bool has_order = info.make != nullptr || order == info.min_order || order == info.max_order;
-          if (has_order) list.push_back({info.name, order, group, formulation});
-        }
+        for (const int order : info.orders()) list.push_back({info.name, order, group, formulation});
       }
   return list;
 }

@@ -55,6 +55,7 @@ Json methods() {
                     {"summary", info.summary},
                     {"min_order", info.min_order},
                     {"max_order", info.max_order},
+                    {"orders", info.orders()},
                     {"default_order", info.default_order},
                     {"formulations", info.formulations},
                     {"adaptive_formulations", info.variable_formulations},
@@ -134,7 +135,7 @@ std::string joined(const Json& words) { return fmt::format("{}", fmt::join(words
 void print_details(const Json& entry) {
   if (entry.contains("groups")) fmt::print("  {:<20} groups: {}\n", "", joined(entry["groups"]));
   if (entry.contains("formulations")) {
-    fmt::print("  {:<20} orders {} to {}, default {}; {}\n", "", entry["min_order"].get<int>(), entry["max_order"].get<int>(),
+    fmt::print("  {:<20} {}, default {}; {}\n", "", method::find_method(entry["name"].get<std::string>()).orders_in_words(),
                entry["default_order"].get<int>(), joined(entry["formulations"]));
     fmt::print("  {:<20} error control: {}\n", "",
                entry["adaptive_formulations"].empty() ? "none, constant steps only" : joined(entry["adaptive_formulations"]));

@@ -79,16 +79,28 @@ std::unique_ptr<Method> make_generalized_alpha(const lie::Space& space, Counters
 
 }  // namespace
 
+std::vector<int> MethodInfo::orders() const {
+  std::vector<int> list;
+  for (int k = min_order; k <= max_order; k += order_step) list.push_back(k);
+  return list;
+}
+
+std::string MethodInfo::orders_in_words() const {
+  const std::vector<int> list = orders();
+  if (list.size() == 1) return fmt::format("order {} only", list.front());
+  return fmt::format("orders {} {} {}", min_order, list.size() == 2 ? "and" : "to", max_order);
+}
+
 const std::vector<MethodInfo>& catalogue() {
   static const std::vector<MethodInfo> list{
       {"bliedf", "BDF in terms of Lie group increments, order 1..6", 1, 6, 4, true,
-       {"ode", "index3", "stabilized-index2", "index2", "index1"}, {"ode", "index3", "stabilized-index2"}, bliedf_parameters(), true, make_bliedf, true},
+       {"ode", "index3", "stabilized-index2", "index2", "index1"}, {"ode", "index3", "stabilized-index2", "index2", "index1"}, bliedf_parameters(), true, make_bliedf, true},
       {"commutator-free", "commutator-free Adams-Moulton without constraints, order 1..4", 1, 4, 4, true,
        {"ode"}, {}, {}, false, make_plain<CommutatorFree>},
       {"crouch-grossman", "Crouch-Grossman Adams-Moulton without constraints, order 1..4", 1, 4, 4, true,
        {"ode"}, {}, {}, false, make_plain<CrouchGrossman>},
       {"generalized-alpha", "generalized-alpha, order 2", 2, 2, 2, false,
-       {"ode", "index3", "stabilized-index2", "index2", "index1"}, {"ode", "stabilized-index2"}, alpha_parameters(), false, make_generalized_alpha, true},
+       {"ode", "index3", "stabilized-index2", "index2", "index1"}, {"ode", "index3", "stabilized-index2", "index2", "index1"}, alpha_parameters(), false, make_generalized_alpha, true},
       {"mkam", "Munthe-Kaas Adams-Moulton without constraints, order 1..6", 1, 6, 4, true,
        {"ode"}, {}, {}, false, make_plain<Mkam>},
       {"mkbdf", "Munthe-Kaas BDF, order 1..6", 1, 6, 4, true,
@@ -96,7 +108,7 @@ const std::vector<MethodInfo>& catalogue() {
       {"projected-bdf", "BDF on the index-1 form with projection onto constraints and invariants, order 1..6", 1, 6, 4, true,
        {"ode", "projected", "index1"}, {"ode", "projected", "index1"}, projection_parameters(), true, make_bliedf, true},
       {"rkmk", "explicit Runge-Kutta-Munthe-Kaas on the index-1 form with projection, order 5 or 8", 5, 8, 8, true,
-       {"ode", "projected", "index1"}, {"ode", "projected", "index1"}, {}, false, nullptr},
+       {"ode", "projected", "index1"}, {"ode", "projected", "index1"}, {}, false, nullptr, false, 3},
   };
   return list;
 }

@@ -241,8 +241,8 @@ std::vector<Problem> problems_in(const Options& options, const system::System& s
 
   if (info != nullptr) {
     if (options.order != 0)
-      check.require(options.order >= info->min_order && options.order <= info->max_order, "order",
-                    fmt::format("is {}, but {} has orders {} to {}", options.order, info->name, info->min_order, info->max_order));
+      check.require(std::ranges::count(info->orders(), options.order) > 0, "order",
+                    fmt::format("is {}, but {} has {}", options.order, info->name, info->orders_in_words()));
     const bool is_alpha = info->name == "generalized-alpha";
     check.require(is_alpha || (options.starting != "v0" && options.starting != "a0"), "starting",
                   fmt::format("'{}' belongs to generalized-alpha; {} knows corrected and exact", options.starting, info->name));

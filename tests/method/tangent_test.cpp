@@ -117,7 +117,7 @@ std::vector<Case> every_case() {
   std::vector<Case> list;
   for (const MethodInfo& info : method::catalogue())
     if (info.make != nullptr)
-      for (int order = info.min_order; order <= info.max_order; ++order)
+      for (const int order : info.orders())
         for (const char* group : {"so3", "r3xso3", "se3"}) list.push_back({info.name, order, group});
   return list;
 }

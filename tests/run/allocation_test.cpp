@@ -58,7 +58,7 @@ TEST(AllocationCount, SeesNewMallocAndEigen) {
 
 TEST(StepLoop, DoesNotAllocateAfterTheFirstSteps) {
   for (const method::MethodInfo& info : method::catalogue())
-    for (int order = info.min_order; order <= info.max_order; ++order)
+    for (const int order : info.orders())
       for (const std::string& formulation : info.formulations)
         for (const char* group : {"so3", "r3xso3", "se3"}) {
           if ((formulation == "ode") != (std::string(group) == "so3")) continue;

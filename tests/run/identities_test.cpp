@@ -128,7 +128,7 @@ std::vector<std::pair<std::string, int>> implicit_methods() {
   for (const method::MethodInfo& info : method::catalogue())
     if (info.make != nullptr &&
         std::find(info.formulations.begin(), info.formulations.end(), "index3") != info.formulations.end())
-      for (int k = info.min_order; k <= info.max_order; ++k) list.push_back({info.name, k});
+      for (const int k : info.orders()) list.push_back({info.name, k});
   return list;
 }
 
@@ -178,7 +178,7 @@ TEST(BodyAndInertialConvention, GiveTheSameMotionAndTurnedMultipliers) {
 TEST(EveryMethod, LeavesATopAtRestAlone) {
   for (const method::MethodInfo& info : method::catalogue())
     for (const std::string& formulation : info.formulations)
-      for (int order = info.min_order; order <= info.max_order; ++order) {
+      for (const int order : info.orders()) {
         Experiment e = heavy_top(info.name, order, {formulation == "ode" ? "so3" : "r3xso3", formulation.c_str()});
         e.model_settings = {{"gravity", "0"}, {"omega_y", "0"}, {"omega_z", "0"}};
         const Trajectory run = support::integrate(e);

@@ -12,13 +12,6 @@ namespace {
 using namespace kreisel;
 using support::OrderCase;
 
-std::vector<int> orders_of(const method::MethodInfo& info) {
-  if (info.name == "rkmk") return {5, 8};
-  std::vector<int> orders;
-  for (int k = info.min_order; k <= info.max_order; ++k) orders.push_back(k);
-  return orders;
-}
-
 bool is_one_step(const method::MethodInfo& info) { return info.name == "generalized-alpha" || info.name == "rkmk"; }
 
 /// Starts that differ from each other.
@@ -64,7 +57,7 @@ OrderCase make_case(const method::MethodInfo& info, int order, const std::string
 std::vector<OrderCase> every_case() {
   std::vector<OrderCase> list;
   for (const method::MethodInfo& info : method::catalogue())
-    for (const int order : orders_of(info))
+    for (const int order : info.orders())
       for (const std::string& formulation : info.formulations) {
         const std::vector<std::string> groups =
             formulation == "ode" ? std::vector<std::string>{"so3"} : std::vector<std::string>{"r3xso3", "se3"};

@@ -113,8 +113,8 @@ Experiment random_experiment(std::uint64_t seed) {
   const double natural = models::make_model(model, "", ParameterValues(model.parameters)).start.t_end;
   options.t_end = std::min(natural, std::pow(10.0, dice.between(-2.0, 0.5)));
   options.max_steps = most_steps;
-  if (method.has_order_choice && dice.chance(0.3))
-    options.order = method.min_order + static_cast<int>(dice.bits() % static_cast<unsigned>(method.max_order - method.min_order + 1));
+  const std::vector<int> orders = method.orders();
+  if (method.has_order_choice && dice.chance(0.3)) options.order = orders[dice.bits() % orders.size()];
   if (!method.variable_formulations.empty() && dice.chance(0.8)) {
     options.rtol = std::pow(10.0, dice.between(-10.0, -2.0));
     options.atol = options.rtol * std::pow(10.0, dice.between(-3.0, 1.0));

@@ -36,6 +36,10 @@ struct MethodInfo {
   /// Null for explicit one-step methods, which the run room drives by itself.
   std::function<std::unique_ptr<Method>(const lie::Space&, Counters&, const MethodRequest&)> make;
   bool takes_step_sequences = false;  ///< given steps of different size
+  int order_step = 1;                 ///< from one order it has to the next
+
+  std::vector<int> orders() const;
+  std::string orders_in_words() const;  ///< "orders 1 to 6", "orders 5 and 8", "order 2 only"
 };
 
 const std::vector<MethodInfo>& catalogue();
