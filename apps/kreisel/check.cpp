@@ -34,6 +34,7 @@ struct Verdict {
   system::RankReport ranks;
   double position = 0.0, velocity = 0.0, energy = 0.0;
   Vector lambda;
+  std::optional<double> multiplier_condition;  ///< where forces depend on lambda
   std::vector<system::AuditFinding> audit;  ///< the worse of two motions per law
   std::vector<std::string> problems;
   std::vector<solve::Change> changes;  ///< by --assemble
@@ -141,8 +142,9 @@ Verdict examine(const models::Model& model) {
   if (verdict.ranks.rank_of_B < verdict.ranks.rows)
     verdict.problems.push_back(fmt::format("B has rank {}, expected {}; redundant: {} (run has --redundant least-squares)", verdict.ranks.rank_of_B,
                                            verdict.ranks.rows, fmt::join(verdict.ranks.redundant_names, ", ")));
-  if (!(verdict.ranks.smallest_mass > 0.0))
-    verdict.problems.push_back(fmt::format("M is not positive definite on ker B: smallest eigenvalue {:.3e}, in the motion of '{}'",
+  if (!verdict.ranks.has_mass)
+    verdict.problems.push_back(fmt::format("M is not positive definite on ker B: smallest eigenvalue {:.3e}, in the motion of '{}'; "
+                                           "give it mass or inertia there, or constrain it",
                                            verdict.ranks.smallest_mass, verdict.ranks.weakest_block));
   if (verdict.ranks.is_regular) {
     Counters unused;
@@ -152,7 +154,8 @@ Verdict examine(const models::Model& model) {
       verdict.lambda.setZero();
       start.a.setZero();
     }
-    if (!system.is_affine_in_multipliers() && !std::isfinite(system::multiplier_condition(system, start, verdict.lambda)))
+    if (!system.is_affine_in_multipliers()) verdict.multiplier_condition = system::multiplier_condition(system, start, verdict.lambda);
+    if (verdict.multiplier_condition && !std::isfinite(*verdict.multiplier_condition))
       verdict.problems.emplace_back("forces that depend on lambda undo the constraints: B M^-1 (B' + dg/dlambda) is singular at the start");
   }
   const Vector general_lambda = verdict.lambda + Vector::Ones(pattern.rows());
@@ -190,6 +193,7 @@ Json to_json(const models::Model& model, const Verdict& v) {
           {"redundant_rows", v.ranks.redundant_names},
           {"smallest_mass_on_ker_B", number(v.ranks.smallest_mass)},
           {"condition", number(v.ranks.condition)},
+          {"multiplier_condition", v.multiplier_condition ? number(*v.multiplier_condition) : Json(nullptr)},
           {"initial",
            {{"position_max", number(v.position)}, {"velocity_max", number(v.velocity)}, {"energy", number(v.energy)}, {"lambda", lambda}}},
           {"assembled", io::to_json(v.changes)},
@@ -216,9 +220,12 @@ void print(const models::Model& model, const Verdict& v) {
   print_line(true, "coordinates", fmt::format("{}, degrees of freedom {}", nv, nv - r.rank_of_B));
   print_line(true, "constraint rows", groups.empty() ? "none" : fmt::format("{}: {}", r.rows, fmt::join(groups, ", ")));
   if (r.rows > 0) print_line(r.rank_of_B == r.rows, "rank of B", fmt::format("{} of {}", r.rank_of_B, r.rows));
-  print_line(r.smallest_mass > 0.0, "M on ker B",
+  print_line(true, "rank of M", fmt::format("{} of {}", r.rank_of_M, r.coordinates));
+  print_line(r.has_mass, "M on ker B",
              std::isinf(r.smallest_mass) ? "ker B is trivial" : fmt::format("smallest eigenvalue {:.3g}", r.smallest_mass));
   print_line(std::isfinite(r.condition), "condition of [M B'; B 0]", fmt::format("{:.3g}", r.condition));
+  if (v.multiplier_condition)
+    print_line(std::isfinite(*v.multiplier_condition), "condition of [M B'+dg/dl; B 0]", fmt::format("{:.3g}", *v.multiplier_condition));
   if (r.rows > 0) {
     print_line(position_ok, "|Phi| at the start", fmt::format("{:.3g}", v.position));
     print_line(velocity_ok, "|B v| at the start", fmt::format("{:.3g}", v.velocity));

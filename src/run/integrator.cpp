@@ -12,6 +12,7 @@
 #include "kreisel/run/start_up.hpp"
 #include "kreisel/solve/formulation.hpp"
 #include "kreisel/solve/manifold.hpp"
+#include "kreisel/system/check.hpp"
 #include "session.hpp"
 
 namespace kreisel::run {
@@ -66,6 +67,22 @@ void inspect(const system::Event& event, Inspection& check) {
     check.require(static_cast<bool>(change->next), "events", fmt::format("'{}' has no system to switch to", event.name));
   if (const auto* jump = std::get_if<system::Jump>(&event.action))
     check.require(static_cast<bool>(jump->apply), "events", fmt::format("'{}' has no function for its jump", event.name));
+}
+
+/// Above this the dense factorisation that names redundant rows would cost more than the start of a run.
+constexpr int most_rows_to_inspect = 200;
+
+void refuse_redundant_rows(const system::System& system, const system::Start& start) {
+  system::Motion m(system.space());
+  m.t = start.t0;
+  m.q = start.q0;
+  m.v = start.v0;
+  const std::vector<std::string> rows = system::redundant_rows(system, m);
+  if (rows.empty()) return;
+  throw InvalidInput(fmt::format("the constraints depend on each other at the start: B has rank {}, expected {}; redundant: {}.\n"
+                                 "  try: remove these rows, --redundant least-squares for multipliers of least norm, or another initial "
+                                 "position if only this one is singular",
+                                 system.pattern().rows() - static_cast<int>(rows.size()), system.pattern().rows(), fmt::join(rows, ", ")));
 }
 
 Plan make_plan(const Options& given, const system::System& system, const system::Start& start) {
@@ -314,6 +331,7 @@ Report integrate(const system::System& system, const system::Start& start, const
   if (!(position <= consistency_tolerance) || !(velocity <= consistency_tolerance * (1.0 + start.v0.lpNorm<Eigen::Infinity>())))
     throw InvalidInput(fmt::format("the initial values miss the constraints: |Phi| = {:.3e}, |B v| = {:.3e}; both should vanish. "
                                    "Give consistent initial positions and velocities", position, velocity));
+  if (options.linear_solver != "least-squares" && system.pattern().rows() <= most_rows_to_inspect) refuse_redundant_rows(system, start);
   run_segments(options, plan, system, start, observer, report, checkpoint);
   return report;
 }

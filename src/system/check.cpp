@@ -349,6 +349,20 @@ Matrix with_unit_rows(Matrix B) {
   return B;
 }
 
+/// Of two rows that do the same the first is kept: lengths fall by more than round-off from row to row.
+Eigen::ColPivHouseholderQR<Matrix> pivoted(const Matrix& unit_rows) {
+  const Vector preference = Vector::LinSpaced(unit_rows.rows(), 1.0, 1.0 - 1e-3);
+  return Eigen::ColPivHouseholderQR<Matrix>(unit_rows.transpose() * preference.asDiagonal());
+}
+
+/// The rows behind the first `rank` pivots, in their own order.
+std::vector<int> rows_past(int rank, const Eigen::ColPivHouseholderQR<Matrix>& qr) {
+  const auto& order = qr.colsPermutation().indices();
+  std::vector<int> rows(order.data() + rank, order.data() + order.size());
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
+
 int rank_of_mass(const Matrix& M) {
   Vector scale = M.diagonal().cwiseAbs().cwiseSqrt();
   for (double& s : scale) s = s > 0.0 ? 1.0 / s : 0.0;
@@ -464,12 +478,7 @@ RankReport rank_report(const System& system, const Motion& m) {
     report.rank_of_B = static_cast<int>(svd.rank());
     kernel = svd.matrixV().rightCols(M.rows() - report.rank_of_B).eval();
 
-    // Of two rows that do the same the first is kept: lengths fall by more than round-off from row to row.
-    const Vector preference = Vector::LinSpaced(report.rows, 1.0, 1.0 - 1e-3);
-    const Eigen::ColPivHouseholderQR<Matrix> qr(unit.transpose() * preference.asDiagonal());
-    const auto& order = qr.colsPermutation().indices();
-    for (int i = report.rank_of_B; i < report.rows; ++i) report.redundant_rows.push_back(order[i]);
-    std::sort(report.redundant_rows.begin(), report.redundant_rows.end());
+    report.redundant_rows = rows_past(report.rank_of_B, pivoted(unit));
     for (const int row : report.redundant_rows) report.redundant_names.push_back(system.pattern().row_name(row));
   }
   report.smallest_mass = infinity;
@@ -484,9 +493,20 @@ RankReport rank_report(const System& system, const Motion& m) {
         report.weakest_block = system.pattern().block_name(b);
   }
   report.condition = condition_of_kkt(M, B);
-  report.is_regular =
-      report.rank_of_B == report.rows && report.smallest_mass > exact_tolerance * M.cwiseAbs().maxCoeff();
+  report.has_mass = report.smallest_mass > exact_tolerance * M.cwiseAbs().maxCoeff();
+  report.is_regular = report.rank_of_B == report.rows && report.has_mass;
   return report;
+}
+
+std::vector<std::string> redundant_rows(const System& system, const Motion& m) {
+  std::vector<std::string> names;
+  if (system.pattern().rows() == 0) return names;
+  KktBlocks blocks(system.pattern());
+  system.mass_and_jacobian(m, blocks);
+  Eigen::ColPivHouseholderQR<Matrix> qr = pivoted(with_unit_rows(dense_rows(system, blocks.B)(Eigen::all, dynamic_coordinates(system))));
+  qr.setThreshold(rank_tolerance);
+  for (const int row : rows_past(static_cast<int>(qr.rank()), qr)) names.push_back(system.pattern().row_name(row));
+  return names;
 }
 
 double multiplier_condition(const System& system, const Motion& m, ConstVectorRef lambda) {

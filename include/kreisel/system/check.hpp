@@ -54,10 +54,14 @@ struct RankReport {
   std::vector<int> redundant_rows;           ///< can be removed together without changing the rank
   std::vector<std::string> redundant_names;  ///< the same by name
 
+  bool has_mass = false;  ///< M > 0 on ker B
   /// v̇ and λ exist and are unique: B has full rank and M > 0 on ker B.
   bool is_regular = false;
 };
 RankReport rank_report(const System& system, const Motion& m);
+
+/// `redundant_names` alone, by one factorisation of B.
+std::vector<std::string> redundant_rows(const System& system, const Motion& m);
 
 /// Condition of [M F; B 0] in the 2-norm over the dynamic coordinates, F = ∂force/∂λ = Bᵀ + ∂g/∂λ; infinite when B M⁻¹F is
 /// singular, that is where forces that depend on λ undo the constraint. Scaled: the diagonal of M and the rows of B to 1.
