@@ -110,6 +110,7 @@ std::vector<std::string> formulation_names() {
 
 std::vector<std::string> starting_names() { return {"corrected", "exact", "v0", "a0"}; }
 std::vector<std::string> restart_names() { return {"none", "corrected"}; }
+std::vector<std::string> matrix_names() { return {"every-step", "kept"}; }
 std::vector<std::string> redundant_names() { return {"refuse", "least-squares"}; }
 std::vector<std::string> truth_names() { return {"true", "false"}; }
 
@@ -340,6 +341,8 @@ const std::vector<RunOption>& run_options() {
        nullptr, [](std::string_view text, PreparedRun& run) { run.options.newton_tolerance = to_positive(text); }},
       {"newton-iterations", "N", solver, "iterations per matrix before giving up (default 25; at most 8 with tolerances)", nullptr,
        [](std::string_view text, PreparedRun& run) { run.options.newton_iterations = to_integer<int>(text); }},
+      {"newton-matrix", "W", solver, "when Newton's matrix is made anew (default every-step; kept while it converges with tolerances)", matrix_names,
+       [](std::string_view text, PreparedRun& run) { run.options.newton_matrix = text; }},
       {"redundant", "W", solver, "constraints that depend on each other: multipliers of least norm (default: refused)", redundant_names,
        [](std::string_view text, PreparedRun& run) {
          if (text == "refuse") return;

@@ -40,7 +40,7 @@ void run_adaptive(Session& s) {
   newton.lambda_tolerance =
       std::max(options.control_lambda ? newton_fraction * options.rtol : options.rtol, newton.lambda_tolerance);
   newton.max_iterations = std::min(options.newton_iterations, 8);
-  newton.refresh = solve::RefreshPolicy::when_slow;
+  newton.refresh = options.newton_matrix == "every-step" ? solve::RefreshPolicy::every_step : solve::RefreshPolicy::when_slow;
   newton.linear_solver = options.linear_solver;
   Machine machine(s, max_order, newton);
   auto& [method, closer, history, trial, start_up, parts, weight, dense, constrained_part, manifold, projected_x] = machine;

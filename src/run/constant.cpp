@@ -60,7 +60,7 @@ void run_constant(Session& s) {
   newton.tolerance = options.newton_tolerance > 0.0 ? options.newton_tolerance : default_newton_tolerance;
   newton.lambda_tolerance = std::max(newton.tolerance, newton.lambda_tolerance);
   newton.max_iterations = options.newton_iterations;
-  newton.refresh = solve::RefreshPolicy::every_step;
+  newton.refresh = options.newton_matrix == "kept" ? solve::RefreshPolicy::when_slow : solve::RefreshPolicy::every_step;
   newton.linear_solver = options.linear_solver;
   Machine machine(s, s.plan.order, newton);
   auto& [method, closer, history, trial, start_up, parts, weight, dense, constrained_part, manifold, projected_x] = machine;

@@ -203,6 +203,9 @@ std::vector<Problem> problems_in(const Options& options, const system::System& s
   }
   check.require(is_number(options.newton_tolerance) && options.newton_tolerance >= 0.0, "newton-tolerance",
                 fmt::format("is {}, must be positive", options.newton_tolerance));
+  const std::vector<std::string> matrices{"every-step", "kept"};
+  if (!options.newton_matrix.empty() && std::ranges::count(matrices, options.newton_matrix) == 0)
+    check.require(false, "newton-matrix", unknown_name("choice", options.newton_matrix, matrices));
   check.require(options.newton_iterations >= 1, "newton-iterations",
                 fmt::format("is {}, must be at least 1", options.newton_iterations));
   check.require(options.max_steps >= 1, "max-steps", fmt::format("is {}, must be at least 1", options.max_steps));

@@ -139,6 +139,38 @@ models::Model twice_held() {
   return model;
 }
 
+/// Largest error of λ on [0.1, 0.2], beyond the starting transient; heavy top, generalized-α, h = 1e-4.
+struct Converged {
+  double lambda, position;
+  long iterations;
+};
+Converged converged_to(double newton_tolerance, const std::string& matrix, const std::string& formulation) {
+  Experiment e = experiment("heavy-top", "generalized-alpha", 2, formulation, 0.2);
+  e.model_settings = {{"constraint", "inertial"}};
+  e.options.step = 1e-4;
+  e.options.newton_tolerance = newton_tolerance;
+  e.options.newton_matrix = matrix;
+  const Trajectory run = support::integrate(e);
+  EXPECT_EQ(run.report.status, run::Status::success) << run.report.message;
+  const Trajectory& exact = support::reference(e, 2000);
+  Converged out{0.0, run.report.position_max, run.report.counters.newton_iterations};
+  for (std::size_t n = 1000; n < run.points.size(); ++n)
+    out.lambda = std::max(out.lambda, (run.points[n].lambda - exact.points[n].lambda).norm());
+  return out;
+}
+
+// (Arnold, Brüls, Cardona 2015, section 5): what Newton leaves of Φ enters λ as θ/h². A kept matrix leaves the tolerance
+// itself, a new one in every step the square of the error of the guess.
+TEST(NewtonTolerance, HundredTimesCoarserRaisesLambdaOfIndex3WhereTheMatrixIsKept) {
+  const Converged fine = converged_to(1e-8, "kept", "index3"), coarse = converged_to(1e-6, "kept", "index3");
+  EXPECT_GT(coarse.lambda / fine.lambda, 4.0);
+  EXPECT_GT(coarse.position, 2.0 * fine.position);
+  EXPECT_LT(coarse.iterations, fine.iterations) << "what is saved";
+  const Converged new_fine = converged_to(1e-8, "every-step", "index3"), new_coarse = converged_to(1e-6, "every-step", "index3");
+  EXPECT_NEAR(new_coarse.lambda / new_fine.lambda, 1.0, 0.02);
+  EXPECT_LT(new_coarse.position, 1e-13);
+}
+
 TEST(RedundantConstraints, AreRefusedByEveryMethodUnlessAskedFor) {
   const models::Model model = twice_held();
   for (const method::MethodInfo& info : method::catalogue()) {

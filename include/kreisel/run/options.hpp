@@ -49,6 +49,7 @@ struct Options {
 
   double newton_tolerance = 0.0;  ///< 0: 1e-10 with constant steps, tied to the tolerances otherwise
   int newton_iterations = 25;     ///< per matrix, ≥ 1
+  std::string newton_matrix;      ///< every-step, or kept while it converges; empty: the first with constant steps, else kept
   std::string linear_solver = "automatic";
 
   bool has_error_control() const { return step == 0.0 && !is_given(steps); }
