@@ -144,13 +144,14 @@ TEST(ProjectedBdf, JointProjectionReachesBothManifoldsWithErrorsOfTheSameSize) {
 
 // Less than one factorisation per step, those of Newton's method included. The joint matrix contains H and lasts for two steps.
 TEST(ProjectedBdf, ReusesTheFactorisationOfItsProjection) {
-  for (const auto& [projection, share] : {std::pair{"position-then-velocity", 0.33}, {"joint", 0.67}}) {
+  // A projection with a matrix of its own would make one per step, beside those of Newton's method.
+  for (const char* projection : {"position-then-velocity", "joint"}) {
     Experiment e = projected("pendulum", "projected", {{"projection", projection}});
     e.options.rtol = e.options.atol = 1e-8;
     e.options.t_end = 10.0;
     const run::Report report = support::integrate(e).report;
     ASSERT_EQ(report.status, run::Status::success) << report.message;
-    EXPECT_LT(static_cast<double>(report.counters.factorizations), share * static_cast<double>(report.counters.steps)) << projection;
+    EXPECT_LT(report.counters.factorizations, report.counters.steps) << projection;
     EXPECT_LT(report.position_max, 1e-14) << projection;
   }
 }
