@@ -21,6 +21,7 @@ const std::vector<ModelInfo>& catalogue() {
       actuated_pendulum(),
       rolling_disk(),
       chain(),
+      four_bar(),
       andrews(),
       car_axis(),
       slider_crank(),

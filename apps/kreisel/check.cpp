@@ -146,15 +146,17 @@ Verdict examine(const models::Model& model) {
     verdict.problems.push_back(fmt::format("M is not positive definite on ker B: smallest eigenvalue {:.3e}, in the motion of '{}'; "
                                            "give it mass or inertia there, or constrain it",
                                            verdict.ranks.smallest_mass, verdict.ranks.weakest_block));
-  if (verdict.ranks.is_regular) {
+  if (verdict.ranks.has_mass) {
     Counters unused;
-    solve::Kkt kkt(system, unused);
+    // Redundant rows leave the accelerations unique; the multipliers shown are then those that such a run has.
+    solve::Kkt kkt(system, unused, verdict.ranks.is_regular ? "automatic" : "least-squares");
     if (!kkt.accelerate(start, verdict.lambda)) {
       verdict.problems.emplace_back("the initial values admit no accelerations and multipliers");
       verdict.lambda.setZero();
       start.a.setZero();
     }
-    if (!system.is_affine_in_multipliers()) verdict.multiplier_condition = system::multiplier_condition(system, start, verdict.lambda);
+    if (verdict.ranks.is_regular && !system.is_affine_in_multipliers())
+      verdict.multiplier_condition = system::multiplier_condition(system, start, verdict.lambda);
     if (verdict.multiplier_condition && !std::isfinite(*verdict.multiplier_condition))
       verdict.problems.emplace_back("forces that depend on lambda undo the constraints: B M^-1 (B' + dg/dlambda) is singular at the start");
   }
@@ -166,6 +168,18 @@ Verdict examine(const models::Model& model) {
       verdict.problems.push_back(fmt::format("{} fails by {:.3e} (allowed {:.3e}) at {}", finding.what, finding.error,
                                              finding.tolerance, finding.where));
   return verdict;
+}
+
+std::vector<std::string> body_names(const System& system) {
+  std::vector<std::string> names;
+  for (int i = 0; i < system.body_count(); ++i) names.push_back(system.body_name(i));
+  return names;
+}
+
+/// Long lists are cut, for the eye: four at the front, the last.
+std::string enumerated(const std::vector<std::string>& names) {
+  if (names.size() <= 12) return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{}, ..., {}", fmt::join(names.begin(), names.begin() + 4, ", "), names.back());
 }
 
 Json to_json(const models::Model& model, const Verdict& v) {
@@ -184,6 +198,7 @@ Json to_json(const models::Model& model, const Verdict& v) {
           {"group", model.group},
           {"status", v.problems.empty() ? "success" : io::invalid_input},
           {"message", fmt::format("{}", fmt::join(v.problems, "\n"))},
+          {"bodies", body_names(*model.system)},
           {"coordinates", model.system->space().nv()},
           {"degrees_of_freedom", model.system->space().nv() - v.ranks.rank_of_B},
           {"constraints", constraints},
@@ -217,8 +232,10 @@ void print(const models::Model& model, const Verdict& v) {
   const bool velocity_ok = v.velocity <= consistency_tolerance * (1.0 + speed);
 
   fmt::print("{}\n", coloured(fmt::format("{} on {}", model.name, model.group), Colour::bold, stdout));
+  if (const std::vector<std::string> bodies = body_names(*model.system); !bodies.empty())
+    print_line(true, "bodies", fmt::format("{}: {}", bodies.size(), enumerated(bodies)));
   print_line(true, "coordinates", fmt::format("{}, degrees of freedom {}", nv, nv - r.rank_of_B));
-  print_line(true, "constraint rows", groups.empty() ? "none" : fmt::format("{}: {}", r.rows, fmt::join(groups, ", ")));
+  print_line(true, "constraint rows", groups.empty() ? "none" : fmt::format("{}: {}", r.rows, enumerated(groups)));
   if (r.rows > 0) print_line(r.rank_of_B == r.rows, "rank of B", fmt::format("{} of {}", r.rank_of_B, r.rows));
   print_line(true, "rank of M", fmt::format("{} of {}", r.rank_of_M, r.coordinates));
   print_line(r.has_mass, "M on ker B",
@@ -229,7 +246,9 @@ void print(const models::Model& model, const Verdict& v) {
   if (r.rows > 0) {
     print_line(position_ok, "|Phi| at the start", fmt::format("{:.3g}", v.position));
     print_line(velocity_ok, "|B v| at the start", fmt::format("{:.3g}", v.velocity));
-    print_line(true, "lambda at the start", fmt::format("{:.6g}", fmt::join(v.lambda, ", ")));
+    print_line(true, "lambda at the start",
+               v.lambda.size() <= 30 ? fmt::format("{:.6g}", fmt::join(v.lambda, ", "))
+                                     : fmt::format("largest entry {:.6g}", v.lambda.lpNorm<Eigen::Infinity>()));
   }
   print_line(true, "energy", std::isfinite(v.energy) ? fmt::format("{:.6g} J", v.energy) : "not defined");
   for (const solve::Change& change : v.changes) print_line(true, "assembled", io::described(change));

@@ -64,7 +64,7 @@ class Study final : public Command {
     fmt::print("{}\n", coloured(fmt::format("{}: {} cases{}", result.spec.title, result.rows.size(),
                                             result.resumed > 0 ? fmt::format(" ({} from before the interruption)", result.resumed) : ""),
                                 Colour::bold, stdout));
-    print_orders(result);
+    print_table(result);
     print_verdicts(result);
     fmt::print("  result {}/: study.csv, study.json, report.html\n", folder);
   }

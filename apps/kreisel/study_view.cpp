@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kreisel/study/output.hpp"
+#include "kreisel/study/row.hpp"
 
 namespace kreisel::apps {
 
@@ -42,7 +43,67 @@ std::string padded(std::string text, std::size_t width) {
   return columns < width ? text + std::string(width - columns, ' ') : text;
 }
 
-void print_orders(const study::StudyResult& result) {
+namespace {
+
+void print_failures(const study::StudyResult& result) {
+  for (std::size_t i = 0; i < result.rows.size(); ++i)
+    if (!result.rows[i].is_success())
+      print_warning(fmt::format("{} {}: {}: {}", result.spec.cases[i].label, result.spec.cases[i].coordinates.dump(), result.rows[i].status,
+                                result.rows[i].message.substr(0, result.rows[i].message.find('\n'))));
+}
+
+/// What sets the accuracy of a case.
+std::string accuracy_asked(const study::Case& c) {
+  for (const char* key : {"tolerance", "rtol", "step", "step_count"})
+    if (c.coordinates.contains(key)) return fmt::format("{} {}", key, c.coordinates[key].dump());
+  return "";
+}
+
+std::string cell(const study::Row& row, const std::string& name) {
+  const double value = row.number(name);
+  if (!row.is_success()) return "failed";
+  if (std::isnan(value)) return "-";
+  if (value == std::floor(value) && std::abs(value) < 1e9) return fmt::format("{:.0f}", value);
+  return fmt::format("{:.2e}{}", value, row.is_marked(name) ? "*" : "");
+}
+
+/// A line per run: errors, what they cost, and the largest error of the energy balance.
+void print_work(const study::StudyResult& result) {
+  std::vector<std::string> columns;
+  for (const study::Measure& m : result.spec.measures) columns.push_back(m.name);
+  columns.push_back(result.spec.x);
+  for (const char* name : {"seconds", "energy_error"})
+    if (std::find(columns.begin(), columns.end(), name) == columns.end()) columns.emplace_back(name);
+  std::vector<std::vector<std::string>> lines{{"", ""}};
+  lines[0].insert(lines[0].end(), columns.begin(), columns.end());
+  for (std::size_t i = 0; i < result.rows.size(); ++i) {
+    const study::Row& row = result.rows[i];
+    const study::Case& c = result.spec.cases[i];
+    std::vector<std::string> line{i > 0 && result.spec.cases[i - 1].label == c.label ? "" : c.label, accuracy_asked(c)};
+    for (const std::string& name : columns) line.push_back(cell(row, name));
+    lines.push_back(std::move(line));
+  }
+  std::vector<std::size_t> widths(lines[0].size(), 0);
+  for (const auto& line : lines)
+    for (std::size_t k = 0; k < line.size(); ++k) widths[k] = std::max(widths[k], line[k].size());
+  for (const auto& line : lines) {
+    std::string text = " ";
+    for (std::size_t k = 0; k < line.size(); ++k)
+      text += k < 2 ? " " + padded(line[k], widths[k]) : fmt::format("  {:>{}}", line[k], widths[k]);
+    fmt::print("{}\n", &line == &lines[0] ? coloured(text, Colour::bold, stdout) : text);
+  }
+  print_failures(result);
+}
+
+bool is_over_work(const study::Spec& spec) {
+  const std::vector<std::string>& counts = study::statistics_names();
+  return spec.analysis.empty() && spec.x != "step" && std::find(counts.begin(), counts.end(), spec.x) != counts.end();
+}
+
+}  // namespace
+
+void print_table(const study::StudyResult& result) {
+  if (is_over_work(result.spec)) return print_work(result);
   std::size_t width = 0;
   for (const study::ObservedCurve& curve : result.curves) width = std::max(width, curve.label.size());
   std::string last;
@@ -61,10 +122,7 @@ void print_orders(const study::StudyResult& result) {
     return false;
   });
   if (has_marks) fmt::print("  * below the error of the reference or round-off, not used for orders\n");
-  for (std::size_t i = 0; i < result.rows.size(); ++i)
-    if (!result.rows[i].is_success())
-      print_warning(fmt::format("{} {}: {}: {}", result.spec.cases[i].label, result.spec.cases[i].coordinates.dump(), result.rows[i].status,
-                                result.rows[i].message.substr(0, result.rows[i].message.find('\n'))));
+  print_failures(result);
 }
 
 void print_verdicts(const study::StudyResult& result) {

@@ -25,8 +25,8 @@ class StudyLine {
 study::StudyResult run_in_folder(study::Spec spec, const std::string& folder, const std::string& command, int jobs, bool is_quiet,
                                  const Interruption& interruption);
 
-/// Observed orders and failed runs.
-void print_orders(const study::StudyResult& result);
+/// Observed orders, or errors beside costs when the abscissa is a cost; failed runs.
+void print_table(const study::StudyResult& result);
 void print_verdicts(const study::StudyResult& result);
 
 /// The number of columns that text takes, for tables with mathematics in them.

@@ -120,6 +120,7 @@ void add_statistics(const run::Report& report, double t0, double measuring_secon
   put("position_residual", report.position_max);
   put("velocity_residual", report.velocity_max);
   put("energy_drift", std::abs(report.energy_final - report.energy_initial));
+  put("energy_error", report.energy_error);
 }
 
 Curve decimated(const Curve& curve) {

@@ -23,13 +23,14 @@ bool Row::is_marked(std::string_view name) const {
 const std::vector<std::string>& statistics_names() {
   static const std::vector<std::string> names{"step", "steps", "rejected_steps", "newton_iterations", "residual_evaluations",
                                               "jacobian_evaluations", "factorizations", "exponentials", "brackets", "seconds",
-                                              "seconds_per_step", "position_residual", "velocity_residual", "energy_drift"};
+                                              "seconds_per_step", "position_residual", "velocity_residual", "energy_drift",
+                                              "energy_error"};
   return names;
 }
 
 std::string unit_of(std::string_view name) {
   if (name == "step" || name == "seconds" || name == "seconds_per_step") return "s";
-  if (name == "energy_drift") return "J";
+  if (name == "energy_drift" || name == "energy_error") return "J";
   return "";
 }
 

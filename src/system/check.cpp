@@ -266,6 +266,8 @@ class Auditor {
     Matrix tolerance = round_off_of_terms * terms * scale.cwiseInverse().transpose();
     for (Eigen::Index i = 0; i < A.rows() && A.cols() > 0; ++i)
       tolerance.row(i).array() += relative_tolerance * A.row(i).lpNorm<Eigen::Infinity>();
+    // Stiff parts that balance each other leave their round-off, but no term that tells of them.
+    if (A.size() > 0) tolerance.array() += exact_tolerance * A.cwiseAbs().maxCoeff();
     return tolerance;
   }
   static Matrix exact_tolerance_of(const Matrix& A) {

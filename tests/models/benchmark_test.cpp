@@ -1,6 +1,7 @@
 // The problems of the field that are written in their original coordinates, against published or recomputed figures.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "kreisel/base/counters.hpp"
@@ -61,6 +62,44 @@ TEST(BenchmarkProblem, PendulumWithUnitGravity) {
   EXPECT_NEAR(report.final.lambda[0], v.squaredNorm() - report.final.motion.q[1], 1e-6);
 }
 
+/// λ = |v|² - y, at every point of a run.
+TEST(BenchmarkProblem, MultiplierOfThePendulumFollowsItsIdentity) {
+  struct Identity final : run::Observer {
+    bool accept(const run::Point& p) override {
+      const system::Motion& m = p.entry.motion;
+      largest = std::max(largest, std::abs(p.entry.lambda[0] - (m.v.squaredNorm() - m.q[1])));
+      return true;
+    }
+    double largest = 0.0;
+  } identity;
+  const models::Model model = model_named("pendulum", {{"variant", "unit"}});
+  run::Options options;
+  options.rtol = options.atol = 1e-8;
+  options.t_end = 10.0;
+  EXPECT_EQ(run::integrate(*model.system, model.start, options, identity).status, run::Status::success);
+  EXPECT_LT(identity.largest, 1e-5);
+}
+
+/// Centre of mass at three times, energy, L_z and spin, on each group.
+TEST(BenchmarkProblem, HeavyTop) {
+  const Vector3 J_tip(15.234375, 0.46875, 15.234375);
+  const std::pair<double, Vector3> figures[] = {{0.5, {-0.7025, -0.0212, -0.7114}}, {1.0, {0.1733, 0.6401, -0.7485}}, {2.0, {-0.1504, -0.7242, -0.6730}}};
+  const models::ModelInfo& info = models::find_model("heavy-top");
+  for (const std::string& group : info.groups)
+    for (const auto& [t, x] : figures) {
+      SCOPED_TRACE(testing::Message() << group << " at " << t);
+      const models::Model model = models::make_model(info, group, ParameterValues(info.parameters));
+      const run::Report report = run_to(model, t, 1e-9, 1e-9);
+      const system::Pose pose = model.system->body_pose(0, report.final.motion.q);
+      EXPECT_LT((pose.R * Vector3::UnitY() - x).lpNorm<Eigen::Infinity>(), 1e-4);
+      EXPECT_LT((pose.x - x).lpNorm<Eigen::Infinity>(), 1e-4);
+      const Vector3 w = report.final.motion.v.tail<3>();
+      EXPECT_NEAR(w.y(), 150.0, 1e-6);
+      EXPECT_NEAR((pose.R * J_tip.cwiseProduct(w)).z(), -70.312, 2e-3);
+      EXPECT_NEAR(report.energy_final, 5435.70, 1e-2);
+    }
+}
+
 TEST(BenchmarkProblem, AndrewsSqueezer) {
   const models::Model model = model_named("andrews");
   const auto [a, lambda] = accelerations(model);
@@ -111,6 +150,8 @@ TEST(BenchmarkProblem, FlexibleSliderCrank) {
   EXPECT_NEAR(report.final.motion.q[2], 0.16974, 2e-5);
   EXPECT_NEAR(report.final.motion.q[3], 1.893e-4, 1e-6);
   EXPECT_NEAR(report.final.motion.q[4], 2.376e-5, 1e-6);
+  EXPECT_NEAR(report.final.motion.q[5], -5.32e-6, 5e-8);
+  EXPECT_NEAR(report.final.motion.q[6], -8.36e-6, 5e-8);
   EXPECT_NEAR(report.final.motion.v[1], 60.253, 1e-2);
   EXPECT_NEAR(report.final.motion.v[2], -8.753, 1e-2);
 }

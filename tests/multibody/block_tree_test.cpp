@@ -3,7 +3,6 @@
 
 #include <Eigen/LU>
 
-#include "kreisel/io/model_file.hpp"
 #include "kreisel/linear/solver.hpp"
 #include "kreisel/models/catalogue.hpp"
 #include "kreisel/run/integrator.hpp"
@@ -65,9 +64,11 @@ TEST(BlockTree, GivesWayWhenABlockIsSingular) {
 }
 
 TEST(BlockTree, GivesTheTrajectoriesOfTheGeneralSolver) {
-  const models::ModelInfo& info = models::find_model("chain");
-  const models::Model chain = models::make_model(info, "se3", ParameterValues(info.parameters));
-  const models::Model loops = io::read_model_file(KREISEL_SOURCE_DIR "/models/four_bar.json").model;
+  const auto named = [](const char* name) {
+    const models::ModelInfo& info = models::find_model(name);
+    return models::make_model(info, "se3", ParameterValues(info.parameters));
+  };
+  const models::Model chain = named("chain"), loops = named("four-bar");
   for (const models::Model* model : {&chain, &loops})
     for (const char* formulation : {"index3", "stabilized-index2", "index1"}) {
       Vector q[2], lambda[2];

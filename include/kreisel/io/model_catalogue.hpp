@@ -11,7 +11,7 @@
 
 namespace kreisel::io {
 
-/// A file of models/ that is part of the program; models/four_bar.json is called four-bar.
+/// A file of models/ that is part of the program; models/double_pendulum.json is called double-pendulum.
 struct ShippedFile {
   std::string_view name, text;
 };

@@ -52,6 +52,7 @@ ModelInfo friction_pendulum();
 ModelInfo actuated_pendulum();
 ModelInfo rolling_disk();
 ModelInfo chain();
+ModelInfo four_bar();
 ModelInfo andrews();
 ModelInfo car_axis();
 ModelInfo slider_crank();
