@@ -17,6 +17,7 @@ namespace kreisel::models {
 ///     template <class T> void force(const T& t, const T* q, const T* v, T* g)  g of M v̇ + g + Bᵀλ = 0
 ///     template <class T> void constraint(const T& t, const T* q, T* phi)
 ///     double energy(const double* q, const double* v)
+///     double dissipation(const double* q, const double* v)    where there are dampers: the power they take
 ///
 /// Derivatives are exact up to round-off: duals, in nested form where second ones are needed.
 template <class Formulas>
@@ -95,10 +96,17 @@ class FormulaSystem final : public system::System {
   }
 
   double energy(const lie::Motion& x) const override { return formulas_.energy(x.q.data(), x.v.data()); }
+  bool is_conservative() const override { return !dissipates; }
+  system::Power power(const lie::Motion& x, ConstVectorRef) const override {
+    if constexpr (dissipates) return {.dissipated = formulas_.dissipation(x.q.data(), x.v.data())};
+    return {};
+  }
 
  private:
   template <class T>
   using Slopes = Dual<T, n + 1>;  ///< by q and, last, t
+
+  static constexpr bool dissipates = requires(const Formulas& f, const double* x) { f.dissipation(x, x); };
 
   static lie::Space space_of() { return lie::Space({lie::Factor{lie::GroupId::rn, n}}); }
 

@@ -24,13 +24,16 @@ struct SliderCrank {
                 T(0.5 * a) * cos(q[2] - q[0]));
   }
   template <class T>
+  static T spring_rate(const T* q, const T* v) {
+    return (T(2.0) * q[1] * v[1] - v[1] * (cos(q[2]) + T(a) * cos(q[0])) + q[1] * (sin(q[2]) * v[2] + T(a) * sin(q[0]) * v[0]) -
+            T(0.5 * a) * sin(q[2] - q[0]) * (v[2] - v[0])) /
+           (T(2.0) * spring_length(q));
+  }
+  template <class T>
   void force(const T&, const T* q, const T* v, T* g) const {
     const T sq = sin(q[0]), cq = cos(q[0]), sp = sin(q[2]), cp = cos(q[2]), S = sin(q[2] - q[0]), x = q[1];
     const T length = spring_length(q);
-    const T rate = (T(2.0) * x * v[1] - v[1] * (cp + T(a) * cq) + x * (sp * v[2] + T(a) * sq * v[0]) -
-                    T(0.5 * a) * S * (v[2] - v[0])) /
-                   (T(2.0) * length);
-    const T pull = (T(stiffness) * (length - T(rest)) + T(damping) * rate) / length;
+    const T pull = (T(stiffness) * (length - T(rest)) + T(damping) * spring_rate(q, v)) / length;
     g[0] = pull * T(0.5 * a) * (T(0.5) * S + x * sq);
     g[1] = -(pull * (T(0.5) * cp - x + T(0.5 * a) * cq)) - T(push);
     g[2] = pull * T(0.5) * (x * sp - T(0.5 * a) * S) + T(push) * sp;
@@ -45,6 +48,10 @@ struct SliderCrank {
     const double stretch = spring_length(q) - rest;
     return 0.5 * (J1 * v[0] * v[0] + m2 * v[1] * v[1] + J2 * v[2] * v[2]) + 0.5 * stiffness * stretch * stretch -
            push * (q[1] + std::cos(q[2]));
+  }
+  static double dissipation(const double* q, const double* v) {
+    const double rate = spring_rate(q, v);
+    return damping * rate * rate;
   }
 };
 
