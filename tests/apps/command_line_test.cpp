@@ -488,12 +488,16 @@ TEST_F(CommandLine, ReactionsAndEnergyBalanceAreInTheResults) {
 TEST_F(CommandLine, CheckFindsSingularPositionsAndShippedFilesRunByName) {
   const Outcome outcome = call({"check", "four-bar", "--t-end", "0.9", "--json"});
   EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(Json::parse(outcome.out)["bodies"].size(), 5u);
   const Json along = Json::parse(outcome.out)["along"];
   ASSERT_EQ(along["singular_positions"].size(), 1u);
   EXPECT_NEAR(along["singular_positions"][0]["t"].get<double>(), 0.7143, 1e-3);
   const Json bricard = run({"bricard", "--t-end", "0.1"});
   EXPECT_EQ(bricard["model"], "bricard");
   EXPECT_EQ(bricard["linear_solver"], "least-squares");
+  // The accelerations are unique with a redundant row; the multipliers shown are those of least norm.
+  const Json redundant = Json::parse(call({"check", "bricard", "--json"}).out);
+  EXPECT_NEAR(redundant["initial"]["lambda"][1].get<double>(), 27.468, 1e-3);
 }
 
 TEST_F(CommandLine, ImportTurnsARobotIntoAModelFile) {
