@@ -237,10 +237,10 @@ RunRequest with_suggestions(RunRequest request, const models::ModelInfo& info, P
 }
 
 void apply_options(const RunRequest& request, PreparedRun& run, Problems& problems) {
-  for (const auto& [name, text] : request.options) {
+  for (const auto& given : request.options) {
     const RunOption* option = nullptr;
-    problems.collect("", [&] { option = &option_named(name); });
-    if (option != nullptr) problems.collect(option->name, [&] { option->apply(text, run); });
+    problems.collect("", [&] { option = &option_named(given.first); });
+    if (option != nullptr) problems.collect(option->name, [&] { option->apply(given.second, run); });
   }
   // Whatever was wrong with it, constant steps were meant: the other options are judged by that.
   if (has(request, "step") && run.options.step == 0.0) run.options.step = 1.0;
