@@ -29,6 +29,9 @@ constexpr double consistency_tolerance = 1e-8;
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
+/// Of coordinates and constraint rows: 4000 take some minutes and 1.5 GB, by the third and second power.
+constexpr int most_rows = 4000;
+
 /// What was measured, and what is wrong with it.
 struct Verdict {
   system::RankReport ranks;
@@ -124,6 +127,10 @@ void keep_the_worse(const std::vector<system::AuditFinding>& findings, std::vect
 Verdict examine(const models::Model& model) {
   const System& system = *model.system;
   const system::Pattern& pattern = system.pattern();
+  if (system.space().nv() + pattern.rows() > most_rows)
+    throw InvalidInput(fmt::format("'{}' has {} coordinates and {} constraint rows; check works with full matrices, of at most {} rows. "
+                                   "Check a smaller model of the same kind",
+                                   model.name, system.space().nv(), pattern.rows(), most_rows));
   Verdict verdict;
   Motion start = start_motion(model);
   system::Residual residual(system.space().nv(), pattern.position_rows(), pattern.rows());

@@ -5,8 +5,13 @@
 #include <cstddef>
 #include <numeric>
 
+#include "kreisel/base/text.hpp"
+
 namespace kreisel {
 namespace {
+
+/// Longer words are no slips of the keyboard, and their distances would take long.
+constexpr std::size_t longest_word = 100;
 
 bool same_letter(char a, char b) {
   const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
@@ -39,7 +44,9 @@ bool is_near(std::size_t distance, std::size_t longer) {
 std::string nearest(std::string_view word, const std::vector<std::string>& known) {
   std::string best;
   std::size_t best_distance = 0;
+  if (word.size() > longest_word) return best;
   for (const std::string& entry : known) {
+    if (entry.size() > longest_word) continue;
     const std::size_t distance = edit_distance(word, entry);
     if (!is_near(distance, std::max(word.size(), entry.size()))) continue;
     if (best.empty() || distance < best_distance) {
@@ -52,11 +59,11 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
 
 std::string unknown_name(std::string_view what, std::string_view word, const std::vector<std::string>& known) {
   std::string sentence = "unknown ";
-  sentence.append(what).append(" '").append(word).append("'; ");
+  sentence.append(what).append(" '").append(clipped(word, longest_word)).append("'; ");
   const std::string near = nearest(word, known);
   if (!near.empty()) sentence.append("did you mean '").append(near).append("'? ");
   sentence.append("known: ");
-  for (std::size_t i = 0; i < known.size(); ++i) sentence.append(i == 0 ? "" : ", ").append(known[i]);
+  for (std::size_t i = 0; i < known.size(); ++i) sentence.append(i == 0 ? "" : ", ").append(clipped(known[i], longest_word));
   return sentence;
 }
 

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <set>
+#include <cmath>
+#include <cstdlib>
+#include <unordered_set>
 
 #include "kreisel/base/error.hpp"
+#include "kreisel/base/text.hpp"
 
 namespace kreisel::io {
 namespace {
@@ -22,13 +25,156 @@ TextPosition position_of_byte(std::string_view text, std::size_t byte) {
   return at;
 }
 
+constexpr std::size_t max_depth = 200;
+/// Keys of one object are searched one after the other, which takes time by the square of their number.
+constexpr std::size_t max_keys = 1000;
+/// A value takes up to 72 bytes in memory, 2 in the text.
+constexpr std::size_t max_values = 16'000'000;
+constexpr std::size_t max_complaints = 20;
+constexpr std::size_t longest_message = 2000;
+
 /// "syntax error while parsing value - unexpected '}'; expected ..." of nlohmann's message, without its prefixes.
 std::string reason_of(const nlohmann::json::parse_error& error) {
   const std::string_view text = error.what();
   const std::size_t column = text.find(", column ");
   const std::size_t colon = text.find(": ", column == std::string_view::npos ? 0 : column);
-  return std::string(colon == std::string_view::npos ? text : text.substr(colon + 2));
+  std::string reason(colon == std::string_view::npos ? text : text.substr(colon + 2));
+  if (reason.find("expected ") == std::string::npos)
+    reason += reason.find("invalid string") != std::string::npos
+                  ? "; expected UTF-8 text, with escapes such as \\n and \\u0000 for control characters"
+                  : "; expected [, {, a number, a text in double quotes, true, false or null";
+  return reason;
 }
+
+/// Walks any text as far as it looks like JSON: knows the pointer at every place, and what the parser does not say or
+/// only says too late. Needs neither recursion nor memory beyond the open objects.
+class Survey {
+ public:
+  struct Complaint {
+    std::size_t byte;
+    std::string pointer, message;
+  };
+
+  Survey(std::string_view text, std::size_t end) : text_(text.substr(0, end)) {
+    while (at_ < text_.size() && !is_beyond_limits_) take_token();
+  }
+
+  /// Repeated keys and numbers beyond the range of double; one of them alone when the text is beyond limits.
+  const std::vector<Complaint>& complaints() const { return complaints_; }
+  bool is_beyond_limits() const { return is_beyond_limits_; }
+
+  /// Of the value at the end of the walk.
+  std::string pointer() const {
+    Json::json_pointer out;
+    for (const Level& level : levels_) {
+      if (!level.is_object)
+        out.push_back(std::to_string(level.index));
+      else if (!level.awaits_key)
+        out.push_back(level.key);
+    }
+    return out.to_string();
+  }
+
+ private:
+  struct Level {
+    bool is_object = false, awaits_key = false;
+    std::size_t index = 0;
+    std::string key;
+    std::unordered_set<std::string> keys;
+  };
+
+  void complain(std::size_t byte, std::string message) {
+    if (complaints_.size() < max_complaints) complaints_.push_back({byte, pointer(), std::move(message)});
+  }
+  void give_up(std::size_t byte, std::string message) {
+    is_beyond_limits_ = true;
+    complaints_ = {{byte, pointer(), std::move(message)}};
+  }
+
+  void take_token() {
+    const char c = text_[at_];
+    switch (c) {
+      case ' ':
+      case '\t':
+      case '\r':
+      case '\n':
+        ++at_;
+        return;
+      case '{':
+      case '[':
+        if (levels_.size() == max_depth)
+          return give_up(at_, fmt::format("lists and objects nest more than {} deep, expected a model or a study", max_depth));
+        count_value();
+        levels_.emplace_back().is_object = c == '{';
+        levels_.back().awaits_key = c == '{';
+        ++at_;
+        return;
+      case '}':
+      case ']':
+        if (!levels_.empty()) levels_.pop_back();
+        ++at_;
+        return;
+      case ',':
+        if (!levels_.empty()) {
+          ++levels_.back().index;
+          levels_.back().awaits_key = levels_.back().is_object;
+        }
+        ++at_;
+        return;
+      case ':':
+        ++at_;
+        return;
+      case '"':
+        return take_string();
+      default:
+        return take_word();
+    }
+  }
+
+  void take_string() {
+    const std::size_t begin = at_;
+    bool has_escapes = false;
+    for (++at_; at_ < text_.size() && text_[at_] != '"'; ++at_)
+      if (text_[at_] == '\\') ++at_, has_escapes = true;
+    if (at_ >= text_.size()) {
+      at_ = text_.size();
+      return;
+    }
+    ++at_;
+    if (levels_.empty() || !levels_.back().awaits_key) return count_value();
+    Level& level = levels_.back();
+    level.awaits_key = false;
+    level.key = text_.substr(begin + 1, at_ - begin - 2);
+    if (has_escapes) {
+      const auto decoded = nlohmann::json::parse(text_.substr(begin, at_ - begin), nullptr, false);
+      if (decoded.is_string()) level.key = decoded.get<std::string>();
+    }
+    if (!level.keys.insert(level.key).second) complain(begin, "the key stands twice in its object, expected once; remove one of them");
+    if (level.keys.size() > max_keys)
+      give_up(begin, fmt::format("the object has more than {} keys, expected a model or a study", max_keys));
+  }
+
+  void take_word() {
+    const std::size_t begin = at_;
+    at_ = std::min(text_.find_first_of(" \t\r\n,:[]{}\"", begin), text_.size());
+    count_value();
+    const std::string_view word = text_.substr(begin, at_ - begin);
+    const bool may_be_large = word.size() > 300 || word.find_first_of("eE") != std::string_view::npos;
+    if (may_be_large && std::string_view("-0123456789").find(word[0]) != std::string_view::npos &&
+        std::isinf(std::strtod(std::string(word).c_str(), nullptr)))
+      complain(begin, fmt::format("is {}, expected a number below 1.8e308", clipped(word, 40)));
+  }
+
+  void count_value() {
+    if (++values_ > max_values) give_up(at_, fmt::format("the text has more than {} values, expected a smaller one", max_values));
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0, values_ = 0;
+  std::vector<Level> levels_;
+  std::vector<Complaint> complaints_;
+  bool is_beyond_limits_ = false;
+};
 
 /// Walks a text that is known to be JSON.
 class Scanner {
@@ -101,24 +247,23 @@ class Scanner {
 }  // namespace
 
 JsonSource::JsonSource(std::string name, std::string text) : name_(std::move(name)), text_(std::move(text)) {
-  std::vector<std::set<std::string>> keys;
-  std::string repeated;
-  const auto watch_keys = [&](int, Json::parse_event_t event, Json& parsed) {
-    if (event == Json::parse_event_t::object_start) keys.emplace_back();
-    if (event == Json::parse_event_t::object_end) keys.pop_back();
-    if (event == Json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second && repeated.empty())
-      repeated = parsed.get<std::string>();
-    return true;
+  if (text_.starts_with("\xEF\xBB\xBF")) text_.erase(0, 3);  // the mark that some editors put before UTF-8
+  const auto message_at = [&](std::size_t byte, const std::string& pointer, std::string_view message) {
+    const TextPosition at = position_of_byte(text_, byte);
+    return clipped(fmt::format("{}:{}:{}: {}: {}", name_, at.line, at.column, pointer.empty() ? "/" : pointer, message), longest_message);
   };
+  const Survey survey(text_, text_.size());
   try {
-    root_ = Json::parse(text_, watch_keys);
+    if (!survey.is_beyond_limits()) root_ = Json::parse(text_);
   } catch (const nlohmann::json::parse_error& error) {
-    const TextPosition at = position_of_byte(text_, error.byte > 0 ? error.byte - 1 : 0);
-    throw InvalidInput(fmt::format("{}:{}:{}: not valid JSON: {}", name_, at.line, at.column, reason_of(error)));
-  } catch (const nlohmann::json::exception& error) {  // such as a number beyond the range of double
-    throw InvalidInput(fmt::format("{}: not valid JSON: {}", name_, error.what()));
+    const std::size_t byte = error.byte > 0 ? error.byte - 1 : 0;
+    throw InvalidInput(message_at(byte, Survey(text_, byte).pointer(), "not valid JSON: " + reason_of(error)));
+  } catch (const nlohmann::json::exception& error) {  // a number beyond the range of double, which the survey has seen
+    if (survey.complaints().empty()) throw InvalidInput(fmt::format("{}: not valid JSON: {}", name_, error.what()));
   }
-  if (!repeated.empty()) throw InvalidInput(fmt::format("{}: an object names the key '{}' twice", name_, repeated));
+  std::vector<std::string> messages;
+  for (const Survey::Complaint& c : survey.complaints()) messages.push_back(message_at(c.byte, c.pointer, c.message));
+  if (!messages.empty()) throw InvalidInput(fmt::format("{}", fmt::join(messages, "\n")));
 }
 
 JsonSource JsonSource::read(const Path& path, std::string_view what) { return {path.string(), read_text(path, what)}; }
@@ -139,7 +284,7 @@ std::string JsonSource::place(std::string_view pointer) const {
 }
 
 std::string JsonSource::located(std::string_view pointer, std::string_view message) const {
-  return fmt::format("{}: {}", place(pointer), message);
+  return clipped(fmt::format("{}: {}", place(pointer), message), longest_message);
 }
 
 void JsonSource::refuse(std::string_view pointer, std::string_view message) const {

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "kreisel/base/error.hpp"
+#include "kreisel/base/text.hpp"
 #include "kreisel/io/config.hpp"
 #include "kreisel/lie/so3.hpp"
 
@@ -43,11 +44,8 @@ std::string shown(const Json& value) {
       return "an object";
     case Json::value_t::array:
       return fmt::format("a list of {}", value.size());
-    case Json::value_t::string: {
-      std::string text = value.get<std::string>();
-      if (text.size() > 40) text = text.substr(0, 40) + "...";
-      return fmt::format("\"{}\"", text);
-    }
+    case Json::value_t::string:
+      return fmt::format("\"{}\"", clipped(value.get_ref<const std::string&>(), 40));
     default:
       return value.dump();
   }
@@ -671,7 +669,9 @@ class ModelReader {
                  fmt::format("\"{}\" is the name of an earlier one; every name must be unique", name));
       return name;
     }
-    for (int i = 2; !taken.insert(name).second; ++i) name = fmt::format("{} {}", fallback, i);
+    // Counting on from the last number: a million unnamed joints between the same bodies stay quick.
+    int& number = last_numbers_[fallback];
+    while (!taken.insert(name).second) name = fmt::format("{} {}", fallback, number = std::max(number + 1, 2));
     return name;
   }
   std::string body_label(int body) const { return body == multibody::ground ? "ground" : mechanism_.bodies[body].name; }
@@ -958,6 +958,7 @@ class ModelReader {
   multibody::Mechanism mechanism_;
   std::map<std::string, int> body_numbers_, joint_numbers_;
   std::set<std::string> joint_names_, force_names_;
+  std::map<std::string, int> last_numbers_;  ///< of elements without a name, by kind and bodies
   std::vector<std::string> joint_places_;  ///< pointer per joint
   std::vector<std::string> problems_;
   std::size_t problem_count_ = 0;

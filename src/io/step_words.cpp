@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <map>
+#include <sstream>
 
 #include "kreisel/base/error.hpp"
+#include "kreisel/io/files.hpp"
 
 namespace kreisel::io {
 namespace {
@@ -49,10 +50,10 @@ class Words {
     return at->second;
   }
   double number(const std::string& key, double fallback) const { return values_.contains(key) ? number(key) : fallback; }
-  long whole(const std::string& key, long fallback) const {
+  long whole(const std::string& key, long fallback, double maximum = 1e15) const {
     const double value = number(key, static_cast<double>(fallback));
-    if (value != std::floor(value) || value < 0.0 || value > 1e15)
-      throw InvalidInput(fmt::format("{} is {}, expected a whole number", key, value));
+    if (value != std::floor(value) || value < 0.0 || value > maximum)
+      throw InvalidInput(fmt::format("{} is {}, expected a whole number from 0 to {}", key, value, maximum));
     return static_cast<long>(value);
   }
 
@@ -62,8 +63,7 @@ class Words {
 };
 
 run::StepSequence read_file(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw InvalidInput(fmt::format("there is no readable file '{}'", path));
+  std::istringstream file(read_text(path, "steps"));
   run::StepList list;
   std::string line;
   for (long number = 1; std::getline(file, line); ++number) {
@@ -108,7 +108,7 @@ run::StepSequence read_step_sequence(std::string_view text) {
     r.ratio_max = words.number("ratio_max", r.ratio_max);
     r.every = words.whole("every", r.every);
     r.seed = static_cast<std::uint64_t>(words.whole("seed", 1));
-    r.member = static_cast<int>(words.whole("member", 0));
+    r.member = static_cast<int>(words.whole("member", 0, 1e6));
     return r;
   }
   throw InvalidInput(unknown_name("step sequence", kind, step_sequence_kinds()));

@@ -10,12 +10,16 @@
 #include <set>
 
 #include "kreisel/base/error.hpp"
+#include "kreisel/base/text.hpp"
 #include "kreisel/base/types.hpp"
 #include "kreisel/io/xml.hpp"
 #include "kreisel/lie/so3.hpp"
 
 namespace kreisel::io {
 namespace {
+
+constexpr std::size_t max_problems = 20;
+constexpr std::size_t longest_message = 2000;
 
 struct Pose {
   Vector3 x = Vector3::Zero();
@@ -89,13 +93,18 @@ class UrdfReader {
 
  private:
   void complain(const XmlElement& at, std::string_view message) {
-    problems_.push_back(fmt::format("{}:{}:{}: {}", name_, at.line, at.column, message));
+    ++problem_count_;
+    if (problems_.size() < max_problems)
+      problems_.push_back(clipped(fmt::format("{}:{}:{}: {}", name_, at.line, at.column, message), longest_message));
   }
   void finish() const {
-    if (!problems_.empty()) throw InvalidInput(fmt::format("{}", fmt::join(problems_, "\n")));
+    if (problems_.empty()) return;
+    std::string text = fmt::format("{}", fmt::join(problems_, "\n"));
+    if (problem_count_ > problems_.size()) text += fmt::format("\n... and {} more", problem_count_ - problems_.size());
+    throw InvalidInput(text);
   }
   void note(std::string text) {
-    if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(std::move(text));
+    if (noted_.insert(text).second) notes_.push_back(std::move(text));
   }
 
   static std::optional<std::string> attribute(const XmlElement& element, std::string_view key) {
@@ -179,7 +188,8 @@ class UrdfReader {
       if (std::find(types.begin(), types.end(), joint.type) == types.end())
         complain(*joint.element, unknown_name("joint type", joint.type, types));
       for (const std::string& link : {joint.parent, joint.child})
-        if (!link.empty() && !links_.contains(link)) complain(*joint.element, unknown_name("link", link, order_));
+        if (!link.empty() && !links_.contains(link))
+          complain(*joint.element, unknown_name("link", link, {order_.begin(), order_.begin() + std::min<std::ptrdiff_t>(30, std::ssize(order_))}));
       if (!children.insert(joint.child).second)
         complain(*joint.element, fmt::format("link '{}' has two parents; URDF describes trees", joint.child));
     }
@@ -366,6 +376,8 @@ class UrdfReader {
   std::vector<Pose> bodies_;
   Json forces_ = Json::array();
   std::vector<std::string> problems_, notes_;
+  std::set<std::string> noted_;
+  std::size_t problem_count_ = 0;
 };
 
 }  // namespace

@@ -121,8 +121,9 @@ void divide_interval(const SpecObject& root, Case& c) {
   const Json& count = c.coordinates["step_count"];
   if (!count.is_number() || !(count.get<double>() >= 1.0)) root.refuse("step_count", "expected positive whole numbers");
   const models::Model model = io::prepare_model(c.request);
-  const auto given = c.request.options.find("t-end");
-  const double t_end = given != c.request.options.end() ? std::stod(given->second) : model.start.t_end;
+  const Json t_end_given = c.coordinates.contains("t_end") ? c.coordinates["t_end"] : Json(model.start.t_end);
+  if (!t_end_given.is_number()) root.refuse("t_end", "expected a number [s]");
+  const double t_end = t_end_given.get<double>();
   c.request.options["step"] = fmt::format("{}", (t_end - model.start.t0) / count.get<double>());
 }
 

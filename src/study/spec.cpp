@@ -10,6 +10,8 @@
 namespace kreisel::study {
 namespace {
 
+constexpr long max_whole = 1'000'000'000'000'000;  // all of them are numbers of type double
+
 struct SpanName {
   std::string_view name;
   Span span;
@@ -48,7 +50,7 @@ Measure measure_from_words(const std::string& text) {
 Measure measure_from_object(const SpecObject& o) {
   o.only({"name", "quantity", "over", "window", "relative", "component", "entries"});
   Measure m;
-  m.quantity = o.source().require(o.pointer(), "quantity", "one of the quantities").get<std::string>();
+  m.quantity = o.required_text("quantity", "one of the quantities");
   find_quantity(m.quantity);
   if (o.has("over")) m.span = span_named(o.text("over"));
   if (o.range("window", m.from, m.to)) m.span = Span::window;
@@ -61,7 +63,7 @@ Measure measure_from_object(const SpecObject& o) {
     else
       o.refuse("relative", "expected true, false or \"computed\"");
   }
-  m.component = static_cast<int>(o.number("component", 0));
+  m.component = static_cast<int>(o.whole("component", 0, 0, 1'000'000'000));
   const std::string entries = o.text("entries", "euclidean");
   if (entries != "euclidean" && entries != "largest") o.refuse("entries", "expected \"euclidean\" or \"largest\"");
   m.is_largest = entries == "largest";
@@ -100,9 +102,9 @@ std::vector<Series> series_of(const SpecObject& root) {
     const SpecObject o(root.source(), pointer, entry);
     o.only({"name", "quantity", "component", "window"});
     Series s;
-    s.quantity = root.source().require(pointer, "quantity", "one of the quantities").get<std::string>();
+    s.quantity = o.required_text("quantity", "one of the quantities");
     located(root.source(), o.at("quantity"), [&] { find_quantity(s.quantity); });
-    s.component = static_cast<int>(o.number("component", 0));
+    s.component = static_cast<int>(o.whole("component", 0, 0, 1'000'000'000));
     o.range("window", s.from, s.to);
     s.name = o.text("name", s.component > 0 ? fmt::format("{} {}", s.quantity, s.component) : s.quantity);
     list.push_back(s);
@@ -203,7 +205,7 @@ Expectation expectation_of(const SpecObject& o, const Spec& spec) {
   if (!e.values.empty() && static_cast<long>(e.values.size()) != count)
     o.refuse("value", fmt::format("has {} numbers, but {} cases match", e.values.size(), count));
   e.per = o.number("per", 1.0);
-  e.at_step = static_cast<long>(o.number("at_step", -1));
+  e.at_step = o.whole("at_step", -1, -1, max_whole);
   o.range("range", e.from, e.to);
   e.says = o.text("says");
   e.note = o.text("note");
@@ -236,7 +238,7 @@ Spec parse_spec(const io::JsonSource& source) {
   const std::string kind = root.text("kind", "runs");
   if (kind != "runs" && kind != "analysis") root.refuse("kind", "expected \"runs\" or \"analysis\"");
   if (kind == "analysis") {
-    spec.analysis = source.require("", "analysis", "the name of an analysis").get<std::string>();
+    spec.analysis = root.required_text("analysis", "the name of an analysis");
     located(source, "/analysis", [&] { find_analysis(spec.analysis); });
   } else {
     spec.measures = measures_of(root);
@@ -252,7 +254,7 @@ Spec parse_spec(const io::JsonSource& source) {
     const SpecObject o(source, "/reference", root.value("reference"));
     o.only({"tolerance", "max_steps"});
     spec.reference.tolerance = o.number("tolerance", spec.reference.tolerance);
-    spec.reference.max_steps = static_cast<long>(o.number("max_steps", static_cast<double>(spec.reference.max_steps)));
+    spec.reference.max_steps = o.whole("max_steps", spec.reference.max_steps, 1, max_whole);
   }
   return spec;
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +47,17 @@ class SpecObject {
     if (!has(key)) return fallback;
     if (!value(key).is_number()) refuse(key, "expected a number");
     return value(key).get<double>();
+  }
+  /// A text that must be there.
+  std::string required_text(std::string_view key, std::string_view expected) const {
+    source_.require(pointer_, key, expected);
+    return text(key);
+  }
+  long whole(std::string_view key, long fallback, long minimum, long maximum) const {
+    const double given = number(key, static_cast<double>(fallback));
+    if (!(given >= static_cast<double>(minimum) && given <= static_cast<double>(maximum)) || given != std::floor(given))
+      refuse(key, fmt::format("is {}, expected a whole number from {} to {}", given, minimum, maximum));
+    return static_cast<long>(given);
   }
   bool truth(std::string_view key, bool fallback) const {
     if (!has(key)) return fallback;

@@ -155,6 +155,7 @@ TEST_F(CommandLine, RefusesWhatIsMisspelt) {
 TEST_F(CommandLine, RefusesWhatIsMissingOrTooMuch) {
   expect_refusal({"run"}, "no model given");
   expect_refusal({"check"}, "no model given");
+  expect_refusal({"check", "chain", "--set", "n=1000"}, "check works with full matrices");
   expect_refusal({"run", "heavy-top", "--step"}, "--step needs a value");
   expect_refusal({"run", "heavy-top", "--step", "1", "--step", "2"}, "--step is given more than once");
   expect_refusal({"run", "heavy-top", "pendulum"}, "unexpected argument 'pendulum'");

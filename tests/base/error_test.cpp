@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kreisel/base/text.hpp"
+
 namespace {
 
 using kreisel::nearest;
@@ -38,6 +40,20 @@ TEST(UnknownName, SaysWhatIsWrongWhatIsNearAndWhatIsKnown) {
 
 TEST(UnknownName, OffersNothingWhenNothingIsNear) {
   EXPECT_EQ(unknown_name("group", "xyz", {"rn", "so3"}), "unknown group 'xyz'; known: rn, so3");
+}
+
+TEST(UnknownName, CutsWordsThatAreNoWords) {
+  const std::string long_word(1'000'000, 'x');
+  const std::string sentence = unknown_name("joint", long_word, {"revolute", long_word + "y"});  // no 10¹² comparisons
+  EXPECT_EQ(sentence.find("did you mean"), std::string::npos);
+  EXPECT_LT(sentence.size(), 300u);
+}
+
+TEST(Clipped, KeepsCharactersWhole) {
+  EXPECT_EQ(kreisel::clipped("mass", 4), "mass");
+  EXPECT_EQ(kreisel::clipped("masses", 4), "mass...");
+  EXPECT_EQ(kreisel::clipped("aäö", 2), "a...");
+  EXPECT_EQ(kreisel::clipped("aäö", 3), "aä...");
 }
 
 }  // namespace

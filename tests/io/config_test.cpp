@@ -114,6 +114,8 @@ TEST(RunRequest, StepSequencesThatCannotBeAreExplained) {
   EXPECT_NE(complain("alternate:h=x").find("not a finite number"), std::string::npos);
   EXPECT_NE(complain("random:h_min=1e-3,h_max=1e-4").find("at least h_min"), std::string::npos);
   EXPECT_NE(complain("file:nowhere.txt").find("nowhere.txt"), std::string::npos);
+  EXPECT_NE(complain("file:/dev/zero").find("more than 67108864 bytes"), std::string::npos) << "no end of reading";
+  EXPECT_NE(complain("random:h_min=1e-4,h_max=1e-3,member=1e10").find("member is 10000000000, expected a whole number from 0 to 1000000"), std::string::npos);
   EXPECT_NE(complaint(request("heavy-top", {{"steps", "constant:h=1e-3"}, {"rtol", "1e-6"}})).find("exclude each other"), std::string::npos);
 }
 
@@ -219,7 +221,7 @@ TEST_F(OwnCorrection, TheFileSetsTheOrder) {
 }
 
 TEST_F(OwnCorrection, IsRefusedWithWhatIsWrong) {
-  EXPECT_NE(complaint(request("heavy-top", {{"step", "1e-3"}, {"correction", file("{")}})).find("own.json:1:2: not valid JSON"),
+  EXPECT_NE(complaint(request("heavy-top", {{"step", "1e-3"}, {"correction", file("{")}})).find("own.json:1:2: /: not valid JSON"),
             std::string::npos);
   EXPECT_NE(complaint(request("heavy-top", {{"step", "1e-3"}, {"correction", "file:/no/such"}})).find("--correction: cannot read the correction '/no/such'"),
             std::string::npos);

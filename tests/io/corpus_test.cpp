@@ -1,4 +1,4 @@
-// Inputs with every key there is, and those that once broke a reader: each is read or refused, nothing else.
+// The seeds of the fuzzers (tests/fuzz), and what they or users have found: each is read or refused, nothing else.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -6,7 +6,10 @@
 #include "kreisel/base/error.hpp"
 #include "kreisel/io/files.hpp"
 #include "kreisel/io/model_file.hpp"
+#include "kreisel/io/step_words.hpp"
 #include "kreisel/io/urdf.hpp"
+#include "kreisel/multibody/expression.hpp"
+#include "kreisel/study/spec.hpp"
 
 namespace {
 
@@ -35,6 +38,18 @@ TEST(Corpus, RobotsAreReadOrRefused) {
   read_all("urdf", [](const std::string& text) { io::import_urdf("corpus.urdf", text); });
 }
 
+TEST(Corpus, StudiesAreReadOrRefused) {
+  read_all("study_spec", [](const std::string& text) { study::parse_spec(io::JsonSource("corpus.json", text)); });
+}
+
+TEST(Corpus, FormulasAreReadOrRefused) {
+  read_all("expression", [](const std::string& text) { multibody::Expression(text).at(0.5); });
+}
+
+TEST(Corpus, StepWordsAreReadOrRefused) {
+  read_all("step_words", [](const std::string& text) { io::read_step_sequence(text); });
+}
+
 TEST(ModelFile, DeepNestingIsRefusedInBoundedMemory) {
   for (const char* open : {"[", "{\"a\":"}) {
     std::string deep;
@@ -43,6 +58,32 @@ TEST(ModelFile, DeepNestingIsRefusedInBoundedMemory) {
   }
   std::string closed = "{\"bodies\": " + std::string(500'000, '[') + std::string(500'000, ']') + "}";
   EXPECT_THROW(io::read_model(io::JsonSource("deep.json", closed)), InvalidInput);
+}
+
+TEST(ModelFile, ManyElementsWithoutNamesAreReadInLinearTime) {
+  std::string forces;
+  for (int i = 0; i < 20'000; ++i) forces += std::string(i == 0 ? "" : ", ") + R"({"type": "applied", "on": "a", "force": [0, 0, 1]})";
+  const std::string text = R"({"gravity": 0, "bodies": [{"name": "a", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0]}], "forces": [)" + forces + "]}";
+  try {
+    io::read_model(io::JsonSource("many.json", text));
+    ADD_FAILURE() << "gravity is no vector";
+  } catch (const InvalidInput& e) {
+    EXPECT_EQ(std::string(e.what()), "many.json:1:13: /gravity: is 0, expected three numbers [x, y, z]");
+  }
+}
+
+TEST(Urdf, ManyMistakesMakeAShortMessage) {
+  std::string robot = "<robot name='r'>";
+  for (int i = 0; i < 2000; ++i) robot += "<link name='link" + std::to_string(i) + "'/>";
+  for (int i = 0; i < 2000; ++i)
+    robot += "<joint name='j" + std::to_string(i) + "' type='fixed'><parent link='lonk'/><child link='link" + std::to_string(i) + "'/></joint>";
+  try {
+    io::import_urdf("r.urdf", robot + "</robot>");
+    ADD_FAILURE() << "there is no link 'lonk'";
+  } catch (const InvalidInput& e) {
+    EXPECT_NE(std::string(e.what()).find("\n... and 1980 more"), std::string::npos);
+    EXPECT_LT(std::string(e.what()).size(), 50'000u);
+  }
 }
 
 TEST(ModelFile, FilesBeyondTheLimitAreRefused) {

@@ -72,7 +72,7 @@ TEST_F(CorrectionFile, RefusesASetThatLosesTheOrderWithEveryViolatedCondition) {
 }
 
 TEST_F(CorrectionFile, SaysWhereTheJsonIsBroken) {
-  EXPECT_EQ(complaint("{\"k\": 3,\n \"lin\": [}").find("own.json:2:10: not valid JSON"), 0u);
+  EXPECT_EQ(complaint("{\"k\": 3,\n \"lin\": [}").find("own.json:2:10: /lin/0: not valid JSON"), 0u);
 }
 
 TEST_F(CorrectionFile, SaysWhichValueIsWrong) {

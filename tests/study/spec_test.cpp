@@ -65,6 +65,11 @@ TEST(Spec, ComplaintsSayWhere) {
   expect_refusal(R"({"model": "heavy-top", "step": {"from": 1, "to": 0.1}})", "/step/points: expected a whole number");
   expect_refusal(R"({"model": "heavy-top", "order": 9, "step": 1e-3})", "bliedf has orders 1 to 6");
   expect_refusal(R"({"model": "heavy-top", "step": 1e-3, "measures": ["lamda max"]})", "/measures/0: unknown quantity 'lamda'");
+  expect_refusal(R"({"model": "heavy-top", "step": 1e-3, "measures": [{"quantity": 3}]})", "/measures/0/quantity: expected a text");
+  expect_refusal(R"({"model": "heavy-top", "step": 1e-3, "measures": [{"quantity": "q", "component": 1e300}]})",
+                 "/measures/0/component: is 1e+300, expected a whole number from 0 to 1000000000");
+  expect_refusal(R"({"kind": "analysis", "analysis": 1})", "/analysis: expected a text");
+  expect_refusal(R"({"model": "heavy-top", "step_count": 10, "t_end": "soon"})", "/t_end: expected a number");
   expect_refusal(R"({"model": "heavy-top", "step": 1e-3, "measures": ["q maximum"]})", "unknown span 'maximum'");
   expect_refusal(R"({"model": "heavy-top", "step": 1e-3, "measures": ["q max", "q max"]})", "is there twice");
   expect_refusal(R"({"model": "heavy-top", "step": 1e-3, "expect": [{"order": 2, "of": "p max"}]})", "/expect/0/of: unknown measure 'p max'");

@@ -21,7 +21,7 @@ struct TextPosition {
 /// A parsed JSON text that keeps its source for messages.
 class JsonSource {
  public:
-  /// Throws InvalidInput "NAME:3:14: ..." when the text is not JSON or an object names a key twice.
+  /// Throws InvalidInput "NAME:3:14: /lin/0/a: ..." for text that is no JSON, repeated keys, infinite numbers, or huge texts.
   JsonSource(std::string name, std::string text);
   static JsonSource read(const Path& path, std::string_view what);
 
