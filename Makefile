@@ -29,6 +29,7 @@ run: build
 
 test:
 	@tools/setup build viewer test python package docs
+	@tools/setup fuzz || echo "make: the fuzz tests are skipped" >&2
 	@cmake --preset release > /dev/null
 	@cmake --build --preset release -j $(JOBS)
 	ctest --preset release -j $(JOBS)
@@ -41,6 +42,7 @@ asan:
 
 soak:
 	@tools/setup build test
+	@tools/setup fuzz || echo "make: the fuzz tests are skipped" >&2
 	@cmake --preset release > /dev/null
 	@cmake --build --preset release -j $(JOBS)
 	ctest --preset soak -j $(JOBS)

@@ -1,0 +1,35 @@
+// `kreisel check FILE`, and some steps of a run when it finds nothing wrong.
+#include "kreisel/base/error.hpp"
+#include "kreisel/io/config.hpp"
+#include "kreisel/run/integrator.hpp"
+#include "program.hpp"
+
+namespace {
+
+/// Ends a run that goes well after some points.
+class Impatient final : public kreisel::run::Observer {
+ public:
+  bool accept(const kreisel::run::Point&) override { return ++points_ < 10; }
+
+ private:
+  int points_ = 0;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const kreisel::fuzz::MemoryFile file(data, size);
+  kreisel::io::RunRequest request;
+  request.model = file.path();
+  try {
+    // The program takes milliseconds to come up, so it gets only what is worth them.
+    kreisel::io::prepare_model(request);
+    kreisel::fuzz::run_program({"check", file.path(), "--json"});
+    request.options = {{"max-steps", "10"}, {"newton-iterations", "10"}};
+    const kreisel::io::PreparedRun run = kreisel::io::prepare(request);
+    Impatient observer;
+    kreisel::run::integrate(*run.model.system, run.model.start, run.options, observer);
+  } catch (const kreisel::InvalidInput&) {
+  }
+  return 0;
+}

@@ -1,0 +1,13 @@
+// The words of --steps, and what they describe.
+#include <cstdint>
+
+#include "kreisel/base/error.hpp"
+#include "kreisel/io/step_words.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  try {
+    kreisel::io::read_step_sequence(std::string_view(reinterpret_cast<const char*>(data), size));
+  } catch (const kreisel::InvalidInput&) {
+  }
+  return 0;
+}
