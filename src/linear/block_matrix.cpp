@@ -1,19 +1,22 @@
 #include "kreisel/linear/block_matrix.hpp"
 
 #include <algorithm>
-#include <set>
 
 namespace kreisel::linear {
 
-BlockMatrix::BlockMatrix(std::vector<int> block_sizes, const std::vector<std::pair<int, int>>& entries)
-    : sizes_(std::move(block_sizes)) {
+BlockMatrix::BlockMatrix(std::vector<int> block_sizes, std::vector<std::pair<int, int>> entries, Symmetry symmetry)
+    : sizes_(std::move(block_sizes)), symmetry_(symmetry) {
+  offsets_.reserve(sizes_.size());
   for (int s : sizes_) {
     offsets_.push_back(size_);
     size_ += s;
   }
-  const std::set<std::pair<int, int>> sorted(entries.begin(), entries.end());
+  if (is_symmetric()) std::erase_if(entries, [](const auto& e) { return e.first < e.second; });
+  std::sort(entries.begin(), entries.end());
+  entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
+  entries_.reserve(entries.size());
   int at = 0;
-  for (const auto& [row, column] : sorted) {
+  for (const auto& [row, column] : entries) {
     entries_.push_back({row, column, at});
     at += sizes_[row] * sizes_[column];
   }
@@ -31,9 +34,7 @@ int BlockMatrix::find(int row, int column) const {
 
 Matrix BlockMatrix::to_dense() const {
   Matrix dense = Matrix::Zero(size_, size_);
-  for (int e = 0; e < static_cast<int>(entries_.size()); ++e)
-    dense.block(offsets_[entries_[e].row], offsets_[entries_[e].column], sizes_[entries_[e].row],
-                sizes_[entries_[e].column]) = block(e);
+  for_each_number([&](int row, int column, int index) { dense(row, column) = values_[index]; });
   return dense;
 }
 

@@ -3,73 +3,22 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
 #include <vector>
 
+#include "elimination.hpp"
 #include "kreisel/linear/solver.hpp"
 
 namespace kreisel::linear {
 namespace {
 
-/// A pivot this small beside the largest entry of its block, or a multiplier this large, is not trusted: then the general
-/// sparse solver, which may pivot across blocks, takes over for this matrix.
-constexpr double smallest_pivot = 1e-11;
-constexpr double largest_multiplier = 1e9;
-
-/// The order in which blocks are eliminated and the blocks that remain connected to each.
-struct Elimination {
-  std::vector<int> order;
-  std::vector<std::vector<int>> remaining;  ///< by block
-  std::size_t work = 0;                     ///< multiplications of one factorisation
-  bool is_complete = false;
-};
-
-/// Smallest degree first. Coordinates come before multipliers, of which the first has no diagonal entry; a multiplier waits
-/// until a neighbour has been eliminated, also when it has a diagonal (η of the stabilised form): on its own that pivot would
-/// take from the neighbour what the joint holds and leave it nearly singular.
-Elimination eliminate(const BlockMatrix& matrix, std::size_t work_limit) {
-  const int n = matrix.block_count();
-  std::vector<std::set<int>> neighbours(n);
-  std::vector<bool> has_pivot(n, false);
-  for (const BlockMatrix::Entry& e : matrix.entries()) {
-    if (e.row == e.column) {
-      has_pivot[e.row] = true;
-    } else {
-      neighbours[e.row].insert(e.column);
-      neighbours[e.column].insert(e.row);
-    }
-  }
-  Elimination out;
-  out.remaining.resize(n);
-  std::set<std::pair<std::size_t, int>> queue;  // (degree, block)
-  for (int b = 0; b < n && has_pivot[b]; ++b) queue.insert({neighbours[b].size(), b});
-  while (!queue.empty()) {
-    const int b = queue.begin()->second;
-    queue.erase(queue.begin());
-    std::size_t width = 0;
-    for (const int i : neighbours[b]) {
-      queue.erase({neighbours[i].size(), i});
-      width += matrix.block_size(i);
-    }
-    const std::size_t size = matrix.block_size(b);
-    out.work += size * (size * size + size * width + width * width);
-    if (out.work > work_limit) return out;
-    for (const int i : neighbours[b]) {
-      neighbours[i].erase(b);
-      for (const int j : neighbours[b])
-        if (j != i) neighbours[i].insert(j);
-    }
-    for (const int i : neighbours[b]) queue.insert({neighbours[i].size(), i});
-    out.order.push_back(b);
-    out.remaining[b].assign(neighbours[b].begin(), neighbours[b].end());
-    neighbours[b].clear();
-  }
-  out.is_complete = static_cast<int>(out.order.size()) == n;
-  return out;
-}
-
 /// Twice the multiplications per stored value that a chain of bodies needs.
-std::size_t work_limit_of(const BlockMatrix& matrix) { return 24 * static_cast<std::size_t>(matrix.values().size()); }
+std::size_t work_limit_of(const BlockMatrix& matrix) {
+  std::size_t numbers = 0;
+  for (const BlockMatrix::Entry& e : matrix.entries())
+    numbers += static_cast<std::size_t>(matrix.is_symmetric() && e.row != e.column ? 2 : 1) * matrix.block_size(e.row) *
+               matrix.block_size(e.column);
+  return 24 * numbers;
+}
 
 // Column-major kernels on rows x inner times inner x columns.
 
@@ -306,6 +255,7 @@ class BlockTreeSolver final : public Solver {
 bool suits_block_tree(const BlockMatrix& matrix) { return eliminate(matrix, work_limit_of(matrix)).is_complete; }
 
 std::unique_ptr<Solver> make_block_tree_solver(const BlockMatrix& matrix) {
+  if (matrix.is_symmetric()) return make_symmetric_tree_solver(matrix);
   return std::make_unique<BlockTreeSolver>(matrix);
 }
 

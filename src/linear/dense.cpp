@@ -119,12 +119,14 @@ class DenseSolver final : public Solver {
         work_(Vector::Zero(stride_)),
         row_of_(n_) {
     std::vector<bool> is_filled(lu_.size(), false);
-    for (const BlockMatrix::Entry& e : matrix.entries())
-      for (int j = 0; j < matrix.block_size(e.column); ++j)
-        for (int i = 0; i < matrix.block_size(e.row); ++i) {
-          place_of_.push_back((matrix.block_at(e.column) + j) * stride_ + matrix.block_at(e.row) + i);
-          is_filled[place_of_.back()] = true;
-        }
+    matrix.for_each_number([&](int row, int column, int index) {
+      const int place = column * stride_ + row;
+      if (index == static_cast<int>(place_of_.size()))
+        place_of_.push_back(place);
+      else
+        mirrored_.push_back({place, place_of_.back()});
+      is_filled[place] = true;
+    });
     for (int i = 0; i < lu_.size(); ++i)
       if (!is_filled[i]) empty_.push_back(i);
   }
@@ -155,6 +157,7 @@ class DenseSolver final : public Solver {
     const int* const place = place_of_.data();
 #pragma GCC unroll 6
     for (int i = 0; i < count; ++i) lu[place[i]] = values[i];
+    for (const auto& [place, source] : mirrored_) lu[place] = lu[source];
     for (const int i : empty_) lu[i] = 0.0;
   }
 
@@ -163,6 +166,7 @@ class DenseSolver final : public Solver {
   Vector lu_, pivot_inverse_, work_;
   std::vector<int> row_of_;
   std::vector<int> place_of_, empty_;  ///< where the values of the blocks go in lu_, and where none does
+  std::vector<std::pair<int, int>> mirrored_;  ///< of a symmetric matrix: places above the diagonal, and where they come from
   int singular_row_ = -1;
 };
 

@@ -57,22 +57,20 @@ class SparseSolver final : public Solver {
   }
 
   void build_columns(const BlockMatrix& matrix) {
-    std::vector<std::vector<std::pair<int, int>>> columns(n_);
-    for (const BlockMatrix::Entry& e : matrix.entries()) {
-      const int rows = matrix.block_size(e.row);
-      for (int j = 0; j < matrix.block_size(e.column); ++j)
-        for (int i = 0; i < rows; ++i)
-          columns[matrix.block_at(e.column) + j].push_back({matrix.block_at(e.row) + i, e.at + j * rows + i});
+    struct Number {
+      int column, row, source;
+    };
+    std::vector<Number> numbers;
+    matrix.for_each_number([&](int row, int column, int index) { numbers.push_back({column, row, index}); });
+    std::sort(numbers.begin(), numbers.end(),
+              [](const Number& a, const Number& b) { return std::pair{a.column, a.row} < std::pair{b.column, b.row}; });
+    column_start_.assign(n_ + 1, 0);
+    for (const Number& number : numbers) {
+      ++column_start_[number.column + 1];
+      row_.push_back(number.row);
+      source_.push_back(number.source);
     }
-    column_start_.push_back(0);
-    for (auto& column : columns) {
-      std::sort(column.begin(), column.end());
-      for (const auto& [row, source] : column) {
-        row_.push_back(row);
-        source_.push_back(source);
-      }
-      column_start_.push_back(static_cast<int>(row_.size()));
-    }
+    for (int column = 0; column < n_; ++column) column_start_[column + 1] += column_start_[column];
     value_.assign(row_.size(), 0.0);
   }
 

@@ -67,6 +67,43 @@ BlockMatrix chain_matrix(Random& random, int bodies) {
   return matrix;
 }
 
+/// The same matrix, its half above the diagonal left out.
+BlockMatrix symmetric_half(const BlockMatrix& matrix) {
+  std::vector<int> sizes;
+  for (int b = 0; b < matrix.block_count(); ++b) sizes.push_back(matrix.block_size(b));
+  std::vector<std::pair<int, int>> entries;
+  for (const BlockMatrix::Entry& e : matrix.entries()) entries.push_back({e.row, e.column});
+  BlockMatrix half(sizes, entries, linear::Symmetry::symmetric);
+  for (int e = 0; e < static_cast<int>(half.entries().size()); ++e)
+    half.block(e) = matrix.block(matrix.find(half.entries()[e].row, half.entries()[e].column));
+  return half;
+}
+
+/// [M Bᵀ; B 0] of bodies with 1 to 6 unknowns in a tree, joints of any number of rows, and `loops` joints more.
+BlockMatrix tree_matrix(Random& random, int bodies, int loops) {
+  std::vector<int> sizes;
+  std::vector<std::pair<int, int>> entries;
+  for (int b = 0; b < bodies; ++b) {
+    sizes.push_back(random.integer(2, 6));
+    entries.push_back({b, b});
+    if (b > 0) entries.push_back({b, random.integer(0, b - 1)});  // of M
+  }
+  for (int j = 0; j < bodies + loops; ++j) {
+    const int body = j < bodies ? j : random.integer(0, bodies - 1);
+    sizes.push_back(j < bodies ? random.integer(1, sizes[body] - 1) : 1);
+    entries.push_back({bodies + j, body});
+    if (body > 0) entries.push_back({bodies + j, random.integer(0, body - 1)});
+  }
+  BlockMatrix matrix(sizes, entries, linear::Symmetry::symmetric);
+  matrix.values() = random.vector(static_cast<int>(matrix.values().size()));
+  for (int b = 0; b < bodies; ++b) {
+    MatrixMap M = matrix.block(matrix.find(b, b));
+    M = (M + M.transpose()).eval();
+    M.diagonal().array() += 2.0 * bodies;
+  }
+  return matrix;
+}
+
 class EverySolver : public testing::TestWithParam<std::string> {
  protected:
   void expect_solves(const BlockMatrix& matrix, linear::Solver& solver, const Vector& b) const {
@@ -100,6 +137,37 @@ TEST_P(EverySolver, AgreesWithEigenOnSaddlePointMatrices) {
     const auto solver = linear::make_solver(GetParam(), matrix);
     expect_solves(matrix, *solver, random_.vector(matrix.size()));
   }
+}
+
+TEST_P(EverySolver, SolvesSymmetricMatricesFromTheirLowerHalf) {
+  for (const int bodies : {1, 2, 5, 20}) {
+    const BlockMatrix matrix = chain_matrix(random_, bodies), half = symmetric_half(matrix);
+    EXPECT_LT(half.entries().size(), matrix.entries().size());
+    EXPECT_EQ(half.to_dense(), matrix.to_dense());
+    const auto solver = linear::make_solver(GetParam(), half);
+    EXPECT_EQ(solver->name(), GetParam());
+    expect_solves(half, *solver, random_.vector(half.size()));
+    expect_solves(half, *solver, random_.vector(half.size()));
+  }
+  for (const int bodies : {1, 3, 8, 20})
+    for (const int loops : {0, 1, 3}) {
+      const BlockMatrix matrix = tree_matrix(random_, bodies, loops > bodies ? 0 : loops);
+      const auto solver = linear::make_solver(GetParam(), matrix);
+      expect_solves(matrix, *solver, random_.vector(matrix.size()));
+    }
+}
+
+TEST_P(EverySolver, SolvesSymmetricMatricesThatAreNotDefiniteBlockByBlock) {
+  BlockMatrix matrix = symmetric_half(chain_matrix(random_, 6));
+  const auto solver = linear::make_solver(GetParam(), matrix);
+  matrix.block(matrix.find(5, 5)).diagonal()[2] = -3.0;  // no mass matrix
+  expect_solves(matrix, *solver, random_.vector(matrix.size()));
+  matrix.block(matrix.find(2, 2)).topLeftCorner<3, 3>().setZero();  // no mass where the joints hold
+  matrix.block(matrix.find(2, 2)).bottomLeftCorner<3, 3>().setZero();
+  matrix.block(matrix.find(2, 2)).topRightCorner<3, 3>().setZero();
+  expect_solves(matrix, *solver, random_.vector(matrix.size()));
+  matrix.values()[3] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_FALSE(solver->factorize(matrix));
 }
 
 TEST_P(EverySolver, RefactorizesChangingValues) {

@@ -8,6 +8,9 @@
 
 namespace kreisel::linear {
 
+/// A symmetric matrix keeps its blocks on and below the diagonal only.
+enum class Symmetry { none, symmetric };
+
 class BlockMatrix {
  public:
   struct Entry {
@@ -16,10 +19,11 @@ class BlockMatrix {
   };
 
   BlockMatrix() = default;
-  /// `entries` may come in any order and repeat.
-  BlockMatrix(std::vector<int> block_sizes, const std::vector<std::pair<int, int>>& entries);
+  /// `entries` may come in any order and repeat; of a symmetric matrix those above the diagonal are dropped.
+  BlockMatrix(std::vector<int> block_sizes, std::vector<std::pair<int, int>> entries, Symmetry symmetry = Symmetry::none);
 
   int size() const { return size_; }
+  bool is_symmetric() const { return symmetry_ == Symmetry::symmetric; }
   int block_count() const { return static_cast<int>(sizes_.size()); }
   int block_size(int b) const { return sizes_[b]; }
   int block_at(int b) const { return offsets_[b]; }
@@ -37,6 +41,18 @@ class BlockMatrix {
   const Vector& values() const { return values_; }
   Vector& values() { return values_; }
 
+  /// visit(row, column, index into values()) for every number of the matrix, mirrored ones included.
+  template <class Visit>
+  void for_each_number(const Visit& visit) const {
+    for (const Entry& e : entries_)
+      for (int j = 0; j < sizes_[e.column]; ++j)
+        for (int i = 0; i < sizes_[e.row]; ++i) {
+          const int row = offsets_[e.row] + i, column = offsets_[e.column] + j, index = e.at + j * sizes_[e.row] + i;
+          visit(row, column, index);
+          if (is_symmetric() && e.row != e.column) visit(column, row, index);
+        }
+  }
+
   Matrix to_dense() const;
 
  private:
@@ -44,6 +60,7 @@ class BlockMatrix {
   std::vector<Entry> entries_;
   Vector values_;
   int size_ = 0;
+  Symmetry symmetry_ = Symmetry::none;
 };
 
 }  // namespace kreisel::linear

@@ -36,6 +36,7 @@ inline constexpr int dense_limit = 60;
 // One factory per implementation, for the list in solver.cpp.
 std::unique_ptr<Solver> make_dense_solver(const BlockMatrix& matrix);
 std::unique_ptr<Solver> make_block_tree_solver(const BlockMatrix& matrix);
+std::unique_ptr<Solver> make_symmetric_tree_solver(const BlockMatrix& matrix);
 std::unique_ptr<Solver> make_sparse_solver(const BlockMatrix& matrix);
 std::unique_ptr<Solver> make_least_squares_solver(const BlockMatrix& matrix);
 
