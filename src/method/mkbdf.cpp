@@ -96,6 +96,7 @@ void Mkbdf::linearize(ConstVectorRef x, MotionTangent& out) {
     out.a_x = alpha0 * alpha0 / h_;
     return;
   }
+  out.v_x_blocks.resize(space_.block_diagonal_size());
   // v = T(ω)s with T = I - ω̂/2 + ω̂²/6 - …: ∂v/∂x = α₀T + h(ŝ/2 - (ω̂ŝ + [ω,s]^)/6) + O(h²).
   bracket(omega0_, rate_, bracket_);
   space_.hat_blocks(rate_, hat_rate_);

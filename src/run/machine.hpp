@@ -16,7 +16,8 @@
 
 namespace kreisel::run {
 
-inline constexpr int history_capacity = 10;
+/// Points a method of this order may look back to: its own, those of the next order, and two for estimates.
+constexpr int history_capacity(int order) { return order + 4; }
 
 /// method::ConstrainedPart by the saddle point system of the model.
 class ConstrainedPart final : public method::ConstrainedPart {
@@ -54,14 +55,14 @@ struct Machine {
   std::vector<Part> parts;
   Vector weight;
   DenseOutput dense;
-  std::unique_ptr<ConstrainedPart> constrained_part;  ///< index-3 form only
+  std::unique_ptr<ConstrainedPart> constrained_part;  ///< index-3 form with given steps only
   std::unique_ptr<solve::Manifold> manifold;          ///< projected form only
   Vector x;                                           ///< of a projected step
 
   Machine(Session& s, int max_order, const solve::NewtonOptions& newton)
       : method(make_method(s, max_order)),
         closer(s.system, s.plan.formulation, newton, s.report.counters),
-        history(s.system.space(), sizes(s), history_capacity),
+        history(s.system.space(), sizes(s), history_capacity(max_order)),
         trial(method::History::blank(s.system.space(), sizes(s))),
         start_up(s.system, s.report.counters, newton.linear_solver),
         parts(parts_of(s.system.space())),
@@ -69,7 +70,7 @@ struct Machine {
         dense(s.system.space(), s.system.pattern().rows()),
         x(s.system.space().nv()) {
     s.report.linear_solver = closer.linear_solver_name();
-    if (s.plan.formulation == solve::Formulation::index3 && s.system.pattern().position_rows() > 0)
+    if (s.plan.formulation == solve::Formulation::index3 && s.system.pattern().position_rows() > 0 && !s.plan.steps.empty())
       constrained_part = std::make_unique<ConstrainedPart>(s.system, s.report.counters, newton.linear_solver);
     if (s.plan.formulation == solve::Formulation::projected) {
       std::vector<solve::Invariant> invariants;

@@ -74,6 +74,8 @@ Closer::Closer(const system::System& system, Formulation formulation, const Newt
       blocks_(system.pattern()),
       tangent_(system.space()),
       residual_(system.space().nv(), system.pattern().position_rows(), system.pattern().rows()) {
+  // Methods whose v_x and a_x are no multiples of the identity make room for them.
+  tangent_.v_x_blocks = tangent_.a_x_blocks = Vector();
   lay_out();
   const int nv = system.space().nv();
   x_.setZero(nv);
