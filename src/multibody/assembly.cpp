@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <set>
 
 #include "kreisel/base/error.hpp"
+#include "kreisel/base/workers.hpp"
 #include "kreisel/lie/so3.hpp"
 
 namespace kreisel::multibody {
@@ -48,6 +51,27 @@ void set_zero(Slopes& slopes, int slots) {
   for (int i = 0; i < slots; ++i) slopes[i].setZero();
 }
 
+/// Bodies or elements that a thread takes at once.
+constexpr int piece_size = 256;
+
+/// each(element, states) for all elements of the waves; `states` belongs to the piece.
+template <class States, class Waves, class Each>
+void sweep(const Waves& waves, const Each& each) {
+  for (const auto& wave : waves)
+    share(static_cast<int>(wave.size()), [&](int piece) {
+      States states;
+      for (int e = wave[piece].begin; e < wave[piece].end; ++e) each(e, states);
+    });
+}
+
+/// each(body) for all bodies.
+template <class Each>
+void sweep_bodies(int count, const Each& each) {
+  share_range(count, piece_size, [&](int begin, int end) {
+    for (int b = begin; b < end; ++b) each(b);
+  });
+}
+
 }  // namespace
 
 Pattern Assembly::make_pattern(const Mechanism& mechanism) {
@@ -87,6 +111,36 @@ Assembly::Assembly(Mechanism mechanism)
   }
   for (const Joint& joint : mechanism_.joints)
     if (joint.depends_on_time()) is_conservative_ = false;
+  joint_waves_ = waves_of(joints_, body_count());
+  force_waves_ = waves_of(forces_, body_count());
+}
+
+/// Every piece joins the first wave that does not touch its bodies yet.
+Assembly::Waves Assembly::waves_of(const std::vector<Element>& elements, int bodies) {
+  constexpr int most_waves = 64;
+  Waves waves;
+  std::vector<std::uint64_t> waves_at(bodies, 0);  // one bit per wave
+  const int count = static_cast<int>(elements.size());
+  for (int begin = 0; begin < count; begin += piece_size) {
+    const Piece piece{begin, std::min(begin + piece_size, count)};
+    const auto for_each_body = [&](const auto& visit) {
+      for (int e = piece.begin; e < piece.end; ++e)
+        for (int i = 0; i < elements[e].slot_count; ++i)
+          if (elements[e].slots[i].body != ground) visit(elements[e].slots[i].body);
+    };
+    std::uint64_t taken = 0;
+    for_each_body([&](int body) { taken |= waves_at[body]; });
+    const auto wave = static_cast<std::size_t>(std::countr_one(taken));
+    if (wave >= most_waves) {  // of a body with very many elements: one after the other
+      waves.resize(std::max<std::size_t>(waves.size(), most_waves));
+      waves.push_back({piece});
+      continue;
+    }
+    for_each_body([&](int body) { waves_at[body] |= std::uint64_t{1} << wave; });
+    if (waves.size() <= wave) waves.resize(wave + 1);
+    waves[wave].push_back(piece);
+  }
+  return waves;
 }
 
 Assembly::Element Assembly::place(const std::vector<int>& bodies, int group) const {
@@ -111,11 +165,10 @@ Assembly::Element Assembly::place(const std::vector<int>& bodies, int group) con
   return element;
 }
 
-BodyState Assembly::state(int body, const Motion& m) const {
+void Assembly::set_state(int body, const Motion& m, BodyState& s) const {
   const lie::Block& block = space().blocks()[body];
   const double* q = m.q.data() + block.q_at;
   const double* v = m.v.data() + block.v_at;
-  BodyState s;
   s.x = Map3(q);
   s.R = lie::rotation_matrix(q + 3);
   s.w = Map3(v + 3);
@@ -123,12 +176,22 @@ BodyState Assembly::state(int body, const Motion& m) const {
     s.u = s.R * Map3(v);
   else
     s.u = Map3(v);
-  return s;
 }
 
-void Assembly::load(const Element& element, const Motion& m, BodyState* s) const {
-  for (int i = 0; i < element.slot_count; ++i)
-    if (element.slots[i].body != ground) s[i] = state(element.slots[i].body, m);
+const BodyState* Assembly::load(const Element& element, const Motion& m, States& states) const {
+  for (int i = 0; i < element.slot_count; ++i) {
+    const int body = element.slots[i].body;
+    if (states.body[i] == body) continue;
+    const auto known = std::find(states.body.begin(), states.body.end(), body);
+    if (known != states.body.end())
+      states.s[i] = states.s[known - states.body.begin()];
+    else if (body == ground)
+      states.s[i] = BodyState();
+    else
+      set_state(body, m, states.s[i]);
+    states.body[i] = body;
+  }
+  return states.s.data();
 }
 
 void Assembly::add_wrench(const Element& element, const BodyState* s, const Slopes& wrench, VectorRef force) const {
@@ -143,87 +206,124 @@ void Assembly::add_wrench(const Element& element, const BodyState* s, const Slop
   }
 }
 
-void Assembly::residual(const Motion& m, ConstVectorRef lambda, system::Residual& out) const {
-  for (int b = 0; b < body_count(); ++b) {
+void Assembly::store_inertia_forces(const Motion& m, VectorRef out) const {
+  sweep_bodies(body_count(), [&](int b) {
     const Body& body = mechanism_.bodies[b];
     const lie::Block& block = space().blocks()[b];
     const double* q = m.q.data() + block.q_at;
     const Map3 u(m.v.data() + block.v_at), w(m.v.data() + block.v_at + 3);
     const Map3 u_dot(m.a.data() + block.v_at), w_dot(m.a.data() + block.v_at + 3);
-    Eigen::Map<Vector6> force(out.force.data() + block.v_at);
+    Eigen::Map<Vector6> force(out.data() + block.v_at);
     if (is_se3_)
       force.head<3>() = body.mass * (u_dot + w.cross(u) - lie::rotate_back(q + 3, mechanism_.gravity));
     else
       force.head<3>() = body.mass * (u_dot - mechanism_.gravity);
     force.tail<3>() = body.inertia * w_dot + w.cross(body.inertia * w);
-  }
-  for (std::size_t j = 0; j < joints_.size(); ++j) {
+  });
+}
+
+void Assembly::residual(const Motion& m, ConstVectorRef lambda, system::Residual& out) const {
+  store_inertia_forces(m, out.force);
+  sweep<States>(joint_waves_, [&](int j, States& states) {
     const Element& element = joints_[j];
-    BodyState s[max_slots];
+    const BodyState* s = load(element, m, states);
     Slopes wrench;
-    load(element, m, s);
     set_zero(wrench, element.slot_count);
     mechanism_.joints[j].evaluate(s, m.t, lambda.data() + element.row, out.gap.data() + element.row,
                                   out.rate.data() + element.row, wrench);
     add_wrench(element, s, wrench, out.force);
-  }
-  for (std::size_t f = 0; f < forces_.size(); ++f) {
+  });
+  add_forces(m, lambda, out.force);
+}
+
+void Assembly::add_forces(const Motion& m, ConstVectorRef lambda, VectorRef out) const {
+  sweep<States>(force_waves_, [&](int f, States& states) {
     const Element& element = forces_[f];
-    BodyState s[max_slots];
+    const BodyState* s = load(element, m, states);
     Slopes wrench;
-    load(element, m, s);
     set_zero(wrench, element.slot_count);
     mechanism_.forces[f]->add_wrench(s, m.t, lambda.data() + element.row, wrench);
-    add_wrench(element, s, wrench, out.force);
-  }
+    add_wrench(element, s, wrench, out);
+  });
+}
+
+void Assembly::constraints(const Motion& m, ConstVectorRef, system::Residual& out) const {
+  sweep<States>(joint_waves_, [&](int j, States& states) {
+    const int row = joints_[j].row;
+    mechanism_.joints[j].gap_and_rate(load(joints_[j], m, states), m.t, out.gap.data() + row, out.rate.data() + row);
+  });
 }
 
 void Assembly::constraint_force(const Motion& m, ConstVectorRef mu, VectorRef out) const {
   out.setZero();
-  for (std::size_t j = 0; j < joints_.size(); ++j) {
+  sweep<States>(joint_waves_, [&](int j, States& states) {
     const Element& element = joints_[j];
-    BodyState s[max_slots];
+    const BodyState* s = load(element, m, states);
     Slopes wrench;
-    load(element, m, s);
     set_zero(wrench, element.slot_count);
     mechanism_.joints[j].add_force(s, mu.data() + element.row, wrench);
     add_wrench(element, s, wrench, out);
+  });
+}
+
+void Assembly::set_accelerations(const Element& element, const BodyState* s, const Motion& m, Slopes& out) const {
+  for (int i = 0; i < element.slot_count; ++i) {
+    if (element.slots[i].body == ground) {
+      out[i].setZero();
+      continue;
+    }
+    const double* v = m.v.data() + element.slots[i].v_at;
+    const double* a = m.a.data() + element.slots[i].v_at;
+    if (is_se3_)  // u = R U
+      out[i].head<3>() = s[i].R * (Map3(a) + s[i].w.cross(Map3(v)));
+    else
+      out[i].head<3>() = Map3(a);
+    out[i].tail<3>() = Map3(a + 3);
   }
 }
 
 void Assembly::acceleration_gap(const Motion& m, VectorRef out) const {
-  for (std::size_t j = 0; j < joints_.size(); ++j) {
-    const Element& element = joints_[j];
-    BodyState s[max_slots];
+  sweep<States>(joint_waves_, [&](int j, States& states) {
+    const BodyState* s = load(joints_[j], m, states);
     Slopes accelerations;
-    load(element, m, s);
-    for (int i = 0; i < element.slot_count; ++i) {
-      accelerations[i].setZero();
-      if (element.slots[i].body == ground) continue;
-      const double* v = m.v.data() + element.slots[i].v_at;
-      const double* a = m.a.data() + element.slots[i].v_at;
-      if (is_se3_)  // u = R U
-        accelerations[i].head<3>() = s[i].R * (Map3(a) + s[i].w.cross(Map3(v)));
-      else
-        accelerations[i].head<3>() = Map3(a);
-      accelerations[i].tail<3>() = Map3(a + 3);
-    }
-    mechanism_.joints[j].acceleration_gap(s, m.t, accelerations, out.data() + element.row);
-  }
+    set_accelerations(joints_[j], s, m, accelerations);
+    mechanism_.joints[j].acceleration_gap(s, m.t, accelerations, out.data() + joints_[j].row);
+  });
+}
+
+void Assembly::saddle_point(const Motion& m, ConstVectorRef lambda, KktBlocks& blocks, system::Residual& out,
+                            VectorRef z) const {
+  store_inertia_forces(m, out.force);
+  store_mass(blocks);
+  sweep<States>(joint_waves_, [&](int j, States& states) {
+    ElementBlocks element_blocks;
+    const BodyState* s = load(joints_[j], m, states);
+    Slopes accelerations;
+    set_accelerations(joints_[j], s, m, accelerations);
+    mechanism_.joints[j].acceleration_gap(s, m.t, accelerations, z.data() + joints_[j].row);
+    mechanism_.joints[j].jacobian(s, element_blocks);
+    store_B(joints_[j], s, element_blocks, blocks);
+    if (!is_affine_) store_F(joints_[j], blocks);
+  });
+  add_forces(m, lambda, out.force);
 }
 
 void Assembly::store_mass(KktBlocks& out) const {
-  for (int b = 0; b < body_count(); ++b) {  // nothing else of M is ever written
+  sweep_bodies(body_count(), [&](int b) {  // nothing else of M is ever written
     Matrix6Map M(out.M.data() + diagonal_at_[b]);
     M.diagonal().head<3>().setConstant(mechanism_.bodies[b].mass);
     M.bottomRightCorner<3, 3>() = mechanism_.bodies[b].inertia;
-  }
+  });
 }
 
 void Assembly::store_B(const Element& element, const BodyState* s, const ElementBlocks& blocks, KktBlocks& out) const {
   for (int i = 0; i < element.slot_count; ++i) {
     const Slot& slot = element.slots[i];
     if (slot.body == ground) continue;
+    if (element.rows == 3 && !is_se3_) {  // a spherical joint: sizes that the compiler knows
+      Eigen::Map<Eigen::Matrix<double, 3, 6>>(out.B.data() + slot.touch_at) = blocks.B[i].topRows<3>();
+      continue;
+    }
     MatrixMap B(out.B.data() + slot.touch_at, element.rows, 6);
     const auto from = blocks.B[i].topRows(element.rows);
     if (is_se3_)
@@ -315,7 +415,7 @@ void Assembly::linearize(const Motion& m, ConstVectorRef lambda, KktBlocks& out)
   store_mass(out);
   out.D.setZero();
   out.K.setZero();
-  for (int b = 0; b < body_count(); ++b) {
+  sweep_bodies(body_count(), [&](int b) {
     const Body& body = mechanism_.bodies[b];
     const lie::Block& block = space().blocks()[b];
     const Vector3 u = Map3(m.v.data() + block.v_at), w = Map3(m.v.data() + block.v_at + 3);
@@ -326,13 +426,12 @@ void Assembly::linearize(const Motion& m, ConstVectorRef lambda, KktBlocks& out)
       D.topRightCorner<3, 3>() = -body.mass * skew(u);
       K.topRightCorner<3, 3>() = -body.mass * skew(lie::rotate_back(m.q.data() + block.q_at + 3, mechanism_.gravity));
     }
-  }
-  ElementBlocks blocks;
-  for (std::size_t j = 0; j < joints_.size(); ++j) {
+  });
+  sweep<States>(joint_waves_, [&](int j, States& states) {
+    ElementBlocks blocks;
     const Element& element = joints_[j];
-    BodyState s[max_slots];
+    const BodyState* s = load(element, m, states);
     Slopes wrench;
-    load(element, m, s);
     mechanism_.joints[j].linearize(s, lambda.data() + element.row, blocks);
     store_B(element, s, blocks, out);
     store_F(element, out);
@@ -342,13 +441,13 @@ void Assembly::linearize(const Motion& m, ConstVectorRef lambda, KktBlocks& out)
       mechanism_.joints[j].add_force(s, lambda.data() + element.row, wrench);
     }
     add_couplings(element, s, wrench, blocks.K, nullptr, out);
-  }
-  for (std::size_t f = 0; f < forces_.size(); ++f) {
+  });
+  sweep<States>(force_waves_, [&](int f, States& states) {
     const Element& element = forces_[f];
     const Force& force = *mechanism_.forces[f];
-    BodyState s[max_slots];
+    ElementBlocks blocks;
+    const BodyState* s = load(element, m, states);
     Slopes wrench;
-    load(element, m, s);
     set_zero(wrench, element.slot_count);
     force.add_wrench(s, m.t, lambda.data() + element.row, wrench);
     blocks.K.set_zero(element.slot_count);
@@ -357,19 +456,18 @@ void Assembly::linearize(const Motion& m, ConstVectorRef lambda, KktBlocks& out)
     force.add_blocks(s, m.t, lambda.data() + element.row, blocks);
     add_couplings(element, s, wrench, blocks.K, &blocks.D, out);
     if (force.joint() >= 0) add_F(element, s, blocks, out);
-  }
+  });
 }
 
 void Assembly::mass_and_jacobian(const Motion& m, KktBlocks& out) const {
   store_mass(out);
-  ElementBlocks blocks;
-  for (std::size_t j = 0; j < joints_.size(); ++j) {
-    BodyState s[max_slots];
-    load(joints_[j], m, s);
+  sweep<States>(joint_waves_, [&](int j, States& states) {
+    ElementBlocks blocks;
+    const BodyState* s = load(joints_[j], m, states);
     mechanism_.joints[j].jacobian(s, blocks);
     store_B(joints_[j], s, blocks, out);
     if (!is_affine_) store_F(joints_[j], out);
-  }
+  });
 }
 
 double Assembly::energy(const Motion& m) const {
@@ -386,27 +484,22 @@ system::EnergyParts Assembly::energy_parts(const Motion& m) const {
     parts.kinetic += 0.5 * body.mass * u.squaredNorm() + 0.5 * w.dot(body.inertia * w);
     parts.potential -= body.mass * mechanism_.gravity.dot(x);
   }
-  for (std::size_t f = 0; f < forces_.size(); ++f) {
-    BodyState s[max_slots];
-    load(forces_[f], m, s);
-    parts.elastic += mechanism_.forces[f]->potential(s);
-  }
+  States states;
+  for (std::size_t f = 0; f < forces_.size(); ++f)
+    parts.elastic += mechanism_.forces[f]->potential(load(forces_[f], m, states));
   return parts;
 }
 
 system::Power Assembly::power(const Motion& m, ConstVectorRef lambda) const {
   system::Power power;
-  for (std::size_t f = 0; f < forces_.size(); ++f) {
-    BodyState s[max_slots];
-    load(forces_[f], m, s);
-    mechanism_.forces[f]->add_power(s, m.t, lambda.data() + forces_[f].row, power);
-  }
+  States states;
+  for (std::size_t f = 0; f < forces_.size(); ++f)
+    mechanism_.forces[f]->add_power(load(forces_[f], m, states), m.t, lambda.data() + forces_[f].row, power);
   // -(Bᵀλ)·v = λ·Φ_t, zero for joints that do not depend on time.
   for (std::size_t j = 0; j < joints_.size(); ++j) {
     if (!mechanism_.joints[j].depends_on_time()) continue;
-    BodyState s[max_slots];
+    const BodyState* s = load(joints_[j], m, states);
     Slopes wrench;
-    load(joints_[j], m, s);
     set_zero(wrench, joints_[j].slot_count);
     mechanism_.joints[j].add_force(s, lambda.data() + joints_[j].row, wrench);
     for (int i = 0; i < joints_[j].slot_count; ++i) power.drivers -= wrench[i].dot(s[i].twist());
@@ -437,11 +530,10 @@ system::Start Assembly::start(double t_end) const {
 
 std::vector<double> Assembly::joint_gaps(const Motion& m) const {
   std::vector<double> gaps;
+  States states;
   for (std::size_t j = 0; j < joints_.size(); ++j) {
-    BodyState s[max_slots];
     Vector6 gap = Vector6::Zero();
-    load(joints_[j], m, s);
-    mechanism_.joints[j].gap(s, m.t, gap.data());
+    mechanism_.joints[j].gap(load(joints_[j], m, states), m.t, gap.data());
     gaps.push_back(gap.lpNorm<Eigen::Infinity>());
   }
   return gaps;
@@ -450,9 +542,9 @@ std::vector<double> Assembly::joint_gaps(const Motion& m) const {
 system::Reaction Assembly::reaction(int joint, const Motion& m, ConstVectorRef lambda) const {
   const Element& element = joints_.at(joint);
   const Frame& frame = mechanism_.joints[joint].frame();
-  BodyState s[max_slots];
+  States states;
+  const BodyState* s = load(element, m, states);
   Slopes wrench;
-  load(element, m, s);
   set_zero(wrench, element.slot_count);
   mechanism_.joints[joint].add_force(s, lambda.data() + element.row, wrench);
   system::Reaction out;

@@ -48,8 +48,7 @@ void Joint::gap(const BodyState* s, double t, double* out) const {
   for (const Row& row : measured_) *out++ = gap_of(row, s, row.target.at(t).value);
 }
 
-void Joint::evaluate(const BodyState* s, double t, const double* lambda, double* gap, double* rate,
-                     Slopes& wrench) const {
+void Joint::gap_and_rate(const BodyState* s, double t, double* gap, double* rate) const {
   if (has_point_) {
     Eigen::Map<Vector3>{gap} = s[0].point(p1_) - s[1].point(p2_);
     Eigen::Map<Vector3>{rate} = s[0].point_velocity(p1_) - s[1].point_velocity(p2_);
@@ -61,6 +60,11 @@ void Joint::evaluate(const BodyState* s, double t, const double* lambda, double*
     *gap++ = gap_of(row, s, target.value);
     *rate++ = row.measure->rate(s) - target.rate;
   }
+}
+
+void Joint::evaluate(const BodyState* s, double t, const double* lambda, double* gap, double* rate,
+                     Slopes& wrench) const {
+  gap_and_rate(s, t, gap, rate);
   add_force(s, lambda, wrench);
 }
 

@@ -15,8 +15,10 @@ namespace {
 constexpr int max_newton_iterations = 30;
 constexpr int max_projection_iterations = 12;
 
-/// A residual this small relative to where it began, or to round-off, ends a projection.
+/// A residual this small, for velocities in multiples of v, ends a projection.
 constexpr double projection_floor = 1e-15;
+/// So does a correction after which, at the rate seen, less than round-off of q or v is left: no need to look again.
+constexpr double invisible = 1e-16;
 
 }  // namespace
 
@@ -26,6 +28,8 @@ Kkt::Kkt(const system::System& system, Counters& counters, std::string_view line
       blocks_(system.pattern()),
       residual_(system.space().nv(), system.pattern().position_rows(), system.pattern().rows()),
       needs_newton_(!system.is_affine_in_multipliers() || !system.pattern().is_all_dynamic()) {
+  if (!needs_newton_)
+    for (Vector* unused : {&blocks_.D, &blocks_.K, &blocks_.H, &blocks_.F}) *unused = Vector();
   const Pattern& pattern = system.pattern();
   const int x_count = static_cast<int>(system.space().blocks().size());
   std::vector<int> sizes;
@@ -37,11 +41,26 @@ Kkt::Kkt(const system::System& system, Counters& counters, std::string_view line
     entries.push_back({t.block, x_count + t.group});
     entries.push_back({x_count + t.group, t.block});
   }
-  matrix_ = linear::BlockMatrix(sizes, entries);
+  // Newton has ∂force/∂λ in place of Bᵀ, and K and D of states and index-1 unknowns in place of M.
+  matrix_ = linear::BlockMatrix(sizes, std::move(entries), needs_newton_ ? linear::Symmetry::none : linear::Symmetry::symmetric);
   for (const Pattern::Coupling& c : pattern.couplings()) coupling_entry_.push_back(matrix_.find(c.row, c.column));
   for (const Pattern::Touch& t : pattern.touches()) {
     force_entry_.push_back(matrix_.find(t.block, x_count + t.group));
     row_entry_.push_back(matrix_.find(x_count + t.group, t.block));
+  }
+  const auto add_copy = [&](std::vector<Copy>& copies, int from, int entry) {
+    if (entry < 0) return;
+    const int to = matrix_.entries()[entry].at, count = static_cast<int>(matrix_.block(entry).size());
+    const bool continues = !copies.empty() && copies.back().from + copies.back().count == from &&
+                           copies.back().to + copies.back().count == to;
+    if (continues)
+      copies.back().count += count;
+    else
+      copies.push_back({from, to, count});
+  };
+  if (matrix_.is_symmetric()) {
+    for (std::size_t c = 0; c < coupling_entry_.size(); ++c) add_copy(mass_copies_, pattern.couplings()[c].at, coupling_entry_[c]);
+    for (std::size_t t = 0; t < row_entry_.size(); ++t) add_copy(row_copies_, pattern.touches()[t].at, row_entry_[t]);
   }
   solver_ = linear::make_solver(linear_solver, matrix_);
   right_hand_side_.setZero(matrix_.size());
@@ -59,7 +78,26 @@ bool Kkt::factorize(const Motion& m, Metric metric) {
   return solver_->factorize(matrix_);
 }
 
+void Kkt::assemble_symmetric(Metric metric) {
+  double* values = matrix_.values().data();
+  if (metric == Metric::mass) {
+    for (const Copy& copy : mass_copies_) std::copy_n(blocks_.M.data() + copy.from, copy.count, values + copy.to);
+  } else {
+    const Pattern& pattern = system_.pattern();
+    for (std::size_t c = 0; c < pattern.couplings().size(); ++c) {
+      if (coupling_entry_[c] < 0) continue;
+      const Pattern::Coupling& coupling = pattern.couplings()[c];
+      if (coupling.row == coupling.column)
+        matrix_.block(coupling_entry_[c]).setIdentity();
+      else
+        matrix_.block(coupling_entry_[c]).setZero();
+    }
+  }
+  for (const Copy& copy : row_copies_) std::copy_n(blocks_.B.data() + copy.from, copy.count, values + copy.to);
+}
+
 void Kkt::assemble(Metric metric) {
+  if (matrix_.is_symmetric()) return assemble_symmetric(metric);
   const Pattern& pattern = system_.pattern();
   const auto& blocks = system_.space().blocks();
   double* values = matrix_.values().data();
@@ -112,9 +150,10 @@ bool Kkt::accelerate(Motion& m, VectorRef lambda) {
     m.a.setZero();
     lambda.setZero();
     ++counters_.residual_evaluations;
-    system_.residual(m, lambda, residual_);
-    system_.acceleration_gap(m, rows_);
-    if (!factorize(m)) return false;
+    system_.saddle_point(m, lambda, blocks_, residual_, rows_);
+    assemble(Metric::mass);
+    ++counters_.factorizations;
+    if (!solver_->factorize(matrix_)) return false;
     m.a = -residual_.force;
     lambda = -rows_;
     solve(m.a, lambda);
@@ -167,18 +206,20 @@ bool Kkt::project_position(Motion& m) {
   double first = 0.0, previous = HUGE_VAL;
   for (int iteration = 0; iteration < max_projection_iterations; ++iteration) {
     projection_iterations_ = iteration + 1;
-    system_.residual(m, zero_lambda_, residual_);
+    system_.constraints(m, zero_lambda_, residual_);
     const double size = residual_.gap.lpNorm<Eigen::Infinity>();
     if (!std::isfinite(size)) return false;
     if (iteration == 0) first = size;
     if (size <= projection_floor) return true;
     if (size > 0.5 * previous) return size <= 1e-6 * first || size < 1e-11;
+    const bool is_last = iteration > 0 && size / previous * size <= invisible * std::max(1.0, m.q.lpNorm<Eigen::Infinity>());
     previous = size;
     step_.setZero();
     rows_.setZero();
     rows_.head(position_rows) = -residual_.gap;
     solve(step_, rows_);
     system_.space().move(m.q, step_, m.q);
+    if (is_last) return true;
   }
   return false;
 }
@@ -189,18 +230,20 @@ bool Kkt::project_velocity(Motion& m) {
   double first = 0.0, previous = HUGE_VAL;
   for (int iteration = 0; iteration < max_projection_iterations; ++iteration) {
     projection_iterations_ = iteration + 1;
-    system_.residual(m, zero_lambda_, residual_);
+    system_.constraints(m, zero_lambda_, residual_);
     const double size = residual_.rate.lpNorm<Eigen::Infinity>();
     if (!std::isfinite(size)) return false;
     if (iteration == 0) first = size;
     const double scale = std::max(1.0, m.v.lpNorm<Eigen::Infinity>());
     if (size <= projection_floor * scale) return true;
     if (size > 0.5 * previous) return size <= 1e-6 * first || size < 1e-11 * scale;
+    const bool is_last = iteration > 0 && size / previous * size <= invisible * scale;
     previous = size;
     step_.setZero();
     rows_ = -residual_.rate;
     solve(step_, rows_);
     m.v += step_;
+    if (is_last) return true;
   }
   return false;
 }

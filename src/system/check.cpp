@@ -239,6 +239,32 @@ class Auditor {
     }
     const Matrix transposed = B_.topRows(position_rows_).transpose();
     compare("constraint_force = B^T mu", forces, {transposed, {}}, exact_tolerance_of(transposed), coordinate(), row());
+    check_sweeps();
+  }
+
+  /// constraints and saddle_point give what the functions give that they stand for.
+  void check_sweeps() {
+    const Label nothing = [](Eigen::Index) { return std::string(); };
+    const Vector no_lambda = Vector::Zero(rows_);
+    Motion m = m_;
+    m.a.setZero();
+    Residual expected(nv_, position_rows_, rows_), found = expected;
+    Vector z(rows_), found_z(rows_);
+    KktBlocks blocks(pattern_), found_blocks(pattern_);
+    system_.residual(m, no_lambda, expected);
+    system_.acceleration_gap(m, z);
+    system_.mass_and_jacobian(m, blocks);
+    system_.constraints(m, no_lambda, found);
+    const auto same = [&](const char* law, const Matrix& value, const Matrix& wanted, const Label& row) {
+      compare(law, value, {wanted, {}}, exact_tolerance_of(wanted), row, nothing);
+    };
+    same("constraints: gap", found.gap, expected.gap, row());
+    same("constraints: rate", found.rate, expected.rate, row());
+    system_.saddle_point(m, no_lambda, found_blocks, found, found_z);
+    same("saddle_point: force", found.force, expected.force, coordinate());
+    same("saddle_point: z", found_z, z, row());
+    same("saddle_point: M", found_blocks.M, blocks.M, nothing);
+    same("saddle_point: B", found_blocks.B, blocks.B, nothing);
   }
 
   // -- the stacked residual

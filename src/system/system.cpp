@@ -5,7 +5,18 @@
 namespace kreisel::system {
 
 void System::mass_and_jacobian(const Motion& m, KktBlocks& out) const {
-  linearize(m, Vector(Vector::Zero(pattern_.rows())), out);
+  const Vector no_lambda = Vector::Zero(pattern_.rows());
+  if (out.K.size() == pattern_.coupling_size() && out.H.size() == pattern_.touch_size()) return linearize(m, no_lambda, out);
+  KktBlocks all(pattern_);  // `out` has room for M and B only
+  linearize(m, no_lambda, all);
+  out.M = all.M;
+  out.B = all.B;
+}
+
+void System::saddle_point(const Motion& m, ConstVectorRef lambda, KktBlocks& blocks, Residual& out, VectorRef z) const {
+  residual(m, lambda, out);
+  acceleration_gap(m, z);
+  mass_and_jacobian(m, blocks);
 }
 
 void System::constraint_force(const Motion& m, ConstVectorRef mu, VectorRef out) const {

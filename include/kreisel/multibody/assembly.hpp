@@ -25,7 +25,8 @@ struct Mechanism {
 ///
 ///     B_U = B_u R,   f_U = Rᵀ f_u,   H_Ω += -B_u R Ũ,   K_UΩ += skew(Rᵀ f_u),   K_Ω += -D_u R Ũ.
 ///
-/// Evaluation allocates nothing and keeps no state.
+/// Evaluation allocates nothing and keeps no state. Loops over bodies and elements are shared by the workers in force
+/// (base/workers.hpp); the order in which a body collects its forces does not depend on them.
 class Assembly final : public system::System {
  public:
   /// Throws InvalidInput when body or joint numbers do not exist.
@@ -36,6 +37,9 @@ class Assembly final : public system::System {
   void acceleration_gap(const lie::Motion& m, VectorRef out) const override;
   void mass_and_jacobian(const lie::Motion& m, system::KktBlocks& out) const override;
   void constraint_force(const lie::Motion& m, ConstVectorRef mu, VectorRef out) const override;
+  void constraints(const lie::Motion& m, ConstVectorRef lambda, system::Residual& out) const override;
+  void saddle_point(const lie::Motion& m, ConstVectorRef lambda, system::KktBlocks& blocks, system::Residual& out,
+                    VectorRef z) const override;
   bool is_affine_in_multipliers() const override { return is_affine_; }
   double energy(const lie::Motion& m) const override;
   bool has_energy_parts() const override { return true; }
@@ -70,11 +74,27 @@ class Assembly final : public system::System {
     int row = 0, rows = 0;
   };
 
+  /// The states of the bodies of one element; those that the next element shares are not computed again.
+  struct States {
+    std::array<BodyState, max_slots> s;
+    std::array<int, max_slots> body{ground, ground, ground};
+  };
+
+  struct Piece {  ///< elements begin … end-1, evaluated one after the other
+    int begin = 0, end = 0;
+  };
+  /// Pieces of the joints or forces. Those of one wave touch no body in common and may be evaluated at the same time.
+  using Waves = std::vector<std::vector<Piece>>;
+
+  static Waves waves_of(const std::vector<Element>& elements, int bodies);
   static system::Pattern make_pattern(const Mechanism& mechanism);
   Element place(const std::vector<int>& bodies, int group) const;
 
-  BodyState state(int body, const lie::Motion& m) const;
-  void load(const Element& element, const lie::Motion& m, BodyState* s) const;
+  void set_state(int body, const lie::Motion& m, BodyState& s) const;
+  const BodyState* load(const Element& element, const lie::Motion& m, States& states) const;
+  void store_inertia_forces(const lie::Motion& m, VectorRef force) const;
+  void add_forces(const lie::Motion& m, ConstVectorRef lambda, VectorRef force) const;
+  void set_accelerations(const Element& element, const BodyState* s, const lie::Motion& m, Slopes& out) const;
   void add_wrench(const Element& element, const BodyState* s, const Slopes& wrench, VectorRef force) const;
   void store_B(const Element& element, const BodyState* s, const ElementBlocks& blocks, system::KktBlocks& out) const;
   void store_F(const Element& element, system::KktBlocks& out) const;
@@ -89,6 +109,7 @@ class Assembly final : public system::System {
   bool is_se3_, is_affine_ = true, is_conservative_ = true;
   std::vector<int> diagonal_at_;
   std::vector<Element> joints_, forces_;
+  Waves joint_waves_, force_waves_;
 };
 
 }  // namespace kreisel::multibody

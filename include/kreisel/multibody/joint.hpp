@@ -65,6 +65,7 @@ class Joint {
   // -- evaluation; s has one state per slot, results have rows() entries
 
   void gap(const BodyState* s, double t, double* out) const;
+  void gap_and_rate(const BodyState* s, double t, double* gap, double* rate) const;
   /// gap, rate and wrench += Bᵀλ, as the residual wants them.
   void evaluate(const BodyState* s, double t, const double* lambda, double* gap, double* rate, Slopes& wrench) const;
   /// wrench += Bᵀμ.

@@ -40,17 +40,21 @@ class Kkt {
   /// Velocity jump by an impulse: M jump + Bᵀp = impulse, B jump = 0, with the matrix at hand.
   void jump_by(ConstVectorRef impulse, VectorRef jump);
 
-  const linear::BlockMatrix& matrix() const { return matrix_; }
-
  private:
+  struct Copy {  ///< numbers that stand together in the blocks and in the matrix
+    int from = 0, to = 0, count = 0;
+  };
+
   void assemble(Metric metric);
+  void assemble_symmetric(Metric metric);
   void solve(VectorRef top, VectorRef bottom);  ///< in place
 
   const system::System& system_;
   Counters& counters_;
   linear::BlockMatrix matrix_;
   std::unique_ptr<linear::Solver> solver_;
-  std::vector<int> coupling_entry_, force_entry_, row_entry_;
+  std::vector<int> coupling_entry_, force_entry_, row_entry_;  ///< -1: above the diagonal of a symmetric matrix
+  std::vector<Copy> mass_copies_, row_copies_;                 ///< M and B in a symmetric matrix
   system::KktBlocks blocks_;
   system::Residual residual_;
   Vector right_hand_side_, rows_, step_, zero_lambda_;

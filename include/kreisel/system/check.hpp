@@ -20,7 +20,8 @@ struct AuditFinding {
   bool ok() const { return error <= tolerance; }  ///< false for NaN
 };
 
-/// Compares linearize, mass_and_jacobian, constraint_force and acceleration_gap with differences of residual at m and λ.
+/// Compares linearize, mass_and_jacobian, constraint_force and acceleration_gap with differences of residual at m and λ, and
+/// constraints and saddle_point with the functions they stand for.
 /// m need not satisfy the constraints; a random motion shows more than a start at rest. About 100 nv evaluations.
 ///
 /// Differences are the eight-point stencils of `slope` with the steps 2⁻⁵, 2⁻⁷, …, 2⁻¹⁵ times max(1, |v_i|),

@@ -1,0 +1,71 @@
+// Threads that share the loops of one run.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+namespace kreisel {
+
+/// A few threads that wait for loops. Which of them takes which part is left to chance, so parts must not depend on each
+/// other; then results are the same with any number of threads.
+class Workers {
+ public:
+  /// `threads` counts the one that calls; the others are started here.
+  explicit Workers(int threads);
+  ~Workers();
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  /// Calls part(i) for 0 ≤ i < count and returns when all are done. Parts must not throw. No allocation.
+  template <class Part>
+  void share(int count, const Part& part) {
+    run(count, [](const void* context, int i) { (*static_cast<const Part*>(context))(i); }, &part);
+  }
+
+ private:
+  using Call = void (*)(const void*, int);
+
+  void run(int count, Call call, const void* context);
+  void serve();
+  bool take_part();  ///< false when there is none to take
+
+  // The loop that is under way: its number in the upper half, the parts that nobody has taken yet in the lower. Taking one
+  // exchanges the whole, so that nobody takes a part of a loop that he has not seen.
+  std::atomic<std::uint64_t> state_{0};
+  std::atomic<int> unfinished_{0};
+  Call call_ = nullptr;
+  const void* context_ = nullptr;
+  std::vector<std::thread> threads_;
+};
+
+/// While it lives, the loops of the thread that made it are shared by these workers; null: by nobody.
+class WorkersInForce {
+ public:
+  explicit WorkersInForce(Workers* workers);
+  ~WorkersInForce();
+  WorkersInForce(const WorkersInForce&) = delete;
+  WorkersInForce& operator=(const WorkersInForce&) = delete;
+
+  static Workers* current();
+
+ private:
+  Workers* before_;
+};
+
+/// part(i) for 0 ≤ i < count, shared by the workers in force, or else one after the other.
+template <class Part>
+void share(int count, const Part& part) {
+  Workers* workers = count > 1 ? WorkersInForce::current() : nullptr;
+  if (workers != nullptr) return workers->share(count, part);
+  for (int i = 0; i < count; ++i) part(i);
+}
+
+/// part(begin, end) for pieces of [0, size): as share, in pieces of `piece`.
+template <class Part>
+void share_range(int size, int piece, const Part& part) {
+  share((size + piece - 1) / piece, [&](int i) { part(i * piece, i + 1 < (size + piece - 1) / piece ? (i + 1) * piece : size); });
+}
+
+}  // namespace kreisel
