@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <thread>
 
 #include "kreisel/base/error.hpp"
 #include "kreisel/base/workers.hpp"
@@ -233,7 +232,7 @@ std::vector<Problem> problems_in(const Options& options, const system::System& s
   const std::vector<std::string> solvers = linear::solver_names();
   if (std::find(solvers.begin(), solvers.end(), options.linear_solver) == solvers.end())
     check.require(false, "linear-solver", unknown_name("linear solver", options.linear_solver, solvers));
-  check.require(options.threads >= 0 && options.threads <= most_threads, "threads",
+  check.require(options.threads >= 1 && options.threads <= most_threads, "threads",
                 fmt::format("is {}, must be between 1 and {}", options.threads, most_threads));
   const std::vector<std::string> startings{"corrected", "exact", "v0", "a0"};
   const bool starting_is_known = std::find(startings.begin(), startings.end(), options.starting) != startings.end();
@@ -319,19 +318,6 @@ std::vector<Problem> problems_in(const Options& options, const system::System& s
   return std::move(check).problems();
 }
 
-namespace {
-
-/// Blocks of coordinates from which on a second thread gains more than it costs to wake it.
-constexpr std::size_t many_blocks = 2000;
-
-int thread_count(const Options& options, const system::System& system) {
-  if (options.threads > 0) return options.threads;
-  if (system.space().blocks().size() < many_blocks) return 1;
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
-
-}  // namespace
-
 Report integrate(const system::System& system, const system::Start& start, const Options& options, Observer& observer,
                  std::string_view checkpoint) {
   const std::vector<Problem> problems = problems_in(options, system, start);
@@ -355,10 +341,9 @@ Report integrate(const system::System& system, const system::Start& start, const
     throw InvalidInput(fmt::format("the initial values miss the constraints: |Phi| = {:.3e}, |B v| = {:.3e}; both should vanish. "
                                    "Give consistent initial positions and velocities", position, velocity));
   if (options.linear_solver != "least-squares" && system.pattern().rows() <= most_rows_to_inspect) refuse_redundant_rows(system, start);
-  const int threads = thread_count(options, system);
   std::optional<Workers> workers;
-  if (threads > 1) workers.emplace(threads);
-  const WorkersInForce in_force(threads > 1 ? &*workers : nullptr);
+  if (options.threads > 1) workers.emplace(options.threads);
+  const WorkersInForce in_force(workers ? &*workers : nullptr);
   run_segments(options, plan, system, start, observer, report, checkpoint);
   return report;
 }

@@ -51,7 +51,7 @@ struct Options {
   int newton_iterations = 25;     ///< per matrix, ≥ 1
   std::string newton_matrix;      ///< every-step, or kept while it converges; empty: the first with constant steps, else kept
   std::string linear_solver = "automatic";
-  int threads = 0;  ///< that share the assembly; 0: all processors when the system is large, else 1. Results do not depend on it
+  int threads = 1;  ///< that share the assembly of large mechanisms, ≥ 1; results do not depend on it
 
   bool has_error_control() const { return step == 0.0 && !is_given(steps); }
 };
