@@ -164,6 +164,10 @@ void write_rows(const std::array<Column, width>& columns, const std::vector<Inde
 }
 
 void write_bodies(const ReportData& data, const std::vector<Index>& frames, JsonText& out) {
+  if (!data.up.isZero()) {
+    out.key("up");
+    out.json({data.up.x(), data.up.y(), data.up.z()});
+  }
   out.key("bodies");
   out.open('[');
   for (const ReportBody& body : data.bodies) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "kreisel/base/error.hpp"
 #include "kreisel/io/report.hpp"
@@ -52,6 +53,8 @@ constexpr PanelStyle styles[] = {
     {"w", "v", "Angular velocity, body frame", "rad/s"},
     {"u", "v", "Velocities", ""},
     {"lambda", "lambda", "Multipliers λ", "N or N m"},
+    {"F", "reaction", "Joint force, inertial axes", "N"},
+    {"T", "reaction", "Joint torque at the joint, inertial axes", "N m", false, false},
     {"Phi", "residual", "Constraints Φ", "m or rad", true},
     {"Bv", "residual", "Constraints B v + Φₜ", "m/s or rad/s", true},
     {"change", "energy", "Energy change", "J"},
@@ -88,6 +91,9 @@ std::string_view style_word(const ColumnName& name, const Extent& extent) {
     if (is_linear) return is_velocity ? "v" : "a";
     return is_velocity ? "w" : "dw";
   }
+  if (name.word == "Fx" || name.word == "Fy" || name.word == "Fz") return "F";
+  if (name.word == "Tx" || name.word == "Ty" || name.word == "Tz") return "T";
+  if (name.word == "kinetic" || name.word == "potential" || name.word == "elastic") return "energy";
   const PanelStyle* style = style_of(name.word);
   return style != nullptr ? style->word : std::string_view();
 }
@@ -152,7 +158,7 @@ class ColumnReader {
       const std::string_view word = style_word(names_[i], extents_[names_[i].of]);
       if (word.empty() || !has_numbers(column_of(trajectory_, i))) continue;
       by_word[word].push_back(series(i, *style_of(word)));
-      if (word != "energy") continue;
+      if (names_[i].word != "energy") continue;
       ReportSeries change = series(i, *style_of("change"));
       change.name = "energy - energy(0)";
       change.values = change_of(data_, change.values);
@@ -259,23 +265,49 @@ Matrix3 rotation(const ReportBody& body, std::size_t i) {
   return R;
 }
 
+/// Three columns, or nothing when one is not there.
+std::optional<std::array<Column, 3>> triple(const ColumnReader& columns, const std::array<std::string, 3>& names) {
+  std::array<Column, 3> out;
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (!columns.has(names[i])) return std::nullopt;
+    out[i] = columns.named(names[i]);
+  }
+  return out;
+}
+
+/// The force on the body of a joint, or on the ground, from the columns NAME.Fx, … that results of mechanisms have.
+bool add_reaction(const Json& joint, const ColumnReader& columns, ReportData& data) {
+  const std::string name = joint.value("name", "");
+  const auto force = triple(columns, {name + ".Fx", name + ".Fy", name + ".Fz"});
+  if (!force) return false;
+  const Vector3 at = vector_of(joint.value("at", Json()));
+  const std::string owner = word_at(joint, "/body");
+  const auto body = std::find_if(data.bodies.begin(), data.bodies.end(), [&](const auto& b) { return b.name == owner; });
+  if (!owner.empty() && body == data.bodies.end()) return false;
+  std::optional<ReportBody> moving;
+  if (!owner.empty()) moving = *body;
+  data.forces.push_back({name, [moving, force = *force, at](Eigen::Index point) {
+                           const auto i = static_cast<std::size_t>(point);
+                           return ReportForce::Value{moving ? Vector3(position(*moving, i) + rotation(*moving, i) * at) : at,
+                                                     Vector3(force[0][i], force[1][i], force[2][i])};
+                         }});
+  return true;
+}
+
 /// The force that three rows of λ exert on a body: "sign" times λ, turned into the inertial frame.
 void add_force(const Json& joint, const ColumnReader& columns, ReportData& data) {
+  if (add_reaction(joint, columns, data)) return;
   const int first = joint.value("first_row", 1);
   if (joint.value("rows", 0) < 3) return;
-  std::array<Column, 3> lambda;
-  for (int i = 0; i < 3; ++i) {
-    const std::string name = fmt::format("lambda{}", first + i);
-    if (!columns.has(name)) return;
-    lambda[static_cast<std::size_t>(i)] = columns.named(name);
-  }
-  const std::string owner = joint.value("body", "");
+  const auto rows = triple(columns, {fmt::format("lambda{}", first), fmt::format("lambda{}", first + 1), fmt::format("lambda{}", first + 2)});
+  if (!rows) return;
+  const std::string owner = word_at(joint, "/body");
   const auto body = std::find_if(data.bodies.begin(), data.bodies.end(), [&](const auto& b) { return b.name == owner; });
   if (body == data.bodies.end()) return;
   const Vector3 at = vector_of(joint.value("at", Json()));
   const double sign = joint.value("sign", 1.0);
   const bool is_inertial = joint.value("frame", "inertial") == "inertial";
-  data.forces.push_back({joint.value("name", ""), [body = *body, lambda, at, sign, is_inertial](Eigen::Index point) {
+  data.forces.push_back({joint.value("name", ""), [body = *body, lambda = *rows, at, sign, is_inertial](Eigen::Index point) {
                            const auto i = static_cast<std::size_t>(point);
                            const Matrix3 R = rotation(body, i);
                            const Vector3 force = sign * Vector3(lambda[0][i], lambda[1][i], lambda[2][i]);
@@ -284,6 +316,7 @@ void add_force(const Json& joint, const ColumnReader& columns, ReportData& data)
 }
 
 void apply_scene(const Json& scene, const ColumnReader& columns, ReportData& data) {
+  data.up = vector_of(scene.value("up", Json()));
   for (const Json& entry : scene.value("bodies", Json::array())) {
     if (!entry.is_object()) continue;
     for (ReportBody& body : data.bodies)

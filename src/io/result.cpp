@@ -12,6 +12,7 @@
 
 #include "kreisel/base/archive.hpp"
 #include "kreisel/base/error.hpp"
+#include "kreisel/io/scene.hpp"
 #include "kreisel/run/integrator.hpp"
 #include "kreisel/solve/formulation.hpp"
 
@@ -65,8 +66,9 @@ class ResultFolder final : public run::Observer {
 
   TrajectoryInfo finish(const run::Report& report) { return writer_->finish(report); }
 
-  void write_summary(const Json& summary) {
+  void write_summary(Json summary) {
     if (!has_begun_) clear();  // no point was accepted, but the old result is not this run's
+    if (Json scene = scene_of(run_.model.system->result_layout()); !scene.is_null()) summary["scene"] = std::move(scene);
     write_atomically(request_.folder / "summary.json", to_text(summary));
   }
 

@@ -25,7 +25,7 @@ export interface Panel {
 
 export interface Body {
   name: string;
-  shape: Shape | null;
+  shapes: Shape[];
   /** Three numbers per frame. */
   x: Float64Array;
   /** Nine numbers per frame, row by row, body to inertial. */
@@ -84,6 +84,8 @@ export interface Result {
   series: Series[];
   panels: Panel[];
   frameTimes: Float64Array;
+  /** The direction against gravity, of length 1. */
+  up: Vec3;
   bodies: Body[];
   forces: Force[];
   plots: StudyPlot[];
@@ -101,6 +103,13 @@ function isObject(value: unknown): value is Json {
 
 function objects(value: unknown): Json[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+/** A direction of length 1; the z axis where none is given. */
+function upward(value: unknown): Vec3 {
+  const [x, y, z] = Array.isArray(value) ? value.map(Number) : [];
+  const length = Math.hypot(x, y, z);
+  return length > 0 && Number.isFinite(length) ? [x / length, y / length, z / length] : [0, 0, 1];
 }
 
 function text(value: unknown, otherwise = ""): string {
@@ -210,9 +219,10 @@ export function readResult(source: unknown): Result {
     series,
     panels: readPanels(source.panels, series),
     frameTimes,
+    up: upward(source.up),
     bodies: objects(source.bodies).map((b) => ({
       name: text(b.name),
-      shape: isObject(b.shape) ? (b.shape as Shape) : null,
+      shapes: [b.shape].flat().filter(isObject) as Shape[],
       x: flat(b.x, 3, frames, `x of body '${text(b.name)}'`),
       R: flat(b.R, 9, frames, `R of body '${text(b.name)}'`),
     })),

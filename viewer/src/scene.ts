@@ -29,7 +29,7 @@ class MovingBody {
     isGhost: boolean,
   ) {
     this.count = times.length;
-    this.object = buildShape(body.shape, tint, size, isGhost);
+    this.object = buildShape(body.shapes, tint, size, isGhost);
     this.object.traverse((part) => (part.userData.body = body.name));
     this.quaternions = new Float32Array(4 * this.count);
     const matrix = new THREE.Matrix4();
@@ -102,6 +102,8 @@ export class Scene {
   private arrowScale = 0;
   private readonly bounds: THREE.Box3;
   private readonly size: number;
+  /** Turns z into the direction against gravity. */
+  private readonly upright: THREE.Quaternion;
   private isDue = false;
 
   /** Throws when there is no WebGL. */
@@ -117,7 +119,8 @@ export class Scene {
     this.bounds = boundsOf(first);
     this.size = this.bounds.getSize(new THREE.Vector3()).length() / Math.sqrt(3) || 1;
 
-    this.camera.up.set(0, 0, 1);
+    this.upright = uprightFrame(first.up);
+    this.camera.up.set(...first.up);
     this.scene.add(new THREE.HemisphereLight(0xffffff, 0x8a8f98, 1.6));
     const lamp = new THREE.DirectionalLight(0xffffff, 1.9);
     lamp.position.set(2, -3, 5);
@@ -149,27 +152,47 @@ export class Scene {
     this.draw();
   }
 
+  /** Looks from a little above, as near as everything is seen at all times. */
   resetCamera(): void {
     const center = this.bounds.getCenter(new THREE.Vector3());
-    const radius = this.bounds.getSize(new THREE.Vector3()).length() / 2 || 1;
-    const distance = radius / Math.sin((viewAngle * Math.PI) / 360);
+    const direction = new THREE.Vector3(1, -1.6, 1.05).normalize().applyQuaternion(this.upright);
+    const distance = this.distanceToSeeAll(center, direction);
     this.camera.near = distance / 200;
     this.camera.far = distance * 20;
-    this.camera.position.copy(center).addScaledVector(new THREE.Vector3(1, -1.6, 1.05).normalize(), 0.68 * distance);
+    this.camera.position.copy(center).addScaledVector(direction, distance);
     this.camera.updateProjectionMatrix();
     this.controls.target.copy(center);
     this.controls.update();
     this.draw();
   }
 
+  private distanceToSeeAll(center: THREE.Vector3, direction: THREE.Vector3): number {
+    const view = new THREE.Matrix4().lookAt(direction, new THREE.Vector3(), this.camera.up).transpose();
+    const [slope, secant] = [Math.tan((viewAngle * Math.PI) / 360), 1 / Math.cos((viewAngle * Math.PI) / 360)];
+    let distance = 0;
+    const point = new THREE.Vector3();
+    const see = (x: number, y: number, z: number, radius: number) => {
+      point.set(x, y, z).sub(center).applyMatrix4(view);
+      const aside = Math.max(Math.abs(point.x), Math.abs(point.y)) + radius * secant;
+      if (Number.isFinite(aside)) distance = Math.max(distance, point.z + aside / slope);
+    };
+    const radii = shapeRadii(this.results[0]);
+    this.results[0].bodies.forEach(({ x }, k) => {
+      const stride = 3 * Math.max(1, Math.ceil(x.length / 3 / 400));
+      for (let i = 0; i + 2 < x.length; i += stride) see(x[i], x[i + 1], x[i + 2], radii[k] ?? 0);
+    });
+    if (this.bounds.containsPoint(new THREE.Vector3())) see(0, 0, 0, 0.22 * this.size);
+    return 1.06 * distance || 3;
+  }
+
   /** Turns the camera about what it looks at [rad]; `zoom` above 1 comes nearer. */
   orbit(azimuth: number, elevation: number, zoom = 1): void {
-    const arm = this.camera.position.clone().sub(this.controls.target);
+    const arm = this.camera.position.clone().sub(this.controls.target).applyQuaternion(this.upright.clone().invert());
     const radius = arm.length() / zoom;
     const tilt = Math.min(Math.PI - 0.05, Math.max(0.05, Math.acos(arm.z / arm.length()) - elevation));
     const turn = Math.atan2(arm.y, arm.x) + azimuth;
     arm.set(Math.sin(tilt) * Math.cos(turn), Math.sin(tilt) * Math.sin(turn), Math.cos(tilt)).multiplyScalar(radius);
-    this.camera.position.copy(this.controls.target).add(arm);
+    this.camera.position.copy(this.controls.target).add(arm.applyQuaternion(this.upright));
     this.controls.update();
     this.draw();
   }
@@ -178,7 +201,7 @@ export class Scene {
     dispose(this.content);
     this.bodies = [];
     this.arrows = [];
-    this.content.add(ground(this.bounds, this.size), axes(0.22 * this.size));
+    this.content.add(ground(this.bounds, this.size, this.upright), axes(0.22 * this.size));
     this.results.forEach((result, i) => {
       result.bodies.forEach((body, k) => {
         const tint = i === 0 ? seriesColor(k) : color("ghost");
@@ -292,21 +315,34 @@ function boundsOf(result: Result): THREE.Box3 {
   if (box.isEmpty()) return new THREE.Box3(new THREE.Vector3(-1, -1, -1), new THREE.Vector3(1, 1, 1));
   const span = box.getSize(new THREE.Vector3()).length();
   if (box.distanceToPoint(new THREE.Vector3()) < Math.max(span, 1)) box.expandByPoint(new THREE.Vector3());
-  const radii = result.bodies.slice(0, 100).map(({ shape }) => {
-    if (!shape) return 0;
-    const sphere = new THREE.Box3().setFromObject(buildShape(shape, 0, 1, false)).getBoundingSphere(new THREE.Sphere());
-    return sphere.radius;
-  });
-  return box.expandByScalar(Math.max(0.6 * Math.max(...radii, 0), 0.05 * span, 1e-3));
+  return box.expandByScalar(Math.max(0.6 * Math.max(...shapeRadii(result), 0), 0.05 * span, 1e-3));
 }
 
-/** A square grid in the plane z = 0 under what moves, with cells of 1, 2 or 5 times a power of ten. */
-function ground(bounds: THREE.Box3, size: number): THREE.Object3D {
+/** How far the shapes of the bodies reach from their centres of mass; of the first hundred. */
+function shapeRadii(result: Result): number[] {
+  return result.bodies.slice(0, 100).map(({ shapes }) => {
+    if (shapes.length === 0) return 0;
+    const sphere = new THREE.Box3().setFromObject(buildShape(shapes, 0, 1, false)).getBoundingSphere(new THREE.Sphere());
+    return sphere.center.length() + sphere.radius;
+  });
+}
+
+/** x stays in the ground where it can. */
+function uprightFrame(up: [number, number, number]): THREE.Quaternion {
+  const z = new THREE.Vector3(...up);
+  const x = Math.abs(z.x) < 0.9 ? new THREE.Vector3(1, 0, 0) : new THREE.Vector3(0, 1, 0);
+  x.addScaledVector(z, -x.dot(z)).normalize();
+  return new THREE.Quaternion().setFromRotationMatrix(new THREE.Matrix4().makeBasis(x, new THREE.Vector3().crossVectors(z, x), z));
+}
+
+/** A square grid through the origin under what moves, with cells of 1, 2 or 5 times a power of ten. */
+function ground(bounds: THREE.Box3, size: number, upright: THREE.Quaternion): THREE.Object3D {
+  const level = bounds.clone().applyMatrix4(new THREE.Matrix4().makeRotationFromQuaternion(upright.clone().invert()));
   const rough = size / 4;
   const power = 10 ** Math.floor(Math.log10(rough));
   const cell = power * (rough / power >= 5 ? 5 : rough / power >= 2 ? 2 : 1);
-  const center = bounds.getCenter(new THREE.Vector3());
-  const reach = Math.ceil((0.75 * Math.max(bounds.max.x - bounds.min.x, bounds.max.y - bounds.min.y)) / cell) * cell;
+  const center = level.getCenter(new THREE.Vector3());
+  const reach = Math.ceil((0.75 * Math.max(level.max.x - level.min.x, level.max.y - level.min.y)) / cell) * cell;
   const [cx, cy] = [Math.round(center.x / cell) * cell, Math.round(center.y / cell) * cell];
   const points: number[] = [];
   for (let s = -reach; s <= reach + cell / 2; s += cell) {
@@ -314,7 +350,9 @@ function ground(bounds: THREE.Box3, size: number): THREE.Object3D {
     points.push(cx - reach, cy + s, 0, cx + reach, cy + s, 0);
   }
   const geometry = new THREE.BufferGeometry().setAttribute("position", new THREE.Float32BufferAttribute(points, 3));
-  return new THREE.LineSegments(geometry, new THREE.LineBasicMaterial({ color: color("ground") }));
+  const grid = new THREE.LineSegments(geometry, new THREE.LineBasicMaterial({ color: color("ground") }));
+  grid.quaternion.copy(upright);
+  return grid;
 }
 
 /** The inertial frame: x red, y green, z blue. */

@@ -76,6 +76,17 @@ const builders: Record<string, (p: Parameters, paint: Paint) => THREE.Object3D> 
     group.quaternion.copy(along(vector(p.axis, [0, 0, 1])));
     return group;
   },
+  /** `length` is that of the straight part. */
+  capsule(p, paint) {
+    const radius = positive(p.radius, 0.1);
+    const half = positive(p.length, 1) / 2;
+    const arc = Array.from({ length: 13 }, (_, i) => (i * Math.PI) / 24);
+    const cap = arc.map((a) => new THREE.Vector2(radius * Math.cos(a), half + radius * Math.sin(a)));
+    const foot = arc.map((a) => new THREE.Vector2(radius * Math.cos(a), -half - radius * Math.sin(a))).reverse();
+    const group = turned([...foot, ...cap], paint);
+    group.quaternion.copy(along(vector(p.axis, [0, 0, 1])));
+    return group;
+  },
   sphere(p, paint) {
     const radius = positive(p.radius, 0.1);
     const arc = Array.from({ length: 25 }, (_, i) => ((i - 12) * Math.PI) / 24);
@@ -110,8 +121,14 @@ const builders: Record<string, (p: Parameters, paint: Paint) => THREE.Object3D> 
 
 const edgeMaterial = new THREE.LineBasicMaterial({ color: 0x000000, transparent: true, opacity: 0.35 });
 
-/** The named shape, or a small box of `size` with a marked face where the model names none. */
-export function buildShape(shape: Shape | null, tint: THREE.ColorRepresentation, size: number, isGhost: boolean): THREE.Object3D {
+/** Colours as CSS writes them; what is none gives `otherwise`. */
+function tinted(value: unknown, otherwise: THREE.ColorRepresentation): THREE.Color {
+  const known = typeof value === "string" && CSS.supports("color", value);
+  return new THREE.Color(known ? value : otherwise);
+}
+
+/** The shapes, or a small box of `size` where the model names none. */
+export function buildShape(shapes: Shape[], tint: THREE.ColorRepresentation, size: number, isGhost: boolean): THREE.Object3D {
   const material = (shade: THREE.Color) =>
     new THREE.MeshStandardMaterial({
       color: shade,
@@ -122,18 +139,18 @@ export function buildShape(shape: Shape | null, tint: THREE.ColorRepresentation,
       opacity: isGhost ? 0.35 : 1,
       depthWrite: !isGhost,
     });
-  const base = new THREE.Color(tint);
-  const paint = { base: material(base), mark: material(base.clone().lerp(new THREE.Color(0xffffff), 0.62)) };
-  const [name, parameters] = Object.entries(shape ?? {})[0] ?? [];
-  const build = name !== undefined ? builders[name] : undefined;
-  if (build) {
-    const object = build(parameters ?? {}, paint);
-    const outer = new THREE.Group();
-    outer.position.copy(vector(parameters?.offset, [0, 0, 0]));
-    outer.add(object);
-    return outer;
+  const paintOf = (base: THREE.Color) => ({ base: material(base), mark: material(base.clone().lerp(new THREE.Color(0xffffff), 0.62)) });
+  const body = new THREE.Group();
+  for (const [name, parameters] of shapes.flatMap((shape) => Object.entries(shape))) {
+    const build = Object.prototype.hasOwnProperty.call(builders, name) ? builders[name] : undefined;
+    if (!build) continue;
+    const placed = new THREE.Group();
+    placed.position.copy(vector(parameters?.at, [0, 0, 0]));
+    placed.add(build(parameters ?? {}, paintOf(tinted(isGhost ? null : parameters?.color, tint))));
+    body.add(placed);
   }
-  return builders.box({ size: [size, size, size] }, paint);
+  if (body.children.length === 0) body.add(builders.box({ size: [size, size, size] }, paintOf(new THREE.Color(tint))));
+  return body;
 }
 
 /** A shaft with a head along +y, of length 1 until scaled. */

@@ -27,10 +27,15 @@ export function sortableTable(table: Table): HTMLElement {
   });
   heads.forEach((head, i) => head.classList.toggle("number", isNumeric[i]));
 
+  const kind = (cell: Cell, i: number): string => {
+    if (isNumeric[i]) return "number";
+    if (cell === "met" || cell === "missed") return cell;
+    return typeof cell === "string" && cell.length > 28 ? "sentence" : "";
+  };
   const rows = table.rows.map((cells) => ({
     cells,
     element: h("tr", {}, ...cells.map((cell, i) =>
-      h("td", { class: isNumeric[i] ? "number" : "", ...(typeof cell === "number" ? { title: String(cell) } : {}) }, shown(cell)))),
+      h("td", { class: kind(cell, i), ...(typeof cell === "number" ? { title: String(cell) } : {}) }, shown(cell)))),
   }));
   body.append(...rows.map((row) => row.element));
 

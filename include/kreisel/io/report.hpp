@@ -34,7 +34,7 @@ struct ReportPanel {
 
 struct ReportBody {
   std::string name;
-  Json shape;                          ///< {"box": {...}} as in viewer/data.md; null: a plain box
+  Json shape;                          ///< {"box": {...}} as in viewer/data.md, or a list of such; null: a plain box
   std::array<Column, 3> x;             ///< centre of mass, inertial [m]
   std::array<Column, 9> R;             ///< body to inertial, row by row
 };
@@ -87,6 +87,7 @@ struct ReportData {
   std::vector<ReportPanel> panels;
   std::vector<ReportBody> bodies;
   std::vector<ReportForce> forces;
+  Vector3 up = Vector3::Zero();  ///< against gravity; zero: not known
   std::vector<ReportPlot> plots;
   std::vector<ReportTable> tables;
   std::vector<ReportData> overlay;  ///< results laid over this one; the page shows the first
