@@ -1,11 +1,13 @@
 // A small system in ℝⁿ from formulas written once, for any type of number; all derivatives follow from them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
 
 #include "dual.hpp"
+#include "kreisel/system/precise.hpp"
 #include "kreisel/system/system.hpp"
 
 namespace kreisel::models {
@@ -21,7 +23,7 @@ namespace kreisel::models {
 ///
 /// Derivatives are exact up to round-off: duals, in nested form where second ones are needed.
 template <class Formulas>
-class FormulaSystem final : public system::System {
+class FormulaSystem final : public system::System, public system::Precise {
  public:
   static constexpr int n = Formulas::n, m = Formulas::m;
   template <class T>
@@ -76,23 +78,34 @@ class FormulaSystem final : public system::System {
       for (int j = 0; j < n; ++j) out[j] += phi[r].slope[j] * mu[r];
   }
 
-  /// d²/ds² of Φ(t + s, q + s v + s²/2 v̇).
   void acceleration_gap(const lie::Motion& x, VectorRef out) const override {
-    using First = Dual<double, 1>;
-    using Second = Dual<First, 1>;
-    const auto along = [](double value, double slope, double curve) {
-      Second s;
-      s.value.value = value;
-      s.value.slope[0] = slope;
-      s.slope[0].value = slope;
-      s.slope[0].slope[0] = curve;
-      return s;
-    };
-    std::array<Second, n> q;
-    for (int i = 0; i < n; ++i) q[i] = along(x.q[i], x.v[i], x.a[i]);
-    std::array<Second, m> phi;
-    formulas_.constraint(along(x.t, 1.0, 0.0), q.data(), phi.data());
-    for (int r = 0; r < m; ++r) out[r] = phi[r].slope[0].slope[0];
+    const std::array<double, m> curve = curves<double>(x.t, x.q.data(), x.v.data(), x.a.data());
+    for (int r = 0; r < m; ++r) out[r] = curve[r];
+  }
+
+  bool rates(const Quad& t, const Quad* q, const Quad* v, Quad* q_rate, Quad* v_rate, Quad* lambda) const override {
+    constexpr int size = n + m;
+    Square<Quad> M{};
+    std::array<Quad, n> g, zero{};
+    formulas_.mass(q, M);
+    formulas_.force(t, q, v, g.data());
+    const std::array<Slopes<Quad>, m> phi = constraint_slopes<Quad>(t, q);
+    const std::array<Quad, m> curve = curves<Quad>(t, q, v, zero.data());
+    std::array<Quad, size * size> A{};
+    std::array<Quad, size> b;
+    for (int i = 0; i < n; ++i) {
+      b[i] = -g[i];
+      for (int j = 0; j < n; ++j) A[i * size + j] = M[i][j];
+    }
+    for (int r = 0; r < m; ++r) {
+      b[n + r] = -curve[r];
+      for (int j = 0; j < n; ++j) A[(n + r) * size + j] = A[j * size + n + r] = phi[r].slope[j];
+    }
+    if (!system::eliminate(size, A.data(), b.data())) return false;
+    std::copy(v, v + n, q_rate);
+    std::copy(b.begin(), b.begin() + n, v_rate);
+    std::copy(b.begin() + n, b.end(), lambda);
+    return true;
   }
 
   double energy(const lie::Motion& x) const override { return formulas_.energy(x.q.data(), x.v.data()); }
@@ -110,12 +123,36 @@ class FormulaSystem final : public system::System {
 
   static lie::Space space_of() { return lie::Space({lie::Factor{lie::GroupId::rn, n}}); }
 
-  std::array<Slopes<double>, m> constraint_slopes(const lie::Motion& x) const {
-    std::array<Slopes<double>, n> q;
-    for (int i = 0; i < n; ++i) q[i] = Slopes<double>(x.q[i], i);
-    std::array<Slopes<double>, m> phi;
-    formulas_.constraint(Slopes<double>(x.t, n), q.data(), phi.data());
+  template <class T>
+  std::array<Slopes<T>, m> constraint_slopes(const T& t, const T* at) const {
+    std::array<Slopes<T>, n> q;
+    for (int i = 0; i < n; ++i) q[i] = Slopes<T>(at[i], i);
+    std::array<Slopes<T>, m> phi;
+    formulas_.constraint(Slopes<T>(t, n), q.data(), phi.data());
     return phi;
+  }
+  std::array<Slopes<double>, m> constraint_slopes(const lie::Motion& x) const { return constraint_slopes<double>(x.t, x.q.data()); }
+
+  /// d²/ds² of Φ(t + s, q + s v + s²/2 a).
+  template <class T>
+  std::array<T, m> curves(const T& t, const T* at, const T* v, const T* a) const {
+    using First = Dual<T, 1>;
+    using Second = Dual<First, 1>;
+    const auto along = [](const T& value, const T& slope, const T& curve) {
+      Second s;
+      s.value.value = value;
+      s.value.slope[0] = slope;
+      s.slope[0].value = slope;
+      s.slope[0].slope[0] = curve;
+      return s;
+    };
+    std::array<Second, n> q;
+    for (int i = 0; i < n; ++i) q[i] = along(at[i], v[i], a[i]);
+    std::array<Second, m> phi;
+    formulas_.constraint(along(t, T(1.0), T(0.0)), q.data(), phi.data());
+    std::array<T, m> out;
+    for (int r = 0; r < m; ++r) out[r] = phi[r].slope[0].slope[0];
+    return out;
   }
 
   /// work(row, values of its group, rows of its group, number in the group).

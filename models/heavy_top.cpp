@@ -1,8 +1,12 @@
 // The heavy top of Brüls and Cardona: unconstrained on SO(3), with its tip constrained on ℝ³xSO(3) and SE(3).
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "kreisel/lie/so3.hpp"
 #include "kreisel/models/catalogue.hpp"
+#include "kreisel/system/precise.hpp"
 
 namespace kreisel::models {
 namespace {
@@ -36,8 +40,60 @@ Matrix3 skew_product(const Vector3& a, const Vector3& b) {
   return A;
 }
 
+using Quad3 = std::array<Quad, 3>;
+
+Quad3 cross(const Quad3& a, const Quad3& b) { return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]}; }
+Quad3 sum(const Quad3& a, const Quad3& b) { return {a[0] + b[0], a[1] + b[1], a[2] + b[2]}; }
+Quad3 scaled(const Vector3& factor, const Quad3& a) { return {factor[0] * a[0], factor[1] * a[1], factor[2] * a[2]}; }
+Quad3 minus(const Quad3& a) { return {-a[0], -a[1], -a[2]}; }
+Quad3 precise(const Vector3& a) { return {a[0], a[1], a[2]}; }
+
+/// The motion in quadruple precision, the same for every group and convention: with x = R X and λ = M_x ẍ - mγ in
+/// J Ω̇ + Ω x JΩ + X x Rᵀλ = 0 there is one equation for Ω̇; everything else follows from it.
+struct PreciseTop {
+  Quad3 w, w_dot, velocity, acceleration;  ///< Ω, Ω̇; ẋ and ẍ, inertial
+  Quad3 lambda;                            ///< inertial
+  std::array<Quad, 4> turn;                ///< rate of the quaternion (u, s): ½(s Ω + u x Ω, -u·Ω)
+
+  bool evaluate(const TopData& data, const Quad* quaternion, const Quad* spin) {
+    u_ = {quaternion[0], quaternion[1], quaternion[2]};
+    s_ = quaternion[3];
+    w = {spin[0], spin[1], spin[2]};
+    const Quad3 X = precise(data.X), gyration = cross(w, cross(w, X)), weight = minus(precise(data.mass * data.gravity));
+    const auto push = [&](const Quad3& a) { return back(scaled(data.inertial_mass, rotate(a))); };  // Rᵀ M_x R a
+    Quad3 torque = sum(cross(w, scaled(data.J, w)), cross(X, sum(push(gyration), back(weight))));
+    std::array<Quad, 9> A;
+    for (int j = 0; j < 3; ++j) {
+      Quad3 unit{};
+      unit[j] = 1.0;
+      const Quad3 column = sum(scaled(data.J, unit), cross(X, push(cross(unit, X))));
+      for (int i = 0; i < 3; ++i) A[3 * i + j] = column[i];
+    }
+    w_dot = minus(torque);
+    if (!system::eliminate(3, A.data(), w_dot.data())) return false;
+    velocity = rotate(cross(w, X));
+    acceleration = rotate(sum(cross(w_dot, X), gyration));
+    lambda = sum(scaled(data.inertial_mass, acceleration), weight);
+    const Quad3 across = cross(u_, w);
+    for (int i = 0; i < 3; ++i) turn[i] = 0.5 * (s_ * w[i] + across[i]);
+    turn[3] = -0.5 * (u_[0] * w[0] + u_[1] * w[1] + u_[2] * w[2]);
+    return true;
+  }
+  Quad3 rotate(const Quad3& a) const { return turned(a, s_); }
+  Quad3 back(const Quad3& a) const { return turned(a, -s_); }
+
+ private:
+  /// a + s t + u x t with t = 2 u x a.
+  Quad3 turned(const Quad3& a, const Quad& s) const {
+    const Quad3 t = scaled(Vector3::Constant(2.0), cross(u_, a));
+    return sum(a, sum({s * t[0], s * t[1], s * t[2]}, cross(u_, t)));
+  }
+  Quad3 u_;
+  Quad s_;
+};
+
 /// J⁰ Ω̇ + Ω x J⁰Ω - X x m Rᵀγ = 0, J⁰ about the tip.
-class FreeTop final : public system::System {
+class FreeTop final : public system::System, public system::Precise {
  public:
   explicit FreeTop(const TopData& data)
       : System(lie::Space({Factor{GroupId::so3}}), make_pattern()), data_(data) {
@@ -60,6 +116,13 @@ class FreeTop final : public system::System {
     Eigen::Map<Matrix3>(out.M.data()) = J_.asDiagonal();
   }
   void acceleration_gap(const Motion&, VectorRef) const override {}
+  bool rates(const Quad&, const Quad* q, const Quad* v, Quad* q_rate, Quad* v_rate, Quad*) const override {
+    PreciseTop top;
+    if (!top.evaluate(data_, q, v)) return false;
+    std::copy(top.turn.begin(), top.turn.end(), q_rate);
+    std::copy(top.w_dot.begin(), top.w_dot.end(), v_rate);
+    return true;
+  }
   double energy(const Motion& m) const override {
     const Map3 w(m.v.data());
     return 0.5 * w.dot(J_.cwiseProduct(w)) - data_.mass * data_.gravity.dot(lie::rotate(m.q.data(), data_.X));
@@ -78,12 +141,28 @@ class FreeTop final : public system::System {
 };
 
 /// What the two constrained groups share.
-class TipTop : public system::System {
+class TipTop : public system::System, public system::Precise {
  public:
-  TipTop(GroupId group, const TopData& data)
+  TipTop(GroupId group, bool is_body, const TopData& data)
       : System(lie::Space({Factor{group}}),
                Pattern(lie::Space({Factor{group}}), {{"tip", 3, system::RowLevel::position, {0}}}, {}, {}, {"top"})),
-        data_(data) {}
+        data_(data),
+        is_se3_(group == GroupId::se3),
+        is_body_(is_body) {}
+
+  bool rates(const Quad&, const Quad* q, const Quad* v, Quad* q_rate, Quad* v_rate, Quad* lambda) const override {
+    PreciseTop top;
+    if (!top.evaluate(data_, q + 3, v + 3)) return false;
+    std::copy(top.velocity.begin(), top.velocity.end(), q_rate);
+    std::copy(top.turn.begin(), top.turn.end(), q_rate + 3);
+    // On SE(3) U = Ω x X.
+    const Quad3 first = is_se3_ ? cross(top.w_dot, precise(data_.X)) : top.acceleration;
+    std::copy(first.begin(), first.end(), v_rate);
+    std::copy(top.w_dot.begin(), top.w_dot.end(), v_rate + 3);
+    const Quad3 multipliers = is_body_ ? top.back(top.lambda) : top.lambda;
+    std::copy(multipliers.begin(), multipliers.end(), lambda);
+    return true;
+  }
 
   int body_count() const override { return 1; }
   std::string body_name(int) const override { return "top"; }
@@ -117,13 +196,16 @@ class TipTop : public system::System {
   }
 
   TopData data_;
+
+ private:
+  bool is_se3_, is_body_;
 };
 
 /// ℝ³xSO(3), v = (u, Ω). Body: Φ = X - y, y = Rᵀx, B = [-Rᵀ, -ỹ]. Inertial: Φ = -x + R X, B = [-I, -R X̃].
 template <bool is_body>
 class TopR3xSO3 final : public TipTop {
  public:
-  explicit TopR3xSO3(const TopData& data) : TipTop(GroupId::r3xso3, data) {}
+  explicit TopR3xSO3(const TopData& data) : TipTop(GroupId::r3xso3, is_body, data) {}
 
   void residual(const Motion& m, ConstVectorRef lambda, Residual& out) const override {
     const Map3 x(m.q.data()), u(m.v.data()), w(m.v.data() + 3), u_dot(m.a.data()), w_dot(m.a.data() + 3), l(lambda.data());
@@ -207,7 +289,7 @@ class TopR3xSO3 final : public TipTop {
 template <bool is_body>
 class TopSE3 final : public TipTop {
  public:
-  explicit TopSE3(const TopData& data) : TipTop(GroupId::se3, data) {}
+  explicit TopSE3(const TopData& data) : TipTop(GroupId::se3, is_body, data) {}
 
   void residual(const Motion& m, ConstVectorRef lambda, Residual& out) const override {
     const Map3 x(m.q.data()), U(m.v.data()), w(m.v.data() + 3), U_dot(m.a.data()), w_dot(m.a.data() + 3), l(lambda.data());

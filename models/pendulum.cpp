@@ -3,6 +3,7 @@
 
 #include "kreisel/base/error.hpp"
 #include "kreisel/models/catalogue.hpp"
+#include "kreisel/system/precise.hpp"
 
 namespace kreisel::models {
 namespace {
@@ -14,7 +15,7 @@ using system::Motion;
 using system::Residual;
 
 /// Φ = (x² + y² - l²)/2, B = (x, y) (Arnold, Brüls, Cardona 2015, Example 1).
-class Pendulum final : public system::System {
+class Pendulum final : public system::System, public system::Precise {
  public:
   Pendulum(double mass, double length, double gravity)
       : System(lie::Space({Factor{GroupId::rn, 2}}),
@@ -45,6 +46,16 @@ class Pendulum final : public system::System {
   void constraint_force(const Motion& m, ConstVectorRef mu, VectorRef out) const override { out = mu[0] * m.q; }
   void acceleration_gap(const Motion& m, VectorRef out) const override {
     out[0] = m.q[0] * m.a[0] + m.q[1] * m.a[1] + m.v.squaredNorm();
+  }
+  /// From B v̇ = -|v|².
+  bool rates(const Quad&, const Quad* q, const Quad* v, Quad* q_rate, Quad* v_rate, Quad* lambda) const override {
+    lambda[0] = Quad(mass_) * (v[0] * v[0] + v[1] * v[1] - Quad(gravity_) * q[1]) / (q[0] * q[0] + q[1] * q[1]);
+    for (int i = 0; i < 2; ++i) {
+      q_rate[i] = v[i];
+      v_rate[i] = -(q[i] * lambda[0]) / Quad(mass_);
+    }
+    v_rate[1] -= gravity_;
+    return true;
   }
   double energy(const Motion& m) const override {
     return 0.5 * mass_ * m.v.squaredNorm() + mass_ * gravity_ * m.q[1];

@@ -7,6 +7,7 @@
 
 #include "kreisel/base/error.hpp"
 #include "kreisel/run/start_up.hpp"
+#include "precise_nodes.hpp"
 #include "reference_cache.hpp"
 
 namespace kreisel::study {
@@ -28,26 +29,78 @@ int stride_of(const system::System& system) {
   return system.space().nq() + 2 * system.space().nv() + system.pattern().rows();
 }
 
+/// Where the motion starts, consistent; false when there is no such motion.
+bool place(const models::Model& model, method::Entry& out) {
+  const system::System& system = *model.system;
+  Counters counters;
+  run::StartUp start_up(system, counters, "automatic");
+  out = method::History::blank(system.space(), {system.pattern().rows(), system.pattern().position_rows(), 0});
+  return start_up.place(model.start.t0, model.start.q0, model.start.v0, out);
+}
+
+void keep(const lie::Motion& motion, const Vector& lambda, std::vector<double>& points) {
+  for (const Vector* part : {&motion.q, &motion.v, &motion.a, &lambda}) points.insert(points.end(), part->data(), part->data() + part->size());
+}
+
+void take(const double* data, lie::Motion& motion, Vector& lambda) {
+  for (Vector* part : {&motion.q, &motion.v, &motion.a, &lambda}) {
+    *part = Eigen::Map<const Vector>(data, part->size());
+    data += part->size();
+  }
+}
+
+/// Differences of points, and how large they are; q in the embedding.
+class Comparison {
+ public:
+  explicit Comparison(const system::System& system) : system_(system), a_(system.space().embedding_size()), b_(a_.size()) {}
+
+  void see(const double* points, const double* better) {
+    const int nq = system_.space().nq(), nv = system_.space().nv(), rows = system_.pattern().rows(), stride = stride_of(system_);
+    const Eigen::Map<const Vector> x(points, stride), y(better, stride);
+    system_.space().embed(x.head(nq), a_);
+    system_.space().embed(y.head(nq), b_);
+    largest.q = std::max(largest.q, (a_ - b_).norm());
+    largest.v = std::max(largest.v, (x - y).segment(nq, nv).norm());
+    largest.lambda = std::max(largest.lambda, (x - y).tail(rows).norm());
+    sizes.q = std::max(sizes.q, b_.norm());
+    sizes.v = std::max(sizes.v, y.segment(nq, nv).norm());
+    sizes.lambda = std::max(sizes.lambda, y.tail(rows).norm());
+    is_finite_ = is_finite_ && std::isfinite(a_.sum() + b_.sum());
+  }
+  /// Relative difference of q and v.
+  double relative() const { return is_finite_ ? largest.q / (1.0 + sizes.q) + largest.v / (1.0 + sizes.v) : HUGE_VAL; }
+  /// Differences below the rounding of the stored numbers are no accuracy.
+  void fill(Reference& out, double factor) const {
+    constexpr double epsilon = std::numeric_limits<double>::epsilon();
+    const auto stated = [&](double difference, double size) { return std::max(factor * difference, epsilon * size); };
+    out.accuracy = {stated(largest.q, sizes.q), stated(largest.v, sizes.v), stated(largest.lambda, sizes.lambda)};
+    out.q_size = sizes.q;
+    out.v_size = sizes.v;
+    out.lambda_size = sizes.lambda;
+  }
+  Accuracy largest, sizes;
+
+ private:
+  const system::System& system_;
+  Vector a_, b_;
+  bool is_finite_ = true;
+};
+
 bool integrate(const models::Model& model, double t_end, long steps, const ReferenceOptions& options, Resolution& out) {
   const system::System& system = *model.system;
   Counters counters;
   run::Rkmk rkmk(system, coeff::dop853(), counters);
-  run::StartUp start_up(system, counters, "automatic");
-  method::Entry now = method::History::blank(system.space(), {system.pattern().rows(), system.pattern().position_rows(), 0});
-  method::Entry next = now;
-  if (!start_up.place(model.start.t0, model.start.q0, model.start.v0, now)) return false;
+  method::Entry now, next;
+  if (!place(model, now)) return false;
+  next = now;
   out.steps = steps;
   out.points.clear();
   out.points.reserve(static_cast<std::size_t>(steps + 1) * stride_of(system));
-  const auto keep = [&](const Vector& part) { out.points.insert(out.points.end(), part.data(), part.data() + part.size()); };
   const double h = (t_end - model.start.t0) / static_cast<double>(steps);
   for (long n = 0;; ++n) {
-    keep(now.motion.q);
-    keep(now.motion.v);
-    keep(now.motion.a);
-    keep(now.lambda);
+    keep(now.motion, now.lambda, out.points);
     if (n == steps) return true;
-    if (n % stop_interval == 0 && options.wants_to_stop && options.wants_to_stop()) return false;
+    if (n % stop_interval == 0 && options.is_stopped()) return false;
     next.lambda = now.lambda;
     if (!rkmk.step(now.motion, h, next.motion, next.lambda, next.omega)) return false;
     std::swap(now, next);
@@ -55,25 +108,37 @@ bool integrate(const models::Model& model, double t_end, long steps, const Refer
   }
 }
 
-/// Fills accuracy and sizes from a resolution and one with twice the steps; returns the relative difference.
-double compare(const system::System& system, const Resolution& coarse, const Resolution& fine, Reference& out) {
-  const int stride = stride_of(system), nq = system.space().nq(), nv = system.space().nv(), rows = system.pattern().rows();
-  Vector a(system.space().embedding_size()), b(system.space().embedding_size());
-  out.accuracy = {};
-  out.q_size = out.v_size = out.lambda_size = 0.0;
-  for (long n = 0; n <= coarse.steps; ++n) {
-    const Eigen::Map<const Vector> x(coarse.points.data() + n * stride, stride), y(fine.points.data() + 2 * n * stride, stride);
-    system.space().embed(x.head(nq), a);
-    system.space().embed(y.head(nq), b);
-    out.q_size = std::max(out.q_size, b.norm());
-    out.v_size = std::max(out.v_size, y.segment(nq, nv).norm());
-    out.lambda_size = std::max(out.lambda_size, y.tail(rows).norm());
-    out.accuracy.q = std::max(out.accuracy.q, (a - b).norm());
-    out.accuracy.v = std::max(out.accuracy.v, (x - y).segment(nq, nv).norm());
-    out.accuracy.lambda = std::max(out.accuracy.lambda, (x - y).tail(rows).norm());
-    if (!std::isfinite(a.sum() + b.sum())) return HUGE_VAL;
+/// Points between nodes, in double precision from each node on; how far it is from the next node when it gets there is seen.
+bool fill_between(const models::Model& model, double t_end, const PreciseNodes& nodes, long steps, const ReferenceOptions& options, Resolution& out,
+                  Comparison& seen) {
+  const system::System& system = *model.system;
+  const int stride = stride_of(system);
+  const long each = steps / nodes.count;
+  Counters counters;
+  run::Rkmk rkmk(system, coeff::dop853(), counters);
+  method::Entry now, next;
+  if (!place(model, now)) return false;
+  next = now;
+  out.steps = steps;
+  out.points.clear();
+  std::vector<double> arrived;
+  const double h = (t_end - model.start.t0) / static_cast<double>(steps);
+  for (long n = 0;; ++n) {
+    if (n % each == 0) {
+      const double* node = nodes.points.data() + n / each * stride;
+      arrived.clear();
+      keep(now.motion, now.lambda, arrived);
+      seen.see(arrived.data(), node);
+      take(node, now.motion, now.lambda);
+    }
+    keep(now.motion, now.lambda, out.points);
+    if (n == steps) return true;
+    if (n % stop_interval == 0 && options.is_stopped()) return false;
+    next.lambda = now.lambda;
+    if (!rkmk.step(now.motion, h, next.motion, next.lambda, next.omega)) return false;
+    std::swap(now, next);
+    now.motion.t = model.start.t0 + static_cast<double>(n + 1) * h;
   }
-  return out.accuracy.q / (1.0 + out.q_size) + out.accuracy.v / (1.0 + out.v_size);
 }
 
 void store(const Resolution& fine, int stride, Reference& out) {
@@ -86,34 +151,74 @@ void store(const Resolution& fine, int stride, Reference& out) {
     out.points.insert(out.points.end(), fine.points.begin() + n * stride, fine.points.begin() + (n + 1) * stride);
 }
 
+/// Keeps the best pair of resolutions while the number of steps doubles; more steps also mean more round-off.
+class Search {
+ public:
+  Search(const models::Model& model, double t_end, const ReferenceOptions& options) : model_(model), t_end_(t_end), options_(options) {}
+
+  /// False when more steps do not help.
+  bool offer(const Resolution& fine, const Comparison& seen, long nodes) {
+    const double difference = seen.relative(), before = smallest_;
+    if (difference < smallest_) {
+      smallest_ = difference;
+      best_ = std::make_shared<Reference>();
+      best_->t0 = model_.start.t0;
+      best_->t_end = t_end_;
+      best_->nodes = nodes;
+      // Against quadruple precision the difference of two resolutions in double precision can be a little too small: both round.
+      seen.fill(*best_, nodes > 0 ? 1.0 : 2.0);
+      store(fine, stride_of(*model_.system), *best_);
+    }
+    return difference > options_.tolerance * (nodes > 0 ? 1e-2 : 1.0) && !(difference < noise_level && difference > 0.25 * before);
+  }
+  std::shared_ptr<const Reference> best() const { return best_; }
+
+ private:
+  const models::Model& model_;
+  double t_end_;
+  const ReferenceOptions& options_;
+  std::shared_ptr<Reference> best_;
+  double smallest_ = HUGE_VAL;
+};
+
+/// Nodes in quadruple precision, double precision in between; null for systems without such formulas.
+std::shared_ptr<const Reference> compute_from_nodes(const models::Model& model, double t_end, const ReferenceOptions& options) {
+  method::Entry start;
+  if (options.tolerance > ReferenceOptions{}.tolerance || !place(model, start)) return nullptr;
+  const std::optional<PreciseNodes> nodes = precise_nodes(*model.system, start.motion, t_end, options);
+  if (!nodes) return nullptr;
+  Search search(model, t_end, options);
+  Resolution fine;
+  for (long steps = std::max(first_steps, nodes->count); steps <= options.max_steps; steps *= 2) {
+    Comparison seen(*model.system);
+    if (fill_between(model, t_end, *nodes, steps, options, fine, seen) && !search.offer(fine, seen, nodes->count)) break;
+    if (options.is_stopped()) return nullptr;
+  }
+  return search.best();
+}
+
 std::shared_ptr<const Reference> compute(const models::Model& model, double t_end, const ReferenceOptions& options) {
-  auto best = std::make_shared<Reference>();
+  if (auto precise = compute_from_nodes(model, t_end, options)) return precise;
+  Search search(model, t_end, options);
+  const int stride = stride_of(*model.system);
   Resolution coarse, fine;
   bool has_coarse = false;
-  double smallest = HUGE_VAL;
   for (long steps = first_steps; steps <= options.max_steps; steps *= 2) {
     const bool has_fine = integrate(model, t_end, steps, options, fine);
-    if (!has_fine && options.wants_to_stop && options.wants_to_stop()) return nullptr;
+    if (!has_fine && options.is_stopped()) return nullptr;
     if (has_fine && has_coarse) {
-      Reference pair;
-      pair.t0 = model.start.t0;
-      pair.t_end = t_end;
-      const double difference = compare(*model.system, coarse, fine, pair), before = smallest;
-      if (difference < smallest) {  // more steps also mean more round-off
-        smallest = difference;
-        store(fine, stride_of(*model.system), pair);
-        *best = std::move(pair);
-      }
-      if (difference <= options.tolerance || (difference < noise_level && difference > 0.25 * before)) break;
+      Comparison seen(*model.system);
+      for (long n = 0; n <= coarse.steps; ++n) seen.see(coarse.points.data() + n * stride, fine.points.data() + 2 * n * stride);
+      if (!search.offer(fine, seen, 0)) break;
     }
     std::swap(coarse, fine);
     has_coarse = has_fine;
   }
-  if (!std::isfinite(smallest))
+  if (!search.best())
     throw InvalidInput(fmt::format("the reference solution of '{}' up to t = {:g} breaks down: DOP853 with up to {} steps does not reach "
                                    "the end. Shorten t_end, or measure only what needs no reference (residuals, energy, counts)",
                                    model.name, t_end, options.max_steps));
-  return best;
+  return search.best();
 }
 
 }  // namespace
@@ -132,7 +237,7 @@ std::shared_ptr<const Reference> make_reference(const models::Model& model, doub
 
 std::string reference_key(const models::Model& model, double t_end, const ReferenceOptions& options) {
   const system::System& system = *model.system;
-  std::string text = fmt::format("reference 2; {:a} {:a} {:a} {}", model.start.t0, t_end, options.tolerance, options.max_steps);
+  std::string text = fmt::format("reference 3; {:a} {:a} {:a} {}", model.start.t0, t_end, options.tolerance, options.max_steps);
   const auto add = [&](const Vector& part) {
     text += ";";
     for (const double x : part) text += fmt::format(" {:a}", x);
@@ -168,15 +273,7 @@ ExactSolution::ExactSolution(const models::Model& model, std::shared_ptr<const R
       omega_(Vector::Zero(model.system->space().nv())) {}
 
 void ExactSolution::load(long stored) {
-  const double* data = reference_->points.data() + stored * reference_->stride;
-  const auto take = [&](Vector& part) {
-    part = Eigen::Map<const Vector>(data, part.size());
-    data += part.size();
-  };
-  take(now_.q);
-  take(now_.v);
-  take(now_.a);
-  take(lambda_);
+  take(reference_->points.data() + stored * reference_->stride, now_, lambda_);
   now_.t = reference_->t0 + static_cast<double>(stored * reference_->every) * reference_->step();
 }
 

@@ -13,7 +13,7 @@
 namespace kreisel::study {
 namespace {
 
-constexpr std::string_view magic = "kreisel-reference-1\n";
+constexpr std::string_view magic = "kreisel-reference-2\n";
 
 io::Path file_of(const io::Path& folder, std::string_view key) {
   return folder / fmt::format("reference-{:016x}.bin", hash_of(key));
@@ -22,7 +22,7 @@ io::Path file_of(const io::Path& folder, std::string_view key) {
 // The file: magic, length of the key, key, the fields below, number of points, points, hash of everything before.
 struct Fields {
   double t0, t_end;
-  std::int64_t steps, every, stride;
+  std::int64_t steps, every, stride, nodes;
   Accuracy accuracy;
   double q_size, v_size, lambda_size;
 };
@@ -85,6 +85,7 @@ std::shared_ptr<const Reference> read_cached(const io::Path& folder, std::string
   out->steps = f.steps;
   out->every = f.every;
   out->stride = static_cast<int>(f.stride);
+  out->nodes = f.nodes;
   out->accuracy = f.accuracy;
   out->q_size = f.q_size;
   out->v_size = f.v_size;
@@ -100,7 +101,7 @@ void write_cached(const io::Path& folder, std::string_view key, const Reference&
   std::string text(magic);
   append(text, static_cast<std::uint64_t>(key.size()));
   text.append(key);
-  append(text, Fields{r.t0, r.t_end, r.steps, r.every, r.stride, r.accuracy, r.q_size, r.v_size, r.lambda_size});
+  append(text, Fields{r.t0, r.t_end, r.steps, r.every, r.stride, r.nodes, r.accuracy, r.q_size, r.v_size, r.lambda_size});
   append(text, static_cast<std::uint64_t>(r.points.size()));
   text.append(reinterpret_cast<const char*>(r.points.data()), r.points.size() * sizeof(double));
   append(text, hash_of(text));

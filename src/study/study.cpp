@@ -135,7 +135,8 @@ StudyResult run_study(Spec spec, const StudyOptions& options) {
     references = make_references(out.spec, all, options, jobs);
     for (const References::Group& group : references.groups)
       if (group.reference)
-        out.references.push_back({group.model.name + " on " + group.model.group, group.t_end, group.reference->step(), group.reference->accuracy});
+        out.references.push_back({group.model.name + " on " + group.model.group, group.t_end, group.reference->step(), group.reference->nodes,
+                                  group.reference->accuracy});
   }
 
   // The long ones first, so that no core is left alone with one at the end.

@@ -1,4 +1,5 @@
-// Exact solutions, to a stated accuracy: DOP853 with projection on the index-1 form at two resolutions.
+// Exact solutions, to a stated accuracy: nodes in quadruple precision where the formulas allow it, else DOP853 with projection on the
+// index-1 form, at two resolutions.
 #pragma once
 
 #include <functional>
@@ -13,7 +14,8 @@
 
 namespace kreisel::study {
 
-/// Largest Euclidean differences between the two resolutions, over time; q in the embedding.
+/// Twice the largest Euclidean differences between the two resolutions, over time; q in the embedding. With nodes: the largest between
+/// the nodes and what double precision makes of the way to them.
 struct Accuracy {
   double q = 0.0, v = 0.0, lambda = 0.0;
 };
@@ -23,6 +25,7 @@ struct Reference {
   double t0 = 0.0, t_end = 0.0;
   long steps = 0;       ///< of the finer resolution
   long every = 1;       ///< how many of them lie between stored points
+  long nodes = 0;       ///< intervals between points computed in quadruple precision; 0: there are none
   int stride = 0;       ///< q, v, v̇, λ
   std::vector<double> points;
   Accuracy accuracy;
@@ -37,9 +40,13 @@ struct ReferenceOptions {
   long max_steps = 1'024'000;
   io::Path cache{};  ///< folder; empty: none
   std::function<bool()> wants_to_stop{};  ///< asked now and then; once true it stays so
+
+  bool is_stopped() const { return wants_to_stop && wants_to_stop(); }
 };
 
-/// Doubles the number of steps until two resolutions agree to the tolerance or to round-off. Throws InvalidInput when
+/// Systems that are system::Precise get nodes in quadruple precision (extrapolation, two resolutions that agree to all digits of a double)
+/// and double precision between them, unless a looser tolerance is asked for. For others
+/// the number of steps of DOP853 doubles until two resolutions agree to the tolerance or to round-off. Throws InvalidInput when
 /// the motion cannot be computed up to t_end, or the model has events. Null: it was stopped.
 std::shared_ptr<const Reference> make_reference(const models::Model& model, double t_end, const ReferenceOptions& options);
 

@@ -30,6 +30,7 @@ struct StudyOptions {
 struct ReferenceUse {
   std::string model;
   double t_end = 0.0, step = 0.0;
+  long nodes = 0;  ///< of quadruple precision
   Accuracy accuracy;
 };
 
