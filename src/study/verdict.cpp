@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace kreisel::study {
 namespace {
@@ -143,6 +144,18 @@ class Judge {
     return points;
   }
 
+  /// The curve at x, on straight lines in the logarithms; nothing outside of it.
+  static std::optional<double> between(std::vector<std::pair<double, double>> points, double x) {
+    std::sort(points.begin(), points.end());
+    for (std::size_t i = 0; i + 1 < points.size(); ++i) {
+      const auto [x0, y0] = points[i];
+      const auto [x1, y1] = points[i + 1];
+      if (!(x >= x0 && x <= x1 && x0 > 0.0 && x1 > x0 && y0 > 0.0 && y1 > 0.0)) continue;
+      return y0 * std::pow(y1 / y0, std::log(x / x0) / std::log(x1 / x0));
+    }
+    return std::nullopt;
+  }
+
   void ranking() {
     std::vector<std::string> groups;
     for (const auto& group : e_.ranking) groups.push_back(fmt::format("{}", fmt::join(group, ", ")));
@@ -152,16 +165,23 @@ class Judge {
     int compared = 0;
     std::vector<std::string> against;
     double closest = HUGE_VAL;
+    const auto compare = [&](const std::string& small, double a, const std::string& large, double b, double x) {
+      ++compared;
+      closest = std::min(closest, b / a);
+      if (!(a < b * (1.0 + e_.tolerance))) against.push_back(fmt::format("{} {} against {} {} at {:.4g}", small, brief(a), large, brief(b), x));
+    };
     for (std::size_t g = 0; g + 1 < e_.ranking.size(); ++g)
       for (const std::string& small : e_.ranking[g])
-        for (const std::string& large : e_.ranking[g + 1])
-          for (const auto& [x, a] : points_of(small))
-            for (const auto& [z, b] : points_of(large)) {
-              if (std::abs(x - z) > 1e-9 * std::abs(x)) continue;
-              ++compared;
-              closest = std::min(closest, b / a);
-              if (!(a < b * (1.0 + e_.tolerance))) against.push_back(fmt::format("{} {} against {} {} at {:.4g}", small, brief(a), large, brief(b), x));
-            }
+        for (const std::string& large : e_.ranking[g + 1]) {
+          const auto first = points_of(small), second = points_of(large);
+          const int before = compared;
+          for (const auto& [x, a] : first)
+            for (const auto& [z, b] : second)
+              if (std::abs(x - z) <= 1e-9 * std::abs(x)) compare(small, a, large, b, x);
+          if (compared > before) continue;
+          for (const auto& [x, a] : first)
+            if (const auto b = between(second, x)) compare(small, a, large, *b, x);
+        }
     out_.measured = !against.empty() ? fmt::format("{} of {} comparisons fail, first {}", against.size(), compared, against.front())
                                      : fmt::format("holds at all {} points, factors from {:.3g}", compared, closest);
     out_.is_met = compared > 0 && against.empty();

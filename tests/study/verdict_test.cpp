@@ -56,6 +56,19 @@ TEST_F(Verdicts, RankingsRatiosAndEquality) {
   EXPECT_TRUE(judged(R"({"same": 0.51})").is_met);
 }
 
+TEST_F(Verdicts, CurvesWithoutCommonAbscissaAreRankedBetweenPoints) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (spec.cases[i].label != "A") continue;
+    const double h = 1.3 * rows[i].number("step");
+    rows[i].numbers["step"] = {h, -1};
+    rows[i].numbers["q max"] = {1.9 * h * h, 7};
+  }
+  const Verdict verdict = judged(R"({"ranking": ["A", "B"]})");
+  EXPECT_TRUE(verdict.is_met) << verdict.measured;
+  EXPECT_EQ(verdict.measured, "holds at all 2 points, factors from 1.05") << "one point of A lies outside of B";
+  EXPECT_FALSE(judged(R"({"ranking": ["B", "A"]})").is_met);
+}
+
 TEST_F(Verdicts, AFailedRunMissesEverythingButInstability) {
   rows[0].status = "newton-failed";
   EXPECT_FALSE(judged(R"({"at_most": 1})").is_met);
