@@ -28,7 +28,7 @@ run: build
 	build/bin/kreisel view results/heavy-top --html results/heavy-top/report.html
 
 test:
-	@tools/setup build viewer test python package docs
+	@tools/setup build viewer viewer-test test python package docs
 	@tools/setup fuzz || echo "make: the fuzz tests are skipped" >&2
 	@cmake --preset release > /dev/null
 	@cmake --build --preset release -j $(JOBS)
@@ -54,7 +54,7 @@ bench:
 	bench/run
 
 setup:
-	@tools/setup build viewer test python package docs
+	@tools/setup build viewer viewer-test test python package docs
 
 format:
 	@tools/setup format

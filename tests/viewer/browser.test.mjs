@@ -5,7 +5,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { after } from "node:test";
 import { pathToFileURL } from "node:url";
-import { heavyTop, launch, open, pageOf, viewerFolder, work, writeResult } from "./support.mjs";
+import { heavyTop, kreisel, launch, open, pageOf, viewerFolder, work, writeResult } from "./support.mjs";
 
 const browser = await launch();
 after(() => browser.close());
@@ -179,6 +179,22 @@ test("light and dark follow the system until the reader chooses", async () => {
   await page.reload();
   await page.waitForFunction(() => "kreisel" in window);
   assert.notEqual(await background(), dark, "the choice outlives the page");
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
+test("a mechanism has its shapes, its joints by name and arrows that follow them", async () => {
+  const result = join(work, "governor");
+  kreisel("run", "flyball-governor", "--out", result, "--quiet", "--t-end", "0.5");
+  const { page, troubles, close } = await open(browser, pageOf(result));
+  const bodies = await page.evaluate(() => window.kreisel.result.bodies.map((b) => b.shapes.flatMap((s) => Object.keys(s))));
+  assert.ok(bodies.every((shapes) => shapes.length > 0) && bodies.flat().includes("sphere"), JSON.stringify(bodies));
+  assert.match(await page.locator(".scene-caption").textContent(), /longest arrow: \d+ N/);
+  const joints = await page.locator('[data-panel="Multipliers λ"] select option').allTextContents();
+  assert.ok(joints.includes("bearing"), joints.join());
+  const plain = await pictureAt(page, 0.25);
+  await page.getByRole("button", { name: "forces", exact: true }).click();
+  assert.notDeepEqual(await pictureAt(page, 0.25), plain, "arrows are seen");
   assert.deepEqual(troubles, []);
   await close();
 });

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <limits>
@@ -10,6 +11,7 @@
 #include <set>
 
 #include "kreisel/base/error.hpp"
+#include "kreisel/io/result.hpp"
 
 namespace kreisel::io {
 namespace {
@@ -219,6 +221,30 @@ TEST_F(Folder, WithASceneShowsItsShapesAndJoints) {
   EXPECT_EQ(data.bodies.at(0).shape["box"]["size"][2], 3);
   EXPECT_EQ(data.forces.at(0).joint, "hinge");
   EXPECT_TRUE(data.forces.at(0).value(0).vector.isApprox(Vector3(-10.0, -20.0, -30.0)));
+}
+
+TEST_F(Folder, OfAMechanismShowsShapesJointForcesAndWhichWayIsUp) {
+  RunRequest request;
+  request.model = "four-bar";
+  request.options = {{"t-end", "0.05"}};
+  const PreparedRun run = prepare(request);
+  ResultRequest where;
+  where.folder = folder_ / "mechanism";
+  run::Observer nobody;
+  run_to_folder(run, where, nobody);
+  const ReportData data = read_report_data(where.folder);
+  EXPECT_TRUE(data.up.isApprox(Vector3::UnitY())) << "gravity is along -y";
+  ASSERT_EQ(data.bodies.size(), 5u);
+  EXPECT_EQ(data.bodies[0].shape.at(0).at("cylinder").at("length"), 1.0);
+  ASSERT_EQ(data.forces.size(), 7u);
+  EXPECT_EQ(data.forces[0].joint, "base0");
+  const auto multiplier = std::find_if(data.series.begin(), data.series.end(), [](const ReportSeries& s) { return s.name == "lambda2"; });
+  ASSERT_NE(multiplier, data.series.end());
+  EXPECT_EQ(multiplier->of, "base0") << "rows stand under the name of their joint";
+  // The first three rows of a revolute joint are the force on its second body, at the joint: the ground pivot, which stays.
+  const ReportForce::Value value = data.forces[0].value(3);
+  EXPECT_LT(value.at.norm(), 1e-6);
+  EXPECT_NEAR(value.vector.y(), multiplier->values[3], 1e-9 * std::abs(value.vector.y()));
 }
 
 TEST_F(Folder, OfAPendulumSwingsABobOnItsRod) {
