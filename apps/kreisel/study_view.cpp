@@ -121,8 +121,7 @@ void print_table(const study::StudyResult& result) {
       if (c.is_marked[k] && std::isfinite(c.y[k])) return true;
     return false;
   });
-  if (has_marks) fmt::print("  * of a failed run, below the error of the reference or in round-off: not used for orders
-");
+  if (has_marks) fmt::print("  * of a failed run, below the error of the reference or in round-off: not used for orders\n");
   print_failures(result);
 }
 
