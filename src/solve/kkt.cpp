@@ -15,6 +15,10 @@ namespace {
 constexpr int max_newton_iterations = 30;
 constexpr int max_projection_iterations = 12;
 
+/// Up to so many coordinates the default of System::mass_and_jacobian has room for a whole linearisation and allocates
+/// nothing; above, memory counts.
+constexpr int small_system = 100;
+
 /// A residual this small, for velocities in multiples of v, ends a projection.
 constexpr double projection_floor = 1e-15;
 /// So does a correction after which, at the rate seen, less than round-off of q or v is left: no need to look again.
@@ -28,7 +32,7 @@ Kkt::Kkt(const system::System& system, Counters& counters, std::string_view line
       blocks_(system.pattern()),
       residual_(system.space().nv(), system.pattern().position_rows(), system.pattern().rows()),
       needs_newton_(!system.is_affine_in_multipliers() || !system.pattern().is_all_dynamic()) {
-  if (!needs_newton_)
+  if (!needs_newton_ && system.space().nv() > small_system)
     for (Vector* unused : {&blocks_.D, &blocks_.K, &blocks_.H, &blocks_.F}) *unused = Vector();
   const Pattern& pattern = system.pattern();
   const int x_count = static_cast<int>(system.space().blocks().size());
