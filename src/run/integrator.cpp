@@ -74,7 +74,7 @@ void inspect(const system::Event& event, Inspection& check) {
 }
 
 /// Above this the dense factorisation that names redundant rows would cost more than the start of a run.
-constexpr int most_rows_to_inspect = 200;
+constexpr int most_rows_to_inspect = 100;
 
 void refuse_redundant_rows(const system::System& system, const system::Start& start) {
   system::Motion m(system.space());
