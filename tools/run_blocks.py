@@ -31,7 +31,7 @@ RUN = ["sh", "python", "json", "cpp"]
 NOT_RUN = {"text", "console", "cmake"}
 COMMAND = re.compile(r"^\s*(\$ )?(build/bin/)?kreisel [a-z-]+|^\s*(\$ )?python3 ")
 # What console blocks are for: commands that build, install, need root or a browser, or do not return.
-CANNOT_RUN_HERE = re.compile(r"^(make|sudo|cmake|cd|git|kreisel view \S+$|kreisel (run|study) .*# long)|^#|^$|^\S+=\S+ python3$")
+CANNOT_RUN_HERE = re.compile(r"^(make|bench/run|sudo|cmake|cd|git|kreisel view \S+$|kreisel (run|study) .*# long)|^#|^$|^\S+=\S+ python3$")
 
 
 class Block:
