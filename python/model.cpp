@@ -52,7 +52,7 @@ std::string shape_text(const std::vector<py::ssize_t>& shape) {
 /// A value as numbers of the expected shape; scalars count as shape (1,). `who` begins the complaint: "mass returned".
 py::array_t<double> numbers(const std::string& who, const py::object& value, std::vector<py::ssize_t> shape) {
   // None would become NaN.
-  auto array = value.is_none() ? py::array_t<double, py::array::c_style | py::array::forcecast>(py::handle(), false)
+  auto array = value.is_none() ? py::reinterpret_borrow<py::array_t<double, py::array::c_style | py::array::forcecast>>(py::handle())
                                : py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(value);
   if (!array) {
     PyErr_Clear();

@@ -157,7 +157,7 @@ class DenseSolver final : public Solver {
     const int* const place = place_of_.data();
 #pragma GCC unroll 6
     for (int i = 0; i < count; ++i) lu[place[i]] = values[i];
-    for (const auto& [place, source] : mirrored_) lu[place] = lu[source];
+    for (const auto& [mirror, source] : mirrored_) lu[mirror] = lu[source];
     for (const int i : empty_) lu[i] = 0.0;
   }
 

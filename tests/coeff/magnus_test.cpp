@@ -122,7 +122,9 @@ TEST_P(MagnusIncrements, LeadTheirDefectWithKnownTerms) {
       const Series difference = defect(k, times, newest_step, k > 4 ? Slope::gauss : Slope::plain) - expected;
       EXPECT_NEAR(largest_of_degree(difference, k + 1), 0.0, 1e-8 * largest_of_degree(expected, k + 1));
     }
-    if (k % 2 == 0) EXPECT_FALSE(magnus_defect(k).empty());
+    if (k % 2 == 0) {
+      EXPECT_FALSE(magnus_defect(k).empty());
+    }
   }
 }
 

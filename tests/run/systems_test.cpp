@@ -288,7 +288,9 @@ TEST(Oscillator, IsDampedAsTheSpectralRadiusSays) {
   for (const double H : {0.3, 0.6})
     for (int p = 1; p <= 6; ++p)
       for (const char* method : {"mkam", "crouch-grossman", "commutator-free"})
-        if (p <= method::find_method(method).max_order) EXPECT_NEAR(damping(method, p, H, ""), coeff::adams_moulton_spectral_radius(p - 1, H), 4e-3) << method << ' ' << p << ' ' << H;
+        if (p <= method::find_method(method).max_order) {
+          EXPECT_NEAR(damping(method, p, H, ""), coeff::adams_moulton_spectral_radius(p - 1, H), 4e-3) << method << ' ' << p << ' ' << H;
+        }
   for (const double H : {0.3, 0.6, 1.5})
     for (const coeff::Tableau& tableau : coeff::runge_kutta_tableaux())
       EXPECT_NEAR(damping("rkmk", tableau.order, H, ""), coeff::runge_kutta_spectral_radius(tableau, H), 4e-3) << tableau.name << ' ' << H;

@@ -33,7 +33,7 @@ TEST_P(ProblemStudy, EveryRunSucceedsAndTheTableIsAsExpected) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shipped, ProblemStudy, testing::ValuesIn(problem_studies()),
-                         [](const auto& info) { return info.param.stem().string(); });
+                         [](const auto& param) { return param.param.stem().string(); });
 
 TEST(ProblemStudies, ExistForEveryRigidProblem) { EXPECT_EQ(problem_studies().size(), 16U); }
 
