@@ -19,6 +19,7 @@
 #include "kreisel/study/study.hpp"
 #include "model.hpp"
 #include "solution.hpp"
+#include "unlocked.hpp"
 
 namespace {
 
@@ -87,11 +88,12 @@ std::string run_study(const std::string& spec, int jobs, const py::object& shoul
   options.jobs = jobs;
   options.cache = study::cache_folder();
   options.wants_to_stop = [&] {
+    if (Unlocked::shall_end()) return true;
     const py::gil_scoped_acquire lock;
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     return should_stop().cast<bool>();
   };
-  const py::gil_scoped_release released;
+  const Unlocked unlocked;
   const study::StudyResult result = study::run_study(study::parse_spec(io::JsonSource("study", spec)), options);
   return study::study_json(result, "kreisel.study").dump();
 }
@@ -179,6 +181,7 @@ PYBIND11_MODULE(_core, m) {
     return py::make_tuple(trajectory.columns, trajectory.values);
   });
   m.def("study", &run_study);
+  py::module_::import("atexit").attr("register")(py::cpp_function(&Unlocked::end_all));
   m.def("seconds_without_python", [](const py::object& model, const std::string& group, const std::vector<std::string>& settings,
                                      const std::map<std::string, std::string>& options) {
     return seconds_without_python(request_of(model, group, settings, options));

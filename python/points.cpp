@@ -1,14 +1,28 @@
 #include "points.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <new>
 
 namespace kreisel::python {
 namespace {
 
 constexpr std::size_t first_bytes = std::size_t{1} << 20;
+constexpr std::size_t huge_from = std::size_t{1} << 21;  ///< short runs shall not take huge pages
+constexpr std::size_t most_reserved = std::size_t{1} << 34;
+constexpr std::size_t numbers_per_cache_line = 8, numbers_ahead = 64;
+
+/// Addresses without pages; less than `most` where addresses are scarce.
+void* reserve(std::size_t least, std::size_t most, std::size_t& reserved) {
+  for (reserved = most; reserved >= least; reserved /= 2) {
+    void* at = ::mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at != MAP_FAILED) return at;
+  }
+  throw std::bad_alloc();
+}
 
 }  // namespace
 
@@ -33,18 +47,33 @@ void Points::lay_out(const run::Point& first) {
 }
 
 Memory::~Memory() {
-  if (at_ != nullptr) ::munmap(at_, bytes_);
+  if (at_ != nullptr) ::munmap(at_, reserved_);
 }
 
 void Memory::grow() {
   const std::size_t bytes = at_ == nullptr ? first_bytes : 2 * bytes_;
-  void* grown = at_ == nullptr ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                               : ::mremap(at_, bytes_, bytes, MREMAP_MAYMOVE);
-  if (grown == MAP_FAILED) throw std::bad_alloc();
-  ::madvise(grown, bytes, MADV_HUGEPAGE);  // a wish
-  at_ = static_cast<double*>(grown);
+  void* at = at_;
+  if (at_ == nullptr) {
+    at = reserve(bytes, most_reserved, reserved_);
+  } else if (bytes > reserved_) {
+    at = ::mremap(at_, reserved_, bytes, MREMAP_MAYMOVE);
+    if (at == MAP_FAILED) throw std::bad_alloc();
+    reserved_ = bytes;
+  }
+  at_ = static_cast<double*>(at);
+  if (bytes > huge_from) ::madvise(static_cast<char*>(at) + bytes_, bytes - bytes_, MADV_HUGEPAGE);  // a wish
   bytes_ = bytes;
 }
+
+void Memory::trim(std::size_t count) {
+  if (at_ == nullptr) return;
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t used = std::max((count * sizeof(double) + page - 1) / page, std::size_t{1}) * page;
+  ::munmap(reinterpret_cast<char*>(at_) + used, reserved_ - used);
+  reserved_ = bytes_ = used;
+}
+
+void Points::finish() { memory_->trim(count_ * width_); }
 
 void Points::push(const run::Point& point) {
   if (width_ == 0) lay_out(point);
@@ -66,8 +95,15 @@ void Points::push(const run::Point& point) {
   row[work.at] = point.work.forces;
   row[work.at + 1] = point.work.drivers;
   row[work.at + 2] = point.work.dissipated;
-  system_.push_back(point.system);
+  if (systems_.empty() || systems_.back().second != point.system) systems_.emplace_back(count_, point.system);
   ++count_;
+  // Nobody has touched the next row yet: it comes while the next step is computed.
+  for (std::size_t ahead = 0; ahead < std::min(width_, numbers_ahead); ahead += numbers_per_cache_line) __builtin_prefetch(row + width_ + ahead, 1);
+}
+
+const system::System& Points::in_force(std::size_t i) const {
+  const auto after = std::upper_bound(systems_.begin(), systems_.end(), i, [](std::size_t k, const auto& entry) { return k < entry.first; });
+  return *std::prev(after)->second;
 }
 
 void Points::read(std::size_t i, method::Entry& out) const {

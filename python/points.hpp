@@ -3,13 +3,14 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "kreisel/run/observer.hpp"
 
 namespace kreisel::python {
 
-/// Numbers in pages of their own, which grow without being copied.
+/// Numbers that grow where they are: addresses are reserved ahead, pages come with the first use.
 class Memory {
  public:
   Memory() = default;
@@ -18,12 +19,14 @@ class Memory {
   Memory& operator=(const Memory&) = delete;
 
   void grow();
+  /// Gives back what lies behind the first `count` numbers; it can grow no more.
+  void trim(std::size_t count);
   double* data() { return at_; }
   std::size_t size() const { return bytes_ / sizeof(double); }
 
  private:
   double* at_ = nullptr;
-  std::size_t bytes_ = 0;
+  std::size_t bytes_ = 0, reserved_ = 0;
 };
 
 /// One row of numbers per point, in memory that arrays can share: touching memory is what a run costs beyond its steps.
@@ -37,6 +40,8 @@ class Points {
   explicit Points(Extent extent) : extent_(extent) {}
 
   void push(const run::Point& point);
+  /// After the last point.
+  void finish();
   std::size_t size() const { return count_; }
 
   /// Where a quantity stands in a row.
@@ -55,7 +60,7 @@ class Points {
   /// Φ and B v + Φ_t, kept or computed again.
   void read_residual(std::size_t i, const method::Entry& entry, system::Residual& out) const;
   run::Work work_at(std::size_t i) const;
-  const system::System& in_force(std::size_t i) const { return *system_[i]; }
+  const system::System& in_force(std::size_t i) const;
 
  private:
   void lay_out(const run::Point& first);
@@ -63,7 +68,8 @@ class Points {
   Extent extent_;
   std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
   std::size_t width_ = 0, count_ = 0;
-  std::vector<const system::System*> system_;
+  /// Systems with the first point that each is in force at.
+  std::vector<std::pair<std::size_t, const system::System*>> systems_;
 };
 
 }  // namespace kreisel::python

@@ -37,7 +37,7 @@ class Result:
 
     def __init__(self, solution, events, dense_output):
         self._solution, self._is_dense = solution, dense_output
-        for name in ("t", "q", "v", "a", "lam", "h", "order", "status", "message", "method", "formulation", "bodies", "joints"):
+        for name in ("t", "q", "v", "a", "lam", "h", "status", "message", "method", "formulation", "bodies", "joints"):
             setattr(self, name, getattr(solution, name))
         self.success = self.status == "success"
         counters = solution.counters
@@ -46,6 +46,10 @@ class Result:
         happened = solution.events
         self.events = [event[:3] for event in happened]
         self.t_events = [np.array([e[2] for e in happened if e[0] == name]) for name in events]
+
+    @functools.cached_property
+    def order(self):
+        return self._solution.order
 
     @functools.cached_property
     def energy(self):
@@ -63,7 +67,7 @@ class Result:
         return values if times.ndim == 1 else tuple(value[0] for value in values)
 
     def __getstate__(self):
-        return {**self.__dict__, "energy": self.energy, "_solution": _Kept(self), "_is_dense": False}
+        return {**self.__dict__, "order": self.order, "energy": self.energy, "_solution": _Kept(self), "_is_dense": False}
 
     def x(self, body=0):
         """Positions of the centre of mass, shape (points, 3); body by name or number."""

@@ -370,6 +370,35 @@ class LongRuns(unittest.TestCase):
         run(200)
         self.assertLess(resident() - before, 4 << 20)
 
+    def test_short_results_take_little_memory(self):
+        def pages():
+            return [int(number) * os.sysconf("SC_PAGESIZE") for number in pathlib.Path("/proc/self/statm").read_text().split()[:2]]
+        kept = [kreisel.solve("pendulum", 0.01)]
+        before = pages()
+        kept += [kreisel.solve("pendulum", 0.01) for _ in range(200)]
+        for size, size_before in zip(pages(), before):
+            self.assertLess((size - size_before) / 200, 64 << 10)
+
+    def test_a_long_result_grows_where_addresses_are_scarce(self):
+        code = ("import hashlib, resource, sys, kreisel\n"
+                "spare = int(sys.argv[1])\n"
+                "size = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
+                "if spare: resource.setrlimit(resource.RLIMIT_AS, (size + spare, size + spare))\n"
+                "result = kreisel.solve('pendulum', 30.0, step=2e-4)\n"
+                "print(len(result.t), hashlib.sha256(result.q.tobytes()).hexdigest())")
+        outputs = [subprocess.run([sys.executable, "-c", code, str(spare)], capture_output=True, text=True, check=True).stdout
+                   for spare in (0, 100 << 20)]
+        self.assertEqual(outputs[0], outputs[1])
+
+    def test_the_program_may_end_before_its_daemon_threads(self):
+        for work in ("kreisel.solve('heavy-top', 1e6, step=1e-3)",
+                     "kreisel.solve('pendulum', 1e6, step=1e-3, events=lambda t, q, v, lam: q[0] - 100)",
+                     "[kreisel.solve('pendulum', 0.01) for _ in iter(int, 1)]",
+                     "kreisel.study({'model': 'heavy-top', 'step': [1e-5, 2e-5], 't_end': 1000, 'measures': ['q max']})"):
+            code = f"import threading, time, kreisel\nthreading.Thread(target=lambda: {work}, daemon=True).start()\ntime.sleep(0.3)"
+            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), work)
+
     def test_interrupt_of_a_study_returns_the_finished_runs(self):
         threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         begin = time.monotonic()
