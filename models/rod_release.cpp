@@ -1,8 +1,7 @@
 // A horizontal rod on two supports, released from the second.
 #include <fmt/format.h>
 
-#include "kreisel/models/catalogue.hpp"
-#include "kreisel/multibody/assembly.hpp"
+#include "hinged_rod.hpp"
 
 namespace kreisel::models {
 namespace {
@@ -10,31 +9,10 @@ namespace {
 using multibody::Assembly;
 using multibody::Signal;
 
-/// A hinge with axis y at the origin and, if `is_supported`, a plane z = 0 under the other end, which carries a load that
-/// grows with time.
+/// Beside the hinge, if `is_supported`, a plane z = 0 under the other end, which carries a load that grows with time.
 std::shared_ptr<Assembly> rod_on_supports(std::string_view group, const ParameterValues& p, double load_rate, bool is_supported) {
-  const double mass = p.number("mass"), length = p.number("length");
-  multibody::Mechanism mechanism;
-  mechanism.name = "rod-release";
-  mechanism.group = lie::group_named(group);
-  mechanism.gravity = {0.0, 0.0, -p.number("gravity")};
-  multibody::Body rod;
-  rod.name = "rod";
-  rod.mass = mass;
-  const double radius = 0.02 * length, axial = 0.5 * mass * radius * radius;
-  const double transverse = mass * (length * length / 12.0 + 0.25 * radius * radius);
-  rod.inertia = Vector3(axial, transverse, transverse).asDiagonal();
-  rod.position = Vector3(0.5 * length, 0.0, 0.0);
-  rod.shapes.push_back({.kind = multibody::Shape::Kind::cylinder, .radius = radius, .length = length, .axis = Vector3::UnitX()});
-  mechanism.bodies.push_back(rod);
-
-  multibody::JointSpec hinge;
-  hinge.name = "hinge";
-  hinge.bodies = {multibody::ground, 0};
-  hinge.frames.resize(2);
-  hinge.frames[0].E = hinge.frames[1].E = multibody::axes_along(Vector3::UnitY());
-  hinge.frames[1].p = Vector3(-0.5 * length, 0.0, 0.0);
-  mechanism.joints.push_back(make_joint(multibody::find_joint("revolute", false), hinge));
+  const double length = p.number("length");
+  multibody::Mechanism mechanism = hinged_rod("rod-release", group, p, Matrix3::Identity());
   if (is_supported) {
     multibody::JointSpec support;
     support.name = "support";
@@ -87,13 +65,10 @@ ModelInfo rod_release() {
   return {"rod-release",
           "horizontal rod on a hinge and a support, released from the support at a time or by its reaction",
           {"r3xso3", "se3"},
-          {{.name = "release", .meaning = "what ends the support", .words = {"time", "reaction"}},
-           {.name = "time", .meaning = "of the release [s]", .default_number = 0.5},
-           {.name = "limit", .meaning = "reaction that the support can bear [N]", .default_number = 10.0},
-           {.name = "load_rate", .meaning = "growth of the load on the supported end [N/s]; default 0, or 20 with release=reaction", .is_optional = true},
-           {.name = "mass", .meaning = "mass [kg]", .default_number = 1.0, .minimum = 0.0, .minimum_is_excluded = true},
-           {.name = "length", .meaning = "length of the rod [m]", .default_number = 1.0, .minimum = 0.0, .minimum_is_excluded = true},
-           {.name = "gravity", .meaning = "gravity [m/s^2], along -z", .default_number = 9.81}},
+          with_rod({{.name = "release", .meaning = "what ends the support", .words = {"time", "reaction"}},
+                    {.name = "time", .meaning = "of the release [s]", .default_number = 0.5},
+                    {.name = "limit", .meaning = "reaction that the support can bear [N]", .default_number = 10.0},
+                    {.name = "load_rate", .meaning = "growth of the load on the supported end [N/s]; default 0, or 20 with release=reaction", .is_optional = true}}),
           make};
 }
 

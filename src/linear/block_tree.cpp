@@ -2,11 +2,9 @@
 // chains and trees of bodies, where eliminating a body and then its joint creates no fill, and for a few closed loops.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
-#include "elimination.hpp"
-#include "kreisel/linear/solver.hpp"
+#include "tree_solver.hpp"
 
 namespace kreisel::linear {
 namespace {
@@ -92,26 +90,14 @@ void solve_block(const double* __restrict A, const int* __restrict pivot, int an
   }
 }
 
-class BlockTreeSolver final : public Solver {
+class BlockTreeSolver final : public TreeSolver {
  public:
-  explicit BlockTreeSolver(const BlockMatrix& matrix) {
-    const Elimination elimination = eliminate(matrix, std::numeric_limits<std::size_t>::max());
-    has_order_ = elimination.is_complete;
-    if (has_order_) lay_out(matrix, elimination);
+  BlockTreeSolver(const BlockMatrix& matrix, const Elimination& elimination) : TreeSolver(elimination) {
+    if (elimination.is_complete) lay_out(matrix, elimination);
   }
 
-  std::string_view name() const override { return "tree"; }
-
-  bool factorize(const BlockMatrix& matrix) override {
-    uses_general_ = !has_order_ || !factorize_tree(matrix);
-    if (!uses_general_) return true;
-    if (!general_) general_ = make_sparse_solver(matrix);
-    return general_->factorize(matrix);
-  }
-
-  void solve(VectorRef b) override {
-    if (uses_general_) return general_->solve(b);
-    double* x = b.data();
+ private:
+  void solve_tree(double* x) override {
     for (const Node& node : nodes_) {
       double* y = x + node.at;
       solve_diagonal(node, y, 1);
@@ -129,9 +115,6 @@ class BlockTreeSolver final : public Solver {
     }
   }
 
-  int singular_row() const override { return uses_general_ ? general_->singular_row() : -1; }
-
- private:
   struct Node {
     int at = 0, size = 0;     ///< of the unknowns
     int diagonal_at = 0;      ///< of its LU factors
@@ -199,7 +182,7 @@ class BlockTreeSolver final : public Solver {
       if (block.first < block.second && !is_target[block.first]) filled_.push_back(block);
   }
 
-  bool factorize_tree(const BlockMatrix& matrix) {
+  bool factorize_tree(const BlockMatrix& matrix) override {
     for (const auto& [begin, end] : filled_) std::fill(values_.begin() + begin, values_.begin() + end, 0.0);
     const double* source = matrix.values().data();
     for (std::size_t e = 0; e < target_at_.size(); ++e) {
@@ -246,8 +229,6 @@ class BlockTreeSolver final : public Solver {
   std::vector<int> update_at_, target_at_, pivots_;
   std::vector<double> values_;
   std::vector<std::pair<int, int>> filled_;
-  std::unique_ptr<Solver> general_;
-  bool has_order_ = false, uses_general_ = false;
 };
 
 }  // namespace
@@ -256,7 +237,7 @@ bool suits_block_tree(const BlockMatrix& matrix) { return eliminate(matrix, work
 
 std::unique_ptr<Solver> make_block_tree_solver(const BlockMatrix& matrix) {
   if (matrix.is_symmetric()) return make_symmetric_tree_solver(matrix);
-  return std::make_unique<BlockTreeSolver>(matrix);
+  return std::make_unique<BlockTreeSolver>(matrix, eliminate(matrix));
 }
 
 }  // namespace kreisel::linear

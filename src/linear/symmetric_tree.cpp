@@ -3,11 +3,9 @@
 // work and half the memory of LU.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
-#include "elimination.hpp"
-#include "kreisel/linear/solver.hpp"
+#include "tree_solver.hpp"
 
 namespace kreisel::linear {
 namespace {
@@ -150,27 +148,15 @@ void ascend(const double* __restrict C, double* __restrict z, int any) {
   }
 }
 
-class SymmetricTreeSolver final : public Solver {
+class SymmetricTreeSolver final : public TreeSolver {
  public:
-  explicit SymmetricTreeSolver(const BlockMatrix& matrix) {
-    const Elimination elimination = eliminate(matrix, std::numeric_limits<std::size_t>::max());
-    has_order_ = elimination.is_complete;
-    if (has_order_) lay_out(matrix, elimination);
+  SymmetricTreeSolver(const BlockMatrix& matrix, const Elimination& elimination) : TreeSolver(elimination) {
+    if (elimination.is_complete) lay_out(matrix, elimination);
   }
 
-  std::string_view name() const override { return "tree"; }
-
-  bool factorize(const BlockMatrix& matrix) override {
-    uses_general_ = !has_order_ || !factorize_tree(matrix);
-    if (!uses_general_) return true;
-    if (!general_) general_ = make_sparse_solver(matrix);
-    return general_->factorize(matrix);
-  }
-
+ private:
   /// With A_kk = ±C Cᵀ, X_j = A_jk C⁻ᵀ, z = C⁻¹b_k: b_j ∓= X_j z, and back Cᵀx_k = ±(z - Σ X_jᵀx_j).
-  void solve(VectorRef b) override {
-    if (uses_general_) return general_->solve(b);
-    double* x = b.data();
+  void solve_tree(double* x) override {
     for (const Node& node : nodes_) {
       double* z = x + node.at;
       const double* C = values_.data() + node.diagonal_at;
@@ -202,9 +188,6 @@ class SymmetricTreeSolver final : public Solver {
     }
   }
 
-  int singular_row() const override { return uses_general_ ? general_->singular_row() : -1; }
-
- private:
   struct Node {
     int at = 0, size = 0;     ///< of the unknowns
     int diagonal_at = 0;      ///< of C
@@ -304,7 +287,7 @@ class SymmetricTreeSolver final : public Solver {
     }
   }
 
-  bool factorize_tree(const BlockMatrix& matrix) {
+  bool factorize_tree(const BlockMatrix& matrix) override {
     load(matrix);
     for (Node& node : nodes_) {
       double* C = values_.data() + node.diagonal_at;
@@ -339,14 +322,12 @@ class SymmetricTreeSolver final : public Solver {
   std::vector<Source> sources_;
   std::vector<double> values_;
   std::vector<std::pair<int, int>> filled_;
-  std::unique_ptr<Solver> general_;
-  bool has_order_ = false, uses_general_ = false;
 };
 
 }  // namespace
 
 std::unique_ptr<Solver> make_symmetric_tree_solver(const BlockMatrix& matrix) {
-  return std::make_unique<SymmetricTreeSolver>(matrix);
+  return std::make_unique<SymmetricTreeSolver>(matrix, eliminate(matrix));
 }
 
 }  // namespace kreisel::linear

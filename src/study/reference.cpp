@@ -86,7 +86,9 @@ class Comparison {
   bool is_finite_ = true;
 };
 
-bool integrate(const models::Model& model, double t_end, long steps, const ReferenceOptions& options, Resolution& out) {
+/// Equal steps of rkmk; adjust(n, point) may move a point before it is kept.
+template <class Adjust>
+bool march(const models::Model& model, double t_end, long steps, const ReferenceOptions& options, Resolution& out, const Adjust& adjust) {
   const system::System& system = *model.system;
   Counters counters;
   run::Rkmk rkmk(system, coeff::dop853(), counters);
@@ -98,6 +100,7 @@ bool integrate(const models::Model& model, double t_end, long steps, const Refer
   out.points.reserve(static_cast<std::size_t>(steps + 1) * stride_of(system));
   const double h = (t_end - model.start.t0) / static_cast<double>(steps);
   for (long n = 0;; ++n) {
+    adjust(n, now);
     keep(now.motion, now.lambda, out.points);
     if (n == steps) return true;
     if (n % stop_interval == 0 && options.is_stopped()) return false;
@@ -108,37 +111,24 @@ bool integrate(const models::Model& model, double t_end, long steps, const Refer
   }
 }
 
+bool integrate(const models::Model& model, double t_end, long steps, const ReferenceOptions& options, Resolution& out) {
+  return march(model, t_end, steps, options, out, [](long, const method::Entry&) {});
+}
+
 /// Points between nodes, in double precision from each node on; how far it is from the next node when it gets there is seen.
 bool fill_between(const models::Model& model, double t_end, const PreciseNodes& nodes, long steps, const ReferenceOptions& options, Resolution& out,
                   Comparison& seen) {
-  const system::System& system = *model.system;
-  const int stride = stride_of(system);
+  const int stride = stride_of(*model.system);
   const long each = steps / nodes.count;
-  Counters counters;
-  run::Rkmk rkmk(system, coeff::dop853(), counters);
-  method::Entry now, next;
-  if (!place(model, now)) return false;
-  next = now;
-  out.steps = steps;
-  out.points.clear();
   std::vector<double> arrived;
-  const double h = (t_end - model.start.t0) / static_cast<double>(steps);
-  for (long n = 0;; ++n) {
-    if (n % each == 0) {
-      const double* node = nodes.points.data() + n / each * stride;
-      arrived.clear();
-      keep(now.motion, now.lambda, arrived);
-      seen.see(arrived.data(), node);
-      take(node, now.motion, now.lambda);
-    }
-    keep(now.motion, now.lambda, out.points);
-    if (n == steps) return true;
-    if (n % stop_interval == 0 && options.is_stopped()) return false;
-    next.lambda = now.lambda;
-    if (!rkmk.step(now.motion, h, next.motion, next.lambda, next.omega)) return false;
-    std::swap(now, next);
-    now.motion.t = model.start.t0 + static_cast<double>(n + 1) * h;
-  }
+  return march(model, t_end, steps, options, out, [&](long n, method::Entry& now) {
+    if (n % each != 0) return;
+    const double* node = nodes.points.data() + n / each * stride;
+    arrived.clear();
+    keep(now.motion, now.lambda, arrived);
+    seen.see(arrived.data(), node);
+    take(node, now.motion, now.lambda);
+  });
 }
 
 void store(const Resolution& fine, int stride, Reference& out) {

@@ -1,0 +1,18 @@
+// A rod on a hinge, which several models begin with.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kreisel/models/catalogue.hpp"
+#include "kreisel/multibody/assembly.hpp"
+
+namespace kreisel::models {
+
+/// The hinge is the origin, its axis y; the rod lies along body x and starts with `rotation`.
+multibody::Mechanism hinged_rod(std::string name, std::string_view group, const ParameterValues& p, const Matrix3& rotation);
+/// What hinged_rod reads, behind the parameters of the model itself.
+std::vector<ParameterInfo> with_rod(std::vector<ParameterInfo> parameters);
+
+}  // namespace kreisel::models

@@ -1,0 +1,37 @@
+// What both eliminations along a tree share: the general sparse solver takes over where they are not to be trusted.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "elimination.hpp"
+#include "kreisel/linear/solver.hpp"
+
+namespace kreisel::linear {
+
+class TreeSolver : public Solver {
+ public:
+  std::string_view name() const final { return "tree"; }
+
+  bool factorize(const BlockMatrix& matrix) final {
+    uses_general_ = !has_order_ || !factorize_tree(matrix);
+    if (!uses_general_) return true;
+    if (!general_) general_ = make_sparse_solver(matrix);
+    return general_->factorize(matrix);
+  }
+  void solve(VectorRef b) final { uses_general_ ? general_->solve(b) : solve_tree(b.data()); }
+  int singular_row() const final { return uses_general_ ? general_->singular_row() : -1; }
+
+ protected:
+  explicit TreeSolver(const Elimination& elimination) : has_order_(elimination.is_complete) {}
+
+  /// False when a pivot is not to be trusted.
+  virtual bool factorize_tree(const BlockMatrix& matrix) = 0;
+  virtual void solve_tree(double* x) = 0;
+
+ private:
+  bool has_order_ = false, uses_general_ = false;
+  std::unique_ptr<Solver> general_;
+};
+
+}  // namespace kreisel::linear
