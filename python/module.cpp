@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <ctime>
 
 #include "kreisel/base/error.hpp"
 #include "kreisel/base/version.hpp"
@@ -18,6 +17,7 @@
 #include "kreisel/study/reference.hpp"
 #include "kreisel/study/study.hpp"
 #include "model.hpp"
+#include "points.hpp"
 #include "solution.hpp"
 #include "unlocked.hpp"
 
@@ -73,13 +73,23 @@ std::vector<std::string> warnings_of(const Solution& solution) {
   return list;
 }
 
-/// CPU seconds of the same run in C++ alone, with nobody who looks on: what benchmarks compare with.
-double seconds_without_python(const io::RunRequest& request) {
-  const std::clock_t begin = std::clock();
+class Keeper final : public run::Observer {
+ public:
+  bool accept(const run::Point& point) override {
+    points_.push(point);
+    return true;
+  }
+
+ private:
+  Points points_{{}};
+};
+
+/// The same run in C++ alone, which benchmarks compare with: with nobody who looks on, or keeping its points.
+void run_without_python(const io::RunRequest& request, bool keeps_points) {
   const io::PreparedRun run = io::prepare(request);
   run::Observer nobody;
-  run::integrate(*run.model.system, run.model.start, run.options, nobody);
-  return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  Keeper keeper;
+  run::integrate(*run.model.system, run.model.start, run.options, keeps_points ? static_cast<run::Observer&>(keeper) : nobody);
 }
 
 /// study.json as text. `should_stop` is asked now and then; true ends the study with the runs that are finished.
@@ -182,9 +192,9 @@ PYBIND11_MODULE(_core, m) {
   });
   m.def("study", &run_study);
   py::module_::import("atexit").attr("register")(py::cpp_function(&Unlocked::end_all));
-  m.def("seconds_without_python", [](const py::object& model, const std::string& group, const std::vector<std::string>& settings,
-                                     const std::map<std::string, std::string>& options) {
-    return seconds_without_python(request_of(model, group, settings, options));
+  m.def("run_without_python", [](const py::object& model, const std::string& group, const std::vector<std::string>& settings,
+                                 const std::map<std::string, std::string>& options, bool keeps_points) {
+    run_without_python(request_of(model, group, settings, options), keeps_points);
   });
   m.def("write_report", [](const std::string& folder, const std::string& path) {
     io::write_report(io::read_report_data(folder), path);
