@@ -24,6 +24,8 @@ bool Rkmk::step(const Motion& from, double h, Motion& to, VectorRef lambda, Vect
   v_rate_[0] = from.a;
   stage_lambda_ = lambda;
   stage_.a = from.a;  // the step depends on nothing but its arguments
+  if (integrates_work_) work_ = system::Power();
+  add_power(0, from, lambda);
   for (int i = 1; i < tableau_.stages; ++i) {
     u_.setZero();
     stage_.v = from.v;
@@ -39,6 +41,7 @@ bool Rkmk::step(const Motion& from, double h, Motion& to, VectorRef lambda, Vect
     if (!kkt_.accelerate(stage_, stage_lambda_)) return false;
     space.tangent_inverse(u_, stage_.v, q_rate_[i]);
     v_rate_[i] = stage_.a;
+    add_power(i, stage_, stage_lambda_);
   }
   omega.setZero();
   to.v = from.v;
@@ -56,6 +59,12 @@ bool Rkmk::step(const Motion& from, double h, Motion& to, VectorRef lambda, Vect
   to.a = stage_.a;
   lambda = stage_lambda_;
   return kkt_.accelerate(to, lambda);
+}
+
+void Rkmk::add_power(int stage, const Motion& motion, ConstVectorRef lambda) {
+  const double weight = h_ * tableau_.b[stage];
+  if (!integrates_work_ || weight == 0.0) return;
+  work_->add(weight, system_.power(motion, lambda));
 }
 
 void Rkmk::error_estimate(int which, VectorRef q_error, VectorRef v_error) const {

@@ -38,6 +38,7 @@ void run_rkmk(Session& s) {
   const bool projects = s.plan.formulation == solve::Formulation::projected;
   const bool is_adaptive = options.step == 0.0;
   Rkmk rkmk(s.system, tableau, counters, projects, options.linear_solver);
+  rkmk.integrate_work();
   s.report.order = tableau.order;
 
   const method::EntrySizes sizes{s.system.pattern().rows(), s.system.pattern().position_rows(), 0};
@@ -118,6 +119,7 @@ void run_rkmk(Session& s) {
     next.motion.t = is_last ? s.plan.t_end : is_adaptive ? t + taken : s.plan.t0 + static_cast<double>(s.points) * s.plan.h;
     next.h = taken;
     next.order = tableau.order;
+    next.work = rkmk.work();
     ++s.report.steps_at_order[tableau.order];
     std::swap(now, next);
     s.observer.attempted({t, taken, tableau.order, 0, error, 0.0, "accepted"});
@@ -128,6 +130,7 @@ void run_rkmk(Session& s) {
       out.motion.t = wanted;
       out.h = now.h;
       out.order = now.order;
+      out.work = rkmk.work();
       return is_done;
     };
     if (!s.accept(now, false, between)) break;

@@ -110,7 +110,7 @@ void Session::measure(const Entry& entry) {
 void Session::measure_energy(const Entry& entry) {
   course.work.push(system, entry);
   course.last_energy = system.energy(entry.motion);
-  report.work = course.work.at(entry.motion.t);
+  report.work = course.work.at(entry);
   const double error = std::abs(course.last_energy - course.first_energy - report.work.total());
   if (!(error <= report.energy_error)) report.energy_error = error;
 }
@@ -135,7 +135,7 @@ const Entry& Session::in_layout(const Entry& entry) {
 }
 
 bool Session::show(const Entry& entry, bool is_start) {
-  return observer.accept({in_layout(entry), in_layout(residual), course.shown++, is_start, &system, course.work.at(entry.motion.t)});
+  return observer.accept({in_layout(entry), in_layout(residual), course.shown++, is_start, &system, course.work.at(entry)});
 }
 
 bool Session::show_wanted(const Entry& entry, bool is_start, bool includes_entry, Interpolant interpolate) {
@@ -219,7 +219,7 @@ bool Session::change_at(std::size_t first, const Entry& newest, bool is_start, I
     next_map.spread(left.rate, mapped_residual_.rate);
     report.final = after;
     report.final_residual = mapped_residual_;
-    if (!observer.accept({after, mapped_residual_, course.shown++, is_start, &next, course.work.at(t)})) {
+    if (!observer.accept({after, mapped_residual_, course.shown++, is_start, &next, course.work.now()})) {
       fail(Status::interrupted, fmt::format("interrupted at t = {:.10g}", t));
       return false;
     }

@@ -16,9 +16,14 @@ constexpr std::array<double, 3> gauss_weight{5.0 / 18.0, 8.0 / 18.0, 5.0 / 18.0}
 }  // namespace
 
 void WorkMeter::push(const system::System& system, const method::Entry& entry) {
+  if (entry.work) {
+    before_ = base_;
+    base_.add(1.0, *entry.work);
+    return;
+  }
   if (count_ == 0 && system.is_conservative()) return;
   if (count_ == capacity) {
-    base_ = at(t_[0]);
+    base_ = now();
     from_ = t_[0];
   }
   if (count_ == 0) from_ = entry.motion.t;
@@ -30,7 +35,7 @@ void WorkMeter::push(const system::System& system, const method::Entry& entry) {
 }
 
 void WorkMeter::begin_anew(const system::System& system, const method::Entry& entry, double energy_before) {
-  if (count_ > 0) base_ = at(t_[0]);
+  base_ = now();
   if (const double loss = energy_before - system.energy(entry.motion); std::isfinite(loss)) base_.dissipated += loss;
   count_ = 0;
   push(system, entry);
@@ -44,12 +49,7 @@ Work WorkMeter::at(double t) const {
   for (int i = 0; i < count_; ++i) nodes[i] = t_[i] - from_;
   for (std::size_t g = 0; g < gauss_node.size(); ++g) {
     coeff::derivative_weights(std::span<const double>(nodes.data(), count_), gauss_node[g] * span, 0, weight);
-    for (int i = 0; i < count_; ++i) {
-      const double share = gauss_weight[g] * span * weight[i];
-      work.forces += share * power_[i].forces;
-      work.drivers += share * power_[i].drivers;
-      work.dissipated += share * power_[i].dissipated;
-    }
+    for (int i = 0; i < count_; ++i) work.add(gauss_weight[g] * span * weight[i], power_[i]);
   }
   return work;
 }

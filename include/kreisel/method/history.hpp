@@ -1,9 +1,11 @@
 // The accepted past of a run, newest first, in storage that is allocated once.
 #pragma once
 
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "kreisel/base/energy_flow.hpp"
 #include "kreisel/lie/motion.hpp"
 
 namespace kreisel::method {
@@ -16,6 +18,7 @@ struct Entry {
   Vector memory;  ///< private to the method (commutator part, algorithmic acceleration)
   double h = 0.0;
   int order = 0;
+  std::optional<EnergyFlow> work;  ///< done since the point before [J], where a method integrates it itself
 };
 
 struct EntrySizes {

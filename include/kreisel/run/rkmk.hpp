@@ -1,6 +1,7 @@
 // Explicit Runge-Kutta-Munthe-Kaas on the index-1 form, with projection in the mass metric after each step.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "kreisel/base/counters.hpp"
@@ -24,6 +25,11 @@ class Rkmk {
   /// before projection.
   [[nodiscard]] bool step(const system::Motion& from, double h, system::Motion& to, VectorRef lambda, VectorRef omega);
 
+  /// Whether steps also integrate the power; not for systems that conserve their energy.
+  void integrate_work() { integrates_work_ = !system_.is_conservative(); }
+  /// Of the last step, to its order.
+  const std::optional<EnergyFlow>& work() const { return work_; }
+
   /// Embedded error estimates of the last step, in the Lie algebra and in v; which = 0, 1 as in the tableau.
   void error_estimate(int which, VectorRef q_error, VectorRef v_error) const;
 
@@ -32,11 +38,14 @@ class Rkmk {
   const coeff::Tableau& tableau_;
   Counters& counters_;
   solve::Kkt kkt_;
-  bool projects_;
+  bool projects_, integrates_work_ = false;
   double h_ = 0.0;
   std::vector<Vector> q_rate_, v_rate_;
   system::Motion stage_;
   Vector u_, stage_lambda_;
+  std::optional<EnergyFlow> work_;
+
+  void add_power(int stage, const system::Motion& motion, ConstVectorRef lambda);
 };
 
 }  // namespace kreisel::run

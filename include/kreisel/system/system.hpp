@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "kreisel/base/energy_flow.hpp"
 #include "kreisel/base/types.hpp"
 #include "kreisel/lie/motion.hpp"
 #include "kreisel/system/event.hpp"
@@ -46,12 +47,7 @@ struct EnergyParts {
 };
 
 /// What changes the energy [W].
-struct Power {
-  double forces = 0.0;      ///< of applied forces and actuators
-  double drivers = 0.0;     ///< of joints that depend on time
-  double dissipated = 0.0;  ///< by dampers and friction, positive
-  double total() const { return forces + drivers - dissipated; }
-};
+using Power = EnergyFlow;
 
 /// Immutable while a run lasts.
 ///
