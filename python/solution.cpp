@@ -70,12 +70,15 @@ class Solution::Recorder final : public run::Observer {
 
   bool accept(const run::Point& point) override {
     if (wanted_ == nullptr || is_wanted(point.entry)) to_.push(point);
+    return true;
+  }
+  bool goes_on(double t, long) override {
     if (Unlocked::shall_end()) return false;
     const auto now = coarse_now();
     if (now - last_ < patience) return true;
     last_ = now;
     const py::gil_scoped_acquire lock;
-    if (!progress_.is_none()) progress_(point.entry.motion.t, out_.run_.model.start.t0, out_.t_end());
+    if (!progress_.is_none()) progress_(t, out_.run_.model.start.t0, out_.t_end());
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     return !should_stop_().cast<bool>();
   }
@@ -224,7 +227,7 @@ py::tuple Solution::reaction(int joint) const {
 }
 
 /// Points between the steps of a run. The multistep methods have interpolants; rkmk takes a step of its own from the point
-/// before, as it does for wanted times during a run.
+/// before, as it does for wanted times during a run, and so it is between the starting points (order 0), which it computed.
 class Solution::Interpolation {
  public:
   explicit Interpolation(const Solution& solution)
@@ -234,7 +237,7 @@ class Solution::Interpolation {
         sizes_{static_cast<int>(steps_.lambda.size), static_cast<int>(steps_.eta.size), 0},
         dense_(space_, sizes_.rows),
         is_rkmk_(solution.report_.method == "rkmk"),
-        projects_(solution.report_.formulation == "projected"),
+        projects_(!is_rkmk_ || solution.report_.formulation == "projected"),
         past_(method::History::blank(space_, sizes_)) {}
 
   method::Entry blank() const { return past_; }
@@ -261,7 +264,7 @@ class Solution::Interpolation {
       return here;
     }
     const int order = static_cast<int>(steps_.number(steps_.order, end));
-    if (is_rkmk_) {
+    if (is_rkmk_ || order == 0) {
       const auto& tableau = order == 5 ? coeff::dormand_prince_5() : coeff::dop853();
       const system::System& system = steps_.in_force(end);
       if (!rkmk_ || stepped_ != &system) rkmk_.emplace(system, tableau, counters_, projects_, run_.options.linear_solver);

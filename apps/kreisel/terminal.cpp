@@ -72,12 +72,12 @@ Progress::~Progress() {
   if (is_drawn_) fmt::print(stderr, "\r\033[K");
 }
 
-bool Progress::accept(const run::Point& point) {
+bool Progress::goes_on(double t, long steps) {
   if (!is_active_) return true;
   const double now = seconds();
   if (now < next_) return true;
   next_ = now + interval;
-  draw(point.entry.motion.t, point.number, now - begin_);
+  draw(t, steps, now - begin_);
   return true;
 }
 
@@ -111,7 +111,7 @@ Interruption::~Interruption() {
   }
 }
 
-bool Interruption::accept(const run::Point&) { return !was_asked(); }
+bool Interruption::goes_on(double, long) { return !was_asked(); }
 
 bool Interruption::was_asked() const { return stop_was_asked != 0; }
 

@@ -28,7 +28,7 @@ class Progress final : public run::Observer {
  public:
   Progress(double t0, double t_end, bool is_wanted);
   ~Progress() override;
-  bool accept(const run::Point& point) override;
+  bool goes_on(double t, long steps) override;
 
  private:
   void draw(double t, long steps, double elapsed);
@@ -44,7 +44,7 @@ class Interruption final : public run::Observer {
  public:
   Interruption();
   ~Interruption() override;
-  bool accept(const run::Point&) override;
+  bool goes_on(double t, long steps) override;
   bool was_asked() const;
 };
 

@@ -221,15 +221,32 @@ class Settings {
   ParameterValues model_values_, method_values_;
 };
 
+/// Whether the method that the user has chosen, if any, has what a model suggests for another one.
+bool suits_chosen_method(const RunRequest& request, const models::Suggestion& suggestion) {
+  for (const auto& [key, value] : request.options) {
+    const auto& known = method::catalogue();
+    const auto info = std::find_if(known.begin(), known.end(), [&, &name = value](const auto& m) { return key == "method" && m.name == name; });
+    if (info == known.end()) continue;
+    if (suggestion.option == "formulation") return std::ranges::count(info->formulations, suggestion.value) > 0;
+    if (suggestion.option == "correction") return info->has_corrections;
+    if (suggestion.option == "order")
+      return std::ranges::any_of(info->orders(), [&](int order) { return std::to_string(order) == suggestion.value; });
+  }
+  return true;
+}
+
 /// Adds what the model asks for and the user does not decide. Tolerances of the user go before a step of the model, and
 /// the other way round.
-RunRequest with_suggestions(RunRequest request, const models::ModelInfo& info, Problems& problems) {
+RunRequest with_suggestions(const RunRequest& given, const models::ModelInfo& info, Problems& problems) {
+  RunRequest request = given;
   const bool has_steps = has(request, "step") || has(request, "steps");
   const bool has_tolerance = has(request, "rtol") || has(request, "atol");
   for (const models::Suggestion& suggestion : info.suggestions) {
     const bool is_tolerance = suggestion.option == "rtol" || suggestion.option == "atol";
     const bool is_step = suggestion.option == "step" || suggestion.option == "steps";
-    if (has(request, suggestion.option) || (is_tolerance && has_steps) || (is_step && (has_tolerance || has_steps))) continue;
+    if (has(request, suggestion.option) || (is_tolerance && has_steps) || (is_step && (has_tolerance || has_steps)) ||
+        !suits_chosen_method(given, suggestion))
+      continue;
     request.options[suggestion.option] = suggestion.value;
     problems.note_origin(suggestion.option, suggestion.where);
   }

@@ -166,6 +166,12 @@ bool ObserverList::accept(const run::Point& point) {
   return goes_on;
 }
 
+bool ObserverList::goes_on(double t, long steps) {
+  bool goes_on = true;
+  for (run::Observer* observer : observers_) goes_on = observer->goes_on(t, steps) && goes_on;
+  return goes_on;
+}
+
 void ObserverList::attempted(const run::Attempt& attempt) {
   for (run::Observer* observer : observers_) observer->attempted(attempt);
 }

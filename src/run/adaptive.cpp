@@ -61,6 +61,7 @@ void run_adaptive(Session& s) {
   if (!s.resumes()) {
     first = options.initial_step > 0.0 ? options.initial_step : initial_step(history[0].motion, parts, options.rtol, options.atol, span);
     if (starts_high && options.initial_step <= 0.0) first = step_of_order(first_order, first, options.rtol, options.atol);
+    if (options.initial_step <= 0.0) first = std::max(first, options.min_step);
     first = std::min(first, starts_high ? span / (2 * method->points_needed(first_order)) : span);
   }
   Controller controller({min_order, max_order, options.max_step}, first, first_order);
@@ -166,21 +167,32 @@ void run_adaptive(Session& s) {
         error = std::max(error, lambda_error_at(candidate));
       return error;
     };
-    errors.current = error_at(order).value_or(0.0);
-    if (!(errors.current <= 1.0)) {
+    // Half of what the first step of order 1 differs from the Taylor polynomial of the initial values.
+    const auto first_error = [&] {
+      const lie::Motion& before = history[0].motion;
+      v_error = 0.5 * (trial.motion.v - before.v - h * before.a);
+      q_error = 0.5 * (trial.omega - h * before.v - (0.5 * h * h) * before.a);
+      if (is_index3) v_error.setZero();
+      return norm(q_error, v_error);
+    };
+    const std::optional<double> current = error_at(order);
+    // Too few points for an estimate: the step is tested with what there is, which says little about the next one.
+    const double tested = current ? *current : history.size() > 1 ? error_at(order - 1).value_or(0.0) : first_error();
+    errors.current = current.value_or(0.0);
+    if (!(tested <= 1.0)) {
       ++counters.rejected_steps;
       ++s.report.rejected_by_error;
-      s.observer.attempted({t, h, order, closed.iterations, errors.current, closed.update_norm, "error too large"});
+      s.observer.attempted({t, h, order, closed.iterations, tested, closed.update_norm, "error too large"});
       // Close to a singular position an old matrix hardly moves what B loses sight of: updates look small, errors stay.
       if (closed.kept_matrix)
         closer.forget_matrix();
       else
-        controller.reject_error(errors.current);
+        controller.reject_error(tested);
       continue;
     }
-    errors.lower = error_at(order - 1);
+    errors.lower = current ? error_at(order - 1) : std::nullopt;
     errors.higher = error_at(order + 1);
-    s.observer.attempted({t, h, order, closed.iterations, errors.current, closed.update_norm, "accepted"});
+    s.observer.attempted({t, h, order, closed.iterations, tested, closed.update_norm, "accepted"});
 
     trial.order = order;
     ++s.report.steps_at_order[order];

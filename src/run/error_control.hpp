@@ -16,7 +16,8 @@
 namespace kreisel::run {
 
 /// Errors in multiples of the tolerance: translations atol + rtol |x|, rotations atol + rtol, velocities
-/// atol + rtol |v|, each by the Euclidean norm of its part; the largest counts.
+/// atol + rtol |v|, each by the Euclidean norm of its part; the largest counts. First-order states have no velocity of their
+/// own; algebraic unknowns follow from the other coordinates and what is known of their past rate may be wrong: they do not count.
 class ErrorNorm {
  public:
   ErrorNorm(const std::vector<Part>& parts, double rtol, double atol) : parts_(parts), rtol_(rtol), atol_(atol) {}
@@ -35,8 +36,10 @@ class ErrorNorm {
     double largest = 0.0;
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       const Part& part = parts_[i];
+      if (part.kind == system::CoordinateKind::algebraic) continue;
+      const bool has_velocity = part.kind == system::CoordinateKind::dynamic;
       const double error = std::max(scale_q_[i] * q_error.segment(part.v_at, part.n).norm(),
-                                    scale_v_[i] * v_error.segment(part.v_at, part.n).norm());
+                                    has_velocity ? scale_v_[i] * v_error.segment(part.v_at, part.n).norm() : 0.0);
       if (!(error <= largest)) {  // NaN wins
         largest = error;
         worst_ = static_cast<int>(i);

@@ -22,6 +22,8 @@ namespace {
 
 /// Initial values that miss the constraints by more than this are refused, not silently repaired.
 constexpr double consistency_tolerance = 1e-8;
+/// More could only be computed to --max-steps in vain.
+constexpr double most_constant_steps = 1e9;
 
 constexpr int most_threads = 256;
 
@@ -196,6 +198,10 @@ std::vector<Problem> problems_in(const Options& options, const system::System& s
   check.require(is_number(t_end) && t_end > start.t0, "t-end",
                 fmt::format("is {}, must be a number after the start time {}", t_end, start.t0));
   check.require(is_number(options.step) && options.step >= 0.0, "step", fmt::format("is {}, must be positive", options.step));
+  if (options.step > 0.0 && is_number(t_end))
+    check.require((t_end - start.t0) / options.step <= std::max(most_constant_steps, static_cast<double>(options.max_steps)), "step",
+                  fmt::format("is {}: {:.3g} steps to t = {}, far more than --max-steps = {} allows", options.step,
+                              (t_end - start.t0) / options.step, t_end, options.max_steps));
   check.require(options.step == 0.0 || !is_given(options.steps), "steps", "and --step exclude each other; give one of the two");
   if (is_number(t_end))
     for (const std::string& problem : problems_in(options.steps, t_end - start.t0)) check.require(false, "steps", problem);
@@ -218,6 +224,8 @@ std::vector<Problem> problems_in(const Options& options, const system::System& s
   for (const auto& [name, value] : {std::pair{"initial-step", options.initial_step}, std::pair{"min-step", options.min_step},
                                     std::pair{"max-step", options.max_step}})
     check.require(is_number(value) && value >= 0.0, name, fmt::format("is {}, must be positive", value));
+  check.require(!(options.max_step > 0.0) || options.min_step <= options.max_step, "min-step",
+                fmt::format("is {}, above --max-step = {}", options.min_step, options.max_step));
   check.require(is_number(options.output_step) && options.output_step >= 0.0, "output-step",
                 fmt::format("is {}, must be positive", options.output_step));
   for (const double t : options.output_times)

@@ -65,7 +65,7 @@ struct Machine {
         history(s.system.space(), sizes(s), history_capacity(max_order)),
         trial(method::History::blank(s.system.space(), sizes(s))),
         start_up(s.system, s.report.counters, newton.linear_solver),
-        parts(parts_of(s.system.space())),
+        parts(parts_of(s.system)),
         weight(s.system.space().nv()),
         dense(s.system.space(), s.system.pattern().rows()),
         x(s.system.space().nv()) {
@@ -97,8 +97,7 @@ struct Machine {
   }
 
   /// Shows the points that the starter has put into the history, as many as a run of `steps` steps has. False: the run ends
-  /// here. The starting points span less than one output interval in any sensible run; what is wanted between them comes
-  /// from the polynomial through all of them.
+  /// here.
   [[nodiscard]] bool show_starts(Session& s, long steps = std::numeric_limits<long>::max()) {
     for (int age = history.size() - 1; age >= 0; --age) {
       if (!show_start(s, history[age])) return false;
@@ -107,11 +106,13 @@ struct Machine {
     return true;
   }
   [[nodiscard]] bool show_start(Session& s, const method::Entry& entry) {
+    // Between starting points the starter knows more than any polynomial through them.
     return s.accept(entry, true, [&](double t, method::Entry& out) {
-      method::History past = history;
-      while (past.size() > 2 && past[1].motion.t > t) past.drop_newest();
-      dense.evaluate(past, past.size(), t, out);
-      return past.size() > 1;
+      int age = 0;
+      while (age < history.size() && history[age].motion.t > t) ++age;
+      if (age == history.size() || !start_up.advance(history[age], t - history[age].motion.t, out)) return false;
+      out.h = entry.h;
+      return true;
     });
   }
 

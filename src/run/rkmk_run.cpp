@@ -50,12 +50,13 @@ void run_rkmk(Session& s) {
     if (!s.accept(now, true, [](double, Entry&) { return false; })) return;
   }
 
-  const std::vector<Part> parts = parts_of(s.system.space());
+  const std::vector<Part> parts = parts_of(s.system);
   ErrorNorm norm(parts, options.rtol, options.atol);
   Vector q_error(s.system.space().nv()), v_error(s.system.space().nv());
   const double span = s.plan.t_end - s.plan.t0;
   double h = s.plan.h;
   if (is_adaptive) h = options.initial_step > 0.0 ? options.initial_step : initial_step(now.motion, parts, options.rtol, options.atol, span);
+  if (is_adaptive && options.initial_step <= 0.0) h = std::max(h, options.min_step);
   if (options.max_step > 0.0) h = std::min(h, options.max_step);
   int failures = 0;
   Watchdog watchdog(s.plan.t0, s.plan.t_end);

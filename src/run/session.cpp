@@ -78,7 +78,9 @@ bool Session::accept(const Entry& entry, bool is_start, Interpolant interpolate)
   ++points;
   ++report.counters.steps;
   measure(entry);
-  const bool goes_on = course.schedule.is_active() ? show_wanted(entry, is_start, true, interpolate) : show(entry, is_start);
+  const bool is_seen = course.schedule.is_active() ? show_wanted(entry, is_start, true, interpolate) : show(entry, is_start);
+  const bool goes_on = observer.goes_on(entry.motion.t, report.counters.steps) && is_seen;
+  if (!goes_on && entry.motion.t >= plan.t_end) return false;  // it has arrived
   if (!goes_on) fail(Status::interrupted, fmt::format("interrupted at t = {:.10g}", entry.motion.t));
   return goes_on;
 }

@@ -1,6 +1,7 @@
 #include "kreisel/run/start_up.hpp"
 
 #include <cmath>
+#include <utility>
 
 namespace kreisel::run {
 
@@ -15,6 +16,8 @@ constexpr double substep_tolerance = 2e-14;
 constexpr int max_substeps = 256;
 /// Below this a change that halving the substeps does not reduce tenfold (order 8 promises 256) is noise of the model.
 constexpr double noise_level = 1e-9;
+/// Of the differences that give the rates of states and algebraic unknowns: to about 1e-8.
+constexpr double rate_step = 1e-5;
 
 }  // namespace
 
@@ -25,7 +28,10 @@ StartUp::StartUp(const system::System& system, Counters& counters, std::string_v
       to_(system.space()),
       lambda_(Vector::Zero(system.pattern().rows())),
       omega_(Vector::Zero(system.space().nv())),
-      residual_(system.space().nv(), system.pattern().position_rows(), system.pattern().rows()) {}
+      residual_(system.space().nv(), system.pattern().position_rows(), system.pattern().rows()) {
+  for (std::size_t b = 0; b < system.space().blocks().size(); ++b)
+    has_only_dynamic_ = has_only_dynamic_ && system.pattern().kind(static_cast<int>(b)) == system::CoordinateKind::dynamic;
+}
 
 bool StartUp::place(double t, ConstVectorRef q, ConstVectorRef v, Entry& first) {
   first.motion.t = t;
@@ -38,7 +44,31 @@ bool StartUp::place(double t, ConstVectorRef q, ConstVectorRef v, Entry& first) 
   first.memory.setZero();
   first.h = 0.0;
   first.order = 0;
-  return rkmk_.kkt().accelerate(first.motion, first.lambda);
+  if (!rkmk_.kkt().accelerate(first.motion, first.lambda)) return false;
+  return has_only_dynamic_ || set_rates_of_states(first);
+}
+
+/// Of first-order states the equations give v and of algebraic unknowns q; v̇ and v come from central differences.
+bool StartUp::set_rates_of_states(Entry& first) {
+  const double s = rate_step * (1.0 + std::abs(first.motion.t));
+  Motion ahead = first.motion, behind = first.motion;
+  for (const auto& [to, sign] : {std::pair{&ahead, 1.0}, std::pair{&behind, -1.0}}) {
+    lambda_ = first.lambda;
+    if (!rkmk_.step(first.motion, sign * s, *to, lambda_, omega_)) return false;
+  }
+  const auto& blocks = system_.space().blocks();
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    const lie::Block& block = blocks[b];
+    const auto part = [&](Vector& x) { return x.segment(block.v_at, block.nv); };
+    switch (system_.pattern().kind(static_cast<int>(b))) {
+      case system::CoordinateKind::dynamic: break;
+      case system::CoordinateKind::state: part(first.motion.a) = (part(ahead.v) - part(behind.v)) / (2.0 * s); break;
+      case system::CoordinateKind::algebraic:
+        part(first.motion.v) = (ahead.q.segment(block.q_at, block.nv) - behind.q.segment(block.q_at, block.nv)) / (2.0 * s);
+        break;
+    }
+  }
+  return true;
 }
 
 bool StartUp::project(Motion& m, bool moves_position, bool moves_velocity) {

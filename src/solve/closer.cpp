@@ -253,7 +253,9 @@ Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, 
     if (iteration > 1) {
       rate = norm / previous_norm;
       rate_ = rate;
-      if (!x_has_converged && norm > 1.0 && rate > (iteration <= patience ? hopeless_rate : diverging_rate))
+      // Where forces depend on λ, as friction does, x may hardly move until the first update of λ has been seen.
+      const bool is_judged = matrix != Matrix::of_every_iteration || iteration > 2;
+      if (is_judged && !x_has_converged && norm > 1.0 && rate > (iteration <= patience ? hopeless_rate : diverging_rate))
         return {CloseStatus::diverged, iteration, norm};
     }
     previous_norm = norm;

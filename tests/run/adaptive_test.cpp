@@ -27,9 +27,9 @@ Experiment at_tolerance(std::string model, double tolerance, double t_end) {
 }
 
 /// Largest error of a part relative to its size, as error control sees it.
-double weighed(const lie::Space& space, const lie::Motion& m, const Vector& q_error, const Vector& v_error) {
+double weighed(const system::System& system, const lie::Motion& m, const Vector& q_error, const Vector& v_error) {
   double largest = 0.0;
-  for (const run::Part& part : run::parts_of(space)) {
+  for (const run::Part& part : run::parts_of(system)) {
     const double q_size = part.q_at < 0 ? 1.0 : m.q.segment(part.q_at, part.n).norm();
     const double v_size = m.v.segment(part.v_at, part.n).norm();
     largest = std::max({largest, q_error.segment(part.v_at, part.n).norm() / (1.0 + q_size),
@@ -69,17 +69,17 @@ class LocalExperiment {
     trial.motion.t = exact[n].motion.t;
     trial.lambda = exact[n].lambda;
     Vector weight(space().nv());
-    run::velocity_weights(run::parts_of(space()), exact[n].motion, 1.0, 1.0, 0.0, weight);
+    run::velocity_weights(run::parts_of(*model_.system), exact[n].motion, 1.0, 1.0, 0.0, weight);
     method_->begin_step(history, h, order);
     EXPECT_EQ(closer_.close(*method_, history, h, weight, trial).status, solve::CloseStatus::converged);
 
     Vector q(space().nv()), v(space().nv());
     EXPECT_TRUE(method_->local_errors(order, trial.motion, q, v));
     Result result;
-    result.estimate = weighed(space(), exact[n].motion, q, v);
+    result.estimate = weighed(*model_.system, exact[n].motion, q, v);
     space().difference(exact[n].motion.q, trial.motion.q, q);
     v = trial.motion.v - exact[n].motion.v;
-    result.truth = weighed(space(), exact[n].motion, q, v);
+    result.truth = weighed(*model_.system, exact[n].motion, q, v);
     return result;
   }
 

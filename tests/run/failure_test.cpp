@@ -92,6 +92,25 @@ TEST(Run, StopsWhenTheObserverAsks) {
   }
 }
 
+TEST(Run, StopsBetweenShownPointsToo) {
+  class Impatient final : public run::Observer {
+   public:
+    bool goes_on(double, long steps) override { return steps < last; }
+    long last = 7;
+  };
+  Experiment e;
+  e.options.step = 1e-3;
+  e.options.output_times = {1.0};
+  const models::Model model = support::make_model(e);
+  for (const char* method : {"bliedf", "rkmk"}) {
+    e.options.method = method;
+    Impatient observer;
+    EXPECT_NE(run::integrate(*model.system, model.start, e.options, observer).message.find("interrupted at t = 0.007"), std::string::npos);
+    observer.last = 2000;  // the last step: it has arrived
+    EXPECT_EQ(run::integrate(*model.system, model.start, e.options, observer).status, run::Status::success);
+  }
+}
+
 TEST(Run, StopsAtMaxSteps) {
   for (const char* method : {"bliedf", "rkmk"}) {
     Experiment e;

@@ -159,6 +159,13 @@ TEST_F(Problems, StepBounds) {
   o.initial_step = -1.0;
   expect_one(o, "initial-step", "is -1, must be positive");
   o = constant();
+  o.step = 1e-300;
+  expect_one(o, "step", "far more than --max-steps");
+  o = Options();
+  o.min_step = 0.1;
+  o.max_step = 0.01;
+  expect_one(o, "min-step", "is 0.1, above --max-step = 0.01");
+  o = constant();
   o.min_step = nan;
   expect_one(o, "min-step", "must be positive");
   o = constant();

@@ -41,6 +41,7 @@ class ObserverList final : public run::Observer {
  public:
   explicit ObserverList(std::vector<run::Observer*> observers) : observers_(std::move(observers)) {}
   bool accept(const run::Point& point) override;
+  bool goes_on(double t, long steps) override;
   void attempted(const run::Attempt& attempt) override;
   void happened(const run::Occurrence& occurrence) override;
   bool wants_checkpoint() override;

@@ -65,11 +65,6 @@ class History {
     std::swap(ring_[newest_], trial);
     if (size_ < capacity()) ++size_;
   }
-  /// Forgets the newest point.
-  void drop_newest() {
-    newest_ = slot(1);
-    --size_;
-  }
 
  private:
   int slot(int age) const { return (newest_ - age + capacity()) % capacity(); }

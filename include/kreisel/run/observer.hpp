@@ -35,6 +35,8 @@ class Observer {
   virtual ~Observer() = default;
   /// False asks the run to stop with Status::interrupted.
   virtual bool accept(const Point&) { return true; }
+  /// Asked after every step to `t`, the `steps`-th, whether its point is shown or not. False asks the run to stop as well.
+  virtual bool goes_on(double /*t*/, long /*steps*/) { return true; }
   virtual void attempted(const Attempt&) {}
   virtual void happened(const Occurrence&) {}
   /// Asked after every step: true gets a `checkpoint` with the state of the run, from which `integrate` goes on.

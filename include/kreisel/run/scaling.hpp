@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "kreisel/lie/motion.hpp"
+#include "kreisel/system/system.hpp"
 
 namespace kreisel::run {
 
@@ -13,11 +13,15 @@ struct Part {
   int v_at = 0, n = 0;
   int q_at = -1;       ///< position coordinates in q for translations and ℝⁿ; -1 for rotations
   int body_at = -1;    ///< position coordinates of the body it belongs to, -1: none
+  system::CoordinateKind kind = system::CoordinateKind::dynamic;
 };
 
-inline std::vector<Part> parts_of(const lie::Space& space) {
+inline std::vector<Part> parts_of(const system::System& system) {
   std::vector<Part> parts;
-  for (const lie::Block& block : space.blocks()) {
+  const std::vector<lie::Block>& blocks = system.space().blocks();
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    const lie::Block& block = blocks[b];
+    const std::size_t first = parts.size();
     switch (block.group) {
       case lie::GroupId::rn: parts.push_back({block.v_at, block.nv, block.q_at}); break;
       case lie::GroupId::so3: parts.push_back({block.v_at, 3, -1}); break;
@@ -27,6 +31,7 @@ inline std::vector<Part> parts_of(const lie::Space& space) {
         parts.push_back({block.v_at + 3, 3, -1, block.q_at});
         break;
     }
+    for (std::size_t i = first; i < parts.size(); ++i) parts[i].kind = system.pattern().kind(static_cast<int>(b));
   }
   return parts;
 }

@@ -31,9 +31,11 @@ class StartUp {
   /// first point. False when a step of the starter fails.
   [[nodiscard]] bool fill(method::Method& method, double h, int order, solve::Formulation formulation,
                           const StartUpOptions& options, method::History& history);
+  /// From one point to a later one, with the substeps that `fill` chose.
+  [[nodiscard]] bool advance(const method::Entry& from, double h, method::Entry& to);
 
  private:
-  [[nodiscard]] bool advance(const method::Entry& from, double h, method::Entry& to);
+  [[nodiscard]] bool set_rates_of_states(method::Entry& first);
   [[nodiscard]] bool choose_substeps(const method::Entry& first, double h);
   [[nodiscard]] bool correct_velocities(method::Method& method, double h, int order, method::History& history);
   [[nodiscard]] bool start_one_step(method::Method& method, double h, bool corrects, bool shifts, method::History& history);
@@ -41,6 +43,7 @@ class StartUp {
   const system::System& system_;
   Rkmk rkmk_;
   int substeps_ = 1;
+  bool has_only_dynamic_ = true;
   system::Motion from_, to_;
   Vector lambda_, omega_;
   system::Residual residual_;

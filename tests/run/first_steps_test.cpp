@@ -1,0 +1,109 @@
+// The beginning of a run under error control, where little is known of the motion, and points between starting points.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kreisel/system/adapter.hpp"
+#include "support/experiment.hpp"
+
+namespace {
+
+using namespace kreisel;
+using support::Trajectory;
+
+/// q'' = ω² sin(ωt), at rest where no force acts: q = ωt - sin(ωt). Nothing at the start says how fast it will move.
+models::Model at_rest(double omega) {
+  system::SystemFunctions f;
+  f.space = {{lie::GroupId::rn, 1}};
+  f.mass = [](const Vector&) -> Matrix { return Matrix::Identity(1, 1); };
+  f.force = [omega](double t, const Vector&, const Vector&) -> Vector { return Vector::Constant(1, -omega * omega * std::sin(omega * t)); };
+  models::Model model;
+  model.name = "at-rest";
+  model.system = std::make_shared<system::FunctionSystem>(f);
+  model.start = {0.0, 50.0, Vector::Zero(1), Vector::Zero(1)};
+  return model;
+}
+
+TEST(FirstSteps, AreTestedWhereTheMotionBeginsAtRest) {
+  const double omega = 10.0;
+  const models::Model model = at_rest(omega);
+  for (const char* method : {"bliedf", "projected-bdf", "generalized-alpha", "rkmk"}) {
+    run::Options options;
+    options.method = method;
+    options.t_end = 50.0;
+    options.rtol = options.atol = 1e-7;
+    options.max_steps = 30;
+    const Trajectory run = support::integrate(model, options);
+    for (const method::Entry& point : run.points) {
+      const double t = point.motion.t;
+      EXPECT_NEAR(point.motion.q[0], omega * t - std::sin(omega * t), 1e-5) << method << " at t = " << t;
+    }
+  }
+}
+
+TEST(FirstSteps, AreTestedWhenTheUserChoosesThem) {
+  support::Experiment experiment{.model = "pendulum", .model_settings = {{"x0", "0.2"}}};
+  experiment.options.t_end = 1.0;
+  experiment.options.rtol = experiment.options.atol = 1e-6;
+  const models::Model model = support::make_model(experiment);
+  const Trajectory automatic = support::integrate(model, experiment.options);
+  for (const double step : {0.1, 5.0}) {
+    experiment.options.initial_step = step;
+    const Trajectory run = support::integrate(model, experiment.options);
+    ASSERT_EQ(run.report.status, run::Status::success) << run.report.message;
+    EXPECT_GT(run.report.rejected_by_error, 0);
+    EXPECT_LT((run.report.final.motion.q - automatic.report.final.motion.q).norm(), 2e-6) << step;
+  }
+}
+
+/// λ between starting points is as good as at them; later between steps of order 6.
+TEST(FirstSteps, OfConstantSizeHaveTheFullOrderBetweenStartingPoints) {
+  support::Experiment experiment;
+  experiment.options.order = 6;
+  experiment.options.step = 5e-4;
+  experiment.options.t_end = 0.01;
+  for (int i = 0; i < 12; ++i) experiment.options.output_times.push_back((i + 0.5) * experiment.options.step);
+  const models::Model model = support::make_model(experiment);
+  const Trajectory run = support::integrate(model, experiment.options);
+  const Trajectory exact = support::reference_at(model, run.points);
+  int between = 0;
+  for (std::size_t i = 0; i < run.points.size(); ++i) {
+    EXPECT_LT((run.points[i].lambda - exact.points[i].lambda).norm(), run.is_start[i] ? 1e-9 : 2e-5) << "t = " << run.points[i].motion.t;
+    between += run.is_start[i] ? 1 : 0;
+  }
+  EXPECT_GE(between, 5);
+}
+
+/// With its default settings, by every method that has error control.
+class EveryModel : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryModel, RunsByDefault) {
+  const models::Model model = support::make_model({.model = GetParam()});
+  for (const char* method : {"bliedf", "rkmk", "projected-bdf", "generalized-alpha"}) {
+    run::Options options;
+    options.method = method;
+    if (std::string_view(method) == "generalized-alpha") options.rtol = options.atol = 1e-4;
+    // Explicit stages cannot pass the singular positions of the four-bar mechanism.
+    if (GetParam() == "four-bar" && std::string_view(method) == "rkmk") continue;
+    const Trajectory run = support::integrate(model, options);
+    EXPECT_EQ(run.report.status, run::Status::success) << method << ": " << run.report.message;
+  }
+}
+
+std::vector<std::string> built_in() {
+  std::vector<std::string> names;
+  for (const models::ModelInfo& info : models::catalogue()) names.push_back(info.name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(BuiltIn, EveryModel, testing::ValuesIn(built_in()), [](const auto& info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+
+}  // namespace
