@@ -69,7 +69,10 @@ class Solution::Recorder final : public run::Observer {
       : out_(out), to_(to), wanted_(wanted), progress_(std::move(progress)), should_stop_(std::move(should_stop)) {}
 
   bool accept(const run::Point& point) override {
-    if (wanted_ == nullptr || is_wanted(point.entry)) to_.push(point);
+    if (wanted_ == nullptr)
+      to_.push(point);
+    else
+      keep_wanted(point);
     if (Unlocked::shall_end()) return false;
     const auto now = coarse_now();
     if (now - last_ < patience) return true;
@@ -81,16 +84,28 @@ class Solution::Recorder final : public run::Observer {
   }
 
  private:
+  /// One row per wanted time: the nearest of the points that are there up to round-off, of equally near ones the last.
   /// Start, end and both sides of an event are shown whether they are wanted or not.
-  bool is_wanted(const method::Entry& entry) const {
-    const double t = entry.motion.t, round_off = round_off_at(t, entry.h);
-    const auto next = std::lower_bound(wanted_->begin(), wanted_->end(), t - round_off);
-    return next != wanted_->end() && *next <= t + round_off;
+  void keep_wanted(const run::Point& point) {
+    const double t = point.entry.motion.t, round_off = round_off_at(t, point.entry.h);
+    const auto is_nearer = [&](double wanted) { return wanted >= t - round_off && std::abs(t - wanted) <= std::abs(shown_at_.back() - wanted); };
+    while (!shown_at_.empty() && is_nearer(last_kept())) {
+      to_.pop();
+      shown_at_.pop_back();
+    }
+    auto next = std::lower_bound(wanted_->begin(), wanted_->end(), t - round_off);
+    if (!shown_at_.empty()) next = std::max(next, std::upper_bound(wanted_->begin(), wanted_->end(), last_kept()));
+    for (; next != wanted_->end() && *next <= t + round_off; ++next) {
+      to_.push(point, *next);
+      shown_at_.push_back(t);
+    }
   }
+  double last_kept() const { return to_.number(to_.t, to_.size() - 1); }
 
   Solution& out_;
   Points& to_;
   const std::vector<double>* wanted_;
+  std::vector<double> shown_at_;  ///< by row of wanted points: when the run showed it
   py::object progress_, should_stop_;
   std::chrono::milliseconds last_ = coarse_now();
 };
@@ -107,7 +122,10 @@ Solution::Solution(const io::RunRequest& request, const py::object& t_span, cons
     run_.options.t_end = t_end;
   }
   const std::vector<double> times = t_eval.is_none() ? std::vector<double>() : t_eval.cast<std::vector<double>>();
-  run_.options.output_times = times;
+  if (has_dense_output || !t_eval.is_none()) {  // a model file may wish otherwise
+    run_.options.output_step = 0.0;
+    run_.options.output_times = times;
+  }
   for (const auto& event : events) run_.options.events.push_back(event_of(event.cast<py::tuple>()));
   std::string problems;
   for (const run::Problem& problem : run::problems_in(run_.options, *run_.model.system, run_.model.start))
@@ -120,9 +138,19 @@ Solution::Solution(const io::RunRequest& request, const py::object& t_span, cons
     const Unlocked unlocked;
     report_ = run::integrate(*run_.model.system, run_.model.start, run_.options, recorder);
     if (has_steps_) keep_wanted(times);
+    lay_out_if_empty();
     points_.finish();
     steps_.finish();
   }
+}
+
+/// Arrays without points have columns all the same.
+void Solution::lay_out_if_empty() {
+  const int rows = run_.model.system->result_layout().pattern().rows();
+  const method::Entry blank = method::History::blank(run_.model.system->space(), {rows, 0, 0});
+  const system::Residual none;
+  for (Points* points : {&points_, &steps_})
+    if (points->size() == 0) points->lay_out({blank, none});
 }
 
 std::vector<std::string> Solution::warnings() const {
@@ -335,6 +363,7 @@ py::tuple Solution::interpolate(const std::vector<double>& times) const {
 }
 
 void Solution::write_result(const std::string& folder) const {
+  if (steps_taken().size() == 0) throw InvalidInput("the result has no points: there is nothing to write");
   io::ResultRequest request;
   request.folder = folder;
   request.command = "kreisel.solve";

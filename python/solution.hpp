@@ -57,6 +57,7 @@ class Solution {
   /// What dense output is made of, and what files show: every step.
   const Points& steps_taken() const { return has_steps_ ? steps_ : points_; }
   void keep_wanted(const std::vector<double>& times);
+  void lay_out_if_empty();
   py::array_t<double> view(const Points::Part& part, bool is_number) const;
   double t_end() const { return std::isnan(run_.options.t_end) ? run_.model.start.t_end : run_.options.t_end; }
 

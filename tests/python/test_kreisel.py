@@ -94,6 +94,39 @@ class Results(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "t_eval: has 0.2, which is not between the start 0 and the end 0.1"):
             kreisel.solve("heavy-top", 0.1, t_eval=[0.05, 0.2])
 
+    def test_t_eval_gives_one_row_per_time(self):
+        """At events, of which runs show both sides, and where a wanted time is that of a step up to round-off."""
+        for dense_output in (False, True):
+            times = np.linspace(0, 1, 11)
+            released = kreisel.solve("rod-release", 1.0, t_eval=times, dense_output=dense_output)
+            np.testing.assert_array_equal(released.t, times)
+            np.testing.assert_array_equal(released.lam[:, 5] != 0, times < 0.5)  # of the support; at the event: behind it
+            sums = np.cumsum([0.1] * 9)
+            self.assertNotEqual(sums[-1], 0.9)
+            swing = kreisel.solve("pendulum", 0.9, t_eval=sums, dense_output=dense_output)
+            np.testing.assert_array_equal(swing.t, sums)
+            np.testing.assert_allclose(swing.q, kreisel.solve("pendulum", 0.9, dense_output=True).sol(np.minimum(sums, 0.9))[0], atol=1e-12)
+            close = np.array([0.0, 1e-300, 0.5, np.nextafter(0.5, 1), 0.5 + 1e-13, 1.0])
+            swing = kreisel.solve("pendulum", 1.0, t_eval=close, dense_output=dense_output)
+            np.testing.assert_array_equal(swing.t, close)
+            wall = np.linspace(0, 2, 2001)
+            np.testing.assert_array_equal(kreisel.solve("wall-pendulum", 2.0, t_eval=wall, dense_output=dense_output).t, wall)
+
+    def test_t_eval_gives_columns_without_rows(self):
+        def at_once(t, q, v, lam):
+            return t - 0.05
+        at_once.terminal = True
+        for dense_output in (False, True):
+            for options in (dict(t_eval=[]), dict(t_eval=[0.5], events=at_once)):
+                nothing = kreisel.solve("heavy-top", 1.0, dense_output=dense_output, **options)
+                self.assertEqual([x.shape for x in (nothing.t, nothing.q, nothing.v, nothing.a, nothing.lam, nothing.energy, nothing.x(0))],
+                                 [(0,), (0, 7), (0, 6), (0, 6), (0, 3), (0,), (0, 3)])
+        nothing = kreisel.solve("heavy-top", 0.1, t_eval=[])
+        with tempfile.TemporaryDirectory() as folder:
+            with self.assertRaisesRegex(ValueError, "the result has no points: there is nothing to write"):
+                nothing.save(f"{folder}/nothing")
+            self.assertEqual(os.listdir(folder), [])
+
     def test_t_eval_does_not_coarsen_dense_output(self):
         for method in ("bliedf", "rkmk"):
             options = dict(method=method, rtol=1e-9, atol=1e-9, dense_output=True)
