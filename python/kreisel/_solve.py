@@ -19,6 +19,9 @@ class IntegrationError(RuntimeError):
         super().__init__(message)
         self.result = result
 
+    def __reduce__(self):
+        return type(self), (str(self), self.result)
+
 
 class Result:
     """A motion. Arrays have time first; they share the memory of the run, so copy one before you change it.

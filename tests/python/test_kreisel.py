@@ -5,6 +5,7 @@ import copy
 import doctest
 import inspect
 import json
+import multiprocessing
 import os
 import pathlib
 import pickle
@@ -196,6 +197,17 @@ class Results(unittest.TestCase):
             self.assertIsNone(twin.sol)
             with self.assertRaisesRegex(ValueError, "a copy, without its model"):
                 twin.save("nowhere")
+
+    def test_a_failure_comes_back_from_another_process(self):
+        with self.assertRaises(kreisel.IntegrationError) as caught:
+            kreisel.solve("heavy-top", 2.0, step=0.02)
+        twin = pickle.loads(pickle.dumps(caught.exception))
+        self.assertIs(type(twin), kreisel.IntegrationError)
+        self.assertEqual(str(twin), str(caught.exception))
+        np.testing.assert_array_equal(twin.result.q, caught.exception.result.q)
+        with concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+            with self.assertRaisesRegex(kreisel.IntegrationError, "^newton-failed: at t = 0.06"):
+                pool.submit(kreisel.solve, "heavy-top", 2.0, step=0.02).result(timeout=60)
 
     def test_warnings_of_the_program_are_warnings(self):
         with self.assertWarnsRegex(UserWarning, "max_step has no effect with constant steps"):
