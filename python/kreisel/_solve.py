@@ -150,7 +150,7 @@ def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=No
     t_span      end time, or (start, end); None: what the model says
     method      "bliedf" (the default, unless the model file says otherwise), "generalized-alpha", "rkmk", ...; kreisel.method_names()
     rtol, atol  error control (default 1e-6, 1e-8); or step=h for constant steps
-    order, formulation, correction, starting, max_step, ...: every option of ``kreisel run``, with underscores
+    order, formulation, correction, starting, max_step, ...: the options of ``kreisel run``, with underscores, but for those on its output
     group       "r3xso3", "se3", "so3": for models that have a choice
     parameters  dict of model and method parameters, as ``--set`` takes them
     t_eval      increasing times to show instead of every step, one row each; at an event that changes the motion, its later side
@@ -178,6 +178,11 @@ def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=No
     ValueError: method: unknown method 'bliedff'; did you mean 'bliedf'? known: bliedf, ...
     """
     words = {key: _word(value) for key, value in {"method": method, **options}.items() if value is not None}
+    if "output_times" in words:
+        raise ValueError("output_times is called t_eval here: solve(..., t_eval=[...])")
+    if "output_step" in words and (t_eval is not None or dense_output):
+        raise ValueError("t_eval says which points to show, and so does output_step; give one of the two" if t_eval is not None else
+                         "dense_output needs every step, output_step drops some; give t_eval instead of output_step")
     if t_span is not None:
         if "t_end" in words:
             raise ValueError("t_span and t_end say the same; give one of the two")

@@ -367,6 +367,21 @@ class Mistakes(unittest.TestCase):
             kreisel.solve("heavy-top", 2.0, max_steps=10)
         self.assertNotIn("--", str(caught.exception))
 
+    def test_one_argument_says_which_points_to_show(self):
+        with self.assertRaisesRegex(ValueError, "output_times is called t_eval"):
+            kreisel.solve("pendulum", 1.0, output_times=[0.1, 0.2])
+        with self.assertRaisesRegex(ValueError, "t_eval says which points to show, and so does output_step"):
+            kreisel.solve("pendulum", 1.0, output_step=0.1, t_eval=[0.1, 0.2])
+        with self.assertRaisesRegex(ValueError, "dense_output needs every step, output_step drops some"):
+            kreisel.solve("pendulum", 1.0, output_step=0.1, dense_output=True)
+        np.testing.assert_allclose(kreisel.solve("pendulum", 1.0, output_step=0.25).t, [0, 0.25, 0.5, 0.75, 1])
+
+    def test_what_to_show_goes_before_the_wish_of_a_model_file(self):
+        rod = {**ROD, "simulation": {"t_end": 0.5, "output_step": 0.1}}
+        self.assertEqual(len(kreisel.solve(rod).t), 6)
+        np.testing.assert_array_equal(kreisel.solve(rod, t_eval=[0.2, 0.25]).t, [0.2, 0.25])
+        np.testing.assert_array_equal(kreisel.solve(rod, dense_output=True).sol(0.25)[0], kreisel.solve(ROD, 0.5, dense_output=True).sol(0.25)[0])
+
     def test_a_list_may_stand_where_the_program_takes_commas(self):
         kept = kreisel.solve("heavy-top", 0.1, method="projected-bdf", conserve=["energy", "angular-momentum-z"])
         self.assertLess(np.ptp(kept.energy), 1e-8)
