@@ -173,6 +173,7 @@ PYBIND11_MODULE(_core, m) {
       .def_property_readonly("formulation", [](const Solution& s) { return s.report().formulation; })
       .def_property_readonly("warnings", &warnings_of)
       .def_property_readonly("solve_seconds", [](const Solution& s) { return s.report().solve_seconds; })
+      .def_property_readonly("event_names", &Solution::event_names)
       .def_property_readonly("events", [](const Solution& s) { return events_of(s.report()); })
       .def_property_readonly("counters", [](const Solution& s) {
         const Counters& c = s.report().counters;

@@ -29,10 +29,23 @@ std::chrono::milliseconds coarse_now() {
   return std::chrono::milliseconds(1000 * now.tv_sec + now.tv_nsec / 1'000'000);
 }
 
+/// The wanted name, or with the first number from `number` on that makes it differ from all that are taken: occurrences
+/// are counted, and found again, by name.
+std::string own_name(const std::string& wanted, std::size_t number, const std::vector<const std::vector<system::Event>*>& taken) {
+  const auto is_taken = [&](const std::string& name) {
+    return std::any_of(taken.begin(), taken.end(), [&](const std::vector<system::Event>* list) {
+      return std::any_of(list->begin(), list->end(), [&](const system::Event& event) { return event.name == name; });
+    });
+  };
+  std::string name = wanted;
+  while (is_taken(name)) name = fmt::format("{} {}", wanted, number++);
+  return name;
+}
+
 /// `given`: (name, function, direction, terminal_after).
-system::Event event_of(const py::tuple& given) {
+system::Event event_of(const py::tuple& given, const std::string& name) {
   system::Event event;
-  event.name = given[0].cast<std::string>();
+  event.name = name;
   const int direction = given[2].cast<int>();
   event.direction = direction > 0   ? system::Direction::rising
                     : direction < 0 ? system::Direction::falling
@@ -43,10 +56,12 @@ system::Event event_of(const py::tuple& given) {
     const py::gil_scoped_acquire lock;
     const py::object value = py::reinterpret_borrow<py::object>(f)(t, q, v, lambda);
     try {
-      return value.cast<double>();
+      const auto number = value.cast<double>();
+      if (std::isfinite(number)) return number;
     } catch (const py::cast_error&) {
-      throw InvalidInput(fmt::format("event '{}' returned {}, expected a number", name, std::string(py::repr(value)).substr(0, 80)));
     }
+    throw InvalidInput(fmt::format("event '{}' returned {} at t = {:.10g}, expected a finite number", name,
+                                   std::string(py::repr(value)).substr(0, 80), t));
   };
   return event;
 }
@@ -126,7 +141,12 @@ Solution::Solution(const io::RunRequest& request, const py::object& t_span, cons
     run_.options.output_step = 0.0;
     run_.options.output_times = times;
   }
-  for (const auto& event : events) run_.options.events.push_back(event_of(event.cast<py::tuple>()));
+  for (const auto& handle : events) {
+    const auto event = handle.cast<py::tuple>();
+    std::vector<system::Event>& own = run_.options.events;
+    event_names_.push_back(own_name(event[0].cast<std::string>(), own.size(), {&run_.model.system->events(), &own}));
+    own.push_back(event_of(event, event_names_.back()));
+  }
   std::string problems;
   for (const run::Problem& problem : run::problems_in(run_.options, *run_.model.system, run_.model.start))
     problems += fmt::format("{}--{}: {}", problems.empty() ? "" : "\n", problem.field, problem.message);

@@ -38,7 +38,7 @@ class Result:
     nor ``save`` and ``report``.
     """
 
-    def __init__(self, solution, events, dense_output):
+    def __init__(self, solution, dense_output):
         self._solution, self._is_dense = solution, dense_output
         for name in ("t", "q", "v", "a", "lam", "h", "status", "message", "method", "formulation", "bodies", "joints"):
             setattr(self, name, getattr(solution, name))
@@ -48,7 +48,7 @@ class Result:
         self.nfev, self.njev, self.nlu = counters["residual_evaluations"], counters["jacobian_evaluations"], counters["factorizations"]
         happened = solution.events
         self.events = [event[:3] for event in happened]
-        self.t_events = [np.array([e[2] for e in happened if e[0] == name]) for name in events]
+        self.t_events = [np.array([e[2] for e in happened if e[0] == name]) for name in solution.event_names]
 
     @functools.cached_property
     def order(self):
@@ -202,7 +202,7 @@ def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=No
         end()
     for warning in solution.warnings:
         warnings.warn(warning, stacklevel=2)
-    result = Result(solution, [name for name, *_ in listed], bool(dense_output))
+    result = Result(solution, bool(dense_output))
     if not result.success and result.status != "interrupted":
         cause = remark()
         raise IntegrationError(f"{result.status}: {result.message}" + (f"\n  {cause}" if cause else ""), result)
@@ -252,7 +252,7 @@ def _settings(parameters):
 
 
 def _events(given):
-    """[(name, function, direction, terminal_after)]; names differ, since they tell whose times are whose."""
+    """[(name, function, direction, terminal_after)]"""
     if given is None:
         return []
     functions = [given] if callable(given) else list(given) if isinstance(given, (list, tuple)) else None
@@ -263,7 +263,7 @@ def _events(given):
         if not callable(function):
             raise ValueError(f"events[{i}] is {function!r:.80}, expected a function of (t, q, v, lam)")
         name = getattr(function, "__name__", "event")
-        if name == "<lambda>" or name in [other for other, *_ in listed]:
+        if name == "<lambda>":
             name = f"{name} {i}"
         try:
             direction = float(np.sign(getattr(function, "direction", 0.0) or 0.0))

@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import pathlib
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -176,6 +177,20 @@ class Results(unittest.TestCase):
         np.testing.assert_allclose(swing.t_events[0], [0.5], atol=1e-9)
         np.testing.assert_allclose(swing.t_events[1], [1.5], atol=1e-9)
 
+    def test_events_of_one_name_have_their_own_times(self):
+        def passes(at, name, terminal=0):
+            def event(t, q, v, lam):
+                return t - at
+            event.__name__, event.terminal = name, terminal
+            return event
+        swing = kreisel.solve("pendulum", 2.0, events=[passes(0.2, "e1 2"), passes(0.4, "e1"), passes(0.6, "e1"), passes(0.8, "e1", 1)])
+        np.testing.assert_allclose(swing.t_events, [[0.2], [0.4], [0.6], [0.8]], atol=1e-9)
+        self.assertAlmostEqual(swing.t[-1], 0.8, places=9)
+        bounce = kreisel.solve("wall-pendulum", 2.0, events=passes(0.3, "wall", 2))
+        np.testing.assert_allclose(bounce.t_events, [[0.3]], atol=1e-9)
+        self.assertEqual(bounce.t[-1], 2.0)
+        self.assertEqual({name for name, *_ in bounce.events}, {"wall", "wall 0"})
+
     def test_event_attributes_are_those_of_scipy(self):
         def event(t, q, v, lam):
             return q[0]
@@ -328,6 +343,13 @@ class Mistakes(unittest.TestCase):
             kreisel.solve(pendulum(force=lambda t, q, v: [np.nan if t > 0.2 else 0.0, 9.81]), 1.0)
         with self.assertRaisesRegex(ValueError, r"mass returned a matrix that is not symmetric: 0 at \[1, 0\], but 5 at \[0, 1\]"):
             kreisel.solve(pendulum(mass=lambda q: [[1, 5], [0, 1]]), 1.0)
+
+    def test_nonsense_from_an_event_names_it_and_the_time(self):
+        def jumps(t, q, v, lam):
+            return value if t > 0.2 else 1.0
+        for value in (np.nan, -np.inf, None, "x", [1, 2]):
+            with self.assertRaisesRegex(ValueError, rf"event 'jumps' returned {re.escape(repr(value))} at t = 0\.\d+, expected a finite number"):
+                kreisel.solve("pendulum", 1.0, events=jumps)
 
     def test_parts_of_a_system_that_do_not_fit(self):
         for changes, message in [({"q0": [1, 0, 0]}, r"'q0' is an array of shape \(3,\), expected \(2,\)"),
