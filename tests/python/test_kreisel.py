@@ -317,6 +317,34 @@ class Results(unittest.TestCase):
         self.assertEqual(curve.x.shape, (3,))
         self.assertAlmostEqual(curve.order, 2.0, delta=0.2)
 
+    def test_a_study_says_when_its_runs_fail(self):
+        grid = {"step": [0.02, 0.01], "t_end": 1.0, "measures": ["q max"]}
+        with self.assertWarnsRegex(UserWarning, "2 of 2 runs did not succeed; the first: .*: no-reference: 'wall-pendulum' has events") as caught:
+            study = kreisel.study({"model": "wall-pendulum", **grid})
+        self.assertEqual(caught.filename, __file__)
+        self.assertEqual((study.status, study.curves), ("failed", []))
+        with self.assertWarnsRegex(UserWarning, "1 of 2 runs did not succeed; the first: .*: newton-failed: at t = "):
+            study = kreisel.study({"model": "heavy-top", **grid, "step": [0.05, 0.001], "t_end": 0.5})
+        self.assertEqual(study.status, "success")
+
+    def test_a_study_calls_models_by_their_names(self):
+        grid = {"order": 3, "step": [0.02, 0.01], "t_end": 0.5, "measures": ["q max"]}
+        rod, long = kreisel.Model.from_dict(ROD), copy.deepcopy(ROD)
+        long["bodies"][0]["mass"] = 2.0
+        for model in (rod, ROD):
+            study = kreisel.study({"model": model, **grid})
+            self.assertEqual({curve.label for curve in study.curves}, {"rod"})
+            self.assertEqual(study.rows[0]["coordinates"]["model"], "rod")
+        study = kreisel.study({"model": [rod, long], **grid})
+        self.assertEqual([row["label"] for row in study.rows], ["rod", "rod", "rod 2", "rod 2"])
+        study = kreisel.study({**grid, "step": 0.01, "runs": [{"model": rod}, {"model": "pendulum"}], "measures": ["energy end"]})
+        self.assertEqual([row["label"] for row in study.rows], ["rod", "pendulum"])
+        namesake = kreisel.Model.from_dict({**ROD, "name": "pendulum"})
+        study = kreisel.study({**grid, "step": 0.01, "model": [namesake, "pendulum"], "measures": ["energy end"]})
+        self.assertEqual([row["label"] for row in study.rows], ["pendulum 2", "pendulum"])
+        self.assertEqual([row["status"] for row in kreisel.study({"model": rod, "step_count": [20, 40], "t_end": 0.5, "measures": ["q max"]}).rows],
+                         ["success", "success"])
+
 
 class Mistakes(unittest.TestCase):
     def test_unknown_names_come_with_the_nearest(self):
