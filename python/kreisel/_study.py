@@ -38,7 +38,8 @@ class Study:
 def study(spec, jobs=0):
     """Runs a study: a dict as in docs/studies.md or the path of such a file.
 
-    A model may also be a Model, or its dict; its name names its curves. Runs that fail are rows with their status and message, and a warning. Ctrl-C ends the study and returns the runs that are finished, with status "interrupted".
+    A model may also be a Model, or its dict; its name names its curves. Runs that fail are rows with their status and message, and one warning.
+    Ctrl-C ends the study and returns the runs that are finished, with status "interrupted".
 
     >>> import kreisel
     >>> import matplotlib
