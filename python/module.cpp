@@ -92,8 +92,8 @@ void run_without_python(const io::RunRequest& request, bool keeps_points) {
   run::integrate(*run.model.system, run.model.start, run.options, keeps_points ? static_cast<run::Observer&>(keeper) : nobody);
 }
 
-/// study.json as text. `should_stop` is asked now and then; true ends the study with the runs that are finished.
-std::string run_study(const std::string& spec, int jobs, const py::object& should_stop) {
+/// study.json as text. `models`: those that are no files, by name. `should_stop` is asked now and then; true ends the study with the runs that are finished.
+std::string run_study(const std::string& spec, const std::map<std::string, ModelPtr>& models, int jobs, const py::object& should_stop) {
   study::StudyOptions options;
   options.jobs = jobs;
   options.cache = study::cache_folder();
@@ -103,8 +103,9 @@ std::string run_study(const std::string& spec, int jobs, const py::object& shoul
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     return should_stop().cast<bool>();
   };
+  const study::OwnModels own_models(models.begin(), models.end());
   const Unlocked unlocked;
-  const study::StudyResult result = study::run_study(study::parse_spec(io::JsonSource("study", spec)), options);
+  const study::StudyResult result = study::run_study(study::parse_spec(io::JsonSource("study", spec), own_models), options);
   return study::study_json(result, "kreisel.study").dump();
 }
 
@@ -173,6 +174,7 @@ PYBIND11_MODULE(_core, m) {
       .def_property_readonly("formulation", [](const Solution& s) { return s.report().formulation; })
       .def_property_readonly("warnings", &warnings_of)
       .def_property_readonly("solve_seconds", [](const Solution& s) { return s.report().solve_seconds; })
+      .def_property_readonly("event_names", &Solution::event_names)
       .def_property_readonly("events", [](const Solution& s) { return events_of(s.report()); })
       .def_property_readonly("counters", [](const Solution& s) {
         const Counters& c = s.report().counters;

@@ -75,12 +75,12 @@ void Memory::trim(std::size_t count) {
 
 void Points::finish() { memory_->trim(count_ * width_); }
 
-void Points::push(const run::Point& point) {
+void Points::push(const run::Point& point, double time) {
   if (width_ == 0) lay_out(point);
   while ((count_ + 1) * width_ > memory_->size()) memory_->grow();
   double* row = memory_->data() + count_ * width_;
   const method::Entry& e = point.entry;
-  row[t.at] = e.motion.t;
+  row[t.at] = time;
   row[h.at] = e.h;
   row[order.at] = e.order;
   const auto put = [&](const Part& part, const Vector& values) { std::copy_n(values.data(), part.size, row + part.at); };
@@ -99,6 +99,11 @@ void Points::push(const run::Point& point) {
   ++count_;
   // Nobody has touched the next row yet: it comes while the next step is computed.
   for (std::size_t ahead = 0; ahead < std::min(width_, numbers_ahead); ahead += numbers_per_cache_line) __builtin_prefetch(row + width_ + ahead, 1);
+}
+
+void Points::pop() {
+  --count_;
+  if (systems_.back().first == count_) systems_.pop_back();
 }
 
 const system::System& Points::in_force(std::size_t i) const {

@@ -39,9 +39,15 @@ class Points {
   };
   explicit Points(Extent extent) : extent_(extent) {}
 
-  void push(const run::Point& point);
+  void push(const run::Point& point) { push(point, point.entry.motion.t); }
+  /// As a point at this time.
+  void push(const run::Point& point, double time);
+  /// Forgets the last point.
+  void pop();
   /// After the last point.
   void finish();
+  /// Where quantities stand in rows of the sizes of `first`; done by the first `push`.
+  void lay_out(const run::Point& first);
   std::size_t size() const { return count_; }
 
   /// Where a quantity stands in a row.
@@ -63,8 +69,6 @@ class Points {
   const system::System& in_force(std::size_t i) const;
 
  private:
-  void lay_out(const run::Point& first);
-
   Extent extent_;
   std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
   std::size_t width_ = 0, count_ = 0;

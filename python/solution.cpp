@@ -29,10 +29,23 @@ std::chrono::milliseconds coarse_now() {
   return std::chrono::milliseconds(1000 * now.tv_sec + now.tv_nsec / 1'000'000);
 }
 
+/// The wanted name, or with the first number from `number` on that makes it differ from all that are taken: occurrences
+/// are counted, and found again, by name.
+std::string own_name(const std::string& wanted, std::size_t number, const std::vector<const std::vector<system::Event>*>& taken) {
+  const auto is_taken = [&](const std::string& name) {
+    return std::any_of(taken.begin(), taken.end(), [&](const std::vector<system::Event>* list) {
+      return std::any_of(list->begin(), list->end(), [&](const system::Event& event) { return event.name == name; });
+    });
+  };
+  std::string name = wanted;
+  while (is_taken(name)) name = fmt::format("{} {}", wanted, number++);
+  return name;
+}
+
 /// `given`: (name, function, direction, terminal_after).
-system::Event event_of(const py::tuple& given) {
+system::Event event_of(const py::tuple& given, const std::string& name) {
   system::Event event;
-  event.name = given[0].cast<std::string>();
+  event.name = name;
   const int direction = given[2].cast<int>();
   event.direction = direction > 0   ? system::Direction::rising
                     : direction < 0 ? system::Direction::falling
@@ -43,10 +56,12 @@ system::Event event_of(const py::tuple& given) {
     const py::gil_scoped_acquire lock;
     const py::object value = py::reinterpret_borrow<py::object>(f)(t, q, v, lambda);
     try {
-      return value.cast<double>();
+      const auto number = value.cast<double>();
+      if (std::isfinite(number)) return number;
     } catch (const py::cast_error&) {
-      throw InvalidInput(fmt::format("event '{}' returned {}, expected a number", name, std::string(py::repr(value)).substr(0, 80)));
     }
+    throw InvalidInput(fmt::format("event '{}' returned {} at t = {:.10g}, expected a finite number", name,
+                                   std::string(py::repr(value)).substr(0, 80), t));
   };
   return event;
 }
@@ -69,7 +84,10 @@ class Solution::Recorder final : public run::Observer {
       : out_(out), to_(to), wanted_(wanted), progress_(std::move(progress)), should_stop_(std::move(should_stop)) {}
 
   bool accept(const run::Point& point) override {
-    if (wanted_ == nullptr || is_wanted(point.entry)) to_.push(point);
+    if (wanted_ == nullptr)
+      to_.push(point);
+    else
+      keep_wanted(point);
     return true;
   }
   bool goes_on(double t, long) override {
@@ -84,16 +102,28 @@ class Solution::Recorder final : public run::Observer {
   }
 
  private:
+  /// One row per wanted time: the nearest of the points that are there up to round-off, of equally near ones the last.
   /// Start, end and both sides of an event are shown whether they are wanted or not.
-  bool is_wanted(const method::Entry& entry) const {
-    const double t = entry.motion.t, round_off = round_off_at(t, entry.h);
-    const auto next = std::lower_bound(wanted_->begin(), wanted_->end(), t - round_off);
-    return next != wanted_->end() && *next <= t + round_off;
+  void keep_wanted(const run::Point& point) {
+    const double t = point.entry.motion.t, round_off = round_off_at(t, point.entry.h);
+    const auto is_nearer = [&](double wanted) { return wanted >= t - round_off && std::abs(t - wanted) <= std::abs(shown_at_.back() - wanted); };
+    while (!shown_at_.empty() && is_nearer(last_kept())) {
+      to_.pop();
+      shown_at_.pop_back();
+    }
+    auto next = std::lower_bound(wanted_->begin(), wanted_->end(), t - round_off);
+    if (!shown_at_.empty()) next = std::max(next, std::upper_bound(wanted_->begin(), wanted_->end(), last_kept()));
+    for (; next != wanted_->end() && *next <= t + round_off; ++next) {
+      to_.push(point, *next);
+      shown_at_.push_back(t);
+    }
   }
+  double last_kept() const { return to_.number(to_.t, to_.size() - 1); }
 
   Solution& out_;
   Points& to_;
   const std::vector<double>* wanted_;
+  std::vector<double> shown_at_;  ///< by row of wanted points: when the run showed it
   py::object progress_, should_stop_;
   std::chrono::milliseconds last_ = coarse_now();
 };
@@ -110,8 +140,16 @@ Solution::Solution(const io::RunRequest& request, const py::object& t_span, cons
     run_.options.t_end = t_end;
   }
   const std::vector<double> times = t_eval.is_none() ? std::vector<double>() : t_eval.cast<std::vector<double>>();
-  run_.options.output_times = times;
-  for (const auto& event : events) run_.options.events.push_back(event_of(event.cast<py::tuple>()));
+  if (has_dense_output || !t_eval.is_none()) {  // a model file may wish otherwise
+    run_.options.output_step = 0.0;
+    run_.options.output_times = times;
+  }
+  for (const auto& handle : events) {
+    const auto event = handle.cast<py::tuple>();
+    std::vector<system::Event>& own = run_.options.events;
+    event_names_.push_back(own_name(event[0].cast<std::string>(), own.size(), {&run_.model.system->events(), &own}));
+    own.push_back(event_of(event, event_names_.back()));
+  }
   std::string problems;
   for (const run::Problem& problem : run::problems_in(run_.options, *run_.model.system, run_.model.start))
     problems += fmt::format("{}--{}: {}", problems.empty() ? "" : "\n", problem.field, problem.message);
@@ -123,9 +161,19 @@ Solution::Solution(const io::RunRequest& request, const py::object& t_span, cons
     const Unlocked unlocked;
     report_ = run::integrate(*run_.model.system, run_.model.start, run_.options, recorder);
     if (has_steps_) keep_wanted(times);
+    lay_out_if_empty();
     points_.finish();
     steps_.finish();
   }
+}
+
+/// Arrays without points have columns all the same.
+void Solution::lay_out_if_empty() {
+  const int rows = run_.model.system->result_layout().pattern().rows();
+  const method::Entry blank = method::History::blank(run_.model.system->space(), {rows, 0, 0});
+  const system::Residual none;
+  for (Points* points : {&points_, &steps_})
+    if (points->size() == 0) points->lay_out({blank, none});
 }
 
 std::vector<std::string> Solution::warnings() const {
@@ -338,6 +386,7 @@ py::tuple Solution::interpolate(const std::vector<double>& times) const {
 }
 
 void Solution::write_result(const std::string& folder) const {
+  if (steps_taken().size() == 0) throw InvalidInput("the result has no points: there is nothing to write");
   io::ResultRequest request;
   request.folder = folder;
   request.command = "kreisel.solve";

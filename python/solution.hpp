@@ -21,12 +21,14 @@ namespace py = pybind11;
 class Solution {
  public:
   /// `t_span`: (t0, t_end), or None for the model's. `t_eval`: increasing times to keep, or None for every step. `events`:
-  /// tuples (name, f(t, q, v, lam), direction, terminal_after), names differ. `progress`: called with (t, t0, t_end) a few
+  /// tuples (name, f(t, q, v, lam), direction, terminal_after). `progress`: called with (t, t0, t_end) a few
   /// times a second, or None. `should_stop`: asked as often; true ends the run as interrupted.
   Solution(const io::RunRequest& request, const py::object& t_span, const py::object& t_eval, const py::list& events,
            const py::object& progress, const py::object& should_stop, bool has_dense_output);
 
   const run::Report& report() const { return report_; }
+  /// Of the given events, in their order; they differ from each other and from those of the model.
+  const std::vector<std::string>& event_names() const { return event_names_; }
   std::vector<std::string> warnings() const;  ///< of the request and of the run
   py::array_t<double> t() const;
   py::array_t<double> q() const;
@@ -57,11 +59,13 @@ class Solution {
   /// What dense output is made of, and what files show: every step.
   const Points& steps_taken() const { return has_steps_ ? steps_ : points_; }
   void keep_wanted(const std::vector<double>& times);
+  void lay_out_if_empty();
   py::array_t<double> view(const Points::Part& part, bool is_number) const;
   double t_end() const { return std::isnan(run_.options.t_end) ? run_.model.start.t_end : run_.options.t_end; }
 
   io::PreparedRun run_;
   run::Report report_;
+  std::vector<std::string> event_names_;
   Points points_;           ///< those that arrays show
   Points steps_;            ///< all of them, when dense output is wanted beside t_eval
   bool has_steps_ = false;

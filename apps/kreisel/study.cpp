@@ -18,7 +18,8 @@ constexpr const char* examples =
     "    \"step\": [2e-3, 1e-3, 5e-4], \"t_end\": 0.5, \"measures\": [\"q max\", \"lambda max\"] }\n"
     "'kreisel list studies' names examples, which run by name; share/kreisel/study.schema.json is the schema.\n"
     "An interrupted study goes on where it was when the same command is given again.\n"
-    "Exit codes: 0 success, 1 an expectation of the file was missed, 2 bad input, 130 interrupted";
+    "Exit codes: 0 success, 1 an expectation of the file was missed, 2 bad input, 130 interrupted;\n"
+    "when no run succeeds, that of the first (3: the integration failed)";
 
 class Study final : public Command {
  public:
@@ -48,7 +49,10 @@ class Study final : public Command {
       print_error("interrupted; the same command goes on with the runs that are left");
       return interrupted;
     }
-    return result.is_as_expected() ? success : expectation_missed;
+    if (!result.verdicts.empty()) return result.is_as_expected() ? success : expectation_missed;
+    if (result.has_success()) return success;
+    print_error(message_of(result));
+    return exit_code_of_failure(result);
   }
 
  private:
@@ -56,8 +60,21 @@ class Study final : public Command {
     io::Json json = study::study_json(result, invocation.command_line);
     for (const char* bulk : {"plots", "tables", "rows"}) json.erase(bulk);
     json["status"] = json["summary"]["status"];
+    json["message"] = result.has_success() ? "" : message_of(result);
     json["folder"] = folder;
     fmt::print("{}", io::to_text(json));
+  }
+
+  static std::string message_of(const study::StudyResult& result) {
+    const study::Row& first = result.rows.front();
+    return fmt::format("none of {} runs succeeded; the first: {}: {}", result.rows.size(), first.status, first.message);
+  }
+
+  /// That of the first run. Errors that cannot be measured are no ending of a run: they should not have been asked for.
+  static int exit_code_of_failure(const study::StudyResult& result) {
+    for (const io::Ending& ending : io::endings())
+      if (ending.id == result.rows.front().status) return ending.exit_code;
+    return bad_input;
   }
 
   static void print(const study::StudyResult& result, const std::string& folder) {

@@ -79,6 +79,7 @@ class Result:
 
 class IntegrationError(RuntimeError):
     result: Result
+    def __init__(self, message: str, result: Result) -> None: ...
 
 def solve(
     model: str | PathLike[str] | dict[str, Any] | Model | System,

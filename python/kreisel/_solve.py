@@ -19,6 +19,9 @@ class IntegrationError(RuntimeError):
         super().__init__(message)
         self.result = result
 
+    def __reduce__(self):
+        return type(self), (str(self), self.result)
+
 
 class Result:
     """A motion. Arrays have time first; they share the memory of the run, so copy one before you change it.
@@ -35,7 +38,7 @@ class Result:
     nor ``save`` and ``report``.
     """
 
-    def __init__(self, solution, events, dense_output):
+    def __init__(self, solution, dense_output):
         self._solution, self._is_dense = solution, dense_output
         for name in ("t", "q", "v", "a", "lam", "h", "status", "message", "method", "formulation", "bodies", "joints"):
             setattr(self, name, getattr(solution, name))
@@ -45,7 +48,7 @@ class Result:
         self.nfev, self.njev, self.nlu = counters["residual_evaluations"], counters["jacobian_evaluations"], counters["factorizations"]
         happened = solution.events
         self.events = [event[:3] for event in happened]
-        self.t_events = [np.array([e[2] for e in happened if e[0] == name]) for name in events]
+        self.t_events = [np.array([e[2] for e in happened if e[0] == name]) for name in solution.event_names]
 
     @functools.cached_property
     def order(self):
@@ -147,10 +150,10 @@ def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=No
     t_span      end time, or (start, end); None: what the model says
     method      "bliedf" (the default, unless the model file says otherwise), "generalized-alpha", "rkmk", ...; kreisel.method_names()
     rtol, atol  error control (default 1e-6, 1e-8); or step=h for constant steps
-    order, formulation, correction, starting, max_step, ...: every option of ``kreisel run``, with underscores
+    order, formulation, correction, starting, max_step, ...: the options of ``kreisel run``, with underscores, but for those on its output
     group       "r3xso3", "se3", "so3": for models that have a choice
     parameters  dict of model and method parameters, as ``--set`` takes them
-    t_eval      increasing times to show instead of every step
+    t_eval      increasing times to show instead of every step, one row each; at an event that changes the motion, its later side
     events      function or list of functions f(t, q, v, lam); attributes ``terminal`` and ``direction`` as in scipy
     dense_output  whether the result has ``sol``
     progress    None: a bar in notebooks; True: also a line on standard error elsewhere; False: nothing; or a function of t
@@ -175,6 +178,11 @@ def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=No
     ValueError: method: unknown method 'bliedff'; did you mean 'bliedf'? known: bliedf, ...
     """
     words = {key: _word(value) for key, value in {"method": method, **options}.items() if value is not None}
+    if "output_times" in words:
+        raise ValueError("output_times is called t_eval here: solve(..., t_eval=[...])")
+    if "output_step" in words and (t_eval is not None or dense_output):
+        raise ValueError("t_eval says which points to show, and so does output_step; give one of the two" if t_eval is not None else
+                         "dense_output needs every step, output_step drops some; give t_eval instead of output_step")
     if t_span is not None:
         if "t_end" in words:
             raise ValueError("t_span and t_end say the same; give one of the two")
@@ -194,7 +202,7 @@ def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=No
         end()
     for warning in solution.warnings:
         warnings.warn(warning, stacklevel=2)
-    result = Result(solution, [name for name, *_ in listed], bool(dense_output))
+    result = Result(solution, bool(dense_output))
     if not result.success and result.status != "interrupted":
         cause = remark()
         raise IntegrationError(f"{result.status}: {result.message}" + (f"\n  {cause}" if cause else ""), result)
@@ -244,7 +252,7 @@ def _settings(parameters):
 
 
 def _events(given):
-    """[(name, function, direction, terminal_after)]; names differ, since they tell whose times are whose."""
+    """[(name, function, direction, terminal_after)]"""
     if given is None:
         return []
     functions = [given] if callable(given) else list(given) if isinstance(given, (list, tuple)) else None
@@ -255,7 +263,7 @@ def _events(given):
         if not callable(function):
             raise ValueError(f"events[{i}] is {function!r:.80}, expected a function of (t, q, v, lam)")
         name = getattr(function, "__name__", "event")
-        if name == "<lambda>" or name in [other for other, *_ in listed]:
+        if name == "<lambda>":
             name = f"{name} {i}"
         try:
             direction = float(np.sign(getattr(function, "direction", 0.0) or 0.0))

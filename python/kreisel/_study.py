@@ -1,13 +1,14 @@
 """study: errors, orders and costs over a grid of runs."""
+import itertools
 import json
-import tempfile
+import warnings
 from pathlib import Path
 
 import numpy as np
 
 from . import _core
 from ._interrupt import Interruption
-from ._model import Model, text_of
+from ._model import Model, handle, text_of
 
 
 class Curve:
@@ -20,7 +21,8 @@ class Curve:
 
 class Study:
     """curves: what was measured, as arrays; plots: the same with title, x_label and y_label; rows: one dict per run; status: "success",
-    "interrupted", or "passed" and "missed" when the study says what it expects; data: everything as in study.json."""
+    "failed" when no run succeeded, "interrupted", or "passed" and "missed" when the study says what it expects; data: everything as in
+    study.json."""
 
     def __init__(self, data):
         self.data = data
@@ -36,7 +38,8 @@ class Study:
 def study(spec, jobs=0):
     """Runs a study: a dict as in docs/studies.md or the path of such a file.
 
-    The model may also be a Model, or its dict. Ctrl-C ends the study and returns the runs that are finished, with status "interrupted".
+    A model may also be a Model, or its dict; its name names its curves. Runs that fail are rows with their status and message, and one warning.
+    Ctrl-C ends the study and returns the runs that are finished, with status "interrupted".
 
     >>> import kreisel
     >>> import matplotlib
@@ -49,21 +52,52 @@ def study(spec, jobs=0):
     >>> round(result.curves[0].order)
     3
     """
-    with tempfile.TemporaryDirectory() as folder:
-        if isinstance(spec, dict):
-            model = spec.get("model")
-            if isinstance(model, dict) and "bodies" in model:
-                model = Model.from_dict(model)
-            if isinstance(model, Model):
-                spec = {**spec, "model": f"{folder}/model.json"}
-                model.save(spec["model"])
-            text = text_of("study", spec, indent=1)
-        elif isinstance(spec, str) or hasattr(spec, "__fspath__"):
-            try:
-                text = Path(spec).read_text(encoding="utf-8")
-            except (OSError, UnicodeDecodeError) as error:
-                raise ValueError(f"cannot read the study '{spec}': {error}") from None
-        else:
-            raise ValueError(f"spec is {spec!r:.80}, expected a dict or the path of a study file")
-        with Interruption() as interruption:
-            return Study(json.loads(_core.study(text, jobs, interruption.was_asked)))
+    models = {}
+    if isinstance(spec, dict):
+        text = text_of("study", _with_names(spec, models), indent=1)
+    elif isinstance(spec, str) or hasattr(spec, "__fspath__"):
+        try:
+            text = Path(spec).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ValueError(f"cannot read the study '{spec}': {error}") from None
+    else:
+        raise ValueError(f"spec is {spec!r:.80}, expected a dict or the path of a study file")
+    with Interruption() as interruption:
+        result = Study(json.loads(_core.study(text, models, jobs, interruption.was_asked)))
+    failed = [row for row in result.rows if row["status"] not in ("success", "not-run")]
+    if failed:
+        first = failed[0]
+        warnings.warn(f"{len(failed)} of {len(result.rows)} runs did not succeed; the first: {first['label']} {first['coordinates']}: "
+                      f"{first['status']}: {first['message']}", stacklevel=2)
+    return result
+
+
+def _with_names(spec, models):
+    """The study with names in place of models, which `models` then holds as _core takes them."""
+    def listed(value):
+        return list(value) if isinstance(value, (list, tuple)) else [value]
+
+    parts = [spec, *(run for run in listed(spec.get("runs")) if isinstance(run, dict))]
+    others = [model for part in parts for model in listed(part.get("model")) if isinstance(model, str)]
+
+    def name_of(model, assembles):
+        if isinstance(model, (list, tuple)):
+            return [name_of(one, assembles) for one in model]
+        if isinstance(model, dict) and "bodies" in model:
+            model = Model.from_dict(model)
+        if not isinstance(model, Model):
+            return model
+        wanted = str(model.to_dict().get("name", "mechanism"))
+        numbered = (f"{wanted} {i}" for i in itertools.count(2))
+        name = next(name for name in itertools.chain([wanted], numbered) if name not in models and name not in others)
+        models[name] = handle(model, assembles)[0]
+        return name
+
+    def named(part, assembles):
+        assembles = bool(part.get("assemble", assembles))
+        out = {**part, "model": name_of(part["model"], assembles)} if "model" in part else dict(part)
+        if isinstance(part.get("runs"), (list, tuple)):
+            out["runs"] = [named(run, assembles) if isinstance(run, dict) else run for run in part["runs"]]
+        return out
+
+    return named(spec, False)

@@ -173,6 +173,10 @@ bool wants_assembly(const RunRequest& request) {
   return false;
 }
 
+std::shared_ptr<const models::ModelInfo> model_of(const RunRequest& request) {
+  return request.own_model != nullptr ? request.own_model : find_model(request.model, wants_assembly(request));
+}
+
 /// Sorts key=value pairs into the parameters of the model and of the method.
 class Settings {
  public:
@@ -390,7 +394,7 @@ std::vector<std::string> names_of(const std::vector<ParameterInfo>& infos) {
 PreparedRun prepare(const RunRequest& given) {
   PreparedRun run;
   Problems problems;
-  problems.collect("", [&] { run.model_info = given.own_model != nullptr ? given.own_model : find_model(given.model, wants_assembly(given)); });
+  problems.collect("", [&] { run.model_info = model_of(given); });
   const RunRequest request = run.model_info == nullptr ? given : with_suggestions(given, *run.model_info, problems);
   apply_options(request, run, problems);
   const method::MethodInfo* method = nullptr;
@@ -416,7 +420,7 @@ PreparedRun prepare(const RunRequest& given) {
 }
 
 models::Model prepare_model(const RunRequest& request, std::vector<solve::Change>* changes) {
-  const std::shared_ptr<const models::ModelInfo> info = find_model(request.model, wants_assembly(request));
+  const std::shared_ptr<const models::ModelInfo> info = model_of(request);
   method::MethodInfo no_method;
   no_method.name = "none";
   Problems problems;

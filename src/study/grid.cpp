@@ -199,7 +199,7 @@ std::string natural_abscissa(const std::vector<Case>& cases) {
   return "step";
 }
 
-std::vector<Case> expand_grid(const SpecObject& root, const Spec& spec) {
+std::vector<Case> expand_grid(const SpecObject& root, const Spec& spec, const OwnModels& own_models) {
   const std::string list = spec.analysis.empty() ? "runs" : "cases";
   const std::vector<Axis> common = axes_of(root, spec, spec_keys(), {});
   std::vector<Case> cases;
@@ -216,6 +216,7 @@ std::vector<Case> expand_grid(const SpecObject& root, const Spec& spec) {
       Case stripped = c;
       for (const std::string& setting : c.request.settings) stripped.coordinates.erase(setting.substr(0, setting.find('=')));
       fill_request(root, stripped);
+      if (const auto own = own_models.find(stripped.request.model); own != own_models.end()) stripped.request.own_model = own->second;
       divide_interval(root, stripped);
       c.request = stripped.request;
       check(root, c, ++number);

@@ -10,7 +10,7 @@ namespace kreisel::study {
 const std::vector<std::string>& spec_keys();
 
 /// All cases of the file, with labels and requests.
-std::vector<Case> expand_grid(const SpecObject& root, const Spec& spec);
+std::vector<Case> expand_grid(const SpecObject& root, const Spec& spec, const OwnModels& own_models);
 
 /// The abscissa that the cases suggest.
 std::string natural_abscissa(const std::vector<Case>& cases);

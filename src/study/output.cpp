@@ -188,7 +188,7 @@ Json plots(const StudyResult& result) {
 std::string status_of(const StudyResult& result) {
   if (result.is_interrupted) return "interrupted";
   if (!result.verdicts.empty()) return result.is_as_expected() ? "passed" : "missed";
-  return "success";
+  return result.has_success() ? "success" : "failed";
 }
 
 std::vector<std::string> notes_of(const StudyResult& result) {

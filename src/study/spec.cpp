@@ -225,7 +225,7 @@ bool matches(const Json& where, const Case& c) {
   return true;
 }
 
-Spec parse_spec(const io::JsonSource& source) {
+Spec parse_spec(const io::JsonSource& source, const OwnModels& own_models) {
   const SpecObject root(source, "", source.root());
   Spec spec;
   spec.id = root.text("id");
@@ -244,7 +244,7 @@ Spec parse_spec(const io::JsonSource& source) {
     spec.measures = measures_of(root);
     spec.series = series_of(root);
   }
-  spec.cases = expand_grid(root, spec);
+  spec.cases = expand_grid(root, spec, own_models);
   if (spec.x.empty()) spec.x = spec.analysis.empty() ? natural_abscissa(spec.cases) : find_analysis(spec.analysis).parameters.front().name;
   spec.plots = plots_of(root, spec);
   root.each("expect", [&](const std::string& pointer, const Json& entry) {

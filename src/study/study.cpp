@@ -110,6 +110,10 @@ bool StudyResult::is_as_expected() const {
   return std::all_of(verdicts.begin(), verdicts.end(), [](const Verdict& v) { return v.is_met; });
 }
 
+bool StudyResult::has_success() const {
+  return std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.is_success(); });
+}
+
 StudyResult run_study(Spec spec, const StudyOptions& options) {
   const int jobs = options.jobs > 0 ? options.jobs : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   StudyResult out;
@@ -152,7 +156,7 @@ StudyResult run_study(Spec spec, const StudyOptions& options) {
     if (!references.groups.empty()) {
       const References::Group& group = references.groups[references.group_of[i]];
       if (group.reference == nullptr) {
-        out.rows[i].status = "no-reference";
+        out.rows[i].status = no_reference;
         out.rows[i].message = group.trouble;
         return clock.tick(cost[i]);
       }

@@ -48,6 +48,22 @@ TEST_F(StudyCommand, ExitCodeSaysWhetherExpectationsAreMet) {
   EXPECT_EQ(json["verdicts"][0]["met"], false);
 }
 
+TEST_F(StudyCommand, ExitCodeSaysWhenNoRunSucceeds) {
+  write("lost.json", R"({"model": "heavy-top", "step": [0.05, 0.04], "t_end": 0.5, "measures": ["energy end"]})");
+  const Outcome lost = call({"study", "lost.json", "--quiet"});
+  EXPECT_EQ(lost.exit_code, 3);
+  EXPECT_NE(lost.err.find("none of 2 runs succeeded; the first: newton-failed: at t = "), std::string::npos) << lost.err;
+  const Json json = Json::parse(call({"study", "lost.json", "--json"}).out);
+  EXPECT_EQ(json["status"], "failed");
+  EXPECT_NE(json["message"], "");
+  write("asked.json", R"({"model": "wall-pendulum", "step": [0.02, 0.01], "t_end": 1, "measures": ["q max"]})");
+  EXPECT_EQ(call({"study", "asked.json", "--quiet"}).exit_code, 2) << "errors that cannot be measured";
+  write("half.json", R"({"model": "heavy-top", "step": [0.05, 1e-3], "t_end": 0.1, "measures": ["energy end"]})");
+  EXPECT_EQ(call({"study", "half.json", "--quiet"}).exit_code, 0) << "a failed run among others is a result";
+  write("unstable.json", R"({"model": "heavy-top", "step": 0.05, "t_end": 0.5, "measures": ["energy end"], "expect": [{"unstable": 1, "of": "energy end"}]})");
+  EXPECT_EQ(call({"study", "unstable.json", "--quiet"}).exit_code, 0) << "as expected";
+}
+
 TEST_F(StudyCommand, BadInputIsRefusedWithItsPlace) {
   write("s.json", "{\n  \"model\": \"heavy-top\",\n  \"stepp\": 1\n}");
   const Outcome outcome = call({"study", "s.json"});

@@ -5,9 +5,11 @@ import copy
 import doctest
 import inspect
 import json
+import multiprocessing
 import os
 import pathlib
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -94,6 +96,39 @@ class Results(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "t_eval: has 0.2, which is not between the start 0 and the end 0.1"):
             kreisel.solve("heavy-top", 0.1, t_eval=[0.05, 0.2])
 
+    def test_t_eval_gives_one_row_per_time(self):
+        """At events, of which runs show both sides, and where a wanted time is that of a step up to round-off."""
+        for dense_output in (False, True):
+            times = np.linspace(0, 1, 11)
+            released = kreisel.solve("rod-release", 1.0, t_eval=times, dense_output=dense_output)
+            np.testing.assert_array_equal(released.t, times)
+            np.testing.assert_array_equal(released.lam[:, 5] != 0, times < 0.5)  # of the support; at the event: behind it
+            sums = np.cumsum([0.1] * 9)
+            self.assertNotEqual(sums[-1], 0.9)
+            swing = kreisel.solve("pendulum", 0.9, t_eval=sums, dense_output=dense_output)
+            np.testing.assert_array_equal(swing.t, sums)
+            np.testing.assert_allclose(swing.q, kreisel.solve("pendulum", 0.9, dense_output=True).sol(np.minimum(sums, 0.9))[0], atol=1e-12)
+            close = np.array([0.0, 1e-300, 0.5, np.nextafter(0.5, 1), 0.5 + 1e-13, 1.0])
+            swing = kreisel.solve("pendulum", 1.0, t_eval=close, dense_output=dense_output)
+            np.testing.assert_array_equal(swing.t, close)
+            wall = np.linspace(0, 2, 2001)
+            np.testing.assert_array_equal(kreisel.solve("wall-pendulum", 2.0, t_eval=wall, dense_output=dense_output).t, wall)
+
+    def test_t_eval_gives_columns_without_rows(self):
+        def at_once(t, q, v, lam):
+            return t - 0.05
+        at_once.terminal = True
+        for dense_output in (False, True):
+            for options in (dict(t_eval=[]), dict(t_eval=[0.5], events=at_once)):
+                nothing = kreisel.solve("heavy-top", 1.0, dense_output=dense_output, **options)
+                self.assertEqual([x.shape for x in (nothing.t, nothing.q, nothing.v, nothing.a, nothing.lam, nothing.energy, nothing.x(0))],
+                                 [(0,), (0, 7), (0, 6), (0, 6), (0, 3), (0,), (0, 3)])
+        nothing = kreisel.solve("heavy-top", 0.1, t_eval=[])
+        with tempfile.TemporaryDirectory() as folder:
+            with self.assertRaisesRegex(ValueError, "the result has no points: there is nothing to write"):
+                nothing.save(f"{folder}/nothing")
+            self.assertEqual(os.listdir(folder), [])
+
     def test_t_eval_does_not_coarsen_dense_output(self):
         for method in ("bliedf", "rkmk"):
             options = dict(method=method, rtol=1e-9, atol=1e-9, dense_output=True)
@@ -142,6 +177,20 @@ class Results(unittest.TestCase):
         np.testing.assert_allclose(swing.t_events[0], [0.5], atol=1e-9)
         np.testing.assert_allclose(swing.t_events[1], [1.5], atol=1e-9)
 
+    def test_events_of_one_name_have_their_own_times(self):
+        def passes(at, name, terminal=0):
+            def event(t, q, v, lam):
+                return t - at
+            event.__name__, event.terminal = name, terminal
+            return event
+        swing = kreisel.solve("pendulum", 2.0, events=[passes(0.2, "e1 2"), passes(0.4, "e1"), passes(0.6, "e1"), passes(0.8, "e1", 1)])
+        np.testing.assert_allclose(swing.t_events, [[0.2], [0.4], [0.6], [0.8]], atol=1e-9)
+        self.assertAlmostEqual(swing.t[-1], 0.8, places=9)
+        bounce = kreisel.solve("wall-pendulum", 2.0, events=passes(0.3, "wall", 2))
+        np.testing.assert_allclose(bounce.t_events, [[0.3]], atol=1e-9)
+        self.assertEqual(bounce.t[-1], 2.0)
+        self.assertEqual({name for name, *_ in bounce.events}, {"wall", "wall 0"})
+
     def test_event_attributes_are_those_of_scipy(self):
         def event(t, q, v, lam):
             return q[0]
@@ -163,6 +212,17 @@ class Results(unittest.TestCase):
             self.assertIsNone(twin.sol)
             with self.assertRaisesRegex(ValueError, "a copy, without its model"):
                 twin.save("nowhere")
+
+    def test_a_failure_comes_back_from_another_process(self):
+        with self.assertRaises(kreisel.IntegrationError) as caught:
+            kreisel.solve("heavy-top", 2.0, step=0.02)
+        twin = pickle.loads(pickle.dumps(caught.exception))
+        self.assertIs(type(twin), kreisel.IntegrationError)
+        self.assertEqual(str(twin), str(caught.exception))
+        np.testing.assert_array_equal(twin.result.q, caught.exception.result.q)
+        with concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+            with self.assertRaisesRegex(kreisel.IntegrationError, "^newton-failed: at t = 0.06"):
+                pool.submit(kreisel.solve, "heavy-top", 2.0, step=0.02).result(timeout=60)
 
     def test_warnings_of_the_program_are_warnings(self):
         with self.assertWarnsRegex(UserWarning, "max_step has no effect with constant steps"):
@@ -257,6 +317,34 @@ class Results(unittest.TestCase):
         self.assertEqual(curve.x.shape, (3,))
         self.assertAlmostEqual(curve.order, 2.0, delta=0.2)
 
+    def test_a_study_says_when_its_runs_fail(self):
+        grid = {"step": [0.02, 0.01], "t_end": 1.0, "measures": ["q max"]}
+        with self.assertWarnsRegex(UserWarning, "2 of 2 runs did not succeed; the first: .*: no-reference: 'wall-pendulum' has events") as caught:
+            study = kreisel.study({"model": "wall-pendulum", **grid})
+        self.assertEqual(caught.filename, __file__)
+        self.assertEqual((study.status, study.curves), ("failed", []))
+        with self.assertWarnsRegex(UserWarning, "1 of 2 runs did not succeed; the first: .*: newton-failed: at t = "):
+            study = kreisel.study({"model": "heavy-top", **grid, "step": [0.05, 0.001], "t_end": 0.5})
+        self.assertEqual(study.status, "success")
+
+    def test_a_study_calls_models_by_their_names(self):
+        grid = {"order": 3, "step": [0.02, 0.01], "t_end": 0.5, "measures": ["q max"]}
+        rod, long = kreisel.Model.from_dict(ROD), copy.deepcopy(ROD)
+        long["bodies"][0]["mass"] = 2.0
+        for model in (rod, ROD):
+            study = kreisel.study({"model": model, **grid})
+            self.assertEqual({curve.label for curve in study.curves}, {"rod"})
+            self.assertEqual(study.rows[0]["coordinates"]["model"], "rod")
+        study = kreisel.study({"model": [rod, long], **grid})
+        self.assertEqual([row["label"] for row in study.rows], ["rod", "rod", "rod 2", "rod 2"])
+        study = kreisel.study({**grid, "step": 0.01, "runs": [{"model": rod}, {"model": "pendulum"}], "measures": ["energy end"]})
+        self.assertEqual([row["label"] for row in study.rows], ["rod", "pendulum"])
+        namesake = kreisel.Model.from_dict({**ROD, "name": "pendulum"})
+        study = kreisel.study({**grid, "step": 0.01, "model": [namesake, "pendulum"], "measures": ["energy end"]})
+        self.assertEqual([row["label"] for row in study.rows], ["pendulum 2", "pendulum"])
+        self.assertEqual([row["status"] for row in kreisel.study({"model": rod, "step_count": [20, 40], "t_end": 0.5, "measures": ["q max"]}).rows],
+                         ["success", "success"])
+
 
 class Mistakes(unittest.TestCase):
     def test_unknown_names_come_with_the_nearest(self):
@@ -283,6 +371,13 @@ class Mistakes(unittest.TestCase):
             kreisel.solve(pendulum(force=lambda t, q, v: [np.nan if t > 0.2 else 0.0, 9.81]), 1.0)
         with self.assertRaisesRegex(ValueError, r"mass returned a matrix that is not symmetric: 0 at \[1, 0\], but 5 at \[0, 1\]"):
             kreisel.solve(pendulum(mass=lambda q: [[1, 5], [0, 1]]), 1.0)
+
+    def test_nonsense_from_an_event_names_it_and_the_time(self):
+        def jumps(t, q, v, lam):
+            return value if t > 0.2 else 1.0
+        for value in (np.nan, -np.inf, None, "x", [1, 2]):
+            with self.assertRaisesRegex(ValueError, rf"event 'jumps' returned {re.escape(repr(value))} at t = 0\.\d+, expected a finite number"):
+                kreisel.solve("pendulum", 1.0, events=jumps)
 
     def test_parts_of_a_system_that_do_not_fit(self):
         for changes, message in [({"q0": [1, 0, 0]}, r"'q0' is an array of shape \(3,\), expected \(2,\)"),
@@ -321,6 +416,21 @@ class Mistakes(unittest.TestCase):
         with self.assertRaisesRegex(kreisel.IntegrationError, "looser rtol/atol|max_steps") as caught:
             kreisel.solve("heavy-top", 2.0, max_steps=10)
         self.assertNotIn("--", str(caught.exception))
+
+    def test_one_argument_says_which_points_to_show(self):
+        with self.assertRaisesRegex(ValueError, "output_times is called t_eval"):
+            kreisel.solve("pendulum", 1.0, output_times=[0.1, 0.2])
+        with self.assertRaisesRegex(ValueError, "t_eval says which points to show, and so does output_step"):
+            kreisel.solve("pendulum", 1.0, output_step=0.1, t_eval=[0.1, 0.2])
+        with self.assertRaisesRegex(ValueError, "dense_output needs every step, output_step drops some"):
+            kreisel.solve("pendulum", 1.0, output_step=0.1, dense_output=True)
+        np.testing.assert_allclose(kreisel.solve("pendulum", 1.0, output_step=0.25).t, [0, 0.25, 0.5, 0.75, 1])
+
+    def test_what_to_show_goes_before_the_wish_of_a_model_file(self):
+        rod = {**ROD, "simulation": {"t_end": 0.5, "output_step": 0.1}}
+        self.assertEqual(len(kreisel.solve(rod).t), 6)
+        np.testing.assert_array_equal(kreisel.solve(rod, t_eval=[0.2, 0.25]).t, [0.2, 0.25])
+        np.testing.assert_array_equal(kreisel.solve(rod, dense_output=True).sol(0.25)[0], kreisel.solve(ROD, 0.5, dense_output=True).sol(0.25)[0])
 
     def test_a_list_may_stand_where_the_program_takes_commas(self):
         kept = kreisel.solve("heavy-top", 0.1, method="projected-bdf", conserve=["energy", "angular-momentum-z"])

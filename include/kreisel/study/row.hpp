@@ -10,6 +10,9 @@
 
 namespace kreisel::study {
 
+/// Status of a case whose errors cannot be measured: the exact solution is missing.
+inline constexpr const char* no_reference = "no-reference";
+
 struct Row {
   std::string status = "success";  ///< or the id of an error
   std::string message;

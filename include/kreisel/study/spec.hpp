@@ -1,6 +1,8 @@
 // A study as a file describes it: a grid of cases, what is measured of each, what is expected of all.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -72,8 +74,11 @@ struct Spec {
   ReferenceOptions reference;
 };
 
+/// Models that are no files, by the names a study calls them by.
+using OwnModels = std::map<std::string, std::shared_ptr<const models::ModelInfo>, std::less<>>;
+
 /// Throws InvalidInput with line, column and JSON pointer, or with the case whose run cannot be served.
-Spec parse_spec(const io::JsonSource& source);
+Spec parse_spec(const io::JsonSource& source, const OwnModels& own_models = {});
 
 /// What parse_spec knows of a "where": true when every key has the value, or one of the listed ones, in the case.
 bool matches(const Json& where, const Case& a_case);

@@ -44,6 +44,8 @@ struct StudyResult {
   bool is_interrupted = false;
 
   bool is_as_expected() const;
+  /// Of at least one run.
+  bool has_success() const;
 };
 
 /// A failed run is a marked row. Throws EnvironmentError when the journal cannot be written.
