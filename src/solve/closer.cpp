@@ -159,8 +159,9 @@ Closed Closer::close(method::Method& method, const method::History& history, dou
   gamma_ = coefficients.gamma;
   alpha_ = coefficients.alpha;
 
-  const bool starts_fresh =
-      options_.refresh == RefreshPolicy::every_step || solver_->is_rank_revealing() || is_stale(h);
+  // B(q_n)ᵀη of the step before last is another direction: in small mechanisms v never gets rid of what that leaves.
+  const bool starts_fresh = options_.refresh == RefreshPolicy::every_step || solver_->is_rank_revealing() || is_stale(h) ||
+                            stabilizes_at_previous(method);
   int spent = 0;
   Closed closed;
   for (Matrix rung = starts_fresh ? Matrix::fresh : Matrix::kept;; rung = rung == Matrix::kept ? Matrix::fresh : Matrix::of_every_iteration) {
@@ -199,11 +200,13 @@ bool Closer::is_stale(double h) const {
   return !has_matrix_ || age_ > max_age || rate_ > slow_rate || std::abs(h / matrix_h_ - 1.0) > step_drift;
 }
 
+void Closer::stabilization(const method::Method& method, const method::Entry& trial, ConstVectorRef eta) {
+  system_.constraint_force(stabilizes_at_previous(method) ? (*history_)[0].motion : trial.motion, eta, dv_);
+}
+
 void Closer::evaluate(method::Method& method, method::Entry& trial) {
   method.position(x_, trial.motion.q);
-  if (formulation_.has_eta) {
-    system_.constraint_force(stabilizes_at_previous(method) ? (*history_)[0].motion : trial.motion, trial.eta, dv_);
-  }
+  if (formulation_.has_eta) stabilization(method, trial, trial.eta);
   method.velocity(x_, dv_, trial.motion);
   ++counters_.residual_evaluations;
   system_.residual(trial.motion, trial.lambda, residual_);
@@ -247,8 +250,15 @@ Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, 
     trial.lambda -= (alpha_ / (matrix_alpha_ * h)) * right_hand_side_.segment(nv, rows);
     if (formulation_.has_eta) trial.eta -= right_hand_side_.tail(trial.eta.size());
 
-    const double norm =
+    double norm =
         (matrix_gamma_ * right_hand_side_.head(nv).cwiseProduct(weight)).lpNorm<Eigen::Infinity>() / options_.tolerance;
+    // v = v(x) + Bᵀη: with an old matrix δη may lag behind δx, as in small mechanisms, whose B has entries of very different
+    // size. Of the first update, which is η itself, an old matrix leaves what its rate says.
+    if (formulation_.has_eta && matrix == Matrix::kept) {
+      stabilization(method, trial, right_hand_side_.tail(trial.eta.size()));
+      const double left = iteration > 1 ? 1.0 : slow_rate;
+      norm = std::max(norm, left * dv_.cwiseProduct(weight).lpNorm<Eigen::Infinity>() / options_.tolerance);
+    }
     if (!std::isfinite(norm)) return {CloseStatus::not_finite, iteration, norm};
     if (iteration > 1) {
       rate = norm / previous_norm;
@@ -273,9 +283,7 @@ Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, 
     previous_lambda_update = lambda_update;
     if (x_has_converged && lambda_is_settled) {
       method.position(x_, trial.motion.q);
-      if (formulation_.has_eta) {
-        system_.constraint_force(stabilizes_at_previous(method) ? (*history_)[0].motion : trial.motion, trial.eta, dv_);
-      }
+      if (formulation_.has_eta) stabilization(method, trial, trial.eta);
       method.velocity(x_, dv_, trial.motion);
       return {CloseStatus::converged, iteration, norm};
     }

@@ -87,6 +87,8 @@ class Closer {
 
   void lay_out();
   void evaluate(method::Method& method, method::Entry& trial);
+  /// dv_ = Bᵀη
+  void stabilization(const method::Method& method, const method::Entry& trial, ConstVectorRef eta);
   void fill_right_hand_side(double h);
   [[nodiscard]] bool refresh(method::Method& method, double h, const method::Entry& trial);
   void assemble(double h);
