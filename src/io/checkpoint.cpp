@@ -12,7 +12,7 @@ namespace kreisel::io {
 namespace {
 
 constexpr std::string_view magic = "kreisel checkpoint\n";
-constexpr std::uint32_t format_version = 1;
+constexpr std::uint32_t format_version = 2;
 constexpr std::size_t size_limit = std::size_t{4} << 30;
 
 /// Everything that decides what is computed.

@@ -34,12 +34,14 @@ class SparseSolver final : public Solver {
     klu_free_numeric(&numeric_, &common_);
     numeric_ = klu_factor(column_start_.data(), row_.data(), value_.data(), symbolic_, &common_);
     if (numeric_ == nullptr || common_.status == KLU_SINGULAR) return fail(common_.singular_col);
+    pivot_values_ = matrix.values();
     return true;
   }
 
   void solve(VectorRef b) override { klu_solve(symbolic_, numeric_, n_, 1, b.data(), &common_); }
 
   int singular_row() const override { return singular_row_; }
+  const Vector* pivot_values() const override { return numeric_ != nullptr ? &pivot_values_ : nullptr; }
 
  private:
   /// Old pivots on new values; refused when the element growth says that the pivots have become bad.
@@ -81,6 +83,7 @@ class SparseSolver final : public Solver {
   klu_symbolic* symbolic_ = nullptr;
   klu_numeric* numeric_ = nullptr;
   int singular_row_ = -1;
+  Vector pivot_values_;
 };
 
 }  // namespace

@@ -20,6 +20,7 @@ class TreeSolver : public Solver {
     return general_->factorize(matrix);
   }
   void solve(VectorRef b) final { uses_general_ ? general_->solve(b) : solve_tree(b.data()); }
+  const Vector* pivot_values() const final { return general_ ? general_->pivot_values() : nullptr; }
   int singular_row() const final { return uses_general_ ? general_->singular_row() : -1; }
 
  protected:

@@ -33,10 +33,10 @@ inline void exchange(Archive& a, method::History& history) {
   }
 }
 
-/// The matrix is kept, not its factors: factorising it again gives the same ones.
+/// Matrices are kept, not their factors: factorising them again gives the same ones.
 inline void exchange(Archive& a, solve::Closer& closer) {
   solve::Closer::MatrixState state = closer.matrix_state();
-  a.all(state.has_matrix, state.alpha, state.gamma, state.h, state.rate, state.age, state.values);
+  a.all(state.has_matrix, state.alpha, state.gamma, state.h, state.rate, state.age, state.values, state.pivot_values);
   if (a.is_loading()) closer.restore(state);
 }
 

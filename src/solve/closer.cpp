@@ -435,7 +435,8 @@ std::string Closer::worst_rows() const {
 }
 
 Closer::MatrixState Closer::matrix_state() const {
-  return {has_matrix_, matrix_alpha_, matrix_gamma_, matrix_h_, rate_, age_, matrix_.values()};
+  const Vector* pivots = solver_->pivot_values();
+  return {has_matrix_, matrix_alpha_, matrix_gamma_, matrix_h_, rate_, age_, matrix_.values(), pivots != nullptr ? *pivots : Vector()};
 }
 
 void Closer::restore(const MatrixState& state) {
@@ -445,6 +446,10 @@ void Closer::restore(const MatrixState& state) {
   matrix_h_ = state.h;
   rate_ = state.rate;
   age_ = state.age;
+  if (state.pivot_values.size() > 0) {
+    matrix_.values() = state.pivot_values;
+    has_matrix_ = solver_->factorize(matrix_) && has_matrix_;
+  }
   matrix_.values() = state.values;
   if (has_matrix_) has_matrix_ = solver_->factorize(matrix_);
 }

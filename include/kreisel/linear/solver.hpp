@@ -20,6 +20,10 @@ class Solver {
   virtual void solve(VectorRef b) = 0;
   virtual int singular_row() const = 0;
 
+  /// Values of the matrix whose pivots are still in use; null when factors depend on nothing but the matrix at hand. A solver
+  /// that factorises first that one and then another has the same factors of it, to the last bit.
+  virtual const Vector* pivot_values() const { return nullptr; }
+
   /// Singular matrices are fine: `solve` gives the solution of least norm, and no two of them need agree otherwise.
   virtual bool is_rank_revealing() const { return false; }
   /// z loses its part in the null space of the matrix, which only a rank-revealing solver has.

@@ -69,6 +69,7 @@ class Closer {
     double alpha = 1.0, gamma = 1.0, h = 0.0, rate = 0.0;
     int age = 0;
     Vector values;
+    Vector pivot_values;  ///< see linear::Solver; empty: none
   };
   MatrixState matrix_state() const;
   void restore(const MatrixState& state);
