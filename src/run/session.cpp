@@ -12,6 +12,8 @@ namespace {
 /// So many changes of the motion within this fraction of the run accumulate at one time.
 constexpr std::size_t accumulating_changes = 10;
 constexpr double accumulation_span = 1e-9;
+/// Of a position constraint, relative to the positions: far more than Newton's method leaves.
+constexpr double largest_gap = 1e-5;
 
 method::EntrySizes sizes_of(const system::System& system) {
   return {system.pattern().rows(), system.pattern().position_rows(), 0};
@@ -78,11 +80,24 @@ bool Session::accept(const Entry& entry, bool is_start, Interpolant interpolate)
   ++points;
   ++report.counters.steps;
   measure(entry);
+  if (plan.options.linear_solver == "least-squares" && !fits_together(entry)) return false;
   const bool is_seen = course.schedule.is_active() ? show_wanted(entry, is_start, true, interpolate) : show(entry, is_start);
   const bool goes_on = observer.goes_on(entry.motion.t, report.counters.steps) && is_seen;
   if (!goes_on && entry.motion.t >= plan.t_end) return false;  // it has arrived
   if (!goes_on) fail(Status::interrupted, fmt::format("interrupted at t = {:.10g}", entry.motion.t));
   return goes_on;
+}
+
+/// Least squares make the best of constraints that contradict each other; that is no motion of the mechanism.
+bool Session::fits_together(const Entry& entry) {
+  Eigen::Index worst = 0;
+  const double gap = residual.gap.size() > 0 ? residual.gap.cwiseAbs().maxCoeff(&worst) : 0.0;
+  if (gap <= largest_gap * (1.0 + largest(entry.motion.q))) return true;
+  fail(Status::newton_failed,
+       fmt::format("at t = {:.10g} no motion satisfies all constraints: '{}' is missed by {:.3g}. Some are not only redundant, they contradict each other.\n"
+                   "  try: `kreisel check`, which names redundant constraints, and remove or change one of them",
+                   entry.motion.t, system.pattern().row_name(static_cast<int>(worst)), gap));
+  return false;
 }
 
 bool Session::open(const Entry& entry, bool is_start) {

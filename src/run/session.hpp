@@ -159,6 +159,7 @@ struct Session {
   void exchange(Archive& a);
   [[nodiscard]] bool open(const method::Entry& entry, bool is_start);
   /// Equations of `entry` into `residual`, largest gaps and the last point into the report.
+  [[nodiscard]] bool fits_together(const method::Entry& entry);
   void measure(const method::Entry& entry);
   void measure_energy(const method::Entry& entry);
   /// `residual` belongs to the entry.

@@ -361,6 +361,21 @@ TEST(Benchmark, DriverAndFrictionEnterTheEnergyBalance) {
   EXPECT_LT(report.energy_error, 1e-8);
 }
 
+TEST(Benchmark, DriversThatContradictEachOtherAreNoMotion) {
+  const io::ModelFile file = io::read_model(io::JsonSource("m.json", R"({"bodies": [{"name": "crank", "mass": 2, "inertia": [0.1, 0.2, 0.25]}],
+    "joints": [{"type": "revolute", "name": "hinge", "between": ["ground", "crank"], "at": [0, 0, 0], "axis": [0, 0, 1]}],
+    "drivers": [{"name": "slow", "type": "angle", "between": ["ground", "crank"], "axis": [0, 0, 1], "value": "t^2"},
+                {"name": "fast", "type": "angle", "between": ["ground", "crank"], "axis": [0, 0, 1], "value": "2*t^2"}]})"));
+  run::Options options;
+  options.linear_solver = "least-squares";
+  options.t_end = 1.0;
+  run::Observer nobody;
+  const run::Report report = run::integrate(*file.model.system, file.model.start, options, nobody);
+  EXPECT_NE(report.status, run::Status::success);
+  EXPECT_NE(report.message.find("contradict"), std::string::npos) << report.message;
+  EXPECT_LT(report.final.motion.t, 0.1);
+}
+
 TEST(Benchmark, GearsTurnAgainstEachOther) {
   const io::ModelFile file = io::read_model(io::JsonSource("m.json", R"({"bodies": [
     {"name": "small", "mass": 1, "inertia": [0.1, 0.1, 0.1], "position": [0, 0, 0], "angular_velocity": [0, 0, 3]},
