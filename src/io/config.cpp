@@ -311,6 +311,17 @@ std::string widest_gap(const multibody::Assembly& assembly, const system::Start&
                      assembly.joint_name(static_cast<int>(widest - gaps.begin())), *widest);
 }
 
+/// A driver says nothing outside its table, where it would have to stop at once.
+void check_tables(const multibody::Assembly& assembly, double t0, double t_end, Problems& problems) {
+  for (const multibody::Joint& joint : assembly.mechanism().joints) {
+    const auto [begin, end] = joint.span();
+    if (t0 >= begin && t_end <= end) continue;
+    problems.add("", fmt::format("driver '{}': its table goes from t = {} to {}, the run from {} to {}; complete the table, or "
+                                 "end the run with it (t_end, --t-end)",
+                                 joint.name(), begin, end, t0, t_end));
+  }
+}
+
 /// What moving the bodies onto the joints changed.
 std::vector<solve::Change> assembled(models::Model& model, std::string_view linear_solver) {
   const auto* assembly = dynamic_cast<const multibody::Assembly*>(model.system.get());
@@ -437,6 +448,9 @@ PreparedRun prepare(const RunRequest& given) {
   if (run.model.system != nullptr && run.assembles)
     problems.collect("", [&] { run.changes = assembled(run.model, run.options.linear_solver); });
   if (run.model.system != nullptr) {
+    const double t_end = std::isfinite(run.options.t_end) ? run.options.t_end : run.model.start.t_end;
+    if (const auto* assembly = dynamic_cast<const multibody::Assembly*>(run.model.system.get()))
+      check_tables(*assembly, run.model.start.t0, t_end, problems);
     for (const run::Problem& problem : run::problems_in(run.options, *run.model.system, run.model.start))
       problems.add(problem.field, problem.message);
   }

@@ -188,7 +188,21 @@ class ModelReader {
     complain(pointer, "is [0, 0, 0], expected a direction: any length but zero");
     return false;
   }
-  bool signal(std::string_view pointer, const Json& value, Signal& out) {
+  /// `derivatives` that the equations need: none of a force, the first of a target, two of a driver.
+  bool signal(std::string_view pointer, const Json& value, int derivatives, Signal& out) {
+    if (!read_signal(pointer, value, derivatives, out)) return false;
+    const multibody::Jet jet = out.at(0.0);
+    const double parts[] = {jet.value, jet.rate, jet.curve};
+    constexpr std::string_view names[] = {"the value", "the first derivative", "the second derivative"};
+    for (int i = 0; i <= derivatives; ++i)
+      if (!std::isfinite(parts[i])) {
+        complain(pointer, fmt::format("is {}, {} of which is not finite at t = 0; expected a function that the motion can follow from there",
+                                      shown(value), names[i]));
+        return false;
+      }
+    return true;
+  }
+  bool read_signal(std::string_view pointer, const Json& value, int derivatives, Signal& out) {
     constexpr std::string_view expected =
         "a number, a formula in t such as \"0.1*sin(2*pi*t)\" or {\"table\": [[t, value], ...]}";
     if (value.is_number()) {
@@ -200,7 +214,20 @@ class ModelReader {
     if (value.is_string())
       return guarded(pointer, [&] { out = Signal(multibody::Expression(value.get_ref<const std::string&>())); });
     if (!is_object(pointer, value, expected)) return false;
-    check_keys(pointer, value, {"table"});
+    check_keys(pointer, value, {"table", "interpolation"});
+    // A driver needs accelerations: its table is twice continuously differentiable unless told otherwise. It may not be
+    // held outside, where the velocity would jump; a run that leaves the table is refused.
+    const bool is_driver = derivatives > 1;
+    multibody::Interpolation interpolation = is_driver ? multibody::Interpolation::spline : multibody::Interpolation::monotone;
+    if (const Json* given = find(value, "interpolation")) {
+      const std::string here = child(pointer, "interpolation");
+      std::string name;
+      if (!text(here, *given, name) || !guarded(here, [&] { interpolation = multibody::interpolation_named(name); })) return false;
+      if (is_driver && interpolation == multibody::Interpolation::linear) {
+        complain(here, "is \"linear\", at whose points the velocity jumps; a driver takes spline or monotone");
+        return false;
+      }
+    }
     const Json* table = require(pointer, value, "table", "a list of points [t, value]");
     const std::string at = child(pointer, "table");
     if (table == nullptr || !is_list(at, *table, "a list of points [t, value]")) return false;
@@ -210,7 +237,7 @@ class ModelReader {
       if (!numbers(child(at, i), (*table)[i], 2, point, "a point [t, value]")) return false;
       points.push_back({point[0], point[1]});
     }
-    return guarded(at, [&] { out = Signal(std::move(points)); });
+    return guarded(at, [&] { out = Signal(points, interpolation, is_driver ? multibody::Outside::straight : multibody::Outside::hold); });
   }
 
   // ---- rotations
@@ -715,7 +742,7 @@ class ModelReader {
       }
     if (info->is_driver) {
       const Json* driven = require(at, value, "value", "a number, a formula in t or a table");
-      ok = driven != nullptr && signal(child(at, "value"), *driven, spec.value) && ok;
+      ok = driven != nullptr && signal(child(at, "value"), *driven, 2, spec.value) && ok;
     }
     // Frames depend on bodies, which may be the mistake already reported.
     ok = ok && read_frames(at, value, layout, spec.bodies, spec.frames);
@@ -878,7 +905,7 @@ class ModelReader {
     }
     for (const std::string_view key : info.signals)
       if (const Json* given = find(value, key))
-        ok = signal(child(at, key), *given, spec.signals[std::string(key)]) && ok;
+        ok = signal(child(at, key), *given, key == "target" ? 1 : 0, spec.signals[std::string(key)]) && ok;
     for (const std::string_view key : info.vector_signals)
       if (const Json* given = find(value, key)) {
         const std::string here = child(at, key);
@@ -888,7 +915,7 @@ class ModelReader {
           continue;
         }
         auto& target = spec.vector_signals[std::string(key)];
-        for (std::size_t i = 0; i < 3; ++i) ok = signal(child(here, i), (*given)[i], target[i]) && ok;
+        for (std::size_t i = 0; i < 3; ++i) ok = signal(child(here, i), (*given)[i], 0, target[i]) && ok;
       }
     return ok;
   }

@@ -13,6 +13,8 @@ namespace {
 using namespace kreisel;
 using multibody::Expression;
 using multibody::Jet;
+using multibody::Interpolation;
+using multibody::Outside;
 using multibody::Signal;
 
 std::string refusal(const std::string& text) {
@@ -69,7 +71,7 @@ TEST(Expression, SaysWhatIsWrongAndWhere) {
 }
 
 TEST(Signal, PassesThroughItsTableWithTwoContinuousDerivatives) {
-  const Signal spline(std::vector<std::pair<double, double>>{{0.0, 1.0}, {0.5, 2.0}, {1.0, 0.0}, {3.0, 1.0}});
+  const Signal spline({{0.0, 1.0}, {0.5, 2.0}, {1.0, 0.0}, {3.0, 1.0}}, Interpolation::spline, Outside::straight);
   EXPECT_DOUBLE_EQ(spline.at(0.0).value, 1.0);
   EXPECT_DOUBLE_EQ(spline.at(1.0).value, 0.0);
   EXPECT_DOUBLE_EQ(spline.at(3.0).value, 1.0);
@@ -82,6 +84,50 @@ TEST(Signal, PassesThroughItsTableWithTwoContinuousDerivatives) {
   EXPECT_NEAR(spline.at(4.0).value, 1.0 + spline.at(3.0).rate, 1e-14);
   EXPECT_THROW(Signal(std::vector<std::pair<double, double>>{{0.0, 1.0}}), InvalidInput);
   EXPECT_THROW(Signal(std::vector<std::pair<double, double>>{{0.0, 1.0}, {0.0, 2.0}}), InvalidInput);
+}
+
+using Table = std::vector<std::pair<double, double>>;
+
+TEST(Signal, StaysBetweenThePointsOfItsTable) {
+  const Table tables[] = {{{0, 0}, {1, 0}, {1.001, 10}, {3, 10}}, {{0, 0}, {1, 10}, {2, 0}}, {{0, 1}, {1, -2}}, {{-1, 3}, {0, 4}, {0.1, 9}, {5, 9}, {6, -1}, {6.5, -1.01}}};
+  for (const Table& table : tables)
+    for (const Interpolation how : {Interpolation::linear, Interpolation::monotone}) {
+      const Signal signal(table, how);
+      for (std::size_t i = 0; i + 1 < table.size(); ++i) {
+        const auto& [t, value] = table[i];
+        const auto& [next, next_value] = table[i + 1];
+        EXPECT_EQ(signal.at(t).value, value);
+        double before = value;
+        for (int j = 1; j <= 100; ++j) {
+          const double here = signal.at(t + (next - t) * j / 100.0).value;
+          EXPECT_GE((here - before) * (next_value - value), -1e-13) << "not monotone between " << t << " and " << next;
+          EXPECT_GE(here, std::min(value, next_value) - 1e-12);
+          EXPECT_LE(here, std::max(value, next_value) + 1e-12);
+          before = here;
+        }
+      }
+      EXPECT_EQ(signal.at(table.front().first - 1.0).value, table.front().second);
+      EXPECT_NEAR(signal.at(table.back().first + 4.0).value, table.back().second, 1e-12);
+      EXPECT_EQ(signal.at(table.back().first + 4.0).rate, 0.0);
+    }
+}
+
+/// Rates and curves are the derivatives of the values; a monotone table has a continuous rate, and is exact for lines.
+TEST(Signal, TablesHaveTheDerivativesTheyClaim) {
+  const Table table{{0, 0}, {0.5, 1}, {0.7, 1.2}, {2, 1.3}, {3, 0}};
+  for (const Interpolation how : {Interpolation::linear, Interpolation::monotone, Interpolation::spline}) {
+    const Signal signal(table, how);
+    for (const double t : {0.01, 0.3, 0.49, 0.61, 1.1, 1.9, 2.5, 2.99, -1.0, 4.0}) {
+      const double h = 1e-5;
+      EXPECT_NEAR(signal.at(t).rate, (signal.at(t + h).value - signal.at(t - h).value) / (2 * h), 1e-8) << t;
+      EXPECT_NEAR(signal.at(t).curve, (signal.at(t + h).rate - signal.at(t - h).rate) / (2 * h), 1e-8) << t;
+    }
+    if (how != Interpolation::linear)
+      for (const auto& [t, value] : Table(table.begin() + 1, table.end() - 1))
+        EXPECT_NEAR(signal.at(t - 1e-9).rate, signal.at(t + 1e-9).rate, 1e-7) << t;
+    EXPECT_NEAR(Signal({{0, 1}, {1, 3}, {4, 9}}, how).at(2.2).value, 5.4, 1e-14);
+    EXPECT_EQ(signal.span(), std::pair(0.0, 3.0));
+  }
 }
 
 }  // namespace
