@@ -459,7 +459,7 @@ PreparedRun prepare(const RunRequest& given) {
   return run;
 }
 
-models::Model prepare_model(const RunRequest& request, std::vector<solve::Change>* changes) {
+models::Model prepare_model(const RunRequest& request) {
   const std::shared_ptr<const models::ModelInfo> info = model_of(request);
   method::MethodInfo no_method;
   no_method.name = "none";
@@ -469,9 +469,7 @@ models::Model prepare_model(const RunRequest& request, std::vector<solve::Change
   for (const std::string& setting : request.settings) settings.apply(setting);
   problems.throw_if_any();
   models::Model model = models::make_model(*info, request.group, settings.model_values());
-  if (!assembles) return model;
-  const std::vector<solve::Change> moved = assembled(model, run::Options().linear_solver);
-  if (changes != nullptr) *changes = moved;
+  if (assembles) assembled(model, run::Options().linear_solver);
   return model;
 }
 

@@ -12,6 +12,7 @@
 #include "kreisel/base/text.hpp"
 #include "kreisel/io/config.hpp"
 #include "kreisel/lie/so3.hpp"
+#include "kreisel/system/check.hpp"
 
 namespace kreisel::io {
 namespace {
@@ -955,6 +956,7 @@ class ModelReader {
     assembly.residual(m, no_lambda, r);
     if (!r.gap.allFinite() || !r.rate.allFinite() || !r.force.allFinite())
       return complain("", "positions, velocities or forces at the start are too large to compute with");
+    check_mass(assembly, m);
     if (options_.accepts_gaps) return;
     for (std::size_t j = 0; j < joint_places_.size(); ++j) {
       const system::RowGroup& group = pattern.groups()[j];
@@ -973,6 +975,23 @@ class ModelReader {
                 "'{}': the initial velocities miss the joint by {:.6g} (row {} of {}); correct them or use --assemble",
                 group.name, rate, worst_row(r.rate, group), group.rows));
     }
+  }
+  /// A body without mass or inertia must be carried by others in every motion that the joints leave it.
+  void check_mass(const multibody::Assembly& assembly, const system::Motion& m) {
+    constexpr int most_rows = 500;  // of full matrices: a second
+    const std::vector<Body>& bodies = assembly.mechanism().bodies;
+    const bool is_suspicious = std::any_of(bodies.begin(), bodies.end(), [](const Body& body) {
+      return body.mass == 0.0 || Eigen::SelfAdjointEigenSolver<Matrix3>(body.inertia, Eigen::EigenvaluesOnly).eigenvalues()[0] <=
+                                     1e-14 * body.inertia.norm();
+    });
+    if (!is_suspicious || assembly.space().nv() + assembly.pattern().rows() > most_rows) return;
+    const system::RankReport ranks = system::rank_report(assembly, m);
+    if (ranks.has_mass) return;
+    for (std::size_t b = 0; b < bodies.size(); ++b)
+      if (bodies[b].name == ranks.weakest_block)
+        return complain(child("/bodies", b), fmt::format("'{}' has a motion without mass or inertia that the joints allow; give it mass or inertia "
+                                                         "there, or constrain it",
+                                                         bodies[b].name));
   }
   static Eigen::Index worst_row(const Vector& rows, const system::RowGroup& group) {
     Eigen::Index worst = 0;
