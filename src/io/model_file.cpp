@@ -78,7 +78,7 @@ class ModelReader {
     check_keys(
         "", root,
         {"name", "gravity", "group", "bodies", "joints", "drivers", "forces", "simulation", "$schema", "comment"});
-    if (const Json* name = find(root, "name")) text("/name", *name, mechanism_.name);
+    if (const Json* name = find(root, "name")) name_text("/name", *name, mechanism_.name);
     if (const Json* gravity = find(root, "gravity")) vector("/gravity", *gravity, mechanism_.gravity);
     read_group(root);
     read_bodies(root);
@@ -167,6 +167,16 @@ class ModelReader {
     }
     out = value.get<std::string>();
     return true;
+  }
+  /// Names stand in lines of results and messages.
+  bool name_text(std::string_view pointer, const Json& value, std::string& out) {
+    if (!text(pointer, value, out)) return false;
+    const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+    const auto found = std::find_if(out.begin(), out.end(), is_control);
+    if (found == out.end()) return true;
+    complain(pointer, fmt::format("has the control character 0x{:02x} at byte {}, expected a name on one line", static_cast<unsigned char>(*found),
+                                  found - out.begin() + 1));
+    return false;
   }
   bool numbers(std::string_view pointer, const Json& value, std::size_t count, double* out, std::string_view expected) {
     if (!value.is_array() || value.size() != count) {
@@ -396,7 +406,7 @@ class ModelReader {
                  {"name", "mass", "inertia", "position", "rotation", "velocity", "angular_velocity", "shape", "shapes",
                   "comment"});
       if (const Json* name = find(value, "name")) {
-        if (text(child(at, "name"), *name, body.name) && body.name == "ground")
+        if (name_text(child(at, "name"), *name, body.name) && body.name == "ground")
           complain(child(at, "name"), "is \"ground\", which always stands for the fixed world; choose another name");
       }
       if (const Json* mass = require(at, value, "mass", "the mass [kg]");
@@ -691,7 +701,7 @@ class ModelReader {
                            std::set<std::string>& taken) {
     std::string name = fallback;
     const Json* given = find(value, "name");
-    if (given != nullptr && text(child(at, "name"), *given, name)) {
+    if (given != nullptr && name_text(child(at, "name"), *given, name)) {
       if (!taken.insert(name).second)
         complain(child(at, "name"),
                  fmt::format("\"{}\" is the name of an earlier one; every name must be unique", name));
