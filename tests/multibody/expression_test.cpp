@@ -39,7 +39,9 @@ TEST(Expression, KnowsPrecedenceAndAssociativity) {
 
 TEST(Expression, DifferentiatesTwice) {
   for (const char* text : {"0.1*sin(2*pi*t)", "exp(-t)*cos(3*t)", "sqrt(1 + t^2)", "tanh(4*(t - 0.3))", "t^t",
-                           "1/(2 + t)", "log(2 + t)*atan(t)", "tan(t/3)", "t^3 - 2*t^2 + t - 1", "(1+t)^0.5"}) {
+                           "1/(2 + t)", "log(2 + t)*atan(t)", "tan(t/3)", "t^3 - 2*t^2 + t - 1", "(1+t)^0.5",
+                           "sinh(t)*cosh(2*t)", "asin(t/2) - acos(0.3*t^2)", "abs(sin(5*t))*t", "sign(t - 1)*t^2",
+                           "atan2(1 + t^2, sin(t) - 2)", "min(t^2, exp(-2*t)) + max(t^2, 3*t)"}) {
     const Expression f{std::string_view(text)};
     const Jet jet = f.at(0.7);
     const auto value = [&](double s) -> Vector { return Vector::Constant(1, f.at(0.7 + s).value); };
@@ -47,6 +49,21 @@ TEST(Expression, DifferentiatesTwice) {
     EXPECT_NEAR(jet.curve, system::second_slope(value, 1e-2)[0], 1e-8 * (1.0 + std::abs(jet.curve))) << text;
     EXPECT_FALSE(f.is_constant());
   }
+}
+
+TEST(Expression, AtCornersGoesOnAsAfterwards) {
+  for (const char* text : {"abs(t)", "max(t, -t)", "max(0, t)", "-min(-t, 0)"}) {
+    const Jet jet = Expression{std::string_view(text)}.at(0.0);
+    EXPECT_EQ(jet.value, 0.0) << text;
+    EXPECT_EQ(jet.rate, 1.0) << text;
+  }
+  EXPECT_EQ(Expression("sign(t)").at(0.0).value, 0.0);
+  EXPECT_EQ(Expression("max(0, t - 1)^3").at(1.0).curve, 0.0);
+  EXPECT_EQ(Expression("atan2(-1, -1)").at(0.0).value, std::atan2(-1.0, -1.0));
+  EXPECT_EQ(Expression("min(1, max(2, 3))").at(0.0).value, 1.0);
+  EXPECT_TRUE(Expression("max(1, 2)").is_constant());
+  EXPECT_EQ(refusal("min(1)"), "formula 'min(1)', character 6: found ')', expected ','");
+  EXPECT_EQ(refusal("sin(1, 2)"), "formula 'sin(1, 2)', character 6: found ', 2)', expected ')'");
 }
 
 TEST(Expression, TellsConstantsFromFunctions) {
@@ -57,7 +74,7 @@ TEST(Expression, TellsConstantsFromFunctions) {
 TEST(Expression, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(refusal("2*sine(t)"),
             "formula '2*sine(t)', character 3: unknown name 'sine'; did you mean 'sin'? known: t, pi, sin, cos, tan, "
-            "exp, log, sqrt, tanh, atan");
+            "exp, log, sqrt, sinh, cosh, tanh, asin, acos, atan, abs, sign, atan2, min, max");
   EXPECT_EQ(refusal("1 +"),
             "formula '1 +', character 4: the formula ends, expected a number, t, pi, a function or '('");
   EXPECT_EQ(refusal("sin 3"), "formula 'sin 3', character 5: found '3', expected '('");
