@@ -77,7 +77,7 @@ def samples():
     hinge = {"type": "revolute", "name": "hinge", "between": ["ground", "a"], "at": [0, 0, 0], "axis": [0, 0, 1]}
     point, ends = {"at": [0, 0, 0]}, {"at": [[0, 0, 0], [0, 0, 1]]}
     axis, axes = {"axis": [0, 0, 1]}, {"axes": [[1, 0, 0], [0, 1, 0]]}
-    servo = {"stiffness": 1, "damping": 1, "value": "sin(t)", "target": {"table": [[0, 0], [1, 1]]}}
+    servo = {"stiffness": 1, "damping": 1, "value": "sin(t)", "target": {"table": [[0, 0], [1, 1]], "interpolation": "linear"}}
     spring = {"stiffness": 1, "damping": 1}
     two = {"between": ["ground", "a"]}
     elements = {

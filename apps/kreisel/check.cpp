@@ -42,6 +42,7 @@ struct Verdict {
   std::vector<std::string> problems;
   std::vector<solve::Change> changes;  ///< by --assemble
   std::optional<system::Passage> passage;
+  run::Status ending = run::Status::success;  ///< of the run along which it looked
 };
 
 /// The accepted points of a run, at most so many, evenly spread over them.
@@ -203,7 +204,7 @@ Json to_json(const models::Model& model, const Verdict& v) {
   for (const double entry : v.lambda) lambda.push_back(number(entry));
   return {{"model", model.name},
           {"group", model.group},
-          {"status", v.problems.empty() ? "success" : io::invalid_input},
+          {"status", v.ending != run::Status::success ? io::ending_of(v.ending).id : v.problems.empty() ? "success" : io::invalid_input},
           {"message", fmt::format("{}", fmt::join(v.problems, "\n"))},
           {"bodies", body_names(*model.system)},
           {"coordinates", model.system->space().nv()},
@@ -282,19 +283,20 @@ class Check final : public Command {
         ->type_name("T");
     parser.add_flag("--json", is_json_, "print one JSON object");
     parser.footer("Compares every derivative with differences, and looks at ranks, conditioning and initial values.\n"
-                  "Exit code 0 when all is well, 2 when the model is at fault.\n"
+                  "Exit code 0 when all is well, 2 when the model is at fault, 3 when the run of --t-end failed.\n"
                   "Examples:\n  kreisel check heavy-top\n  kreisel check heavy-top --group se3 --set constraint=inertial\n  kreisel check four-bar --t-end 2");
   }
 
   int execute(const Invocation& invocation) override {
     model_.fill(request_);
-    std::vector<solve::Change> changes;
-    const models::Model model = io::prepare_model(request_, &changes);
+    if (!t_end_.empty()) request_.options["t-end"] = t_end_;
+    const io::PreparedRun run = io::prepare(request_);  // refuses what a run would refuse
+    const models::Model& model = run.model;
     Verdict verdict = examine(model);
-    verdict.changes = std::move(changes);
+    verdict.changes = run.changes;
     if (!along_.empty() || !t_end_.empty()) {
       verdict.passage = system::examine_passage(
-          *model.system, thinned(along_.empty() ? motions_of_run() : motions_of_result(*model.system, along_)));
+          *model.system, thinned(along_.empty() ? motions_of(run, verdict) : motions_of_result(*model.system, along_)));
       for (const system::Passage::Singularity& s : verdict.passage->singularities)
         verdict.problems.push_back(fmt::format("singular position near t = {:.6g}: B loses rank (smallest singular value {:.2e}, "
                                                "typically {:.2e}), mostly in {}",
@@ -306,18 +308,17 @@ class Check final : public Command {
       print(model, verdict);
     if (!invocation.wants_json && verdict.passage) print(*verdict.passage);
     for (const std::string& problem : verdict.problems) print_error(problem);
+    if (verdict.ending != run::Status::success) return io::ending_of(verdict.ending).exit_code;
     return verdict.problems.empty() ? success : bad_input;
   }
 
  private:
-  std::vector<Motion> motions_of_run() const {
-    io::RunRequest request = request_;
-    request.options["t-end"] = t_end_;
-    const io::PreparedRun run = io::prepare(request);
+  static std::vector<Motion> motions_of(const io::PreparedRun& run, Verdict& verdict) {
     MotionRecorder recorder;
     const run::Report report = run::integrate(*run.model.system, run.model.start, run.options, recorder);
+    verdict.ending = report.status;
     if (report.status != run::Status::success)
-      print_warning(fmt::format("the run ended at t = {:.6g}: {}", report.final.motion.t, report.message));
+      verdict.problems.push_back(fmt::format("{}: {}", io::ending_of(report.status).id, report.message));
     return std::move(recorder.motions);
   }
 

@@ -61,7 +61,7 @@ class Run final : public Command {
     result.format = io::trajectory_format_named(format_);
     const io::PreparedRun run = io::prepare(request_);
     for (const std::string& warning : run.warnings) print_warning(warning);
-    result.folder = folder_.empty() ? io::Path("results") / (run.model.name + "-" + run.options.method) : io::Path(folder_);
+    result.folder = folder_.empty() ? io::Path("results") / (io::as_file_name(run.model.name) + "-" + run.options.method) : io::Path(folder_);
     result.log = log_;
     result.command = invocation.command_line;
     if (!checkpoint_every_.empty()) result.checkpoint_every = seconds_of(checkpoint_every_);

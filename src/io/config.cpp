@@ -18,6 +18,7 @@
 #include "kreisel/linear/solver.hpp"
 #include "kreisel/method/catalogue.hpp"
 #include "kreisel/method/correction.hpp"
+#include "kreisel/multibody/assembly.hpp"
 #include "kreisel/run/integrator.hpp"
 #include "kreisel/solve/formulation.hpp"
 #include "kreisel/solve/manifold.hpp"
@@ -298,6 +299,42 @@ void read_own_correction(PreparedRun& run) {
     throw InvalidInput(fmt::format("the set is for order {}, but --order is {}", k, run.options.order));
 }
 
+/// Which joint misses most where the mechanism stands, for a message.
+std::string widest_gap(const multibody::Assembly& assembly, const system::Start& start) {
+  system::Motion m(assembly.space());
+  m.t = start.t0;
+  m.q = start.q0;
+  const std::vector<double> gaps = assembly.joint_gaps(m);
+  if (gaps.empty()) return {};
+  const auto widest = std::max_element(gaps.begin(), gaps.end());
+  return fmt::format("\n  at the given positions '{}' misses by {:.6g} [m or rad], more than any other joint",
+                     assembly.joint_name(static_cast<int>(widest - gaps.begin())), *widest);
+}
+
+/// A driver says nothing outside its table, where it would have to stop at once.
+void check_tables(const multibody::Assembly& assembly, double t0, double t_end, Problems& problems) {
+  for (const multibody::Joint& joint : assembly.mechanism().joints) {
+    const auto [begin, end] = joint.span();
+    if (t0 >= begin && t_end <= end) continue;
+    problems.add("", fmt::format("driver '{}': its table goes from t = {} to {}, the run from {} to {}; complete the table, or "
+                                 "end the run with it (t_end, --t-end)",
+                                 joint.name(), begin, end, t0, t_end));
+  }
+}
+
+/// What moving the bodies onto the joints changed.
+std::vector<solve::Change> assembled(models::Model& model, std::string_view linear_solver) {
+  const auto* assembly = dynamic_cast<const multibody::Assembly*>(model.system.get());
+  try {
+    std::vector<solve::Change> changes = solve::assemble(*model.system, model.start, linear_solver);
+    if (assembly != nullptr) assembly->set_windings(model.start.q0, model.start.v0);
+    return changes;
+  } catch (const InvalidInput& e) {
+    if (assembly == nullptr) throw;
+    throw InvalidInput(e.what() + widest_gap(*assembly, model.start));
+  }
+}
+
 }  // namespace
 
 const std::vector<RunOption>& run_options() {
@@ -409,8 +446,11 @@ PreparedRun prepare(const RunRequest& given) {
   if (run.model_info != nullptr)
     problems.collect("", [&] { run.model = models::make_model(*run.model_info, request.group, run.model_parameters); });
   if (run.model.system != nullptr && run.assembles)
-    problems.collect("", [&] { run.changes = solve::assemble(*run.model.system, run.model.start, run.options.linear_solver); });
+    problems.collect("", [&] { run.changes = assembled(run.model, run.options.linear_solver); });
   if (run.model.system != nullptr) {
+    const double t_end = std::isfinite(run.options.t_end) ? run.options.t_end : run.model.start.t_end;
+    if (const auto* assembly = dynamic_cast<const multibody::Assembly*>(run.model.system.get()))
+      check_tables(*assembly, run.model.start.t0, t_end, problems);
     for (const run::Problem& problem : run::problems_in(run.options, *run.model.system, run.model.start))
       problems.add(problem.field, problem.message);
   }
@@ -419,7 +459,7 @@ PreparedRun prepare(const RunRequest& given) {
   return run;
 }
 
-models::Model prepare_model(const RunRequest& request, std::vector<solve::Change>* changes) {
+models::Model prepare_model(const RunRequest& request) {
   const std::shared_ptr<const models::ModelInfo> info = model_of(request);
   method::MethodInfo no_method;
   no_method.name = "none";
@@ -429,9 +469,7 @@ models::Model prepare_model(const RunRequest& request, std::vector<solve::Change
   for (const std::string& setting : request.settings) settings.apply(setting);
   problems.throw_if_any();
   models::Model model = models::make_model(*info, request.group, settings.model_values());
-  if (!assembles) return model;
-  const std::vector<solve::Change> moved = solve::assemble(*model.system, model.start);
-  if (changes != nullptr) *changes = moved;
+  if (assembles) assembled(model, run::Options().linear_solver);
   return model;
 }
 

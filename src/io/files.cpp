@@ -5,12 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <system_error>
 
 #include "kreisel/base/error.hpp"
+#include "kreisel/base/text.hpp"
 
 namespace kreisel::io {
 namespace {
@@ -198,6 +200,23 @@ void PartFile::discard() {
   if (descriptor_ >= 0) ::close(descriptor_);
   descriptor_ = -1;
   ::unlink(part_of(path_).c_str());
+}
+
+std::string as_file_name(std::string_view name) {
+  constexpr std::size_t longest = 100;
+  std::string out;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);  // letters beyond ASCII are bytes from 0x80
+    const bool is_kept = byte >= 0x80 || std::isalnum(byte) != 0 || c == '.' || c == '_' || c == '-';
+    if (out.empty() && (c == '.' || c == '-')) continue;
+    if (is_kept)
+      out += c;
+    else if (!out.empty() && out.back() != '-')
+      out += '-';
+  }
+  if (out.size() > longest) out = clipped(out, longest - 3);
+  while (!out.empty() && (out.back() == '-' || out.back() == '.')) out.pop_back();
+  return out.empty() ? "model" : out;
 }
 
 }  // namespace kreisel::io

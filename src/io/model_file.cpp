@@ -12,6 +12,7 @@
 #include "kreisel/base/text.hpp"
 #include "kreisel/io/config.hpp"
 #include "kreisel/lie/so3.hpp"
+#include "kreisel/system/check.hpp"
 
 namespace kreisel::io {
 namespace {
@@ -77,7 +78,7 @@ class ModelReader {
     check_keys(
         "", root,
         {"name", "gravity", "group", "bodies", "joints", "drivers", "forces", "simulation", "$schema", "comment"});
-    if (const Json* name = find(root, "name")) text("/name", *name, mechanism_.name);
+    if (const Json* name = find(root, "name")) name_text("/name", *name, mechanism_.name);
     if (const Json* gravity = find(root, "gravity")) vector("/gravity", *gravity, mechanism_.gravity);
     read_group(root);
     read_bodies(root);
@@ -167,6 +168,16 @@ class ModelReader {
     out = value.get<std::string>();
     return true;
   }
+  /// Names stand in lines of results and messages.
+  bool name_text(std::string_view pointer, const Json& value, std::string& out) {
+    if (!text(pointer, value, out)) return false;
+    const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+    const auto found = std::find_if(out.begin(), out.end(), is_control);
+    if (found == out.end()) return true;
+    complain(pointer, fmt::format("has the control character 0x{:02x} at byte {}, expected a name on one line", static_cast<unsigned char>(*found),
+                                  found - out.begin() + 1));
+    return false;
+  }
   bool numbers(std::string_view pointer, const Json& value, std::size_t count, double* out, std::string_view expected) {
     if (!value.is_array() || value.size() != count) {
       complain(pointer, fmt::format("is {}, expected {}", shown(value), expected));
@@ -188,7 +199,21 @@ class ModelReader {
     complain(pointer, "is [0, 0, 0], expected a direction: any length but zero");
     return false;
   }
-  bool signal(std::string_view pointer, const Json& value, Signal& out) {
+  /// `derivatives` that the equations need: none of a force, the first of a target, two of a driver.
+  bool signal(std::string_view pointer, const Json& value, int derivatives, Signal& out) {
+    if (!read_signal(pointer, value, derivatives, out)) return false;
+    const multibody::Jet jet = out.at(0.0);
+    const double parts[] = {jet.value, jet.rate, jet.curve};
+    constexpr std::string_view names[] = {"the value", "the first derivative", "the second derivative"};
+    for (int i = 0; i <= derivatives; ++i)
+      if (!std::isfinite(parts[i])) {
+        complain(pointer, fmt::format("is {}, {} of which is not finite at t = 0; expected a function that the motion can follow from there",
+                                      shown(value), names[i]));
+        return false;
+      }
+    return true;
+  }
+  bool read_signal(std::string_view pointer, const Json& value, int derivatives, Signal& out) {
     constexpr std::string_view expected =
         "a number, a formula in t such as \"0.1*sin(2*pi*t)\" or {\"table\": [[t, value], ...]}";
     if (value.is_number()) {
@@ -200,7 +225,20 @@ class ModelReader {
     if (value.is_string())
       return guarded(pointer, [&] { out = Signal(multibody::Expression(value.get_ref<const std::string&>())); });
     if (!is_object(pointer, value, expected)) return false;
-    check_keys(pointer, value, {"table"});
+    check_keys(pointer, value, {"table", "interpolation"});
+    // A driver needs accelerations: its table is twice continuously differentiable unless told otherwise. It may not be
+    // held outside, where the velocity would jump; a run that leaves the table is refused.
+    const bool is_driver = derivatives > 1;
+    multibody::Interpolation interpolation = is_driver ? multibody::Interpolation::spline : multibody::Interpolation::monotone;
+    if (const Json* given = find(value, "interpolation")) {
+      const std::string here = child(pointer, "interpolation");
+      std::string name;
+      if (!text(here, *given, name) || !guarded(here, [&] { interpolation = multibody::interpolation_named(name); })) return false;
+      if (is_driver && interpolation == multibody::Interpolation::linear) {
+        complain(here, "is \"linear\", at whose points the velocity jumps; a driver takes spline or monotone");
+        return false;
+      }
+    }
     const Json* table = require(pointer, value, "table", "a list of points [t, value]");
     const std::string at = child(pointer, "table");
     if (table == nullptr || !is_list(at, *table, "a list of points [t, value]")) return false;
@@ -210,7 +248,7 @@ class ModelReader {
       if (!numbers(child(at, i), (*table)[i], 2, point, "a point [t, value]")) return false;
       points.push_back({point[0], point[1]});
     }
-    return guarded(at, [&] { out = Signal(std::move(points)); });
+    return guarded(at, [&] { out = Signal(points, interpolation, is_driver ? multibody::Outside::straight : multibody::Outside::hold); });
   }
 
   // ---- rotations
@@ -368,7 +406,7 @@ class ModelReader {
                  {"name", "mass", "inertia", "position", "rotation", "velocity", "angular_velocity", "shape", "shapes",
                   "comment"});
       if (const Json* name = find(value, "name")) {
-        if (text(child(at, "name"), *name, body.name) && body.name == "ground")
+        if (name_text(child(at, "name"), *name, body.name) && body.name == "ground")
           complain(child(at, "name"), "is \"ground\", which always stands for the fixed world; choose another name");
       }
       if (const Json* mass = require(at, value, "mass", "the mass [kg]");
@@ -663,7 +701,7 @@ class ModelReader {
                            std::set<std::string>& taken) {
     std::string name = fallback;
     const Json* given = find(value, "name");
-    if (given != nullptr && text(child(at, "name"), *given, name)) {
+    if (given != nullptr && name_text(child(at, "name"), *given, name)) {
       if (!taken.insert(name).second)
         complain(child(at, "name"),
                  fmt::format("\"{}\" is the name of an earlier one; every name must be unique", name));
@@ -715,7 +753,7 @@ class ModelReader {
       }
     if (info->is_driver) {
       const Json* driven = require(at, value, "value", "a number, a formula in t or a table");
-      ok = driven != nullptr && signal(child(at, "value"), *driven, spec.value) && ok;
+      ok = driven != nullptr && signal(child(at, "value"), *driven, 2, spec.value) && ok;
     }
     // Frames depend on bodies, which may be the mistake already reported.
     ok = ok && read_frames(at, value, layout, spec.bodies, spec.frames);
@@ -878,7 +916,7 @@ class ModelReader {
     }
     for (const std::string_view key : info.signals)
       if (const Json* given = find(value, key))
-        ok = signal(child(at, key), *given, spec.signals[std::string(key)]) && ok;
+        ok = signal(child(at, key), *given, key == "target" ? 1 : 0, spec.signals[std::string(key)]) && ok;
     for (const std::string_view key : info.vector_signals)
       if (const Json* given = find(value, key)) {
         const std::string here = child(at, key);
@@ -888,7 +926,7 @@ class ModelReader {
           continue;
         }
         auto& target = spec.vector_signals[std::string(key)];
-        for (std::size_t i = 0; i < 3; ++i) ok = signal(child(here, i), (*given)[i], target[i]) && ok;
+        for (std::size_t i = 0; i < 3; ++i) ok = signal(child(here, i), (*given)[i], 0, target[i]) && ok;
       }
     return ok;
   }
@@ -928,6 +966,7 @@ class ModelReader {
     assembly.residual(m, no_lambda, r);
     if (!r.gap.allFinite() || !r.rate.allFinite() || !r.force.allFinite())
       return complain("", "positions, velocities or forces at the start are too large to compute with");
+    check_mass(assembly, m);
     if (options_.accepts_gaps) return;
     for (std::size_t j = 0; j < joint_places_.size(); ++j) {
       const system::RowGroup& group = pattern.groups()[j];
@@ -946,6 +985,23 @@ class ModelReader {
                 "'{}': the initial velocities miss the joint by {:.6g} (row {} of {}); correct them or use --assemble",
                 group.name, rate, worst_row(r.rate, group), group.rows));
     }
+  }
+  /// A body without mass or inertia must be carried by others in every motion that the joints leave it.
+  void check_mass(const multibody::Assembly& assembly, const system::Motion& m) {
+    constexpr int most_rows = 500;  // of full matrices: a second
+    const std::vector<Body>& bodies = assembly.mechanism().bodies;
+    const bool is_suspicious = std::any_of(bodies.begin(), bodies.end(), [](const Body& body) {
+      return body.mass == 0.0 || Eigen::SelfAdjointEigenSolver<Matrix3>(body.inertia, Eigen::EigenvaluesOnly).eigenvalues()[0] <=
+                                     1e-14 * body.inertia.norm();
+    });
+    if (!is_suspicious || assembly.space().nv() + assembly.pattern().rows() > most_rows) return;
+    const system::RankReport ranks = system::rank_report(assembly, m);
+    if (ranks.has_mass) return;
+    for (std::size_t b = 0; b < bodies.size(); ++b)
+      if (bodies[b].name == ranks.weakest_block)
+        return complain(child("/bodies", b), fmt::format("'{}' has a motion without mass or inertia that the joints allow; give it mass or inertia "
+                                                         "there, or constrain it",
+                                                         bodies[b].name));
   }
   static Eigen::Index worst_row(const Vector& rows, const system::RowGroup& group) {
     Eigen::Index worst = 0;

@@ -49,7 +49,7 @@ struct PanelStyle {
 constexpr PanelStyle styles[] = {
     {"x", "q", "Position", "m"},
     {"q", "q", "Coordinates", ""},
-    {"v", "v", "Velocity", "m/s"},
+    {"v", "v", "Velocity, inertial frame", "m/s"},
     {"w", "v", "Angular velocity, body frame", "rad/s"},
     {"u", "v", "Velocities", ""},
     {"lambda", "lambda", "Multipliers λ", "N or N m"},
@@ -63,7 +63,7 @@ constexpr PanelStyle styles[] = {
     {"eta", "eta", "Multipliers η", "", true, false},
     {"R", "q", "Rotation matrix", "", false, false},
     {"energy", "energy", "Energy", "J", false, false},
-    {"a", "a", "Acceleration", "m/s²", false, false},
+    {"a", "a", "Acceleration, inertial frame", "m/s²", false, false},
     {"dw", "a", "Angular acceleration, body frame", "rad/s²", false, false},
     {"du", "a", "Accelerations", "", false, false},
 };
@@ -139,8 +139,9 @@ Column change_of(ReportData& data, Column values) {
 
 class ColumnReader {
  public:
-  ColumnReader(const Trajectory& trajectory, std::vector<JointRows> joints, ReportData& data)
-      : trajectory_(trajectory), joints_(std::move(joints)), data_(data) {
+  /// `is_se3`: the trajectory has velocities of the centre of mass in the body frame.
+  ColumnReader(const Trajectory& trajectory, std::vector<JointRows> joints, bool is_se3, ReportData& data)
+      : trajectory_(trajectory), joints_(std::move(joints)), is_se3_(is_se3), data_(data) {
     for (const std::string& column : trajectory.columns) {
       names_.push_back(parse(column));
       const ColumnName& name = names_.back();
@@ -158,6 +159,7 @@ class ColumnReader {
       const std::string_view word = style_word(names_[i], extents_[names_[i].of]);
       if (word.empty() || !has_numbers(column_of(trajectory_, i))) continue;
       by_word[word].push_back(series(i, *style_of(word)));
+      if (is_se3_ && (word == "v" || word == "a")) by_word[word].back().values = own(data_, in_inertial_frame(names_[i]));
       if (names_[i].word != "energy") continue;
       ReportSeries change = series(i, *style_of("change"));
       change.name = "energy - energy(0)";
@@ -207,8 +209,25 @@ class ColumnReader {
     return out;
   }
 
+  /// u = R U and u̇ = R (U̇ + Ω × U), the component that the column names.
+  std::vector<double> in_inertial_frame(const ColumnName& name) const {
+    const std::string prefix = name.of.empty() ? "" : name.of + ".";
+    const auto column = [&](char letter, int number) { return named(fmt::format("{}{}{}", prefix, letter, number)); };
+    const auto triple_at = [&](char letter, int first) { return std::array{column(letter, first), column(letter, first + 1), column(letter, first + 2)}; };
+    const bool is_velocity = name.word == "v";
+    const std::array<Column, 3> U = triple_at('v', 1), W = triple_at('v', 4), U_dot = is_velocity ? U : triple_at('a', 1);
+    std::array<Column, 3> row;
+    for (int j = 0; j < 3; ++j) row[static_cast<std::size_t>(j)] = named(fmt::format("{}R{}{}", prefix, name.number, j + 1));
+    const auto at = [](const std::array<Column, 3>& columns, std::size_t i) { return Vector3(columns[0][i], columns[1][i], columns[2][i]); };
+    std::vector<double> out(static_cast<std::size_t>(trajectory_.values.rows()));
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = at(row, i).dot(is_velocity ? at(U, i) : Vector3(at(U_dot, i) + at(W, i).cross(at(U, i))));
+    return out;
+  }
+
   const Trajectory& trajectory_;
   std::vector<JointRows> joints_;
+  bool is_se3_;
   ReportData& data_;
   std::vector<ColumnName> names_;
   std::map<std::string, Extent> extents_;
@@ -402,7 +421,7 @@ ReportData read_run(const Path& folder) {
   data.time = column_of(*trajectory, static_cast<std::size_t>(trajectory->index("t")));
   try {
     const Json scene = scene_of(summary);
-    ColumnReader columns(*trajectory, joint_rows(scene), data);
+    ColumnReader columns(*trajectory, joint_rows(scene), word_at(summary, "/group") == "se3", data);
     columns.add_series();
     columns.add_bodies();
     if (word_at(summary, "/model") == "pendulum") add_pendulum(columns, data);

@@ -77,11 +77,13 @@ TrajectoryLayout::TrajectoryLayout(const system::System& system, bool has_eta)
     if (is_free[b]) free_blocks_.push_back(static_cast<int>(b));
 
   add("t", "s", "time", {"t"});
-  add("q", system.body_count() > 0 ? "m and 1" : "SI",
-      system.body_count() > 0 ? "per body x, y, z: centre of mass in the inertial frame; R11 to R33: rotation matrix, body to "
-                                "inertial, row by row"
-                              : "coordinates",
-      pose_columns());
+  std::string coordinates = "coordinates";
+  if (system.body_count() > 0) {
+    coordinates = "per body x, y, z: centre of mass in the inertial frame; R11 to R33: rotation matrix, body to inertial, row by row";
+    if (!free_blocks_.empty())
+      coordinates += "; q1, ...: what is not a body, such as the angle of a torsional spring with its turns [rad]";
+  }
+  add("q", system.body_count() > 0 ? "m and 1" : "SI", std::move(coordinates), pose_columns());
   add("v", "m/s and rad/s", velocity_meanings(system.space()), velocity_columns('v'));
   add("a", "m/s^2 and rad/s^2", "time derivative of v", velocity_columns('a'));
   add("lambda", "N or N m", "constraint forces: M v' + g + B^T lambda = 0, one for each row of B",

@@ -27,7 +27,10 @@ lie::Space make_space(const Mechanism& mechanism) {
     throw InvalidInput(fmt::format("mechanism '{}': bodies live on se3 or r3xso3, not on {}", mechanism.name,
                                    lie::name_of(mechanism.group)));
   if (mechanism.bodies.empty()) throw InvalidInput(fmt::format("mechanism '{}' has no bodies", mechanism.name));
-  return lie::Space(std::vector<lie::Factor>(mechanism.bodies.size(), {mechanism.group, 0}));
+  std::vector<lie::Factor> factors(mechanism.bodies.size(), {mechanism.group, 0});
+  for (const ForcePtr& force : mechanism.forces)
+    if (force->winding() != nullptr) factors.push_back({lie::GroupId::rn, 1});
+  return lie::Space(factors);
 }
 
 void check_bodies(const Mechanism& mechanism, const std::string& element, const std::vector<int>& bodies) {
@@ -79,6 +82,7 @@ Pattern Assembly::make_pattern(const Mechanism& mechanism) {
   std::vector<std::pair<int, int>> couplings;
   std::vector<std::string> names;
   for (const Body& body : mechanism.bodies) names.push_back(body.name);
+  std::vector<system::CoordinateKind> kinds(names.size(), system::CoordinateKind::dynamic);
   for (const Joint& joint : mechanism.joints) {
     check_bodies(mechanism, joint.name(), joint.bodies());
     system::RowGroup group{joint.name(), joint.rows(), system::RowLevel::position, {}, 0};
@@ -93,8 +97,13 @@ Pattern Assembly::make_pattern(const Mechanism& mechanism) {
       throw InvalidInput(fmt::format("force '{}' refers to joint {}, but there are {}", force->name(), force->joint(),
                                      mechanism.joints.size()));
     add_pairs(force->bodies(), couplings);
+    if (force->winding() == nullptr) continue;
+    for (const int b : force->bodies())
+      if (b != ground) couplings.insert(couplings.end(), {{static_cast<int>(names.size()), b}, {b, static_cast<int>(names.size())}});
+    names.push_back(force->name());
+    kinds.push_back(system::CoordinateKind::state);
   }
-  return Pattern(make_space(mechanism), std::move(groups), couplings, {}, std::move(names));
+  return Pattern(make_space(mechanism), std::move(groups), couplings, std::move(kinds), std::move(names));
 }
 
 Assembly::Assembly(Mechanism mechanism)
@@ -108,7 +117,18 @@ Assembly::Assembly(Mechanism mechanism)
     forces_.push_back(place(force->bodies(), force->joint()));
     if (force->joint() >= 0) is_affine_ = false;
     is_conservative_ = false;
+    winding_of_.push_back(force->winding() == nullptr ? -1 : static_cast<int>(windings_.size()));
+    if (force->winding() == nullptr) continue;
+    const int block = body_count() + static_cast<int>(windings_.size());
+    Winding winding{force->winding(), space().blocks()[block].q_at, space().blocks()[block].v_at,
+                    pattern().couplings()[pattern().coupling(block, block)].at, {}};
+    winding.coupling_at.fill(-1);
+    for (int i = 0; i < force->slots(); ++i)
+      if (force->bodies()[i] != ground)
+        winding.coupling_at[i] = pattern().couplings()[pattern().coupling(block, force->bodies()[i])].at;
+    windings_.push_back(winding);
   }
+  needs_newton_ = !is_affine_ || !windings_.empty();
   for (const Joint& joint : mechanism_.joints)
     if (joint.depends_on_time()) is_conservative_ = false;
   joint_waves_ = waves_of(joints_, body_count());
@@ -242,9 +262,35 @@ void Assembly::add_forces(const Motion& m, ConstVectorRef lambda, VectorRef out)
     const BodyState* s = load(element, m, states);
     Slopes wrench;
     set_zero(wrench, element.slot_count);
-    mechanism_.forces[f]->add_wrench(s, m.t, lambda.data() + element.row, wrench);
+    mechanism_.forces[f]->add_wrench(force_state(f, s, m, lambda.data() + element.row), wrench);
     add_wrench(element, s, wrench, out);
+    if (winding_of_[f] < 0) return;
+    const Winding& winding = windings_[winding_of_[f]];
+    out[winding.v_at] = m.v[winding.v_at] - winding.angle->rate(s);
   });
+}
+
+ForceState Assembly::force_state(int force, const BodyState* s, const Motion& m, const double* lambda) const {
+  const int winding = winding_of_[force];
+  return {s, m.t, lambda, winding < 0 ? 0.0 : m.q[windings_[winding].q_at]};
+}
+
+/// Row v - ξ̇; an angle depends on rotations only, whose velocities are the same on both groups.
+void Assembly::store_winding(const Winding& winding, int slots, const BodyState* s, KktBlocks& out) const {
+  Slopes slope;
+  Curvature Q;
+  set_zero(slope, slots);
+  Q.set_zero(slots);
+  winding.angle->add_slopes(s, 1.0, slope);
+  winding.angle->add_curvature(s, 1.0, Q);
+  for (int j = 0; j < slots; ++j) {
+    const int at = winding.coupling_at[j];
+    if (at < 0) continue;
+    Eigen::Map<Vector6> D(out.D.data() + at), K(out.K.data() + at);
+    D = -slope[j];
+    K.setZero();
+    for (int i = 0; i < slots; ++i) K -= Q(i, j).transpose() * s[i].twist();
+  }
 }
 
 void Assembly::constraints(const Motion& m, ConstVectorRef, system::Residual& out) const {
@@ -303,7 +349,7 @@ void Assembly::saddle_point(const Motion& m, ConstVectorRef lambda, KktBlocks& b
     mechanism_.joints[j].acceleration_gap(s, m.t, accelerations, z.data() + joints_[j].row);
     mechanism_.joints[j].jacobian(s, element_blocks);
     store_B(joints_[j], s, element_blocks, blocks);
-    if (!is_affine_) store_F(joints_[j], blocks);
+    if (needs_newton_) store_F(joints_[j], blocks);
   });
   add_forces(m, lambda, out.force);
 }
@@ -314,6 +360,7 @@ void Assembly::store_mass(KktBlocks& out) const {
     M.diagonal().head<3>().setConstant(mechanism_.bodies[b].mass);
     M.bottomRightCorner<3, 3>() = mechanism_.bodies[b].inertia;
   });
+  for (const Winding& winding : windings_) out.D[winding.diagonal_at] = 1.0;
 }
 
 void Assembly::store_B(const Element& element, const BodyState* s, const ElementBlocks& blocks, KktBlocks& out) const {
@@ -412,9 +459,9 @@ void Assembly::add_couplings(const Element& element, const BodyState* s, const S
 }
 
 void Assembly::linearize(const Motion& m, ConstVectorRef lambda, KktBlocks& out) const {
-  store_mass(out);
   out.D.setZero();
   out.K.setZero();
+  store_mass(out);
   sweep_bodies(body_count(), [&](int b) {
     const Body& body = mechanism_.bodies[b];
     const lie::Block& block = space().blocks()[b];
@@ -449,12 +496,14 @@ void Assembly::linearize(const Motion& m, ConstVectorRef lambda, KktBlocks& out)
     const BodyState* s = load(element, m, states);
     Slopes wrench;
     set_zero(wrench, element.slot_count);
-    force.add_wrench(s, m.t, lambda.data() + element.row, wrench);
+    const ForceState state = force_state(f, s, m, lambda.data() + element.row);
+    force.add_wrench(state, wrench);
     blocks.K.set_zero(element.slot_count);
     blocks.D.set_zero(element.slot_count);
     for (int i = 0; i < element.slot_count; ++i) blocks.F[i].setZero();
-    force.add_blocks(s, m.t, lambda.data() + element.row, blocks);
+    force.add_blocks(state, blocks);
     add_couplings(element, s, wrench, blocks.K, &blocks.D, out);
+    if (winding_of_[f] >= 0) store_winding(windings_[winding_of_[f]], element.slot_count, s, out);
     if (force.joint() >= 0) add_F(element, s, blocks, out);
   });
 }
@@ -466,7 +515,7 @@ void Assembly::mass_and_jacobian(const Motion& m, KktBlocks& out) const {
     const BodyState* s = load(joints_[j], m, states);
     mechanism_.joints[j].jacobian(s, blocks);
     store_B(joints_[j], s, blocks, out);
-    if (!is_affine_) store_F(joints_[j], out);
+    if (needs_newton_) store_F(joints_[j], out);
   });
 }
 
@@ -485,16 +534,16 @@ system::EnergyParts Assembly::energy_parts(const Motion& m) const {
     parts.potential -= body.mass * mechanism_.gravity.dot(x);
   }
   States states;
-  for (std::size_t f = 0; f < forces_.size(); ++f)
-    parts.elastic += mechanism_.forces[f]->potential(load(forces_[f], m, states));
+  for (int f = 0; f < static_cast<int>(forces_.size()); ++f)
+    parts.elastic += mechanism_.forces[f]->potential(force_state(f, load(forces_[f], m, states), m, nullptr));
   return parts;
 }
 
 system::Power Assembly::power(const Motion& m, ConstVectorRef lambda) const {
   system::Power power;
   States states;
-  for (std::size_t f = 0; f < forces_.size(); ++f)
-    mechanism_.forces[f]->add_power(load(forces_[f], m, states), m.t, lambda.data() + forces_[f].row, power);
+  for (int f = 0; f < static_cast<int>(forces_.size()); ++f)
+    mechanism_.forces[f]->add_power(force_state(f, load(forces_[f], m, states), m, lambda.data() + forces_[f].row), power);
   // -(Bᵀλ)·v = λ·Φ_t, zero for joints that do not depend on time.
   for (std::size_t j = 0; j < joints_.size(); ++j) {
     if (!mechanism_.joints[j].depends_on_time()) continue;
@@ -525,7 +574,22 @@ system::Start Assembly::start(double t_end) const {
     start.v0.segment<3>(block.v_at) = is_se3_ ? Vector3(body.rotation.transpose() * body.velocity) : body.velocity;
     start.v0.segment<3>(block.v_at + 3) = body.angular_velocity;
   }
+  set_windings(start.q0, start.v0);
   return start;
+}
+
+void Assembly::set_windings(Vector& q, Vector& v) const {
+  Motion m(space());
+  m.q = q;
+  m.v = v;
+  States states;
+  for (std::size_t f = 0; f < forces_.size(); ++f) {
+    if (winding_of_[f] < 0) continue;
+    const Winding& winding = windings_[winding_of_[f]];
+    const BodyState* s = load(forces_[f], m, states);
+    q[winding.q_at] = winding.angle->value(s);
+    v[winding.v_at] = winding.angle->rate(s);
+  }
 }
 
 std::vector<double> Assembly::joint_gaps(const Motion& m) const {

@@ -40,25 +40,49 @@ Jet power(const Jet& a, const Jet& b) {
   return chain(f, f, f, exponent);
 }
 
+/// atan2(y, x): θ̇ = (x ẏ - y ẋ)/r², θ̈ = (x ÿ - y ẍ)/r² - 2 θ̇ (x ẋ + y ẏ)/r².
+Jet angle_of(const Jet& y, const Jet& x) {
+  const double square = x.value * x.value + y.value * y.value;
+  const double rate = (x.value * y.rate - y.value * x.rate) / square;
+  const double curve = (x.value * y.curve - y.value * x.curve - 2.0 * rate * (x.value * x.rate + y.value * y.rate)) / square;
+  return {std::atan2(y.value, x.value), rate, curve};
+}
+
+/// Now, or from now on where the values are equal.
+bool is_less(const Jet& a, const Jet& b) {
+  if (a.value != b.value) return a.value < b.value;
+  return a.rate != b.rate ? a.rate < b.rate : a.curve < b.curve;
+}
+
 }  // namespace
 
 /// expression = term {(+|-) term};  term = factor {(*|/) factor};  factor = (+|-) factor | base [^ factor];
-/// base = number | t | pi | function ( expression ) | ( expression ).
+/// base = number | t | pi | function ( expression [, expression] ) | ( expression ).
 class ExpressionParser {
  public:
   using Operation = Expression::Operation;
   struct Function {
     std::string_view name;
     Operation operation;
+    int arguments;
   };
-  static constexpr std::array<Function, 8> functions{{{"sin", Operation::sin},
-                                                      {"cos", Operation::cos},
-                                                      {"tan", Operation::tan},
-                                                      {"exp", Operation::exp},
-                                                      {"log", Operation::log},
-                                                      {"sqrt", Operation::sqrt},
-                                                      {"tanh", Operation::tanh},
-                                                      {"atan", Operation::atan}}};
+  static constexpr std::array<Function, 17> functions{{{"sin", Operation::sin, 1},
+                                                       {"cos", Operation::cos, 1},
+                                                       {"tan", Operation::tan, 1},
+                                                       {"exp", Operation::exp, 1},
+                                                       {"log", Operation::log, 1},
+                                                       {"sqrt", Operation::sqrt, 1},
+                                                       {"sinh", Operation::sinh, 1},
+                                                       {"cosh", Operation::cosh, 1},
+                                                       {"tanh", Operation::tanh, 1},
+                                                       {"asin", Operation::asin, 1},
+                                                       {"acos", Operation::acos, 1},
+                                                       {"atan", Operation::atan, 1},
+                                                       {"abs", Operation::abs, 1},
+                                                       {"sign", Operation::sign, 1},
+                                                       {"atan2", Operation::atan2, 2},
+                                                       {"min", Operation::min, 2},
+                                                       {"max", Operation::max, 2}}};
 
   ExpressionParser(std::string_view text, Expression& out) : text_(text), out_(out) {}
 
@@ -136,7 +160,12 @@ class ExpressionParser {
       if (f.name == name) {
         expect('(');
         expression(depth + 1);
+        if (f.arguments == 2) {
+          expect(',');
+          expression(depth + 1);
+        }
         expect(')');
+        if (f.arguments == 2) return binary(f.operation);
         out_.program_.push_back({f.operation, 0.0});
         return;
       }
@@ -256,6 +285,35 @@ Jet Expression::at(double t) const {
         a = chain(y, 0.5 / y, -0.25 / (x * y), a);
         break;
       }
+      case Operation::sinh:
+        a = chain(std::sinh(x), std::cosh(x), std::sinh(x), a);
+        break;
+      case Operation::cosh:
+        a = chain(std::cosh(x), std::sinh(x), std::cosh(x), a);
+        break;
+      case Operation::asin:
+      case Operation::acos: {
+        const double slope = 1.0 / std::sqrt((1.0 - x) * (1.0 + x)), curve = x * slope * slope * slope;
+        a = instruction.operation == Operation::asin ? chain(std::asin(x), slope, curve, a)
+                                                     : chain(std::acos(x), -slope, -curve, a);
+        break;
+      }
+      // At a corner abs, min and max have the derivatives of the time after it.
+      case Operation::abs:
+        if (x < 0.0 || (x == 0.0 && a.rate < 0.0)) a = {-a.value, -a.rate, -a.curve};
+        break;
+      case Operation::sign:
+        a = {x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : 0.0, 0.0, 0.0};
+        break;
+      case Operation::atan2:
+        --top, stack[top] = angle_of(stack[top], stack[top + 1]);
+        break;
+      case Operation::min:
+        --top, stack[top] = is_less(stack[top + 1], stack[top]) ? stack[top + 1] : stack[top];
+        break;
+      case Operation::max:
+        --top, stack[top] = is_less(stack[top], stack[top + 1]) ? stack[top + 1] : stack[top];
+        break;
       case Operation::tanh: {
         const double y = std::tanh(x), slope = 1.0 - y * y;
         a = chain(y, slope, -2.0 * y * slope, a);

@@ -1,19 +1,17 @@
 #include "kreisel/multibody/force.hpp"
 
-#include <cmath>
-
 namespace kreisel::multibody {
 namespace {
 
-double stretch_of(const MeasuredForce::Term& term, const BodyState* s, double target) {
-  const double stretch = term.measure->value(s) - target;
-  return term.period > 0.0 ? std::remainder(stretch, term.period) : stretch;
+double stretch_of(const MeasuredForce::Term& term, const ForceState& at, double target) {
+  const double value = term.measure->value(at.s);
+  return (term.counts_turns ? unwrapped(value, at.turned) : value) - target;
 }
 
-double effort_of(const MeasuredForce::Term& term, const BodyState* s, double t) {
-  const Jet target = term.target.at(t);
-  return term.stiffness * stretch_of(term, s, target.value) + term.damping * (term.measure->rate(s) - target.rate) -
-         term.effort.at(t).value;
+double effort_of(const MeasuredForce::Term& term, const ForceState& at) {
+  const Jet target = term.target.at(at.t);
+  return term.stiffness * stretch_of(term, at, target.value) + term.damping * (term.measure->rate(at.s) - target.rate) -
+         term.effort.at(at.t).value;
 }
 
 }  // namespace
@@ -23,12 +21,20 @@ MeasuredForce& MeasuredForce::act(Term term) {
   return *this;
 }
 
-void MeasuredForce::add_wrench(const BodyState* s, double t, const double*, Slopes& wrench) const {
-  for (const Term& term : terms_) term.measure->add_slopes(s, effort_of(term, s, t), wrench);
+/// A damper or a given torque acts alike on every turn.
+const Measure* MeasuredForce::winding() const {
+  for (const Term& term : terms_)
+    if (term.counts_turns && term.stiffness != 0.0) return term.measure.get();
+  return nullptr;
+}
+
+void MeasuredForce::add_wrench(const ForceState& at, Slopes& wrench) const {
+  for (const Term& term : terms_) term.measure->add_slopes(at.s, effort_of(term, at), wrench);
 }
 
 /// g = τ ∂ξ: K = ∂ξ (k ∂ξ + c ∂ξ̇)ᵀ + τ ∂²ξ, D = c ∂ξ ∂ξᵀ.
-void MeasuredForce::add_blocks(const BodyState* s, double t, const double*, ElementBlocks& out) const {
+void MeasuredForce::add_blocks(const ForceState& at, ElementBlocks& out) const {
+  const BodyState* s = at.s;
   const int n = slots();
   for (const Term& term : terms_) {
     Slopes slope;
@@ -37,7 +43,7 @@ void MeasuredForce::add_blocks(const BodyState* s, double t, const double*, Elem
     Q.set_zero(n);
     term.measure->add_slopes(s, 1.0, slope);
     term.measure->add_curvature(s, 1.0, Q);
-    const double effort = effort_of(term, s, t);
+    const double effort = effort_of(term, at);
     for (int j = 0; j < n; ++j) {
       Vector6 change = term.stiffness * slope[j];
       for (int i = 0; i < n; ++i) change += term.damping * (Q(i, j).transpose() * s[i].twist());
@@ -49,25 +55,25 @@ void MeasuredForce::add_blocks(const BodyState* s, double t, const double*, Elem
   }
 }
 
-double MeasuredForce::potential(const BodyState* s) const {
+double MeasuredForce::potential(const ForceState& at) const {
   double energy = 0.0;
   for (const Term& term : terms_)
     if (term.target.is_constant()) {
-      const double stretch = stretch_of(term, s, term.target.at(0.0).value);
+      const double stretch = stretch_of(term, at, term.target.at(0.0).value);
       energy += 0.5 * term.stiffness * stretch * stretch;
     }
   return energy;
 }
 
 /// The spring of a moving target is part of the actuator: all it does is work.
-void MeasuredForce::add_power(const BodyState* s, double t, const double*, system::Power& power) const {
+void MeasuredForce::add_power(const ForceState& at, system::Power& power) const {
   for (const Term& term : terms_) {
-    const double rate = term.measure->rate(s);
+    const double rate = term.measure->rate(at.s);
     if (term.target.is_constant()) {
       power.dissipated += term.damping * rate * rate;
-      power.forces += term.effort.at(t).value * rate;
+      power.forces += term.effort.at(at.t).value * rate;
     } else {
-      power.forces -= effort_of(term, s, t) * rate;
+      power.forces -= effort_of(term, at) * rate;
     }
   }
 }

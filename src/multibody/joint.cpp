@@ -31,6 +31,15 @@ bool Joint::depends_on_time() const {
   return std::any_of(measured_.begin(), measured_.end(), [](const Row& row) { return !row.target.is_constant(); });
 }
 
+std::pair<double, double> Joint::span() const {
+  std::pair<double, double> span = Signal().span();
+  for (const Row& row : measured_) {
+    const auto [begin, end] = row.target.span();
+    span = {std::max(span.first, begin), std::min(span.second, end)};
+  }
+  return span;
+}
+
 namespace {
 
 double gap_of(const Joint::Row& row, const BodyState* s, double target) {

@@ -45,9 +45,21 @@ Motion smallest_between(const System& system, const Motion& from, const Motion& 
   return between(system, from, to, 0.5 * (a + b));
 }
 
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
+/// The margin that is undercut half of the time. A run under error control crowds its points where it gets difficult: their
+/// number says nothing about how long that takes.
+double median_over_time(const std::vector<Motion>& motions, const std::vector<double>& margins) {
+  std::vector<std::pair<double, double>> weighted;  // margin, time
+  double total = 0.0;
+  for (std::size_t i = 0; i < motions.size(); ++i) {
+    const std::size_t before = i == 0 ? 0 : i - 1, after = std::min(i + 1, motions.size() - 1);
+    weighted.emplace_back(margins[i], 0.5 * (motions[after].t - motions[before].t));
+    total += weighted.back().second;
+  }
+  std::sort(weighted.begin(), weighted.end());
+  double passed = 0.0;
+  for (const auto& [margin, time] : weighted)
+    if ((passed += time) >= 0.5 * total) return margin;
+  return weighted.back().first;
 }
 
 /// B Bᵀ with rows of B of length 1. Its smallest eigenvalue is the square of the margin, good to 1e-8.
@@ -88,12 +100,14 @@ Passage examine_passage(const System& system, const std::vector<Motion>& motions
     if (!(ranks.condition <= out.largest_condition)) out.largest_condition = ranks.condition, out.condition_t = m.t;
     if (ranks.smallest_mass < out.smallest_mass) out.smallest_mass = ranks.smallest_mass, out.mass_t = m.t;
   }
-  out.typical_margin = median(margins);
+  out.typical_margin = median_over_time(motions, margins);
   for (std::size_t i = 0; i < margins.size(); ++i) {
     const std::size_t before = i == 0 ? 0 : i - 1, after = std::min(i + 1, margins.size() - 1);
     Motion lowest = motions[i];
     double margin = margins[i];
-    const bool is_minimum = margin <= margins[before] && margin < margins[after];
+    // A motion that ends on the way into a singular position has its minimum at the end.
+    const bool is_last = i + 1 == margins.size();
+    const bool is_minimum = margin <= margins[before] && (margin < margins[after] || (is_last && before < i));
     if (is_minimum && before < i) {
       const Motion found = smallest_between(system, motions[before], motions[i]);
       const Motion later = smallest_between(system, motions[i], motions[after]);

@@ -56,6 +56,39 @@ TEST_F(CommandLine, VersionNamesEverythingThatMatters) {
     EXPECT_NE(outcome.out.find(word), std::string::npos) << word;
 }
 
+std::string rod_with(const std::string& name, const std::string& rest) {
+  return R"({"name": ")" + name + R"(", "bodies": [{"name": "rod \"1\", left", "mass": 1, "inertia": [0.1, 0.1, 0.1], "position": [1, 0, 0]}],
+    "joints": [{"type": "revolute", "between": ["ground", "rod \"1\", left"], "at": [0, 0, 0], "axis": [0, 0, 1]}])" + rest + "}";
+}
+
+TEST_F(CommandLine, CheckNamesALockUpAndFails) {
+  // A point at radius 1 about the origin is at most 3 away from (2, 0, 0); the driver asks for more after t = 0.798.
+  std::ofstream(folder.path() / "lock.json") << rod_with("lock", R"(, "drivers": [{"type": "distance", "between": ["ground", "rod \"1\", left"],
+    "at": [[2, 0, 0], [0, 1, 0]], "value": "sqrt(5)+1.2*t^2"}])");
+  const Outcome outcome = call({"check", "lock.json", "--t-end", "2"});
+  EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
+  EXPECT_NE(outcome.err.find("singular position near t = 0.79"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("at t = 0.79"), std::string::npos) << outcome.err;
+}
+
+TEST_F(CommandLine, CheckRefusesWhatRunRefuses) {
+  std::ofstream(folder.path() / "m.json") << rod_with("m", R"(, "simulation": {"method": "bdf"})");
+  for (const char* command : {"check", "run"}) expect_refusal({command, "m.json"}, "/simulation/method: unknown method 'bdf'");
+  std::ofstream(folder.path() / "n.json") << R"({"bodies": [{"name": "ghost", "mass": 0, "inertia": [0, 0, 0], "position": [0, 0, 0]}]})";
+  for (const char* command : {"check", "run"}) expect_refusal({command, "n.json"}, "/bodies/0: 'ghost' has a motion without mass or inertia");
+}
+
+TEST_F(CommandLine, NamesDoNotBecomePaths) {
+  std::ofstream(folder.path() / "m.json") << rod_with("../../a b/.evil", R"(, "simulation": {"t_end": 0.1})");
+  EXPECT_EQ(call({"run", "m.json"}).exit_code, 0);
+  EXPECT_TRUE(fs::exists(folder.path() / "results" / "a-b-.evil-bliedf" / "summary.json"));
+  // Names with quotes and commas survive the header of the trajectory.
+  const Outcome again = call({"check", "m.json", "--along", "results/a-b-.evil-bliedf"});
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  std::ofstream(folder.path() / "n.json") << rod_with("line\\nend", "");
+  expect_refusal({"run", "n.json"}, "/name: has the control character 0x0a at byte 5, expected a name on one line");
+}
+
 TEST_F(CommandLine, HelpShowsCommandsOptionsAndExamples) {
   const Outcome program = call({"--help"});
   EXPECT_EQ(program.exit_code, 0);

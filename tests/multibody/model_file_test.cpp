@@ -140,6 +140,23 @@ TEST(ModelFile, RefusesWhatCannotBe) {
   expect(R"({"bodies": [{"mass": 1, "mass": 2}]})", "twice");
 }
 
+TEST(ModelFile, RefusesFunctionsOfTimeThatCannotBeFollowed) {
+  const auto driven = [](const std::string& value) {
+    return refusal(pendulum({}, {}, R"(, "drivers": [{"type": "angle", "between": ["ground", "rod"], "axis": [1, 0, 0], "value": )" + value + "}]"));
+  };
+  const auto forced = [](const std::string& keys) {
+    return refusal(pendulum({}, {}, R"(, "forces": [{"type": "rotary-actuator", "between": ["ground", "rod"], "axis": [1, 0, 0], )" + keys + "}]"));
+  };
+  const auto expect = [](const std::string& text, const std::string& part) { EXPECT_NE(text.find(part), std::string::npos) << text; };
+  expect(driven(R"("sin(t)/t")"), "/drivers/0/value: is \"sin(t)/t\", the value of which is not finite at t = 0");
+  expect(driven(R"("t^1.5")"), "/drivers/0/value: is \"t^1.5\", the second derivative of which is not finite at t = 0");
+  expect(driven(R"({"table": [[0, 0], [1, 0]], "interpolation": "linear"})"), "/drivers/0/value/interpolation: is \"linear\", at whose points the velocity jumps");
+  expect(driven(R"({"table": [[0, 0], [1, 0]], "interpolation": "cubic"})"), "/drivers/0/value/interpolation: unknown interpolation 'cubic'");
+  expect(forced(R"("value": "1/t")"), "/forces/0/value: is \"1/t\", the value of which");
+  expect(forced(R"x("stiffness": 1, "damping": 1, "target": "sqrt(t)")x"), "/forces/0/target: is \"sqrt(t)\", the first derivative of which");
+  EXPECT_EQ(forced(R"("value": {"table": [[0, 0], [1, 1]], "interpolation": "linear"})"), "accepted");
+}
+
 TEST(ModelFile, RefusesNumbersBeyondTheRangeOfDouble) {
   const std::filesystem::path path = std::filesystem::temp_directory_path() / "kreisel_huge_number.json";
   std::ofstream(path) << replaced(pendulum(), "\"mass\": 1", "\"mass\": 1e999");
@@ -196,6 +213,20 @@ TEST(ModelFile, SimulationIsTakenOverUnlessTheUserDecides) {
   EXPECT_EQ(decided.options.rtol, 1e-7);
   EXPECT_EQ(decided.options.order, 2);
   EXPECT_EQ(decided.options.method, "bliedf");
+  std::filesystem::remove(path);
+}
+
+TEST(ModelFile, RunsDoNotLeaveTheTableOfADriver) {
+  const std::filesystem::path path = std::filesystem::temp_directory_path() / "kreisel_table.json";
+  std::ofstream(path) << pendulum({}, {}, R"(, "drivers": [{"type": "angle", "name": "motor", "between": ["ground", "rod"], "axis": [1, 0, 0],
+    "value": {"table": [[0, 0], [1, 0], [2, 0]]}}], "simulation": {"t_end": 2})");
+  EXPECT_NO_THROW(io::prepare(request_for(path, {})));
+  try {
+    io::prepare(request_for(path, {{"t-end", "2.5"}}));
+    ADD_FAILURE() << "accepted";
+  } catch (const InvalidInput& e) {
+    EXPECT_NE(std::string(e.what()).find("driver 'motor': its table goes from t = 0 to 2, the run from 0 to 2.5"), std::string::npos) << e.what();
+  }
   std::filesystem::remove(path);
 }
 

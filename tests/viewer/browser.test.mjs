@@ -46,7 +46,7 @@ test("a heavy-top run is shown with all its points, and in silence", async () =>
   const counts = await page.evaluate(() => window.kreisel.panels.pointCounts);
   for (const [panel, names] of Object.entries({
     Position: ["x", "y", "z"],
-    Velocity: ["v1", "v2", "v3"],
+    "Velocity, inertial frame": ["v1", "v2", "v3"],
     "Angular velocity, body frame": ["v4", "v5", "v6"],
     "Multipliers λ": ["lambda1", "lambda2", "lambda3"],
     "Constraints Φ": ["Phi1", "Phi2", "Phi3"],

@@ -179,6 +179,24 @@ constexpr const char* top_csv =
     "0,0,1,0,1,0,0,0,1,0,0,0,1,1,2,3,4,5,6,10,20,30,0,0,1e-12,5,0.1,1\n"
     "0.1,-1,0,0,0,-1,0,1,0,0,0,0,1,1,2,3,4,5,6,10,20,30,0,0,1e-12,5.5,0.1,2\n";
 
+/// At the second point R turns x to y, y to -x; u = R U and u̇ = R (U̇ + Ω × U).
+TEST_F(Folder, OfARunOnSE3ShowsVelocitiesInTheInertialFrame) {
+  write("summary.json", R"({"model": "own", "group": "se3", "status": "success"})");
+  write("trajectory.csv",
+        "t,b.x,b.y,b.z,b.R11,b.R12,b.R13,b.R21,b.R22,b.R23,b.R31,b.R32,b.R33,b.v1,b.v2,b.v3,b.v4,b.v5,b.v6,b.a1,b.a2,b.a3,b.a4,b.a5,b.a6\n"
+        "0,0,1,0,1,0,0,0,1,0,0,0,1,1,2,3,4,5,6,7,8,9,0,0,0\n"
+        "0.1,-1,0,0,0,-1,0,1,0,0,0,0,1,1,2,3,4,5,6,7,8,9,0,0,0\n");
+  std::map<std::string, double> last;
+  for (const ReportSeries& series : read_report_data(folder_).series) last[series.panel + "/" + series.name] = series.values.back();
+  EXPECT_EQ(last["Velocity, inertial frame/v1"], -2.0);
+  EXPECT_EQ(last["Velocity, inertial frame/v2"], 1.0);
+  EXPECT_EQ(last["Velocity, inertial frame/v3"], 3.0);
+  EXPECT_EQ(last["Acceleration, inertial frame/a1"], -(8.0 + 6.0 * 1.0 - 4.0 * 3.0));
+  EXPECT_EQ(last["Acceleration, inertial frame/a2"], 7.0 + 5.0 * 3.0 - 6.0 * 2.0);
+  EXPECT_EQ(last["Acceleration, inertial frame/a3"], 9.0 + 4.0 * 2.0 - 5.0 * 1.0);
+  EXPECT_EQ(last["Angular velocity, body frame/v4"], 4.0);
+}
+
 TEST_F(Folder, OfAHeavyTopGivesPlotsBodyAndReactionForce) {
   write("summary.json", R"({"model": "heavy-top", "kreisel": {"command": "kreisel run heavy-top"}, "status": "success"})");
   write("trajectory.csv", top_csv);
@@ -191,7 +209,7 @@ TEST_F(Folder, OfAHeavyTopGivesPlotsBodyAndReactionForce) {
   for (const ReportSeries& series : data.series) panels[series.panel + "/" + series.of].push_back(series.name);
   using Names = std::vector<std::string>;
   EXPECT_EQ(panels["Position/top"], (Names{"x", "y", "z"}));
-  EXPECT_EQ(panels["Velocity/top"], (Names{"v1", "v2", "v3"}));
+  EXPECT_EQ(panels["Velocity, inertial frame/top"], (Names{"v1", "v2", "v3"}));
   EXPECT_EQ(panels["Angular velocity, body frame/top"], (Names{"v4", "v5", "v6"}));
   EXPECT_EQ(panels["Multipliers λ/tip"], (Names{"lambda1", "lambda2", "lambda3"}));
   EXPECT_EQ(panels["Constraints Φ/tip"], (Names{"Phi1", "Phi2", "Phi3"}));

@@ -50,8 +50,8 @@ const std::vector<RunOption>& run_options();
 /// Reads every word, makes the model and asks run::problems_in. Throws one InvalidInput that lists all that is wrong.
 PreparedRun prepare(const RunRequest& request);
 
-/// Only the model of a request, for whoever does not run it; the option `assemble` counts, and tells what it moved.
-models::Model prepare_model(const RunRequest& request, std::vector<solve::Change>* changes = nullptr);
+/// Only the model of a request, for whoever does not run it; the option `assemble` counts.
+models::Model prepare_model(const RunRequest& request);
 
 /// The formulation that a run with these options uses.
 std::string formulation_in_use(const run::Options& options, const system::System& system);

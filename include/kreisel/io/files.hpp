@@ -57,4 +57,7 @@ class PartFile {
   std::string buffer_;
 };
 
+/// `name` as the name of one file or folder: letters, digits, '.', '_' and '-', any others as one '-'; neither empty nor hidden.
+std::string as_file_name(std::string_view name);
+
 }  // namespace kreisel::io

@@ -46,8 +46,17 @@ class Expression {
     exp,
     log,
     sqrt,
+    sinh,
+    cosh,
     tanh,
-    atan
+    asin,
+    acos,
+    atan,
+    abs,
+    sign,
+    atan2,
+    min,
+    max
   };
   struct Instruction {
     Operation operation = Operation::number;

@@ -14,6 +14,14 @@
 
 namespace kreisel::multibody {
 
+/// What a force may depend on.
+struct ForceState {
+  const BodyState* s = nullptr;  ///< by slot
+  double t = 0.0;
+  const double* lambda = nullptr;  ///< multipliers of Force::joint()
+  double turned = 0.0;             ///< Force::winding() with its turns, nearly: exact enough to tell the turn
+};
+
 /// A wrench by slot is (force at the centre of mass, inertial; torque, body frame), with the sign of the left-hand side
 /// M v̇ + g + Bᵀλ = 0: the negative of what acts on the body.
 class Force {
@@ -28,15 +36,17 @@ class Force {
   int slots() const { return static_cast<int>(bodies_.size()); }
   /// The joint whose multipliers it depends on, -1: none. Its bodies are then those of the joint.
   virtual int joint() const { return -1; }
+  /// The angle whose whole turns matter, nullptr: none. The poses do not tell turns; the assembly counts them.
+  virtual const Measure* winding() const { return nullptr; }
 
-  /// wrench += g; lambda are the multipliers of joint().
-  virtual void add_wrench(const BodyState* s, double t, const double* lambda, Slopes& wrench) const = 0;
+  /// wrench += g.
+  virtual void add_wrench(const ForceState& at, Slopes& wrench) const = 0;
   /// K and D += ∂g/∂(x,θ) and ∂g/∂(u,w), F += ∂g/∂λ.
-  virtual void add_blocks(const BodyState* s, double t, const double* lambda, ElementBlocks& out) const = 0;
+  virtual void add_blocks(const ForceState& at, ElementBlocks& out) const = 0;
   /// Stored energy [J].
-  virtual double potential(const BodyState*) const { return 0.0; }
+  virtual double potential(const ForceState&) const { return 0.0; }
   /// power += what enters the bodies beside the potential.
-  virtual void add_power(const BodyState* s, double t, const double* lambda, system::Power& power) const = 0;
+  virtual void add_power(const ForceState& at, system::Power& power) const = 0;
 
  private:
   std::string type_, name_;
@@ -89,15 +99,16 @@ class MeasuredForce final : public Force {
     double stiffness = 0.0, damping = 0.0;
     Signal target{};      ///< s
     Signal effort{};      ///< p
-    double period = 0.0;  ///< > 0: ξ - s counts up to multiples of it
+    bool counts_turns = false;  ///< ξ is an angle, and 2π more is another position; at most one such term
   };
   using Force::Force;
   MeasuredForce& act(Term term);
 
-  void add_wrench(const BodyState* s, double t, const double* lambda, Slopes& wrench) const override;
-  void add_blocks(const BodyState* s, double t, const double* lambda, ElementBlocks& out) const override;
-  double potential(const BodyState* s) const override;
-  void add_power(const BodyState* s, double t, const double* lambda, system::Power& power) const override;
+  const Measure* winding() const override;
+  void add_wrench(const ForceState& at, Slopes& wrench) const override;
+  void add_blocks(const ForceState& at, ElementBlocks& out) const override;
+  double potential(const ForceState& at) const override;
+  void add_power(const ForceState& at, system::Power& power) const override;
 
  private:
   std::vector<Term> terms_;

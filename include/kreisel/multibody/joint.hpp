@@ -49,6 +49,8 @@ class Joint {
   /// False when the curvature couples no two different bodies: then K needs no block between them.
   bool couples_bodies() const { return !measured_.empty(); }
   bool depends_on_time() const;
+  /// Where its functions of time are known.
+  std::pair<double, double> span() const;
   /// Where reactions are reported: on the second body.
   const Frame& frame() const { return frames_.at(1); }
   const std::vector<Sliding>& slidings() const { return slidings_; }

@@ -80,7 +80,7 @@ struct Passage {
     std::vector<std::string> redundant_names;  ///< rows that can be removed there
   };
   int points = 0;
-  double smallest_margin = 0.0, margin_t = 0.0, typical_margin = 0.0;  ///< typical: the median
+  double smallest_margin = 0.0, margin_t = 0.0, typical_margin = 0.0;  ///< typical: the median over time
   double largest_condition = 0.0, condition_t = 0.0;                   ///< of [M Bᵀ; B 0]
   double smallest_mass = 0.0, mass_t = 0.0;                            ///< on ker B
   std::vector<Singularity> singularities;  ///< margins below a hundredth of the typical one, by time

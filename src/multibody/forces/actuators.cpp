@@ -1,5 +1,3 @@
-#include <cmath>
-
 #include "kreisel/multibody/force.hpp"
 
 namespace kreisel::multibody {
@@ -38,6 +36,7 @@ ForceInfo linear_actuator() {
 }
 
 /// Turns the second body about the axis against the first with value(t), and towards the angle target(t) with the gains.
+/// The angle starts between -π and π and counts its turns.
 ForceInfo rotary_actuator() {
   const auto build = [](const ForceSpec& spec) -> ForcePtr {
     auto force = std::make_unique<MeasuredForce>("rotary-actuator", spec.name, spec.bodies);
@@ -46,7 +45,7 @@ ForceInfo rotary_actuator() {
                 .damping = spec.number("damping"),
                 .target = signal_or_zero(spec, "target"),
                 .effort = signal_or_zero(spec, "value"),
-                .period = 2.0 * M_PI});
+                .counts_turns = true});
     return force;
   };
   return {.name = "rotary-actuator",

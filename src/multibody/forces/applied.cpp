@@ -12,9 +12,9 @@ class Applied final : public Force {
     if (const auto m = spec.vector_signals.find("torque"); m != spec.vector_signals.end()) torque_ = m->second;
   }
 
-  void add_wrench(const BodyState* s, double t, const double*, Slopes& wrench) const override {
-    const Vector3 f = at(force_, t), m = at(torque_, t);
-    const Matrix3& R = s[0].R;
+  void add_wrench(const ForceState& state, Slopes& wrench) const override {
+    const Vector3 f = at(force_, state.t), m = at(torque_, state.t);
+    const Matrix3& R = state.s[0].R;
     if (in_body_) {
       wrench[0].head<3>() -= R * f;
       wrench[0].tail<3>() -= m + p_.cross(f);
@@ -23,21 +23,22 @@ class Applied final : public Force {
       wrench[0].tail<3>() -= R.transpose() * m + p_.cross(R.transpose() * f);
     }
   }
-  void add_blocks(const BodyState* s, double t, const double*, ElementBlocks& out) const override {
-    const Vector3 f = at(force_, t), m = at(torque_, t);
-    const Matrix3& R = s[0].R;
+  void add_blocks(const ForceState& state, ElementBlocks& out) const override {
+    const Vector3 f = at(force_, state.t), m = at(torque_, state.t);
+    const Matrix3& R = state.s[0].R;
     if (in_body_)
       out.K(0, 0).topRightCorner<3, 3>() += R * skew(f);
     else
       out.K(0, 0).bottomRightCorner<3, 3>() -= skew(R.transpose() * m) + skew(p_) * skew(R.transpose() * f);
   }
-  void add_power(const BodyState* s, double t, const double*, system::Power& power) const override {
-    const Vector3 f = at(force_, t), m = at(torque_, t);
-    const Matrix3& R = s[0].R;
+  void add_power(const ForceState& state, system::Power& power) const override {
+    const BodyState& s = state.s[0];
+    const Vector3 f = at(force_, state.t), m = at(torque_, state.t);
+    const Matrix3& R = s.R;
     if (in_body_)
-      power.forces += (R * f).dot(s[0].point_velocity(p_)) + m.dot(s[0].w);
+      power.forces += (R * f).dot(s.point_velocity(p_)) + m.dot(s.w);
     else
-      power.forces += f.dot(s[0].point_velocity(p_)) + m.dot(R * s[0].w);
+      power.forces += f.dot(s.point_velocity(p_)) + m.dot(R * s.w);
   }
 
  private:

@@ -27,10 +27,12 @@ class JointFriction final : public Force {
   }
   int joint() const override { return joint_; }
 
-  void add_wrench(const BodyState* s, double, const double* lambda, Slopes& wrench) const override {
-    for (const Term& term : terms_) term.sliding->measure->add_slopes(s, effort(term, s, lambda), wrench);
+  void add_wrench(const ForceState& at, Slopes& wrench) const override {
+    for (const Term& term : terms_) term.sliding->measure->add_slopes(at.s, effort(term, at.s, at.lambda), wrench);
   }
-  void add_blocks(const BodyState* s, double, const double* lambda, ElementBlocks& out) const override {
+  void add_blocks(const ForceState& at, ElementBlocks& out) const override {
+    const BodyState* s = at.s;
+    const double* lambda = at.lambda;
     const int n = slots();
     for (const Term& term : terms_) {
       Slopes slope;
@@ -57,8 +59,9 @@ class JointFriction final : public Force {
           out.F[i].col(row) += (term.coefficient * saturation * lambda[row] / norm) * slope[i];
     }
   }
-  void add_power(const BodyState* s, double, const double* lambda, system::Power& power) const override {
-    for (const Term& term : terms_) power.dissipated += effort(term, s, lambda) * term.sliding->measure->rate(s);
+  void add_power(const ForceState& at, system::Power& power) const override {
+    for (const Term& term : terms_)
+      power.dissipated += effort(term, at.s, at.lambda) * term.sliding->measure->rate(at.s);
   }
 
  private:

@@ -1,10 +1,8 @@
-#include <cmath>
-
 #include "kreisel/multibody/force.hpp"
 
 namespace kreisel::multibody {
 
-/// τ = k (θ - angle) + c θ̇ about the z axis of the first frame; θ - angle is taken between -π and π.
+/// τ = k (θ - angle) + c θ̇ about the z axis of the first frame; θ starts between -π and π and counts its turns.
 ForceInfo torsional_spring_damper() {
   const auto build = [](const ForceSpec& spec) -> ForcePtr {
     auto force = std::make_unique<MeasuredForce>("torsional-spring-damper", spec.name, spec.bodies);
@@ -12,7 +10,7 @@ ForceInfo torsional_spring_damper() {
                 .stiffness = spec.number("stiffness"),
                 .damping = spec.number("damping"),
                 .target = Signal(Expression(spec.number("angle"))),
-                .period = 2.0 * M_PI});
+                .counts_turns = true});
     return force;
   };
   return {.name = "torsional-spring-damper",
