@@ -362,7 +362,7 @@ TEST(Benchmark, DriverAndFrictionEnterTheEnergyBalance) {
 }
 
 TEST(Benchmark, DriversThatContradictEachOtherAreNoMotion) {
-  const io::ModelFile file = io::read_model(io::JsonSource("m.json", R"({"bodies": [{"name": "crank", "mass": 2, "inertia": [0.1, 0.2, 0.25]}],
+  const io::ModelFile file = io::read_model(io::JsonSource("m.json", R"({"bodies": [{"name": "crank", "mass": 2, "inertia": [0.1, 0.2, 0.25], "position": [0, 0, 0]}],
     "joints": [{"type": "revolute", "name": "hinge", "between": ["ground", "crank"], "at": [0, 0, 0], "axis": [0, 0, 1]}],
     "drivers": [{"name": "slow", "type": "angle", "between": ["ground", "crank"], "axis": [0, 0, 1], "value": "t^2"},
                 {"name": "fast", "type": "angle", "between": ["ground", "crank"], "axis": [0, 0, 1], "value": "2*t^2"}]})"));
