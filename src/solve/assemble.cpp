@@ -19,11 +19,11 @@ void move_onto_constraints(const system::System& system, system::Motion& m, std:
   for (int i = 0; i < max_factorizations && !is_closed; ++i) {
     if (!kkt.factorize(m))
       throw InvalidInput(
-          "--assemble: the joints are redundant or the masses vanish, so that the projection is not unique");
+          "--assemble: the joints are redundant or the masses vanish, so that the projection is not unique; `kreisel check` names them");
     is_closed = kkt.project_position(m);
   }
   if (!is_closed || !kkt.factorize(m) || !kkt.project_velocity(m))
-    throw InvalidInput("--assemble: the mechanism does not close from these positions; give better ones");
+    throw InvalidInput("--assemble: the mechanism does not close from these positions; give positions closer to its joints, or check lengths and anchor points");
 }
 
 /// Sizes of the translational and rotational part of x, an element of the Lie algebra of a block.

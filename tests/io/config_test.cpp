@@ -29,6 +29,12 @@ std::string complaint(const RunRequest& r) {
   return text_of<InvalidInput>([&] { prepare(r); });
 }
 
+TEST(Prepare, WhatAModelSuggestsYieldsToAMethodThatLacksIt) {
+  EXPECT_EQ(prepare(request("four-bar", {})).options.formulation, "index3");
+  EXPECT_EQ(prepare(request("four-bar", {{"method", "mkbdf"}, {"step", "1e-3"}})).options.formulation, "index3");
+  for (const char* method : {"rkmk", "projected-bdf"}) EXPECT_EQ(prepare(request("four-bar", {{"method", method}})).options.formulation, "") << method;
+}
+
 TEST(RunRequest, WordsBecomeOptions) {
   const io::PreparedRun run = prepare(request("heavy-top", {{"method", "generalized-alpha"},
                                                             {"order", "2"},
