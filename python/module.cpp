@@ -17,7 +17,7 @@
 #include "kreisel/study/reference.hpp"
 #include "kreisel/study/study.hpp"
 #include "model.hpp"
-#include "points.hpp"
+#include "kreisel/run/points.hpp"
 #include "solution.hpp"
 #include "unlocked.hpp"
 
@@ -81,7 +81,7 @@ class Keeper final : public run::Observer {
   }
 
  private:
-  Points points_{{}};
+  run::Points points_{{}};
 };
 
 /// The same run in C++ alone, which benchmarks compare with: with nobody who looks on, or keeping its points.

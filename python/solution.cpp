@@ -12,8 +12,7 @@
 
 #include "kreisel/base/error.hpp"
 #include "kreisel/io/result.hpp"
-#include "kreisel/run/dense_output.hpp"
-#include "kreisel/run/rkmk.hpp"
+#include "kreisel/run/solution.hpp"
 #include "unlocked.hpp"
 
 namespace kreisel::python {
@@ -80,7 +79,7 @@ double round_off_at(double t, double h) { return 1e-12 * std::max(std::abs(t), h
 class Solution::Recorder final : public run::Observer {
  public:
   /// `wanted`: keep only the points at these times, which increase; null: all.
-  Recorder(Solution& out, Points& to, const std::vector<double>* wanted, py::object progress, py::object should_stop)
+  Recorder(Solution& out, run::Points& to, const std::vector<double>* wanted, py::object progress, py::object should_stop)
       : out_(out), to_(to), wanted_(wanted), progress_(std::move(progress)), should_stop_(std::move(should_stop)) {}
 
   bool accept(const run::Point& point) override {
@@ -121,7 +120,7 @@ class Solution::Recorder final : public run::Observer {
   double last_kept() const { return to_.number(to_.t, to_.size() - 1); }
 
   Solution& out_;
-  Points& to_;
+  run::Points& to_;
   const std::vector<double>* wanted_;
   std::vector<double> shown_at_;  ///< by row of wanted points: when the run showed it
   py::object progress_, should_stop_;
@@ -151,7 +150,7 @@ Solution::Solution(const io::RunRequest& request, const py::object& t_span, cons
     own.push_back(event_of(event, event_names_.back()));
   }
   std::string problems;
-  for (const run::Problem& problem : run::problems_in(run_.options, *run_.model.system, run_.model.start))
+  for (const run::OptionProblem& problem : run::problems_in(run_.options, *run_.model.system, run_.model.start))
     problems += fmt::format("{}--{}: {}", problems.empty() ? "" : "\n", problem.field, problem.message);
   if (!problems.empty()) throw InvalidInput(problems);
   if (has_steps_) run_.options.output_times.clear();
@@ -172,7 +171,7 @@ void Solution::lay_out_if_empty() {
   const int rows = run_.model.system->result_layout().pattern().rows();
   const method::Entry blank = method::History::blank(run_.model.system->space(), {rows, 0, 0});
   const system::Residual none;
-  for (Points* points : {&points_, &steps_})
+  for (run::Points* points : {&points_, &steps_})
     if (points->size() == 0) points->lay_out({blank, none});
 }
 
@@ -183,15 +182,15 @@ std::vector<std::string> Solution::warnings() const {
 }
 
 /// A view of the memory of the points, which lives as long as the array does.
-py::array_t<double> Solution::view(const Points::Part& part, bool is_number) const {
+py::array_t<double> Solution::view(const run::Points::Part& part, bool is_number) const {
   std::vector<py::ssize_t> shape{static_cast<py::ssize_t>(count())}, strides{static_cast<py::ssize_t>(points_.width() * sizeof(double))};
   if (!is_number) {
     shape.push_back(static_cast<py::ssize_t>(part.size));
     strides.push_back(sizeof(double));
   }
   if (count() == 0) return py::array_t<double>(shape);
-  auto owner = std::make_unique<std::shared_ptr<const Memory>>(points_.memory());
-  const py::capsule base(owner.get(), [](void* p) { delete static_cast<std::shared_ptr<const Memory>*>(p); });
+  auto owner = std::make_unique<std::shared_ptr<const run::Memory>>(points_.memory());
+  const py::capsule base(owner.get(), [](void* p) { delete static_cast<std::shared_ptr<const run::Memory>*>(p); });
   owner.release();
   py::array_t<double> out(shape, strides, points_.row(0) + part.at, base);
   out.attr("setflags")(false);
@@ -274,85 +273,10 @@ py::tuple Solution::reaction(int joint) const {
   return py::make_tuple(force, torque);
 }
 
-/// Points between the steps of a run. The multistep methods have interpolants; rkmk takes a step of its own from the point
-/// before, as it does for wanted times during a run, and so it is between the starting points (order 0), which it computed.
-class Solution::Interpolation {
- public:
-  explicit Interpolation(const Solution& solution)
-      : steps_(solution.steps_taken()),
-        run_(solution.run_),
-        space_(run_.model.system->space()),
-        sizes_{static_cast<int>(steps_.lambda.size), static_cast<int>(steps_.eta.size), 0},
-        dense_(space_, sizes_.rows),
-        is_rkmk_(solution.report_.method == "rkmk"),
-        projects_(!is_rkmk_ || solution.report_.formulation == "projected"),
-        past_(method::History::blank(space_, sizes_)) {}
-
-  method::Entry blank() const { return past_; }
-  /// Index of the step that ends at t or after it; of the two sides of a jump the later one.
-  std::size_t evaluate(double t, method::Entry& out) {
-    const auto time = [&](std::size_t i) { return steps_.number(steps_.t, i); };
-    const std::size_t count = steps_.size();
-    if (count == 0 || !(t >= time(0) && t <= time(count - 1)))
-      throw InvalidInput(count == 0 ? std::string("the run has no points")
-                                    : fmt::format("t = {} is outside the run, which goes from {} to {}", t, time(0), time(count - 1)));
-    std::size_t below = 0, end = count;
-    while (below < end) {
-      const std::size_t middle = (below + end) / 2;
-      if (t < time(middle))
-        end = middle;
-      else
-        below = middle + 1;
-    }
-    end = std::min(end, count - 1);
-    const std::size_t before = end > 0 ? end - 1 : 0;
-    if (time(end) == t || time(before) == t) {
-      const std::size_t here = time(end) == t ? end : before;
-      steps_.read(here, out);
-      return here;
-    }
-    const int order = static_cast<int>(steps_.number(steps_.order, end));
-    if (is_rkmk_ || order == 0) {
-      const auto& tableau = order == 5 ? coeff::dormand_prince_5() : coeff::dop853();
-      const system::System& system = steps_.in_force(end);
-      if (!rkmk_ || stepped_ != &system) rkmk_.emplace(system, tableau, counters_, projects_, run_.options.linear_solver);
-      stepped_ = &system;
-      steps_.read(before, past_);
-      out.lambda = past_.lambda;
-      if (rkmk_->step(past_.motion, t - past_.motion.t, out.motion, out.lambda, out.omega)) {
-        out.motion.t = t;
-        return end;
-      }
-    }
-    constexpr std::size_t most = 7;
-    std::size_t first = end;
-    while (first > 0 && end - first < most - 1 && time(first - 1) < time(first)) --first;
-    method::History history(space_, sizes_, most);
-    for (std::size_t i = first; i <= end; ++i) {
-      steps_.read(i, past_);
-      history.push(past_);
-    }
-    dense_.evaluate(history, std::min(order + 1, history.size()), t, out);
-    return end;
-  }
-
- private:
-  const Points& steps_;
-  const io::PreparedRun& run_;
-  const lie::Space& space_;
-  method::EntrySizes sizes_;
-  run::DenseOutput dense_;
-  bool is_rkmk_, projects_;
-  method::Entry past_;
-  Counters counters_;
-  std::optional<run::Rkmk> rkmk_;
-  const system::System* stepped_ = nullptr;  ///< what rkmk_ was made for
-};
-
 /// Fills points_ from steps_.
 void Solution::keep_wanted(const std::vector<double>& times) {
   if (steps_.size() == 0) return;
-  Interpolation interpolation(*this);
+  run::Interpolation interpolation(steps_taken(), run_.options, run_.model.system->result_layout());
   method::Entry entry = interpolation.blank();
   system::Residual residual = report_.final_residual;  // for its sizes
   const double last = steps_.number(steps_.t, steps_.size() - 1);
@@ -368,14 +292,14 @@ void Solution::keep_wanted(const std::vector<double>& times) {
 }
 
 py::tuple Solution::interpolate(const std::vector<double>& times) const {
-  const Points& steps = steps_taken();
+  const run::Points& steps = steps_taken();
   std::vector<py::array_t<double>> out;
   std::vector<double*> to;
-  for (const Points::Part* part : {&steps.q, &steps.v, &steps.a, &steps.lambda}) {
+  for (const run::Points::Part* part : {&steps.q, &steps.v, &steps.a, &steps.lambda}) {
     out.emplace_back(std::vector<py::ssize_t>{static_cast<py::ssize_t>(times.size()), static_cast<py::ssize_t>(part->size)});
     to.push_back(out.back().mutable_data());
   }
-  Interpolation interpolation(*this);
+  run::Interpolation interpolation(steps_taken(), run_.options, run_.model.system->result_layout());
   method::Entry entry = interpolation.blank();
   for (const double t : times) {
     interpolation.evaluate(t, entry);
@@ -393,7 +317,7 @@ void Solution::write_result(const std::string& folder) const {
   io::write_to_folder(run_, request, report_, [&](run::Observer& observer) {
     method::Entry entry = report_.final;
     system::Residual residual = report_.final_residual;  // for their sizes
-    const Points& steps = steps_taken();
+    const run::Points& steps = steps_taken();
     for (std::size_t i = 0; i < steps.size(); ++i) {
       steps.read(i, entry);
       steps.read_residual(i, entry, residual);

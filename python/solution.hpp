@@ -12,7 +12,7 @@
 
 #include "kreisel/io/config.hpp"
 #include "kreisel/run/integrator.hpp"
-#include "points.hpp"
+#include "kreisel/run/points.hpp"
 
 namespace kreisel::python {
 
@@ -53,21 +53,19 @@ class Solution {
  private:
   class Recorder;
 
-  class Interpolation;
-
   std::size_t count() const { return points_.size(); }
   /// What dense output is made of, and what files show: every step.
-  const Points& steps_taken() const { return has_steps_ ? steps_ : points_; }
+  const run::Points& steps_taken() const { return has_steps_ ? steps_ : points_; }
   void keep_wanted(const std::vector<double>& times);
   void lay_out_if_empty();
-  py::array_t<double> view(const Points::Part& part, bool is_number) const;
+  py::array_t<double> view(const run::Points::Part& part, bool is_number) const;
   double t_end() const { return std::isnan(run_.options.t_end) ? run_.model.start.t_end : run_.options.t_end; }
 
   io::PreparedRun run_;
   run::Report report_;
   std::vector<std::string> event_names_;
-  Points points_;           ///< those that arrays show
-  Points steps_;            ///< all of them, when dense output is wanted beside t_eval
+  run::Points points_;           ///< those that arrays show
+  run::Points steps_;            ///< all of them, when dense output is wanted beside t_eval
   bool has_steps_ = false;
 };
 

@@ -451,7 +451,7 @@ PreparedRun prepare(const RunRequest& given) {
     const double t_end = std::isfinite(run.options.t_end) ? run.options.t_end : run.model.start.t_end;
     if (const auto* assembly = dynamic_cast<const multibody::Assembly*>(run.model.system.get()))
       check_tables(*assembly, run.model.start.t0, t_end, problems);
-    for (const run::Problem& problem : run::problems_in(run.options, *run.model.system, run.model.start))
+    for (const run::OptionProblem& problem : run::problems_in(run.options, *run.model.system, run.model.start))
       problems.add(problem.field, problem.message);
   }
   problems.throw_if_any();

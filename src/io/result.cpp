@@ -224,7 +224,7 @@ StepLog::~StepLog() {
 
 void StepLog::attempted(const run::Attempt& a) {
   buffer_ += fmt::format("{:.17g},{:.17g},{},{},{:.6g},{:.6g},{}\n", a.t, a.h, a.order, a.iterations, a.update_norm, a.error,
-                         a.outcome);
+                         name_of(a.outcome));
   if (buffer_.size() > 32'000 || std::time(nullptr) != flushed_at_) flush();
 }
 

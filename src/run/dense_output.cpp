@@ -14,7 +14,7 @@ using method::History;
 
 namespace {
 
-constexpr int max_points = 7;
+constexpr int max_points = DenseOutput::max_points;
 
 /// Gauss-Legendre on [0, 1], exact to degree 7.
 constexpr std::array<double, 4> gauss_node{0.069431844202973712, 0.33000947820757187, 0.66999052179242813, 0.93056815579702629};
@@ -29,7 +29,7 @@ std::array<double, max_points> nodes_of(const History& history, int points) {
 
 }  // namespace
 
-DenseOutput::DenseOutput(const lie::Space& space, int) : space_(space), commutator_(space) {
+DenseOutput::DenseOutput(const lie::Space& space) : space_(space), commutator_(space) {
   for (Vector* v : {&A1_, &A2_, &A3_, &c_, &omega_, &end_, &value_}) v->setZero(space.nv());
 }
 

@@ -76,7 +76,7 @@ inline void exchange(Archive& a, Occurrence& o) {
 inline void exchange(Archive& a, Report& r) {
   exchange(a, r.counters);
   a.all(r.order, r.steps_at_order, r.rejected_by_error, r.rejected_by_newton, r.position_max, r.velocity_max, r.energy_initial,
-        r.solve_seconds, r.linear_solver);
+        r.energy_error, r.work.forces, r.work.drivers, r.work.dissipated, r.solve_seconds, r.linear_solver);
   a(r.events, [](Archive& archive, Occurrence& o) { exchange(archive, o); });
   a(r.warnings, [](Archive& archive, std::string& text) { archive(text); });
   exchange(a, r.final);

@@ -4,10 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
+#include <limits>
 
 #include "kreisel/base/error.hpp"
-#include "kreisel/base/workers.hpp"
 #include "kreisel/linear/solver.hpp"
 #include "kreisel/method/catalogue.hpp"
 #include "kreisel/method/correction.hpp"
@@ -15,7 +14,7 @@
 #include "kreisel/solve/formulation.hpp"
 #include "kreisel/solve/manifold.hpp"
 #include "kreisel/system/check.hpp"
-#include "session.hpp"
+#include "drive.hpp"
 
 namespace kreisel::run {
 namespace {
@@ -27,27 +26,15 @@ constexpr double most_constant_steps = 1e9;
 
 constexpr int most_threads = 256;
 
-std::string default_formulation(const method::MethodInfo& info, const system::System& system) {
-  if (system.pattern().rows() == 0) return "ode";
-  for (const char* name : {"stabilized-index2", "projected"})
-    if (std::find(info.formulations.begin(), info.formulations.end(), name) != info.formulations.end()) return name;
-  return info.formulations.front();
-}
-
-/// The explicit form is unstable in index-3 form for k = 5, 6 and h |v| > 0.15, hence not there.
-std::string default_correction(const Options& options) {
-  return !options.has_error_control() || options.formulation == "index3" ? "magnus" : "magnus-explicit";
-}
-
 class Inspection {
  public:
   void require(bool ok, std::string field, std::string message) {
     if (!ok) problems_.push_back({std::move(field), std::move(message)});
   }
-  std::vector<Problem> problems() && { return std::move(problems_); }
+  std::vector<OptionProblem> problems() && { return std::move(problems_); }
 
  private:
-  std::vector<Problem> problems_;
+  std::vector<OptionProblem> problems_;
 };
 
 /// A quaternion of another length would be taken for a rotation that also stretches.
@@ -91,95 +78,9 @@ void refuse_redundant_rows(const system::System& system, const system::Start& st
                                  system.pattern().rows() - static_cast<int>(rows.size()), system.pattern().rows(), fmt::join(rows, ", ")));
 }
 
-Plan make_plan(const Options& given, const system::System& system, const system::Start& start) {
-  Plan plan;
-  plan.options = given;
-  Options& options = plan.options;
-  const method::MethodInfo& info = method::find_method(options.method);
-  const bool has_gained_constraints = options.formulation == "ode" && system.pattern().rows() > 0;  // by an event
-  if (options.formulation.empty() || has_gained_constraints) options.formulation = default_formulation(info, system);
-  // Without constraints every formulation is the ordinary differential equation.
-  if (system.pattern().rows() == 0) options.formulation = "ode";
-  plan.formulation = solve::formulation_named(options.formulation).id;
-  if (options.correction.empty()) options.correction = default_correction(options);
-  ParameterValues parameters(info.parameters);
-  if (options.method_parameters.listing().empty()) options.method_parameters = parameters;
-  plan.t0 = start.t0;
-  plan.t_end = std::isnan(options.t_end) ? start.t_end : options.t_end;
-  plan.order = options.order > 0 ? options.order : !options.has_error_control() ? info.default_order : 0;
-  if (options.step > 0.0) {
-    const double span = plan.t_end - plan.t0;
-    // A step that divides the span up to round-off is kept.
-    plan.step_count = std::max(1L, std::lround(std::ceil(span / options.step * (1.0 - 1e-12))));
-    plan.h = span / static_cast<double>(plan.step_count);
-  }
-  if (is_given(options.steps)) {
-    // Multistep methods start from equidistant points; one more equal step belongs to the correction of their velocities.
-    const int equal = info.name == "generalized-alpha" ? 1 : plan.order;
-    Steps steps = steps_of(options.steps, plan.t0, plan.t_end - plan.t0, equal);
-    plan.step_factor = steps.factor;
-    plan.steps = std::move(steps.sizes);
-    plan.step_count = static_cast<long>(plan.steps.size());
-    plan.h = plan.steps.front();
-  }
-  return plan;
-}
-
-void run_segment(Session& session) {
-  if (method::find_method(session.plan.options.method).make == nullptr)
-    run_rkmk(session);
-  else if (!session.plan.options.has_error_control())
-    run_constant(session);
-  else
-    run_adaptive(session);
-}
-
-/// The system that the switches of a checkpoint led to.
-std::shared_ptr<const system::System> replayed(const std::vector<Switched>& switches, const Options& options,
-                                               std::shared_ptr<const system::System> system) {
-  for (const Switched& switched : switches) {
-    const system::Switch* change = nullptr;
-    for (const std::vector<system::Event>* list : {&options.events, &system->events()})
-      for (const system::Event& event : *list)
-        if (event.name == switched.event && std::holds_alternative<system::Switch>(event.action)) change = &std::get<system::Switch>(event.action);
-    if (change == nullptr) throw InvalidInput(fmt::format("the checkpoint knows an event '{}' that the model has not", switched.event));
-    system = change->next(switched.t, switched.q, switched.v);
-  }
-  return system;
-}
-
-/// Every segment but the first begins where an event has ended the one before, and starts like a run of its own.
-void run_segments(const Options& options, const Plan& first, const system::System& system, const system::Start& start,
-                  Observer& observer, Report& report, std::string_view checkpoint) {
-  Course course{.layout = system.result_layout(),
-                .observer = observer,
-                .report = report,
-                .schedule = OutputSchedule(first.options, first.t0, first.t_end),
-                .span = first.t_end - first.t0};
-  std::shared_ptr<const system::System> in_force(std::shared_ptr<const void>(), &system);
-  system::Start from = start;
-  Archive state(checkpoint);
-  if (!checkpoint.empty()) {
-    course.exchange(state);
-    exchange(state, from);
-    in_force = replayed(course.switches, options, in_force);
-    course.resume = &state;
-  }
-  while (true) {
-    const Plan plan = course.segment == 0 ? first : make_plan(options, *in_force, from);
-    Session session(*in_force, from, plan, course);
-    run_segment(session);
-    if (!session.restart) break;
-    ++course.segment;
-    from = std::move(session.restart->start);
-    if (session.restart->system != nullptr) in_force = std::move(session.restart->system);
-  }
-  report.energy_final = report.final.motion.q.size() > 0 ? in_force->energy(report.final.motion) : report.energy_initial;
-}
-
 }  // namespace
 
-std::vector<Problem> problems_in(const Options& options, const system::System& system, const system::Start& start) {
+std::vector<OptionProblem> problems_in(const Options& options, const system::System& system, const system::Start& start) {
   Inspection check;
   const auto is_number = [](double x) { return std::isfinite(x); };
   const method::MethodInfo* info = nullptr;
@@ -326,34 +227,28 @@ std::vector<Problem> problems_in(const Options& options, const system::System& s
   return std::move(check).problems();
 }
 
-Report integrate(const system::System& system, const system::Start& start, const Options& options, Observer& observer,
-                 std::string_view checkpoint) {
-  const std::vector<Problem> problems = problems_in(options, system, start);
+void refuse_what_cannot_run(const system::System& system, const system::Start& start, const Options& options) {
+  const std::vector<OptionProblem> problems = problems_in(options, system, start);
   if (!problems.empty()) {
     std::string text;
-    for (const Problem& p : problems) text += (text.empty() ? "" : "\n") + p.field + ": " + p.message;
+    for (const OptionProblem& p : problems) text += (text.empty() ? "" : "\n") + p.field + ": " + p.message;
     throw InvalidInput(text);
   }
-  const Plan plan = make_plan(options, system, start);
-  Report report;
-  report.method = plan.options.method;
-  report.formulation = plan.options.formulation;
-  report.correction = method::find_method(plan.options.method).has_corrections ? plan.options.correction : "";
-  report.step = options.has_error_control() ? 0.0 : (plan.t_end - plan.t0) / static_cast<double>(plan.step_count);
-  report.step_was_adjusted = options.step > 0.0 ? std::abs(plan.h - options.step) > 1e-12 * options.step : plan.step_factor != 1.0;
-  report.t_end = plan.t_end;
-
+  Counters unused;
   double position = 0.0, velocity = 0.0;
-  StartUp(system, report.counters, options.linear_solver).gaps(start.t0, start.q0, start.v0, position, velocity);
+  StartUp(system, unused, options.linear_solver).gaps(start.t0, start.q0, start.v0, position, velocity);
   if (!(position <= consistency_tolerance) || !(velocity <= consistency_tolerance * (1.0 + start.v0.lpNorm<Eigen::Infinity>())))
     throw InvalidInput(fmt::format("the initial values miss the constraints: |Phi| = {:.3e}, |B v| = {:.3e}; both should vanish. "
                                    "Give consistent initial positions and velocities", position, velocity));
   if (options.linear_solver != "least-squares" && system.pattern().rows() <= most_rows_to_inspect) refuse_redundant_rows(system, start);
-  std::optional<Workers> workers;
-  if (options.threads > 1) workers.emplace(options.threads);
-  const WorkersInForce in_force(workers ? &*workers : nullptr);
-  run_segments(options, plan, system, start, observer, report, checkpoint);
-  return report;
+}
+
+Report integrate(const system::System& system, const system::Start& start, const Options& options, Observer& observer,
+                 std::string_view checkpoint) {
+  refuse_what_cannot_run(system, start, options);
+  Drive drive(system, start, options, observer, checkpoint);
+  drive.advance_to(std::numeric_limits<double>::infinity());
+  return drive.report();
 }
 
 }  // namespace kreisel::run

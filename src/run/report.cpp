@@ -1,5 +1,7 @@
 #include "kreisel/run/report.hpp"
 
+#include "kreisel/run/observer.hpp"
+
 namespace kreisel::run {
 
 const std::vector<StatusInfo>& statuses() {
@@ -17,5 +19,18 @@ const std::vector<StatusInfo>& statuses() {
 }
 
 const StatusInfo& info_of(Status id) { return statuses()[static_cast<int>(id)]; }
+
+std::string_view name_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::accepted: return "accepted";
+    case Outcome::newton_failed:
+    case Outcome::singular_matrix:
+    case Outcome::not_finite: return "newton failed";
+    case Outcome::projection_failed: return "projection failed";
+    case Outcome::stage_failed: return "stage failed";
+    case Outcome::error_too_large: return "error too large";
+  }
+  return "?";
+}
 
 }  // namespace kreisel::run

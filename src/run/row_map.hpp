@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "kreisel/method/history.hpp"
 #include "kreisel/system/pattern.hpp"
+#include "kreisel/system/system.hpp"
 
 namespace kreisel::run {
 
@@ -29,10 +31,52 @@ class RowMap {
     for (Eigen::Index i = 0; i < rows.size(); ++i)
       if (target_[i] >= 0) out[target_[i]] = rows[i];
   }
+  /// The other way.
+  void gather(ConstVectorRef rows, VectorRef out) const {
+    for (Eigen::Index i = 0; i < out.size(); ++i) out[i] = target_[i] >= 0 ? rows[target_[i]] : 0.0;
+  }
 
  private:
   std::vector<int> target_;
   bool is_identity_ = true, loses_rows_ = false;
 };
+
+/// Points and residuals of the system in force with the rows of results.
+class ResultRows {
+ public:
+  ResultRows(const system::System& system, const system::System& layout)
+      : map_(system.pattern(), layout.pattern()),
+        entry_(method::History::blank(system.space(), {layout.pattern().rows(), layout.pattern().position_rows(), 0})),
+        residual_(system.space().nv(), layout.pattern().position_rows(), layout.pattern().rows()) {}
+
+  const RowMap& map() const { return map_; }
+  /// Valid until the next call.
+  const method::Entry& of(const method::Entry& entry) {
+    if (map_.is_identity()) return entry;
+    entry_.motion = entry.motion;
+    map_.spread(entry.lambda, entry_.lambda);
+    map_.spread(entry.eta, entry_.eta);
+    entry_.omega = entry.omega;
+    entry_.h = entry.h;
+    entry_.order = entry.order;
+    return entry_;
+  }
+  const system::Residual& of(const system::Residual& rows) {
+    if (map_.is_identity()) return rows;
+    residual_.force = rows.force;
+    map_.spread(rows.gap, residual_.gap);
+    map_.spread(rows.rate, residual_.rate);
+    return residual_;
+  }
+
+ private:
+  RowMap map_;
+  method::Entry entry_;
+  system::Residual residual_;
+};
+
+inline system::Residual residual_of(const system::System& system) {
+  return {system.space().nv(), system.pattern().position_rows(), system.pattern().rows()};
+}
 
 }  // namespace kreisel::run

@@ -50,6 +50,10 @@ void expect_same(const run::Report& a, const run::Report& b, const std::string& 
   EXPECT_EQ(a.velocity_max, b.velocity_max) << what;
   EXPECT_EQ(a.energy_initial, b.energy_initial) << what;
   EXPECT_EQ(a.energy_final, b.energy_final) << what;
+  EXPECT_EQ(a.energy_error, b.energy_error) << what;
+  EXPECT_EQ(a.work.total(), b.work.total()) << what;
+  EXPECT_EQ(a.rejected_by_error, b.rejected_by_error) << what;
+  EXPECT_EQ(a.rejected_by_newton, b.rejected_by_newton) << what;
   EXPECT_EQ(a.order, b.order) << what;
   EXPECT_EQ(a.warnings, b.warnings) << what;
   ASSERT_EQ(a.events.size(), b.events.size()) << what;

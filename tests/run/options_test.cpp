@@ -20,7 +20,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 class Problems : public testing::Test {
  protected:
-  std::vector<run::Problem> problems(const Options& options, const std::string& group = "r3xso3") const {
+  std::vector<run::OptionProblem> problems(const Options& options, const std::string& group = "r3xso3") const {
     support::Experiment e;
     e.group = group;
     const models::Model model = support::make_model(e);
@@ -29,7 +29,7 @@ class Problems : public testing::Test {
   /// Exactly one problem, with this field and a message that contains `text`.
   void expect_one(const Options& options, const std::string& field, const std::string& text,
                   const std::string& group = "r3xso3") const {
-    const std::vector<run::Problem> found = problems(options, group);
+    const std::vector<run::OptionProblem> found = problems(options, group);
     ASSERT_EQ(found.size(), 1u) << field << ": " << text;
     EXPECT_EQ(found[0].field, field);
     EXPECT_NE(found[0].message.find(text), std::string::npos) << found[0].message;
@@ -74,7 +74,7 @@ TEST_F(Problems, EveryMethodNamesWhatItServes) {
     o.method = info.name;
     if (info.has_order_choice) {
       o.order = info.max_order + 1;
-      const std::vector<run::Problem> found = problems(o, "so3");
+      const std::vector<run::OptionProblem> found = problems(o, "so3");
       ASSERT_EQ(found.size(), 1u) << info.name;
       EXPECT_EQ(found[0].field, "order") << info.name;
       EXPECT_NE(found[0].message.find(fmt::format("{} has {}", info.name, info.orders_in_words())),
@@ -86,7 +86,7 @@ TEST_F(Problems, EveryMethodNamesWhatItServes) {
     for (const solve::FormulationInfo& formulation : solve::formulations()) {
       if (std::count(info.formulations.begin(), info.formulations.end(), formulation.name) > 0) continue;
       o.formulation = formulation.name;
-      const std::vector<run::Problem> found = problems(o);
+      const std::vector<run::OptionProblem> found = problems(o);
       ASSERT_FALSE(found.empty()) << info.name << " with " << formulation.name;
       EXPECT_EQ(found[0].field, "formulation") << info.name << " with " << formulation.name;
       EXPECT_NE(found[0].message.find(fmt::format("{} does not serve '{}'; it serves {}", info.name, formulation.name, served)),
@@ -95,7 +95,7 @@ TEST_F(Problems, EveryMethodNamesWhatItServes) {
     if (info.variable_formulations.empty()) {
       o = Options{};
       o.method = info.name;
-      const std::vector<run::Problem> found = problems(o, "so3");
+      const std::vector<run::OptionProblem> found = problems(o, "so3");
       ASSERT_FALSE(found.empty()) << info.name;
       EXPECT_NE(found[0].message.find("constant steps only"), std::string::npos) << found[0].message;
     }

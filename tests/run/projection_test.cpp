@@ -162,7 +162,7 @@ TEST(ProjectedBdf, ShortensTheStepWhenAProjectionFails) {
   e.options.initial_step = 1.5;
   e.options.rtol = e.options.atol = 0.9;
   struct Watcher final : run::Observer {
-    void attempted(const run::Attempt& attempt) override { outcomes.insert(attempt.outcome); }
+    void attempted(const run::Attempt& attempt) override { outcomes.insert(std::string(name_of(attempt.outcome))); }
     std::set<std::string> outcomes;
   } watcher;
   const models::Model model = support::make_model(e);

@@ -14,7 +14,7 @@ using method::Entry;
 using method::History;
 using solve::CloseStatus;
 
-/// A heavy top with a method, a closer and a filled history: what run_constant has inside.
+/// A heavy top with a method, a closer and a filled history: what a stepper has inside.
 class Stepper {
  public:
   Stepper(const std::string& method, int order, const std::string& group, const std::string& formulation, double h,

@@ -57,6 +57,10 @@ class History {
       sum -= (*this)[i].h;
     }
   }
+  void clear() {
+    newest_ = -1;
+    size_ = 0;
+  }
   /// For start-up, which corrects velocities of points it has just placed.
   Entry& edit(int age) { return ring_[slot(age)]; }
   /// Takes the contents of `trial` and leaves it with the contents of the entry that fell out.

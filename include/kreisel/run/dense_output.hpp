@@ -11,9 +11,11 @@ namespace kreisel::run {
 /// the linear part of what is missing at the end of the step, so that q is continuous.
 class DenseOutput {
  public:
-  DenseOutput(const lie::Space& space, int rows);
+  static constexpr int max_points = 7;
 
-  /// `points` newest points are used, at most 7 and at most what the history has; t within the newest step.
+  explicit DenseOutput(const lie::Space& space);
+
+  /// `points` newest points are used, at most max_points and at most what the history has; t within the newest step.
   void evaluate(const method::History& history, int points, double t, method::Entry& out);
 
  private:

@@ -20,14 +20,29 @@ struct Point {
   bool is_start = false; ///< made by the starting procedure, not by the method
   const system::System* system = nullptr;  ///< in force, for energies
   Work work{};           ///< since the start
+  int segment = 0;       ///< how often the method has started anew
 };
 
-/// One attempt, accepted or not, for `--log`.
+/// How an attempt at a step ended.
+enum class Outcome {
+  accepted,
+  newton_failed,      ///< the iteration does not converge
+  singular_matrix,    ///< of the iteration
+  not_finite,         ///< a value of the equations
+  projection_failed,  ///< onto the constraints
+  stage_failed,       ///< of a Runge-Kutta method
+  error_too_large,
+};
+/// As `--log` spells it.
+std::string_view name_of(Outcome outcome);
+
+/// One attempt, accepted or not.
 struct Attempt {
-  double t = 0.0, h = 0.0;
+  double t = 0.0, h = 0.0;  ///< where it began, its size
   int order = 0, iterations = 0;
   double error = 0.0, update_norm = 0.0;  ///< in multiples of what is allowed
-  const char* outcome = "accepted";       ///< or why it was rejected
+  bool kept_matrix = false;               ///< solved with the matrix of an earlier step
+  Outcome outcome = Outcome::accepted;
 };
 
 class Observer {

@@ -57,7 +57,7 @@ struct Options {
 };
 
 /// One thing wrong with the options.
-struct Problem {
+struct OptionProblem {
   std::string field, message;
 };
 

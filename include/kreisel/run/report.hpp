@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,6 +62,7 @@ struct Report {
   std::vector<std::string> warnings;
   method::Entry final;         ///< the last accepted point
   system::Residual final_residual;
+  std::vector<std::shared_ptr<const system::System>> systems;  ///< that were in force; those of events live here
 };
 
 }  // namespace kreisel::run

@@ -31,12 +31,13 @@ class StartUp {
   /// first point. False when a step of the starter fails.
   [[nodiscard]] bool fill(method::Method& method, double h, int order, solve::Formulation formulation,
                           const StartUpOptions& options, method::History& history);
-  /// From one point to a later one, with the substeps that `fill` chose.
+  /// So many substeps of a step h that more would not change it; `fill` does it first. False: none is small enough.
+  bool choose_substeps(const method::Entry& first, double h);
+  /// From one point to a later one, with the substeps chosen.
   [[nodiscard]] bool advance(const method::Entry& from, double h, method::Entry& to);
 
  private:
   [[nodiscard]] bool set_rates_of_states(method::Entry& first);
-  [[nodiscard]] bool choose_substeps(const method::Entry& first, double h);
   [[nodiscard]] bool correct_velocities(method::Method& method, double h, int order, method::History& history);
   [[nodiscard]] bool start_one_step(method::Method& method, double h, bool corrects, bool shifts, method::History& history);
 

@@ -1,4 +1,4 @@
-#include "points.hpp"
+#include "kreisel/run/points.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <iterator>
 #include <new>
 
-namespace kreisel::python {
+namespace kreisel::run {
 namespace {
 
 constexpr std::size_t first_bytes = std::size_t{1} << 20;
@@ -26,7 +26,7 @@ void* reserve(std::size_t least, std::size_t most, std::size_t& reserved) {
 
 }  // namespace
 
-void Points::lay_out(const run::Point& first) {
+void Points::lay_out(const Point& first) {
   const method::Entry& e = first.entry;
   Eigen::Index at = 0;
   const auto place = [&](Part& part, Eigen::Index size) {
@@ -75,7 +75,7 @@ void Memory::trim(std::size_t count) {
 
 void Points::finish() { memory_->trim(count_ * width_); }
 
-void Points::push(const run::Point& point, double time) {
+void Points::push(const Point& point, double time) {
   if (width_ == 0) lay_out(point);
   while ((count_ + 1) * width_ > memory_->size()) memory_->grow();
   double* row = memory_->data() + count_ * width_;
@@ -95,7 +95,8 @@ void Points::push(const run::Point& point, double time) {
   row[work.at] = point.work.forces;
   row[work.at + 1] = point.work.drivers;
   row[work.at + 2] = point.work.dissipated;
-  if (systems_.empty() || systems_.back().second != point.system) systems_.emplace_back(count_, point.system);
+  if (spells_.empty() || spells_.back().system != point.system || spells_.back().segment != point.segment)
+    spells_.push_back({count_, point.segment, point.system});
   ++count_;
   // Nobody has touched the next row yet: it comes while the next step is computed.
   for (std::size_t ahead = 0; ahead < std::min(width_, numbers_ahead); ahead += numbers_per_cache_line) __builtin_prefetch(row + width_ + ahead, 1);
@@ -103,12 +104,19 @@ void Points::push(const run::Point& point, double time) {
 
 void Points::pop() {
   --count_;
-  if (systems_.back().first == count_) systems_.pop_back();
+  if (spells_.back().first == count_) spells_.pop_back();
 }
 
-const system::System& Points::in_force(std::size_t i) const {
-  const auto after = std::upper_bound(systems_.begin(), systems_.end(), i, [](std::size_t k, const auto& entry) { return k < entry.first; });
-  return *std::prev(after)->second;
+const Points::Spell& Points::spell_of(std::size_t i) const {
+  return *std::prev(std::upper_bound(spells_.begin(), spells_.end(), i, [](std::size_t k, const Spell& s) { return k < s.first; }));
+}
+
+std::size_t Points::oldest_of(std::size_t i, std::size_t most) const {
+  const std::size_t first = spell_of(i).first;
+  // A method that starts anew where no event shows the point again begins at the last point of the segment before.
+  const bool begins_before = first > 0 && number(t, first - 1) < number(t, first);
+  const std::size_t oldest = begins_before ? first - 1 : first;
+  return std::max(oldest, i + 1 > most ? i + 1 - most : 0);
 }
 
 void Points::read(std::size_t i, method::Entry& out) const {
@@ -131,9 +139,9 @@ void Points::read_residual(std::size_t i, const method::Entry& entry, system::Re
   out.rate = get(rate, i);
 }
 
-run::Work Points::work_at(std::size_t i) const {
+Work Points::work_at(std::size_t i) const {
   const double* from = row(i) + work.at;
   return {from[0], from[1], from[2]};
 }
 
-}  // namespace kreisel::python
+}  // namespace kreisel::run

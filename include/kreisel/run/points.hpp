@@ -1,4 +1,4 @@
-// The points of a run as Python keeps them.
+// The accepted points of a run, kept.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 #include "kreisel/run/observer.hpp"
 
-namespace kreisel::python {
+namespace kreisel::run {
 
 /// Numbers that grow where they are: addresses are reserved ahead, pages come with the first use.
 class Memory {
@@ -39,15 +39,15 @@ class Points {
   };
   explicit Points(Extent extent) : extent_(extent) {}
 
-  void push(const run::Point& point) { push(point, point.entry.motion.t); }
+  void push(const Point& point) { push(point, point.entry.motion.t); }
   /// As a point at this time.
-  void push(const run::Point& point, double time);
+  void push(const Point& point, double time);
   /// Forgets the last point.
   void pop();
   /// After the last point.
   void finish();
   /// Where quantities stand in rows of the sizes of `first`; done by the first `push`.
-  void lay_out(const run::Point& first);
+  void lay_out(const Point& first);
   std::size_t size() const { return count_; }
 
   /// Where a quantity stands in a row.
@@ -65,15 +65,25 @@ class Points {
   void read(std::size_t i, method::Entry& out) const;
   /// Φ and B v + Φ_t, kept or computed again.
   void read_residual(std::size_t i, const method::Entry& entry, system::Residual& out) const;
-  run::Work work_at(std::size_t i) const;
-  const system::System& in_force(std::size_t i) const;
+  Work work_at(std::size_t i) const;
+  const system::System& in_force(std::size_t i) const { return *spell_of(i).system; }
+  /// The points that a method at point i could look back to, oldest first and i last, at most `most` of them: those of its
+  /// segment, and the one it began at.
+  std::size_t oldest_of(std::size_t i, std::size_t most) const;
 
  private:
+  /// Points of one segment, under one system.
+  struct Spell {
+    std::size_t first = 0;
+    int segment = 0;
+    const system::System* system = nullptr;
+  };
+  const Spell& spell_of(std::size_t i) const;
+
   Extent extent_;
   std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
   std::size_t width_ = 0, count_ = 0;
-  /// Systems with the first point that each is in force at.
-  std::vector<std::pair<std::size_t, const system::System*>> systems_;
+  std::vector<Spell> spells_;
 };
 
-}  // namespace kreisel::python
+}  // namespace kreisel::run

@@ -1,0 +1,411 @@
+#include "drive.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <tuple>
+#include <utility>
+
+#include "kreisel/base/error.hpp"
+
+namespace kreisel::run {
+
+using method::Entry;
+using system::Event;
+
+namespace {
+
+/// Of a position constraint, relative to the positions: far more than Newton's method leaves.
+constexpr double largest_gap = 1e-5;
+
+/// Of this thread: studies run several integrations at once.
+double cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+double round_off_at(const Entry& entry) { return 1e-12 * std::max(std::abs(entry.motion.t), entry.h); }
+
+std::shared_ptr<const system::System> unowned(const system::System& system) {
+  return {std::shared_ptr<const void>(), &system};
+}
+
+/// The system that the switches of a checkpoint led to.
+std::shared_ptr<const system::System> replayed(const std::vector<Switched>& switches, const Options& options,
+                                               std::shared_ptr<const system::System> system) {
+  for (const Switched& switched : switches) {
+    const system::Switch* change = nullptr;
+    for (const std::vector<Event>* list : {&options.events, &system->events()})
+      for (const Event& event : *list)
+        if (event.name == switched.event && std::holds_alternative<system::Switch>(event.action))
+          change = &std::get<system::Switch>(event.action);
+    if (change == nullptr)
+      throw InvalidInput(fmt::format("the checkpoint has an event '{}' that the model does not have", switched.event));
+    system = change->next(switched.t, switched.q, switched.v);
+  }
+  return system;
+}
+
+void describe(const Plan& plan, Report& report) {
+  report.method = plan.options.method;
+  report.formulation = plan.options.formulation;
+  report.correction = plan.method->has_corrections ? plan.options.correction : "";
+  report.step = plan.has_error_control() ? 0.0 : plan.span() / static_cast<double>(plan.step_count);
+  report.step_was_adjusted =
+      plan.options.step > 0.0 ? std::abs(plan.h - plan.options.step) > 1e-12 * plan.options.step : plan.step_factor != 1.0;
+  report.t_end = plan.t_end;
+}
+
+}  // namespace
+
+Drive::Segment::Segment(std::shared_ptr<const system::System> in_force, const system::Start& from, const Options& options,
+                        const system::System& layout, Counters& counters)
+    : system(std::move(in_force)),
+      start(from),
+      plan(make_plan(options, *system, start)),
+      rows(*system, layout),
+      stepper(make_stepper(plan, *system, counters)),
+      policy(make_policy(plan, *system)) {}
+
+Drive::Drive(const system::System& system, const system::Start& start, const Options& options, Observer& observer,
+             std::string_view checkpoint)
+    : options_(options),
+      first_system_(unowned(system)),
+      layout_(system.result_layout()),
+      observer_(observer),
+      recorder_(report_, observer),
+      output_(options_, start.t0, std::isnan(options.t_end) ? start.t_end : options.t_end, observer),
+      events_(options_.events, options.event_tolerance,
+              (std::isnan(options.t_end) ? start.t_end : options.t_end) - start.t0, recorder_, observer) {
+  if (options_.threads > 1) workers_.emplace(options_.threads);
+  const WorkersInForce team(workers_ ? &*workers_ : nullptr);
+  describe(make_plan(options_, system, start), report_);
+  if (checkpoint.empty()) {
+    begin_segment(first_system_, start);
+    return;
+  }
+  Archive state(checkpoint);
+  exchange_run(state);
+  system::Start from;
+  run::exchange(state, from);
+  begin_segment(replayed(switches_, options_, first_system_), from, &state);
+}
+
+Drive::~Drive() = default;
+
+void Drive::begin_segment(std::shared_ptr<const system::System> system, const system::Start& start, Archive* state) {
+  const double begin = cpu_seconds();
+  previous_ = std::move(segment_);
+  segment_ = std::make_unique<Segment>(std::move(system), start, options_, layout_, recorder_.counters());
+  Segment& s = *segment_;
+  report_.linear_solver = s.stepper->linear_solver_name();
+  if (report_.systems.empty() || report_.systems.back() != s.system) report_.systems.push_back(s.system);
+  if (s.rows.map().loses_rows())
+    recorder_.warn("an event switched constraints on that the model did not announce; their multipliers are not among the results");
+  if (s.plan.formulation == solve::Formulation::index3 && s.plan.has_error_control())
+    recorder_.warn("index3 with variable steps: lambda loses one order after step changes; stabilized-index2 does not");
+  if (!s.plan.has_error_control()) report_.order = std::max(report_.order, s.plan.order);
+  events_.begin_segment(*s.system, s.rows, layout_.pattern().rows(), s.plan.span());
+  between_ = method::History::blank(s.system->space(), {s.system->pattern().rows(), s.system->pattern().position_rows(), 0});
+  if (state != nullptr) {
+    exchange_segment(*state);
+    s.is_open = true;
+  } else if (!s.stepper->place(s.start)) {
+    fail(s.policy->StepPolicy::failure_of_start());
+  } else {
+    if (segment_number_ == 0) recorder_.begin(*s.system, now());
+    if (!s.stepper->fill(s.policy->begin(*s.stepper)) && open()) fail(s.policy->failure_of_start());
+  }
+  report_.solve_seconds -= cpu_seconds() - begin;
+}
+
+void Drive::exchange_run(Archive& a) {
+  recorder_.exchange(a);
+  output_.exchange(a);
+  events_.exchange(a);
+  a(segment_number_);
+  a(switches_, [](Archive& archive, Switched& s) { archive.all(s.event, s.t, s.q, s.v); });
+}
+
+void Drive::exchange_segment(Archive& a) {
+  events_.exchange_segment(a);
+  segment_->stepper->exchange(a);
+  segment_->policy->exchange(a);
+}
+
+std::string Drive::checkpoint() {
+  Archive a;
+  exchange_run(a);
+  run::exchange(a, segment_->start);
+  exchange_segment(a);
+  return a.bytes();
+}
+
+void Drive::advance_to(double t) {
+  const WorkersInForce team(workers_ ? &*workers_ : nullptr);
+  const double begin = cpu_seconds();
+  while (!has_ended_ && !(segment_->is_open && now().motion.t >= t) && take_step()) {
+  }
+  report_.solve_seconds += cpu_seconds() - begin;
+}
+
+bool Drive::step() {
+  const WorkersInForce team(workers_ ? &*workers_ : nullptr);
+  const double begin = cpu_seconds();
+  const bool goes_on = take_step();
+  report_.solve_seconds += cpu_seconds() - begin;
+  return goes_on;
+}
+
+double Drive::newest_step_began() const {
+  const bool is_cut = previous_ != nullptr && now().motion.t == segment_->start.t0;
+  const Entry& newest = is_cut ? previous_->stepper->now() : now();
+  return newest.motion.t - newest.h;
+}
+
+bool Drive::at(double t, State& out) {
+  const bool is_before = previous_ != nullptr && t < segment_->start.t0;
+  Segment& s = is_before ? *previous_ : *segment_;
+  out.system = s.system;
+  if (has_ended_ && has_final_ && t == report_.final.motion.t) {
+    const Entry& final = report_.final;
+    std::tie(out.t, out.q, out.v, out.a, out.lambda) = std::tie(t, final.motion.q, final.motion.v, final.motion.a, final.lambda);
+    return true;
+  }
+  const Entry* entry = &s.stepper->now();
+  if (is_before || t != entry->motion.t) {
+    const double round_off = round_off_at(*entry);
+    if (!(t >= newest_step_began() - round_off && t <= entry->motion.t)) return false;
+    between_ = method::History::blank(s.system->space(), {s.system->pattern().rows(), s.system->pattern().position_rows(), 0});
+    if (!s.stepper->at(t, between_)) return false;
+    entry = &between_;
+  }
+  const Entry& shown = s.rows.of(*entry);
+  std::tie(out.t, out.q, out.v, out.a, out.lambda) =
+      std::tie(t, shown.motion.q, shown.motion.v, shown.motion.a, shown.lambda);
+  return true;
+}
+
+bool Drive::take_step() {
+  if (has_ended_) return false;
+  Segment& s = *segment_;
+  if (!s.is_open) return open();
+  if (now().motion.t >= s.plan.t_end) return end();
+  if (s.stepper->starts_left() > 0) {
+    s.stepper->show_next_start();
+    return take();
+  }
+  return attempt();
+}
+
+bool Drive::open() {
+  Segment& s = *segment_;
+  const Entry& entry = now();
+  s.is_open = true;
+  has_final_ = false;
+  events_.open(entry);
+  if (segment_number_ > 0) {  // the event has shown both sides of its point
+    recorder_.reopen(*s.system, entry);
+    return true;
+  }
+  recorder_.open(*s.system, entry);
+  return show(entry) || interrupt(entry.motion.t);
+}
+
+bool Drive::attempt() {
+  Segment& s = *segment_;
+  const double t = now().motion.t;
+  if (recorder_.counters().steps >= options_.max_steps)
+    return fail({Status::too_many_steps,
+                 fmt::format("max_steps = {} reached at t = {:.10g}, {:.1f} % of the way; the last step was {:.3g}.\n"
+                             "  try: --max-steps, {}",
+                             options_.max_steps, t, 100.0 * (t - s.plan.t0) / s.plan.span(), now().h,
+                             s.plan.has_error_control() ? "or looser tolerances" : "or larger steps")});
+  while (true) {
+    std::variant<Proposal, Failure> next = s.policy->next(*s.stepper);
+    if (auto* failure = std::get_if<Failure>(&next)) return fail(std::move(*failure));
+    Attempt attempt = s.stepper->attempt(std::get<Proposal>(next));
+    const Verdict verdict = s.policy->judge(attempt, *s.stepper);
+    recorder_.attempted(attempt);
+    if (verdict == Verdict::give_up) return fail(s.policy->failure(attempt, *s.stepper));
+    if (verdict == Verdict::retry) continue;
+    if (!project_on_demand()) return false;
+    s.stepper->commit();
+    s.policy->committed(attempt);
+    return take();
+  }
+}
+
+/// Whether one of the times lies in a step of size h that ends at t.
+bool Drive::is_due(const std::vector<double>& times, double t, double h) const {
+  const double round_off = 1e-9 * h;
+  return std::any_of(times.begin(), times.end(),
+                     [&](double wanted) { return wanted <= t + round_off && wanted > t - h + round_off; });
+}
+
+/// Projects the accepted trial where the options ask for it.
+bool Drive::project_on_demand() {
+  if (options_.project_position_at.empty() && options_.project_velocity_at.empty()) return true;
+  const Entry& trial = segment_->stepper->trial();
+  const double t = trial.motion.t, h = trial.h;
+  const bool at_position = is_due(options_.project_position_at, t, h), at_velocity = is_due(options_.project_velocity_at, t, h);
+  const bool restarts = options_.restart == "corrected" && (at_position || at_velocity);
+  if (!at_position && !at_velocity) return true;
+  if (segment_->stepper->project_trial(restarts || at_position, restarts || at_velocity)) return true;
+  return fail({Status::singular_matrix,
+               fmt::format("at t = {:.10g} the projection asked for failed: [M B'; B 0] is singular there.\n  try: `kreisel check`", t)});
+}
+
+/// Whether the method starts anew after a projection at the newest point, as at t0.
+bool Drive::restarts_here() const {
+  if (options_.restart != "corrected" || segment_->stepper->is_at_start()) return false;
+  const Entry& newest = now();
+  const double t = newest.motion.t, h = newest.h;
+  return t < segment_->plan.t_end - 1e-9 * h &&
+         (is_due(options_.project_position_at, t, h) || is_due(options_.project_velocity_at, t, h));
+}
+
+bool Drive::take() {
+  Segment& s = *segment_;
+  std::variant<std::monostate, Happening, Failure> crossed = events_.cross(*s.stepper);
+  if (auto* failure = std::get_if<Failure>(&crossed)) return fail(std::move(*failure));
+  if (const auto* happening = std::get_if<Happening>(&crossed)) return change(*happening);
+
+  const Entry& entry = now();
+  const double t = entry.motion.t;
+  ++recorder_.counters().steps;
+  recorder_.measure(*s.system, entry);
+  if (options_.linear_solver == "least-squares" && !fits_together(entry)) return false;
+  const bool is_seen = output_.schedule().is_active() ? show_wanted(entry, true) : show(entry);
+  const bool goes_on = observer_.goes_on(t, recorder_.counters().steps) && is_seen;
+  if (t >= s.plan.t_end) return end();  // also where the observer asked to stop
+  if (!goes_on) return interrupt(t);
+  if (s.stepper->is_at_start()) return true;
+  if (restarts_here()) {
+    ++segment_number_;
+    begin_segment(s.system, {t, s.plan.t_end, entry.motion.q, entry.motion.v});
+    return !has_ended_;
+  }
+  if (std::optional<Failure> complaint = s.policy->complaint(*s.stepper)) return fail(std::move(*complaint));
+  if (observer_.wants_checkpoint()) observer_.checkpoint(checkpoint());
+  return true;
+}
+
+/// Least squares make the best of constraints that contradict each other; that is no motion of the mechanism.
+bool Drive::fits_together(const Entry& entry) {
+  const Vector& gaps = recorder_.residual().gap;
+  Eigen::Index worst = 0;
+  const double gap = gaps.size() > 0 ? gaps.cwiseAbs().maxCoeff(&worst) : 0.0;
+  if (gap <= largest_gap * (1.0 + entry.motion.q.lpNorm<Eigen::Infinity>())) return true;
+  return fail({Status::newton_failed,
+               fmt::format("at t = {:.10g} no motion satisfies all constraints: '{}' is missed by {:.3g}. Some are not only "
+                           "redundant, they contradict each other.\n"
+                           "  try: `kreisel check`, which names redundant constraints, and remove or change one of them",
+                           entry.motion.t, segment_->system->pattern().row_name(static_cast<int>(worst)), gap)});
+}
+
+bool Drive::show(const Entry& entry) {
+  Segment& s = *segment_;
+  return output_.show(s.rows.of(entry), s.rows.of(recorder_.residual()), s.stepper->is_at_start(), *s.system,
+                      recorder_.work_at(entry), segment_number_);
+}
+
+bool Drive::show_wanted(const Entry& entry, bool includes_entry) {
+  Segment& s = *segment_;
+  OutputSchedule& schedule = output_.schedule();
+  const double t = entry.motion.t, round_off = round_off_at(entry);
+  while (!schedule.is_done() && schedule.next() <= t + round_off) {
+    const double wanted = schedule.next();
+    const bool is_here = std::abs(wanted - t) <= round_off;
+    schedule.advance();
+    if (is_here && !includes_entry) continue;
+    if (!is_here && !s.stepper->at(wanted, between_)) continue;
+    const Entry& shows = is_here ? entry : between_;
+    recorder_.evaluate(*s.system, shows);
+    if (!show(shows)) return false;
+  }
+  return true;
+}
+
+bool Drive::change(const Happening& happening) {
+  Segment& s = *segment_;
+  const double t = happening.t;
+  const Entry& newest = now();
+  Entry before = newest;
+  if (t < newest.motion.t && !s.stepper->at(t, before)) before = newest;
+  before.h = newest.h - (newest.motion.t - t);
+  before.motion.t = t;
+  make_consistent(*s.system, before, recorder_.counters(), options_.linear_solver);
+
+  ++recorder_.counters().steps;
+  bool goes_on = !output_.schedule().is_active() || show_wanted(before, false);
+  recorder_.measure(*s.system, before);
+  const Entry before_in_layout = s.rows.of(before);
+  set_final(before_in_layout, s.rows.of(recorder_.residual()));
+  goes_on = show(before) && goes_on;
+  if (!goes_on) return interrupt(t);
+  Changed changed;
+  changed.after = before;
+  if (happening.changes) {
+    changed = carry_out(happening.events, *s.system, before, recorder_.counters(), options_.linear_solver);
+    if (!changed.problem.empty()) {
+      const Event& event = *happening.events.front();
+      return fail({Status::event_failed,
+                   fmt::format("at t = {:.10g} event '{}' ({}) failed: {}", t, event.name, name_of(event.action), changed.problem)});
+    }
+  }
+  const std::shared_ptr<const system::System> next = changed.system != nullptr ? changed.system : s.system;
+  ResultRows next_rows(*next, layout_);
+  Entry after = before_in_layout;
+  after.motion = changed.after.motion;
+  next_rows.map().spread(changed.after.lambda, after.lambda);
+  next_rows.map().spread(changed.after.eta, after.eta);
+  for (const Crossing& crossing : happening.crossings) events_.note(crossing, before_in_layout, after, happening.ends);
+  if (happening.changes) {
+    system::Residual left = residual_of(*next);
+    next->residual(changed.after.motion, changed.after.lambda, left);
+    ++recorder_.counters().residual_evaluations;
+    set_final(after, next_rows.of(left));
+    const bool is_start = s.stepper->is_at_start();
+    if (!output_.show(after, report_.final_residual, is_start, *next, recorder_.work(), segment_number_ + 1)) return interrupt(t);
+  }
+  if (happening.ends) {
+    report_.message = fmt::format("event '{}' ended the run at t = {:.10g}", happening.events.front()->name, t);
+    return end();
+  }
+  if (std::optional<Failure> failure = events_.settle(happening, changed)) return fail(std::move(*failure));
+  switches_.insert(switches_.end(), changed.switches.begin(), changed.switches.end());
+  if (!(s.plan.t_end - t > round_off_at(before))) return end();
+  ++segment_number_;
+  begin_segment(next, {t, s.plan.t_end, changed.after.motion.q, changed.after.motion.v});
+  return !has_ended_;
+}
+
+void Drive::set_final(const Entry& entry, const system::Residual& residual) {
+  report_.final = entry;
+  report_.final_residual = residual;
+  has_final_ = true;
+}
+
+bool Drive::fail(Failure failure) {
+  report_.status = failure.status;
+  report_.message = std::move(failure.message);
+  return end();
+}
+
+bool Drive::interrupt(double t) { return fail({Status::interrupted, fmt::format("interrupted at t = {:.10g}", t)}); }
+
+bool Drive::end() {
+  if (has_ended_) return false;
+  has_ended_ = true;
+  Segment& s = *segment_;
+  if (!has_final_ && s.is_open) set_final(s.rows.of(now()), s.rows.of(recorder_.evaluate(*s.system, now())));
+  report_.energy_final =
+      report_.final.motion.q.size() > 0 ? s.system->energy(report_.final.motion) : report_.energy_initial;
+  return false;
+}
+
+}  // namespace kreisel::run

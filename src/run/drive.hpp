@@ -1,0 +1,98 @@
+// The only loop: policy, attempt, judge, commit, events, recorder, output, checkpoint.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "event_stage.hpp"
+#include "kreisel/base/workers.hpp"
+#include "kreisel/run/problem.hpp"
+#include "output.hpp"
+#include "recorder.hpp"
+#include "step_policy.hpp"
+
+namespace kreisel::run {
+
+/// A run that goes on step by step. A segment lasts from a consistent start to t_end, or to an event or projection after
+/// which the method starts anew as at t0; most runs have one.
+class Drive {
+ public:
+  /// Options have been checked. The system and the observer live longer. With the bytes of a checkpoint it goes on there.
+  Drive(const system::System& system, const system::Start& start, const Options& options, Observer& observer,
+        std::string_view checkpoint = {});
+  ~Drive();
+
+  /// To the next accepted point. False: the run has ended and the report says how.
+  bool step();
+  /// Until the newest point is at t or later, or the run has ended.
+  void advance_to(double t);
+  bool has_ended() const { return has_ended_; }
+
+  const Report& report() const { return report_; }
+  /// The newest accepted point, in the rows of the system in force.
+  const method::Entry& now() const { return segment_->stepper->now(); }
+  /// Where the newest step began: before an event that ended it, not after.
+  double newest_step_began() const;
+  /// The motion within the newest step, in the rows of results. False: t is not within it, or it cannot be computed.
+  [[nodiscard]] bool at(double t, State& out);
+  /// Everything the run needs to go on with the same bits.
+  std::string checkpoint();
+
+ private:
+  struct Segment {
+    Segment(std::shared_ptr<const system::System> in_force, const system::Start& from, const Options& options,
+            const system::System& layout, Counters& counters);
+
+    std::shared_ptr<const system::System> system;
+    system::Start start;
+    Plan plan;
+    ResultRows rows;
+    std::unique_ptr<Stepper> stepper;
+    std::unique_ptr<StepPolicy> policy;
+    bool is_open = false;  ///< its first point has been seen
+  };
+
+  /// Makes the segment and, unless it comes from a checkpoint, its starting points.
+  void begin_segment(std::shared_ptr<const system::System> system, const system::Start& start, Archive* state = nullptr);
+  void exchange_run(Archive& a);
+  void exchange_segment(Archive& a);
+  [[nodiscard]] bool take_step();
+  [[nodiscard]] bool open();
+  [[nodiscard]] bool attempt();
+  [[nodiscard]] bool project_on_demand();
+  /// Events, measures, output and checkpoint of the newest point.
+  [[nodiscard]] bool take();
+  /// The step is cut at the first events that change something.
+  [[nodiscard]] bool change(const Happening& happening);
+  [[nodiscard]] bool fits_together(const method::Entry& entry);
+  [[nodiscard]] bool show(const method::Entry& entry);
+  /// Shows what is wanted before t of the entry, or until and at it.
+  [[nodiscard]] bool show_wanted(const method::Entry& entry, bool includes_entry);
+  void set_final(const method::Entry& entry, const system::Residual& residual);
+  bool restarts_here() const;
+  bool is_due(const std::vector<double>& times, double t, double h) const;
+
+  bool fail(Failure failure);
+  bool interrupt(double t);
+  bool end();
+
+  const Options options_;
+  Report report_;
+  std::shared_ptr<const system::System> first_system_;
+  const system::System& layout_;  ///< names the rows of results
+  Observer& observer_;
+  Recorder recorder_;
+  Output output_;
+  EventStage events_;
+  std::vector<Switched> switches_;  ///< how the system in force came about
+  int segment_number_ = 0;
+  std::unique_ptr<Segment> segment_, previous_;  ///< the one before ends in the newest step until another is taken
+  std::optional<Workers> workers_;
+  method::Entry between_;  ///< an interpolated point on its way out
+  bool has_final_ = false;  ///< the report has its last point already: an event put it there
+  bool has_ended_ = false;
+};
+
+}  // namespace kreisel::run

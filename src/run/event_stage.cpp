@@ -1,0 +1,122 @@
+#include "event_stage.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace kreisel::run {
+
+using method::Entry;
+using system::Event;
+
+namespace {
+
+/// So many changes of the motion within this fraction of the run accumulate at one time.
+constexpr std::size_t accumulating_changes = 10;
+constexpr double accumulation_span = 1e-9;
+/// How far ahead the side of an event function is looked up, as a fraction of the segment.
+constexpr double look_ahead_fraction = 1e-7;
+
+bool only_records(const Event& event) { return std::holds_alternative<system::Record>(event.action); }
+
+}  // namespace
+
+void EventStage::begin_segment(const system::System& system, ResultRows& rows, int layout_rows, double segment_span) {
+  rows_ = &rows;
+  look_ahead_ = look_ahead_fraction * segment_span;
+  watch_ = std::make_unique<EventWatch>(system, asked_, rows.map(), layout_rows, tolerance_);
+  scratch_ = method::History::blank(system.space(), {system.pattern().rows(), system.pattern().position_rows(), 0});
+}
+
+void EventStage::open(const Entry& first) {
+  if (!watch_->is_idle()) watch_->begin(first, sides_, look_ahead_);
+  sides_.clear();
+}
+
+bool EventStage::changes(const Crossing& crossing) const { return !only_records(watch_->event(crossing.event)); }
+
+bool EventStage::is_terminal(const Crossing& crossing) const {
+  const Event& event = watch_->event(crossing.event);
+  const auto seen = counts_.find(event.name);
+  return event.terminal_after > 0 && (seen == counts_.end() ? 0 : seen->second) + 1 >= event.terminal_after;
+}
+
+std::variant<std::monostate, Happening, Failure> EventStage::cross(Stepper& stepper) {
+  if (watch_->is_idle()) return {};
+  const Entry& entry = stepper.now();
+  const auto interpolate = [&](double t, Entry& out) { return stepper.at(t, out); };
+  crossings_ = watch_->scan(entry, interpolate, scratch_);
+  for (std::size_t i = 0; i < crossings_.size(); ++i) {
+    const Crossing& crossing = crossings_[i];
+    if (crossing.is_at_once && !changes(crossing)) continue;
+    if (crossing.is_at_once) return without_end(crossing);
+    if (changes(crossing) || is_terminal(crossing)) return group_from(i);
+    const bool is_here = crossing.t >= entry.motion.t || !stepper.at(crossing.t, scratch_);
+    const Entry& shows = rows_->of(is_here ? entry : scratch_);
+    note(crossing, shows, shows, false);
+  }
+  return {};
+}
+
+/// Those at the same time are carried out together.
+Happening EventStage::group_from(std::size_t first) const {
+  Happening group;
+  group.t = crossings_[first].t;
+  for (std::size_t i = first; i < crossings_.size() && crossings_[i].t <= group.t + watch_->tolerance_at(group.t); ++i) {
+    group.crossings.push_back(crossings_[i]);
+    group.events.push_back(&watch_->event(crossings_[i].event));
+    group.changes = group.changes || changes(crossings_[i]);
+    group.ends = group.ends || is_terminal(crossings_[i]);
+  }
+  return group;
+}
+
+void EventStage::note(const Crossing& crossing, const Entry& before, const Entry& after, bool ends_the_run) {
+  const Event& event = watch_->event(crossing.event);
+  ++counts_[event.name];
+  std::vector<Occurrence>& list = recorder_.report().events;
+  list.push_back({event.name, std::string(name_of(event.action)), crossing.t, ends_the_run, before, after});
+  observer_.happened(list.back());
+}
+
+/// On which side of zero the function of an event goes on.
+int EventStage::side_after(const Crossing& crossing, const Entry& after) {
+  const Event& event = watch_->event(crossing.event);
+  const int crossed_to = crossing.is_rising ? 1 : -1;
+  if (const auto* impact = std::get_if<system::Impact>(&event.action))
+    return impact->restitution > 0.0 ? -crossed_to : watch_->side_ahead(crossing.event, after, look_ahead_);
+  const double g = watch_->evaluate(crossing.event, after);
+  if (std::abs(g) > watch_->noise(crossing.event)) return g > 0.0 ? 1 : -1;
+  if (std::holds_alternative<system::Jump>(event.action)) return watch_->side_ahead(crossing.event, after, look_ahead_);
+  return crossed_to;
+}
+
+std::optional<Failure> EventStage::settle(const Happening& happening, const Changed& changed) {
+  for (const Crossing& crossing : happening.crossings) {
+    const Event& event = watch_->event(crossing.event);
+    if (changed.system != nullptr && watch_->is_own(crossing.event)) continue;  // events of the old system end with it
+    const int side = changed.system != nullptr ? 0 : side_after(crossing, changed.after);
+    const bool stays = std::holds_alternative<system::Impact>(event.action) && side == (crossing.is_rising ? 1 : -1);
+    if (stays)
+      return Failure{Status::event_failed,
+                     fmt::format("after the impact of event '{}' at t = {:.10g} the contact stays closed: nothing separates "
+                                 "the bodies.\n"
+                                 "  try: an event that switches a constraint on, a restitution above 0, or a terminal event",
+                                 event.name, happening.t)};
+    if (side != 0) sides_[event.name] = side;
+  }
+  changes_.push_back(happening.t);
+  const std::size_t n = changes_.size();
+  if (n < accumulating_changes || happening.t - changes_[n - accumulating_changes] > accumulation_span * span_) return {};
+  return without_end(happening.crossings.front());
+}
+
+Failure EventStage::without_end(const Crossing& crossing) const {
+  return {Status::event_failed,
+          fmt::format("event '{}' triggers repeatedly (Zeno behaviour) at t = {:.10g}, {} events so far: impacts accumulate "
+                      "there or the function stays at zero.\n"
+                      "  try: an event that switches a constraint on instead, a restitution of 0, or a terminal event",
+                      watch_->event(crossing.event).name, crossing.t, recorder_.report().events.size())};
+}
+
+}  // namespace kreisel::run

@@ -1,0 +1,67 @@
+// Events on accepted steps: which happen, and whether the run can go on after them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "events.hpp"
+#include "recorder.hpp"
+#include "row_map.hpp"
+#include "step_policy.hpp"
+
+namespace kreisel::run {
+
+/// Events at one time of which at least one changes the motion or ends the run.
+struct Happening {
+  double t = 0.0;
+  std::vector<Crossing> crossings;
+  std::vector<const system::Event*> events;
+  bool changes = false, ends = false;
+};
+
+class EventStage {
+ public:
+  EventStage(const std::vector<system::Event>& asked, double tolerance, double span, Recorder& recorder, Observer& observer)
+      : asked_(asked), tolerance_(tolerance), span_(span), recorder_(recorder), observer_(observer) {}
+
+  /// `rows` lives as long as the segment, which lasts from t0 to t_end at most.
+  void begin_segment(const system::System& system, ResultRows& rows, int layout_rows, double segment_span);
+  /// The first point of the segment.
+  void open(const method::Entry& first);
+  /// Looks at the step that ended at `stepper.now()`. Events that change nothing are noted; at the first others it stops.
+  std::variant<std::monostate, Happening, Failure> cross(Stepper& stepper);
+  void note(const Crossing& crossing, const method::Entry& before, const method::Entry& after, bool ends_the_run);
+  /// Nothing, or why the events can only fire again and again.
+  std::optional<Failure> settle(const Happening& happening, const Changed& changed);
+  method::Entry& scratch() { return scratch_; }
+
+  /// What lasts over all segments, and the segment's own.
+  void exchange(Archive& a) { a.all(sides_, counts_, changes_); }
+  void exchange_segment(Archive& a) { watch_->exchange(a); }
+
+ private:
+  bool changes(const Crossing& crossing) const;
+  bool is_terminal(const Crossing& crossing) const;
+  int side_after(const Crossing& crossing, const method::Entry& after);
+  Happening group_from(std::size_t first) const;
+  Failure without_end(const Crossing& crossing) const;
+
+  const std::vector<system::Event>& asked_;
+  double tolerance_;
+  double span_;  ///< of the whole run
+  Recorder& recorder_;
+  Observer& observer_;
+  EventWatch::Sides sides_;                           ///< of the events that began this segment
+  std::map<std::string, int, std::less<>> counts_;    ///< occurrences by event
+  std::vector<double> changes_;                       ///< times of the events that changed something
+  std::unique_ptr<EventWatch> watch_;
+  ResultRows* rows_ = nullptr;
+  method::Entry scratch_;
+  std::vector<Crossing> crossings_;
+  double look_ahead_ = 0.0;
+};
+
+}  // namespace kreisel::run

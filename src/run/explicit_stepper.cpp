@@ -1,0 +1,92 @@
+#include "explicit_stepper.hpp"
+
+#include <cmath>
+#include <utility>
+
+#include "exchange.hpp"
+
+namespace kreisel::run {
+
+using method::History;
+
+namespace {
+
+const coeff::Tableau& tableau_of(const Plan& plan) {
+  return plan.order == 5 ? coeff::dormand_prince_5() : coeff::dop853();
+}
+
+method::EntrySizes sizes_of(const system::System& system) {
+  return {system.pattern().rows(), system.pattern().position_rows(), 0};
+}
+
+}  // namespace
+
+ExplicitStepper::ExplicitStepper(const system::System& system, const Plan& plan, Counters& counters)
+    : rkmk_(system, tableau_of(plan), counters, plan.formulation == solve::Formulation::projected, plan.options.linear_solver),
+      start_up_(system, counters, plan.options.linear_solver),
+      before_(History::blank(system.space(), sizes_of(system))),
+      now_(before_),
+      trial_(before_),
+      q_error_(system.space().nv()),
+      v_error_(system.space().nv()) {
+  rkmk_.integrate_work();
+}
+
+bool ExplicitStepper::place(const system::Start& start) { return start_up_.place(start.t0, start.q0, start.v0, now_); }
+
+Attempt ExplicitStepper::attempt(const Proposal& proposal) {
+  Attempt a{.t = now_.motion.t, .h = proposal.h, .order = rkmk_.tableau().order};
+  trial_.lambda = now_.lambda;
+  if (!rkmk_.step(now_.motion, proposal.h, trial_.motion, trial_.lambda, trial_.omega)) {
+    a.outcome = Outcome::stage_failed;
+    return a;
+  }
+  trial_.motion.t = proposal.t;
+  trial_.h = proposal.h;
+  trial_.order = rkmk_.tableau().order;
+  trial_.work = rkmk_.work();
+  return a;
+}
+
+/// Of two estimates the higher-order one counts, tamed by the other: e₁²/√(e₁² + e₂²/100) (Hairer, Nørsett, Wanner 1993,
+/// section II.10).
+std::optional<double> ExplicitStepper::error_at(int order, ErrorNorm& norm, bool) {
+  if (order != rkmk_.tableau().order) return {};
+  rkmk_.error_estimate(0, q_error_, v_error_);
+  const double first = norm(q_error_, v_error_);
+  if (rkmk_.tableau().error_count == 1 || first == 0.0) return first;
+  rkmk_.error_estimate(1, q_error_, v_error_);
+  const double second = norm(q_error_, v_error_);
+  return first * first / std::sqrt(first * first + 0.01 * second * second);
+}
+
+void ExplicitStepper::commit() {
+  std::swap(before_, now_);
+  std::swap(now_, trial_);
+  is_at_start_ = false;
+}
+
+bool ExplicitStepper::at(double t, Entry& out) {
+  if (is_at_start_) return false;
+  out.lambda = before_.lambda;
+  if (!rkmk_.step(before_.motion, t - before_.motion.t, out.motion, out.lambda, out.omega)) return false;
+  out.motion.t = t;
+  out.h = now_.h;
+  out.order = now_.order;
+  out.work = rkmk_.work();
+  return true;
+}
+
+void ExplicitStepper::recall(std::span<const Entry> past) {
+  now_ = past.back();
+  before_ = past.size() > 1 ? past[past.size() - 2] : now_;
+  is_at_start_ = past.size() < 2;
+}
+
+void ExplicitStepper::exchange(Archive& a) {
+  run::exchange(a, before_);
+  run::exchange(a, now_);
+  a(is_at_start_);
+}
+
+}  // namespace kreisel::run

@@ -1,0 +1,239 @@
+#include "implicit_stepper.hpp"
+
+#include <limits>
+#include <utility>
+
+#include "exchange.hpp"
+#include "kreisel/solve/kkt.hpp"
+
+namespace kreisel::run {
+
+/// method::ConstrainedPart by the saddle point system of the model.
+class ConstrainedPart final : public method::ConstrainedPart {
+ public:
+  ConstrainedPart(const system::System& system, Counters& counters, std::string_view linear_solver)
+      : kkt_(system, counters, linear_solver), projected_(system.space()) {}
+
+  void move_to(const lie::Motion& m) override { is_regular_ = kkt_.factorize(m); }
+  void apply(ConstVectorRef l, VectorRef out) override {
+    if (is_regular_)
+      kkt_.constrained_part(l, out);
+    else
+      out.setConstant(std::numeric_limits<double>::quiet_NaN());
+  }
+  void project(const lie::Motion& m, VectorRef v) override {
+    projected_ = m;
+    if (is_regular_ && kkt_.project_velocity(projected_))
+      v = projected_.v;
+    else
+      v.setConstant(std::numeric_limits<double>::quiet_NaN());
+  }
+
+ private:
+  solve::Kkt kkt_;
+  lie::Motion projected_;
+  bool is_regular_ = false;
+};
+
+namespace {
+
+/// Points a method of this order may look back to: its own, those of the next order, and two for estimates.
+constexpr int history_capacity(int order) { return order + 4; }
+
+std::unique_ptr<method::Method> make_method(const system::System& system, const Plan& plan, Counters& counters) {
+  const Options& options = plan.options;
+  return plan.method->make(system.space(), counters,
+                           {plan.max_order, options.correction, options.own_correction ? &*options.own_correction : nullptr,
+                            options.method_parameters, is_given(options.steps)});
+}
+
+std::unique_ptr<solve::Manifold> make_manifold(const system::System& system, const Plan& plan, Counters& counters) {
+  std::vector<solve::Invariant> invariants;
+  for (const std::string& name : plan.options.conserved) invariants.push_back(solve::make_invariant(name, system));
+  const ParameterValues& words = plan.options.method_parameters;
+  return std::make_unique<solve::Manifold>(
+      system, counters,
+      solve::ManifoldOptions{words.word("metric") == "mass" ? solve::Metric::mass : solve::Metric::euclidean,
+                             words.word("projection") == "joint", plan.options.linear_solver},
+      std::move(invariants));
+}
+
+Outcome outcome_of(solve::CloseStatus status) {
+  switch (status) {
+    case solve::CloseStatus::converged: return Outcome::accepted;
+    case solve::CloseStatus::diverged: return Outcome::newton_failed;
+    case solve::CloseStatus::singular_matrix: return Outcome::singular_matrix;
+    case solve::CloseStatus::not_finite: return Outcome::not_finite;
+  }
+  return Outcome::newton_failed;
+}
+
+}  // namespace
+
+ImplicitStepper::ImplicitStepper(const system::System& system, const Plan& plan, Counters& counters)
+    : system_(system),
+      plan_(plan),
+      counters_(counters),
+      method_(make_method(system, plan, counters)),
+      closer_(system, plan.formulation, plan.closeness.newton, counters),
+      history_(system.space(), sizes(), history_capacity(plan.max_order)),
+      trial_(method::History::blank(system.space(), sizes())),
+      start_up_(system, counters, plan.options.linear_solver),
+      parts_(parts_of(system)),
+      weight_(system.space().nv()),
+      x_(system.space().nv()),
+      q_error_(system.space().nv()),
+      v_error_(system.space().nv()),
+      lambda_error_(system.pattern().rows()),
+      dense_(system.space()),
+      controls_lambda_(plan.controls_lambda) {
+  method_->set_velocity_tolerance(plan.closeness.velocity_tolerance);
+  if (plan.formulation == solve::Formulation::index3 && system.pattern().position_rows() > 0 && !plan.steps.empty()) {
+    constrained_part_ = std::make_unique<ConstrainedPart>(system, counters, plan.options.linear_solver);
+    method_->set_constrained_part(constrained_part_.get());
+  }
+  if (plan.formulation == solve::Formulation::projected) manifold_ = make_manifold(system, plan, counters);
+}
+
+ImplicitStepper::~ImplicitStepper() = default;
+
+method::EntrySizes ImplicitStepper::sizes() const {
+  return {system_.pattern().rows(), system_.pattern().position_rows(), method_->memory_size()};
+}
+
+bool ImplicitStepper::place(const system::Start& start) {
+  if (!start_up_.place(start.t0, start.q0, start.v0, trial_)) return false;
+  history_.push(trial_);
+  if (manifold_ != nullptr) manifold_->set_levels(history_[0].motion);
+  lambda_scale_ = history_[0].lambda.norm();
+  return true;
+}
+
+bool ImplicitStepper::fill(const StartingPoints& wanted) {
+  const bool is_filled =
+      !wanted.are_wanted ||
+      start_up_.fill(*method_, wanted.h, wanted.order, plan_.formulation, wanted.corrections, history_);
+  starts_left_ = history_.size() - 1;
+  if (!is_filled) return false;
+  if (wanted.marks_first_step) history_.edit(0).h = wanted.h;
+  const double t0 = now().motion.t;
+  for (int number = 1; number < history_.size(); ++number)
+    history_.edit(starts_left_ - number).motion.t = number == wanted.last ? wanted.t_end : t0 + number * wanted.h;
+  return true;
+}
+
+Attempt ImplicitStepper::attempt(const Proposal& proposal) {
+  const Closeness& closeness = plan_.closeness;
+  h_ = proposal.h;
+  order_ = proposal.order;
+  trial_.motion.t = proposal.t;
+  trial_.eta = history_[0].eta;
+  if (closeness.extrapolates_lambda) {
+    lambda_differences_.build(history_, order_ + 1, h_, [](const Entry& e) -> const Vector& { return e.lambda; });
+    lambda_differences_.extrapolate(std::min(order_, lambda_differences_.points()), trial_.lambda);
+  } else {
+    trial_.lambda = history_[0].lambda;
+  }
+  // Multipliers balance M v̇, and an error of v is one of v̇ magnified by α₀/h.
+  velocity_weights(parts_, history_[0].motion, closeness.absolute, closeness.relative, closeness.floor / h_, weight_,
+                   controls_lambda_ ? h_ : 0.0);
+  method_->begin_step(history_, h_, order_);
+  const solve::Closed closed = closer_.close(*method_, history_, h_, weight_, trial_);
+  Attempt a{.t = history_[0].motion.t, .h = h_, .order = order_, .iterations = closed.iterations};
+  a.update_norm = closed.update_norm;
+  a.kept_matrix = closed.kept_matrix;
+  a.outcome = outcome_of(closed.status);
+  if (a.outcome == Outcome::accepted && !project_onto_manifold(h_)) a.outcome = Outcome::projection_failed;
+  if (a.outcome != Outcome::accepted || !controls_lambda_) return a;
+  lambda_noise_ = relative_noise_of_acceleration(parts_, trial_.motion, h_);
+  lambda_scale_ = std::max(lambda_scale_, trial_.lambda.norm());
+  return a;
+}
+
+/// Where the formulation asks for it; a step that is too large cannot be projected.
+bool ImplicitStepper::project_onto_manifold(double h) {
+  if (manifold_ == nullptr) return true;
+  if (!manifold_->project(trial_.motion)) return false;
+  method_->space().difference(history_[0].motion.q, trial_.motion.q, trial_.omega);
+  x_ = trial_.omega / h;
+  method_->record(x_, trial_);
+  return true;
+}
+
+/// λ is one order below q and v: the k-th difference, as the error of v is the (k+1)-st.
+double ImplicitStepper::lambda_error_at(int order) {
+  lambda_differences_.deviation(order, trial_.lambda, 1.0, lambda_error_);
+  const Options& options = plan_.options;
+  return lambda_error_.norm() / ((order + 1) * (options.atol + (options.rtol + lambda_noise_) * lambda_scale_));
+}
+
+std::optional<double> ImplicitStepper::error_at(int order, ErrorNorm& norm, bool tests_lambda) {
+  if (order < 1 || order > plan_.max_order || !method_->local_errors(order, trial_.motion, q_error_, v_error_)) return {};
+  // In index-3 form velocities carry an error that jumps with every change of the step; it would be taken for a local error.
+  if (plan_.formulation == solve::Formulation::index3) v_error_.setZero();
+  double error = norm(q_error_, v_error_);
+  // Projected values differ from their extrapolation by less than the tangential part of that difference when the
+  // projection is not orthogonal in this norm, and by more when it is (Eich 1993, section 4.1): the larger one counts.
+  if (manifold_ != nullptr) {
+    manifold_->keep_tangential(q_error_, v_error_);
+    error = std::max(error, norm(q_error_, v_error_));
+  }
+  if (controls_lambda_ && tests_lambda && order <= lambda_differences_.points())
+    error = std::max(error, lambda_error_at(order));
+  return error;
+}
+
+/// Half of what the first step of order 1 differs from the Taylor polynomial of the initial values.
+double ImplicitStepper::first_error(ErrorNorm& norm) {
+  const lie::Motion& before = history_[0].motion;
+  v_error_ = 0.5 * (trial_.motion.v - before.v - h_ * before.a);
+  q_error_ = 0.5 * (trial_.omega - h_ * before.v - (0.5 * h_ * h_) * before.a);
+  if (plan_.formulation == solve::Formulation::index3) v_error_.setZero();
+  return norm(q_error_, v_error_);
+}
+
+bool ImplicitStepper::project_trial(bool position, bool velocity) {
+  if (!start_up_.project(trial_.motion, position, velocity)) return false;
+  if (position) method_->space().difference(history_[0].motion.q, trial_.motion.q, trial_.omega);
+  return true;
+}
+
+void ImplicitStepper::commit() {
+  trial_.order = order_;
+  history_.push(trial_);
+  is_at_start_ = false;
+}
+
+bool ImplicitStepper::at(double t, Entry& out) {
+  if (!is_at_start_) {
+    if (history_.size() < 2) return false;
+    dense_.evaluate(history_, history_[0].order + 1, t, out);
+    return true;
+  }
+  // Between starting points the starter knows more than any polynomial through them.
+  int age = starts_left_;
+  while (age < history_.size() && history_[age].motion.t > t) ++age;
+  if (age == history_.size() || !start_up_.advance(history_[age], t - history_[age].motion.t, out)) return false;
+  out.h = now().h;
+  return true;
+}
+
+void ImplicitStepper::recall(std::span<const Entry> past) {
+  history_.clear();
+  for (const Entry& entry : past) {
+    trial_ = entry;
+    history_.push(trial_);
+  }
+  starts_left_ = 0;
+  is_at_start_ = history_[0].order == 0;
+  if (is_at_start_ && history_.size() > 1) start_up_.choose_substeps(history_[history_.size() - 1], history_[0].h);
+}
+
+void ImplicitStepper::exchange(Archive& a) {
+  run::exchange(a, history_);
+  run::exchange(a, closer_);
+  run::exchange(a, manifold_.get(), counters_);
+  a.all(lambda_scale_, starts_left_, is_at_start_);
+}
+
+}  // namespace kreisel::run

@@ -1,0 +1,79 @@
+// An implicit method with its solver and its past.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "kreisel/method/catalogue.hpp"
+#include "kreisel/method/differences.hpp"
+#include "kreisel/run/dense_output.hpp"
+#include "kreisel/solve/closer.hpp"
+#include "kreisel/solve/manifold.hpp"
+#include "plan.hpp"
+#include "stepper.hpp"
+
+namespace kreisel::run {
+
+class ConstrainedPart;
+
+class ImplicitStepper final : public Stepper {
+ public:
+  ImplicitStepper(const system::System& system, const Plan& plan, Counters& counters);
+  ~ImplicitStepper() override;
+
+  bool is_one_step() const override { return method_->is_one_step(); }
+  int points_needed(int order) const override { return method_->points_needed(order); }
+  [[nodiscard]] bool place(const system::Start& start) override;
+  [[nodiscard]] bool fill(const StartingPoints& wanted) override;
+  int starts_left() const override { return starts_left_; }
+  void show_next_start() override { --starts_left_; }
+  bool is_at_start() const override { return is_at_start_; }
+
+  Attempt attempt(const Proposal& proposal) override;
+  const Entry& trial() const override { return trial_; }
+  std::optional<double> error_at(int order, ErrorNorm& norm, bool tests_lambda) override;
+  double first_error(ErrorNorm& norm) override;
+  [[nodiscard]] bool project_trial(bool position, bool velocity) override;
+  void commit() override;
+
+  const Entry& now() const override { return history_[starts_left_]; }
+  int past() const override { return history_.size(); }
+  [[nodiscard]] bool at(double t, Entry& out) override;
+
+  int depth() const override { return DenseOutput::max_points; }
+  void recall(std::span<const Entry> past) override;
+
+  void forget_matrix() override { closer_.forget_matrix(); }
+  std::string worst_rows() const override { return closer_.worst_rows(); }
+  std::string_view linear_solver_name() const override { return closer_.linear_solver_name(); }
+  void exchange(Archive& a) override;
+
+ private:
+  method::EntrySizes sizes() const;
+  [[nodiscard]] bool project_onto_manifold(double h);
+  double lambda_error_at(int order);
+
+  const system::System& system_;
+  const Plan& plan_;
+  Counters& counters_;
+  std::unique_ptr<method::Method> method_;
+  solve::Closer closer_;
+  method::History history_;
+  Entry trial_;
+  StartUp start_up_;
+  std::vector<Part> parts_;
+  Vector weight_, x_, q_error_, v_error_, lambda_error_;
+  DenseOutput dense_;
+  method::Differences lambda_differences_;
+  double lambda_scale_ = 0.0;  ///< largest |λ| so far
+  double lambda_noise_ = 0.0;  ///< of the trial, relative
+  double h_ = 0.0;             ///< of the trial
+  int order_ = 0;              ///< of the trial
+  int starts_left_ = 0;
+  bool is_at_start_ = true;
+  bool controls_lambda_;
+  std::unique_ptr<ConstrainedPart> constrained_part_;  ///< index-3 form with given steps only
+  std::unique_ptr<solve::Manifold> manifold_;          ///< projected form only
+};
+
+}  // namespace kreisel::run

@@ -1,0 +1,104 @@
+#include "plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace kreisel::run {
+namespace {
+
+constexpr double epsilon = std::numeric_limits<double>::epsilon();
+
+std::string default_formulation(const method::MethodInfo& info, const system::System& system) {
+  if (system.pattern().rows() == 0) return "ode";
+  for (const char* name : {"stabilized-index2", "projected"})
+    if (std::find(info.formulations.begin(), info.formulations.end(), name) != info.formulations.end()) return name;
+  return info.formulations.front();
+}
+
+/// The explicit form is unstable in index-3 form for k = 5, 6 and h |v| > 0.15, hence not there.
+std::string default_correction(const Options& options) {
+  return !options.has_error_control() || options.formulation == "index3" ? "magnus" : "magnus-explicit";
+}
+
+/// With given steps Newton's method goes to a fixed small tolerance, relative to velocities of size 1.
+Closeness with_given_steps(const Options& options) {
+  constexpr double default_tolerance = 1e-10;
+  constexpr double round_off_margin = 8.0;  // updates below so many units of round-off in q are noise
+  // A sweep of the velocity relation leaves a tenth of its last change, so that v is ten times as good again.
+  constexpr double sweep_fraction = 0.1;
+  Closeness c;
+  c.newton.tolerance = options.newton_tolerance > 0.0 ? options.newton_tolerance : default_tolerance;
+  c.newton.lambda_tolerance = std::max(c.newton.tolerance, c.newton.lambda_tolerance);
+  c.newton.max_iterations = options.newton_iterations;
+  c.newton.refresh = options.newton_matrix == "kept" ? solve::RefreshPolicy::when_slow : solve::RefreshPolicy::every_step;
+  c.floor = round_off_margin * epsilon / c.newton.tolerance;
+  c.velocity_tolerance = std::max(1e-14, sweep_fraction * c.newton.tolerance);
+  return c;
+}
+
+/// Under error control it goes to a fraction of the error weights.
+Closeness with_error_control(const Options& options) {
+  // Multipliers see velocity errors magnified by α₀/h.
+  constexpr double newton_fraction = 0.03;
+  constexpr double round_off_margin = 300.0;
+  constexpr double sweep_fraction = 0.03;
+  constexpr int most_iterations = 8;  // a shorter step is cheaper than more
+  Closeness c;
+  c.newton.tolerance = options.newton_tolerance > 0.0 ? options.newton_tolerance : newton_fraction;
+  // Multipliers under error control are told from noise only if Newton settles them below their tolerance.
+  c.newton.lambda_tolerance =
+      std::max(options.control_lambda ? newton_fraction * options.rtol : options.rtol, c.newton.lambda_tolerance);
+  c.newton.max_iterations = std::min(options.newton_iterations, most_iterations);
+  c.newton.refresh =
+      options.newton_matrix == "every-step" ? solve::RefreshPolicy::every_step : solve::RefreshPolicy::when_slow;
+  c.absolute = options.atol;
+  c.relative = options.rtol;
+  c.floor = round_off_margin * epsilon;
+  c.velocity_tolerance = std::max(1e-14, sweep_fraction * c.newton.tolerance * options.rtol);
+  c.extrapolates_lambda = true;
+  return c;
+}
+
+}  // namespace
+
+Plan make_plan(const Options& given, const system::System& system, const system::Start& start) {
+  Plan plan;
+  plan.options = given;
+  Options& options = plan.options;
+  const method::MethodInfo& info = method::find_method(options.method);
+  plan.method = &info;
+  const bool has_gained_constraints = options.formulation == "ode" && system.pattern().rows() > 0;  // by an event
+  if (options.formulation.empty() || has_gained_constraints) options.formulation = default_formulation(info, system);
+  // Without constraints every formulation is the ordinary differential equation.
+  if (system.pattern().rows() == 0) options.formulation = "ode";
+  plan.formulation = solve::formulation_named(options.formulation).id;
+  if (options.correction.empty()) options.correction = default_correction(options);
+  ParameterValues parameters(info.parameters);
+  if (options.method_parameters.listing().empty()) options.method_parameters = parameters;
+  plan.t0 = start.t0;
+  plan.t_end = std::isnan(options.t_end) ? start.t_end : options.t_end;
+  plan.order = options.order > 0 ? options.order : !options.has_error_control() ? info.default_order : 0;
+  plan.max_order = plan.order > 0 ? plan.order : std::min(options.max_order, info.max_order);
+  plan.controls_lambda = options.has_error_control() && options.control_lambda && system.pattern().rows() > 0;
+  plan.closeness = options.has_error_control() ? with_error_control(options) : with_given_steps(options);
+  plan.closeness.newton.linear_solver = options.linear_solver;
+  if (options.step > 0.0) {
+    const double span = plan.t_end - plan.t0;
+    // A step that divides the span up to round-off is kept.
+    plan.step_count = std::max(1L, std::lround(std::ceil(span / options.step * (1.0 - 1e-12))));
+    plan.h = span / static_cast<double>(plan.step_count);
+  }
+  if (is_given(options.steps)) {
+    // Multistep methods start from equidistant points; one more equal step belongs to the correction of their velocities.
+    const int equal = info.name == "generalized-alpha" ? 1 : plan.order;
+    Steps steps = steps_of(options.steps, plan.t0, plan.t_end - plan.t0, equal);
+    plan.step_factor = steps.factor;
+    plan.steps = std::move(steps.sizes);
+    plan.step_count = static_cast<long>(plan.steps.size());
+    plan.h = plan.steps.front();
+  }
+  return plan;
+}
+
+}  // namespace kreisel::run

@@ -1,0 +1,44 @@
+// The options of one segment with every default decided.
+#pragma once
+
+#include <vector>
+
+#include "kreisel/method/catalogue.hpp"
+#include "kreisel/run/options.hpp"
+#include "kreisel/solve/closer.hpp"
+#include "kreisel/solve/formulation.hpp"
+#include "kreisel/system/system.hpp"
+
+namespace kreisel::run {
+
+/// How closely Newton's method and the velocity relation are solved, and against what updates are measured.
+struct Closeness {
+  solve::NewtonOptions newton;
+  double absolute = 1.0, relative = 1.0;  ///< of velocities: weight 1/(absolute + relative |v| + floor |q|)
+  double floor = 0.0;                     ///< times 1/h: x = ω/h cannot be known better than round-off in q allows
+  double velocity_tolerance = 1e-14;      ///< of an implicit velocity relation
+  bool extrapolates_lambda = false;       ///< the guess of λ, else the last one
+};
+
+struct Plan {
+  Options options;
+  const method::MethodInfo* method = nullptr;
+  solve::Formulation formulation = solve::Formulation::ode;
+  Closeness closeness;
+  int order = 0;      ///< 0: variable
+  int max_order = 1;  ///< that the history must serve
+  double t0 = 0.0, t_end = 0.0;
+  double h = 0.0;       ///< constant or first step, already shrunk
+  long step_count = 0;  ///< of constant or given steps
+  std::vector<double> steps;  ///< given steps, already shrunk by step_factor; empty: constant
+  double step_factor = 1.0;
+
+  bool has_error_control() const { return options.has_error_control(); }
+  bool controls_lambda = false;
+  double span() const { return t_end - t0; }
+  double step(long n) const { return steps.empty() ? h : steps[n]; }
+};
+
+Plan make_plan(const Options& options, const system::System& system, const system::Start& start);
+
+}  // namespace kreisel::run

@@ -1,0 +1,74 @@
+#include "recorder.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kreisel::run {
+namespace {
+
+double largest(ConstVectorRef x) { return x.size() > 0 ? x.lpNorm<Eigen::Infinity>() : 0.0; }
+
+}  // namespace
+
+void Recorder::warn(const std::string& text) {
+  std::vector<std::string>& list = report_.warnings;
+  if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
+}
+
+void Recorder::attempted(const Attempt& attempt) {
+  switch (attempt.outcome) {
+    case Outcome::accepted:
+      ++report_.steps_at_order[attempt.order];
+      report_.order = std::max(report_.order, attempt.order);
+      break;
+    case Outcome::error_too_large:
+      ++counters().rejected_steps;
+      ++report_.rejected_by_error;
+      break;
+    default:
+      ++counters().rejected_steps;
+      ++report_.rejected_by_newton;
+  }
+  observer_.attempted(attempt);
+}
+
+void Recorder::size_for(const system::System& system) {
+  if (residual_.force.size() != system.space().nv() || residual_.gap.size() != system.pattern().position_rows() ||
+      residual_.rate.size() != system.pattern().rows())
+    residual_ = residual_of(system);
+}
+
+const system::Residual& Recorder::evaluate(const system::System& system, const method::Entry& entry) {
+  size_for(system);
+  system.residual(entry.motion, entry.lambda, residual_);
+  ++counters().residual_evaluations;
+  return residual_;
+}
+
+void Recorder::open(const system::System& system, const method::Entry& first) {
+  first_energy_ = system.energy(first.motion);
+  measure(system, first);
+}
+
+void Recorder::reopen(const system::System& system, const method::Entry& first) {
+  work_.begin_anew(system, first, last_energy_);
+}
+
+void Recorder::measure(const system::System& system, const method::Entry& entry) {
+  evaluate(system, entry);
+  report_.position_max = std::max(report_.position_max, largest(residual_.gap));
+  report_.velocity_max = std::max(report_.velocity_max, largest(residual_.rate));
+  work_.push(system, entry);
+  last_energy_ = system.energy(entry.motion);
+  report_.work = work_.at(entry);
+  const double error = std::abs(last_energy_ - first_energy_ - report_.work.total());
+  if (!(error <= report_.energy_error)) report_.energy_error = error;
+}
+
+void Recorder::exchange(Archive& a) {
+  run::exchange(a, report_);
+  a.all(first_energy_, last_energy_);
+  work_.exchange(a);
+}
+
+}  // namespace kreisel::run

@@ -1,0 +1,48 @@
+// Measures accepted points: constraints, energy, work, counters.
+#pragma once
+
+#include "exchange.hpp"
+#include "kreisel/run/observer.hpp"
+#include "kreisel/run/report.hpp"
+#include "row_map.hpp"
+
+namespace kreisel::run {
+
+/// Owner of what accumulates while a run lasts, which ends in the report.
+class Recorder {
+ public:
+  Recorder(Report& report, Observer& observer) : report_(report), observer_(observer) {}
+
+  Report& report() { return report_; }
+  Counters& counters() { return report_.counters; }
+  void warn(const std::string& text);
+  void attempted(const Attempt& attempt);
+
+  /// The initial values of the run, before a starting procedure corrects them.
+  void begin(const system::System& system, const method::Entry& first) { report_.energy_initial = system.energy(first.motion); }
+  /// The first point of the run.
+  void open(const system::System& system, const method::Entry& first);
+  /// The first point after an event.
+  void reopen(const system::System& system, const method::Entry& first);
+  /// An accepted point: its equations into `residual`, largest gaps and energies into the report.
+  void measure(const system::System& system, const method::Entry& entry);
+  const system::Residual& residual() const { return residual_; }
+  /// The equations of a point between the steps; nothing is recorded.
+  const system::Residual& evaluate(const system::System& system, const method::Entry& entry);
+  /// Of a point in the newest step.
+  Work work_at(const method::Entry& entry) const { return work_.at(entry); }
+  Work work() const { return work_.now(); }
+
+  void exchange(Archive& a);
+
+ private:
+  void size_for(const system::System& system);
+
+  Report& report_;
+  Observer& observer_;
+  system::Residual residual_;
+  WorkMeter work_;
+  double first_energy_ = 0.0, last_energy_ = 0.0;  ///< of accepted points
+};
+
+}  // namespace kreisel::run

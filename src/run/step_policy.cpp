@@ -1,0 +1,299 @@
+#include "step_policy.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "exchange.hpp"
+#include "explicit_stepper.hpp"
+#include "implicit_stepper.hpp"
+#include "kreisel/run/controller.hpp"
+
+namespace kreisel::run {
+namespace {
+
+/// Failures in a row after which the run gives up.
+constexpr int max_failures = 20;
+/// Failures in a row after which multipliers leave the error test.
+constexpr int lambda_failures = 3;
+/// A step that misses the end by less is stretched to reach it.
+constexpr double end_margin = 1e-9;
+
+std::string_view reason_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::singular_matrix: return "the iteration matrix is singular";
+    case Outcome::not_finite: return "the equations gave a value that is not finite";
+    case Outcome::projection_failed: return "the projection onto the constraints did not converge";
+    case Outcome::stage_failed:
+      return "a matrix is singular, a stage is not finite or the projection does not contract";
+    case Outcome::accepted:
+    case Outcome::error_too_large:
+    case Outcome::newton_failed: break;
+  }
+  return "Newton's method did not converge";
+}
+
+Status status_of(Outcome outcome) {
+  return outcome == Outcome::singular_matrix ? Status::singular_matrix : Status::newton_failed;
+}
+
+std::string rows_line(const Stepper& stepper) {
+  const std::string rows = stepper.worst_rows();
+  return rows.empty() ? rows : fmt::format("  largest residuals: {}\n", rows);
+}
+
+/// Steps that are known beforehand. They are taken or they fail.
+class GivenSteps final : public StepPolicy {
+ public:
+  explicit GivenSteps(const Plan& plan) : plan_(plan) {}
+
+  StartingPoints begin(const Stepper&) override {
+    const std::string& starting = plan_.options.starting;
+    number_ = 0;
+    has_starts_ = true;
+    return {.are_wanted = true,
+            .h = plan_.h,
+            .order = plan_.order,
+            .corrections = {starting == "corrected" || starting == "v0", starting == "corrected" || starting == "a0"},
+            .last = plan_.step_count,
+            .t_end = plan_.t_end};
+  }
+  Failure failure_of_start() const override {
+    return {Status::no_consistent_start,
+            fmt::format("the starting values at t = {:.10g} + i h, h = {:.6g}, could not be computed: the step is too large "
+                        "for the explicit starter or for the velocity relation of the method.\n"
+                        "  try: a smaller --step, or --method rkmk to see where the motion breaks down",
+                        plan_.t0, plan_.h)};
+  }
+  std::variant<Proposal, Failure> next(const Stepper& stepper) override {
+    if (std::exchange(has_starts_, false)) number_ = stepper.past() - 1;
+    Proposal p{.h = plan_.step(number_), .order = plan_.order};
+    const long after = number_ + 1;
+    p.t = after == plan_.step_count ? plan_.t_end
+          : plan_.steps.empty()     ? plan_.t0 + static_cast<double>(after) * p.h
+                                    : stepper.now().motion.t + p.h;
+    return p;
+  }
+  Verdict judge(Attempt& attempt, Stepper&) override {
+    return attempt.outcome == Outcome::accepted ? Verdict::accept : Verdict::give_up;
+  }
+  Failure failure(const Attempt& a, const Stepper& stepper) const override {
+    return {status_of(a.outcome),
+            fmt::format("at t = {:.10g} the step of size {:.6g} failed: {}{}.\n{}"
+                        "  try: smaller steps (now {:.6g}), or drop --step and let the error control choose them",
+                        a.t, a.h, reason_of(a.outcome),
+                        a.iterations > 0 ? fmt::format(" after {} iterations (last update {:.2e} times the tolerance)",
+                                                       a.iterations, a.update_norm)
+                                         : std::string(),
+                        rows_line(stepper), a.h)};
+  }
+  void committed(const Attempt&) override { ++number_; }
+  void exchange(Archive& a) override { a.all(number_, has_starts_); }
+
+ private:
+  const Plan& plan_;
+  long number_ = 0;          ///< of the next step
+  bool has_starts_ = false;  ///< starting points are not yet counted
+};
+
+/// What both kinds of error control share: the way to the end, the smallest step, the watchdog.
+class ErrorControl : public StepPolicy {
+ public:
+  ErrorControl(const Plan& plan, const system::System& system)
+      : plan_(plan),
+        system_(system),
+        parts_(parts_of(system)),
+        norm_(parts_, plan.options.rtol, plan.options.atol),
+        watchdog_(plan.t0, plan.t_end) {}
+
+  std::variant<Proposal, Failure> next(const Stepper& stepper) override {
+    const double t = stepper.now().motion.t, remaining = plan_.t_end - t;
+    double h = step();
+    const bool is_last = remaining <= h * (1.0 + end_margin);
+    if (is_last)
+      h = remaining;
+    else if (remaining < 2.0 * h)
+      h = 0.5 * remaining;  // two equal steps instead of a sliver at the end
+    const double smallest = std::max(plan_.options.min_step, 16.0 * std::numeric_limits<double>::epsilon() *
+                                                                 std::max(std::abs(t), plan_.span() * 1e-3));
+    if (h < smallest && !is_last)
+      return Failure{Status::step_too_small,
+                     fmt::format("at t = {:.10g} the step fell to {:.3g}, below the smallest allowed {:.3g}; required by the "
+                                 "error estimate of the {}.\n"
+                                 "  try: looser --rtol/--atol, --min-step, or look for an impact, a stop or a singular "
+                                 "position at this time",
+                                 t, h, smallest, name_of(system_, norm_.worst()))};
+    return Proposal{is_last ? plan_.t_end : t + h, h, order(stepper)};
+  }
+  std::optional<Failure> complaint(const Stepper& stepper) override {
+    const double t = stepper.now().motion.t;
+    if (!watchdog_.barks(t)) return {};
+    return Failure{Status::step_too_small, watchdog_.message(t, name_of(system_, norm_.worst()))};
+  }
+  Failure failure(const Attempt& a, const Stepper& stepper) const override {
+    return {status_of(a.outcome),
+            fmt::format("at t = {:.10g} the nonlinear solver failed at every step size, the last of size {:.3g}: {}.\n{}"
+                        "  try: `kreisel check` at this position; the mechanism may be in a singular position or the forces "
+                        "undefined",
+                        a.t, a.h, reason_of(a.outcome), rows_line(stepper))};
+  }
+
+ protected:
+  virtual double step() const = 0;
+  virtual int order(const Stepper& stepper) const = 0;
+  /// The first step at order 1.
+  double first_step(const Stepper& stepper) const {
+    const Options& o = plan_.options;
+    return o.initial_step > 0.0 ? o.initial_step : initial_step(stepper.now().motion, parts_, o.rtol, o.atol, plan_.span());
+  }
+
+  const Plan& plan_;
+  const system::System& system_;
+  const std::vector<Part> parts_;
+  ErrorNorm norm_;
+  Watchdog watchdog_;
+};
+
+/// Variable step and order.
+class OrderControl final : public ErrorControl {
+ public:
+  OrderControl(const Plan& plan, const system::System& system)
+      : ErrorControl(plan, system), min_order_(plan.order > 0 ? plan.order : plan.method->min_order), controller_(limits(), plan.span(), 1) {}
+
+  StartingPoints begin(const Stepper& stepper) override {
+    const Options& options = plan_.options;
+    // A first step of order 1 knows λ to O(h) and round-off/h: no step is small enough for both. Exact points are.
+    const bool starts_high = plan_.controls_lambda && !stepper.is_one_step();
+    const int first_order = starts_high ? plan_.max_order : plan_.method->min_order;
+    double first = first_step(stepper);
+    if (starts_high && options.initial_step <= 0.0) first = step_of_order(first_order, first, options.rtol, options.atol);
+    if (options.initial_step <= 0.0) first = std::max(first, options.min_step);
+    first = std::min(first, starts_high ? plan_.span() / (2 * stepper.points_needed(first_order)) : plan_.span());
+    controller_ = Controller(limits(), first, first_order);
+    return {.are_wanted = starts_high || stepper.is_one_step(),
+            .h = controller_.step(),
+            .order = first_order,
+            .corrections = {},
+            .marks_first_step = stepper.is_one_step()};
+  }
+  Verdict judge(Attempt& attempt, Stepper& stepper) override {
+    if (attempt.outcome != Outcome::accepted) {
+      if (controller_.failures() >= max_failures) return Verdict::give_up;
+      controller_.reject_newton();
+      return Verdict::retry;
+    }
+    norm_.set_scale(stepper.trial().motion);
+    // A multiplier that went wrong in the past would reject every step from there, however short.
+    const bool tests_lambda = controller_.failures() < lambda_failures;
+    const int order = attempt.order;
+    const std::optional<double> current = stepper.error_at(order, norm_, tests_lambda);
+    // Too few points for an estimate: the step is tested with what there is, which says little about the next one.
+    attempt.error = current              ? *current
+                    : stepper.past() > 1 ? stepper.error_at(order - 1, norm_, tests_lambda).value_or(0.0)
+                                         : stepper.first_error(norm_);
+    if (!(attempt.error <= 1.0)) {
+      attempt.outcome = Outcome::error_too_large;
+      // Close to a singular position an old matrix hardly moves what B loses sight of: updates look small, errors stay.
+      if (attempt.kept_matrix)
+        stepper.forget_matrix();
+      else
+        controller_.reject_error(attempt.error);
+      return Verdict::retry;
+    }
+    errors_.current = current.value_or(0.0);
+    errors_.lower = current ? stepper.error_at(order - 1, norm_, tests_lambda) : std::nullopt;
+    errors_.higher = stepper.error_at(order + 1, norm_, tests_lambda);
+    return Verdict::accept;
+  }
+  void committed(const Attempt& attempt) override { controller_.accept(errors_, attempt.h); }
+  void exchange(Archive& a) override {
+    run::exchange(a, controller_);
+    watchdog_.exchange(a);
+  }
+
+ private:
+  ControllerOptions limits() const { return {min_order_, plan_.max_order, plan_.options.max_step}; }
+  double step() const override { return controller_.step(); }
+  int order(const Stepper& stepper) const override { return std::min(controller_.order(), stepper.past()); }
+
+  int min_order_;
+  Controller controller_;
+  OrderErrors errors_;
+};
+
+/// Variable step of a method with an embedded error estimate.
+class EmbeddedControl final : public ErrorControl {
+ public:
+  EmbeddedControl(const Plan& plan, const system::System& system)
+      : ErrorControl(plan, system), order_(plan.order > 0 ? plan.order : plan.method->max_order) {}
+
+  StartingPoints begin(const Stepper& stepper) override {
+    const Options& options = plan_.options;
+    h_ = first_step(stepper);
+    if (options.initial_step <= 0.0) h_ = std::max(h_, options.min_step);
+    bound();
+    return {};
+  }
+  Verdict judge(Attempt& attempt, Stepper& stepper) override {
+    if (attempt.outcome != Outcome::accepted) {
+      if (++failures_ > max_failures) return Verdict::give_up;
+      h_ = failure_cut * attempt.h;
+      return Verdict::retry;
+    }
+    norm_.set_scale(stepper.trial().motion);
+    attempt.error = stepper.error_at(order_, norm_, false).value_or(0.0);
+    const double factor =
+        std::isfinite(attempt.error) ? safety * std::pow(std::max(attempt.error, 1e-10), -1.0 / order_) : failure_cut;
+    if (!(attempt.error <= 1.0)) {
+      attempt.outcome = Outcome::error_too_large;
+      h_ = std::max(smallest_cut, factor) * attempt.h;
+      ++failures_;
+      return Verdict::retry;
+    }
+    // After a rejection the step must not grow at once.
+    h_ = std::clamp(factor, smallest_cut, failures_ > 0 ? 1.0 : largest_growth) * attempt.h;
+    bound();
+    failures_ = 0;
+    return Verdict::accept;
+  }
+  void exchange(Archive& a) override {
+    a.all(h_, failures_);
+    watchdog_.exchange(a);
+  }
+
+ private:
+  static constexpr double safety = 0.9, largest_growth = 5.0, smallest_cut = 0.2, failure_cut = 0.25;
+
+  void bound() {
+    if (plan_.options.max_step > 0.0) h_ = std::min(h_, plan_.options.max_step);
+  }
+  double step() const override { return h_; }
+  int order(const Stepper&) const override { return order_; }
+
+  int order_;
+  double h_ = 0.0;
+  int failures_ = 0;  ///< in a row
+};
+
+}  // namespace
+
+Failure StepPolicy::failure_of_start() const {
+  return {Status::no_consistent_start,
+          "the initial values admit no accelerations and multipliers: [M B'; B 0] is singular.\n"
+          "  try: `kreisel check`, which names redundant constraints and bodies without mass, or --redundant least-squares"};
+}
+
+std::unique_ptr<StepPolicy> make_policy(const Plan& plan, const system::System& system) {
+  if (!plan.has_error_control()) return std::make_unique<GivenSteps>(plan);
+  if (plan.method->make == nullptr) return std::make_unique<EmbeddedControl>(plan, system);
+  return std::make_unique<OrderControl>(plan, system);
+}
+
+std::unique_ptr<Stepper> make_stepper(const Plan& plan, const system::System& system, Counters& counters) {
+  if (plan.method->make == nullptr) return std::make_unique<ExplicitStepper>(system, plan, counters);
+  return std::make_unique<ImplicitStepper>(system, plan, counters);
+}
+
+}  // namespace kreisel::run

@@ -1,0 +1,44 @@
+// Which step and order are tried next, and whether an attempt is accepted.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "kreisel/run/report.hpp"
+#include "plan.hpp"
+#include "stepper.hpp"
+
+namespace kreisel::run {
+
+/// How a run ends that cannot go on.
+struct Failure {
+  Status status = Status::newton_failed;
+  std::string message;
+};
+
+enum class Verdict { accept, retry, give_up };
+
+class StepPolicy {
+ public:
+  virtual ~StepPolicy() = default;
+
+  /// The stepper stands at its first point.
+  virtual StartingPoints begin(const Stepper& stepper) = 0;
+  virtual Failure failure_of_start() const;
+  virtual std::variant<Proposal, Failure> next(const Stepper& stepper) = 0;
+  /// Decides, completes the record of the attempt and, unless it accepts, prepares the next proposal.
+  virtual Verdict judge(Attempt& attempt, Stepper& stepper) = 0;
+  /// After Verdict::give_up.
+  virtual Failure failure(const Attempt& attempt, const Stepper& stepper) const = 0;
+  /// The accepted attempt has been committed; a failure ends the run, as when its steps lead nowhere.
+  virtual void committed(const Attempt&) {}
+  virtual std::optional<Failure> complaint(const Stepper&) { return {}; }
+  virtual void exchange(Archive& a) = 0;
+};
+
+/// Constant steps, given ones, or those of error control, as the plan says.
+std::unique_ptr<StepPolicy> make_policy(const Plan& plan, const system::System& system);
+std::unique_ptr<Stepper> make_stepper(const Plan& plan, const system::System& system, Counters& counters);
+
+}  // namespace kreisel::run
