@@ -277,13 +277,20 @@ void apply_options(const RunRequest& request, PreparedRun& run, Problems& proble
 
 bool looks_like_a_file(std::string_view model) { return model.find('/') != std::string_view::npos || model.ends_with(".json"); }
 
+std::string absolute(std::string_view path) {
+  std::error_code ignored;
+  return std::filesystem::absolute(path, ignored).lexically_normal().string();
+}
+
+/// file:PATH, the same from any folder.
+std::string with_absolute_path(const std::string& word) {
+  return word.starts_with(file_prefix) ? std::string(file_prefix) + absolute(word.substr(file_prefix.size())) : word;
+}
+
 /// The same request from any folder.
 RunRequest with_absolute_paths(RunRequest request) {
-  std::error_code ignored;
-  const auto make_absolute = [&](std::string_view path) { return std::filesystem::absolute(path, ignored).string(); };
-  if (looks_like_a_file(request.model)) request.model = make_absolute(request.model);
-  for (auto& [name, text] : request.options)
-    if (text.starts_with(file_prefix)) text = std::string(file_prefix) + make_absolute(text.substr(file_prefix.size()));
+  if (looks_like_a_file(request.model)) request.model = absolute(request.model);
+  for (auto& [name, text] : request.options) text = with_absolute_path(text);
   return request;
 }
 
@@ -431,6 +438,7 @@ std::vector<std::string> names_of(const std::vector<ParameterInfo>& infos) {
 PreparedRun prepare(const RunRequest& given) {
   PreparedRun run;
   Problems problems;
+  const ReadingList read;
   problems.collect("", [&] { run.model_info = model_of(given); });
   const RunRequest request = run.model_info == nullptr ? given : with_suggestions(given, *run.model_info, problems);
   apply_options(request, run, problems);
@@ -455,7 +463,11 @@ PreparedRun prepare(const RunRequest& given) {
       problems.add(problem.field, problem.message);
   }
   problems.throw_if_any();
+  run.options.sources = read.files();
   run.request = with_absolute_paths(given);
+  // What results say of the run does not depend on where it was resumed.
+  run.options.correction = with_absolute_path(run.options.correction);
+  run.step_sequence = with_absolute_path(run.step_sequence);
   return run;
 }
 

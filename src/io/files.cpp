@@ -2,15 +2,20 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <system_error>
+#include <utility>
 
+#include "kreisel/base/archive.hpp"
 #include "kreisel/base/error.hpp"
 #include "kreisel/base/text.hpp"
 
@@ -19,6 +24,7 @@ namespace {
 
 constexpr std::size_t buffer_limit = std::size_t{64} << 10;
 constexpr std::int64_t flush_interval = 1'000'000'000;  // ns
+constexpr const char* lock_name = "lock";
 
 std::int64_t now() {
   timespec t{};
@@ -45,9 +51,7 @@ bool is_users_to_mend(int error_number) {
   }
 }
 
-int open_for_writing(const Path& path) {
-  return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-}
+int open_for_writing(const Path& path) { return ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666); }
 
 /// 0, or the error number.
 int write_all(int descriptor, std::string_view text) {
@@ -70,7 +74,22 @@ int sync(int descriptor) {
   throw EnvironmentError(fmt::format("cannot write '{}': {}", path.string(), std::strerror(error_number)));
 }
 
+thread_local ReadingList* reading_list = nullptr;
+
 }  // namespace
+
+ReadingList::ReadingList() : outer_(std::exchange(reading_list, this)) {}
+
+ReadingList::~ReadingList() { reading_list = outer_; }
+
+void ReadingList::note(const Path& path, std::string_view content) {
+  std::error_code error;
+  if (reading_list == nullptr) return;
+  const run::SourceFile file{std::filesystem::absolute(path, error).lexically_normal().string(),
+                             fingerprint_of(content)};
+  for (ReadingList* list = reading_list; list != nullptr; list = list->outer_)
+    if (std::find(list->files_.begin(), list->files_.end(), file) == list->files_.end()) list->files_.push_back(file);
+}
 
 void throw_file_error(std::string_view action, const Path& path, int error_number) {
   const std::string text = fmt::format("{} '{}': {}", action, path.string(), std::strerror(error_number));
@@ -103,14 +122,50 @@ std::string read_text(const Path& path, std::string_view what, std::size_t limit
   if (error_number != 0) throw_file_error(action, path, error_number);
   if (text.size() > limit)
     throw InvalidInput(fmt::format("{} '{}': it has more than {} bytes", action, path.string(), limit));
+  ReadingList::note(path, text);
   return text;
 }
 
-void write_atomically(const Path& path, std::string_view text) {
-  const Path part = part_of(path);
+namespace {
+
+/// Not to be replaced by a file: devices, pipes, and what /dev/stdout and /proc/self/fd lead to.
+bool is_written_plainly(const Path& path, const struct stat& info) {
+  const std::string text = std::filesystem::absolute(path).lexically_normal().string();
+  return !S_ISREG(info.st_mode) || text.starts_with("/dev/") || text.starts_with("/proc/");
+}
+
+void write_plainly(const Path& path, std::string_view text) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
+  if (descriptor < 0) throw_file_error("cannot write", path, errno);
+  int error_number = write_all(descriptor, text);
+  if (::close(descriptor) != 0 && error_number == 0) error_number = errno;
+  if (error_number != 0) throw_write_error(path, error_number);
+}
+
+/// Where a chain of links ends, whether there is a file or not.
+Path end_of_links(Path path) {
+  constexpr int longest = 40;  // as Linux has it
+  std::error_code error;
+  for (int i = 0; i < longest && std::filesystem::is_symlink(path, error); ++i) {
+    const Path next = std::filesystem::read_symlink(path, error);
+    if (error) break;
+    path = next.is_absolute() ? next : path.parent_path() / next;
+  }
+  return path;
+}
+
+}  // namespace
+
+void write_atomically(const Path& given, std::string_view text) {
+  struct stat info {};
+  const bool exists = ::stat(given.c_str(), &info) == 0;
+  if (!exists && errno == ELOOP) throw_file_error("cannot write", given, ELOOP);
+  if (exists && is_written_plainly(given, info)) return write_plainly(given, text);
+  const Path path = end_of_links(given), part = part_of(path);
   const int descriptor = open_for_writing(part);
   if (descriptor < 0) throw_write_error(part, errno);
-  int error_number = write_all(descriptor, text);
+  int error_number = exists && ::fchmod(descriptor, info.st_mode & 07777) != 0 && errno != EPERM ? errno : 0;
+  if (error_number == 0) error_number = write_all(descriptor, text);
   if (error_number == 0) error_number = sync(descriptor);
   if (::close(descriptor) != 0 && error_number == 0) error_number = errno;
   if (error_number == 0 && ::rename(part.c_str(), path.c_str()) != 0) error_number = errno;
@@ -119,13 +174,61 @@ void write_atomically(const Path& path, std::string_view text) {
   throw_write_error(path, error_number);
 }
 
+void refuse_to_overwrite(const std::vector<run::SourceFile>& inputs, const Path& output, std::string_view option) {
+  struct stat written {};
+  if (::stat(output.c_str(), &written) != 0 || !S_ISREG(written.st_mode)) return;
+  for (const run::SourceFile& input : inputs) {
+    struct stat read {};
+    if (::stat(input.path.c_str(), &read) != 0 || read.st_dev != written.st_dev || read.st_ino != written.st_ino)
+      continue;
+    throw InvalidInput(fmt::format("'{}' would be overwritten, but it is read as '{}'; choose another {}",
+                                   output.string(), input.path, option));
+  }
+}
+
+FolderLock::FolderLock(const Path& folder) : path_(folder / lock_name) {
+  while (descriptor_ < 0) {
+    descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (descriptor_ < 0) throw_file_error("cannot write", path_, errno);
+    // The kernel gives the lock back when a process dies. File systems without locks are trusted to have one user.
+    if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      std::array<char, 32> owner{};
+      const ssize_t count = ::pread(descriptor_, owner.data(), owner.size() - 1, 0);
+      ::close(descriptor_);
+      const std::string_view text(owner.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+      throw InvalidInput(fmt::format(
+          "the folder '{}' is in use by process {}, which writes its result there; wait for it, or choose another "
+          "folder with --out",
+          folder.string(), text.empty() ? "unknown" : text.substr(0, text.find('\n'))));
+    }
+    // Its last owner may have removed the file between the two calls.
+    struct stat mine {
+    }, there{};
+    if (::fstat(descriptor_, &mine) == 0 && ::stat(path_.c_str(), &there) == 0 && mine.st_ino == there.st_ino) break;
+    ::close(std::exchange(descriptor_, -1));
+  }
+  const std::string owner = fmt::format("{}\n", ::getpid());
+  if (::ftruncate(descriptor_, 0) != 0 ||
+      ::pwrite(descriptor_, owner.data(), owner.size(), 0) != static_cast<ssize_t>(owner.size())) {
+    // A full disk: the lock holds all the same, it only has no name.
+  }
+}
+
+FolderLock::~FolderLock() {
+  ::unlink(path_.c_str());
+  ::close(descriptor_);
+}
+
 bool claim_result_folder(const Path& folder) {
   std::error_code error;
   const bool is_new = std::filesystem::create_directories(folder, error);
   if (error) throw_file_error("cannot make the result folder", folder, error.value());
   if (::access(folder.c_str(), W_OK | X_OK) != 0) throw_file_error("cannot write to the result folder", folder, errno);
   if (is_new) return true;
-  const bool is_empty = std::filesystem::is_empty(folder, error);
+  bool is_empty = true;
+  for (auto entry = std::filesystem::directory_iterator(folder, error);
+       !error && entry != std::filesystem::directory_iterator(); entry.increment(error))
+    is_empty = is_empty && entry->path().filename() == lock_name;  // all that a killed run may have left
   if (error) throw_file_error("cannot read the result folder", folder, error.value());
   const auto holds = [&](const char* name) { return std::filesystem::exists(folder / name, error); };
   if (!is_empty && !holds("summary.json") && !holds("study.json") && !holds("study.journal"))
@@ -144,7 +247,7 @@ PartFile::PartFile(const Path& path, std::int64_t size) : path_(path), size_(siz
   const Path part = part_of(path);
   // A run that was interrupted has given the file its name.
   if (::access(part.c_str(), F_OK) != 0 && ::access(path.c_str(), F_OK) == 0) ::rename(path.c_str(), part.c_str());
-  descriptor_ = ::open(part.c_str(), O_WRONLY | O_CLOEXEC);
+  descriptor_ = ::open(part.c_str(), O_RDWR | O_CLOEXEC);
   if (descriptor_ < 0) throw_file_error("cannot continue", part, errno);
   struct stat info {};
   if (::fstat(descriptor_, &info) != 0 || info.st_size < size) {
@@ -184,6 +287,21 @@ std::int64_t PartFile::sync() {
   flush();
   if (const int error_number = kreisel::io::sync(descriptor_); error_number != 0) throw_write_error(path_, error_number);
   return size_;
+}
+
+std::size_t PartFile::read_back(std::int64_t at, char* to, std::size_t size) {
+  flush();
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t count =
+        ::pread(descriptor_, to + done, size - done, static_cast<off_t>(at + static_cast<std::int64_t>(done)));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0)
+      throw EnvironmentError(fmt::format("cannot read '{}' back: {}", part_of(path_).string(), std::strerror(errno)));
+    if (count == 0) break;
+    done += static_cast<std::size_t>(count);
+  }
+  return done;
 }
 
 void PartFile::commit() {

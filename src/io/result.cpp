@@ -122,7 +122,7 @@ class CheckpointKeeper final : public run::Observer {
     Checkpoint c{run_.request, std::string(name_of(request_.format)), request_.log.string(), "", request_.command,
                  *request_.checkpoint_every, output.bytes(), std::string(state)};
     if (!request_.log.empty()) c.log_at = std::filesystem::absolute(request_.log).string();
-    write_checkpoint(request_.folder, run_, c);
+    write_checkpoint(request_.folder, c);
     last_ = Clock::now();
   }
 
@@ -259,7 +259,7 @@ Resumption prepare_resumption(const Path& folder) {
   Resumption r;
   r.checkpoint = read_checkpoint(folder);
   r.run = prepare(r.checkpoint.request);
-  require_same_model(folder, r.run);
+  run::check_checkpoint(r.checkpoint.run, *r.run.model.system, r.run.model.start, r.run.options);
   r.request.folder = folder;
   r.request.format = trajectory_format_named(r.checkpoint.format);
   // As typed, for the summary, unless that is another file from here.
@@ -283,8 +283,9 @@ RunResult run_to_folder(const PreparedRun& run, const ResultRequest& request, ru
   if (log) observers.push_back(&*log);
   ObserverList list(observers);
   try {
-    run::Report report = run::integrate(*run.model.system, run.model.start, run.options, list,
-                                        request.resume != nullptr ? std::string_view(request.resume->run) : std::string_view());
+    std::optional<std::string_view> state;
+    if (request.resume != nullptr) state = request.resume->run;
+    run::Report report = run::integrate(*run.model.system, run.model.start, run.options, list, state);
     if (log) log->finish();
     RunResult result = conclude(folder, run, request, std::move(report));
     if (result.report.status != run::Status::interrupted) folder.drop_checkpoint();

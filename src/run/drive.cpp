@@ -71,9 +71,11 @@ Drive::Segment::Segment(std::shared_ptr<const system::System> in_force, const sy
       policy(make_policy(plan, *system)) {}
 
 Drive::Drive(const system::System& system, const system::Start& start, const Options& options, Observer& observer,
-             std::string_view checkpoint)
+             std::optional<std::string_view> checkpoint)
     : options_(options),
+      first_start_(start),
       first_system_(unowned(system)),
+      identity_(options_, system, first_start_),
       layout_(system.result_layout()),
       observer_(observer),
       recorder_(report_, observer),
@@ -83,15 +85,16 @@ Drive::Drive(const system::System& system, const system::Start& start, const Opt
   if (options_.threads > 1) workers_.emplace(options_.threads);
   const WorkersInForce team(workers_ ? &*workers_ : nullptr);
   describe(make_plan(options_, system, start), report_);
-  if (checkpoint.empty()) {
+  if (!checkpoint) {
     begin_segment(first_system_, start);
     return;
   }
-  Archive state(checkpoint);
+  Archive state(identity_.state_in(*checkpoint));
   exchange_run(state);
-  system::Start from;
+  system::Start from = start;
   run::exchange(state, from);
   begin_segment(replayed(switches_, options_, first_system_), from, &state);
+  state.require(state.is_at_end());
 }
 
 Drive::~Drive() = default;
@@ -123,17 +126,29 @@ void Drive::begin_segment(std::shared_ptr<const system::System> system, const sy
 }
 
 void Drive::exchange_run(Archive& a) {
-  recorder_.exchange(a);
+  recorder_.exchange(a, method::History::blank(layout_.space(), {layout_.pattern().rows(), layout_.pattern().position_rows(), 0}));
   output_.exchange(a);
   events_.exchange(a);
   a(segment_number_);
-  a(switches_, [](Archive& archive, Switched& s) { archive.all(s.event, s.t, s.q, s.v); });
+  a.require(segment_number_ >= 0);
+  a(switches_, [&](Archive& archive, Switched& s) {
+    archive.all(s.event, s.t, s.q, s.v);
+    archive.require(s.q.size() == layout_.space().nq() && s.v.size() == layout_.space().nv());
+  });
 }
 
 void Drive::exchange_segment(Archive& a) {
   events_.exchange_segment(a);
   segment_->stepper->exchange(a);
   segment_->policy->exchange(a);
+  // Functions cannot be kept, but what they say of the newest point can.
+  const std::uint64_t equations = fingerprint_of_equations(*segment_->system, now().motion, now().lambda);
+  std::uint64_t kept = equations;
+  a(kept);
+  if (kept != equations)
+    throw InvalidInput(fmt::format("the checkpoint belongs to another run: at t = {:.10g}, where it was written, the equations "
+                                   "of the model are not the same; restore the model, or start the run anew",
+                                   now().motion.t));
 }
 
 std::string Drive::checkpoint() {
@@ -141,7 +156,7 @@ std::string Drive::checkpoint() {
   exchange_run(a);
   run::exchange(a, segment_->start);
   exchange_segment(a);
-  return a.bytes();
+  return identity_.checkpoint_of(a);
 }
 
 void Drive::advance_to(double t) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "event_stage.hpp"
+#include "identity.hpp"
 #include "kreisel/base/workers.hpp"
 #include "kreisel/run/problem.hpp"
 #include "output.hpp"
@@ -19,9 +20,10 @@ namespace kreisel::run {
 /// which the method starts anew as at t0; most runs have one.
 class Drive {
  public:
-  /// Options have been checked. The system and the observer live longer. With the bytes of a checkpoint it goes on there.
+  /// Options have been checked. The system and the observer live longer. With the bytes of a checkpoint it goes on there,
+  /// or throws InvalidInput when they are none of this run.
   Drive(const system::System& system, const system::Start& start, const Options& options, Observer& observer,
-        std::string_view checkpoint = {});
+        std::optional<std::string_view> checkpoint = {});
   ~Drive();
 
   /// To the next accepted point. False: the run has ended and the report says how.
@@ -79,8 +81,10 @@ class Drive {
   bool end();
 
   const Options options_;
+  const system::Start first_start_;
   Report report_;
   std::shared_ptr<const system::System> first_system_;
+  const Identity identity_;
   const system::System& layout_;  ///< names the rows of results
   Observer& observer_;
   Recorder recorder_;

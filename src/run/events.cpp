@@ -64,6 +64,7 @@ double EventWatch::tolerance_at(double t) const {
 void EventWatch::exchange(Archive& a) {
   a.all(t_, value_, size_);
   a(side_, [](Archive& archive, int& side) { archive(side); });
+  a.require(value_.size() == events_.size() && size_.size() == events_.size() && side_.size() == events_.size());
 }
 
 int EventWatch::side_ahead(int i, const Entry& at, double look_ahead) {

@@ -234,6 +234,7 @@ void ImplicitStepper::exchange(Archive& a) {
   run::exchange(a, closer_);
   run::exchange(a, manifold_.get(), counters_);
   a.all(lambda_scale_, starts_left_, is_at_start_);
+  a.require(starts_left_ >= 0 && starts_left_ < history_.size());
 }
 
 }  // namespace kreisel::run

@@ -244,11 +244,16 @@ void refuse_what_cannot_run(const system::System& system, const system::Start& s
 }
 
 Report integrate(const system::System& system, const system::Start& start, const Options& options, Observer& observer,
-                 std::string_view checkpoint) {
+                 std::optional<std::string_view> checkpoint) {
   refuse_what_cannot_run(system, start, options);
   Drive drive(system, start, options, observer, checkpoint);
   drive.advance_to(std::numeric_limits<double>::infinity());
   return drive.report();
+}
+
+void check_checkpoint(std::string_view checkpoint, const system::System& system, const system::Start& start,
+                      const Options& options) {
+  static_cast<void>(Identity(options, system, start).state_in(checkpoint));
 }
 
 }  // namespace kreisel::run

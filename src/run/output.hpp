@@ -34,7 +34,10 @@ class OutputSchedule {
     is_done_ = t >= t_end_;
   }
   bool is_done() const { return is_done_; }
-  void exchange(Archive& a) { a.all(at_, count_, is_done_); }
+  void exchange(Archive& a) {
+    a.all(at_, count_, is_done_);
+    a.require(at_ <= times_.size() && count_ >= 1);
+  }
 
  private:
   double t0_, t_end_, step_;
@@ -58,6 +61,7 @@ class Output {
   void exchange(Archive& a) {
     schedule_.exchange(a);
     a(shown_);
+    a.require(shown_ >= 0);
   }
 
  private:

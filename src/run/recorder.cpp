@@ -65,8 +65,8 @@ void Recorder::measure(const system::System& system, const method::Entry& entry)
   if (!(error <= report_.energy_error)) report_.energy_error = error;
 }
 
-void Recorder::exchange(Archive& a) {
-  run::exchange(a, report_);
+void Recorder::exchange(Archive& a, const method::Entry& blank) {
+  run::exchange(a, report_, blank);
   a.all(first_energy_, last_energy_);
   work_.exchange(a);
 }

@@ -33,7 +33,8 @@ class Recorder {
   Work work_at(const method::Entry& entry) const { return work_.at(entry); }
   Work work() const { return work_.now(); }
 
-  void exchange(Archive& a);
+  /// `blank` has the sizes of results.
+  void exchange(Archive& a, const method::Entry& blank);
 
  private:
   void size_for(const system::System& system);

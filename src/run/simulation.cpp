@@ -7,6 +7,7 @@
 
 #include "drive.hpp"
 #include "kreisel/base/error.hpp"
+#include "kreisel/base/seal.hpp"
 #include "kreisel/run/integrator.hpp"
 
 namespace kreisel::run {
@@ -18,21 +19,25 @@ struct Simulation::Saved {
 
   static Saved from(std::string_view bytes) {
     Saved saved;
-    if (bytes.empty()) return saved;
-    Archive a(bytes);
+    Archive a(unsealed(bytes, "the checkpoint"));
     a.all(saved.t, saved.drive);
     return saved;
   }
 };
 
 struct Simulation::Inside {
+  Inside(Problem given, Options asked)
+      : problem(std::move(given)),
+        options(with_events(std::move(asked), problem)),
+        drive(*problem.system, problem.start, checked(), nobody),
+        t(problem.start.t0) {
+    if (drive.has_ended()) throw InvalidInput(drive.report().message);
+  }
   Inside(Problem given, Options asked, const Saved& saved)
       : problem(std::move(given)),
         options(with_events(std::move(asked), problem)),
         drive(*problem.system, problem.start, checked(), nobody, saved.drive),
-        t(saved.drive.empty() ? problem.start.t0 : saved.t) {
-    if (saved.drive.empty() && drive.has_ended()) throw InvalidInput(drive.report().message);
-  }
+        t(saved.t) {}
 
   static Options with_events(Options options, const Problem& problem) {
     options.events.insert(options.events.end(), problem.events.begin(), problem.events.end());
@@ -59,7 +64,8 @@ struct Simulation::Inside {
   double t;
 };
 
-Simulation::Simulation(Problem problem, Options options) : Simulation(std::move(problem), std::move(options), {}) {}
+Simulation::Simulation(Problem problem, Options options)
+    : inside_(std::make_unique<Inside>(std::move(problem), std::move(options))) {}
 Simulation::Simulation(Problem problem, Options options, std::string_view checkpoint)
     : inside_(std::make_unique<Inside>(std::move(problem), std::move(options), Saved::from(checkpoint))) {}
 Simulation::~Simulation() = default;
@@ -93,7 +99,7 @@ std::string Simulation::checkpoint() const {
   Saved saved{inside_->t, inside_->drive.checkpoint()};
   Archive a;
   a.all(saved.t, saved.drive);
-  return a.bytes();
+  return sealed(a.bytes());
 }
 const Report& Simulation::report() const { return inside_->drive.report(); }
 

@@ -90,7 +90,10 @@ class GivenSteps final : public StepPolicy {
                         rows_line(stepper), a.h)};
   }
   void committed(const Attempt&) override { ++number_; }
-  void exchange(Archive& a) override { a.all(number_, has_starts_); }
+  void exchange(Archive& a) override {
+    a.all(number_, has_starts_);
+    a.require(number_ >= 0 && number_ <= plan_.step_count);
+  }
 
  private:
   const Plan& plan_;

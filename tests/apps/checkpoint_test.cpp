@@ -6,6 +6,7 @@
 
 #include "io/temporary_folder.hpp"
 #include "kreisel/base/error.hpp"
+#include "kreisel/coeff/brackets.hpp"
 #include "kreisel/io/checkpoint.hpp"
 #include "kreisel/io/trajectory.hpp"
 #include "program.hpp"
@@ -17,6 +18,19 @@ using namespace kreisel::test;
 using Json = nlohmann::json;
 using Words = Process::Words;
 namespace fs = std::filesystem;
+
+/// A built-in set of coefficients of order 3, as a file has it.
+std::string written(const char* name) {
+  const coeff::CorrectionSet& set = *coeff::find_correction_set(name, 3);
+  Json lin = Json::array();
+  for (int j = 0; j < set.count; ++j) {
+    Json a = Json::array(), b = Json::array();
+    for (int i = 0; i <= set.k; ++i) a.push_back(set.lin[j].a[i]);
+    for (int i = 1; i <= set.k; ++i) b.push_back(set.lin[j].b[i]);
+    lin.push_back({{"a", a}, {"b", b}});
+  }
+  return Json{{"k", set.k}, {"lin", lin}}.dump();
+}
 
 class Checkpoints : public testing::Test {
  protected:
@@ -64,7 +78,7 @@ class Checkpoints : public testing::Test {
     Json a = Json::parse(content_of(result("whole", "summary.json"))), b = Json::parse(content_of(result("killed", "summary.json")));
     a["statistics"].erase("solve_seconds");
     b["statistics"].erase("solve_seconds");
-    EXPECT_EQ(a, b);
+    EXPECT_TRUE(a == b) << Json::diff(a, b).dump();
     const std::string file = a["output"]["file"];
     if (file == "trajectory.csv") {
       EXPECT_TRUE(content_of(result("whole", "trajectory.csv")) == content_of(result("killed", "trajectory.csv")));
@@ -100,6 +114,15 @@ TEST_F(Checkpoints, RkmkResumesBitwise) {
 
 TEST_F(Checkpoints, ImpactsResumeBitwise) {
   expect_same_result({"wall-pendulum", "--t-end", "40", "--rtol", "1e-11", "--atol", "1e-11", "--set", "restitution=0.99", "--output-step", "0.05"});
+}
+
+TEST_F(Checkpoints, RunsWithFilesResumeBitwise) {
+  std::string times;
+  for (int i = 1; i <= 1999; ++i) times += std::to_string(0.001 * i) + "\n";
+  write_file(folder / "times.txt", times);
+  write_file(folder / "set.json", written("tuned"));
+  expect_same_result({"heavy-top", "--t-end", "2", "--step", "1e-4", "--correction", "file:../set.json",
+                      "--output-times", "file:../times.txt"});
 }
 
 TEST_F(Checkpoints, ThinnedHdf5ResumesWithTheSameRows) {
@@ -171,7 +194,45 @@ TEST_F(Checkpoints, AChangedModelFileIsRefused) {
   write_file(folder / "killed/model.json", model + "\n");
   const Outcome outcome = Process({"run", "--resume", "r"}, folder / "killed").wait();
   EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_NE(outcome.err.find("belongs to another model"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("model.json' has changed since it was written"), std::string::npos) << outcome.err;
+}
+
+/// What the options read from files decides the run as much as the model does.
+TEST_F(Checkpoints, AnyChangedFileIsRefusedByName) {
+  std::string times, later, steps;
+  for (int i = 1; i <= 20'000; ++i) {
+    times += std::to_string(0.01 * i) + "\n";
+    later += std::to_string(0.01 * i + 0.001) + "\n";
+    steps += i % 2 == 0 ? "1e-4\n" : "2e-4\n";
+  }
+  struct File {
+    const char *option, *name;
+    std::string before, after;
+    Words others;
+  };
+  const std::vector<File> files{
+      {"--correction", "set.json", written("difference"), written("tuned"), {"--t-end", "2", "--step", "1e-4"}},
+      {"--output-times", "times.txt", times, later, {"--t-end", "1000", "--rtol", "1e-9", "--atol", "1e-9"}},
+      {"--project-velocity-at", "project.txt", "0.5 0.75", "0.5 0.8", {"--t-end", "1000"}},
+      {"--steps", "steps.txt", steps, "1e-4\n" + steps, {"--t-end", "2"}},
+  };
+  for (const File& file : files) {
+    fs::remove_all(result("killed"));
+    write_file(folder / "killed" / file.name, file.before);
+    Words what{"heavy-top", file.option, std::string("file:") + file.name};
+    what.insert(what.end(), file.others.begin(), file.others.end());
+    Process process(words(what), folder / "killed");
+    ASSERT_TRUE(wait_until([&] { return has_checkpoint(); })) << file.option;
+    process.send(SIGKILL);
+    ASSERT_EQ(process.wait().exit_code, 128 + SIGKILL) << file.option;
+    const std::string rows = content_of(result("killed", "trajectory.csv.part"));
+    write_file(folder / "killed" / file.name, file.after);
+    const Outcome outcome = Process({"run", "--resume", "r"}, folder / "killed").wait();
+    EXPECT_EQ(outcome.exit_code, 2) << file.option;
+    EXPECT_NE(outcome.err.find(std::string(file.name) + "' has changed since it was written"), std::string::npos)
+        << outcome.err;
+    EXPECT_TRUE(content_of(result("killed", "trajectory.csv.part")) == rows) << "nothing is touched";
+  }
 }
 
 }  // namespace

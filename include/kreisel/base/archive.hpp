@@ -24,6 +24,11 @@ class Archive {
 
   bool is_loading() const { return is_loading_; }
   bool is_at_end() const { return source_.empty(); }
+  std::string_view rest() const { return source_; }  ///< not read yet
+  /// Of a value just read: what cannot be true of a state that was written throws InvalidInput.
+  void require(bool holds) const {
+    if (is_loading_ && !holds) throw InvalidInput("the state does not fit the run");
+  }
   const std::string& bytes() const { return bytes_; }
 
   template <class T>
@@ -31,12 +36,23 @@ class Archive {
   void operator()(T& value) {
     raw(&value, sizeof value);
   }
+  void operator()(bool& value) {
+    auto byte = static_cast<unsigned char>(value);
+    raw(&byte, 1);
+    require(byte <= 1);
+    value = byte == 1;
+  }
   void operator()(std::string& text) {
     text.resize(length(text.size()));
     raw(text.data(), text.size());
   }
   void operator()(Vector& values) {
-    values.resize(static_cast<Eigen::Index>(length(static_cast<std::size_t>(values.size()))));
+    values.resize(static_cast<Eigen::Index>(length(static_cast<std::size_t>(values.size()), sizeof(double))));
+    raw(values.data(), static_cast<std::size_t>(values.size()) * sizeof(double));
+  }
+  /// A vector whose size the reader knows.
+  void sized(Vector& values) {
+    require(length(static_cast<std::size_t>(values.size())) == static_cast<std::size_t>(values.size()));
     raw(values.data(), static_cast<std::size_t>(values.size()) * sizeof(double));
   }
   template <class T, std::size_t n>
@@ -44,7 +60,7 @@ class Archive {
     for (T& value : values) (*this)(value);
   }
   void operator()(std::vector<double>& values) {
-    values.resize(length(values.size()));
+    values.resize(length(values.size(), sizeof(double)));
     raw(values.data(), values.size() * sizeof(double));
   }
   template <class T, class Exchange>
@@ -66,10 +82,11 @@ class Archive {
   }
 
  private:
-  std::size_t length(std::size_t n) {
+  /// Refused before anything is allocated for it when the rest has fewer bytes than so many items need.
+  std::size_t length(std::size_t n, std::size_t item_size = 1) {
     std::uint64_t count = n;
     (*this)(count);
-    if (is_loading_ && count > source_.size()) fail();
+    if (is_loading_ && count > source_.size() / item_size) fail();
     return static_cast<std::size_t>(count);
   }
   void raw(void* data, std::size_t size) {

@@ -20,15 +20,13 @@ struct Checkpoint {
   std::string output, run;          ///< states of the files and of the integration
 };
 
-/// Written under another name, synced and renamed: an earlier checkpoint stays until the new one is complete. It carries
-/// the version of the format, the commit of kreisel, a fingerprint of the model and a checksum.
-void write_checkpoint(const Path& folder, const PreparedRun& run, Checkpoint& checkpoint);
+/// Written under another name, synced and renamed: an earlier checkpoint stays until the new one is complete. Sealed,
+/// as the state of the run in it is (kreisel/base/seal.hpp).
+void write_checkpoint(const Path& folder, Checkpoint& checkpoint);
 
-/// Throws InvalidInput, with a sentence, for a folder without checkpoint and for one that is truncated, damaged or made by
-/// another kreisel.
+/// Throws InvalidInput, with a sentence, for a folder without checkpoint and for one that is truncated, damaged or made
+/// by another kreisel. Whether it belongs to a run, run::check_checkpoint knows.
 Checkpoint read_checkpoint(const Path& folder);
-/// Throws InvalidInput when the model is no longer the one of the checkpoint.
-void require_same_model(const Path& folder, const PreparedRun& run);
 
 void remove_checkpoint(const Path& folder);
 

@@ -6,6 +6,9 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "kreisel/run/options.hpp"
 
 namespace kreisel::io {
 
@@ -19,8 +22,45 @@ Path part_of(const Path& path);
 /// role.
 std::string read_text(const Path& path, std::string_view what, std::size_t limit = std::size_t{64} << 20);
 
-/// All or nothing: the old content stays when this throws EnvironmentError.
+/// What read_text has read in this thread since this was made, in the order of reading, every file once.
+class ReadingList {
+ public:
+  ReadingList();
+  ~ReadingList();
+  ReadingList(const ReadingList&) = delete;
+  ReadingList& operator=(const ReadingList&) = delete;
+
+  const std::vector<run::SourceFile>& files() const { return files_; }
+  /// Of whoever reads a file in another way.
+  static void note(const Path& path, std::string_view content);
+
+ private:
+  std::vector<run::SourceFile> files_;
+  ReadingList* outer_;
+};
+
+/// All or nothing: the old content stays when this throws EnvironmentError. A link stays a link, its target is written.
+/// Devices and pipes are written as they are.
 void write_atomically(const Path& path, std::string_view text);
+
+/// Throws InvalidInput when `output` is one of the files that were read, whatever path leads there; `option` names what
+/// to change.
+void refuse_to_overwrite(const std::vector<run::SourceFile>& inputs, const Path& output, std::string_view option);
+
+/// Keeps other processes, and other threads, out of a result folder while it lives: FOLDER/lock, which holds the number
+/// of this process. The lock of a process that has died is taken over.
+class FolderLock {
+ public:
+  /// InvalidInput when another one has it.
+  explicit FolderLock(const Path& folder);
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  Path path_;
+  int descriptor_ = -1;
+};
 
 /// Makes the folder, parents included, or checks that an existing one may be overwritten: it is empty or holds a
 /// summary.json, a study.json or the journal of a study. InvalidInput otherwise, or when it cannot be written to. True when the folder is new.
@@ -46,6 +86,9 @@ class PartFile {
   void flush();
   /// Everything is on the disk; returns how many bytes that are.
   std::int64_t sync();
+  /// What was written, from byte `at` on, as far as it fits: through the open file, whatever has become of its name.
+  /// Returns how many bytes there were.
+  std::size_t read_back(std::int64_t at, char* to, std::size_t size);
   void commit();
   void discard();
 

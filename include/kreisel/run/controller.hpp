@@ -36,6 +36,7 @@ class Controller {
   int order() const { return state_.order; }
   const State& state() const { return state_; }
   void restore(const State& state) { state_ = state; }
+  bool allows(int order) const { return order >= 1 && order <= options_.max_order; }
 
   /// After an accepted step of size `taken` (which the end of the run may have cut below step()).
   void accept(const OrderErrors& errors, double taken);

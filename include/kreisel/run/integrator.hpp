@@ -1,6 +1,7 @@
 // The run: consistent start, starting values, steps.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "kreisel/run/observer.hpp"
@@ -11,10 +12,18 @@
 namespace kreisel::run {
 
 /// Integrates from start.t0 to options.t_end. Throws InvalidInput when the options cannot be served; every numerical
-/// trouble ends in the report, with everything accepted so far already seen by the observer. With the state of a
-/// `checkpoint` of the same run it goes on from there, and everything that follows has the same bits.
+/// trouble ends in the report, with everything accepted so far already seen by the observer. With the bytes of a
+/// `checkpoint` of the same run it goes on from there, and everything that follows has the same bits; other bytes throw
+/// InvalidInput, as check_checkpoint says.
 Report integrate(const system::System& system, const system::Start& start, const Options& options, Observer& observer,
-                 std::string_view checkpoint = {});
+                 std::optional<std::string_view> checkpoint = {});
+
+/// Throws InvalidInput for bytes from which `integrate` cannot go on: truncated, damaged, of another build of kreisel,
+/// of other options (`max_steps` and `threads` may differ), of files that have changed, of another start or model. Of a
+/// model it sees the structure and the equations at the start; `integrate` compares them once more where the run goes
+/// on.
+void check_checkpoint(std::string_view checkpoint, const system::System& system, const system::Start& start,
+                      const Options& options);
 
 /// The options that `integrate` would refuse, all at once; empty: none.
 std::vector<OptionProblem> problems_in(const Options& options, const system::System& system, const system::Start& start);

@@ -1,6 +1,7 @@
 // What a run can be asked, as plain structs with defaults; names are those of the command line.
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
@@ -12,6 +13,13 @@
 #include "kreisel/system/event.hpp"
 
 namespace kreisel::run {
+
+/// A file that a run was read from.
+struct SourceFile {
+  std::string path;               ///< absolute
+  std::uint64_t fingerprint = 0;  ///< of its content
+  bool operator==(const SourceFile&) const = default;
+};
 
 struct Options {
   std::string method = "bliedf";
@@ -52,6 +60,8 @@ struct Options {
   std::string newton_matrix;      ///< every-step, or kept while it converges; empty: the first with constant steps, else kept
   std::string linear_solver = "automatic";
   int threads = 1;  ///< that share the assembly of large mechanisms, ≥ 1; results do not depend on it
+
+  std::vector<SourceFile> sources;  ///< of the model and of these options; a checkpoint is refused when one has changed
 
   bool has_error_control() const { return step == 0.0 && !is_given(steps); }
 };

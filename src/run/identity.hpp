@@ -1,0 +1,42 @@
+// Which run a checkpoint belongs to.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kreisel/base/archive.hpp"
+#include "kreisel/run/options.hpp"
+#include "kreisel/system/system.hpp"
+
+namespace kreisel::run {
+
+/// Of force, gap and rate at a point: the same functions give the same bits.
+std::uint64_t fingerprint_of_equations(const system::System& system, const system::Motion& m, ConstVectorRef lambda);
+
+/// Everything that decides the bits of a run, named, so that a refusal can say what differs. Refers to its arguments.
+class Identity {
+ public:
+  Identity(const Options& options, const system::System& system, const system::Start& start)
+      : options_(options), system_(system), start_(start) {}
+
+  /// The state of this run as the bytes of a checkpoint.
+  std::string checkpoint_of(const Archive& state) const;
+  /// The state in the bytes of a checkpoint; throws InvalidInput when they are none of this run.
+  std::string_view state_in(std::string_view checkpoint) const;
+
+ private:
+  struct Fact {
+    std::string name, value;
+  };
+
+  const std::vector<Fact>& facts() const;
+
+  const Options& options_;
+  const system::System& system_;
+  const system::Start& start_;
+  mutable std::vector<Fact> facts_;  ///< empty until they are asked for
+};
+
+}  // namespace kreisel::run
