@@ -1,9 +1,8 @@
-// Rows as they come, until they become HDF5 at the end: an HDF5 file that is killed while it is written may be lost, this
-// one can be cut at any checkpoint.
+// Rows as they come, until they become HDF5 at the end: an HDF5 file that is killed while it is written may be lost,
+// this one can be cut at any checkpoint.
 #include <fmt/format.h>
 
 #include <cstring>
-#include <fstream>
 
 #include "kreisel/base/archive.hpp"
 #include "kreisel/base/error.hpp"
@@ -19,7 +18,8 @@ class JournalFile final : public TrajectoryFile {
   JournalFile(const Path& path, const TrajectoryLayout& layout, const std::vector<std::string>& about, Archive& a)
       : path_(path), layout_(layout), about_(about) {
     std::int64_t size = 0;
-    a.all(rows_, stride_, size);
+    a.all(rows_, stride_, records_, size);
+    a.require(rows_ >= 0 && stride_ >= 1 && records_ >= 0);
     part_ = std::make_unique<PartFile>(journal_of(path), size);
   }
 
@@ -31,6 +31,7 @@ class JournalFile final : public TrajectoryFile {
     line_.assign(reinterpret_cast<const char*>(&number), sizeof number);
     line_.append(reinterpret_cast<const char*>(row.data()), static_cast<std::size_t>(row.size()) * sizeof(double));
     part_->append(line_);
+    ++records_;
   }
   /// Rows stay in the journal; those whose number the stride does not divide are left out at the end.
   void thin() override {
@@ -39,16 +40,26 @@ class JournalFile final : public TrajectoryFile {
   }
   void keep(Archive& a) override {
     std::int64_t size = part_->sync();
-    a.all(rows_, stride_, size);
+    a.all(rows_, stride_, records_, size);
   }
   void commit() override {
     part_->sync();
     const auto hdf5 = make_hdf5_file(path_, layout_, about_);
-    std::ifstream in(part_of(journal_of(path_)), std::ios::binary);
     Vector record(layout_.columns() + 1);
-    const auto bytes = static_cast<std::streamsize>(record.size() * static_cast<Eigen::Index>(sizeof(double)));
-    while (in.read(reinterpret_cast<char*>(record.data()), bytes))
-      if (static_cast<std::int64_t>(record[0]) % stride_ == 0) hdf5->append(Vector(record.tail(layout_.columns())));
+    const auto bytes = static_cast<std::size_t>(record.size()) * sizeof(double);
+    std::int64_t read = 0, taken = 0;
+    while (part_->read_back(read * static_cast<std::int64_t>(bytes), reinterpret_cast<char*>(record.data()), bytes) ==
+           bytes) {
+      ++read;
+      if (static_cast<std::int64_t>(record[0]) % stride_ != 0) continue;
+      ++taken;
+      hdf5->append(record.tail(layout_.columns()));
+    }
+    if (read != records_ || taken != rows_) {
+      hdf5->discard();
+      throw EnvironmentError(fmt::format("'{}' has lost rows: {} of {} are there; start the run anew",
+                                         part_of(journal_of(path_)).string(), read, records_));
+    }
     hdf5->commit();
   }
   void discard() override { part_->discard(); }
@@ -59,6 +70,7 @@ class JournalFile final : public TrajectoryFile {
   std::vector<std::string> about_;
   std::unique_ptr<PartFile> part_;
   std::int64_t rows_ = 0, stride_ = 1;
+  std::int64_t records_ = 0;  ///< in the journal, those that were left out included
   std::string line_;
 };
 

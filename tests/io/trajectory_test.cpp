@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "file_size_limit.hpp"
+#include "kreisel/base/archive.hpp"
 #include "kreisel/base/error.hpp"
 #include "kreisel/models/catalogue.hpp"
 #include "kreisel/run/integrator.hpp"
@@ -273,6 +274,35 @@ TEST_F(TrajectoryFiles, AnOutputStepIsNeverThinned) {
   ASSERT_EQ(t.size(), 52) << "0, 0.02, ..., 1 and the end";
   EXPECT_NEAR(t[50], 1.0, 1e-12);
   EXPECT_EQ(t[51], report.final.motion.t);
+}
+
+/// Rows of a run with checkpoints wait in a journal; the summary must not speak of rows that the file does not have.
+TEST_F(TrajectoryFiles, AJournalThatLosesItsNameLosesNoRow) {
+  const models::Model model = model_named("pendulum");
+  io::TrajectoryOptions how = options(TrajectoryFormat::hdf5);
+  how.has_checkpoints = true;
+  io::TrajectoryWriter writer(*model.system, true, how);
+  const run::Report report = run::integrate(*model.system, model.start, constant_steps(1e-3, 0.2), writer);
+  ASSERT_TRUE(fs::remove(folder / "trajectory.rows.part"));
+  const io::TrajectoryInfo info = writer.finish(report);
+  EXPECT_EQ(info.rows, 201);
+  EXPECT_EQ(io::read_trajectory(folder / "trajectory.h5").values.rows(), 201);
+}
+
+TEST_F(TrajectoryFiles, AJournalThatLosesRowsIsAnError) {
+  const models::Model model = model_named("pendulum");
+  io::TrajectoryOptions how = options(TrajectoryFormat::hdf5);
+  how.has_checkpoints = true;
+  {
+    io::TrajectoryWriter writer(*model.system, true, how);
+    const run::Report report = run::integrate(*model.system, model.start, constant_steps(1e-3, 0.2), writer);
+    Archive state;
+    writer.exchange(state);  // everything is on the disk
+    fs::resize_file(folder / "trajectory.rows.part", fs::file_size(folder / "trajectory.rows.part") / 2);
+    const std::string text = text_of<EnvironmentError>([&] { writer.finish(report); });
+    EXPECT_NE(text.find("has lost rows: 100 of 201 are there"), std::string::npos) << text;
+  }
+  EXPECT_FALSE(fs::exists(folder / "trajectory.h5"));
 }
 
 TEST_F(TrajectoryFiles, ARunWithoutPointsLeavesNoFile) {
