@@ -34,6 +34,8 @@ study::StudyResult run_in_folder(study::Spec spec, const std::string& folder, co
   options.on_progress = [&](const study::StudyProgress& progress) { line.show(progress); };
   options.wants_to_stop = [&] { return interruption.was_asked(); };
   study::StudyResult result = study::run_study(std::move(spec), options);
+  line.clear();
+  for (const std::string& warning : result.warnings) print_warning(warning);
   study::write_study(result, command, folder);
   return result;
 }

@@ -1,5 +1,7 @@
 #include "case_runner.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <ctime>
@@ -134,6 +136,10 @@ Curve decimated(const Curve& curve) {
 
 Row simulate(const Spec& spec, const Case& c, const std::shared_ptr<const Reference>& reference, const std::function<bool()>& wants_to_stop) {
   const io::PreparedRun run = io::prepare(c.request);
+  for (std::size_t i = 0; i < c.sources.size(); ++i)
+    if (i >= run.options.sources.size() || run.options.sources[i] != c.sources[i])
+      throw InvalidInput(
+          fmt::format("the file '{}' has changed while the study ran; give the same command again", c.sources[i].path));
   const int order = run.options.order > 0 ? run.options.order : method::find_method(run.options.method).default_order;
   std::optional<ExactSolution> exact;
   if (reference != nullptr) exact.emplace(run.model, reference);

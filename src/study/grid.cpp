@@ -127,9 +127,9 @@ void divide_interval(const SpecObject& root, Case& c) {
   c.request.options["step"] = fmt::format("{}", (t_end - model.start.t0) / count.get<double>());
 }
 
-void check(const SpecObject& root, const Case& c, std::size_t number) {
+void check(const SpecObject& root, Case& c, std::size_t number) {
   try {
-    io::prepare(c.request);
+    c.sources = io::prepare(c.request).options.sources;
   } catch (const InvalidInput& problem) {
     root.source().refuse("", fmt::format("run {} ({}) cannot be made: {}", number, c.coordinates.dump(), problem.what()));
   }

@@ -6,10 +6,11 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
+#include "kreisel/base/archive.hpp"
 #include "kreisel/base/error.hpp"
 #include "kreisel/base/version.hpp"
-#include "reference_cache.hpp"
 
 namespace kreisel::study {
 
@@ -21,30 +22,51 @@ std::string key_of(const Spec& spec, const Case& c) {
                         m.component, m.is_largest);
   for (const Series& s : spec.series) text += fmt::format(";{} {} {} {:a} {:a}", s.name, s.quantity, s.component, s.from, s.to);
   text += fmt::format(";{:a} {}", spec.reference.tolerance, spec.reference.max_steps);
-  // A model file counts by what it says.
-  std::error_code error;
-  if (std::filesystem::is_regular_file(c.request.model, error)) text += io::read_text(c.request.model, "model file");
-  return fmt::format("{:016x}", hash_of(text));
+  // Files count by what they say.
+  for (const run::SourceFile& file : c.sources) text += fmt::format(";{} {:016x}", file.path, file.fingerprint);
+  return fmt::format("{:016x}", fingerprint_of(text));
 }
+
+namespace {
+
+constexpr std::size_t checksum_digits = 16;
+
+std::string line_of(const std::string& json) { return fmt::format("{:016x} {}\n", fingerprint_of(json), json); }
+
+/// The JSON of a line, or nothing when it is not what was written.
+std::optional<Json> content_of(const std::string& line) {
+  if (line.size() <= checksum_digits ||
+      line != line_of(line.substr(checksum_digits + 1, line.size() - checksum_digits - 2)))
+    return {};
+  return Json::parse(line.substr(checksum_digits + 1), nullptr, false);
+}
+
+}  // namespace
 
 Journal::Journal(const io::Path& folder) {
   if (folder.empty()) return;
   path_ = folder / journal_name;
   std::error_code error;
+  std::size_t whole = 0;
   if (std::filesystem::exists(path_, error)) {
     const std::string text = io::read_text(path_, "journal of the study", std::size_t{1} << 30);
-    for (std::size_t begin = 0, end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    for (std::size_t end; (end = text.find('\n', whole)) != std::string::npos; whole = end + 1) {
+      if (end == whole) continue;
       try {
-        const Json line = Json::parse(text.substr(begin, end - begin));
-        rows_[line.at("key").get<std::string>()] = row_from_json(line.at("row"));
+        const std::optional<Json> line = content_of(text.substr(whole, end + 1 - whole));
+        if (line)
+          rows_[line->at("key").get<std::string>()] = row_from_json(line->at("row"));
+        else
+          ++damaged_;
       } catch (const Json::exception&) {
+        ++damaged_;
       }
     }
   }
   descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (descriptor_ < 0) io::throw_file_error("cannot write", path_, errno);
   // Whatever a killed program left of its last line must not swallow the next one.
-  if (!rows_.empty() && ::write(descriptor_, "\n", 1) != 1) io::throw_file_error("cannot write", path_, errno);
+  if (::ftruncate(descriptor_, static_cast<off_t>(whole)) != 0) io::throw_file_error("cannot write", path_, errno);
 }
 
 Journal::~Journal() {
@@ -58,7 +80,8 @@ const Row* Journal::find(const std::string& key) const {
 
 void Journal::add(const std::string& key, const Row& row) {
   if (descriptor_ < 0) return;
-  const std::string line = Json{{"key", key}, {"row", to_json(row)}}.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::string line =
+      line_of(Json{{"key", key}, {"row", to_json(row)}}.dump(-1, ' ', false, Json::error_handler_t::replace));
   const std::lock_guard lock(mutex_);
   const ssize_t written = ::write(descriptor_, line.data(), line.size());
   if (written != static_cast<ssize_t>(line.size()))

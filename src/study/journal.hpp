@@ -14,7 +14,8 @@ inline constexpr const char* journal_name = "study.journal";
 /// What a row depends on: the case, the measures and the program.
 std::string key_of(const Spec& spec, const Case& a_case);
 
-/// One JSON line per row, on disk as soon as the row is there. A line that was cut off is ignored.
+/// One line per row, on disk as soon as the row is there: a checksum of 16 hexadecimal digits and the row as JSON. A
+/// last line that was cut off goes; lines whose checksum is wrong are counted, and their rows are not there.
 class Journal {
  public:
   /// An empty folder: nothing is kept.
@@ -26,12 +27,14 @@ class Journal {
   /// Null when the row is not there.
   const Row* find(const std::string& key) const;
   void add(const std::string& key, const Row& row);
+  std::size_t damaged() const { return damaged_; }
 
  private:
   io::Path path_;
   int descriptor_ = -1;
   std::mutex mutex_;
   std::map<std::string, Row> rows_;
+  std::size_t damaged_ = 0;
 };
 
 }  // namespace kreisel::study

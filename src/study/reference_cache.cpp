@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "kreisel/base/archive.hpp"
 #include "kreisel/base/error.hpp"
 
 namespace kreisel::study {
@@ -16,7 +17,7 @@ namespace {
 constexpr std::string_view magic = "kreisel-reference-2\n";
 
 io::Path file_of(const io::Path& folder, std::string_view key) {
-  return folder / fmt::format("reference-{:016x}.bin", hash_of(key));
+  return folder / fmt::format("reference-{:016x}.bin", fingerprint_of(key));
 }
 
 // The file: magic, length of the key, key, the fields below, number of points, points, hash of everything before.
@@ -55,12 +56,6 @@ class Reader {
 
 }  // namespace
 
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 14695981039346656037ull;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;
-  return hash;
-}
-
 std::shared_ptr<const Reference> read_cached(const io::Path& folder, std::string_view key) {
   std::error_code error;
   if (folder.empty() || !std::filesystem::exists(file_of(folder, key), error)) return nullptr;
@@ -76,8 +71,8 @@ std::shared_ptr<const Reference> read_cached(const io::Path& folder, std::string
   std::memcpy(&hash, text.data() + body.size(), sizeof hash);
   Fields f{};
   Reader reader(body);
-  if (hash != hash_of(body) || !reader.skip(magic) || !reader.read(key_size) || key_size != key.size() || !reader.skip(key) ||
-      !reader.read(f) || !reader.read(count) || reader.rest().size() != count * sizeof(double))
+  if (hash != fingerprint_of(body) || !reader.skip(magic) || !reader.read(key_size) || key_size != key.size() ||
+      !reader.skip(key) || !reader.read(f) || !reader.read(count) || reader.rest().size() != count * sizeof(double))
     return nullptr;
   auto out = std::make_shared<Reference>();
   out->t0 = f.t0;
@@ -104,7 +99,7 @@ void write_cached(const io::Path& folder, std::string_view key, const Reference&
   append(text, Fields{r.t0, r.t_end, r.steps, r.every, r.stride, r.nodes, r.accuracy, r.q_size, r.v_size, r.lambda_size});
   append(text, static_cast<std::uint64_t>(r.points.size()));
   text.append(reinterpret_cast<const char*>(r.points.data()), r.points.size() * sizeof(double));
-  append(text, hash_of(text));
+  append(text, fingerprint_of(text));
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   // Another process may write the same file: each has its own name until it is complete.

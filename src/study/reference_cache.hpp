@@ -1,16 +1,12 @@
 // Reference solutions on disk, named after what they depend on.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string_view>
 
 #include "kreisel/study/reference.hpp"
 
 namespace kreisel::study {
-
-/// 64-bit FNV-1a.
-std::uint64_t hash_of(std::string_view text);
 
 /// Null when the folder has none for this key, or one that is damaged.
 std::shared_ptr<const Reference> read_cached(const io::Path& folder, std::string_view key);

@@ -1,5 +1,7 @@
 #include "kreisel/study/study.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -120,6 +122,10 @@ StudyResult run_study(Spec spec, const StudyOptions& options) {
   out.spec = std::move(spec);
   out.rows.resize(out.spec.cases.size());
   Journal journal(options.folder);
+  if (journal.damaged() > 0)
+    out.warnings.push_back(
+        fmt::format("{} lines of '{}' are damaged, or an earlier version wrote them: their runs are made again",
+                    journal.damaged(), (options.folder / journal_name).string()));
   std::vector<std::string> keys;
   std::vector<std::size_t> open;
   for (std::size_t i = 0; i < out.rows.size(); ++i) {

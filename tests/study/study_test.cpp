@@ -3,8 +3,10 @@
 #include <atomic>
 #include <cmath>
 #include <fstream>
+#include <random>
 
 #include "io/temporary_folder.hpp"
+#include "kreisel/base/error.hpp"
 #include "kreisel/study/output.hpp"
 #include "samples.hpp"
 
@@ -117,6 +119,65 @@ TEST(Study, AnInterruptedStudyGoesOn) {
   std::string changed = small_study();
   changed.replace(changed.find("0.1"), 3, "0.2");
   EXPECT_EQ(run_study(spec_from(changed), quiet(folder.path())).resumed, 0u);
+}
+
+/// Whatever a damaged journal says, the rows are those of a study without one.
+TEST(Study, DamagedLinesOfTheJournalAreMadeAgain) {
+  test::TemporaryFolder folder;
+  StudyOptions options = quiet(folder.path());
+  options.jobs = 1;
+  std::atomic<int> done = 0;
+  options.on_progress = [&](const StudyProgress&) { ++done; };
+  options.wants_to_stop = [&] { return done >= 5; };
+  const StudyResult direct = run_study(spec_from(small_study()), quiet());
+  run_study(spec_from(small_study()), options);
+  const std::string good = test::content_of(folder / "study.journal");
+  ASSERT_EQ(std::count(good.begin(), good.end(), '\n'), 5);
+  std::mt19937 random(5);
+  for (int i = 0; i < 40; ++i) {
+    std::string damaged = good;
+    const std::size_t at = random() % good.size();
+    damaged[at] = static_cast<char>('0' + random() % 10);
+    if (damaged == good) continue;
+    test::write_file(folder / "study.journal", damaged);
+    const StudyResult result = run_study(spec_from(small_study()), quiet(folder.path()));
+    EXPECT_EQ(result.warnings.size(), 1u) << at;
+    EXPECT_LE(result.resumed, 4u) << at;
+    for (std::size_t k = 0; k < direct.rows.size(); ++k)
+      for (const char* name : {"q max", "lambda max", "steps", "energy_error"})
+        EXPECT_EQ(result.rows[k].number(name), direct.rows[k].number(name))
+            << "byte " << at << ", row " << k << ", " << name;
+  }
+  // As an earlier version wrote it: without checksums.
+  std::string old;
+  for (std::size_t begin = 0, end; (end = good.find('\n', begin)) != std::string::npos; begin = end + 1)
+    old += good.substr(begin + 17, end - begin - 16);
+  test::write_file(folder / "study.journal", old);
+  const StudyResult result = run_study(spec_from(small_study()), quiet(folder.path()));
+  EXPECT_EQ(result.resumed, 0u);
+  ASSERT_EQ(result.warnings.size(), 1u);
+  EXPECT_NE(result.warnings[0].find("5 lines of"), std::string::npos) << result.warnings[0];
+}
+
+TEST(Study, AChangedFileOfStepsIsAnotherCase) {
+  test::TemporaryFolder folder;
+  const std::string spec = R"({"model": "heavy-top", "formulation": "index3", "order": [2, 3], "steps": "file:)" +
+                           (folder / "steps.txt").string() + R"(", "t_end": 0.02, "measures": ["q max"]})";
+  StudyOptions options = quiet(folder.path());
+  options.jobs = 1;
+  std::atomic<int> done = 0;
+  options.on_progress = [&](const StudyProgress&) { ++done; };
+  options.wants_to_stop = [&] { return done >= 1; };
+  const auto write_steps = [&](const char* step) {
+    std::string text;
+    for (int i = 0; i < 40; ++i) text += step;
+    test::write_file(folder / "steps.txt", text);
+  };
+  write_steps("1e-3\n");
+  run_study(spec_from(spec), options);
+  EXPECT_EQ(run_study(spec_from(spec), quiet(folder.path())).resumed, 1u);
+  write_steps("5e-4\n");
+  EXPECT_EQ(run_study(spec_from(spec), quiet(folder.path())).resumed, 0u);
 }
 
 TEST(Study, JsonIsWhatTheViewerReads) {

@@ -20,6 +20,7 @@ struct Case {
   std::string label;          ///< of the curve it belongs to
   Json coordinates;           ///< object: what the grid says about this case, one value per key
   io::RunRequest request;     ///< of a run
+  std::vector<run::SourceFile> sources;  ///< the files that the run is read from
 };
 
 struct PlotSpec {

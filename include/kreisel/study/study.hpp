@@ -42,6 +42,7 @@ struct StudyResult {
   std::vector<Verdict> verdicts;
   std::size_t resumed = 0;      ///< rows that an interrupted study had finished
   bool is_interrupted = false;
+  std::vector<std::string> warnings;
 
   bool is_as_expected() const;
   /// Of at least one run.
