@@ -115,7 +115,9 @@ void print_table(const study::StudyResult& result) {
     const std::string order = curve.order ? fmt::format("order {:.2f}", *curve.order) : "no order";
     std::vector<std::string> values;
     for (std::size_t k = 0; k < curve.x.size() && k < 6; ++k)
-      values.push_back(std::isfinite(curve.y[k]) ? fmt::format("{:.2e}{}", curve.y[k], curve.is_marked[k] ? "*" : "") : "failed");
+      values.push_back(std::isfinite(curve.y[k]) ? fmt::format("{:.2e}{}", curve.y[k], curve.is_marked[k] ? "*" : "")
+                       : result.rows[curve.cases[k]].is_success() ? "-"
+                                                                  : "failed");
     fmt::print("    {}  {}  {}{}\n", padded(curve.label, width), padded(order, 11), fmt::join(values, " "), curve.x.size() > 6 ? " ..." : "");
   }
   const bool has_marks = std::any_of(result.curves.begin(), result.curves.end(), [](const study::ObservedCurve& c) {

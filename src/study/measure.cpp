@@ -7,12 +7,19 @@
 
 namespace kreisel::study {
 
+namespace {
+
+/// Values below this fraction of the largest one of the run are round-off.
+constexpr double vanishing = 1e-12;
+
+}  // namespace
+
 const std::vector<QuantityInfo>& quantities() {
   static const std::vector<QuantityInfo> list{
-      {"q", "error of q in the embedding: x and the entries of R", true},
+      {"q", "error of q in the embedding: x and the entries of R", true, true},
       {"q-lie", "error of q in the Lie algebra: log(q_n^-1 q(t_n))", true},
-      {"v", "error of the velocity", true},
-      {"lambda", "error of the multipliers", true},
+      {"v", "error of the velocity", true, true},
+      {"lambda", "error of the multipliers", true, true},
       {"q-value", "q in the embedding"},
       {"v-value", "velocity"},
       {"lambda-value", "multipliers"},
@@ -88,6 +95,11 @@ void Meter::evaluate(const std::string& quantity, const Sample& s, Vector& out, 
   }
 }
 
+double Meter::largest_size(std::string_view quantity) const {
+  const Reference& r = exact_->reference();
+  return quantity == "q" ? r.q_size : quantity == "v" ? r.v_size : r.lambda_size;
+}
+
 bool Meter::counts(const Measure& m, const Sample& s) const {
   switch (m.span) {
     case Span::end:
@@ -124,7 +136,13 @@ void Meter::take(const Sample& s) {
     if (!counts(m, s)) continue;
     evaluate(m.quantity, s, out_, exact_size, computed_size);
     double value = std::abs(reduced(m.component, m.is_largest));
-    if (m.scale != Scale::absolute) value /= m.scale == Scale::by_exact ? exact_size : computed_size;
+    if (m.scale != Scale::absolute) {
+      const double size = m.scale == Scale::by_exact ? exact_size : computed_size;
+      // Where the value passes through zero, as multipliers do, there is no relative error.
+      const bool vanishes = size <= vanishing * largest_size(m.quantity);
+      if (vanishes && m.span != Span::end && m.span != Span::local) continue;
+      value = vanishes ? std::numeric_limits<double>::quiet_NaN() : value / size;
+    }
     // A value that is not a number must not hide behind smaller ones.
     const bool is_larger = !(value <= values_[i].value) && !std::isnan(values_[i].value);
     if (m.span == Span::end || m.span == Span::local || values_[i].at_step < 0 || is_larger) values_[i] = {value, s.number};

@@ -27,6 +27,13 @@ Span span_named(std::string_view name) {
   throw InvalidInput(unknown_name("span", name, known));
 }
 
+/// Throws InvalidInput for errors whose exact value has no size to divide by.
+void check_scale(const Measure& m) {
+  if (m.scale != Scale::absolute && !find_quantity(m.quantity).has_size)
+    throw InvalidInput(fmt::format(
+        "'relative' divides errors of q, v and lambda by their size; '{}' has none, leave it out", m.quantity));
+}
+
 /// "lambda max", "q end relative", "q local".
 Measure measure_from_words(const std::string& text) {
   Measure m;
@@ -43,6 +50,7 @@ Measure measure_from_words(const std::string& text) {
     else
       m.span = span_named(word);
   }
+  check_scale(m);
   if (m.span == Span::window) throw InvalidInput("a window needs an object: {\"quantity\": ..., \"window\": [from, to]}");
   return m;
 }
@@ -62,6 +70,7 @@ Measure measure_from_object(const SpecObject& o) {
       m.scale = Scale::by_computed;
     else
       o.refuse("relative", "expected true, false or \"computed\"");
+    check_scale(m);
   }
   m.component = static_cast<int>(o.whole("component", 0, 0, 1'000'000'000));
   const std::string entries = o.text("entries", "euclidean");

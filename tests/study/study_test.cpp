@@ -180,6 +180,34 @@ TEST(Study, AChangedFileOfStepsIsAnotherCase) {
   EXPECT_EQ(run_study(spec_from(spec), quiet(folder.path())).resumed, 0u);
 }
 
+/// λ passes through zero, or there is none: that is no failure of the run.
+TEST(Study, RelativeErrorsLeaveOutPointsWithoutASize) {
+  const StudyResult swing =
+      run_study(spec_from(R"({"model": "heavy-top", "group": "so3", "order": 3, "step": [2e-3, 1e-3], "t_end": 0.1,
+      "measures": ["lambda max relative", "q max relative", "q end relative"]})"),
+                quiet());
+  for (const Row& row : swing.rows) {
+    EXPECT_TRUE(row.is_success());
+    EXPECT_TRUE(std::isnan(row.number("lambda max relative"))) << "no multipliers, no number";
+    EXPECT_GT(row.number("q max relative"), 0.0);
+  }
+  const StudyResult rest =
+      run_study(spec_from(R"({"model": "double-pendulum", "order": 3, "step": [2e-3, 1e-3], "t_end": 0.1,
+      "measures": ["v max relative", "v max", "lambda max relative"]})"),
+                quiet());
+  for (const Row& row : rest.rows) {
+    EXPECT_TRUE(row.is_success());
+    EXPECT_TRUE(std::isfinite(row.number("v max relative"))) << "at rest at the start";
+    EXPECT_TRUE(std::isfinite(row.number("lambda max relative")));
+  }
+  for (const char* measure : {"q-lie max relative", "eta max relative", "energy max relative"})
+    EXPECT_NE(test::text_of<InvalidInput>([&] {
+                spec_from(R"({"model": "pendulum", "step": 1e-2, "measures": [")" + std::string(measure) + R"("]})");
+              }).find("'relative' divides errors of q, v and lambda"),
+              std::string::npos)
+        << measure;
+}
+
 TEST(Study, JsonIsWhatTheViewerReads) {
   test::TemporaryFolder folder;
   const StudyResult result = run_study(spec_from(R"({"title": "<b>", "model": "pendulum", "method": "generalized-alpha", "step": [2e-2, 1e-2], "t_end": 1,

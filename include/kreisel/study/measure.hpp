@@ -45,6 +45,7 @@ struct Series {
 struct QuantityInfo {
   std::string_view name, meaning;
   bool needs_reference = false;
+  bool has_size = false;  ///< errors of it can be relative
 };
 const std::vector<QuantityInfo>& quantities();
 /// Throws InvalidInput with the nearest match.
@@ -85,6 +86,7 @@ class Meter {
  private:
   /// The quantity at this point, and the norm of the exact or computed one for relative errors.
   void evaluate(const std::string& quantity, const Sample& sample, Vector& out, double& exact_size, double& computed_size);
+  double largest_size(std::string_view quantity) const;  ///< of the exact solution, over the run
   bool counts(const Measure& measure, const Sample& sample) const;
   bool has_later_points(const Measure& measure, const Sample& sample) const;
 
