@@ -28,6 +28,7 @@ class Import final : public Command {
   }
 
   int execute(const Invocation&) override {
+    const io::ReadingList read;
     const io::ImportedModel imported = io::import_urdf(file_, io::read_text(file_, "URDF file"), options_);
     const std::string text = io::to_text(imported.model);
     io::read_model(io::JsonSource(file_ + " as a model", text));  // what cannot be run is refused here
@@ -36,6 +37,7 @@ class Import final : public Command {
     if (target == "-") {
       fmt::print("{}", text);
     } else {
+      io::refuse_to_overwrite(read.files(), target, "--out");
       io::write_atomically(target, text);
       fmt::print("{}: {} bodies, {} joints\n", target.string(), imported.model["bodies"].size(),
                  imported.model["joints"].size());

@@ -50,6 +50,7 @@ class Reproduce final : public Command {
     const std::vector<const study::Figure*> figures = chosen();
     if (is_list_) return list(figures, invocation.wants_json);
     io::claim_result_folder(folder_);
+    const io::FolderLock lock(folder_);
     std::vector<Outcome> outcomes;
     Interruption interruption;
     for (const study::Figure* figure : figures) {

@@ -37,8 +37,10 @@ class Study final : public Command {
       throw InvalidInput(specs_.empty() ? "study: SPEC is missing: the JSON file of a study" : "study: one SPEC is expected");
     if (jobs_ < 0) throw InvalidInput(fmt::format("--jobs {}: must be at least 1", jobs_));
     const io::Path file = study_file(specs_.front());
+    const io::ReadingList read;
     study::Spec spec = study::parse_spec(io::JsonSource::read(file, "study"));
     const std::string folder = folder_.empty() ? (io::Path("results") / file.stem()).string() : folder_;
+    study::refuse_to_overwrite(read.files(), folder);
     Interruption interruption;
     const study::StudyResult result = run_in_folder(std::move(spec), folder, invocation.command_line, jobs_, is_quiet_, interruption);
     if (invocation.wants_json)

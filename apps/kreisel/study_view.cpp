@@ -26,6 +26,7 @@ void StudyLine::clear() {
 study::StudyResult run_in_folder(study::Spec spec, const std::string& folder, const std::string& command, int jobs, bool is_quiet,
                                  const Interruption& interruption) {
   io::claim_result_folder(folder);
+  const io::FolderLock lock(folder);
   StudyLine line(spec.id.empty() ? spec.title : spec.id, !is_quiet);
   study::StudyOptions options;
   options.jobs = jobs;

@@ -132,9 +132,11 @@ class View final : public Command {
     if (!html_.empty() && port_option_->count() > 0) throw InvalidInput("--port serves the page, --html writes it: choose one");
     if (port_option_->count() > 0 && port_ < 1) throw InvalidInput(fmt::format("--port {}: expected 1 to 65535", port_));
     if (html_.empty() && svg_.empty()) return serve();
+    const io::ReadingList inputs;
     const io::ReportData data = read(results_.front(), other_);
     if (!html_.empty()) {
       make_parent(html_);
+      io::refuse_to_overwrite(inputs.files(), html_, "--html");
       io::write_report(data, html_);
       fmt::print("{}\n", html_);
     }

@@ -31,7 +31,13 @@ std::string without_commas(std::string text) {
 class ResultFolder final : public run::Observer {
  public:
   ResultFolder(const PreparedRun& run, const ResultRequest& request)
-      : run_(run), request_(request), is_new_(claim_result_folder(request.folder)) {
+      : run_(run),
+        request_(request),
+        is_new_(claim_result_folder(request.folder)),
+        lock_(std::in_place, request.folder) {
+    for (const char* name : result_files)
+      for (const Path& path : {request.folder / name, part_of(request.folder / name)})
+        refuse_to_overwrite(run.options.sources, path, "--out");
     // rkmk's "projected" is no formulation with its own unknowns.
     const std::string formulation = formulation_in_use(run.options, *run.model.system);
     bool has_eta = false;
@@ -75,7 +81,9 @@ class ResultFolder final : public run::Observer {
   /// A folder that was made for nothing goes again.
   void withdraw() {
     std::error_code ignored;
-    if (is_new_ && !has_begun_) std::filesystem::remove(request_.folder, ignored);
+    if (!is_new_ || has_begun_) return;
+    lock_.reset();
+    std::filesystem::remove(request_.folder, ignored);
   }
   bool has_begun() const { return has_begun_; }
 
@@ -103,6 +111,7 @@ class ResultFolder final : public run::Observer {
   const PreparedRun& run_;
   const ResultRequest& request_;
   bool is_new_, has_begun_ = false;
+  std::optional<FolderLock> lock_;
   std::optional<TrajectoryWriter> writer_;
 };
 
@@ -146,6 +155,19 @@ void leave_note(ResultFolder& folder, const PreparedRun& run, const ResultReques
     folder.write_summary(summarize(known, environment_error, message, request.command));
   } catch (const std::exception&) {  // the disk may be full
   }
+}
+
+/// The log may replace neither what is read nor what is written beside it.
+void refuse_log_in_the_way(const PreparedRun& run, const ResultRequest& request) {
+  if (request.log.empty()) return;
+  refuse_to_overwrite(run.options.sources, request.log, "--log");
+  std::error_code error;
+  const Path log = std::filesystem::weakly_canonical(request.log, error),
+             folder = std::filesystem::weakly_canonical(request.folder, error);
+  for (const char* name : result_files)
+    if (log == folder / name || log == part_of(folder / name))
+      throw InvalidInput(
+          fmt::format("the log '{}' is a file of the result; choose another --log", request.log.string()));
 }
 
 /// Completes the files of a run that is over.
@@ -272,6 +294,7 @@ Resumption prepare_resumption(const Path& folder) {
 
 RunResult run_to_folder(const PreparedRun& run, const ResultRequest& request, run::Observer& spectator) {
   std::optional<StepLog> log;
+  refuse_log_in_the_way(run, request);
   if (!request.log.empty() && request.resume == nullptr) log.emplace(request.log);  // refused before the folder is made
   ResultFolder folder(run, request);
   const std::string_view kept = request.resume != nullptr ? std::string_view(request.resume->output) : std::string_view();

@@ -165,7 +165,9 @@ std::vector<lie::Motion> motions_in(const Trajectory& trajectory, const system::
 
 Trajectory read_trajectory(const Path& path) {
   const Path name = path.extension() == part_suffix ? path.stem() : path.filename();
-  return name.extension() == ".h5" ? Hdf5Reader(path).read() : read_csv(path);
+  if (name.extension() != ".h5") return read_csv(path);
+  ReadingList::note(path, {});
+  return Hdf5Reader(path).read();
 }
 
 }  // namespace kreisel::io

@@ -14,6 +14,8 @@
 namespace kreisel::study {
 namespace {
 
+constexpr const char *csv_name = "study.csv", *json_name = "study.json", *page_name = "report.html";
+
 Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
 std::string in_csv(std::string text) {
@@ -281,11 +283,17 @@ Json study_json(const StudyResult& result, const std::string& command) {
 }
 
 void write_study(const StudyResult& result, const std::string& command, const io::Path& folder) {
-  io::write_atomically(folder / "study.csv", study_csv(result));
-  io::write_atomically(folder / "study.json", io::to_text(study_json(result, command)));
-  io::write_report(io::read_report_data(folder), folder / "report.html");
+  io::write_atomically(folder / csv_name, study_csv(result));
+  io::write_atomically(folder / json_name, io::to_text(study_json(result, command)));
+  io::write_report(io::read_report_data(folder), folder / page_name);
   std::error_code error;
   if (!result.is_interrupted) std::filesystem::remove(folder / journal_name, error);
+}
+
+void refuse_to_overwrite(const std::vector<run::SourceFile>& inputs, const io::Path& folder) {
+  for (const char* name : {csv_name, json_name, page_name, journal_name})
+    for (const io::Path& path : {folder / name, io::part_of(folder / name)})
+      io::refuse_to_overwrite(inputs, path, "--out");
 }
 
 }  // namespace kreisel::study

@@ -1,6 +1,7 @@
 #include "kreisel/io/files.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "file_size_limit.hpp"
 #include "kreisel/base/error.hpp"
@@ -55,6 +56,62 @@ TEST_F(Files, WriteAtomicallyKeepsTheOldContentWhenTheDiskIsFull) {
   }
   EXPECT_EQ(content_of(folder / "x"), "old");
   EXPECT_FALSE(fs::exists(io::part_of(folder / "x")));
+}
+
+TEST_F(Files, WriteAtomicallyKeepsLinksAndPermissions) {
+  fs::create_directory(folder / "far");
+  io::write_atomically(folder / "far/x", "old");
+  fs::permissions(folder / "far/x", fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink("y", folder / "x");
+  fs::create_symlink("far/x", folder / "y");
+  io::write_atomically(folder / "x", "new");
+  EXPECT_TRUE(fs::is_symlink(folder / "x") && fs::is_symlink(folder / "y"));
+  EXPECT_EQ(content_of(folder / "far/x"), "new");
+  EXPECT_EQ(fs::status(folder / "far/x").permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink("far/nothing", folder / "z");
+  io::write_atomically(folder / "z", "made");
+  EXPECT_EQ(content_of(folder / "far/nothing"), "made");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder / "far"), {}), 2);
+  fs::create_symlink("loop", folder / "loop");
+  EXPECT_THROW(io::write_atomically(folder / "loop", "x"), InvalidInput);
+}
+
+TEST_F(Files, AReadingListKnowsWhatWasReadAndWhatItSaid) {
+  write_file(folder / "a", "one");
+  write_file(folder / "b", "two");
+  const io::ReadingList outer;
+  io::read_text(folder / "a", "model");
+  {
+    const io::ReadingList inner;
+    io::read_text(folder / "b", "model");
+    io::read_text(folder / "b", "model");
+    ASSERT_EQ(inner.files().size(), 1u);
+    EXPECT_EQ(inner.files()[0].path, (folder / "b").string());
+  }
+  ASSERT_EQ(outer.files().size(), 2u);
+  EXPECT_NE(outer.files()[0].fingerprint, outer.files()[1].fingerprint);
+  EXPECT_THROW(io::refuse_to_overwrite(outer.files(), folder / "b", "--log"), InvalidInput);
+  io::refuse_to_overwrite(outer.files(), folder / "c", "--log");
+}
+
+TEST_F(Files, AFolderHasOneLock) {
+  {
+    const io::FolderLock lock(folder.path());
+    const std::string text = text_of<InvalidInput>([&] { io::FolderLock second(folder.path()); });
+    EXPECT_NE(text.find("is in use by process " + std::to_string(::getpid())), std::string::npos) << text;
+    EXPECT_TRUE(fs::exists(folder / "lock"));
+  }
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+  const io::FolderLock again(folder.path());
+}
+
+TEST_F(Files, APartFileIsReadBackAlsoWithoutItsName) {
+  io::PartFile file(folder / "x");
+  file.append("one\ntwo\n");
+  fs::remove(folder / "x.part");
+  std::string text(20, ' ');
+  text.resize(file.read_back(4, text.data(), text.size()));
+  EXPECT_EQ(text, "two\n");
 }
 
 TEST_F(Files, APartFileHasItsNameOnlyAfterCommit) {

@@ -15,4 +15,7 @@ Json study_json(const StudyResult& result, const std::string& command);
 /// Writes the three files and removes the journal.
 void write_study(const StudyResult& result, const std::string& command, const io::Path& folder);
 
+/// Throws InvalidInput when one of the files of a study in `folder` is among those that were read.
+void refuse_to_overwrite(const std::vector<run::SourceFile>& inputs, const io::Path& folder);
+
 }  // namespace kreisel::study
