@@ -341,6 +341,7 @@ bool Drive::show_wanted(const Entry& entry, bool includes_entry) {
     const Entry& shows = is_here ? entry : between_;
     recorder_.evaluate(*s.system, shows);
     if (!show(shows)) return false;
+    if (!is_here && !observer_.goes_on(wanted, recorder_.counters().steps)) return false;
   }
   return true;
 }

@@ -24,6 +24,9 @@ constexpr double consistency_tolerance = 1e-8;
 /// More could only be computed to --max-steps in vain.
 constexpr double most_constant_steps = 1e9;
 
+/// Of an output step: some hundred gigabytes.
+constexpr double most_output_points = 1e8;
+
 constexpr int most_threads = 256;
 
 class Inspection {
@@ -129,6 +132,11 @@ std::vector<OptionProblem> problems_in(const Options& options, const system::Sys
                 fmt::format("is {}, above --max-step = {}", options.min_step, options.max_step));
   check.require(is_number(options.output_step) && options.output_step >= 0.0, "output-step",
                 fmt::format("is {}, must be positive", options.output_step));
+  if (options.output_step > 0.0 && is_number(t_end))
+    check.require(
+        (t_end - start.t0) / options.output_step <= most_output_points, "output-step",
+        fmt::format("is {}: {:.3g} points to t = {}, more than {:.0e} that can be written; give a larger one",
+                    options.output_step, (t_end - start.t0) / options.output_step, t_end, most_output_points));
   for (const double t : options.output_times)
     if (!(t >= start.t0 && t <= t_end)) {
       check.require(false, "output-times", fmt::format("has {}, which is not between the start {} and the end {}", t, start.t0, t_end));

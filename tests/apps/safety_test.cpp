@@ -149,4 +149,23 @@ TEST_F(Safety, TwoStudiesDoNotShareAFolder) {
   EXPECT_EQ(first.wait().exit_code, 130);
 }
 
+TEST_F(Safety, AnAbsurdOutputStepIsRefusedWithTheNumberOfPoints) {
+  expect_refusal({"run", "heavy-top", "--output-step", "1e-17", "--out", "r"},
+                 "--output-step: is 1e-17: 2e+17 points to t = 2");
+  EXPECT_FALSE(fs::exists(folder / "r"));
+}
+
+/// One step may hold millions of points.
+TEST_F(Safety, TheFirstSignalIsHeardBetweenOutputPoints) {
+  Process process(
+      {"run", "pendulum", "--method", "rkmk", "--t-end", "1", "--output-step", "2e-8", "--out", "r", "--quiet"},
+      folder.path());
+  ASSERT_TRUE(wait_until([&] { return fs::exists(folder / "r/trajectory.csv.part"); }));
+  const auto begin = std::chrono::steady_clock::now();
+  process.send(SIGTERM);
+  EXPECT_EQ(process.wait().exit_code, 130);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  EXPECT_EQ(Json::parse(content_of(folder / "r/summary.json"))["status"], "interrupted");
+}
+
 }  // namespace

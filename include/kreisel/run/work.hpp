@@ -12,10 +12,9 @@ namespace kreisel::run {
 /// What entered and left since the start [J].
 using Work = EnergyFlow;
 
-/// Integrates the polynomial through the powers of the six newest points over each step: error O(h⁶) as long as the
-/// power is smooth. The first five intervals are integrated anew with every point until six are there. Points that come
-/// with the work of their step are added up: between the long steps of a one-step method no polynomial follows the
-/// power.
+/// Integrates the polynomial through the powers of the six newest points over each step: error O(h⁶) as long as the power
+/// is smooth. The first five intervals are integrated anew with every point until six are there. Points that come with
+/// the work of their step are added up: between the long steps of a one-step method no polynomial follows the power.
 class WorkMeter {
  public:
   /// The next accepted point, later than the last one.
