@@ -11,10 +11,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <ctime>
+#include <thread>
 
 #include "kreisel/base/error.hpp"
 
@@ -24,7 +26,7 @@ namespace {
 constexpr int usual_port = 8017;
 constexpr std::size_t head_limit = 16'384;
 constexpr std::size_t connection_limit = 64;
-constexpr long patience = 20;  // s
+constexpr long patience = 20;  // s, for a reader that neither asks nor reads on
 
 bool send_all(int descriptor, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -47,12 +49,20 @@ std::string_view reason_of(int status) {
   }
 }
 
+/// Scripts run in the page that kreisel makes, which has its own policy, and nowhere else: a picture in the folder may
+/// be anybody's.
+constexpr std::string_view policy_of_files =
+    "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; sandbox\r\n";
+
 /// no-store: a page on this address shows the result of today, not that of an earlier program on the same port.
 std::string head_of(const Response& response, std::size_t length) {
   return fmt::format(
       "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: close\r\nCache-Control: no-store\r\n"
-      "X-Content-Type-Options: nosniff\r\nCross-Origin-Resource-Policy: same-origin\r\nReferrer-Policy: no-referrer\r\n{}\r\n",
-      response.status, reason_of(response.status), response.type, length, response.status == 405 ? "Allow: GET, HEAD\r\n" : "");
+      "X-Content-Type-Options: nosniff\r\nCross-Origin-Resource-Policy: same-origin\r\nReferrer-Policy: "
+      "no-referrer\r\n{}{}\r\n",
+      response.status, reason_of(response.status), response.type, length,
+      response.type.starts_with("text/html") ? "" : policy_of_files,
+      response.status == 405 ? "Allow: GET, HEAD\r\n" : "");
 }
 
 /// The length promised is the length sent, also while the file grows.
@@ -166,6 +176,13 @@ bool parse_request(std::string_view head, Request& request) {
   return true;
 }
 
+/// A connection and the thread that looks after it.
+struct PageServer::Visitor {
+  int descriptor = -1;
+  std::atomic<bool> has_left = false;
+  std::thread thread;
+};
+
 PageServer::PageServer(int port) : stop_(std::make_unique<StopSignals>()) {
   if (port < 0 || port > 65'535) throw InvalidInput(fmt::format("--port {}: expected 1 to 65535", port));
   if (port != 0 ? listen_at(port) : listen_at(usual_port) || listen_at(0)) return;
@@ -175,7 +192,7 @@ PageServer::PageServer(int port) : stop_(std::make_unique<StopSignals>()) {
 }
 
 PageServer::~PageServer() {
-  for (const Connection& connection : connections_) ::close(connection.descriptor);
+  dismiss(true);
   if (listener_ >= 0) ::close(listener_);
 }
 
@@ -205,56 +222,72 @@ std::string PageServer::address() const { return fmt::format("http://127.0.0.1:{
 
 void PageServer::serve(const Answer& answer) {
   for (;;) {
-    std::vector<pollfd> watched{{stop_->descriptor(), POLLIN, 0}, {listener_, POLLIN, 0}};
-    for (const Connection& connection : connections_) watched.push_back({connection.descriptor, POLLIN, 0});
-    if (::poll(watched.data(), watched.size(), 1000) < 0 && errno != EINTR)
-      throw EnvironmentError(fmt::format("cannot wait for readers: {}", std::strerror(errno)));
-    if (watched[0].revents != 0) return;
-    const long now = std::time(nullptr);
-    std::vector<Connection> open;
-    for (std::size_t i = 0; i < connections_.size(); ++i) {
-      Connection& connection = connections_[i];
-      const bool stays = watched[i + 2].revents != 0 ? read(connection, answer) : now - connection.since < patience;
-      if (stays)
-        open.push_back(std::move(connection));
-      else
-        ::close(connection.descriptor);
+    std::array<pollfd, 2> watched{{{stop_->descriptor(), POLLIN, 0}, {listener_, POLLIN, 0}}};
+    if (::poll(watched.data(), watched.size(), 1000) < 0 && errno != EINTR) {
+      const int error_number = errno;
+      dismiss(true);
+      throw EnvironmentError(fmt::format("cannot wait for readers: {}", std::strerror(error_number)));
     }
-    connections_ = std::move(open);
-    if (watched[1].revents != 0) accept();
+    if (watched[0].revents != 0) return dismiss(true);
+    dismiss(false);
+    if (watched[1].revents != 0) accept(answer);
   }
 }
 
-void PageServer::accept() {
+/// Those that have left, or all.
+void PageServer::dismiss(bool all) {
+  for (Visitor& visitor : visitors_)
+    if (all) ::shutdown(visitor.descriptor, SHUT_RDWR);
+  for (auto visitor = visitors_.begin(); visitor != visitors_.end();) {
+    if (!all && !visitor->has_left) {
+      ++visitor;
+      continue;
+    }
+    visitor->thread.join();
+    ::close(visitor->descriptor);
+    visitor = visitors_.erase(visitor);
+  }
+}
+
+void PageServer::accept(const Answer& answer) {
   const int descriptor = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
   if (descriptor < 0) return;
-  if (connections_.size() >= connection_limit) {
+  if (visitors_.size() >= connection_limit) {
     ::close(descriptor);
     return;
   }
-  // A reader that stops reading must not stop the others for long.
   const timeval limit{patience, 0};
   ::setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-  connections_.push_back({descriptor, static_cast<long>(std::time(nullptr)), {}});
+  ::setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  Visitor& visitor = visitors_.emplace_back();
+  visitor.descriptor = descriptor;
+  visitor.thread = std::thread([this, &visitor, &answer] {
+    attend(visitor, answer);
+    visitor.has_left = true;
+  });
 }
 
-bool PageServer::read(Connection& connection, const Answer& answer) const {
-  std::array<char, 4096> piece{};
-  const ssize_t count = ::recv(connection.descriptor, piece.data(), piece.size(), MSG_DONTWAIT);
-  if (count < 0 && (errno == EINTR || errno == EAGAIN)) return true;
-  if (count <= 0) return false;
-  connection.head.append(piece.data(), static_cast<std::size_t>(count));
-  const std::size_t end = connection.head.find("\r\n\r\n");
-  if (end == std::string::npos) return connection.head.size() < head_limit;
-  connection.head.resize(end + 2);
-  respond(connection, answer);
-  ::shutdown(connection.descriptor, SHUT_WR);
-  return false;
+void PageServer::attend(Visitor& visitor, const Answer& answer) {
+  std::string head;
+  const std::time_t begin = std::time(nullptr);
+  while (head.find("\r\n\r\n") == std::string::npos) {
+    std::array<char, 4096> piece{};
+    const ssize_t count = ::recv(visitor.descriptor, piece.data(), piece.size(), 0);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0 || head.size() >= head_limit || std::time(nullptr) - begin > patience) {
+      ::shutdown(visitor.descriptor, SHUT_RDWR);
+      return;
+    }
+    head.append(piece.data(), static_cast<std::size_t>(count));
+  }
+  head.resize(head.find("\r\n\r\n") + 2);
+  respond(visitor.descriptor, head, answer);
+  ::shutdown(visitor.descriptor, SHUT_WR);
 }
 
-void PageServer::respond(const Connection& connection, const Answer& answer) const {
+void PageServer::respond(int connection, std::string_view head, const Answer& answer) {
   Request request;
-  const bool is_request = parse_request(connection.head, request);
+  const bool is_request = parse_request(head, request);
   Response response = is_request ? response_to(request, answer) : Response{400, "text/plain; charset=utf-8", "bad request\n", {}};
   int file = -1;
   std::size_t length = response.body.size();
@@ -267,21 +300,22 @@ void PageServer::respond(const Connection& connection, const Answer& answer) con
       length = static_cast<std::size_t>(status.st_size);
   }
   const bool wants_body = request.method != "HEAD";
-  if (send_all(connection.descriptor, head_of(response, length)) && wants_body) {
+  if (send_all(connection, head_of(response, length)) && wants_body) {
     if (file >= 0 && response.body.empty())
-      send_file(connection.descriptor, file, length);
+      send_file(connection, file, length);
     else
-      send_all(connection.descriptor, response.body);
+      send_all(connection, response.body);
   }
   if (file >= 0) ::close(file);
 }
 
-Response PageServer::response_to(const Request& request, const Answer& answer) const {
+Response PageServer::response_to(const Request& request, const Answer& answer) {
   const auto plain = [](int status, std::string text) { return Response{status, "text/plain; charset=utf-8", std::move(text), {}}; };
   if (request.method != "GET" && request.method != "HEAD") return plain(405, "only GET and HEAD\n");
   // Another name for this address means that a foreign page has sent the browser here.
   const std::string host = request.host.substr(0, request.host.rfind(':'));
   if (host != "127.0.0.1" && !is_same(host, "localhost")) return plain(403, "unknown host\n");
+  const std::lock_guard lock(answering_);
   try {
     return answer(request.path);
   } catch (const std::exception& error) {

@@ -1,11 +1,13 @@
-// A web server for the reader at this machine: GET and HEAD, on 127.0.0.1, one request per connection.
+// A web server for the reader at this machine: GET and HEAD, on 127.0.0.1, one request per connection, one thread per
+// connection: a reader that is slow, or stops, waits alone.
 #pragma once
 
 #include <functional>
+#include <list>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "kreisel/io/files.hpp"
 
@@ -18,8 +20,8 @@ struct Response {
   io::Path file;  ///< unless empty, its content is the body
 };
 
-/// A file below `folder` for the path of a request ("/summary.json"), percent-decoded. Empty when there is no such regular
-/// file, or when the path or a symbolic link leads out of the folder.
+/// A file below `folder` for the path of a request ("/summary.json"), percent-decoded. Empty when there is no such
+/// regular file, or when the path or a symbolic link leads out of the folder.
 io::Path file_below(const io::Path& folder, std::string_view request_path);
 
 /// The head of a request, as far as it matters.
@@ -33,8 +35,8 @@ class PageServer {
  public:
   using Answer = std::function<Response(std::string_view path)>;
 
-  /// Listens at once, and takes SIGINT, SIGTERM and SIGHUP as the wish to end while it lives. Port 0: the usual one, or a
-  /// free one when that is taken. InvalidInput when the given port is not to be had.
+  /// Listens at once, and takes SIGINT, SIGTERM and SIGHUP as the wish to end while it lives. Port 0: the usual one, or
+  /// a free one when that is taken. InvalidInput when the given port is not to be had.
   explicit PageServer(int port);
   ~PageServer();
   PageServer(const PageServer&) = delete;
@@ -42,28 +44,25 @@ class PageServer {
 
   int port() const { return port_; }
   std::string address() const;
-  /// Answers until a signal ends it.
+  /// Answers until a signal ends it; `answer` is called by several threads, one at a time.
   void serve(const Answer& answer);
 
  private:
-  struct Connection {
-    int descriptor = -1;
-    long since = 0;  ///< [s]
-    std::string head;
-  };
+  struct Visitor;
 
   bool listen_at(int port);
-  void accept();
-  /// False when the connection is done with.
-  bool read(Connection& connection, const Answer& answer) const;
-  void respond(const Connection& connection, const Answer& answer) const;
-  Response response_to(const Request& request, const Answer& answer) const;
+  void accept(const Answer& answer);
+  void attend(Visitor& visitor, const Answer& answer);
+  void respond(int connection, std::string_view head, const Answer& answer);
+  Response response_to(const Request& request, const Answer& answer);
+  void dismiss(bool all);
 
   class StopSignals;
   std::unique_ptr<StopSignals> stop_;
   int listener_ = -1;
   int port_ = 0;
-  std::vector<Connection> connections_;
+  std::mutex answering_;  ///< answers are made one at a time, and sent side by side
+  std::list<Visitor> visitors_;
 };
 
 }  // namespace kreisel::apps

@@ -77,6 +77,33 @@ test("an idle connection keeps nobody waiting", async () => {
   });
 });
 
+test("a reader that stops reading keeps nobody waiting", async () => {
+  const large = writeResult("large", { "summary.json": '{"model": "large"}', "rows.csv": "x".repeat(40_000_000) });
+  await serving([large], async ({ port, get }) => {
+    const stuck = [];
+    for (let i = 0; i < 3; ++i) {
+      const socket = createConnection({ port, host: "127.0.0.1" });
+      await new Promise((resolve) => socket.on("connect", resolve));
+      socket.pause();
+      socket.write(`GET /rows.csv HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`);
+      stuck.push(socket);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const begin = Date.now();
+    assert.match(await get("/summary.json"), /200 OK/);
+    assert.ok(Date.now() - begin < 5000, `answered after ${Date.now() - begin} ms`);
+    for (const socket of stuck) socket.destroy();
+  });
+});
+
+test("files of the folder cannot run scripts", async () => {
+  const drawn = writeResult("drawn", { "summary.json": '{"model": "drawn"}', "x.svg": "<svg xmlns='http://www.w3.org/2000/svg'><script>1</script></svg>" });
+  await serving([drawn], async ({ get }) => {
+    for (const file of ["/x.svg", "/summary.json"]) assert.match(await get(file), /Content-Security-Policy: default-src 'none'; .*sandbox\r\n/);
+    assert.doesNotMatch(await get("/"), /Content-Security-Policy: default-src 'none'; style/);
+  });
+});
+
 test("a page served again shows the result of today", async () => {
   const changing = writeResult("changing", { "summary.json": '{"model": "first"}' });
   await serving([changing], async ({ get }) => {

@@ -50,7 +50,8 @@ class Observer {
   virtual ~Observer() = default;
   /// False asks the run to stop with Status::interrupted.
   virtual bool accept(const Point&) { return true; }
-  /// Asked after every step to `t`, the `steps`-th, whether its point is shown or not. False asks the run to stop as well.
+  /// Asked after every step to `t`, the `steps`-th, whether its point is shown or not, and after every point shown within
+  /// a step. False asks the run to stop as well.
   virtual bool goes_on(double /*t*/, long /*steps*/) { return true; }
   virtual void attempted(const Attempt&) {}
   virtual void happened(const Occurrence&) {}
