@@ -74,6 +74,7 @@ Drive::Drive(const system::System& system, const system::Start& start, const Opt
              std::optional<std::string_view> checkpoint)
     : options_(options),
       first_start_(start),
+      asked_(start.t0),
       first_system_(unowned(system)),
       identity_(options_, system, first_start_),
       layout_(system.result_layout()),
@@ -90,6 +91,7 @@ Drive::Drive(const system::System& system, const system::Start& start, const Opt
     return;
   }
   Archive state(identity_.state_in(*checkpoint));
+  state(asked_);
   exchange_run(state);
   system::Start from = start;
   run::exchange(state, from);
@@ -122,7 +124,7 @@ void Drive::begin_segment(std::shared_ptr<const system::System> system, const sy
     if (segment_number_ == 0) recorder_.begin(*s.system, now());
     if (!s.stepper->fill(s.policy->begin(*s.stepper)) && open()) fail(s.policy->failure_of_start());
   }
-  report_.solve_seconds -= cpu_seconds() - begin;
+  start_up_seconds_ += cpu_seconds() - begin;
 }
 
 void Drive::exchange_run(Archive& a) {
@@ -151,8 +153,9 @@ void Drive::exchange_segment(Archive& a) {
                                    now().motion.t));
 }
 
-std::string Drive::checkpoint() {
+std::string Drive::checkpoint(double asked) {
   Archive a;
+  a(asked);
   exchange_run(a);
   run::exchange(a, segment_->start);
   exchange_segment(a);
@@ -161,17 +164,17 @@ std::string Drive::checkpoint() {
 
 void Drive::advance_to(double t) {
   const WorkersInForce team(workers_ ? &*workers_ : nullptr);
-  const double begin = cpu_seconds();
+  const double begin = cpu_seconds() - start_up_seconds_;
   while (!has_ended_ && !(segment_->is_open && now().motion.t >= t) && take_step()) {
   }
-  report_.solve_seconds += cpu_seconds() - begin;
+  report_.solve_seconds += cpu_seconds() - start_up_seconds_ - begin;
 }
 
 bool Drive::step() {
   const WorkersInForce team(workers_ ? &*workers_ : nullptr);
-  const double begin = cpu_seconds();
+  const double begin = cpu_seconds() - start_up_seconds_;
   const bool goes_on = take_step();
-  report_.solve_seconds += cpu_seconds() - begin;
+  report_.solve_seconds += cpu_seconds() - start_up_seconds_ - begin;
   return goes_on;
 }
 
@@ -305,7 +308,7 @@ bool Drive::take() {
     return !has_ended_;
   }
   if (std::optional<Failure> complaint = s.policy->complaint(*s.stepper)) return fail(std::move(*complaint));
-  if (observer_.wants_checkpoint()) observer_.checkpoint(checkpoint());
+  if (observer_.wants_checkpoint()) observer_.checkpoint(checkpoint(t));
   return true;
 }
 

@@ -39,8 +39,10 @@ class Drive {
   double newest_step_began() const;
   /// The motion within the newest step, in the rows of results. False: t is not within it, or it cannot be computed.
   [[nodiscard]] bool at(double t, State& out);
-  /// Everything the run needs to go on with the same bits.
-  std::string checkpoint();
+  /// Everything the run needs to go on with the same bits, and the time that its user has asked for.
+  std::string checkpoint(double asked);
+  /// Of the checkpoint that the run went on from; else t0.
+  double asked() const { return asked_; }
 
  private:
   struct Segment {
@@ -82,6 +84,7 @@ class Drive {
 
   const Options options_;
   const system::Start first_start_;
+  double asked_;
   Report report_;
   std::shared_ptr<const system::System> first_system_;
   const Identity identity_;
@@ -97,6 +100,7 @@ class Drive {
   method::Entry between_;  ///< an interpolated point on its way out
   bool has_final_ = false;  ///< the report has its last point already: an event put it there
   bool has_ended_ = false;
+  double start_up_seconds_ = 0.0;  ///< CPU time of all begin_segment
 };
 
 }  // namespace kreisel::run

@@ -4,40 +4,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "drive.hpp"
 #include "kreisel/base/error.hpp"
-#include "kreisel/base/seal.hpp"
 #include "kreisel/run/integrator.hpp"
 
 namespace kreisel::run {
 
-/// What a checkpoint consists of.
-struct Simulation::Saved {
-  double t = 0.0;
-  std::string drive;
-
-  static Saved from(std::string_view bytes) {
-    Saved saved;
-    Archive a(unsealed(bytes, "the checkpoint"));
-    a.all(saved.t, saved.drive);
-    return saved;
-  }
-};
-
 struct Simulation::Inside {
-  Inside(Problem given, Options asked)
+  Inside(Problem given, Options asked, std::optional<std::string_view> checkpoint = {})
       : problem(std::move(given)),
         options(with_events(std::move(asked), problem)),
-        drive(*problem.system, problem.start, checked(), nobody),
-        t(problem.start.t0) {
-    if (drive.has_ended()) throw InvalidInput(drive.report().message);
+        drive(*problem.system, problem.start, checked(), nobody, checkpoint),
+        t(drive.asked()) {
+    if (!checkpoint && drive.has_ended()) throw InvalidInput(drive.report().message);
   }
-  Inside(Problem given, Options asked, const Saved& saved)
-      : problem(std::move(given)),
-        options(with_events(std::move(asked), problem)),
-        drive(*problem.system, problem.start, checked(), nobody, saved.drive),
-        t(saved.t) {}
 
   static Options with_events(Options options, const Problem& problem) {
     options.events.insert(options.events.end(), problem.events.begin(), problem.events.end());
@@ -67,7 +49,7 @@ struct Simulation::Inside {
 Simulation::Simulation(Problem problem, Options options)
     : inside_(std::make_unique<Inside>(std::move(problem), std::move(options))) {}
 Simulation::Simulation(Problem problem, Options options, std::string_view checkpoint)
-    : inside_(std::make_unique<Inside>(std::move(problem), std::move(options), Saved::from(checkpoint))) {}
+    : inside_(std::make_unique<Inside>(std::move(problem), std::move(options), checkpoint)) {}
 Simulation::~Simulation() = default;
 Simulation::Simulation(Simulation&&) noexcept = default;
 Simulation& Simulation::operator=(Simulation&&) noexcept = default;
@@ -95,12 +77,7 @@ State Simulation::state() const { return inside_->at(inside_->t); }
 State Simulation::at(double t) const { return inside_->at(t); }
 double Simulation::t_end() const { return inside_->t_end(); }
 bool Simulation::has_ended() const { return inside_->drive.has_ended(); }
-std::string Simulation::checkpoint() const {
-  Saved saved{inside_->t, inside_->drive.checkpoint()};
-  Archive a;
-  a.all(saved.t, saved.drive);
-  return sealed(a.bytes());
-}
+std::string Simulation::checkpoint() const { return inside_->drive.checkpoint(inside_->t); }
 const Report& Simulation::report() const { return inside_->drive.report(); }
 
 }  // namespace kreisel::run

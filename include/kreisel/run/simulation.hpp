@@ -40,7 +40,6 @@ class Simulation {
   const Report& report() const;
 
  private:
-  struct Saved;
   struct Inside;
   std::unique_ptr<Inside> inside_;
 };
