@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 LAYERS = {
+    "api": ["run", "multibody"],
     "study": ["io"],
     "io": ["run", "multibody", "models"],
     "run": ["solve"],
@@ -72,7 +73,7 @@ def problems_in(root):
             where = file.relative_to(root)
             room = owner(where)
             if room == "include/kreisel":
-                continue  # a header for everything stands above the rooms
+                continue  # the public headers stand above the rooms; their bodies are in src/api
             if room not in LAYERS:
                 yield f"{where}:1: '{room}' is no room; rooms are: {', '.join(r for r in LAYERS if r != 'Eigen')}"
                 continue
@@ -82,6 +83,8 @@ def problems_in(root):
                 if not match:
                     continue
                 target = included_room(root, file, *match.groups())
+                if room == "api" and target == "include/kreisel":
+                    continue
                 if target is not None and target not in allowed:
                     yield (f"{where}:{number}: {line.strip()}: {room} may not include {target}; "
                            f"allowed: {', '.join(sorted(allowed)) or 'nothing'}")

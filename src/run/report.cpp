@@ -1,5 +1,9 @@
 #include "kreisel/run/report.hpp"
 
+#include <fmt/format.h>
+
+#include <ostream>
+
 #include "kreisel/run/observer.hpp"
 
 namespace kreisel::run {
@@ -19,6 +23,18 @@ const std::vector<StatusInfo>& statuses() {
 }
 
 const StatusInfo& info_of(Status id) { return statuses()[static_cast<int>(id)]; }
+
+std::ostream& operator<<(std::ostream& out, const Report& r) {
+  const Counters& c = r.counters;
+  out << fmt::format("{}: {}, {}, order {}\n", info_of(r.status).name, r.method, r.formulation, r.order);
+  if (!r.message.empty()) out << r.message << '\n';
+  out << fmt::format("steps {}, rejected {}, Newton iterations {}, residuals {}, factorizations {}\n", c.steps,
+                     c.rejected_steps, c.newton_iterations, c.residual_evaluations, c.factorizations);
+  out << fmt::format("largest |Phi| {:.3g}, |B v| {:.3g}; energy {:.6g} to {:.6g}, balance to {:.3g}\n", r.position_max,
+                     r.velocity_max, r.energy_initial, r.energy_final, r.energy_error);
+  for (const std::string& warning : r.warnings) out << "warning: " << warning << '\n';
+  return out;
+}
 
 std::string_view name_of(Outcome outcome) {
   switch (outcome) {

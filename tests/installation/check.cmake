@@ -11,7 +11,8 @@ step(
   -D CMAKE_PREFIX_PATH=${PREFIX} -D CMAKE_CXX_COMPILER=${CXX} -D "CMAKE_CXX_FLAGS=${FLAGS}"
   -D WANTED_VERSION=${VERSION})
 step(${CMAKE_COMMAND} --build ${WORK_DIR}/build --config ${CONFIG})
-step(${WORK_DIR}/build/consumer)
+step(${WORK_DIR}/build/pendulum)
+step(${WORK_DIR}/build/features)
 step(${WORK_DIR}/build/everything)
 
 # Every object of the library again, so that no library is missing from kreisel.pc.
@@ -26,6 +27,6 @@ foreach(kind cflags libs)
 endforeach()
 separate_arguments(flags UNIX_COMMAND "${FLAGS}")
 step(
-  ${CXX} -std=c++20 ${flags} -DWANTED_VERSION="${VERSION}" ${cflags} ${CMAKE_CURRENT_LIST_DIR}/main.cpp -o ${WORK_DIR}/by_pkg_config
+  ${CXX} -std=c++20 ${flags} -DWANTED_VERSION="${VERSION}" ${cflags} ${CMAKE_CURRENT_LIST_DIR}/pendulum.cpp -o ${WORK_DIR}/by_pkg_config
   -Wl,--whole-archive ${libs} -Wl,--no-whole-archive)
 step(${WORK_DIR}/by_pkg_config)

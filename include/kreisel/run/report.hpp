@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -64,5 +65,8 @@ struct Report {
   system::Residual final_residual;
   std::vector<std::shared_ptr<const system::System>> systems;  ///< that were in force; those of events live here
 };
+
+/// Status, message and what the run cost, in a few lines.
+std::ostream& operator<<(std::ostream& out, const Report& report);
 
 }  // namespace kreisel::run

@@ -1,0 +1,32 @@
+// Everything a program of its own needs.
+#pragma once
+
+#include <iosfwd>
+
+#include "kreisel/base/error.hpp"
+#include "kreisel/base/version.hpp"
+#include "kreisel/mechanism.hpp"
+#include "kreisel/run/integrator.hpp"
+#include "kreisel/run/simulation.hpp"
+#include "kreisel/run/solution.hpp"
+#include "kreisel/system/adapter.hpp"
+#include "kreisel/system/event.hpp"
+
+namespace kreisel {
+
+using lie::GroupId;
+using run::Options;
+using run::Problem;
+using run::Report;
+using run::Simulation;
+using run::Solution;
+using run::solve;
+using run::State;
+using run::Status;
+using system::Event;
+using system::FunctionSystem;
+using system::Start;
+using system::System;
+using system::SystemFunctions;
+
+}  // namespace kreisel

@@ -1,0 +1,178 @@
+#include "kreisel/mechanism.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "kreisel/base/error.hpp"
+#include "kreisel/multibody/expression.hpp"
+
+namespace kreisel {
+
+using multibody::Frame;
+using multibody::JointInfo;
+
+JointDescription spherical(Bodies b, const Vector3& at) { return {"spherical", {b.first, b.second}, {at}, {}}; }
+JointDescription revolute(Bodies b, const Vector3& at, const Vector3& axis) {
+  return {"revolute", {b.first, b.second}, {at}, {axis}};
+}
+JointDescription prismatic(Bodies b, const Vector3& at, const Vector3& axis) {
+  return {"prismatic", {b.first, b.second}, {at}, {axis}};
+}
+JointDescription cylindrical(Bodies b, const Vector3& at, const Vector3& axis) {
+  return {"cylindrical", {b.first, b.second}, {at}, {axis}};
+}
+JointDescription planar(Bodies b, const Vector3& at, const Vector3& normal) {
+  return {"planar", {b.first, b.second}, {at}, {normal}};
+}
+JointDescription universal(Bodies b, const Vector3& at, const Vector3& first, const Vector3& second) {
+  return {"universal", {b.first, b.second}, {at}, {first, second}};
+}
+JointDescription fixed(Bodies b, const Vector3& at) { return {"fixed", {b.first, b.second}, {at}, {}}; }
+JointDescription distance(Bodies b, const Vector3& from, const Vector3& to) {
+  return {"distance", {b.first, b.second}, {from, to}, {}};
+}
+JointDescription angle_driver(Bodies b, const Vector3& axis, std::string value) {
+  JointDescription driver{"angle", {b.first, b.second}, {}, {axis}};
+  driver.value = std::move(value);
+  return driver;
+}
+ForceDescription spring_damper(Bodies b, const Vector3& from, const Vector3& to, double stiffness, double damping) {
+  return {"spring-damper", {b.first, b.second}, {from, to}, {}, {{"stiffness", stiffness}, {"damping", damping}}};
+}
+
+Mechanism::Mechanism(std::string name, lie::GroupId group) : name_(std::move(name)), group_(group) {
+  if (group != lie::GroupId::r3xso3 && group != lie::GroupId::se3)
+    throw InvalidInput("a mechanism has bodies on R3xSO(3) or SE(3)");
+}
+
+Mechanism& Mechanism::set_gravity(const Vector3& gravity) {
+  gravity_ = gravity;
+  return *this;
+}
+
+Body Mechanism::add_body(multibody::Body body) {
+  const int number = static_cast<int>(bodies_.size());
+  if (body.name.empty()) body.name = fmt::format("body{}", number + 1);
+  for (const multibody::Body& other : bodies_)
+    if (other.name == body.name) throw InvalidInput(fmt::format("there is a body '{}' already; give another name", body.name));
+  if (!(body.mass >= 0.0) || !std::isfinite(body.mass))
+    throw InvalidInput(fmt::format("body '{}': mass is {}, must not be negative [kg]", body.name, body.mass));
+  if (!body.position.allFinite() || !body.rotation.allFinite() || !body.inertia.allFinite())
+    throw InvalidInput(fmt::format("body '{}' has values that are not finite", body.name));
+  bodies_.push_back(std::move(body));
+  return {number};
+}
+
+void Mechanism::check(Body body, std::string_view where) const {
+  if (body.number >= static_cast<int>(bodies_.size()) || body.number < multibody::ground)
+    throw InvalidInput(fmt::format("{}: there is no body number {}; the mechanism has {}", where, body.number, bodies_.size()));
+}
+
+std::string Mechanism::label(Body body) const { return body.number == multibody::ground ? "ground" : bodies_[body.number].name; }
+
+Vector3 Mechanism::centre_of(Body body) const {
+  return body.number == multibody::ground ? Vector3(Vector3::Zero()) : bodies_[body.number].position;
+}
+
+Frame Mechanism::in_body(Body body, const Vector3& p, const Matrix3& axes) const {
+  if (body.number == multibody::ground) return {p, axes};
+  const multibody::Body& b = bodies_[body.number];
+  return {b.rotation.transpose() * (p - b.position), b.rotation.transpose() * axes};
+}
+
+/// One point or axis is shared, several belong to the bodies one by one.
+std::vector<Frame> Mechanism::frames_of(const std::vector<Body>& bodies, const std::vector<Vector3>& points,
+                                        const std::vector<Vector3>& axes) const {
+  std::vector<Frame> frames;
+  for (std::size_t i = 0; i < bodies.size(); ++i) {
+    const Vector3 p = points.empty() ? centre_of(bodies[i]) : points[std::min(i, points.size() - 1)];
+    const Matrix3 E = axes.empty() ? Matrix3(Matrix3::Identity()) : multibody::axes_along(axes[std::min(i, axes.size() - 1)]);
+    frames.push_back(in_body(bodies[i], p, E));
+  }
+  return frames;
+}
+
+int Mechanism::add_joint(const JointDescription& joint) {
+  const bool is_driver = !joint.value.empty();
+  const JointInfo& info = multibody::find_joint(joint.type, is_driver);
+  JointDescription added = joint;
+  if (added.name.empty()) added.name = fmt::format("{} {}-{}", joint.type, label(joint.bodies[0]), label(joint.bodies[1]));
+  for (const JointDescription& other : joints_)
+    if (other.name == added.name) throw InvalidInput(fmt::format("there is a joint '{}' already; give another name", added.name));
+  const std::string where = fmt::format("joint '{}'", added.name);
+  if (info.has_teeth) throw InvalidInput(where + ": gears are for model files");
+  if (joint.bodies.size() != 2) throw InvalidInput(where + " needs two bodies");
+  for (const Body body : joint.bodies) check(body, where);
+  if (joint.bodies[0] == joint.bodies[1]) throw InvalidInput(where + " names the same body twice, expected two different ones");
+  const std::size_t points = info.place == JointInfo::Place::none ? 0 : info.place == JointInfo::Place::one_point ? 1 : 2;
+  if (joint.points.size() != points || static_cast<int>(joint.axes.size()) != info.axes)
+    throw InvalidInput(fmt::format("{} has {} points and {} axes, expected {} and {}", where, joint.points.size(),
+                                   joint.axes.size(), points, info.axes));
+  for (const Vector3& axis : joint.axes)
+    if (!(axis.norm() > 0.0) || !axis.allFinite()) throw InvalidInput(where + " has an axis without direction");
+  joints_.push_back(std::move(added));
+  return static_cast<int>(joints_.size()) - 1;
+}
+
+void Mechanism::add_force(const ForceDescription& force) {
+  const multibody::ForceInfo& info = multibody::find_force(force.type);
+  ForceDescription added = force;
+  if (added.name.empty()) added.name = fmt::format("{} {}", force.type, forces_.size() + 1);
+  const std::string where = fmt::format("force '{}'", added.name);
+  if (static_cast<int>(force.bodies.size()) != info.bodies || info.bodies == 0)
+    throw InvalidInput(fmt::format("{} has {} bodies, expected {}", where, force.bodies.size(), info.bodies));
+  for (const Body body : force.bodies) check(body, where);
+  for (const auto& [key, value] : force.numbers) {
+    std::vector<std::string> known;
+    for (const ParameterInfo& number : info.numbers) known.push_back(number.name);
+    if (std::find(known.begin(), known.end(), key) == known.end()) throw InvalidInput(where + ": " + unknown_name("number", key, known));
+    if (!std::isfinite(value)) throw InvalidInput(fmt::format("{}: {} is {}, must be finite", where, key, value));
+  }
+  forces_.push_back(std::move(added));
+}
+
+run::Problem Mechanism::problem(const Span& span) const {
+  multibody::Mechanism parts;
+  parts.name = name_;
+  parts.group = group_;
+  parts.gravity = gravity_;
+  parts.bodies = bodies_;
+  for (const JointDescription& joint : joints_) {
+    const JointInfo& info = multibody::find_joint(joint.type, !joint.value.empty());
+    multibody::JointSpec spec;
+    spec.name = joint.name;
+    spec.bodies.assign(joint.bodies.begin(), joint.bodies.end());
+    spec.frames = frames_of(joint.bodies, joint.points, joint.axes);
+    if (info.has_length) spec.length = joint.length > 0.0 ? joint.length : (joint.points[0] - joint.points[1]).norm();
+    if (!joint.value.empty()) spec.value = multibody::Signal(multibody::Expression(std::string_view(joint.value)));
+    parts.joints.push_back(make_joint(info, spec));
+  }
+  for (const ForceDescription& force : forces_) {
+    const multibody::ForceInfo& info = multibody::find_force(force.type);
+    multibody::ForceSpec spec;
+    spec.name = force.name;
+    spec.bodies.assign(force.bodies.begin(), force.bodies.end());
+    spec.frames = frames_of(force.bodies, force.points, force.axes);
+    for (const ParameterInfo& number : info.numbers)
+      if (!number.is_optional) spec.numbers[number.name] = number.default_number;
+    for (const auto& [key, value] : force.numbers) spec.numbers[key] = value;
+    for (const ParameterInfo& number : info.numbers)
+      if (number.name == "length" && !spec.numbers.contains("length") && force.bodies.size() == 2) {
+        const Vector3 from = force.points.empty() ? centre_of(force.bodies[0]) : force.points[0];
+        const Vector3 to = force.points.empty() ? centre_of(force.bodies[1]) : force.points.back();
+        spec.numbers["length"] = (from - to).norm();
+      }
+    parts.forces.push_back(info.build(spec));
+  }
+  auto assembly = std::make_shared<multibody::Assembly>(std::move(parts));
+  run::Problem problem;
+  problem.start = assembly->start(span.t_end);
+  problem.start.t0 = span.t0;
+  problem.system = std::move(assembly);
+  return problem;
+}
+
+}  // namespace kreisel

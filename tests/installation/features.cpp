@@ -1,0 +1,83 @@
+// What programs do with the installed library: own equations, events, stepping, dense output, checkpoints.
+#include <cmath>
+#include <iostream>
+#include <kreisel/kreisel.hpp>
+
+using namespace kreisel;
+
+namespace {
+
+int failures = 0;
+
+void expect_near(const char* what, double is, double should, double tolerance) {
+  if (std::abs(is - should) <= tolerance) return;
+  std::cerr << what << ": " << is << ", expected " << should << " within " << tolerance << "\n";
+  ++failures;
+}
+
+/// q'' = -q from q = 1: q = cos t.
+Problem oscillator(double t_end) {
+  SystemFunctions f;
+  f.space = {{GroupId::rn, 1}};
+  f.mass = [](const Vector&) -> Matrix { return Matrix::Identity(1, 1); };
+  f.force = [](double, const Vector& q, const Vector&) -> Vector { return q; };
+  Problem problem;
+  problem.start.t_end = t_end;
+  problem.start.q0 = Vector::Ones(1);
+  problem.start.v0 = Vector::Zero(1);
+  problem.system = std::make_shared<FunctionSystem>(f);
+  return problem;
+}
+
+void own_system_dense_output_and_events() {
+  Problem problem = oscillator(10.0);
+  Event zero;
+  zero.name = "zero";
+  zero.function = [](double, const Vector& q, const Vector&, const Vector&) { return q[0]; };
+  problem.events.push_back(zero);
+  const Solution motion = solve(problem, {.rtol = 1e-9, .atol = 1e-9});
+  for (const double t : {0.01, 1.234, 5.0, 9.99}) expect_near("q between steps", motion.at(t).q[0], std::cos(t), 1e-6);
+  expect_near("number of events", static_cast<double>(motion.report().events.size()), 3, 0);
+  expect_near("time of the first event", motion.report().events[0].t, std::acos(0.0), 1e-7);
+}
+
+void stepping_and_checkpoint() {
+  const Problem problem = oscillator(10.0);
+  Options options;
+  options.rtol = options.atol = 1e-9;
+  Simulation simulation(problem, options);
+  for (int i = 1; i <= 30; ++i) {
+    simulation.advance_to(0.1 * i);
+    expect_near("q while stepping", simulation.state().q[0], std::cos(0.1 * i), 1e-6);
+  }
+  Simulation resumed(problem, options, simulation.checkpoint());
+  simulation.advance_to(10.0);
+  resumed.advance_to(10.0);
+  expect_near("q after the checkpoint", resumed.state().q[0], simulation.state().q[0], 0.0);
+}
+
+/// A crank that a driver turns: the angle is the prescribed one.
+void driven_mechanism() {
+  Mechanism crank("crank", GroupId::se3);
+  const Body arm = crank.add_body({.name = "arm", .mass = 2.0, .inertia = diagonal(0.01, 0.2, 0.2), .position = {0.5, 0, 0}});
+  crank.add_joint(revolute({ground, arm}, {0, 0, 0}, {0, 0, 1}));
+  crank.add_joint(angle_driver({ground, arm}, {0, 0, 1}, "0.5*t^2"));
+  const Solution motion = solve(crank.problem({.t_end = 1.0}), {.rtol = 1e-8, .atol = 1e-8});
+  expect_near("x of the driven arm", motion.at(0.8).pose(arm).x.x(), 0.5 * std::cos(0.32), 1e-6);
+  try {
+    crank.add_joint(cylindrical({ground, arm}, {0, 0, 0}, {0, 0, 0}));
+    ++failures;
+  } catch (const InvalidInput& e) {
+    std::cout << "refused: " << e.what() << "\n";
+  }
+}
+
+}  // namespace
+
+int main() {
+  own_system_dense_output_and_events();
+  stepping_and_checkpoint();
+  driven_mechanism();
+  std::cout << "kreisel " << version() << "\n";
+  return failures == 0 && version() == WANTED_VERSION ? 0 : 1;
+}
