@@ -63,8 +63,10 @@ TEST(FailedRun, IsReportedByEveryMethodAndFormulation) {
       e.options.step = 1.0;
       e.options.t_end = 20.0;
       const Trajectory run = support::integrate(e);
-      EXPECT_NE(run.report.status, run::Status::success) << info.name << " " << formulation;
-      EXPECT_FALSE(run.report.message.empty());
+      const std::string what = info.name + " " + formulation + ": " + run.report.message;
+      EXPECT_TRUE(run.report.status == run::Status::newton_failed || run.report.status == run::Status::no_consistent_start) << what;
+      EXPECT_NE(run.report.message.find("at t = "), std::string::npos) << what;
+      EXPECT_NE(run.report.message.find("\n  try: "), std::string::npos) << what;
       ASSERT_FALSE(run.points.empty());
       EXPECT_EQ(run.points[0].motion.t, 0.0);
     }

@@ -244,19 +244,21 @@ TEST_P(GeneralSystem, IsSolvedWithTheOrderOfTheMethod) {
   constexpr std::array<long, 7> coarse_steps{0, 800, 320, 80, 80, 64, 48};
   long steps = order == 6 && problem.is_slow ? 32 : coarse_steps[order];
   if (order == 6 && std::string(GetParam().formulation) == "index1") steps = problem.is_slow ? 40 : 80;
+  if (order >= 5 && std::string(GetParam().name) == "maxwell_element") steps = order == 6 ? 16 : 24;  // so smooth that more drown in round-off
   const support::Errors coarse = errors(problem, model, steps, t_end), fine = errors(problem, model, 2 * steps, t_end);
   const support::Errors slopes = support::slopes_of(coarse, fine);
   // At least: some of these problems are kinder than the general one. Below `floor` differences of Φ are noise.
   constexpr double floor = 1e-10;
+  int measured = 0;
   const auto expect_order = [&](const char* what, double slope, double error) {
-    if (error > floor) {
-      EXPECT_GT(slope, order - support::slope_tolerance) << what << ", error " << error;
-    }
+    if (!(error > floor)) return;
+    ++measured;
+    EXPECT_GT(slope, order - support::slope_tolerance) << what << ", error " << error;
   };
   expect_order("q", slopes.q, fine.q);
   expect_order("v", slopes.v, fine.v);
   if (model.system->pattern().rows() > 0) expect_order("lambda", slopes.lambda, fine.lambda);
-  EXPECT_GT(coarse.q, floor) << "nothing was measured";
+  EXPECT_GT(measured, 0) << "every error is below the floor: choose larger steps";
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, GeneralSystem, testing::ValuesIn(every_case()), [](const auto& tested) {
