@@ -94,6 +94,7 @@ class Parts {
       throw InvalidInput(fmt::format("'{}' is {}, expected a function", key, short_repr(function)));
     return Callable(key, std::move(function), remark_);
   }
+  Callable wrapped(const char* key, py::object function) const { return Callable(key, std::move(function), remark_); }
   /// A number of rows; `function` must be there when it is not zero, and must not when it is.
   int rows(const char* key, const char* function) {
     const py::object number = take(key);
@@ -148,6 +149,28 @@ std::vector<lie::Factor> space_of(const py::object& given) {
     factors.push_back({group, dimension});
   }
   return factors;
+}
+
+/// Times at which the functions jump: a list, or a function that tells the next one after t, or None.
+void take_corners(Parts& parts, system::SystemFunctions& f) {
+  const py::object given = parts.take("corners");
+  if (given.is_none()) return;
+  if (PyCallable_Check(given.ptr()) != 0) {
+    f.next_corner = [c = parts.wrapped("corners", given)](double t) -> system::Corner {
+      const py::gil_scoped_acquire lock;
+      const py::object next = c(t);
+      if (next.is_none()) return {};
+      const py::array_t<double> array = numbers("corners returned", next, {1});
+      return {array.data()[0], -1};
+    };
+    return;
+  }
+  const auto array = py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(given);
+  if (!array || array.ndim() != 1) {
+    PyErr_Clear();
+    throw InvalidInput(fmt::format("'corners' is {}, expected a list of times, or a function of t that returns the next one or None", short_repr(given)));
+  }
+  for (py::ssize_t i = 0; i < array.size(); ++i) f.corners.push_back({array.data()[i], -1});
 }
 
 /// What a function returns at the start must be finite, and the mass matrix symmetric: nothing else in a run names the function.
@@ -231,6 +254,8 @@ FunctionModel model_from_functions(const py::dict& functions) {
       const py::gil_scoped_acquire lock;
       return vector_of(c, c(t, q, v), 1)[0];
     };
+
+  take_corners(parts, f);
 
   system::Start start;
   start.t0 = parts.number("t0", 0.0);

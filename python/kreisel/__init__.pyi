@@ -40,6 +40,7 @@ class System:
         constraint_rate: Callable[[float, Array], ArrayLike] = ...,
         curvature: Callable[[float, Array, Array], ArrayLike] = ...,
         energy: Callable[[float, Array, Array], float] = ...,
+        corners: Sequence[float] | Callable[[float], float | None] = ...,
         name: str = ...,
         t0: float = ...,
         t_end: float = ...,

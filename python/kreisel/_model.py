@@ -89,6 +89,8 @@ class System:
 
     Optional: jacobian(t, q) = B, curvature(t, q, v), constraint_rate(t, q), energy(t, q, v), velocity_constraint(t, q, v) with
     ``velocity_constraints``, multiplier_force(t, q, v, lam). Derivatives that are not given are computed by differences.
+    corners: list of times at which the functions jump or have a kink, or a function of t that returns the next one after t, or None;
+    steps end there.
 
     >>> import numpy as np, kreisel
     >>> pendulum = kreisel.System(space=[("rn", 2)], mass=lambda q: np.eye(2), force=lambda t, q, v: [0, 9.81],

@@ -154,6 +154,7 @@ def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=No
     group       "r3xso3", "se3", "so3": for models that have a choice
     parameters  dict of model and method parameters, as ``--set`` takes them
     t_eval      increasing times to show instead of every step, one row each; at an event that changes the motion, its later side
+    corners     times at which forces jump or have a kink, beside those that the model tells; steps end there
     events      function or list of functions f(t, q, v, lam); attributes ``terminal`` and ``direction`` as in scipy
     dense_output  whether the result has ``sol``
     progress    None: a bar in notebooks; True: also a line on standard error elsewhere; False: nothing; or a function of t

@@ -329,6 +329,18 @@ void check_tables(const multibody::Assembly& assembly, double t0, double t_end, 
   }
 }
 
+/// A velocity that jumps would be an impact without a law.
+void check_drivers(const multibody::Assembly& assembly, double t0, double t_end, Problems& problems) {
+  for (const multibody::Joint& joint : assembly.mechanism().joints) {
+    system::Corner corner = joint.next_corner(t0, t_end, 1e-6);
+    while (corner.exists() && corner.smooth >= -1) corner = joint.next_corner(corner.t, t_end, 1e-6);
+    if (!corner.exists()) continue;
+    problems.add("", fmt::format("driver '{}': the {} that its formula prescribes jumps at t = {:.10g}, which needs an infinite force; "
+                                 "smooth it, as max(0, t - 1)^2 does with max(0, t - 1), or push with an actuator instead",
+                                 joint.name(), corner.smooth == -2 ? "velocity" : "position", corner.t));
+  }
+}
+
 /// What moving the bodies onto the joints changed.
 std::vector<solve::Change> assembled(models::Model& model, std::string_view linear_solver) {
   const auto* assembly = dynamic_cast<const multibody::Assembly*>(model.system.get());
@@ -395,6 +407,8 @@ const std::vector<RunOption>& run_options() {
        [](std::string_view text, PreparedRun& run) { run.options.min_step = to_positive(text); }},
       {"max-step", "H", time, "largest step under error control [s]", nullptr,
        [](std::string_view text, PreparedRun& run) { run.options.max_step = to_positive(text); }},
+      {"corners", "T,...", time, "times at which forces jump, beside those the model tells [s]: steps end there", nullptr,
+       [](std::string_view text, PreparedRun& run) { run.options.corners = to_times(text); }},
       {"output-step", "D", time, "write the trajectory at multiples of D [s] (default: every step)", nullptr,
        [](std::string_view text, PreparedRun& run) { run.options.output_step = to_positive(text); }},
       {"output-times", "T,T,...", time, "write the trajectory at these times [s]; file:PATH reads them from a file", nullptr,
@@ -457,8 +471,10 @@ PreparedRun prepare(const RunRequest& given) {
     problems.collect("", [&] { run.changes = assembled(run.model, run.options.linear_solver); });
   if (run.model.system != nullptr) {
     const double t_end = std::isfinite(run.options.t_end) ? run.options.t_end : run.model.start.t_end;
-    if (const auto* assembly = dynamic_cast<const multibody::Assembly*>(run.model.system.get()))
+    if (const auto* assembly = dynamic_cast<const multibody::Assembly*>(run.model.system.get())) {
       check_tables(*assembly, run.model.start.t0, t_end, problems);
+      check_drivers(*assembly, run.model.start.t0, t_end, problems);
+    }
     for (const run::OptionProblem& problem : run::problems_in(run.options, *run.model.system, run.model.start))
       problems.add(problem.field, problem.message);
   }

@@ -27,7 +27,7 @@ Json blank(std::string_view command) {
   Json s;
   for (const char* name : {"model", "group", "method", "order", "formulation", "step", "t_end", "status", "message", "final",
                            "statistics", "constraints", "energy", "correction", "starting", "tolerances", "parameters",
-                           "assembled",                            "step_adjusted", "steps_at_order", "rejections", "events", "linear_solver", "warnings", "output", "kreisel"})
+                           "assembled",                            "step_adjusted", "steps_at_order", "rejections", "events", "corners", "linear_solver", "warnings", "output", "kreisel"})
     s[name] = nullptr;
   s["final"] = {{"t", nullptr}, {"bodies", Json::array()}, {"lambda", Json::array()}};
   s["statistics"] = Json::object();
@@ -162,6 +162,7 @@ Json summarize(const PreparedRun& run, const run::Report& report, const OutputIn
   s["rejections"] = {{"error", report.rejected_by_error}, {"newton", report.rejected_by_newton}};
   for (const run::Occurrence& o : report.events)
     s["events"].push_back({{"name", o.event}, {"t", number(o.t)}, {"action", o.action}, {"terminal", o.ends_the_run}});
+  s["corners"] = report.corners;
   s["linear_solver"] = word(report.linear_solver);
   for (const std::string& warning : run.warnings) s["warnings"].push_back(warning);
   for (const std::string& warning : report.warnings) s["warnings"].push_back(warning);

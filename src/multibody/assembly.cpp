@@ -556,6 +556,13 @@ system::Power Assembly::power(const Motion& m, ConstVectorRef lambda) const {
   return power;
 }
 
+system::Corner Assembly::next_corner(double t, double until, double resolution) const {
+  system::Corner first;
+  for (const Joint& joint : mechanism_.joints) first = earlier(first, joint.next_corner(t, until, resolution));
+  for (const ForcePtr& force : mechanism_.forces) first = earlier(first, force->next_corner(t, until, resolution));
+  return first;
+}
+
 system::Pose Assembly::body_pose(int body, ConstVectorRef q) const {
   const double* at = q.data() + space().blocks()[body].q_at;
   return {Map3(at), lie::rotation_matrix(at + 3)};

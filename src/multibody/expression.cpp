@@ -48,10 +48,11 @@ Jet angle_of(const Jet& y, const Jet& x) {
   return {std::atan2(y.value, x.value), rate, curve};
 }
 
-/// Now, or from now on where the values are equal.
-bool is_less(const Jet& a, const Jet& b) {
-  if (a.value != b.value) return a.value < b.value;
-  return a.rate != b.rate ? a.rate < b.rate : a.curve < b.curve;
+/// The sign of a function now, or from now on where it is zero.
+int side_of(const Jet& g) {
+  for (const double x : {g.value, g.rate, g.curve})
+    if (x != 0.0) return x > 0.0 ? 1 : -1;
+  return 0;
 }
 
 }  // namespace
@@ -92,6 +93,12 @@ class ExpressionParser {
     expression(0);
     if (at_ < text_.size())
       fail(fmt::format("'{}' is left over, expected an operator or the end", text_.substr(at_, 10)));
+    out_.corners_ = static_cast<int>(std::count_if(out_.program_.begin(), out_.program_.end(), [](const auto& instruction) {
+      return instruction.operation == Operation::abs || instruction.operation == Operation::sign ||
+             instruction.operation == Operation::min || instruction.operation == Operation::max;
+    }));
+    if (out_.corners_ > Expression::max_corners)
+      throw InvalidInput(fmt::format("has {} of abs, sign, min and max, at most {} are read", out_.corners_, Expression::max_corners));
   }
 
  private:
@@ -231,10 +238,15 @@ std::vector<std::string> Expression::function_names() {
   return names;
 }
 
-Jet Expression::at(double t) const {
+Jet Expression::evaluate(double t, Branches* branches) const {
   if (program_.empty()) return {};
   std::array<Jet, max_depth + 1> stack;
-  int top = -1;
+  int top = -1, corner = 0;
+  const auto branch = [&](const Jet& g) {
+    const int side = side_of(g);
+    if (branches != nullptr) (*branches)[corner++] = static_cast<signed char>(side);
+    return side;
+  };
   for (const Instruction& instruction : program_) {
     Jet& a = stack[std::max(top, 0)];
     const double x = a.value;
@@ -298,21 +310,20 @@ Jet Expression::at(double t) const {
                                                      : chain(std::acos(x), -slope, -curve, a);
         break;
       }
-      // At a corner abs, min and max have the derivatives of the time after it.
       case Operation::abs:
-        if (x < 0.0 || (x == 0.0 && a.rate < 0.0)) a = {-a.value, -a.rate, -a.curve};
+        if (branch(a) < 0) a = {-a.value, -a.rate, -a.curve};
         break;
       case Operation::sign:
-        a = {x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : 0.0, 0.0, 0.0};
+        a = {static_cast<double>(branch(a)), 0.0, 0.0};
         break;
       case Operation::atan2:
         --top, stack[top] = angle_of(stack[top], stack[top + 1]);
         break;
       case Operation::min:
-        --top, stack[top] = is_less(stack[top + 1], stack[top]) ? stack[top + 1] : stack[top];
+        --top, stack[top] = branch(stack[top] - stack[top + 1]) > 0 ? stack[top + 1] : stack[top];
         break;
       case Operation::max:
-        --top, stack[top] = is_less(stack[top], stack[top + 1]) ? stack[top + 1] : stack[top];
+        --top, stack[top] = branch(stack[top] - stack[top + 1]) < 0 ? stack[top + 1] : stack[top];
         break;
       case Operation::tanh: {
         const double y = std::tanh(x), slope = 1.0 - y * y;

@@ -78,4 +78,15 @@ void MeasuredForce::add_power(const ForceState& at, system::Power& power) const 
   }
 }
 
+/// With damping the rate of a target is part of the force.
+system::Corner MeasuredForce::next_corner(double t, double until, double resolution) const {
+  system::Corner first;
+  for (const Term& term : terms_) {
+    first = earlier(first, term.effort.next_corner(t, until, 0, resolution));
+    if (term.stiffness != 0.0 || term.damping != 0.0)
+      first = earlier(first, term.target.next_corner(t, until, term.damping != 0.0 ? 1 : 0, resolution));
+  }
+  return first;
+}
+
 }  // namespace kreisel::multibody

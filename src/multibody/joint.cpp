@@ -40,6 +40,12 @@ std::pair<double, double> Joint::span() const {
   return span;
 }
 
+system::Corner Joint::next_corner(double t, double until, double resolution) const {
+  system::Corner first;
+  for (const Row& row : measured_) first = earlier(first, row.target.next_corner(t, until, 2, resolution));
+  return first;
+}
+
 namespace {
 
 double gap_of(const Joint::Row& row, const BodyState* s, double target) {

@@ -75,21 +75,26 @@ Interpolation interpolation_named(std::string_view name) {
 }
 
 Signal::Signal(const std::vector<std::pair<double, double>>& table, Interpolation interpolation, Outside outside)
-    : outside_(outside) {
+    : outside_(outside), interpolation_(interpolation) {
   if (table.size() < 2) throw InvalidInput(fmt::format("the table has {} points, at least 2 are needed", table.size()));
+  const bool may_jump = interpolation == Interpolation::linear;
   Intervals over;
   for (std::size_t i = 0; i + 1 < table.size(); ++i) {
     const auto& [t, value] = table[i];
     const auto& [next_t, next_value] = table[i + 1];
-    if (!(next_t > t)) throw InvalidInput(fmt::format("the times of a table must increase: {} comes after {}", next_t, t));
+    const bool is_jump = may_jump && next_t == t && i > 0 && i + 2 < table.size() && table[i - 1].first < t && table[i + 2].first > t;
+    if (!(next_t > t) && !is_jump)
+      throw InvalidInput(fmt::format("the times of a table must increase: {} comes after {}{}", next_t, t,
+                                     next_t == t ? "; a jump is two points of the same time between two others, with interpolation \"linear\"" : ""));
     over.width.push_back(next_t - t);
-    over.chord.push_back((next_value - value) / (next_t - t));
+    over.chord.push_back(is_jump ? 0.0 : (next_value - value) / (next_t - t));
   }
   std::vector<double> slope;
   if (interpolation == Interpolation::spline) slope = spline_slopes(over);
   if (interpolation == Interpolation::monotone) slope = monotone_slopes(over);
   for (std::size_t i = 0; i < over.width.size(); ++i) {
     const double h = over.width[i], d = over.chord[i];
+    if (h == 0.0) continue;
     const double left = slope.empty() ? d : slope[i], right = slope.empty() ? d : slope[i + 1];
     pieces_.push_back({table[i].first, table[i].second, left, (3.0 * d - 2.0 * left - right) / h, (left + right - 2.0 * d) / (h * h)});
     if (!std::isfinite(pieces_.back().square) || !std::isfinite(pieces_.back().cube))
@@ -97,6 +102,7 @@ Signal::Signal(const std::vector<std::pair<double, double>>& table, Interpolatio
                                      table[i + 1].first));
   }
   end_ = table.back().first;
+  prepare_integrals();
 }
 
 Jet Signal::at(double t) const {

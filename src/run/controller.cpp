@@ -86,13 +86,13 @@ void Controller::accept(const OrderErrors& errors, double taken) {
   if (changes_step) set_step(std::clamp(best, smallest_cut, max_growth) * taken);
 }
 
-void Controller::reject_error(double error) {
-  reject(std::isfinite(error) ? std::clamp(growth(error, state_.order), smallest_cut, shrink_from) : newton_cut);
+void Controller::reject_error(double error, double taken) {
+  reject(std::isfinite(error) ? std::clamp(growth(error, state_.order), smallest_cut, shrink_from) : newton_cut, taken);
 }
 
-void Controller::reject_newton() { reject(newton_cut); }
+void Controller::reject_newton(double taken) { reject(newton_cut, taken); }
 
-void Controller::reject(double factor) {
+void Controller::reject(double factor, double taken) {
   const bool was_leap = state_.is_leaping;
   state_.is_leaping = state_.failures == 0 && state_.last_error > 0.0 &&
                       state_.last_error * std::pow(leap, state_.order + 1) < 1.0;
@@ -100,7 +100,7 @@ void Controller::reject(double factor) {
   state_.last_error = 0.0;
   state_.is_starting = false;
   state_.steps_since_change = 0;
-  set_step(state_.is_leaping ? leap * state_.h : (was_leap ? factor / leap : factor) * state_.h);
+  set_step(state_.is_leaping ? leap * taken : (was_leap ? factor / leap : factor) * taken);
   if (state_.failures >= failures_before_restart) state_.order = 1;
 }
 

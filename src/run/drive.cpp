@@ -49,6 +49,15 @@ std::shared_ptr<const system::System> replayed(const std::vector<Switched>& swit
   return system;
 }
 
+Plan planned(const Options& options, const system::System& system, const system::Start& start, bool ends_at_corner) {
+  Plan plan = make_plan(options, system, start);
+  if (ends_at_corner) end_at_corner(plan, system);
+  return plan;
+}
+
+/// Segments shorter than this many steps leave a multistep method no room.
+int shortest_segment(const Plan& plan) { return plan.order + 1; }
+
 void describe(const Plan& plan, Report& report) {
   report.method = plan.options.method;
   report.formulation = plan.options.formulation;
@@ -62,10 +71,10 @@ void describe(const Plan& plan, Report& report) {
 }  // namespace
 
 Drive::Segment::Segment(std::shared_ptr<const system::System> in_force, const system::Start& from, const Options& options,
-                        const system::System& layout, Counters& counters)
+                        const system::System& layout, Counters& counters, bool ends_at_corner)
     : system(std::move(in_force)),
       start(from),
-      plan(make_plan(options, *system, start)),
+      plan(planned(options, *system, start, ends_at_corner)),
       rows(*system, layout),
       stepper(make_stepper(plan, *system, counters)),
       policy(make_policy(plan, *system)) {}
@@ -85,7 +94,9 @@ Drive::Drive(const system::System& system, const system::Start& start, const Opt
               (std::isnan(options.t_end) ? start.t_end : options.t_end) - start.t0, recorder_, observer) {
   if (options_.threads > 1) workers_.emplace(options_.threads);
   const WorkersInForce team(workers_ ? &*workers_ : nullptr);
-  describe(make_plan(options_, system, start), report_);
+  const Plan whole = make_plan(options_, system, start);
+  describe(whole, report_);
+  ends_at_corners_ = choose_corners(whole, system);
   if (!checkpoint) {
     begin_segment(first_system_, start);
     return;
@@ -101,10 +112,25 @@ Drive::Drive(const system::System& system, const system::Start& start, const Opt
 
 Drive::~Drive() = default;
 
+/// Constant steps are equal between two corners, so that they end there. Corners that leave a method no room to start are stepped
+/// over instead, and so are all with given steps.
+bool Drive::choose_corners(const Plan& plan, const system::System& system) {
+  if (plan.has_error_control()) return false;
+  const Corners corners(system, options_, plan.t0, plan.t_end);
+  const bool is_constant = options_.step > 0.0;
+  const long most = is_constant ? plan.step_count / shortest_segment(plan) : 0;
+  const long count = corners.restarts_after(plan.t0, most);
+  if (count <= most) return count > 0;
+  recorder_.warn(fmt::format("forces or drivers have corners (the first at t = {:.10g}) that the {} steps go over; order and accuracy "
+                             "are lost there.\n  try: error control (--rtol, --atol), which ends steps at corners{}",
+                             corners.next_restart(plan.t0).after, is_constant ? "constant" : "given", is_constant ? ", or smaller steps" : ""));
+  return false;
+}
+
 void Drive::begin_segment(std::shared_ptr<const system::System> system, const system::Start& start, Archive* state) {
   const double begin = cpu_seconds();
   previous_ = std::move(segment_);
-  segment_ = std::make_unique<Segment>(std::move(system), start, options_, layout_, recorder_.counters());
+  segment_ = std::make_unique<Segment>(std::move(system), start, options_, layout_, recorder_.counters(), ends_at_corners_);
   Segment& s = *segment_;
   report_.linear_solver = s.stepper->linear_solver_name();
   if (report_.systems.empty() || report_.systems.back() != s.system) report_.systems.push_back(s.system);
@@ -211,7 +237,7 @@ bool Drive::take_step() {
   if (has_ended_) return false;
   Segment& s = *segment_;
   if (!s.is_open) return open();
-  if (now().motion.t >= s.plan.t_end) return end();
+  if (now().motion.t >= s.plan.run_end) return end();
   if (s.stepper->starts_left() > 0) {
     s.stepper->show_next_start();
     return take();
@@ -240,7 +266,7 @@ bool Drive::attempt() {
     return fail({Status::too_many_steps,
                  fmt::format("max_steps = {} reached at t = {:.10g}, {:.1f} % of the way; the last step was {:.3g}.\n"
                              "  try: --max-steps, {}",
-                             options_.max_steps, t, 100.0 * (t - s.plan.t0) / s.plan.span(), now().h,
+                             options_.max_steps, t, 100.0 * (t - s.plan.t0) / (s.plan.run_end - s.plan.t0), now().h,
                              s.plan.has_error_control() ? "or looser tolerances" : "or larger steps")});
   while (true) {
     std::variant<Proposal, Failure> next = s.policy->next(*s.stepper);
@@ -299,12 +325,13 @@ bool Drive::take() {
   if (options_.linear_solver == "least-squares" && !fits_together(entry)) return false;
   const bool is_seen = output_.schedule().is_active() ? show_wanted(entry, true) : show(entry);
   const bool goes_on = observer_.goes_on(t, recorder_.counters().steps) && is_seen;
-  if (t >= s.plan.t_end) return end();  // also where the observer asked to stop
+  if (t >= s.plan.run_end) return end();  // also where the observer asked to stop
   if (!goes_on) return interrupt(t);
+  if (const std::optional<double> after = s.policy->restart(*s.stepper)) return start_behind(*after);
   if (s.stepper->is_at_start()) return true;
   if (restarts_here()) {
     ++segment_number_;
-    begin_segment(s.system, {t, s.plan.t_end, entry.motion.q, entry.motion.v});
+    begin_segment(s.system, {t, s.plan.run_end, entry.motion.q, entry.motion.v});
     return !has_ended_;
   }
   if (std::optional<Failure> complaint = s.policy->complaint(*s.stepper)) return fail(std::move(*complaint));
@@ -347,6 +374,26 @@ bool Drive::show_wanted(const Entry& entry, bool includes_entry) {
     if (!is_here && !observer_.goes_on(wanted, recorder_.counters().steps)) return false;
   }
   return true;
+}
+
+bool Drive::start_behind(double after) {
+  Segment& s = *segment_;
+  ++report_.corners;
+  Entry behind = now();
+  const bool jumps = after > behind.motion.t;
+  behind.motion.t = after;
+  make_consistent(*s.system, behind, recorder_.counters(), options_.linear_solver);
+  std::variant<std::monostate, Happening, Failure> crossed = events_.cross_corner(behind);
+  if (auto* failure = std::get_if<Failure>(&crossed)) return fail(std::move(*failure));
+  if (const auto* happening = std::get_if<Happening>(&crossed)) return change(*happening);
+  ++segment_number_;
+  // Of a jump both sides are shown, as of an event.
+  if (jumps && !output_.schedule().is_active()) {
+    recorder_.evaluate(*s.system, behind);
+    if (!show(behind)) return interrupt(after);
+  }
+  begin_segment(s.system, {after, s.plan.run_end, now().motion.q, now().motion.v});
+  return !has_ended_;
 }
 
 bool Drive::change(const Happening& happening) {
@@ -397,9 +444,9 @@ bool Drive::change(const Happening& happening) {
   }
   if (std::optional<Failure> failure = events_.settle(happening, changed)) return fail(std::move(*failure));
   switches_.insert(switches_.end(), changed.switches.begin(), changed.switches.end());
-  if (!(s.plan.t_end - t > round_off_at(before))) return end();
+  if (!(s.plan.run_end - t > round_off_at(before))) return end();
   ++segment_number_;
-  begin_segment(next, {t, s.plan.t_end, changed.after.motion.q, changed.after.motion.v});
+  begin_segment(next, {t, s.plan.run_end, changed.after.motion.q, changed.after.motion.v});
   return !has_ended_;
 }
 

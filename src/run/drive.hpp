@@ -47,7 +47,7 @@ class Drive {
  private:
   struct Segment {
     Segment(std::shared_ptr<const system::System> in_force, const system::Start& from, const Options& options,
-            const system::System& layout, Counters& counters);
+            const system::System& layout, Counters& counters, bool ends_at_corner);
 
     std::shared_ptr<const system::System> system;
     system::Start start;
@@ -58,6 +58,7 @@ class Drive {
     bool is_open = false;  ///< its first point has been seen
   };
 
+  [[nodiscard]] bool choose_corners(const Plan& plan, const system::System& system);
   /// Makes the segment and, unless it comes from a checkpoint, its starting points.
   void begin_segment(std::shared_ptr<const system::System> system, const system::Start& start, Archive* state = nullptr);
   void exchange_run(Archive& a);
@@ -68,6 +69,8 @@ class Drive {
   [[nodiscard]] bool project_on_demand();
   /// Events, measures, output and checkpoint of the newest point.
   [[nodiscard]] bool take();
+  /// The method starts anew behind a corner.
+  [[nodiscard]] bool start_behind(double after);
   /// The step is cut at the first events that change something.
   [[nodiscard]] bool change(const Happening& happening);
   [[nodiscard]] bool fits_together(const method::Entry& entry);
@@ -95,6 +98,7 @@ class Drive {
   EventStage events_;
   std::vector<Switched> switches_;  ///< how the system in force came about
   int segment_number_ = 0;
+  bool ends_at_corners_ = false;  ///< constant steps do; error control finds corners on its way
   std::unique_ptr<Segment> segment_, previous_;  ///< the one before ends in the newest step until another is taken
   std::optional<Workers> workers_;
   method::Entry between_;  ///< an interpolated point on its way out

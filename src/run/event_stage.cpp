@@ -58,6 +58,23 @@ std::variant<std::monostate, Happening, Failure> EventStage::cross(Stepper& step
   return {};
 }
 
+std::variant<std::monostate, Happening, Failure> EventStage::cross_corner(const Entry& behind) {
+  if (watch_->is_idle()) return {};
+  const auto nothing_between = [](double, Entry&) { return false; };
+  crossings_ = watch_->scan(behind, nothing_between, scratch_);
+  for (std::size_t i = 0; i < crossings_.size(); ++i) {
+    crossings_[i].t = behind.motion.t;
+    crossings_[i].is_at_once = false;
+  }
+  for (std::size_t i = 0; i < crossings_.size(); ++i) {
+    if (changes(crossings_[i]) || is_terminal(crossings_[i])) return group_from(i);
+    const Entry& shows = rows_->of(behind);
+    note(crossings_[i], shows, shows, false);
+  }
+  sides_ = watch_->sides();
+  return {};
+}
+
 /// Those at the same time are carried out together.
 Happening EventStage::group_from(std::size_t first) const {
   Happening group;

@@ -33,6 +33,9 @@ class EventStage {
   void open(const method::Entry& first);
   /// Looks at the step that ended at `stepper.now()`. Events that change nothing are noted; at the first others it stops.
   std::variant<std::monostate, Happening, Failure> cross(Stepper& stepper);
+  /// Looks at the other side of a corner, where t, λ and v̇ have jumped from those of `stepper.now()` to those of `behind`. What
+  /// happens there has the time of `behind`.
+  std::variant<std::monostate, Happening, Failure> cross_corner(const method::Entry& behind);
   void note(const Crossing& crossing, const method::Entry& before, const method::Entry& after, bool ends_the_run);
   /// Nothing, or why the events can only fire again and again.
   std::optional<Failure> settle(const Happening& happening, const Changed& changed);

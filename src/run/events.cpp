@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kreisel/run/scaling.hpp"
 #include "kreisel/solve/kkt.hpp"
 #include "kreisel/system/check.hpp"
 
@@ -17,8 +18,11 @@ using system::Event;
 
 namespace {
 
-/// Each step is looked at in so many pieces: a function may cross zero twice within one.
-constexpr int pieces = 4;
+/// Each step is looked at in so many pieces at least, because a function may cross zero twice within one; their number doubles until
+/// bodies turn by less than this angle in one and polynomials through every other sample tell the rest to a part of its range.
+constexpr std::size_t least_pieces = 4, most_pieces = 256;
+constexpr double largest_turn = 0.4;
+constexpr double resolved_part = 0.1;
 constexpr int max_refinements = 100;
 /// Halvings in search of the side that a function must have been on just after an event.
 constexpr int max_halvings = 48;
@@ -44,9 +48,67 @@ EventWatch::EventWatch(const system::System& system, const std::vector<Event>& a
   size_.assign(events_.size(), 0.0);
   side_.assign(events_.size(), 0);
   samples_.resize(events_.size());
-  for (auto& list : samples_) list.reserve(2 * pieces + 1);
-  refined_.reserve(2 * pieces + 1);
-  crossings_.reserve(2 * pieces * events_.size());
+  for (auto& list : samples_) list.reserve(2 * most_pieces + 1);
+  refined_.reserve(2 * most_pieces + 1);
+  crossings_.reserve(2 * most_pieces);
+  for (const Part& part : parts_of(system))
+    if (part.q_at < 0) rotations_.push_back(part.v_at);
+}
+
+/// How far a body turns in the step, at most.
+double EventWatch::turn_in(const Entry& newest) const {
+  double largest = 0.0;
+  for (const int at : rotations_)
+    largest = std::max({largest, newest.omega.segment<3>(at).norm(), newest.h * newest.motion.v.segment<3>(at).norm()});
+  return largest;
+}
+
+/// Whether the parabolas through the samples before the last doubling tell those that came with it.
+bool EventWatch::is_resolved(int event) const {
+  const std::vector<Sample>& list = samples_[event];
+  const auto [low, high] = std::minmax_element(list.begin(), list.end(), [](const Sample& a, const Sample& b) { return a.g < b.g; });
+  const double allowed = std::max(resolved_part * (high->g - low->g), noise(event));
+  for (std::size_t m = 1; m + 1 < list.size(); m += 2) {
+    const std::size_t first = std::min(m - 1, list.size() - 5);  // of three old ones, at first, first + 2 and first + 4
+    const double x = 0.5 * static_cast<double>(m - first);
+    const double parabola = 0.5 * (x - 1.0) * (x - 2.0) * list[first].g - x * (x - 2.0) * list[first + 2].g +
+                            0.5 * x * (x - 1.0) * list[first + 4].g;
+    if (!(std::abs(list[m].g - parabola) <= allowed)) return false;
+  }
+  return true;
+}
+
+/// Equally spaced values of all functions over the newest step.
+void EventWatch::sample(const Entry& newest, Interpolant interpolate, Entry& scratch) {
+  const double begin = t_, end = newest.motion.t;
+  const int count = static_cast<int>(events_.size());
+  for (int i = 0; i < count; ++i) {
+    samples_[i].assign(1, {begin, value_[i]});
+    samples_[i].push_back({end, evaluate(i, newest)});
+  }
+  const double turn = turn_in(newest);
+  for (std::size_t pieces = 2; pieces <= most_pieces; pieces *= 2) {
+    for (int i = 0; i < count; ++i) {
+      refined_.assign(samples_[i].begin(), samples_[i].end());
+      samples_[i].resize(pieces + 1);
+      for (std::size_t m = 0; m < refined_.size(); ++m) samples_[i][2 * m] = refined_[m];
+    }
+    for (std::size_t m = 1; m < pieces; m += 2) {
+      const double t = begin + (end - begin) * static_cast<double>(m) / static_cast<double>(pieces);
+      const bool is_there = interpolate(t, scratch);
+      // Where nothing is known the function goes straight on.
+      for (int i = 0; i < count; ++i)
+        samples_[i][m] = {t, is_there ? evaluate(i, scratch) : 0.5 * (samples_[i][m - 1].g + samples_[i][m + 1].g)};
+      if (!is_there && pieces == 2) {
+        for (int i = 0; i < count; ++i) samples_[i].erase(samples_[i].begin() + 1);
+        return;
+      }
+    }
+    if (pieces < least_pieces || turn > largest_turn * static_cast<double>(pieces)) continue;
+    bool are_resolved = true;
+    for (int i = 0; i < count && are_resolved; ++i) are_resolved = is_resolved(i);
+    if (are_resolved) return;
+  }
 }
 
 double EventWatch::evaluate(int i, const Entry& at) {
@@ -87,17 +149,17 @@ void EventWatch::begin(const Entry& at, const Sides& sides, double look_ahead) {
   }
 }
 
+EventWatch::Sides EventWatch::sides() const {
+  Sides sides;
+  for (std::size_t i = 0; i < events_.size(); ++i)
+    if (side_[i] != 0) sides[events_[i]->name] = side_[i];
+  return sides;
+}
+
 const std::vector<Crossing>& EventWatch::scan(const Entry& newest, Interpolant interpolate, Entry& scratch) {
   crossings_.clear();
-  const double begin = t_, end = newest.motion.t;
-  for (int i = 0; i < static_cast<int>(events_.size()); ++i) samples_[i].assign(1, {begin, value_[i]});
-  for (int piece = 1; piece <= pieces; ++piece) {
-    const bool is_end = piece == pieces;
-    const double t = is_end ? end : begin + (end - begin) * piece / pieces;
-    if (!is_end && !interpolate(t, scratch)) continue;
-    for (int i = 0; i < static_cast<int>(events_.size()); ++i)
-      samples_[i].push_back({t, evaluate(i, is_end ? newest : scratch)});
-  }
+  const double end = newest.motion.t;
+  sample(newest, interpolate, scratch);
   for (int i = 0; i < static_cast<int>(events_.size()); ++i) {
     refine(i, interpolate, scratch);
     int side = side_[i];
@@ -107,7 +169,7 @@ const std::vector<Crossing>& EventWatch::scan(const Entry& newest, Interpolant i
       size_[i] = std::max(size_[i], std::abs(right.g));
       int now = sign_of(right.g);
       const bool is_zero_at_end = now == 0 && right.t == end;
-      if (is_zero_at_end) now = side_ahead(i, newest, 1e-3 * (end - begin));
+      if (is_zero_at_end) now = side_ahead(i, newest, 1e-3 * newest.h);
       if (now == 0) continue;
       if (side != 0 && now != side && counts(events_[i]->direction, now > 0))
         crossings_.push_back(is_zero_at_end ? Crossing{end, i, now > 0, false} : locate(i, left, right, interpolate, scratch));

@@ -52,6 +52,8 @@ class EventWatch {
   /// The time up to which the signs are known.
   double time() const { return t_; }
   void begin(const method::Entry& at, const Sides& sides, double look_ahead);
+  /// Of all events, at time().
+  Sides sides() const;
   /// Sign changes in the direction of their event on the step that ended at `newest`, in the order of time.
   const std::vector<Crossing>& scan(const method::Entry& newest, Interpolant interpolate, method::Entry& scratch);
   /// On which side an event function stands a little later: 1, -1, or 0 when it does not leave zero.
@@ -67,6 +69,9 @@ class EventWatch {
     double t = 0.0, g = 0.0;
   };
 
+  void sample(const method::Entry& newest, Interpolant interpolate, method::Entry& scratch);
+  double turn_in(const method::Entry& newest) const;
+  bool is_resolved(int event) const;
   void refine(int event, Interpolant interpolate, method::Entry& scratch);
   Crossing locate(int event, Sample left, Sample right, Interpolant interpolate, method::Entry& scratch);
 
@@ -75,6 +80,7 @@ class EventWatch {
   double tolerance_;
   std::vector<const system::Event*> events_;
   std::size_t own_ = 0;  ///< the first ones belong to the system
+  std::vector<int> rotations_;  ///< where angular velocities stand in v
   Vector layout_lambda_;
   double t_ = 0.0;
   std::vector<double> value_, size_;

@@ -102,7 +102,7 @@ inline void exchange(Archive& a, Report& r, const method::Entry& blank) {
   exchange(a, r.counters);
   a.all(r.order, r.steps_at_order, r.rejected_by_error, r.rejected_by_newton, r.position_max, r.velocity_max,
         r.energy_initial, r.energy_error, r.work.forces, r.work.drivers, r.work.dissipated, r.solve_seconds,
-        r.linear_solver);
+        r.linear_solver, r.corners);
   a(r.events, [&](Archive& archive, Occurrence& o) {
     if (archive.is_loading()) o.before = o.after = blank;
     exchange(archive, o);

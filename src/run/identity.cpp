@@ -111,7 +111,7 @@ const std::vector<Identity::Fact>& Identity::facts() const {
   // All fields by name: a new one does not compile before it is decided whether it belongs here.
   const auto& [method, order, formulation, correction, own_correction, starting, method_parameters, t_end, step, steps,
                rtol, atol, control_lambda, max_order, initial_step, min_step, max_step, max_steps, conserved,
-               project_position_at, project_velocity_at, restart, output_step, output_times, events, event_tolerance,
+               project_position_at, project_velocity_at, restart, output_step, output_times, events, event_tolerance, corners,
                newton_tolerance, newton_iterations, newton_matrix, linear_solver, threads, sources] = options_;
   // Neither decides what is computed.
   static_cast<void>(max_steps);
@@ -143,6 +143,7 @@ const std::vector<Identity::Fact>& Identity::facts() const {
   add("output_times", in_brief(output_times));
   add("events", in_brief(events));
   add("event_tolerance", event_tolerance);
+  add("corners", in_brief(corners));
   add("newton_tolerance", newton_tolerance);
   add("newton_iterations", newton_iterations);
   add("newton_matrix", newton_matrix);

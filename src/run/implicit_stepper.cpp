@@ -3,6 +3,7 @@
 #include <limits>
 #include <utility>
 
+#include "corners.hpp"
 #include "exchange.hpp"
 #include "kreisel/solve/kkt.hpp"
 
@@ -58,6 +59,12 @@ std::unique_ptr<solve::Manifold> make_manifold(const system::System& system, con
       std::move(invariants));
 }
 
+bool is_just_behind_corner(const Plan& plan, const system::System& system) {
+  constexpr double part_of_run = 1e-2;  // more than a first step under error control
+  const double reach = std::max(plan.h, part_of_run * (plan.run_end - plan.t0));
+  return Corners(system, plan.options, plan.t0, plan.run_end).is_just_behind(plan.t0, reach);
+}
+
 Outcome outcome_of(solve::CloseStatus status) {
   switch (status) {
     case solve::CloseStatus::converged: return Outcome::accepted;
@@ -88,6 +95,7 @@ ImplicitStepper::ImplicitStepper(const system::System& system, const Plan& plan,
       dense_(system.space()),
       controls_lambda_(plan.controls_lambda) {
   method_->set_velocity_tolerance(plan.closeness.velocity_tolerance);
+  if (is_just_behind_corner(plan, system)) start_up_.look_ahead_only();
   if (plan.formulation == solve::Formulation::index3 && system.pattern().position_rows() > 0 && !plan.steps.empty()) {
     constrained_part_ = std::make_unique<ConstrainedPart>(system, counters, plan.options.linear_solver);
     method_->set_constrained_part(constrained_part_.get());

@@ -144,6 +144,8 @@ std::vector<OptionProblem> problems_in(const Options& options, const system::Sys
     }
   check.require(is_number(options.event_tolerance) && options.event_tolerance >= 0.0, "event-tolerance",
                 fmt::format("is {}, must not be negative", options.event_tolerance));
+  for (const double t : options.corners)
+    check.require(is_number(t), "corners", fmt::format("has {}, expected finite times", t));
   for (const std::vector<system::Event>* list : {&system.events(), &options.events})
     for (const system::Event& event : *list) inspect(event, check);
   const std::vector<std::string> solvers = linear::solver_names();

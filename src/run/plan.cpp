@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "corners.hpp"
+
 namespace kreisel::run {
 namespace {
 
@@ -60,6 +62,12 @@ Closeness with_error_control(const Options& options) {
   return c;
 }
 
+void set_constant_steps(Plan& plan) {
+  // A step that divides the span up to round-off is kept.
+  plan.step_count = std::max(1L, std::lround(std::ceil(plan.span() / plan.options.step * (1.0 - 1e-12))));
+  plan.h = plan.span() / static_cast<double>(plan.step_count);
+}
+
 }  // namespace
 
 Plan make_plan(const Options& given, const system::System& system, const system::Start& start) {
@@ -77,18 +85,13 @@ Plan make_plan(const Options& given, const system::System& system, const system:
   ParameterValues parameters(info.parameters);
   if (options.method_parameters.listing().empty()) options.method_parameters = parameters;
   plan.t0 = start.t0;
-  plan.t_end = std::isnan(options.t_end) ? start.t_end : options.t_end;
+  plan.t_end = plan.run_end = plan.after_end = std::isnan(options.t_end) ? start.t_end : options.t_end;
   plan.order = options.order > 0 ? options.order : !options.has_error_control() ? info.default_order : 0;
   plan.max_order = plan.order > 0 ? plan.order : std::min(options.max_order, info.max_order);
   plan.controls_lambda = options.has_error_control() && options.control_lambda && system.pattern().rows() > 0;
   plan.closeness = options.has_error_control() ? with_error_control(options) : with_given_steps(options);
   plan.closeness.newton.linear_solver = options.linear_solver;
-  if (options.step > 0.0) {
-    const double span = plan.t_end - plan.t0;
-    // A step that divides the span up to round-off is kept.
-    plan.step_count = std::max(1L, std::lround(std::ceil(span / options.step * (1.0 - 1e-12))));
-    plan.h = span / static_cast<double>(plan.step_count);
-  }
+  if (options.step > 0.0) set_constant_steps(plan);
   if (is_given(options.steps)) {
     // Multistep methods start from equidistant points; one more equal step belongs to the correction of their velocities.
     const int equal = info.name == "generalized-alpha" ? 1 : plan.order;
@@ -99,6 +102,14 @@ Plan make_plan(const Options& given, const system::System& system, const system:
     plan.h = plan.steps.front();
   }
   return plan;
+}
+
+void end_at_corner(Plan& plan, const system::System& system) {
+  const Stop stop = Corners(system, plan.options, plan.t0, plan.run_end).next_restart(plan.t0);
+  if (!stop.is_corner) return;
+  plan.t_end = stop.t;
+  plan.after_end = stop.after;
+  set_constant_steps(plan);
 }
 
 }  // namespace kreisel::run

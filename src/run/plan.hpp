@@ -27,7 +27,9 @@ struct Plan {
   Closeness closeness;
   int order = 0;      ///< 0: variable
   int max_order = 1;  ///< that the history must serve
-  double t0 = 0.0, t_end = 0.0;
+  double t0 = 0.0, t_end = 0.0;  ///< of the segment; equal steps end at the next corner
+  double run_end = 0.0;
+  double after_end = 0.0;  ///< where the next segment begins: behind the corner
   double h = 0.0;       ///< constant or first step, already shrunk
   long step_count = 0;  ///< of constant or given steps
   std::vector<double> steps;  ///< given steps, already shrunk by step_factor; empty: constant
@@ -40,5 +42,7 @@ struct Plan {
 };
 
 Plan make_plan(const Options& options, const system::System& system, const system::Start& start);
+/// Makes the segment of a plan with constant steps end at the next corner, and its steps equal up to there.
+void end_at_corner(Plan& plan, const system::System& system);
 
 }  // namespace kreisel::run

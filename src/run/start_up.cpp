@@ -1,5 +1,6 @@
 #include "kreisel/run/start_up.hpp"
 
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -48,13 +49,19 @@ bool StartUp::place(double t, ConstVectorRef q, ConstVectorRef v, Entry& first) 
   return has_only_dynamic_ || set_rates_of_states(first);
 }
 
-/// Of first-order states the equations give v and of algebraic unknowns q; v̇ and v come from central differences.
+/// Of first-order states the equations give v and of algebraic unknowns q; v̇ and v come from differences, central ones unless
+/// there is a corner.
 bool StartUp::set_rates_of_states(Entry& first) {
   const double s = rate_step * (1.0 + std::abs(first.motion.t));
-  Motion ahead = first.motion, behind = first.motion;
-  for (const auto& [to, sign] : {std::pair{&ahead, 1.0}, std::pair{&behind, -1.0}}) {
+  struct Term {
+    double at, weight;  ///< in steps
+  };
+  constexpr std::array<Term, 3> central{{{1.0, 0.5}, {-1.0, -0.5}, {0.0, 0.0}}}, one_sided{{{1.0, -2.5}, {2.0, 4.0}, {3.0, -1.5}}};
+  const std::array<Term, 3>& terms = looks_back_ ? central : one_sided;
+  std::array<Motion, 3> near{first.motion, first.motion, first.motion};
+  for (std::size_t i = 0; i < terms.size(); ++i) {
     lambda_ = first.lambda;
-    if (!rkmk_.step(first.motion, sign * s, *to, lambda_, omega_)) return false;
+    if (terms[i].weight != 0.0 && !rkmk_.step(first.motion, terms[i].at * s, near[i], lambda_, omega_)) return false;
   }
   const auto& blocks = system_.space().blocks();
   for (std::size_t b = 0; b < blocks.size(); ++b) {
@@ -62,9 +69,14 @@ bool StartUp::set_rates_of_states(Entry& first) {
     const auto part = [&](Vector& x) { return x.segment(block.v_at, block.nv); };
     switch (system_.pattern().kind(static_cast<int>(b))) {
       case system::CoordinateKind::dynamic: break;
-      case system::CoordinateKind::state: part(first.motion.a) = (part(ahead.v) - part(behind.v)) / (2.0 * s); break;
+      case system::CoordinateKind::state:
+        part(first.motion.a).setZero();
+        for (std::size_t i = 0; i < terms.size(); ++i) part(first.motion.a) += (terms[i].weight / s) * part(near[i].v);
+        break;
       case system::CoordinateKind::algebraic:
-        part(first.motion.v) = (ahead.q.segment(block.q_at, block.nv) - behind.q.segment(block.q_at, block.nv)) / (2.0 * s);
+        part(first.motion.v).setZero();
+        for (std::size_t i = 0; i < terms.size(); ++i)
+          part(first.motion.v) += (terms[i].weight / s) * near[i].q.segment(block.q_at, block.nv);
         break;
     }
   }
@@ -172,9 +184,13 @@ bool StartUp::correct_velocities(method::Method& method, double h, int order, Hi
 bool StartUp::start_one_step(method::Method& method, double h, bool corrects, bool shifts, History& history) {
   Entry& first = history.edit(0);
   const Motion centre = first.motion;
-  // v̈ by central differences of accelerations along the Taylor polynomial (Arnold, Brüls, Cardona 2015, section 4.2, s = 1).
-  Vector jerk = Vector::Zero(centre.v.size());
-  for (const double s : {h, -h}) {
+  // v̈ by central differences of accelerations along the Taylor polynomial (Arnold, Brüls, Cardona 2015, section 4.2, s = 1), at a
+  // corner by one-sided ones of the same order.
+  // Another corner may follow at the end of the step.
+  const double part = looks_back_ ? h : 0.25 * h;
+  Vector jerk = looks_back_ ? Vector(Vector::Zero(centre.v.size())) : Vector(centre.a * (-1.5 / part));
+  for (const int i : {1, looks_back_ ? -1 : 2}) {
+    const double s = i * part, weight = looks_back_ ? 0.5 / s : (i == 1 ? 2.0 : -0.5) / part;
     from_.t = centre.t + s;
     omega_ = s * centre.v + (0.5 * s * s) * centre.a;
     system_.space().move(centre.q, omega_, from_.q);
@@ -182,7 +198,7 @@ bool StartUp::start_one_step(method::Method& method, double h, bool corrects, bo
     from_.a = centre.a;
     lambda_ = first.lambda;
     if (!rkmk_.kkt().accelerate(from_, lambda_)) return false;
-    jerk += from_.a / (2.0 * s);
+    jerk += weight * from_.a;
   }
   Vector defect(centre.v.size()), correction(centre.v.size());
   method.one_step_start(jerk, h, shifts, first, defect);

@@ -90,6 +90,10 @@ class GivenSteps final : public StepPolicy {
                         rows_line(stepper), a.h)};
   }
   void committed(const Attempt&) override { ++number_; }
+  std::optional<double> restart(const Stepper& stepper) const override {
+    if (plan_.t_end >= plan_.run_end || stepper.now().motion.t < plan_.t_end) return {};
+    return plan_.after_end;
+  }
   void exchange(Archive& a) override {
     a.all(number_, has_starts_);
     a.require(number_ >= 0 && number_ <= plan_.step_count);
@@ -109,11 +113,14 @@ class ErrorControl : public StepPolicy {
         system_(system),
         parts_(parts_of(system)),
         norm_(parts_, plan.options.rtol, plan.options.atol),
-        watchdog_(plan.t0, plan.t_end) {}
+        watchdog_(plan.t0, plan.t_end),
+        corners_(system, plan.options, plan.t0, plan.t_end) {}
 
   std::variant<Proposal, Failure> next(const Stepper& stepper) override {
-    const double t = stepper.now().motion.t, remaining = plan_.t_end - t;
+    const double t = stepper.now().motion.t;
     double h = step();
+    stop_ = corners_.ahead(t, h);
+    const double remaining = stop_.t - t;
     const bool is_last = remaining <= h * (1.0 + end_margin);
     if (is_last)
       h = remaining;
@@ -128,7 +135,11 @@ class ErrorControl : public StepPolicy {
                                  "  try: looser --rtol/--atol, --min-step, or look for an impact, a stop or a singular "
                                  "position at this time",
                                  t, h, smallest, name_of(system_, norm_.worst()))};
-    return Proposal{is_last ? plan_.t_end : t + h, h, order(stepper)};
+    return Proposal{is_last ? stop_.t : t + h, h, order(stepper)};
+  }
+  std::optional<double> restart(const Stepper& stepper) const override {
+    const bool is_there = stop_.is_corner && stepper.now().motion.t == stop_.t;
+    return is_there && restarts_at(stop_, stepper.now().h) ? std::optional(stop_.after) : std::nullopt;
   }
   std::optional<Failure> complaint(const Stepper& stepper) override {
     const double t = stepper.now().motion.t;
@@ -146,6 +157,8 @@ class ErrorControl : public StepPolicy {
  protected:
   virtual double step() const = 0;
   virtual int order(const Stepper& stepper) const = 0;
+  /// Where a step of size h has ended.
+  virtual bool restarts_at(const Stop& corner, double h) const = 0;
   /// The first step at order 1.
   double first_step(const Stepper& stepper) const {
     const Options& o = plan_.options;
@@ -157,6 +170,8 @@ class ErrorControl : public StepPolicy {
   const std::vector<Part> parts_;
   ErrorNorm norm_;
   Watchdog watchdog_;
+  const Corners corners_;
+  Stop stop_;  ///< where the last proposal had to end
 };
 
 /// Variable step and order.
@@ -173,7 +188,8 @@ class OrderControl final : public ErrorControl {
     double first = first_step(stepper);
     if (starts_high && options.initial_step <= 0.0) first = step_of_order(first_order, first, options.rtol, options.atol);
     if (options.initial_step <= 0.0) first = std::max(first, options.min_step);
-    first = std::min(first, starts_high ? plan_.span() / (2 * stepper.points_needed(first_order)) : plan_.span());
+    const double clear = corners_.ahead(plan_.t0, starts_high ? plan_.span() : first).t - plan_.t0;
+    first = std::min(first, starts_high ? clear / (2 * stepper.points_needed(first_order)) : clear);
     controller_ = Controller(limits(), first, first_order);
     return {.are_wanted = starts_high || stepper.is_one_step(),
             .h = controller_.step(),
@@ -184,7 +200,7 @@ class OrderControl final : public ErrorControl {
   Verdict judge(Attempt& attempt, Stepper& stepper) override {
     if (attempt.outcome != Outcome::accepted) {
       if (controller_.failures() >= max_failures) return Verdict::give_up;
-      controller_.reject_newton();
+      controller_.reject_newton(attempt.h);
       return Verdict::retry;
     }
     norm_.set_scale(stepper.trial().motion);
@@ -202,7 +218,7 @@ class OrderControl final : public ErrorControl {
       if (attempt.kept_matrix)
         stepper.forget_matrix();
       else
-        controller_.reject_error(attempt.error);
+        controller_.reject_error(attempt.error, attempt.h);
       return Verdict::retry;
     }
     errors_.current = current.value_or(0.0);
@@ -220,6 +236,7 @@ class OrderControl final : public ErrorControl {
   ControllerOptions limits() const { return {min_order_, plan_.max_order, plan_.options.max_step}; }
   double step() const override { return controller_.step(); }
   int order(const Stepper& stepper) const override { return std::min(controller_.order(), stepper.past()); }
+  bool restarts_at(const Stop& corner, double h) const override { return corners_.restarts_at(corner, h); }
 
   int min_order_;
   Controller controller_;
@@ -274,6 +291,8 @@ class EmbeddedControl final : public ErrorControl {
   }
   double step() const override { return h_; }
   int order(const Stepper&) const override { return order_; }
+  /// Without a past it goes on behind a corner as it is, if only the acceleration there is the same.
+  bool restarts_at(const Stop& corner, double) const override { return corner.smooth < 0; }
 
   int order_;
   double h_ = 0.0;

@@ -5,6 +5,7 @@
 #include <string>
 #include <variant>
 
+#include "corners.hpp"
 #include "kreisel/run/report.hpp"
 #include "plan.hpp"
 #include "stepper.hpp"
@@ -34,6 +35,8 @@ class StepPolicy {
   /// The accepted attempt has been committed; a failure ends the run, as when its steps lead nowhere.
   virtual void committed(const Attempt&) {}
   virtual std::optional<Failure> complaint(const Stepper&) { return {}; }
+  /// The time behind a corner at which the stepper has arrived, if the method is to start anew there.
+  virtual std::optional<double> restart(const Stepper& stepper) const = 0;
   virtual void exchange(Archive& a) = 0;
 };
 

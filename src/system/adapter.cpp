@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "kreisel/base/error.hpp"
@@ -45,6 +46,8 @@ const SystemFunctions& checked(const SystemFunctions& f) {
                "entry of v");
   for (const double scale : f.scale)
     if (!(scale > 0.0)) refuse(f, fmt::format("scale has the entry {}, must be positive", scale));
+  for (const Corner& corner : f.corners)
+    if (!std::isfinite(corner.t)) refuse(f, fmt::format("corners has the time {}, expected a finite number", corner.t));
   if (!(f.time_scale > 0.0)) refuse(f, fmt::format("time_scale is {}, must be positive", f.time_scale));
   for (std::size_t b = 0; b < f.kinds.size(); ++b)
     if (f.kinds[b] == CoordinateKind::algebraic && f.space[b].group != lie::GroupId::rn)
@@ -150,6 +153,7 @@ FunctionSystem::FunctionSystem(SystemFunctions functions)
     if (pattern().kind(static_cast<int>(b)) != CoordinateKind::dynamic)
       is_dynamic_row_.segment(block.v_at, block.nv).setZero();
   }
+  std::sort(functions_.corners.begin(), functions_.corners.end(), [](const Corner& a, const Corner& b) { return a.t < b.t; });
   check_sizes();
 }
 
@@ -347,6 +351,18 @@ void FunctionSystem::mass_and_jacobian(const Motion& m, KktBlocks& out) const {
 
 void FunctionSystem::constraint_force(const Motion& m, ConstVectorRef mu, VectorRef out) const {
   out = position_jacobian(m.t, m.q).transpose() * mu.head(functions_.position_rows);
+}
+
+Corner FunctionSystem::next_corner(double t, double until, double) const {
+  Corner first;
+  const auto listed = std::upper_bound(functions_.corners.begin(), functions_.corners.end(), t, [](double x, const Corner& c) { return x < c.t; });
+  if (listed != functions_.corners.end()) first = *listed;
+  if (functions_.next_corner) {
+    const Corner computed = functions_.next_corner(t);
+    if (!(computed.t > t)) refuse(functions_, fmt::format("'next_corner' returned {} after t = {}, expected a later time, or infinity for none", computed.t, t));
+    first = earlier(first, computed);
+  }
+  return first.t < until ? first : Corner{};
 }
 
 double FunctionSystem::energy(const Motion& m) const {

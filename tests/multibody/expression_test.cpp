@@ -57,7 +57,9 @@ TEST(Expression, AtCornersGoesOnAsAfterwards) {
     EXPECT_EQ(jet.value, 0.0) << text;
     EXPECT_EQ(jet.rate, 1.0) << text;
   }
-  EXPECT_EQ(Expression("sign(t)").at(0.0).value, 0.0);
+  EXPECT_EQ(Expression("sign(t)").at(0.0).value, 1.0) << "as just after it";
+  EXPECT_EQ(Expression("sign(-t)").at(0.0).value, -1.0);
+  EXPECT_EQ(Expression("sign(0*t)").at(0.0).value, 0.0);
   EXPECT_EQ(Expression("max(0, t - 1)^3").at(1.0).curve, 0.0);
   EXPECT_EQ(Expression("atan2(-1, -1)").at(0.0).value, std::atan2(-1.0, -1.0));
   EXPECT_EQ(Expression("min(1, max(2, 3))").at(0.0).value, 1.0);

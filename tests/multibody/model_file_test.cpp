@@ -230,6 +230,32 @@ TEST(ModelFile, RunsDoNotLeaveTheTableOfADriver) {
   std::filesystem::remove(path);
 }
 
+TEST(ModelFile, ADriverWhoseVelocityJumpsIsRefused) {
+  const std::filesystem::path path = std::filesystem::temp_directory_path() / "kreisel_corner.json";
+  const auto write = [&](const std::string& value) {
+    std::ofstream(path) << pendulum({}, {}, R"(, "drivers": [{"type": "angle", "name": "motor", "between": ["ground", "rod"], "axis": [1, 0, 0],
+      "value": ")" + value + R"("}], "simulation": {"t_end": 2})");
+  };
+  const auto refused = [&]() -> std::string {
+    try {
+      io::prepare(request_for(path, {}));
+      return "accepted";
+    } catch (const InvalidInput& e) {
+      return e.what();
+    }
+  };
+  write("max(0, t - 1.5)");
+  EXPECT_NE(refused().find("driver 'motor': the velocity that its formula prescribes jumps at t = 1.5, which needs an infinite force"), std::string::npos)
+      << refused();
+  write("0.1*sign(t - 0.5) + 0.1");
+  EXPECT_NE(refused().find("driver 'motor': the position that its formula prescribes jumps at t = 0.5"), std::string::npos) << refused();
+  for (const char* smooth : {"max(0, t - 1.5)^2", "max(0, t - 2.5)", "max(0, t - 1)^3"}) {
+    write(smooth);
+    EXPECT_EQ(refused(), "accepted") << smooth;
+  }
+  std::filesystem::remove(path);
+}
+
 TEST(ModelFile, ComplaintsAboutSimulationNameTheirPlace) {
   const auto expect = [](const std::string& simulation, const std::string& text) {
     EXPECT_NE(refusal(pendulum({}, {}, R"(, "simulation": )" + simulation)).find(text), std::string::npos)

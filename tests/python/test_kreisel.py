@@ -161,6 +161,20 @@ class Results(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "outside the run"):
             dense.sol(2.0)
 
+    def test_steps_end_at_the_corners_they_are_told(self):
+        parts = {"space": [("rn", 1)], "mass": lambda q: [[1.0]], "force": lambda t, q, v: [-100.0 if 1 <= t < 1.01 else 0.0], "q0": [0.0]}
+
+        def after(t):
+            return next((corner for corner in (1.0, 1.01) if corner > t), None)
+
+        for corners in ([1.01, 1.0], np.array([1.0, 1.01]), after):
+            for method in ("bliedf", "rkmk"):
+                self.assertAlmostEqual(kreisel.solve(kreisel.System(corners=corners, **parts), 2.0, method=method).v[-1, 0], 1.0, places=5)
+        self.assertAlmostEqual(kreisel.solve(kreisel.System(**parts), 2.0, corners=[1, 1.01]).v[-1, 0], 1.0, places=5)
+        for wrong in (3.0, "soon", [[1.0]], [np.inf], lambda t: t):
+            with self.assertRaisesRegex(ValueError, "corner"):
+                kreisel.solve(kreisel.System(corners=wrong, **parts), 2.0)
+
     def test_events(self):
         def falls(t, q, v, lam):
             return q[0]

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kreisel/base/error.hpp"
+#include "kreisel/multibody/assembly.hpp"
 #include "kreisel/run/start_up.hpp"
 #include "kreisel/solve/kkt.hpp"
 #include "kreisel/system/adapter.hpp"
@@ -64,6 +65,32 @@ TEST(EventTimes, AreFoundToTheToleranceWithEveryDirection) {
       EXPECT_EQ(o.action, "record");
     }
     EXPECT_EQ(names, (std::vector<std::string>{"down", "both", "up", "both", "down", "both"}));
+  }
+}
+
+TEST(EventTimes, ThatABodyTurnsPastManyTimesInAStepAreAllFound) {
+  multibody::Mechanism mechanism;
+  mechanism.bodies.push_back({.name = "disc", .inertia = Vector3(0.2, 0.2, 0.3).asDiagonal(), .angular_velocity = Vector3(0, 0, 10), .shapes = {}});
+  const multibody::Assembly disc(std::move(mechanism));
+  run::Options adaptive = tolerances(1e-10);
+  adaptive.method = "rkmk";
+  run::Options relaxed = adaptive;
+  relaxed.rtol = 1e-6;
+  for (run::Options options : {adaptive, relaxed, constant_steps("rkmk", 8, 0.8), constant_steps("bliedf", 4, 0.01)}) {
+    // R11 = cos 10 t, and a function of time that is faster still.
+    options.events = {{"turned", [](double, const Vector& q, const Vector&, const Vector&) { return 1 - 2 * (q[4] * q[4] + q[5] * q[5]); }},
+                      {"clock", [](double t, const Vector&, const Vector&, const Vector&) { return std::sin(50 * t + 1); }}};
+    run::Observer nothing;
+    const run::Report report = run::integrate(disc, disc.start(3.2), options, nothing);
+    ASSERT_EQ(report.status, Status::success) << report.message;
+    int turned = 0, clock = 0;
+    for (const run::Occurrence& o : report.events) {
+      const bool is_turn = o.event == "turned";
+      (is_turn ? turned : clock) += 1;
+      EXPECT_NEAR(std::remainder(is_turn ? 10 * o.t - M_PI_2 : 50 * o.t + 1, M_PI), 0.0, 1e-5) << options.method;
+    }
+    EXPECT_EQ(turned, 10) << options.method << " " << options.step;
+    EXPECT_EQ(clock, 51) << options.method << " " << options.step;
   }
 }
 

@@ -50,6 +50,7 @@ class Assembly final : public system::System {
   system::EnergyParts energy_parts(const lie::Motion& m) const override;
   bool is_conservative() const override { return is_conservative_; }
   system::Power power(const lie::Motion& m, ConstVectorRef lambda) const override;
+  system::Corner next_corner(double t, double until, double resolution) const override;
 
   int body_count() const override { return static_cast<int>(mechanism_.bodies.size()); }
   std::string body_name(int body) const override { return mechanism_.bodies[body].name; }

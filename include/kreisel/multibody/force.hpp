@@ -47,6 +47,8 @@ class Force {
   virtual double potential(const ForceState&) const { return 0.0; }
   /// power += what enters the bodies beside the potential.
   virtual void add_power(const ForceState& at, system::Power& power) const = 0;
+  /// Of its functions of time, see System::next_corner.
+  virtual system::Corner next_corner(double /*t*/, double /*until*/, double /*resolution*/) const { return {}; }
 
  private:
   std::string type_, name_;
@@ -109,6 +111,7 @@ class MeasuredForce final : public Force {
   void add_blocks(const ForceState& at, ElementBlocks& out) const override;
   double potential(const ForceState& at) const override;
   void add_power(const ForceState& at, system::Power& power) const override;
+  system::Corner next_corner(double t, double until, double resolution) const override;
 
  private:
   std::vector<Term> terms_;

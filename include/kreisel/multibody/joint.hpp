@@ -51,6 +51,8 @@ class Joint {
   bool depends_on_time() const;
   /// Where its functions of time are known.
   std::pair<double, double> span() const;
+  /// Of its functions of time, whose second derivatives are accelerations; see System::next_corner.
+  system::Corner next_corner(double t, double until, double resolution) const;
   /// Where reactions are reported: on the second body.
   const Frame& frame() const { return frames_.at(1); }
   const std::vector<Sliding>& slidings() const { return slidings_; }

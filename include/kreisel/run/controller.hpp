@@ -40,13 +40,14 @@ class Controller {
 
   /// After an accepted step of size `taken` (which the end of the run may have cut below step()).
   void accept(const OrderErrors& errors, double taken);
-  void reject_error(double error);
-  void reject_newton();
+  /// After a step of size `taken` that failed.
+  void reject_error(double error, double taken);
+  void reject_newton(double taken);
   int failures() const { return state_.failures; }
 
  private:
   void set_step(double h);
-  void reject(double factor);
+  void reject(double factor, double taken);
 
   ControllerOptions options_;
   State state_;

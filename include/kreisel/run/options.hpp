@@ -54,6 +54,7 @@ struct Options {
 
   std::vector<system::Event> events;  ///< beside those of the system, whatever system is in force
   double event_tolerance = 0.0;       ///< of event times [s]; 0: round-off
+  std::vector<double> corners;        ///< times at which the equations jump, beside those that the system tells
 
   double newton_tolerance = 0.0;  ///< 0: 1e-10 with constant steps, tied to the tolerances otherwise
   int newton_iterations = 25;     ///< per matrix, ≥ 1

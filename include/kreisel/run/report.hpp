@@ -60,6 +60,7 @@ struct Report {
   double solve_seconds = 0.0;  ///< CPU time of the step loop, without start-up
   std::string linear_solver;
   std::vector<Occurrence> events;  ///< in the order of time
+  long corners = 0;                ///< at which the method has started anew
   std::vector<std::string> warnings;
   method::Entry final;         ///< the last accepted point
   system::Residual final_residual;

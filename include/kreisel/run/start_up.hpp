@@ -20,6 +20,8 @@ class StartUp {
  public:
   StartUp(const system::System& system, Counters& counters, std::string_view linear_solver);
 
+  /// What was before the first point obeys other equations: differences are taken on the side after it.
+  void look_ahead_only() { looks_back_ = false; }
   /// (t, q, v) with v̇ and λ from the index-1 equations. False when [M Bᵀ; B 0] is singular.
   [[nodiscard]] bool place(double t, ConstVectorRef q, ConstVectorRef v, method::Entry& first);
   /// Moves q onto Φ = 0, v onto B v + Φ_t = 0, in the mass metric.
@@ -44,7 +46,7 @@ class StartUp {
   const system::System& system_;
   Rkmk rkmk_;
   int substeps_ = 1;
-  bool has_only_dynamic_ = true;
+  bool has_only_dynamic_ = true, looks_back_ = true;
   system::Motion from_, to_;
   Vector lambda_, omega_;
   system::Residual residual_;

@@ -56,6 +56,9 @@ struct SystemFunctions {
   std::function<Vector(double t, const Vector& q, const Vector& v)> curvature;  ///< Ḃ v + Φ̇_t of the position rows
   std::function<double(double t, const Vector& q, const Vector& v)> energy;
 
+  std::vector<Corner> corners;  ///< times at which the functions are not smooth, in any order
+  std::function<Corner(double t)> next_corner;  ///< the first one after t, where a list would be too long
+
   /// The length over which the functions vary, per entry of v: 1 suits angles and bodies of 0.1 m to 10 m; a mechanism of
   /// millimetres in ℝ³ wants 1e-3. Empty: all 1.
   Vector scale;
@@ -90,6 +93,7 @@ class FunctionSystem final : public System {
   void constraint_force(const Motion& m, ConstVectorRef mu, VectorRef out) const override;
   bool is_affine_in_multipliers() const override { return !functions_.multiplier_force; }
   double energy(const Motion& m) const override;
+  Corner next_corner(double t, double until, double resolution) const override;
 
  private:
   // The functions, with sizes checked.

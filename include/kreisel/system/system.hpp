@@ -8,6 +8,7 @@
 #include "kreisel/base/energy_flow.hpp"
 #include "kreisel/base/types.hpp"
 #include "kreisel/lie/motion.hpp"
+#include "kreisel/system/corner.hpp"
 #include "kreisel/system/event.hpp"
 #include "kreisel/system/pattern.hpp"
 
@@ -94,6 +95,10 @@ class System {
   virtual bool is_conservative() const { return true; }
   /// d/dt energy = power().total() along every solution.
   virtual Power power(const Motion&, ConstVectorRef) const { return {}; }
+
+  /// The first corner in (t, until) that a step from t to `until` must not go over. Inputs given point by point have
+  /// corners only where such a step would miss more than `resolution` of the impulse that they have given so far.
+  virtual Corner next_corner(double /*t*/, double /*until*/, double /*resolution*/) const { return {}; }
 
   /// What may happen to the motion while this system is in force.
   const std::vector<Event>& events() const { return events_; }

@@ -40,6 +40,12 @@ class Applied final : public Force {
     else
       power.forces += f.dot(s.point_velocity(p_)) + m.dot(R * s.w);
   }
+  system::Corner next_corner(double t, double until, double resolution) const override {
+    system::Corner first;
+    for (const std::array<Signal, 3>* signals : {&force_, &torque_})
+      for (const Signal& signal : *signals) first = earlier(first, signal.next_corner(t, until, 0, resolution));
+    return first;
+  }
 
  private:
   static Vector3 at(const std::array<Signal, 3>& signal, double t) {

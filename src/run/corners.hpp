@@ -1,0 +1,49 @@
+// Corners on the way of a run: where steps end, and where methods start anew.
+#pragma once
+
+#include <vector>
+
+#include "kreisel/run/options.hpp"
+#include "kreisel/system/system.hpp"
+
+namespace kreisel::run {
+
+/// Where a step has to end.
+struct Stop {
+  double t = 0.0;      ///< at the latest; of a jump, a few units of round-off before it
+  double after = 0.0;  ///< where the motion goes on
+  int smooth = 0;      ///< see system::Corner
+  bool is_corner = false;
+
+  /// A multistep method would take the past beyond the corner for its own; with one more continuous derivative a lower order
+  /// bridges it at no cost.
+  bool restarts() const { return is_corner && smooth <= 0; }
+};
+
+/// Corners of the system and of the options, those within round-off of each other taken as one.
+class Corners {
+ public:
+  Corners(const system::System& system, const Options& options, double t0, double t_end);
+
+  /// Where a step from t, of size h or two of half that size, has to end; no corner: t_end.
+  Stop ahead(double t, double h) const;
+  /// The next one at which methods start anew; no corner: t_end.
+  Stop next_restart(double t) const;
+  /// Whether a method starts anew where a step of size h has ended: at corners that ask for it, and where steps have to become
+  /// so much shorter that the past is of no use.
+  bool restarts_at(const Stop& stop, double h) const;
+  /// How many of those follow; more than `most` are not counted.
+  long restarts_after(double t, long most) const;
+  /// Whether one lies in (t - reach, t]: then what was before t says nothing about what comes.
+  bool is_just_behind(double t, double reach) const;
+
+ private:
+  system::Corner next(double t, double until) const;
+  Stop stop_at(double t, double until) const;
+
+  const system::System& system_;
+  std::vector<double> asked_;
+  double t_end_, round_off_, resolution_;
+};
+
+}  // namespace kreisel::run
