@@ -348,6 +348,38 @@ TEST(Corners, AreFoundWhereverTimeBegins) {
   }
 }
 
+TEST(Corners, OfADriverWhoseAccelerationJumpsLeaveItsForceRight) {
+  const Table table{{0, 0}, {0.4, 0.1}, {0.9, 0.7}, {1.0, 0.75}, {2.0, 1.5}};
+  const Signal path(table, Interpolation::monotone, multibody::Outside::straight);
+  multibody::Mechanism mechanism;
+  mechanism.bodies.push_back({.name = "slide", .mass = 2.0, .velocity = Vector3(path.at(0.0).rate, 0, 0), .shapes = {}});
+  multibody::JointSpec guide;
+  guide.name = "guide";
+  guide.bodies = {multibody::ground, 0};
+  guide.frames.resize(2);
+  for (multibody::Frame& frame : guide.frames) frame.E = multibody::axes_along(Vector3::UnitX());
+  mechanism.joints.push_back(make_joint(multibody::find_joint("prismatic", false), guide));
+  guide.name = "drive";
+  guide.value = path;
+  mechanism.joints.push_back(make_joint(multibody::find_joint("position", true), guide));
+  const Assembly system(std::move(mechanism));
+  for (const std::string& method : {"bliedf", "generalized-alpha", "rkmk"})
+    for (const double step : {0.0, 0.005}) {
+      const Outcome out = integrate(system, system.start(1.5), with_method(method, step));
+      EXPECT_EQ(out.report.corners, 3) << method;
+      int looked_at = 0;
+      for (const method::Entry& e : out.seen.points) {
+        const double t = e.motion.t;
+        EXPECT_NEAR(e.motion.q[0], path.at(t).value, 1e-6) << method << " at " << t;
+        EXPECT_NEAR(e.motion.v[0], path.at(t).rate, 1e-5) << method << " at " << t;
+        // Starts of order 1 know λ to the root of the tolerance.
+        EXPECT_NEAR(system.reaction(1, e.motion, e.lambda).force[0], 2.0 * path.at(t).curve, 0.02 * 12.0) << method << " " << step << " at " << t;
+        ++looked_at;
+      }
+      EXPECT_GT(looked_at, 20);
+    }
+}
+
 // ---- with events, checkpoints, output
 
 TEST(Corners, EventsAtACornerHappenOnce) {
