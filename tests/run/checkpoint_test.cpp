@@ -54,8 +54,9 @@ bool equal(const method::Entry& a, const method::Entry& b) {
 void expect_same(const run::Report& a, const run::Report& b, const std::string& what) {
   const auto& [status, message, method, formulation, correction, order, step, step_was_adjusted, t_end, counters,
                steps_at_order, rejected_by_error, rejected_by_newton, position_max, velocity_max, energy_initial,
-               energy_final, work, energy_error, solve_seconds, linear_solver, events, warnings, final,
-               final_residual, systems] = a;
+               energy_final, work, energy_error, solve_seconds, linear_solver, events, corners, warnings,
+               final, final_residual, systems] = a;
+  EXPECT_EQ(corners, b.corners) << what;
   EXPECT_GE(solve_seconds, 0.0) << what;
   EXPECT_FALSE(systems.empty()) << what;
   EXPECT_EQ(status, b.status) << what;
