@@ -2,17 +2,19 @@
 // chains and trees of bodies, where eliminating a body and then its joint creates no fill, and for a few closed loops.
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
+#include "scalar.hpp"
 #include "tree_solver.hpp"
 
 namespace kreisel::linear {
 namespace {
 
 /// Twice the multiplications per stored value that a chain of bodies needs.
-std::size_t work_limit_of(const BlockMatrix& matrix) {
+std::size_t work_limit_of(const BlockPattern& matrix) {
   std::size_t numbers = 0;
-  for (const BlockMatrix::Entry& e : matrix.entries())
+  for (const BlockPattern::Entry& e : matrix.entries())
     numbers += static_cast<std::size_t>(matrix.is_symmetric() && e.row != e.column ? 2 : 1) * matrix.block_size(e.row) *
                matrix.block_size(e.column);
   return 24 * numbers;
@@ -21,19 +23,20 @@ std::size_t work_limit_of(const BlockMatrix& matrix) {
 // Column-major kernels on rows x inner times inner x columns.
 
 /// C -= A·B for A of fixed size: the compiler unrolls.
-template <int rows, int inner>
-void subtract_product(double* __restrict C, const double* __restrict A, const double* __restrict B, int columns) {
+template <int rows, int inner, class Scalar>
+void subtract_product(Scalar* __restrict C, const Scalar* __restrict A, const Scalar* __restrict B, int columns) {
   for (int j = 0; j < columns; ++j) {
-    double sum[rows];
+    Scalar sum[rows];
     for (int i = 0; i < rows; ++i) sum[i] = C[j * rows + i];
     for (int l = 0; l < inner; ++l)
-      for (int i = 0; i < rows; ++i) sum[i] -= A[l * rows + i] * B[j * inner + l];
+      for (int i = 0; i < rows; ++i) sum[i] -= times(A[l * rows + i], B[j * inner + l]);
     for (int i = 0; i < rows; ++i) C[j * rows + i] = sum[i];
   }
 }
 
 /// C -= A·B.
-void subtract_product(double* __restrict C, const double* __restrict A, const double* __restrict B, int rows, int inner,
+template <class Scalar>
+void subtract_product(Scalar* __restrict C, const Scalar* __restrict A, const Scalar* __restrict B, int rows, int inner,
                       int columns) {
   if (rows == 6 && inner == 3) return subtract_product<6, 3>(C, A, B, columns);
   if (rows == 3 && inner == 6) return subtract_product<3, 6>(C, A, B, columns);
@@ -41,65 +44,66 @@ void subtract_product(double* __restrict C, const double* __restrict A, const do
   if (rows == 6 && inner == 6) return subtract_product<6, 6>(C, A, B, columns);
   for (int j = 0; j < columns; ++j)
     for (int l = 0; l < inner; ++l) {
-      const double b = B[j * inner + l];
-      for (int i = 0; i < rows; ++i) C[j * rows + i] -= A[l * rows + i] * b;
+      const Scalar b = B[j * inner + l];
+      for (int i = 0; i < rows; ++i) C[j * rows + i] -= times(A[l * rows + i], b);
     }
 }
 
 /// LU with row exchanges, the inverses of the pivots on the diagonal; false when a pivot is not to be trusted. The size is
 /// `fixed`, or `any` when that is 0.
-template <int fixed>
-bool factorize_block(double* __restrict A, int* __restrict pivot, int any) {
+template <int fixed, class Scalar>
+bool factorize_block(Scalar* __restrict A, int* __restrict pivot, int any) {
   const int n = fixed > 0 ? fixed : any;
   double size = 0.0;
-  for (int i = 0; i < n * n; ++i) size = std::max(size, std::abs(A[i]));
+  for (int i = 0; i < n * n; ++i) size = std::max(size, magnitude(A[i]));
   if (!std::isfinite(size)) return false;
   for (int k = 0; k < n; ++k) {
     int best = k;
     for (int i = k + 1; i < n; ++i)
-      if (std::abs(A[k * n + i]) > std::abs(A[k * n + best])) best = i;
-    if (!(std::abs(A[k * n + best]) > smallest_pivot * size)) return false;
+      if (magnitude(A[k * n + i]) > magnitude(A[k * n + best])) best = i;
+    if (!(magnitude(A[k * n + best]) > smallest_pivot * size)) return false;
     pivot[k] = best;
     if (best != k)
       for (int j = 0; j < n; ++j) std::swap(A[j * n + k], A[j * n + best]);
-    const double inverse = 1.0 / A[k * n + k];
+    const Scalar inverse = 1.0 / A[k * n + k];
     A[k * n + k] = inverse;
-    for (int i = k + 1; i < n; ++i) A[k * n + i] *= inverse;
+    for (int i = k + 1; i < n; ++i) A[k * n + i] = times(A[k * n + i], inverse);
     for (int j = k + 1; j < n; ++j) {
-      const double u = A[j * n + k];
-      for (int i = k + 1; i < n; ++i) A[j * n + i] -= A[k * n + i] * u;
+      const Scalar u = A[j * n + k];
+      for (int i = k + 1; i < n; ++i) A[j * n + i] -= times(A[k * n + i], u);
     }
   }
   return true;
 }
 
-template <int fixed>
-void solve_block(const double* __restrict A, const int* __restrict pivot, int any, double* __restrict x, int columns) {
+template <int fixed, class Scalar>
+void solve_block(const Scalar* __restrict A, const int* __restrict pivot, int any, Scalar* __restrict x, int columns) {
   const int n = fixed > 0 ? fixed : any;
   for (int c = 0; c < columns; ++c, x += n) {
     for (int k = 0; k < n; ++k)
       if (pivot[k] != k) std::swap(x[k], x[pivot[k]]);
     for (int k = 0; k < n; ++k) {
-      const double xk = x[k];
-      for (int i = k + 1; i < n; ++i) x[i] -= A[k * n + i] * xk;
+      const Scalar xk = x[k];
+      for (int i = k + 1; i < n; ++i) x[i] -= times(A[k * n + i], xk);
     }
     for (int k = n - 1; k >= 0; --k) {
-      const double xk = x[k] *= A[k * n + k];
-      for (int i = 0; i < k; ++i) x[i] -= A[k * n + i] * xk;
+      const Scalar xk = x[k] = times(x[k], A[k * n + k]);
+      for (int i = 0; i < k; ++i) x[i] -= times(A[k * n + i], xk);
     }
   }
 }
 
-class BlockTreeSolver final : public TreeSolver {
+template <class Scalar>
+class BlockTreeSolver final : public TreeSolver<Scalar> {
  public:
-  BlockTreeSolver(const BlockMatrix& matrix, const Elimination& elimination) : TreeSolver(elimination) {
+  BlockTreeSolver(const BlockPattern& matrix, const Elimination& elimination) : TreeSolver<Scalar>(elimination) {
     if (elimination.is_complete) lay_out(matrix, elimination);
   }
 
  private:
-  void solve_tree(double* x) override {
+  void solve_tree(Scalar* x) override {
     for (const Node& node : nodes_) {
-      double* y = x + node.at;
+      Scalar* y = x + node.at;
       solve_diagonal(node, y, 1);
       for (int i = node.first; i < node.last; ++i) {
         const Link& link = links_[i];
@@ -107,7 +111,7 @@ class BlockTreeSolver final : public TreeSolver {
       }
     }
     for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
-      double* y = x + node->at;
+      Scalar* y = x + node->at;
       for (int i = node->first; i < node->last; ++i) {
         const Link& link = links_[i];
         subtract_product(y, &values_[link.upper_at], x + link.at, node->size, link.size, 1);
@@ -127,7 +131,7 @@ class BlockTreeSolver final : public TreeSolver {
     int lower_at = 0, upper_at = 0;  ///< A_jk, and A_kk⁻¹A_kj in place of A_kj
   };
 
-  void lay_out(const BlockMatrix& matrix, const Elimination& elimination) {
+  void lay_out(const BlockPattern& matrix, const Elimination& elimination) {
     const int n = matrix.block_count();
     std::vector<int> position(n);
     for (int p = 0; p < n; ++p) position[elimination.order[p]] = p;
@@ -159,7 +163,7 @@ class BlockTreeSolver final : public TreeSolver {
       for (const int i : list)
         for (const int j : list) update_at_.push_back(place(i, j));
     }
-    for (const BlockMatrix::Entry& e : matrix.entries()) target_at_.push_back(place(e.row, e.column));
+    for (const BlockPattern::Entry& e : matrix.entries()) target_at_.push_back(place(e.row, e.column));
     values_.assign(at, 0.0);
     find_filled(at);
     pivots_.assign(pivots, 0);
@@ -182,11 +186,11 @@ class BlockTreeSolver final : public TreeSolver {
       if (block.first < block.second && !is_target[block.first]) filled_.push_back(block);
   }
 
-  bool factorize_tree(const BlockMatrix& matrix) override {
+  bool factorize_tree(const BlockMatrixOf<Scalar>& matrix) override {
     for (const auto& [begin, end] : filled_) std::fill(values_.begin() + begin, values_.begin() + end, 0.0);
-    const double* source = matrix.values().data();
+    const Scalar* source = matrix.values().data();
     for (std::size_t e = 0; e < target_at_.size(); ++e) {
-      const BlockMatrix::Entry& entry = matrix.entries()[e];
+      const BlockPattern::Entry& entry = matrix.entries()[e];
       std::copy_n(source + entry.at, matrix.block_size(entry.row) * matrix.block_size(entry.column),
                   &values_[target_at_[e]]);
     }
@@ -194,10 +198,10 @@ class BlockTreeSolver final : public TreeSolver {
       if (!factorize_diagonal(node)) return false;
       double largest = 0.0;
       for (int j = node.first; j < node.last; ++j) {
-        double* W = values_.data() + links_[j].upper_at;
+        Scalar* W = values_.data() + links_[j].upper_at;
         const int count = node.size * links_[j].size;
         solve_diagonal(node, W, links_[j].size);
-        for (int i = 0; i < count; ++i) largest = std::max(largest, std::abs(W[i]));
+        for (int i = 0; i < count; ++i) largest = std::max(largest, magnitude(W[i]));
       }
       if (!(largest <= largest_multiplier)) return false;
       const int* target = update_at_.data() + node.update_at;
@@ -210,14 +214,14 @@ class BlockTreeSolver final : public TreeSolver {
   }
 
   bool factorize_diagonal(const Node& node) {
-    double* A = values_.data() + node.diagonal_at;
+    Scalar* A = values_.data() + node.diagonal_at;
     int* pivot = pivots_.data() + node.pivot_at;
     if (node.size == 6) return factorize_block<6>(A, pivot, 6);
     if (node.size == 3) return factorize_block<3>(A, pivot, 3);
     return factorize_block<0>(A, pivot, node.size);
   }
-  void solve_diagonal(const Node& node, double* x, int columns) const {
-    const double* A = values_.data() + node.diagonal_at;
+  void solve_diagonal(const Node& node, Scalar* x, int columns) const {
+    const Scalar* A = values_.data() + node.diagonal_at;
     const int* pivot = pivots_.data() + node.pivot_at;
     if (node.size == 6) return solve_block<6>(A, pivot, 6, x, columns);
     if (node.size == 3) return solve_block<3>(A, pivot, 3, x, columns);
@@ -227,17 +231,21 @@ class BlockTreeSolver final : public TreeSolver {
   std::vector<Node> nodes_;
   std::vector<Link> links_;
   std::vector<int> update_at_, target_at_, pivots_;
-  std::vector<double> values_;
+  std::vector<Scalar> values_;
   std::vector<std::pair<int, int>> filled_;
 };
 
 }  // namespace
 
-bool suits_block_tree(const BlockMatrix& matrix) { return eliminate(matrix, work_limit_of(matrix)).is_complete; }
+bool suits_block_tree(const BlockPattern& pattern) { return eliminate(pattern, work_limit_of(pattern)).is_complete; }
 
-std::unique_ptr<Solver> make_block_tree_solver(const BlockMatrix& matrix) {
-  if (matrix.is_symmetric()) return make_symmetric_tree_solver(matrix);
-  return std::make_unique<BlockTreeSolver>(matrix, eliminate(matrix));
+template <class Scalar>
+std::unique_ptr<SolverOf<Scalar>> make_block_tree_solver(const BlockMatrixOf<Scalar>& matrix) {
+  if constexpr (std::is_same_v<Scalar, double>)
+    if (matrix.is_symmetric()) return make_symmetric_tree_solver(matrix);
+  return std::make_unique<BlockTreeSolver<Scalar>>(matrix, eliminate(matrix));
 }
+template std::unique_ptr<Solver> make_block_tree_solver(const BlockMatrix&);
+template std::unique_ptr<ComplexSolver> make_block_tree_solver(const ComplexBlockMatrix&);
 
 }  // namespace kreisel::linear

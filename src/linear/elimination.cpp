@@ -9,9 +9,9 @@ namespace kreisel::linear {
 namespace {
 
 /// Sorted lists of neighbours, without the block itself.
-std::vector<std::vector<int>> neighbours_in(const BlockMatrix& matrix) {
+std::vector<std::vector<int>> neighbours_in(const BlockPattern& matrix) {
   std::vector<std::vector<int>> neighbours(matrix.block_count());
-  for (const BlockMatrix::Entry& e : matrix.entries())
+  for (const BlockPattern::Entry& e : matrix.entries())
     if (e.row != e.column) {
       neighbours[e.row].push_back(e.column);
       neighbours[e.column].push_back(e.row);
@@ -25,11 +25,11 @@ std::vector<std::vector<int>> neighbours_in(const BlockMatrix& matrix) {
 
 }  // namespace
 
-Elimination eliminate(const BlockMatrix& matrix, std::size_t work_limit) {
+Elimination eliminate(const BlockPattern& matrix, std::size_t work_limit) {
   const int n = matrix.block_count();
   std::vector<std::vector<int>> neighbours = neighbours_in(matrix);
   std::vector<bool> has_pivot(n, false), is_done(n, false);
-  for (const BlockMatrix::Entry& e : matrix.entries())
+  for (const BlockPattern::Entry& e : matrix.entries())
     if (e.row == e.column) has_pivot[e.row] = true;
   Elimination out;
   out.remaining.resize(n);

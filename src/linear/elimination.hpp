@@ -25,6 +25,6 @@ struct Elimination {
 /// Smallest degree first. Coordinates come before multipliers, of which the first has no diagonal entry; a multiplier waits
 /// until a neighbour has been eliminated, also when it has a diagonal (η of the stabilised form): on its own that pivot would
 /// take from the neighbour what the joint holds and leave it nearly singular. Gives up beyond the work limit.
-Elimination eliminate(const BlockMatrix& matrix, std::size_t work_limit = std::numeric_limits<std::size_t>::max());
+Elimination eliminate(const BlockPattern& matrix, std::size_t work_limit = std::numeric_limits<std::size_t>::max());
 
 }  // namespace kreisel::linear

@@ -148,7 +148,7 @@ void ascend(const double* __restrict C, double* __restrict z, int any) {
   }
 }
 
-class SymmetricTreeSolver final : public TreeSolver {
+class SymmetricTreeSolver final : public TreeSolver<double> {
  public:
   SymmetricTreeSolver(const BlockMatrix& matrix, const Elimination& elimination) : TreeSolver(elimination) {
     if (elimination.is_complete) lay_out(matrix, elimination);

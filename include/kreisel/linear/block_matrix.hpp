@@ -1,6 +1,7 @@
 // A square block-sparse matrix over one partition of rows and columns.
 #pragma once
 
+#include <complex>
 #include <utility>
 #include <vector>
 
@@ -11,16 +12,17 @@ namespace kreisel::linear {
 /// A symmetric matrix keeps its blocks on and below the diagonal only.
 enum class Symmetry { none, symmetric };
 
-class BlockMatrix {
+/// Which blocks there are, and where their numbers stand.
+class BlockPattern {
  public:
   struct Entry {
     int row = 0, column = 0;  ///< block numbers
     int at = 0;               ///< offset of its column-major values
   };
 
-  BlockMatrix() = default;
+  BlockPattern() = default;
   /// `entries` may come in any order and repeat; of a symmetric matrix those above the diagonal are dropped.
-  BlockMatrix(std::vector<int> block_sizes, std::vector<std::pair<int, int>> entries, Symmetry symmetry = Symmetry::none);
+  BlockPattern(std::vector<int> block_sizes, std::vector<std::pair<int, int>> entries, Symmetry symmetry = Symmetry::none);
 
   int size() const { return size_; }
   bool is_symmetric() const { return symmetry_ == Symmetry::symmetric; }
@@ -29,17 +31,7 @@ class BlockMatrix {
   int block_at(int b) const { return offsets_[b]; }
   const std::vector<Entry>& entries() const { return entries_; }
   int find(int row, int column) const;  ///< entry number, -1 when absent; for set-up, not for loops
-
-  MatrixMap block(int entry) {
-    const Entry& e = entries_[entry];
-    return MatrixMap(values_.data() + e.at, sizes_[e.row], sizes_[e.column]);
-  }
-  ConstMatrixMap block(int entry) const {
-    const Entry& e = entries_[entry];
-    return ConstMatrixMap(values_.data() + e.at, sizes_[e.row], sizes_[e.column]);
-  }
-  const Vector& values() const { return values_; }
-  Vector& values() { return values_; }
+  int number_count() const { return number_count_; }  ///< of stored numbers
 
   /// visit(row, column, index into values()) for every number of the matrix, mirrored ones included.
   template <class Visit>
@@ -53,14 +45,47 @@ class BlockMatrix {
         }
   }
 
-  Matrix to_dense() const;
-
  private:
   std::vector<int> sizes_, offsets_;
   std::vector<Entry> entries_;
-  Vector values_;
-  int size_ = 0;
+  int size_ = 0, number_count_ = 0;
   Symmetry symmetry_ = Symmetry::none;
 };
+
+/// Scalar is double or std::complex<double>.
+template <class Scalar>
+class BlockMatrixOf : public BlockPattern {
+ public:
+  using Values = Eigen::Matrix<Scalar, Eigen::Dynamic, 1>;
+  using Dense = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic>;
+
+  BlockMatrixOf() = default;
+  explicit BlockMatrixOf(BlockPattern pattern) : BlockPattern(std::move(pattern)), values_(Values::Zero(number_count())) {}
+  BlockMatrixOf(std::vector<int> block_sizes, std::vector<std::pair<int, int>> entries, Symmetry symmetry = Symmetry::none)
+      : BlockMatrixOf(BlockPattern(std::move(block_sizes), std::move(entries), symmetry)) {}
+
+  Eigen::Map<Dense> block(int entry) {
+    const Entry& e = entries()[entry];
+    return Eigen::Map<Dense>(values_.data() + e.at, block_size(e.row), block_size(e.column));
+  }
+  Eigen::Map<const Dense> block(int entry) const {
+    const Entry& e = entries()[entry];
+    return Eigen::Map<const Dense>(values_.data() + e.at, block_size(e.row), block_size(e.column));
+  }
+  const Values& values() const { return values_; }
+  Values& values() { return values_; }
+
+  Dense to_dense() const {
+    Dense dense = Dense::Zero(size(), size());
+    for_each_number([&](int row, int column, int index) { dense(row, column) = values_[index]; });
+    return dense;
+  }
+
+ private:
+  Values values_;
+};
+
+using BlockMatrix = BlockMatrixOf<double>;
+using ComplexBlockMatrix = BlockMatrixOf<std::complex<double>>;
 
 }  // namespace kreisel::linear
