@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "block_products.hpp"
+
 namespace kreisel::solve {
 namespace {
 
@@ -25,45 +27,6 @@ constexpr int max_age = 40;
 /// Zero for systems without constraints.
 double largest(ConstVectorRef v) { return v.size() > 0 ? v.lpNorm<Eigen::Infinity>() : 0.0; }
 
-/// out += scale · A·B, or A·Bᵀ, column-major, A fixed x inner. The sum of a column stays in registers.
-template <int fixed, bool is_transposed>
-void add_product_of_fixed(double* out, const double* A, const double* B, int inner, int columns, double scale) {
-  using Column = Eigen::Matrix<double, fixed, 1>;
-  for (int j = 0; j < columns; ++j) {
-    Eigen::Map<Column> column(out + j * fixed);
-    Column sum = column;
-    for (int l = 0; l < inner; ++l) {
-      const double b = B[is_transposed ? l * columns + j : j * inner + l];
-      if (b != 0.0) sum += (scale * b) * Eigen::Map<const Column>(A + l * fixed);
-    }
-    column = sum;
-  }
-}
-
-/// The same for any number of rows. Bodies and spherical joints have six and three.
-template <bool is_transposed>
-void add_product_of(double* out, const double* A, const double* B, int rows, int inner, int columns, double scale) {
-  if (rows == 6) return add_product_of_fixed<6, is_transposed>(out, A, B, inner, columns, scale);
-  if (rows == 3) return add_product_of_fixed<3, is_transposed>(out, A, B, inner, columns, scale);
-  for (int j = 0; j < columns; ++j)
-    for (int l = 0; l < inner; ++l) {
-      const double b = scale * B[is_transposed ? l * columns + j : j * inner + l];
-      if (b == 0.0) continue;
-      for (int i = 0; i < rows; ++i) out[j * rows + i] += A[l * rows + i] * b;
-    }
-}
-
-/// out += scale · A·B, column-major, A rows x inner, B inner x columns.
-void add_product(double* out, const double* A, const double* B, int rows, int inner, int columns, double scale) {
-  add_product_of<false>(out, A, B, rows, inner, columns, scale);
-}
-
-/// out += scale · A·Bᵀ, A rows x inner, B columns x inner.
-void add_product_transposed(double* out, const double* A, const double* B, int rows, int inner, int columns,
-                            double scale) {
-  add_product_of<true>(out, A, B, rows, inner, columns, scale);
-}
-
 }  // namespace
 
 Closer::Closer(const system::System& system, Formulation formulation, const NewtonOptions& options, Counters& counters)
@@ -71,12 +34,14 @@ Closer::Closer(const system::System& system, Formulation formulation, const Newt
       formulation_(info_of(formulation)),
       options_(options),
       counters_(counters),
+      layout_(system, formulation_),
+      matrix_(layout_.pattern),
+      solver_(linear::make_solver(options.linear_solver, matrix_)),
       blocks_(system.pattern()),
       tangent_(system.space()),
       residual_(system.space().nv(), system.pattern().position_rows(), system.pattern().rows()) {
   // Methods whose v_x and a_x are no multiples of the identity make room for them.
   tangent_.v_x_blocks = tangent_.a_x_blocks = Vector();
-  lay_out();
   const int nv = system.space().nv();
   x_.setZero(nv);
   x_start_.setZero(nv);
@@ -91,62 +56,6 @@ Closer::Closer(const system::System& system, Formulation formulation, const Newt
 }
 
 Closer::~Closer() = default;
-
-void Closer::lay_out() {
-  const Pattern& pattern = system_.pattern();
-  const auto& blocks = system_.space().blocks();
-  const int x_count = static_cast<int>(blocks.size());
-  const int group_count = static_cast<int>(pattern.groups().size());
-  std::vector<int> sizes;
-  for (const lie::Block& block : blocks) sizes.push_back(block.nv);
-  for (const RowGroup& group : pattern.groups()) sizes.push_back(group.rows);
-  const auto lambda_block = [&](int group) { return x_count + group; };
-  // Position groups come first, so that the η of a group sits at its own number behind all λ.
-  const auto eta_block = [&](int group) { return x_count + group_count + group; };
-  const auto has_eta = [&](int group) {
-    return formulation_.has_eta && pattern.groups()[group].level == RowLevel::position;
-  };
-  for (int g = 0; g < group_count; ++g)
-    if (has_eta(g)) sizes.push_back(pattern.groups()[g].rows);
-
-  std::vector<std::pair<int, int>> entries;
-  std::vector<std::pair<std::pair<int, int>, std::pair<int, int>>> columns, diagonals;  // (block pair), (left, right)
-  for (const Pattern::Coupling& c : pattern.couplings()) entries.push_back({c.row, c.column});
-  for (const Pattern::Touch& t : pattern.touches()) {
-    entries.push_back({t.block, lambda_block(t.group)});
-    entries.push_back({lambda_block(t.group), t.block});
-  }
-  if (formulation_.has_eta) {
-    std::vector<std::vector<int>> touches_of(x_count), couplings_into(x_count);
-    for (int i = 0; i < static_cast<int>(pattern.touches().size()); ++i)
-      if (has_eta(pattern.touches()[i].group)) touches_of[pattern.touches()[i].block].push_back(i);
-    for (int i = 0; i < static_cast<int>(pattern.couplings().size()); ++i)
-      couplings_into[pattern.couplings()[i].column].push_back(i);
-    for (int b = 0; b < x_count; ++b)
-      for (int t : touches_of[b]) {
-        const int group = pattern.touches()[t].group;
-        entries.push_back({eta_block(group), b});
-        for (int c : couplings_into[b]) columns.push_back({{pattern.couplings()[c].row, eta_block(group)}, {c, t}});
-        for (int s : touches_of[b])
-          diagonals.push_back({{eta_block(group), eta_block(pattern.touches()[s].group)}, {t, s}});
-      }
-    for (const auto& [pair, source] : columns) entries.push_back(pair);
-    for (const auto& [pair, source] : diagonals) entries.push_back(pair);
-  }
-  matrix_ = linear::BlockMatrix(sizes, entries);
-
-  for (const Pattern::Coupling& c : pattern.couplings()) coupling_entry_.push_back(matrix_.find(c.row, c.column));
-  for (const Pattern::Touch& t : pattern.touches()) {
-    force_entry_.push_back(matrix_.find(t.block, lambda_block(t.group)));
-    lambda_entry_.push_back(matrix_.find(lambda_block(t.group), t.block));
-    rate_entry_.push_back(has_eta(t.group) ? matrix_.find(eta_block(t.group), t.block) : -1);
-  }
-  for (const auto& [pair, source] : columns)
-    eta_column_.push_back({source.first, source.second, matrix_.find(pair.first, pair.second)});
-  for (const auto& [pair, source] : diagonals)
-    eta_diagonal_.push_back({source.first, source.second, matrix_.find(pair.first, pair.second)});
-  solver_ = linear::make_solver(options_.linear_solver, matrix_);
-}
 
 Closed Closer::close(method::Method& method, const method::History& history, double h, ConstVectorRef weight,
                      method::Entry& trial) {
@@ -323,7 +232,7 @@ void Closer::assemble(double h) {
     const lie::Block& row = blocks[coupling.row];
     const lie::Block& column = blocks[coupling.column];
     const int count = row.nv * column.nv;
-    double* out = entry_at(coupling_entry_[c]);
+    double* out = entry_at(layout_.coupling_entry[c]);
     const double* M = blocks_.M.data() + coupling.at;
     const double* D = blocks_.D.data() + coupling.at;
     const double* K = blocks_.K.data() + coupling.at;
@@ -345,7 +254,7 @@ void Closer::assemble(double h) {
     const double* B = blocks_.B.data() + touch.at;
     const double* H = blocks_.H.data() + touch.at;
     const double* q_x = tangent_.q_x.data() + block.matrix_at;
-    std::copy_n(blocks_.F.data() + touch.at, n * r, entry_at(force_entry_[t]));
+    std::copy_n(blocks_.F.data() + touch.at, n * r, entry_at(layout_.force_entry[t]));
 
     const auto add_rate = [&](double* out, double scale_v, double scale_q) {
       if (tangent_.has_blocks)
@@ -354,7 +263,7 @@ void Closer::assemble(double h) {
         for (int i = 0; i < r * n; ++i) out[i] += scale_v * tangent_.v_x * B[i];
       if (scale_q != 0.0) add_product(out, H, q_x, r, n, n, scale_q);
     };
-    double* row = entry_at(lambda_entry_[t]);
+    double* row = entry_at(layout_.lambda_entry[t]);
     const bool is_nonholonomic = group.level == RowLevel::velocity;
     switch (formulation_.lambda_row) {
       case ConstraintLevel::position:
@@ -374,10 +283,10 @@ void Closer::assemble(double h) {
         }
         break;
     }
-    if (rate_entry_[t] >= 0) add_rate(entry_at(rate_entry_[t]), 1.0, 1.0);
+    if (layout_.rate_entry[t] >= 0) add_rate(entry_at(layout_.rate_entry[t]), 1.0, 1.0);
   }
 
-  for (const Product& p : eta_column_) {
+  for (const Layout::Product& p : layout_.eta_column) {
     const Pattern::Coupling& coupling = pattern.couplings()[p.left];
     const Pattern::Touch& touch = pattern.touches()[p.right];
     const int rows = blocks[coupling.row].nv, inner = blocks[coupling.column].nv, columns = pattern.groups()[touch.group].rows;
@@ -387,7 +296,7 @@ void Closer::assemble(double h) {
     for (int i = 0; i < rows * inner; ++i) shifted_[i] = m * M[i] + d * D[i];
     add_product_transposed(entry_at(p.entry), shifted_.data(), eta_B_ + touch.at, rows, inner, columns, 1.0);
   }
-  for (const Product& p : eta_diagonal_) {
+  for (const Layout::Product& p : layout_.eta_diagonal) {
     const Pattern::Touch& left = pattern.touches()[p.left];
     const Pattern::Touch& right = pattern.touches()[p.right];
     add_product_transposed(entry_at(p.entry), blocks_.B.data() + left.at, eta_B_ + right.at,
@@ -409,24 +318,24 @@ void Closer::take_smallest_multipliers(method::Entry& trial) {
 
 void Closer::evaluate_constraints(const method::Entry& entry) { system_.residual(entry.motion, entry.lambda, residual_); }
 
-std::string Closer::worst_rows() const {
-  const Pattern& pattern = system_.pattern();
+std::string worst_rows(const system::System& system, const FormulationInfo& formulation, const system::Residual& residual) {
+  const Pattern& pattern = system.pattern();
   struct Row {
     double size;
     std::string name;
   };
   std::vector<Row> rows;
   const auto size_of = [](double r) { return std::isfinite(r) ? std::abs(r) : HUGE_VAL; };
-  const auto& blocks = system_.space().blocks();
+  const auto& blocks = system.space().blocks();
   for (int b = 0; b < static_cast<int>(blocks.size()); ++b)
     for (int i = 0; i < blocks[b].nv; ++i)
-      rows.push_back({size_of(residual_.force[blocks[b].v_at + i]),
+      rows.push_back({size_of(residual.force[blocks[b].v_at + i]),
                       fmt::format("dynamics of '{}' row {}", pattern.block_name(b), i + 1)});
   for (int r = 0; r < pattern.position_rows(); ++r)
-    rows.push_back({size_of(residual_.gap[r]), fmt::format("constraint {}", pattern.row_name(r))});
-  if (formulation_.has_eta || formulation_.lambda_row == ConstraintLevel::velocity)
+    rows.push_back({size_of(residual.gap[r]), fmt::format("constraint {}", pattern.row_name(r))});
+  if (formulation.has_eta || formulation.lambda_row == ConstraintLevel::velocity)
     for (int r = 0; r < pattern.rows(); ++r)
-      rows.push_back({size_of(residual_.rate[r]), fmt::format("rate of constraint {}", pattern.row_name(r))});
+      rows.push_back({size_of(residual.rate[r]), fmt::format("rate of constraint {}", pattern.row_name(r))});
   std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.size > b.size; });
   std::string text;
   for (std::size_t i = 0; i < std::min<std::size_t>(3, rows.size()); ++i)

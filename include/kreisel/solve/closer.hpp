@@ -9,6 +9,7 @@
 #include "kreisel/linear/solver.hpp"
 #include "kreisel/method/method.hpp"
 #include "kreisel/solve/formulation.hpp"
+#include "kreisel/solve/layout.hpp"
 #include "kreisel/system/system.hpp"
 
 namespace kreisel::solve {
@@ -38,6 +39,9 @@ struct Closed {
   bool kept_matrix = false;  ///< of an earlier step
 };
 
+/// The largest rows of a residual, by element name.
+std::string worst_rows(const system::System& system, const FormulationInfo& formulation, const system::Residual& residual);
+
 /// Newton's method on unknowns (x, hλ, η) with rows (h·dynamics, constraint/h, rate): the scaling keeps the condition
 /// of the matrix bounded for h → 0 (Arnold, Brüls, Cardona 2015, section 5).
 class Closer {
@@ -55,7 +59,7 @@ class Closer {
   /// Φ and B v + Φ_t of an accepted motion.
   void evaluate_constraints(const method::Entry& entry);
   /// The rows that kept the last attempt from converging, by element name.
-  std::string worst_rows() const;
+  std::string worst_rows() const { return solve::worst_rows(system_, formulation_, residual_); }
 
   /// Forgets the matrix, as after an event that changed the system.
   void forget_matrix() { has_matrix_ = false; }
@@ -82,11 +86,6 @@ class Closer {
     of_every_iteration,  ///< Newton's method proper, as close to a singular position, where a matrix is soon out of date
   };
 
-  struct Product {  ///< entry += left(coupling or touch) · right(touch)ᵀ
-    int left = 0, right = 0, entry = 0;
-  };
-
-  void lay_out();
   void evaluate(method::Method& method, method::Entry& trial);
   /// dv_ = Bᵀη
   void stabilization(const method::Method& method, const method::Entry& trial, ConstVectorRef eta);
@@ -103,12 +102,9 @@ class Closer {
   NewtonOptions options_;
   Counters& counters_;
 
+  Layout layout_;
   linear::BlockMatrix matrix_;
   std::unique_ptr<linear::Solver> solver_;
-  std::vector<int> coupling_entry_;              ///< (x_i, x_j)
-  std::vector<int> force_entry_, lambda_entry_;  ///< (x_j, λ_r), (λ_r, x_j)
-  std::vector<int> rate_entry_;                  ///< (η_r, x_j); -1 for velocity rows
-  std::vector<Product> eta_column_, eta_diagonal_;
 
   system::KktBlocks blocks_;
   Vector previous_B_;             ///< B(q_n), laid out like blocks_.B

@@ -1,0 +1,47 @@
+// Products of small column-major blocks.
+#pragma once
+
+#include <Eigen/Core>
+
+namespace kreisel::solve {
+
+/// out += scale · A·B, or A·Bᵀ, column-major, A fixed x inner. The sum of a column stays in registers.
+template <int fixed, bool is_transposed>
+void add_product_of_fixed(double* out, const double* A, const double* B, int inner, int columns, double scale) {
+  using Column = Eigen::Matrix<double, fixed, 1>;
+  for (int j = 0; j < columns; ++j) {
+    Eigen::Map<Column> column(out + j * fixed);
+    Column sum = column;
+    for (int l = 0; l < inner; ++l) {
+      const double b = B[is_transposed ? l * columns + j : j * inner + l];
+      if (b != 0.0) sum += (scale * b) * Eigen::Map<const Column>(A + l * fixed);
+    }
+    column = sum;
+  }
+}
+
+/// The same for any number of rows. Bodies and spherical joints have six and three.
+template <bool is_transposed>
+void add_product_of(double* out, const double* A, const double* B, int rows, int inner, int columns, double scale) {
+  if (rows == 6) return add_product_of_fixed<6, is_transposed>(out, A, B, inner, columns, scale);
+  if (rows == 3) return add_product_of_fixed<3, is_transposed>(out, A, B, inner, columns, scale);
+  for (int j = 0; j < columns; ++j)
+    for (int l = 0; l < inner; ++l) {
+      const double b = scale * B[is_transposed ? l * columns + j : j * inner + l];
+      if (b == 0.0) continue;
+      for (int i = 0; i < rows; ++i) out[j * rows + i] += A[l * rows + i] * b;
+    }
+}
+
+/// out += scale · A·B, column-major, A rows x inner, B inner x columns.
+inline void add_product(double* out, const double* A, const double* B, int rows, int inner, int columns, double scale) {
+  add_product_of<false>(out, A, B, rows, inner, columns, scale);
+}
+
+/// out += scale · A·Bᵀ, A rows x inner, B columns x inner.
+inline void add_product_transposed(double* out, const double* A, const double* B, int rows, int inner, int columns,
+                            double scale) {
+  add_product_of<true>(out, A, B, rows, inner, columns, scale);
+}
+
+}  // namespace kreisel::solve
