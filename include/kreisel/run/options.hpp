@@ -55,7 +55,7 @@ struct Options {
   std::vector<system::Event> events;  ///< beside those of the system, whatever system is in force
   double event_tolerance = 0.0;       ///< of event times [s]; 0: round-off
 
-  double newton_tolerance = 0.0;  ///< 0: 1e-10 with constant steps, tied to the tolerances otherwise
+  double newton_tolerance = 0.0;  ///< 0: 1e-10 with constant steps (radau: 1e-12), tied to the tolerances otherwise
   int newton_iterations = 25;     ///< per matrix, ≥ 1
   std::string newton_matrix;      ///< every-step, or kept while it converges; empty: the first with constant steps, else kept
   std::string linear_solver = "automatic";
