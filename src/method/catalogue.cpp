@@ -107,6 +107,8 @@ const std::vector<MethodInfo>& catalogue() {
        {"ode", "index3", "stabilized-index2", "index2", "index1"}, {}, {}, false, make_plain<Mkbdf>},
       {"projected-bdf", "BDF on the index-1 form with projection onto constraints and invariants, order 1..6", 1, 6, 4, true,
        {"ode", "projected", "index1"}, {"ode", "projected", "index1"}, projection_parameters(), true, make_bliedf, true},
+      {"radau", "Radau IIA in Munthe-Kaas form, three stages, order 5, for stiff and lightly damped systems", 5, 5, 5, false,
+       {"ode", "index3", "stabilized-index2", "index2", "index1"}, {"ode", "index3", "stabilized-index2", "index2", "index1"}, {}, false, nullptr, true},
       {"rkmk", "explicit Runge-Kutta-Munthe-Kaas on the index-1 form with projection, order 5 or 8", 5, 8, 8, true,
        {"ode", "projected", "index1"}, {"ode", "projected", "index1"}, {}, false, nullptr, false, 3},
   };

@@ -136,7 +136,7 @@ void Drive::begin_segment(std::shared_ptr<const system::System> system, const sy
   if (report_.systems.empty() || report_.systems.back() != s.system) report_.systems.push_back(s.system);
   if (s.rows.map().loses_rows())
     recorder_.warn("an event switched constraints on that the model did not announce; their multipliers are not among the results");
-  if (s.plan.formulation == solve::Formulation::index3 && s.plan.has_error_control())
+  if (s.plan.formulation == solve::Formulation::index3 && s.plan.has_error_control() && s.plan.method->make != nullptr)
     recorder_.warn("index3 with variable steps: lambda loses one order after step changes; stabilized-index2 does not");
   if (!s.plan.has_error_control()) report_.order = std::max(report_.order, s.plan.order);
   events_.begin_segment(*s.system, s.rows, layout_.pattern().rows(), s.plan.span());

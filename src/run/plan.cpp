@@ -68,6 +68,20 @@ void set_constant_steps(Plan& plan) {
   plan.h = plan.span() / static_cast<double>(plan.step_count);
 }
 
+/// Of radau. What an iteration leaves is added up over the steps, and in stiff directions it drives the others (Hairer, Wanner
+/// 1996, section IV.8): its tolerances are tighter, with given steps so that they do not hide order 5.
+Closeness of_radau(const Options& options) {
+  constexpr double tolerance_of_given_steps = 1e-12;
+  constexpr double round_off_margin = 8.0;
+  Closeness c = options.has_error_control() ? with_error_control(options) : with_given_steps(options);
+  if (options.newton_tolerance <= 0.0)
+    c.newton.tolerance = options.has_error_control()
+                             ? std::max(10.0 * epsilon / options.rtol, std::min(0.03, std::sqrt(options.rtol)))
+                             : tolerance_of_given_steps;
+  c.floor = round_off_margin * epsilon / c.newton.tolerance;
+  return c;
+}
+
 }  // namespace
 
 Plan make_plan(const Options& given, const system::System& system, const system::Start& start) {
@@ -89,12 +103,14 @@ Plan make_plan(const Options& given, const system::System& system, const system:
   plan.order = options.order > 0 ? options.order : !options.has_error_control() ? info.default_order : 0;
   plan.max_order = plan.order > 0 ? plan.order : std::min(options.max_order, info.max_order);
   plan.controls_lambda = options.has_error_control() && options.control_lambda && system.pattern().rows() > 0;
-  plan.closeness = options.has_error_control() ? with_error_control(options) : with_given_steps(options);
+  plan.closeness = info.name == "radau"          ? of_radau(options)
+                   : options.has_error_control() ? with_error_control(options)
+                                                 : with_given_steps(options);
   plan.closeness.newton.linear_solver = options.linear_solver;
   if (options.step > 0.0) set_constant_steps(plan);
   if (is_given(options.steps)) {
     // Multistep methods start from equidistant points; one more equal step belongs to the correction of their velocities.
-    const int equal = info.name == "generalized-alpha" ? 1 : plan.order;
+    const int equal = info.name == "generalized-alpha" || info.name == "radau" ? 1 : plan.order;
     Steps steps = steps_of(options.steps, plan.t0, plan.t_end - plan.t0, equal);
     plan.step_factor = steps.factor;
     plan.steps = std::move(steps.sizes);

@@ -44,6 +44,7 @@ std::string_view name_of(Outcome outcome) {
     case Outcome::not_finite: return "newton failed";
     case Outcome::projection_failed: return "projection failed";
     case Outcome::stage_failed: return "stage failed";
+    case Outcome::turned_too_far: return "turned too far";
     case Outcome::error_too_large: return "error too large";
   }
   return "?";

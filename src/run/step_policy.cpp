@@ -10,6 +10,8 @@
 #include "explicit_stepper.hpp"
 #include "implicit_stepper.hpp"
 #include "kreisel/run/controller.hpp"
+#include "radau_control.hpp"
+#include "radau_stepper.hpp"
 
 namespace kreisel::run {
 namespace {
@@ -26,6 +28,7 @@ std::string_view reason_of(Outcome outcome) {
     case Outcome::singular_matrix: return "the iteration matrix is singular";
     case Outcome::not_finite: return "the equations gave a value that is not finite";
     case Outcome::projection_failed: return "the projection onto the constraints did not converge";
+    case Outcome::turned_too_far: return "a body turns further than the method can represent in one step";
     case Outcome::stage_failed:
       return "a matrix is singular, a stage is not finite or the projection does not contract";
     case Outcome::accepted:
@@ -118,7 +121,7 @@ class ErrorControl : public StepPolicy {
 
   std::variant<Proposal, Failure> next(const Stepper& stepper) override {
     const double t = stepper.now().motion.t;
-    double h = step();
+    double h = std::min(step(), stepper.longest_step());
     stop_ = corners_.ahead(t, h);
     const double remaining = stop_.t - t;
     const bool is_last = remaining <= h * (1.0 + end_margin);
@@ -299,6 +302,54 @@ class EmbeddedControl final : public ErrorControl {
   int failures_ = 0;  ///< in a row
 };
 
+/// Variable step of Radau IIA, by its estimate of order 3.
+class RadauPolicy final : public ErrorControl {
+ public:
+  RadauPolicy(const Plan& plan, const system::System& system)
+      : ErrorControl(plan, system), control_(plan.span(), plan.options.max_step) {}
+
+  StartingPoints begin(const Stepper& stepper) override {
+    const Options& options = plan_.options;
+    double first = first_step(stepper);
+    if (options.initial_step <= 0.0)
+      first = std::max(options.min_step, step_of_order(RadauControl::order, first, options.rtol, options.atol));
+    control_ = RadauControl(std::min(first, plan_.span()), options.max_step);
+    return {};
+  }
+  Verdict judge(Attempt& attempt, Stepper& stepper) override {
+    const int most = plan_.closeness.newton.max_iterations;
+    if (attempt.outcome != Outcome::accepted) {
+      if (control_.failures() >= max_failures) return Verdict::give_up;
+      control_.reject_newton(attempt.h);
+      return Verdict::retry;
+    }
+    norm_.set_scale(stepper.trial().motion);
+    attempt.error = stepper.error_at(attempt.order, norm_, control_.failures() < lambda_failures).value_or(0.0);
+    if (attempt.error < 1.0) return Verdict::accept;
+    attempt.outcome = Outcome::error_too_large;
+    control_.reject_error(attempt.h, attempt.error, attempt.iterations, most);
+    return Verdict::retry;
+  }
+  void committed(const Attempt& attempt) override {
+    control_.accept(attempt.h, attempt.error, attempt.iterations, plan_.closeness.newton.max_iterations);
+  }
+  void exchange(Archive& a) override {
+    control_.exchange(a);
+    a.require(control_.step() > 0.0);
+    watchdog_.exchange(a);
+  }
+
+ private:
+  double step() const override { return control_.step(); }
+  int order(const Stepper&) const override { return RadauStepper::method_order; }
+  /// As every method without a past.
+  bool restarts_at(const Stop& corner, double) const override { return corner.smooth < 0; }
+
+  RadauControl control_;
+};
+
+bool is_radau(const Plan& plan) { return plan.method->name == "radau"; }
+
 }  // namespace
 
 Failure StepPolicy::failure_of_start() const {
@@ -309,11 +360,13 @@ Failure StepPolicy::failure_of_start() const {
 
 std::unique_ptr<StepPolicy> make_policy(const Plan& plan, const system::System& system) {
   if (!plan.has_error_control()) return std::make_unique<GivenSteps>(plan);
+  if (is_radau(plan)) return std::make_unique<RadauPolicy>(plan, system);
   if (plan.method->make == nullptr) return std::make_unique<EmbeddedControl>(plan, system);
   return std::make_unique<OrderControl>(plan, system);
 }
 
 std::unique_ptr<Stepper> make_stepper(const Plan& plan, const system::System& system, Counters& counters) {
+  if (is_radau(plan)) return std::make_unique<RadauStepper>(system, plan, counters);
   if (plan.method->make == nullptr) return std::make_unique<ExplicitStepper>(system, plan, counters);
   return std::make_unique<ImplicitStepper>(system, plan, counters);
 }

@@ -1,6 +1,7 @@
 // One step at a time: what every method does between two accepted points.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -68,6 +69,8 @@ class Stepper {
   virtual const Entry& now() const = 0;
   /// Accepted points that the method may look back to, `now` included.
   virtual int past() const = 0;
+  /// The longest step that the present motion allows the method to represent.
+  virtual double longest_step() const { return std::numeric_limits<double>::infinity(); }
   /// A point within the step that ended at `now`. False: it cannot be computed.
   [[nodiscard]] virtual bool at(double t, Entry& out) = 0;
 

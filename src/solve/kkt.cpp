@@ -71,6 +71,7 @@ Kkt::Kkt(const system::System& system, Counters& counters, std::string_view line
   rows_.setZero(pattern.rows());
   zero_lambda_.setZero(pattern.rows());
   step_.setZero(system.space().nv());
+  target_.setZero(system.space().nv());
 }
 
 Kkt::~Kkt() = default;
@@ -149,7 +150,6 @@ void Kkt::solve(VectorRef top, VectorRef bottom) {
 }
 
 bool Kkt::accelerate(Motion& m, VectorRef lambda) {
-  const Pattern& pattern = system_.pattern();
   if (!needs_newton_) {
     m.a.setZero();
     lambda.setZero();
@@ -163,11 +163,18 @@ bool Kkt::accelerate(Motion& m, VectorRef lambda) {
     solve(m.a, lambda);
     return m.a.allFinite() && lambda.allFinite();
   }
-  // Newton in (v̇ | v of states | q of index-1 unknowns, λ).
+  target_.setZero();
+  return balance(m, lambda);
+}
+
+/// Newton in (v̇ | v of states | q of index-1 unknowns, λ) until force = target_ and d/dt(B v + Φ_t) = 0.
+bool Kkt::balance(Motion& m, VectorRef lambda) {
+  const Pattern& pattern = system_.pattern();
   for (int iteration = 0; iteration < max_newton_iterations; ++iteration) {
     ++counters_.residual_evaluations;
     ++counters_.jacobian_evaluations;
     system_.residual(m, lambda, residual_);
+    residual_.force -= target_;
     system_.acceleration_gap(m, rows_);
     system_.linearize(m, lambda, blocks_);
     assemble(Metric::mass);
@@ -201,6 +208,29 @@ bool Kkt::accelerate(Motion& m, VectorRef lambda) {
     if (change <= 1e-13 * (1.0 + size)) return true;
   }
   return false;
+}
+
+bool Kkt::complete(Motion& m, VectorRef lambda, bool moves_velocity) {
+  const bool has_target = needs_newton_ || moves_velocity;
+  if (has_target) {
+    ++counters_.residual_evaluations;
+    system_.residual(m, lambda, residual_);
+    target_ = residual_.force;
+  }
+  if ((!needs_newton_ || moves_velocity) && !factorize(m)) return false;
+  if (moves_velocity && !project_velocity(m)) return false;
+  if (needs_newton_) return balance(m, lambda);
+  residual_.force.setZero();
+  if (has_target) {
+    ++counters_.residual_evaluations;
+    system_.residual(m, lambda, residual_);
+    residual_.force -= target_;
+  }
+  system_.acceleration_gap(m, rows_);
+  solve(residual_.force, rows_);
+  m.a -= residual_.force;
+  lambda -= rows_;
+  return m.a.allFinite() && lambda.allFinite();
 }
 
 bool Kkt::project_position(Motion& m) {

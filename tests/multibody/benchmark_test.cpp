@@ -362,20 +362,22 @@ TEST(Benchmark, DriverAndFrictionEnterTheEnergyBalance) {
 }
 
 /// Over steps that are long beside the oscillation the power has to be followed inside the step.
-TEST(Benchmark, LongStepsOfRkmkBalanceWorkAndDissipation) {
+TEST(Benchmark, LongStepsOfRungeKuttaMethodsBalanceWorkAndDissipation) {
   const io::ModelFile file = io::read_model(io::JsonSource("m.json", R"({"bodies": [
     {"name": "wheel", "mass": 2, "inertia": [0.1, 0.1, 0.2], "position": [0, 0, 0], "angular_velocity": [0, 0, 3]}],
     "joints": [{"type": "revolute", "name": "hinge", "between": ["ground", "wheel"], "at": [0, 0, 0], "axis": [0, 0, 1]}],
     "forces": [{"type": "torsional-spring-damper", "between": ["ground", "wheel"], "axis": [0, 0, 1], "stiffness": 20, "damping": 0.2}]})"));
-  run::Options options;
-  options.method = "rkmk";
-  options.rtol = options.atol = 1e-8;
-  options.t_end = 2.0;
-  run::Observer nobody;
-  const run::Report report = run::integrate(*file.model.system, file.model.start, options, nobody);
-  ASSERT_EQ(report.status, run::Status::success) << report.message;
-  EXPECT_NEAR(report.work.dissipated, report.energy_initial - report.energy_final, 1e-7);
-  EXPECT_LT(report.energy_error, 1e-7);
+  for (const char* method : {"rkmk", "radau"}) {
+    run::Options options;
+    options.method = method;
+    options.rtol = options.atol = 1e-8;
+    options.t_end = 2.0;
+    run::Observer nobody;
+    const run::Report report = run::integrate(*file.model.system, file.model.start, options, nobody);
+    ASSERT_EQ(report.status, run::Status::success) << report.message;
+    EXPECT_NEAR(report.work.dissipated, report.energy_initial - report.energy_final, 1e-7) << method;
+    EXPECT_LT(report.energy_error, 1e-7) << method;
+  }
 }
 
 TEST(Benchmark, DriversThatContradictEachOtherAreNoMotion) {

@@ -12,7 +12,9 @@ namespace {
 using namespace kreisel;
 using support::OrderCase;
 
-bool is_one_step(const method::MethodInfo& info) { return info.name == "generalized-alpha" || info.name == "rkmk"; }
+bool is_one_step(const method::MethodInfo& info) {
+  return info.name == "generalized-alpha" || info.name == "radau" || info.name == "rkmk";
+}
 
 /// Starts that differ from each other.
 std::vector<std::string> startings_of(const method::MethodInfo& info, const std::string& formulation) {
@@ -51,6 +53,7 @@ OrderCase make_case(const method::MethodInfo& info, int order, const std::string
   if (info.name == "generalized-alpha" && formulation == "stabilized-index2" && !std::isinf(c.first_lambda))
     c.grid = {0.1, 2000};  // the O(h) error of the first λ is small
   if (info.name == "rkmk" && order == 5 && formulation == "index1") c.grid = {0.25, 1000};
+  if (info.name == "radau") c.grid = {0.25, 100};  // its errors are those of bliedf at a third of the step
   return c;
 }
 

@@ -33,7 +33,7 @@ struct MethodInfo {
   std::vector<std::string> variable_formulations;  ///< under error control; empty: constant step only
   std::vector<ParameterInfo> parameters;
   bool has_corrections = false;
-  /// Null for explicit one-step methods, which the run room drives by itself.
+  /// Null for Runge-Kutta methods, which are no step maps; the run room drives them by itself.
   std::function<std::unique_ptr<Method>(const lie::Space&, Counters&, const MethodRequest&)> make;
   bool takes_step_sequences = false;  ///< given steps of different size
   int order_step = 1;                 ///< from one order it has to the next

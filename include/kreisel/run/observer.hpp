@@ -31,6 +31,7 @@ enum class Outcome {
   not_finite,         ///< a value of the equations
   projection_failed,  ///< onto the constraints
   stage_failed,       ///< of a Runge-Kutta method
+  turned_too_far,     ///< a rotation that the method cannot represent in one step
   error_too_large,
 };
 /// As `--log` spells it.

@@ -56,7 +56,7 @@ struct Options {
   double event_tolerance = 0.0;       ///< of event times [s]; 0: round-off
   std::vector<double> corners;        ///< times at which the equations jump, beside those that the system tells
 
-  double newton_tolerance = 0.0;  ///< 0: 1e-10 with constant steps, tied to the tolerances otherwise
+  double newton_tolerance = 0.0;  ///< 0: 1e-10 with constant steps (radau: 1e-12), tied to the tolerances otherwise
   int newton_iterations = 25;     ///< per matrix, ≥ 1
   std::string newton_matrix;      ///< every-step, or kept while it converges; empty: the first with constant steps, else kept
   std::string linear_solver = "automatic";

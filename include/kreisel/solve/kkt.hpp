@@ -27,6 +27,10 @@ class Kkt {
   /// v̇ and λ of (t, q, v): M v̇ + g + Bᵀλ = 0, d/dt(B v + Φ_t) = 0. First-order states get their v, index-1 unknowns
   /// their q. Factorises. False when singular or, for forces that depend on λ, not convergent.
   [[nodiscard]] bool accelerate(system::Motion& m, VectorRef lambda);
+  /// For a motion whose v̇ and λ balance the forces but may miss the acceleration constraints, as a stage of a Runge-Kutta
+  /// method does: moves v onto B v + Φ_t = 0, where asked, and v̇ and λ onto d/dt(B v + Φ_t) = 0, forces balanced as well as
+  /// before. Unlike `accelerate` it does not ask the forces for v̇, so that errors of q are not magnified by stiff springs.
+  [[nodiscard]] bool complete(system::Motion& m, VectorRef lambda, bool moves_velocity);
 
   /// Moves q onto Φ = 0 and v onto B v + Φ_t = 0 with the matrix at hand. False when the iteration does not contract.
   [[nodiscard]] bool project_position(system::Motion& m);
@@ -48,6 +52,7 @@ class Kkt {
   void assemble(Metric metric);
   void assemble_symmetric(Metric metric);
   void solve(VectorRef top, VectorRef bottom);  ///< in place
+  [[nodiscard]] bool balance(system::Motion& m, VectorRef lambda);
 
   const system::System& system_;
   Counters& counters_;
@@ -58,6 +63,7 @@ class Kkt {
   system::KktBlocks blocks_;
   system::Residual residual_;
   Vector right_hand_side_, rows_, step_, zero_lambda_;
+  Vector target_;  ///< of the force balance
   bool needs_newton_;
   int projection_iterations_ = 0;
 };

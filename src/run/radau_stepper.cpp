@@ -1,0 +1,197 @@
+#include "radau_stepper.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "exchange.hpp"
+
+namespace kreisel::run {
+
+using coeff::Radau;
+using method::History;
+
+namespace {
+
+/// Of the largest turn that a step can represent: v changes on the way.
+constexpr double turn_margin = 0.9;
+/// A vector that turns with a body, as a reaction does where velocities are constant and no error is seen, is a cubic between
+/// the steps up to 7.6e-4 φ⁴ for a turn by φ. This many multiples of rtol are left to that.
+constexpr double turned_fraction = 100.0;
+
+double largest_turn(double rtol) {
+  return std::min(turn_margin * solve::Radau::largest_turn, std::pow(turned_fraction * rtol / 7.6e-4, 0.25));
+}
+
+void exchange_collocation(Archive& a, solve::Collocation& c) {
+  a.all(c.t, c.h, c.q);
+  for (auto* list : {&c.theta, &c.a, &c.eta})
+    for (Vector& x : *list) a(x);
+  for (auto* list : {&c.v, &c.lambda})
+    for (Vector& x : *list) a(x);
+}
+
+Outcome outcome_of(solve::CloseStatus status) {
+  switch (status) {
+    case solve::CloseStatus::converged: return Outcome::accepted;
+    case solve::CloseStatus::diverged: return Outcome::newton_failed;
+    case solve::CloseStatus::singular_matrix: return Outcome::singular_matrix;
+    case solve::CloseStatus::not_finite: return Outcome::not_finite;
+  }
+  return Outcome::newton_failed;
+}
+
+}  // namespace
+
+RadauStepper::RadauStepper(const system::System& system, const Plan& plan, Counters& counters)
+    : system_(system),
+      plan_(plan),
+      radau_(system, plan.formulation, plan.closeness.newton, counters),
+      start_up_(system, counters, plan.options.linear_solver),
+      parts_(parts_of(system)),
+      now_(History::blank(system.space(), {system.pattern().rows(), system.pattern().position_rows(), 0})),
+      trial_(now_),
+      last_(system),
+      next_(system),
+      shown_(system),
+      weight_(Vector::Zero(system.space().nv())),
+      q_error_(weight_),
+      v_error_(weight_) {}
+
+bool RadauStepper::place(const system::Start& start) { return start_up_.place(start.t0, start.q0, start.v0, now_); }
+
+void RadauStepper::weigh(const Entry& from, double h) {
+  const Closeness& c = plan_.closeness;
+  velocity_weights(parts_, from.motion, c.absolute, c.relative, c.floor / h, weight_);
+}
+
+Attempt RadauStepper::attempt(const Proposal& proposal) {
+  ++attempts_;
+  weigh(now_, proposal.h);
+  const solve::Closed closed = radau_.step(now_, proposal.h, last_, weight_, next_, trial_);
+  Attempt a{.t = now_.motion.t,
+            .h = proposal.h,
+            .order = method_order,
+            .iterations = closed.iterations,
+            .update_norm = closed.update_norm,
+            .kept_matrix = closed.kept_matrix,
+            .outcome = radau_.turned() > 1.0 ? Outcome::turned_too_far : outcome_of(closed.status)};
+  if (a.outcome != Outcome::accepted) return a;
+  a.iterations = radau_.iterations();
+  trial_.motion.t = proposal.t;
+  trial_.order = method_order;
+  measure_power(proposal.h);
+  return a;
+}
+
+/// The work of the step: the power at the stages, by the quadrature formula of the method.
+void RadauStepper::measure_power(double h) {
+  if (system_.is_conservative()) return;
+  trial_.work = system::Power();
+  for (int i = 0; i < Radau::stages; ++i) {
+    next_power_[i] = system_.power(radau_.stage(i), next_.lambda[i + 1]);
+    trial_.work->add(h * Radau::a[2][i], next_power_[i]);
+  }
+}
+
+std::optional<double> RadauStepper::error_at(int order, ErrorNorm& norm, bool tests_lambda) {
+  if (order != method_order) return {};
+  radau_.error_estimate(now_, next_, false, q_error_, v_error_);
+  double error = norm(q_error_, v_error_);
+  if ((is_at_start_ || attempts_ > 1) && error >= 1.0) {
+    radau_.error_estimate(now_, next_, true, q_error_, v_error_);
+    error = std::min(error, norm(q_error_, v_error_));
+  }
+  if (plan_.controls_lambda && tests_lambda) {
+    const Options& options = plan_.options;
+    error = std::max(error, radau_.lambda_defect() / (options.atol + options.rtol * trial_.lambda.norm()));
+  }
+  return error;
+}
+
+bool RadauStepper::project_trial(bool position, bool velocity) {
+  const Vector before = trial_.motion.q;
+  if (!start_up_.project(trial_.motion, position, velocity)) return false;
+  // ω is corrected: the logarithm of a whole step would lose turns.
+  Vector moved(trial_.omega.size()), correction(trial_.omega.size());
+  system_.space().difference(before, trial_.motion.q, moved);
+  system_.space().tangent_inverse(trial_.omega, moved, correction);
+  trial_.omega += correction;
+  next_.theta.back() = trial_.omega;
+  next_.v.back() = trial_.motion.v;
+  return true;
+}
+
+void RadauStepper::commit() {
+  std::swap(now_, trial_);
+  std::swap(last_, next_);
+  std::swap(last_power_, next_power_);
+  is_shown_ = false;
+  is_at_start_ = false;
+  attempts_ = 0;
+}
+
+bool RadauStepper::at(double t, Entry& out) {
+  if (is_at_start_) return false;
+  if (!is_shown_) {
+    shown_ = last_;  // the next step is guessed from the stages as they were
+    radau_.refine(shown_);
+    is_shown_ = true;
+  }
+  const double s = (t - last_.t) / last_.h;
+  shown_.at(system_.space(), s, out.omega, out.motion, out.lambda);
+  out.motion.t = t;
+  out.eta = now_.eta;
+  out.h = now_.h;
+  out.order = method_order;
+  out.work.reset();
+  if (now_.work) {
+    out.work = system::Power();
+    const Radau::Row weight = Radau::integral_weights(s);
+    for (int i = 0; i < Radau::stages; ++i) out.work->add(last_.h * weight[i], last_power_[i]);
+  }
+  return true;
+}
+
+void RadauStepper::recall(std::span<const Entry> past) {
+  now_ = past.back();
+  is_shown_ = false;
+  is_at_start_ = past.size() < 2;
+  if (is_at_start_) return;
+  const Entry& before = past[past.size() - 2];
+  weigh(before, now_.h);
+  radau_.forget_matrix();
+  is_at_start_ = radau_.restage(before, now_, weight_, last_).status != solve::CloseStatus::converged;
+}
+
+double RadauStepper::longest_step() const {
+  double fastest = 0.0;
+  for (const lie::Block& block : system_.space().blocks())
+    if (block.group != lie::GroupId::rn)
+      fastest = std::max(fastest, now_.motion.v.segment<3>(block.v_at + block.nv - 3).norm());
+  return fastest > 0.0 ? largest_turn(plan_.options.rtol) / fastest : std::numeric_limits<double>::infinity();
+}
+
+std::string RadauStepper::worst_rows() const {
+  if (radau_.turned() <= 1.0) return radau_.worst_rows();
+  return fmt::format("rotation of '{}' ({:.1f} rad, at most {:.1f} in a step)", system_.pattern().block_name(radau_.turned_block()),
+                     radau_.turned() * solve::Radau::largest_turn, solve::Radau::largest_turn);
+}
+
+void RadauStepper::exchange(Archive& a) {
+  run::exchange(a, now_);
+  exchange_collocation(a, last_);
+  for (system::Power& power : last_power_) a.all(power.forces, power.drivers, power.dissipated);
+  a(is_at_start_);
+  solve::Radau::State state = radau_.state();
+  a.all(state.has_linearization, state.has_factors, state.factors_h, state.rate, state.age, state.coupled_steps);
+  run::exchange(a, state.made_at);
+  a.all(state.made_lambda, state.real_pivots, state.complex_pivots_real, state.complex_pivots_imaginary,
+        state.coupled_pivots);
+  if (a.is_loading()) radau_.restore(state);
+}
+
+}  // namespace kreisel::run

@@ -1,0 +1,62 @@
+// Radau IIA as a stepper.
+#pragma once
+
+#include <array>
+
+#include "kreisel/solve/radau.hpp"
+#include "plan.hpp"
+#include "stepper.hpp"
+
+namespace kreisel::run {
+
+class RadauStepper final : public Stepper {
+ public:
+  static constexpr int method_order = 5;
+
+  RadauStepper(const system::System& system, const Plan& plan, Counters& counters);
+
+  [[nodiscard]] bool place(const system::Start& start) override;
+  bool is_at_start() const override { return is_at_start_; }
+
+  Attempt attempt(const Proposal& proposal) override;
+  const Entry& trial() const override { return trial_; }
+  /// Filtered with the matrix of the step; at a start and after a rejection, where a large estimate may be the transient of a
+  /// stiff motion, twice. λ counts with what the last stage misses of λ at the new point.
+  std::optional<double> error_at(int order, ErrorNorm& norm, bool tests_lambda) override;
+  [[nodiscard]] bool project_trial(bool position, bool velocity) override;
+  void commit() override;
+
+  const Entry& now() const override { return now_; }
+  int past() const override { return 1; }
+  double longest_step() const override;
+  [[nodiscard]] bool at(double t, Entry& out) override;
+  /// The stages are not kept with the points: they are solved for again, from what both ends of the step say about them.
+  void recall(std::span<const Entry> past) override;
+
+  void forget_matrix() override { radau_.forget_matrix(); }
+  std::string worst_rows() const override;
+  std::string_view linear_solver_name() const override { return radau_.linear_solver_name(); }
+  void exchange(Archive& a) override;
+
+ private:
+  using Powers = std::array<system::Power, solve::Collocation::stages>;
+
+  void weigh(const Entry& from, double h);
+  void measure_power(double h);
+
+  const system::System& system_;
+  const Plan& plan_;
+  solve::Radau radau_;
+  StartUp start_up_;
+  const std::vector<Part> parts_;
+  Entry now_, trial_;
+  solve::Collocation last_, next_;  ///< the step that led to now(), and the one of the trial
+  solve::Collocation shown_;        ///< the last step, its stages refined for output
+  bool is_shown_ = false;           ///< shown_ belongs to last_
+  Powers last_power_{}, next_power_{};
+  Vector weight_, q_error_, v_error_;
+  int attempts_ = 0;  ///< since the last commit
+  bool is_at_start_ = true;
+};
+
+}  // namespace kreisel::run
