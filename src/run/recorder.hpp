@@ -27,6 +27,7 @@ class Recorder {
   /// An accepted point: its equations into `residual`, largest gaps and energies into the report.
   void measure(const system::System& system, const method::Entry& entry);
   const system::Residual& residual() const { return residual_; }
+  const Energy& energy() const { return energy_; }
   /// The equations of a point between the steps; nothing is recorded.
   const system::Residual& evaluate(const system::System& system, const method::Entry& entry);
   /// Of a point in the newest step.
@@ -43,7 +44,8 @@ class Recorder {
   Observer& observer_;
   system::Residual residual_;
   WorkMeter work_;
-  double first_energy_ = 0.0, last_energy_ = 0.0;  ///< of accepted points
+  double first_energy_ = 0.0;  ///< of accepted points
+  Energy energy_;              ///< of the newest one
 };
 
 }  // namespace kreisel::run

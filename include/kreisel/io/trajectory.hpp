@@ -31,13 +31,6 @@ struct Quantity {
   int size() const { return static_cast<int>(columns.size()); }
 };
 
-/// What a row says about energy.
-struct EnergyValues {
-  double total = 0.0;
-  system::EnergyParts parts;
-  run::Work work;
-};
-
 /// Turns an accepted point into a row: t; q (x, then R row-major per body; coordinates that belong to no body as they
 /// are); v; v̇; λ; η where the formulation has it; Φ; B v + Φ_t; reactions of joints; energy with its parts, work,
 /// dissipation and balance; step size; order. SI units.
@@ -47,7 +40,8 @@ class TrajectoryLayout {
 
   const std::vector<Quantity>& quantities() const { return quantities_; }
   int columns() const { return columns_; }
-  void fill(const method::Entry& entry, const system::Residual& residual, const EnergyValues& energy, VectorRef row);
+  void fill(const method::Entry& entry, const system::Residual& residual, const run::Energy& energy,
+            const run::Work& work, VectorRef row);
   /// The initial energy, which the balance is measured from.
   void exchange(Archive& a);
   /// The inverse of what fill does with q.
