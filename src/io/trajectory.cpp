@@ -269,6 +269,7 @@ TrajectoryWriter::TrajectoryWriter(const system::System& system, bool has_eta, T
       layout_(system_, has_eta),
       row_(layout_.columns()) {
   info_.columns = layout_.columns();
+  if (options_.format == TrajectoryFormat::hdf5) require_hdf5();  // before the run
 }
 
 TrajectoryWriter::~TrajectoryWriter() {
@@ -298,9 +299,17 @@ void TrajectoryWriter::write(const run::Point& point) {
   ++info_.rows;
   if (options_.format != TrajectoryFormat::automatic) return;
 
+  if (stays_csv_) return;
   if (!is_hdf5_) kept_.insert(kept_.end(), row_.begin(), row_.end());
   const std::int64_t values = info_.rows * info_.columns;
-  if (!is_hdf5_ && values > options_.value_limit) move_to_hdf5();
+  if (!is_hdf5_ && values > options_.value_limit) {
+    stays_csv_ = !has_hdf5();
+    if (stays_csv_) {
+      kept_ = {};
+      return;
+    }
+    move_to_hdf5();
+  }
   if (thins() && values > options_.value_limit && info_.rows > options_.least_rows) {
     file_->thin();
     info_.rows = (info_.rows + 1) / 2;
