@@ -28,8 +28,7 @@ StartUp::StartUp(const system::System& system, Counters& counters, std::string_v
       from_(system.space()),
       to_(system.space()),
       lambda_(Vector::Zero(system.pattern().rows())),
-      omega_(Vector::Zero(system.space().nv())),
-      residual_(system.space().nv(), system.pattern().position_rows(), system.pattern().rows()) {
+      omega_(Vector::Zero(system.space().nv())) {
   for (std::size_t b = 0; b < system.space().blocks().size(); ++b)
     has_only_dynamic_ = has_only_dynamic_ && system.pattern().kind(static_cast<int>(b)) == system::CoordinateKind::dynamic;
 }
@@ -87,17 +86,6 @@ bool StartUp::project(Motion& m, bool moves_position, bool moves_velocity) {
   solve::Kkt& kkt = rkmk_.kkt();
   if (!kkt.factorize(m) || (moves_position && !kkt.project_position(m))) return false;
   return !moves_velocity || (kkt.factorize(m) && kkt.project_velocity(m));
-}
-
-void StartUp::gaps(double t, ConstVectorRef q, ConstVectorRef v, double& position, double& velocity) {
-  from_.t = t;
-  from_.q = q;
-  from_.v = v;
-  from_.a.setZero();
-  lambda_.setZero();
-  system_.residual(from_, lambda_, residual_);
-  position = residual_.gap.size() > 0 ? residual_.gap.lpNorm<Eigen::Infinity>() : 0.0;
-  velocity = residual_.rate.size() > 0 ? residual_.rate.lpNorm<Eigen::Infinity>() : 0.0;
 }
 
 bool StartUp::advance(const Entry& from, double h, Entry& to) {

@@ -26,8 +26,6 @@ class StartUp {
   [[nodiscard]] bool place(double t, ConstVectorRef q, ConstVectorRef v, method::Entry& first);
   /// Moves q onto Φ = 0, v onto B v + Φ_t = 0, in the mass metric.
   [[nodiscard]] bool project(system::Motion& m, bool moves_position, bool moves_velocity);
-  /// How far the given values miss the constraints, at position and velocity level.
-  void gaps(double t, ConstVectorRef q, ConstVectorRef v, double& position, double& velocity);
 
   /// Points at t0 + i h until `method` can take its first step of `order`, then the corrections. history holds the
   /// first point. False when a step of the starter fails.
@@ -49,7 +47,6 @@ class StartUp {
   bool has_only_dynamic_ = true, looks_back_ = true;
   system::Motion from_, to_;
   Vector lambda_, omega_;
-  system::Residual residual_;
 };
 
 }  // namespace kreisel::run
