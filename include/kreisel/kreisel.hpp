@@ -14,13 +14,13 @@
 
 namespace kreisel {
 
+// `solve` is found through its Problem; a name of its own here would clash with the room.
 using lie::GroupId;
 using run::Options;
 using run::Problem;
 using run::Report;
 using run::Simulation;
 using run::Solution;
-using run::solve;
 using run::State;
 using run::Status;
 using system::Event;

@@ -42,9 +42,10 @@ constexpr double close_step = 0x1p-17, closest_step = 0x1p-19;
 /// A force that changes within a narrow range, as friction at rest, looks flat from afar: two wide steps agree on nothing.
 /// Where two narrow ones agree on something else, they are right.
 void look_closer(const Vector& close, const Vector& closest, Settled& settled) {
+  const double noise = closest.size() > 0 ? 1e-6 * closest.lpNorm<Eigen::Infinity>() : 0.0;
   for (Eigen::Index i = 0; i < closest.size(); ++i) {
     const double change = std::abs(closest[i] - close[i]), missed = std::abs(closest[i] - settled.value[i]);
-    if (missed > 1e-4 * std::max(std::abs(closest[i]), std::abs(settled.value[i])) && missed > 1e3 * change)
+    if (missed > 1e-4 * std::max(std::abs(closest[i]), std::abs(settled.value[i])) && missed > 1e3 * change && missed > noise)
       settled.value[i] = closest[i], settled.change[i] = change;
   }
 }
