@@ -40,6 +40,8 @@ class System:
         constraint_rate: Callable[[float, Array], ArrayLike] = ...,
         curvature: Callable[[float, Array, Array], ArrayLike] = ...,
         energy: Callable[[float, Array, Array], float] = ...,
+        scale: ArrayLike = ...,
+        time_scale: float = ...,
         name: str = ...,
         t0: float = ...,
         t_end: float = ...,
@@ -80,6 +82,10 @@ class Result:
 class IntegrationError(RuntimeError):
     result: Result
     def __init__(self, message: str, result: Result) -> None: ...
+
+class Interrupted(KeyboardInterrupt):
+    result: Any
+    def __init__(self, message: str, result: Any) -> None: ...
 
 def solve(
     model: str | PathLike[str] | dict[str, Any] | Model | System,

@@ -1,7 +1,10 @@
 #include "kreisel/run/start_up.hpp"
 
 #include <cmath>
+#include <limits>
 #include <utility>
+
+#include "kreisel/system/differences.hpp"
 
 namespace kreisel::run {
 
@@ -16,8 +19,8 @@ constexpr double substep_tolerance = 2e-14;
 constexpr int max_substeps = 256;
 /// Below this a change that halving the substeps does not reduce tenfold (order 8 promises 256) is noise of the model.
 constexpr double noise_level = 1e-9;
-/// Of the differences that give the rates of states and algebraic unknowns: to about 1e-8.
-constexpr double rate_step = 1e-5;
+/// Of the rates of states and algebraic unknowns, relative.
+constexpr double rate_accuracy = 1e-8;
 
 }  // namespace
 
@@ -48,23 +51,29 @@ bool StartUp::place(double t, ConstVectorRef q, ConstVectorRef v, Entry& first) 
   return has_only_dynamic_ || set_rates_of_states(first);
 }
 
-/// Of first-order states the equations give v and of algebraic unknowns q; v̇ and v come from central differences.
+/// Of first-order states the equations give v and of algebraic unknowns q; v̇ and v come from differences along the motion.
 bool StartUp::set_rates_of_states(Entry& first) {
-  const double s = rate_step * (1.0 + std::abs(first.motion.t));
-  Motion ahead = first.motion, behind = first.motion;
-  for (const auto& [to, sign] : {std::pair{&ahead, 1.0}, std::pair{&behind, -1.0}}) {
+  const Eigen::Index nq = first.motion.q.size(), nv = first.motion.v.size();
+  const system::Columns motion = [&](int, double s) -> Vector {
     lambda_ = first.lambda;
-    if (!rkmk_.step(first.motion, sign * s, *to, lambda_, omega_)) return false;
-  }
+    const bool is_done = s == 0.0 || rkmk_.step(first.motion, s, to_, lambda_, omega_);
+    if (!is_done) return Vector::Constant(nq + nv, std::numeric_limits<double>::quiet_NaN());
+    Vector all(nq + nv);
+    all << (s == 0.0 ? first.motion : to_).q, (s == 0.0 ? first.motion : to_).v;
+    return all;
+  };
+  const Vector rates = system::differentiate(motion, system::largest_steps({system::time_range(1.0, first.motion.t)}), rate_accuracy)
+                           .value;
+  if (!rates.allFinite()) return false;
   const auto& blocks = system_.space().blocks();
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     const lie::Block& block = blocks[b];
     const auto part = [&](Vector& x) { return x.segment(block.v_at, block.nv); };
     switch (system_.pattern().kind(static_cast<int>(b))) {
       case system::CoordinateKind::dynamic: break;
-      case system::CoordinateKind::state: part(first.motion.a) = (part(ahead.v) - part(behind.v)) / (2.0 * s); break;
+      case system::CoordinateKind::state: part(first.motion.a) = rates.segment(nq + block.v_at, block.nv); break;
       case system::CoordinateKind::algebraic:
-        part(first.motion.v) = (ahead.q.segment(block.q_at, block.nv) - behind.q.segment(block.q_at, block.nv)) / (2.0 * s);
+        part(first.motion.v) = rates.segment(block.q_at, block.nv);
         break;
     }
   }
