@@ -12,7 +12,7 @@
 #include "kreisel/base/text.hpp"
 #include "kreisel/io/config.hpp"
 #include "kreisel/lie/so3.hpp"
-#include "kreisel/system/check.hpp"
+#include "kreisel/system/ranks.hpp"
 
 namespace kreisel::io {
 namespace {

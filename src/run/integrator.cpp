@@ -13,7 +13,7 @@
 #include "kreisel/run/start_up.hpp"
 #include "kreisel/solve/formulation.hpp"
 #include "kreisel/solve/manifold.hpp"
-#include "kreisel/system/check.hpp"
+#include "kreisel/system/ranks.hpp"
 #include "drive.hpp"
 
 namespace kreisel::run {
@@ -79,6 +79,17 @@ void refuse_redundant_rows(const system::System& system, const system::Start& st
                                  "  try: remove these rows, --redundant least-squares for multipliers of least norm, or another initial "
                                  "position if only this one is singular",
                                  system.pattern().rows() - static_cast<int>(rows.size()), system.pattern().rows(), fmt::join(rows, ", ")));
+}
+
+void refuse_poor_derivatives(const system::System& system, const system::Start& start, const Options& options) {
+  system::Motion m(system.space());
+  m.t = start.t0;
+  m.q = start.q0;
+  m.v = start.v0;
+  system::Residual residual(system.space().nv(), system.pattern().position_rows(), system.pattern().rows());
+  const std::string doubt =
+      system.examine(m, Vector(Vector::Zero(system.pattern().rows())), {options.rtol, options.atol}, residual);
+  if (!doubt.empty()) throw InvalidInput(doubt);
 }
 
 }  // namespace
@@ -237,13 +248,16 @@ std::vector<OptionProblem> problems_in(const Options& options, const system::Sys
   return std::move(check).problems();
 }
 
-void refuse_what_cannot_run(const system::System& system, const system::Start& start, const Options& options) {
-  const std::vector<OptionProblem> problems = problems_in(options, system, start);
+void refuse_what_cannot_run(const system::System& given, const system::Start& start, const Options& options) {
+  const std::vector<OptionProblem> problems = problems_in(options, given, start);
   if (!problems.empty()) {
     std::string text;
     for (const OptionProblem& p : problems) text += (text.empty() ? "" : "\n") + p.field + ": " + p.message;
     throw InvalidInput(text);
   }
+  const std::shared_ptr<const system::System> ready = made_ready(given, start, options);
+  const system::System& system = *ready;
+  refuse_poor_derivatives(system, start, options);
   Counters unused;
   double position = 0.0, velocity = 0.0;
   StartUp(system, unused, options.linear_solver).gaps(start.t0, start.q0, start.v0, position, velocity);

@@ -2,7 +2,10 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
+
+#include "kreisel/system/differences.hpp"
 
 namespace kreisel::run {
 
@@ -17,8 +20,10 @@ constexpr double substep_tolerance = 2e-14;
 constexpr int max_substeps = 256;
 /// Below this a change that halving the substeps does not reduce tenfold (order 8 promises 256) is noise of the model.
 constexpr double noise_level = 1e-9;
-/// Of the differences that give the rates of states and algebraic unknowns: to about 1e-8.
-constexpr double rate_step = 1e-5;
+/// Of the rates of states and algebraic unknowns, relative.
+constexpr double rate_accuracy = 1e-8;
+/// Of one-sided differences, to about 1e-8.
+constexpr double one_sided_step = 1e-5;
 
 }  // namespace
 
@@ -49,34 +54,35 @@ bool StartUp::place(double t, ConstVectorRef q, ConstVectorRef v, Entry& first) 
   return has_only_dynamic_ || set_rates_of_states(first);
 }
 
-/// Of first-order states the equations give v and of algebraic unknowns q; v̇ and v come from differences, central ones unless
-/// there is a corner.
+/// Of first-order states the equations give v and of algebraic unknowns q; v̇ and v come from differences along the motion, one-sided
+/// behind a corner.
 bool StartUp::set_rates_of_states(Entry& first) {
-  const double s = rate_step * (1.0 + std::abs(first.motion.t));
-  struct Term {
-    double at, weight;  ///< in steps
-  };
-  constexpr std::array<Term, 3> central{{{1.0, 0.5}, {-1.0, -0.5}, {0.0, 0.0}}}, one_sided{{{1.0, -2.5}, {2.0, 4.0}, {3.0, -1.5}}};
-  const std::array<Term, 3>& terms = looks_back_ ? central : one_sided;
-  std::array<Motion, 3> near{first.motion, first.motion, first.motion};
-  for (std::size_t i = 0; i < terms.size(); ++i) {
+  const Eigen::Index nq = first.motion.q.size(), nv = first.motion.v.size();
+  const system::Columns motion = [&](int, double s) -> Vector {
     lambda_ = first.lambda;
-    if (terms[i].weight != 0.0 && !rkmk_.step(first.motion, terms[i].at * s, near[i], lambda_, omega_)) return false;
+    const bool is_done = s == 0.0 || rkmk_.step(first.motion, s, to_, lambda_, omega_);
+    if (!is_done) return Vector::Constant(nq + nv, std::numeric_limits<double>::quiet_NaN());
+    Vector all(nq + nv);
+    all << (s == 0.0 ? first.motion : to_).q, (s == 0.0 ? first.motion : to_).v;
+    return all;
+  };
+  Vector rates(nq + nv);
+  if (looks_back_) {
+    rates = system::differentiate(motion, system::largest_steps({system::time_range(1.0, first.motion.t)}), rate_accuracy).value;
+  } else {
+    const double s = one_sided_step * (1.0 + std::abs(first.motion.t));
+    rates = (-2.5 * motion(0, s) + 4.0 * motion(0, 2.0 * s) - 1.5 * motion(0, 3.0 * s)) / s;
   }
+  if (!rates.allFinite()) return false;
   const auto& blocks = system_.space().blocks();
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     const lie::Block& block = blocks[b];
     const auto part = [&](Vector& x) { return x.segment(block.v_at, block.nv); };
     switch (system_.pattern().kind(static_cast<int>(b))) {
       case system::CoordinateKind::dynamic: break;
-      case system::CoordinateKind::state:
-        part(first.motion.a).setZero();
-        for (std::size_t i = 0; i < terms.size(); ++i) part(first.motion.a) += (terms[i].weight / s) * part(near[i].v);
-        break;
+      case system::CoordinateKind::state: part(first.motion.a) = rates.segment(nq + block.v_at, block.nv); break;
       case system::CoordinateKind::algebraic:
-        part(first.motion.v).setZero();
-        for (std::size_t i = 0; i < terms.size(); ++i)
-          part(first.motion.v) += (terms[i].weight / s) * near[i].q.segment(block.q_at, block.nv);
+        part(first.motion.v) = rates.segment(block.q_at, block.nv);
         break;
     }
   }

@@ -23,8 +23,10 @@ constexpr int max_iterations = 12;
 constexpr int tolerable_iterations = 4;
 /// Residuals this small, relative to the size of their terms, are round-off.
 constexpr double round_off = 4e-16, nearly_round_off = 1e-12;
-/// Step of the differences that give the gradients of invariants; their error only slows the iteration.
+/// Step of the differences that give the gradients of invariants, relative; their error only slows the iteration.
 constexpr double difference_step = 1e-6;
+/// A length of less than this is the round-off of a zero.
+constexpr double smallest_length = 1e-9;
 /// Energy, three momenta, three angular momenta.
 constexpr int max_invariants = 7;
 using Border = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor, max_invariants, max_invariants>;
@@ -286,17 +288,30 @@ class Manifold::Joint {
     }
   }
 
+  /// Of what an entry of v moves: the largest coordinate of its block, 1 for rotations and where q shows no length.
+  double length_of(int i, const Vector& q) const {
+    for (const lie::Block& block : system_.space().blocks()) {
+      if (i >= block.v_at + block.nv) continue;
+      const bool is_flat = block.group == lie::GroupId::rn;
+      const int n = is_flat ? block.nv : block.group == lie::GroupId::so3 ? 0 : 3;
+      const double size = i - block.v_at < n ? q.segment(block.q_at, n).lpNorm<Eigen::Infinity>() : 1.0;
+      return size > smallest_length ? size : 1.0;
+    }
+    return 1.0;
+  }
+
   void differentiate(const Invariant& invariant, const Motion& m, Eigen::Ref<Vector> gradient) {
     const int nv = system_.space().nv();
     gradient.setZero();
     Vector& step = move_;
     step.setZero();
+    const double fastest = m.v.lpNorm<Eigen::Infinity>(), speed_step = difference_step * (fastest > 0.0 ? fastest : 1.0);
     for (int i = 0; i < nv; ++i) {
-      const double speed_step = difference_step * std::max(1.0, std::abs(m.v[i]));
+      const double length_step = difference_step * length_of(i, m.q);
       double q_slope = 0.0, v_slope = 0.0;
       for (const double sign : {1.0, -1.0}) {
         probe_ = m;
-        step[i] = sign * difference_step;
+        step[i] = sign * length_step;
         system_.space().move(m.q, step, probe_.q);
         q_slope += sign * invariant.value(probe_);
         probe_ = m;
@@ -304,7 +319,7 @@ class Manifold::Joint {
         v_slope += sign * invariant.value(probe_);
       }
       step[i] = 0.0;
-      gradient[i] = q_slope / (2.0 * difference_step);
+      gradient[i] = q_slope / (2.0 * length_step);
       gradient[nv + i] = v_slope / (2.0 * speed_step);
     }
   }
