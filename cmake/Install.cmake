@@ -64,13 +64,13 @@ configure_package_config_file(cmake/kreiselConfig.cmake.in generated/kreiselConf
 write_basic_package_version_file(generated/kreiselConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(
   FILES ${PROJECT_BINARY_DIR}/generated/kreiselConfig.cmake ${PROJECT_BINARY_DIR}/generated/kreiselConfigVersion.cmake
-        cmake/FindHDF5C.cmake cmake/FindKLU.cmake
+        cmake/FindKLU.cmake
   DESTINATION ${package_folder}
   COMPONENT development)
 
 # Libraries that have no pkg-config file everywhere: by name where the linker looks anyway, by path elsewhere.
 set(link_words)
-foreach(library ${KLU_KLU_LIBRARY} ${KLU_BTF_LIBRARY} ${KLU_AMD_LIBRARY} ${KLU_COLAMD_LIBRARY} ${KLU_SUITESPARSECONFIG_LIBRARY} ${HDF5C_LIBRARY})
+foreach(library ${KLU_KLU_LIBRARY} ${KLU_BTF_LIBRARY} ${KLU_AMD_LIBRARY} ${KLU_COLAMD_LIBRARY} ${KLU_SUITESPARSECONFIG_LIBRARY})
   get_filename_component(folder ${library} DIRECTORY)
   get_filename_component(name ${library} NAME_WE)
   if(folder IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
@@ -80,6 +80,8 @@ foreach(library ${KLU_KLU_LIBRARY} ${KLU_BTF_LIBRARY} ${KLU_AMD_LIBRARY} ${KLU_C
 endforeach()
 list(TRANSFORM public_definitions PREPEND -D OUTPUT_VARIABLE compile_words)
 list(JOIN compile_words " " definitions)
+list(TRANSFORM CMAKE_DL_LIBS PREPEND -l OUTPUT_VARIABLE dl_words)
+list(APPEND link_words ${dl_words})
 list(JOIN link_words " " libraries)
 file(RELATIVE_PATH to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" to_prefix ${to_prefix})
@@ -128,11 +130,16 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "${PROJECT_DESCRIPTION}\n The program kreisel, its manual page, models and studies.")
   set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME kreisel)
   set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION science)
+  # Loaded when a file needs it, so dpkg-shlibdeps does not see it.
+  set(hdf5_packages "libhdf5-103-1 | libhdf5-103 | libhdf5-310")
+  set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS ${hdf5_packages})
+  set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS ${hdf5_packages})
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_RECOMMENDS ${hdf5_packages})
   set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "${PROJECT_DESCRIPTION}\n The C++ library, for find_package and pkg-config.")
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libkreisel-dev)
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-      "libeigen3-dev (>= 3.4), libfmt-dev, nlohmann-json3-dev (>= 3.9), libsuitesparse-dev, libhdf5-dev (>= 1.10)")
+      "libeigen3-dev (>= 3.4), libfmt-dev, nlohmann-json3-dev (>= 3.9), libsuitesparse-dev")
   if(TARGET kreisel_python)
     list(APPEND CPACK_COMPONENTS_ALL python)
     math(EXPR next "${PYTHON_VERSION_MINOR} + 1")

@@ -1,9 +1,9 @@
 // What reading and writing HDF5 share.
 #pragma once
 
-#include <hdf5.h>
-
 #include <utility>
+
+#include "hdf5_library.hpp"
 
 namespace kreisel::io {
 

@@ -153,8 +153,8 @@ std::vector<std::string> TrajectoryLayout::velocity_columns(char letter) const {
   return columns;
 }
 
-void TrajectoryLayout::fill(const method::Entry& entry, const system::Residual& residual, const EnergyValues& energy,
-                            VectorRef row) {
+void TrajectoryLayout::fill(const method::Entry& entry, const system::Residual& residual, const run::Energy& energy,
+                            const run::Work& work, VectorRef row) {
   Eigen::Index at = 0;
   const auto put = [&](const auto& values) {
     row.segment(at, values.size()) = values;
@@ -189,7 +189,6 @@ void TrajectoryLayout::fill(const method::Entry& entry, const system::Residual& 
   if (system_.has_energy_parts()) {
     if (!first_energy_) first_energy_ = energy.total;
     const system::EnergyParts& parts = energy.parts;
-    const run::Work& work = energy.work;
     for (const double value : {parts.kinetic, parts.potential, parts.elastic, work.forces, work.drivers, work.dissipated,
                                energy.total - *first_energy_ - work.total()})
       row[at++] = value;
@@ -270,6 +269,7 @@ TrajectoryWriter::TrajectoryWriter(const system::System& system, bool has_eta, T
       layout_(system_, has_eta),
       row_(layout_.columns()) {
   info_.columns = layout_.columns();
+  if (options_.format == TrajectoryFormat::hdf5) require_hdf5();  // before the run
 }
 
 TrajectoryWriter::~TrajectoryWriter() {
@@ -292,15 +292,24 @@ void TrajectoryWriter::write(const run::Point& point) {
   }
   const system::System& in_force = point.system != nullptr ? *point.system : system_;
   const system::Motion& motion = point.entry.motion;
-  layout_.fill(point.entry, point.residual, {in_force.energy(motion), in_force.energy_parts(motion), point.work}, row_);
+  layout_.fill(point.entry, point.residual, point.energy != nullptr ? *point.energy : run::energy_of(in_force, motion),
+               point.work, row_);
   last_t_ = point.entry.motion.t;
   file_->append(row_);
   ++info_.rows;
   if (options_.format != TrajectoryFormat::automatic) return;
 
+  if (stays_csv_) return;
   if (!is_hdf5_) kept_.insert(kept_.end(), row_.begin(), row_.end());
   const std::int64_t values = info_.rows * info_.columns;
-  if (!is_hdf5_ && values > options_.value_limit) move_to_hdf5();
+  if (!is_hdf5_ && values > options_.value_limit) {
+    stays_csv_ = !has_hdf5();
+    if (stays_csv_) {
+      kept_ = {};
+      return;
+    }
+    move_to_hdf5();
+  }
   if (thins() && values > options_.value_limit && info_.rows > options_.least_rows) {
     file_->thin();
     info_.rows = (info_.rows + 1) / 2;
@@ -333,7 +342,7 @@ void TrajectoryWriter::exchange(Archive& a) {
   const Path path = options_.folder / "trajectory.csv";
   file_ = continue_csv_file(path, a);
   if (options_.format != TrajectoryFormat::automatic) return;
-  const Matrix rows = read_trajectory(part_of(path)).values.transpose();  // 17 digits: the same numbers
+  const Matrix rows = read_trajectory(part_of(path)).values.transpose();  // the same numbers, bit by bit
   kept_.assign(rows.data(), rows.data() + rows.size());
 }
 
@@ -351,7 +360,8 @@ TrajectoryInfo TrajectoryWriter::finish(const run::Report& report) {
   if (file_ == nullptr) return info_;
   const method::Entry& last = report.final;
   if (last.motion.q.size() == system_.space().nq() && last.motion.t != last_t_) {
-    layout_.fill(last, report.final_residual, {report.energy_final, system_.energy_parts(last.motion), report.work}, row_);
+    layout_.fill(last, report.final_residual, {report.energy_final, system_.energy_parts(last.motion)}, report.work,
+                 row_);
     file_->append(row_);
     ++info_.rows;
   }

@@ -1,11 +1,13 @@
-// Comment lines with '#', one header row, then 17 digits per number: exact in both directions.
+// Comment lines with '#', one header row, then numbers with as many digits as tell them apart: exact in both
+// directions.
 #include <fmt/format.h>
 
-#include <iterator>
+#include <string>
 
 #include "kreisel/base/archive.hpp"
 #include "kreisel/base/version.hpp"
 #include "kreisel/io/trajectory.hpp"
+#include "number_text.hpp"
 
 namespace kreisel::io {
 namespace {
@@ -42,10 +44,14 @@ class CsvFile final : public TrajectoryFile {
   const Path& path() const override { return path_; }
 
   void append(ConstVectorRef row) override {
-    line_.clear();
-    for (Eigen::Index i = 0; i < row.size(); ++i)
-      fmt::format_to(std::back_inserter(line_), "{:.17g}{}", row[i], i + 1 < row.size() ? ',' : '\n');
-    part_.append({line_.data(), line_.size()});
+    line_.resize(static_cast<std::size_t>(row.size()) * (longest_number + 1) + number_space);
+    char* at = line_.data();
+    for (const double value : row) {
+      at = write_number(at, value);
+      *at++ = ',';
+    }
+    at[-1] = '\n';
+    part_.append({line_.data(), static_cast<std::size_t>(at - line_.data())});
   }
 
   void keep(Archive& a) override {
@@ -59,7 +65,7 @@ class CsvFile final : public TrajectoryFile {
  private:
   Path path_;
   PartFile part_;
-  fmt::memory_buffer line_;
+  std::string line_;
 };
 
 }  // namespace

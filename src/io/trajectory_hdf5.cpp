@@ -1,6 +1,6 @@
-// One dataset per quantity, rows along the first axis. Rows are gathered and appended in batches. A killed run and a full
-// disk leave a readable file: space is reserved before a batch, the metadata cache may not evict during it, and the file is
-// flushed after it, so that what stands on disk is the state after the last batch.
+// One dataset per quantity, rows along the first axis. Rows are gathered and appended in batches. A killed run and a
+// full disk leave a readable file: space is reserved before a batch, the metadata cache may not evict during it, and
+// the file is flushed after it, so that what stands on disk is the state after the last batch.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -310,13 +310,16 @@ class Hdf5File final : public TrajectoryFile {
 
 std::unique_ptr<TrajectoryFile> make_hdf5_file(const Path& path, const TrajectoryLayout& layout,
                                                const std::vector<std::string>& about) {
+  require_hdf5();
   return std::make_unique<Hdf5File>(path, layout, about);
 }
 
-std::string hdf5_version() {
-  unsigned major = 0, minor = 0, release = 0;
-  H5get_libversion(&major, &minor, &release);
-  return fmt::format("{}.{}.{}", major, minor, release);
+std::string hdf5_version() { return fmt::format("{}.{}.{}", H5_VERS_MAJOR, H5_VERS_MINOR, H5_VERS_RELEASE); }
+
+bool has_hdf5() { return trouble_with_hdf5().empty(); }
+
+void require_hdf5() {
+  if (!has_hdf5()) throw EnvironmentError(trouble_with_hdf5());
 }
 
 }  // namespace kreisel::io

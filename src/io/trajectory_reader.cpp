@@ -167,6 +167,7 @@ Trajectory read_trajectory(const Path& path) {
   const Path name = path.extension() == part_suffix ? path.stem() : path.filename();
   if (name.extension() != ".h5") return read_csv(path);
   ReadingList::note(path, {});
+  if (!has_hdf5()) throw EnvironmentError(fmt::format("cannot read '{}': {}", path.string(), trouble_with_hdf5()));
   return Hdf5Reader(path).read();
 }
 

@@ -363,7 +363,7 @@ bool Drive::fits_together(const Entry& entry) {
 bool Drive::show(const Entry& entry) {
   Segment& s = *segment_;
   return output_.show(s.rows.of(entry), s.rows.of(recorder_.residual()), s.stepper->is_at_start(), *s.system,
-                      recorder_.work_at(entry), segment_number_);
+                      recorder_.work_at(entry), segment_number_, &entry != &between_ ? &recorder_.energy() : nullptr);
 }
 
 bool Drive::show_wanted(const Entry& entry, bool includes_entry) {

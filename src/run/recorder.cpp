@@ -10,6 +10,12 @@ double largest(ConstVectorRef x) { return x.size() > 0 ? x.lpNorm<Eigen::Infinit
 
 }  // namespace
 
+Energy energy_of(const system::System& system, const lie::Motion& m) {
+  if (!system.has_energy_parts()) return {system.energy(m), {}};
+  const system::EnergyParts parts = system.energy_parts(m);
+  return {parts.kinetic + parts.potential + parts.elastic, parts};
+}
+
 void Recorder::warn(const std::string& text) {
   std::vector<std::string>& list = report_.warnings;
   if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
@@ -51,7 +57,7 @@ void Recorder::open(const system::System& system, const method::Entry& first) {
 }
 
 void Recorder::reopen(const system::System& system, const method::Entry& first) {
-  work_.begin_anew(system, first, last_energy_);
+  work_.begin_anew(system, first, energy_.total);
 }
 
 void Recorder::measure(const system::System& system, const method::Entry& entry) {
@@ -61,15 +67,15 @@ void Recorder::measure(const system::System& system, const method::Entry& entry)
   report_.position_max = std::max(report_.position_max, largest(residual_.gap));
   report_.velocity_max = std::max(report_.velocity_max, largest(residual_.rate));
   work_.push(system, entry);
-  last_energy_ = system.energy(entry.motion);
+  energy_ = energy_of(system, entry.motion);
   report_.work = work_.at(entry);
-  const double error = std::abs(last_energy_ - first_energy_ - report_.work.total());
+  const double error = std::abs(energy_.total - first_energy_ - report_.work.total());
   if (!(error <= report_.energy_error)) report_.energy_error = error;
 }
 
 void Recorder::exchange(Archive& a, const method::Entry& blank) {
   run::exchange(a, report_, blank);
-  a.all(first_energy_, last_energy_);
+  a.all(first_energy_, energy_.total);
   work_.exchange(a);
 }
 

@@ -30,6 +30,7 @@ class Recorder {
   const system::Residual& residual() const { return residual_; }
   /// What was wrong with the equations of the newest point measured; empty: nothing.
   const std::string& doubt() const { return doubt_; }
+  const Energy& energy() const { return energy_; }
   /// The equations of a point between the steps; nothing is recorded.
   const system::Residual& evaluate(const system::System& system, const method::Entry& entry);
   /// Of a point in the newest step.
@@ -48,7 +49,8 @@ class Recorder {
   system::Residual residual_;
   std::string doubt_;
   WorkMeter work_;
-  double first_energy_ = 0.0, last_energy_ = 0.0;  ///< of accepted points
+  double first_energy_ = 0.0;  ///< of accepted points
+  Energy energy_;              ///< of the newest one
 };
 
 }  // namespace kreisel::run

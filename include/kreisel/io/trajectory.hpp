@@ -31,13 +31,6 @@ struct Quantity {
   int size() const { return static_cast<int>(columns.size()); }
 };
 
-/// What a row says about energy.
-struct EnergyValues {
-  double total = 0.0;
-  system::EnergyParts parts;
-  run::Work work;
-};
-
 /// Turns an accepted point into a row: t; q (x, then R row-major per body; coordinates that belong to no body as they
 /// are); v; v̇; λ; η where the formulation has it; Φ; B v + Φ_t; reactions of joints; energy with its parts, work,
 /// dissipation and balance; step size; order. SI units.
@@ -47,7 +40,8 @@ class TrajectoryLayout {
 
   const std::vector<Quantity>& quantities() const { return quantities_; }
   int columns() const { return columns_; }
-  void fill(const method::Entry& entry, const system::Residual& residual, const EnergyValues& energy, VectorRef row);
+  void fill(const method::Entry& entry, const system::Residual& residual, const run::Energy& energy,
+            const run::Work& work, VectorRef row);
   /// The initial energy, which the balance is measured from.
   void exchange(Archive& a);
   /// The inverse of what fill does with q.
@@ -100,8 +94,12 @@ inline constexpr const char* journal_name = "trajectory.rows";
 std::unique_ptr<TrajectoryFile> continue_csv_file(const Path& path, Archive& state);
 std::unique_ptr<TrajectoryFile> continue_journal_file(const Path& path, const TrajectoryLayout& layout,
                                                       const std::vector<std::string>& about, Archive& state);
-/// The version of the HDF5 library in use, "1.10.8".
+/// The version of HDF5 that this was compiled for, "1.10.8"; the library itself is loaded when a file needs it.
 std::string hdf5_version();
+/// Whether there is one to be loaded.
+bool has_hdf5();
+/// Throws EnvironmentError, with what to do, when there is none.
+void require_hdf5();
 
 enum class TrajectoryFormat { automatic, csv, hdf5 };
 TrajectoryFormat trajectory_format_named(std::string_view name);
@@ -110,7 +108,8 @@ std::string_view name_of(TrajectoryFormat format);
 
 struct TrajectoryOptions {
   Path folder;  ///< gets trajectory.csv or trajectory.h5
-  /// Automatic: CSV up to value_limit values, then HDF5, thinned unless the points were chosen.
+  /// Automatic: CSV up to value_limit values, then HDF5, thinned unless the points were chosen; all in CSV without
+  /// HDF5.
   TrajectoryFormat format = TrajectoryFormat::automatic;
   bool points_are_chosen = false;  ///< by output step or output times; every one of them is kept
   std::int64_t value_limit = 1'000'000;
@@ -148,7 +147,7 @@ class TrajectoryWriter final : public run::Observer {
   TrajectoryOptions options_;
   TrajectoryLayout layout_;
   std::unique_ptr<TrajectoryFile> file_;
-  bool is_hdf5_ = false;
+  bool is_hdf5_ = false, stays_csv_ = false;
   Vector row_;
   std::vector<double> kept_;  ///< rows of a CSV file that may have to become HDF5
   std::int64_t wanted_ = 0;   ///< points seen

@@ -11,6 +11,13 @@ namespace kreisel::run {
 
 struct Occurrence;
 
+/// Energy and, where the system has them, its terms [J].
+struct Energy {
+  double total = 0.0;  ///< NaN when the system does not define one
+  system::EnergyParts parts;
+};
+Energy energy_of(const system::System& system, const lie::Motion& m);
+
 /// An accepted point with its constraint residuals, in the rows of `System::result_layout` of the system the run was
 /// started with; constraints that are switched off have zeros. Valid during the call only.
 struct Point {
@@ -21,6 +28,7 @@ struct Point {
   const system::System* system = nullptr;  ///< in force, for energies
   Work work{};           ///< since the start
   int segment = 0;       ///< how often the method has started anew
+  const Energy* energy = nullptr;  ///< where the run has computed it; null: energy_of(*system, entry.motion)
 };
 
 /// How an attempt at a step ended.
@@ -51,8 +59,8 @@ class Observer {
   virtual ~Observer() = default;
   /// False asks the run to stop with Status::interrupted.
   virtual bool accept(const Point&) { return true; }
-  /// Asked after every step to `t`, the `steps`-th, whether its point is shown or not, and after every point shown within
-  /// a step. False asks the run to stop as well.
+  /// Asked after every step to `t`, the `steps`-th, whether its point is shown or not, and after every point shown
+  /// within a step. False asks the run to stop as well.
   virtual bool goes_on(double /*t*/, long /*steps*/) { return true; }
   virtual void attempted(const Attempt&) {}
   virtual void happened(const Occurrence&) {}
