@@ -88,10 +88,10 @@ def samples():
         "drivers": {"angle": {**axis, "value": 0}, "position": {**point, **axis, "value": "0*t"}, "distance": {**ends, "value": 1}},
         "forces": {"applied": {"on": "a", "at": [0, 0, 0], "force": [0, 0, "t"], "torque": [0, 0, 1], "frame": "body"},
                    "spring-damper": {**ends, **spring, "length": 1}, "torsional-spring-damper": {**axis, **spring, "angle": 0},
-                   "bushing": {**point, **axis, "stiffness": [1, 1, 1], "damping": [1, 1, 1], "rotational_stiffness": [1, 1, 1],
+                   "bushing": {**point, **axis, "x_axis": [1, 0, 0], "stiffness": [1, 1, 1], "damping": [1, 1, 1], "rotational_stiffness": [1, 1, 1],
                                "rotational_damping": [1, 1, 1]},
                    "joint-friction": {"joint": "hinge", "coefficient": 0.1, "radius": 0.1, "viscous": 0.1, "smoothing_speed": 0.1,
-                                      "smoothing_load": 0.1},
+                                      "smoothing_load": 0.1, "law": "smoothed"},
                    "linear-actuator": {**ends, **servo}, "rotary-actuator": {**axis, **servo}}}
     for kind, types in elements.items():
         for name, keys in types.items():
@@ -99,7 +99,7 @@ def samples():
             yield f"{kind} {name}", {"bodies": [body], "joints": [hinge], **{kind: [{"type": name, **owner, **keys}]},
                                      **({"joints": [hinge, {"type": name, **owner, **keys}]} if kind == "joints" else {})}
             if "at" in keys or "axis" in keys:
-                framed = {key: value for key, value in keys.items() if key not in ("at", "axis", "axes")}
+                framed = {key: value for key, value in keys.items() if key not in ("at", "axis", "x_axis", "axes")}
                 frame = {key: value for key, value in {"at": [0, 0, 0], "axis": [0, 0, 1]}.items() if key in keys or name == "universal"}
                 element = {"type": name, **owner, **framed, "frames": [frame] if name == "applied" else [frame, dict(frame)]}
                 yield f"{kind} {name} with frames", {"bodies": [body], **{kind: [element]}}

@@ -15,6 +15,7 @@
 #include "kreisel/run/integrator.hpp"
 #include "kreisel/solve/kkt.hpp"
 #include "kreisel/system/check.hpp"
+#include "kreisel/system/consistency.hpp"
 #include "terminal.hpp"
 
 namespace kreisel::apps {
@@ -24,9 +25,6 @@ using io::Json;
 using system::Motion;
 using system::System;
 
-/// Initial values that miss the constraints by more than this are refused by run.
-constexpr double consistency_tolerance = 1e-8;
-
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 /// Of coordinates and constraint rows: 4000 take some minutes and 1.5 GB, by the third and second power.
@@ -35,7 +33,8 @@ constexpr int most_rows = 4000;
 /// What was measured, and what is wrong with it.
 struct Verdict {
   system::RankReport ranks;
-  double position = 0.0, velocity = 0.0, energy = 0.0;
+  system::Miss miss;  ///< of the initial values
+  double energy = 0.0;
   Vector lambda;
   std::optional<double> multiplier_condition;  ///< where forces depend on lambda
   std::vector<system::AuditFinding> audit;  ///< the worse of two motions per law
@@ -104,11 +103,16 @@ Motion general_motion(const System& system, const Motion& start) {
     return Vector(Vector::NullaryExpr(system.space().nv(), [&] { return size * within(generator); }));
   };
   Motion m = start;
-  const Vector x = random(0.3);
+  // Translations of bodies in parts of the size of the mechanism, whatever its unit.
+  Vector size = Vector::Ones(system.space().nv());
+  for (const lie::Block& block : system.space().blocks())
+    if (block.group == lie::GroupId::r3xso3 || block.group == lie::GroupId::se3)
+      size.segment<3>(block.v_at).setConstant(system::length_scale(system, start));
+  const Vector x = random(0.3).cwiseProduct(size);
   system.space().move(start.q, x, m.q);
   m.t += 0.1;
-  m.v += random(1.0);
-  m.a += random(1.0);
+  m.v += random(1.0).cwiseProduct(size);
+  m.a += random(1.0).cwiseProduct(size);
   return m;
 }
 
@@ -134,22 +138,19 @@ Verdict examine(const models::Model& model) {
                                    model.name, system.space().nv(), pattern.rows(), most_rows));
   Verdict verdict;
   Motion start = start_motion(model);
-  system::Residual residual(system.space().nv(), pattern.position_rows(), pattern.rows());
   verdict.lambda = Vector::Zero(pattern.rows());
-  system.residual(start, verdict.lambda, residual);
-  verdict.position = residual.gap.size() > 0 ? residual.gap.lpNorm<Eigen::Infinity>() : 0.0;
-  verdict.velocity = residual.rate.size() > 0 ? residual.rate.lpNorm<Eigen::Infinity>() : 0.0;
+  verdict.miss = system::miss_of(system, model.start);
   verdict.energy = system.energy(start);
   verdict.ranks = system::rank_report(system, start);
 
-  const double speed = start.v.size() > 0 ? start.v.lpNorm<Eigen::Infinity>() : 0.0;
-  if (!(verdict.position <= consistency_tolerance))
-    verdict.problems.push_back(fmt::format("the initial positions miss the constraints by {:.3e}", verdict.position));
-  if (!(verdict.velocity <= consistency_tolerance * (1.0 + speed)))
-    verdict.problems.push_back(fmt::format("the initial velocities miss the constraints by {:.3e}", verdict.velocity));
+  if (verdict.miss.position_row >= 0)
+    verdict.problems.push_back(fmt::format("the initial positions miss the constraints by {:.3e}", verdict.miss.position));
+  if (verdict.miss.velocity_row >= 0)
+    verdict.problems.push_back(fmt::format("the initial velocities miss the constraints by {:.3e}", verdict.miss.velocity));
   if (verdict.ranks.rank_of_B < verdict.ranks.rows)
-    verdict.problems.push_back(fmt::format("B has rank {}, expected {}; redundant: {} (run has --redundant least-squares)", verdict.ranks.rank_of_B,
-                                           verdict.ranks.rows, fmt::join(verdict.ranks.redundant_names, ", ")));
+    verdict.problems.push_back(fmt::format("B has rank {}, expected {}; redundant: {} (run has --redundant least-squares)\n  {}", verdict.ranks.rank_of_B,
+                                           verdict.ranks.rows, fmt::join(verdict.ranks.redundant_names, ", "),
+                                           system::redundancy(system, start).in_words()));
   if (!verdict.ranks.has_mass)
     verdict.problems.push_back(fmt::format("M is not positive definite on ker B: smallest eigenvalue {:.3e}, in the motion of '{}'; "
                                            "give it mass or inertia there, or constrain it",
@@ -218,7 +219,7 @@ Json to_json(const models::Model& model, const Verdict& v) {
           {"condition", number(v.ranks.condition)},
           {"multiplier_condition", v.multiplier_condition ? number(*v.multiplier_condition) : Json(nullptr)},
           {"initial",
-           {{"position_max", number(v.position)}, {"velocity_max", number(v.velocity)}, {"energy", number(v.energy)}, {"lambda", lambda}}},
+           {{"position_max", number(v.miss.position)}, {"velocity_max", number(v.miss.velocity)}, {"energy", number(v.energy)}, {"lambda", lambda}}},
           {"assembled", io::to_json(v.changes)},
           {"along", v.passage ? to_json(*v.passage) : Json(nullptr)},
           {"laws", laws}};
@@ -235,9 +236,6 @@ void print(const models::Model& model, const Verdict& v) {
   std::vector<std::string> groups;
   for (const system::RowGroup& group : model.system->pattern().groups())
     groups.push_back(fmt::format("{} ({})", group.name, group.rows));
-  const bool position_ok = v.position <= consistency_tolerance;
-  const double speed = model.start.v0.size() > 0 ? model.start.v0.lpNorm<Eigen::Infinity>() : 0.0;
-  const bool velocity_ok = v.velocity <= consistency_tolerance * (1.0 + speed);
 
   fmt::print("{}\n", coloured(fmt::format("{} on {}", model.name, model.group), Colour::bold, stdout));
   if (const std::vector<std::string> bodies = body_names(*model.system); !bodies.empty())
@@ -252,8 +250,8 @@ void print(const models::Model& model, const Verdict& v) {
   if (v.multiplier_condition)
     print_line(std::isfinite(*v.multiplier_condition), "condition of [M B'+dg/dl; B 0]", fmt::format("{:.3g}", *v.multiplier_condition));
   if (r.rows > 0) {
-    print_line(position_ok, "|Phi| at the start", fmt::format("{:.3g}", v.position));
-    print_line(velocity_ok, "|B v| at the start", fmt::format("{:.3g}", v.velocity));
+    print_line(v.miss.position_row < 0, "|Phi| at the start", fmt::format("{:.3g}", v.miss.position));
+    print_line(v.miss.velocity_row < 0, "|B v| at the start", fmt::format("{:.3g}", v.miss.velocity));
     print_line(true, "lambda at the start",
                v.lambda.size() <= 30 ? fmt::format("{:.6g}", fmt::join(v.lambda, ", "))
                                      : fmt::format("largest entry {:.6g}", v.lambda.lpNorm<Eigen::Infinity>()));

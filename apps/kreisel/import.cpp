@@ -22,6 +22,8 @@ class Import final : public Command {
         ->type_name("FILE");
     parser.add_flag("--free-base", options_.has_free_base,
                     "the root link moves freely instead of standing on the ground");
+    parser.add_flag("--repair-inertia", options_.repairs_inertia,
+                    "replace inertias that no body has by the nearest possible ones, and say which");
     parser.footer(
         "Links held together by fixed joints become one body. What has no counterpart is named.\n"
         "Examples:\n  kreisel import robot.urdf\n  kreisel run robot.json");

@@ -165,7 +165,7 @@ class Run final : public Command {
     if (run.changes.size() > most) fmt::print("  {:<12} and {} more, in summary.json\n", "", run.changes.size() - most);
     const io::TrajectoryInfo& trajectory = done.output.trajectory;
     const std::string thinned =
-        trajectory.every_nth > 1 ? fmt::format(" (every {}th point; --format csv or hdf5 keeps all)", trajectory.every_nth) : "";
+        trajectory.every_nth > 1 ? fmt::format(" (one point in {}; --format csv or hdf5 keeps all)", trajectory.every_nth) : "";
     fmt::print("  {:<12} {}/: summary.json{}{}{}\n", "result", done.output.folder, trajectory.file.empty() ? "" : ", ",
                trajectory.file, thinned);
   }

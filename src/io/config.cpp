@@ -22,6 +22,7 @@
 #include "kreisel/run/integrator.hpp"
 #include "kreisel/solve/formulation.hpp"
 #include "kreisel/solve/manifold.hpp"
+#include "kreisel/system/consistency.hpp"
 
 namespace kreisel::io {
 namespace {
@@ -314,6 +315,7 @@ std::string widest_gap(const multibody::Assembly& assembly, const system::Start&
   const std::vector<double> gaps = assembly.joint_gaps(m);
   if (gaps.empty()) return {};
   const auto widest = std::max_element(gaps.begin(), gaps.end());
+  if (*widest <= 1e-8 * system::length_scale(assembly, m)) return {};  // the positions are not the trouble
   return fmt::format("\n  at the given positions '{}' misses by {:.6g} [m or rad], more than any other joint",
                      assembly.joint_name(static_cast<int>(widest - gaps.begin())), *widest);
 }
@@ -346,7 +348,7 @@ std::vector<solve::Change> assembled(models::Model& model, std::string_view line
   const auto* assembly = dynamic_cast<const multibody::Assembly*>(model.system.get());
   try {
     std::vector<solve::Change> changes = solve::assemble(*model.system, model.start, linear_solver);
-    if (assembly != nullptr) assembly->set_windings(model.start.q0, model.start.v0);
+    if (assembly != nullptr) assembly->set_states(model.start.t0, model.start.q0, model.start.v0);
     return changes;
   } catch (const InvalidInput& e) {
     if (assembly == nullptr) throw;

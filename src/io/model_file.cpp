@@ -12,6 +12,8 @@
 #include "kreisel/base/text.hpp"
 #include "kreisel/io/config.hpp"
 #include "kreisel/lie/so3.hpp"
+#include "kreisel/io/colour.hpp"
+#include "kreisel/system/consistency.hpp"
 #include "kreisel/system/ranks.hpp"
 
 namespace kreisel::io {
@@ -24,8 +26,6 @@ using multibody::JointInfo;
 using multibody::Shape;
 using multibody::Signal;
 
-/// Positions and velocities that miss the constraints by more than this are refused; the run has the same limit.
-constexpr double consistency_tolerance = 1e-8;
 /// Rotations and inertias are typed with few digits; they are refused beyond this, relative.
 constexpr double typing_tolerance = 1e-6;
 constexpr std::size_t max_problems = 20;
@@ -452,16 +452,7 @@ class ModelReader {
       if (!numbers(at, value, value.size(), e, expected)) return;
       J << e[0], e[3], e[4], e[3], e[1], e[5], e[4], e[5], e[2];
     }
-    const Vector3 principal = Eigen::SelfAdjointEigenSolver<Matrix3>(J, Eigen::EigenvaluesOnly).eigenvalues();
-    const double size = principal.cwiseAbs().maxCoeff();
-    if (!(principal[0] >= -1e-9 * size))
-      return complain(at, fmt::format("has the negative principal moment {:.6g}; a body has none", principal[0]));
-    if (!(principal[0] + principal[1] >= principal[2] - 1e-6 * size))
-      complain(
-          at,
-          fmt::format(
-              "has the principal moments {:.6g}, {:.6g}, {:.6g}; no body has one larger than the sum of the other two",
-              principal[0], principal[1], principal[2]));
+    if (const std::string problem = multibody::problem_with_inertia(J); !problem.empty()) complain(at, problem);
   }
 
   void read_shape(const std::string& at, const Json& value, Body& body) {
@@ -504,7 +495,10 @@ class ModelReader {
       }
       if (const Json* axis = find(*data, "axis")) direction(child(here, "axis"), *axis, shape.axis);
       if (const Json* centre = find(*data, "at")) vector(child(here, "at"), *centre, shape.at);
-      if (const Json* color = find(*data, "color")) text(child(here, "color"), *color, shape.color);
+      if (const Json* color = find(*data, "color");
+          color != nullptr && text(child(here, "color"), *color, shape.color) && !is_css_colour(shape.color))
+        complain(child(here, "color"), fmt::format("is {}, expected a colour as in CSS: \"#1f77b4\", \"rgb(31, 119, 180)\" or a name such as \"steelblue\"",
+                                                   shown(*color)));
       body.shapes.push_back(std::move(shape));
     }
   }
@@ -570,9 +564,21 @@ class ModelReader {
   static std::vector<std::string> place_keys(const Layout& layout) {
     std::vector<std::string> keys;
     if (layout.place != JointInfo::Place::none) keys.push_back("at");
-    if (layout.axes == 1) keys.push_back("axis");
+    if (layout.axes == 1) keys.insert(keys.end(), {"axis", "x_axis"});
     if (layout.axes == 2) keys.push_back("axes");
     return keys;
+  }
+
+  /// Axes along `z`; "x_axis" of `value`, if given, says where the first one points.
+  bool read_axes(const std::string& at, const Json& value, const Vector3& z, Matrix3& E) {
+    const Json* given = find(value, "x_axis");
+    if (given == nullptr) {
+      E = multibody::axes_along(z);
+      return true;
+    }
+    Vector3 x;
+    const std::string here = child(at, "x_axis");
+    return direction(here, *given, x) && guarded(here, [&] { E = multibody::axes_along(z, x); });
   }
 
   /// "at", "axis", "axes" in world coordinates, or "frames" in those of the bodies.
@@ -621,7 +627,8 @@ class ModelReader {
         ok = direction(child(at, "axis"), *given, axis) && ok;
       else
         ok = layout.axis_is_optional && ok;
-      if (given != nullptr) std::fill(axes.begin(), axes.end(), multibody::axes_along(axis));
+      ok = ok && read_axes(at, value, axis, axes[0]);
+      std::fill(axes.begin(), axes.end(), axes[0]);
     } else if (layout.axes == 2) {
       constexpr std::string_view expected = "two axes [[x, y, z], [x, y, z]], one of each body, at t = 0";
       const Json* given = require(at, value, "axes", expected);
@@ -674,19 +681,17 @@ class ModelReader {
         ok = false;
         continue;
       }
-      check_keys(place, given[i], {"at", "axis", "rotation"});
+      check_keys(place, given[i], {"at", "axis", "x_axis", "rotation"});
       if (const Json* p = find(given[i], "at")) ok = vector(child(place, "at"), *p, frames[i].p) && ok;
       const Json *axis = find(given[i], "axis"), *turned = find(given[i], "rotation");
-      if (axis != nullptr && turned != nullptr) {
-        complain(place,
-                 "has both \"axis\" and \"rotation\"; give one, the third axis of the rotation is the joint axis");
+      const Json* x_axis = find(given[i], "x_axis");
+      if ((axis != nullptr || x_axis != nullptr) && turned != nullptr) {
+        complain(place, fmt::format("has both \"{}\" and \"rotation\"; give one, the third axis of the rotation is the joint axis",
+                                    axis != nullptr ? "axis" : "x_axis"));
         ok = false;
-      } else if (axis != nullptr) {
-        Vector3 z;
-        if (direction(child(place, "axis"), *axis, z))
-          frames[i].E = multibody::axes_along(z);
-        else
-          ok = false;
+      } else if (axis != nullptr || (x_axis != nullptr && (layout.axes == 0 || layout.axis_is_optional))) {
+        Vector3 z = Vector3::UnitZ();
+        ok = (axis == nullptr || direction(child(place, "axis"), *axis, z)) && read_axes(place, given[i], z, frames[i].E) && ok;
       } else if (turned != nullptr) {
         ok = rotation(child(place, "rotation"), *turned, frames[i].E) && ok;
       } else if (layout.axes > 0 && !layout.axis_is_optional) {
@@ -758,6 +763,7 @@ class ModelReader {
     // Frames depend on bodies, which may be the mistake already reported.
     ok = ok && read_frames(at, value, layout, spec.bodies, spec.frames);
     if (!ok) return;
+    if (info->axes_are_perpendicular && !are_perpendicular(at, value, spec)) return;
     if (info->has_length && !spec.length)
       spec.length = (in_world(spec.bodies[0], spec.frames[0].p) - in_world(spec.bodies[1], spec.frames[1].p)).norm();
     if (info->place == JointInfo::Place::two_points &&
@@ -769,6 +775,19 @@ class ModelReader {
     joint_numbers_.insert({spec.name, static_cast<int>(mechanism_.joints.size())});
     joint_places_.push_back(at);
     mechanism_.joints.push_back(make_joint(*info, spec));
+  }
+
+  /// Of a universal joint. --assemble can mend a small angle, but no parallel axes: there the row has no gradient.
+  bool are_perpendicular(const std::string& at, const Json& value, const multibody::JointSpec& spec) {
+    const auto axis = [&](int i) -> Vector3 {
+      return spec.bodies[i] == multibody::ground ? Vector3(spec.frames[i].E.col(2)) : Vector3(mechanism_.bodies[spec.bodies[i]].rotation * spec.frames[i].E.col(2));
+    };
+    const double cosine = axis(0).dot(axis(1));
+    if (std::abs(cosine) <= (options_.accepts_gaps ? 0.99 : 1e-8)) return true;
+    const std::string here = child(at, find(value, "frames") != nullptr ? "frames" : "axes");
+    complain(here, fmt::format("has axes {:.6g} degrees apart at t = 0; a {} joint needs perpendicular axes, one of each body",
+                               std::acos(std::clamp(cosine, -1.0, 1.0)) * 180.0 / M_PI, find(value, "type")->get<std::string>()));
+    return false;
   }
 
   bool read_teeth(const std::string& at, const Json& value, multibody::JointSpec& spec) {
@@ -881,6 +900,17 @@ class ModelReader {
     bool ok = true;
     for (const ParameterInfo& p : info.numbers) {
       const Json* given = find(value, p.name);
+      if (!p.words.empty()) {
+        std::string& word = spec.words[p.name] = p.words.front();
+        if (given == nullptr) continue;
+        if (!text(child(at, p.name), *given, word)) {
+          ok = false;
+        } else if (std::find(p.words.begin(), p.words.end(), word) == p.words.end()) {
+          complain(child(at, p.name), unknown_name(p.name, word, p.words));
+          ok = false;
+        }
+        continue;
+      }
       if (given == nullptr) {
         if (p.is_optional) continue;
         if (std::isnan(p.default_number)) {
@@ -968,22 +998,17 @@ class ModelReader {
       return complain("", "positions, velocities or forces at the start are too large to compute with");
     check_mass(assembly, m);
     if (options_.accepts_gaps) return;
+    const system::Consistency allowed = system::consistency_tolerances(assembly, m, start.t_end - start.t0);
     for (std::size_t j = 0; j < joint_places_.size(); ++j) {
       const system::RowGroup& group = pattern.groups()[j];
-      const double gap = r.gap.segment(group.at, group.rows).lpNorm<Eigen::Infinity>();
-      const double rate = r.rate.segment(group.at, group.rows).lpNorm<Eigen::Infinity>();
-      if (gap > consistency_tolerance)
-        complain(
-            joint_places_[j],
-            fmt::format(
-                "'{}': the initial positions miss the joint by {:.6g} (row {} of {}); correct them or use --assemble",
-                group.name, gap, worst_row(r.gap, group), group.rows));
-      else if (rate > consistency_tolerance)
-        complain(
-            joint_places_[j],
-            fmt::format(
-                "'{}': the initial velocities miss the joint by {:.6g} (row {} of {}); correct them or use --assemble",
-                group.name, rate, worst_row(r.rate, group), group.rows));
+      const auto refuse = [&](const Vector& rows, const Vector& tolerance, std::string_view what) {
+        const int row = worst_row(rows, tolerance, group);
+        if (row < 0) return false;
+        complain(joint_places_[j], fmt::format("'{}': the initial {} miss the joint by {:.6g} (row {} of {}); correct them or use --assemble", group.name,
+                                               what, std::abs(rows[group.at + row]), row + 1, group.rows));
+        return true;
+      };
+      if (!refuse(r.gap, allowed.position, "positions")) refuse(r.rate, allowed.velocity, "velocities");
     }
   }
   /// A body without mass or inertia must be carried by others in every motion that the joints leave it.
@@ -1003,10 +1028,15 @@ class ModelReader {
                                                          "there, or constrain it",
                                                          bodies[b].name));
   }
-  static Eigen::Index worst_row(const Vector& rows, const system::RowGroup& group) {
-    Eigen::Index worst = 0;
-    rows.segment(group.at, group.rows).cwiseAbs().maxCoeff(&worst);
-    return worst + 1;
+  /// Of a joint, the row that exceeds its tolerance most; -1: none does.
+  static int worst_row(const Vector& rows, const Vector& tolerance, const system::RowGroup& group) {
+    int worst = -1;
+    double excess = 1.0;
+    for (int i = 0; i < group.rows; ++i) {
+      const double miss = std::abs(rows[group.at + i]);
+      if (miss > 0.0 && miss > excess * tolerance[group.at + i]) worst = i, excess = miss / tolerance[group.at + i];
+    }
+    return worst;
   }
 
   const JsonSource& source_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -14,6 +15,7 @@
 #include "kreisel/base/types.hpp"
 #include "kreisel/io/xml.hpp"
 #include "kreisel/lie/so3.hpp"
+#include "kreisel/multibody/body.hpp"
 
 namespace kreisel::io {
 namespace {
@@ -76,6 +78,9 @@ class UrdfReader {
   ImportedModel read() {
     if (root_.name != "robot") complain(root_, fmt::format("<{}> where <robot> was expected", root_.name));
     finish();
+    refuse_macros();
+    check_inertias();
+    finish();
     collect();
     finish();
     place();
@@ -105,6 +110,52 @@ class UrdfReader {
   }
   void note(std::string text) {
     if (noted_.insert(text).second) notes_.push_back(std::move(text));
+  }
+
+  /// Elements and substitutions of xacro, before anything that depends on them.
+  void refuse_macros() {
+    const XmlElement* first = nullptr;
+    std::string what;
+    int count = 0;
+    std::vector<const XmlElement*> open{&root_};
+    while (!open.empty()) {
+      const XmlElement& element = *open.back();
+      open.pop_back();
+      std::string found = element.name.starts_with("xacro:") ? fmt::format("<{}>", element.name) : "";
+      for (const auto& [key, value] : element.attributes)
+        if (found.empty() && (value.find("${") != std::string::npos || value.find("$(") != std::string::npos))
+          found = fmt::format("{}=\"{}\"", key, clipped(value, 40));
+      if (!found.empty()) {
+        ++count;
+        if (first == nullptr) first = &element, what = found;
+        if (element.name.starts_with("xacro:")) continue;
+      }
+      for (auto child = element.children.rbegin(); child != element.children.rend(); ++child) open.push_back(&*child);
+    }
+    if (first == nullptr) return;
+    const std::string more = count > 1 ? fmt::format(" and {} more", count - 1) : "";
+    complain(*first, fmt::format("{}{}: macros of xacro, which are not URDF; expand them first: `xacro {} > robot.urdf`", what, more, name_));
+  }
+  void check_inertias() {
+    for (const XmlElement& link : root_.children) {
+      const XmlElement* inertial = link.name == "link" ? link.child("inertial") : nullptr;
+      const XmlElement* inertia = inertial == nullptr ? nullptr : inertial->child("inertia");
+      if (inertia == nullptr) continue;
+      const std::string problem = multibody::problem_with_inertia(matrix_of(*inertia)), name = attribute(link, "name").value_or("");
+      if (problem.empty()) continue;
+      if (!options_.repairs_inertia) {
+        complain(*inertia, fmt::format("the inertia of link '{}' {}; correct it, or --repair-inertia takes the nearest possible one", name, problem));
+        continue;
+      }
+      const Vector3 moments = Eigen::SelfAdjointEigenSolver<Matrix3>(multibody::nearest_inertia(matrix_of(*inertia))).eigenvalues();
+      note(fmt::format("the inertia of link '{}' {}: repaired to {:.6g}, {:.6g}, {:.6g}", name, problem, moments[0], moments[1], moments[2]));
+    }
+  }
+  Matrix3 matrix_of(const XmlElement& inertia) {
+    Matrix3 J;
+    const double xy = number(inertia, "ixy"), xz = number(inertia, "ixz"), yz = number(inertia, "iyz");
+    J << number(inertia, "ixx"), xy, xz, xy, number(inertia, "iyy"), yz, xz, yz, number(inertia, "izz");
+    return J;
   }
 
   static std::optional<std::string> attribute(const XmlElement& element, std::string_view key) {
@@ -175,7 +226,7 @@ class UrdfReader {
             *target = required(*end, "link");
         }
         joints_.push_back(std::move(joint));
-      } else if (element.name == "transmission" || element.name == "gazebo") {
+      } else if (element.name != "material") {
         note(fmt::format("<{}> has no counterpart", element.name));
       }
     }
@@ -244,10 +295,9 @@ class UrdfReader {
     if (const XmlElement* mass = inertial->child("mass")) out.mass = number(*mass, "value");
     if (out.mass < 0.0) complain(*inertial, fmt::format("the mass is {}, expected one that is not negative", out.mass));
     if (const XmlElement* J = inertial->child("inertia")) {
-      Matrix3 local;
-      const double xy = number(*J, "ixy"), xz = number(*J, "ixz"), yz = number(*J, "iyz");
-      local << number(*J, "ixx"), xy, xz, xy, number(*J, "iyy"), yz, xz, yz, number(*J, "izz");
-      out.J = pose.R * local * pose.R.transpose();
+      const Matrix3 given = matrix_of(*J);
+      const bool is_repaired = options_.repairs_inertia && !multibody::problem_with_inertia(given).empty();
+      out.J = pose.R * (is_repaired ? multibody::nearest_inertia(given) : given) * pose.R.transpose();
     }
     out.centre = pose.x;
     return out;
@@ -342,10 +392,33 @@ class UrdfReader {
                       {"at", list_of(child.pose.x)},
                       {"axis", list_of(axis)}});
       add_forces(joint, between, axis);
-      for (const char* ignored : {"limit", "mimic", "safety_controller"})
-        if (joint.element->child(ignored) != nullptr) note(fmt::format("<{}> of joints has no counterpart", ignored));
     }
+    for (const JointElement& joint : joints_) name_what_is_left_out(joint);
     return list;
+  }
+  void name_what_is_left_out(const JointElement& joint) {
+    if (joint.type == "fixed") return;
+    if (const XmlElement* limit = joint.element->child("limit")) {
+      const auto lower = attribute(*limit, "lower"), upper = attribute(*limit, "upper");
+      const bool has_range = joint.type != "continuous" && (lower || upper);
+      note(fmt::format("joint '{}': {}<limit> on effort and velocity {} left out", joint.name,
+                       has_range ? fmt::format("its range from {} to {} and the ", lower.value_or("0"), upper.value_or("0")) : "the ",
+                       has_range ? "were" : "was"));
+    }
+    if (const XmlElement* mimic = joint.element->child("mimic"))
+      note(fmt::format("joint '{}' mimics '{}' (multiplier {}, offset {}); this was left out, so that the two move independently", joint.name,
+                       attribute(*mimic, "joint").value_or("?"), attribute(*mimic, "multiplier").value_or("1"),
+                       attribute(*mimic, "offset").value_or("0")));
+    for (const char* ignored : {"safety_controller", "calibration"})
+      if (joint.element->child(ignored) != nullptr) note(fmt::format("joint '{}': <{}> was left out", joint.name, ignored));
+    const XmlElement* dynamics = joint.element->child("dynamics");
+    if (dynamics == nullptr) return;
+    if (number(*dynamics, "friction") != 0.0)
+      note(fmt::format("joint '{}': its friction of {} was left out, a constant in URDF; see joint-friction of model files", joint.name,
+                       attribute(*dynamics, "friction").value_or("")));
+    if ((joint.type == "planar" || joint.type == "floating") && number(*dynamics, "damping") != 0.0)
+      note(fmt::format("joint '{}': its damping of {} was left out; a {} joint has none here", joint.name,
+                       attribute(*dynamics, "damping").value_or(""), joint.type));
   }
   std::string body_name(const Link& link) const { return link.body < 0 ? "ground" : names_[link.body]; }
 
@@ -355,8 +428,6 @@ class UrdfReader {
     const double damping = number(*dynamics, "damping");
     if (damping < 0.0)
       return complain(*dynamics, fmt::format("damping is {}, expected one that is not negative", damping));
-    if (number(*dynamics, "friction") != 0.0)
-      note("friction of joints is a constant in URDF and was left out; see joint-friction of model files");
     if (damping == 0.0) return;
     if (joint.type == "prismatic")
       forces_.push_back(

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <set>
 
@@ -29,7 +30,7 @@ lie::Space make_space(const Mechanism& mechanism) {
   if (mechanism.bodies.empty()) throw InvalidInput(fmt::format("mechanism '{}' has no bodies", mechanism.name));
   std::vector<lie::Factor> factors(mechanism.bodies.size(), {mechanism.group, 0});
   for (const ForcePtr& force : mechanism.forces)
-    if (force->winding() != nullptr) factors.push_back({lie::GroupId::rn, 1});
+    if (force->states() > 0) factors.push_back({lie::GroupId::rn, force->states()});
   return lie::Space(factors);
 }
 
@@ -85,7 +86,7 @@ Pattern Assembly::make_pattern(const Mechanism& mechanism) {
   std::vector<system::CoordinateKind> kinds(names.size(), system::CoordinateKind::dynamic);
   for (const Joint& joint : mechanism.joints) {
     check_bodies(mechanism, joint.name(), joint.bodies());
-    system::RowGroup group{joint.name(), joint.rows(), system::RowLevel::position, {}, 0};
+    system::RowGroup group{joint.name(), joint.rows(), system::RowLevel::position, {}, 0, joint.is_driver()};
     for (const int b : joint.bodies())
       if (b != ground) group.blocks.push_back(b);
     groups.push_back(std::move(group));
@@ -97,7 +98,7 @@ Pattern Assembly::make_pattern(const Mechanism& mechanism) {
       throw InvalidInput(fmt::format("force '{}' refers to joint {}, but there are {}", force->name(), force->joint(),
                                      mechanism.joints.size()));
     add_pairs(force->bodies(), couplings);
-    if (force->winding() == nullptr) continue;
+    if (force->states() == 0) continue;
     for (const int b : force->bodies())
       if (b != ground) couplings.insert(couplings.end(), {{static_cast<int>(names.size()), b}, {b, static_cast<int>(names.size())}});
     names.push_back(force->name());
@@ -113,22 +114,23 @@ Assembly::Assembly(Mechanism mechanism)
   for (int b = 0; b < body_count(); ++b) diagonal_at_.push_back(pattern().couplings()[pattern().coupling(b, b)].at);
   for (int j = 0; j < static_cast<int>(mechanism_.joints.size()); ++j)
     joints_.push_back(place(mechanism_.joints[j].bodies(), j));
+  int block = body_count();
   for (const ForcePtr& force : mechanism_.forces) {
     forces_.push_back(place(force->bodies(), force->joint()));
     if (force->joint() >= 0) is_affine_ = false;
     is_conservative_ = false;
-    winding_of_.push_back(force->winding() == nullptr ? -1 : static_cast<int>(windings_.size()));
-    if (force->winding() == nullptr) continue;
-    const int block = body_count() + static_cast<int>(windings_.size());
-    Winding winding{force->winding(), space().blocks()[block].q_at, space().blocks()[block].v_at,
-                    pattern().couplings()[pattern().coupling(block, block)].at, {}};
-    winding.coupling_at.fill(-1);
+    states_.push_back({});
+    if (force->states() == 0) continue;
+    const auto at = [&](int row, int column) { return pattern().couplings()[pattern().coupling(row, column)].at; };
+    OwnStates& own = states_.back();
+    own = {force->states(), space().blocks()[block].q_at, space().blocks()[block].v_at, at(block, block), {}, {}};
+    own.row_at.fill(-1);
+    own.column_at.fill(-1);
     for (int i = 0; i < force->slots(); ++i)
-      if (force->bodies()[i] != ground)
-        winding.coupling_at[i] = pattern().couplings()[pattern().coupling(block, force->bodies()[i])].at;
-    windings_.push_back(winding);
+      if (const int b = force->bodies()[i]; b != ground) own.row_at[i] = at(block, b), own.column_at[i] = at(b, block);
+    ++block;
   }
-  needs_newton_ = !is_affine_ || !windings_.empty();
+  needs_newton_ = !is_affine_ || block > body_count();
   for (const Joint& joint : mechanism_.joints)
     if (joint.depends_on_time()) is_conservative_ = false;
   joint_waves_ = waves_of(joints_, body_count());
@@ -262,34 +264,44 @@ void Assembly::add_forces(const Motion& m, ConstVectorRef lambda, VectorRef out)
     const BodyState* s = load(element, m, states);
     Slopes wrench;
     set_zero(wrench, element.slot_count);
-    mechanism_.forces[f]->add_wrench(force_state(f, s, m, lambda.data() + element.row), wrench);
+    const ForceState at = force_state(f, s, m, lambda.data() + element.row);
+    mechanism_.forces[f]->add_wrench(at, wrench);
     add_wrench(element, s, wrench, out);
-    if (winding_of_[f] < 0) return;
-    const Winding& winding = windings_[winding_of_[f]];
-    out[winding.v_at] = m.v[winding.v_at] - winding.angle->rate(s);
+    const OwnStates& own = states_[f];
+    if (own.count == 0) return;
+    std::array<double, max_states> rates;
+    mechanism_.forces[f]->state_rates(at, rates.data());
+    for (int i = 0; i < own.count; ++i) out[own.v_at + i] = m.v[own.v_at + i] - rates[i];
   });
 }
 
 ForceState Assembly::force_state(int force, const BodyState* s, const Motion& m, const double* lambda) const {
-  const int winding = winding_of_[force];
-  return {s, m.t, lambda, winding < 0 ? 0.0 : m.q[windings_[winding].q_at]};
+  return {s, m.t, lambda, states_[force].count == 0 ? nullptr : m.q.data() + states_[force].q_at};
 }
 
-/// Row v - ξ̇; an angle depends on rotations only, whose velocities are the same on both groups.
-void Assembly::store_winding(const Winding& winding, int slots, const BodyState* s, KktBlocks& out) const {
-  Slopes slope;
-  Curvature Q;
-  set_zero(slope, slots);
-  Q.set_zero(slots);
-  winding.angle->add_slopes(s, 1.0, slope);
-  winding.angle->add_curvature(s, 1.0, Q);
-  for (int j = 0; j < slots; ++j) {
-    const int at = winding.coupling_at[j];
-    if (at < 0) continue;
-    Eigen::Map<Vector6> D(out.D.data() + at), K(out.K.data() + at);
-    D = -slope[j];
-    K.setZero();
-    for (int i = 0; i < slots; ++i) K -= Q(i, j).transpose() * s[i].twist();
+/// Rows v - f and the columns ∂g/∂z of the bodies. The diagonal of D is that of store_mass.
+void Assembly::store_states(const OwnStates& own, const Element& element, const BodyState* s, const ElementBlocks& blocks,
+                            KktBlocks& out) const {
+  for (int i = 0; i < own.count; ++i)
+    for (int j = 0; j < own.count; ++j) out.K[own.diagonal_at + j * own.count + i] = -blocks.f_z(i, j);
+  for (int slot = 0; slot < element.slot_count; ++slot) {
+    if (own.row_at[slot] < 0) continue;
+    MatrixMap D(out.D.data() + own.row_at[slot], own.count, 6), K(out.K.data() + own.row_at[slot], own.count, 6);
+    MatrixMap G(out.K.data() + own.column_at[slot], 6, own.count);
+    for (int i = 0; i < own.count; ++i) {
+      Vector6 by_q = blocks.f_q[i][slot], by_v = blocks.f_v[i][slot], g = blocks.G[i][slot];
+      if (is_se3_) {
+        const Matrix3& R = s[slot].R;
+        const Vector3 by_u = by_v.head<3>();
+        by_q.tail<3>() -= (skew(s[slot].u) * R).transpose() * by_u;  // u = R U moves with R
+        by_q.head<3>() = (R.transpose() * by_q.head<3>()).eval();
+        by_v.head<3>() = R.transpose() * by_u;
+        g.head<3>() = (R.transpose() * g.head<3>()).eval();
+      }
+      D.row(i) = -by_v;
+      K.row(i) = -by_q;
+      G.col(i) = g;
+    }
   }
 }
 
@@ -360,7 +372,8 @@ void Assembly::store_mass(KktBlocks& out) const {
     M.diagonal().head<3>().setConstant(mechanism_.bodies[b].mass);
     M.bottomRightCorner<3, 3>() = mechanism_.bodies[b].inertia;
   });
-  for (const Winding& winding : windings_) out.D[winding.diagonal_at] = 1.0;
+  for (const OwnStates& own : states_)
+    for (int i = 0; i < own.count; ++i) out.D[own.diagonal_at + i * (own.count + 1)] = 1.0;
 }
 
 void Assembly::store_B(const Element& element, const BodyState* s, const ElementBlocks& blocks, KktBlocks& out) const {
@@ -501,9 +514,13 @@ void Assembly::linearize(const Motion& m, ConstVectorRef lambda, KktBlocks& out)
     blocks.K.set_zero(element.slot_count);
     blocks.D.set_zero(element.slot_count);
     for (int i = 0; i < element.slot_count; ++i) blocks.F[i].setZero();
+    const OwnStates& own = states_[f];
+    for (int i = 0; i < own.count; ++i)
+      for (Slopes* slopes : {&blocks.G[i], &blocks.f_q[i], &blocks.f_v[i]}) set_zero(*slopes, element.slot_count);
+    if (own.count > 0) blocks.f_z.setZero();
     force.add_blocks(state, blocks);
     add_couplings(element, s, wrench, blocks.K, &blocks.D, out);
-    if (winding_of_[f] >= 0) store_winding(windings_[winding_of_[f]], element.slot_count, s, out);
+    if (own.count > 0) store_states(own, element, s, blocks, out);
     if (force.joint() >= 0) add_F(element, s, blocks, out);
   });
 }
@@ -581,22 +598,71 @@ system::Start Assembly::start(double t_end) const {
     start.v0.segment<3>(block.v_at) = is_se3_ ? Vector3(body.rotation.transpose() * body.velocity) : body.velocity;
     start.v0.segment<3>(block.v_at + 3) = body.angular_velocity;
   }
-  set_windings(start.q0, start.v0);
+  set_states(start.t0, start.q0, start.v0);
   return start;
 }
 
-void Assembly::set_windings(Vector& q, Vector& v) const {
+void Assembly::set_states(double t, Vector& q, Vector& v) const {
   Motion m(space());
+  m.t = t;
   m.q = q;
   m.v = v;
   States states;
   for (std::size_t f = 0; f < forces_.size(); ++f) {
-    if (winding_of_[f] < 0) continue;
-    const Winding& winding = windings_[winding_of_[f]];
+    const OwnStates& own = states_[f];
+    if (own.count == 0) continue;
     const BodyState* s = load(forces_[f], m, states);
-    q[winding.q_at] = winding.angle->value(s);
-    v[winding.v_at] = winding.angle->rate(s);
+    mechanism_.forces[f]->start_states(s, q.data() + own.q_at);
+    mechanism_.forces[f]->state_rates({s, t, nullptr, q.data() + own.q_at}, v.data() + own.v_at);
   }
+}
+
+std::string Assembly::undefined_between(double t, double t_next) const {
+  const auto is_finite = [](const Jet& jet) { return std::isfinite(jet.value) && std::isfinite(jet.rate); };
+  // The first time at which it is not finite, to round-off, or nothing.
+  const auto complaint_about = [&](const std::string& owner, const NamedSignal& named) -> std::string {
+    double good = t, bad = t_next;
+    const Jet at_t = named.signal->at(t), ahead = named.signal->at(t_next);
+    const std::string what = fmt::format("{}: {} = {}", owner, named.name, named.signal->text());
+    if (!is_finite(at_t)) return fmt::format("{} is not finite at t = {:.10g}", what, t);
+    if (!is_finite(ahead)) {
+      for (int i = 0; i < 60; ++i) {
+        const double middle = 0.5 * (good + bad);
+        (is_finite(named.signal->at(middle)) ? good : bad) = middle;
+      }
+      return fmt::format("{} is not finite at t = {:.10g}", what, bad);
+    }
+    // Close to a pole or a jump the slope says nothing about the value a little later.
+    const double change = std::abs(ahead.value - at_t.value), size = std::max(std::abs(at_t.value), std::abs(ahead.value));
+    if (change > 0.5 * size && size > 0.0)
+      return fmt::format("{} goes from {:.4g} to {:.4g} between t = {:.10g} and {:.10g}", what, at_t.value, ahead.value, t, t_next);
+    return {};
+  };
+  for (const Joint& joint : mechanism_.joints)
+    for (const NamedSignal& named : joint.signals())
+      if (const std::string found = complaint_about(fmt::format("driver '{}'", joint.name()), named); !found.empty()) return found;
+  for (const ForcePtr& force : mechanism_.forces)
+    for (const NamedSignal& named : force->signals())
+      if (const std::string found = complaint_about(fmt::format("force '{}'", force->name()), named); !found.empty()) return found;
+  return {};
+}
+
+std::string Assembly::force_that_changes(const Motion& before, const Motion& after, ConstVectorRef lambda) const {
+  std::string name;
+  double largest = 0.0;
+  for (int f = 0; f < static_cast<int>(forces_.size()); ++f) {
+    Slopes wrench[2];
+    for (int i = 0; i < 2; ++i) {
+      const Motion& m = i == 0 ? before : after;
+      States states;
+      set_zero(wrench[i], forces_[f].slot_count);
+      mechanism_.forces[f]->add_wrench(force_state(f, load(forces_[f], m, states), m, lambda.data() + forces_[f].row), wrench[i]);
+    }
+    double change = 0.0;
+    for (int i = 0; i < forces_[f].slot_count; ++i) change = std::max(change, (wrench[1][i] - wrench[0][i]).lpNorm<Eigen::Infinity>());
+    if (change > largest) largest = change, name = mechanism_.forces[f]->name();
+  }
+  return name;
 }
 
 std::vector<double> Assembly::joint_gaps(const Motion& m) const {

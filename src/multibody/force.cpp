@@ -5,7 +5,7 @@ namespace {
 
 double stretch_of(const MeasuredForce::Term& term, const ForceState& at, double target) {
   const double value = term.measure->value(at.s);
-  return (term.counts_turns ? unwrapped(value, at.turned) : value) - target;
+  return (term.counts_turns && at.z != nullptr ? unwrapped(value, *at.z) : value) - target;
 }
 
 double effort_of(const MeasuredForce::Term& term, const ForceState& at) {
@@ -21,12 +21,25 @@ MeasuredForce& MeasuredForce::act(Term term) {
   return *this;
 }
 
+std::vector<NamedSignal> MeasuredForce::signals() const {
+  std::vector<NamedSignal> list;
+  for (const Term& term : terms_) {
+    if (!term.target.is_constant()) list.push_back({"target", &term.target});
+    if (!term.effort.is_constant()) list.push_back({"value", &term.effort});
+  }
+  return list;
+}
+
 /// A damper or a given torque acts alike on every turn.
 const Measure* MeasuredForce::winding() const {
   for (const Term& term : terms_)
     if (term.counts_turns && term.stiffness != 0.0) return term.measure.get();
   return nullptr;
 }
+
+void MeasuredForce::start_states(const BodyState* s, double* z) const { *z = winding()->value(s); }
+
+void MeasuredForce::state_rates(const ForceState& at, double* f) const { *f = winding()->rate(at.s); }
 
 void MeasuredForce::add_wrench(const ForceState& at, Slopes& wrench) const {
   for (const Term& term : terms_) term.measure->add_slopes(at.s, effort_of(term, at), wrench);
@@ -52,29 +65,31 @@ void MeasuredForce::add_blocks(const ForceState& at, ElementBlocks& out) const {
         out.D(i, j) += term.damping * slope[i] * slope[j].transpose();
       }
     }
+    if (term.measure.get() == winding())
+      for (int j = 0; j < n; ++j) {
+        out.f_v[0][j] += slope[j];
+        for (int i = 0; i < n; ++i) out.f_q[0][j] += Q(i, j).transpose() * s[i].twist();
+      }
   }
 }
 
 double MeasuredForce::potential(const ForceState& at) const {
   double energy = 0.0;
   for (const Term& term : terms_)
-    if (term.target.is_constant()) {
+    if (!term.is_actuator) {
       const double stretch = stretch_of(term, at, term.target.at(0.0).value);
       energy += 0.5 * term.stiffness * stretch * stretch;
     }
   return energy;
 }
 
-/// The spring of a moving target is part of the actuator: all it does is work.
 void MeasuredForce::add_power(const ForceState& at, system::Power& power) const {
   for (const Term& term : terms_) {
     const double rate = term.measure->rate(at.s);
-    if (term.target.is_constant()) {
-      power.dissipated += term.damping * rate * rate;
-      power.forces += term.effort.at(at.t).value * rate;
-    } else {
+    if (term.is_actuator)
       power.forces -= effort_of(term, at) * rate;
-    }
+    else
+      power.dissipated += term.damping * rate * rate;
   }
 }
 

@@ -27,8 +27,20 @@ Joint& Joint::set_frames(const Frame& a, const Frame& b) {
   return *this;
 }
 
+Joint& Joint::set_driver(bool is_driver) {
+  is_driver_ = is_driver;
+  return *this;
+}
+
 bool Joint::depends_on_time() const {
   return std::any_of(measured_.begin(), measured_.end(), [](const Row& row) { return !row.target.is_constant(); });
+}
+
+std::vector<NamedSignal> Joint::signals() const {
+  std::vector<NamedSignal> list;
+  for (const Row& row : measured_)
+    if (!row.target.is_constant()) list.push_back({"value", &row.target});
+  return list;
 }
 
 std::pair<double, double> Joint::span() const {

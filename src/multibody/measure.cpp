@@ -4,17 +4,6 @@
 
 namespace kreisel::multibody {
 
-Matrix3 axes_along(const Vector3& axis) {
-  Matrix3 E;
-  E.col(2) = axis.normalized();
-  // The coordinate axis that is farthest from `axis` gives the x axis: no axis is special.
-  int smallest = 0;
-  E.col(2).cwiseAbs().minCoeff(&smallest);
-  E.col(0) = Vector3::Unit(smallest).cross(E.col(2)).normalized();
-  E.col(1) = E.col(2).cross(E.col(0));
-  return E;
-}
-
 namespace {
 
 // Every block below follows from δ(R p) = -R p̃ δθ and δ(Rᵀ z) = skew(Rᵀ z) δθ.

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "explain.hpp"
 #include "kreisel/base/error.hpp"
 
 namespace kreisel::run {
@@ -465,8 +466,10 @@ void Drive::set_final(const Entry& entry, const system::Residual& residual) {
 }
 
 bool Drive::fail(Failure failure) {
+  const Segment& s = *segment_;
   report_.status = failure.status;
   report_.message = std::move(failure.message);
+  if (s.is_open) report_.message = explained(std::move(report_.message), failure.status, *s.system, now(), s.plan.run_end - s.plan.t0);
   if (const std::string remark = segment_->system->remark(); failure.status != Status::interrupted && !remark.empty())
     report_.message += "\n  " + remark;
   return end();

@@ -13,14 +13,13 @@
 #include "kreisel/run/start_up.hpp"
 #include "kreisel/solve/formulation.hpp"
 #include "kreisel/solve/manifold.hpp"
+#include "kreisel/system/consistency.hpp"
 #include "kreisel/system/ranks.hpp"
 #include "drive.hpp"
 
 namespace kreisel::run {
 namespace {
 
-/// Initial values that miss the constraints by more than this are refused, not silently repaired.
-constexpr double consistency_tolerance = 1e-8;
 /// More could only be computed to --max-steps in vain.
 constexpr double most_constant_steps = 1e9;
 
@@ -73,12 +72,15 @@ void refuse_redundant_rows(const system::System& system, const system::Start& st
   m.t = start.t0;
   m.q = start.q0;
   m.v = start.v0;
-  const std::vector<std::string> rows = system::redundant_rows(system, m);
-  if (rows.empty()) return;
-  throw InvalidInput(fmt::format("the constraints depend on each other at the start: B has rank {}, expected {}; redundant: {}.\n"
-                                 "  try: remove these rows, --redundant least-squares for multipliers of least norm, or another initial "
-                                 "position if only this one is singular",
-                                 system.pattern().rows() - static_cast<int>(rows.size()), system.pattern().rows(), fmt::join(rows, ", ")));
+  const system::Redundancy found = system::redundancy(system, m);
+  if (found.rows.empty()) return;
+  const std::string advice = found.has_too_many_drivers()
+                                 ? ""
+                                 : "\n  try: joints with fewer rows in a closed loop (point-on-line for a revolute of a plane mechanism), --redundant "
+                                   "least-squares for multipliers of least norm, or another initial position if only this one is singular";
+  throw InvalidInput(fmt::format("the constraints depend on each other at the start: B has rank {}, expected {}; redundant: {}.\n  {}{}",
+                                 system.pattern().rows() - static_cast<int>(found.rows.size()), system.pattern().rows(), fmt::join(found.rows, ", "),
+                                 found.in_words(), advice));
 }
 
 void refuse_poor_derivatives(const system::System& system, const system::Start& start, const Options& options) {
@@ -258,12 +260,11 @@ void refuse_what_cannot_run(const system::System& given, const system::Start& st
   const std::shared_ptr<const system::System> ready = made_ready(given, start, options);
   const system::System& system = *ready;
   refuse_poor_derivatives(system, start, options);
-  Counters unused;
-  double position = 0.0, velocity = 0.0;
-  StartUp(system, unused, options.linear_solver).gaps(start.t0, start.q0, start.v0, position, velocity);
-  if (!(position <= consistency_tolerance) || !(velocity <= consistency_tolerance * (1.0 + start.v0.lpNorm<Eigen::Infinity>())))
-    throw InvalidInput(fmt::format("the initial values miss the constraints: |Phi| = {:.3e}, |B v| = {:.3e}; both should vanish. "
-                                   "Give consistent initial positions and velocities", position, velocity));
+  // Not silently repaired.
+  if (const system::Miss miss = system::miss_of(system, start); miss.position_row >= 0 || miss.velocity_row >= 0)
+    throw InvalidInput(fmt::format("the initial values miss the constraints: |Phi| = {:.3e}, |B v| = {:.3e}, most in {}; both should vanish. "
+                                   "Give consistent initial positions and velocities", miss.position, miss.velocity,
+                                   system.pattern().row_name(miss.position_row >= 0 ? miss.position_row : miss.velocity_row)));
   if (options.linear_solver != "least-squares" && system.pattern().rows() <= most_rows_to_inspect) refuse_redundant_rows(system, start);
 }
 

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "exchange.hpp"
+#include "explain.hpp"
 #include "explicit_stepper.hpp"
 #include "implicit_stepper.hpp"
 #include "kreisel/run/controller.hpp"
@@ -117,6 +118,7 @@ class ErrorControl : public StepPolicy {
         parts_(parts_of(system)),
         norm_(parts_, plan.options.rtol, plan.options.atol),
         watchdog_(plan.t0, plan.t_end),
+        chatter_(system, plan.t_end),
         corners_(system, plan.options, plan.t0, plan.t_end) {}
 
   std::variant<Proposal, Failure> next(const Stepper& stepper) override {
@@ -146,8 +148,9 @@ class ErrorControl : public StepPolicy {
   }
   std::optional<Failure> complaint(const Stepper& stepper) override {
     const double t = stepper.now().motion.t;
-    if (!watchdog_.barks(t)) return {};
-    return Failure{Status::step_too_small, watchdog_.message(t, name_of(system_, norm_.worst()))};
+    if (watchdog_.barks(t)) return Failure{Status::step_too_small, watchdog_.message(t, name_of(system_, norm_.worst()))};
+    if (chatter_.sees(stepper.now())) return Failure{Status::step_too_small, chatter_.message(t)};
+    return {};
   }
   Failure failure(const Attempt& a, const Stepper& stepper) const override {
     return {status_of(a.outcome),
@@ -173,6 +176,7 @@ class ErrorControl : public StepPolicy {
   const std::vector<Part> parts_;
   ErrorNorm norm_;
   Watchdog watchdog_;
+  ChatterWatch chatter_;
   const Corners corners_;
   Stop stop_;  ///< where the last proposal had to end
 };
@@ -233,6 +237,7 @@ class OrderControl final : public ErrorControl {
   void exchange(Archive& a) override {
     run::exchange(a, controller_);
     watchdog_.exchange(a);
+    chatter_.exchange(a);
   }
 
  private:
@@ -284,6 +289,7 @@ class EmbeddedControl final : public ErrorControl {
   void exchange(Archive& a) override {
     a.all(h_, failures_);
     watchdog_.exchange(a);
+    chatter_.exchange(a);
   }
 
  private:
@@ -337,6 +343,7 @@ class RadauPolicy final : public ErrorControl {
     control_.exchange(a);
     a.require(control_.step() > 0.0);
     watchdog_.exchange(a);
+    chatter_.exchange(a);
   }
 
  private:

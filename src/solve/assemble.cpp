@@ -4,26 +4,34 @@
 
 #include "kreisel/base/error.hpp"
 #include "kreisel/solve/kkt.hpp"
+#include "kreisel/system/ranks.hpp"
+#include "kreisel/system/consistency.hpp"
 
 namespace kreisel::solve {
 namespace {
 
 constexpr int max_factorizations = 100;
-/// Smaller changes are round-off.
+/// Smaller changes are round-off, relative to the size of the mechanism, or of a turn.
 constexpr double smallest_change = 1e-12;
 
-void move_onto_constraints(const system::System& system, system::Motion& m, std::string_view linear_solver) {
+/// False when the saddle point matrix is singular.
+bool move_onto_constraints(const system::System& system, system::Motion& m, std::string_view linear_solver, bool& is_closed) {
   Counters unused;
   Kkt kkt(system, unused, linear_solver);
-  bool is_closed = false;
+  is_closed = false;
   for (int i = 0; i < max_factorizations && !is_closed; ++i) {
-    if (!kkt.factorize(m))
-      throw InvalidInput(
-          "--assemble: the joints are redundant or the masses vanish, so that the projection is not unique; `kreisel check` names them");
+    if (!kkt.factorize(m)) return false;
     is_closed = kkt.project_position(m);
   }
-  if (!is_closed || !kkt.factorize(m) || !kkt.project_velocity(m))
-    throw InvalidInput("--assemble: the mechanism does not close from these positions; give positions closer to its joints, or check lengths and anchor points");
+  if (!kkt.factorize(m)) return false;
+  is_closed = is_closed && kkt.project_velocity(m);
+  return true;
+}
+
+/// Redundant rows leave the closest position unique, if they do not contradict each other: least squares find it.
+bool needs_least_squares(const system::System& system, const system::Motion& m) {
+  constexpr int most_rows = 500;  // of full matrices
+  return system.pattern().rows() <= most_rows && !system::redundancy(system, m).rows.empty();
 }
 
 /// Sizes of the translational and rotational part of x, an element of the Lie algebra of a block.
@@ -48,7 +56,18 @@ std::vector<Change> assemble(const system::System& system, system::Start& start,
   m.t = start.t0;
   m.q = start.q0;
   m.v = start.v0;
-  move_onto_constraints(system, m, linear_solver);
+  const system::Motion given = m;
+  bool is_closed = false;
+  bool is_regular = linear_solver != "least-squares" && !needs_least_squares(system, m) && move_onto_constraints(system, m, linear_solver, is_closed);
+  if (!is_regular) {
+    m = given;
+    is_regular = move_onto_constraints(system, m, "least-squares", is_closed);
+  }
+  if (!is_regular)
+    throw InvalidInput("--assemble: a body without mass can move freely, so that no position is the closest; give it mass or constrain it");
+  if (!is_closed)
+    throw InvalidInput("--assemble: the mechanism does not close from these positions; give positions closer to its joints, or check lengths and "
+                       "anchor points");
 
   const auto& blocks = system.space().blocks();
   std::vector<std::string> names;
@@ -57,17 +76,16 @@ std::vector<Change> assemble(const system::System& system, system::Start& start,
   Vector moved(system.space().nv());
   system.space().difference(start.q0, m.q, moved);
   const Vector faster = m.v - start.v0;
+  const double length = system::length_scale(system, m);
   std::vector<Change> changes;
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     const auto [distance, angle] = sizes(blocks[b], moved);
     const auto [velocity, angular_velocity] = sizes(blocks[b], faster);
-    if (std::max({distance, angle, velocity, angular_velocity}) > smallest_change)
+    if (std::max({distance / length, angle, velocity / length, angular_velocity}) > smallest_change)
       changes.push_back({names[b], distance, angle, velocity, angular_velocity});
   }
-  std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
-    return std::max({a.distance, a.angle, a.velocity, a.angular_velocity}) >
-           std::max({b.distance, b.angle, b.velocity, b.angular_velocity});
-  });
+  const auto size = [&](const Change& c) { return std::max({c.distance / length, c.angle, c.velocity / length, c.angular_velocity}); };
+  std::stable_sort(changes.begin(), changes.end(), [&](const Change& a, const Change& b) { return size(a) > size(b); });
   start.q0 = m.q;
   start.v0 = m.v;
   return changes;

@@ -245,8 +245,10 @@ bool Kkt::project_position(Motion& m) {
     if (!std::isfinite(size)) return false;
     if (iteration == 0) first = size;
     if (size <= projection_floor) return true;
-    if (size > 0.5 * previous) return size <= 1e-6 * first || size < 1e-11;
-    const bool is_last = iteration > 0 && size / previous * size <= invisible * std::max(1.0, m.q.lpNorm<Eigen::Infinity>());
+    // Round-off of a gap is that of the positions it is the difference of.
+    const double scale = std::max(1.0, m.q.lpNorm<Eigen::Infinity>());
+    if (size > 0.5 * previous) return size <= 1e-6 * first || size < 1e-11 * scale;
+    const bool is_last = iteration > 0 && size / previous * size <= invisible * scale;
     previous = size;
     step_.setZero();
     rows_.setZero();

@@ -70,6 +70,9 @@ class EveryElement : public testing::TestWithParam<Case> {
     for (const double speed : {0.0, 1.0, 1.0, 20.0}) {
       system::Motion m = samples::random_motion(source_, assembly.space(), speed);
       m.t = 0.3;
+      // Bristles that are bent far have a corner at rest, where they go on bending or recover.
+      for (std::size_t b = assembly.mechanism().bodies.size(); b < assembly.space().blocks().size(); ++b)
+        if (speed == 0.0) m.q.segment(assembly.space().blocks()[b].q_at, assembly.space().blocks()[b].nq) *= 0.1;
       const Vector lambda = samples::random_vector(source_, assembly.pattern().rows(), 1.0 + speed);
       for (const system::AuditFinding& finding : system::audit(assembly, m, lambda))
         EXPECT_TRUE(finding.ok()) << finding.what << ": error " << finding.error << ", tolerance " << finding.tolerance
@@ -139,22 +142,14 @@ TEST_P(EveryForce, HasTheDerivativesItClaims) {
     mechanism.joints.push_back(make_joint(joint, samples::random_joint_spec(source_, joint, bodies(2))));
   }
   for (const bool in_body : {false, true})
-    for (std::size_t j = 0; j < joints.size(); ++j) {
-      ForceSpec spec;
-      spec.name = GetParam().element;
-      spec.bodies = bodies(info.bodies == 0 ? 2 : info.bodies);
-      spec.joint_number = static_cast<int>(j);
-      spec.joint = &mechanism.joints[j];
-      spec.in_body_frame = in_body;
-      for (int i = 0; i < 2; ++i) spec.frames.push_back(samples::random_frame(source_));
-      for (const ParameterInfo& p : info.numbers) spec.numbers[p.name] = 0.6;
-      for (const auto key : info.vectors) spec.vectors[std::string(key)] = Vector3(1.0, 2.0, 3.0);
-      for (const auto key : info.signals) spec.signals[std::string(key)] = Signal(Expression("0.2 + sin(3*t)"));
-      for (const auto key : info.vector_signals)
-        spec.vector_signals[std::string(key)] = {Signal(Expression("1")), Signal(Expression("cos(t)")),
-                                                 Signal(Expression("t"))};
-      mechanism.forces.push_back(info.build(spec));
-    }
+    for (const std::string& word : samples::words_of(info))
+      for (std::size_t j = 0; j < joints.size(); ++j) {
+        ForceSpec spec = samples::random_force_spec(source_, info, bodies(info.bodies == 0 ? 2 : info.bodies), word);
+        spec.joint_number = static_cast<int>(j);
+        spec.joint = &mechanism.joints[j];
+        spec.in_body_frame = in_body;
+        mechanism.forces.push_back(info.build(spec));
+      }
   const Assembly assembly(std::move(mechanism));
   EXPECT_EQ(assembly.is_affine_in_multipliers(), info.bodies != 0);
   expect_audit_passes(assembly);
@@ -164,16 +159,7 @@ TEST_P(EveryForce, HasTheDerivativesItClaims) {
 TEST_P(EveryForceWithoutMultipliers, ChangesTheEnergyByItsPower) {
   const ForceInfo& info = find_force(GetParam().element);
   Mechanism mechanism = three_bodies();
-  ForceSpec spec;
-  spec.name = GetParam().element;
-  spec.bodies = bodies(info.bodies);
-  for (int i = 0; i < 2; ++i) spec.frames.push_back(samples::random_frame(source_));
-  for (const ParameterInfo& p : info.numbers) spec.numbers[p.name] = 0.6;
-  for (const auto key : info.vectors) spec.vectors[std::string(key)] = Vector3(1.0, 2.0, 3.0);
-  for (const auto key : info.signals) spec.signals[std::string(key)] = Signal(Expression("0.2 + sin(3*t)"));
-  for (const auto key : info.vector_signals)
-    spec.vector_signals[std::string(key)] = {Signal(Expression("1")), Signal(Expression("cos(t)")),
-                                             Signal(Expression("t"))};
+  const ForceSpec spec = samples::random_force_spec(source_, info, bodies(info.bodies));
   mechanism.forces.push_back(info.build(spec));
   const Assembly assembly(std::move(mechanism));
   system::Motion m = samples::random_motion(source_, assembly.space());

@@ -1,6 +1,8 @@
 // Random frames and joints, fixed seed.
 #pragma once
 
+#include <algorithm>
+
 #include "kreisel/lie/so3.hpp"
 #include "kreisel/multibody/assembly.hpp"
 #include "system/random_motion.hpp"
@@ -35,6 +37,41 @@ inline multibody::JointSpec random_joint_spec(Source& source, const multibody::J
   if (info.is_driver) spec.value = multibody::Signal(multibody::Expression("0.3 + 0.2*sin(2*t) + 0.1*t^2"));
   spec.teeth = {20, -30};
   return spec;
+}
+
+/// Every number 0.6, every function of time 0.2 + sin(3t) or the like. `word` is for the parameter with a choice, if there
+/// is one; numbers whose meaning begins with another of its words are left out.
+inline multibody::ForceSpec random_force_spec(Source& source, const multibody::ForceInfo& info, std::vector<int> bodies,
+                                              const std::string& word = {}) {
+  multibody::ForceSpec spec;
+  spec.name = std::string(info.name);
+  spec.bodies = std::move(bodies);
+  for (int i = 0; i < 2; ++i) spec.frames.push_back(random_frame(source));
+  std::vector<std::string> other_words;
+  for (const ParameterInfo& p : info.numbers)
+    for (const std::string& w : p.words)
+      if (w != word) other_words.push_back(w + ":");
+  const auto belongs_elsewhere = [&](const ParameterInfo& p) {
+    return std::any_of(other_words.begin(), other_words.end(), [&](const std::string& w) { return p.meaning.starts_with(w); });
+  };
+  for (const ParameterInfo& p : info.numbers)
+    if (!p.words.empty())
+      spec.words[p.name] = word;
+    else if (!belongs_elsewhere(p))
+      spec.numbers[p.name] = 0.6;
+  for (const auto key : info.vectors) spec.vectors[std::string(key)] = Vector3(1.0, 2.0, 3.0);
+  for (const auto key : info.signals) spec.signals[std::string(key)] = multibody::Signal(multibody::Expression("0.2 + sin(3*t)"));
+  for (const auto key : info.vector_signals)
+    spec.vector_signals[std::string(key)] = {multibody::Signal(multibody::Expression("1")), multibody::Signal(multibody::Expression("cos(t)")),
+                                             multibody::Signal(multibody::Expression("t"))};
+  return spec;
+}
+
+/// The choices that a force has; one empty word if there are none.
+inline std::vector<std::string> words_of(const multibody::ForceInfo& info) {
+  for (const ParameterInfo& p : info.numbers)
+    if (!p.words.empty()) return p.words;
+  return {""};
 }
 
 }  // namespace kreisel::samples

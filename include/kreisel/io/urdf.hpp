@@ -10,7 +10,8 @@
 namespace kreisel::io {
 
 struct UrdfOptions {
-  bool has_free_base = false;  ///< else the root link stands on the ground
+  bool has_free_base = false;    ///< else the root link stands on the ground
+  bool repairs_inertia = false;  ///< inertias that no body has become the nearest that one may have; else they are refused
 };
 
 struct ImportedModel {
@@ -19,7 +20,8 @@ struct ImportedModel {
 };
 
 /// Links that fixed joints hold together become one body, in the pose in which all joints are zero; revolute, continuous,
-/// prismatic, planar and floating joints, their damping, inertias and the primitives of visuals are kept. Throws
+/// prismatic, planar and floating joints, their damping, inertias and the primitives of visuals are kept. Macros of xacro are
+/// refused: they are no part of URDF, and what they stand for would be missing. Throws
 /// InvalidInput "NAME:LINE:COLUMN: ...", several mistakes together.
 ImportedModel import_urdf(std::string_view name, std::string_view text, const UrdfOptions& options = {});
 

@@ -25,9 +25,8 @@ struct Mechanism {
 ///
 ///     B_U = B_u R,   f_U = Rᵀ f_u,   H_Ω += -B_u R Ũ,   K_UΩ += skew(Rᵀ f_u),   K_Ω += -D_u R Ũ.
 ///
-/// Poses tell an angle up to whole turns. A force that depends on the turns has, behind the blocks of the bodies, a
-/// first-order state in ℝ¹ with the rate of its angle; the angle itself is read from the poses and takes only the turn
-/// from there, so that errors of the state do not reach the force.
+/// First-order states of forces (counted turns, deflections of bristles) stand in blocks of their own behind those of the
+/// bodies.
 ///
 /// Evaluation allocates nothing and keeps no state. Loops over bodies and elements are shared by the workers in force
 /// (base/workers.hpp); the order in which a body collects its forces does not depend on them.
@@ -60,11 +59,14 @@ class Assembly final : public system::System {
   /// Of the joint itself; friction in it is a force of its own.
   system::Reaction reaction(int joint, const lie::Motion& m, ConstVectorRef lambda) const override;
 
+  std::string undefined_between(double t, double t_next) const override;
+  std::string force_that_changes(const lie::Motion& before, const lie::Motion& after, ConstVectorRef lambda) const override;
+
   const Mechanism& mechanism() const { return mechanism_; }
-  /// q and v of the bodies as given, angles that count turns between -π and π.
+  /// q and v of the bodies as given, states of forces as for a motion that starts there.
   system::Start start(double t_end) const;
-  /// Angles that count turns and their rates, as the poses and velocities of the bodies in q and v say.
-  void set_windings(Vector& q, Vector& v) const;
+  /// States of forces and their rates, as the poses and velocities of the bodies in q and v at t say.
+  void set_states(double t, Vector& q, Vector& v) const;
   /// Largest |Φ| of each joint at (t, q) of m.
   std::vector<double> joint_gaps(const lie::Motion& m) const;
 
@@ -81,12 +83,12 @@ class Assembly final : public system::System {
     int row = 0, rows = 0;
   };
 
-  /// The angle of a force that counts turns.
-  struct Winding {
-    const Measure* angle = nullptr;
+  /// Where the states of a force stand.
+  struct OwnStates {
+    int count = 0;
     int q_at = 0, v_at = 0;
     int diagonal_at = 0;
-    std::array<int, max_slots> coupling_at;  ///< its row and the columns of the bodies in D, K; -1: ground
+    std::array<int, max_slots> row_at, column_at;  ///< with the bodies in D, K; -1: ground
   };
 
   /// The states of the bodies of one element; those that the next element shares are not computed again.
@@ -120,15 +122,15 @@ class Assembly final : public system::System {
                      const Curvature* D, system::KktBlocks& out) const;
   void store_mass(system::KktBlocks& out) const;
   ForceState force_state(int force, const BodyState* s, const lie::Motion& m, const double* lambda) const;
-  void store_winding(const Winding& winding, int slots, const BodyState* s, system::KktBlocks& out) const;
+  void store_states(const OwnStates& own, const Element& element, const BodyState* s, const ElementBlocks& blocks,
+                    system::KktBlocks& out) const;
 
   Mechanism mechanism_;
   bool is_se3_, is_affine_ = true, is_conservative_ = true;
   bool needs_newton_ = false;  ///< for v̇ and λ; then F is wanted wherever B is
   std::vector<int> diagonal_at_;
   std::vector<Element> joints_, forces_;
-  std::vector<Winding> windings_;
-  std::vector<int> winding_of_;  ///< by force, -1: none
+  std::vector<OwnStates> states_;  ///< by force
   Waves joint_waves_, force_waves_;
 };
 

@@ -64,7 +64,15 @@ struct Frame {
   Matrix3 E = Matrix3::Identity();
 };
 
-/// Axes whose third is `axis` (any length but zero).
+/// Axes whose third is `axis` (any length but zero). The first is the coordinate axis x as far as it lies across `axis`, or
+/// y where `axis` is closer than 26 degrees to ±x: z gives the identity, x gives (y, z, x), y gives (x, -z, y).
 Matrix3 axes_along(const Vector3& axis);
+/// Axes whose third is `axis` and whose first is the part of `x` across it. Throws InvalidInput when they are parallel.
+Matrix3 axes_along(const Vector3& axis, const Vector3& x);
+
+/// Why no body has this inertia (negative moments, one larger than the sum of the others); empty: one may.
+std::string problem_with_inertia(const Matrix3& J);
+/// The inertia of a body next to J: second moments of the mass that are negative become zero. What a body may have stays.
+Matrix3 nearest_inertia(const Matrix3& J);
 
 }  // namespace kreisel::multibody

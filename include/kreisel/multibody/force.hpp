@@ -19,7 +19,7 @@ struct ForceState {
   const BodyState* s = nullptr;  ///< by slot
   double t = 0.0;
   const double* lambda = nullptr;  ///< multipliers of Force::joint()
-  double turned = 0.0;             ///< Force::winding() with its turns, nearly: exact enough to tell the turn
+  const double* z = nullptr;       ///< its own states
 };
 
 /// A wrench by slot is (force at the centre of mass, inertial; torque, body frame), with the sign of the left-hand side
@@ -36,13 +36,20 @@ class Force {
   int slots() const { return static_cast<int>(bodies_.size()); }
   /// The joint whose multipliers it depends on, -1: none. Its bodies are then those of the joint.
   virtual int joint() const { return -1; }
-  /// The angle whose whole turns matter, nullptr: none. The poses do not tell turns; the assembly counts them.
-  virtual const Measure* winding() const { return nullptr; }
+
+  /// First-order states z of its own, at most max_states: ż = f(t, q, v, z). They do not depend on λ.
+  virtual int states() const { return 0; }
+  /// z at the start of a motion.
+  virtual void start_states(const BodyState*, double*) const {}
+  /// f of states().
+  virtual void state_rates(const ForceState&, double*) const {}
 
   /// wrench += g.
   virtual void add_wrench(const ForceState& at, Slopes& wrench) const = 0;
-  /// K and D += ∂g/∂(x,θ) and ∂g/∂(u,w), F += ∂g/∂λ.
+  /// K and D += ∂g/∂(x,θ) and ∂g/∂(u,w), F += ∂g/∂λ; of states G += ∂g/∂z and the derivatives of f.
   virtual void add_blocks(const ForceState& at, ElementBlocks& out) const = 0;
+  /// The functions of time in it, by the words of the model file.
+  virtual std::vector<NamedSignal> signals() const { return {}; }
   /// Stored energy [J].
   virtual double potential(const ForceState&) const { return 0.0; }
   /// power += what enters the bodies beside the potential.
@@ -65,12 +72,14 @@ struct ForceSpec {
   const Joint* joint = nullptr;  ///< of friction
   bool in_body_frame = false;
   std::map<std::string, double, std::less<>> numbers;
+  std::map<std::string, std::string, std::less<>> words;
   std::map<std::string, Vector3, std::less<>> vectors;
   std::map<std::string, Signal, std::less<>> signals;
   std::map<std::string, std::array<Signal, 3>, std::less<>> vector_signals;
 
   double number(std::string_view key) const { return numbers.find(key)->second; }
   bool has_number(std::string_view key) const { return numbers.find(key) != numbers.end(); }
+  const std::string& word(std::string_view key) const { return words.find(key)->second; }
   Vector3 vector(std::string_view key) const { return vectors.find(key)->second; }
 };
 
@@ -82,7 +91,7 @@ struct ForceInfo {
   int axes = 0;
   bool axis_is_optional = false;
   bool has_frame = false;                                     ///< "frame": "world" or "body"
-  std::vector<ParameterInfo> numbers{};                       ///< required when the default is NaN
+  std::vector<ParameterInfo> numbers{};                       ///< required when the default is NaN; or words
   std::vector<std::string_view> vectors{};                    ///< three numbers, default zero
   std::vector<std::string_view> signals{}, vector_signals{};  ///< default absent
   ForcePtr (*build)(const ForceSpec&) = nullptr;
@@ -93,20 +102,28 @@ const std::vector<ForceInfo>& force_catalogue();
 const ForceInfo& find_force(std::string_view name);
 std::vector<std::string> force_names();
 
-/// Efforts on measures: τ = k (ξ - s) + c (ξ̇ - ṡ) - p(t), for springs, dampers, bushings and actuators.
+/// Efforts on measures: τ = k (ξ - s) + c (ξ̇ - ṡ) - p(t), for springs, dampers, bushings and actuators. Springs store energy
+/// and dampers dissipate it; whatever an actuator does is work, its gains included: what is booked depends on the kind of
+/// element, not on how its target is written.
 class MeasuredForce final : public Force {
  public:
   struct Term {
     MeasurePtr measure;
     double stiffness = 0.0, damping = 0.0;
-    Signal target{};      ///< s
-    Signal effort{};      ///< p
+    Signal target{};            ///< s; constant unless it is an actuator
+    Signal effort{};            ///< p of an actuator
+    bool is_actuator = false;
     bool counts_turns = false;  ///< ξ is an angle, and 2π more is another position; at most one such term
   };
   using Force::Force;
   MeasuredForce& act(Term term);
 
-  const Measure* winding() const override;
+  std::vector<NamedSignal> signals() const override;
+  /// The poses tell an angle up to whole turns: where turns matter they are counted by a state with the rate of the angle.
+  /// Only the turn is read from it, so that its errors do not reach the force.
+  int states() const override { return winding() == nullptr ? 0 : 1; }
+  void start_states(const BodyState* s, double* z) const override;
+  void state_rates(const ForceState& at, double* f) const override;
   void add_wrench(const ForceState& at, Slopes& wrench) const override;
   void add_blocks(const ForceState& at, ElementBlocks& out) const override;
   double potential(const ForceState& at) const override;
@@ -114,6 +131,9 @@ class MeasuredForce final : public Force {
   system::Corner next_corner(double t, double until, double resolution) const override;
 
  private:
+  /// The angle whose turns matter, nullptr: none.
+  const Measure* winding() const;
+
   std::vector<Term> terms_;
 };
 

@@ -12,10 +12,22 @@
 
 namespace kreisel::multibody {
 
+/// A function of time and what it gives: "value", "torque z".
+struct NamedSignal {
+  std::string name;
+  const Signal* signal = nullptr;
+};
+
+/// First-order states that one force can have.
+inline constexpr int max_states = 2;
+
 /// Derivatives of one joint or force by slot; rows beyond those of the joint are not set.
 struct ElementBlocks {
   std::array<Matrix6, max_slots> B, H, F;  ///< of a joint: rows x 6; F is 6 x rows
   Curvature K, D;                          ///< by slot pair
+  /// Of own states, with ż = f: ∂g/∂z, ∂f/∂(x,θ) and ∂f/∂(u,w) by state and slot, ∂f/∂z.
+  std::array<Slopes, max_states> G, f_q, f_v;
+  Eigen::Matrix<double, max_states, max_states> f_z;
 };
 
 /// Rows: first, if asked for, the three of P₁ - P₂ (P = x + R p, inertial axes), then one per measure: ξ - s(t).
@@ -49,6 +61,8 @@ class Joint {
   /// False when the curvature couples no two different bodies: then K needs no block between them.
   bool couples_bodies() const { return !measured_.empty(); }
   bool depends_on_time() const;
+  bool is_driver() const { return is_driver_; }
+  std::vector<NamedSignal> signals() const;
   /// Where its functions of time are known.
   std::pair<double, double> span() const;
   /// Of its functions of time, whose second derivatives are accelerations; see System::next_corner.
@@ -65,6 +79,7 @@ class Joint {
   Joint& slides(Sliding sliding);
   /// Frames of the slots 0 and 1, for reactions.
   Joint& set_frames(const Frame& a, const Frame& b);
+  Joint& set_driver(bool is_driver);
 
   // -- evaluation; s has one state per slot, results have rows() entries
 
@@ -88,6 +103,7 @@ class Joint {
   std::vector<Row> measured_;
   std::vector<Sliding> slidings_;
   std::array<Frame, 2> frames_;
+  bool is_driver_ = false;
 };
 
 /// What a builder gets. Frames are fixed in the bodies of the slots; z is the joint axis.
@@ -107,6 +123,7 @@ struct JointInfo {
   int rows = 0;
   enum class Place { none, one_point, two_points } place = Place::one_point;
   int axes = 0;             ///< 0; 1: shared by both bodies; 2: one per body
+  bool axes_are_perpendicular = false;
   bool has_length = false;  ///< optional, defaults to the initial distance
   bool has_teeth = false;   ///< and a carrier
   Joint (*build)(const JointSpec&) = nullptr;

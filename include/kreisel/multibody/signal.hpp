@@ -33,6 +33,8 @@ class Signal {
 
   Jet at(double t) const;
   bool is_constant() const { return pieces_.empty() && expression_.is_constant(); }
+  /// The formula, or "a table".
+  std::string text() const { return pieces_.empty() ? "\"" + expression_.text() + "\"" : "a table"; }
   /// Where it is known: a table from its first to its last point, a formula everywhere.
   std::pair<double, double> span() const;
 

@@ -26,6 +26,7 @@ struct RowGroup {
   RowLevel level = RowLevel::position;
   std::vector<int> blocks;  ///< coordinate blocks it touches
   int at = 0;               ///< first row, set by Pattern
+  bool is_driver = false;   ///< prescribes a motion instead of connecting bodies
 };
 
 class Pattern {

@@ -15,7 +15,7 @@ struct RankReport {
   int coordinates = 0, rank_of_M = 0;
   double smallest_mass =
       0.0;                 ///< smallest eigenvalue of NᵀMN, N an orthonormal basis of ker B; infinite if ker B = {0}
-  double condition = 0.0;  ///< of [M Bᵀ; B 0] in the 2-norm, infinite when singular
+  double condition = 0.0;  ///< of [M Bᵀ; B 0] in the 2-norm, scaled alike, infinite when singular
   std::string weakest_block;  ///< coordinate block that moves most in the direction of that eigenvalue
   std::vector<int> redundant_rows;           ///< can be removed together without changing the rank
   std::vector<std::string> redundant_names;  ///< the same by name
@@ -26,8 +26,18 @@ struct RankReport {
 };
 RankReport rank_report(const System& system, const Motion& m);
 
-/// `redundant_names` alone, by one factorisation of B.
-std::vector<std::string> redundant_rows(const System& system, const Motion& m);
+/// Constraints that hold a system more than once.
+struct Redundancy {
+  std::vector<std::string> rows;      ///< redundant_names
+  std::vector<std::string> involved;  ///< constraints that depend on each other, by name
+  std::vector<std::string> drivers;   ///< those of them that prescribe a motion; all drivers if there are too many
+  int driver_rows = 0, freedom = 0;   ///< what drivers prescribe, and the degrees of freedom that joints leave
+
+  bool has_too_many_drivers() const { return driver_rows > freedom; }
+  /// Which constraints contradict or repeat each other, and what to do about drivers.
+  std::string in_words() const;
+};
+Redundancy redundancy(const System& system, const Motion& m);
 
 /// Condition of [M F; B 0] in the 2-norm over the dynamic coordinates, F = ∂force/∂λ = Bᵀ + ∂g/∂λ; infinite when B M⁻¹F is
 /// singular, that is where forces that depend on λ undo the constraint. Scaled: the diagonal of M and the rows of B to 1.

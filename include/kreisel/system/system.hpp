@@ -122,6 +122,11 @@ class System {
   /// The first corner in (t, until) that a step from t to `until` must not go over. Inputs given point by point have
   /// corners only where such a step would miss more than `resolution` of the impulse that they have given so far.
   virtual Corner next_corner(double /*t*/, double /*until*/, double /*resolution*/) const { return {}; }
+  /// For messages, when no step leads on from t: which given function of time is not finite, or changes out of proportion,
+  /// between t and t_next; empty: none.
+  virtual std::string undefined_between(double, double) const { return {}; }
+  /// The force that changes most between two motions, by name; empty: unknown.
+  virtual std::string force_that_changes(const Motion&, const Motion&, ConstVectorRef) const { return {}; }
 
   /// What may happen to the motion while this system is in force.
   const std::vector<Event>& events() const { return events_; }

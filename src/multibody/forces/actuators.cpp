@@ -23,7 +23,8 @@ ForceInfo linear_actuator() {
                 .stiffness = spec.number("stiffness"),
                 .damping = spec.number("damping"),
                 .target = signal_or_zero(spec, "target"),
-                .effort = signal_or_zero(spec, "value")});
+                .effort = signal_or_zero(spec, "value"),
+                .is_actuator = true});
     return force;
   };
   return {.name = "linear-actuator",
@@ -45,6 +46,7 @@ ForceInfo rotary_actuator() {
                 .damping = spec.number("damping"),
                 .target = signal_or_zero(spec, "target"),
                 .effort = signal_or_zero(spec, "value"),
+                .is_actuator = true,
                 .counts_turns = true});
     return force;
   };

@@ -47,6 +47,16 @@ class Applied final : public Force {
     return first;
   }
 
+  std::vector<NamedSignal> signals() const override {
+    std::vector<NamedSignal> list;
+    for (int i = 0; i < 3; ++i) {
+      const std::string axis(1, static_cast<char>('x' + i));
+      if (!force_[i].is_constant()) list.push_back({"force " + axis, &force_[i]});
+      if (!torque_[i].is_constant()) list.push_back({"torque " + axis, &torque_[i]});
+    }
+    return list;
+  }
+
  private:
   static Vector3 at(const std::array<Signal, 3>& signal, double t) {
     return {signal[0].at(t).value, signal[1].at(t).value, signal[2].at(t).value};

@@ -14,7 +14,7 @@ const std::vector<JointInfo>& joint_catalogue() {
 
 Joint make_joint(const JointInfo& info, const JointSpec& spec) {
   Joint joint = info.build(spec);
-  joint.set_frames(spec.frames[0], spec.frames[1]);
+  joint.set_frames(spec.frames[0], spec.frames[1]).set_driver(info.is_driver);
   return joint;
 }
 

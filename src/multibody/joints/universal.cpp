@@ -14,6 +14,7 @@ JointInfo universal_joint() {
           .summary = "rotation about two perpendicular axes, one per body",
           .rows = 4,
           .axes = 2,
+          .axes_are_perpendicular = true,
           .build = build};
 }
 

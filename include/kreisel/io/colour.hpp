@@ -1,0 +1,11 @@
+// Colours as in CSS, which the viewer understands.
+#pragma once
+
+#include <string_view>
+
+namespace kreisel::io {
+
+/// #rgb, #rrggbb (both also with an alpha digit or two), rgb(...), rgba(...), hsl(...), hsla(...), or one of the 148 names of CSS 4.
+bool is_css_colour(std::string_view text);
+
+}  // namespace kreisel::io

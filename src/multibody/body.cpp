@@ -1,0 +1,47 @@
+#include "kreisel/multibody/body.hpp"
+
+#include <fmt/format.h>
+
+#include <Eigen/Eigenvalues>
+#include <cmath>
+
+#include "kreisel/base/error.hpp"
+
+namespace kreisel::multibody {
+
+Matrix3 axes_along(const Vector3& axis) {
+  constexpr double close_to_x = 0.9;  // the cosine of 26 degrees: the part across is never short
+  return axes_along(axis, std::abs(axis.normalized().x()) > close_to_x ? Vector3::UnitY() : Vector3::UnitX());
+}
+
+Matrix3 axes_along(const Vector3& axis, const Vector3& x) {
+  constexpr double smallest_sine = 1e-6;  // directions are typed with few digits
+  Matrix3 E;
+  E.col(2) = axis.normalized();
+  const Vector3 direction = x.normalized(), across = direction - E.col(2).dot(direction) * E.col(2);
+  if (!(across.norm() > smallest_sine)) throw InvalidInput("the x axis is parallel to the axis; it must point across it");
+  E.col(0) = across.normalized();
+  E.col(1) = E.col(2).cross(E.col(0));
+  return E;
+}
+
+std::string problem_with_inertia(const Matrix3& J) {
+  const Vector3 principal = Eigen::SelfAdjointEigenSolver<Matrix3>(J, Eigen::EigenvaluesOnly).eigenvalues();
+  const double size = principal.cwiseAbs().maxCoeff();
+  if (!(principal[0] >= -1e-9 * size))
+    return fmt::format("has the negative principal moment {:.6g}; a body has none", principal[0]);
+  if (!(principal[0] + principal[1] >= principal[2] - 1e-6 * size))
+    return fmt::format("has the principal moments {:.6g}, {:.6g}, {:.6g}; no body has one larger than the sum of the other two",
+                       principal[0], principal[1], principal[2]);
+  return {};
+}
+
+/// With S = ∫ r rᵀ dm, which has no negative eigenvalue, J = tr(S) 1 - S.
+Matrix3 nearest_inertia(const Matrix3& J) {
+  const Eigen::SelfAdjointEigenSolver<Matrix3> solver(0.5 * (J + J.transpose()));
+  const Vector3 second = (0.5 * solver.eigenvalues().sum() - solver.eigenvalues().array()).max(0.0);
+  const Vector3 principal = second.sum() - second.array();
+  return solver.eigenvectors() * principal.asDiagonal() * solver.eigenvectors().transpose();
+}
+
+}  // namespace kreisel::multibody
