@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kreisel/system/dense.hpp"
 #include "kreisel/system/ranks.hpp"
 
 namespace kreisel::run {
