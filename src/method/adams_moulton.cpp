@@ -2,7 +2,6 @@
 
 #include "kreisel/base/combine.hpp"
 #include "kreisel/coeff/adams_moulton.hpp"
-#include "kreisel/lie/turns.hpp"
 
 namespace kreisel::method {
 
@@ -38,19 +37,18 @@ ExponentialProduct::ExponentialProduct(const lie::Space& space, Counters& counte
     : AdamsMoulton(space, counters),
       tail_(Vector::Zero(space.nv())),
       factor_(Vector::Zero(space.nv())),
-      prefix_(Vector::Zero(space.nq())),
-      appended_(Vector::Zero(space.nv())) {}
+      prefix_(Vector::Zero(space.nq())) {}
 
 void ExponentialProduct::begin_product(const History& history, double h, int order) {
   begin_velocity(history, h, order);
   prefix_ = history[0].motion.q;
   tail_.setZero();
-  appended_.setZero();
+  appended_ = 0;
 }
 
 void ExponentialProduct::append(const Vector& y) {
   ++counters().exponentials;
-  appended_ += y;
+  ++appended_;
   space_.move(prefix_, y, prefix_);
 }
 
@@ -68,9 +66,12 @@ void ExponentialProduct::linearize(ConstVectorRef x, MotionTangent& out) {
 }
 
 void ExponentialProduct::record(ConstVectorRef x, Entry& entry) {
-  last_exponent(x);
-  entry.omega = appended_ + factor_;
-  lie::follow(space_, (*history_)[0].motion.q, entry.motion.q, entry.omega);
+  if (appended_ > 0)
+    space_.difference((*history_)[0].motion.q, entry.motion.q, entry.omega);
+  else {
+    last_exponent(x);
+    entry.omega = factor_;
+  }
 }
 
 }  // namespace kreisel::method

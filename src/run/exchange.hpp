@@ -54,8 +54,7 @@ inline void exchange(Archive& a, method::History& history) {
 /// Matrices are kept, not their factors: factorising them again gives the same ones.
 inline void exchange(Archive& a, solve::Closer& closer) {
   solve::Closer::MatrixState state = closer.matrix_state();
-  a.all(state.has_matrix, state.alpha, state.gamma, state.h, state.rate, state.turned, state.lambda_size,
-        state.largest_update, state.age, state.has_rate, state.vibrations);
+  a.all(state.has_matrix, state.alpha, state.gamma, state.h, state.rate, state.age);
   a.sized(state.values);
   a(state.pivot_values);
   a.require(state.pivot_values.size() == 0 || state.pivot_values.size() == state.values.size());
@@ -76,8 +75,7 @@ inline void exchange(Archive& a, solve::Manifold* manifold, Counters& counters) 
 
 inline void exchange(Archive& a, Controller& controller) {
   Controller::State state = controller.state();
-  a.all(state.h, state.order, state.steps_since_change, state.failures, state.growths, state.last_error, state.amplitude, state.old_step, state.is_quiet,
-        state.quiet_steps, state.is_starting, state.is_leaping);
+  a.all(state.h, state.order, state.steps_since_change, state.failures, state.last_error, state.is_starting, state.is_leaping);
   a.require(state.h > 0.0 && controller.allows(state.order));
   if (a.is_loading()) controller.restore(state);
 }

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "exchange.hpp"
-#include "turns.hpp"
 
 namespace kreisel::run {
 
@@ -29,9 +28,7 @@ ExplicitStepper::ExplicitStepper(const system::System& system, const Plan& plan,
       now_(before_),
       trial_(before_),
       q_error_(system.space().nv()),
-      v_error_(system.space().nv()),
-      parts_(parts_of(system)),
-      has_given_steps_(!plan.has_error_control()) {
+      v_error_(system.space().nv()) {
   rkmk_.integrate_work();
 }
 
@@ -44,9 +41,6 @@ Attempt ExplicitStepper::attempt(const Proposal& proposal) {
     a.outcome = Outcome::stage_failed;
     return a;
   }
-  double turn = 0.0;
-  widest_turn(parts_, trial_.omega, turn);
-  if (has_given_steps_ && turn > longest_given_turn) a.outcome = Outcome::turned_too_far;
   trial_.motion.t = proposal.t;
   trial_.h = proposal.h;
   trial_.order = rkmk_.tableau().order;
@@ -65,8 +59,6 @@ std::optional<double> ExplicitStepper::error_at(int order, ErrorNorm& norm, bool
   const double second = norm(q_error_, v_error_);
   return first * first / std::sqrt(first * first + 0.01 * second * second);
 }
-
-double ExplicitStepper::longest_step() const { return run::longest_step(parts_, now_.motion); }
 
 void ExplicitStepper::commit() {
   std::swap(before_, now_);

@@ -5,8 +5,7 @@
 
 #include "corners.hpp"
 #include "exchange.hpp"
-#include "kreisel/lie/turns.hpp"
-#include "turns.hpp"
+#include "kreisel/solve/kkt.hpp"
 
 namespace kreisel::run {
 
@@ -92,7 +91,6 @@ ImplicitStepper::ImplicitStepper(const system::System& system, const Plan& plan,
       x_(system.space().nv()),
       q_error_(system.space().nv()),
       v_error_(system.space().nv()),
-      v_part_(system.space().nv()),
       lambda_error_(system.pattern().rows()),
       dense_(system.space()),
       controls_lambda_(plan.controls_lambda) {
@@ -102,8 +100,6 @@ ImplicitStepper::ImplicitStepper(const system::System& system, const Plan& plan,
     constrained_part_ = std::make_unique<ConstrainedPart>(system, counters, plan.options.linear_solver);
     method_->set_constrained_part(constrained_part_.get());
   }
-  if (plan.formulation == solve::Formulation::index3 && system.pattern().position_rows() > 0 && plan.has_error_control())
-    tangent_ = std::make_unique<solve::Kkt>(system, counters, plan.options.linear_solver);
   if (plan.formulation == solve::Formulation::projected) manifold_ = make_manifold(system, plan, counters);
 }
 
@@ -127,10 +123,6 @@ bool ImplicitStepper::fill(const StartingPoints& wanted) {
       start_up_.fill(*method_, wanted.h, wanted.order, plan_.formulation, wanted.corrections, history_);
   starts_left_ = history_.size() - 1;
   if (!is_filled) return false;
-  for (int age = 0; age < starts_left_; ++age) {
-    widest_turn(parts_, history_[age].omega, turn_);
-    if (turn_ > longest_given_turn) return false;
-  }
   if (wanted.marks_first_step) history_.edit(0).h = wanted.h;
   const double t0 = now().motion.t;
   for (int number = 1; number < history_.size(); ++number)
@@ -145,7 +137,7 @@ Attempt ImplicitStepper::attempt(const Proposal& proposal) {
   trial_.motion.t = proposal.t;
   trial_.eta = history_[0].eta;
   if (closeness.extrapolates_lambda) {
-    lambda_differences_.build(history_, order_ + 2, h_, [](const Entry& e) -> const Vector& { return e.lambda; });
+    lambda_differences_.build(history_, order_ + 1, h_, [](const Entry& e) -> const Vector& { return e.lambda; });
     lambda_differences_.extrapolate(std::min(order_, lambda_differences_.points()), trial_.lambda);
   } else {
     trial_.lambda = history_[0].lambda;
@@ -160,15 +152,9 @@ Attempt ImplicitStepper::attempt(const Proposal& proposal) {
   a.kept_matrix = closed.kept_matrix;
   a.outcome = outcome_of(closed.status);
   if (a.outcome == Outcome::accepted && !project_onto_manifold(h_)) a.outcome = Outcome::projection_failed;
-  if (a.outcome != Outcome::accepted) return a;
-  widest_turn(parts_, trial_.omega, turn_);
-  if (!plan_.has_error_control()) {
-    if (turn_ > longest_given_turn) a.outcome = Outcome::turned_too_far;
-    return a;
-  }
+  if (a.outcome != Outcome::accepted || !controls_lambda_) return a;
+  lambda_noise_ = relative_noise_of_acceleration(parts_, trial_.motion, h_);
   lambda_scale_ = std::max(lambda_scale_, trial_.lambda.norm());
-  if (controls_lambda_) lambda_noise_ = relative_noise_of_acceleration(parts_, trial_.motion, h_);
-  has_tangent_ = tangent_ != nullptr && tangent_->factorize(trial_.motion);
   return a;
 }
 
@@ -176,7 +162,7 @@ Attempt ImplicitStepper::attempt(const Proposal& proposal) {
 bool ImplicitStepper::project_onto_manifold(double h) {
   if (manifold_ == nullptr) return true;
   if (!manifold_->project(trial_.motion)) return false;
-  lie::follow(method_->space(), history_[0].motion.q, trial_.motion.q, trial_.omega);
+  method_->space().difference(history_[0].motion.q, trial_.motion.q, trial_.omega);
   x_ = trial_.omega / h;
   method_->record(x_, trial_);
   return true;
@@ -189,25 +175,10 @@ double ImplicitStepper::lambda_error_at(int order) {
   return lambda_error_.norm() / ((order + 1) * (options.atol + (options.rtol + lambda_noise_) * lambda_scale_));
 }
 
-double ImplicitStepper::interpolation_error_at(int order) {
-  lambda_differences_.deviation(order + 1, trial_.lambda, interpolation_error(order), lambda_error_);
-  const Options& options = plan_.options;
-  return lambda_error_.norm() / (interpolation_margin * (options.atol + options.rtol * lambda_scale_));
-}
-
-/// In index-3 form the constrained part of v carries an error that jumps with every change of the step, which would be taken
-/// for a local error; the tangential part does not.
-void ImplicitStepper::keep_tangential_velocity() {
-  if (!has_tangent_) return v_error_.setZero(), void();
-  tangent_->constrained_part(v_error_, v_part_);
-  v_error_ -= v_part_;
-}
-
-double ImplicitStepper::longest_step() const { return run::longest_step(parts_, history_[0].motion); }
-
 std::optional<double> ImplicitStepper::error_at(int order, ErrorNorm& norm, bool tests_lambda) {
   if (order < 1 || order > plan_.max_order || !method_->local_errors(order, trial_.motion, q_error_, v_error_)) return {};
-  if (plan_.formulation == solve::Formulation::index3) keep_tangential_velocity();
+  // In index-3 form velocities carry an error that jumps with every change of the step; it would be taken for a local error.
+  if (plan_.formulation == solve::Formulation::index3) v_error_.setZero();
   double error = norm(q_error_, v_error_);
   // Projected values differ from their extrapolation by less than the tangential part of that difference when the
   // projection is not orthogonal in this norm, and by more when it is (Eich 1993, section 4.1): the larger one counts.
@@ -215,7 +186,6 @@ std::optional<double> ImplicitStepper::error_at(int order, ErrorNorm& norm, bool
     manifold_->keep_tangential(q_error_, v_error_);
     error = std::max(error, norm(q_error_, v_error_));
   }
-  if (turn_ > telling_turn && order < lambda_differences_.points()) error = std::max(error, interpolation_error_at(order));
   if (controls_lambda_ && tests_lambda && order <= lambda_differences_.points())
     error = std::max(error, lambda_error_at(order));
   return error;
@@ -226,13 +196,13 @@ double ImplicitStepper::first_error(ErrorNorm& norm) {
   const lie::Motion& before = history_[0].motion;
   v_error_ = 0.5 * (trial_.motion.v - before.v - h_ * before.a);
   q_error_ = 0.5 * (trial_.omega - h_ * before.v - (0.5 * h_ * h_) * before.a);
-  if (plan_.formulation == solve::Formulation::index3) keep_tangential_velocity();
+  if (plan_.formulation == solve::Formulation::index3) v_error_.setZero();
   return norm(q_error_, v_error_);
 }
 
 bool ImplicitStepper::project_trial(bool position, bool velocity) {
   if (!start_up_.project(trial_.motion, position, velocity)) return false;
-  if (position) lie::follow(method_->space(), history_[0].motion.q, trial_.motion.q, trial_.omega);
+  if (position) method_->space().difference(history_[0].motion.q, trial_.motion.q, trial_.omega);
   return true;
 }
 

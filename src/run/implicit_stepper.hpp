@@ -8,7 +8,6 @@
 #include "kreisel/method/differences.hpp"
 #include "kreisel/run/dense_output.hpp"
 #include "kreisel/solve/closer.hpp"
-#include "kreisel/solve/kkt.hpp"
 #include "kreisel/solve/manifold.hpp"
 #include "plan.hpp"
 #include "stepper.hpp"
@@ -39,8 +38,6 @@ class ImplicitStepper final : public Stepper {
 
   const Entry& now() const override { return history_[starts_left_]; }
   int past() const override { return history_.size(); }
-  double longest_step() const override;
-  int stable_order(double h, int highest) const override { return closer_.stable_order(h, highest); }
   [[nodiscard]] bool at(double t, Entry& out) override;
 
   int depth() const override { return DenseOutput::max_points; }
@@ -55,9 +52,6 @@ class ImplicitStepper final : public Stepper {
   method::EntrySizes sizes() const;
   [[nodiscard]] bool project_onto_manifold(double h);
   double lambda_error_at(int order);
-  /// Of multipliers between the points, in steps that turn a body far.
-  double interpolation_error_at(int order);
-  void keep_tangential_velocity();
 
   const system::System& system_;
   const Plan& plan_;
@@ -68,21 +62,18 @@ class ImplicitStepper final : public Stepper {
   Entry trial_;
   StartUp start_up_;
   std::vector<Part> parts_;
-  Vector weight_, x_, q_error_, v_error_, v_part_, lambda_error_;
+  Vector weight_, x_, q_error_, v_error_, lambda_error_;
   DenseOutput dense_;
   method::Differences lambda_differences_;
   double lambda_scale_ = 0.0;  ///< largest |λ| so far
   double lambda_noise_ = 0.0;  ///< of the trial, relative
   double h_ = 0.0;             ///< of the trial
-  double turn_ = 0.0;          ///< of the trial, the widest of a body [rad]
   int order_ = 0;              ///< of the trial
   int starts_left_ = 0;
   bool is_at_start_ = true;
   bool controls_lambda_;
   std::unique_ptr<ConstrainedPart> constrained_part_;  ///< index-3 form with given steps only
   std::unique_ptr<solve::Manifold> manifold_;          ///< projected form only
-  std::unique_ptr<solve::Kkt> tangent_;                ///< index-3 form under error control only
-  bool has_tangent_ = false;                           ///< at the trial
 };
 
 }  // namespace kreisel::run

@@ -1,9 +1,6 @@
 #include "plan.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -46,8 +43,6 @@ Closeness with_given_steps(const Options& options) {
 Closeness with_error_control(const Options& options) {
   // Multipliers see velocity errors magnified by α₀/h.
   constexpr double newton_fraction = 0.03;
-  // Multipliers that are not under error control settle to this multiple of rtol.
-  constexpr double lambda_fraction = 1.5;
   constexpr double round_off_margin = 300.0;
   constexpr double sweep_fraction = 0.03;
   constexpr int most_iterations = 8;  // a shorter step is cheaper than more
@@ -55,7 +50,7 @@ Closeness with_error_control(const Options& options) {
   c.newton.tolerance = options.newton_tolerance > 0.0 ? options.newton_tolerance : newton_fraction;
   // Multipliers under error control are told from noise only if Newton settles them below their tolerance.
   c.newton.lambda_tolerance =
-      std::max((options.control_lambda ? newton_fraction : lambda_fraction) * options.rtol, c.newton.lambda_tolerance);
+      std::max(options.control_lambda ? newton_fraction * options.rtol : options.rtol, c.newton.lambda_tolerance);
   c.newton.max_iterations = std::min(options.newton_iterations, most_iterations);
   c.newton.refresh =
       options.newton_matrix == "every-step" ? solve::RefreshPolicy::every_step : solve::RefreshPolicy::when_slow;
@@ -87,21 +82,7 @@ Closeness of_radau(const Options& options) {
   return c;
 }
 
-/// Growth from step to step up to which BDF of each order is zero-stable (Calvo, Grande, Grigorieff 1990).
-constexpr std::array<double, 7> largest_ratio{HUGE_VAL, HUGE_VAL, 2.414, 1.618, 1.280, 1.127, 1.044};
-
 }  // namespace
-
-std::string growth_problem(const Plan& plan) {
-  int in_a_row = 0;
-  for (std::size_t i = 1; i < plan.steps.size(); ++i) {
-    in_a_row = plan.steps[i] > 1.01 * largest_ratio[plan.order] * plan.steps[i - 1] ? in_a_row + 1 : 0;
-    if (in_a_row > 2 * plan.order)
-      return fmt::format("given steps grow by more than {:g} again and again; a BDF method of order {} is unstable on such a grid",
-                         largest_ratio[plan.order], plan.order);
-  }
-  return {};
-}
 
 Plan make_plan(const Options& given, const system::System& system, const system::Start& start) {
   Plan plan;

@@ -1,7 +1,6 @@
 // The options of one segment with every default decided.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "kreisel/method/catalogue.hpp"
@@ -41,10 +40,6 @@ struct Plan {
   double span() const { return t_end - t0; }
   double step(long n) const { return steps.empty() ? h : steps[n]; }
 };
-
-/// Of a multistep method: given steps that grow too fast for too long, over k of them, where each one alone would do no harm.
-/// Empty: none.
-std::string growth_problem(const Plan& plan);
 
 Plan make_plan(const Options& options, const system::System& system, const system::Start& start);
 /// Makes the segment of a plan with constant steps end at the next corner, and its steps equal up to there.

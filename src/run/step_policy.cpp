@@ -13,7 +13,6 @@
 #include "kreisel/run/controller.hpp"
 #include "radau_control.hpp"
 #include "radau_stepper.hpp"
-#include "turns.hpp"
 
 namespace kreisel::run {
 namespace {
@@ -52,7 +51,7 @@ std::string rows_line(const Stepper& stepper) {
 /// Steps that are known beforehand. They are taken or they fail.
 class GivenSteps final : public StepPolicy {
  public:
-  GivenSteps(const Plan& plan, const system::System& system) : plan_(plan), system_(system), parts_(parts_of(system)) {}
+  explicit GivenSteps(const Plan& plan) : plan_(plan) {}
 
   StartingPoints begin(const Stepper&) override {
     const std::string& starting = plan_.options.starting;
@@ -85,9 +84,6 @@ class GivenSteps final : public StepPolicy {
     return attempt.outcome == Outcome::accepted ? Verdict::accept : Verdict::give_up;
   }
   Failure failure(const Attempt& a, const Stepper& stepper) const override {
-    if (a.outcome == Outcome::turned_too_far)
-      if (std::string problem = turn_problem(system_, parts_, stepper.trial()); !problem.empty())
-        return {Status::newton_failed, std::move(problem)};
     return {status_of(a.outcome),
             fmt::format("at t = {:.10g} the step of size {:.6g} failed: {}{}.\n{}"
                         "  try: smaller steps (now {:.6g}), or drop --step and let the error control choose them",
@@ -109,8 +105,6 @@ class GivenSteps final : public StepPolicy {
 
  private:
   const Plan& plan_;
-  const system::System& system_;
-  const std::vector<Part> parts_;
   long number_ = 0;          ///< of the next step
   bool has_starts_ = false;  ///< starting points are not yet counted
 };
@@ -129,7 +123,6 @@ class ErrorControl : public StepPolicy {
 
   std::variant<Proposal, Failure> next(const Stepper& stepper) override {
     const double t = stepper.now().motion.t;
-    bound(stepper);
     double h = std::min(step(), stepper.longest_step());
     stop_ = corners_.ahead(t, h);
     const double remaining = stop_.t - t;
@@ -169,8 +162,6 @@ class ErrorControl : public StepPolicy {
 
  protected:
   virtual double step() const = 0;
-  /// Tells the controller what the stepper knows of the next step.
-  virtual void bound(const Stepper&) {}
   virtual int order(const Stepper& stepper) const = 0;
   /// Where a step of size h has ended.
   virtual bool restarts_at(const Stop& corner, double h) const = 0;
@@ -205,7 +196,6 @@ class OrderControl final : public ErrorControl {
     if (starts_high && options.initial_step <= 0.0) first = step_of_order(first_order, first, options.rtol, options.atol);
     if (options.initial_step <= 0.0) first = std::max(first, options.min_step);
     const double clear = corners_.ahead(plan_.t0, starts_high ? plan_.span() : first).t - plan_.t0;
-    first = std::min(first, stepper.longest_step());
     first = std::min(first, starts_high ? clear / (2 * stepper.points_needed(first_order)) : clear);
     controller_ = Controller(limits(), first, first_order);
     return {.are_wanted = starts_high || stepper.is_one_step(),
@@ -251,12 +241,8 @@ class OrderControl final : public ErrorControl {
   }
 
  private:
-  ControllerOptions limits() const { return {min_order_, plan_.max_order, plan_.options.max_step, plan_.options.rtol}; }
+  ControllerOptions limits() const { return {min_order_, plan_.max_order, plan_.options.max_step}; }
   double step() const override { return controller_.step(); }
-  void bound(const Stepper& stepper) override {
-    controller_.bound_step(stepper.longest_step());
-    if (!stepper.is_one_step()) controller_.bound_order(stepper.stable_order(controller_.step(), plan_.max_order));
-  }
   int order(const Stepper& stepper) const override { return std::min(controller_.order(), stepper.past()); }
   bool restarts_at(const Stop& corner, double h) const override { return corners_.restarts_at(corner, h); }
 
@@ -275,7 +261,7 @@ class EmbeddedControl final : public ErrorControl {
     const Options& options = plan_.options;
     h_ = first_step(stepper);
     if (options.initial_step <= 0.0) h_ = std::max(h_, options.min_step);
-    bound_by_options();
+    bound();
     return {};
   }
   Verdict judge(Attempt& attempt, Stepper& stepper) override {
@@ -296,7 +282,7 @@ class EmbeddedControl final : public ErrorControl {
     }
     // After a rejection the step must not grow at once.
     h_ = std::clamp(factor, smallest_cut, failures_ > 0 ? 1.0 : largest_growth) * attempt.h;
-    bound_by_options();
+    bound();
     failures_ = 0;
     return Verdict::accept;
   }
@@ -309,7 +295,7 @@ class EmbeddedControl final : public ErrorControl {
  private:
   static constexpr double safety = 0.9, largest_growth = 5.0, smallest_cut = 0.2, failure_cut = 0.25;
 
-  void bound_by_options() {
+  void bound() {
     if (plan_.options.max_step > 0.0) h_ = std::min(h_, plan_.options.max_step);
   }
   double step() const override { return h_; }
@@ -380,7 +366,7 @@ Failure StepPolicy::failure_of_start() const {
 }
 
 std::unique_ptr<StepPolicy> make_policy(const Plan& plan, const system::System& system) {
-  if (!plan.has_error_control()) return std::make_unique<GivenSteps>(plan, system);
+  if (!plan.has_error_control()) return std::make_unique<GivenSteps>(plan);
   if (is_radau(plan)) return std::make_unique<RadauPolicy>(plan, system);
   if (plan.method->make == nullptr) return std::make_unique<EmbeddedControl>(plan, system);
   return std::make_unique<OrderControl>(plan, system);

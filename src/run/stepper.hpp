@@ -71,8 +71,6 @@ class Stepper {
   virtual int past() const = 0;
   /// The longest step that the present motion allows the method to represent.
   virtual double longest_step() const { return std::numeric_limits<double>::infinity(); }
-  /// The highest order, at most `highest`, that damps the vibrations of the system with steps of size h.
-  virtual int stable_order(double /*h*/, int highest) const { return highest; }
   /// A point within the step that ended at `now`. False: it cannot be computed.
   [[nodiscard]] virtual bool at(double t, Entry& out) = 0;
 

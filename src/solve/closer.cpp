@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "block_products.hpp"
@@ -24,27 +23,6 @@ constexpr int patience = 4;
 /// Relative change of the step size that makes h²K and hD in the matrix doubtful.
 constexpr double step_drift = 0.6;
 constexpr int max_age = 40;
-/// B of a matrix that is further away than this says little about λ [rad].
-constexpr double far_turn = 2.0;
-/// Closer than this B has hardly changed: updates of λ that do not shrink are round-off.
-constexpr double near_turn = 0.1;
-/// Ratios of updates that were smaller than this fraction of the tolerance are round-off.
-constexpr double seen = 1e-3;
-/// The size of λ is forgotten at this rate, so that a singular position does not loosen the test for ever.
-constexpr double memory_of_lambda = 0.9;
-
-/// Forces whose hD or h²K exceed the inertia this many times are stiff: updates of x below the tolerance may hide forces
-/// far above it, and a matrix that has turned a little mixes these into the soft directions.
-constexpr double stiff_ratio = 100.0;
-constexpr double tightest_update = 1e-3;
-
-/// Vibrations decay slowly below this part of 2√(KM).
-constexpr double light_damping = 0.6;
-/// Slower ones, in radians per step, are resolved by any order.
-constexpr double felt_vibration = 0.1;
-/// Undamped vibrations of fewer radians per step grow with BDF of this order: 1.9, 4.7, 9.4 and 17.6 for k = 3 … 6, with a
-/// margin for frequencies that the diagonals of K and M underestimate.
-constexpr std::array<double, 7> unstable_up_to{0.0, 0.0, 0.0, 3.0, 7.0, 14.0, 26.0};
 
 /// Zero for systems without constraints.
 double largest(ConstVectorRef v) { return v.size() > 0 ? v.lpNorm<Eigen::Infinity>() : 0.0; }
@@ -67,8 +45,6 @@ Closer::Closer(const system::System& system, Formulation formulation, const Newt
   const int nv = system.space().nv();
   x_.setZero(nv);
   x_start_.setZero(nv);
-  moved_.setZero(nv);
-  vibrations_.setZero(nv);
   dv_.setZero(nv);
   lambda_start_.setZero(system.pattern().rows());
   eta_start_.setZero(system.pattern().position_rows());
@@ -88,7 +64,6 @@ Closed Closer::close(method::Method& method, const method::History& history, dou
   x_start_ = x_;
   lambda_start_ = trial.lambda;
   eta_start_ = trial.eta;
-  if (lambda_size_ == 0.0) lambda_size_ = largest(lambda_start_);
   const method::Method::Coefficients coefficients = method.coefficients();
   gamma_ = coefficients.gamma;
   alpha_ = coefficients.alpha;
@@ -118,9 +93,6 @@ Closed Closer::close(method::Method& method, const method::History& history, dou
   if (closed.status == CloseStatus::converged) {
     if (solver_->is_rank_revealing()) take_smallest_multipliers(trial);
     ++age_;
-    moved_ = h * x_;
-    turned_ += turn_of(moved_, trial.motion.q);
-    lambda_size_ = std::max(largest(trial.lambda), memory_of_lambda * lambda_size_);
     method.record(x_, trial);
     trial.h = h;
   } else {
@@ -134,7 +106,7 @@ bool Closer::stabilizes_at_previous(const method::Method& method) const {
 }
 
 bool Closer::is_stale(double h) const {
-  return !has_matrix_ || age_ > max_age || rate_ > slow_rate || (turned_ > far_turn && !has_rate_ && system_.pattern().rows() > 0) || std::abs(h / matrix_h_ - 1.0) > step_drift;
+  return !has_matrix_ || age_ > max_age || rate_ > slow_rate || std::abs(h / matrix_h_ - 1.0) > step_drift;
 }
 
 void Closer::stabilization(const method::Method& method, const method::Entry& trial, ConstVectorRef eta) {
@@ -169,23 +141,7 @@ void Closer::fill_right_hand_side(double h) {
   if (formulation_.has_eta) right_hand_side_.tail(position_rows) = residual_.rate.head(position_rows);
 }
 
-double Closer::turn_of(ConstVectorRef x, ConstVectorRef q) const {
-  double turn = 0.0;
-  const auto translation = [&](const lie::Block& block, int n) {
-    const double way = x.segment(block.v_at, n).norm();
-    if (way > 0.0) turn = std::max(turn, way / (way + q.segment(block.q_at, n).norm()));
-  };
-  for (const lie::Block& block : system_.space().blocks())
-    switch (block.group) {
-      case lie::GroupId::rn: translation(block, block.nv); break;
-      case lie::GroupId::r3xso3:
-      case lie::GroupId::se3: translation(block, 3); [[fallthrough]];
-      case lie::GroupId::so3: turn = std::max(turn, x.segment<3>(block.v_at + block.nv - 3).norm()); break;
-    }
-  return turn;
-}
-
-Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, Matrix& matrix, method::Entry& trial) {
+Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, Matrix matrix, method::Entry& trial) {
   const int nv = system_.space().nv(), rows = system_.pattern().rows();
   double previous_norm = 0.0, previous_lambda_update = 0.0;
   bool x_has_converged = false;
@@ -215,10 +171,7 @@ Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, 
     if (!std::isfinite(norm)) return {CloseStatus::not_finite, iteration, norm};
     if (iteration > 1) {
       rate = norm / previous_norm;
-      if (previous_norm > seen) {
-        rate_ = rate;
-        has_rate_ = true;
-      }
+      rate_ = rate;
       // Where forces depend on λ, as friction does, x may hardly move until the first update of λ has been seen.
       const bool is_judged = matrix != Matrix::of_every_iteration || iteration > 2;
       if (is_judged && !x_has_converged && norm > 1.0 && rate > (iteration <= patience ? hopeless_rate : diverging_rate))
@@ -228,36 +181,14 @@ Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, 
     // The remaining error is about rate/(1-rate) times the update; before a rate is seen, the update itself.
     const double remaining = iteration > 1 ? norm * rate / (1.0 - std::min(rate, diverging_rate)) : norm;
     const bool had_converged = x_has_converged;
-    const bool is_stuck = iteration > 2 && rate > 0.5 && norm > largest_update_;
-    if (is_stuck && remaining <= 1.0 && !x_has_converged && matrix != Matrix::of_every_iteration)
-      return {CloseStatus::diverged, iteration, norm};
-    x_has_converged = x_has_converged || (remaining <= 1.0 && (norm <= largest_update_ || is_stuck));  // later updates are round-off
-    // λ is solved for with the B of the matrix: what B has turned since then times the update of λ is left. The rate of x
-    // knows more, where there was something to see.
+    x_has_converged = x_has_converged || remaining <= 1.0;  // later updates of x are round-off
+    // λ is solved for with the B of the matrix: its error is what B has turned since then times its update.
     const double lambda_update = (alpha_ / (matrix_alpha_ * h)) * largest(right_hand_side_.segment(nv, rows));
-    const double allowed_update = options_.lambda_tolerance * std::max(lambda_size_, largest(trial.lambda));
-    const bool has_shrunk = !(lambda_update > 0.5 * previous_lambda_update);
-    double turned = 0.0;
-    if (matrix != Matrix::kept || has_rate_) {
-      moved_ = h * (x_ - x_start_);
-      turned = std::max(turn_of(moved_, trial.motion.q), matrix == Matrix::kept ? rate_ : 0.0);
-    } else {
-      moved_ = h * x_;
-      turned = std::min(1.0, turned_ + turn_of(moved_, trial.motion.q));
-    }
-    bool lambda_is_settled = lambda_update * turned <= allowed_update;
-    // Once x has converged, updates of λ that no longer shrink are round-off, unless B has turned away from the matrix.
-    if (!lambda_is_settled && had_converged && !has_shrunk) {
-      if (matrix == Matrix::kept && turned_ > near_turn) {
-        evaluate(method, trial);
-        if (!residual_.force.allFinite()) return {CloseStatus::not_finite, iteration, norm};
-        matrix = Matrix::fresh;
-        if (!refresh(method, h, trial)) return {CloseStatus::singular_matrix, iteration, norm};
-        previous_lambda_update = 0.0;
-        continue;
-      }
-      lambda_is_settled = true;
-    }
+    const double moved = h * (x_ - x_start_).lpNorm<Eigen::Infinity>();
+    const double turned = age_ == 0 ? moved : std::max(moved, rate_);
+    // Once x has converged, updates of λ that no longer shrink are round-off.
+    const bool lambda_is_settled = lambda_update * turned <= options_.lambda_tolerance * (1.0 + largest(trial.lambda)) ||
+                                   (had_converged && lambda_update > 0.5 * previous_lambda_update);
     previous_lambda_update = lambda_update;
     if (x_has_converged && lambda_is_settled) {
       method.position(x_, trial.motion.q);
@@ -278,9 +209,6 @@ bool Closer::refresh(method::Method& method, double h, const method::Entry& tria
   }
   eta_B_ = stabilizes_at_previous(method) ? previous_B_.data() : blocks_.B.data();
   system_.linearize(trial.motion, trial.lambda, blocks_);
-  find_vibrations();
-  largest_update_ = std::clamp(stiff_ratio / stiffness(h), tightest_update, 1.0);
-  if (largest_update_ == 1.0) largest_update_ = HUGE_VAL;
   assemble(h);
   ++counters_.factorizations;
   has_matrix_ = solver_->factorize(matrix_);
@@ -289,48 +217,7 @@ bool Closer::refresh(method::Method& method, double h, const method::Entry& tria
   matrix_h_ = h;
   age_ = 0;
   rate_ = 0.0;
-  has_rate_ = false;
-  turned_ = 0.0;
   return has_matrix_;
-}
-
-/// √(K/M) of the coordinates whose damping D is below 0.6 √(KM), as their diagonals tell.
-void Closer::find_vibrations() {
-  vibrations_.setZero();
-  for (const Pattern::Coupling& c : system_.pattern().couplings()) {
-    if (c.row != c.column) continue;
-    const lie::Block& block = system_.space().blocks()[c.row];
-    for (int i = 0; i < block.nv; ++i) {
-      const int at = c.at + i * (block.nv + 1);
-      const double M = blocks_.M[at], D = blocks_.D[at], K = blocks_.K[at];
-      if (M > 0.0 && K > 0.0 && D * D < light_damping * light_damping * K * M) vibrations_[block.v_at + i] = std::sqrt(K / M);
-    }
-  }
-}
-
-int Closer::stable_order(double h, int max_order) const {
-  double slowest = HUGE_VAL;
-  for (const double frequency : vibrations_)
-    if (h * frequency > felt_vibration) slowest = std::min(slowest, h * frequency);
-  int order = max_order;
-  while (order > 2 && slowest < unstable_up_to[std::min(order, 6)]) --order;
-  return order;
-}
-
-/// The largest ratio of hD + h²K to M on the diagonal, as the step sees them.
-double Closer::stiffness(double h) const {
-  const double damping = h / alpha_, spring = h * damping / gamma_;
-  double largest = 0.0;
-  for (const Pattern::Coupling& c : system_.pattern().couplings()) {
-    if (c.row != c.column) continue;
-    const int n = system_.space().blocks()[c.row].nv;
-    for (int i = 0; i < n; ++i) {
-      const int at = c.at + i * (n + 1);
-      if (const double M = blocks_.M[at]; M > 0.0)
-        largest = std::max(largest, (damping * std::abs(blocks_.D[at]) + spring * std::abs(blocks_.K[at])) / M);
-    }
-  }
-  return largest;
 }
 
 void Closer::assemble(double h) {
@@ -458,8 +345,7 @@ std::string worst_rows(const system::System& system, const FormulationInfo& form
 
 Closer::MatrixState Closer::matrix_state() const {
   const Vector* pivots = solver_->pivot_values();
-  return {has_matrix_, matrix_alpha_, matrix_gamma_, matrix_h_, rate_, turned_, lambda_size_, largest_update_, age_, has_rate_, vibrations_, matrix_.values(),
-          pivots != nullptr ? *pivots : Vector()};
+  return {has_matrix_, matrix_alpha_, matrix_gamma_, matrix_h_, rate_, age_, matrix_.values(), pivots != nullptr ? *pivots : Vector()};
 }
 
 void Closer::restore(const MatrixState& state) {
@@ -468,11 +354,6 @@ void Closer::restore(const MatrixState& state) {
   matrix_gamma_ = state.gamma;
   matrix_h_ = state.h;
   rate_ = state.rate;
-  turned_ = state.turned;
-  lambda_size_ = state.lambda_size;
-  largest_update_ = state.largest_update;
-  vibrations_ = state.vibrations;
-  has_rate_ = state.has_rate;
   age_ = state.age;
   if (state.pivot_values.size() > 0) {
     matrix_.values() = state.pivot_values;

@@ -1,8 +1,6 @@
 // Chooses step size and order from error estimates. Pure decisions: it sees no vectors and no coefficients.
 #pragma once
 
-#include <algorithm>
-#include <limits>
 #include <optional>
 
 namespace kreisel::run {
@@ -17,7 +15,6 @@ struct OrderErrors {
 struct ControllerOptions {
   int min_order = 1, max_order = 6;
   double max_step = 0.0;  ///< 0: none
-  double rtol = 1e-6;
 };
 
 class Controller {
@@ -28,12 +25,7 @@ class Controller {
     int order = 1;
     int steps_since_change = 0;
     int failures = 0;         ///< in a row
-    int growths = 0;          ///< of the step, in a row
     double last_error = 0.0;  ///< of the accepted step before, at the same order and step; 0: none
-    double amplitude = 8.0;   ///< of what limits the step, in tolerances: mean of its logarithm
-    double old_step = 0.0;    ///< where the order was bounded
-    bool is_quiet = false;    ///< what limits the step is not larger than errors are: the order must damp it
-    int quiet_steps = 0;      ///< since then; negative: so many steps to wait
     bool is_starting = true;  ///< the step still rises with every step
     bool is_leaping = false;  ///< the step is longer than one that failed
   };
@@ -46,10 +38,6 @@ class Controller {
   void restore(const State& state) { state_ = state; }
   bool allows(int order) const { return order >= 1 && order <= options_.max_order; }
 
-  /// No step is longer than this until it is called again.
-  void bound_step(double longest);
-  /// The highest order that damps vibrations of the next step; it holds as long as these are too small to be resolved.
-  void bound_order(int stable);
   /// After an accepted step of size `taken` (which the end of the run may have cut below step()).
   void accept(const OrderErrors& errors, double taken);
   /// After a step of size `taken` that failed.
@@ -59,13 +47,9 @@ class Controller {
 
  private:
   void set_step(double h);
-  void listen(const OrderErrors& errors);
-  int highest_order() const { return state_.is_quiet ? std::min(options_.max_order, stable_order_) : options_.max_order; }
   void reject(double factor, double taken);
 
   ControllerOptions options_;
-  double longest_ = std::numeric_limits<double>::infinity();
-  int stable_order_ = 6;
   State state_;
 };
 

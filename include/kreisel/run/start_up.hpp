@@ -48,7 +48,7 @@ class StartUp {
   int substeps_ = 1;
   bool has_only_dynamic_ = true, looks_back_ = true;
   system::Motion from_, to_;
-  Vector lambda_, omega_, piece_;
+  Vector lambda_, omega_;
   system::Residual residual_;
 };
 

@@ -1,7 +1,6 @@
 // Closes a step: finds x, λ (and η) such that the motion of the step map satisfies dynamics and constraints.
 #pragma once
 
-#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
@@ -62,9 +61,6 @@ class Closer {
   /// The rows that kept the last attempt from converging, by element name.
   std::string worst_rows() const { return solve::worst_rows(system_, formulation_, residual_); }
 
-  /// The highest order at which BDF with steps h damps every lightly damped vibration that the newest matrix knows of.
-  int stable_order(double h, int max_order) const;
-
   /// Forgets the matrix, as after an event that changed the system.
   void forget_matrix() { has_matrix_ = false; }
   std::string_view linear_solver_name() const { return solver_->name(); }
@@ -74,10 +70,8 @@ class Closer {
   /// What a checkpoint must keep so that a resumed run continues bitwise: the matrix and what it was made for.
   struct MatrixState {
     bool has_matrix = false;
-    double alpha = 1.0, gamma = 1.0, h = 0.0, rate = 0.0, turned = 0.0, lambda_size = 0.0, largest_update = HUGE_VAL;
+    double alpha = 1.0, gamma = 1.0, h = 0.0, rate = 0.0;
     int age = 0;
-    bool has_rate = false;
-    Vector vibrations;
     Vector values;
     Vector pivot_values;  ///< see linear::Solver; empty: none
   };
@@ -98,15 +92,10 @@ class Closer {
   void fill_right_hand_side(double h);
   [[nodiscard]] bool refresh(method::Method& method, double h, const method::Entry& trial);
   void assemble(double h);
-  [[nodiscard]] double stiffness(double h) const;
-  void find_vibrations();
   [[nodiscard]] bool is_stale(double h) const;
   [[nodiscard]] bool stabilizes_at_previous(const method::Method& method) const;
   void take_smallest_multipliers(method::Entry& trial);
-  /// A kept matrix with which x settles but λ does not is made anew on the way; `matrix` says so.
-  Closed iterate(method::Method& method, double h, ConstVectorRef weight, Matrix& matrix, method::Entry& trial);
-  /// How far a point at q moves by q∘exp(x), as an angle: translations as they look from the origin.
-  double turn_of(ConstVectorRef x, ConstVectorRef q) const;
+  Closed iterate(method::Method& method, double h, ConstVectorRef weight, Matrix matrix, method::Entry& trial);
 
   const system::System& system_;
   const FormulationInfo& formulation_;
@@ -122,18 +111,14 @@ class Closer {
   const double* eta_B_ = nullptr;  ///< B where Bᵀη acts
   lie::MotionTangent tangent_;
   system::Residual residual_;
-  Vector x_, x_start_, moved_, vibrations_, lambda_start_, eta_start_, right_hand_side_, dv_, acceleration_gap_;
+  Vector x_, x_start_, lambda_start_, eta_start_, right_hand_side_, dv_, acceleration_gap_;
   Vector shifted_;  ///< h(M ∂v̇/∂dv + D ∂v/∂dv) of one coupling
   const method::History* history_ = nullptr;
 
   bool has_matrix_ = false;
   double matrix_alpha_ = 1.0, matrix_gamma_ = 1.0, matrix_h_ = 0.0;
   double alpha_ = 1.0, gamma_ = 1.0;
-  double rate_ = 0.0;      ///< of x, seen with this matrix
-  bool has_rate_ = false;  ///< and seen above round-off
-  double turned_ = 0.0;    ///< sum of `turn_of` over the steps since the matrix was made
-  double lambda_size_ = 0.0;  ///< of recent points
-  double largest_update_ = HUGE_VAL;  ///< after which x may be taken for converged, in multiples of the tolerance
+  double rate_ = 0.0;
   int age_ = 0;
 };
 
