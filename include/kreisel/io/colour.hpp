@@ -5,7 +5,8 @@
 
 namespace kreisel::io {
 
-/// #rgb, #rrggbb (both also with an alpha digit or two), rgb(...), rgba(...), hsl(...), hsla(...), or one of the 148 names of CSS 4.
+/// Three or six hexadecimal digits after a hash sign (also with one or two for alpha), rgb(...), rgba(...), hsl(...),
+/// hsla(...), or one of the 148 names of CSS 4.
 bool is_css_colour(std::string_view text);
 
 }  // namespace kreisel::io
