@@ -2,6 +2,7 @@
 
 #include "kreisel/base/combine.hpp"
 #include "kreisel/coeff/adams_moulton.hpp"
+#include "kreisel/lie/turns.hpp"
 
 namespace kreisel::method {
 
@@ -37,18 +38,19 @@ ExponentialProduct::ExponentialProduct(const lie::Space& space, Counters& counte
     : AdamsMoulton(space, counters),
       tail_(Vector::Zero(space.nv())),
       factor_(Vector::Zero(space.nv())),
-      prefix_(Vector::Zero(space.nq())) {}
+      prefix_(Vector::Zero(space.nq())),
+      appended_(Vector::Zero(space.nv())) {}
 
 void ExponentialProduct::begin_product(const History& history, double h, int order) {
   begin_velocity(history, h, order);
   prefix_ = history[0].motion.q;
   tail_.setZero();
-  appended_ = 0;
+  appended_.setZero();
 }
 
 void ExponentialProduct::append(const Vector& y) {
   ++counters().exponentials;
-  ++appended_;
+  appended_ += y;
   space_.move(prefix_, y, prefix_);
 }
 
@@ -66,12 +68,9 @@ void ExponentialProduct::linearize(ConstVectorRef x, MotionTangent& out) {
 }
 
 void ExponentialProduct::record(ConstVectorRef x, Entry& entry) {
-  if (appended_ > 0)
-    space_.difference((*history_)[0].motion.q, entry.motion.q, entry.omega);
-  else {
-    last_exponent(x);
-    entry.omega = factor_;
-  }
+  last_exponent(x);
+  entry.omega = appended_ + factor_;
+  lie::follow(space_, (*history_)[0].motion.q, entry.motion.q, entry.omega);
 }
 
 }  // namespace kreisel::method

@@ -146,10 +146,10 @@ void Drive::begin_segment(std::shared_ptr<const system::System> system, const sy
     exchange_segment(*state);
     s.is_open = true;
   } else if (!s.stepper->place(s.start)) {
-    fail(s.policy->StepPolicy::failure_of_start());
+    fail(s.policy->StepPolicy::failure_of_start(*s.stepper));
   } else {
     if (segment_number_ == 0) recorder_.begin(*s.system, now());
-    if (!s.stepper->fill(s.policy->begin(*s.stepper)) && open()) fail(s.policy->failure_of_start());
+    if (!s.stepper->fill(s.policy->begin(*s.stepper)) && open()) fail(s.policy->failure_of_start(*s.stepper));
   }
   start_up_seconds_ += cpu_seconds() - begin;
 }

@@ -18,18 +18,28 @@ namespace kreisel::run {
 /// Errors in multiples of the tolerance: translations atol + rtol |x|, rotations atol + rtol, velocities
 /// atol + rtol |v|, each by the Euclidean norm of its part; the largest counts. First-order states have no velocity of their
 /// own; algebraic unknowns follow from the other coordinates and what is known of their past rate may be wrong: they do not count.
+/// Round-off in q is no error: shorter steps would only make it worse.
 class ErrorNorm {
  public:
-  ErrorNorm(const std::vector<Part>& parts, double rtol, double atol) : parts_(parts), rtol_(rtol), atol_(atol) {}
+  ErrorNorm(const std::vector<Part>& parts, double rtol, double atol, double length)
+      : parts_(parts), rtol_(rtol), atol_(atol), length_(length) {}
 
-  void set_scale(const lie::Motion& m) {
+  /// `h`: the step over which velocities are differences of positions; 0: they are not.
+  void set_scale(const lie::Motion& m, double h) {
+    // Differences of noisy points are noisier by 2^(k+1)/(k+1); Newton's method leaves some units of round-off.
+    constexpr double units = 64.0;
+    // Where round-off exceeds the tolerance this much, as next to a pole, a step is too short to be judged.
+    constexpr double most = 10.0;
     scale_q_.resize(parts_.size());
     scale_v_.resize(parts_.size());
+    const double span = span_of_bodies(parts_, m);
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       const Part& part = parts_[i];
       const double size = part.q_at < 0 ? 1.0 : m.q.segment(part.q_at, part.n).norm();
-      scale_q_[i] = 1.0 / (atol_ + rtol_ * size);
-      scale_v_[i] = 1.0 / (atol_ + rtol_ * m.v.segment(part.v_at, part.n).norm());
+      const double noise = units * std::numeric_limits<double>::epsilon() * reach_of(part, size, span, length_);
+      const auto allowed = [&](double tolerance, double floor) { return std::min(tolerance + floor, most * tolerance); };
+      scale_q_[i] = 1.0 / allowed(atol_ + rtol_ * size, noise);
+      scale_v_[i] = 1.0 / allowed(atol_ + rtol_ * m.v.segment(part.v_at, part.n).norm(), h > 0.0 ? noise / h : 0.0);
     }
   }
   double operator()(ConstVectorRef q_error, ConstVectorRef v_error) {
@@ -51,7 +61,7 @@ class ErrorNorm {
 
  private:
   const std::vector<Part>& parts_;
-  double rtol_, atol_;
+  double rtol_, atol_, length_;
   std::vector<double> scale_q_, scale_v_;
   int worst_ = 0;
 };
@@ -59,6 +69,7 @@ class ErrorNorm {
 /// A first step at order 1 whose error h²|v̇|/2 meets a tenth of the tolerance in q and v.
 inline double initial_step(const lie::Motion& m, const std::vector<Part>& parts, double rtol, double atol, double span) {
   double h = 1e-3 * span;
+  const double reach = span_of_bodies(parts, m);
   for (const Part& part : parts) {
     const double a = m.a.segment(part.v_at, part.n).norm();
     const double v = m.v.segment(part.v_at, part.n).norm();
@@ -67,7 +78,7 @@ inline double initial_step(const lie::Motion& m, const std::vector<Part>& parts,
     if (a > 0.0) h = std::min(h, std::sqrt(2.0 * allowed / a));
     // Velocities turn on the time scale |v|/|v̇|, positions on |v|.
     if (v > 0.0 && a > 0.0) h = std::min(h, 0.1 * std::sqrt(rtol + atol / v) * v / a);
-    if (v > 0.0) h = std::min(h, 0.1 * std::sqrt(rtol + atol) * std::max(size, 1e-3) / v);
+    if (const double way = std::max(size, 1e-3 * reach); v > 0.0 && way > 0.0) h = std::min(h, 0.1 * std::sqrt(rtol + atol / way) * way / v);
   }
   return std::max(h, 1e-12 * span);
 }
@@ -117,12 +128,15 @@ class Watchdog {
   int steps_ = 0;
 };
 
-inline std::string name_of(const system::System& system, const Part& part) {
+inline const std::string& body_of(const system::System& system, const Part& part) {
   const auto& blocks = system.space().blocks();
-  for (std::size_t b = 0; b < blocks.size(); ++b)
-    if (part.v_at >= blocks[b].v_at && part.v_at < blocks[b].v_at + blocks[b].nv)
-      return fmt::format("{} of '{}'", part.q_at < 0 ? "rotation" : "translation", system.pattern().block_name(static_cast<int>(b)));
-  return "?";
+  std::size_t b = blocks.size() - 1;
+  while (b > 0 && part.v_at < blocks[b].v_at) --b;
+  return system.pattern().block_name(static_cast<int>(b));
+}
+
+inline std::string name_of(const system::System& system, const Part& part) {
+  return fmt::format("{} of '{}'", part.q_at < 0 ? "rotation" : "translation", body_of(system, part));
 }
 
 }  // namespace kreisel::run

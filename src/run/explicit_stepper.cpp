@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "exchange.hpp"
+#include "turns.hpp"
 
 namespace kreisel::run {
 
@@ -28,7 +29,8 @@ ExplicitStepper::ExplicitStepper(const system::System& system, const Plan& plan,
       now_(before_),
       trial_(before_),
       q_error_(system.space().nv()),
-      v_error_(system.space().nv()) {
+      v_error_(system.space().nv()),
+      parts_(parts_of(system)) {
   rkmk_.integrate_work();
 }
 
@@ -59,6 +61,8 @@ std::optional<double> ExplicitStepper::error_at(int order, ErrorNorm& norm, bool
   const double second = norm(q_error_, v_error_);
   return first * first / std::sqrt(first * first + 0.01 * second * second);
 }
+
+double ExplicitStepper::longest_step() const { return run::longest_step(parts_, now_.motion); }
 
 void ExplicitStepper::commit() {
   std::swap(before_, now_);

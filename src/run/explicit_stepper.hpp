@@ -23,6 +23,7 @@ class ExplicitStepper final : public Stepper {
 
   const Entry& now() const override { return now_; }
   int past() const override { return 1; }
+  double longest_step() const override;
   /// A step of its own from the point before: full order, and the run does not see it.
   [[nodiscard]] bool at(double t, Entry& out) override;
   void recall(std::span<const Entry> past) override;
@@ -33,6 +34,7 @@ class ExplicitStepper final : public Stepper {
   StartUp start_up_;
   Entry before_, now_, trial_;
   Vector q_error_, v_error_;
+  std::vector<Part> parts_;
   bool is_at_start_ = true;
 };
 

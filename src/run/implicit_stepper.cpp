@@ -5,7 +5,8 @@
 
 #include "corners.hpp"
 #include "exchange.hpp"
-#include "kreisel/solve/kkt.hpp"
+#include "kreisel/lie/turns.hpp"
+#include "turns.hpp"
 
 namespace kreisel::run {
 
@@ -91,8 +92,10 @@ ImplicitStepper::ImplicitStepper(const system::System& system, const Plan& plan,
       x_(system.space().nv()),
       q_error_(system.space().nv()),
       v_error_(system.space().nv()),
+      constrained_error_(system.space().nv()),
       lambda_error_(system.pattern().rows()),
       dense_(system.space()),
+      tangent_at_(system.space()),
       controls_lambda_(plan.controls_lambda) {
   method_->set_velocity_tolerance(plan.closeness.velocity_tolerance);
   if (is_just_behind_corner(plan, system)) start_up_.look_ahead_only();
@@ -100,6 +103,8 @@ ImplicitStepper::ImplicitStepper(const system::System& system, const Plan& plan,
     constrained_part_ = std::make_unique<ConstrainedPart>(system, counters, plan.options.linear_solver);
     method_->set_constrained_part(constrained_part_.get());
   }
+  if (plan.formulation == solve::Formulation::index3 && system.pattern().position_rows() > 0 && plan.has_error_control())
+    tangent_ = std::make_unique<solve::Kkt>(system, counters, plan.options.linear_solver);
   if (plan.formulation == solve::Formulation::projected) manifold_ = make_manifold(system, plan, counters);
 }
 
@@ -123,6 +128,8 @@ bool ImplicitStepper::fill(const StartingPoints& wanted) {
       start_up_.fill(*method_, wanted.h, wanted.order, plan_.formulation, wanted.corrections, history_);
   starts_left_ = history_.size() - 1;
   if (!is_filled) return false;
+  for (int age = 0; age < starts_left_; ++age)
+    if (turn_ = run::widest_turn(parts_, history_[age].omega); turn_.angle > longest_given_turn) return false;
   if (wanted.marks_first_step) history_.edit(0).h = wanted.h;
   const double t0 = now().motion.t;
   for (int number = 1; number < history_.size(); ++number)
@@ -137,14 +144,14 @@ Attempt ImplicitStepper::attempt(const Proposal& proposal) {
   trial_.motion.t = proposal.t;
   trial_.eta = history_[0].eta;
   if (closeness.extrapolates_lambda) {
-    lambda_differences_.build(history_, order_ + 1, h_, [](const Entry& e) -> const Vector& { return e.lambda; });
+    lambda_differences_.build(history_, order_ + 2, h_, [](const Entry& e) -> const Vector& { return e.lambda; });
     lambda_differences_.extrapolate(std::min(order_, lambda_differences_.points()), trial_.lambda);
   } else {
     trial_.lambda = history_[0].lambda;
   }
   // Multipliers balance M v̇, and an error of v is one of v̇ magnified by α₀/h.
-  velocity_weights(parts_, history_[0].motion, closeness.absolute, closeness.relative, closeness.floor / h_, weight_,
-                   controls_lambda_ ? h_ : 0.0);
+  velocity_weights(parts_, history_[0].motion, closeness.absolute, closeness.relative, closeness.floor / h_,
+                   closeness.newton.length, weight_, controls_lambda_ ? h_ : 0.0);
   method_->begin_step(history_, h_, order_);
   const solve::Closed closed = closer_.close(*method_, history_, h_, weight_, trial_);
   Attempt a{.t = history_[0].motion.t, .h = h_, .order = order_, .iterations = closed.iterations};
@@ -152,8 +159,14 @@ Attempt ImplicitStepper::attempt(const Proposal& proposal) {
   a.kept_matrix = closed.kept_matrix;
   a.outcome = outcome_of(closed.status);
   if (a.outcome == Outcome::accepted && !project_onto_manifold(h_)) a.outcome = Outcome::projection_failed;
-  if (a.outcome != Outcome::accepted || !controls_lambda_) return a;
-  lambda_noise_ = relative_noise_of_acceleration(parts_, trial_.motion, h_);
+  if (a.outcome != Outcome::accepted) return a;
+  turn_ = run::widest_turn(parts_, trial_.omega);
+  if (!plan_.has_error_control()) {
+    if (turn_.angle > longest_given_turn) a.outcome = Outcome::turned_too_far;
+    return a;
+  }
+  if (tangent_ != nullptr) move_tangent();
+  if (controls_lambda_) lambda_noise_ = relative_noise_of_acceleration(parts_, trial_.motion, h_);
   lambda_scale_ = std::max(lambda_scale_, trial_.lambda.norm());
   return a;
 }
@@ -162,7 +175,7 @@ Attempt ImplicitStepper::attempt(const Proposal& proposal) {
 bool ImplicitStepper::project_onto_manifold(double h) {
   if (manifold_ == nullptr) return true;
   if (!manifold_->project(trial_.motion)) return false;
-  method_->space().difference(history_[0].motion.q, trial_.motion.q, trial_.omega);
+  lie::follow(method_->space(), history_[0].motion.q, trial_.motion.q, trial_.omega);
   x_ = trial_.omega / h;
   method_->record(x_, trial_);
   return true;
@@ -175,10 +188,15 @@ double ImplicitStepper::lambda_error_at(int order) {
   return lambda_error_.norm() / ((order + 1) * (options.atol + (options.rtol + lambda_noise_) * lambda_scale_));
 }
 
+double ImplicitStepper::interpolation_error_at(int order) {
+  lambda_differences_.deviation(order + 1, trial_.lambda, interpolation_error(order), lambda_error_);
+  const Options& options = plan_.options;
+  return lambda_error_.norm() / (interpolation_margin * (options.atol + options.rtol * lambda_scale_));
+}
+
 std::optional<double> ImplicitStepper::error_at(int order, ErrorNorm& norm, bool tests_lambda) {
   if (order < 1 || order > plan_.max_order || !method_->local_errors(order, trial_.motion, q_error_, v_error_)) return {};
-  // In index-3 form velocities carry an error that jumps with every change of the step; it would be taken for a local error.
-  if (plan_.formulation == solve::Formulation::index3) v_error_.setZero();
+  keep_tangential_velocity();
   double error = norm(q_error_, v_error_);
   // Projected values differ from their extrapolation by less than the tangential part of that difference when the
   // projection is not orthogonal in this norm, and by more when it is (Eich 1993, section 4.1): the larger one counts.
@@ -186,6 +204,10 @@ std::optional<double> ImplicitStepper::error_at(int order, ErrorNorm& norm, bool
     manifold_->keep_tangential(q_error_, v_error_);
     error = std::max(error, norm(q_error_, v_error_));
   }
+  // In index-3 form λ jumps with every change of the step, and shorter steps make it jump further.
+  if (turn_.angle > telling_turn && tests_lambda && plan_.formulation != solve::Formulation::index3 &&
+      order < lambda_differences_.points())
+    error = std::max(error, interpolation_error_at(order));
   if (controls_lambda_ && tests_lambda && order <= lambda_differences_.points())
     error = std::max(error, lambda_error_at(order));
   return error;
@@ -196,13 +218,36 @@ double ImplicitStepper::first_error(ErrorNorm& norm) {
   const lie::Motion& before = history_[0].motion;
   v_error_ = 0.5 * (trial_.motion.v - before.v - h_ * before.a);
   q_error_ = 0.5 * (trial_.omega - h_ * before.v - (0.5 * h_ * h_) * before.a);
-  if (plan_.formulation == solve::Formulation::index3) v_error_.setZero();
+  keep_tangential_velocity();
   return norm(q_error_, v_error_);
 }
 
+/// What is tangential changes slowly: projectors that are a little old leave a little of the constrained part.
+void ImplicitStepper::move_tangent() {
+  constexpr int longest_use = 8;
+  constexpr double widest_use = 0.1;  // [rad]
+  tangent_turn_ += turn_.angle;
+  if (has_tangent_ && ++tangent_age_ < longest_use && tangent_turn_ < widest_use) return;
+  tangent_at_ = trial_.motion;
+  has_tangent_ = tangent_->factorize(tangent_at_);
+  tangent_age_ = 0;
+  tangent_turn_ = 0.0;
+}
+
+/// In index-3 form the constrained part of v carries an error that jumps with every change of the step. It would be taken for
+/// a local error; the tangential part has none of it.
+void ImplicitStepper::keep_tangential_velocity() {
+  if (tangent_ == nullptr) return;
+  if (!has_tangent_) return v_error_.setZero(), void();  // in a singular position, where no direction is tangential
+  tangent_->constrained_part(v_error_, constrained_error_);
+  v_error_ -= constrained_error_;
+}
+
+double ImplicitStepper::longest_step() const { return run::longest_step(parts_, history_[0].motion); }
+
 bool ImplicitStepper::project_trial(bool position, bool velocity) {
   if (!start_up_.project(trial_.motion, position, velocity)) return false;
-  if (position) method_->space().difference(history_[0].motion.q, trial_.motion.q, trial_.omega);
+  if (position) lie::follow(method_->space(), history_[0].motion.q, trial_.motion.q, trial_.omega);
   return true;
 }
 
@@ -237,11 +282,23 @@ void ImplicitStepper::recall(std::span<const Entry> past) {
   if (is_at_start_ && history_.size() > 1) start_up_.choose_substeps(history_[history_.size() - 1], history_[0].h);
 }
 
+std::string ImplicitStepper::widest_turn() const {
+  if (turn_.angle <= longest_given_turn) return {};
+  return turn_text(body_of(system_, *turn_.part), turn_.angle, longest_given_turn);
+}
+
 void ImplicitStepper::exchange(Archive& a) {
   run::exchange(a, history_);
   run::exchange(a, closer_);
   run::exchange(a, manifold_.get(), counters_);
   a.all(lambda_scale_, starts_left_, is_at_start_);
+  if (tangent_ != nullptr) {
+    a.all(has_tangent_, tangent_age_, tangent_turn_);
+    run::exchange(a, tangent_at_);
+    const Counters before = counters_;
+    if (a.is_loading() && has_tangent_) has_tangent_ = tangent_->factorize(tangent_at_);
+    counters_ = before;
+  }
   a.require(starts_left_ >= 0 && starts_left_ < history_.size());
 }
 

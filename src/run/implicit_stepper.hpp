@@ -8,9 +8,11 @@
 #include "kreisel/method/differences.hpp"
 #include "kreisel/run/dense_output.hpp"
 #include "kreisel/solve/closer.hpp"
+#include "kreisel/solve/kkt.hpp"
 #include "kreisel/solve/manifold.hpp"
 #include "plan.hpp"
 #include "stepper.hpp"
+#include "turns.hpp"
 
 namespace kreisel::run {
 
@@ -38,6 +40,7 @@ class ImplicitStepper final : public Stepper {
 
   const Entry& now() const override { return history_[starts_left_]; }
   int past() const override { return history_.size(); }
+  double longest_step() const override;
   [[nodiscard]] bool at(double t, Entry& out) override;
 
   int depth() const override { return DenseOutput::max_points; }
@@ -45,6 +48,7 @@ class ImplicitStepper final : public Stepper {
 
   void forget_matrix() override { closer_.forget_matrix(); }
   std::string worst_rows() const override { return closer_.worst_rows(); }
+  std::string widest_turn() const override;
   std::string_view linear_solver_name() const override { return closer_.linear_solver_name(); }
   void exchange(Archive& a) override;
 
@@ -52,6 +56,10 @@ class ImplicitStepper final : public Stepper {
   method::EntrySizes sizes() const;
   [[nodiscard]] bool project_onto_manifold(double h);
   double lambda_error_at(int order);
+  void move_tangent();
+  void keep_tangential_velocity();
+  /// Of multipliers between the points, in steps that turn a body far.
+  double interpolation_error_at(int order);
 
   const system::System& system_;
   const Plan& plan_;
@@ -62,12 +70,18 @@ class ImplicitStepper final : public Stepper {
   Entry trial_;
   StartUp start_up_;
   std::vector<Part> parts_;
-  Vector weight_, x_, q_error_, v_error_, lambda_error_;
+  Vector weight_, x_, q_error_, v_error_, constrained_error_, lambda_error_;
   DenseOutput dense_;
+  std::unique_ptr<solve::Kkt> tangent_;  ///< index-3 form under error control only
+  system::Motion tangent_at_;            ///< where it was made
+  bool has_tangent_ = false;
+  int tangent_age_ = 0;        ///< in attempts
+  double tangent_turn_ = 0.0;  ///< since it was made
   method::Differences lambda_differences_;
   double lambda_scale_ = 0.0;  ///< largest |λ| so far
   double lambda_noise_ = 0.0;  ///< of the trial, relative
   double h_ = 0.0;             ///< of the trial
+  Turn turn_;                  ///< the widest of the trial
   int order_ = 0;              ///< of the trial
   int starts_left_ = 0;
   bool is_at_start_ = true;

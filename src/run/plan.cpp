@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "corners.hpp"
+#include "kreisel/system/consistency.hpp"
 
 namespace kreisel::run {
 namespace {
@@ -107,6 +108,12 @@ Plan make_plan(const Options& given, const system::System& system, const system:
                    : options.has_error_control() ? with_error_control(options)
                                                  : with_given_steps(options);
   plan.closeness.newton.linear_solver = options.linear_solver;
+  if (options.has_error_control()) {
+    system::Motion m(system.space());
+    m.q = start.q0;
+    m.t = start.t0;
+    plan.closeness.newton.length = system::length_scale(system, m);
+  }
   if (options.step > 0.0) set_constant_steps(plan);
   if (is_given(options.steps)) {
     // Multistep methods start from equidistant points; one more equal step belongs to the correction of their velocities.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "exchange.hpp"
+#include "turns.hpp"
 
 namespace kreisel::run {
 
@@ -65,7 +66,7 @@ bool RadauStepper::place(const system::Start& start) { return start_up_.place(st
 
 void RadauStepper::weigh(const Entry& from, double h) {
   const Closeness& c = plan_.closeness;
-  velocity_weights(parts_, from.motion, c.absolute, c.relative, c.floor / h, weight_);
+  velocity_weights(parts_, from.motion, c.absolute, c.relative, c.floor / h, c.newton.length, weight_);
 }
 
 Attempt RadauStepper::attempt(const Proposal& proposal) {
@@ -175,10 +176,10 @@ double RadauStepper::longest_step() const {
   return fastest > 0.0 ? largest_turn(plan_.options.rtol) / fastest : std::numeric_limits<double>::infinity();
 }
 
-std::string RadauStepper::worst_rows() const {
-  if (radau_.turned() <= 1.0) return radau_.worst_rows();
-  return fmt::format("rotation of '{}' ({:.1f} rad, at most {:.1f} in a step)", system_.pattern().block_name(radau_.turned_block()),
-                     radau_.turned() * solve::Radau::largest_turn, solve::Radau::largest_turn);
+std::string RadauStepper::widest_turn() const {
+  if (radau_.turned() <= 1.0) return {};
+  return turn_text(system_.pattern().block_name(radau_.turned_block()), radau_.turned() * solve::Radau::largest_turn,
+                   solve::Radau::largest_turn);
 }
 
 void RadauStepper::exchange(Archive& a) {

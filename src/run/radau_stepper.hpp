@@ -34,7 +34,8 @@ class RadauStepper final : public Stepper {
   void recall(std::span<const Entry> past) override;
 
   void forget_matrix() override { radau_.forget_matrix(); }
-  std::string worst_rows() const override;
+  std::string worst_rows() const override { return radau_.worst_rows(); }
+  std::string widest_turn() const override;
   std::string_view linear_solver_name() const override { return radau_.linear_solver_name(); }
   void exchange(Archive& a) override;
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "kreisel/lie/turns.hpp"
+
 namespace kreisel::run {
 
 using method::Entry;
@@ -28,7 +30,8 @@ StartUp::StartUp(const system::System& system, Counters& counters, std::string_v
       from_(system.space()),
       to_(system.space()),
       lambda_(Vector::Zero(system.pattern().rows())),
-      omega_(Vector::Zero(system.space().nv())) {
+      omega_(Vector::Zero(system.space().nv())),
+      piece_(omega_) {
   for (std::size_t b = 0; b < system.space().blocks().size(); ++b)
     has_only_dynamic_ = has_only_dynamic_ && system.pattern().kind(static_cast<int>(b)) == system::CoordinateKind::dynamic;
 }
@@ -92,16 +95,19 @@ bool StartUp::advance(const Entry& from, double h, Entry& to) {
   from_ = from.motion;
   lambda_ = from.lambda;
   const double part = h / substeps_;
+  to.omega.setZero();
   for (int i = 0; i < substeps_; ++i) {
     if (!rkmk_.step(from_, part, to_, lambda_, omega_)) return false;
     std::swap(from_, to_);
+    system_.space().tangent_inverse(to.omega, omega_, piece_);
+    to.omega += piece_;
+    lie::follow(system_.space(), from.motion.q, from_.q, to.omega);
   }
   to.motion = from_;
   to.motion.t = from.motion.t + h;
   to.lambda = lambda_;
   to.eta.setZero();
   to.memory.setZero();
-  system_.space().difference(from.motion.q, to.motion.q, to.omega);
   to.h = h;
   to.order = 0;
   return true;

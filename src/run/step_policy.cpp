@@ -43,7 +43,9 @@ Status status_of(Outcome outcome) {
   return outcome == Outcome::singular_matrix ? Status::singular_matrix : Status::newton_failed;
 }
 
-std::string rows_line(const Stepper& stepper) {
+/// What the last attempt failed at, by name.
+std::string culprit_line(const Stepper& stepper) {
+  if (const std::string turn = stepper.widest_turn(); !turn.empty()) return fmt::format("  turned too far: {}\n", turn);
   const std::string rows = stepper.worst_rows();
   return rows.empty() ? rows : fmt::format("  largest residuals: {}\n", rows);
 }
@@ -64,12 +66,12 @@ class GivenSteps final : public StepPolicy {
             .last = plan_.step_count,
             .t_end = plan_.t_end};
   }
-  Failure failure_of_start() const override {
+  Failure failure_of_start(const Stepper& stepper) const override {
     return {Status::no_consistent_start,
             fmt::format("the starting values at t = {:.10g} + i h, h = {:.6g}, could not be computed: the step is too large "
-                        "for the explicit starter or for the velocity relation of the method.\n"
+                        "for the explicit starter or for the velocity relation of the method.\n{}"
                         "  try: a smaller --step, or --method rkmk to see where the motion breaks down",
-                        plan_.t0, plan_.h)};
+                        plan_.t0, plan_.h, culprit_line(stepper))};
   }
   std::variant<Proposal, Failure> next(const Stepper& stepper) override {
     if (std::exchange(has_starts_, false)) number_ = stepper.past() - 1;
@@ -91,7 +93,7 @@ class GivenSteps final : public StepPolicy {
                         a.iterations > 0 ? fmt::format(" after {} iterations (last update {:.2e} times the tolerance)",
                                                        a.iterations, a.update_norm)
                                          : std::string(),
-                        rows_line(stepper), a.h)};
+                        culprit_line(stepper), a.h)};
   }
   void committed(const Attempt&) override { ++number_; }
   std::optional<double> restart(const Stepper& stepper) const override {
@@ -116,7 +118,7 @@ class ErrorControl : public StepPolicy {
       : plan_(plan),
         system_(system),
         parts_(parts_of(system)),
-        norm_(parts_, plan.options.rtol, plan.options.atol),
+        norm_(parts_, plan.options.rtol, plan.options.atol, plan.closeness.newton.length),
         watchdog_(plan.t0, plan.t_end),
         chatter_(system, plan.t_end),
         corners_(system, plan.options, plan.t0, plan.t_end) {}
@@ -157,7 +159,7 @@ class ErrorControl : public StepPolicy {
             fmt::format("at t = {:.10g} the nonlinear solver failed at every step size, the last of size {:.3g}: {}.\n{}"
                         "  try: `kreisel check` at this position; the mechanism may be in a singular position or the forces "
                         "undefined",
-                        a.t, a.h, reason_of(a.outcome), rows_line(stepper))};
+                        a.t, a.h, reason_of(a.outcome), culprit_line(stepper))};
   }
 
  protected:
@@ -210,7 +212,7 @@ class OrderControl final : public ErrorControl {
       controller_.reject_newton(attempt.h);
       return Verdict::retry;
     }
-    norm_.set_scale(stepper.trial().motion);
+    norm_.set_scale(stepper.trial().motion, attempt.h);
     // A multiplier that went wrong in the past would reject every step from there, however short.
     const bool tests_lambda = controller_.failures() < lambda_failures;
     const int order = attempt.order;
@@ -270,7 +272,7 @@ class EmbeddedControl final : public ErrorControl {
       h_ = failure_cut * attempt.h;
       return Verdict::retry;
     }
-    norm_.set_scale(stepper.trial().motion);
+    norm_.set_scale(stepper.trial().motion, 0.0);
     attempt.error = stepper.error_at(order_, norm_, false).value_or(0.0);
     const double factor =
         std::isfinite(attempt.error) ? safety * std::pow(std::max(attempt.error, 1e-10), -1.0 / order_) : failure_cut;
@@ -329,7 +331,7 @@ class RadauPolicy final : public ErrorControl {
       control_.reject_newton(attempt.h);
       return Verdict::retry;
     }
-    norm_.set_scale(stepper.trial().motion);
+    norm_.set_scale(stepper.trial().motion, attempt.h);
     attempt.error = stepper.error_at(attempt.order, norm_, control_.failures() < lambda_failures).value_or(0.0);
     if (attempt.error < 1.0) return Verdict::accept;
     attempt.outcome = Outcome::error_too_large;
@@ -359,7 +361,7 @@ bool is_radau(const Plan& plan) { return plan.method->name == "radau"; }
 
 }  // namespace
 
-Failure StepPolicy::failure_of_start() const {
+Failure StepPolicy::failure_of_start(const Stepper&) const {
   return {Status::no_consistent_start,
           "the initial values admit no accelerations and multipliers: [M B'; B 0] is singular.\n"
           "  try: `kreisel check`, which names redundant constraints and bodies without mass, or --redundant least-squares"};

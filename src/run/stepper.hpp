@@ -83,6 +83,8 @@ class Stepper {
   virtual void forget_matrix() {}
   /// What kept the last attempt from converging, by name.
   virtual std::string worst_rows() const { return {}; }
+  /// The body that turned further than a step can describe; empty: none.
+  virtual std::string widest_turn() const { return {}; }
   virtual std::string_view linear_solver_name() const { return {}; }
   virtual void exchange(Archive& a) = 0;
 };

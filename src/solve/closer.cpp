@@ -23,6 +23,22 @@ constexpr int patience = 4;
 /// Relative change of the step size that makes h²K and hD in the matrix doubtful.
 constexpr double step_drift = 0.6;
 constexpr int max_age = 40;
+/// B of a matrix that is further away than this says nothing about λ [rad].
+constexpr double far_turn = 2.0;
+/// Closer than this B has hardly changed: updates of λ that do not shrink are round-off.
+constexpr double near_turn = 0.1;
+/// A force S times stiffer than inertia that has turned by θ since the matrix was made feels θ times what moves in the soft
+/// directions, and answers there with S θ times its own update. Updates below the tolerance may so leave errors far above it, and
+/// their ratio does not tell. Below this S it does.
+constexpr double stiff_ratio = 100.0;
+/// A new matrix is cheaper than the iterations that this S θ costs.
+constexpr double worn_stiffness = 30.0;
+/// So much smaller an update must be at most, that round-off does not keep it from settling.
+constexpr double most_hidden = 1e3;
+/// Ratios of updates that were smaller than this fraction of the tolerance are round-off.
+constexpr double seen = 1e-3;
+/// The size of λ is forgotten at this rate, so that a singular position does not loosen the test for ever.
+constexpr double memory_of_lambda = 0.9;
 
 /// Zero for systems without constraints.
 double largest(ConstVectorRef v) { return v.size() > 0 ? v.lpNorm<Eigen::Infinity>() : 0.0; }
@@ -45,6 +61,7 @@ Closer::Closer(const system::System& system, Formulation formulation, const Newt
   const int nv = system.space().nv();
   x_.setZero(nv);
   x_start_.setZero(nv);
+  moved_.setZero(nv);
   dv_.setZero(nv);
   lambda_start_.setZero(system.pattern().rows());
   eta_start_.setZero(system.pattern().position_rows());
@@ -52,6 +69,12 @@ Closer::Closer(const system::System& system, Formulation formulation, const Newt
   int largest_block = 0;
   for (const lie::Block& block : system.space().blocks()) largest_block = std::max(largest_block, block.nv);
   shifted_.setZero(largest_block * largest_block);
+  int most_rows = 0;
+  for (const RowGroup& group : system.pattern().groups()) most_rows = std::max(most_rows, group.rows);
+  weighed_.setZero(most_rows * largest_block);
+  metric_.setOnes(nv);
+  for (const lie::Block& block : system.space().blocks())
+    if (block.group != lie::GroupId::rn) metric_.segment<3>(block.v_at + block.nv - 3).setConstant(1.0 / (options.length * options.length));
   right_hand_side_.setZero(matrix_.size());
 }
 
@@ -64,6 +87,7 @@ Closed Closer::close(method::Method& method, const method::History& history, dou
   x_start_ = x_;
   lambda_start_ = trial.lambda;
   eta_start_ = trial.eta;
+  if (lambda_size_ == 0.0) lambda_size_ = largest(lambda_start_);
   const method::Method::Coefficients coefficients = method.coefficients();
   gamma_ = coefficients.gamma;
   alpha_ = coefficients.alpha;
@@ -93,6 +117,9 @@ Closed Closer::close(method::Method& method, const method::History& history, dou
   if (closed.status == CloseStatus::converged) {
     if (solver_->is_rank_revealing()) take_smallest_multipliers(trial);
     ++age_;
+    moved_ = h * x_;
+    turned_ += turn_of(moved_, trial.motion.q);
+    lambda_size_ = std::max(largest(trial.lambda), memory_of_lambda * lambda_size_);
     method.record(x_, trial);
     trial.h = h;
   } else {
@@ -106,11 +133,14 @@ bool Closer::stabilizes_at_previous(const method::Method& method) const {
 }
 
 bool Closer::is_stale(double h) const {
-  return !has_matrix_ || age_ > max_age || rate_ > slow_rate || std::abs(h / matrix_h_ - 1.0) > step_drift;
+  const bool is_stiff_and_turned = stiffness_ > stiff_ratio && stiffness_ * turned_ > worn_stiffness;
+  const bool has_turned_away = turned_ > far_turn && !has_rate_ && system_.pattern().rows() > 0;
+  return !has_matrix_ || age_ > max_age || rate_ > slow_rate || has_turned_away || is_stiff_and_turned || std::abs(h / matrix_h_ - 1.0) > step_drift;
 }
 
 void Closer::stabilization(const method::Method& method, const method::Entry& trial, ConstVectorRef eta) {
   system_.constraint_force(stabilizes_at_previous(method) ? (*history_)[0].motion : trial.motion, eta, dv_);
+  dv_ = dv_.cwiseProduct(metric_);
 }
 
 void Closer::evaluate(method::Method& method, method::Entry& trial) {
@@ -141,11 +171,44 @@ void Closer::fill_right_hand_side(double h) {
   if (formulation_.has_eta) right_hand_side_.tail(position_rows) = residual_.rate.head(position_rows);
 }
 
-Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, Matrix matrix, method::Entry& trial) {
+double Closer::turn_of(ConstVectorRef x, ConstVectorRef q) const {
+  double turn = 0.0;
+  const auto translation = [&](const lie::Block& block, int n) {
+    const double way = x.segment(block.v_at, n).norm();
+    if (way > 0.0) turn = std::max(turn, way / (way + q.segment(block.q_at, n).norm()));
+  };
+  for (const lie::Block& block : system_.space().blocks())
+    switch (block.group) {
+      case lie::GroupId::rn: translation(block, block.nv); break;
+      case lie::GroupId::r3xso3:
+      case lie::GroupId::se3: translation(block, 3); [[fallthrough]];
+      case lie::GroupId::so3: turn = std::max(turn, x.segment<3>(block.v_at + block.nv - 3).norm()); break;
+    }
+  return turn;
+}
+
+double Closer::turn_of_matrix(Matrix matrix, double h, const method::Entry& trial) {
+  switch (matrix) {
+    case Matrix::kept: moved_ = h * x_; return std::min(1.0, turned_ + turn_of(moved_, trial.motion.q));
+    case Matrix::fresh: moved_ = h * (x_ - x_start_); break;
+    case Matrix::of_every_iteration: moved_ = (h * matrix_gamma_ / gamma_) * right_hand_side_.head(x_.size()); break;
+  }
+  return turn_of(moved_, trial.motion.q);
+}
+
+double Closer::lambda_rate(Matrix matrix, double h, const method::Entry& trial) {
+  // In steady rotation x is right from the first guess on and shows no rate.
+  if (matrix == Matrix::kept && !has_rate_) return turn_of_matrix(matrix, h, trial);
+  return std::max(turn_of_matrix(Matrix::fresh, h, trial), matrix == Matrix::kept ? rate_ : 0.0);
+}
+
+Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, Matrix& matrix, method::Entry& trial) {
   const int nv = system_.space().nv(), rows = system_.pattern().rows();
   double previous_norm = 0.0, previous_lambda_update = 0.0;
   bool x_has_converged = false;
   double rate = rate_;
+  // A matrix for every step and a fixed small tolerance leave nothing to hide.
+  const bool may_hide = stiffness_ > stiff_ratio && options_.refresh == RefreshPolicy::when_slow;
   for (int iteration = 1; iteration <= options_.max_iterations; ++iteration) {
     if (iteration > 1) evaluate(method, trial);
     if (iteration > 1 && matrix == Matrix::of_every_iteration) {
@@ -171,7 +234,10 @@ Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, 
     if (!std::isfinite(norm)) return {CloseStatus::not_finite, iteration, norm};
     if (iteration > 1) {
       rate = norm / previous_norm;
-      rate_ = rate;
+      if (previous_norm > seen) {
+        rate_ = rate;
+        has_rate_ = true;
+      }
       // Where forces depend on λ, as friction does, x may hardly move until the first update of λ has been seen.
       const bool is_judged = matrix != Matrix::of_every_iteration || iteration > 2;
       if (is_judged && !x_has_converged && norm > 1.0 && rate > (iteration <= patience ? hopeless_rate : diverging_rate))
@@ -181,14 +247,27 @@ Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, 
     // The remaining error is about rate/(1-rate) times the update; before a rate is seen, the update itself.
     const double remaining = iteration > 1 ? norm * rate / (1.0 - std::min(rate, diverging_rate)) : norm;
     const bool had_converged = x_has_converged;
-    x_has_converged = x_has_converged || remaining <= 1.0;  // later updates of x are round-off
-    // λ is solved for with the B of the matrix: its error is what B has turned since then times its update.
+    const double hidden = may_hide ? norm * std::min(most_hidden, stiffness_ * turn_of_matrix(matrix, h, trial)) : 0.0;
+    if (remaining <= 1.0 && hidden > 1.0 && iteration > 2 && rate > 0.5) {  // no longer shrinks
+      if (matrix != Matrix::of_every_iteration) return {CloseStatus::diverged, iteration, norm};
+      x_has_converged = true;
+    }
+    x_has_converged = x_has_converged || (remaining <= 1.0 && hidden <= 1.0);  // later updates of x are round-off
     const double lambda_update = (alpha_ / (matrix_alpha_ * h)) * largest(right_hand_side_.segment(nv, rows));
-    const double moved = h * (x_ - x_start_).lpNorm<Eigen::Infinity>();
-    const double turned = age_ == 0 ? moved : std::max(moved, rate_);
-    // Once x has converged, updates of λ that no longer shrink are round-off.
-    const bool lambda_is_settled = lambda_update * turned <= options_.lambda_tolerance * (1.0 + largest(trial.lambda)) ||
-                                   (had_converged && lambda_update > 0.5 * previous_lambda_update);
+    const double allowed_update = options_.lambda_tolerance * std::max(lambda_size_, largest(trial.lambda));
+    bool lambda_is_settled = lambda_update * lambda_rate(matrix, h, trial) <= allowed_update;
+    // Once x has converged, updates of λ that no longer shrink are round-off, unless B has turned away from the matrix.
+    if (!lambda_is_settled && had_converged && lambda_update > 0.5 * previous_lambda_update) {
+      if (matrix == Matrix::kept && turned_ > near_turn) {
+        evaluate(method, trial);
+        if (!residual_.force.allFinite()) return {CloseStatus::not_finite, iteration, norm};
+        if (!refresh(method, h, trial)) return {CloseStatus::singular_matrix, iteration, norm};
+        matrix = Matrix::fresh;
+        previous_lambda_update = 0.0;
+        continue;
+      }
+      lambda_is_settled = true;
+    }
     previous_lambda_update = lambda_update;
     if (x_has_converged && lambda_is_settled) {
       method.position(x_, trial.motion.q);
@@ -209,6 +288,7 @@ bool Closer::refresh(method::Method& method, double h, const method::Entry& tria
   }
   eta_B_ = stabilizes_at_previous(method) ? previous_B_.data() : blocks_.B.data();
   system_.linearize(trial.motion, trial.lambda, blocks_);
+  stiffness_ = stiffness(h);
   assemble(h);
   ++counters_.factorizations;
   has_matrix_ = solver_->factorize(matrix_);
@@ -217,7 +297,24 @@ bool Closer::refresh(method::Method& method, double h, const method::Entry& tria
   matrix_h_ = h;
   age_ = 0;
   rate_ = 0.0;
+  has_rate_ = false;
+  turned_ = 0.0;
   return has_matrix_;
+}
+
+double Closer::stiffness(double h) const {
+  const double damping = h / alpha_, spring = h * damping / gamma_;
+  double largest = 0.0;
+  for (const Pattern::Coupling& c : system_.pattern().couplings()) {
+    if (c.row != c.column) continue;
+    const int n = system_.space().blocks()[c.row].nv;
+    for (int i = 0; i < n; ++i) {
+      const int at = c.at + i * (n + 1);
+      if (const double M = blocks_.M[at]; M > 0.0)
+        largest = std::max(largest, (damping * std::abs(blocks_.D[at]) + spring * std::abs(blocks_.K[at])) / M);
+    }
+  }
+  return largest;
 }
 
 void Closer::assemble(double h) {
@@ -293,14 +390,20 @@ void Closer::assemble(double h) {
     const double* M = blocks_.M.data() + coupling.at;
     const double* D = blocks_.D.data() + coupling.at;
     const double m = h * tangent_.a_dv, d = h * tangent_.v_dv;
-    for (int i = 0; i < rows * inner; ++i) shifted_[i] = m * M[i] + d * D[i];
+    const double* W = metric_.data() + blocks[coupling.column].v_at;
+    for (int j = 0, i = 0; j < inner; ++j)
+      for (int row = 0; row < rows; ++row, ++i) shifted_[i] = (m * M[i] + d * D[i]) * W[j];
     add_product_transposed(entry_at(p.entry), shifted_.data(), eta_B_ + touch.at, rows, inner, columns, 1.0);
   }
   for (const Layout::Product& p : layout_.eta_diagonal) {
     const Pattern::Touch& left = pattern.touches()[p.left];
     const Pattern::Touch& right = pattern.touches()[p.right];
-    add_product_transposed(entry_at(p.entry), blocks_.B.data() + left.at, eta_B_ + right.at,
-                           pattern.groups()[left.group].rows, blocks[left.block].nv, pattern.groups()[right.group].rows,
+    const int rows = pattern.groups()[left.group].rows, inner = blocks[left.block].nv;
+    const double* B = blocks_.B.data() + left.at;
+    const double* W = metric_.data() + blocks[left.block].v_at;
+    for (int j = 0, i = 0; j < inner; ++j)
+      for (int row = 0; row < rows; ++row, ++i) weighed_[i] = B[i] * W[j];
+    add_product_transposed(entry_at(p.entry), weighed_.data(), eta_B_ + right.at, rows, inner, pattern.groups()[right.group].rows,
                            tangent_.v_dv);
   }
 }
@@ -345,7 +448,8 @@ std::string worst_rows(const system::System& system, const FormulationInfo& form
 
 Closer::MatrixState Closer::matrix_state() const {
   const Vector* pivots = solver_->pivot_values();
-  return {has_matrix_, matrix_alpha_, matrix_gamma_, matrix_h_, rate_, age_, matrix_.values(), pivots != nullptr ? *pivots : Vector()};
+  return {has_matrix_, matrix_alpha_, matrix_gamma_, matrix_h_, rate_, turned_, lambda_size_, stiffness_, age_, has_rate_, matrix_.values(),
+          pivots != nullptr ? *pivots : Vector()};
 }
 
 void Closer::restore(const MatrixState& state) {
@@ -354,6 +458,10 @@ void Closer::restore(const MatrixState& state) {
   matrix_gamma_ = state.gamma;
   matrix_h_ = state.h;
   rate_ = state.rate;
+  turned_ = state.turned;
+  lambda_size_ = state.lambda_size;
+  has_rate_ = state.has_rate;
+  stiffness_ = state.stiffness;
   age_ = state.age;
   if (state.pivot_values.size() > 0) {
     matrix_.values() = state.pivot_values;

@@ -460,7 +460,7 @@ class Mistakes(unittest.TestCase):
 
     def test_a_failed_run_keeps_what_was_computed(self):
         with self.assertRaises(kreisel.IntegrationError) as caught:
-            kreisel.solve("heavy-top", 2.0, step=0.5)
+            kreisel.solve("heavy-top", 2.0, step=0.5, parameters={"omega_y": 10.0})
         self.assertIn("newton-failed", str(caught.exception))
         self.assertGreater(len(caught.exception.result.t), 1)
 

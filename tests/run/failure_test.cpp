@@ -14,6 +14,7 @@ using support::Trajectory;
 
 TEST(FailedRun, OfTheHeavyTopWithAHugeStepNamesTimeStepAndRows) {
   Experiment e;
+  e.model_settings = {{"omega_y", "10"}};  // 5 rad per step: more than 6 would be refused before
   e.options.step = 0.5;
   const Trajectory run = support::integrate(e);
   EXPECT_EQ(run.report.status, run::Status::newton_failed);

@@ -56,7 +56,7 @@ class ExponentialProduct : public AdamsMoulton {
   void last_exponent(ConstVectorRef x) { factor_ = tail_ + (h_ * beta0_) * x; }
 
   Vector prefix_;
-  int appended_ = 0;
+  Vector appended_;  ///< sum of the exponents of the prefix
 };
 
 }  // namespace kreisel::method

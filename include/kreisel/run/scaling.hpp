@@ -36,16 +36,26 @@ inline std::vector<Part> parts_of(const system::System& system) {
   return parts;
 }
 
-/// weight_i = 1/(absolute + relative·|v part| + floor·|q part|), a rotation having size 1. Bodies count with the largest
-/// distance of all bodies from the origin: through the joints the round-off of that position reaches every velocity.
-inline void velocity_weights(const std::vector<Part>& parts, const lie::Motion& m, double absolute, double relative,
-                             double floor, VectorRef weight, double acceleration_step = 0.0) {
+/// The largest distance of a body from the origin: through the joints the round-off of that position reaches every body.
+inline double span_of_bodies(const std::vector<Part>& parts, const lie::Motion& m) {
   double span = 0.0;
   for (const Part& part : parts)
     if (part.q_at >= 0 && part.body_at >= 0) span = std::max(span, m.q.segment<3>(part.body_at).norm());
+  return span;
+}
+
+/// The size whose round-off a part of this own size feels; `length` is the size of the mechanism.
+inline double reach_of(const Part& part, double size, double span, double length) {
+  if (part.body_at < 0) return size;
+  return std::max(size, part.q_at < 0 ? span / length : span);
+}
+
+/// weight_i = 1/(absolute + relative·|v part| + floor·|q part|), with `reach_of` for |q part|, a rotation having size 1.
+inline void velocity_weights(const std::vector<Part>& parts, const lie::Motion& m, double absolute, double relative,
+                             double floor, double length, VectorRef weight, double acceleration_step = 0.0) {
+  const double span = span_of_bodies(parts, m);
   for (const Part& part : parts) {
-    double size = part.q_at < 0 ? 1.0 : m.q.segment(part.q_at, part.n).norm();
-    if (part.body_at >= 0) size = std::max(size, span);
+    const double size = reach_of(part, part.q_at < 0 ? 1.0 : m.q.segment(part.q_at, part.n).norm(), span, length);
     double allowed = absolute + relative * m.v.segment(part.v_at, part.n).norm();
     if (acceleration_step > 0.0)
       allowed = std::min(allowed, acceleration_step * (absolute + relative * m.a.segment(part.v_at, part.n).norm()));

@@ -46,7 +46,7 @@ class StartUp {
   int substeps_ = 1;
   bool has_only_dynamic_ = true, looks_back_ = true;
   system::Motion from_, to_;
-  Vector lambda_, omega_;
+  Vector lambda_, omega_, piece_;
 };
 
 }  // namespace kreisel::run

@@ -27,6 +27,9 @@ struct NewtonOptions {
   double lambda_tolerance = 1e-10;
   int max_iterations = 25;   ///< per matrix, ≥ 1
   RefreshPolicy refresh = RefreshPolicy::every_step;
+  /// Bᵀη moves rotations by 1/length² of what it says. 1 is the form of the papers, in which BBᵀ of a mechanism in millimetres
+  /// has a condition of 1e7, and a matrix that has turned a little no longer finds η.
+  double length = 1.0;
   std::string linear_solver = "automatic";
 };
 
@@ -70,8 +73,9 @@ class Closer {
   /// What a checkpoint must keep so that a resumed run continues bitwise: the matrix and what it was made for.
   struct MatrixState {
     bool has_matrix = false;
-    double alpha = 1.0, gamma = 1.0, h = 0.0, rate = 0.0;
+    double alpha = 1.0, gamma = 1.0, h = 0.0, rate = 0.0, turned = 0.0, lambda_size = 0.0, stiffness = 0.0;
     int age = 0;
+    bool has_rate = false;
     Vector values;
     Vector pivot_values;  ///< see linear::Solver; empty: none
   };
@@ -87,15 +91,24 @@ class Closer {
   };
 
   void evaluate(method::Method& method, method::Entry& trial);
-  /// dv_ = Bᵀη
+  /// dv_ = W Bᵀη, W being 1 for translations and 1/length² for rotations.
   void stabilization(const method::Method& method, const method::Entry& trial, ConstVectorRef eta);
   void fill_right_hand_side(double h);
   [[nodiscard]] bool refresh(method::Method& method, double h, const method::Entry& trial);
   void assemble(double h);
+  /// The largest ratio of hD + h²K to M on the diagonal, as the step sees them.
+  double stiffness(double h) const;
   [[nodiscard]] bool is_stale(double h) const;
   [[nodiscard]] bool stabilizes_at_previous(const method::Method& method) const;
   void take_smallest_multipliers(method::Entry& trial);
-  Closed iterate(method::Method& method, double h, ConstVectorRef weight, Matrix matrix, method::Entry& trial);
+  /// A kept matrix with which x settles but λ does not is made anew on the way; `matrix` says so.
+  Closed iterate(method::Method& method, double h, ConstVectorRef weight, Matrix& matrix, method::Entry& trial);
+  /// How far B and the directions of forces have turned since the matrix was made, at most 1.
+  double turn_of_matrix(Matrix matrix, double h, const method::Entry& trial);
+  /// The part of an update of λ that is wrong because B has turned since the matrix was made.
+  double lambda_rate(Matrix matrix, double h, const method::Entry& trial);
+  /// How far q∘exp(x) turns what is fixed at q [rad]; translations as they look from the origin.
+  double turn_of(ConstVectorRef x, ConstVectorRef q) const;
 
   const system::System& system_;
   const FormulationInfo& formulation_;
@@ -111,14 +124,20 @@ class Closer {
   const double* eta_B_ = nullptr;  ///< B where Bᵀη acts
   lie::MotionTangent tangent_;
   system::Residual residual_;
-  Vector x_, x_start_, lambda_start_, eta_start_, right_hand_side_, dv_, acceleration_gap_;
-  Vector shifted_;  ///< h(M ∂v̇/∂dv + D ∂v/∂dv) of one coupling
+  Vector x_, x_start_, moved_, lambda_start_, eta_start_, right_hand_side_, dv_, acceleration_gap_;
+  Vector metric_;   ///< diagonal of W
+  Vector shifted_;  ///< h(M ∂v̇/∂dv + D ∂v/∂dv)W of one coupling
+  Vector weighed_;  ///< B W of one touch
   const method::History* history_ = nullptr;
 
   bool has_matrix_ = false;
   double matrix_alpha_ = 1.0, matrix_gamma_ = 1.0, matrix_h_ = 0.0;
   double alpha_ = 1.0, gamma_ = 1.0;
-  double rate_ = 0.0;
+  double rate_ = 0.0;         ///< of x, seen with this matrix
+  bool has_rate_ = false;     ///< and seen above round-off
+  double stiffness_ = 0.0;    ///< of the matrix, see `stiffness`
+  double turned_ = 0.0;       ///< sum of `turn_of` over the steps since the matrix was made
+  double lambda_size_ = 0.0;  ///< of recent points
   int age_ = 0;
 };
 

@@ -1,0 +1,53 @@
+#include "kreisel/lie/turns.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kreisel/lie/all_groups.hpp"
+
+namespace kreisel::lie {
+namespace {
+
+/// Convergence is quadratic: a correction of 1e-9 leaves less than round-off.
+constexpr int max_iterations = 20;
+constexpr double negligible_square = 1e-18;
+
+}  // namespace
+
+void follow(const Space& space, ConstVectorRef q0, ConstVectorRef q1, VectorRef x) {
+  for (const Block& block : space.blocks()) {
+    const double* const from = q0.data() + block.q_at;
+    const double* const to = q1.data() + block.q_at;
+    double* const at = x.data() + block.v_at;
+    with_group(
+        block.group,
+        [&] {
+          for (int i = 0; i < block.nv; ++i) at[i] = to[i] - from[i];
+        },
+        [&]<class G>(G) {
+          const typename G::Point start = Eigen::Map<const typename G::Point>(from), end = Eigen::Map<const typename G::Point>(to);
+          typename G::Tangent y = Eigen::Map<const typename G::Tangent>(at);
+          // exp(y)∘exp(d) = exp(y + T(y)⁻¹d + O(d²)).
+          for (int iteration = 0; iteration < max_iterations; ++iteration) {
+            const typename G::Tangent d = G::log(G::compose(G::inverse(G::compose(start, G::exp(y))), end));
+            y += G::tangent_inverse(y, d);
+            if (d.squaredNorm() <= negligible_square) break;
+          }
+          Eigen::Map<typename G::Tangent>{at} = y;
+        });
+  }
+}
+
+double largest_rotation(const Space& space, ConstVectorRef x) {
+  double square = 0.0;
+  for (const Block& block : space.blocks())
+    switch (block.group) {
+      case GroupId::rn: break;
+      case GroupId::so3:
+      case GroupId::r3xso3:
+      case GroupId::se3: square = std::max(square, x.segment<3>(block.v_at + block.nv - 3).squaredNorm()); break;
+    }
+  return std::sqrt(square);
+}
+
+}  // namespace kreisel::lie

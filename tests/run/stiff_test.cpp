@@ -1,0 +1,68 @@
+// Stiff springs with little damping: what a step may cost, and that velocities are tested in every formulation.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "kreisel/io/model_catalogue.hpp"
+#include "kreisel/io/model_file.hpp"
+#include "kreisel/run/integrator.hpp"
+
+namespace {
+
+using namespace kreisel;
+
+/// A tool on a pendulum, by a bushing of 1e8 N/m with 1 % damping: vibrations of 2e4 rad/s that die out within 50 ms.
+io::ModelFile bushing() {
+  return io::read_model(io::JsonSource("bushing.json", R"({"gravity": [0, 0, -9.81], "bodies": [
+    {"name": "rod", "mass": 1, "inertia": [0.0834, 0.0834, 0.001], "position": [0.5, 0, 0], "rotation": {"axis": [0, 1, 0], "angle_deg": 90}},
+    {"name": "tool", "mass": 0.2, "inertia": [0.001, 0.001, 0.001], "position": [1.1, 0, 0]}],
+    "joints": [{"type": "revolute", "name": "hinge", "between": ["ground", "rod"], "at": [0, 0, 0], "axis": [0, 1, 0]}],
+    "forces": [{"type": "bushing", "name": "mount", "between": ["rod", "tool"], "at": [1.0, 0, 0], "stiffness": [1e8, 1e8, 1e8],
+      "damping": [90, 90, 90], "rotational_stiffness": [1e5, 1e5, 1e5], "rotational_damping": [0.2, 0.2, 0.2]}]})"));
+}
+
+run::Report run_bushing(run::Options options, double t_end) {
+  options.t_end = t_end;
+  run::Observer nobody;
+  const io::ModelFile file = bushing();
+  return run::integrate(*file.assembly, file.model.start, options, nobody);
+}
+
+/// A tighter tolerance never made velocities worse where they are tested.
+TEST(IndexThree, TestsTheTangentialVelocityUnderErrorControl) {
+  run::Options exact_options;
+  exact_options.method = "rkmk";
+  exact_options.rtol = exact_options.atol = 1e-10;
+  const Vector exact = run_bushing(exact_options, 0.05).final.motion.v;
+  for (const double tolerance : {1e-5, 1e-6, 1e-7}) {
+    run::Options options;
+    options.formulation = "index3";
+    options.rtol = tolerance;
+    options.atol = 0.01 * tolerance;
+    const run::Report report = run_bushing(options, 0.05);
+    ASSERT_EQ(report.status, run::Status::success) << report.message;
+    EXPECT_LT((report.final.motion.v - exact).norm(), 100.0 * tolerance * (1.0 + exact.norm())) << tolerance;
+  }
+}
+
+/// A weight on a damper of 1e12 N s/m, which is a rod: the pendulum of 1 m from the horizontal, θ = 2 asin(√½ cd(√g t | ½)).
+TEST(StiffDamper, LetsAWeightSwingLikeAPendulum) {
+  const io::ModelFile file = io::read_model(io::JsonSource("damper.json", R"({"gravity": [0, 0, -9.81], "bodies": [{"name": "b", "mass": 1, "inertia": [0.01, 0.01, 0.01],
+    "position": [1, 0, 0]}], "forces": [{"name": "s", "type": "spring-damper", "between": ["ground", "b"], "at": [[0, 0, 0], [1, 0, 0]],
+    "stiffness": 1e6, "damping": 1e12}]})"));
+  for (const double tolerance : {1e-4, 1e-5, 1e-6, 1e-7, 1e-8}) {
+    run::Options options;
+    options.rtol = tolerance;
+    options.atol = 0.01 * tolerance;
+    options.t_end = 1.0;
+    run::Observer nobody;
+    const run::Report report = run::integrate(*file.assembly, file.model.start, options, nobody);
+    ASSERT_EQ(report.status, run::Status::success) << report.message;
+    EXPECT_NEAR(report.final.motion.q[0], -0.986291751, 20.0 * tolerance) << tolerance;
+    EXPECT_NEAR(report.final.motion.q[2], -0.165010853, 20.0 * tolerance) << tolerance;
+    EXPECT_LT(report.counters.steps, 200) << tolerance;
+  }
+}
+
+}  // namespace

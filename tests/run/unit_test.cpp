@@ -1,0 +1,56 @@
+// The unit of length is the user's: what a run costs and what it finds do not depend on it.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+
+#include "kreisel/io/model_catalogue.hpp"
+#include "kreisel/io/model_file.hpp"
+#include "kreisel/run/integrator.hpp"
+
+namespace {
+
+using namespace kreisel;
+
+/// Two rods of length 2 that swing as a chain, in metres times `u`, kilogrammes and seconds times `s`.
+std::string rods(double u, double s) {
+  return fmt::format(R"({{"gravity": [0, 0, {0:.17g}], "bodies": [
+    {{"name": "upper", "mass": 1, "inertia": [{1:.17g}, {2:.17g}, {2:.17g}], "position": [{3:.17g}, 0, 0], "velocity": [0, 0, {4:.17g}], "angular_velocity": [0, {5:.17g}, 0]}},
+    {{"name": "lower", "mass": 2, "inertia": [{1:.17g}, {2:.17g}, {2:.17g}], "position": [{6:.17g}, 0, 0], "velocity": [0, 0, {7:.17g}], "angular_velocity": [0, {8:.17g}, 0]}}],
+    "joints": [{{"type": "revolute", "name": "pin", "between": ["ground", "upper"], "at": [0, 0, 0], "axis": [0, 1, 0]}},
+      {{"type": "spherical", "name": "ball", "between": ["upper", "lower"], "at": [{9:.17g}, 0, 0]}}]}})",
+                     -9.81 * u / (s * s), 0.01 * u * u, u * u / 3.0, u, -3.0 * u / s, 3.0 / s, 3.0 * u, -4.0 * u / s, -2.0 / s, 2.0 * u);
+}
+
+run::Report run_in(const std::string& text, double t_end, double rtol) {
+  const io::ModelFile file = io::read_model(io::JsonSource("model.json", text));
+  run::Options options;
+  options.t_end = t_end;
+  options.rtol = rtol;
+  options.atol = 1e-30;  // rotations have no unit: what is absolute must not count
+  run::Observer nobody;
+  return run::integrate(*file.assembly, file.model.start, options, nobody);
+}
+
+/// From metres and seconds to micrometres, megametres, milliseconds and kiloseconds.
+TEST(UnitOfLengthAndTime, ChangesNeitherStepsNorMotion) {
+  for (const double rtol : {1e-5, 1e-8}) {
+    const run::Report metres = run_in(rods(1.0, 1.0), 2.0, rtol);
+    ASSERT_EQ(metres.status, run::Status::success) << metres.message;
+    for (const double u : {1e-6, 1e-3, 1e3, 1e6})
+      for (const double s : {1e-3, 1.0, 1e3}) {
+        SCOPED_TRACE(fmt::format("rtol {}, 1 m is {}, 1 s is {}", rtol, u, s));
+        const run::Report report = run_in(rods(u, s), 2.0 * s, rtol);
+        ASSERT_EQ(report.status, run::Status::success) << report.message;
+        EXPECT_NEAR(static_cast<double>(report.counters.steps), static_cast<double>(metres.counters.steps), 0.06 * metres.counters.steps);  // round-off decides some steps
+        for (const int body : {0, 7}) {
+          EXPECT_LT((report.final.motion.q.segment<3>(body) / u - metres.final.motion.q.segment<3>(body)).norm(), 100.0 * rtol);
+          EXPECT_LT((report.final.motion.q.segment<4>(body + 3) - metres.final.motion.q.segment<4>(body + 3)).norm(), 100.0 * rtol);
+        }
+      }
+  }
+}
+
+}  // namespace
