@@ -29,10 +29,9 @@ def seconds(function):
 def main():
     rows = []
     for model, options, parameters in RUNS:
-        settings = [f"{key}={value}" for key, value in parameters.items()]
         words = {"method": "bliedf", **options}
-        ways = {"alone": lambda: _core.run_without_python(model, "", settings, words, False),
-                "kept": lambda: _core.run_without_python(model, "", settings, words, True),
+        ways = {"alone": lambda: _core.run_without_python(model, "", parameters, words, False),
+                "kept": lambda: _core.run_without_python(model, "", parameters, words, True),
                 "python": lambda: kreisel.solve(model, parameters=parameters, **options)}
         steps = ways["python"]().nsteps
         times = {name: [] for name in ways}

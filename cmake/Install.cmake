@@ -4,7 +4,7 @@
 
 set(shared ${PROJECT_BINARY_DIR}/share/kreisel)
 file(REMOVE_RECURSE ${shared})
-file(COPY ${PROJECT_SOURCE_DIR}/share/kreisel/ DESTINATION ${shared})
+file(MAKE_DIRECTORY ${shared})
 foreach(folder models studies reproduce)
   set(from ${folder})
   if(folder STREQUAL reproduce)
@@ -15,14 +15,14 @@ foreach(folder models studies reproduce)
   foreach(file IN LISTS files)
     get_filename_component(name ${file} NAME)
     file(READ ${file} text)
-    # Source files name the schema of the source tree.
-    string(REGEX REPLACE "\"[./]+/share/kreisel/([a-z]+\\.schema\\.json)\"" "\"../\\1\"" text "${text}")
+    # Source files name the schema of the build tree.
+    string(REGEX REPLACE "\"[./]+/build/share/kreisel/([a-z]+\\.schema\\.json)\"" "\"../\\1\"" text "${text}")
     file(WRITE ${shared}/${folder}/${name} "${text}")
   endforeach()
 endforeach()
 install(DIRECTORY ${shared} DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT program)
 
-# ---- the program, its manual page and its completions, which it writes itself
+# ---- the program, and what it writes about itself: schemas, manual page, completions
 
 if(TARGET kreisel_program)
   install(TARGETS kreisel_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
@@ -30,15 +30,18 @@ if(TARGET kreisel_program)
   file(MAKE_DIRECTORY ${words})
   set(program $<TARGET_FILE:kreisel_program>)
   add_custom_command(
-    OUTPUT ${words}/kreisel.1 ${words}/kreisel ${words}/_kreisel ${words}/kreisel.fish
+    OUTPUT ${words}/kreisel.1 ${words}/kreisel ${words}/_kreisel ${words}/kreisel.fish ${shared}/model.schema.json
+           ${shared}/study.schema.json
+    COMMAND ${program} schema model > ${shared}/model.schema.json
+    COMMAND ${program} schema study > ${shared}/study.schema.json
     COMMAND ${program} man > ${words}/kreisel.1
     COMMAND ${program} completion bash > ${words}/kreisel
     COMMAND ${program} completion zsh > ${words}/_kreisel
     COMMAND ${program} completion fish > ${words}/kreisel.fish
     DEPENDS kreisel_program
-    COMMENT "Writing the manual page and the completions"
+    COMMENT "Writing schemas, the manual page and completions"
     VERBATIM)
-  add_custom_target(kreisel_words ALL DEPENDS ${words}/kreisel.1)
+  add_custom_target(kreisel_words ALL DEPENDS ${words}/kreisel.1 ${shared}/model.schema.json)
   add_dependencies(product kreisel_words)
   install(FILES ${words}/kreisel.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
   install(FILES ${words}/kreisel DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT program)

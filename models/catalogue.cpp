@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "kreisel/base/error.hpp"
+#include "kreisel/base/find.hpp"
 
 namespace kreisel::models {
 
@@ -33,12 +33,7 @@ const std::vector<ModelInfo>& catalogue() {
 }
 
 const ModelInfo& find_model(std::string_view name) {
-  std::vector<std::string> names;
-  for (const ModelInfo& info : catalogue()) {
-    if (info.name == name) return info;
-    names.push_back(info.name);
-  }
-  throw InvalidInput(unknown_name("model", name, names));
+  return find_named(catalogue(), "model", name);
 }
 
 Model make_model(const ModelInfo& info, std::string_view group, const ParameterValues& parameters) {

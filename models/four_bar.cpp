@@ -84,7 +84,7 @@ ModelInfo four_bar() {
           make,
           // Where B loses rank the rows B v of the stabilized form ask for more than the positions do: with many windows the
           // error control does not get past it. Rows of positions alone do not mind.
-          {{.option = "formulation", .value = "index3", .where = "four-bar"}}};
+          {{.field = "formulation", .value = "index3", .where = "four-bar"}}};
 }
 
 }  // namespace kreisel::models

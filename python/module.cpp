@@ -5,9 +5,10 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "kreisel/base/error.hpp"
+#include "kreisel/base/spelling.hpp"
+#include "kreisel/base/text.hpp"
 #include "kreisel/base/version.hpp"
 #include "kreisel/io/model_catalogue.hpp"
 #include "kreisel/io/report.hpp"
@@ -26,37 +27,50 @@ namespace {
 using namespace kreisel;
 using namespace kreisel::python;
 
-io::RunRequest request_of(const py::object& model, const std::string& group, const std::vector<std::string>& settings,
-                          const std::map<std::string, std::string>& options) {
-  io::RunRequest request;
-  if (py::isinstance<py::str>(model))
-    request.model = model.cast<std::string>();
-  else
-    request.own_model = model.cast<ModelPtr>();
-  request.group = group;
-  request.settings = settings;
-  for (const auto& [name, text] : options) request.options[name] = text;
-  return request;
+/// Numbers, words and lists of them, as Python's own types; numpy's have become these.
+Value value_of(const std::string& name, const py::handle& object) {
+  if (py::isinstance<py::bool_>(object)) return object.cast<bool>();
+  if (py::isinstance<py::int_>(object) || py::isinstance<py::float_>(object)) return object.cast<double>();
+  if (py::isinstance<py::str>(object)) return object.cast<std::string>();
+  if (py::isinstance<py::list>(object)) {
+    const auto list = py::reinterpret_borrow<py::list>(object);
+    const auto all = [&](auto is) { return std::all_of(list.begin(), list.end(), is); };
+    if (list.size() > 0 && all([](const py::handle& x) { return py::isinstance<py::str>(x); })) return object.cast<std::vector<std::string>>();
+    if (all([](const py::handle& x) { return (py::isinstance<py::int_>(x) || py::isinstance<py::float_>(x)) && !py::isinstance<py::bool_>(x); }))
+      return object.cast<std::vector<double>>();
+  }
+  throw InvalidInput(name + ": is " + clipped(std::string(py::repr(object)), 80) + ", expected a number, a word, or a list of them");
 }
 
-/// Messages name the options of the command line; here they are keywords: --t-end becomes t_end.
-std::string in_python_words(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size();) {
-    const bool begins = text.substr(i, 2) == "--" && (i == 0 || text[i - 1] != '-');
-    std::size_t end = i + 2;
-    while (begins && end < text.size() && (std::islower(static_cast<unsigned char>(text[end])) != 0 || text[end] == '-')) ++end;
-    const std::string_view name = begins ? text.substr(i + 2, end - i - 2) : std::string_view();
-    if (name.empty()) {
-      out += text[i++];
-      continue;
-    }
-    std::string word(name == "set" ? "parameters" : name == "output-times" ? "t_eval" : name == "start" ? "q0, v0" : name);
-    std::replace(word.begin(), word.end(), '-', '_');
-    out += word;
-    i = end;
+io::RunSpec spec_of(const py::object& model, const std::string& group, const py::dict& parameters, const py::dict& options) {
+  io::RunSpec spec;
+  if (py::isinstance<py::str>(model))
+    spec.model = model.cast<std::string>();
+  else
+    spec.own_model = model.cast<ModelPtr>();
+  spec.group = group;
+  for (const auto& [key, value] : parameters) {
+    const std::string name = py::str(key);
+    spec.settings.push_back({name, value_of(name, value)});
   }
-  return out;
+  for (const auto& [key, value] : options) {
+    const std::string name = py::str(key);
+    spec.set(name, value_of(name, value));
+  }
+  return spec;
+}
+
+/// Fields that solve has under other names.
+std::string as_keyword(std::string_view field) {
+  return std::string(field == "set" ? "parameters" : field == "output_times" ? "t_eval" : field == "start" ? "q0, v0" : field);
+}
+
+/// (name, what it means) of every option of a run.
+std::vector<std::pair<std::string, std::string>> options_of_runs() {
+  std::vector<std::pair<std::string, std::string>> list;
+  for (const io::RunField& field : io::run_fields())
+    if (as_keyword(field.field.name) == field.field.name) list.emplace_back(field.field.name, run::described(field.field));
+  return list;
 }
 
 py::list events_of(const run::Report& report) {
@@ -64,12 +78,6 @@ py::list events_of(const run::Report& report) {
   for (const run::Occurrence& event : report.events)
     list.append(py::make_tuple(event.event, event.action, event.t, Vector(event.before.motion.q), Vector(event.before.motion.v),
                                Vector(event.after.motion.v)));
-  return list;
-}
-
-std::vector<std::string> warnings_of(const Solution& solution) {
-  std::vector<std::string> list;
-  for (const std::string& text : solution.warnings()) list.push_back(in_python_words(text));
   return list;
 }
 
@@ -85,8 +93,8 @@ class Keeper final : public run::Observer {
 };
 
 /// The same run in C++ alone, which benchmarks compare with: with nobody who looks on, or keeping its points.
-void run_without_python(const io::RunRequest& request, bool keeps_points) {
-  const io::PreparedRun run = io::prepare(request);
+void run_without_python(const io::RunSpec& spec, bool keeps_points) {
+  const io::PreparedRun run = io::prepare(spec);
   run::Observer nobody;
   Keeper keeper;
   run::integrate(*run.model.system, run.model.start, run.options, keeps_points ? static_cast<run::Observer&>(keeper) : nobody);
@@ -121,11 +129,12 @@ std::vector<std::string> names(const char* what) {
 }  // namespace
 
 PYBIND11_MODULE(_core, m) {
+  set_spelling(as_keyword);
   py::register_exception_translator([](std::exception_ptr error) {
     try {
       if (error) std::rethrow_exception(error);
     } catch (const InvalidInput& e) {
-      PyErr_SetString(PyExc_ValueError, in_python_words(e.what()).c_str());
+      PyErr_SetString(PyExc_ValueError, e.what());
     } catch (const EnvironmentError& e) {
       PyErr_SetString(PyExc_OSError, e.what());
     }
@@ -142,13 +151,14 @@ PYBIND11_MODULE(_core, m) {
   });
   m.def("model_names", [] { return names("models"); });
   m.def("method_names", [] { return names("methods"); });
+  m.def("options", &options_of_runs);
   m.def("version", [] { return std::string(version()); });
 
   py::class_<Solution>(m, "Solution")
-      .def(py::init([](const py::object& model, const std::string& group, const std::vector<std::string>& settings,
-                       const std::map<std::string, std::string>& options, const py::object& t_span, const py::object& t_eval,
+      .def(py::init([](const py::object& model, const std::string& group, const py::dict& parameters,
+                       const py::dict& options, const py::object& t_span, const py::object& t_eval,
                        const py::list& events, const py::object& progress, const py::object& should_stop, bool has_dense_output) {
-        return std::make_unique<Solution>(request_of(model, group, settings, options), t_span, t_eval, events, progress,
+        return std::make_unique<Solution>(spec_of(model, group, parameters, options), t_span, t_eval, events, progress,
                                           should_stop, has_dense_output);
       }))
       .def_property_readonly("t", &Solution::t)
@@ -169,10 +179,10 @@ PYBIND11_MODULE(_core, m) {
       .def("write_result", &Solution::write_result)
       .def_property_readonly("t_final", [](const Solution& s) { return s.report().final.motion.t; })
       .def_property_readonly("status", [](const Solution& s) { return std::string(run::info_of(s.report().status).name); })
-      .def_property_readonly("message", [](const Solution& s) { return in_python_words(s.report().message); })
+      .def_property_readonly("message", [](const Solution& s) { return s.report().message; })
       .def_property_readonly("method", [](const Solution& s) { return s.report().method; })
       .def_property_readonly("formulation", [](const Solution& s) { return s.report().formulation; })
-      .def_property_readonly("warnings", &warnings_of)
+      .def_property_readonly("warnings", &Solution::warnings)
       .def_property_readonly("solve_seconds", [](const Solution& s) { return s.report().solve_seconds; })
       .def_property_readonly("event_names", &Solution::event_names)
       .def_property_readonly("events", [](const Solution& s) { return events_of(s.report()); })
@@ -194,9 +204,9 @@ PYBIND11_MODULE(_core, m) {
   });
   m.def("study", &run_study);
   py::module_::import("atexit").attr("register")(py::cpp_function(&Unlocked::end_all));
-  m.def("run_without_python", [](const py::object& model, const std::string& group, const std::vector<std::string>& settings,
-                                 const std::map<std::string, std::string>& options, bool keeps_points) {
-    run_without_python(request_of(model, group, settings, options), keeps_points);
+  m.def("run_without_python", [](const py::object& model, const std::string& group, const py::dict& parameters,
+                                 const py::dict& options, bool keeps_points) {
+    run_without_python(spec_of(model, group, parameters, options), keeps_points);
   });
   m.def("write_report", [](const std::string& folder, const std::string& path) {
     io::write_report(io::read_report_data(folder), path);

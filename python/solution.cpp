@@ -10,6 +10,7 @@
 #include <ctime>
 #include <optional>
 
+#include "kreisel/base/spelling.hpp"
 #include "kreisel/base/error.hpp"
 #include "kreisel/io/result.hpp"
 #include "kreisel/run/solution.hpp"
@@ -127,9 +128,9 @@ class Solution::Recorder final : public run::Observer {
   std::chrono::milliseconds last_ = coarse_now();
 };
 
-Solution::Solution(const io::RunRequest& request, const py::object& t_span, const py::object& t_eval, const py::list& events,
+Solution::Solution(const io::RunSpec& spec, const py::object& t_span, const py::object& t_eval, const py::list& events,
                    const py::object& progress, const py::object& should_stop, bool has_dense_output)
-    : run_(io::prepare(request)),
+    : run_(io::prepare(spec)),
       points_({has_dense_output && t_eval.is_none(), switches_constraints(run_)}),
       steps_({true, switches_constraints(run_)}),
       has_steps_(has_dense_output && !t_eval.is_none()) {
@@ -151,7 +152,7 @@ Solution::Solution(const io::RunRequest& request, const py::object& t_span, cons
   }
   std::string problems;
   for (const run::OptionProblem& problem : run::problems_in(run_.options, *run_.model.system, run_.model.start))
-    problems += fmt::format("{}--{}: {}", problems.empty() ? "" : "\n", problem.field, problem.message);
+    problems += fmt::format("{}{}: {}", problems.empty() ? "" : "\n", spelled(problem.field), problem.message);
   if (!problems.empty()) throw InvalidInput(problems);
   if (has_steps_) run_.options.output_times.clear();
 

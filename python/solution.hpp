@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "kreisel/io/config.hpp"
+#include "kreisel/io/run_spec.hpp"
 #include "kreisel/run/integrator.hpp"
 #include "kreisel/run/points.hpp"
 
@@ -23,13 +23,13 @@ class Solution {
   /// `t_span`: (t0, t_end), or None for the model's. `t_eval`: increasing times to keep, or None for every step. `events`:
   /// tuples (name, f(t, q, v, lam), direction, terminal_after). `progress`: called with (t, t0, t_end) a few
   /// times a second, or None. `should_stop`: asked as often; true ends the run as interrupted.
-  Solution(const io::RunRequest& request, const py::object& t_span, const py::object& t_eval, const py::list& events,
+  Solution(const io::RunSpec& spec, const py::object& t_span, const py::object& t_eval, const py::list& events,
            const py::object& progress, const py::object& should_stop, bool has_dense_output);
 
   const run::Report& report() const { return report_; }
   /// Of the given events, in their order; they differ from each other and from those of the model.
   const std::vector<std::string>& event_names() const { return event_names_; }
-  std::vector<std::string> warnings() const;  ///< of the request and of the run
+  std::vector<std::string> warnings() const;  ///< of the spec and of the run
   py::array_t<double> t() const;
   py::array_t<double> q() const;
   py::array_t<double> v() const;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/Option.hpp>
+#include <algorithm>
 
 #include "command.hpp"
 #include "kreisel/base/error.hpp"
@@ -20,25 +21,46 @@ ModelArguments::ModelArguments(CLI::App& parser) {
       ->group("Model");
 }
 
-void ModelArguments::fill(io::RunRequest& request) const {
-  request.model = model_;
-  request.group = group_;
+void ModelArguments::fill(io::RunSpec& spec) const {
+  spec.model = model_;
+  spec.group = group_;
   // --set takes all words up to the next option, so a model may have ended up there.
   for (const std::string& word : settings_) {
-    if (word.find('=') == std::string::npos && request.model.empty())
-      request.model = word;
+    if (word.find('=') == std::string::npos && spec.model.empty())
+      spec.model = word;
     else
-      request.settings.push_back(word);
+      spec.read_setting(word);
   }
-  if (request.model.empty()) throw InvalidInput("no model given; 'kreisel list models' shows the built-in ones");
+  if (spec.model.empty()) throw InvalidInput("no model given; 'kreisel list models' shows the built-in ones");
+}
+
+std::string as_flag(std::string_view field) {
+  if (field == "start" || field == "events") return std::string(field);  // of the model
+  std::string flag = "--" + std::string(field);
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return flag;
+}
+
+std::string as_key(std::string_view field) {
+  const bool is_key = io::find_run_field(field) != nullptr || field == "set" || field == "group";
+  return is_key ? fmt::format("\"{}\"", field) : as_flag(field);
+}
+
+void add_run_option(CLI::App& parser, const io::RunField& field, io::RunSpec& spec) {
+  const std::string flag = as_flag(field.field.name), meaning = run::described(field.field), heading(field.heading);
+  if (field.field.kind == FieldKind::truth)
+    parser.add_flag_callback(flag, [&] { spec.set(field.field.name, true); }, meaning)->group(heading);
+  else
+    parser.add_option_function<std::string>(flag, [&](const std::string& text) { spec.set(field.field.name, text); }, meaning)
+        ->type_name(std::string(field.symbol))
+        ->group(heading);
 }
 
 std::vector<std::string> words_of(std::string_view option) {
   if (option == "group") return lie::group_names();
   if (option == "format") return io::trajectory_format_names();
-  for (const io::RunOption& known : io::run_options())
-    if (known.name == option && known.words != nullptr && !known.value.empty()) return known.words();
-  return {};
+  const io::RunField* field = io::find_run_field(option);
+  return field == nullptr || field->field.kind == FieldKind::numbers ? std::vector<std::string>() : field->field.words;
 }
 
 }  // namespace kreisel::apps

@@ -273,7 +273,7 @@ void print(const system::Passage& p) {
 class Check final : public Command {
  public:
   explicit Check(CLI::App& parser) : Command(parser), model_(parser) {
-    parser.add_flag_callback("--assemble", [this] { request_.options["assemble"] = "true"; },
+    parser.add_flag_callback("--assemble", [this] { spec_.set("assemble", true); },
                              "move bodies onto the joints first, and say how far");
     parser.add_option("--along", along_, "also at the points of this result, to find singular positions")->type_name("RESULT");
     parser.add_option_function<std::string>("--t-end", [this](const std::string& text) { t_end_ = text; },
@@ -286,9 +286,9 @@ class Check final : public Command {
   }
 
   int execute(const Invocation& invocation) override {
-    model_.fill(request_);
-    if (!t_end_.empty()) request_.options["t-end"] = t_end_;
-    const io::PreparedRun run = io::prepare(request_);  // refuses what a run would refuse
+    model_.fill(spec_);
+    if (!t_end_.empty()) spec_.set("t_end", t_end_);
+    const io::PreparedRun run = io::prepare(spec_);  // refuses what a run would refuse
     const models::Model& model = run.model;
     Verdict verdict = examine(model);
     verdict.changes = run.changes;
@@ -321,7 +321,7 @@ class Check final : public Command {
   }
 
   ModelArguments model_;
-  io::RunRequest request_;
+  io::RunSpec spec_;
   std::string along_, t_end_;
   bool is_json_ = false;
 };

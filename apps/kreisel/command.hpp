@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "kreisel/io/config.hpp"
 #include "kreisel/io/files.hpp"
 #include "kreisel/io/json_source.hpp"
+#include "kreisel/io/run_spec.hpp"
 
 namespace kreisel::apps {
 
@@ -44,6 +44,7 @@ std::unique_ptr<Command> make_list(CLI::App& program);
 std::unique_ptr<Command> make_study(CLI::App& program);
 std::unique_ptr<Command> make_reproduce(CLI::App& program);
 std::unique_ptr<Command> make_view(CLI::App& program);
+std::unique_ptr<Command> make_schema(CLI::App& program);
 std::unique_ptr<Command> make_completion(CLI::App& program);
 std::unique_ptr<Command> make_man(CLI::App& program);
 
@@ -51,8 +52,8 @@ std::unique_ptr<Command> make_man(CLI::App& program);
 class ModelArguments {
  public:
   explicit ModelArguments(CLI::App& parser);
-  /// Puts what was parsed into the request; throws InvalidInput when there is no model.
-  void fill(io::RunRequest& request) const;
+  /// Puts what was parsed into the spec; throws InvalidInput when there is no model.
+  void fill(io::RunSpec& spec) const;
   bool is_given() const { return !model_.empty() || !settings_.empty(); }
 
  private:
@@ -60,10 +61,18 @@ class ModelArguments {
   std::vector<std::string> settings_;
 };
 
+/// "--t-end" for the field t_end: how fields are spelled on the command line.
+std::string as_flag(std::string_view field);
+/// "t_end" in quotes for a field of a run, which studies have as a key; flags otherwise.
+std::string as_key(std::string_view field);
+/// Adds the option of a run, whose value goes to the spec.
+void add_run_option(CLI::App& parser, const io::RunField& field, io::RunSpec& spec);
+
 /// The values that an option of a subcommand accepts, for shell completion; empty: any.
 std::vector<std::string> words_of(std::string_view option);
-/// What `kreisel list` can list.
+/// What `kreisel list` can list, and what `kreisel schema` can print.
 std::vector<std::string> list_topics();
+std::vector<std::string> schema_topics();
 
 /// Files that come with the program: share/kreisel beside the bin/ it runs from, so that an installation can be moved.
 io::Path share_folder();

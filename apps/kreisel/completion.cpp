@@ -37,6 +37,7 @@ std::vector<std::string> figure_ids() {
 std::vector<std::string> positional_words(const std::string& subcommand) {
   if (subcommand == "run" || subcommand == "check") return io::model_names();
   if (subcommand == "list") return list_topics();
+  if (subcommand == "schema") return schema_topics();
   if (subcommand == "reproduce") return figure_ids();
   if (subcommand == "study") return study_names();
   if (subcommand == "completion") return {"bash", "zsh", "fish"};

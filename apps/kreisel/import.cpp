@@ -39,7 +39,7 @@ class Import final : public Command {
     if (target == "-") {
       fmt::print("{}", text);
     } else {
-      io::refuse_to_overwrite(read.files(), target, "--out");
+      io::refuse_to_overwrite(read.files(), target, "out");
       io::write_atomically(target, text);
       fmt::print("{}: {} bodies, {} joints\n", target.string(), imported.model["bodies"].size(),
                  imported.model["joints"].size());

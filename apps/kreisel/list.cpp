@@ -7,6 +7,7 @@
 #include "command.hpp"
 #include "kreisel/base/error.hpp"
 #include "kreisel/io/model_catalogue.hpp"
+#include "kreisel/io/model_schema.hpp"
 #include "kreisel/io/summary.hpp"
 #include "kreisel/lie/space.hpp"
 #include "kreisel/method/catalogue.hpp"
@@ -94,6 +95,36 @@ Json corrections() {
   return list;
 }
 
+Json options() {
+  Json list = Json::array();
+  for (const io::RunField& f : io::run_fields()) {
+    Json entry{{"name", f.field.name}, {"summary", run::described(f.field)}, {"unit", f.field.unit}, {"schema", io::schema_of(f.field)}};
+    list.push_back(entry);
+  }
+  return list;
+}
+
+Json element(const io::ObjectInfo& object) {
+  Json keys = Json::array();
+  for (const io::Key& key : object.keys)
+    keys.push_back({{"name", key.field.name}, {"meaning", key.field.meaning}, {"unit", key.field.unit}, {"required", key.is_required}});
+  return {{"name", object.name}, {"summary", object.meaning}, {"keys", keys}};
+}
+
+template <bool are_drivers>
+Json joints() {
+  Json list = Json::array();
+  for (const multibody::JointInfo& info : multibody::joint_catalogue())
+    if (info.is_driver == are_drivers) list.push_back(element(io::object_of(info)));
+  return list;
+}
+
+Json forces() {
+  Json list = Json::array();
+  for (const multibody::ForceInfo& info : multibody::force_catalogue()) list.push_back(element(io::object_of(info)));
+  return list;
+}
+
 Json figures() {
   Json list = Json::array();
   for (const study::Figure& figure : study::figures()) list.push_back({{"name", figure.id}, {"summary", study::summary_of(figure).title}});
@@ -125,6 +156,10 @@ constexpr Topic topics[] = {{"models", models},
                             {"groups", groups},
                             {"formulations", formulations},
                             {"corrections", corrections},
+                            {"options", options},
+                            {"joints", joints<false>},
+                            {"drivers", joints<true>},
+                            {"forces", forces},
                             {"figures", figures},
                             {"studies", studies},
                             {"statuses", statuses}};
@@ -139,6 +174,14 @@ void print_details(const Json& entry) {
                entry["default_order"].get<int>(), joined(entry["formulations"]));
     fmt::print("  {:<20} error control: {}\n", "",
                entry["adaptive_formulations"].empty() ? "none, constant steps only" : joined(entry["adaptive_formulations"]));
+  }
+  if (entry.contains("keys")) {
+    std::vector<std::string> keys;
+    for (const Json& key : entry["keys"]) {
+      const std::string unit = key["unit"].get<std::string>().empty() ? "" : fmt::format(" [{}]", key["unit"].get<std::string>());
+      keys.push_back(key["name"].get<std::string>() + unit + (key["required"].get<bool>() ? "" : "?"));
+    }
+    fmt::print("  {:<20} {}\n", "", fmt::join(keys, ", "));
   }
   if (entry.contains("exit_code")) fmt::print("  {:<20} exit code {}\n", "", entry["exit_code"].get<int>());
   for (const Json& parameter : entry.value("parameters", Json::array())) {

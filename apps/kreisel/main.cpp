@@ -13,6 +13,7 @@
 
 #include "command.hpp"
 #include "kreisel/base/error.hpp"
+#include "kreisel/base/spelling.hpp"
 #include "kreisel/io/summary.hpp"
 #include "terminal.hpp"
 
@@ -90,10 +91,12 @@ class Program {
  public:
   Program(int count, char** words) : count_(count), words_(words), invocation_(read_invocation(count, words)) {
     parser_.allow_extras();
+    parser_.require_subcommand(0, 1);  // the words after it are its own, also where they name another one: schema study
     parser_.set_version_flag("--version", version_text(), "show the versions of kreisel and its libraries");
     parser_.footer(examples);
     parser_.get_formatter()->column_width(34);
-    for (const auto make : {make_run, make_study, make_reproduce, make_check, make_import, make_list, make_view, make_completion, make_man})
+    if (count == 2 && std::string_view(words[1]) == "--version") return;  // asked often, and needs nothing else
+    for (const auto make : {make_run, make_study, make_reproduce, make_check, make_import, make_list, make_view, make_schema, make_completion, make_man})
       commands_.push_back(make(parser_));
   }
 
@@ -169,6 +172,7 @@ class Program {
 }  // namespace kreisel::apps
 
 int main(int count, char** words) {
+  kreisel::set_spelling(kreisel::apps::as_flag);
   std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of write, not a crash
   try {
     return kreisel::apps::Program(count, words).run();

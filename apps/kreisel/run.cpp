@@ -3,11 +3,11 @@
 
 #include <CLI/Option.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "command.hpp"
 #include "kreisel/base/error.hpp"
+#include "kreisel/base/text.hpp"
 #include "kreisel/io/result.hpp"
 #include "terminal.hpp"
 
@@ -36,7 +36,7 @@ std::string brief(double value) { return fmt::format("{:.6g}", value); }
 class Run final : public Command {
  public:
   explicit Run(CLI::App& parser) : Command(parser), model_(parser) {
-    for (const io::RunOption& option : io::run_options()) add(option);
+    for (const io::RunField& field : io::run_fields()) add_run_option(parser, field, spec_);
     parser.add_option("--out", folder_, "folder for the result (default results/MODEL-METHOD)")->type_name("DIR")->group(output);
     parser.add_option("--format", format_, "of the trajectory: csv or hdf5 with every point; automatic (default): csv, but "
                                            "thinned hdf5 above a million values")
@@ -56,12 +56,12 @@ class Run final : public Command {
 
   int execute(const Invocation& invocation) override {
     if (!resume_.empty()) return resume(invocation);
-    model_.fill(request_);
+    model_.fill(spec_);
     io::ResultRequest result;
     result.format = io::trajectory_format_named(format_);
-    const io::PreparedRun run = io::prepare(request_);
+    const io::PreparedRun run = io::prepare(spec_);
     for (const std::string& warning : run.warnings) print_warning(warning);
-    result.folder = folder_.empty() ? io::Path("results") / (io::as_file_name(run.model.name) + "-" + run.options.method) : io::Path(folder_);
+    result.folder = folder_.empty() ? io::Path("results") / (io::as_file_name(run.model.name) + "-" + run.options.method.name()) : io::Path(folder_);
     result.log = log_;
     result.command = invocation.command_line;
     if (!checkpoint_every_.empty()) result.checkpoint_every = seconds_of(checkpoint_every_);
@@ -69,18 +69,16 @@ class Run final : public Command {
   }
 
   io::Json failure(std::string_view status, std::string_view message, const Invocation& invocation) const override {
-    return io::summarize(request_, status, message, invocation.command_line);
+    return io::summarize(io::label_of(spec_), status, message, invocation.command_line);
   }
 
  private:
   static constexpr const char* output = "Output";
 
   static double seconds_of(const std::string& text) {
-    double value = -1.0;
-    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (code != std::errc() || end != text.data() + text.size() || !std::isfinite(value) || value < 0.0)
-      throw InvalidInput(fmt::format("--checkpoint-every: is '{}', expected a number of seconds", text));
-    return value;
+    const std::optional<double> value = number_in(text);
+    if (!value || *value < 0.0) throw InvalidInput(fmt::format("--checkpoint-every: is '{}', expected a number of seconds", text));
+    return *value;
   }
 
   int resume(const Invocation& invocation) {
@@ -90,7 +88,7 @@ class Run final : public Command {
           throw InvalidInput(fmt::format("--resume takes everything from the checkpoint: leave --{} out", name));
     if (model_.is_given()) throw InvalidInput("--resume takes the model from the checkpoint: leave MODEL out");
     io::Resumption resumption = io::prepare_resumption(resume_);
-    request_ = resumption.run.request;
+    spec_ = resumption.run.spec;
     for (const std::string& warning : resumption.run.warnings) print_warning(warning);
     resumption.request.resume = &resumption.checkpoint;
     return finish(resumption.run, resumption.request, invocation);
@@ -106,21 +104,6 @@ class Run final : public Command {
     if (done.report.status != run::Status::success)
       print_error(fmt::format("{}: {}", run::info_of(done.report.status).name, done.report.message));
     return io::ending_of(done.report.status).exit_code;
-  }
-
-  void add(const io::RunOption& option) {
-    const std::string name = fmt::format("--{}", option.name);
-    const std::string key(option.name);
-    std::string meaning(option.meaning);
-    if (option.value.empty()) {
-      parser().add_flag_callback(name, [this, key] { request_.options[key] = "true"; }, meaning)->group(std::string(option.heading));
-      return;
-    }
-    if (option.words != nullptr) meaning += fmt::format(" {{{}}}", fmt::join(option.words(), ", "));
-    parser()
-        .add_option_function<std::string>(name, [this, key](const std::string& text) { request_.options[key] = text; }, meaning)
-        ->type_name(std::string(option.value))
-        ->group(std::string(option.heading));
   }
 
   io::RunResult integrate(const io::PreparedRun& run, const io::ResultRequest& result) const {
@@ -179,7 +162,7 @@ class Run final : public Command {
   }
 
   ModelArguments model_;
-  io::RunRequest request_;
+  io::RunSpec spec_;
   std::string folder_, format_ = "automatic", log_, checkpoint_every_, resume_;
   bool is_quiet_ = false, is_json_ = false;
 };

@@ -5,6 +5,7 @@
 
 #include "command.hpp"
 #include "kreisel/base/error.hpp"
+#include "kreisel/base/spelling.hpp"
 #include "kreisel/io/summary.hpp"
 #include "kreisel/study/output.hpp"
 #include "study_view.hpp"
@@ -36,6 +37,7 @@ class Study final : public Command {
     if (specs_.size() != 1)
       throw InvalidInput(specs_.empty() ? "study: SPEC is missing: the JSON file of a study" : "study: one SPEC is expected");
     if (jobs_ < 0) throw InvalidInput(fmt::format("--jobs {}: must be at least 1", jobs_));
+    set_spelling(as_key);
     const io::Path file = study_file(specs_.front());
     const io::ReadingList read;
     study::Spec spec = study::parse_spec(io::JsonSource::read(file, "study"));

@@ -136,7 +136,7 @@ class View final : public Command {
     const io::ReportData data = read(results_.front(), other_);
     if (!html_.empty()) {
       make_parent(html_);
-      io::refuse_to_overwrite(inputs.files(), html_, "--html");
+      io::refuse_to_overwrite(inputs.files(), html_, "html");
       io::write_report(data, html_);
       fmt::print("{}\n", html_);
     }

@@ -16,13 +16,22 @@ namespace kreisel {
 
 // `solve` is found through its Problem; a name of its own here would clash with the room.
 using lie::GroupId;
+using linear::SolverKind;
+using method::Metric;
+using method::Modification;
+using method::Projection;
+using namespace method::choices;  // methods and their parameters: Bliedf, GeneralizedAlpha, Radau, ...
+using run::NewtonMatrix;
 using run::Options;
 using run::Problem;
 using run::Report;
+using run::Restart;
 using run::Simulation;
 using run::Solution;
+using run::Starting;
 using run::State;
 using run::Status;
+using Formulation = solve::Formulation;
 using system::Event;
 using system::FunctionSystem;
 using system::Start;

@@ -150,7 +150,7 @@ def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=No
     t_span      end time, or (start, end); None: what the model says
     method      "bliedf" (the default, unless the model file says otherwise), "generalized-alpha", "rkmk", ...; kreisel.method_names()
     rtol, atol  error control (default 1e-6, 1e-8); or step=h for constant steps
-    order, formulation, correction, starting, max_step, ...: the options of ``kreisel run``, with underscores, but for those on its output
+    order, formulation, correction, starting, max_step, ...: all options are listed below
     group       "r3xso3", "se3", "so3": for models that have a choice
     parameters  dict of model and method parameters, as ``--set`` takes them
     t_eval      increasing times to show instead of every step, one row each; at an event that changes the motion, its later side
@@ -178,27 +178,27 @@ def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=No
     Traceback (most recent call last):
     ValueError: method: unknown method 'bliedff'; did you mean 'bliedf'? known: bliedf, ...
     """
-    words = {key: _word(value) for key, value in {"method": method, **options}.items() if value is not None}
-    if "output_times" in words:
+    asked = {key: _plain(value) for key, value in {"method": method, **options}.items() if value is not None}
+    if "output_times" in asked:
         raise ValueError("output_times is called t_eval here: solve(..., t_eval=[...])")
-    if "output_step" in words and (t_eval is not None or dense_output):
+    if "output_step" in asked and (t_eval is not None or dense_output):
         raise ValueError("t_eval says which points to show, and so does output_step; give one of the two" if t_eval is not None else
                          "dense_output needs every step, output_step drops some; give t_eval instead of output_step")
     if t_span is not None:
-        if "t_end" in words:
+        if "t_end" in asked:
             raise ValueError("t_span and t_end say the same; give one of the two")
         t_span = _span(t_span)
-        words["t_end"] = _word(t_span[1])
+        asked["t_end"] = t_span[1]
     if t_span is None or t_span[0] is None:
         t_span = None
     listed = _events(events)
     times = None if t_eval is None else _times(t_eval)
     settings = _settings(parameters)
-    own, remark = handle(model, words.get("assemble") == "true")
+    own, remark = handle(model, asked.get("assemble") is True)
     show, end = watcher(progress)
     try:
         with Interruption() as interruption:
-            solution = _core.Solution(own, group or "", settings, words, t_span, times, listed, show, interruption.was_asked, bool(dense_output))
+            solution = _core.Solution(own, group or "", settings, asked, t_span, times, listed, show, interruption.was_asked, bool(dense_output))
     finally:
         end()
     for warning in solution.warnings:
@@ -210,12 +210,16 @@ def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=No
     return result
 
 
-def _word(value):
-    if isinstance(value, (bool, np.bool_)):
-        return "true" if value else "false"
-    if isinstance(value, (list, tuple)) or np.ndim(value) == 1:
-        return ",".join(_word(one) for one in value)
-    return repr(float(value)) if isinstance(value, (float, np.floating)) else str(value)
+solve.__doc__ += "\n    The options:\n\n" + "".join(f"    {name:20} {meaning}\n" for name, meaning in _core.options())
+
+
+def _plain(value):
+    """Numbers, texts and lists of numpy and others as Python's own."""
+    if hasattr(value, "__fspath__"):
+        return str(value)
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    return [_plain(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 def _span(given):
@@ -246,10 +250,10 @@ def _times(given):
 
 def _settings(parameters):
     if parameters is None:
-        return []
+        return {}
     if not hasattr(parameters, "items"):
         raise ValueError(f"parameters is {parameters!r:.80}, expected a dict such as {{'mass': 20}}")
-    return [f"{key}={_word(value)}" for key, value in parameters.items()]
+    return {key: _plain(value) for key, value in parameters.items()}
 
 
 def _events(given):

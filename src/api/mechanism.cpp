@@ -6,7 +6,7 @@
 #include <cmath>
 #include <memory>
 
-#include "kreisel/base/error.hpp"
+#include "kreisel/base/find.hpp"
 #include "kreisel/multibody/expression.hpp"
 
 namespace kreisel {
@@ -126,10 +126,13 @@ void Mechanism::add_force(const ForceDescription& force) {
     throw InvalidInput(fmt::format("{} has {} bodies, expected {}", where, force.bodies.size(), info.bodies));
   for (const Body body : force.bodies) check(body, where);
   for (const auto& [key, value] : force.numbers) {
-    std::vector<std::string> known;
-    for (const ParameterInfo& number : info.numbers) known.push_back(number.name);
-    if (std::find(known.begin(), known.end(), key) == known.end()) throw InvalidInput(where + ": " + unknown_name("number", key, known));
-    if (!std::isfinite(value)) throw InvalidInput(fmt::format("{}: {} is {}, must be finite", where, key, value));
+    const Field* field = find_field(info.numbers, key);
+    if (field == nullptr) throw InvalidInput(where + ": " + unknown_name("number", key, names_in(info.numbers)));
+    try {
+      checked(*field, value);
+    } catch (const InvalidInput& e) {
+      throw InvalidInput(fmt::format("{}: {} {}", where, key, e.what()));
+    }
   }
   forces_.push_back(std::move(added));
 }
@@ -146,7 +149,8 @@ run::Problem Mechanism::problem(const Span& span) const {
     spec.name = joint.name;
     spec.bodies.assign(joint.bodies.begin(), joint.bodies.end());
     spec.frames = frames_of(joint.bodies, joint.points, joint.axes);
-    if (info.has_length) spec.length = joint.length > 0.0 ? joint.length : (joint.points[0] - joint.points[1]).norm();
+    if (find_field(info.numbers, "length") != nullptr)
+      spec.numbers.numbers["length"] = joint.length > 0.0 ? joint.length : (joint.points[0] - joint.points[1]).norm();
     if (!joint.value.empty()) spec.value = multibody::Signal(multibody::Expression(std::string_view(joint.value)));
     parts.joints.push_back(make_joint(info, spec));
   }
@@ -156,10 +160,10 @@ run::Problem Mechanism::problem(const Span& span) const {
     spec.name = force.name;
     spec.bodies.assign(force.bodies.begin(), force.bodies.end());
     spec.frames = frames_of(force.bodies, force.points, force.axes);
-    for (const ParameterInfo& number : info.numbers)
+    for (const Field& number : info.numbers)
       if (!number.is_optional) spec.numbers[number.name] = number.default_number;
     for (const auto& [key, value] : force.numbers) spec.numbers[key] = value;
-    for (const ParameterInfo& number : info.numbers)
+    for (const Field& number : info.numbers)
       if (number.name == "length" && !spec.numbers.contains("length") && force.bodies.size() == 2) {
         const Vector3 from = force.points.empty() ? centre_of(force.bodies[0]) : force.points[0];
         const Vector3 to = force.points.empty() ? centre_of(force.bodies[1]) : force.points.back();

@@ -2,24 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <cmath>
-
-#include "kreisel/base/error.hpp"
+#include "kreisel/base/find.hpp"
 
 namespace kreisel {
-namespace {
-
-double parse_number(std::string_view owner, std::string_view key, std::string_view text) {
-  double value = 0.0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
-    throw InvalidInput(fmt::format("{}: parameter '{}' is '{}', expected a finite number, as in --set {}=0.5", owner, key,
-                                   text, key));
-  return value;
-}
-
-}  // namespace
 
 ParameterValues::ParameterValues(const std::vector<ParameterInfo>& infos) {
   for (const ParameterInfo& info : infos) {
@@ -33,29 +18,22 @@ ParameterValues::ParameterValues(const std::vector<ParameterInfo>& infos) {
 bool ParameterValues::has(std::string_view name) const { return numbers_.contains(name) || words_.contains(name); }
 
 void ParameterValues::set(std::string_view owner, const std::vector<ParameterInfo>& infos, std::string_view key,
-                          std::string_view value) {
-  std::vector<std::string> names;
-  for (const ParameterInfo& info : infos) {
-    names.push_back(info.name);
-    if (info.name != key) continue;
-    if (!info.words.empty()) {
-      for (const std::string& word : info.words)
-        if (word == value) {
-          words_[info.name] = word;
-          return;
-        }
-      throw InvalidInput(fmt::format("{}: {}", owner, unknown_name(fmt::format("value of '{}'", key), value, info.words)));
+                          const Value& value) {
+  try {
+    const ParameterInfo& info = find_named(infos, "parameter", key);
+    try {
+      Value found = checked(info, value);
+      if (kind_of(info) == FieldKind::word)
+        words_[info.name] = std::get<std::string>(found);
+      else
+        numbers_[info.name] = std::get<double>(found);
+    } catch (const InvalidInput& problem) {
+      if (kind_of(info) == FieldKind::word) throw;
+      throw InvalidInput(fmt::format("parameter '{}' ({}) {}", key, info.meaning, problem.what()));
     }
-    const double number = parse_number(owner, key, value);
-    const bool too_small = info.minimum_is_excluded ? number <= info.minimum : number < info.minimum;
-    if (too_small || number > info.maximum)
-      throw InvalidInput(fmt::format("{}: parameter '{}' ({}) is {}, must be {} {}{}", owner, key, info.meaning, number,
-                                     info.minimum_is_excluded ? "greater than" : "at least", info.minimum,
-                                     std::isfinite(info.maximum) ? fmt::format(" and at most {}", info.maximum) : ""));
-    numbers_[info.name] = number;
-    return;
+  } catch (const InvalidInput& problem) {
+    throw InvalidInput(owner.empty() ? problem.what() : fmt::format("{}: {}", owner, problem.what()));
   }
-  throw InvalidInput(fmt::format("{}: {}", owner, unknown_name("parameter", key, names)));
 }
 
 double ParameterValues::number(std::string_view name) const {

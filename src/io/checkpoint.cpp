@@ -4,6 +4,7 @@
 
 #include "kreisel/base/archive.hpp"
 #include "kreisel/base/error.hpp"
+#include "kreisel/base/spelling.hpp"
 #include "kreisel/base/seal.hpp"
 
 namespace kreisel::io {
@@ -12,11 +13,7 @@ namespace {
 constexpr std::size_t size_limit = std::size_t{4} << 30;
 
 void exchange(Archive& a, Checkpoint& c) {
-  a.all(c.request.model, c.request.group);
-  a(c.request.settings, [](Archive& archive, std::string& text) { archive(text); });
-  std::vector<std::pair<std::string, std::string>> options(c.request.options.begin(), c.request.options.end());
-  a(options, [](Archive& archive, auto& option) { archive.all(option.first, option.second); });
-  c.request.options = {options.begin(), options.end()};
+  c.spec.exchange(a);
   a.all(c.format, c.log, c.log_at, c.command, c.every, c.output, c.run);
 }
 
@@ -32,8 +29,8 @@ Checkpoint read_checkpoint(const Path& folder) {
   const Path path = folder / checkpoint_name;
   std::error_code error;
   if (!std::filesystem::exists(path, error))
-    throw InvalidInput(fmt::format("there is no checkpoint in '{}': the run has ended, or it was not started with --checkpoint-every",
-                                   folder.string()));
+    throw InvalidInput(fmt::format("there is no checkpoint in '{}': the run has ended, or it was not started with {}",
+                                   folder.string(), spelled("checkpoint_every")));
   const std::string text = read_text(path, "checkpoint", size_limit);
   Archive a(unsealed(text, fmt::format("the checkpoint '{}'", path.string())));
   Checkpoint checkpoint;

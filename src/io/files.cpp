@@ -17,6 +17,7 @@
 
 #include "kreisel/base/archive.hpp"
 #include "kreisel/base/error.hpp"
+#include "kreisel/base/spelling.hpp"
 #include "kreisel/base/text.hpp"
 
 namespace kreisel::io {
@@ -182,7 +183,7 @@ void refuse_to_overwrite(const std::vector<run::SourceFile>& inputs, const Path&
     if (::stat(input.path.c_str(), &read) != 0 || read.st_dev != written.st_dev || read.st_ino != written.st_ino)
       continue;
     throw InvalidInput(fmt::format("'{}' would be overwritten, but it is read as '{}'; choose another {}",
-                                   output.string(), input.path, option));
+                                   output.string(), input.path, spelled(option)));
   }
 }
 
@@ -198,8 +199,8 @@ FolderLock::FolderLock(const Path& folder) : path_(folder / lock_name) {
       const std::string_view text(owner.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
       throw InvalidInput(fmt::format(
           "the folder '{}' is in use by process {}, which writes its result there; wait for it, or choose another "
-          "folder with --out",
-          folder.string(), text.empty() ? "unknown" : text.substr(0, text.find('\n'))));
+          "folder with {}",
+          folder.string(), text.empty() ? "unknown" : text.substr(0, text.find('\n')), spelled("out")));
     }
     // Its last owner may have removed the file between the two calls.
     struct stat mine {
@@ -233,9 +234,9 @@ bool claim_result_folder(const Path& folder) {
   const auto holds = [&](const char* name) { return std::filesystem::exists(folder / name, error); };
   if (!is_empty && !holds("summary.json") && !holds("study.json") && !holds("study.journal"))
     throw InvalidInput(
-        fmt::format("the folder '{}' has files in it but no summary.json or study.json, so it is no result of kreisel and is left alone; "
-                    "choose another folder with --out, or empty this one",
-                    folder.string()));
+        fmt::format("the folder '{}' has files in it but no summary.json or study.json, so it does not look like a kreisel result; nothing was changed; "
+                    "choose another folder with {}, or empty this one",
+                    folder.string(), spelled("out")));
   return false;
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "kreisel/base/error.hpp"
+#include "kreisel/base/spelling.hpp"
 
 namespace kreisel::io {
 namespace {
@@ -32,8 +33,8 @@ struct Library {
     if (handle == nullptr)
       trouble = fmt::format(
           "the HDF5 library is not installed (looked for {}); install it, on Debian libhdf5-103-1, or write CSV with "
-          "--format csv",
-          fmt::join(names, ", "));
+          "{} csv",
+          fmt::join(names, ", "), spelled("format"));
   }
 };
 

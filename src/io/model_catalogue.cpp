@@ -27,7 +27,7 @@ ModelInfo info_of(std::shared_ptr<const JsonSource> source, std::string name, bo
   if (text_at(source->root(), "group", "") == "se3") std::swap(info.groups[0], info.groups[1]);
   info.suggestions = suggestions_in(*source);
   for (const models::Suggestion& suggestion : info.suggestions)
-    accepts_gaps = accepts_gaps || (suggestion.option == "assemble" && suggestion.value == "true");
+    accepts_gaps = accepts_gaps || (suggestion.field == "assemble" && suggestion.value == Value(true));
   info.make = [source, accepts_gaps, called = info.name](std::string_view group, const ParameterValues&) {
     models::Model model = read_model(*source, {.group = std::string(group), .accepts_gaps = accepts_gaps}).model;
     model.name = called;

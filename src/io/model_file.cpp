@@ -8,9 +8,12 @@
 #include <map>
 #include <set>
 
-#include "kreisel/base/error.hpp"
+#include "kreisel/base/find.hpp"
+#include "kreisel/base/spelling.hpp"
 #include "kreisel/base/text.hpp"
-#include "kreisel/io/config.hpp"
+#include "kreisel/io/field_json.hpp"
+#include "kreisel/io/model_schema.hpp"
+#include "kreisel/io/run_spec.hpp"
 #include "kreisel/lie/so3.hpp"
 #include "kreisel/io/colour.hpp"
 #include "kreisel/system/check.hpp"
@@ -38,36 +41,6 @@ std::string child(std::string_view pointer, std::string_view key) {
 }
 std::string child(std::string_view pointer, std::size_t index) { return fmt::format("{}/{}", pointer, index); }
 
-/// What stands there, short enough for a message.
-std::string shown(const Json& value) {
-  switch (value.type()) {
-    case Json::value_t::object:
-      return "an object";
-    case Json::value_t::array:
-      return fmt::format("a list of {}", value.size());
-    case Json::value_t::string:
-      return fmt::format("\"{}\"", clipped(value.get_ref<const std::string&>(), 40));
-    default:
-      return value.dump();
-  }
-}
-
-/// t_end for --t-end.
-std::string key_of(const RunOption& option) {
-  std::string key(option.name);
-  std::replace(key.begin(), key.end(), '-', '_');
-  return key;
-}
-bool has_type_of(const RunOption& option, const Json& value) {
-  if (option.value.empty()) return value.is_boolean();
-  return option.words != nullptr ? value.is_string() : value.is_number();
-}
-std::string_view type_of(const RunOption& option) {
-  if (option.value.empty()) return "true or false";
-  return option.words != nullptr ? "a text" : "a number";
-}
-std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
-
 class ModelReader {
  public:
   ModelReader(const JsonSource& source, const ModelFileOptions& options) : source_(source), options_(options) {}
@@ -75,9 +48,7 @@ class ModelReader {
   ModelFile read() {
     const Json& root = source_.root();
     if (!is_object("", root, "a model: {\"bodies\": [...], ...}")) finish();
-    check_keys(
-        "", root,
-        {"name", "gravity", "group", "bodies", "joints", "drivers", "forces", "simulation", "$schema", "comment"});
+    check_keys("", root, names_of(model_object().keys));
     if (const Json* name = find(root, "name")) name_text("/name", *name, mechanism_.name);
     if (const Json* gravity = find(root, "gravity")) vector("/gravity", *gravity, mechanism_.gravity);
     read_group(root);
@@ -225,7 +196,7 @@ class ModelReader {
     if (value.is_string())
       return guarded(pointer, [&] { out = Signal(multibody::Expression(value.get_ref<const std::string&>())); });
     if (!is_object(pointer, value, expected)) return false;
-    check_keys(pointer, value, {"table", "interpolation"});
+    check_keys(pointer, value, names_of(table_object().keys));
     // A driver needs accelerations: its table is twice continuously differentiable unless told otherwise. It may not be
     // held outside, where the velocity would jump; a run that leaves the table is refused.
     const bool is_driver = derivatives > 1;
@@ -265,9 +236,21 @@ class ModelReader {
       return rotation_from_euler(pointer, value, out);
     if (find(value, "axis") != nullptr) return rotation_about_axis(pointer, value, out);
     const std::size_t before = problem_count_;
-    check_keys(pointer, value, {"axis", "angle", "angle_deg", "quaternion", "matrix", "euler", "euler_deg", "order"});
+    check_keys(pointer, value, rotation_keys({}));
     if (problem_count_ == before) complain(pointer, fmt::format("is incomplete, expected {}", expected));
     return false;
+  }
+  /// Of the ways to give a rotation that have one of these keys; none: of all.
+  static std::vector<std::string> rotation_keys(const std::vector<std::string>& marks) {
+    std::vector<std::string> keys;
+    for (const ObjectInfo& object : rotation_objects()) {
+      const std::vector<std::string> names = names_of(object.keys);
+      const auto has = [&](const std::string& mark) { return std::ranges::count(names, mark) > 0; };
+      if (!marks.empty() && std::ranges::none_of(marks, has)) continue;
+      for (const std::string& name : names)
+        if (std::ranges::count(keys, name) == 0) keys.push_back(name);
+    }
+    return keys;
   }
   /// `name` in radians or `name`_deg in degrees, exactly one of them.
   bool angles(std::string_view pointer, const Json& value, std::string_view name, std::size_t count, double* out) {
@@ -285,7 +268,7 @@ class ModelReader {
     return true;
   }
   bool rotation_about_axis(std::string_view pointer, const Json& value, Matrix3& out) {
-    check_keys(pointer, value, {"axis", "angle", "angle_deg"});
+    check_keys(pointer, value, rotation_keys({"axis"}));
     Vector3 axis;
     double angle = 0.0;
     const bool has_axis = direction(child(pointer, "axis"), *find(value, "axis"), axis);
@@ -294,7 +277,7 @@ class ModelReader {
     return true;
   }
   bool rotation_from_quaternion(std::string_view pointer, const Json& value, Matrix3& out) {
-    check_keys(pointer, value, {"quaternion"});
+    check_keys(pointer, value, rotation_keys({"quaternion"}));
     double wxyz[4];
     const std::string at = child(pointer, "quaternion");
     if (!numbers(at, *find(value, "quaternion"), 4, wxyz, "four numbers [w, x, y, z]")) return false;
@@ -308,7 +291,7 @@ class ModelReader {
     return true;
   }
   bool rotation_from_matrix(std::string_view pointer, const Json& value, Matrix3& out) {
-    check_keys(pointer, value, {"matrix"});
+    check_keys(pointer, value, rotation_keys({"matrix"}));
     const std::string at = child(pointer, "matrix");
     Matrix3 R;
     if (!matrix(at, *find(value, "matrix"), R)) return false;
@@ -325,7 +308,7 @@ class ModelReader {
     return true;
   }
   bool rotation_from_euler(std::string_view pointer, const Json& value, Matrix3& out) {
-    check_keys(pointer, value, {"euler", "euler_deg", "order"});
+    check_keys(pointer, value, rotation_keys({"euler", "euler_deg"}));
     double angle[3];
     if (!angles(pointer, value, "euler", 3, angle)) return false;
     std::string order = "zxz";
@@ -402,9 +385,8 @@ class ModelReader {
     Body body;
     body.name = fmt::format("body{}", mechanism_.bodies.size() + 1);
     if (is_object(at, value, "a body {\"name\": ..., \"mass\": ..., \"inertia\": ..., \"position\": ...}")) {
-      check_keys(at, value,
-                 {"name", "mass", "inertia", "position", "rotation", "velocity", "angular_velocity", "shape", "shapes",
-                  "comment"});
+      static const std::vector<std::string> known = names_of(body_object().keys);
+      check_keys(at, value, known);
       if (const Json* name = find(value, "name")) {
         if (name_text(child(at, "name"), *name, body.name) && body.name == "ground")
           complain(child(at, "name"), "is \"ground\", which always stands for the fixed world; choose another name");
@@ -456,41 +438,30 @@ class ModelReader {
   }
 
   void read_shape(const std::string& at, const Json& value, Body& body) {
-    struct Form {
-      std::string name;
-      Shape::Kind kind;
-      std::vector<std::string> keys;
-    };
-    static const std::vector<Form> forms{{"box", Shape::Kind::box, {"size"}},
-                                         {"sphere", Shape::Kind::sphere, {"radius"}},
-                                         {"cylinder", Shape::Kind::cylinder, {"radius", "length"}},
-                                         {"capsule", Shape::Kind::capsule, {"radius", "length"}},
-                                         {"cone", Shape::Kind::cone, {"radius", "length"}}};
+    constexpr Shape::Kind kinds[] = {Shape::Kind::box, Shape::Kind::sphere, Shape::Kind::cylinder, Shape::Kind::capsule, Shape::Kind::cone};
     if (!is_object(at, value, "a shape such as {\"cylinder\": {\"radius\": 0.05, \"length\": 1, \"axis\": [0, 1, 0]}}"))
       return;
-    std::vector<std::string> names;
-    for (const Form& form : forms) names.push_back(form.name);
-    check_keys(at, value, names);
-    for (const Form& form : forms) {
+    check_keys(at, value, names_in(shape_objects()));
+    for (std::size_t i = 0; i < shape_objects().size(); ++i) {
+      const ObjectInfo& form = shape_objects()[i];
       const Json* data = find(value, form.name);
       const std::string here = child(at, form.name);
       if (data == nullptr || !is_object(here, *data, "the data of the shape {...}")) continue;
       Shape shape;
-      shape.kind = form.kind;
-      std::vector<std::string> known{"at", "color"};
-      known.insert(known.end(), form.keys.begin(), form.keys.end());
-      if (form.keys.size() == 2) known.push_back("axis");
-      check_keys(here, *data, known);
-      for (const std::string& key : form.keys) {
-        const Json* given = require(here, *data, key, key == "size" ? "the three edges [m]" : "a length [m]");
+      shape.kind = kinds[i];
+      check_keys(here, *data, names_of(form.keys));
+      for (const Key& key : form.keys) {
+        if (!key.is_required) continue;
+        const std::string& name = key.field.name;
+        const Json* given = require(here, *data, name, name == "size" ? "the three edges [m]" : "a length [m]");
         if (given == nullptr) continue;
-        if (key == "size") {
-          if (vector(child(here, key), *given, shape.size) && !(shape.size.minCoeff() > 0.0))
-            complain(child(here, key), "has an edge that is not positive");
+        if (name == "size") {
+          if (vector(child(here, name), *given, shape.size) && !(shape.size.minCoeff() > 0.0))
+            complain(child(here, name), "has an edge that is not positive");
         } else {
-          double& target = key == "radius" ? shape.radius : shape.length;
-          if (number(child(here, key), *given, target) && !(target > 0.0))
-            complain(child(here, key), fmt::format("is {}, expected a positive length [m]", target));
+          double& target = name == "radius" ? shape.radius : shape.length;
+          if (number(child(here, name), *given, target) && !(target > 0.0))
+            complain(child(here, name), fmt::format("is {}, expected a positive length [m]", target));
         }
       }
       if (const Json* axis = find(*data, "axis")) direction(child(here, "axis"), *axis, shape.axis);
@@ -555,20 +526,6 @@ class ModelReader {
                                      : Vector3(mechanism_.bodies[body].position + mechanism_.bodies[body].rotation * p);
   }
 
-  struct Layout {
-    JointInfo::Place place;
-    bool place_is_optional;
-    int axes;
-    bool axis_is_optional;
-  };
-  static std::vector<std::string> place_keys(const Layout& layout) {
-    std::vector<std::string> keys;
-    if (layout.place != JointInfo::Place::none) keys.push_back("at");
-    if (layout.axes == 1) keys.insert(keys.end(), {"axis", "x_axis"});
-    if (layout.axes == 2) keys.push_back("axes");
-    return keys;
-  }
-
   /// Axes along `z`; "x_axis" of `value`, if given, says where the first one points.
   bool read_axes(const std::string& at, const Json& value, const Vector3& z, Matrix3& E) {
     const Json* given = find(value, "x_axis");
@@ -582,7 +539,7 @@ class ModelReader {
   }
 
   /// "at", "axis", "axes" in world coordinates, or "frames" in those of the bodies.
-  bool read_frames(const std::string& at, const Json& value, const Layout& layout, const std::vector<int>& bodies,
+  bool read_frames(const std::string& at, const Json& value, const Placement& layout, const std::vector<int>& bodies,
                    std::vector<Frame>& frames) {
     if (find(value, "frames") != nullptr) return read_body_frames(at, value, layout, bodies, frames);
     const std::size_t n = bodies.size();
@@ -652,11 +609,11 @@ class ModelReader {
     return true;
   }
 
-  bool read_body_frames(const std::string& at, const Json& value, const Layout& layout, const std::vector<int>& bodies,
+  bool read_body_frames(const std::string& at, const Json& value, const Placement& layout, const std::vector<int>& bodies,
                         std::vector<Frame>& frames) {
     const std::string here = child(at, "frames");
     const Json& given = *find(value, "frames");
-    for (const std::string& key : place_keys(layout))
+    for (const std::string& key : names_of(place_keys(layout)))
       if (find(value, key) != nullptr) {
         complain(
             child(at, key),
@@ -681,7 +638,8 @@ class ModelReader {
         ok = false;
         continue;
       }
-      check_keys(place, given[i], {"at", "axis", "x_axis", "rotation"});
+      static const std::vector<std::string> known = names_of(frame_object().keys);
+      check_keys(place, given[i], known);
       if (const Json* p = find(given[i], "at")) ok = vector(child(place, "at"), *p, frames[i].p) && ok;
       const Json *axis = find(given[i], "axis"), *turned = find(given[i], "rotation");
       const Json* x_axis = find(given[i], "x_axis");
@@ -734,28 +692,12 @@ class ModelReader {
     const JointInfo* info = nullptr;
     if (!guarded(child(at, "type"), [&] { info = &multibody::find_joint(type, is_driver); })) return;
 
-    const Layout layout{info->place, false, info->axes, false};
-    std::vector<std::string> known = place_keys(layout);
-    known.insert(known.end(), {"type", "name", "between", "comment"});
-    if (!info->has_teeth) known.push_back("frames");
-    if (info->has_length) known.push_back("length");
-    if (info->has_teeth) known.insert(known.end(), {"teeth", "carrier"});
-    if (info->is_driver) known.push_back("value");
-    check_keys(at, value, known);
-
+    const Placement layout = placement_of(*info);
+    check_keys(at, value, known_keys(*info));
     multibody::JointSpec spec;
     bool ok = read_between(at, value, spec.bodies);
     if (info->has_teeth) ok = read_teeth(at, value, spec) && ok;
-    if (info->has_length)
-      if (const Json* length = find(value, "length")) {
-        double l = 0.0;
-        ok = number(child(at, "length"), *length, l) && ok;
-        if (!(l > 0.0)) {
-          complain(child(at, "length"), fmt::format("is {}, expected a positive length [m]", shown(*length)));
-          ok = false;
-        }
-        spec.length = l;
-      }
+    ok = read_numbers(at, value, info->numbers, spec.numbers) && ok;
     if (info->is_driver) {
       const Json* driven = require(at, value, "value", "a number, a formula in t or a table");
       ok = driven != nullptr && signal(child(at, "value"), *driven, 2, spec.value) && ok;
@@ -764,12 +706,12 @@ class ModelReader {
     ok = ok && read_frames(at, value, layout, spec.bodies, spec.frames);
     if (!ok) return;
     if (info->axes_are_perpendicular && !are_perpendicular(at, value, spec)) return;
-    if (info->has_length && !spec.length)
-      spec.length = (in_world(spec.bodies[0], spec.frames[0].p) - in_world(spec.bodies[1], spec.frames[1].p)).norm();
-    if (info->place == JointInfo::Place::two_points &&
-        (in_world(spec.bodies[0], spec.frames[0].p) - in_world(spec.bodies[1], spec.frames[1].p)).norm() == 0.0)
-      return complain(at,
-                      "the two points coincide at t = 0; a distance needs two different points, a spherical joint one");
+    if (info->place == JointInfo::Place::two_points) {
+      const double length = distance_between(spec.bodies, spec.frames);
+      if (length == 0.0)
+        return complain(at, "the two points coincide at t = 0; a distance needs two different points, a spherical joint one");
+      if (find_field(info->numbers, "length") != nullptr) spec.numbers.numbers.insert({"length", length});
+    }
     spec.name = element_name(
         at, value, fmt::format("{} {}-{}", type, body_label(spec.bodies[0]), body_label(spec.bodies[1])), joint_names_);
     joint_numbers_.insert({spec.name, static_cast<int>(mechanism_.joints.size())});
@@ -788,6 +730,50 @@ class ModelReader {
     complain(here, fmt::format("has axes {:.6g} degrees apart at t = 0; a {} joint needs perpendicular axes, one of each body",
                                std::acos(std::clamp(cosine, -1.0, 1.0)) * 180.0 / M_PI, find(value, "type")->get<std::string>()));
     return false;
+  }
+
+  /// Of a type of joint or force, made once: files have many of them.
+  template <class Info>
+  const std::vector<std::string>& known_keys(const Info& info) {
+    const auto [at, is_new] = known_keys_.try_emplace(&info);
+    if (is_new) at->second = names_of(object_of(info).keys);
+    return at->second;
+  }
+
+  /// Numbers and words of an element: given, or their defaults.
+  bool read_numbers(const std::string& at, const Json& value, const std::vector<Field>& fields, multibody::Numbers& out) {
+    bool ok = true;
+    for (const Field& field : fields) {
+      const bool is_word = kind_of(field) == FieldKind::word;
+      if (is_word) out.words[field.name] = field.words.front();
+      const Json* given = find(value, field.name);
+      if (given != nullptr) {
+        ok = guarded(child(at, field.name), [&] {
+               const Value read = is_word ? value_in(field, *given) : value_with_meaning(field, *given);
+               if (is_word)
+                 out.words[field.name] = std::get<std::string>(read);
+               else
+                 out.numbers[field.name] = std::get<double>(read);
+             }) && ok;
+      } else if (!is_word && !field.is_optional && std::isnan(field.default_number)) {
+        complain(at, fmt::format("the key \"{}\" is missing; expected a number: {}", field.name, field.meaning));
+        ok = false;
+      } else if (!is_word && !field.is_optional) {
+        out.numbers[field.name] = field.default_number;
+      }
+    }
+    return ok;
+  }
+
+  static Value value_with_meaning(const Field& field, const Json& given) {
+    try {
+      return value_in(field, given);
+    } catch (const InvalidInput& e) {
+      throw InvalidInput(fmt::format("{}: {}{}", e.what(), field.meaning, field.unit.empty() ? "" : fmt::format(" [{}]", field.unit)));
+    }
+  }
+  double distance_between(const std::vector<int>& bodies, const std::vector<Frame>& frames) const {
+    return (in_world(bodies[0], frames[0].p) - in_world(bodies[1], frames[1].p)).norm();
   }
 
   bool read_teeth(const std::string& at, const Json& value, multibody::JointSpec& spec) {
@@ -830,17 +816,8 @@ class ModelReader {
     const ForceInfo* info = nullptr;
     if (!guarded(child(at, "type"), [&] { info = &multibody::find_force(type); })) return;
 
-    const Layout layout{info->place, info->place_is_optional, info->axes, info->axis_is_optional};
-    std::vector<std::string> known = place_keys(layout);
-    known.insert(known.end(), {"type", "name", "comment"});
-    if (info->bodies == 2) known.insert(known.end(), {"between", "frames"});
-    if (info->bodies == 1) known.insert(known.end(), {"on", "frames"});
-    if (info->bodies == 0) known.push_back("joint");
-    if (info->has_frame) known.push_back("frame");
-    for (const ParameterInfo& p : info->numbers) known.push_back(p.name);
-    for (const auto& keys : {info->vectors, info->signals, info->vector_signals})
-      for (const std::string_view key : keys) known.emplace_back(key);
-    check_keys(at, value, known);
+    const Placement layout = placement_of(*info);
+    check_keys(at, value, known_keys(*info));
 
     multibody::ForceSpec spec;
     bool ok = read_force_bodies(at, value, *info, spec);
@@ -856,13 +833,10 @@ class ModelReader {
     ok = ok && (info->bodies == 0 || read_frames(at, value, layout, spec.bodies, spec.frames));
     if (!ok) return;
     if (info->place == JointInfo::Place::two_points) {
-      const double length =
-          (in_world(spec.bodies[0], spec.frames[0].p) - in_world(spec.bodies[1], spec.frames[1].p)).norm();
+      const double length = distance_between(spec.bodies, spec.frames);
       if (length == 0.0)
         return complain(at, "the two points coincide at t = 0, where the direction of the force is undefined");
-      if (std::any_of(info->numbers.begin(), info->numbers.end(),
-                      [](const ParameterInfo& p) { return p.name == "length"; }))
-        spec.numbers.insert({"length", length});
+      if (find_field(info->numbers, "length") != nullptr) spec.numbers.insert({"length", length});
     }
     std::string where = info->bodies == 0 ? mechanism_.joints[spec.joint_number].name() : body_label(spec.bodies[0]);
     if (info->bodies == 2) where += "-" + body_label(spec.bodies[1]);
@@ -897,65 +871,31 @@ class ModelReader {
   }
 
   bool read_force_values(const std::string& at, const Json& value, const ForceInfo& info, multibody::ForceSpec& spec) {
-    bool ok = true;
-    for (const ParameterInfo& p : info.numbers) {
-      const Json* given = find(value, p.name);
-      if (!p.words.empty()) {
-        std::string& word = spec.words[p.name] = p.words.front();
-        if (given == nullptr) continue;
-        if (!text(child(at, p.name), *given, word)) {
-          ok = false;
-        } else if (std::find(p.words.begin(), p.words.end(), word) == p.words.end()) {
-          complain(child(at, p.name), unknown_name(p.name, word, p.words));
-          ok = false;
-        }
-        continue;
-      }
-      if (given == nullptr) {
-        if (p.is_optional) continue;
-        if (std::isnan(p.default_number)) {
-          complain(at, fmt::format("the key \"{}\" is missing; expected a number: {}", p.name, p.meaning));
-          ok = false;
-        } else {
-          spec.numbers[p.name] = p.default_number;
-        }
-        continue;
-      }
-      double x = 0.0;
-      if (!number(child(at, p.name), *given, x)) {
-        ok = false;
-      } else if (x < p.minimum || x > p.maximum || (p.minimum_is_excluded && x == p.minimum)) {
-        complain(child(at, p.name),
-                 fmt::format("is {}, must be {} {}: {}", x, p.minimum_is_excluded ? "greater than" : "at least",
-                             p.minimum, p.meaning));
-        ok = false;
-      }
-      spec.numbers[p.name] = x;
-    }
-    for (const std::string_view key : info.vectors) {
+    bool ok = read_numbers(at, value, info.numbers, spec);
+    for (const Field& field : info.vectors) {
       Vector3 x = Vector3::Zero();
-      if (const Json* given = find(value, key)) {
-        if (!vector(child(at, key), *given, x)) {
+      if (const Json* given = find(value, field.name)) {
+        if (!vector(child(at, field.name), *given, x)) {
           ok = false;
         } else if (x.minCoeff() < 0.0) {
-          complain(child(at, key), "has a negative entry; stiffness and damping are not negative");
+          complain(child(at, field.name), "has a negative entry; stiffness and damping are not negative");
           ok = false;
         }
       }
-      spec.vectors[std::string(key)] = x;
+      spec.vectors[field.name] = x;
     }
-    for (const std::string_view key : info.signals)
-      if (const Json* given = find(value, key))
-        ok = signal(child(at, key), *given, key == "target" ? 1 : 0, spec.signals[std::string(key)]) && ok;
-    for (const std::string_view key : info.vector_signals)
-      if (const Json* given = find(value, key)) {
-        const std::string here = child(at, key);
+    for (const Field& field : info.signals)
+      if (const Json* given = find(value, field.name))
+        ok = signal(child(at, field.name), *given, field.name == "target" ? 1 : 0, spec.signals[field.name]) && ok;
+    for (const Field& field : info.vector_signals)
+      if (const Json* given = find(value, field.name)) {
+        const std::string here = child(at, field.name);
         if (!given->is_array() || given->size() != 3) {
           complain(here, fmt::format("is {}, expected three entries, each a number or a formula in t", shown(*given)));
           ok = false;
           continue;
         }
-        auto& target = spec.vector_signals[std::string(key)];
+        auto& target = spec.vector_signals[field.name];
         for (std::size_t i = 0; i < 3; ++i) ok = signal(child(here, i), (*given)[i], 0, target[i]) && ok;
       }
     return ok;
@@ -965,21 +905,18 @@ class ModelReader {
     const Json* given = find(root, "simulation");
     if (given == nullptr || !is_object("/simulation", *given, "an object {\"t_end\": ...}")) return;
     std::vector<std::string> known{"comment"};
-    for (const RunOption& option : run_options()) known.push_back(key_of(option));
+    for (const RunField& field : run_fields()) known.push_back(field.field.name);
     check_keys("/simulation", *given, known);
-    PreparedRun scratch;
-    for (const RunOption& option : run_options()) {
-      const std::string at = child("/simulation", key_of(option));
-      const Json* value = find(*given, key_of(option));
+    for (const RunField& field : run_fields()) {
+      const Json* value = find(*given, field.field.name);
       if (value == nullptr) continue;
-      if (!has_type_of(option, *value))
-        complain(at, fmt::format("is {}, expected {}", shown(*value), type_of(option)));
-      else
-        guarded(at, [&] { option.apply(text_of(*value), scratch); });
+      guarded(child("/simulation", field.field.name), [&] {
+        const Value read = value_in(field.field, *value);
+        if (field.field.name == "t_end") t_end = std::get<double>(read);
+      });
     }
     if (find(*given, "step") != nullptr && (find(*given, "rtol") != nullptr || find(*given, "atol") != nullptr))
       complain("/simulation/step", "stands beside rtol or atol; a run has constant steps or error control, not both");
-    if (std::isfinite(scratch.options.t_end)) t_end = scratch.options.t_end;
     if (!(t_end > 0.0)) complain("/simulation/t_end", fmt::format("is {}, expected a positive time [s]", t_end));
   }
 
@@ -1004,8 +941,8 @@ class ModelReader {
       const auto refuse = [&](const Vector& rows, const Vector& tolerance, std::string_view what) {
         const int row = worst_row(rows, tolerance, group);
         if (row < 0) return false;
-        complain(joint_places_[j], fmt::format("'{}': the initial {} miss the joint by {:.6g} (row {} of {}); correct them or use --assemble", group.name,
-                                               what, std::abs(rows[group.at + row]), row + 1, group.rows));
+        complain(joint_places_[j], fmt::format("'{}': the initial {} miss the joint by {:.6g} (row {} of {}); correct them or use {}", group.name,
+                                               what, std::abs(rows[group.at + row]), row + 1, group.rows, spelled("assemble")));
         return true;
       };
       if (!refuse(r.gap, allowed.position, "positions")) refuse(r.rate, allowed.velocity, "velocities");
@@ -1044,6 +981,7 @@ class ModelReader {
   multibody::Mechanism mechanism_;
   std::map<std::string, int> body_numbers_, joint_numbers_;
   std::set<std::string> joint_names_, force_names_;
+  std::map<const void*, std::vector<std::string>> known_keys_;  ///< by type
   std::map<std::string, int> last_numbers_;  ///< of elements without a name, by kind and bodies
   std::vector<std::string> joint_places_;  ///< pointer per joint
   std::vector<std::string> problems_;
@@ -1056,11 +994,13 @@ std::vector<models::Suggestion> suggestions_in(const JsonSource& source) {
   std::vector<models::Suggestion> list;
   const Json& root = source.root();
   if (!root.is_object() || !root.contains("simulation") || !root["simulation"].is_object()) return list;
-  for (const RunOption& option : run_options()) {
-    const auto found = root["simulation"].find(key_of(option));
-    if (found == root["simulation"].end() || !has_type_of(option, *found)) continue;
-    const std::string at = child("/simulation", key_of(option));
-    list.push_back({std::string(option.name), text_of(*found), source.place(at)});
+  for (const RunField& field : run_fields()) {
+    const auto found = root["simulation"].find(field.field.name);
+    if (found == root["simulation"].end()) continue;
+    try {
+      list.push_back({field.field.name, value_in(field.field, *found), source.place(child("/simulation", field.field.name))});
+    } catch (const InvalidInput&) {  // the reader says so
+    }
   }
   return list;
 }

@@ -12,6 +12,8 @@
 
 #include "kreisel/base/archive.hpp"
 #include "kreisel/base/error.hpp"
+#include "kreisel/base/spelling.hpp"
+#include "kreisel/base/text.hpp"
 #include "kreisel/io/scene.hpp"
 #include "kreisel/run/integrator.hpp"
 #include "kreisel/solve/formulation.hpp"
@@ -20,12 +22,6 @@ namespace kreisel::io {
 namespace {
 
 const char* const result_files[] = {"trajectory.csv", "trajectory.h5", "trajectory.h5.part.next", journal_name, checkpoint_name, "summary.json"};
-
-std::string without_commas(std::string text) {
-  for (char& c : text)
-    if (c == ',' || c == '"' || c == '\n' || c == '\r') c = ' ';
-  return text;
-}
 
 /// Claims the folder at once, but touches what is in it only when there is something to put in its place.
 class ResultFolder final : public run::Observer {
@@ -37,21 +33,17 @@ class ResultFolder final : public run::Observer {
         lock_(std::in_place, request.folder) {
     for (const char* name : result_files)
       for (const Path& path : {request.folder / name, part_of(request.folder / name)})
-        refuse_to_overwrite(run.options.sources, path, "--out");
-    // rkmk's "projected" is no formulation with its own unknowns.
-    const std::string formulation = formulation_in_use(run.options, *run.model.system);
-    bool has_eta = false;
-    for (const solve::FormulationInfo& info : solve::formulations())
-      if (info.name == formulation) has_eta = info.has_eta;
+        refuse_to_overwrite(run.options.sources, path, "out");
+    const solve::FormulationInfo& formulation = solve::info_of(run::formulation_in_use(run.options, *run.model.system));
     TrajectoryOptions options;
     options.folder = request.folder;
     options.format = request.format;
     options.points_are_chosen = run.options.output_step > 0.0 || !run.options.output_times.empty();
     options.about = {fmt::format("model {} on {}, method {}, formulation {}", run.model.name, run.model.group,
-                                 run.options.method, formulation)};
+                                 run.options.method.name(), formulation.name)};
     if (!request.command.empty()) options.about.push_back("command: " + request.command);
     options.has_checkpoints = request.checkpoint_every.has_value();
-    writer_.emplace(*run.model.system, has_eta, options);
+    writer_.emplace(*run.model.system, formulation.has_eta, options);
   }
 
   bool accept(const run::Point& point) override {
@@ -91,12 +83,7 @@ class ResultFolder final : public run::Observer {
   void begin() {
     has_begun_ = true;
     clear();
-    RunRequest known;
-    known.model = run_.model.name;
-    known.group = run_.model.group;
-    known.options["method"] = run_.options.method;
-    known.options["formulation"] = formulation_in_use(run_.options, *run_.model.system);
-    write_summary(summarize(known, running, "the run has not ended, or it was killed", request_.command));
+    write_summary(summarize(label_of(run_), running, "the run has not ended, or it was killed", request_.command));
   }
 
   void clear() {
@@ -128,7 +115,7 @@ class CheckpointKeeper final : public run::Observer {
     Archive output;
     folder_.exchange(output);
     if (log_ != nullptr) log_->keep(output);
-    Checkpoint c{run_.request, std::string(name_of(request_.format)), request_.log.string(), "", request_.command,
+    Checkpoint c{run_.spec, std::string(name_of(request_.format)), request_.log.string(), "", request_.command,
                  *request_.checkpoint_every, output.bytes(), std::string(state)};
     if (!request_.log.empty()) c.log_at = std::filesystem::absolute(request_.log).string();
     write_checkpoint(request_.folder, c);
@@ -147,12 +134,8 @@ class CheckpointKeeper final : public run::Observer {
 /// What can still be said when the machine fails in the middle of a run.
 void leave_note(ResultFolder& folder, const PreparedRun& run, const ResultRequest& request, std::string_view message) {
   if (!folder.has_begun()) return folder.withdraw();
-  RunRequest known;
-  known.model = run.model.name;
-  known.group = run.model.group;
-  known.options["method"] = run.options.method;
   try {
-    folder.write_summary(summarize(known, environment_error, message, request.command));
+    folder.write_summary(summarize(label_of(run), environment_error, message, request.command));
   } catch (const std::exception&) {  // the disk may be full
   }
 }
@@ -160,14 +143,14 @@ void leave_note(ResultFolder& folder, const PreparedRun& run, const ResultReques
 /// The log may replace neither what is read nor what is written beside it.
 void refuse_log_in_the_way(const PreparedRun& run, const ResultRequest& request) {
   if (request.log.empty()) return;
-  refuse_to_overwrite(run.options.sources, request.log, "--log");
+  refuse_to_overwrite(run.options.sources, request.log, "log");
   std::error_code error;
   const Path log = std::filesystem::weakly_canonical(request.log, error),
              folder = std::filesystem::weakly_canonical(request.folder, error);
   for (const char* name : result_files)
     if (log == folder / name || log == part_of(folder / name))
       throw InvalidInput(
-          fmt::format("the log '{}' is a file of the result; choose another --log", request.log.string()));
+          fmt::format("the log '{}' is a file of the result; choose another {}", request.log.string(), spelled("log")));
 }
 
 /// Completes the files of a run that is over.
@@ -251,7 +234,7 @@ void StepLog::attempted(const run::Attempt& a) {
 }
 
 void StepLog::happened(const run::Occurrence& o) {
-  buffer_ += fmt::format("{:.17g},0,{},0,0,0,event {}\n", o.t, o.before.order, without_commas(fmt::format("{}: {}", o.event, o.action)));
+  buffer_ += fmt::format("{:.17g},0,{},0,0,0,event {}\n", o.t, o.before.order, csv_cell(fmt::format("{}: {}", o.event, o.action)));
 }
 
 void StepLog::flush() {
@@ -280,7 +263,7 @@ void StepLog::finish() {
 Resumption prepare_resumption(const Path& folder) {
   Resumption r;
   r.checkpoint = read_checkpoint(folder);
-  r.run = prepare(r.checkpoint.request);
+  r.run = prepare(r.checkpoint.spec);
   run::check_checkpoint(r.checkpoint.run, *r.run.model.system, r.run.model.start, r.run.options);
   r.request.folder = folder;
   r.request.format = trajectory_format_named(r.checkpoint.format);

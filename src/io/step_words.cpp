@@ -3,23 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <sstream>
 
 #include "kreisel/base/error.hpp"
+#include "kreisel/base/text.hpp"
 #include "kreisel/io/files.hpp"
 
 namespace kreisel::io {
 namespace {
 
 double to_number(std::string_view text) {
-  double value = 0.0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
-    throw InvalidInput(fmt::format("'{}' is not a finite number", text));
-  return value;
+  const std::optional<double> value = number_in(text);
+  if (!value) throw InvalidInput(fmt::format("'{}' is not a finite number", clipped(text, 100)));
+  return *value;
 }
 
 /// key=value pairs of one kind.

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "kreisel/base/version.hpp"
-#include "kreisel/method/catalogue.hpp"
+#include "kreisel/run/integrator.hpp"
 
 namespace kreisel::io {
 namespace {
@@ -149,10 +149,10 @@ Json summarize(const PreparedRun& run, const run::Report& report, const OutputIn
   s["constraints"] = {{"position_max", number(report.position_max)}, {"velocity_max", number(report.velocity_max)}};
   s["energy"] = energy_of(*run.model.system, report);
   s["correction"] = word(report.correction);
-  s["starting"] = options.starting;
+  s["starting"] = options.starting.name();
   if (is_adaptive) s["tolerances"] = {{"rtol", number(options.rtol)}, {"atol", number(options.atol)}};
   s["parameters"] = {{"model", values_of(run.model_info->parameters, run.model_parameters)},
-                     {"method", values_of(method::find_method(options.method).parameters, options.method_parameters)}};
+                     {"method", values_of(options.method.info().parameters, options.method.parameters)}};
   s["assembled"] = to_json(run.changes);
   s["step_sequence"] = word(run.step_sequence);
   s["step_adjusted"] = report.step_was_adjusted;
@@ -178,15 +178,25 @@ Json summarize(const PreparedRun& run, const run::Report& report, const OutputIn
   return s;
 }
 
-Json summarize(const RunRequest& request, std::string_view status, std::string_view message, std::string_view command) {
-  const auto asked = [&](std::string_view name) {
-    const auto at = request.options.find(name);
-    return at == request.options.end() ? Json(nullptr) : Json(at->second);
-  };
+RunLabel label_of(const RunSpec& spec) {
+  return {spec.model, spec.group, spec.word("method"), spec.word("formulation"), spec.word("correction"), spec.word("starting")};
+}
+
+RunLabel label_of(const PreparedRun& run) {
+  const solve::Formulation formulation = run::formulation_in_use(run.options, *run.model.system);
+  return {run.model.name,         run.model.group,
+          run.options.method.name(), std::string(solve::info_of(formulation).name),
+          run.options.correction, std::string(run.options.starting.name())};
+}
+
+Json summarize(const RunLabel& label, std::string_view status, std::string_view message, std::string_view command) {
   Json s = blank(command);
-  s["model"] = word(request.model);
-  s["group"] = word(request.group);
-  for (const char* name : {"method", "formulation", "correction", "starting"}) s[name] = asked(name);
+  s["model"] = word(label.model);
+  s["group"] = word(label.group);
+  s["method"] = word(label.method);
+  s["formulation"] = word(label.formulation);
+  s["correction"] = word(label.correction);
+  s["starting"] = word(label.starting);
   s["status"] = status;
   s["message"] = message;
   return s;

@@ -5,20 +5,13 @@
 #include <string>
 
 #include "kreisel/base/archive.hpp"
+#include "kreisel/base/text.hpp"
 #include "kreisel/base/version.hpp"
 #include "kreisel/io/trajectory.hpp"
 #include "number_text.hpp"
 
 namespace kreisel::io {
 namespace {
-
-/// As RFC 4180 wants names with commas, quotes or line ends.
-std::string quoted(const std::string& name) {
-  if (name.find_first_of(",\"\r\n#") == std::string::npos) return name;
-  std::string out = "\"";
-  for (const char c : name) out.append(c == '"' ? "\"\"" : std::string(1, c));
-  return out + '"';
-}
 
 std::string without_line_ends(std::string line) {
   for (char& c : line)
@@ -34,7 +27,7 @@ class CsvFile final : public TrajectoryFile {
     for (const std::string& line : about) head += "# " + without_line_ends(line) + "\n";
     for (const std::string& line : layout.explanation()) head += "# " + without_line_ends(line) + "\n";
     for (const Quantity& quantity : layout.quantities())
-      for (const std::string& name : quantity.columns) head.append(quoted(name)).append(",");
+      for (const std::string& name : quantity.columns) head.append(csv_cell(name)).append(",");
     head.back() = '\n';
     part_.append(head);
   }

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "kreisel/base/error.hpp"
+#include "kreisel/base/spelling.hpp"
 #include "kreisel/base/text.hpp"
 #include "kreisel/base/types.hpp"
 #include "kreisel/io/xml.hpp"
@@ -144,7 +145,7 @@ class UrdfReader {
       const std::string problem = multibody::problem_with_inertia(matrix_of(*inertia)), name = attribute(link, "name").value_or("");
       if (problem.empty()) continue;
       if (!options_.repairs_inertia) {
-        complain(*inertia, fmt::format("the inertia of link '{}' {}; correct it, or --repair-inertia takes the nearest possible one", name, problem));
+        complain(*inertia, fmt::format("the inertia of link '{}' {}; correct it, or {} takes the nearest possible one", name, problem, spelled("repair_inertia")));
         continue;
       }
       const Vector3 moments = Eigen::SelfAdjointEigenSolver<Matrix3>(multibody::nearest_inertia(matrix_of(*inertia))).eigenvalues();

@@ -4,7 +4,7 @@
 
 namespace kreisel::linear {
 
-std::vector<std::string> solver_names() { return {"automatic", "dense", "tree", "sparse", "least-squares"}; }
+std::vector<std::string> solver_names() { return names_of<SolverKind>(); }
 
 template <class Scalar>
 std::unique_ptr<SolverOf<Scalar>> make_solver(std::string_view kind, const BlockMatrixOf<Scalar>& matrix) {

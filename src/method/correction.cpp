@@ -5,6 +5,7 @@
 #include <array>
 
 #include "kreisel/base/error.hpp"
+#include "kreisel/base/spelling.hpp"
 #include "kreisel/coeff/bliedf_defect.hpp"
 #include "kreisel/method/magnus.hpp"
 
@@ -185,8 +186,9 @@ std::unique_ptr<Correction> make_correction(std::string_view name, int max_order
                                             const lie::Space& space, Counters& counters, bool has_given_steps) {
   if (name == "difference" && has_given_steps) {
     if (max_order > 3)
-      throw InvalidInput(fmt::format("correction 'difference' exists for orders 1 to 3 on given steps, but the order is {}; use --order 3, "
-                                     "or --correction magnus, which serves every order", max_order));
+      throw InvalidInput(fmt::format("correction 'difference' exists for orders 1 to 3 on given steps, but the order is {}; use {} 3, "
+                                     "or {} magnus, which serves every order",
+                                     max_order, spelled("order"), spelled("correction")));
     return std::make_unique<VariableDifference>(space, counters);
   }
   if (name == "magnus") return std::make_unique<MagnusCorrection>(MagnusVariant::full, space, counters);
@@ -198,8 +200,8 @@ std::unique_ptr<Correction> make_correction(std::string_view name, int max_order
   std::array<const coeff::CorrectionSet*, 7> sets{};
   if (own != nullptr) {
     if (own->k != max_order)
-      throw InvalidInput(fmt::format("correction '{}' is a coefficient set for order {}, but the order is {}; use --order {}",
-                                     name, own->k, max_order, own->k));
+      throw InvalidInput(fmt::format("correction '{}' is a coefficient set for order {}, but the order is {}; use {} {}",
+                                     name, own->k, max_order, spelled("order"), own->k));
     sets[own->k] = own;
     return std::make_unique<SetCorrection>(sets, space, counters);
   }
@@ -213,8 +215,8 @@ std::unique_ptr<Correction> make_correction(std::string_view name, int max_order
       for (int k = 3; k <= 6; ++k)
         if (coeff::find_correction_set(name, k) != nullptr) orders += (orders.empty() ? "" : ", ") + std::to_string(k);
       throw InvalidInput(fmt::format("correction '{}' has no coefficients for order {}; it exists for orders {}. "
-                                     "Use --correction magnus, which serves every order",
-                                     name, max_order, orders));
+                                     "Use {} magnus, which serves every order",
+                                     name, max_order, orders, spelled("correction")));
     }
   }
   return std::make_unique<SetCorrection>(sets, space, counters);

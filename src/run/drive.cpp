@@ -10,6 +10,7 @@
 
 #include "explain.hpp"
 #include "kreisel/base/error.hpp"
+#include "kreisel/base/spelling.hpp"
 
 namespace kreisel::run {
 
@@ -60,8 +61,8 @@ Plan planned(const Options& options, const system::System& system, const system:
 int shortest_segment(const Plan& plan) { return plan.order + 1; }
 
 void describe(const Plan& plan, Report& report) {
-  report.method = plan.options.method;
-  report.formulation = plan.options.formulation;
+  report.method = plan.options.method.name();
+  report.formulation = plan.options.formulation.name();
   report.correction = plan.method->has_corrections ? plan.options.correction : "";
   report.step = plan.has_error_control() ? 0.0 : plan.span() / static_cast<double>(plan.step_count);
   report.step_was_adjusted =
@@ -123,8 +124,9 @@ bool Drive::choose_corners(const Plan& plan, const system::System& system) {
   const long count = corners.restarts_after(plan.t0, most);
   if (count <= most) return count > 0;
   recorder_.warn(fmt::format("forces or drivers have corners (the first at t = {:.10g}) that the {} steps go over; order and accuracy "
-                             "are lost there.\n  try: error control (--rtol, --atol), which ends steps at corners{}",
-                             corners.next_restart(plan.t0).after, is_constant ? "constant" : "given", is_constant ? ", or smaller steps" : ""));
+                             "are lost there.\n  try: error control ({}, {}), which ends steps at corners{}",
+                             corners.next_restart(plan.t0).after, is_constant ? "constant" : "given", spelled("rtol"), spelled("atol"),
+                             is_constant ? ", or smaller steps" : ""));
   return false;
 }
 
@@ -266,8 +268,8 @@ bool Drive::attempt() {
   if (recorder_.counters().steps >= options_.max_steps)
     return fail({Status::too_many_steps,
                  fmt::format("max_steps = {} reached at t = {:.10g}, {:.1f} % of the way; the last step was {:.3g}.\n"
-                             "  try: --max-steps, {}",
-                             options_.max_steps, t, 100.0 * (t - s.plan.t0) / (s.plan.run_end - s.plan.t0), now().h,
+                             "  try: {}, {}",
+                             options_.max_steps, t, 100.0 * (t - s.plan.t0) / (s.plan.run_end - s.plan.t0), now().h, spelled("max_steps"),
                              s.plan.has_error_control() ? "or looser tolerances" : "or larger steps")});
   while (true) {
     std::variant<Proposal, Failure> next = s.policy->next(*s.stepper);
@@ -297,7 +299,7 @@ bool Drive::project_on_demand() {
   const Entry& trial = segment_->stepper->trial();
   const double t = trial.motion.t, h = trial.h;
   const bool at_position = is_due(options_.project_position_at, t, h), at_velocity = is_due(options_.project_velocity_at, t, h);
-  const bool restarts = options_.restart == "corrected" && (at_position || at_velocity);
+  const bool restarts = options_.restart == Restart::corrected && (at_position || at_velocity);
   if (!at_position && !at_velocity) return true;
   if (segment_->stepper->project_trial(restarts || at_position, restarts || at_velocity)) return true;
   return fail({Status::singular_matrix,
@@ -306,7 +308,7 @@ bool Drive::project_on_demand() {
 
 /// Whether the method starts anew after a projection at the newest point, as at t0.
 bool Drive::restarts_here() const {
-  if (options_.restart != "corrected" || segment_->stepper->is_at_start()) return false;
+  if (options_.restart != Restart::corrected || segment_->stepper->is_at_start()) return false;
   const Entry& newest = now();
   const double t = newest.motion.t, h = newest.h;
   return t < segment_->plan.t_end - 1e-9 * h &&
@@ -323,7 +325,7 @@ bool Drive::take() {
   const double t = entry.motion.t;
   ++recorder_.counters().steps;
   recorder_.measure(*s.system, entry);
-  if (options_.linear_solver == "least-squares" && !fits_together(entry)) return false;
+  if (options_.linear_solver == linear::SolverKind::least_squares && !fits_together(entry)) return false;
   const bool is_seen = output_.schedule().is_active() ? show_wanted(entry, true) : show(entry);
   const bool goes_on = observer_.goes_on(t, recorder_.counters().steps) && is_seen;
   if (t >= s.plan.run_end) return end();  // also where the observer asked to stop
@@ -383,7 +385,7 @@ bool Drive::start_behind(double after) {
   Entry behind = now();
   const bool jumps = after > behind.motion.t;
   behind.motion.t = after;
-  make_consistent(*s.system, behind, recorder_.counters(), options_.linear_solver);
+  make_consistent(*s.system, behind, recorder_.counters(), options_.linear_solver.name());
   std::variant<std::monostate, Happening, Failure> crossed = events_.cross_corner(behind);
   if (auto* failure = std::get_if<Failure>(&crossed)) return fail(std::move(*failure));
   if (const auto* happening = std::get_if<Happening>(&crossed)) return change(*happening);
@@ -405,7 +407,7 @@ bool Drive::change(const Happening& happening) {
   if (t < newest.motion.t && !s.stepper->at(t, before)) before = newest;
   before.h = newest.h - (newest.motion.t - t);
   before.motion.t = t;
-  make_consistent(*s.system, before, recorder_.counters(), options_.linear_solver);
+  make_consistent(*s.system, before, recorder_.counters(), options_.linear_solver.name());
 
   ++recorder_.counters().steps;
   bool goes_on = !output_.schedule().is_active() || show_wanted(before, false);
@@ -417,7 +419,7 @@ bool Drive::change(const Happening& happening) {
   Changed changed;
   changed.after = before;
   if (happening.changes) {
-    changed = carry_out(happening.events, *s.system, before, recorder_.counters(), options_.linear_solver);
+    changed = carry_out(happening.events, *s.system, before, recorder_.counters(), options_.linear_solver.name());
     if (!changed.problem.empty()) {
       const Event& event = *happening.events.front();
       return fail({Status::event_failed,

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "kreisel/base/spelling.hpp"
 #include "kreisel/base/archive.hpp"
 #include "kreisel/run/scaling.hpp"
 #include "kreisel/system/system.hpp"
@@ -118,8 +119,8 @@ class Watchdog {
   void exchange(Archive& a) { a.all(t_, from_, steps_); }
   std::string message(double t, const std::string& worst) const {
     return fmt::format("no progress: the last {} steps brought t only from {:.12g} to {:.12g}, held back by the error of the {}.\n"
-                       "  try: looser --rtol/--atol, or look for a force that jumps or a singular position at this time",
-                       patience, from_, t, worst);
+                       "  try: looser {}/{}, or look for a force that jumps or a singular position at this time",
+                       patience, from_, t, worst, spelled("rtol"), spelled("atol"));
   }
 
  private:

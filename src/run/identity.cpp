@@ -109,7 +109,7 @@ const std::vector<Identity::Fact>& Identity::facts() const {
     facts_.push_back({std::move(name), fmt::format("{}", value)});
   };
   // All fields by name: a new one does not compile before it is decided whether it belongs here.
-  const auto& [method, order, formulation, correction, own_correction, starting, method_parameters, t_end, step, steps,
+  const auto& [method, order, formulation, correction, own_correction, starting, t_end, step, steps,
                rtol, atol, control_lambda, max_order, initial_step, min_step, max_step, max_steps, conserved,
                project_position_at, project_velocity_at, restart, output_step, output_times, events, event_tolerance, corners,
                newton_tolerance, newton_iterations, newton_matrix, linear_solver, threads, sources] = options_;
@@ -118,13 +118,13 @@ const std::vector<Identity::Fact>& Identity::facts() const {
   static_cast<void>(threads);
   for (const SourceFile& file : sources)
     add(std::string(file_prefix) + file.path, fmt::format("{:016x}", file.fingerprint));
-  add("method", method);
+  add("method", method.name());
   add("order", order);
-  add("formulation", formulation);
+  add("formulation", formulation.name());
   add("correction", own_correction ? "own" : correction);  // not by the path, which may be relative
   add("coefficients of the correction", in_brief(own_correction));
-  add("starting", starting);
-  add("parameters of the method", in_brief(method_parameters.listing()));
+  add("starting", starting.name());
+  add("parameters of the method", in_brief(method.parameters.listing()));
   add("t_end", std::isnan(t_end) ? start_.t_end : t_end);
   add("step", step);
   add("steps", in_brief(steps));
@@ -138,7 +138,7 @@ const std::vector<Identity::Fact>& Identity::facts() const {
   add("conserve", in_brief(conserved));
   add("project_position_at", in_brief(project_position_at));
   add("project_velocity_at", in_brief(project_velocity_at));
-  add("restart", restart);
+  add("restart", restart.name());
   add("output_step", output_step);
   add("output_times", in_brief(output_times));
   add("events", in_brief(events));
@@ -146,8 +146,8 @@ const std::vector<Identity::Fact>& Identity::facts() const {
   add("corners", in_brief(corners));
   add("newton_tolerance", newton_tolerance);
   add("newton_iterations", newton_iterations);
-  add("newton_matrix", newton_matrix);
-  add("linear_solver", linear_solver);
+  add("newton_matrix", newton_matrix.name());
+  add("linear_solver", linear_solver.name());
   add("t0", start_.t0);
   add("q0", in_brief(start_.q0));
   add("v0", in_brief(start_.v0));

@@ -46,17 +46,17 @@ std::unique_ptr<method::Method> make_method(const system::System& system, const 
   const Options& options = plan.options;
   return plan.method->make(system.space(), counters,
                            {plan.max_order, options.correction, options.own_correction ? &*options.own_correction : nullptr,
-                            options.method_parameters, is_given(options.steps)});
+                            options.method.parameters, is_given(options.steps)});
 }
 
 std::unique_ptr<solve::Manifold> make_manifold(const system::System& system, const Plan& plan, Counters& counters) {
   std::vector<solve::Invariant> invariants;
   for (const std::string& name : plan.options.conserved) invariants.push_back(solve::make_invariant(name, system));
-  const ParameterValues& words = plan.options.method_parameters;
+  const auto parameters = method::parameters_in<method::choices::ProjectedBdf>(plan.options.method.parameters);
   return std::make_unique<solve::Manifold>(
       system, counters,
-      solve::ManifoldOptions{words.word("metric") == "mass" ? solve::Metric::mass : solve::Metric::euclidean,
-                             words.word("projection") == "joint", plan.options.linear_solver},
+      solve::ManifoldOptions{parameters.metric, parameters.projection == method::Projection::joint,
+                             std::string(plan.options.linear_solver.name())},
       std::move(invariants));
 }
 
@@ -86,7 +86,7 @@ ImplicitStepper::ImplicitStepper(const system::System& system, const Plan& plan,
       closer_(system, plan.formulation, plan.closeness.newton, counters),
       history_(system.space(), sizes(), history_capacity(plan.max_order)),
       trial_(method::History::blank(system.space(), sizes())),
-      start_up_(system, counters, plan.options.linear_solver),
+      start_up_(system, counters, plan.options.linear_solver.name()),
       parts_(parts_of(system)),
       weight_(system.space().nv()),
       x_(system.space().nv()),
@@ -100,11 +100,11 @@ ImplicitStepper::ImplicitStepper(const system::System& system, const Plan& plan,
   method_->set_velocity_tolerance(plan.closeness.velocity_tolerance);
   if (is_just_behind_corner(plan, system)) start_up_.look_ahead_only();
   if (plan.formulation == solve::Formulation::index3 && system.pattern().position_rows() > 0 && !plan.steps.empty()) {
-    constrained_part_ = std::make_unique<ConstrainedPart>(system, counters, plan.options.linear_solver);
+    constrained_part_ = std::make_unique<ConstrainedPart>(system, counters, plan.options.linear_solver.name());
     method_->set_constrained_part(constrained_part_.get());
   }
   if (plan.formulation == solve::Formulation::index3 && system.pattern().position_rows() > 0 && plan.has_error_control())
-    tangent_ = std::make_unique<solve::Kkt>(system, counters, plan.options.linear_solver);
+    tangent_ = std::make_unique<solve::Kkt>(system, counters, plan.options.linear_solver.name());
   if (plan.formulation == solve::Formulation::projected) manifold_ = make_manifold(system, plan, counters);
 }
 

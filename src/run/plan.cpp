@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "corners.hpp"
+#include "kreisel/run/integrator.hpp"
 #include "kreisel/system/consistency.hpp"
 
 namespace kreisel::run {
@@ -12,16 +13,9 @@ namespace {
 
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
 
-std::string default_formulation(const method::MethodInfo& info, const system::System& system) {
-  if (system.pattern().rows() == 0) return "ode";
-  for (const char* name : {"stabilized-index2", "projected"})
-    if (std::find(info.formulations.begin(), info.formulations.end(), name) != info.formulations.end()) return name;
-  return info.formulations.front();
-}
-
 /// The explicit form is unstable in index-3 form for k = 5, 6 and h |v| > 0.15, hence not there.
 std::string default_correction(const Options& options) {
-  return !options.has_error_control() || options.formulation == "index3" ? "magnus" : "magnus-explicit";
+  return !options.has_error_control() || options.formulation == solve::Formulation::index3 ? "magnus" : "magnus-explicit";
 }
 
 /// With given steps Newton's method goes to a fixed small tolerance, relative to velocities of size 1.
@@ -34,7 +28,7 @@ Closeness with_given_steps(const Options& options) {
   c.newton.tolerance = options.newton_tolerance > 0.0 ? options.newton_tolerance : default_tolerance;
   c.newton.lambda_tolerance = std::max(c.newton.tolerance, c.newton.lambda_tolerance);
   c.newton.max_iterations = options.newton_iterations;
-  c.newton.refresh = options.newton_matrix == "kept" ? solve::RefreshPolicy::when_slow : solve::RefreshPolicy::every_step;
+  c.newton.refresh = options.newton_matrix == NewtonMatrix::kept ? solve::RefreshPolicy::when_slow : solve::RefreshPolicy::every_step;
   c.floor = round_off_margin * epsilon / c.newton.tolerance;
   c.velocity_tolerance = std::max(1e-14, sweep_fraction * c.newton.tolerance);
   return c;
@@ -54,7 +48,7 @@ Closeness with_error_control(const Options& options) {
       std::max(options.control_lambda ? newton_fraction * options.rtol : options.rtol, c.newton.lambda_tolerance);
   c.newton.max_iterations = std::min(options.newton_iterations, most_iterations);
   c.newton.refresh =
-      options.newton_matrix == "every-step" ? solve::RefreshPolicy::every_step : solve::RefreshPolicy::when_slow;
+      options.newton_matrix == NewtonMatrix::every_step ? solve::RefreshPolicy::every_step : solve::RefreshPolicy::when_slow;
   c.absolute = options.atol;
   c.relative = options.rtol;
   c.floor = round_off_margin * epsilon;
@@ -85,20 +79,28 @@ Closeness of_radau(const Options& options) {
 
 }  // namespace
 
+solve::Formulation formulation_in_use(const Options& options, const system::System& system) {
+  using solve::Formulation;
+  // Without constraints every formulation is the ordinary differential equation.
+  if (system.pattern().rows() == 0) return Formulation::ode;
+  // An event may have brought constraints to one.
+  if (options.formulation.is_given() && options.formulation != Formulation::ode)
+    return options.formulation.value_or(Formulation::ode);
+  const std::vector<std::string>& served = options.method.info().formulations;
+  for (const Formulation usual : {Formulation::stabilized_index2, Formulation::projected})
+    if (std::ranges::count(served, solve::info_of(usual).name) > 0) return usual;
+  return solve::formulation_named(served.front()).id;
+}
+
 Plan make_plan(const Options& given, const system::System& system, const system::Start& start) {
   Plan plan;
   plan.options = given;
   Options& options = plan.options;
-  const method::MethodInfo& info = method::find_method(options.method);
+  const method::MethodInfo& info = options.method.info();
   plan.method = &info;
-  const bool has_gained_constraints = options.formulation == "ode" && system.pattern().rows() > 0;  // by an event
-  if (options.formulation.empty() || has_gained_constraints) options.formulation = default_formulation(info, system);
-  // Without constraints every formulation is the ordinary differential equation.
-  if (system.pattern().rows() == 0) options.formulation = "ode";
-  plan.formulation = solve::formulation_named(options.formulation).id;
+  plan.formulation = formulation_in_use(options, system);
+  options.formulation = plan.formulation;
   if (options.correction.empty()) options.correction = default_correction(options);
-  ParameterValues parameters(info.parameters);
-  if (options.method_parameters.listing().empty()) options.method_parameters = parameters;
   plan.t0 = start.t0;
   plan.t_end = plan.run_end = plan.after_end = std::isnan(options.t_end) ? start.t_end : options.t_end;
   plan.order = options.order > 0 ? options.order : !options.has_error_control() ? info.default_order : 0;
@@ -107,7 +109,7 @@ Plan make_plan(const Options& given, const system::System& system, const system:
   plan.closeness = info.name == "radau"          ? of_radau(options)
                    : options.has_error_control() ? with_error_control(options)
                                                  : with_given_steps(options);
-  plan.closeness.newton.linear_solver = options.linear_solver;
+  plan.closeness.newton.linear_solver = options.linear_solver.name();
   if (options.has_error_control()) {
     system::Motion m(system.space());
     m.q = start.q0;

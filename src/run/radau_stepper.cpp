@@ -51,7 +51,7 @@ RadauStepper::RadauStepper(const system::System& system, const Plan& plan, Count
     : system_(system),
       plan_(plan),
       radau_(system, plan.formulation, plan.closeness.newton, counters),
-      start_up_(system, counters, plan.options.linear_solver),
+      start_up_(system, counters, plan.options.linear_solver.name()),
       parts_(parts_of(system)),
       now_(History::blank(system.space(), {system.pattern().rows(), system.pattern().position_rows(), 0})),
       trial_(now_),

@@ -10,6 +10,7 @@
 #include "explain.hpp"
 #include "explicit_stepper.hpp"
 #include "implicit_stepper.hpp"
+#include "kreisel/base/spelling.hpp"
 #include "kreisel/run/controller.hpp"
 #include "radau_control.hpp"
 #include "radau_stepper.hpp"
@@ -56,13 +57,14 @@ class GivenSteps final : public StepPolicy {
   explicit GivenSteps(const Plan& plan) : plan_(plan) {}
 
   StartingPoints begin(const Stepper&) override {
-    const std::string& starting = plan_.options.starting;
+    const Choice<Starting> starting = plan_.options.starting;
     number_ = 0;
     has_starts_ = true;
     return {.are_wanted = true,
             .h = plan_.h,
             .order = plan_.order,
-            .corrections = {starting == "corrected" || starting == "v0", starting == "corrected" || starting == "a0"},
+            .corrections = {starting == Starting::corrected || starting == Starting::v0,
+                            starting == Starting::corrected || starting == Starting::a0},
             .last = plan_.step_count,
             .t_end = plan_.t_end};
   }
@@ -70,8 +72,8 @@ class GivenSteps final : public StepPolicy {
     return {Status::no_consistent_start,
             fmt::format("the starting values at t = {:.10g} + i h, h = {:.6g}, could not be computed: the step is too large "
                         "for the explicit starter or for the velocity relation of the method.\n{}"
-                        "  try: a smaller --step, or --method rkmk to see where the motion breaks down",
-                        plan_.t0, plan_.h, culprit_line(stepper))};
+                        "  try: a smaller {}, or {} rkmk to see where the motion breaks down",
+                        plan_.t0, plan_.h, culprit_line(stepper), spelled("step"), spelled("method"))};
   }
   std::variant<Proposal, Failure> next(const Stepper& stepper) override {
     if (std::exchange(has_starts_, false)) number_ = stepper.past() - 1;
@@ -88,12 +90,12 @@ class GivenSteps final : public StepPolicy {
   Failure failure(const Attempt& a, const Stepper& stepper) const override {
     return {status_of(a.outcome),
             fmt::format("at t = {:.10g} the step of size {:.6g} failed: {}{}.\n{}"
-                        "  try: smaller steps (now {:.6g}), or drop --step and let the error control choose them",
+                        "  try: smaller steps (now {:.6g}), or drop {} and let the error control choose them",
                         a.t, a.h, reason_of(a.outcome),
                         a.iterations > 0 ? fmt::format(" after {} iterations (last update {:.2e} times the tolerance)",
                                                        a.iterations, a.update_norm)
                                          : std::string(),
-                        culprit_line(stepper), a.h)};
+                        culprit_line(stepper), a.h, spelled("step"))};
   }
   void committed(const Attempt&) override { ++number_; }
   std::optional<double> restart(const Stepper& stepper) const override {
@@ -139,9 +141,9 @@ class ErrorControl : public StepPolicy {
       return Failure{Status::step_too_small,
                      fmt::format("at t = {:.10g} the step fell to {:.3g}, below the smallest allowed {:.3g}; required by the "
                                  "error estimate of the {}.\n"
-                                 "  try: looser --rtol/--atol, --min-step, or look for an impact, a stop or a singular "
+                                 "  try: looser {}/{}, {}, or look for an impact, a stop or a singular "
                                  "position at this time",
-                                 t, h, smallest, name_of(system_, norm_.worst()))};
+                                 t, h, smallest, name_of(system_, norm_.worst()), spelled("rtol"), spelled("atol"), spelled("min_step"))};
     return Proposal{is_last ? stop_.t : t + h, h, order(stepper)};
   }
   std::optional<double> restart(const Stepper& stepper) const override {
@@ -363,8 +365,9 @@ bool is_radau(const Plan& plan) { return plan.method->name == "radau"; }
 
 Failure StepPolicy::failure_of_start(const Stepper&) const {
   return {Status::no_consistent_start,
-          "the initial values admit no accelerations and multipliers: [M B'; B 0] is singular.\n"
-          "  try: `kreisel check`, which names redundant constraints and bodies without mass, or --redundant least-squares"};
+          fmt::format("the initial values admit no accelerations and multipliers: [M B'; B 0] is singular.\n"
+                      "  try: `kreisel check`, which names redundant constraints and bodies without mass, or {} least-squares",
+                      spelled("linear_solver"))};
 }
 
 std::unique_ptr<StepPolicy> make_policy(const Plan& plan, const system::System& system) {

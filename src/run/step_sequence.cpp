@@ -7,6 +7,8 @@
 #include <numeric>
 #include <random>
 
+#include "kreisel/base/spelling.hpp"
+
 namespace kreisel::run {
 namespace {
 
@@ -82,8 +84,8 @@ std::vector<std::string> problems_in(const StepSequence& sequence, double span) 
                               return require(false, fmt::format("step {} is {}, must be positive", i + 1, list.steps[i]));
                           const double sum = std::accumulate(list.steps.begin(), list.steps.end(), 0.0);
                           require(sum >= span * (1.0 - round_off),
-                                  fmt::format("the {} steps last {:.10g} s, but the run {:.10g} s; give more steps or an earlier --t-end",
-                                              list.steps.size(), sum, span));
+                                  fmt::format("the {} steps last {:.10g} s, but the run {:.10g} s; give more steps or an earlier {}",
+                                              list.steps.size(), sum, span, spelled("t_end")));
                         },
                         [&](const OneChange& c) {
                           positive("h", c.h);

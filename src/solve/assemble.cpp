@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kreisel/base/error.hpp"
+#include "kreisel/base/spelling.hpp"
 #include "kreisel/solve/kkt.hpp"
 #include "kreisel/system/check.hpp"
 #include "kreisel/system/consistency.hpp"
@@ -64,9 +65,9 @@ std::vector<Change> assemble(const system::System& system, system::Start& start,
     is_regular = move_onto_constraints(system, m, "least-squares", is_closed);
   }
   if (!is_regular)
-    throw InvalidInput("--assemble: a body without mass can move freely, so that no position is the closest; give it mass or constrain it");
+    throw InvalidInput(spelled("assemble") + ": a body without mass can move freely, so that no position is the closest; give it mass or constrain it");
   if (!is_closed)
-    throw InvalidInput("--assemble: the mechanism does not close from these positions; give positions closer to its joints, or check lengths and "
+    throw InvalidInput(spelled("assemble") + ": the mechanism does not close from these positions; give positions closer to its joints, or check lengths and "
                        "anchor points");
 
   const auto& blocks = system.space().blocks();

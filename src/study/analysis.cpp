@@ -1,6 +1,6 @@
 #include "kreisel/study/analysis.hpp"
 
-#include "kreisel/base/error.hpp"
+#include "kreisel/base/find.hpp"
 
 namespace kreisel::study {
 
@@ -10,12 +10,7 @@ const std::vector<AnalysisInfo>& analyses() {
 }
 
 const AnalysisInfo& find_analysis(std::string_view name) {
-  std::vector<std::string> known;
-  for (const AnalysisInfo& info : analyses()) {
-    if (info.name == name) return info;
-    known.push_back(info.name);
-  }
-  throw InvalidInput(unknown_name("analysis", name, known));
+  return find_named(analyses(), "analysis", name);
 }
 
 std::vector<std::string> analysis_keys(std::string_view name) {

@@ -135,12 +135,12 @@ Curve decimated(const Curve& curve) {
 }
 
 Row simulate(const Spec& spec, const Case& c, const std::shared_ptr<const Reference>& reference, const std::function<bool()>& wants_to_stop) {
-  const io::PreparedRun run = io::prepare(c.request);
+  const io::PreparedRun run = io::prepare(c.run);
   for (std::size_t i = 0; i < c.sources.size(); ++i)
     if (i >= run.options.sources.size() || run.options.sources[i] != c.sources[i])
       throw InvalidInput(
           fmt::format("the file '{}' has changed while the study ran; give the same command again", c.sources[i].path));
-  const int order = run.options.order > 0 ? run.options.order : method::find_method(run.options.method).default_order;
+  const int order = run.options.order > 0 ? run.options.order : run.options.method.info().default_order;
   std::optional<ExactSolution> exact;
   if (reference != nullptr) exact.emplace(run.model, reference);
   Meter meter(run.model, spec.measures, spec.series, order, exact ? &*exact : nullptr);
@@ -199,10 +199,8 @@ bool needs_reference(const Spec& spec) {
 double cost_of(const Spec& spec, const Case& c) {
   constexpr double unknown = 1000.0;
   if (!spec.analysis.empty()) return unknown;
-  const auto step = c.request.options.find("step");
-  if (step == c.request.options.end()) return unknown;
-  const auto end = c.request.options.find("t-end");
-  return (end != c.request.options.end() ? std::stod(end->second) : 1.0) / std::stod(step->second);
+  const kreisel::Value *step = c.run.find("step"), *end = c.run.find("t_end");
+  return step == nullptr ? unknown : (end == nullptr ? 1.0 : std::get<double>(*end)) / std::get<double>(*step);
 }
 
 }  // namespace kreisel::study

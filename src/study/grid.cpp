@@ -6,6 +6,7 @@
 #include <set>
 
 #include "kreisel/study/analysis.hpp"
+#include "kreisel/study/spec_schema.hpp"
 
 namespace kreisel::study {
 namespace {
@@ -22,7 +23,7 @@ bool is_scalar(const Json& value) { return value.is_string() || value.is_number(
 
 /// {"from": a, "to": b, "points": n}: n values in geometric progression.
 std::vector<Json> progression(const SpecObject& object) {
-  object.only({"from", "to", "points"});
+  object.only(io::names_of(progression_object().keys));
   const double from = object.number("from", 0.0), to = object.number("to", 0.0), points = object.number("points", 0.0);
   if (!(from > 0.0)) object.refuse("from", "expected a positive number");
   if (!(to > 0.0)) object.refuse("to", "expected a positive number");
@@ -50,18 +51,9 @@ Axis axis_of(const io::JsonSource& source, const std::string& pointer, const std
 }
 
 std::vector<std::string> run_keys() {
-  std::vector<std::string> keys{"model", "group", "set", "label", "step_count", "tolerance"};
-  for (const io::RunOption& option : io::run_options()) {
-    std::string name(option.name);
-    std::replace(name.begin(), name.end(), '-', '_');
-    keys.push_back(name);
-  }
+  std::vector<std::string> keys = io::names_of(grid_object().keys);
+  for (const io::RunField& field : io::run_fields()) keys.push_back(field.field.name);
   return keys;
-}
-
-std::string hyphenated(std::string key) {
-  std::replace(key.begin(), key.end(), '_', '-');
-  return key;
 }
 
 /// Axes of one object; those of `base` that it does not name come first.
@@ -101,18 +93,25 @@ bool is_abscissa(const std::string& key) {
   return key == "step" || key == "step_count" || key == "steps" || key == "rtol" || key == "atol" || key == "tolerance";
 }
 
-void fill_request(const SpecObject& root, Case& c) {
+/// What stands in the file as a text may be a number all the same: "1e-3".
+kreisel::Value value_in(const Json& value) {
+  if (value.is_boolean()) return value.get<bool>();
+  if (value.is_number()) return value.get<double>();
+  return plain(value);
+}
+
+void fill_spec(const SpecObject& root, Case& c) {
   for (const auto& [key, value] : c.coordinates.items()) {
     if (key == "model")
-      c.request.model = plain(value);
+      c.run.model = plain(value);
     else if (key == "group")
-      c.request.group = plain(value);
+      c.run.group = plain(value);
     else if (key == "tolerance")
-      c.request.options["rtol"] = c.request.options["atol"] = plain(value);
+      c.run.set("rtol", value_in(value)).set("atol", value_in(value));
     else if (key != "step_count" && key.find('.') == std::string::npos)
-      c.request.options[hyphenated(key)] = plain(value);
+      c.run.set(key, value_in(value));
   }
-  if (c.request.model.empty()) root.source().refuse("", "the key 'model' is missing; expected a built-in model or the path of a model file");
+  if (c.run.model.empty()) root.source().refuse("", "the key 'model' is missing; expected a built-in model or the path of a model file");
 }
 
 /// A number of steps becomes a step once the interval is known.
@@ -120,16 +119,16 @@ void divide_interval(const SpecObject& root, Case& c) {
   if (!c.coordinates.contains("step_count")) return;
   const Json& count = c.coordinates["step_count"];
   if (!count.is_number() || !(count.get<double>() >= 1.0)) root.refuse("step_count", "expected positive whole numbers");
-  const models::Model model = io::prepare_model(c.request);
+  const models::Model model = io::prepare_model(c.run);
   const Json t_end_given = c.coordinates.contains("t_end") ? c.coordinates["t_end"] : Json(model.start.t_end);
   if (!t_end_given.is_number()) root.refuse("t_end", "expected a number [s]");
   const double t_end = t_end_given.get<double>();
-  c.request.options["step"] = fmt::format("{}", (t_end - model.start.t0) / count.get<double>());
+  c.run.set("step", (t_end - model.start.t0) / count.get<double>());
 }
 
 void check(const SpecObject& root, Case& c, std::size_t number) {
   try {
-    c.sources = io::prepare(c.request).options.sources;
+    c.sources = io::prepare(c.run).options.sources;
   } catch (const InvalidInput& problem) {
     root.source().refuse("", fmt::format("run {} ({}) cannot be made: {}", number, c.coordinates.dump(), problem.what()));
   }
@@ -147,10 +146,10 @@ void multiply(const SpecObject& root, const std::vector<Axis>& axes, const std::
     const Axis& axis = axes[depth];
     for (const Json& value : axis.values) {
       current.coordinates[axis.key] = value;
-      const std::size_t settings = current.request.settings.size();
-      if (axis.is_parameter) current.request.settings.push_back(fmt::format("{}={}", axis.key, plain(value)));
+      const std::size_t settings = current.run.settings.size();
+      if (axis.is_parameter) current.run.settings.push_back({axis.key, value_in(value)});
       descend(depth + 1);
-      current.request.settings.resize(settings);
+      current.run.settings.resize(settings);
     }
     current.coordinates.erase(axis.key);
   };
@@ -176,18 +175,12 @@ void name_curves(std::vector<Case>& cases, const std::string& x) {
     for (const std::string& key : varied)
       if (c.coordinates.contains(key)) words.push_back(words_for(key, c.coordinates[key]));
     if (words.empty() && c.coordinates.contains("method")) words.push_back(plain(c.coordinates["method"]));
-    if (words.empty()) words.push_back(c.request.model.empty() ? "all" : c.request.model);
+    if (words.empty()) words.push_back(c.run.model.empty() ? "all" : c.run.model);
     c.label = fmt::format("{}", fmt::join(words, ", "));
   }
 }
 
 }  // namespace
-
-const std::vector<std::string>& spec_keys() {
-  static const std::vector<std::string> keys{"$schema", "id", "title", "source", "says", "notes", "kind", "analysis", "x", "quick",
-                                             "measures", "series", "plots", "expect", "runs", "cases", "reference"};
-  return keys;
-}
 
 std::string natural_abscissa(const std::vector<Case>& cases) {
   for (const char* key : {"step", "step_count", "steps"})
@@ -201,7 +194,7 @@ std::string natural_abscissa(const std::vector<Case>& cases) {
 
 std::vector<Case> expand_grid(const SpecObject& root, const Spec& spec, const OwnModels& own_models) {
   const std::string list = spec.analysis.empty() ? "runs" : "cases";
-  const std::vector<Axis> common = axes_of(root, spec, spec_keys(), {});
+  const std::vector<Axis> common = axes_of(root, spec, io::names_of(study_object().keys), {});
   std::vector<Case> cases;
   if (!root.has(list)) multiply(root, common, "", cases);
   root.each(list, [&](const std::string& pointer, const Json& entry) {
@@ -214,11 +207,11 @@ std::vector<Case> expand_grid(const SpecObject& root, const Spec& spec, const Ow
     for (Case& c : cases) {
       // Settings of the model are no options of the run.
       Case stripped = c;
-      for (const std::string& setting : c.request.settings) stripped.coordinates.erase(setting.substr(0, setting.find('=')));
-      fill_request(root, stripped);
-      if (const auto own = own_models.find(stripped.request.model); own != own_models.end()) stripped.request.own_model = own->second;
+      for (const io::Setting& setting : c.run.settings) stripped.coordinates.erase(setting.name);
+      fill_spec(root, stripped);
+      if (const auto own = own_models.find(stripped.run.model); own != own_models.end()) stripped.run.own_model = own->second;
       divide_interval(root, stripped);
-      c.request = stripped.request;
+      c.run = stripped.run;
       check(root, c, ++number);
     }
   }

@@ -6,10 +6,7 @@
 
 namespace kreisel::study {
 
-/// Keys of the file that say nothing about single cases.
-const std::vector<std::string>& spec_keys();
-
-/// All cases of the file, with labels and requests.
+/// All cases of the file, with labels and specs.
 std::vector<Case> expand_grid(const SpecObject& root, const Spec& spec, const OwnModels& own_models);
 
 /// The abscissa that the cases suggest.

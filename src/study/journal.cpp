@@ -11,12 +11,13 @@
 #include "kreisel/base/archive.hpp"
 #include "kreisel/base/error.hpp"
 #include "kreisel/base/version.hpp"
+#include "kreisel/io/field_json.hpp"
 
 namespace kreisel::study {
 
 std::string key_of(const Spec& spec, const Case& c) {
   std::string text = fmt::format("{} {};{};{};{}", version(), commit(), spec.analysis, c.label, c.coordinates.dump());
-  for (const std::string& setting : c.request.settings) text += ";" + setting;
+  for (const io::Setting& setting : c.run.settings) text += fmt::format(";{}={}", setting.name, io::to_json(setting.value).dump());
   for (const Measure& m : spec.measures)
     text += fmt::format(";{} {} {} {:a} {:a} {} {} {}", m.name, m.quantity, static_cast<int>(m.span), m.from, m.to, static_cast<int>(m.scale),
                         m.component, m.is_largest);

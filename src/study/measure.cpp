@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kreisel/base/error.hpp"
+#include "kreisel/base/find.hpp"
 
 namespace kreisel::study {
 
@@ -34,12 +34,7 @@ const std::vector<QuantityInfo>& quantities() {
 }
 
 const QuantityInfo& find_quantity(std::string_view name) {
-  std::vector<std::string> known;
-  for (const QuantityInfo& info : quantities()) {
-    if (info.name == name) return info;
-    known.emplace_back(info.name);
-  }
-  throw InvalidInput(unknown_name("quantity", name, known));
+  return find_named(quantities(), "quantity", name);
 }
 
 Meter::Meter(const models::Model& model, const std::vector<Measure>& measures, const std::vector<Series>& series, int order,

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "journal.hpp"
+#include "kreisel/base/text.hpp"
 #include "kreisel/base/version.hpp"
 #include "kreisel/io/summary.hpp"
 #include "kreisel/study/analysis.hpp"
@@ -17,13 +18,6 @@ namespace {
 constexpr const char *csv_name = "study.csv", *json_name = "study.json", *page_name = "report.html";
 
 Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-
-std::string in_csv(std::string text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : c == '\n' ? std::string(" ") : std::string(1, c);
-  return out + "\"";
-}
 
 std::string plain(const Json& value) { return value.is_string() ? value.get<std::string>() : value.is_null() ? "" : value.dump(); }
 
@@ -218,21 +212,21 @@ std::string study_csv(const StudyResult& result) {
   const Spec& spec = result.spec;
   const std::vector<std::string> coordinates = coordinate_names(spec), numbers = number_names(spec);
   std::vector<std::string> head{"curve"};
-  for (const std::string& key : coordinates) head.push_back(in_csv(heading_of(key)));
+  for (const std::string& key : coordinates) head.push_back(csv_cell(heading_of(key)));
   head.push_back("status");
-  for (const std::string& name : numbers) head.push_back(in_csv(name));
+  for (const std::string& name : numbers) head.push_back(csv_cell(name));
   for (const Measure& m : spec.measures) {
-    head.push_back(in_csv("order of " + m.name));
-    head.push_back(in_csv("below floor: " + m.name));
-    head.push_back(in_csv("at step: " + m.name));
+    head.push_back(csv_cell("order of " + m.name));
+    head.push_back(csv_cell("below floor: " + m.name));
+    head.push_back(csv_cell("at step: " + m.name));
   }
   head.push_back("message");
   std::string out = fmt::format("{}\n", fmt::join(head, ","));
   for (std::size_t i = 0; i < result.rows.size(); ++i) {
     const Row& row = result.rows[i];
     const auto number = [](double value) { return std::isfinite(value) ? fmt::format("{:.17g}", value) : std::string(); };
-    std::vector<std::string> cells{in_csv(spec.cases[i].label)};
-    for (const std::string& key : coordinates) cells.push_back(in_csv(plain(coordinate(spec.cases[i], key))));
+    std::vector<std::string> cells{csv_cell(spec.cases[i].label)};
+    for (const std::string& key : coordinates) cells.push_back(csv_cell(plain(coordinate(spec.cases[i], key))));
     cells.push_back(row.status);
     for (const std::string& name : numbers) cells.push_back(number(row.number(name)));
     for (const Measure& m : spec.measures) {
@@ -241,7 +235,7 @@ std::string study_csv(const StudyResult& result) {
       const auto at = row.numbers.find(m.name);
       cells.push_back(at == row.numbers.end() ? "" : fmt::format("{}", at->second.at_step));
     }
-    cells.push_back(in_csv(row.message));
+    cells.push_back(csv_cell(row.message));
     out += fmt::format("{}\n", fmt::join(cells, ","));
   }
   return out;
@@ -293,7 +287,7 @@ void write_study(const StudyResult& result, const std::string& command, const io
 void refuse_to_overwrite(const std::vector<run::SourceFile>& inputs, const io::Path& folder) {
   for (const char* name : {csv_name, json_name, page_name, journal_name})
     for (const io::Path& path : {folder / name, io::part_of(folder / name)})
-      io::refuse_to_overwrite(inputs, path, "--out");
+      io::refuse_to_overwrite(inputs, path, "out");
 }
 
 }  // namespace kreisel::study

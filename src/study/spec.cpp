@@ -6,26 +6,15 @@
 #include "grid.hpp"
 #include "kreisel/study/analysis.hpp"
 #include "kreisel/study/row.hpp"
+#include "kreisel/study/spec_schema.hpp"
+#include "names.hpp"
 
 namespace kreisel::study {
 namespace {
 
+using io::names_of;
+
 constexpr long max_whole = 1'000'000'000'000'000;  // all of them are numbers of type double
-
-struct SpanName {
-  std::string_view name;
-  Span span;
-};
-constexpr SpanName spans[] = {{"max", Span::max}, {"end", Span::end}, {"first", Span::first}, {"window", Span::window}, {"local", Span::local}};
-
-Span span_named(std::string_view name) {
-  std::vector<std::string> known;
-  for (const SpanName& entry : spans) {
-    if (entry.name == name) return entry.span;
-    known.emplace_back(entry.name);
-  }
-  throw InvalidInput(unknown_name("span", name, known));
-}
 
 /// Throws InvalidInput for errors whose exact value has no size to divide by.
 void check_scale(const Measure& m) {
@@ -48,7 +37,7 @@ Measure measure_from_words(const std::string& text) {
     else if (word == "largest")
       m.is_largest = true;
     else
-      m.span = span_named(word);
+      m.span = Choice<Span>(word).value_or(m.span);
   }
   check_scale(m);
   if (m.span == Span::window) throw InvalidInput("a window needs an object: {\"quantity\": ..., \"window\": [from, to]}");
@@ -56,11 +45,11 @@ Measure measure_from_words(const std::string& text) {
 }
 
 Measure measure_from_object(const SpecObject& o) {
-  o.only({"name", "quantity", "over", "window", "relative", "component", "entries"});
+  o.only(names_of(measure_object().keys));
   Measure m;
   m.quantity = o.required_text("quantity", "one of the quantities");
   find_quantity(m.quantity);
-  if (o.has("over")) m.span = span_named(o.text("over"));
+  if (o.has("over")) m.span = Choice<Span>(o.text("over")).value_or(m.span);
   if (o.range("window", m.from, m.to)) m.span = Span::window;
   if (o.has("relative")) {
     const Json& relative = o.value("relative");
@@ -109,7 +98,7 @@ std::vector<Series> series_of(const SpecObject& root) {
   std::vector<Series> list;
   root.each("series", [&](const std::string& pointer, const Json& entry) {
     const SpecObject o(root.source(), pointer, entry);
-    o.only({"name", "quantity", "component", "window"});
+    o.only(names_of(series_object().keys));
     Series s;
     s.quantity = o.required_text("quantity", "one of the quantities");
     located(root.source(), o.at("quantity"), [&] { find_quantity(s.quantity); });
@@ -151,7 +140,7 @@ std::vector<PlotSpec> plots_of(const SpecObject& root, const Spec& spec) {
   std::vector<PlotSpec> list;
   root.each("plots", [&](const std::string& pointer, const Json& entry) {
     const SpecObject o(root.source(), pointer, entry);
-    o.only({"title", "note", "x", "y", "where", "log", "slopes"});
+    o.only(names_of(plot_object().keys));
     PlotSpec plot;
     plot.title = o.text("title");
     plot.note = o.text("note");
@@ -167,22 +156,11 @@ std::vector<PlotSpec> plots_of(const SpecObject& root, const Spec& spec) {
   return list;
 }
 
-struct KindName {
-  const char* name;
-  ExpectationKind kind;
-  double tolerance;  ///< unless the file says otherwise
-};
-constexpr KindName kinds[] = {{"order", ExpectationKind::order, 0.2},     {"value", ExpectationKind::value, 1e-3},
-                              {"at_most", ExpectationKind::at_most, 0},   {"at_least", ExpectationKind::at_least, 0},
-                              {"ranking", ExpectationKind::ranking, 0},   {"same", ExpectationKind::same, 0},
-                              {"ratio", ExpectationKind::ratio, 0.1},     {"unstable", ExpectationKind::unstable, 0}};
-
 Expectation expectation_of(const SpecObject& o, const Spec& spec) {
-  o.only({"order", "value", "at_most", "at_least", "ranking", "same", "ratio", "unstable", "of", "where", "over", "tolerance", "per", "at_step",
-          "range", "says", "note"});
+  o.only(names_of(expectation_object().keys));
   Expectation e;
   int found = 0;
-  for (const KindName& kind : kinds) {
+  for (const ExpectationName& kind : expectation_names) {
     if (!o.has(kind.name)) continue;
     ++found;
     e.kind = kind.kind;
@@ -206,7 +184,7 @@ Expectation expectation_of(const SpecObject& o, const Spec& spec) {
       e.ranking.push_back(group);
     });
   }
-  if (found != 1) o.source().refuse(o.pointer(), "expected exactly one of order, value, at_most, at_least, ranking, same, ratio, unstable");
+  if (found != 1) o.source().refuse(o.pointer(), "expected exactly one of " + fmt::format("{}", fmt::join(names_in(expectation_names), ", ")));
   e.of = number_named(o, "of", o.text("of", spec.measures.empty() ? "" : spec.measures.front().name), spec);
   e.where = where_of(o, "where", spec);
   e.over = where_of(o, "over", spec);
@@ -261,7 +239,7 @@ Spec parse_spec(const io::JsonSource& source, const OwnModels& own_models) {
   });
   if (root.has("reference")) {
     const SpecObject o(source, "/reference", root.value("reference"));
-    o.only({"tolerance", "max_steps"});
+    o.only(names_of(reference_object().keys));
     spec.reference.tolerance = o.number("tolerance", spec.reference.tolerance);
     spec.reference.max_steps = o.whole("max_steps", spec.reference.max_steps, 1, max_whole);
   }

@@ -61,7 +61,7 @@ References group_cases(const Spec& spec, const std::vector<std::size_t>& wanted)
   out.group_of.resize(spec.cases.size());
   std::map<std::string, std::size_t> known;
   for (const std::size_t i : wanted) {
-    const io::PreparedRun run = io::prepare(spec.cases[i].request);
+    const io::PreparedRun run = io::prepare(spec.cases[i].run);
     const double t_end = std::isnan(run.options.t_end) ? run.model.start.t_end : run.options.t_end;
     const auto [at, is_new] = known.emplace(reference_key(run.model, run.model.start.t0 + 1.0, spec.reference), out.groups.size());
     if (is_new) out.groups.push_back({run.model, t_end, nullptr, ""});

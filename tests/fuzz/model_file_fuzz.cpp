@@ -1,6 +1,6 @@
 // `kreisel check FILE`, and some steps of a run when it finds nothing wrong.
 #include "kreisel/base/error.hpp"
-#include "kreisel/io/config.hpp"
+#include "kreisel/io/run_spec.hpp"
 #include "kreisel/run/integrator.hpp"
 #include "program.hpp"
 
@@ -19,14 +19,14 @@ class Impatient final : public kreisel::run::Observer {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const kreisel::fuzz::MemoryFile file(data, size);
-  kreisel::io::RunRequest request;
-  request.model = file.path();
+  kreisel::io::RunSpec spec;
+  spec.model = file.path();
   try {
     // The program takes milliseconds to come up, so it gets only what is worth them.
-    kreisel::io::prepare_model(request);
+    kreisel::io::prepare_model(spec);
     kreisel::fuzz::run_program({"check", file.path(), "--json"});
-    request.options = {{"max-steps", "10"}, {"newton-iterations", "10"}};
-    const kreisel::io::PreparedRun run = kreisel::io::prepare(request);
+    spec.set("max_steps", 10L).set("newton_iterations", 10L);
+    const kreisel::io::PreparedRun run = kreisel::io::prepare(spec);
     Impatient observer;
     kreisel::run::integrate(*run.model.system, run.model.start, run.options, observer);
   } catch (const kreisel::InvalidInput&) {

@@ -72,12 +72,43 @@ void driven_mechanism() {
   }
 }
 
+/// Methods are types with their parameters, everything that is one of a few things an enum.
+void methods_and_their_parameters() {
+  const Problem problem = oscillator(2.0);
+  Options options{.step = 1e-3};
+  options.method = GeneralizedAlpha{.rho_inf = 0.8};
+  options.starting = Starting::corrected;
+  const Solution damped = solve(problem, options);
+  expect_near("q by generalized-alpha", damped.at(2.0).q[0], std::cos(2.0), 1e-5);
+  if (damped.report().method != "generalized-alpha") ++failures;
+  const Solution stiff = solve(problem, {.method = Radau{}, .rtol = 1e-9, .atol = 1e-9});
+  expect_near("q by radau", stiff.at(2.0).q[0], std::cos(2.0), 1e-7);
+  try {
+    options.method = GeneralizedAlpha{.rho_inf = 1.5};
+    ++failures;
+  } catch (const InvalidInput& e) {
+    std::cout << "refused: " << e.what() << "\n";
+  }
+
+  Mechanism pendulum;
+  const Body rod = pendulum.add_body({.name = "rod", .mass = 1.0, .inertia = diagonal(0.0833, 0.0833, 1e-4), .position = {0.5, 0, 0}});
+  pendulum.add_joint(spherical({ground, rod}, {0, 0, 0}));
+  const Solution swing = solve(pendulum.problem({.t_end = 1.0}), {.method = ProjectedBdf{.metric = Metric::euclidean},
+                                                                  .formulation = Formulation::projected,
+                                                                  .rtol = 1e-8,
+                                                                  .atol = 1e-8,
+                                                                  .newton_matrix = NewtonMatrix::every_step,
+                                                                  .linear_solver = SolverKind::dense});
+  expect_near("length of the pendulum", swing.at(1.0).pose(rod).x.norm(), 0.5, 1e-10);
+}
+
 }  // namespace
 
 int main() {
   own_system_dense_output_and_events();
   stepping_and_checkpoint();
   driven_mechanism();
+  methods_and_their_parameters();
   std::cout << "kreisel " << version() << "\n";
   return failures == 0 && version() == WANTED_VERSION ? 0 : 1;
 }

@@ -90,8 +90,8 @@ TEST_F(Files, AReadingListKnowsWhatWasReadAndWhatItSaid) {
   }
   ASSERT_EQ(outer.files().size(), 2u);
   EXPECT_NE(outer.files()[0].fingerprint, outer.files()[1].fingerprint);
-  EXPECT_THROW(io::refuse_to_overwrite(outer.files(), folder / "b", "--log"), InvalidInput);
-  io::refuse_to_overwrite(outer.files(), folder / "c", "--log");
+  EXPECT_THROW(io::refuse_to_overwrite(outer.files(), folder / "b", "log"), InvalidInput);
+  io::refuse_to_overwrite(outer.files(), folder / "c", "log");
 }
 
 TEST_F(Files, AFolderHasOneLock) {

@@ -17,11 +17,11 @@ class Result : public testing::Test {
  protected:
   static io::PreparedRun prepared(const char* model, std::map<std::string, std::string, std::less<>> options,
                                   std::vector<std::string> settings = {}) {
-    io::RunRequest request;
-    request.model = model;
-    request.options = std::move(options);
-    request.settings = std::move(settings);
-    return io::prepare(request);
+    io::RunSpec spec;
+    spec.model = model;
+    for (const auto& [name, text] : options) spec.set(name, text);
+    for (const std::string& setting : settings) spec.read_setting(setting);
+    return io::prepare(spec);
   }
   io::ResultRequest into(const char* name) {
     io::ResultRequest request;

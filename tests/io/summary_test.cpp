@@ -18,10 +18,9 @@ run::Report report_of(const io::PreparedRun& run) {
 }
 
 io::PreparedRun prepared(const char* model, const char* t_end = "0.01") {
-  io::RunRequest request;
-  request.model = model;
-  request.options = {{"step", "1e-3"}, {"t-end", t_end}};
-  return io::prepare(request);
+  io::RunSpec spec;
+  spec.model = model;
+  return io::prepare(spec.set("step", 1e-3).set("t_end", t_end));
 }
 
 Json summary_of(const io::PreparedRun& run, const run::Report& report) {
@@ -123,10 +122,9 @@ TEST(Summary, AReportWithoutAnyPointIsNoReasonToFail) {
 }
 
 TEST(Summary, StepIsNullUnderErrorControl) {
-  io::RunRequest request;
-  request.model = "oscillator";
-  request.options = {{"t-end", "0.1"}};
-  const io::PreparedRun run = io::prepare(request);
+  io::RunSpec spec;
+  spec.model = "oscillator";
+  const io::PreparedRun run = io::prepare(spec.set("t_end", 0.1));
   const Json s = summary_of(run, report_of(run));
   EXPECT_TRUE(s["step"].is_null());
   EXPECT_EQ(s["tolerances"]["rtol"], 1e-6);
@@ -140,10 +138,10 @@ TEST(Summary, AShrunkStepIsSaid) {
 }
 
 TEST(Summary, ARequestThatWasRefusedHasTheSameFields) {
-  io::RunRequest request;
-  request.model = "heavy-topp";
-  request.options = {{"method", "bliedf"}};
-  const Json s = io::summarize(request, io::invalid_input, "unknown model", "kreisel run heavy-topp");
+  io::RunSpec spec;
+  spec.model = "heavy-topp";
+  spec.set("method", "bliedf");
+  const Json s = io::summarize(io::label_of(spec), io::invalid_input, "unknown model", "kreisel run heavy-topp");
   for (const char* name : contract_fields) EXPECT_TRUE(s.contains(name)) << name;
   EXPECT_EQ(s["model"], "heavy-topp");
   EXPECT_EQ(s["method"], "bliedf");
@@ -153,9 +151,9 @@ TEST(Summary, ARequestThatWasRefusedHasTheSameFields) {
 }
 
 TEST(Summary, TextThatIsNotUtf8IsReplacedNotThrown) {
-  io::RunRequest request;
-  request.model = "\xff\xfe";
-  const std::string text = io::to_text(io::summarize(request, io::invalid_input, "\xc3", "x"));
+  io::RunLabel label;
+  label.model = "\xff\xfe";
+  const std::string text = io::to_text(io::summarize(label, io::invalid_input, "\xc3", "x"));
   EXPECT_TRUE(Json::accept(text));
 }
 

@@ -122,7 +122,7 @@ TEST(Urdf, MacrosOfXacroAreRefusedWithAdvice) {
 TEST(Urdf, ImpossibleInertiasAreNamedWithLinkAndLineOrRepaired) {
   const std::string wrong = replaced(arm, "ixx=\"0.1\" iyy=\"0.1\" izz=\"0.005\"", "ixx=\"0.001\" iyy=\"0.001\" izz=\"0.01\"");
   EXPECT_NE(refusal(wrong).find("robot.urdf:11:56: the inertia of link 'lower' has the principal moments 0.001, 0.001, 0.01"), std::string::npos) << refusal(wrong);
-  EXPECT_NE(refusal(wrong).find("--repair-inertia"), std::string::npos);
+  EXPECT_NE(refusal(wrong).find("repair_inertia"), std::string::npos);
   const io::ImportedModel repaired = io::import_urdf("robot.urdf", wrong, {.repairs_inertia = true});
   EXPECT_NO_THROW(io::read_model(io::JsonSource("arm.json", repaired.model.dump(1))));
   ASSERT_FALSE(repaired.notes.empty());

@@ -119,7 +119,7 @@ TEST_P(EveryJoint, HasIndependentRowsAndNoGapWhenItsFramesCoincide) {
   if (info.has_teeth)
     for (int i = 0; i < 2; ++i) spec.frames.push_back(in_body(spec.bodies[2], world[i]));
   const double length = (world[0].p - world[1].p).norm();
-  spec.length = length;
+  spec.numbers.numbers["length"] = length;
   spec.value = Signal(Expression(info.place == JointInfo::Place::two_points ? length : 0.0));
   mechanism.joints.push_back(make_joint(info, spec));
   const Assembly assembly(std::move(mechanism));

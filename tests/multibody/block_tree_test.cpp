@@ -81,7 +81,7 @@ TEST(BlockTree, GivesTheTrajectoriesOfTheGeneralSolver) {
         run::Observer nobody;
         const run::Report report = run::integrate(*model->system, model->start, options, nobody);
         ASSERT_EQ(report.status, run::Status::success) << report.message;
-        EXPECT_EQ(report.linear_solver, options.linear_solver);
+        EXPECT_EQ(report.linear_solver, options.linear_solver.name());
         q[i] = report.final.motion.q;
         lambda[i] = report.final.lambda;
       }

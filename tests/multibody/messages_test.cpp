@@ -7,7 +7,7 @@
 
 #include "kreisel/base/error.hpp"
 #include "kreisel/io/colour.hpp"
-#include "kreisel/io/config.hpp"
+#include "kreisel/io/run_spec.hpp"
 #include "kreisel/io/model_catalogue.hpp"
 #include "kreisel/io/model_file.hpp"
 #include "kreisel/run/integrator.hpp"
@@ -21,10 +21,10 @@ using namespace kreisel;
 
 std::string refusal(const std::string& text, bool assembles = false) {
   try {
-    io::RunRequest request;
-    request.own_model = std::make_shared<models::ModelInfo>(io::model_of(std::make_shared<io::JsonSource>("m.json", text), assembles));
-    if (assembles) request.options["assemble"] = "true";
-    const io::PreparedRun run = io::prepare(request);
+    io::RunSpec spec;
+    spec.own_model = std::make_shared<models::ModelInfo>(io::model_of(std::make_shared<io::JsonSource>("m.json", text), assembles));
+    if (assembles) spec.set("assemble", true);
+    const io::PreparedRun run = io::prepare(spec);
     run::Options options = run.options;
     options.t_end = 0.01;
     run::Observer nobody;
@@ -76,7 +76,7 @@ TEST(Messages, RedundantJointsNameTheLoop) {
 /// The projection is unique though the multipliers are not: redundant joints are assembled, and then named.
 TEST(Messages, RedundantJointsAreAssembledAndNamed) {
   const std::string text = refusal(engine("", 1.0, "revolute", 1e-4), true);
-  EXPECT_EQ(text.find("--assemble"), std::string::npos) << text;
+  EXPECT_EQ(text.find("use assemble"), std::string::npos) << text;
   expect_part(text, "redundant");
   EXPECT_EQ(text.find("misses by"), std::string::npos) << text;
 }

@@ -8,7 +8,8 @@
 #include <set>
 
 #include "kreisel/base/error.hpp"
-#include "kreisel/io/config.hpp"
+#include "kreisel/io/model_schema.hpp"
+#include "kreisel/io/run_spec.hpp"
 #include "kreisel/io/model_catalogue.hpp"
 #include "kreisel/solve/assemble.hpp"
 #include "kreisel/system/check.hpp"
@@ -126,7 +127,7 @@ TEST(ModelFile, RefusesWhatCannotBe) {
   expect(pendulum({}, {}, R"(, "simulation": {"t_end": 0})"), "/simulation/t_end: is 0, expected a positive time [s]");
   expect(pendulum({}, {}, R"(, "simulation": {"step": 1, "rtol": 1})"), "constant steps or error control, not both");
   expect(pendulum({}, {}, R"(, "forces": [{"type": "spring-damper", "between": ["ground", "rod"], "stiffness": -1}])"),
-         "/forces/0/stiffness: is -1, must be at least 0: stiffness [N/m]");
+         "/forces/0/stiffness: is -1, must not be negative: stiffness [N/m]");
   expect(pendulum({}, {}, R"(, "forces": [{"type": "joint-friction", "joint": "x"}])"), "unknown joint 'x'");
   expect(pendulum({}, {}, R"(, "forces": [{"type": "joint-friction", "joint": "revolute ground-rod"}])"),
          "the key \"coefficient\" is missing");
@@ -170,7 +171,7 @@ TEST(ModelFile, RefusesInconsistentPositionsAndVelocitiesOrAssembles) {
     "joints": [{"type": "spherical", "name": "tip", "between": ["ground", "rod"], "frames": [{}, {"at": [-0.5, 0, 0]}]}]})";
   EXPECT_EQ(refusal(misplaced),
             "m.json:2:16: /joints/0: 'tip': the initial positions miss the joint by 0.1 (row 2 of 3); correct them or "
-            "use --assemble");
+            "use assemble");
   EXPECT_NE(
       refusal(replaced(misplaced, "0.1", "0.0")).find("'tip': the initial velocities miss the joint by 1 (row 1 of 3)"),
       std::string::npos);
@@ -190,25 +191,25 @@ TEST(ModelFile, RefusesInconsistentPositionsAndVelocitiesOrAssembles) {
   EXPECT_LT(r.rate.lpNorm<Eigen::Infinity>(), 1e-14);
 }
 
-io::RunRequest request_for(const std::filesystem::path& path, std::map<std::string, std::string, std::less<>> options) {
-  io::RunRequest request;
-  request.model = path.string();
-  request.options = std::move(options);
-  return request;
+io::RunSpec spec_for(const std::filesystem::path& path, const std::vector<std::pair<std::string, Value>>& options) {
+  io::RunSpec spec;
+  spec.model = path.string();
+  for (const auto& [name, value] : options) spec.set(name, value);
+  return spec;
 }
 
 TEST(ModelFile, SimulationIsTakenOverUnlessTheUserDecides) {
   const std::filesystem::path path = std::filesystem::temp_directory_path() / "kreisel_simulation.json";
   std::ofstream(path) << pendulum(
       {}, {}, R"(, "simulation": {"t_end": 3, "step": 1e-3, "order": 3, "method": "mkbdf", "output_step": 0.1})");
-  const io::PreparedRun plain = io::prepare(request_for(path, {}));
+  const io::PreparedRun plain = io::prepare(spec_for(path, {}));
   EXPECT_EQ(plain.options.method, "mkbdf");
   EXPECT_EQ(plain.options.order, 3);
   EXPECT_EQ(plain.options.step, 1e-3);
   EXPECT_EQ(plain.options.output_step, 0.1);
   EXPECT_EQ(plain.model.start.t_end, 3.0);
   const io::PreparedRun decided =
-      io::prepare(request_for(path, {{"rtol", "1e-7"}, {"order", "2"}, {"method", "bliedf"}}));
+      io::prepare(spec_for(path, {{"rtol", "1e-7"}, {"order", "2"}, {"method", "bliedf"}}));
   EXPECT_EQ(decided.options.step, 0.0) << "tolerances of the user go before the step of the file";
   EXPECT_EQ(decided.options.rtol, 1e-7);
   EXPECT_EQ(decided.options.order, 2);
@@ -220,9 +221,9 @@ TEST(ModelFile, RunsDoNotLeaveTheTableOfADriver) {
   const std::filesystem::path path = std::filesystem::temp_directory_path() / "kreisel_table.json";
   std::ofstream(path) << pendulum({}, {}, R"(, "drivers": [{"type": "angle", "name": "motor", "between": ["ground", "rod"], "axis": [1, 0, 0],
     "value": {"table": [[0, 0], [1, 0], [2, 0]]}}], "simulation": {"t_end": 2})");
-  EXPECT_NO_THROW(io::prepare(request_for(path, {})));
+  EXPECT_NO_THROW(io::prepare(spec_for(path, {})));
   try {
-    io::prepare(request_for(path, {{"t-end", "2.5"}}));
+    io::prepare(spec_for(path, {{"t-end", "2.5"}}));
     ADD_FAILURE() << "accepted";
   } catch (const InvalidInput& e) {
     EXPECT_NE(std::string(e.what()).find("driver 'motor': its table goes from t = 0 to 2, the run from 0 to 2.5"), std::string::npos) << e.what();
@@ -238,7 +239,7 @@ TEST(ModelFile, ADriverWhoseVelocityJumpsIsRefused) {
   };
   const auto refused = [&]() -> std::string {
     try {
-      io::prepare(request_for(path, {}));
+      io::prepare(spec_for(path, {}));
       return "accepted";
     } catch (const InvalidInput& e) {
       return e.what();
@@ -261,7 +262,7 @@ TEST(ModelFile, ComplaintsAboutSimulationNameTheirPlace) {
     EXPECT_NE(refusal(pendulum({}, {}, R"(, "simulation": )" + simulation)).find(text), std::string::npos)
         << refusal(pendulum({}, {}, R"(, "simulation": )" + simulation));
   };
-  expect(R"({"rtol": "small"})", "/simulation/rtol: is \"small\", expected a number");
+  expect(R"({"rtol": "small"})", "/simulation/rtol: is \"small\", expected a finite number");
   expect(R"({"step": -1})", "/simulation/step: is -1, must be positive");
   expect(R"({"tend": 1})", "/simulation/tend: unknown key 'tend'; did you mean 't_end'?");
   expect(R"({"t_end": 0})", "/simulation/t_end: is 0, expected a positive time [s]");
@@ -271,7 +272,7 @@ TEST(ModelFile, ComplaintsAboutSimulationNameTheirPlace) {
   const std::filesystem::path path = std::filesystem::temp_directory_path() / "kreisel_order.json";
   std::ofstream(path) << pendulum({}, {}, R"(, "simulation": {"order": 9})");
   try {
-    io::prepare(request_for(path, {}));
+    io::prepare(spec_for(path, {}));
     ADD_FAILURE() << "order 9 was accepted";
   } catch (const InvalidInput& e) {
     EXPECT_NE(std::string(e.what()).find("/simulation/order: is 9, but bliedf has orders 1 to 6"), std::string::npos)
@@ -316,13 +317,27 @@ TEST(ModelFile, EveryShippedModelIsRightOnBothGroups) {
 }
 
 TEST(ModelFile, SchemaNamesEveryJointDriverAndForce) {
-  const JsonSource schema = JsonSource::read(KREISEL_SOURCE_DIR "/share/kreisel/model.schema.json", "schema");
+  const io::Json schema = io::model_schema();
   const auto names = [&](const std::string& definition) {
-    return schema.root()["$defs"][definition]["properties"]["type"]["enum"].get<std::vector<std::string>>();
+    return schema["$defs"][definition]["properties"]["type"]["enum"].get<std::vector<std::string>>();
   };
   EXPECT_EQ(names("joint"), multibody::joint_names(false));
   EXPECT_EQ(names("driver"), multibody::joint_names(true));
   EXPECT_EQ(names("force"), multibody::force_names());
+}
+
+TEST(ModelFile, SimulationTakesListsOfTimesWordsAndStepSequences) {
+  const auto options_of = [](const std::string& simulation) {
+    io::RunSpec spec;
+    spec.own_model = std::make_shared<models::ModelInfo>(
+        io::model_of(std::make_shared<JsonSource>("m.json", pendulum({}, {}, R"(, "simulation": )" + simulation)), false));
+    return io::prepare(spec).options;
+  };
+  EXPECT_EQ(options_of(R"({"corners": [0.25, 0.5], "output_times": 0.5})").corners, (std::vector<double>{0.25, 0.5}));
+  EXPECT_EQ(options_of(R"({"method": "projected-bdf", "conserve": ["energy"]})").conserved, std::vector<std::string>{"energy"});
+  EXPECT_TRUE(run::is_given(options_of(R"({"steps": "alternate:h=1e-2,ratio=2"})").steps));
+  EXPECT_NE(refusal(pendulum({}, {}, R"(, "simulation": {"corners": [0.25, "x"]})")).find("/simulation/corners: is a list of 2, expected one or more numbers"),
+            std::string::npos);
 }
 
 }  // namespace

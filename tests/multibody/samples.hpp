@@ -33,7 +33,7 @@ inline multibody::JointSpec random_joint_spec(Source& source, const multibody::J
   spec.name = std::string(info.name);
   spec.bodies = std::move(bodies);
   for (int i = 0; i < 4; ++i) spec.frames.push_back(random_frame(source));
-  spec.length = 0.7;
+  spec.numbers.numbers["length"] = 0.7;
   if (info.is_driver) spec.value = multibody::Signal(multibody::Expression("0.3 + 0.2*sin(2*t) + 0.1*t^2"));
   spec.teeth = {20, -30};
   return spec;
@@ -48,28 +48,28 @@ inline multibody::ForceSpec random_force_spec(Source& source, const multibody::F
   spec.bodies = std::move(bodies);
   for (int i = 0; i < 2; ++i) spec.frames.push_back(random_frame(source));
   std::vector<std::string> other_words;
-  for (const ParameterInfo& p : info.numbers)
+  for (const Field& p : info.numbers)
     for (const std::string& w : p.words)
       if (w != word) other_words.push_back(w + ":");
-  const auto belongs_elsewhere = [&](const ParameterInfo& p) {
+  const auto belongs_elsewhere = [&](const Field& p) {
     return std::any_of(other_words.begin(), other_words.end(), [&](const std::string& w) { return p.meaning.starts_with(w); });
   };
-  for (const ParameterInfo& p : info.numbers)
+  for (const Field& p : info.numbers)
     if (!p.words.empty())
       spec.words[p.name] = word;
     else if (!belongs_elsewhere(p))
       spec.numbers[p.name] = 0.6;
-  for (const auto key : info.vectors) spec.vectors[std::string(key)] = Vector3(1.0, 2.0, 3.0);
-  for (const auto key : info.signals) spec.signals[std::string(key)] = multibody::Signal(multibody::Expression("0.2 + sin(3*t)"));
-  for (const auto key : info.vector_signals)
-    spec.vector_signals[std::string(key)] = {multibody::Signal(multibody::Expression("1")), multibody::Signal(multibody::Expression("cos(t)")),
+  for (const Field& field : info.vectors) spec.vectors[field.name] = Vector3(1.0, 2.0, 3.0);
+  for (const Field& field : info.signals) spec.signals[field.name] = multibody::Signal(multibody::Expression("0.2 + sin(3*t)"));
+  for (const Field& field : info.vector_signals)
+    spec.vector_signals[field.name] = {multibody::Signal(multibody::Expression("1")), multibody::Signal(multibody::Expression("cos(t)")),
                                              multibody::Signal(multibody::Expression("t"))};
   return spec;
 }
 
 /// The choices that a force has; one empty word if there are none.
 inline std::vector<std::string> words_of(const multibody::ForceInfo& info) {
-  for (const ParameterInfo& p : info.numbers)
+  for (const Field& p : info.numbers)
     if (!p.words.empty()) return p.words;
   return {""};
 }

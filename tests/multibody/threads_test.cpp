@@ -35,7 +35,7 @@ multibody::Mechanism bush(lie::GroupId group, int bodies) {
     spring.name = "spring" + body.name;
     spring.bodies = {0, b};
     spring.frames.resize(2);
-    for (const ParameterInfo& number : multibody::find_force("spring-damper").numbers) spring.numbers[number.name] = 1.5;
+    for (const Field& number : multibody::find_force("spring-damper").numbers) spring.numbers[number.name] = 1.5;
     mechanism.forces.push_back(multibody::find_force("spring-damper").build(spring));
   }
   return mechanism;

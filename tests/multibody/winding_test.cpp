@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "kreisel/io/config.hpp"
+#include "kreisel/io/run_spec.hpp"
 #include "kreisel/io/model_catalogue.hpp"
 #include "kreisel/io/model_file.hpp"
 #include "kreisel/run/integrator.hpp"
@@ -110,13 +110,13 @@ TEST(Winding, OnlyTheTurnIsReadFromTheCountedAngle) {
 
 /// The driver asks for 0.25 where the file has 0.
 TEST(Winding, AssemblySetsTheCountedAngle) {
-  io::RunRequest request;
-  request.own_model = std::make_shared<models::ModelInfo>(io::model_of(std::make_shared<io::JsonSource>("wheel.json", R"({"bodies": [{"name": "wheel",
+  io::RunSpec spec;
+  spec.own_model = std::make_shared<models::ModelInfo>(io::model_of(std::make_shared<io::JsonSource>("wheel.json", R"({"bodies": [{"name": "wheel",
     "mass": 1, "inertia": [0.2, 0.2, 0.2], "position": [0, 0, 0]}], "joints": [{"type": "revolute", "between": ["ground", "wheel"], "at": [0, 0, 0],
     "axis": [0, 0, 1]}], "drivers": [{"type": "angle", "between": ["ground", "wheel"], "axis": [0, 0, 1], "value": "0.25+2*t"}],
     "forces": [{"type": "torsional-spring-damper", "between": ["ground", "wheel"], "axis": [0, 0, 1], "stiffness": 1}]})"), true));
-  request.options["assemble"] = "true";
-  const io::PreparedRun run = io::prepare(request);
+  spec.set("assemble", true);
+  const io::PreparedRun run = io::prepare(spec);
   EXPECT_NEAR(run.model.start.q0[7], 0.25, 1e-12);
   EXPECT_NEAR(run.model.start.v0[6], 2.0, 1e-12);
 }

@@ -87,10 +87,10 @@ TEST(EventTimes, ThatABodyTurnsPastManyTimesInAStepAreAllFound) {
     for (const run::Occurrence& o : report.events) {
       const bool is_turn = o.event == "turned";
       (is_turn ? turned : clock) += 1;
-      EXPECT_NEAR(std::remainder(is_turn ? 10 * o.t - M_PI_2 : 50 * o.t + 1, M_PI), 0.0, 1e-5) << options.method;
+      EXPECT_NEAR(std::remainder(is_turn ? 10 * o.t - M_PI_2 : 50 * o.t + 1, M_PI), 0.0, 1e-5) << options.method.name();
     }
-    EXPECT_EQ(turned, 10) << options.method << " " << options.step;
-    EXPECT_EQ(clock, 51) << options.method << " " << options.step;
+    EXPECT_EQ(turned, 10) << options.method.name() << " " << options.step;
+    EXPECT_EQ(clock, 51) << options.method.name() << " " << options.step;
   }
 }
 
@@ -110,8 +110,8 @@ TEST(EventTimes, TwoCrossingsWithinOneStepAreNotMissed) {
   // The function is above zero for 0.02 s in steps of 0.1 s, less than the distance of its samples.
   for (const run::Options& options : {constant_steps("bliedf", 6, 0.1), constant_steps("rkmk", 8, 0.1)}) {
     const auto run = oscillate({position_event("peak", std::cos(0.01), Direction::either)}, options);
-    ASSERT_EQ(run.report.events.size(), 3u) << options.method << ": leaves the start, then in and out around 2 pi";
-    EXPECT_NEAR(run.report.events[2].t - run.report.events[1].t, 0.02, 1e-3) << options.method;
+    ASSERT_EQ(run.report.events.size(), 3u) << options.method.name() << ": leaves the start, then in and out around 2 pi";
+    EXPECT_NEAR(run.report.events[2].t - run.report.events[1].t, 0.02, 1e-3) << options.method.name();
   }
 }
 
@@ -236,7 +236,7 @@ TEST(WallPendulum, HitsTheWallWhenAnIndependentIntegrationDoes) {
       options.t_end = 3.0;
       e.options = options;
       const auto run = support::integrate(e);
-      const std::string what = options.method + " " + group + " " + options.formulation + (options.step > 0.0 ? " constant" : "");
+      const std::string what = options.method.name() + " " + group + " " + std::string(options.formulation.name()) + (options.step > 0.0 ? " constant" : "");
       ASSERT_EQ(run.report.status, Status::success) << what << run.report.message;
       ASSERT_EQ(run.report.events.size(), rod.impacts.size()) << what;
       // Under error control the error of the motion itself is 1000 times the tolerance.
@@ -411,7 +411,7 @@ TEST(RodRelease, ChangesTheReactionsAtItsTime) {
       options.t_end = 1.0;
       e.options = options;
       const auto run = support::integrate(e);
-      const std::string what = options.method + " " + group;
+      const std::string what = options.method.name() + " " + group;
       ASSERT_EQ(run.report.status, Status::success) << what << run.report.message;
       ASSERT_EQ(run.report.events.size(), 1u) << what;
       const run::Occurrence& release = run.report.events[0];

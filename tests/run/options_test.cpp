@@ -34,6 +34,17 @@ class Problems : public testing::Test {
     EXPECT_EQ(found[0].field, field);
     EXPECT_NE(found[0].message.find(text), std::string::npos) << found[0].message;
   }
+  /// Names are looked up where they are given.
+  template <class Set>
+  void expect_refusal(const Set& set, const std::string& text) const {
+    Options options;
+    try {
+      set(options);
+      FAIL() << "not refused: " << text;
+    } catch (const InvalidInput& e) {
+      EXPECT_NE(std::string(e.what()).find(text), std::string::npos) << e.what();
+    }
+  }
   Options constant() const {
     Options options;
     options.step = 1e-3;
@@ -47,9 +58,7 @@ TEST_F(Problems, AreNoneInTheDefaultsWithAStep) {
 }
 
 TEST_F(Problems, Method) {
-  Options o = constant();
-  o.method = "bliedff";
-  expect_one(o, "method", "did you mean 'bliedf'");
+  expect_refusal([](Options& o) { o.method = "bliedff"; }, "did you mean 'bliedf'");
 }
 
 TEST_F(Problems, Order) {
@@ -57,7 +66,7 @@ TEST_F(Problems, Order) {
   o.order = 7;
   expect_one(o, "order", "is 7, but bliedf has orders 1 to 6");
   o.order = -1;
-  expect_one(o, "order", "is -1, but bliedf has orders 1 to 6");
+  expect_one(o, "order", "is -1, must be at least 1");
   o.method = "generalized-alpha";
   o.order = 3;
   expect_one(o, "order", "is 3, but generalized-alpha has order 2 only");
@@ -105,78 +114,78 @@ TEST_F(Problems, EveryMethodNamesWhatItServes) {
 TEST_F(Problems, EndTime) {
   Options o = constant();
   o.t_end = 0.0;
-  expect_one(o, "t-end", "is 0, must be a number after the start time 0");
+  expect_one(o, "t_end", "is 0, must be a number after the start time 0");
   o.t_end = -1.0;
-  expect_one(o, "t-end", "is -1, must be a number after the start time 0");
+  expect_one(o, "t_end", "is -1, must be a number after the start time 0");
   o.t_end = infinity;
-  expect_one(o, "t-end", "is inf, must be a number after the start time 0");
+  expect_one(o, "t_end", "is inf, expected a finite number");
 }
 
 TEST_F(Problems, Step) {
-  for (const double step : {-1e-3, infinity}) {
-    Options o = constant();
-    o.step = step;
-    expect_one(o, "step", "must be positive");
-  }
   Options o = constant();
-  o.step = nan;
-  EXPECT_FALSE(problems(o).empty());
+  o.step = -1e-3;
+  expect_one(o, "step", "is -0.001, must be positive");
+  for (const double step : {infinity, nan}) {
+    o.step = step;
+    expect_one(o, "step", "expected a finite number");
+  }
 }
 
 TEST_F(Problems, Tolerances) {
-  for (const double rtol : {0.0, -1.0, 1.0, nan}) {
-    Options o;
+  Options o;
+  for (const double rtol : {0.0, -1.0, 1.0}) {
     o.rtol = rtol;
     expect_one(o, "rtol", "must lie between 0 and 1");
   }
-  for (const double atol : {-1e-9, nan}) {
-    Options o;
-    o.atol = atol;
-    expect_one(o, "atol", "must not be negative");
-  }
+  o.rtol = nan;
+  expect_one(o, "rtol", "is nan, expected a finite number");
+  o = Options();
+  o.atol = -1e-9;
+  expect_one(o, "atol", "must not be negative");
+  o.atol = nan;
+  expect_one(o, "atol", "expected a finite number");
 }
 
 TEST_F(Problems, Newton) {
   Options o = constant();
   o.newton_tolerance = -1.0;
-  expect_one(o, "newton-tolerance", "is -1, must be positive");
+  expect_one(o, "newton_tolerance", "is -1, must be positive");
   o = constant();
   o.newton_tolerance = nan;
-  expect_one(o, "newton-tolerance", "must be positive");
+  expect_one(o, "newton_tolerance", "is nan, expected a finite number");
   o = constant();
   o.newton_iterations = 0;
-  expect_one(o, "newton-iterations", "is 0, must be at least 1");
+  expect_one(o, "newton_iterations", "is 0, must be at least 1");
 }
 
 TEST_F(Problems, StepBounds) {
   Options o = constant();
   o.max_steps = 0;
-  expect_one(o, "max-steps", "is 0, must be at least 1");
-  o = constant();
+  expect_one(o, "max_steps", "is 0, must be at least 1");
+  o = Options();
   o.max_order = 7;
-  expect_one(o, "max-order", "is 7, must lie between 1 and 6");
-  o = constant();
+  expect_one(o, "max_order", "is 7, must lie between 1 and 6");
+  o = Options();
   o.initial_step = -1.0;
-  expect_one(o, "initial-step", "is -1, must be positive");
+  expect_one(o, "initial_step", "is -1, must be positive");
   o = constant();
   o.step = 1e-300;
-  expect_one(o, "step", "far more than --max-steps");
+  expect_one(o, "step", "far more than max_steps");
   o = Options();
   o.min_step = 0.1;
   o.max_step = 0.01;
-  expect_one(o, "min-step", "is 0.1, above --max-step = 0.01");
-  o = constant();
+  expect_one(o, "min_step", "is 0.1, above max_step = 0.01");
+  o = Options();
   o.min_step = nan;
-  expect_one(o, "min-step", "must be positive");
-  o = constant();
+  expect_one(o, "min_step", "is nan, expected a finite number");
+  o = Options();
   o.max_step = infinity;
-  expect_one(o, "max-step", "is inf, must be positive");
+  expect_one(o, "max_step", "is inf, expected a finite number");
 }
 
 TEST_F(Problems, Starting) {
   Options o = constant();
-  o.starting = "corected";
-  expect_one(o, "starting", "did you mean 'corrected'");
+  expect_refusal([](Options& wrong) { wrong.starting = "corected"; }, "unknown starting procedure 'corected'; did you mean 'corrected'");
   o.starting = "v0";
   expect_one(o, "starting", "'v0' belongs to generalized-alpha; bliedf knows corrected and exact");
   o.method = "generalized-alpha";
@@ -185,8 +194,7 @@ TEST_F(Problems, Starting) {
 
 TEST_F(Problems, Formulation) {
   Options o = constant();
-  o.formulation = "index4";
-  expect_one(o, "formulation", "did you mean");
+  expect_refusal([](Options& wrong) { wrong.formulation = "index4"; }, "unknown formulation 'index4'; did you mean");
   o.formulation = "projected";
   expect_one(o, "formulation", "bliedf does not serve 'projected'; it serves ode, index3");
   o.formulation = "ode";
@@ -197,7 +205,7 @@ TEST_F(Problems, Formulation) {
 TEST_F(Problems, ConstantStepMethodsWithTolerances) {
   Options o;
   o.method = "mkbdf";
-  expect_one(o, "method", "mkbdf runs with constant steps only: give --step");
+  expect_one(o, "method", "mkbdf runs with constant steps only: give step");
 }
 
 TEST_F(Problems, Correction) {
@@ -214,13 +222,11 @@ TEST_F(Problems, Correction) {
   o = constant();
   o.method = "mkbdf";
   o.correction = "none";
-  expect_one(o, "correction", "mkbdf has no correction term; --correction belongs to bliedf");
+  expect_one(o, "correction", "mkbdf has no correction term; correction belongs to bliedf");
 }
 
 TEST_F(Problems, LinearSolver) {
-  Options o = constant();
-  o.linear_solver = "dens";
-  expect_one(o, "linear-solver", "did you mean 'dense'");
+  expect_refusal([](Options& o) { o.linear_solver = "dens"; }, "did you mean 'dense'");
 }
 
 TEST_F(Problems, ComeAllAtOnce) {
@@ -237,7 +243,7 @@ TEST_F(Problems, ComeAllAtOnce) {
     FAIL() << "not refused";
   } catch (const InvalidInput& refusal) {
     const std::string text = refusal.what();
-    for (const char* field : {"order: ", "t-end: ", "newton-iterations: ", "starting: "})
+    for (const char* field : {"order: ", "t_end: ", "newton_iterations: ", "starting: "})
       EXPECT_NE(text.find(field), std::string::npos) << text;
   }
 }

@@ -23,9 +23,7 @@ Experiment projected(const std::string& model, const std::string& formulation, c
   if (model == "pendulum") e.model_settings = {{"variant", "eich"}};
   e.options.method = "projected-bdf";
   e.options.formulation = formulation;
-  const method::MethodInfo& info = method::find_method("projected-bdf");
-  e.options.method_parameters = ParameterValues(info.parameters);
-  for (const auto& [key, value] : method_settings) e.options.method_parameters.set("", info.parameters, key, value);
+  for (const auto& [key, value] : method_settings) e.options.method.set(key, value);
   return e;
 }
 
@@ -295,7 +293,7 @@ TEST(ProjectionAtATime, IsRefusedWhereItMakesNoSense) {
   EXPECT_THROW(support::integrate(e), InvalidInput) << "after the end";
   e.options.project_velocity_at = {0.5};
   e.options.method = "rkmk";
-  e.options.formulation.clear();
+  e.options.formulation = {};
   EXPECT_THROW(support::integrate(e), InvalidInput);
   Experiment free;
   free.model = "oscillator";

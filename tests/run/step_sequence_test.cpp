@@ -102,9 +102,7 @@ Errors errors_with(const Case& c, const StepSequence& steps) {
   e.options.correction = c.correction;
   e.options.t_end = c.t_end;
   e.options.steps = steps;
-  const method::MethodInfo& info = method::find_method(c.method);
-  e.options.method_parameters = ParameterValues(info.parameters);
-  for (const auto& [key, value] : c.settings) e.options.method_parameters.set(c.method, info.parameters, key, value);
+  for (const auto& [key, value] : c.settings) e.options.method.set(key, value);
   const models::Model model = support::make_model(e);
   const support::Trajectory run = support::integrate(model, e.options);
   EXPECT_EQ(run.report.status, run::Status::success) << run.report.message;
@@ -207,19 +205,15 @@ TEST(GeneralizedAlphaOnRandomSteps, KeepsOrder2) {
 // ρ∞ = 0.8, ratios in [0.5, 2] every 10 steps: Lyapunov exponent +0.14 per step for approximation 1, -0.04, -0.11, +0.02 for 2, 3, 4.
 TEST(GeneralizedAlphaOnRandomSteps, BlowsUpWithApproximation1AtRho08) {
   support::Experiment e;
-  e.options.method = "generalized-alpha";
-  e.options.formulation = "index3";
+  e.options.formulation = solve::Formulation::index3;
   e.options.t_end = 0.3;
   e.options.steps = run::RandomSteps{.h_min = 2e-4, .h_max = 1e-3, .ratio_min = 0.5, .ratio_max = 2.0, .every = 10, .seed = 1};
-  const method::MethodInfo& info = method::find_method("generalized-alpha");
-  for (const char* approximation : {"1", "2", "3", "4"}) {
-    e.options.method_parameters = ParameterValues(info.parameters);
-    e.options.method_parameters.set("", info.parameters, "rho_inf", "0.8");
-    e.options.method_parameters.set("", info.parameters, "approximation", approximation);
+  for (const int approximation : {1, 2, 3, 4}) {
+    e.options.method = method::choices::GeneralizedAlpha{.rho_inf = 0.8, .approximation = approximation};
     const support::Trajectory run = support::integrate(e);
     double largest = 0.0;
     for (const method::Entry& point : run.points) largest = std::max(largest, point.lambda.norm());
-    if (approximation[0] == '1')
+    if (approximation == 1)
       EXPECT_TRUE(run.report.status != run::Status::success || largest > 1e4) << largest;
     else
       EXPECT_LT(largest, 2000.0);

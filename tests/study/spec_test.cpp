@@ -25,9 +25,11 @@ TEST(Spec, GridIsEveryCombination) {
   const Spec spec = spec_from(R"({"model": "heavy-top", "group": ["r3xso3", "se3"], "order": [2, 3], "step": [1e-3, 5e-4], "set": {"constraint": "body"}})");
   ASSERT_EQ(spec.cases.size(), 8u);
   EXPECT_EQ(spec.cases[0].label, "r3xso3, k=2");
-  EXPECT_EQ(spec.cases[0].request.group, "r3xso3");
-  EXPECT_EQ(spec.cases[0].request.options.at("order"), "2");
-  EXPECT_EQ(spec.cases[0].request.settings, std::vector<std::string>{"constraint=body"});
+  EXPECT_EQ(spec.cases[0].run.group, "r3xso3");
+  EXPECT_EQ(*spec.cases[0].run.find("order"), kreisel::Value(2L));
+  ASSERT_EQ(spec.cases[0].run.settings.size(), 1u);
+  EXPECT_EQ(spec.cases[0].run.settings[0].name, "constraint");
+  EXPECT_EQ(spec.cases[0].run.settings[0].value, kreisel::Value("body"));
   EXPECT_EQ(spec.cases[7].label, "se3, k=3");
   EXPECT_EQ(spec.x, "step");
 }
@@ -38,22 +40,22 @@ TEST(Spec, RunsOverrideWhatIsCommon) {
   ASSERT_EQ(spec.cases.size(), 2u + 1u + 4u);
   EXPECT_EQ(spec.cases[0].label, "A");
   EXPECT_EQ(spec.cases[2].label, "B");
-  EXPECT_EQ(spec.cases[2].request.options.at("order"), "4");
-  EXPECT_EQ(spec.cases[6].request.options.at("method"), "mkam");
+  EXPECT_EQ(*spec.cases[2].run.find("order"), kreisel::Value(4L));
+  EXPECT_EQ(spec.cases[6].run.word("method"), "mkam");
 }
 
 TEST(Spec, StepCountsAndProgressions) {
   const Spec counts = spec_from(R"({"model": "heavy-top", "t_end": 0.5, "step_count": [100, 200]})");
-  EXPECT_EQ(std::stod(counts.cases[0].request.options.at("step")), 0.005);
+  EXPECT_EQ(std::get<double>(*counts.cases[0].run.find("step")), 0.005);
   const Spec progression = spec_from(R"({"model": "heavy-top", "step": {"from": 1e-2, "to": 1e-4, "points": 3}})");
   ASSERT_EQ(progression.cases.size(), 3u);
-  EXPECT_NEAR(std::stod(progression.cases[1].request.options.at("step")), 1e-3, 1e-15);
+  EXPECT_NEAR(std::get<double>(*progression.cases[1].run.find("step")), 1e-3, 1e-15);
 }
 
 TEST(Spec, ToleranceSetsBoth) {
   const Spec spec = spec_from(R"({"model": "heavy-top", "tolerance": [1e-4, 1e-6]})");
   EXPECT_EQ(spec.x, "tolerance");
-  EXPECT_EQ(spec.cases[1].request.options.at("rtol"), spec.cases[1].request.options.at("atol"));
+  EXPECT_EQ(*spec.cases[1].run.find("rtol"), *spec.cases[1].run.find("atol"));
 }
 
 TEST(Spec, ComplaintsSayWhere) {
@@ -87,6 +89,12 @@ TEST(Spec, TheExamplesOfTheRepositoryCanRun) {
     ++count;
   }
   EXPECT_GE(count, 3);
+}
+
+TEST(Spec, StepCountsAndParametersOfTheMethodGoTogether) {
+  const Spec spec = spec_from(R"({"model": "pendulum", "method": "generalized-alpha", "step_count": 100, "t_end": 1, "set": {"rho_inf": [0.8, 0.9]}})");
+  ASSERT_EQ(spec.cases.size(), 2u);
+  EXPECT_EQ(std::get<double>(*spec.cases[1].run.find("step")), 0.01);
 }
 
 }  // namespace

@@ -47,9 +47,7 @@ Experiment experiment_of(const OrderCase& c) {
   e.options.t_end = c.grid.t_end;
   if (c.method == "projected-bdf") {
     // In the mass metric the leading error of the heavy top nearly vanishes and slopes wander; the Euclidean one shows k.
-    const method::MethodInfo& info = method::find_method(c.method);
-    e.options.method_parameters = ParameterValues(info.parameters);
-    e.options.method_parameters.set(c.method, info.parameters, "metric", "euclidean");
+    e.options.method.set("metric", "euclidean");
     e.options.newton_tolerance = 1e-13;
   }
   return e;

@@ -133,9 +133,9 @@ Experiment random_experiment(std::uint64_t seed) {
 
 std::string describe(const Experiment& e) {
   const run::Options& o = e.options;
-  std::string text = fmt::format("kreisel run {} --group {} --method {} --t-end {}", e.model, e.group, o.method, o.t_end);
+  std::string text = fmt::format("kreisel run {} --group {} --method {} --t-end {}", e.model, e.group, o.method.name(), o.t_end);
   if (o.order > 0) text += fmt::format(" --order {}", o.order);
-  if (!o.formulation.empty()) text += " --formulation " + o.formulation;
+  if (o.formulation.is_given()) text += fmt::format(" --formulation {}", o.formulation.name());
   if (o.step > 0.0)
     text += fmt::format(" --step {}", o.step);
   else

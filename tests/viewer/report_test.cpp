@@ -242,10 +242,10 @@ TEST_F(Folder, WithASceneShowsItsShapesAndJoints) {
 }
 
 TEST_F(Folder, OfAMechanismShowsShapesJointForcesAndWhichWayIsUp) {
-  RunRequest request;
-  request.model = "four-bar";
-  request.options = {{"t-end", "0.05"}};
-  const PreparedRun run = prepare(request);
+  RunSpec spec;
+  spec.model = "four-bar";
+  spec.set("t_end", 0.05);
+  const PreparedRun run = prepare(spec);
   ResultRequest where;
   where.folder = folder_ / "mechanism";
   run::Observer nobody;

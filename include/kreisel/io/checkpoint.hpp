@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "kreisel/io/config.hpp"
+#include "kreisel/io/run_spec.hpp"
 #include "kreisel/io/files.hpp"
 
 namespace kreisel::io {
@@ -12,7 +12,7 @@ inline constexpr const char* checkpoint_name = "checkpoint";
 
 /// What is needed to prepare the same run again and to continue it bitwise.
 struct Checkpoint {
-  RunRequest request;               ///< paths are absolute
+  RunSpec spec;                     ///< paths are absolute
   std::string format, log;          ///< as in ResultRequest
   std::string log_at;               ///< absolute
   std::string command;

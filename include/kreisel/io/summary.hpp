@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kreisel/io/config.hpp"
+#include "kreisel/io/run_spec.hpp"
 #include "kreisel/io/json_source.hpp"
 #include "kreisel/io/trajectory.hpp"
 #include "kreisel/run/report.hpp"
@@ -35,8 +35,15 @@ struct OutputInfo {
 /// Numbers that are not finite become null; field names as in the command line contract.
 Json summarize(const PreparedRun& run, const run::Report& report, const OutputInfo& output, std::string_view command);
 
+/// What is known of a run that has no report; empty: unknown.
+struct RunLabel {
+  std::string model, group, method, formulation, correction, starting;
+};
+RunLabel label_of(const RunSpec& spec);
+RunLabel label_of(const PreparedRun& run);
+
 /// The same fields for a run that has no report: what is known stands there, the rest is null.
-Json summarize(const RunRequest& request, std::string_view status, std::string_view message, std::string_view command);
+Json summarize(const RunLabel& label, std::string_view status, std::string_view message, std::string_view command);
 
 /// What --assemble moved.
 Json to_json(const std::vector<solve::Change>& changes);

@@ -6,9 +6,13 @@
 #include <string_view>
 #include <vector>
 
+#include "kreisel/base/choice.hpp"
 #include "kreisel/linear/block_matrix.hpp"
 
 namespace kreisel::linear {
+
+/// `automatic`: dense for few unknowns, tree where the pattern suits it, else sparse. `least_squares` reveals the rank.
+enum class SolverKind { automatic, dense, tree, sparse, least_squares };
 
 /// Scalar is double or std::complex<double>.
 template <class Scalar>
@@ -38,7 +42,7 @@ class SolverOf {
 using Solver = SolverOf<double>;
 using ComplexSolver = SolverOf<std::complex<double>>;
 
-/// "dense", "tree", "sparse", "least-squares" or "automatic". The pattern of `matrix` is analysed here.
+/// By the name of a SolverKind. The pattern of `matrix` is analysed here.
 template <class Scalar>
 std::unique_ptr<SolverOf<Scalar>> make_solver(std::string_view kind, const BlockMatrixOf<Scalar>& matrix);
 std::vector<std::string> solver_names();
@@ -62,3 +66,15 @@ std::unique_ptr<SolverOf<Scalar>> make_least_squares_solver(const BlockMatrixOf<
 bool suits_block_tree(const BlockPattern& pattern);
 
 }  // namespace kreisel::linear
+
+namespace kreisel {
+
+template <>
+struct Spellings<linear::SolverKind> {
+  using enum linear::SolverKind;
+  static constexpr std::string_view noun = "linear solver";
+  static constexpr std::array<Spelled<linear::SolverKind>, 5> entries{
+      {{automatic, "automatic"}, {dense, "dense"}, {tree, "tree"}, {sparse, "sparse"}, {least_squares, "least-squares"}}};
+};
+
+}  // namespace kreisel

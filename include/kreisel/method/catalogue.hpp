@@ -12,6 +12,7 @@
 #include "kreisel/coeff/brackets.hpp"
 #include "kreisel/lie/space.hpp"
 #include "kreisel/method/method.hpp"
+#include "kreisel/method/parameters.hpp"
 
 namespace kreisel::method {
 
@@ -25,16 +26,16 @@ struct MethodRequest {
 };
 
 struct MethodInfo {
-  std::string name, summary;
+  std::string name{}, summary{};
   int min_order = 1, max_order = 6;
   int default_order = 4;
   bool has_order_choice = true;
-  std::vector<std::string> formulations;       ///< names it serves
-  std::vector<std::string> variable_formulations;  ///< under error control; empty: constant step only
-  std::vector<ParameterInfo> parameters;
+  std::vector<std::string> formulations{};       ///< names it serves
+  std::vector<std::string> variable_formulations{};  ///< under error control; empty: constant step only
+  std::vector<ParameterInfo> parameters{};
   bool has_corrections = false;
   /// Null for Runge-Kutta methods, which are no step maps; the run room drives them by itself.
-  std::function<std::unique_ptr<Method>(const lie::Space&, Counters&, const MethodRequest&)> make;
+  std::function<std::unique_ptr<Method>(const lie::Space&, Counters&, const MethodRequest&)> make{};
   bool takes_step_sequences = false;  ///< given steps of different size
   int order_step = 1;                 ///< from one order it has to the next
 
@@ -45,5 +46,32 @@ struct MethodInfo {
 const std::vector<MethodInfo>& catalogue();
 /// Throws InvalidInput with the nearest match.
 const MethodInfo& find_method(std::string_view name);
+
+/// A method and what is chosen in it: by name, or by the struct of its parameters.
+class MethodChoice {
+ public:
+  MethodChoice() : MethodChoice("bliedf") {}
+  MethodChoice(std::string_view name);  ///< with its default parameters; throws InvalidInput
+  MethodChoice(const char* name) : MethodChoice(std::string_view(name)) {}
+  MethodChoice(const std::string& name) : MethodChoice(std::string_view(name)) {}
+  /// Throws InvalidInput for parameters out of range.
+  template <class Parameters>
+    requires requires { Parameters::name; }
+  MethodChoice(const Parameters& chosen) : MethodChoice(Parameters::name) {
+    parameters = values_of(chosen);
+  }
+
+  const MethodInfo& info() const { return *info_; }
+  const std::string& name() const { return info_->name; }
+  /// Reads a parameter by its name. Throws InvalidInput.
+  void set(std::string_view parameter, const Value& value);
+
+  ParameterValues parameters;
+
+  friend bool operator==(const MethodChoice& a, std::string_view name) { return a.name() == name; }
+
+ private:
+  const MethodInfo* info_;
+};
 
 }  // namespace kreisel::method

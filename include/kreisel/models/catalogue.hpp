@@ -15,15 +15,16 @@ namespace kreisel::models {
 /// A system ready to run.
 struct Model {
   std::string name;
-  std::string group;  ///< name as in --group
+  std::string group;  ///< name, see lie::group_names
   std::shared_ptr<const system::System> system;
   system::Start start;
 };
 
-/// An option that a model asks for unless the user gives it.
+/// A field of the run that a model asks for unless the user gives it.
 struct Suggestion {
-  std::string option, value;  ///< as on the command line, without the hyphens in front
-  std::string where;          ///< in which file, for messages
+  std::string field;
+  Value value;
+  std::string where;  ///< in which file, for messages
 };
 
 struct ModelInfo {

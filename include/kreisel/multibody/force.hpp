@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "kreisel/base/parameters.hpp"
 #include "kreisel/multibody/joint.hpp"
 #include "kreisel/system/system.hpp"
 
@@ -64,22 +63,17 @@ class Force {
 using ForcePtr = std::unique_ptr<const Force>;
 
 /// What a builder gets; each map has the keys of the ForceInfo that were given or have a default.
-struct ForceSpec {
+struct ForceSpec : Numbers {
   std::string name;
   std::vector<int> bodies;
   std::vector<Frame> frames;  ///< one per body; z is the axis
   int joint_number = -1;
   const Joint* joint = nullptr;  ///< of friction
   bool in_body_frame = false;
-  std::map<std::string, double, std::less<>> numbers;
-  std::map<std::string, std::string, std::less<>> words;
   std::map<std::string, Vector3, std::less<>> vectors;
   std::map<std::string, Signal, std::less<>> signals;
   std::map<std::string, std::array<Signal, 3>, std::less<>> vector_signals;
 
-  double number(std::string_view key) const { return numbers.find(key)->second; }
-  bool has_number(std::string_view key) const { return numbers.find(key) != numbers.end(); }
-  const std::string& word(std::string_view key) const { return words.find(key)->second; }
   Vector3 vector(std::string_view key) const { return vectors.find(key)->second; }
 };
 
@@ -91,9 +85,9 @@ struct ForceInfo {
   int axes = 0;
   bool axis_is_optional = false;
   bool has_frame = false;                                     ///< "frame": "world" or "body"
-  std::vector<ParameterInfo> numbers{};                       ///< required when the default is NaN; or words
-  std::vector<std::string_view> vectors{};                    ///< three numbers, default zero
-  std::vector<std::string_view> signals{}, vector_signals{};  ///< default absent
+  std::vector<Field> numbers{};                    ///< required when the default is NaN; or words
+  std::vector<Field> vectors{};                    ///< three numbers that are not negative, default zero
+  std::vector<Field> signals{}, vector_signals{};  ///< default absent
   ForcePtr (*build)(const ForceSpec&) = nullptr;
 };
 

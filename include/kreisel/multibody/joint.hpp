@@ -2,11 +2,12 @@
 #pragma once
 
 #include <array>
-#include <optional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "kreisel/base/field.hpp"
 #include "kreisel/multibody/measure.hpp"
 #include "kreisel/multibody/signal.hpp"
 
@@ -106,12 +107,22 @@ class Joint {
   bool is_driver_ = false;
 };
 
+/// Numbers and words of an element by the names of their fields: those that were given or have a default.
+struct Numbers {
+  std::map<std::string, double, std::less<>> numbers;
+  std::map<std::string, std::string, std::less<>> words;
+
+  double number(std::string_view key) const { return numbers.find(key)->second; }
+  bool has_number(std::string_view key) const { return numbers.find(key) != numbers.end(); }
+  const std::string& word(std::string_view key) const { return words.find(key)->second; }
+};
+
 /// What a builder gets. Frames are fixed in the bodies of the slots; z is the joint axis.
 struct JointSpec {
   std::string name;
   std::vector<int> bodies;    ///< two; gears have their carrier third
   std::vector<Frame> frames;  ///< one per body; gears have the two frames on the carrier third and fourth
-  std::optional<double> length;
+  Numbers numbers;            ///< of JointInfo::numbers
   Signal value;
   std::array<int, 2> teeth{1, 1};
 };
@@ -124,12 +135,13 @@ struct JointInfo {
   enum class Place { none, one_point, two_points } place = Place::one_point;
   int axes = 0;             ///< 0; 1: shared by both bodies; 2: one per body
   bool axes_are_perpendicular = false;
-  bool has_length = false;  ///< optional, defaults to the initial distance
   bool has_teeth = false;   ///< and a carrier
   Joint (*build)(const JointSpec&) = nullptr;
+  std::vector<Field> numbers{};       ///< of this joint alone; `length` of two points defaults to their distance
+  std::string_view value_unit = "";   ///< of a driver
 };
 
-/// The joint with its frames; `length` must be set where the info has one.
+/// The joint with its frames; `spec` has a number for every one of the info that is not optional, and a length.
 Joint make_joint(const JointInfo& info, const JointSpec& spec);
 
 const std::vector<JointInfo>& joint_catalogue();

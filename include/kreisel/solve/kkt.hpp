@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kreisel/method/parameters.hpp"
 #include "kreisel/base/counters.hpp"
 #include "kreisel/linear/solver.hpp"
 #include "kreisel/system/system.hpp"
@@ -12,7 +13,7 @@
 namespace kreisel::solve {
 
 /// The norm in which a projection moves least.
-enum class Metric { mass, euclidean };
+using method::Metric;
 
 /// M itself is never inverted: singular mass matrices are fine as long as M > 0 on ker B.
 class Kkt {

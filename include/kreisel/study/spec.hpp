@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kreisel/io/config.hpp"
+#include "kreisel/io/run_spec.hpp"
 #include "kreisel/io/json_source.hpp"
 #include "kreisel/study/measure.hpp"
 
@@ -19,7 +19,7 @@ using io::Json;
 struct Case {
   std::string label;          ///< of the curve it belongs to
   Json coordinates;           ///< object: what the grid says about this case, one value per key
-  io::RunRequest request;     ///< of a run
+  io::RunSpec run;            ///< of a run
   std::vector<run::SourceFile> sources;  ///< the files that the run is read from
 };
 

@@ -8,9 +8,14 @@ Signal signal_or_zero(const ForceSpec& spec, std::string_view key) {
   return found == spec.signals.end() ? Signal() : found->second;
 }
 
-std::vector<ParameterInfo> servo_numbers() {
-  return {{.name = "stiffness", .meaning = "gain on the deviation from the target", .minimum = 0.0},
-          {.name = "damping", .meaning = "gain on its rate", .minimum = 0.0}};
+/// `per`: the unit of the coordinate.
+std::vector<Field> servo_numbers(const std::string& effort, const std::string& per) {
+  return {{.name = "stiffness", .meaning = "gain on the deviation from the target", .minimum = 0.0, .unit = effort + "/" + per},
+          {.name = "damping", .meaning = "gain on its rate", .minimum = 0.0, .unit = effort + " s/" + per}};
+}
+std::vector<Field> servo_signals(const std::string& effort, const std::string& per) {
+  return {{.name = "value", .meaning = "effort, a function of t", .unit = effort},
+          {.name = "target", .meaning = "of the coordinate, a function of t", .unit = per}};
 }
 
 }  // namespace
@@ -31,8 +36,8 @@ ForceInfo linear_actuator() {
           .summary = "pushes two points apart by value(t), or holds them at the distance target(t)",
           .place = JointInfo::Place::two_points,
           .place_is_optional = true,
-          .numbers = servo_numbers(),
-          .signals = {"value", "target"},
+          .numbers = servo_numbers("N", "m"),
+          .signals = servo_signals("N", "m"),
           .build = build};
 }
 
@@ -54,8 +59,8 @@ ForceInfo rotary_actuator() {
           .summary = "turns the second body with the torque value(t), or towards the angle target(t)",
           .place = JointInfo::Place::none,
           .axes = 1,
-          .numbers = servo_numbers(),
-          .signals = {"value", "target"},
+          .numbers = servo_numbers("N m", "rad"),
+          .signals = servo_signals("N m", "rad"),
           .build = build};
 }
 

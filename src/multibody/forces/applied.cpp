@@ -74,7 +74,8 @@ ForceInfo applied_force() {
           .bodies = 1,
           .place_is_optional = true,
           .has_frame = true,
-          .vector_signals = {"force", "torque"},
+          .vector_signals = {{.name = "force", .meaning = "three functions of t", .unit = "N"},
+                             {.name = "torque", .meaning = "three functions of t", .unit = "N m"}},
           .build = [](const ForceSpec& spec) -> ForcePtr { return std::make_unique<Applied>(spec); }};
 }
 

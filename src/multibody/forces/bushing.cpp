@@ -22,7 +22,10 @@ ForceInfo bushing() {
           .summary = "springs and dampers along and about three axes; the axis, if given, is the third",
           .axes = 1,
           .axis_is_optional = true,
-          .vectors = {"stiffness", "damping", "rotational_stiffness", "rotational_damping"},
+          .vectors = {{.name = "stiffness", .meaning = "along the axes", .unit = "N/m"},
+                      {.name = "damping", .meaning = "along the axes", .unit = "N s/m"},
+                      {.name = "rotational_stiffness", .meaning = "about the axes", .unit = "N m/rad"},
+                      {.name = "rotational_damping", .meaning = "about the axes", .unit = "N m s/rad"}},
           .build = build};
 }
 

@@ -1,4 +1,4 @@
-#include "kreisel/base/error.hpp"
+#include "kreisel/base/find.hpp"
 #include "kreisel/multibody/force.hpp"
 
 namespace kreisel::multibody {
@@ -11,16 +11,8 @@ const std::vector<ForceInfo>& force_catalogue() {
   return list;
 }
 
-std::vector<std::string> force_names() {
-  std::vector<std::string> names;
-  for (const ForceInfo& info : force_catalogue()) names.emplace_back(info.name);
-  return names;
-}
+std::vector<std::string> force_names() { return names_in(force_catalogue()); }
 
-const ForceInfo& find_force(std::string_view name) {
-  for (const ForceInfo& info : force_catalogue())
-    if (info.name == name) return info;
-  throw InvalidInput(unknown_name("force", name, force_names()));
-}
+const ForceInfo& find_force(std::string_view name) { return find_named(force_catalogue(), "force", name); }
 
 }  // namespace kreisel::multibody

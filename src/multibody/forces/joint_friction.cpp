@@ -209,12 +209,14 @@ ForcePtr build_friction(const ForceSpec& spec) {
 }  // namespace
 
 ForceInfo joint_friction() {
-  const auto positive = [](std::string name, std::string meaning) {
-    return ParameterInfo{.name = std::move(name),
-                         .meaning = std::move(meaning),
-                         .minimum = 0.0,
-                         .minimum_is_excluded = true,
-                         .is_optional = true};
+  const auto positive = [](std::string name, std::string unit, std::string meaning, std::string fallback = {}) {
+    return Field{.name = std::move(name),
+                 .meaning = std::move(meaning),
+                 .minimum = 0.0,
+                 .minimum_is_excluded = true,
+                 .is_optional = true,
+                 .unit = std::move(unit),
+                 .fallback = std::move(fallback)};
   };
   return {.name = "joint-friction",
           .summary = "Coulomb friction from the reaction of a joint: smoothed at rest, or with bristles that stick",
@@ -222,17 +224,18 @@ ForceInfo joint_friction() {
           .place = JointInfo::Place::none,
           .numbers = {{.name = "law", .meaning = "smoothed creeps under load, stick-slip holds it", .words = {"smoothed", "stick-slip"}},
                       {.name = "coefficient", .meaning = "of friction", .default_number = NAN, .minimum = 0.0},
-                      positive("radius", "of the pin of a joint that turns [m]"),
-                      {.name = "viscous", .meaning = "viscous friction [N s/m or N m s/rad]", .minimum = 0.0},
-                      positive("smoothing_speed", "smoothed: sliding speed at which 76 % of the friction is reached [m/s], 0.01 unless given"),
+                      positive("radius", "m", "of the pin of a joint that turns"),
+                      {.name = "viscous", .meaning = "viscous friction", .minimum = 0.0, .unit = "N s/m or N m s/rad"},
+                      positive("smoothing_speed", "m/s", "smoothed: sliding speed at which 76 % of the friction is reached", "0.01"),
                       {.name = "smoothing_load",
-                       .meaning = "reaction below which friction fades [N]",
+                       .meaning = "reaction below which friction fades",
                        .default_number = 1e-3,
                        .minimum = 0.0,
-                       .minimum_is_excluded = true},
-                      positive("static_coefficient", "stick-slip: of friction at rest, the coefficient unless given"),
-                      positive("stribeck_speed", "stick-slip: sliding speed at which friction has fallen from rest to sliding [m/s], 0.01 unless given"),
-                      positive("deflection", "stick-slip: displacement at which the joint breaks away [m], 1e-5 unless given")},
+                       .minimum_is_excluded = true,
+                       .unit = "N"},
+                      positive("static_coefficient", "", "stick-slip: of friction at rest", "the coefficient"),
+                      positive("stribeck_speed", "m/s", "stick-slip: sliding speed at which friction has fallen from rest to sliding", "0.01"),
+                      positive("deflection", "m", "stick-slip: displacement at which the joint breaks away", "1e-5")},
           .build = build_friction};
 }
 

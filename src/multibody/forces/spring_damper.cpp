@@ -16,12 +16,14 @@ ForceInfo spring_damper() {
           .summary = "spring and damper between two points",
           .place = JointInfo::Place::two_points,
           .place_is_optional = true,
-          .numbers = {{.name = "stiffness", .meaning = "stiffness [N/m]", .minimum = 0.0},
-                      {.name = "damping", .meaning = "damping [N s/m]", .minimum = 0.0},
+          .numbers = {{.name = "stiffness", .meaning = "stiffness", .minimum = 0.0, .unit = "N/m"},
+                      {.name = "damping", .meaning = "damping", .minimum = 0.0, .unit = "N s/m"},
                       {.name = "length",
-                       .meaning = "length without force [m], the initial distance unless given",
+                       .meaning = "length without force",
                        .minimum = 0.0,
-                       .is_optional = true}},
+                       .is_optional = true,
+                       .unit = "m",
+                       .fallback = "the initial distance"}},
           .build = build};
 }
 

@@ -17,9 +17,9 @@ ForceInfo torsional_spring_damper() {
           .summary = "spring and damper against rotation about an axis",
           .place = JointInfo::Place::none,
           .axes = 1,
-          .numbers = {{.name = "stiffness", .meaning = "stiffness [N m/rad]", .minimum = 0.0},
-                      {.name = "damping", .meaning = "damping [N m s/rad]", .minimum = 0.0},
-                      {.name = "angle", .meaning = "angle without torque [rad], from the initial position"}},
+          .numbers = {{.name = "stiffness", .meaning = "stiffness", .minimum = 0.0, .unit = "N m/rad"},
+                      {.name = "damping", .meaning = "damping", .minimum = 0.0, .unit = "N m s/rad"},
+                      {.name = "angle", .meaning = "angle without torque, from the initial position", .unit = "rad"}},
           .build = build};
 }
 

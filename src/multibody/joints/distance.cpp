@@ -6,15 +6,21 @@ namespace kreisel::multibody {
 JointInfo distance_joint() {
   const auto build = [](const JointSpec& spec) {
     Joint joint("distance", spec.name, spec.bodies);
-    joint.demand(distance(0, spec.frames[0].p, 1, spec.frames[1].p), Signal(Expression(spec.length.value())));
+    joint.demand(distance(0, spec.frames[0].p, 1, spec.frames[1].p), Signal(Expression(spec.numbers.number("length"))));
     return joint;
   };
   return {.name = "distance",
           .summary = "two points keep their distance",
           .rows = 1,
           .place = JointInfo::Place::two_points,
-          .has_length = true,
-          .build = build};
+          .build = build,
+          .numbers = {{.name = "length",
+                       .meaning = "of the rod",
+                       .minimum = 0.0,
+                       .minimum_is_excluded = true,
+                       .is_optional = true,
+                       .unit = "m",
+                       .fallback = "the initial distance"}}};
 }
 
 }  // namespace kreisel::multibody

@@ -18,7 +18,8 @@ JointInfo angle_driver() {
           .rows = 1,
           .place = JointInfo::Place::none,
           .axes = 1,
-          .build = build};
+          .build = build,
+          .value_unit = "rad"};
 }
 
 /// z₁·(P₂ - P₁) = s(t).
@@ -34,7 +35,8 @@ JointInfo position_driver() {
           .is_driver = true,
           .rows = 1,
           .axes = 1,
-          .build = build};
+          .build = build,
+          .value_unit = "m"};
 }
 
 /// |P₂ - P₁| = s(t).
@@ -49,7 +51,8 @@ JointInfo distance_driver() {
           .is_driver = true,
           .rows = 1,
           .place = JointInfo::Place::two_points,
-          .build = build};
+          .build = build,
+          .value_unit = "m"};
 }
 
 }  // namespace kreisel::multibody

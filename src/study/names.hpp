@@ -1,0 +1,41 @@
+// Words of study files that name one of a few things.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "kreisel/base/choice.hpp"
+#include "kreisel/study/spec.hpp"
+
+namespace kreisel {
+
+template <>
+struct Spellings<study::Span> {
+  using enum study::Span;
+  static constexpr std::string_view noun = "span";
+  static constexpr std::array<Spelled<study::Span>, 5> entries{
+      {{max, "max"}, {end, "end"}, {first, "first"}, {window, "window"}, {local, "local"}}};
+};
+
+}  // namespace kreisel
+
+namespace kreisel::study {
+
+struct ExpectationName {
+  std::string_view name;
+  ExpectationKind kind;
+  double tolerance;  ///< unless the file says otherwise
+  std::string_view meaning;
+};
+
+inline constexpr std::array<ExpectationName, 8> expectation_names{
+    {{"order", ExpectationKind::order, 0.2, "observed order of every matching curve"},
+     {"value", ExpectationKind::value, 1e-3, "the number in every matching row, or one number per row"},
+     {"at_most", ExpectationKind::at_most, 0, "bound of the number in every matching row"},
+     {"at_least", ExpectationKind::at_least, 0, "bound of the number in every matching row"},
+     {"ranking", ExpectationKind::ranking, 0, "labels by increasing number, at every abscissa they share; a list of labels is a draw"},
+     {"same", ExpectationKind::same, 0, "matching rows of the same abscissa agree to this, relative"},
+     {"ratio", ExpectationKind::ratio, 0.1, "the number in where over the one in over"},
+     {"unstable", ExpectationKind::unstable, 0, "every matching run fails or exceeds this number"}}};
+
+}  // namespace kreisel::study

@@ -1,0 +1,214 @@
+#include "kreisel/study/spec_schema.hpp"
+
+#include <fmt/format.h>
+
+#include "kreisel/io/run_spec.hpp"
+#include "kreisel/study/analysis.hpp"
+#include "kreisel/study/measure.hpp"
+#include "names.hpp"
+
+namespace kreisel::study {
+namespace {
+
+using io::Json;
+using io::key;
+using io::Key;
+using io::list_of;
+using io::names_of;
+using io::ObjectInfo;
+using io::remark;
+using io::required;
+
+Key text(std::string name, std::string meaning) { return key(std::move(name), "text", "", std::move(meaning)); }
+Key number(std::string name, std::string meaning, std::string fallback = {}) {
+  return {.field = {.name = std::move(name), .meaning = std::move(meaning), .is_optional = true, .fallback = std::move(fallback)}};
+}
+Key whole(std::string name, double minimum, double maximum, std::string meaning) {
+  return {.field = {.name = std::move(name), .meaning = std::move(meaning), .minimum = minimum, .maximum = maximum, .kind = FieldKind::whole}};
+}
+Key truth(std::string name, std::string meaning, std::string fallback) {
+  return {.field = {.name = std::move(name), .meaning = std::move(meaning), .kind = FieldKind::truth, .fallback = std::move(fallback)}};
+}
+Key component() { return whole("component", 0, 1e9, "which entry, from 1; 0: the norm of all"); }
+Key window() { return key("window", "range", "s", "only between these times"); }
+Key quantity() { return required(key("quantity", "quantity", "", "of which an error or a value is taken")); }
+
+/// What stands for one value of a field in a grid. Whatever the field, a text may stand for it: "1e-3".
+Json scalar_of(const Field& field) {
+  Json schema = io::schema_of(field);
+  schema.erase("description");
+  const FieldKind kind = kind_of(field);
+  if (kind == FieldKind::word || kind == FieldKind::text) return schema;
+  if (kind == FieldKind::words) return {{"type", "string"}};
+  if (kind == FieldKind::numbers) schema = {{"type", "number"}};
+  return {{"anyOf", {schema, Json{{"type", "string"}}}}};
+}
+
+Json axis_of(const Json& scalar, std::string_view meaning) {
+  return {{"description", meaning},
+          {"anyOf", {scalar, Json{{"type", "array"}, {"items", scalar}, {"minItems", 1}}, io::reference_to("progression")}}};
+}
+
+/// Every field of runs may have one value or several.
+Json with_fields(Json schema) {
+  for (const io::RunField& f : io::run_fields())
+    schema["properties"][f.field.name] = axis_of(scalar_of(f.field), io::schema_of(f.field)["description"].get<std::string>());
+  return schema;
+}
+
+std::vector<std::string> joined(std::initializer_list<std::vector<std::string>> lists) {
+  std::vector<std::string> all;
+  for (const std::vector<std::string>& list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
+}  // namespace
+
+const ObjectInfo& grid_object() {
+  static const ObjectInfo object{
+      "run",
+      "Fields of runs, each with one value or several; every combination is a case.",
+      {key("model", "axis", "", "name of a model, or path of a model file"), key("group", "axis", "", "of the formulation"),
+       key("set", "settings", "", "parameters of the model, then of the method"), text("label", "name of the curve"),
+       key("step_count", "axis", "", "steps over the whole interval, instead of step"),
+       key("tolerance", "axis", "", "rtol and atol together")}};
+  return object;
+}
+
+const ObjectInfo& study_object() {
+  static const ObjectInfo object{
+      "study",
+      "A grid of runs or of analyses, what is measured of each, what is expected.",
+      {remark("$schema", "this schema, for editors"), text("id", "of a published figure"), text("title", "of the report"),
+       text("source", "of the figure"), text("says", "what the paper says"), key("notes", "names", "", "for the report"),
+       {.field = {.name = "kind", .meaning = "of the cases", .words = {"runs", "analysis"}, .kind = FieldKind::word}},
+       text("analysis", "name of the analysis"), text("x", "abscissa: a measure, a count or a coordinate; default: the step or the tolerance"),
+       truth("quick", "part of the subset that tests run", "false"), list_of(key("measures", "measure", "", "of each run")),
+       list_of(key("series", "series", "", "curves over time")), list_of(key("plots", "plot", "", "of the report")),
+       list_of(key("expect", "expectation", "", "what a correct program gives")), list_of(key("runs", "run", "", "one grid each")),
+       list_of(key("cases", "case", "", "of an analysis, one grid each over its parameters")), key("reference", "reference", "", "of the exact solution")}};
+  return object;
+}
+
+const ObjectInfo& measure_object() {
+  static const ObjectInfo object{
+      "measure",
+      "A number of each run. A text says the same: \"lambda max\", \"q end relative\", \"q local largest\".",
+      {text("name", "default: the quantity"), quantity(),
+       {.field = {.name = "over", .meaning = "which points", .words = kreisel::names_of<Span>(), .kind = FieldKind::word}}, window(),
+       key("relative", "relative", "", "divided by the norm of the exact value, or of the computed one"), component(),
+       {.field = {.name = "entries", .meaning = "norm of several entries", .words = {"euclidean", "largest"}, .kind = FieldKind::word}}}};
+  return object;
+}
+
+const ObjectInfo& series_object() {
+  static const ObjectInfo object{"series", "A curve over time.", {text("name", "default: the quantity"), quantity(), component(), window()}};
+  return object;
+}
+
+const ObjectInfo& plot_object() {
+  static const ObjectInfo object{
+      "plot",
+      "A figure of the report.",
+      {text("title", "above it"), text("note", "below it"), text("x", "a measure, a count or a coordinate; default: the abscissa of the study"),
+       required(key("y", "names", "", "measures")), key("where", "where", "", "only these cases"), truth("log", "logarithmic axes", "true"),
+       list_of(number("slopes", "that are drawn; default: whole numbers near the observed orders"))}};
+  return object;
+}
+
+const ObjectInfo& expectation_object() {
+  static const ObjectInfo object = [] {
+    ObjectInfo e{"expectation", "Exactly one of the kinds, and what it is about.", {}};
+    for (const ExpectationName& kind : expectation_names) {
+      Key k = number(std::string(kind.name), std::string(kind.meaning));
+      if (kind.kind == ExpectationKind::value) k = key(std::string(kind.name), "numbers", "", std::string(kind.meaning));
+      if (kind.kind == ExpectationKind::ranking) k = list_of(key(std::string(kind.name), "names", "", std::string(kind.meaning)));
+      e.keys.push_back(k);
+    }
+    for (const Key& k : {text("of", "a measure or a count; default: the first measure"), key("where", "where", "", "coordinates that must agree"),
+                         key("over", "where", "", "of a ratio: the cases to divide by"),
+                         number("tolerance", "absolute for orders, relative otherwise", "by kind"),
+                         number("per", "the number is divided by this first", "1"),
+                         whole("at_step", -1, 1e15, "where the maximum must lie; -1: anywhere"), key("range", "range", "", "abscissae that count"),
+                         text("says", "the paper's words or numbers"), text("note", "why the expectation differs from them")})
+      e.keys.push_back(k);
+    return e;
+  }();
+  return object;
+}
+
+const ObjectInfo& reference_object() {
+  static const ObjectInfo object{
+      "reference", "How the exact solution is computed.", {number("tolerance", "of the exact solution"), whole("max_steps", 1, 1e15, "to get there")}};
+  return object;
+}
+
+const ObjectInfo& progression_object() {
+  static const ObjectInfo object = [] {
+    const auto positive = [](std::string name, std::string meaning) {
+      return required({.field = {.name = std::move(name), .meaning = std::move(meaning), .minimum = 0.0, .minimum_is_excluded = true}});
+    };
+    return ObjectInfo{"progression",
+                      "Values in geometric progression.",
+                      {positive("from", "first value"), positive("to", "last value"), required(whole("points", 2, 1000, "how many"))}};
+  }();
+  return object;
+}
+
+Json spec_schema() {
+  Json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", "kreisel study"}};
+  schema.update(io::schema_of(study_object()));
+  schema.erase("additionalProperties");
+  // The cases of an analysis have its parameters instead of the fields of runs.
+  std::vector<std::string> of_runs = names_of(grid_object().keys), of_analyses{"label"};
+  for (const io::RunField& f : io::run_fields()) of_runs.push_back(f.field.name);
+  for (const AnalysisInfo& info : analyses())
+    for (const Field& field : info.parameters) of_analyses.push_back(field.name);
+  const std::vector<std::string> own = names_of(study_object().keys);
+  const auto only = [](const std::vector<std::string>& names) { return Json{{"propertyNames", {{"enum", names}}}}; };
+  schema["if"] = {{"properties", {{"kind", {{"const", "analysis"}}}}}, {"required", {"kind"}}};
+  schema["then"] = only(joined({own, of_analyses}));
+  schema["then"]["required"] = {"analysis"};
+  for (const std::string& name : of_analyses)
+    if (name != "label") schema["then"]["properties"][name] = io::reference_to("axis");
+  schema["else"] = only(joined({own, of_runs}));
+  schema["else"]["properties"] = with_fields(io::schema_of(grid_object()))["properties"];
+  Json& defs = schema["$defs"];
+  const Json any_number{{"type", "number"}};
+  defs["text"] = {{"type", "string"}};
+  defs["scalar"] = {{"type", {"string", "number", "boolean"}}};
+  defs["axis"] = {{"description", "a value, a list of values, or values in geometric progression"},
+                  {"anyOf",
+                   {io::reference_to("scalar"), Json{{"type", "array"}, {"items", io::reference_to("scalar")}, {"minItems", 1}},
+                    io::reference_to("progression")}}};
+  defs["progression"] = io::schema_of(progression_object());
+  defs["settings"] = {{"type", "object"}, {"additionalProperties", io::reference_to("axis")}};
+  defs["quantity"] = {{"enum", names_in(quantities())}};
+  defs["range"] = {{"type", "array"}, {"items", any_number}, {"minItems", 2}, {"maxItems", 2}};
+  defs["names"] = {{"anyOf", {io::reference_to("text"), Json{{"type", "array"}, {"items", io::reference_to("text")}}}}};
+  defs["numbers"] = {{"anyOf", {any_number, Json{{"type", "array"}, {"items", any_number}}}}};
+  defs["where"] = {{"type", "object"}};
+  defs["relative"] = {{"enum", {true, false, "computed"}}};
+  defs["run"] = with_fields(io::schema_of(grid_object()));
+  defs["case"] = {{"type", "object"}, {"properties", schema["then"]["properties"]}, {"additionalProperties", false}};
+  defs["case"]["properties"]["label"] = io::reference_to("text");
+  defs["measure"] = {{"anyOf", {Json{{"type", "string"}}, io::schema_of(measure_object())}}};
+  defs["series"] = io::schema_of(series_object());
+  defs["plot"] = io::schema_of(plot_object());
+  defs["expectation"] = io::schema_of(expectation_object());
+  Json one = Json::array();
+  for (const ExpectationName& kind : expectation_names) one.push_back({{"required", {kind.name}}});
+  defs["expectation"]["oneOf"] = one;
+  defs["reference"] = io::schema_of(reference_object());
+  return schema;
+}
+
+std::string spec_reference() {
+  std::string out = "## Study file\n\n";
+  for (const ObjectInfo* object : {&study_object(), &grid_object(), &progression_object(), &measure_object(), &series_object(), &plot_object(),
+                                   &expectation_object(), &reference_object()})
+    out += fmt::format("### Object `{}`\n\n{}\n\n{}\n", object->name, object->meaning, io::table_of(object->keys));
+  return out;
+}
+
+}  // namespace kreisel::study

@@ -1,0 +1,187 @@
+#!/usr/bin/python3
+"""The JSON Schemas that the program writes accept what its readers accept: usage schemas.py PROGRAM.
+
+Every shipped model and study must be valid. Then models are damaged, one key at a time, and program and schema must agree on
+the form of the file: what one of them refuses, the other must refuse. So must what fuzzers and users have broken the reader with.
+"""
+import copy
+import glob
+import itertools
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+try:
+    import jsonschema
+except ImportError:
+    sys.exit(77)  # ctest: skipped
+
+root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+failures = 0
+
+
+def fail(text):
+    global failures
+    failures += 1
+    print(text)
+
+
+def call(*arguments):
+    return subprocess.run(arguments, capture_output=True, text=True, check=False)
+
+
+def validator(program, name):
+    schema = json.loads(call(program, "schema", name).stdout)
+    kind = jsonschema.validators.validator_for(schema)
+    kind.check_schema(schema)
+    return kind(schema)
+
+
+def read(file):
+    with open(file, encoding="utf-8") as stream:
+        return json.load(stream)
+
+
+def shipped(*patterns):
+    return [file for pattern in patterns for file in sorted(glob.glob(f"{root}/{pattern}"))]
+
+
+def objects(value, path=()):
+    if isinstance(value, dict):
+        yield path, value
+        for key, part in value.items():
+            yield from objects(part, path + (key,))
+    elif isinstance(value, list):
+        for i, part in enumerate(value):
+            yield from objects(part, path + (i,))
+
+
+def at(document, path):
+    for key in path:
+        document = document[key]
+    return document
+
+
+def changed(document, path, change):
+    copied = copy.deepcopy(document)
+    change(at(copied, path))
+    return copied
+
+
+def damaged(model):
+    for path, value in objects(model):
+        for key in value:
+            if key in ("name", "comment", "$schema"):
+                continue
+            where = "/".join(map(str, path + (key,)))
+            yield f"without {where}", changed(model, path, lambda o, k=key: o.pop(k))
+            for wrong in (None, [], {}, "", -1, "nonsense", True, [1, "x", 3]):
+                yield f"with {wrong!r} at {where}", changed(model, path, lambda o, k=key, w=wrong: o.update({k: w}))
+        yield f"with nonsense in /{'/'.join(map(str, path))}", changed(model, path, lambda o: o.update({"nonsense": 1}))
+
+
+body = {"name": "a", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0]}
+hinge = {"type": "revolute", "name": "hinge", "between": ["ground", "a"], "at": [0, 0, 0], "axis": [0, 0, 1]}
+point, ends = {"at": [0, 0, 0]}, {"at": [[0, 0, 0], [0, 0, 1]]}
+axis, axes = {"axis": [0, 0, 1]}, {"axes": [[1, 0, 0], [0, 1, 0]]}
+servo = {"stiffness": 1, "damping": 1, "value": "sin(t)", "target": {"table": [[0, 0], [1, 1]], "interpolation": "linear"}}
+spring = {"stiffness": 1, "damping": 1}
+friction = {"joint": "hinge", "coefficient": 0.1, "radius": 0.1, "viscous": 0.1, "smoothing_speed": 0.1, "smoothing_load": 0.1,
+            "law": "smoothed"}
+elements = {
+    "joints": {"spherical": point, "revolute": {**point, **axis}, "prismatic": {**point, **axis}, "cylindrical": {**point, **axis},
+               "universal": {**point, **axes}, "planar": {**point, **axis}, "fixed": point, "distance": {**ends, "length": 1},
+               "point-on-line": {**point, **axis}, "point-on-plane": {**point, **axis},
+               "gear": {"axes": [[0, 0, 1], [0, 0, 1]], "teeth": [20, 40], "carrier": "ground"}},
+    "drivers": {"angle": {**axis, "value": {"table": [[0, 0], [9, 0]], "interpolation": "spline"}},
+                "position": {**point, **axis, "value": "0*t"}, "distance": {**ends, "value": 1}},
+    "forces": {"applied": {"on": "a", "at": [0, 0, 0], "force": [0, 0, "t"], "torque": [0, 0, 1], "frame": "body"},
+               "spring-damper": {**ends, **spring, "length": 1}, "torsional-spring-damper": {**axis, **spring, "angle": 0},
+               "bushing": {**point, **axis, "x_axis": [1, 0, 0], "stiffness": [1, 1, 1], "damping": [1, 1, 1],
+                           "rotational_stiffness": [1, 1, 1], "rotational_damping": [1, 1, 1]},
+               "joint-friction": friction, "linear-actuator": {**ends, **servo}, "rotary-actuator": {**axis, **servo}}}
+
+
+def samples(program):
+    """Files of the repository, and one model per element, so that every joint, driver and force is there."""
+    for file in shipped("models/*.json"):
+        yield "a shipped model", read(file)
+    for kind, types in elements.items():
+        known = {entry["name"] for entry in json.loads(call(program, "list", kind, "--json").stdout)}
+        if known != set(types):
+            fail(f"{kind}: {sorted(known ^ set(types))} have no sample here")
+        for name, keys in types.items():
+            owner = {} if name in ("applied", "joint-friction") else {"between": ["ground", "a"]}
+            element = {"type": name, **owner, **keys}
+            yield f"{kind} {name}", {"bodies": [body], "joints": [hinge], **{kind: [hinge, element] if kind == "joints" else [element]}}
+            if "at" in keys or "axis" in keys:
+                framed = {key: value for key, value in keys.items() if key not in ("at", "axis", "x_axis", "axes")}
+                frame = {key: value for key, value in {"at": [0, 0, 0], "axis": [0, 0, 1]}.items() if key in keys or name == "universal"}
+                element = {"type": name, **owner, **framed, "frames": [frame] if name == "applied" else [frame, dict(frame)]}
+                yield f"{kind} {name} with frames", {"bodies": [body], **{kind: [element]}}
+    for rotation in ({"axis": [0, 0, 1], "angle": 1}, {"axis": [0, 0, 1], "angle_deg": 1}, {"quaternion": [1, 0, 0, 0]},
+                     {"matrix": [[1, 0, 0], [0, 1, 0], [0, 0, 1]]}, {"euler": [0, 0, 0], "order": "xyz"}, {"euler_deg": [0, 0, 0]}):
+        yield f"rotation {rotation}", {"bodies": [{**body, "rotation": rotation}]}
+    for shape in ({"box": {"size": [1, 1, 1]}}, {"sphere": {"radius": 1}}, {"cylinder": {"radius": 1, "length": 1}},
+                  {"capsule": {"radius": 1, "length": 1, "axis": [0, 0, 1]}}, {"cone": {"radius": 1, "length": 1, "color": "red"}}):
+        yield f"shape {shape}", {"bodies": [{**body, "shape": shape}]}
+    yield "simulation", {"bodies": [body], "simulation": {"t_end": 1, "step": 0.1, "method": "bliedf", "order": 3, "formulation": "index3",
+                                                          "output_times": [0.1, 0.2], "assemble": True, "max_steps": 1000}}
+
+
+# What the program says about the form of a file, not about what it describes: names of bodies and joints, formulas, meaning.
+form = re.compile(r"\.json:\d+:\d+: .*(is missing|unknown |expected|beside|must |has a negative entry|is empty|has an edge|are needed)")
+other = re.compile(r"/(between/\d|on|carrier|joint): unknown (body|joint) '|: formula '[^']+'|/color: ")
+
+
+def compare(program, check, name, document, path):
+    with open(path, "w", encoding="utf-8") as stream:
+        json.dump(document, stream)
+    answer = call(program, "check", path, "--json")
+    message = json.loads(answer.stdout)["message"]
+    complaints = [line for line in message.splitlines() if form.search(line) and not other.search(line)]
+    if check.is_valid(document) == bool(complaints):
+        fail(f"{name}: the schema {'accepts' if check.is_valid(document) else 'refuses'} it, the program says: {message[:200] or 'well'}")
+
+
+def main(program):
+    for name, files in {"model": shipped("models/*.json"), "study": shipped("studies/*.json", "data/reproduce/*.json")}.items():
+        check = validator(program, name)
+        for file in files:
+            for error in check.iter_errors(read(file)):
+                fail(f"{file}: {error.json_path}: {error.message}")
+    check = validator(program, "model")
+    seen = set()
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.json")
+        for name, model in samples(program):
+            for what, document in itertools.chain([("as it is", model)], damaged(model)):
+                # Ten equal rods teach nothing more than one, and a key of one shipped model nothing more than that of another.
+                case = (name, re.sub(r"\d+", "", what))
+                if case not in seen:
+                    seen.add(case)
+                    compare(program, check, f"{name} {what}", document, path)
+        studies = validator(program, "study")
+        count = 0
+        for file in shipped("studies/*.json"):
+            document = read(file)
+            for where, _ in objects(document):
+                if "where" in where or "over" in where or "set" in where:
+                    continue  # any names
+                wrong = changed(document, where, lambda o: o.update({"nonsense": 1}))
+                path = os.path.join(folder, "study.json")
+                with open(path, "w", encoding="utf-8") as stream:
+                    json.dump(wrong, stream)
+                refused = call(program, "study", path, "--out", os.path.join(folder, "out"), "--quiet").returncode == 2
+                count += 1
+                if studies.is_valid(wrong) == refused:
+                    fail(f"{file} with nonsense in {where}: the schema {'accepts' if refused else 'refuses'} it, the program does not")
+    print(f"{len(seen)} models, {count} studies, {failures} disagreements")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
