@@ -361,8 +361,11 @@ std::vector<solve::Change> assembled(models::Model& model, std::string_view line
 const std::vector<RunOption>& run_options() {
   constexpr std::string_view model = "Model", method = "Method", time = "Time and accuracy", solver = "Solver and limits";
   static const std::vector<RunOption> list{
-      {"method", "M", method, "integration method (default bliedf)", method_names,
-       [](std::string_view text, PreparedRun& run) { run.options.method = text; }},
+      {"method", "M", method, "integration method (default bliedf, which gives way to radau where stiff vibrations hold it)", method_names,
+       [](std::string_view text, PreparedRun& run) {
+         run.options.method = text;
+         run.options.gives_way = false;  // who names a method wants that one
+       }},
       {"order", "K", method, "order of the method; with tolerances it fixes the order", nullptr,
        [](std::string_view text, PreparedRun& run) { run.options.order = to_order(text); }},
       {"formulation", "F", method, "of the constraints (default stabilized-index2, or ode)",

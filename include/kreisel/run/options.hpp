@@ -23,6 +23,8 @@ struct SourceFile {
 
 struct Options {
   std::string method = "bliedf";
+  /// bliedf of variable order gives way to radau where lightly damped vibrations hold its steps and radau takes far longer ones.
+  bool gives_way = true;
   int order = 0;            ///< 0: the method's default with a step, variable with tolerances
   std::string formulation;  ///< empty: ode without constraints, stabilized-index2 with
   std::string correction;   ///< empty: magnus with a step, magnus-explicit (a third cheaper) with tolerances
