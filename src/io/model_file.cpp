@@ -13,8 +13,8 @@
 #include "kreisel/io/config.hpp"
 #include "kreisel/lie/so3.hpp"
 #include "kreisel/io/colour.hpp"
-#include "kreisel/system/check.hpp"
 #include "kreisel/system/consistency.hpp"
+#include "kreisel/system/ranks.hpp"
 
 namespace kreisel::io {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "kreisel/run/scaling.hpp"
 #include "kreisel/solve/kkt.hpp"
-#include "kreisel/system/check.hpp"
+#include "kreisel/system/differences.hpp"
 
 namespace kreisel::run {
 

@@ -13,8 +13,8 @@
 #include "kreisel/run/start_up.hpp"
 #include "kreisel/solve/formulation.hpp"
 #include "kreisel/solve/manifold.hpp"
-#include "kreisel/system/check.hpp"
 #include "kreisel/system/consistency.hpp"
+#include "kreisel/system/ranks.hpp"
 #include "drive.hpp"
 
 namespace kreisel::run {

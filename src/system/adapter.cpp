@@ -8,7 +8,8 @@
 #include <utility>
 
 #include "kreisel/base/error.hpp"
-#include "kreisel/system/check.hpp"
+#include "kreisel/system/dense.hpp"
+#include "kreisel/system/differences.hpp"
 
 namespace kreisel::system {
 namespace {
@@ -105,31 +106,6 @@ Matrix sized(const SystemFunctions& f, const char* callback, const char* expecte
     refuse(f, fmt::format("'{}' returned a {} x {} matrix, expected {} x {} ({})", callback, value.rows(), value.cols(),
                           rows, columns, expected_is));
   return value;
-}
-
-/// Stores a dense matrix in the blocks of a pattern, the inverses of dense_coupling, dense_rows and dense_forces.
-void store_coupling(const System& system, const Matrix& A, Vector& values) {
-  const auto& blocks = system.space().blocks();
-  for (const Pattern::Coupling& c : system.pattern().couplings()) {
-    const lie::Block &row = blocks[c.row], &column = blocks[c.column];
-    MatrixMap(values.data() + c.at, row.nv, column.nv) = A.block(row.v_at, column.v_at, row.nv, column.nv);
-  }
-}
-
-void store_rows(const System& system, const Matrix& A, Vector& values) {
-  for (const Pattern::Touch& t : system.pattern().touches()) {
-    const RowGroup& group = system.pattern().groups()[t.group];
-    const lie::Block& block = system.space().blocks()[t.block];
-    MatrixMap(values.data() + t.at, group.rows, block.nv) = A.block(group.at, block.v_at, group.rows, block.nv);
-  }
-}
-
-void store_forces(const System& system, const Matrix& A, Vector& values) {
-  for (const Pattern::Touch& t : system.pattern().touches()) {
-    const RowGroup& group = system.pattern().groups()[t.group];
-    const lie::Block& block = system.space().blocks()[t.block];
-    MatrixMap(values.data() + t.at, block.nv, group.rows) = A.block(block.v_at, group.at, block.nv, group.rows);
-  }
 }
 
 /// Column j: derivative of s ↦ f(s e_j) with step part·scale[j].

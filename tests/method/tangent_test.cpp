@@ -5,7 +5,7 @@
 
 #include "kreisel/method/catalogue.hpp"
 #include "kreisel/run/start_up.hpp"
-#include "kreisel/system/check.hpp"
+#include "kreisel/system/differences.hpp"
 #include "support/experiment.hpp"
 
 namespace {

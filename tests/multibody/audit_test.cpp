@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "kreisel/system/check.hpp"
+#include "kreisel/system/differences.hpp"
 #include "multibody/samples.hpp"
 
 namespace {

@@ -6,7 +6,7 @@
 
 #include "kreisel/base/error.hpp"
 #include "kreisel/multibody/signal.hpp"
-#include "kreisel/system/check.hpp"
+#include "kreisel/system/differences.hpp"
 
 namespace {
 

@@ -10,6 +10,7 @@
 
 #include "kreisel/models/catalogue.hpp"
 #include "kreisel/system/adapter.hpp"
+#include "kreisel/system/differences.hpp"
 #include "random_motion.hpp"
 
 namespace {

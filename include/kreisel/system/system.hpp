@@ -54,7 +54,7 @@ using Power = EnergyFlow;
 ///
 ///     M(q) v̇ + g(t,q,v,λ) + B(q,t)ᵀλ = 0,   Φ(q,t) = 0,   A(q,t) v + a(q,t) = 0
 ///
-/// Laws, checked by `audit` in system/check.hpp:
+/// Laws, checked by `audit` in system/audit.hpp:
 ///   linearize is the derivative of residual (trivialised in q); B = ∂gap/∂q = ∂rate/∂v on position rows;
 ///   d/dt gap = rate and d/dt rate = acceleration_gap along any motion.
 class System {
