@@ -27,7 +27,7 @@ using namespace kreisel;
 using namespace kreisel::python;
 
 io::RunRequest request_of(const py::object& model, const std::string& group, const std::vector<std::string>& settings,
-                          const std::map<std::string, std::string>& options) {
+                          const std::map<std::string, std::string>& options, std::optional<double> t0 = {}) {
   io::RunRequest request;
   if (py::isinstance<py::str>(model))
     request.model = model.cast<std::string>();
@@ -35,6 +35,7 @@ io::RunRequest request_of(const py::object& model, const std::string& group, con
     request.own_model = model.cast<ModelPtr>();
   request.group = group;
   request.settings = settings;
+  request.t0 = t0;
   for (const auto& [name, text] : options) request.options[name] = text;
   return request;
 }
@@ -136,9 +137,8 @@ PYBIND11_MODULE(_core, m) {
   m.def("model_from_json", [](const std::string& name, const std::string& text, bool accepts_gaps) {
     return std::const_pointer_cast<models::ModelInfo>(model_from_json(name, text, accepts_gaps));
   });
-  m.def("model_from_functions", [](const py::dict& functions) {
-    const FunctionModel model = model_from_functions(functions);
-    return py::make_tuple(std::const_pointer_cast<models::ModelInfo>(model.info), py::cpp_function([remark = model.remark] { return *remark; }));
+  m.def("model_from_functions", [](const py::dict& functions, std::optional<double> t0, std::optional<double> t_end) {
+    return std::const_pointer_cast<models::ModelInfo>(model_from_functions(functions, t0, t_end));
   });
   m.def("model_names", [] { return names("models"); });
   m.def("method_names", [] { return names("methods"); });
@@ -146,9 +146,9 @@ PYBIND11_MODULE(_core, m) {
 
   py::class_<Solution>(m, "Solution")
       .def(py::init([](const py::object& model, const std::string& group, const std::vector<std::string>& settings,
-                       const std::map<std::string, std::string>& options, const py::object& t_span, const py::object& t_eval,
+                       const std::map<std::string, std::string>& options, std::optional<double> t0, const py::object& t_eval,
                        const py::list& events, const py::object& progress, const py::object& should_stop, bool has_dense_output) {
-        return std::make_unique<Solution>(request_of(model, group, settings, options), t_span, t_eval, events, progress,
+        return std::make_unique<Solution>(request_of(model, group, settings, options, t0), t_eval, events, progress,
                                           should_stop, has_dense_output);
       }))
       .def_property_readonly("t", &Solution::t)

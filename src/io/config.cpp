@@ -472,6 +472,7 @@ PreparedRun prepare(const RunRequest& given) {
 
   if (run.model_info != nullptr)
     problems.collect("", [&] { run.model = models::make_model(*run.model_info, request.group, run.model_parameters); });
+  if (given.t0) run.model.start.t0 = *given.t0;
   if (run.model.system != nullptr && run.assembles)
     problems.collect("", [&] { run.changes = assembled(run.model, run.options.linear_solver); });
   if (run.model.system != nullptr) {

@@ -45,7 +45,7 @@ std::shared_ptr<const system::System> replayed(const std::vector<Switched>& swit
           change = &std::get<system::Switch>(event.action);
     if (change == nullptr)
       throw InvalidInput(fmt::format("the checkpoint has an event '{}' that the model does not have", switched.event));
-    system = change->next(switched.t, switched.q, switched.v);
+    system = next_system(*change, switched.t, switched.q, switched.v);
   }
   return system;
 }
@@ -71,6 +71,13 @@ void describe(const Plan& plan, Report& report) {
 
 }  // namespace
 
+std::shared_ptr<const system::System> made_ready(const system::System& system, const system::Start& start, const Options& options) {
+  system::Start from = start;
+  if (!std::isnan(options.t_end)) from.t_end = options.t_end;
+  std::shared_ptr<const system::System> prepared = system.prepared_for(from);
+  return prepared != nullptr ? prepared : unowned(system);
+}
+
 Drive::Segment::Segment(std::shared_ptr<const system::System> in_force, const system::Start& from, const Options& options,
                         const system::System& layout, Counters& counters, bool ends_at_corner)
     : system(std::move(in_force)),
@@ -86,11 +93,11 @@ Drive::Drive(const system::System& system, const system::Start& start, const Opt
       method_in_force_(options.method),
       first_start_(start),
       asked_(start.t0),
-      first_system_(unowned(system)),
+      first_system_(made_ready(system, start, options)),
       identity_(options_, system, first_start_),
-      layout_(system.result_layout()),
+      layout_(first_system_->result_layout()),
       observer_(observer),
-      recorder_(report_, observer),
+      recorder_(report_, observer, {options.rtol, options.atol}),
       output_(options_, start.t0, std::isnan(options.t_end) ? start.t_end : options.t_end, observer),
       events_(options_.events, options.event_tolerance,
               (std::isnan(options.t_end) ? start.t_end : options.t_end) - start.t0, recorder_, observer) {
@@ -326,6 +333,7 @@ bool Drive::take() {
   const double t = entry.motion.t;
   ++recorder_.counters().steps;
   recorder_.measure(*s.system, entry);
+  if (!recorder_.doubt().empty()) return fail({Status::poor_derivatives, recorder_.doubt()});
   if (options_.linear_solver == "least-squares" && !fits_together(entry)) return false;
   const bool is_seen = output_.schedule().is_active() ? show_wanted(entry, true) : show(entry);
   const bool goes_on = observer_.goes_on(t, recorder_.counters().steps) && is_seen;
@@ -514,6 +522,8 @@ bool Drive::fail(Failure failure) {
   report_.status = failure.status;
   report_.message = std::move(failure.message);
   if (s.is_open) report_.message = explained(std::move(report_.message), failure.status, *s.system, now(), s.plan.run_end - s.plan.t0);
+  if (const std::string remark = segment_->system->remark(); failure.status != Status::interrupted && !remark.empty())
+    report_.message += "\n  " + remark;
   return end();
 }
 

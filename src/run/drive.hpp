@@ -16,6 +16,9 @@
 
 namespace kreisel::run {
 
+/// The system as the run has it: prepared for its start, or as it is, and then not owned.
+std::shared_ptr<const system::System> made_ready(const system::System& system, const system::Start& start, const Options& options);
+
 /// A run that goes on step by step. A segment lasts from a consistent start to t_end, or to an event or projection after
 /// which the method starts anew as at t0; most runs have one.
 class Drive {

@@ -83,6 +83,17 @@ void refuse_redundant_rows(const system::System& system, const system::Start& st
                                  found.in_words(), advice));
 }
 
+void refuse_poor_derivatives(const system::System& system, const system::Start& start, const Options& options) {
+  system::Motion m(system.space());
+  m.t = start.t0;
+  m.q = start.q0;
+  m.v = start.v0;
+  system::Residual residual(system.space().nv(), system.pattern().position_rows(), system.pattern().rows());
+  const std::string doubt =
+      system.examine(m, Vector(Vector::Zero(system.pattern().rows())), {options.rtol, options.atol}, residual);
+  if (!doubt.empty()) throw InvalidInput(doubt);
+}
+
 }  // namespace
 
 std::vector<OptionProblem> problems_in(const Options& options, const system::System& system, const system::Start& start) {
@@ -239,13 +250,16 @@ std::vector<OptionProblem> problems_in(const Options& options, const system::Sys
   return std::move(check).problems();
 }
 
-void refuse_what_cannot_run(const system::System& system, const system::Start& start, const Options& options) {
-  const std::vector<OptionProblem> problems = problems_in(options, system, start);
+void refuse_what_cannot_run(const system::System& given, const system::Start& start, const Options& options) {
+  const std::vector<OptionProblem> problems = problems_in(options, given, start);
   if (!problems.empty()) {
     std::string text;
     for (const OptionProblem& p : problems) text += (text.empty() ? "" : "\n") + p.field + ": " + p.message;
     throw InvalidInput(text);
   }
+  const std::shared_ptr<const system::System> ready = made_ready(given, start, options);
+  const system::System& system = *ready;
+  refuse_poor_derivatives(system, start, options);
   // Not silently repaired.
   if (const system::Miss miss = system::miss_of(system, start); miss.position_row >= 0 || miss.velocity_row >= 0)
     throw InvalidInput(fmt::format("the initial values miss the constraints: |Phi| = {:.3e}, |B v| = {:.3e}, most in {}; both should vanish. "

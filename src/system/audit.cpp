@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "kreisel/system/dense.hpp"
 #include "kreisel/system/differences.hpp"
@@ -21,6 +22,38 @@ double largest(const Vector& x) { return x.size() == 0 ? 0.0 : x.lpNorm<Eigen::I
 // ---- differences
 
 constexpr std::array<double, 6> audit_steps{0x1p-5, 0x1p-7, 0x1p-9, 0x1p-11, 0x1p-13, 0x1p-15};
+
+/// Changes below this part of the largest entry need no smaller step.
+constexpr double fully_settled = 1e-12;
+/// Once a change is below this part of the largest entry, growing changes are round-off and end the search: further on
+/// two estimates may agree by chance.
+constexpr double nearly_settled = 1e-6;
+
+/// A value and by how much it changed with the last step.
+struct Settled {
+  Vector value, change;
+};
+/// estimate(h), entry by entry at the h at which it changed least; `steps` fall. Stops where all changes are round-off.
+Settled settle(const std::function<Vector(double h)>& estimate, std::span<const double> steps) {
+  Vector coarse = estimate(steps.front());
+  Settled best{Vector::Constant(coarse.size(), std::numeric_limits<double>::quiet_NaN()),
+               Vector::Constant(coarse.size(), infinity)};
+  std::vector<bool> is_final(coarse.size(), false);
+  for (const double h : steps.subspan(1)) {
+    Vector fine = estimate(h);
+    const double size = largest(fine);
+    for (Eigen::Index i = 0; i < fine.size(); ++i) {
+      if (is_final[i]) continue;
+      const double change = std::abs(fine[i] - coarse[i]);
+      const bool shrinks = change < best.change[i];
+      if (shrinks) best.value[i] = fine[i], best.change[i] = change;
+      is_final[i] = best.change[i] <= (shrinks ? fully_settled : nearly_settled) * size;
+    }
+    if (std::find(is_final.begin(), is_final.end(), false) == is_final.end()) break;
+    coarse.swap(fine);
+  }
+  return best;
+}
 
 /// A matrix of derivatives, and by how much each entry changed with the last step.
 struct Differences {
@@ -45,8 +78,8 @@ Differences differentiate_columns(const std::function<Vector(int, double)>& f, c
   Differences d{Matrix(rows, scale.size()), Matrix(rows, scale.size())};
   for (int j = 0; j < scale.size(); ++j) {
     const Curve column = [&](double s) { return f(j, s); };
-    Settled settled = settle([&](double h) { return slope(column, h * scale[j]); }, audit_steps);
-    look_closer(slope(column, close_step * scale[j]), slope(column, closest_step * scale[j]), settled);
+    Settled settled = settle([&](double h) { return slope(column, h * scale[j]).value; }, audit_steps);
+    look_closer(slope(column, close_step * scale[j]).value, slope(column, closest_step * scale[j]).value, settled);
     d.value.col(j) = settled.value;
     d.change.col(j) = settled.change;
   }

@@ -180,7 +180,7 @@ TEST_P(EveryForceWithoutMultipliers, ChangesTheEnergyByItsPower) {
         moved.v += s * m.a;
         return Vector::Constant(1, assembly.energy(moved));
       },
-      1e-3);
+      1e-3).value;
   EXPECT_NEAR(change[0], assembly.power(m, nothing).total(), 1e-9 * (1.0 + std::abs(change[0])));
 }
 

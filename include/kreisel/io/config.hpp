@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,7 @@ struct RunRequest {
   std::string group;                  ///< empty: the model's first
   std::vector<std::string> settings;  ///< key=value, also model.key=value and method.key=value
   std::map<std::string, std::string, std::less<>> options;  ///< by RunOption::name; underscores count as hyphens
+  std::optional<double> t0;           ///< start time instead of the model's
 };
 
 /// A run that can start.
