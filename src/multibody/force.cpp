@@ -21,7 +21,7 @@ Facets Force::facets() const {
           .has_force = true,
           .stores_energy = true,
           .does_work = true,
-          .is_on_bodies = true,
+          .is_on_frames = true,
           .multipliers_of = joint()};
 }
 

@@ -168,7 +168,7 @@ Facets Joint::facets() const {
           .is_driver = is_driver_,
           .couples_nodes = couples_bodies(),
           .does_work = depends_on_time(),
-          .is_on_bodies = true};
+          .is_on_frames = true};
 }
 
 void Joint::constraint(const Instant& at, double* gap, double* rate) const {

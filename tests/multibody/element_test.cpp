@@ -5,6 +5,8 @@
 
 #include "kreisel/base/error.hpp"
 #include "kreisel/io/model_file.hpp"
+#include "kreisel/mechanism.hpp"
+#include "kreisel/multibody/rigid_body.hpp"
 #include "kreisel/run/integrator.hpp"
 #include "kreisel/system/check.hpp"
 #include "multibody/samples.hpp"
@@ -14,6 +16,9 @@ namespace {
 
 using namespace kreisel;
 using namespace kreisel::multibody;
+using multibody::Body;
+using multibody::ground;
+using multibody::Mechanism;
 using lie::GroupId;
 
 void expect_audit_passes(const Assembly& assembly, samples::Source& source) {
@@ -224,20 +229,26 @@ TEST(UserElement, WithMassOfItsOwnCouplesABodyToACoordinate) {
   }
 }
 
-/// A knife edge along x of a body on SE(3), at its centre of mass: U_y = 0.
-class KnifeEdge final : public Element {
+/// One component of v of a body is zero. On SE(3) the second makes a knife edge along x at the centre of mass: U_y = 0.
+class HeldVelocity final : public Element {
  public:
-  explicit KnifeEdge(int body) : Element("knife-edge", "edge", {body}) {}
+  HeldVelocity(std::string name, int body, int component)
+      : Element("held-velocity", std::move(name), {body}), component_(component) {}
 
   Facets facets() const override { return {.rows = 1, .level = system::RowLevel::velocity}; }
-  void constraint(const Instant& at, double*, double* rate) const override { *rate = at.v_of(0)[1]; }
-  void add_constraint_force(const Instant&, const double* mu, const Forces& out) const override { out.of(0)[1] += *mu; }
-  void jacobian(const Instant&, const Blocks& out) const override { out.B(0) = Vector6::Unit(1).transpose(); }
+  void constraint(const Instant& at, double*, double* rate) const override { *rate = at.v_of(0)[component_]; }
+  void add_constraint_force(const Instant&, const double* mu, const Forces& out) const override {
+    out.of(0)[component_] += *mu;
+  }
+  void jacobian(const Instant&, const Blocks& out) const override { out.B(0) = Vector6::Unit(component_).transpose(); }
   void linearize_constraint(const Instant& at, const Blocks& out) const override {
     jacobian(at, out);
     out.H(0).setZero();
   }
-  void acceleration_gap(const Instant& at, double* z) const override { *z = at.a_of(0)[1]; }
+  void acceleration_gap(const Instant& at, double* z) const override { *z = at.a_of(0)[component_]; }
+
+ private:
+  int component_;
 };
 
 TEST(UserElement, WithAVelocityRowStandsBehindTheJointsAndSteersACircle) {
@@ -252,7 +263,7 @@ TEST(UserElement, WithAVelocityRowStandsBehindTheJointsAndSteersACircle) {
   plane.name = "plane";
   plane.bodies = {ground, 0};
   plane.frames.resize(2);
-  mechanism.elements.push_back(std::make_shared<KnifeEdge>(0));
+  mechanism.elements.push_back(std::make_shared<HeldVelocity>("edge", 0, 1));
   mechanism.joints.push_back(make_joint(find_joint("planar", false), plane));
   const Assembly assembly(std::move(mechanism));
   EXPECT_EQ(assembly.pattern().position_rows(), 3);
@@ -512,6 +523,151 @@ TEST(ActiveMask, RefusesWhatItCannotSwitch) {
   bodiless[1] = false;
   EXPECT_NE(complaint([&] { file.assembly->with(bodiless); }).find("body 'rod' cannot be switched off"),
             std::string::npos);
+}
+
+TEST(ActiveMask, AsksWhichOneWhenTwoElementsHaveTheName) {
+  Mechanism mechanism;
+  mechanism.bodies = {body_at("a", 1.0, Vector3::Zero())};
+  for (int i = 0; i < 2; ++i)
+    mechanism.forces.push_back(std::make_shared<CentroidSpring>(std::vector<int>{ground, 0},
+                                                                std::vector<Vector3>(2, Vector3::Zero()), 1.0, 0.0));
+  EXPECT_THROW(Assembly(std::move(mechanism)).without({"to the centroid"}), InvalidInput);
+}
+
+/// A brake on the spin of an arm closes at t = 0.2 and opens at 0.4: the mask gives what three separate mechanisms give.
+TEST(ActiveMask, SwitchesOnAndOffInOneRunWithTheBitsOfSeparateMechanisms) {
+  const auto built = [](bool has_brake) {
+    Mechanism mechanism;
+    mechanism.gravity = {0.0, 0.0, -9.81};
+    mechanism.bodies = {body_at("arm", 1.0, {0.5, 0.0, 0.0})};
+    mechanism.bodies[0].angular_velocity = {3.0, 0.0, 0.0};
+    JointSpec hinge;
+    hinge.name = "hinge";
+    hinge.bodies = {ground, 0};
+    hinge.frames.resize(2);
+    hinge.frames[1].p = {-0.5, 0.0, 0.0};
+    mechanism.joints.push_back(make_joint(find_joint("spherical", false), hinge));
+    if (has_brake) mechanism.elements.push_back(std::make_shared<HeldVelocity>("brake", 0, 3));
+    return mechanism;
+  };
+  using Ptr = std::shared_ptr<Assembly>;
+  const auto run = [](const Ptr& open, const Ptr& closed, const Ptr& again) {
+    const auto at = [](double time, std::shared_ptr<const Assembly> next) -> system::Event {
+      return {.name = "switch",
+              .function = [time](double t, const Vector&, const Vector&, const Vector&) { return t - time; },
+              .direction = system::Direction::rising,
+              .action = system::Switch{[next](auto&&...) { return next; }}};
+    };
+    closed->set_events({at(0.4, again)});
+    open->set_events({at(0.2, closed)});
+    return motion_of(*open, 0.6, 1e-8);
+  };
+  const Ptr whole = std::make_shared<Assembly>(built(true));
+  const run::Report a = run(whole->without({"brake"}), whole, whole->without({"brake"}));
+  const run::Report b = run(std::make_shared<Assembly>(built(false)), std::make_shared<Assembly>(built(true)),
+                            std::make_shared<Assembly>(built(false)));
+  EXPECT_EQ(a.final.motion.q, b.final.motion.q);
+  EXPECT_EQ(a.final.motion.v, b.final.motion.v);
+  EXPECT_EQ(a.counters.steps, b.counters.steps);
+  EXPECT_EQ(a.events.size(), 2u);
+  EXPECT_NEAR(a.final.motion.v[3], 0.0, 1e-8) << "the spin is gone";
+}
+
+/// A node on SE(3) with the inertia of a body is a body to joints and forces.
+TEST(Nodes, WithAPoseTakeJointsAndForces) {
+  const auto built = [](bool has_body) {
+    Mechanism mechanism;
+    mechanism.group = GroupId::se3;
+    mechanism.gravity = {0.0, 0.0, -9.81};
+    const Body body = body_at("rod", 2.0, {0.5, 0.0, 0.0});
+    if (has_body) {
+      mechanism.bodies = {body};
+    } else {
+      Vector q0(7);
+      q0 << 0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0;
+      mechanism.nodes.push_back({"rod", {GroupId::se3, 0}, system::CoordinateKind::dynamic, q0, {}});
+      mechanism.elements.push_back(std::make_shared<RigidBody>(body, 0, mechanism.gravity));
+    }
+    JointSpec hinge;
+    hinge.name = "hinge";
+    hinge.bodies = {ground, 0};
+    hinge.frames.resize(2);
+    hinge.frames[1].p = {-0.5, 0.0, 0.0};
+    mechanism.joints.push_back(make_joint(find_joint("spherical", false), hinge));
+    mechanism.forces.push_back(std::make_shared<CentroidSpring>(std::vector<int>{ground, 0},
+                                                                std::vector<Vector3>(2, Vector3::UnitX()), 5.0, 0.1));
+    return mechanism;
+  };
+  const run::Report body = motion_of(Assembly(built(true)), 0.5, 1e-8),
+                    node = motion_of(Assembly(built(false)), 0.5, 1e-8);
+  EXPECT_EQ(body.final.motion.q, node.final.motion.q);
+}
+
+// ---- programs
+
+TEST(Programs, AddNodesElementsAndBodiesOnTheirOwnGroups) {
+  kreisel::Mechanism mechanism;
+  mechanism.set_gravity(Vector3::Zero());
+  mechanism.add_body({.name = "carriage", .mass = 4.0});
+  mechanism.add_body({.name = "other", .group = GroupId::se3, .velocity = {0.0, 1.0, 0.0}});
+  EXPECT_THROW(mechanism.add_body({.name = "wrong", .group = GroupId::so3}), InvalidInput);
+  const int slide =
+      mechanism.add_node({"slide", {GroupId::rn, 1}, system::CoordinateKind::dynamic, Vector::Constant(1, 0.1), {}});
+  EXPECT_EQ(slide, 2);
+  EXPECT_THROW(mechanism.add_body({.name = "late"}), InvalidInput);
+  mechanism.add_element(std::make_shared<SlidingMass>(0, slide, 1.0, 30.0, Vector3::UnitX()));
+  EXPECT_THROW(mechanism.add_element(nullptr), InvalidInput);
+  const run::Problem problem = mechanism.problem({.t_end = 2.0});
+  run::Options options;
+  options.t_end = 2.0;
+  options.rtol = options.atol = 1e-10;
+  run::Observer nobody;
+  const run::Report report = run::integrate(*problem.system, problem.start, options, nobody);
+  EXPECT_NEAR(report.final.motion.q[14], 0.1 * std::cos(std::sqrt(37.5) * 2.0), 1e-7);
+  EXPECT_NEAR(problem.system->body_pose(1, report.final.motion.q).x.y(), 2.0, 1e-9);
+}
+
+TEST(Programs, AreToldWhatDoesNotFit) {
+  const auto complaint = [](auto change) -> std::string {
+    Mechanism mechanism;
+    mechanism.bodies = {body_at("a", 1.0, Vector3::Zero()), body_at("b", 1.0, Vector3::UnitX())};
+    mechanism.nodes.push_back({"z", {GroupId::rn, 1}, system::CoordinateKind::state, {}, {}});
+    change(mechanism);
+    try {
+      const Assembly assembly(std::move(mechanism));
+    } catch (const InvalidInput& e) {
+      return e.what();
+    }
+    return "accepted";
+  };
+  const auto spring = [](std::vector<int> on) {
+    const std::vector<Vector3> points(on.size(), Vector3::Zero());
+    return std::make_shared<CentroidSpring>(std::move(on), points, 1.0, 0.0);
+  };
+  EXPECT_EQ(complaint([&](Mechanism& m) { m.forces.push_back(spring({0, 1})); }), "accepted");
+  EXPECT_NE(complaint([&](Mechanism& m) {
+              m.forces.push_back(spring({0, 3}));
+            }).find("refers to node 3, but there are 3"),
+            std::string::npos);
+  EXPECT_NE(complaint([&](Mechanism& m) { m.forces.push_back(spring({0, 0})); }).find("'a' twice"), std::string::npos);
+  EXPECT_NE(complaint([&](Mechanism& m) {
+              m.forces.push_back(spring({0, 2}));
+            }).find("'z' is on rn"),
+            std::string::npos);
+  EXPECT_NE(complaint([&](Mechanism& m) {
+              m.forces.push_back(spring({ground, ground}));
+            }).find("only the ground"),
+            std::string::npos);
+  EXPECT_NE(
+      complaint([&](Mechanism& m) { m.forces.push_back(spring(std::vector<int>(9, ground))); }).find("only the ground"),
+      std::string::npos);
+  EXPECT_NE(complaint([&](Mechanism& m) { m.forces.push_back(nullptr); }).find("empty pointer"), std::string::npos);
+  EXPECT_NE(complaint([&](Mechanism& m) { m.nodes[0].q0 = Vector::Zero(2); }).find("starts with 2 and 0 numbers"),
+            std::string::npos);
+  EXPECT_NE(complaint([&](Mechanism& m) { m.bodies[0].group = GroupId::so3; }).find("body 'a'"), std::string::npos);
+  std::vector<int> many{0, 1};
+  many.resize(9, ground);
+  EXPECT_NE(complaint([&](Mechanism& m) { m.forces.push_back(spring(many)); }).find("at most 8"), std::string::npos);
 }
 
 TEST(Elements, AskForNoMemory) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cassert>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,8 +27,11 @@ struct Slot {
   int node = ground;
   lie::GroupId group = lie::GroupId::rn;
   int nv = 0;
-  int q_at = 0, v_at = 0;
+  int q_at = nowhere, v_at = nowhere;
   int touch_at = -1;  ///< in B, H and F of its rows, or of the rows it depends on
+
+  /// Of the ground: so far from the motion that an element that uses it fails instead of moving another node.
+  static constexpr int nowhere = -(1 << 28);
 
   bool is_ground() const { return node == ground; }
 };
@@ -89,7 +93,10 @@ struct Blocks {
   MatrixMap B(int i) const { return {all.B.data() + slots[i].touch_at, rows, slots[i].nv}; }
   MatrixMap H(int i) const { return {all.H.data() + slots[i].touch_at, rows, slots[i].nv}; }
   MatrixMap F(int i) const { return {all.F.data() + slots[i].touch_at, slots[i].nv, rows}; }
-  double* coupling(Vector& values, int i, int j) const { return values.data() + coupling_at[i * count + j]; }
+  double* coupling(Vector& values, int i, int j) const {
+    assert(couples(i, j));
+    return values.data() + coupling_at[i * count + j];
+  }
 };
 
 class Element;
@@ -105,7 +112,7 @@ struct Facets {
   bool couples_nodes = true;  ///< false: no block of M, D or K stands between two of its nodes
   bool stores_energy = false;
   bool does_work = false;     ///< what it does changes the energy
-  bool is_on_bodies = false;  ///< it sees its nodes as BodyState: bodies and the ground, at most max_frames
+  bool is_on_frames = false;  ///< it sees its nodes as BodyState: on SE(3) or ℝ³×SO(3), at most max_frames
   const Element* multipliers_of = nullptr;  ///< whose λ its forces depend on, on the same nodes; it has no mass then
 };
 

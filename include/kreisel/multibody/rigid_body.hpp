@@ -12,7 +12,7 @@ class RigidBody final : public Element {
       : Element("body", body.name, {node}), mass_(body.mass), inertia_(body.inertia), gravity_(gravity) {}
 
   Facets facets() const override {
-    return {.has_mass = true, .has_force = true, .stores_energy = true, .is_on_bodies = true};
+    return {.has_mass = true, .has_force = true, .stores_energy = true, .is_on_frames = true};
   }
   void add_mass(const Instant& at, const Blocks& out) const override;
   void add_force(const Instant& at, const Forces& out) const override;
