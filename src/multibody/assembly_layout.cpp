@@ -218,6 +218,7 @@ Assembly::Assembly(std::shared_ptr<const Parts> parts, std::vector<bool> active)
       state_diagonals_.push_back(pattern().couplings()[pattern().coupling(node, node)].at);
     }
   const std::size_t first_joint = mechanism().bodies.size(), last_joint = first_joint + mechanism().joints.size();
+  const std::size_t first_other = last_joint + mechanism().forces.size();  // may have corners without signals
   for (int e = 0; e < count; ++e) {
     const Facets& facets = parts_->facets[e];
     if (!active_[e] && facets.states == 0) continue;
@@ -229,7 +230,7 @@ Assembly::Assembly(std::shared_ptr<const Parts> parts, std::vector<bool> active)
     if (facets.has_force && !facets.has_mass) loads_.places.push_back(at);
     if (facets.stores_energy) storing_.push_back(at);
     if (facets.does_work) working_.push_back(at);
-    if (!at.element->signals().empty()) timed_.push_back(at);
+    if (!at.element->signals().empty() || static_cast<std::size_t>(e) >= first_other) timed_.push_back(at);
     if (facets.multipliers_of != nullptr) is_affine_ = false;
     if (static_cast<std::size_t>(e) < first_joint || static_cast<std::size_t>(e) >= last_joint) continue;
     connecting_.push_back(at);

@@ -16,10 +16,10 @@ namespace {
 
 using namespace kreisel;
 using namespace kreisel::multibody;
+using lie::GroupId;
 using multibody::Body;
 using multibody::ground;
 using multibody::Mechanism;
-using lie::GroupId;
 
 void expect_audit_passes(const Assembly& assembly, samples::Source& source) {
   for (const double speed : {0.0, 1.0, 20.0}) {
@@ -303,6 +303,33 @@ TEST(UserElement, HasStatesOfItsOwnOrInAGivenNode) {
     EXPECT_NEAR(report.final.motion.q[7], 5.0 + 2.0 + 6.0, 1e-7);
     EXPECT_NEAR(report.final.motion.v[6], 7.0, 1e-7);
   }
+}
+
+/// A blow on a body on ℝ³×SO(3), 1 ms long, at a time that steps do not find by themselves.
+class Blow final : public Element {
+ public:
+  Blow(int body, double time) : Element("blow", "blow", {body}), time_(time) {}
+
+  Facets facets() const override { return {.has_force = true, .does_work = true}; }
+  void add_force(const Instant& at, const Forces& out) const override {
+    if (at.t >= time_ && at.t < time_ + 1e-3) out.of(0)[0] -= 1000.0;
+  }
+  system::Corner next_corner(double t, double until, double) const override {
+    for (const double corner : {time_, time_ + 1e-3})
+      if (corner > t && corner < until) return {corner, -1};
+    return {};
+  }
+
+ private:
+  double time_;
+};
+
+TEST(UserElement, SaysWhereItsCornersAre) {
+  Mechanism mechanism;
+  mechanism.bodies = {body_at("ball", 1.0, Vector3::Zero())};
+  mechanism.elements.push_back(std::make_shared<Blow>(0, 0.5));
+  const run::Report report = motion_of(Assembly(std::move(mechanism)), 1.0, 1e-8);
+  EXPECT_NEAR(report.final.motion.v[0], 1.0, 1e-6);
 }
 
 /// V = ½ k |Σ cᵢ xᵢ|² over any number of bodies on ℝ³×SO(3), without BodyState.
