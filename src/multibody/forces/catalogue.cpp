@@ -4,9 +4,16 @@
 namespace kreisel::multibody {
 
 // One line per force: a function of a file of this folder. Lists are explicit, see CONTRIBUTING.md.
-#define KREISEL_FORCES(each)                                                                               \
-  each(applied_force) each(spring_damper) each(torsional_spring_damper) each(bushing) each(joint_friction) \
-      each(linear_actuator) each(rotary_actuator)
+// clang-format off
+#define KREISEL_FORCES(each) \
+  each(applied_force) \
+  each(spring_damper) \
+  each(torsional_spring_damper) \
+  each(bushing) \
+  each(joint_friction) \
+  each(linear_actuator) \
+  each(rotary_actuator)
+// clang-format on
 
 #define KREISEL_DECLARE(name) ForceInfo name();
 KREISEL_FORCES(KREISEL_DECLARE)

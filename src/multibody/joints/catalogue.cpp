@@ -4,10 +4,23 @@
 namespace kreisel::multibody {
 
 // One line per joint: a function of a file of this folder. Lists are explicit, see CONTRIBUTING.md.
-#define KREISEL_JOINTS(each)                                                                                         \
-  each(spherical_joint) each(revolute_joint) each(prismatic_joint) each(cylindrical_joint) each(universal_joint)     \
-      each(planar_joint) each(fixed_joint) each(distance_joint) each(point_on_line_joint) each(point_on_plane_joint) \
-          each(gear_joint) each(angle_driver) each(position_driver) each(distance_driver)
+// clang-format off
+#define KREISEL_JOINTS(each) \
+  each(spherical_joint) \
+  each(revolute_joint) \
+  each(prismatic_joint) \
+  each(cylindrical_joint) \
+  each(universal_joint) \
+  each(planar_joint) \
+  each(fixed_joint) \
+  each(distance_joint) \
+  each(point_on_line_joint) \
+  each(point_on_plane_joint) \
+  each(gear_joint) \
+  each(angle_driver) \
+  each(position_driver) \
+  each(distance_driver)
+// clang-format on
 
 #define KREISEL_DECLARE(name) JointInfo name();
 KREISEL_JOINTS(KREISEL_DECLARE)
