@@ -171,9 +171,9 @@ class Element {
 
   // ---- time
 
-  /// The functions of time in it, by the words of the model file; empty: it does not depend on time.
+  /// The functions of time in it, by the words of the model file.
   virtual std::vector<NamedSignal> signals() const { return {}; }
-  /// Of these functions, see System::next_corner.
+  /// Where what it adds has a corner in time, see System::next_corner. Joints and forces without signals are not asked.
   virtual system::Corner next_corner(double /*t*/, double /*until*/, double /*resolution*/) const { return {}; }
 
  private:
