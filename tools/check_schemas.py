@@ -106,6 +106,8 @@ def samples():
     for rotation in ({"axis": [0, 0, 1], "angle": 1}, {"axis": [0, 0, 1], "angle_deg": 1}, {"quaternion": [1, 0, 0, 0]},
                      {"matrix": [[1, 0, 0], [0, 1, 0], [0, 0, 1]]}, {"euler": [0, 0, 0], "order": "xyz"}, {"euler_deg": [0, 0, 0]}):
         yield f"rotation {rotation}", {"bodies": [{**body, "rotation": rotation}]}
+    for group in ("r3xso3", "se3"):
+        yield f"group {group} of a body", {"group": "se3", "bodies": [{**body, "group": group}]}
     for shape in ({"box": {"size": [1, 1, 1]}}, {"sphere": {"radius": 1}}, {"cylinder": {"radius": 1, "length": 1}},
                   {"cone": {"radius": 1, "length": 1}}):
         yield f"shape {shape}", {"bodies": [{**body, "shape": shape}]}

@@ -31,7 +31,7 @@ class Model:
         return model
 
     def body(self, name, **properties):
-        """mass, inertia, position, rotation, velocity, angular_velocity, shape"""
+        """mass, inertia, position, rotation, velocity, angular_velocity, group, shape"""
         return self._add("bodies", {"name": name, **properties})
 
     def joint(self, name, type, **properties):

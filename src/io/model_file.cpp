@@ -92,7 +92,7 @@ class ModelReader {
     ModelFile file;
     auto assembly = std::make_shared<multibody::Assembly>(std::move(mechanism_));
     file.model.name = assembly->mechanism().name;
-    file.model.group = lie::name_of(assembly->mechanism().group);
+    file.model.group = lie::name_of(assembly->common_group().value_or(assembly->mechanism().group));
     file.model.start = assembly->start(t_end);
     file.assembly = assembly;
     file.model.system = assembly;
@@ -365,13 +365,24 @@ class ModelReader {
 
   // ---- the model
 
+  static std::vector<std::string> body_groups() { return {"r3xso3", "se3"}; }
+  /// A group that bodies may have.
+  bool group(std::string_view pointer, const Json& value, lie::GroupId& out) {
+    std::string name;
+    if (!text(pointer, value, name)) return false;
+    const std::vector<std::string> known = body_groups();
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      complain(pointer, unknown_name("group", name, known));
+      return false;
+    }
+    out = lie::group_named(name);
+    return true;
+  }
   void read_group(const Json& root) {
-    std::string name = "r3xso3";
-    if (const Json* given = find(root, "group"); given != nullptr && !text("/group", *given, name)) return;
-    const std::vector<std::string> known{"r3xso3", "se3"};
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      return complain("/group", unknown_name("group", name, known));
-    if (!options_.group.empty()) name = options_.group;
+    if (const Json* given = find(root, "group")) group("/group", *given, mechanism_.group);
+    if (options_.group.empty()) return;
+    const std::string& name = options_.group;
+    const std::vector<std::string> known = body_groups();
     if (std::find(known.begin(), known.end(), name) == known.end())
       throw InvalidInput(fmt::format("a mechanism runs on r3xso3 or se3; '{}' was asked for", name));
     mechanism_.group = lie::group_named(name);
@@ -403,12 +414,15 @@ class ModelReader {
     body.name = fmt::format("body{}", mechanism_.bodies.size() + 1);
     if (is_object(at, value, "a body {\"name\": ..., \"mass\": ..., \"inertia\": ..., \"position\": ...}")) {
       check_keys(at, value,
-                 {"name", "mass", "inertia", "position", "rotation", "velocity", "angular_velocity", "shape", "shapes",
-                  "comment"});
+                 {"name", "group", "mass", "inertia", "position", "rotation", "velocity", "angular_velocity", "shape",
+                  "shapes", "comment"});
       if (const Json* name = find(value, "name")) {
         if (name_text(child(at, "name"), *name, body.name) && body.name == "ground")
           complain(child(at, "name"), "is \"ground\", which always stands for the fixed world; choose another name");
       }
+      lie::GroupId own_group = mechanism_.group;
+      if (const Json* given = find(value, "group"); given != nullptr && group(child(at, "group"), *given, own_group))
+        body.group = own_group;
       if (const Json* mass = require(at, value, "mass", "the mass [kg]");
           mass != nullptr && number(child(at, "mass"), *mass, body.mass))
         if (body.mass < 0.0)
@@ -864,7 +878,7 @@ class ModelReader {
                       [](const ParameterInfo& p) { return p.name == "length"; }))
         spec.numbers.insert({"length", length});
     }
-    std::string where = info->bodies == 0 ? mechanism_.joints[spec.joint_number].name() : body_label(spec.bodies[0]);
+    std::string where = info->bodies == 0 ? spec.joint->name() : body_label(spec.bodies[0]);
     if (info->bodies == 2) where += "-" + body_label(spec.bodies[1]);
     spec.name = element_name(at, value, fmt::format("{} {}", type, where), force_names_);
     guarded(at, [&] { mechanism_.forces.push_back(info->build(spec)); });
@@ -886,13 +900,12 @@ class ModelReader {
     const auto found = joint_numbers_.find(name);
     if (found == joint_numbers_.end()) {
       std::vector<std::string> known;
-      for (const multibody::Joint& j : mechanism_.joints)
-        if (known.size() < 30) known.push_back(j.name());
+      for (const multibody::JointPtr& j : mechanism_.joints)
+        if (known.size() < 30) known.push_back(j->name());
       complain(child(at, "joint"), unknown_name("joint", name, known));
       return false;
     }
-    spec.joint_number = found->second;
-    spec.joint = &mechanism_.joints[found->second];
+    spec.joint = mechanism_.joints[found->second];
     return true;
   }
 

@@ -270,8 +270,9 @@ class Auditor {
 
     Matrix forces(nv_, position_rows_);
     for (int i = 0; i < position_rows_; ++i) {
-      Vector force = Vector::Zero(nv_);
-      system_.constraint_force(still, Vector(Vector::Unit(rows_, i)), force);
+      Vector force = Vector::Zero(nv_), mu = Vector::Unit(rows_, i);
+      mu.tail(rows_ - position_rows_).setOnes();  // not its business
+      system_.constraint_force(still, mu, force);
       forces.col(i) = force;
     }
     const Matrix transposed = B_.topRows(position_rows_).transpose();

@@ -269,6 +269,19 @@ class Results(unittest.TestCase):
         self.assertEqual(kreisel.solve(rod, method="bliedf").method, "bliedf")
         self.assertEqual(kreisel.solve(rod, 0.2).nsteps, 20)
 
+    def test_bodies_have_groups_of_their_own(self):
+        ends = []
+        for groups in ({}, {"group": "se3"}):
+            model = (kreisel.Model("pair", gravity=[0, 0, -9.81])
+                     .body("a", mass=1.0, inertia=[0.1, 0.2, 0.2], position=[0.5, 0, 0])
+                     .body("b", mass=1.0, inertia=[0.1, 0.2, 0.2], position=[1.5, 0, 0], **groups)
+                     .joint("first", "spherical", between=["ground", "a"], at=[0, 0, 0])
+                     .joint("second", "spherical", between=["a", "b"], at=[1, 0, 0]))
+            ends.append(kreisel.solve(model, 0.5, rtol=1e-9, atol=1e-9).x(1)[-1])
+        np.testing.assert_allclose(ends[0], ends[1], atol=1e-7)
+        with self.assertRaisesRegex(ValueError, "/bodies/0/group"):
+            kreisel.solve(kreisel.Model("wrong").body("a", mass=1, inertia=[1, 1, 1], position=[0, 0, 0], group="so3"), 1.0)
+
     def test_a_model_does_not_touch_the_dict_it_comes_from(self):
         before = json.dumps(ROD)
         model = kreisel.Model.from_dict(ROD).body("other", mass=np.float64(1), inertia=np.eye(3), position=np.zeros(3))
