@@ -25,7 +25,7 @@ Body rod(std::string name, const Vector3& position, const Vector3& axis) {
 }
 
 /// At a point given in the frames of both bodies, which are all parallel at the start; the axis is z.
-multibody::Joint joint(const char* type, std::string name, int first, const Vector3& p1, int second, const Vector3& p2) {
+multibody::JointPtr joint(const char* type, std::string name, int first, const Vector3& p1, int second, const Vector3& p2) {
   multibody::JointSpec spec;
   spec.name = std::move(name);
   spec.bodies = {first, second};

@@ -9,18 +9,16 @@ namespace {
 using multibody::Assembly;
 using multibody::Signal;
 
-/// Beside the hinge, if `is_supported`, a plane z = 0 under the other end, which carries a load that grows with time.
-std::shared_ptr<Assembly> rod_on_supports(std::string_view group, const ParameterValues& p, double load_rate, bool is_supported) {
+/// Beside the hinge a plane z = 0 under the other end, which carries a load that grows with time.
+std::shared_ptr<Assembly> rod_on_supports(std::string_view group, const ParameterValues& p, double load_rate) {
   const double length = p.number("length");
   multibody::Mechanism mechanism = hinged_rod("rod-release", group, p, Matrix3::Identity());
-  if (is_supported) {
-    multibody::JointSpec support;
-    support.name = "support";
-    support.bodies = {multibody::ground, 0};
-    support.frames.resize(2);
-    support.frames[1].p = Vector3(0.5 * length, 0.0, 0.0);
-    mechanism.joints.push_back(make_joint(multibody::find_joint("point-on-plane", false), support));
-  }
+  multibody::JointSpec support;
+  support.name = "support";
+  support.bodies = {multibody::ground, 0};
+  support.frames.resize(2);
+  support.frames[1].p = Vector3(0.5 * length, 0.0, 0.0);
+  mechanism.joints.push_back(make_joint(multibody::find_joint("point-on-plane", false), support));
   if (load_rate != 0.0) {
     multibody::ForceSpec load;
     load.name = "load";
@@ -36,8 +34,8 @@ std::shared_ptr<Assembly> rod_on_supports(std::string_view group, const Paramete
 Model make(std::string_view group, const ParameterValues& p) {
   const bool by_reaction = p.word("release") == "reaction";
   const double load_rate = p.is_set("load_rate") ? p.number("load_rate") : by_reaction ? 20.0 : 0.0;
-  const std::shared_ptr<Assembly> held = rod_on_supports(group, p, load_rate, true);
-  const std::shared_ptr<const Assembly> released = rod_on_supports(group, p, load_rate, false);
+  const std::shared_ptr<Assembly> held = rod_on_supports(group, p, load_rate);
+  const std::shared_ptr<const Assembly> released = held->without({"support"});
   system::Event release;
   release.name = "release";
   const double time = p.number("time"), limit = p.number("limit");

@@ -66,7 +66,6 @@ Model make(std::string_view group, const ParameterValues& p) {
   Model model;
   model.name = "rolling-disk";
   model.group = group;
-  model.system = std::make_shared<system::FunctionSystem>(functions_of(disk));
   Matrix3 R;  // columns: axis, along the path, up the disk
   R.col(0) = Vector3(s, 0.0, c);
   R.col(1) = Vector3::UnitY();
@@ -79,6 +78,7 @@ Model make(std::string_view group, const ParameterValues& p) {
   model.start.q0 << x, r.x(), r.y(), r.z(), r.w();
   model.start.v0.resize(6);
   model.start.v0 << u, spin, 0.0, turn * s;
+  model.system = std::make_shared<system::FunctionSystem>(functions_of(disk), model.start);
   return model;
 }
 

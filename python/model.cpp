@@ -17,17 +17,13 @@ std::string short_repr(const py::handle& value) { return std::string(py::repr(va
 /// A callable that must not be touched without the interpreter lock, not even to be forgotten.
 class Callable {
  public:
-  Callable(std::string name, py::object function, std::shared_ptr<std::string> remark)
+  Callable(std::string name, py::object function)
       : name_(std::move(name)), function_(new py::object(std::move(function)), [](py::object* f) {
           const py::gil_scoped_acquire lock;
           delete f;
-        }), remark_(std::move(remark)) {}
+        }) {}
 
   const std::string& name() const { return name_; }
-  /// The first time that a function returns what is not finite is kept: the run may recover, and if not, this is why.
-  void note(const std::string& what) const {
-    if (remark_->empty()) *remark_ = what;
-  }
   template <class... Arguments>
   py::object operator()(const Arguments&... arguments) const {
     try {
@@ -42,7 +38,6 @@ class Callable {
  private:
   std::string name_;
   std::shared_ptr<py::object> function_;
-  std::shared_ptr<std::string> remark_;
 };
 
 std::string shape_text(const std::vector<py::ssize_t>& shape) {
@@ -64,27 +59,20 @@ py::array_t<double> numbers(const std::string& who, const py::object& value, std
   return array;
 }
 
-py::array_t<double> returned(const Callable& function, const py::object& value, std::vector<py::ssize_t> shape) {
-  const py::array_t<double> array = numbers(function.name() + " returned", value, std::move(shape));
-  if (!Eigen::Map<const Vector>(array.data(), array.size()).allFinite())
-    function.note(fmt::format("{} returned {}, which is not finite", function.name(), short_repr(value)));
-  return array;
-}
-
 Vector vector_of(const Callable& function, const py::object& value, Eigen::Index size) {
-  const py::array_t<double> array = returned(function, value, {size});
+  const py::array_t<double> array = numbers(function.name() + " returned", value, {size});
   return Eigen::Map<const Vector>(array.data(), size);
 }
 
 Matrix matrix_of(const Callable& function, const py::object& value, Eigen::Index rows, Eigen::Index columns) {
-  const py::array_t<double> array = returned(function, value, {rows, columns});
+  const py::array_t<double> array = numbers(function.name() + " returned", value, {rows, columns});
   return Eigen::Map<const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(array.data(), rows, columns);
 }
 
 /// What remains of `functions` after everything known was taken is a mistake.
 class Parts {
  public:
-  Parts(const py::dict& given, std::shared_ptr<std::string> remark) : left_(given.attr("copy")()), remark_(std::move(remark)) {}
+  explicit Parts(const py::dict& given) : left_(given.attr("copy")()) {}
 
   py::object take(const char* key) { return left_.attr("pop")(key, py::none()); }
   std::optional<Callable> callable(const char* key) {
@@ -92,9 +80,9 @@ class Parts {
     if (function.is_none()) return {};
     if (PyCallable_Check(function.ptr()) == 0)
       throw InvalidInput(fmt::format("'{}' is {}, expected a function", key, short_repr(function)));
-    return Callable(key, std::move(function), remark_);
+    return Callable(key, std::move(function));
   }
-  Callable wrapped(const char* key, py::object function) const { return Callable(key, std::move(function), remark_); }
+  Callable wrapped(const char* key, py::object function) const { return Callable(key, std::move(function)); }
   /// A number of rows; `function` must be there when it is not zero, and must not when it is.
   int rows(const char* key, const char* function) {
     const py::object number = take(key);
@@ -124,7 +112,6 @@ class Parts {
 
  private:
   py::dict left_;
-  std::shared_ptr<std::string> remark_;
 };
 
 std::vector<lie::Factor> space_of(const py::object& given) {
@@ -173,18 +160,7 @@ void take_corners(Parts& parts, system::SystemFunctions& f) {
   for (py::ssize_t i = 0; i < array.size(); ++i) f.corners.push_back({array.data()[i], -1});
 }
 
-/// What a function returns at the start must be finite, and the mass matrix symmetric: nothing else in a run names the function.
-void inspect(const system::SystemFunctions& f, const system::Start& start, const std::string& remark) {
-  const Matrix mass = f.mass ? f.mass(start.q0) : Matrix();
-  if (f.force) f.force(start.t0, start.q0, start.v0);
-  if (f.constraint) f.constraint(start.t0, start.q0);
-  if (f.velocity_constraint) f.velocity_constraint(start.t0, start.q0, start.v0);
-  if (f.jacobian) f.jacobian(start.t0, start.q0);
-  if (f.constraint_rate) f.constraint_rate(start.t0, start.q0);
-  if (f.curvature) f.curvature(start.t0, start.q0, start.v0);
-  if (f.energy) f.energy(start.t0, start.q0, start.v0);
-  if (!remark.empty()) throw InvalidInput(fmt::format("at the start (t = {:g}) {}", start.t0, remark));
-  if (mass.size() == 0) return;
+void refuse_asymmetry(const Matrix& mass) {
   Eigen::Index i = 0, j = 0;
   if ((mass - mass.transpose()).cwiseAbs().maxCoeff(&i, &j) > 1e-8 * mass.cwiseAbs().maxCoeff())
     throw InvalidInput(fmt::format("mass returned a matrix that is not symmetric: {} at [{}, {}], but {} at [{}, {}]", mass(i, j), i, j,
@@ -197,9 +173,8 @@ ModelPtr model_from_json(const std::string& name, const std::string& text, bool 
   return std::make_shared<const models::ModelInfo>(io::model_of(std::make_shared<io::JsonSource>(name, text), accepts_gaps));
 }
 
-FunctionModel model_from_functions(const py::dict& functions) {
-  const auto remark = std::make_shared<std::string>();
-  Parts parts(functions, remark);
+ModelPtr model_from_functions(const py::dict& functions, std::optional<double> t0, std::optional<double> t_end) {
+  Parts parts(functions);
   system::SystemFunctions f;
   const py::object name = parts.take("name");
   if (!name.is_none()) f.name = std::string(py::str(name));
@@ -260,6 +235,9 @@ FunctionModel model_from_functions(const py::dict& functions) {
   system::Start start;
   start.t0 = parts.number("t0", 0.0);
   start.t_end = parts.number("t_end", start.t0 + 1.0);
+  start.t0 = t0.value_or(start.t0);
+  start.t_end = t_end.value_or(start.t_end);
+  f.time_scale = parts.number("time_scale", 0.0);
   const auto take_vector = [&](const char* key, Eigen::Index size) -> Vector {
     const py::array_t<double> array = numbers(fmt::format("'{}' is", key), parts.take(key), {size});
     return Eigen::Map<const Vector>(array.data(), size);
@@ -269,10 +247,16 @@ FunctionModel model_from_functions(const py::dict& functions) {
   const bool moves = functions.contains("v0") && !functions["v0"].is_none();
   start.v0 = moves ? take_vector("v0", nv) : Vector(Vector::Zero(nv));
   parts.take("v0");
+  if (const py::object scale = parts.take("scale"); !scale.is_none()) {
+    const bool is_one_for_all = nv != 1 && !py::hasattr(scale, "__len__");
+    const py::array_t<double> array = numbers("'scale' is", scale, {is_one_for_all ? 1 : nv});
+    f.scale = is_one_for_all ? Vector(Vector::Constant(nv, *array.data())) : Vector(Eigen::Map<const Vector>(array.data(), nv));
+  }
   parts.finish();
-  if (start.q0.allFinite() && start.v0.allFinite()) inspect(f, start, *remark);
 
-  const auto system = std::make_shared<const system::FunctionSystem>(std::move(f));
+  const std::function<Matrix(const Vector&)> mass = f.mass;
+  const auto system = std::make_shared<const system::FunctionSystem>(std::move(f), start);
+  refuse_asymmetry(mass(start.q0));
   models::ModelInfo info;
   info.name = name.is_none() ? "system" : std::string(py::str(name));
   info.summary = "user system";
@@ -280,7 +264,7 @@ FunctionModel model_from_functions(const py::dict& functions) {
   info.make = [system, start, own = info.name](std::string_view, const ParameterValues&) {
     return models::Model{own, "own", system, start};
   };
-  return {std::make_shared<const models::ModelInfo>(std::move(info)), remark};
+  return std::make_shared<const models::ModelInfo>(std::move(info));
 }
 
 }  // namespace kreisel::python

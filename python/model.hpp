@@ -4,6 +4,7 @@
 #include <pybind11/pybind11.h>
 
 #include <memory>
+#include <optional>
 
 #include "kreisel/models/catalogue.hpp"
 
@@ -16,12 +17,8 @@ using ModelPtr = std::shared_ptr<const models::ModelInfo>;
 /// The text of a model file; `name` stands for the file in messages. `accepts_gaps`: initial values may miss the joints.
 ModelPtr model_from_json(const std::string& name, const std::string& text, bool accepts_gaps);
 
-struct FunctionModel {
-  ModelPtr info;
-  std::shared_ptr<const std::string> remark;  ///< which function first returned what is not finite; empty: none did
-};
-
-/// `functions`: callables by name (mass, force, constraint, ...); see `kreisel.System` in Python.
-FunctionModel model_from_functions(const py::dict& functions);
+/// `functions`: callables by name (mass, force, constraint, ...); see `kreisel.System` in Python. `t0`, `t_end`: of the run,
+/// instead of those of the system.
+ModelPtr model_from_functions(const py::dict& functions, std::optional<double> t0, std::optional<double> t_end);
 
 }  // namespace kreisel::python

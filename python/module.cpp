@@ -42,8 +42,10 @@ Value value_of(const std::string& name, const py::handle& object) {
   throw InvalidInput(name + ": is " + clipped(std::string(py::repr(object)), 80) + ", expected a number, a word, or a list of them");
 }
 
-io::RunSpec spec_of(const py::object& model, const std::string& group, const py::dict& parameters, const py::dict& options) {
+io::RunSpec spec_of(const py::object& model, const std::string& group, const py::dict& parameters, const py::dict& options,
+                    std::optional<double> t0 = {}) {
   io::RunSpec spec;
+  spec.t0 = t0;
   if (py::isinstance<py::str>(model))
     spec.model = model.cast<std::string>();
   else
@@ -145,9 +147,8 @@ PYBIND11_MODULE(_core, m) {
   m.def("model_from_json", [](const std::string& name, const std::string& text, bool accepts_gaps) {
     return std::const_pointer_cast<models::ModelInfo>(model_from_json(name, text, accepts_gaps));
   });
-  m.def("model_from_functions", [](const py::dict& functions) {
-    const FunctionModel model = model_from_functions(functions);
-    return py::make_tuple(std::const_pointer_cast<models::ModelInfo>(model.info), py::cpp_function([remark = model.remark] { return *remark; }));
+  m.def("model_from_functions", [](const py::dict& functions, std::optional<double> t0, std::optional<double> t_end) {
+    return std::const_pointer_cast<models::ModelInfo>(model_from_functions(functions, t0, t_end));
   });
   m.def("model_names", [] { return names("models"); });
   m.def("method_names", [] { return names("methods"); });
@@ -156,9 +157,9 @@ PYBIND11_MODULE(_core, m) {
 
   py::class_<Solution>(m, "Solution")
       .def(py::init([](const py::object& model, const std::string& group, const py::dict& parameters,
-                       const py::dict& options, const py::object& t_span, const py::object& t_eval,
+                       const py::dict& options, std::optional<double> t0, const py::object& t_eval,
                        const py::list& events, const py::object& progress, const py::object& should_stop, bool has_dense_output) {
-        return std::make_unique<Solution>(spec_of(model, group, parameters, options), t_span, t_eval, events, progress,
+        return std::make_unique<Solution>(spec_of(model, group, parameters, options, t0), t_eval, events, progress,
                                           should_stop, has_dense_output);
       }))
       .def_property_readonly("t", &Solution::t)

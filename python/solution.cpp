@@ -128,17 +128,12 @@ class Solution::Recorder final : public run::Observer {
   std::chrono::milliseconds last_ = coarse_now();
 };
 
-Solution::Solution(const io::RunSpec& spec, const py::object& t_span, const py::object& t_eval, const py::list& events,
+Solution::Solution(const io::RunSpec& spec, const py::object& t_eval, const py::list& events,
                    const py::object& progress, const py::object& should_stop, bool has_dense_output)
     : run_(io::prepare(spec)),
       points_({has_dense_output && t_eval.is_none(), switches_constraints(run_)}),
       steps_({true, switches_constraints(run_)}),
       has_steps_(has_dense_output && !t_eval.is_none()) {
-  if (!t_span.is_none()) {
-    const auto [t0, t_end] = t_span.cast<std::pair<double, double>>();
-    run_.model.start.t0 = t0;
-    run_.options.t_end = t_end;
-  }
   const std::vector<double> times = t_eval.is_none() ? std::vector<double>() : t_eval.cast<std::vector<double>>();
   if (has_dense_output || !t_eval.is_none()) {  // a model file may wish otherwise
     run_.options.output_step = 0.0;

@@ -20,10 +20,10 @@ namespace py = pybind11;
 
 class Solution {
  public:
-  /// `t_span`: (t0, t_end), or None for the model's. `t_eval`: increasing times to keep, or None for every step. `events`:
+  /// `t_eval`: increasing times to keep, or None for every step. `events`:
   /// tuples (name, f(t, q, v, lam), direction, terminal_after). `progress`: called with (t, t0, t_end) a few
   /// times a second, or None. `should_stop`: asked as often; true ends the run as interrupted.
-  Solution(const io::RunSpec& spec, const py::object& t_span, const py::object& t_eval, const py::list& events,
+  Solution(const io::RunSpec& spec, const py::object& t_eval, const py::list& events,
            const py::object& progress, const py::object& should_stop, bool has_dense_output);
 
   const run::Report& report() const { return report_; }

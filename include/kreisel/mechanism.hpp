@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -63,7 +64,7 @@ ForceDescription spring_damper(Bodies between, const Vector3& from, const Vector
 
 class Mechanism {
  public:
-  /// group: ℝ³×SO(3) or SE(3), for each body.
+  /// group: ℝ³×SO(3) or SE(3), of every body that does not say its own.
   explicit Mechanism(std::string name = "mechanism", lie::GroupId group = lie::GroupId::r3xso3);
 
   Mechanism& set_gravity(const Vector3& gravity);  ///< [m/s²]; (0, 0, -9.81) unless set
@@ -71,12 +72,18 @@ class Mechanism {
   /// Returns the number of the joint, by which `State::system->reaction` asks for it. Throws InvalidInput.
   int add_joint(const JointDescription& joint);
   void add_force(const ForceDescription& force);
+  /// A block of coordinates beside the bodies, for elements; returns its number. Bodies are numbered first: add them before.
+  int add_node(multibody::Node node);
+  /// Anything else that adds to the equations, on the numbers of bodies and nodes.
+  void add_element(multibody::ElementPtr element);
 
   struct Span {
     double t0 = 0.0, t_end = 1.0;
   };
   /// The mechanism as it is now. Bodies start where they were put.
   run::Problem problem(const Span& span) const;
+  /// The same as a system; `Assembly::without` gives those with joints or forces switched off, for switches of events.
+  std::shared_ptr<multibody::Assembly> assembly() const;
 
  private:
   multibody::Frame in_body(Body body, const Vector3& p, const Matrix3& axes) const;
@@ -92,6 +99,8 @@ class Mechanism {
   std::vector<multibody::Body> bodies_;
   std::vector<JointDescription> joints_;
   std::vector<ForceDescription> forces_;
+  std::vector<multibody::Node> nodes_;
+  std::vector<multibody::ElementPtr> elements_;
 };
 
 }  // namespace kreisel

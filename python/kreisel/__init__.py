@@ -8,12 +8,14 @@
 True
 
 Errors in the input are ``ValueError``; an integration that fails raises ``IntegrationError``, whose ``result`` holds what was computed.
+Ctrl-C raises ``Interrupted``, a KeyboardInterrupt with the same ``result``.
 """
 from ._core import method_names, model_names, version
+from ._interrupt import Interrupted
 from ._model import Model, System
 from ._read import read
 from ._solve import IntegrationError, Result, solve
 from ._study import study
 
 __version__ = version()
-__all__ = ["IntegrationError", "Model", "Result", "System", "method_names", "model_names", "read", "solve", "study"]
+__all__ = ["IntegrationError", "Interrupted", "Model", "Result", "System", "method_names", "model_names", "read", "solve", "study"]

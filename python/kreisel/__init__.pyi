@@ -41,6 +41,8 @@ class System:
         curvature: Callable[[float, Array, Array], ArrayLike] = ...,
         energy: Callable[[float, Array, Array], float] = ...,
         corners: Sequence[float] | Callable[[float], float | None] = ...,
+        scale: ArrayLike = ...,
+        time_scale: float = ...,
         name: str = ...,
         t0: float = ...,
         t_end: float = ...,
@@ -81,6 +83,10 @@ class Result:
 class IntegrationError(RuntimeError):
     result: Result
     def __init__(self, message: str, result: Result) -> None: ...
+
+class Interrupted(KeyboardInterrupt):
+    result: Any
+    def __init__(self, message: str, result: Any) -> None: ...
 
 def solve(
     model: str | PathLike[str] | dict[str, Any] | Model | System,

@@ -3,6 +3,17 @@ import signal
 import threading
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C ended a run or a study; ``result`` holds what was computed, with status "interrupted", or all if it was done already."""
+
+    def __init__(self, message, result):
+        super().__init__(message)
+        self.result = result
+
+    def __reduce__(self):
+        return type(self), (str(self), self.result)
+
+
 class Interruption:
     """While it lasts, the first Ctrl-C is a wish (``was_asked``); the second raises KeyboardInterrupt, wherever the program is.
 

@@ -31,7 +31,7 @@ class Model:
         return model
 
     def body(self, name, **properties):
-        """mass, inertia, position, rotation, velocity, angular_velocity, shape"""
+        """mass, inertia, position, rotation, velocity, angular_velocity, group, shape"""
         return self._add("bodies", {"name": name, **properties})
 
     def joint(self, name, type, **properties):
@@ -87,8 +87,12 @@ class System:
     constraint   constraint(t, q), shape (constraints,); give ``constraints``, their number
     q0, v0       start; v0 defaults to rest
 
-    Optional: jacobian(t, q) = B, curvature(t, q, v), constraint_rate(t, q), energy(t, q, v), velocity_constraint(t, q, v) with
-    ``velocity_constraints``, multiplier_force(t, q, v, lam). Derivatives that are not given are computed by differences.
+    Optional: jacobian(t, q) = B, constraint_rate(t, q) = phi_t, curvature(t, q, v) = B' v + phi_t', energy(t, q, v),
+    velocity_constraint(t, q, v) with ``velocity_constraints``, multiplier_force(t, q, v, lam).
+
+    Derivatives that are not given are computed by differences, which find their steps at the start of a run. Hints, where
+    that fails: scale, the length over which the functions vary, a number or one per entry of v; time_scale, the time,
+    1/w for sin(w t).
     corners: list of times at which the functions jump or have a kink, or a function of t that returns the next one after t, or None;
     steps end there.
 
@@ -104,16 +108,16 @@ class System:
         self._parts = parts
 
 
-def handle(model, assembles=False):
-    """What _core takes, a name, a path or the object made from it; and a function that says what was odd with the user's functions."""
+def handle(model, assembles=False, t0=None, t_end=None):
+    """What _core takes: a name, a path or the object made from it. t0, t_end: of the run, None for those of the model."""
     if isinstance(model, System):
-        return _core.model_from_functions(model._parts)
+        return _core.model_from_functions(model._parts, t0, t_end)
     if isinstance(model, dict):
         model = Model.from_dict(model)
     if isinstance(model, Model):
-        return _core.model_from_json("model", model._text(indent=1), assembles), str
+        return _core.model_from_json("model", model._text(indent=1), assembles)
     if isinstance(model, str) or hasattr(model, "__fspath__"):
-        return str(model), str
+        return str(model)
     raise ValueError(f"model is {model!r:.80}, expected a name, the path of a model file, a dict, kreisel.Model or kreisel.System")
 
 

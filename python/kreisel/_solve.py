@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 from . import _core
-from ._interrupt import Interruption
+from ._interrupt import Interrupted, Interruption
 from ._model import handle
 from ._progress import watcher
 
@@ -159,7 +159,7 @@ def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=No
     dense_output  whether the result has ``sol``
     progress    None: a bar in notebooks; True: also a line on standard error elsewhere; False: nothing; or a function of t
 
-    Ctrl-C ends the run and returns what there is, with status "interrupted".
+    Ctrl-C ends the run and raises Interrupted, a KeyboardInterrupt whose ``result`` holds what there is.
 
     >>> import kreisel
     >>> def lowest(t, q, v, lam):
@@ -189,24 +189,24 @@ def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=No
             raise ValueError("t_span and t_end say the same; give one of the two")
         t_span = _span(t_span)
         asked["t_end"] = t_span[1]
-    if t_span is None or t_span[0] is None:
-        t_span = None
     listed = _events(events)
     times = None if t_eval is None else _times(t_eval)
     settings = _settings(parameters)
-    own, remark = handle(model, asked.get("assemble") is True)
+    t0, t_end = t_span if t_span is not None else (None, options.get("t_end"))
     show, end = watcher(progress)
     try:
         with Interruption() as interruption:
-            solution = _core.Solution(own, group or "", settings, asked, t_span, times, listed, show, interruption.was_asked, bool(dense_output))
+            own = handle(model, asked.get("assemble") is True, t0, t_end)
+            solution = _core.Solution(own, group or "", settings, asked, t0, times, listed, show, interruption.was_asked, bool(dense_output))
     finally:
         end()
     for warning in solution.warnings:
         warnings.warn(warning, stacklevel=2)
     result = Result(solution, bool(dense_output))
+    if interruption.was_asked():
+        raise Interrupted(f"solve was interrupted at t = {result.t[-1] if len(result.t) else solution.t_final:g}", result)
     if not result.success and result.status != "interrupted":
-        cause = remark()
-        raise IntegrationError(f"{result.status}: {result.message}" + (f"\n  {cause}" if cause else ""), result)
+        raise IntegrationError(f"{result.status}: {result.message}", result)
     return result
 
 

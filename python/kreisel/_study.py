@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from . import _core
-from ._interrupt import Interruption
+from ._interrupt import Interrupted, Interruption
 from ._model import Model, handle, text_of
 
 
@@ -39,7 +39,7 @@ def study(spec, jobs=0):
     """Runs a study: a dict as in docs/studies.md or the path of such a file.
 
     A model may also be a Model, or its dict; its name names its curves. Runs that fail are rows with their status and message, and one warning.
-    Ctrl-C ends the study and returns the runs that are finished, with status "interrupted".
+    Ctrl-C ends the study and raises Interrupted, a KeyboardInterrupt whose ``result`` holds the runs that are finished.
 
     >>> import kreisel
     >>> import matplotlib
@@ -64,6 +64,9 @@ def study(spec, jobs=0):
         raise ValueError(f"spec is {spec!r:.80}, expected a dict or the path of a study file")
     with Interruption() as interruption:
         result = Study(json.loads(_core.study(text, models, jobs, interruption.was_asked)))
+    if interruption.was_asked():
+        done = sum(row["status"] != "not-run" for row in result.rows)
+        raise Interrupted(f"study was interrupted after {done} of {len(result.rows)} runs", result)
     failed = [row for row in result.rows if row["status"] not in ("success", "not-run")]
     if failed:
         first = failed[0]
@@ -90,7 +93,7 @@ def _with_names(spec, models):
         wanted = str(model.to_dict().get("name", "mechanism"))
         numbered = (f"{wanted} {i}" for i in itertools.count(2))
         name = next(name for name in itertools.chain([wanted], numbered) if name not in models and name not in others)
-        models[name] = handle(model, assembles)[0]
+        models[name] = handle(model, assembles)
         return name
 
     def named(part, assembles):

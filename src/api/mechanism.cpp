@@ -55,11 +55,14 @@ Mechanism& Mechanism::set_gravity(const Vector3& gravity) {
 
 Body Mechanism::add_body(multibody::Body body) {
   const int number = static_cast<int>(bodies_.size());
+  if (!nodes_.empty()) throw InvalidInput("bodies are numbered before nodes; add all bodies before the first node");
   if (body.name.empty()) body.name = fmt::format("body{}", number + 1);
   for (const multibody::Body& other : bodies_)
     if (other.name == body.name) throw InvalidInput(fmt::format("there is a body '{}' already; give another name", body.name));
   if (!(body.mass >= 0.0) || !std::isfinite(body.mass))
     throw InvalidInput(fmt::format("body '{}': mass is {}, must not be negative [kg]", body.name, body.mass));
+  if (body.group && *body.group != lie::GroupId::r3xso3 && *body.group != lie::GroupId::se3)
+    throw InvalidInput(fmt::format("body '{}': bodies live on r3xso3 or se3, not on {}", body.name, lie::name_of(*body.group)));
   if (!body.position.allFinite() || !body.rotation.allFinite() || !body.inertia.allFinite())
     throw InvalidInput(fmt::format("body '{}' has values that are not finite", body.name));
   bodies_.push_back(std::move(body));
@@ -137,7 +140,17 @@ void Mechanism::add_force(const ForceDescription& force) {
   forces_.push_back(std::move(added));
 }
 
-run::Problem Mechanism::problem(const Span& span) const {
+int Mechanism::add_node(multibody::Node node) {
+  nodes_.push_back(std::move(node));
+  return static_cast<int>(bodies_.size() + nodes_.size()) - 1;
+}
+
+void Mechanism::add_element(multibody::ElementPtr element) {
+  if (element == nullptr) throw InvalidInput("add_element got no element");
+  elements_.push_back(std::move(element));
+}
+
+std::shared_ptr<multibody::Assembly> Mechanism::assembly() const {
   multibody::Mechanism parts;
   parts.name = name_;
   parts.group = group_;
@@ -171,7 +184,13 @@ run::Problem Mechanism::problem(const Span& span) const {
       }
     parts.forces.push_back(info.build(spec));
   }
-  auto assembly = std::make_shared<multibody::Assembly>(std::move(parts));
+  parts.nodes = nodes_;
+  parts.elements = elements_;
+  return std::make_shared<multibody::Assembly>(std::move(parts));
+}
+
+run::Problem Mechanism::problem(const Span& span) const {
+  std::shared_ptr<multibody::Assembly> assembly = this->assembly();
   run::Problem problem;
   problem.start = assembly->start(span.t_end);
   problem.start.t0 = span.t0;

@@ -16,8 +16,8 @@
 #include "kreisel/io/run_spec.hpp"
 #include "kreisel/lie/so3.hpp"
 #include "kreisel/io/colour.hpp"
-#include "kreisel/system/check.hpp"
 #include "kreisel/system/consistency.hpp"
+#include "kreisel/system/ranks.hpp"
 
 namespace kreisel::io {
 namespace {
@@ -63,7 +63,7 @@ class ModelReader {
     ModelFile file;
     auto assembly = std::make_shared<multibody::Assembly>(std::move(mechanism_));
     file.model.name = assembly->mechanism().name;
-    file.model.group = lie::name_of(assembly->mechanism().group);
+    file.model.group = lie::name_of(assembly->common_group().value_or(assembly->mechanism().group));
     file.model.start = assembly->start(t_end);
     file.assembly = assembly;
     file.model.system = assembly;
@@ -348,13 +348,24 @@ class ModelReader {
 
   // ---- the model
 
+  static std::vector<std::string> body_groups() { return {"r3xso3", "se3"}; }
+  /// A group that bodies may have.
+  bool group(std::string_view pointer, const Json& value, lie::GroupId& out) {
+    std::string name;
+    if (!text(pointer, value, name)) return false;
+    const std::vector<std::string> known = body_groups();
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      complain(pointer, unknown_name("group", name, known));
+      return false;
+    }
+    out = lie::group_named(name);
+    return true;
+  }
   void read_group(const Json& root) {
-    std::string name = "r3xso3";
-    if (const Json* given = find(root, "group"); given != nullptr && !text("/group", *given, name)) return;
-    const std::vector<std::string> known{"r3xso3", "se3"};
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      return complain("/group", unknown_name("group", name, known));
-    if (!options_.group.empty()) name = options_.group;
+    if (const Json* given = find(root, "group")) group("/group", *given, mechanism_.group);
+    if (options_.group.empty()) return;
+    const std::string& name = options_.group;
+    const std::vector<std::string> known = body_groups();
     if (std::find(known.begin(), known.end(), name) == known.end())
       throw InvalidInput(fmt::format("a mechanism runs on r3xso3 or se3; '{}' was asked for", name));
     mechanism_.group = lie::group_named(name);
@@ -391,6 +402,9 @@ class ModelReader {
         if (name_text(child(at, "name"), *name, body.name) && body.name == "ground")
           complain(child(at, "name"), "is \"ground\", which always stands for the fixed world; choose another name");
       }
+      lie::GroupId own_group = mechanism_.group;
+      if (const Json* given = find(value, "group"); given != nullptr && group(child(at, "group"), *given, own_group))
+        body.group = own_group;
       if (const Json* mass = require(at, value, "mass", "the mass [kg]");
           mass != nullptr && number(child(at, "mass"), *mass, body.mass))
         if (body.mass < 0.0)
@@ -838,7 +852,7 @@ class ModelReader {
         return complain(at, "the two points coincide at t = 0, where the direction of the force is undefined");
       if (find_field(info->numbers, "length") != nullptr) spec.numbers.insert({"length", length});
     }
-    std::string where = info->bodies == 0 ? mechanism_.joints[spec.joint_number].name() : body_label(spec.bodies[0]);
+    std::string where = info->bodies == 0 ? spec.joint->name() : body_label(spec.bodies[0]);
     if (info->bodies == 2) where += "-" + body_label(spec.bodies[1]);
     spec.name = element_name(at, value, fmt::format("{} {}", type, where), force_names_);
     guarded(at, [&] { mechanism_.forces.push_back(info->build(spec)); });
@@ -860,13 +874,12 @@ class ModelReader {
     const auto found = joint_numbers_.find(name);
     if (found == joint_numbers_.end()) {
       std::vector<std::string> known;
-      for (const multibody::Joint& j : mechanism_.joints)
-        if (known.size() < 30) known.push_back(j.name());
+      for (const multibody::JointPtr& j : mechanism_.joints)
+        if (known.size() < 30) known.push_back(j->name());
       complain(child(at, "joint"), unknown_name("joint", name, known));
       return false;
     }
-    spec.joint_number = found->second;
-    spec.joint = &mechanism_.joints[found->second];
+    spec.joint = mechanism_.joints[found->second];
     return true;
   }
 

@@ -154,6 +154,7 @@ const ObjectInfo& body_object() {
       "body",
       "A rigid body at t = 0.",
       {name_key("unique; not ground, which is the world"),
+       {.field = {.name = "group", .meaning = "where this body lives; default that of the model", .words = {"r3xso3", "se3"}, .kind = FieldKind::word}},
        required({.field = {.name = "mass", .meaning = "of the body", .minimum = 0.0, .unit = "kg"}}),
        required(key("inertia", "inertia", "kg m^2", "about the centre of mass in the body frame: three diagonal entries, six (xx, yy, zz, xy, xz, yz) or a matrix")),
        required(key("position", "vector", "m", "centre of mass, inertial")), key("rotation", "rotation", "", "from the body to inertial axes"),

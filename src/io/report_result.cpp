@@ -139,9 +139,10 @@ Column change_of(ReportData& data, Column values) {
 
 class ColumnReader {
  public:
-  /// `is_se3`: the trajectory has velocities of the centre of mass in the body frame.
-  ColumnReader(const Trajectory& trajectory, std::vector<JointRows> joints, bool is_se3, ReportData& data)
-      : trajectory_(trajectory), joints_(std::move(joints)), is_se3_(is_se3), data_(data) {
+  /// `is_se3`: the trajectory has velocities of the centre of mass in the body frame; by body where these differ.
+  ColumnReader(const Trajectory& trajectory, std::vector<JointRows> joints, bool is_se3, std::map<std::string, bool> is_body_se3,
+               ReportData& data)
+      : trajectory_(trajectory), joints_(std::move(joints)), is_se3_(is_se3), is_body_se3_(std::move(is_body_se3)), data_(data) {
     for (const std::string& column : trajectory.columns) {
       names_.push_back(parse(column));
       const ColumnName& name = names_.back();
@@ -159,7 +160,9 @@ class ColumnReader {
       const std::string_view word = style_word(names_[i], extents_[names_[i].of]);
       if (word.empty() || !has_numbers(column_of(trajectory_, i))) continue;
       by_word[word].push_back(series(i, *style_of(word)));
-      if (is_se3_ && (word == "v" || word == "a")) by_word[word].back().values = own(data_, in_inertial_frame(names_[i]));
+      const auto of_body = is_body_se3_.find(names_[i].of);
+      const bool is_se3 = of_body != is_body_se3_.end() ? of_body->second : is_se3_;
+      if (is_se3 && (word == "v" || word == "a")) by_word[word].back().values = own(data_, in_inertial_frame(names_[i]));
       if (names_[i].word != "energy") continue;
       ReportSeries change = series(i, *style_of("change"));
       change.name = "energy - energy(0)";
@@ -228,6 +231,7 @@ class ColumnReader {
   const Trajectory& trajectory_;
   std::vector<JointRows> joints_;
   bool is_se3_;
+  std::map<std::string, bool> is_body_se3_;
   ReportData& data_;
   std::vector<ColumnName> names_;
   std::map<std::string, Extent> extents_;
@@ -421,7 +425,11 @@ ReportData read_run(const Path& folder) {
   data.time = column_of(*trajectory, static_cast<std::size_t>(trajectory->index("t")));
   try {
     const Json scene = scene_of(summary);
-    ColumnReader columns(*trajectory, joint_rows(scene), word_at(summary, "/group") == "se3", data);
+    std::map<std::string, bool> is_body_se3;
+    if (scene.is_object())
+      for (const Json& body : scene.value("bodies", Json::array()))
+        if (body.contains("group")) is_body_se3[body.value("name", "")] = body.value("group", "") == "se3";
+    ColumnReader columns(*trajectory, joint_rows(scene), word_at(summary, "/group") == "se3", std::move(is_body_se3), data);
     columns.add_series();
     columns.add_bodies();
     if (word_at(summary, "/model") == "pendulum") add_pendulum(columns, data);

@@ -275,24 +275,24 @@ std::string widest_gap(const multibody::Assembly& assembly, const system::Start&
 
 /// A driver says nothing outside its table, where it would have to stop at once.
 void check_tables(const multibody::Assembly& assembly, double t0, double t_end, Problems& problems) {
-  for (const multibody::Joint& joint : assembly.mechanism().joints) {
-    const auto [begin, end] = joint.span();
+  for (const multibody::JointPtr& joint : assembly.joints()) {
+    const auto [begin, end] = joint->span();
     if (t0 >= begin && t_end <= end) continue;
     problems.add("", fmt::format("driver '{}': its table goes from t = {} to {}, the run from {} to {}; complete the table, or "
                                  "end the run with it ({})",
-                                 joint.name(), begin, end, t0, t_end, spelled("t_end")));
+                                 joint->name(), begin, end, t0, t_end, spelled("t_end")));
   }
 }
 
 /// A velocity that jumps would be an impact without a law.
 void check_drivers(const multibody::Assembly& assembly, double t0, double t_end, Problems& problems) {
-  for (const multibody::Joint& joint : assembly.mechanism().joints) {
-    system::Corner corner = joint.next_corner(t0, t_end, 1e-6);
-    while (corner.exists() && corner.smooth >= -1) corner = joint.next_corner(corner.t, t_end, 1e-6);
+  for (const multibody::JointPtr& joint : assembly.joints()) {
+    system::Corner corner = joint->next_corner(t0, t_end, 1e-6);
+    while (corner.exists() && corner.smooth >= -1) corner = joint->next_corner(corner.t, t_end, 1e-6);
     if (!corner.exists()) continue;
     problems.add("", fmt::format("driver '{}': the {} that its formula prescribes jumps at t = {:.10g}, which needs an infinite force; "
                                  "smooth it, as max(0, t - 1)^2 does with max(0, t - 1), or push with an actuator instead",
-                                 joint.name(), corner.smooth == -2 ? "velocity" : "position", corner.t));
+                                 joint->name(), corner.smooth == -2 ? "velocity" : "position", corner.t));
   }
 }
 
@@ -417,6 +417,7 @@ PreparedRun prepare(const RunSpec& given) {
   problems.collect("", [&] { run.model_info = model_of(given); });
   const RunSpec spec = run.model_info == nullptr ? given : with_suggestions(given, *run.model_info);
   apply_fields(spec, run, problems);
+  if (spec.has("method")) run.options.gives_way = false;  // who names a method wants that one
   problems.collect("correction", [&] { read_own_correction(run); });
 
   Settings settings(run.model_info.get(), is_readable(spec, "method") ? &run.options.method : nullptr, problems);
@@ -425,6 +426,7 @@ PreparedRun prepare(const RunSpec& given) {
 
   if (run.model_info != nullptr)
     problems.collect("", [&] { run.model = models::make_model(*run.model_info, spec.group, run.model_parameters); });
+  if (given.t0) run.model.start.t0 = *given.t0;
   if (run.model.system != nullptr && run.assembles)
     problems.collect("", [&] { run.changes = assembled(run.model, run.options.linear_solver.name()); });
   if (run.model.system != nullptr) {

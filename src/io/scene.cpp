@@ -31,20 +31,22 @@ Json scene_of(const system::System& system) {
   const multibody::Mechanism& mechanism = assembly->mechanism();
   Json scene{{"bodies", Json::array()}, {"joints", Json::array()}};
   if (!mechanism.gravity.isZero()) scene["up"] = list_of(-mechanism.gravity.normalized());
+  const bool is_mixed = !assembly->common_group();
   for (const multibody::Body& body : mechanism.bodies) {
     Json shapes = Json::array();
     for (const Shape& shape : body.shapes) shapes.push_back(json_of(shape));
     scene["bodies"].push_back({{"name", body.name}, {"shape", shapes}});
+    if (is_mixed) scene["bodies"].back()["group"] = lie::name_of(body.group.value_or(mechanism.group));
   }
   int row = 0;
-  for (const multibody::Joint& joint : mechanism.joints) {
-    const int second = joint.bodies().at(1);
-    scene["joints"].push_back({{"name", joint.name()},
+  for (const multibody::JointPtr& joint : assembly->joints()) {
+    const int second = joint->bodies().at(1);
+    scene["joints"].push_back({{"name", joint->name()},
                                {"body", second == multibody::ground ? Json(nullptr) : Json(mechanism.bodies[second].name)},
-                               {"at", list_of(joint.frame().p)},
+                               {"at", list_of(joint->frame().p)},
                                {"first_row", row + 1},
-                               {"rows", joint.rows()}});
-    row += joint.rows();
+                               {"rows", joint->rows()}});
+    row += joint->rows();
   }
   return scene;
 }

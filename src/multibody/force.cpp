@@ -16,6 +16,62 @@ double effort_of(const MeasuredForce::Term& term, const ForceState& at) {
 
 }  // namespace
 
+Facets Force::facets() const {
+  return {.states = states(),
+          .has_force = true,
+          .stores_energy = true,
+          .does_work = true,
+          .is_on_frames = true,
+          .multipliers_of = joint()};
+}
+
+ForceState Force::state_at(const Instant& at, const Frames& frames) const {
+  return {frames.states(), at.t, at.lambda, states() == 0 ? nullptr : at.q_of(slots())};
+}
+
+void Force::add_force(const Instant& at, const Forces& out) const {
+  const Frames frames(at, slots());
+  const ForceState state = state_at(at, frames);
+  Slopes wrench;
+  set_zero(wrench, slots());
+  add_wrench(state, wrench);
+  frames.add_wrench(wrench, out);
+  if (state.z == nullptr) return;
+  std::array<double, max_states> rates;
+  state_rates(state, rates.data());
+  for (int i = 0; i < at.slots[slots()].nv; ++i) out.of(slots())[i] -= rates[i];
+}
+
+void Force::linearize(const Instant& at, const Blocks& out) const {
+  const Frames frames(at, slots());
+  const ForceState state = state_at(at, frames);
+  const int n = slots(), states = state.z == nullptr ? 0 : at.slots[n].nv;
+  Slopes wrench;
+  set_zero(wrench, n);
+  add_wrench(state, wrench);
+  ElementBlocks blocks;
+  blocks.K.set_zero(n);
+  blocks.D.set_zero(n);
+  for (int i = 0; i < n; ++i) blocks.F[i].setZero();
+  for (int i = 0; i < states; ++i)
+    for (Slopes* slopes : {&blocks.G[i], &blocks.f_q[i], &blocks.f_v[i]}) set_zero(*slopes, n);
+  if (states > 0) blocks.f_z.setZero();
+  add_blocks(state, blocks);
+  frames.add_couplings(wrench, blocks.K, &blocks.D, out);
+  if (states > 0) frames.store_states(states, blocks, out);
+  if (out.rows > 0) frames.add_F(blocks, out);
+}
+
+void Force::start(const Instant& at, double* z) const { start_states(Frames(at, slots()).states(), z); }
+
+void Force::add_energy(const Instant& at, system::EnergyParts& parts) const {
+  parts.elastic += potential(state_at(at, Frames(at, slots())));
+}
+
+void Force::add_power(const Instant& at, system::Power& power) const {
+  add_flow(state_at(at, Frames(at, slots())), power);
+}
+
 MeasuredForce& MeasuredForce::act(Term term) {
   terms_.push_back(std::move(term));
   return *this;
@@ -83,7 +139,7 @@ double MeasuredForce::potential(const ForceState& at) const {
   return energy;
 }
 
-void MeasuredForce::add_power(const ForceState& at, system::Power& power) const {
+void MeasuredForce::add_flow(const ForceState& at, system::Power& power) const {
   for (const Term& term : terms_) {
     const double rate = term.measure->rate(at.s);
     if (term.is_actuator)

@@ -67,14 +67,6 @@ double gap_of(const Joint::Row& row, const BodyState* s, double target) {
 
 }  // namespace
 
-void Joint::gap(const BodyState* s, double t, double* out) const {
-  if (has_point_) {
-    Eigen::Map<Vector3>{out} = s[0].point(p1_) - s[1].point(p2_);
-    out += 3;
-  }
-  for (const Row& row : measured_) *out++ = gap_of(row, s, row.target.at(t).value);
-}
-
 void Joint::gap_and_rate(const BodyState* s, double t, double* gap, double* rate) const {
   if (has_point_) {
     Eigen::Map<Vector3>{gap} = s[0].point(p1_) - s[1].point(p2_);
@@ -89,14 +81,8 @@ void Joint::gap_and_rate(const BodyState* s, double t, double* gap, double* rate
   }
 }
 
-void Joint::evaluate(const BodyState* s, double t, const double* lambda, double* gap, double* rate,
-                     Slopes& wrench) const {
-  gap_and_rate(s, t, gap, rate);
-  add_force(s, lambda, wrench);
-}
-
 /// B of P₁ - P₂: [1, -R₁p̃₁] and [-1, R₂p̃₂].
-void Joint::add_force(const BodyState* s, const double* mu, Slopes& wrench) const {
+void Joint::add_wrench(const BodyState* s, const double* mu, Slopes& wrench) const {
   if (has_point_) {
     const Eigen::Map<const Vector3> l(mu);
     wrench[0].head<3>() += l;
@@ -108,7 +94,7 @@ void Joint::add_force(const BodyState* s, const double* mu, Slopes& wrench) cons
   for (const Row& row : measured_) row.measure->add_slopes(s, *mu++, wrench);
 }
 
-void Joint::jacobian(const BodyState* s, ElementBlocks& out) const {
+void Joint::jacobian_of(const BodyState* s, ElementBlocks& out) const {
   int at = 0;
   if (has_point_) {
     out.B[0].topRows<3>() << Matrix3::Identity(), -(s[0].R * skew(p1_));
@@ -125,9 +111,9 @@ void Joint::jacobian(const BodyState* s, ElementBlocks& out) const {
   }
 }
 
-void Joint::linearize(const BodyState* s, const double* lambda, ElementBlocks& out) const {
+void Joint::linearize_at(const BodyState* s, const double* lambda, ElementBlocks& out) const {
   const int n = slots();
-  jacobian(s, out);
+  jacobian_of(s, out);
   out.K.set_zero(n);
   int at = 0;
   if (has_point_) {
@@ -154,7 +140,11 @@ void Joint::linearize(const BodyState* s, const double* lambda, ElementBlocks& o
   }
 }
 
-void Joint::acceleration_gap(const BodyState* s, double t, const Slopes& accelerations, double* out) const {
+void Joint::acceleration_gap(const Instant& at, double* out) const {
+  const Frames frames(at, slots());
+  const BodyState* s = frames.states();
+  Slopes accelerations;
+  frames.set_accelerations(accelerations);
   if (has_point_) {
     const auto acceleration = [&](int slot, const Vector3& p) -> Vector3 {
       return accelerations[slot].head<3>() + s[slot].R * accelerations[slot].tail<3>().cross(p) +
@@ -167,10 +157,83 @@ void Joint::acceleration_gap(const BodyState* s, double t, const Slopes& acceler
     Slopes slopes;
     for (int i = 0; i < slots(); ++i) slopes[i].setZero();
     row.measure->add_slopes(s, 1.0, slopes);
-    double sum = row.measure->curve(s) - row.target.at(t).curve;
+    double sum = row.measure->curve(s) - row.target.at(at.t).curve;
     for (int i = 0; i < slots(); ++i) sum += slopes[i].dot(accelerations[i]);
     *out++ = sum;
   }
+}
+
+Facets Joint::facets() const {
+  return {.rows = rows(),
+          .is_driver = is_driver_,
+          .couples_nodes = couples_bodies(),
+          .does_work = depends_on_time(),
+          .is_on_frames = true};
+}
+
+void Joint::constraint(const Instant& at, double* gap, double* rate) const {
+  gap_and_rate(Frames(at, slots()).states(), at.t, gap, rate);
+}
+
+void Joint::add_constraint_force(const Instant& at, const double* mu, const Forces& out) const {
+  const Frames frames(at, slots());
+  Slopes wrench;
+  set_zero(wrench, slots());
+  add_wrench(frames.states(), mu, wrench);
+  frames.add_wrench(wrench, out);
+}
+
+void Joint::constraint_with_force(const Instant& at, double* gap, double* rate, const Forces& out) const {
+  const Frames frames(at, slots());
+  Slopes wrench;
+  set_zero(wrench, slots());
+  gap_and_rate(frames.states(), at.t, gap, rate);
+  add_wrench(frames.states(), at.lambda, wrench);
+  frames.add_wrench(wrench, out);
+}
+
+void Joint::jacobian(const Instant& at, const Blocks& out) const {
+  const Frames frames(at, slots());
+  ElementBlocks blocks;
+  jacobian_of(frames.states(), blocks);
+  frames.store_B(blocks, out);
+}
+
+void Joint::linearize_constraint(const Instant& at, const Blocks& out) const {
+  const Frames frames(at, slots());
+  ElementBlocks blocks;
+  linearize_at(frames.states(), at.lambda, blocks);
+  frames.store_B(blocks, out);
+  frames.store_H(blocks, out);
+  Slopes wrench;
+  if (frames.needs_wrench()) {
+    set_zero(wrench, slots());
+    add_wrench(frames.states(), at.lambda, wrench);
+  }
+  frames.add_couplings(wrench, blocks.K, nullptr, out);
+}
+
+void Joint::add_power(const Instant& at, system::Power& power) const {
+  const BodyState* s = Frames(at, slots()).states();
+  Slopes wrench;
+  set_zero(wrench, slots());
+  add_wrench(s, at.lambda, wrench);
+  for (int i = 0; i < slots(); ++i) power.drivers -= wrench[i].dot(s[i].twist());
+}
+
+system::Reaction Joint::reaction(const Instant& at) const {
+  const BodyState* s = Frames(at, slots()).states();
+  Slopes wrench;
+  set_zero(wrench, slots());
+  add_wrench(s, at.lambda, wrench);
+  system::Reaction out;
+  out.force = -wrench[1].head<3>();
+  // From the centre of mass to the joint.
+  out.torque = -(s[1].R * wrench[1].tail<3>()) - (s[1].R * frame().p).cross(out.force);
+  const Matrix3 axes = s[1].R * frame().E;
+  out.force_in_joint = axes.transpose() * out.force;
+  out.torque_in_joint = axes.transpose() * out.torque;
+  return out;
 }
 
 }  // namespace kreisel::multibody

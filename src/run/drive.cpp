@@ -46,7 +46,7 @@ std::shared_ptr<const system::System> replayed(const std::vector<Switched>& swit
           change = &std::get<system::Switch>(event.action);
     if (change == nullptr)
       throw InvalidInput(fmt::format("the checkpoint has an event '{}' that the model does not have", switched.event));
-    system = change->next(switched.t, switched.q, switched.v);
+    system = next_system(*change, switched.t, switched.q, switched.v);
   }
   return system;
 }
@@ -72,6 +72,13 @@ void describe(const Plan& plan, Report& report) {
 
 }  // namespace
 
+std::shared_ptr<const system::System> made_ready(const system::System& system, const system::Start& start, const Options& options) {
+  system::Start from = start;
+  if (!std::isnan(options.t_end)) from.t_end = options.t_end;
+  std::shared_ptr<const system::System> prepared = system.prepared_for(from);
+  return prepared != nullptr ? prepared : unowned(system);
+}
+
 Drive::Segment::Segment(std::shared_ptr<const system::System> in_force, const system::Start& from, const Options& options,
                         const system::System& layout, Counters& counters, bool ends_at_corner)
     : system(std::move(in_force)),
@@ -84,13 +91,14 @@ Drive::Segment::Segment(std::shared_ptr<const system::System> in_force, const sy
 Drive::Drive(const system::System& system, const system::Start& start, const Options& options, Observer& observer,
              std::optional<std::string_view> checkpoint)
     : options_(options),
+      method_in_force_(options.method.name()),
       first_start_(start),
       asked_(start.t0),
-      first_system_(unowned(system)),
+      first_system_(made_ready(system, start, options)),
       identity_(options_, system, first_start_),
-      layout_(system.result_layout()),
+      layout_(first_system_->result_layout()),
       observer_(observer),
-      recorder_(report_, observer),
+      recorder_(report_, observer, {options.rtol, options.atol}),
       output_(options_, start.t0, std::isnan(options.t_end) ? start.t_end : options.t_end, observer),
       events_(options_.events, options.event_tolerance,
               (std::isnan(options.t_end) ? start.t_end : options.t_end) - start.t0, recorder_, observer) {
@@ -133,7 +141,7 @@ bool Drive::choose_corners(const Plan& plan, const system::System& system) {
 void Drive::begin_segment(std::shared_ptr<const system::System> system, const system::Start& start, Archive* state) {
   const double begin = cpu_seconds();
   previous_ = std::move(segment_);
-  segment_ = std::make_unique<Segment>(std::move(system), start, options_, layout_, recorder_.counters(), ends_at_corners_);
+  segment_ = std::make_unique<Segment>(std::move(system), start, options_with(method_in_force_), layout_, recorder_.counters(), ends_at_corners_);
   Segment& s = *segment_;
   report_.linear_solver = s.stepper->linear_solver_name();
   if (report_.systems.empty() || report_.systems.back() != s.system) report_.systems.push_back(s.system);
@@ -162,6 +170,8 @@ void Drive::exchange_run(Archive& a) {
   events_.exchange(a);
   a(segment_number_);
   a.require(segment_number_ >= 0);
+  a.all(method_in_force_, report_.method);
+  a.require(options_.method == method_in_force_ || method_in_force_ == "radau");
   a(switches_, [&](Archive& archive, Switched& s) {
     archive.all(s.event, s.t, s.q, s.v);
     archive.require(s.q.size() == layout_.space().nq() && s.v.size() == layout_.space().nv());
@@ -325,6 +335,7 @@ bool Drive::take() {
   const double t = entry.motion.t;
   ++recorder_.counters().steps;
   recorder_.measure(*s.system, entry);
+  if (!recorder_.doubt().empty()) return fail({Status::poor_derivatives, recorder_.doubt()});
   if (options_.linear_solver == linear::SolverKind::least_squares && !fits_together(entry)) return false;
   const bool is_seen = output_.schedule().is_active() ? show_wanted(entry, true) : show(entry);
   const bool goes_on = observer_.goes_on(t, recorder_.counters().steps) && is_seen;
@@ -338,8 +349,57 @@ bool Drive::take() {
     return !has_ended_;
   }
   if (std::optional<Failure> complaint = s.policy->complaint(*s.stepper)) return fail(std::move(*complaint));
+  if (const std::optional<double> crawl = s.policy->crawl(); crawl && give_way(*crawl)) return !has_ended_;
   if (observer_.wants_checkpoint()) observer_.checkpoint(checkpoint(t));
   return true;
+}
+
+bool Drive::give_way(double crawl) {
+  Segment& s = *segment_;
+  const system::Start from{now().motion.t, s.plan.run_end, now().motion.q, now().motion.v};
+  const double h = step_of_radau(from, crawl);
+  if (h == 0.0) return false;
+  recorder_.warn(fmt::format("at t = {:.6g} radau takes over: lightly damped vibrations hold the steps of bliedf at {:.2g}, radau takes {:.2g}; "
+                             "give the method to choose it yourself",
+                             from.t0, crawl, h));
+  report_.method = "bliedf, radau";
+  method_in_force_ = "radau";
+  ++segment_number_;
+  begin_segment(s.system, from);
+  return true;
+}
+
+Options Drive::options_with(std::string_view method) const {
+  Options options = options_;
+  if (options.method == method) return options;
+  options.method = method;
+  options.correction.clear();
+  return options;
+}
+
+double Drive::step_of_radau(const system::Start& from, double crawl) {
+  constexpr double worth = 5.0;  // a step of radau costs as much as some of bliedf
+  constexpr int most_attempts = 40;
+  Options options = options_with("radau");
+  options.initial_step = std::min(2.0 * crawl, 0.1 * (from.t_end - from.t0));
+  options.t_end = from.t_end;
+  const system::System& system = *segment_->system;
+  const Plan plan = make_plan(options, system, from);
+  const std::unique_ptr<Stepper> stepper = make_stepper(plan, system, recorder_.counters());
+  const std::unique_ptr<StepPolicy> policy = make_policy(plan, system);
+  if (!stepper->place(from) || !stepper->fill(policy->begin(*stepper))) return 0.0;
+  for (int i = 0; i < most_attempts && stepper->now().motion.t < from.t_end; ++i) {
+    std::variant<Proposal, Failure> next = policy->next(*stepper);
+    if (std::holds_alternative<Failure>(next)) return 0.0;
+    Attempt attempt = stepper->attempt(std::get<Proposal>(next));
+    switch (policy->judge(attempt, *stepper)) {
+      case Verdict::give_up: return 0.0;
+      case Verdict::retry: continue;
+      case Verdict::accept: stepper->commit(); policy->committed(attempt);
+    }
+    if (attempt.h > worth * crawl) return attempt.h;
+  }
+  return 0.0;
 }
 
 /// Least squares make the best of constraints that contradict each other; that is no motion of the mechanism.
@@ -358,7 +418,7 @@ bool Drive::fits_together(const Entry& entry) {
 bool Drive::show(const Entry& entry) {
   Segment& s = *segment_;
   return output_.show(s.rows.of(entry), s.rows.of(recorder_.residual()), s.stepper->is_at_start(), *s.system,
-                      recorder_.work_at(entry), segment_number_, &entry != &between_ ? &recorder_.energy() : nullptr);
+                      recorder_.work_at(entry), segment_number_, s.plan.method->name, &entry != &between_ ? &recorder_.energy() : nullptr);
 }
 
 bool Drive::show_wanted(const Entry& entry, bool includes_entry) {
@@ -439,7 +499,7 @@ bool Drive::change(const Happening& happening) {
     ++recorder_.counters().residual_evaluations;
     set_final(after, next_rows.of(left));
     const bool is_start = s.stepper->is_at_start();
-    if (!output_.show(after, report_.final_residual, is_start, *next, recorder_.work(), segment_number_ + 1)) return interrupt(t);
+    if (!output_.show(after, report_.final_residual, is_start, *next, recorder_.work(), segment_number_ + 1, s.plan.method->name)) return interrupt(t);
   }
   if (happening.ends) {
     report_.message = fmt::format("event '{}' ended the run at t = {:.10g}", happening.events.front()->name, t);
@@ -464,6 +524,8 @@ bool Drive::fail(Failure failure) {
   report_.status = failure.status;
   report_.message = std::move(failure.message);
   if (s.is_open) report_.message = explained(std::move(report_.message), failure.status, *s.system, now(), s.plan.run_end - s.plan.t0);
+  if (const std::string remark = segment_->system->remark(); failure.status != Status::interrupted && !remark.empty())
+    report_.message += "\n  " + remark;
   return end();
 }
 

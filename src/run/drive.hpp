@@ -16,6 +16,9 @@
 
 namespace kreisel::run {
 
+/// The system as the run has it: prepared for its start, or as it is, and then not owned.
+std::shared_ptr<const system::System> made_ready(const system::System& system, const system::Start& start, const Options& options);
+
 /// A run that goes on step by step. A segment lasts from a consistent start to t_end, or to an event or projection after
 /// which the method starts anew as at t0; most runs have one.
 class Drive {
@@ -69,6 +72,11 @@ class Drive {
   [[nodiscard]] bool project_on_demand();
   /// Events, measures, output and checkpoint of the newest point.
   [[nodiscard]] bool take();
+  /// Hands the run over to radau where that takes steps far longer than `crawl`.
+  [[nodiscard]] bool give_way(double crawl);
+  /// Tries some steps of radau: how long one may be, where that is far longer than `crawl`, else 0.
+  [[nodiscard]] double step_of_radau(const system::Start& from, double crawl);
+  Options options_with(std::string_view method) const;
   /// The method starts anew behind a corner.
   [[nodiscard]] bool start_behind(double after);
   /// The step is cut at the first events that change something.
@@ -86,6 +94,7 @@ class Drive {
   bool end();
 
   const Options options_;
+  std::string method_in_force_;  ///< another than asked for once that has given way
   const system::Start first_start_;
   double asked_;
   Report report_;

@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
 #include "kreisel/run/scaling.hpp"
 #include "kreisel/solve/kkt.hpp"
-#include "kreisel/system/check.hpp"
+#include "kreisel/system/differences.hpp"
 
 namespace kreisel::run {
 
@@ -28,7 +27,8 @@ constexpr int max_refinements = 100;
 constexpr int max_halvings = 48;
 /// Constraints that an event switches on may be missed by this much, relative to the size of q.
 constexpr double switch_tolerance = 1e-3;
-constexpr std::array<double, 5> difference_steps{0x1p-5, 0x1p-7, 0x1p-9, 0x1p-11, 0x1p-13};
+/// Of the normals of impacts, relative.
+constexpr double normal_accuracy = 1e-10;
 
 int sign_of(double g) { return g > 0.0 ? 1 : g < 0.0 ? -1 : 0; }
 
@@ -272,24 +272,26 @@ Gap gap_of(const Event& event, const system::Impact& impact, const system::Syste
   const lie::Motion& m = at.motion;
   const lie::Space& space = system.space();
   Gap gap;
-  const auto g = [&](double t, const Vector& q) { return Vector::Constant(1, event.function(t, q, m.v, at.lambda)); };
-  const auto slope_of = [&](const system::Curve& curve) {
-    return system::settle([&](double h) { return system::slope(curve, h); }, difference_steps).value[0];
+  const auto g = [&](double t, const Vector& q) -> Vector {
+    return Vector::Constant(1, event.function(t, q, m.v, at.lambda));
   };
-  gap.rate = slope_of([&](double s) -> Vector { return g(m.t + s, m.q); });
+  gap.rate = system::differentiate([&](int, double s) { return g(m.t + s, m.q); },
+                                   system::largest_steps({system::time_range(1.0, m.t)}), normal_accuracy)
+                 .value(0, 0);
   if (impact.normal) {
     gap.normal = impact.normal(m.t, m.q);
     return gap;
   }
-  gap.normal.setZero(space.nv());
   Vector step(space.nv()), q = m.q;
-  for (int i = 0; i < space.nv(); ++i)
-    gap.normal[i] = slope_of([&](double s) -> Vector {
-      step.setZero();
-      step[i] = s;
-      space.move(m.q, step, q);
-      return g(m.t, q);
-    });
+  gap.normal = system::differentiate(
+                   [&](int i, double s) {
+                     step.setZero();
+                     step[i] = s;
+                     space.move(m.q, step, q);
+                     return g(m.t, q);
+                   },
+                   system::largest_steps(system::configuration_ranges(space, m.q)), normal_accuracy)
+                   .value.transpose();
   return gap;
 }
 
@@ -312,7 +314,7 @@ std::string strike(const Event& event, const system::Impact& impact, const syste
 
 std::string switch_system(const system::Switch& change, const system::System& system, const Entry& entry,
                           std::shared_ptr<const system::System>& out) {
-  out = change.next(entry.motion.t, entry.motion.q, entry.motion.v);
+  out = next_system(change, entry.motion.t, entry.motion.q, entry.motion.v);
   if (out == nullptr) return "it gave no system to switch to";
   const auto& old_blocks = system.space().blocks();
   const auto& new_blocks = out->space().blocks();
@@ -342,6 +344,13 @@ std::string settle_on(const system::System& system, Entry& entry, Counters& coun
 }
 
 }  // namespace
+
+std::shared_ptr<const system::System> next_system(const system::Switch& change, double t, const Vector& q, const Vector& v) {
+  std::shared_ptr<const system::System> next = change.next(t, q, v);
+  if (next == nullptr) return next;
+  std::shared_ptr<const system::System> prepared = next->prepared_for({t, t + 1.0, q, v});
+  return prepared != nullptr ? prepared : next;
+}
 
 Changed carry_out(const std::vector<const Event*>& events, const system::System& system, const Entry& before, Counters& counters,
                   std::string_view linear_solver) {

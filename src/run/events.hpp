@@ -109,6 +109,9 @@ struct Changed {
 /// Moves an interpolated point onto the constraints and gives it its v̇ and λ; what cannot be done is left.
 void make_consistent(const system::System& system, method::Entry& entry, Counters& counters, std::string_view linear_solver);
 
+/// The system that a switch leads to, ready to go on from there.
+std::shared_ptr<const system::System> next_system(const system::Switch& change, double t, const Vector& q, const Vector& v);
+
 /// Carries the actions out one after the other; `before` is consistent.
 Changed carry_out(const std::vector<const system::Event*>& events, const system::System& system, const method::Entry& before,
                   Counters& counters, std::string_view linear_solver);

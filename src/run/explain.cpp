@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kreisel/system/check.hpp"
+#include "kreisel/system/dense.hpp"
+#include "kreisel/system/ranks.hpp"
 
 namespace kreisel::run {
 namespace {

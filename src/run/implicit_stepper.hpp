@@ -41,6 +41,7 @@ class ImplicitStepper final : public Stepper {
   const Entry& now() const override { return history_[starts_left_]; }
   int past() const override { return history_.size(); }
   double longest_step() const override;
+  double vibration() const override { return closer_.vibration(); }
   [[nodiscard]] bool at(double t, Entry& out) override;
 
   int depth() const override { return DenseOutput::max_points; }

@@ -12,8 +12,8 @@
 #include "kreisel/run/option_fields.hpp"
 #include "kreisel/run/start_up.hpp"
 #include "kreisel/solve/manifold.hpp"
-#include "kreisel/system/check.hpp"
 #include "kreisel/system/consistency.hpp"
+#include "kreisel/system/ranks.hpp"
 #include "drive.hpp"
 
 namespace kreisel::run {
@@ -90,6 +90,17 @@ void refuse_redundant_rows(const system::System& system, const system::Start& st
   throw InvalidInput(fmt::format("the constraints depend on each other at the start: B has rank {}, expected {}; redundant: {}.\n  {}{}",
                                  system.pattern().rows() - static_cast<int>(found.rows.size()), system.pattern().rows(), fmt::join(found.rows, ", "),
                                  found.in_words(), advice));
+}
+
+void refuse_poor_derivatives(const system::System& system, const system::Start& start, const Options& options) {
+  system::Motion m(system.space());
+  m.t = start.t0;
+  m.q = start.q0;
+  m.v = start.v0;
+  system::Residual residual(system.space().nv(), system.pattern().position_rows(), system.pattern().rows());
+  const std::string doubt =
+      system.examine(m, Vector(Vector::Zero(system.pattern().rows())), {options.rtol, options.atol}, residual);
+  if (!doubt.empty()) throw InvalidInput(doubt);
 }
 
 }  // namespace
@@ -211,13 +222,16 @@ std::vector<OptionProblem> problems_in(const Options& options, const system::Sys
   return std::move(check).problems();
 }
 
-void refuse_what_cannot_run(const system::System& system, const system::Start& start, const Options& options) {
-  const std::vector<OptionProblem> problems = problems_in(options, system, start);
+void refuse_what_cannot_run(const system::System& given, const system::Start& start, const Options& options) {
+  const std::vector<OptionProblem> problems = problems_in(options, given, start);
   if (!problems.empty()) {
     std::string text;
     for (const OptionProblem& p : problems) text += (text.empty() ? "" : "\n") + spelled(p.field) + ": " + p.message;
     throw InvalidInput(text);
   }
+  const std::shared_ptr<const system::System> ready = made_ready(given, start, options);
+  const system::System& system = *ready;
+  refuse_poor_derivatives(system, start, options);
   // Not silently repaired.
   if (const system::Miss miss = system::miss_of(system, start); miss.position_row >= 0 || miss.velocity_row >= 0)
     throw InvalidInput(fmt::format("the initial values miss the constraints: |Phi| = {:.3e}, |B v| = {:.3e}, most in {}; both should vanish. "

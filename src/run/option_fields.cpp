@@ -85,7 +85,7 @@ std::vector<OptionField> list() {
   using O = Options;
   constexpr double unbounded = std::numeric_limits<double>::infinity();
   return {
-      bound<&O::method>(method, "M", word("method", names_in(method::catalogue()), "integration method", "bliedf")),
+      bound<&O::method>(method, "M", word("method", names_in(method::catalogue()), "integration method", "bliedf, which gives way to radau where stiff vibrations hold it")),
       bound<&O::order>(method, "K", count("order", unbounded, "order of the method; with tolerances it fixes the order")),
       bound<&O::formulation>(
           method, "F", word("formulation", names_of<solve::Formulation>(), "formulation of the constraints", "stabilized-index2, or ode")),

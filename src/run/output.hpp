@@ -55,8 +55,8 @@ class Output {
   OutputSchedule& schedule() { return schedule_; }
   /// False: the observer asks the run to stop.
   [[nodiscard]] bool show(const method::Entry& entry, const system::Residual& residual, bool is_start,
-                          const system::System& system, const Work& work, int segment, const Energy* energy = nullptr) {
-    return observer_.accept({entry, residual, shown_++, is_start, &system, work, segment, energy});
+                          const system::System& system, const Work& work, int segment, std::string_view method, const Energy* energy = nullptr) {
+    return observer_.accept({entry, residual, shown_++, is_start, &system, work, segment, method, energy});
   }
   void exchange(Archive& a) {
     schedule_.exchange(a);

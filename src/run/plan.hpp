@@ -37,6 +37,7 @@ struct Plan {
 
   bool has_error_control() const { return options.has_error_control(); }
   bool controls_lambda = false;
+  bool may_give_way = false;  ///< to radau
   double span() const { return t_end - t0; }
   double step(long n) const { return steps.empty() ? h : steps[n]; }
 };

@@ -96,7 +96,7 @@ void Points::push(const Point& point, double time) {
   row[work.at + 1] = point.work.drivers;
   row[work.at + 2] = point.work.dissipated;
   if (spells_.empty() || spells_.back().system != point.system || spells_.back().segment != point.segment)
-    spells_.push_back({count_, point.segment, point.system});
+    spells_.push_back({count_, point.segment, point.system, point.method});
   ++count_;
   // Nobody has touched the next row yet: it comes while the next step is computed.
   for (std::size_t ahead = 0; ahead < std::min(width_, numbers_ahead); ahead += numbers_per_cache_line) __builtin_prefetch(row + width_ + ahead, 1);

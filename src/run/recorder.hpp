@@ -11,7 +11,8 @@ namespace kreisel::run {
 /// Owner of what accumulates while a run lasts, which ends in the report.
 class Recorder {
  public:
-  Recorder(Report& report, Observer& observer) : report_(report), observer_(observer) {}
+  Recorder(Report& report, Observer& observer, const system::Tolerances& tolerances)
+      : report_(report), observer_(observer), tolerances_(tolerances) {}
 
   Report& report() { return report_; }
   Counters& counters() { return report_.counters; }
@@ -27,6 +28,8 @@ class Recorder {
   /// An accepted point: its equations into `residual`, largest gaps and energies into the report.
   void measure(const system::System& system, const method::Entry& entry);
   const system::Residual& residual() const { return residual_; }
+  /// What was wrong with the equations of the newest point measured; empty: nothing.
+  const std::string& doubt() const { return doubt_; }
   const Energy& energy() const { return energy_; }
   /// The equations of a point between the steps; nothing is recorded.
   const system::Residual& evaluate(const system::System& system, const method::Entry& entry);
@@ -42,7 +45,9 @@ class Recorder {
 
   Report& report_;
   Observer& observer_;
+  const system::Tolerances tolerances_;
   system::Residual residual_;
+  std::string doubt_;
   WorkMeter work_;
   double first_energy_ = 0.0;  ///< of accepted points
   Energy energy_;              ///< of the newest one

@@ -16,6 +16,7 @@ const std::vector<StatusInfo>& statuses() {
       {Status::step_too_small, "step-too-small", "the error test asks for steps below the smallest one"},
       {Status::too_many_steps, "too-many-steps", "max_steps was reached before t_end"},
       {Status::event_failed, "event-failed", "an event could not be carried out, or fires without end"},
+      {Status::poor_derivatives, "poor-derivatives", "derivatives by differences are too poor for the tolerances"},
       {Status::no_consistent_start, "no-consistent-start", "the initial values admit no accelerations and multipliers"},
       {Status::interrupted, "interrupted", "stopped from outside"},
   };

@@ -30,7 +30,7 @@ class Interpolation::Recall {
 
   [[nodiscard]] bool at(std::size_t end, double t, Entry& out) {
     const system::System& system = points_.in_force(end);
-    if (system_ != &system) make_stepper_for(system, end);
+    if (system_ != &system || plan_->options.method != points_.method_of(end)) make_stepper_for(system, end);
     if (end_ != end) {
       const std::size_t oldest = points_.oldest_of(end, static_cast<std::size_t>(stepper_->depth()));
       past_.resize(end - oldest + 1);
@@ -54,7 +54,9 @@ class Interpolation::Recall {
     end_.reset();
     points_.read(points_.oldest_of(end, points_.size()), row_);
     const system::Start start{points_.number(points_.t, 0), points_.number(points_.t, points_.size() - 1), row_.motion.q, row_.motion.v};
-    plan_.emplace(make_plan(options_, system, start));
+    Options options = options_;
+    options.method = points_.method_of(end);
+    plan_.emplace(make_plan(options, system, start));
     rows_.emplace(system, layout_);
     stepper_ = make_stepper(*plan_, system, counters_);
     inner_ = method::History::blank(system.space(), {system.pattern().rows(), system.pattern().position_rows(), 0});

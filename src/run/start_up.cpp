@@ -1,7 +1,9 @@
 #include "kreisel/run/start_up.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "kreisel/lie/turns.hpp"
@@ -54,7 +56,8 @@ bool StartUp::place(double t, ConstVectorRef q, ConstVectorRef v, Entry& first) 
 /// Of first-order states the equations give v and of algebraic unknowns q; v̇ and v come from differences, central ones unless
 /// there is a corner.
 bool StartUp::set_rates_of_states(Entry& first) {
-  const double s = rate_step * (1.0 + std::abs(first.motion.t));
+  // Of large times only what they resolve.
+  const double s = std::max(rate_step, 1e5 * std::numeric_limits<double>::epsilon() * std::abs(first.motion.t));
   struct Term {
     double at, weight;  ///< in steps
   };

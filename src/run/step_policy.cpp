@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -185,6 +186,48 @@ class ErrorControl : public StepPolicy {
   Stop stop_;  ///< where the last proposal had to end
 };
 
+/// Notices that lightly damped vibrations hold the step. BDF of order 3 to 6 amplifies those of up to 1.9, 4.7, 9.4 and 17.6 rad
+/// per step, however small: error control then follows what the method itself makes.
+class Crawl {
+ public:
+  /// `rate`: at which velocities change.
+  void see(double h, double vibration, double rate) {
+    if (!(h * vibration > unresolved && vibration > much_faster * rate)) return;
+    ++steps_;
+    way_ += h;
+  }
+  /// The mean step, when it is time to try something else; each failure makes the next try rarer.
+  std::optional<double> is_due() {
+    if (steps_ < patience_) return {};
+    const double mean = way_ / steps_;
+    steps_ = 0;
+    way_ = 0.0;
+    patience_ = std::min(patience_ * 2, 1'000'000);
+    return mean;
+  }
+  void exchange(Archive& a) { a.all(steps_, patience_, way_); }
+
+ private:
+  static constexpr double unresolved = 0.3;    ///< [rad] per step
+  static constexpr double much_faster = 30.0;  ///< than what the motion needs
+  int steps_ = 0, patience_ = 50;
+  double way_ = 0.0;  ///< sum of the steps
+};
+
+/// At which velocities change: |v̇|/|v|, of the translations or the rotations.
+double rate_of(const std::vector<Part>& parts, const lie::Motion& m) {
+  std::array<double, 2> fastest{}, largest{};
+  for (const Part& part : parts) {
+    const int kind = part.q_at < 0 ? 1 : 0;
+    fastest[kind] = std::max(fastest[kind], m.a.segment(part.v_at, part.n).norm());
+    largest[kind] = std::max(largest[kind], m.v.segment(part.v_at, part.n).norm());
+  }
+  double rate = 0.0;
+  for (const int kind : {0, 1})
+    if (fastest[kind] > 0.0) rate = std::max(rate, largest[kind] > 0.0 ? fastest[kind] / largest[kind] : std::numeric_limits<double>::infinity());
+  return rate;
+}
+
 /// Variable step and order.
 class OrderControl final : public ErrorControl {
  public:
@@ -238,8 +281,14 @@ class OrderControl final : public ErrorControl {
     return Verdict::accept;
   }
   void committed(const Attempt& attempt) override { controller_.accept(errors_, attempt.h); }
+  std::optional<Failure> complaint(const Stepper& stepper) override {
+    if (plan_.may_give_way) crawl_.see(stepper.now().h, stepper.vibration(), rate_of(parts_, stepper.now().motion));
+    return ErrorControl::complaint(stepper);
+  }
+  std::optional<double> crawl() override { return plan_.may_give_way ? crawl_.is_due() : std::nullopt; }
   void exchange(Archive& a) override {
     run::exchange(a, controller_);
+    crawl_.exchange(a);
     watchdog_.exchange(a);
     chatter_.exchange(a);
   }
@@ -253,6 +302,7 @@ class OrderControl final : public ErrorControl {
   int min_order_;
   Controller controller_;
   OrderErrors errors_;
+  Crawl crawl_;
 };
 
 /// Variable step of a method with an embedded error estimate.

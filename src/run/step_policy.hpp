@@ -35,6 +35,8 @@ class StepPolicy {
   /// The accepted attempt has been committed; a failure ends the run, as when its steps lead nowhere.
   virtual void committed(const Attempt&) {}
   virtual std::optional<Failure> complaint(const Stepper&) { return {}; }
+  /// The step that another method would have to exceed far; nothing: the one at hand does well.
+  virtual std::optional<double> crawl() { return {}; }
   /// The time behind a corner at which the stepper has arrived, if the method is to start anew there.
   virtual std::optional<double> restart(const Stepper& stepper) const = 0;
   virtual void exchange(Archive& a) = 0;

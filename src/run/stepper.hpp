@@ -71,6 +71,8 @@ class Stepper {
   virtual int past() const = 0;
   /// The longest step that the present motion allows the method to represent.
   virtual double longest_step() const { return std::numeric_limits<double>::infinity(); }
+  /// The fastest vibration with little damping that the matrix at hand knows of [rad/s]; 0: none.
+  virtual double vibration() const { return 0.0; }
   /// A point within the step that ended at `now`. False: it cannot be computed.
   [[nodiscard]] virtual bool at(double t, Entry& out) = 0;
 

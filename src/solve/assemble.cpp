@@ -5,7 +5,7 @@
 #include "kreisel/base/error.hpp"
 #include "kreisel/base/spelling.hpp"
 #include "kreisel/solve/kkt.hpp"
-#include "kreisel/system/check.hpp"
+#include "kreisel/system/ranks.hpp"
 #include "kreisel/system/consistency.hpp"
 
 namespace kreisel::solve {

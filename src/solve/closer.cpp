@@ -31,6 +31,8 @@ constexpr double near_turn = 0.1;
 /// directions, and answers there with S θ times its own update. Updates below the tolerance may so leave errors far above it, and
 /// their ratio does not tell. Below this S it does.
 constexpr double stiff_ratio = 100.0;
+/// Vibrations with D below this part of √(KM) decay slowly.
+constexpr double light_damping = 0.6;
 /// A new matrix is cheaper than the iterations that this S θ costs.
 constexpr double worn_stiffness = 30.0;
 /// So much smaller an update must be at most, that round-off does not keep it from settling.
@@ -289,6 +291,7 @@ bool Closer::refresh(method::Method& method, double h, const method::Entry& tria
   eta_B_ = stabilizes_at_previous(method) ? previous_B_.data() : blocks_.B.data();
   system_.linearize(trial.motion, trial.lambda, blocks_);
   stiffness_ = stiffness(h);
+  find_vibration();
   assemble(h);
   ++counters_.factorizations;
   has_matrix_ = solver_->factorize(matrix_);
@@ -315,6 +318,20 @@ double Closer::stiffness(double h) const {
     }
   }
   return largest;
+}
+
+void Closer::find_vibration() {
+  double square = 0.0;
+  for (const Pattern::Coupling& c : system_.pattern().couplings()) {
+    if (c.row != c.column) continue;
+    const int n = system_.space().blocks()[c.row].nv;
+    for (int i = 0; i < n; ++i) {
+      const int at = c.at + i * (n + 1);
+      const double M = blocks_.M[at], D = blocks_.D[at], K = blocks_.K[at];
+      if (M > 0.0 && K > 0.0 && D * D < light_damping * light_damping * K * M) square = std::max(square, K / M);
+    }
+  }
+  vibration_ = std::sqrt(square);
 }
 
 void Closer::assemble(double h) {
@@ -448,7 +465,7 @@ std::string worst_rows(const system::System& system, const FormulationInfo& form
 
 Closer::MatrixState Closer::matrix_state() const {
   const Vector* pivots = solver_->pivot_values();
-  return {has_matrix_, matrix_alpha_, matrix_gamma_, matrix_h_, rate_, turned_, lambda_size_, stiffness_, age_, has_rate_, matrix_.values(),
+  return {has_matrix_, matrix_alpha_, matrix_gamma_, matrix_h_, rate_, turned_, lambda_size_, stiffness_, vibration_, age_, has_rate_, matrix_.values(),
           pivots != nullptr ? *pivots : Vector()};
 }
 
@@ -462,6 +479,7 @@ void Closer::restore(const MatrixState& state) {
   lambda_size_ = state.lambda_size;
   has_rate_ = state.has_rate;
   stiffness_ = state.stiffness;
+  vibration_ = state.vibration;
   age_ = state.age;
   if (state.pivot_values.size() > 0) {
     matrix_.values() = state.pivot_values;

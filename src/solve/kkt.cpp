@@ -19,12 +19,25 @@ constexpr int max_projection_iterations = 12;
 /// nothing; above, memory counts.
 constexpr int small_system = 100;
 
-/// A residual this small, for velocities in multiples of v, ends a projection.
+/// A distance this small, for velocities in multiples of v, ends a projection.
 constexpr double projection_floor = 1e-15;
 /// So does a correction after which, at the rate seen, less than round-off of q or v is left: no need to look again.
 constexpr double invisible = 1e-16;
 
 }  // namespace
+
+/// In the maximum norm: rows of joints, direction cosines beside arms, are about 1 then.
+void row_lengths(const system::System& system, const Vector& B, VectorRef out) {
+  const Pattern& pattern = system.pattern();
+  out.setZero();
+  for (const Pattern::Touch& touch : pattern.touches()) {
+    const system::RowGroup& group = pattern.groups()[touch.group];
+    const ConstMatrixMap block(B.data() + touch.at, group.rows, system.space().blocks()[touch.block].nv);
+    for (int i = 0; i < group.rows; ++i) out[group.at + i] = std::max(out[group.at + i], block.row(i).lpNorm<Eigen::Infinity>());
+  }
+  for (double& length : out)
+    if (!(length > 0.0)) length = 1.0;
+}
 
 Kkt::Kkt(const system::System& system, Counters& counters, std::string_view linear_solver)
     : system_(system),
@@ -69,6 +82,7 @@ Kkt::Kkt(const system::System& system, Counters& counters, std::string_view line
   solver_ = linear::make_solver(linear_solver, matrix_);
   right_hand_side_.setZero(matrix_.size());
   rows_.setZero(pattern.rows());
+  row_lengths_.setOnes(pattern.rows());
   zero_lambda_.setZero(pattern.rows());
   step_.setZero(system.space().nv());
   target_.setZero(system.space().nv());
@@ -233,15 +247,20 @@ bool Kkt::complete(Motion& m, VectorRef lambda, bool moves_velocity) {
   return m.a.allFinite() && lambda.allFinite();
 }
 
+double Kkt::distance(const Vector& rows) const {
+  return rows.cwiseQuotient(row_lengths_.head(rows.size())).lpNorm<Eigen::Infinity>();
+}
+
 bool Kkt::project_position(Motion& m) {
   const int position_rows = system_.pattern().position_rows();
   projection_iterations_ = 0;
   if (position_rows == 0) return true;
+  row_lengths(system_, blocks_.B, row_lengths_);
   double first = 0.0, previous = HUGE_VAL;
   for (int iteration = 0; iteration < max_projection_iterations; ++iteration) {
     projection_iterations_ = iteration + 1;
     system_.constraints(m, zero_lambda_, residual_);
-    const double size = residual_.gap.lpNorm<Eigen::Infinity>();
+    const double size = distance(residual_.gap);
     if (!std::isfinite(size)) return false;
     if (iteration == 0) first = size;
     if (size <= projection_floor) return true;
@@ -263,11 +282,12 @@ bool Kkt::project_position(Motion& m) {
 bool Kkt::project_velocity(Motion& m) {
   projection_iterations_ = 0;
   if (system_.pattern().rows() == 0) return true;
+  row_lengths(system_, blocks_.B, row_lengths_);
   double first = 0.0, previous = HUGE_VAL;
   for (int iteration = 0; iteration < max_projection_iterations; ++iteration) {
     projection_iterations_ = iteration + 1;
     system_.constraints(m, zero_lambda_, residual_);
-    const double size = residual_.rate.lpNorm<Eigen::Infinity>();
+    const double size = distance(residual_.rate);
     if (!std::isfinite(size)) return false;
     if (iteration == 0) first = size;
     const double scale = std::max(1.0, m.v.lpNorm<Eigen::Infinity>());

@@ -21,10 +21,12 @@ using system::System;
 constexpr int max_iterations = 12;
 /// A kept matrix that needs more iterations than this is made anew for the next point.
 constexpr int tolerable_iterations = 4;
-/// Residuals this small, relative to the size of their terms, are round-off.
+/// Distances this small, relative to q and v, are round-off.
 constexpr double round_off = 4e-16, nearly_round_off = 1e-12;
-/// Step of the differences that give the gradients of invariants; their error only slows the iteration.
+/// Step of the differences that give the gradients of invariants, relative; their error only slows the iteration.
 constexpr double difference_step = 1e-6;
+/// A length of less than this is the round-off of a zero.
+constexpr double smallest_length = 1e-9;
 /// Energy, three momenta, three angular momenta.
 constexpr int max_invariants = 7;
 using Border = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor, max_invariants, max_invariants>;
@@ -115,6 +117,7 @@ class Manifold::Joint {
         blocks_(system.pattern()),
         residual_(system.space().nv(), system.pattern().position_rows(), system.pattern().rows()),
         zero_lambda_(Vector::Zero(system.pattern().rows())),
+        row_lengths_(Vector::Ones(system.pattern().rows())),
         probe_(system.space()) {
     lay_out();
     solver_ = linear::make_solver(options.linear_solver, matrix_);
@@ -142,6 +145,7 @@ class Manifold::Joint {
     ++counters_.factorizations;
     ++counters_.jacobian_evaluations;
     system_.linearize(m, zero_lambda_, blocks_);
+    row_lengths(system_, blocks_.B, row_lengths_);
     assemble();
     if (!solver_->factorize(matrix_)) return false;
     for (Eigen::Index i = 0; i < gradients_.cols(); ++i) {
@@ -165,10 +169,13 @@ class Manifold::Joint {
     for (int iteration = 1; iteration <= max_iterations; ++iteration) {
       ++counters_.residual_evaluations;
       system_.residual(m, zero_lambda_, residual_);
+      const double length = std::max(1.0, m.q.lpNorm<Eigen::Infinity>());
       const double speed = std::max(1.0, m.v.lpNorm<Eigen::Infinity>());
       double size = 0.0;
-      if (residual_.gap.size() > 0) size = residual_.gap.lpNorm<Eigen::Infinity>();
-      if (residual_.rate.size() > 0) size = std::max(size, residual_.rate.lpNorm<Eigen::Infinity>() / speed);
+      if (position_rows > 0)
+        size = residual_.gap.cwiseQuotient(row_lengths_.head(position_rows)).lpNorm<Eigen::Infinity>() / length;
+      if (residual_.rate.size() > 0)
+        size = std::max(size, residual_.rate.cwiseQuotient(row_lengths_).lpNorm<Eigen::Infinity>() / speed);
       for (Eigen::Index i = 0; i < levels_.size(); ++i) {
         defects_[i] = levels_[i] - invariants_[i].value(m);
         size = std::max(size, std::abs(defects_[i]) / std::max(scales_[i], 1e-300));
@@ -286,17 +293,30 @@ class Manifold::Joint {
     }
   }
 
+  /// Of what an entry of v moves: the largest coordinate of its block, 1 for rotations and where q shows no length.
+  double length_of(int i, const Vector& q) const {
+    for (const lie::Block& block : system_.space().blocks()) {
+      if (i >= block.v_at + block.nv) continue;
+      const bool is_flat = block.group == lie::GroupId::rn;
+      const int n = is_flat ? block.nv : block.group == lie::GroupId::so3 ? 0 : 3;
+      const double size = i - block.v_at < n ? q.segment(block.q_at, n).lpNorm<Eigen::Infinity>() : 1.0;
+      return size > smallest_length ? size : 1.0;
+    }
+    return 1.0;
+  }
+
   void differentiate(const Invariant& invariant, const Motion& m, Eigen::Ref<Vector> gradient) {
     const int nv = system_.space().nv();
     gradient.setZero();
     Vector& step = move_;
     step.setZero();
+    const double fastest = m.v.lpNorm<Eigen::Infinity>(), speed_step = difference_step * (fastest > 0.0 ? fastest : 1.0);
     for (int i = 0; i < nv; ++i) {
-      const double speed_step = difference_step * std::max(1.0, std::abs(m.v[i]));
+      const double length_step = difference_step * length_of(i, m.q);
       double q_slope = 0.0, v_slope = 0.0;
       for (const double sign : {1.0, -1.0}) {
         probe_ = m;
-        step[i] = sign * difference_step;
+        step[i] = sign * length_step;
         system_.space().move(m.q, step, probe_.q);
         q_slope += sign * invariant.value(probe_);
         probe_ = m;
@@ -304,7 +324,7 @@ class Manifold::Joint {
         v_slope += sign * invariant.value(probe_);
       }
       step[i] = 0.0;
-      gradient[i] = q_slope / (2.0 * difference_step);
+      gradient[i] = q_slope / (2.0 * length_step);
       gradient[nv + i] = v_slope / (2.0 * speed_step);
     }
   }
@@ -327,7 +347,7 @@ class Manifold::Joint {
   std::vector<std::pair<int, int>> mass_entry_, gap_entry_, bend_entry_, rate_entry_;
   system::KktBlocks blocks_;
   system::Residual residual_;
-  Vector zero_lambda_, right_hand_side_, move_;
+  Vector zero_lambda_, row_lengths_, right_hand_side_, move_;
   Matrix gradients_, directions_;
   Border border_;
   BorderVector defects_, weights_;

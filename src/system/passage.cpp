@@ -3,7 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "kreisel/system/check.hpp"
+#include "kreisel/system/dense.hpp"
+#include "kreisel/system/ranks.hpp"
 
 namespace kreisel::system {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "kreisel/method/catalogue.hpp"
 #include "kreisel/run/start_up.hpp"
-#include "kreisel/system/check.hpp"
+#include "kreisel/system/differences.hpp"
 #include "support/experiment.hpp"
 
 namespace {
@@ -89,8 +89,8 @@ Gaps measure_gaps(const MethodInfo& info, int order, const std::string& group, d
   Matrix by_x(3 * n, n), by_dv(3 * n, n);
   for (int i = 0; i < n; ++i) {
     const auto unit = Vector::Unit(n, i);
-    by_x.col(i) = system::slope([&](double s) { return image(frozen.x + s * unit, dv); }, 0.05);
-    by_dv.col(i) = system::slope([&](double s) { return image(frozen.x, dv + s * unit); }, 0.05);
+    by_x.col(i) = system::slope([&](double s) { return image(frozen.x + s * unit, dv); }, 0.05).value;
+    by_dv.col(i) = system::slope([&](double s) { return image(frozen.x, dv + s * unit); }, 0.05).value;
   }
   const auto gap = [&](const Matrix& exact, const Matrix& claimed) { return (claimed - exact).norm() / exact.norm(); };
   return {gap(by_x.topRows(n), q_x), gap(by_x.middleRows(n, n), v_x), gap(by_x.bottomRows(n), a_x),

@@ -6,7 +6,7 @@
 
 #include "kreisel/base/error.hpp"
 #include "kreisel/multibody/signal.hpp"
-#include "kreisel/system/check.hpp"
+#include "kreisel/system/differences.hpp"
 
 namespace {
 
@@ -45,8 +45,8 @@ TEST(Expression, DifferentiatesTwice) {
     const Expression f{std::string_view(text)};
     const Jet jet = f.at(0.7);
     const auto value = [&](double s) -> Vector { return Vector::Constant(1, f.at(0.7 + s).value); };
-    EXPECT_NEAR(jet.rate, system::slope(value, 1e-2)[0], 1e-10 * (1.0 + std::abs(jet.rate))) << text;
-    EXPECT_NEAR(jet.curve, system::second_slope(value, 1e-2)[0], 1e-8 * (1.0 + std::abs(jet.curve))) << text;
+    EXPECT_NEAR(jet.rate, system::slope(value, 1e-2).value[0], 1e-10 * (1.0 + std::abs(jet.rate))) << text;
+    EXPECT_NEAR(jet.curve, system::second_slope(value, 1e-2).value[0], 1e-8 * (1.0 + std::abs(jet.curve))) << text;
     EXPECT_FALSE(f.is_constant());
   }
 }

@@ -58,7 +58,7 @@ TEST(ModelFile, ReadsBodiesJointsAndSettings) {
   EXPECT_EQ(file.model.group, "r3xso3");
   EXPECT_EQ(file.model.start.t_end, 3.0);
   EXPECT_EQ(file.model.system->pattern().rows(), 5);
-  EXPECT_EQ(file.assembly->mechanism().joints[0].name(), "revolute ground-rod");
+  EXPECT_EQ(file.assembly->mechanism().joints[0]->name(), "revolute ground-rod");
   ASSERT_EQ(file.assembly->mechanism().bodies[0].shapes.size(), 1U);
   EXPECT_EQ(file.assembly->mechanism().bodies[0].shapes[0].radius, 0.1);
   EXPECT_EQ(file.model.start.v0[2], 1.0);

@@ -269,6 +269,19 @@ class Results(unittest.TestCase):
         self.assertEqual(kreisel.solve(rod, method="bliedf").method, "bliedf")
         self.assertEqual(kreisel.solve(rod, 0.2).nsteps, 20)
 
+    def test_bodies_have_groups_of_their_own(self):
+        ends = []
+        for groups in ({}, {"group": "se3"}):
+            model = (kreisel.Model("pair", gravity=[0, 0, -9.81])
+                     .body("a", mass=1.0, inertia=[0.1, 0.2, 0.2], position=[0.5, 0, 0])
+                     .body("b", mass=1.0, inertia=[0.1, 0.2, 0.2], position=[1.5, 0, 0], **groups)
+                     .joint("first", "spherical", between=["ground", "a"], at=[0, 0, 0])
+                     .joint("second", "spherical", between=["a", "b"], at=[1, 0, 0]))
+            ends.append(kreisel.solve(model, 0.5, rtol=1e-9, atol=1e-9).x(1)[-1])
+        np.testing.assert_allclose(ends[0], ends[1], atol=1e-7)
+        with self.assertRaisesRegex(ValueError, "/bodies/0/group"):
+            kreisel.solve(kreisel.Model("wrong").body("a", mass=1, inertia=[1, 1, 1], position=[0, 0, 0], group="so3"), 1.0)
+
     def test_a_model_does_not_touch_the_dict_it_comes_from(self):
         before = json.dumps(ROD)
         model = kreisel.Model.from_dict(ROD).body("other", mass=np.float64(1), inertia=np.eye(3), position=np.zeros(3))
@@ -360,6 +373,48 @@ class Results(unittest.TestCase):
                          ["success", "success"])
 
 
+class OwnSystems(unittest.TestCase):
+    """Nothing but the functions themselves: steps of differences are found."""
+
+    def test_drivers_of_any_frequency(self):
+        amplitude = 1e-3
+        for w in (1e-3, 1.0, 314.0, 1e5):
+            for t0 in (0.0, -3.0, 1e6):
+                driven = kreisel.System(space=[("rn", 2)], mass=lambda q: np.eye(2), force=lambda t, q, v: [0, 4 * (w / 10) ** 2 * q[1]],
+                                        constraint=lambda t, q: [q[0] - amplitude * (1 - np.cos(w * (t - t0)))], constraints=1, q0=[0, 1])
+                for options in ({}, {"method": "rkmk"}):
+                    motion = kreisel.solve(driven, (t0, t0 + 10 / w), **options)
+                    phase = w * (motion.t - t0)
+                    # t itself has no more digits
+                    units = 1 + 1e4 * np.finfo(float).eps * abs(t0) * w / 1e-9
+                    np.testing.assert_allclose(motion.v[:, 0] / (amplitude * w), np.sin(phase), atol=1e-9 * units)
+                    later = slice(len(phase) // 2 if not options else 0, None)  # a start of order 1 knows them less well
+                    np.testing.assert_allclose(motion.lam[later, 0] / (amplitude * w * w), -np.cos(phase[later]), atol=(1e-3 if not options else 1e-6) * units)
+
+    def test_mechanisms_of_any_size(self):
+        angle = solve_ivp(lambda t, y: [y[1], -np.sin(y[0])], (0, 2), [np.arctan2(0.8, 0.6), 0], method="DOP853", rtol=1e-13, atol=1e-13).y[0, -1]
+        exact = [np.sin(angle), -np.cos(angle)]
+        for length in (1e-6, 1e-3, 1.0, 1e3, 1e6):
+            own = pendulum(constraint=lambda t, q: [np.hypot(*q) - length], q0=[0.8 * length, -0.6 * length])
+            for options in ({}, {"method": "rkmk"}):
+                motion = kreisel.solve(own, 2 * np.sqrt(length / 9.81), rtol=1e-8, atol=1e-10 * length, **options)
+                np.testing.assert_allclose(motion.q[-1] / length, exact, atol=1e-6, err_msg=f"{length} {options}")
+
+    def test_functions_need_not_be_defined_at_the_origin(self):
+        ratio = pendulum(constraint=lambda t, q: [np.log(q[0] / q[1])], force=lambda t, q, v: -q / (q @ q), q0=[1e-2, 1e-2])
+        motion = kreisel.solve(ratio, 0.1)
+        np.testing.assert_allclose(motion.q[:, 0], motion.q[:, 1], rtol=1e-8)
+
+    def test_time_need_not_start_at_zero(self):
+        at_zero = kreisel.solve("pendulum", 0.5)
+        for model in ("pendulum", pendulum(q0=at_zero.q[0], v0=at_zero.v[0])):
+            for start in (-3.0, 1e6):
+                for options in ({}, {"step": 0.01}, {"method": "rkmk"}):
+                    motion = kreisel.solve(model, (start, start + 0.5), **options)
+                    self.assertEqual((motion.t[0], motion.t[-1]), (start, start + 0.5))
+                    np.testing.assert_allclose(motion.q[-1], at_zero.q[-1], atol=1e-4)
+
+
 class Mistakes(unittest.TestCase):
     def test_unknown_names_come_with_the_nearest(self):
         with self.assertRaisesRegex(ValueError, "did you mean 'heavy-top'"):
@@ -379,9 +434,9 @@ class Mistakes(unittest.TestCase):
         for name in ("mass", "force", "constraint"):
             with self.assertRaisesRegex(ValueError, f"{name} returned None, expected an array of numbers of shape"):
                 kreisel.solve(pendulum(**{name: lambda *_: None}), 1.0)
-        with self.assertRaisesRegex(ValueError, r"at the start \(t = 0\) constraint returned \[nan\], which is not finite"):
+        with self.assertRaisesRegex(ValueError, r"'constraint' returned nan at the start, where t = 0, q = \(1, 0\)"):
             kreisel.solve(pendulum(constraint=lambda t, q: [np.nan]), 1.0)
-        with self.assertRaisesRegex(kreisel.IntegrationError, r"force returned \[nan, 9.81\], which is not finite"):
+        with self.assertRaisesRegex(kreisel.IntegrationError, r"'force' returned \(nan, 9.81\) at t = 0\.\d+, q = .*, which is not finite"):
             kreisel.solve(pendulum(force=lambda t, q, v: [np.nan if t > 0.2 else 0.0, 9.81]), 1.0)
         with self.assertRaisesRegex(ValueError, r"mass returned a matrix that is not symmetric: 0 at \[1, 0\], but 5 at \[0, 1\]"):
             kreisel.solve(pendulum(mass=lambda q: [[1, 5], [0, 1]]), 1.0)
@@ -413,6 +468,21 @@ class Mistakes(unittest.TestCase):
             q[:], v[:] = 7, 3
             return np.array([[0.0, 1.0], [9.81, 1.0]])[:, 0]
         np.testing.assert_array_equal(kreisel.solve(pendulum(force=spoil), 1.0).q, kreisel.solve(pendulum(), 1.0).q)
+
+    def test_hints_of_scale_are_numbers(self):
+        for changes, message in [({"scale": [1, 2, 3]}, r"'scale' is an array of shape \(3,\), expected \(2,\)"),
+                                 ({"scale": -1}, "scale has the entry -1, must be positive"),
+                                 ({"time_scale": "x"}, "'time_scale' is 'x', expected a number")]:
+            with self.assertRaisesRegex(ValueError, message):
+                kreisel.solve(pendulum(**changes), 1.0)
+        for scale in (1, 1.0, [1, 1], np.ones(2)):
+            self.assertTrue(kreisel.solve(pendulum(scale=scale, time_scale=1), 0.1).success)
+
+    def test_derivatives_too_poor_for_the_tolerance_are_named(self):
+        def rounded(t, q):
+            return [float(np.float32(np.hypot(*q))) - 1]
+        with self.assertRaisesRegex(ValueError, "(?s)derivative of 'constraint' by q .* known from differences only to .*provide 'jacobian'"):
+            kreisel.solve(pendulum(constraint=rounded), 1.0, rtol=1e-8, atol=1e-8)
 
     def test_time_must_go_forward(self):
         for wrong in ((1, 0), (1, 1)):
@@ -523,11 +593,12 @@ class LongRuns(unittest.TestCase):
             done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
             self.assertEqual((done.returncode, done.stderr), (0, ""), work)
 
-    def test_interrupt_of_a_study_returns_the_finished_runs(self):
+    def test_interrupt_of_a_study_keeps_the_finished_runs(self):
         threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         begin = time.monotonic()
-        study = kreisel.study({"model": "chain", "set": {"n": 40}, "step": [1e-3, 1e-4], "t_end": 100, "measures": ["q max"]})
-        self.assertEqual(study.status, "interrupted")
+        with self.assertRaises(KeyboardInterrupt) as caught:
+            kreisel.study({"model": "chain", "set": {"n": 40}, "step": [1e-3, 1e-4], "t_end": 100, "measures": ["q max"]})
+        self.assertEqual(caught.exception.result.status, "interrupted")
         self.assertLess(time.monotonic() - begin, 10)
 
     def test_other_threads_go_on(self):
@@ -547,19 +618,32 @@ class LongRuns(unittest.TestCase):
         thread.join()
         self.assertGreater(len(counted), 0.05 * took / 0.001)
 
-    def test_interrupt_returns_the_partial_result(self):
+    def test_interrupt_keeps_the_partial_result(self):
         threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         seen = []
-        result = kreisel.solve("chain", 1e5, rtol=1e-9, atol=1e-9, parameters={"n": 20}, progress=seen.append)
+        with self.assertRaises(kreisel.Interrupted) as caught:
+            kreisel.solve("chain", 1e5, rtol=1e-9, atol=1e-9, parameters={"n": 20}, progress=seen.append)
+        result = caught.exception.result
         self.assertEqual(result.status, "interrupted")
         self.assertGreater(len(result.t), 10)
         self.assertGreater(len(seen), 0)
 
 
+    def test_interrupt_ends_a_loop_of_short_solves(self):
+        """Each is done before it looks; the wish must not be lost with it."""
+        threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        begin = time.monotonic()
+        with self.assertRaises(KeyboardInterrupt):
+            while time.monotonic() - begin < 20:
+                kreisel.solve("pendulum", 0.01)
+        self.assertLess(time.monotonic() - begin, 10)
+
     def test_interrupt_within_functions_of_the_user_too(self):
         """They are Python code, in which a KeyboardInterrupt would come up."""
         threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-        result = kreisel.solve(pendulum(), 1e6, rtol=1e-9, atol=1e-9)
+        with self.assertRaises(KeyboardInterrupt) as caught:
+            kreisel.solve(pendulum(), 1e6, rtol=1e-9, atol=1e-9)
+        result = caught.exception.result
         self.assertEqual(result.status, "interrupted")
         self.assertGreater(len(result.t), 10)
         self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)

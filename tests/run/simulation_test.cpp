@@ -46,6 +46,7 @@ std::vector<Case> cases() {
           {"impacts", "wall-pendulum", with("bliedf", "", 0, 1e-6, 2.0), 1e-4},
           {"impacts explicit", "wall-pendulum", with("rkmk", "", 0, 1e-6, 2.0), 1e-4},
           {"release", "rod-release", with("bliedf", "", 0, 1e-6, 2.0), 1e-4},
+          {"gives way", "flexible-slider-crank", with("bliedf", "", 0, 1e-4, 0.05), 1e-4},  // stages of radau are computed again
           {"restarts", "heavy-top", restarts}};
 }
 
@@ -159,7 +160,9 @@ TEST(Simulation, GoesOnFromItsCheckpointWithTheSameBits) {
       EXPECT_TRUE(same(first.state().lambda, second.state().lambda)) << c.name << f;
     }
     EXPECT_EQ(first.report().counters.residual_evaluations, second.report().counters.residual_evaluations) << c.name;
-    EXPECT_EQ(first.report().energy_error, second.report().energy_error) << c.name;
+    if (!std::isnan(first.report().energy_error)) {
+      EXPECT_EQ(first.report().energy_error, second.report().energy_error) << c.name;
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/LU>
+#include <cmath>
 
 #include "kreisel/solve/kkt.hpp"
 #include "kreisel/system/adapter.hpp"
@@ -143,6 +144,36 @@ TEST(Accelerate, RefusesARowThatIsThereTwice) {
   system::Motion m(system.space());
   Vector lambda = Vector::Zero(2);
   EXPECT_FALSE(kkt.accelerate(m, lambda));
+}
+
+/// What a constraint is multiplied by multiplies its round-off too.
+TEST(Projection, DoesNotDependOnTheUnitOfAConstraint) {
+  for (const double unit : {1e-6, 1.0, 1e6, 1e9}) {
+    system::SystemFunctions f;
+    f.space = {{lie::GroupId::rn, 2}};
+    f.position_rows = 1;
+    f.mass = [](const Vector&) -> Matrix { return Matrix::Identity(2, 2); };
+    f.force = [](double, const Vector&, const Vector&) -> Vector { return Eigen::Vector2d(0.0, 9.81); };
+    f.constraint = [unit](double, const Vector& q) -> Vector {
+      return Vector::Constant(1, unit * 0.5 * (q.squaredNorm() - 1.0));
+    };
+    f.jacobian = [unit](double, const Vector& q) -> Matrix { return unit * q.transpose(); };
+    f.constraint_rate = [](double, const Vector&) -> Vector { return Vector::Zero(1); };
+    const system::FunctionSystem pendulum(f);
+    Counters counters;
+    Kkt kkt(pendulum, counters);
+    for (int i = 0; i < 50; ++i)
+      for (const double miss : {0.0, 1e-15, 1e-9, 1e-3}) {
+        system::Motion m(pendulum.space());
+        m.q << (1.0 + miss) * std::cos(0.1 * i), (1.0 + miss) * std::sin(0.1 * i);
+        m.v << -std::sin(0.1 * i) + miss, std::cos(0.1 * i) - miss;
+        ASSERT_TRUE(kkt.factorize(m));
+        EXPECT_TRUE(kkt.project_position(m)) << unit << " " << i << " " << miss;
+        EXPECT_TRUE(kkt.project_velocity(m)) << unit << " " << i << " " << miss;
+        EXPECT_LE(std::abs(m.q.norm() - 1.0), 1e-15) << unit << " " << i << " " << miss;
+        EXPECT_LE(std::abs(m.q.dot(m.v)), 1e-15) << unit << " " << i << " " << miss;
+      }
+  }
 }
 
 TEST(Projection, ThatCannotReachTheConstraintsSaysSo) {

@@ -320,37 +320,181 @@ TEST(Adapter, CouplesSeveralBlocks) {
 
 // ---- accuracy and scales
 
-TEST(Adapter, SmallMechanismsNeedAScale) {
-  const double length = 1e-3;  // a rod of a millimetre, as a distance and not as a square
+/// A rod as a distance, not as a square, somewhere in the world.
+SystemFunctions rod_functions(double length, double far) {
   SystemFunctions f = pendulum_functions();
-  f.constraint = [=](double, const Vector& q) -> Vector { return one(q.norm() - length); };
-  f.scale = Vector::Constant(2, length);
-  const FunctionSystem system(f);
-  Motion m(system.space());
-  m.q << 0.6 * length, -0.8 * length;
-  m.v << 0.8 * length, 0.6 * length;
-  KktBlocks blocks(system.pattern());
-  system.linearize(m, one(0.0), blocks);
-  expect_near(dense_rows(system, blocks.B), Eigen::RowVector2d(0.6, -0.8), 1e-12, "B");
-  Vector z(1);
-  system.acceleration_gap(m, z);
-  EXPECT_NEAR(z[0], m.v.squaredNorm() / length, 1e-10 * length);
+  f.name = "rod";
+  f.constraint = [=](double, const Vector& q) -> Vector { return one(std::hypot(q[0] - far, q[1]) - length); };
+  return f;
 }
 
-TEST(Adapter, FastDriversNeedATimeScale) {
-  const double omega = 300.0;
+/// B, rate and curvature of the rod at several angles, relative.
+double error_of_rod(const FunctionSystem& system, double length, double far) {
+  double worst = 0.0;
+  for (int i = 0; i < 20; ++i) {
+    const double angle = 0.3 * i;
+    Motion m(system.space());
+    m.q << far + length * std::sin(angle), -length * std::cos(angle);
+    m.v << 3.0 * length * std::cos(angle), 3.0 * length * std::sin(angle);
+    KktBlocks blocks(system.pattern());
+    system.mass_and_jacobian(m, blocks);
+    const Eigen::RowVector2d B(std::sin(angle), -std::cos(angle));
+    worst = std::max(worst, (dense_rows(system, blocks.B) - B).cwiseAbs().maxCoeff());
+    Residual r(2, 1, 1);
+    system.residual(m, one(0.0), r);
+    worst = std::max(worst, std::abs(r.rate[0]) / (3.0 * length));
+    Vector z(1);
+    system.acceleration_gap(m, z);
+    worst = std::max(worst, 0.01 * std::abs(z[0] - 9.0 * length) / (9.0 * length));
+  }
+  return worst;
+}
+
+TEST(Adapter, LengthsAreFoundAtTheStart) {
+  for (const double length : {1e-6, 1e-3, 1.0, 1e3, 1e6})
+    for (const double distance : {0.0, 1e3}) {
+      const double far = distance * length;
+      const FunctionSystem system(rod_functions(length, far),
+                                  {0.0, 1.0, Eigen::Vector2d(far + 0.8 * length, -0.6 * length), Vector::Zero(2)});
+      EXPECT_LE(error_of_rod(system, length, far), 1e-11) << length << " " << far;
+    }
+}
+
+TEST(Adapter, LengthsAreFoundWithoutAStartToo) {
+  for (const double length : {1e-6, 1e-3, 1.0})
+    EXPECT_LE(error_of_rod(FunctionSystem(rod_functions(length, 0.0)), length, 0.0), 1e-11) << length;
+}
+
+TEST(Adapter, ARunPreparesTheSystemForItsStart) {
+  const double length = 1e6;
+  const Start start{0.0, 1.0, Eigen::Vector2d(0.8 * length, -0.6 * length), Vector::Zero(2)};
+  FunctionSystem system(rod_functions(length, 0.0));
+  system.set_events({Event{.name = "event", .function = {}}});
+  const auto prepared = system.prepared_for(start);
+  ASSERT_NE(prepared, nullptr);
+  EXPECT_LE(error_of_rod(dynamic_cast<const FunctionSystem&>(*prepared), length, 0.0), 1e-11);
+  EXPECT_EQ(prepared->events().size(), 1u);
+  EXPECT_EQ(prepared->prepared_for(start), nullptr) << "it is";
+}
+
+TEST(Adapter, TimesAreFoundAtTheStart) {
+  const double amplitude = 1e-3;
+  for (const double omega : {1e-3, 1.0, 50.0, 314.0, 1e5})
+    for (const double t0 : {0.0, -3.0, 1e6}) {
+      SystemFunctions f = pendulum_functions();
+      f.constraint = [=](double t, const Vector& q) -> Vector {
+        return one(q[0] - amplitude * (1.0 - std::cos(omega * (t - t0))));
+      };
+      const FunctionSystem system(f, {t0, t0 + 20.0 / omega, Eigen::Vector2d(0.0, 1.0), Vector::Zero(2)});
+      for (int i = 0; i < 40; ++i) {
+        Motion m(system.space());
+        m.t = t0 + 0.5 * i / omega;
+        const double phase = omega * (m.t - t0);
+        m.q << amplitude * (1.0 - std::cos(phase)), 1.0;
+        m.v << amplitude * omega * std::sin(phase), 0.0;
+        Residual r(2, 1, 1);
+        EXPECT_EQ(system.examine(m, one(0.0), {1e-8, 1e-10}, r), "") << omega << " " << t0;
+        EXPECT_LE(std::abs(r.rate[0]), 1e-11 * amplitude * omega) << omega << " " << t0;
+        Vector z(1);
+        system.acceleration_gap(m, z);
+        EXPECT_NEAR(z[0], -amplitude * omega * omega * std::cos(phase), 1e-9 * amplitude * omega * omega) << omega;
+      }
+    }
+}
+
+/// Round-off of Φ over the square of a time is no curvature of a system that hardly moves.
+TEST(Adapter, ASlowMotionHasTheCurvatureOfItsSpeed) {
+  const double far = std::sqrt(0.5);
+  for (const bool has_jacobian : {false, true})
+    for (const double speed : {0.0, 1e-9, 1e-3, 1.0}) {
+      SystemFunctions f = pendulum_functions();
+      f.constraint = [](double, const Vector& q) -> Vector { return one(std::hypot(q[0], q[1]) - 1.0); };
+      if (has_jacobian) f.jacobian = [](double, const Vector& q) -> Matrix { return q.transpose() / q.norm(); };
+      const FunctionSystem system(f, {0.0, 1.0, Eigen::Vector2d(far, -far), Vector::Zero(2)});
+      Motion m(system.space());
+      m.q << far, -far;
+      m.v << speed * far, speed * far;
+      Vector z(1);
+      system.acceleration_gap(m, z);
+      EXPECT_NEAR(z[0], speed * speed, 1e-10 * speed * speed) << speed << " " << has_jacobian;
+    }
+}
+
+/// What is found at the start need not hold later.
+TEST(Adapter, ADriverThatSpeedsUpIsFollowed) {
   SystemFunctions f = pendulum_functions();
-  f.constraint = [=](double t, const Vector& q) -> Vector { return one(q[0] - std::sin(omega * t)); };
-  f.time_scale = 1.0 / omega;
+  const auto phase = [](double t) { return t < 1.0 ? 0.0 : 128.0 * 2.0 * 3.14159265358979323846 * std::pow(t - 1.0, 3); };
+  f.constraint = [=](double t, const Vector& q) -> Vector { return one(q[0] - std::sin(phase(t))); };
+  const FunctionSystem system(f, {0.0, 4.0, Eigen::Vector2d(0.0, 1.0), Vector::Zero(2)});
+  for (const double t : {1.25, 1.5, 2.0, 3.0, 4.0}) {
+    Motion m(system.space());
+    m.t = t;
+    Residual r(2, 1, 1);
+    EXPECT_EQ(system.examine(m, one(0.0), {1e-6, 1e-8}, r), "") << t;
+    const double omega = 3.0 * phase(t) / (t - 1.0);
+    EXPECT_NEAR(r.rate[0], -omega * std::cos(phase(t)), 1e-10 * omega) << t;
+  }
+}
+
+TEST(Adapter, HintsHelpWhereNothingElseTells) {
+  const double length = 1e-12;
+  SystemFunctions f = rod_functions(length, 0.0);
+  f.scale = Vector::Constant(2, length);
+  EXPECT_LE(error_of_rod(FunctionSystem(f), length, 0.0), 1e-11);
+}
+
+TEST(Adapter, PoorDerivativesAreNamed) {
+  // Seven digits of Φ do not give six of its derivatives.
+  const auto rounded = [](double x) { return static_cast<double>(static_cast<float>(x)); };
+  SystemFunctions f = pendulum_functions();
+  f.constraint = [=](double t, const Vector& q) -> Vector {
+    return one(rounded(std::hypot(q[0], q[1])) - rounded(1.0 + 0.1 * std::sin(t)));
+  };
+  Motion m((lie::Space(f.space)));
+  m.q << 0.6, -0.8;
+  m.v << 0.06, -0.08;
+  Residual r(2, 1, 1);
+  const auto doubts = [&] { return FunctionSystem(f, {0.0, 1.0, m.q, m.v}).examine(m, one(0.0), {1e-8, 1e-10}, r); };
+  EXPECT_NE(doubts().find("provide 'jacobian' (B), or 'scale'"), std::string::npos) << doubts();
+  f.jacobian = [](double, const Vector& q) -> Matrix { return q.transpose() / q.norm(); };
+  EXPECT_NE(doubts().find("provide 'constraint_rate' (Phi_t), or 'time_scale'"), std::string::npos) << doubts();
+  f.constraint_rate = [](double t, const Vector&) -> Vector { return one(-0.1 * std::cos(t)); };
+  EXPECT_EQ(doubts(), "");
+}
+
+// ---- where functions are evaluated
+
+TEST(Adapter, FunctionsAreCalledNearTheStartOnly) {
+  SystemFunctions f = pendulum_functions();
+  f.name = "logarithm";
+  f.constraint = [](double, const Vector& q) -> Vector { return one(std::log(q[0]) + q[1] * q[1]); };
+  f.force = [](double, const Vector& q, const Vector&) -> Vector { return q / q.squaredNorm(); };
+  const FunctionSystem system(f, {0.0, 1.0, Eigen::Vector2d(1e-4, 3.0), Vector::Zero(2)});
+  Motion m(system.space());
+  m.q << 1e-4, 3.0;
+  KktBlocks blocks(system.pattern());
+  system.linearize(m, one(1.0), blocks);
+  expect_near(dense_rows(system, blocks.B), Eigen::RowVector2d(1e4, 6.0), 1e-11, "B");
+  EXPECT_NO_THROW(FunctionSystem{f}) << "no function is called without a start";
+}
+
+TEST(Adapter, SaysWhereAFunctionIsNotFinite) {
+  SystemFunctions f = pendulum_functions();
+  f.constraint = [](double, const Vector& q) -> Vector { return one(std::log(q[0])); };
+  try {
+    const FunctionSystem system(f, {0.5, 1.0, Eigen::Vector2d(-1.0, 2.0), Eigen::Vector2d(0.0, 3.0)});
+    FAIL() << "accepted";
+  } catch (const InvalidInput& error) {
+    EXPECT_NE(std::string(error.what()).find("'constraint' returned nan at the start, where t = 0.5, q = (-1, 2), v = (0, 3)"),
+              std::string::npos) << error.what();
+  }
   const FunctionSystem system(f);
   Motion m(system.space());
-  m.t = 0.1;
+  m.q << -1.0, 2.0;
   Residual r(2, 1, 1);
+  EXPECT_EQ(system.remark(), "");
   system.residual(m, one(0.0), r);
-  EXPECT_NEAR(r.rate[0], -omega * std::cos(omega * m.t), 1e-11 * omega);
-  Vector z(1);
-  system.acceleration_gap(m, z);
-  EXPECT_NEAR(z[0], omega * omega * std::sin(omega * m.t), 1e-10 * omega * omega);
+  EXPECT_NE(system.remark().find("'constraint' returned (nan) at t = 0, q = (-1, 2)"), std::string::npos) << system.remark();
 }
 
 TEST(Adapter, ReportsTheEnergyItIsGiven) {
@@ -398,7 +542,7 @@ TEST_P(Mistakes, AreRefusedWithTheSizesAndTheName) {
   SystemFunctions f = pendulum_functions();
   GetParam().make(f);
   try {
-    const FunctionSystem system(f);
+    const FunctionSystem system(f, {0.0, 1.0, Eigen::Vector2d(1.0, 0.0), Vector::Zero(2)});
     FAIL() << "accepted";
   } catch (const InvalidInput& error) {
     EXPECT_EQ(std::string(error.what()), "system 'pendulum': " + std::string(GetParam().text));
@@ -475,7 +619,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"scale has 3 entries, expected 2 (one per entry of v) or none",
                 [](auto& f) { f.scale = Vector::Ones(3); }},
         Mistake{"scale has the entry -1, must be positive", [](auto& f) { f.scale = Eigen::Vector2d(1.0, -1.0); }},
-        Mistake{"time_scale is 0, must be positive", [](auto& f) { f.time_scale = 0.0; }},
+        Mistake{"time_scale is -1, must be positive, or 0 to find it", [](auto& f) { f.time_scale = -1.0; }},
         Mistake{"factor 1 (so3) is algebraic, which only rn can be",
                 [](auto& f) {
                   f.space = {{GroupId::so3}};

@@ -10,6 +10,7 @@
 
 #include "kreisel/models/catalogue.hpp"
 #include "kreisel/system/adapter.hpp"
+#include "kreisel/system/differences.hpp"
 #include "random_motion.hpp"
 
 namespace {
@@ -124,22 +125,22 @@ Vector monomial(int degree, double x) { return Vector::Constant(1, std::pow(x, d
 TEST(Slope, IsExactForPolynomialsUpToDegreeEight) {
   for (int degree = 0; degree <= 8; ++degree) {
     const double at = 0.7, exact = degree * std::pow(at, degree - 1);
-    EXPECT_NEAR(slope([&](double s) { return monomial(degree, at + s); }, 0.1)[0], exact, 1e-13) << degree;
+    EXPECT_NEAR(slope([&](double s) { return monomial(degree, at + s); }, 0.1).value[0], exact, 1e-13) << degree;
   }
 }
 
 TEST(SecondSlope, IsExactForPolynomialsUpToDegreeNine) {
   for (int degree = 0; degree <= 9; ++degree) {
     const double at = 0.7, exact = degree * (degree - 1) * std::pow(at, degree - 2);
-    EXPECT_NEAR(second_slope([&](double s) { return monomial(degree, at + s); }, 0.1)[0], exact, 1e-11) << degree;
+    EXPECT_NEAR(second_slope([&](double s) { return monomial(degree, at + s); }, 0.1).value[0], exact, 1e-11) << degree;
   }
 }
 
 TEST(Slope, HasTheTruncationErrorOfTheHeader) {
   const double h = 0.4, x = 0.3;
   const Curve sine = [&](double s) { return Vector::Constant(1, std::sin(x + s)); };
-  EXPECT_NEAR((slope(sine, h)[0] - std::cos(x)) / (-std::pow(h, 8) * std::cos(x) / 630.0), 1.0, 0.1);
-  EXPECT_NEAR((second_slope(sine, h)[0] + std::sin(x)) / (std::pow(h, 8) * std::sin(x) / 3150.0), 1.0, 0.1);
+  EXPECT_NEAR((slope(sine, h).value[0] - std::cos(x)) / (-std::pow(h, 8) * std::cos(x) / 630.0), 1.0, 0.1);
+  EXPECT_NEAR((second_slope(sine, h).value[0] + std::sin(x)) / (std::pow(h, 8) * std::sin(x) / 3150.0), 1.0, 0.1);
 }
 
 // ---- what is right passes

@@ -241,6 +241,30 @@ TEST_F(Folder, WithASceneShowsItsShapesAndJoints) {
   EXPECT_TRUE(data.forces.at(0).value(0).vector.isApprox(Vector3(-10.0, -20.0, -30.0)));
 }
 
+/// Both bodies move along x; the one on SE(3) is turned, so that its own velocity is along -y.
+TEST_F(Folder, OfAMechanismWithBothGroupsShowsInertialVelocitiesOfEveryBody) {
+  write("model.json", R"({"bodies": [
+    {"name": "a", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0], "velocity": [2, 0, 0]},
+    {"name": "b", "group": "se3", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 1], "velocity": [2, 0, 0],
+     "rotation": {"axis": [0, 0, 1], "angle_deg": 90}}]})");
+  RunSpec spec;
+  spec.model = (folder_ / "model.json").string();
+  spec.set("t_end", 0.1);
+  const PreparedRun run = prepare(spec);
+  ResultRequest where;
+  where.folder = folder_ / "mixed";
+  run::Observer nobody;
+  run_to_folder(run, where, nobody);
+  const ReportData data = read_report_data(where.folder);
+  int seen = 0;
+  for (const ReportSeries& series : data.series) {
+    if (series.panel != "Velocity, inertial frame") continue;
+    ++seen;
+    EXPECT_NEAR(series.values[1], series.name == "v1" ? 2.0 : 0.0, 1e-12) << series.of << " " << series.name;
+  }
+  EXPECT_EQ(seen, 6);
+}
+
 TEST_F(Folder, OfAMechanismShowsShapesJointForcesAndWhichWayIsUp) {
   RunSpec spec;
   spec.model = "four-bar";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -44,6 +45,7 @@ class RunSpec {
   std::shared_ptr<const models::ModelInfo> own_model;  ///< instead of `model`: one that has neither
   std::string group;                                   ///< empty: the model's first
   std::vector<Setting> settings;
+  std::optional<double> t0;                            ///< start time instead of the model's
 
   /// Checks the value and keeps it. What cannot be is kept as a problem: `prepare` reports all of them together, from the
   /// place `where` in a file if there is one.

@@ -1,7 +1,11 @@
-// Bodies + joints + forces = System, on SE(3) or ℝ³×SO(3) per body.
+// Bodies + joints + forces + other elements = System.
 #pragma once
 
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kreisel/multibody/body.hpp"
@@ -14,26 +18,41 @@ namespace kreisel::multibody {
 /// Everything a mechanism consists of.
 struct Mechanism {
   std::string name = "mechanism";
-  lie::GroupId group = lie::GroupId::r3xso3;  ///< or se3
+  lie::GroupId group = lie::GroupId::r3xso3;  ///< of bodies that do not say theirs; or se3
   Vector3 gravity = Vector3::Zero();          ///< [m/s²]
-  std::vector<Body> bodies;
-  std::vector<Joint> joints;
+  std::vector<Body> bodies;                   ///< the first nodes
+  std::vector<JointPtr> joints;
   std::vector<ForcePtr> forces;
+  std::vector<Node> nodes{};           ///< further ones, numbered behind the bodies
+  std::vector<ElementPtr> elements{};  ///< further ones, behind joints and forces
 };
 
-/// Joints and forces speak of inertial velocities u; on SE(3), where v = (U, Ω) with u = R U, they are converted here:
+/// Elements add to the equations of their nodes; what an element is does not matter here.
 ///
-///     B_U = B_u R,   f_U = Rᵀ f_u,   H_Ω += -B_u R Ũ,   K_UΩ += skew(Rᵀ f_u),   K_Ω += -D_u R Ũ.
+/// Every assembly of a mechanism has the same nodes; first-order states of elements stand in nodes of their own behind the
+/// others. Elements are shared, so that an assembly in which some are switched off costs no more than its pattern.
 ///
-/// First-order states of forces (counted turns, deflections of bristles) stand in blocks of their own behind those of the
-/// bodies.
-///
-/// Evaluation allocates nothing and keeps no state. Loops over bodies and elements are shared by the workers in force
-/// (base/workers.hpp); the order in which a body collects its forces does not depend on them.
+/// Evaluation allocates nothing and keeps no state. Loops over elements are shared by the workers in force
+/// (base/workers.hpp); the order in which a node collects its forces does not depend on them: inertia, rows, other forces,
+/// each in the order of the elements.
 class Assembly final : public system::System {
  public:
-  /// Throws InvalidInput when body or joint numbers do not exist.
+  /// Throws InvalidInput when nodes, joints or groups do not exist or do not fit.
   explicit Assembly(Mechanism mechanism);
+  ~Assembly() override;
+
+  /// Bodies, joints, forces and the further elements of the mechanism, in this order, whether active or not.
+  const std::vector<ElementPtr>& elements() const;
+  /// By element.
+  const std::vector<bool>& active() const { return active_; }
+  /// The mechanism with these elements active, and no others: those that are switched off add no rows, no forces and no
+  /// energy, their states rest. What depends on the multipliers of an element is off with it. Throws InvalidInput for a
+  /// mask of another size and for a body without its inertia. Events are not taken over.
+  std::shared_ptr<Assembly> with(std::vector<bool> active) const;
+  /// The elements of this assembly without those of these names. Throws InvalidInput with the nearest match.
+  std::shared_ptr<Assembly> without(const std::vector<std::string>& names) const;
+  /// The joint, force or further element of that name; throws InvalidInput with the nearest match.
+  int element_named(std::string_view name) const;
 
   void residual(const lie::Motion& m, ConstVectorRef lambda, system::Residual& out) const override;
   void linearize(const lie::Motion& m, ConstVectorRef lambda, system::KktBlocks& out) const override;
@@ -47,91 +66,84 @@ class Assembly final : public system::System {
   double energy(const lie::Motion& m) const override;
   bool has_energy_parts() const override { return true; }
   system::EnergyParts energy_parts(const lie::Motion& m) const override;
-  bool is_conservative() const override { return is_conservative_; }
+  bool is_conservative() const override { return working_.empty(); }
   system::Power power(const lie::Motion& m, ConstVectorRef lambda) const override;
   system::Corner next_corner(double t, double until, double resolution) const override;
 
-  int body_count() const override { return static_cast<int>(mechanism_.bodies.size()); }
-  std::string body_name(int body) const override { return mechanism_.bodies[body].name; }
+  int body_count() const override { return static_cast<int>(mechanism().bodies.size()); }
+  std::string body_name(int body) const override { return mechanism().bodies[body].name; }
   system::Pose body_pose(int body, ConstVectorRef q) const override;
-  int joint_count() const override { return static_cast<int>(mechanism_.joints.size()); }
-  std::string joint_name(int joint) const override { return mechanism_.joints[joint].name(); }
+  int joint_count() const override { return static_cast<int>(joints_.size()); }
+  std::string joint_name(int joint) const override { return joints_[joint]->name(); }
   /// Of the joint itself; friction in it is a force of its own.
   system::Reaction reaction(int joint, const lie::Motion& m, ConstVectorRef lambda) const override;
 
   std::string undefined_between(double t, double t_next) const override;
-  std::string force_that_changes(const lie::Motion& before, const lie::Motion& after, ConstVectorRef lambda) const override;
+  std::string force_that_changes(const lie::Motion& before, const lie::Motion& after,
+                                 ConstVectorRef lambda) const override;
 
-  const Mechanism& mechanism() const { return mechanism_; }
-  /// q and v of the bodies as given, states of forces as for a motion that starts there.
+  /// All of it, whether active or not.
+  const Mechanism& mechanism() const;
+  /// The group of all bodies; none if theirs differ.
+  std::optional<lie::GroupId> common_group() const;
+  /// Those that are active; joint_count() and its kin count them.
+  const std::vector<JointPtr>& joints() const { return joints_; }
+  /// q and v of the nodes as given, states of elements as for a motion that starts there.
   system::Start start(double t_end) const;
-  /// States of forces and their rates, as the poses and velocities of the bodies in q and v at t say.
+  /// States of elements and their rates, as the poses and velocities of the bodies in q and v at t say.
   void set_states(double t, Vector& q, Vector& v) const;
   /// Largest |Φ| of each joint at (t, q) of m.
   std::vector<double> joint_gaps(const lie::Motion& m) const;
 
  private:
-  struct Slot {
-    int body = ground;
-    int v_at = 0;
-    int touch_at = -1;  ///< offset in B, H, F; forces without multipliers have none
+  struct Parts;   ///< what all assemblies of a mechanism share
+  struct Place {  ///< where an active element stands in the equations
+    const Element* element = nullptr;
+    int slot_at = 0, slot_count = 0;  ///< in slots_, own states among them
+    int coupling_at = 0;              ///< of its slot_count² offsets in couplings_
+    int row = 0, rows = 0;            ///< own, or those it depends on
   };
-  struct Element {  ///< where a joint or force stands in the equations
-    std::array<Slot, max_slots> slots;
-    std::array<int, max_slots * max_slots> coupling_at;  ///< offsets in M, D, K, -1: none
-    int slot_count = 0;
-    int row = 0, rows = 0;
-  };
-
-  /// Where the states of a force stand.
-  struct OwnStates {
-    int count = 0;
-    int q_at = 0, v_at = 0;
-    int diagonal_at = 0;
-    std::array<int, max_slots> row_at, column_at;  ///< with the bodies in D, K; -1: ground
-  };
-
-  /// The states of the bodies of one element; those that the next element shares are not computed again.
-  struct States {
-    std::array<BodyState, max_slots> s;
-    std::array<int, max_slots> body{ground, ground, ground};
-  };
-
-  struct Piece {  ///< elements begin … end-1, evaluated one after the other
+  struct Piece {  ///< places begin … end-1, evaluated one after the other
     int begin = 0, end = 0;
   };
-  /// Pieces of the joints or forces. Those of one wave touch no body in common and may be evaluated at the same time.
-  using Waves = std::vector<std::vector<Piece>>;
+  /// Elements that do the same in the equations. Pieces of one wave touch no node in common and may be evaluated at the
+  /// same time.
+  struct Course {
+    std::vector<Place> places;
+    std::vector<std::vector<Piece>> waves;
+  };
 
-  static Waves waves_of(const std::vector<Element>& elements, int bodies);
-  static system::Pattern make_pattern(const Mechanism& mechanism);
-  Element place(const std::vector<int>& bodies, int group) const;
+  Assembly(std::shared_ptr<const Parts> parts, std::vector<bool> active);
+  static system::Pattern make_pattern(const Parts& parts, const std::vector<bool>& active);
+  Place place(int element, const std::vector<int>& groups);
+  std::vector<std::vector<Piece>> waves_of(const std::vector<Place>& places) const;
 
-  void set_state(int body, const lie::Motion& m, BodyState& s) const;
-  const BodyState* load(const Element& element, const lie::Motion& m, States& states) const;
+  /// each(place, instant) for all elements of a course.
+  template <class Each>
+  void sweep(const Course& course, const lie::Motion& m, const double* lambda, const Each& each) const;
+  /// each(place, instant), one after the other.
+  template <class Each>
+  void visit(std::span<const Place> places, const lie::Motion& m, const double* lambda, const Each& each) const;
+  Forces forces_of(const Place& place, VectorRef force) const;
+  double* gap_of(const Place& place, system::Residual& out) const;
+  Blocks blocks_of(const Place& place, system::KktBlocks& out) const;
   void store_inertia_forces(const lie::Motion& m, VectorRef force) const;
+  void store_mass(const lie::Motion& m, system::KktBlocks& out) const;
+  void store_F(const Place& place, system::KktBlocks& out) const;
   void add_forces(const lie::Motion& m, ConstVectorRef lambda, VectorRef force) const;
-  void set_accelerations(const Element& element, const BodyState* s, const lie::Motion& m, Slopes& out) const;
-  void add_wrench(const Element& element, const BodyState* s, const Slopes& wrench, VectorRef force) const;
-  void store_B(const Element& element, const BodyState* s, const ElementBlocks& blocks, system::KktBlocks& out) const;
-  void store_F(const Element& element, system::KktBlocks& out) const;
-  void store_H(const Element& element, const BodyState* s, const ElementBlocks& blocks, system::KktBlocks& out) const;
-  void add_F(const Element& element, const BodyState* s, const ElementBlocks& blocks, system::KktBlocks& out) const;
-  /// K and, unless null, D; wrench is the one whose derivatives they are.
-  void add_couplings(const Element& element, const BodyState* s, const Slopes& wrench, const Curvature& K,
-                     const Curvature* D, system::KktBlocks& out) const;
-  void store_mass(system::KktBlocks& out) const;
-  ForceState force_state(int force, const BodyState* s, const lie::Motion& m, const double* lambda) const;
-  void store_states(const OwnStates& own, const Element& element, const BodyState* s, const ElementBlocks& blocks,
-                    system::KktBlocks& out) const;
 
-  Mechanism mechanism_;
-  bool is_se3_, is_affine_ = true, is_conservative_ = true;
+  std::shared_ptr<const Parts> parts_;
+  std::vector<bool> active_;
+  std::vector<JointPtr> joints_;
+  bool is_affine_ = true;
   bool needs_newton_ = false;  ///< for v̇ and λ; then F is wanted wherever B is
-  std::vector<int> diagonal_at_;
-  std::vector<Element> joints_, forces_;
-  std::vector<OwnStates> states_;  ///< by force
-  Waves joint_waves_, force_waves_;
+  std::vector<Slot> slots_;
+  std::vector<int> couplings_;
+  std::vector<Slot> states_;                      ///< nodes with first-order states
+  std::vector<int> state_diagonals_;              ///< their offsets in D
+  Course inertia_, rows_, loads_;                 ///< with mass; with rows; all other forces
+  std::vector<Place> storing_, working_, timed_;  ///< with energy; that change it; that depend on time
+  std::vector<Place> starting_, connecting_;      ///< with states, active or not; joints
 };
 
 }  // namespace kreisel::multibody

@@ -1,10 +1,12 @@
 // Rigid bodies: what they are, how a viewer shows them, and where they are at one instant.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "kreisel/base/types.hpp"
+#include "kreisel/lie/space.hpp"
 
 namespace kreisel::multibody {
 
@@ -13,8 +15,8 @@ using Matrix6 = Eigen::Matrix<double, 6, 6>;
 
 /// The number that stands for the ground where a body is expected.
 inline constexpr int ground = -1;
-/// Bodies that one joint or force can touch.
-inline constexpr int max_slots = 3;
+/// Bodies that one joint, force or measure can see as BodyState. Elements that are written on nodes have no limit.
+inline constexpr int max_frames = 8;
 
 /// For pictures only; in the body frame.
 struct Shape {
@@ -30,6 +32,7 @@ struct Shape {
 /// A body with its initial state.
 struct Body {
   std::string name;
+  std::optional<lie::GroupId> group{};         ///< of its node, r3xso3 or se3; that of the mechanism unless given
   double mass = 1.0;                           ///< [kg]
   Matrix3 inertia = Matrix3::Identity();       ///< about the centre of mass, body frame [kg m²]
   Vector3 position = Vector3::Zero();          ///< centre of mass, inertial [m]

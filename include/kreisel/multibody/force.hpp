@@ -1,4 +1,4 @@
-// Forces between bodies, written in terms of BodyState.
+// Forces between bodies, written in terms of BodyState: elements without rows and without mass.
 #pragma once
 
 #include <array>
@@ -23,18 +23,13 @@ struct ForceState {
 
 /// A wrench by slot is (force at the centre of mass, inertial; torque, body frame), with the sign of the left-hand side
 /// M v̇ + g + Bᵀλ = 0: the negative of what acts on the body.
-class Force {
+class Force : public Element {
  public:
-  Force(std::string type, std::string name, std::vector<int> bodies)
-      : type_(std::move(type)), name_(std::move(name)), bodies_(std::move(bodies)) {}
-  virtual ~Force() = default;
+  using Element::Element;
 
-  const std::string& type() const { return type_; }
-  const std::string& name() const { return name_; }
-  const std::vector<int>& bodies() const { return bodies_; }
-  int slots() const { return static_cast<int>(bodies_.size()); }
-  /// The joint whose multipliers it depends on, -1: none. Its bodies are then those of the joint.
-  virtual int joint() const { return -1; }
+  const std::vector<int>& bodies() const { return nodes(); }
+  /// The joint whose multipliers it depends on, nullptr: none. Its bodies are then those of the joint.
+  virtual const Joint* joint() const { return nullptr; }
 
   /// First-order states z of its own, at most max_states: ż = f(t, q, v, z). They do not depend on λ.
   virtual int states() const { return 0; }
@@ -47,28 +42,31 @@ class Force {
   virtual void add_wrench(const ForceState& at, Slopes& wrench) const = 0;
   /// K and D += ∂g/∂(x,θ) and ∂g/∂(u,w), F += ∂g/∂λ; of states G += ∂g/∂z and the derivatives of f.
   virtual void add_blocks(const ForceState& at, ElementBlocks& out) const = 0;
-  /// The functions of time in it, by the words of the model file.
-  virtual std::vector<NamedSignal> signals() const { return {}; }
   /// Stored energy [J].
   virtual double potential(const ForceState&) const { return 0.0; }
   /// power += what enters the bodies beside the potential.
-  virtual void add_power(const ForceState& at, system::Power& power) const = 0;
-  /// Of its functions of time, see System::next_corner.
-  virtual system::Corner next_corner(double /*t*/, double /*until*/, double /*resolution*/) const { return {}; }
+  virtual void add_flow(const ForceState& at, system::Power& power) const = 0;
+
+  // -- as an element
+
+  Facets facets() const override;
+  void add_force(const Instant& at, const Forces& out) const final;
+  void linearize(const Instant& at, const Blocks& out) const final;
+  void start(const Instant& at, double* z) const final;
+  void add_energy(const Instant& at, system::EnergyParts& parts) const final;
+  void add_power(const Instant& at, system::Power& power) const final;
 
  private:
-  std::string type_, name_;
-  std::vector<int> bodies_;
+  ForceState state_at(const Instant& at, const Frames& frames) const;
 };
-using ForcePtr = std::unique_ptr<const Force>;
+using ForcePtr = std::shared_ptr<const Force>;
 
 /// What a builder gets; each map has the keys of the ForceInfo that were given or have a default.
 struct ForceSpec : Numbers {
   std::string name;
   std::vector<int> bodies;
   std::vector<Frame> frames;  ///< one per body; z is the axis
-  int joint_number = -1;
-  const Joint* joint = nullptr;  ///< of friction
+  JointPtr joint;  ///< of friction
   bool in_body_frame = false;
   std::map<std::string, Vector3, std::less<>> vectors;
   std::map<std::string, Signal, std::less<>> signals;
@@ -121,7 +119,7 @@ class MeasuredForce final : public Force {
   void add_wrench(const ForceState& at, Slopes& wrench) const override;
   void add_blocks(const ForceState& at, ElementBlocks& out) const override;
   double potential(const ForceState& at) const override;
-  void add_power(const ForceState& at, system::Power& power) const override;
+  void add_flow(const ForceState& at, system::Power& power) const override;
   system::Corner next_corner(double t, double until, double resolution) const override;
 
  private:
@@ -130,14 +128,5 @@ class MeasuredForce final : public Force {
 
   std::vector<Term> terms_;
 };
-
-// One function per file of forces/, listed in forces/catalogue.cpp.
-ForceInfo applied_force();
-ForceInfo spring_damper();
-ForceInfo torsional_spring_damper();
-ForceInfo bushing();
-ForceInfo joint_friction();
-ForceInfo linear_actuator();
-ForceInfo rotary_actuator();
 
 }  // namespace kreisel::multibody

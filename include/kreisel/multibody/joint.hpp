@@ -8,32 +8,14 @@
 #include <vector>
 
 #include "kreisel/base/field.hpp"
-#include "kreisel/multibody/measure.hpp"
+#include "kreisel/multibody/frames.hpp"
 #include "kreisel/multibody/signal.hpp"
 
 namespace kreisel::multibody {
 
-/// A function of time and what it gives: "value", "torque z".
-struct NamedSignal {
-  std::string name;
-  const Signal* signal = nullptr;
-};
-
-/// First-order states that one force can have.
-inline constexpr int max_states = 2;
-
-/// Derivatives of one joint or force by slot; rows beyond those of the joint are not set.
-struct ElementBlocks {
-  std::array<Matrix6, max_slots> B, H, F;  ///< of a joint: rows x 6; F is 6 x rows
-  Curvature K, D;                          ///< by slot pair
-  /// Of own states, with ż = f: ∂g/∂z, ∂f/∂(x,θ) and ∂f/∂(u,w) by state and slot, ∂f/∂z.
-  std::array<Slopes, max_states> G, f_q, f_v;
-  Eigen::Matrix<double, max_states, max_states> f_z;
-};
-
 /// Rows: first, if asked for, the three of P₁ - P₂ (P = x + R p, inertial axes), then one per measure: ξ - s(t).
 /// λ acts as M v̇ = -Bᵀλ: for the first three rows +λ is the force on the second body at the joint.
-class Joint {
+class Joint final : public Element {
  public:
   static constexpr int max_rows = 6;
 
@@ -50,24 +32,17 @@ class Joint {
     std::vector<int> pressing;  ///< rows of this joint
   };
 
-  Joint(std::string type, std::string name, std::vector<int> bodies)
-      : type_(std::move(type)), name_(std::move(name)), bodies_(std::move(bodies)) {}
+  using Element::Element;
 
-  const std::string& type() const { return type_; }
-  const std::string& name() const { return name_; }
   /// Body numbers by slot, `ground` among them.
-  const std::vector<int>& bodies() const { return bodies_; }
-  int slots() const { return static_cast<int>(bodies_.size()); }
+  const std::vector<int>& bodies() const { return nodes(); }
   int rows() const { return (has_point_ ? 3 : 0) + static_cast<int>(measured_.size()); }
   /// False when the curvature couples no two different bodies: then K needs no block between them.
   bool couples_bodies() const { return !measured_.empty(); }
   bool depends_on_time() const;
   bool is_driver() const { return is_driver_; }
-  std::vector<NamedSignal> signals() const;
   /// Where its functions of time are known.
   std::pair<double, double> span() const;
-  /// Of its functions of time, whose second derivatives are accelerations; see System::next_corner.
-  system::Corner next_corner(double t, double until, double resolution) const;
   /// Where reactions are reported: on the second body.
   const Frame& frame() const { return frames_.at(1); }
   const std::vector<Sliding>& slidings() const { return slidings_; }
@@ -82,23 +57,32 @@ class Joint {
   Joint& set_frames(const Frame& a, const Frame& b);
   Joint& set_driver(bool is_driver);
 
-  // -- evaluation; s has one state per slot, results have rows() entries
+  // -- as an element
 
-  void gap(const BodyState* s, double t, double* out) const;
-  void gap_and_rate(const BodyState* s, double t, double* gap, double* rate) const;
-  /// gap, rate and wrench += Bᵀλ, as the residual wants them.
-  void evaluate(const BodyState* s, double t, const double* lambda, double* gap, double* rate, Slopes& wrench) const;
-  /// wrench += Bᵀμ.
-  void add_force(const BodyState* s, const double* mu, Slopes& wrench) const;
-  void jacobian(const BodyState* s, ElementBlocks& out) const;
-  /// B, H and K = ∂(Bᵀλ)/∂(x,θ).
-  void linearize(const BodyState* s, const double* lambda, ElementBlocks& out) const;
-  /// d/dt rate for u̇ and ẇ by slot.
-  void acceleration_gap(const BodyState* s, double t, const Slopes& accelerations, double* out) const;
+  Facets facets() const override;
+  void constraint(const Instant& at, double* gap, double* rate) const override;
+  void add_constraint_force(const Instant& at, const double* mu, const Forces& out) const override;
+  void constraint_with_force(const Instant& at, double* gap, double* rate, const Forces& out) const override;
+  void jacobian(const Instant& at, const Blocks& out) const override;
+  void linearize_constraint(const Instant& at, const Blocks& out) const override;
+  void acceleration_gap(const Instant& at, double* out) const override;
+  /// -(Bᵀλ)·v = λ·Φ_t, zero for joints that do not depend on time.
+  void add_power(const Instant& at, system::Power& power) const override;
+  std::vector<NamedSignal> signals() const override;
+  /// Of its functions of time, whose second derivatives are accelerations.
+  system::Corner next_corner(double t, double until, double resolution) const override;
+  /// On the second body, at the joint.
+  system::Reaction reaction(const Instant& at) const;
 
  private:
-  std::string type_, name_;
-  std::vector<int> bodies_;
+  // s has one state per slot, results have rows() entries.
+  void gap_and_rate(const BodyState* s, double t, double* gap, double* rate) const;
+  /// wrench += Bᵀμ.
+  void add_wrench(const BodyState* s, const double* mu, Slopes& wrench) const;
+  void jacobian_of(const BodyState* s, ElementBlocks& out) const;
+  /// B, H and K = ∂(Bᵀλ)/∂(x,θ).
+  void linearize_at(const BodyState* s, const double* lambda, ElementBlocks& out) const;
+
   bool has_point_ = false;
   Vector3 p1_ = Vector3::Zero(), p2_ = Vector3::Zero();
   std::vector<Row> measured_;
@@ -106,6 +90,8 @@ class Joint {
   std::array<Frame, 2> frames_;
   bool is_driver_ = false;
 };
+
+using JointPtr = std::shared_ptr<const Joint>;
 
 /// Numbers and words of an element by the names of their fields: those that were given or have a default.
 struct Numbers {
@@ -142,27 +128,11 @@ struct JointInfo {
 };
 
 /// The joint with its frames; `spec` has a number for every one of the info that is not optional, and a length.
-Joint make_joint(const JointInfo& info, const JointSpec& spec);
+JointPtr make_joint(const JointInfo& info, const JointSpec& spec);
 
 const std::vector<JointInfo>& joint_catalogue();
 /// Throws InvalidInput with the nearest match.
 const JointInfo& find_joint(std::string_view name, bool is_driver);
 std::vector<std::string> joint_names(bool is_driver);
-
-// One function per file of joints/, listed in joints/catalogue.cpp.
-JointInfo spherical_joint();
-JointInfo revolute_joint();
-JointInfo prismatic_joint();
-JointInfo cylindrical_joint();
-JointInfo universal_joint();
-JointInfo planar_joint();
-JointInfo fixed_joint();
-JointInfo distance_joint();
-JointInfo point_on_line_joint();
-JointInfo point_on_plane_joint();
-JointInfo gear_joint();
-JointInfo angle_driver();
-JointInfo position_driver();
-JointInfo distance_driver();
 
 }  // namespace kreisel::multibody

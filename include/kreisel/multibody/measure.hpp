@@ -10,14 +10,14 @@
 namespace kreisel::multibody {
 
 /// ∂ξ/∂(x, θ) by slot. A slot is the position of a body in the list of the joint or force.
-using Slopes = std::array<Vector6, max_slots>;
+using Slopes = std::array<Vector6, max_frames>;
 
 /// ∂²ξ by slot pair: entry (i, j) is the derivative along j of the slope along i, trivialised: not symmetric on rotations.
 struct Curvature {
-  std::array<Matrix6, max_slots * max_slots> pairs;
+  std::array<Matrix6, max_frames * max_frames> pairs;
 
-  Matrix6& operator()(int i, int j) { return pairs[i * max_slots + j]; }
-  const Matrix6& operator()(int i, int j) const { return pairs[i * max_slots + j]; }
+  Matrix6& operator()(int i, int j) { return pairs[i * max_frames + j]; }
+  const Matrix6& operator()(int i, int j) const { return pairs[i * max_frames + j]; }
   void set_zero(int slots) {
     for (int i = 0; i < slots; ++i)
       for (int j = 0; j < slots; ++j) (*this)(i, j).setZero();

@@ -76,4 +76,10 @@ class Signal {
   Interpolation interpolation_ = Interpolation::linear;
 };
 
+/// A function of time and what it gives: "value", "torque z".
+struct NamedSignal {
+  std::string name;
+  const Signal* signal = nullptr;
+};
+
 }  // namespace kreisel::multibody

@@ -28,6 +28,7 @@ struct Point {
   const system::System* system = nullptr;  ///< in force, for energies
   Work work{};           ///< since the start
   int segment = 0;       ///< how often the method has started anew
+  std::string_view method;  ///< that made it
   const Energy* energy = nullptr;  ///< where the run has computed it; null: energy_of(*system, entry.motion)
 };
 

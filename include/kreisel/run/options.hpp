@@ -34,6 +34,8 @@ enum class NewtonMatrix { every_step, kept };
 
 struct Options {
   method::MethodChoice method;  ///< by name, or as in GeneralizedAlpha{.rho_inf = 0.8}
+  /// bliedf of variable order gives way to radau where lightly damped vibrations hold its steps and radau takes far longer ones.
+  bool gives_way = true;
   int order = 0;            ///< 0: the method's default with a step, variable with tolerances
   Choice<solve::Formulation> formulation;  ///< none: ode without constraints, stabilized-index2 with
   std::string correction;   ///< empty: magnus with a step, magnus-explicit (a third cheaper) with tolerances

@@ -67,6 +67,7 @@ class Points {
   void read_residual(std::size_t i, const method::Entry& entry, system::Residual& out) const;
   Work work_at(std::size_t i) const;
   const system::System& in_force(std::size_t i) const { return *spell_of(i).system; }
+  std::string_view method_of(std::size_t i) const { return spell_of(i).method; }
   /// The points that a method at point i could look back to, oldest first and i last, at most `most` of them: those of its
   /// segment, and the one it began at.
   std::size_t oldest_of(std::size_t i, std::size_t most) const;
@@ -77,6 +78,7 @@ class Points {
     std::size_t first = 0;
     int segment = 0;
     const system::System* system = nullptr;
+    std::string_view method;  ///< of the catalogue
   };
   const Spell& spell_of(std::size_t i) const;
 

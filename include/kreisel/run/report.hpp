@@ -22,6 +22,7 @@ enum class Status {
   step_too_small,     ///< the error test asks for steps below min_step or round-off
   too_many_steps,     ///< max_steps reached
   event_failed,       ///< an event could not be carried out, or fires without end
+  poor_derivatives,   ///< derivatives that the system computes numerically are too poor for the tolerances
   no_consistent_start,  ///< initial values cannot be completed to accelerations and multipliers
   interrupted,        ///< the observer asked to stop
 };

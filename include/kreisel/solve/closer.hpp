@@ -64,6 +64,9 @@ class Closer {
   /// The rows that kept the last attempt from converging, by element name.
   std::string worst_rows() const { return solve::worst_rows(system_, formulation_, residual_); }
 
+  /// The fastest vibration with little damping, √(K/M) by the diagonals of the newest matrix [rad/s].
+  double vibration() const { return vibration_; }
+
   /// Forgets the matrix, as after an event that changed the system.
   void forget_matrix() { has_matrix_ = false; }
   std::string_view linear_solver_name() const { return solver_->name(); }
@@ -73,7 +76,7 @@ class Closer {
   /// What a checkpoint must keep so that a resumed run continues bitwise: the matrix and what it was made for.
   struct MatrixState {
     bool has_matrix = false;
-    double alpha = 1.0, gamma = 1.0, h = 0.0, rate = 0.0, turned = 0.0, lambda_size = 0.0, stiffness = 0.0;
+    double alpha = 1.0, gamma = 1.0, h = 0.0, rate = 0.0, turned = 0.0, lambda_size = 0.0, stiffness = 0.0, vibration = 0.0;
     int age = 0;
     bool has_rate = false;
     Vector values;
@@ -98,6 +101,7 @@ class Closer {
   void assemble(double h);
   /// The largest ratio of hD + h²K to M on the diagonal, as the step sees them.
   double stiffness(double h) const;
+  void find_vibration();
   [[nodiscard]] bool is_stale(double h) const;
   [[nodiscard]] bool stabilizes_at_previous(const method::Method& method) const;
   void take_smallest_multipliers(method::Entry& trial);
@@ -135,6 +139,7 @@ class Closer {
   double alpha_ = 1.0, gamma_ = 1.0;
   double rate_ = 0.0;         ///< of x, seen with this matrix
   bool has_rate_ = false;     ///< and seen above round-off
+  double vibration_ = 0.0;
   double stiffness_ = 0.0;    ///< of the matrix, see `stiffness`
   double turned_ = 0.0;       ///< sum of `turn_of` over the steps since the matrix was made
   double lambda_size_ = 0.0;  ///< of recent points

@@ -15,6 +15,9 @@ namespace kreisel::solve {
 /// The norm in which a projection moves least.
 using method::Metric;
 
+/// Lengths of the rows of B, 1 for rows of zeros: |Φ| over them is a distance in q, whatever a constraint is multiplied by.
+void row_lengths(const system::System& system, const Vector& B, VectorRef out);
+
 /// M itself is never inverted: singular mass matrices are fine as long as M > 0 on ker B.
 class Kkt {
  public:
@@ -54,6 +57,7 @@ class Kkt {
   void assemble_symmetric(Metric metric);
   void solve(VectorRef top, VectorRef bottom);  ///< in place
   [[nodiscard]] bool balance(system::Motion& m, VectorRef lambda);
+  double distance(const Vector& rows) const;  ///< the largest of `rows` over the lengths of their rows of B
 
   const system::System& system_;
   Counters& counters_;
@@ -63,7 +67,7 @@ class Kkt {
   std::vector<Copy> mass_copies_, row_copies_;                 ///< M and B in a symmetric matrix
   system::KktBlocks blocks_;
   system::Residual residual_;
-  Vector right_hand_side_, rows_, step_, zero_lambda_;
+  Vector right_hand_side_, rows_, row_lengths_, step_, zero_lambda_;
   Vector target_;  ///< of the force balance
   bool needs_newton_;
   int projection_iterations_ = 0;

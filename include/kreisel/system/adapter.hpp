@@ -11,15 +11,18 @@
 //     f.constraint = [=](double, const Vector& q) -> Vector {
 //       return Vector::Constant(1, 0.5 * (q.squaredNorm() - length * length));
 //     };
-//     const system::FunctionSystem pendulum(f);
+//     const system::Start start{.t_end = 2.0, .q0 = Eigen::Vector2d(length, 0.0), .v0 = Eigen::Vector2d::Zero()};
+//     const system::FunctionSystem pendulum(f, start);
 //
 // Write the return type of each lambda (-> Vector): without it Eigen returns an expression of variables that are gone.
 #pragma once
 
 #include <functional>
+#include <mutex>
 #include <string>
 #include <vector>
 
+#include "kreisel/system/differences.hpp"
 #include "kreisel/system/system.hpp"
 
 namespace kreisel::system {
@@ -56,34 +59,37 @@ struct SystemFunctions {
   std::function<Vector(double t, const Vector& q, const Vector& v)> curvature;  ///< Ḃ v + Φ̇_t of the position rows
   std::function<double(double t, const Vector& q, const Vector& v)> energy;
 
-  std::vector<Corner> corners;  ///< times at which the functions are not smooth, in any order
+  std::vector<Corner> corners;                  ///< times at which the functions are not smooth, in any order
   std::function<Corner(double t)> next_corner;  ///< the first one after t, where a list would be too long
 
-  /// The length over which the functions vary, per entry of v: 1 suits angles and bodies of 0.1 m to 10 m; a mechanism of
-  /// millimetres in ℝ³ wants 1e-3. Empty: all 1.
+  /// Hints: the length over which the functions vary, per entry of v, and the time [s]; 1/ω for sin ωt. Without them the
+  /// search begins with the sizes of the start.
   Vector scale;
-  double time_scale = 1.0;  ///< the same for t [s]; a driver sin(ωt) with ω > 10 wants 1/ω
+  double time_scale = 0.0;  ///< 0: no hint
 };
 
 /// Every block coupled with every other, so meant for small systems.
 ///
-/// What is not given comes from the eight-point differences of system/check.hpp. Errors for functions that vary over 0.1
-/// to 1 times `scale`, measured, relative to the functions and their derivatives (for the curvature at speeds of `scale`
-/// per `time_scale` and more):
+/// What is not given comes from the eight-point differences of system/differences.hpp. Their steps are found at the start,
+/// by search over lengths and times; every derivative is judged when it is used, and where a function varies faster than it
+/// did at the start, its step is searched again. Errors for smooth functions, relative to the function and its derivatives:
 ///
-///     B, rate               step 5e-3               2e-13    enter the equations
-///     curvature             step 8e-2 to 2.5e-3     1e-11    enters the equations of the accelerations
-///     D, F, K of M v̇ + g    step 2e-4               3e-12    only steer the Newton iteration
-///     H, K of Bᵀλ           step 1e-2               6e-11    only steer the Newton iteration
+///     B, rate               2e-13    enter the equations
+///     curvature             1e-11    enters the equations of the accelerations
+///     D, F, K of M v̇ + g    1e-11    only steer the Newton iteration
+///     H, K of Bᵀλ           1e-9     only steer the Newton iteration
 ///
-/// A function that varies over 0.05 `scale` is still differentiated to 2e-11, over 0.02 `scale` to 2e-8.
+/// `examine` says when they are too poor for the tolerances of a run.
 /// A residual costs 8 nv + 9 evaluations of Φ, 9 when `jacobian` is given, 1 with `constraint_rate` as well; the curvature
-/// is then a first difference of B v + Φ_t and as accurate as the rate.
+/// is then a first difference of B v + Φ_t and as accurate as the rate. A new search costs about 100 per entry of v.
 class FunctionSystem final : public System {
  public:
-  /// Throws InvalidInput when a function or a size is missing or wrong. To see sizes it calls each function but `energy` at
-  /// the identity with t = 0, v = 0, λ = 0; the values do not matter, save that M has no rows outside dynamic blocks.
+  /// Throws InvalidInput when a function is missing or a statement about sizes is wrong. No function is called: lengths
+  /// and times are taken from the hints, and to be 1 where there are none, until a run begins with `prepared_for`.
   explicit FunctionSystem(SystemFunctions functions);
+  /// As above, and calls every function but `energy` where a run will start: all must be defined there, of the right size
+  /// and finite. The steps of differences are found there.
+  FunctionSystem(SystemFunctions functions, const Start& start);
 
   void residual(const Motion& m, ConstVectorRef lambda, Residual& out) const override;
   void linearize(const Motion& m, ConstVectorRef lambda, KktBlocks& out) const override;
@@ -94,6 +100,10 @@ class FunctionSystem final : public System {
   bool is_affine_in_multipliers() const override { return !functions_.multiplier_force; }
   double energy(const Motion& m) const override;
   Corner next_corner(double t, double until, double resolution) const override;
+  std::string examine(const Motion& m, ConstVectorRef lambda, const Tolerances& tolerances,
+                      Residual& out) const override;
+  std::shared_ptr<const System> prepared_for(const Start& start) const override;
+  std::string remark() const override;
 
  private:
   // The functions, with sizes checked.
@@ -103,23 +113,40 @@ class FunctionSystem final : public System {
   Vector velocity_gap(double t, const Vector& q, const Vector& v) const;
 
   // What the functions imply.
-  Matrix position_jacobian(double t, const Vector& q) const;                       ///< B
-  Matrix velocity_jacobian(double t, const Vector& q) const;                       ///< A
-  Matrix jacobian(double t, const Vector& q) const;                                ///< B over A
-  Vector gap_rate(double t, const Vector& q) const;                                ///< Φ_t
-  Vector rate(double t, const Vector& q, const Vector& v, const Matrix& J) const;  ///< all rows
+  Jacobian position_jacobian(double t, const Vector& q) const;                       ///< B
+  Matrix velocity_jacobian(double t, const Vector& q) const;                         ///< A
+  Matrix jacobian(double t, const Vector& q) const;                                  ///< B over A
+  Derivative gap_rate(double t, const Vector& q, const Jacobian& B) const;           ///< Φ_t
+  Vector rate(double t, const Vector& q, const Vector& v, const Jacobian& B) const;  ///< all rows
   Vector rate_along(double t, const Vector& q, const Vector& v) const;
-  Vector position_curvature(double t, const Vector& q, const Vector& v) const;
-  Vector velocity_curvature(double t, const Vector& q, const Vector& v) const;
+  Derivative position_curvature(double t, const Vector& q, const Vector& v, const Jacobian& B) const;
+  Derivative velocity_curvature(double t, const Vector& q, const Vector& v) const;
   Vector constraint_forces(const Matrix& J, const Vector& lambda) const;  ///< Jᵀλ in the dynamic rows
+  Vector row_terms(const Vector& q, const Jacobian& B) const;             ///< sizes of the terms of Φ
 
   Vector moved(const Vector& q, const Vector& x) const;
-  double time_step_scale(const Vector& v) const;  ///< so that s v stays within `scale` and t + s within `time_scale`
-  void check_sizes() const;
+  bool moves_with_time(double t, const Vector& q) const;  ///< whether Φ does, near t
+  double step_along(const Vector& v) const;               ///< so that s v stays within lengths and s within times
+  double step_of_move(const Vector& v) const;             ///< so that s v stays within lengths; v ≠ 0
+  Steps velocity_steps(const Vector& v) const;
+  Steps multiplier_steps(const Vector& lambda) const;
+
+  // Set up.
+  void set_ranges(const Start* start);
+  void find_steps_at(const Start& start);
+  void check_start(const Start& start) const;
   void check_mass_rows(const Matrix& M) const;
 
+  Derivative evaluate(const Motion& m, ConstVectorRef lambda, const Jacobian& B, Residual& out) const;  ///< gives Φ_t
+  std::string doubt(const char* derivative, int row, double error, double allowed, double t, const char* remedy) const;
+  void note(const char* callback, const Motion& m, const double* values, Eigen::Index count) const;
+
   SystemFunctions functions_;
-  Vector scale_, is_dynamic_row_;
+  bool has_start_ = false;
+  Vector is_dynamic_row_;
+  Steps constraint_steps_, time_step_, force_steps_, velocity_steps_;
+  mutable std::mutex remark_access_;
+  mutable std::string remark_;
 };
 
 }  // namespace kreisel::system

@@ -47,6 +47,18 @@ struct EnergyParts {
   double elastic = 0.0;    ///< in springs
 };
 
+/// Where and how long a run goes.
+struct Start {
+  double t0 = 0.0;
+  double t_end = 1.0;
+  Vector q0, v0;
+};
+
+/// Of a run, for what a system computes with an error of its own.
+struct Tolerances {
+  double relative = 1e-6, absolute = 1e-8;
+};
+
 /// What changes the energy [W].
 using Power = EnergyFlow;
 
@@ -54,7 +66,7 @@ using Power = EnergyFlow;
 ///
 ///     M(q) v̇ + g(t,q,v,λ) + B(q,t)ᵀλ = 0,   Φ(q,t) = 0,   A(q,t) v + a(q,t) = 0
 ///
-/// Laws, checked by `audit` in system/check.hpp:
+/// Laws, checked by `audit` in system/audit.hpp:
 ///   linearize is the derivative of residual (trivialised in q); B = ∂gap/∂q = ∂rate/∂v on position rows;
 ///   d/dt gap = rate and d/dt rate = acceleration_gap along any motion.
 class System {
@@ -82,6 +94,17 @@ class System {
   virtual void saddle_point(const Motion& m, ConstVectorRef lambda, KktBlocks& blocks, Residual& out, VectorRef z) const;
   /// out = Bᵀμ over the position rows. The default pays for B.
   virtual void constraint_force(const Motion& m, ConstVectorRef mu, VectorRef out) const;
+
+  /// The residual, and what is wrong with it: a text when derivatives that the system itself computes numerically are too
+  /// poor for the tolerances, which says what to give instead; empty, when all is well.
+  virtual std::string examine(const Motion& m, ConstVectorRef lambda, const Tolerances&, Residual& out) const {
+    residual(m, lambda, out);
+    return {};
+  }
+  /// This system made ready for a run from `start`, on which its numerics may depend; null, when it is as it is.
+  virtual std::shared_ptr<const System> prepared_for(const Start&) const { return nullptr; }
+  /// What was odd with functions of the user so far, which may explain a failure; empty: nothing.
+  virtual std::string remark() const { return {}; }
 
   /// False when forces depend on λ: then v̇ and λ solve a nonlinear system.
   virtual bool is_affine_in_multipliers() const { return true; }
@@ -124,18 +147,17 @@ class System {
   virtual std::string joint_name(int) const { return {}; }
   virtual Reaction reaction(int, const Motion&, ConstVectorRef) const { return {}; }
 
+ protected:
+  void take_events_and_layout_of(const System& other) {
+    events_ = other.events_;
+    layout_ = other.layout_;
+  }
+
  private:
   lie::Space space_;
   Pattern pattern_;
   std::vector<Event> events_;
   std::shared_ptr<const System> layout_;
-};
-
-/// A system with where and how long to start it.
-struct Start {
-  double t0 = 0.0;
-  double t_end = 1.0;
-  Vector q0, v0;
 };
 
 }  // namespace kreisel::system

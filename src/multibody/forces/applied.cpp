@@ -31,7 +31,7 @@ class Applied final : public Force {
     else
       out.K(0, 0).bottomRightCorner<3, 3>() -= skew(R.transpose() * m) + skew(p_) * skew(R.transpose() * f);
   }
-  void add_power(const ForceState& state, system::Power& power) const override {
+  void add_flow(const ForceState& state, system::Power& power) const override {
     const BodyState& s = state.s[0];
     const Vector3 f = at(force_, state.t), m = at(torque_, state.t);
     const Matrix3& R = s.R;

@@ -3,11 +3,24 @@
 
 namespace kreisel::multibody {
 
+// One line per force: a function of a file of this folder. Lists are explicit, see CONTRIBUTING.md.
+// clang-format off
+#define KREISEL_FORCES(each) \
+  each(applied_force) \
+  each(spring_damper) \
+  each(torsional_spring_damper) \
+  each(bushing) \
+  each(joint_friction) \
+  each(linear_actuator) \
+  each(rotary_actuator)
+// clang-format on
+
+#define KREISEL_DECLARE(name) ForceInfo name();
+KREISEL_FORCES(KREISEL_DECLARE)
+
 const std::vector<ForceInfo>& force_catalogue() {
-  static const std::vector<ForceInfo> list{
-      applied_force(),  spring_damper(),   torsional_spring_damper(), bushing(),
-      joint_friction(), linear_actuator(), rotary_actuator(),
-  };
+#define KREISEL_CALL(name) name(),
+  static const std::vector<ForceInfo> list{KREISEL_FORCES(KREISEL_CALL)};
   return list;
 }
 

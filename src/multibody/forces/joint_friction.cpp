@@ -76,14 +76,14 @@ class JointFriction final : public Force {
  public:
   JointFriction(const ForceSpec& spec, const Law& law)
       : Force("joint-friction", spec.name, spec.joint->bodies()),
-        joint_(spec.joint_number),
+        joint_(spec.joint),
         viscous_(spec.number("viscous")),
         load_(spec.number("smoothing_load")),
         law_(law) {
     for (const Joint::Sliding& sliding : spec.joint->slidings())
       terms_.push_back({&sliding, sliding.is_rotation && spec.has_number("radius") ? spec.number("radius") : 1.0});
   }
-  int joint() const override { return joint_; }
+  const Joint* joint() const override { return joint_.get(); }
 
   int states() const override { return has_states ? static_cast<int>(terms_.size()) : 0; }
   /// What slides fast has bent its bristles long ago.
@@ -137,7 +137,7 @@ class JointFriction final : public Force {
       }
     }
   }
-  void add_power(const ForceState& at, system::Power& power) const override {
+  void add_flow(const ForceState& at, system::Power& power) const override {
     for (std::size_t k = 0; k < terms_.size(); ++k)
       power.dissipated += effort(k, at) * terms_[k].sliding->measure->rate(at.s);
   }
@@ -145,7 +145,7 @@ class JointFriction final : public Force {
  private:
   static constexpr bool has_states = std::is_same_v<Law, StickSlip>;
   struct Term {
-    const Joint::Sliding* sliding;  ///< stays where it is when its joint moves into the assembly
+    const Joint::Sliding* sliding;  ///< of joint_
     double lever;
   };
 
@@ -163,7 +163,7 @@ class JointFriction final : public Force {
     return term.lever * press(term, at.lambda) * friction(k, at).value + viscous_ * term.sliding->measure->rate(at.s);
   }
 
-  int joint_;
+  JointPtr joint_;
   double viscous_, load_;
   Law law_;
   std::vector<Term> terms_;

@@ -1,14 +1,16 @@
-#include "kreisel/system/check.hpp"
+#include "kreisel/system/audit.hpp"
 
 #include <fmt/format.h>
 
 #include <Eigen/Eigenvalues>
-#include <Eigen/QR>
-#include <Eigen/SVD>
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+#include <span>
+
+#include "kreisel/system/dense.hpp"
+#include "kreisel/system/differences.hpp"
 
 namespace kreisel::system {
 namespace {
@@ -19,18 +21,39 @@ double largest(const Vector& x) { return x.size() == 0 ? 0.0 : x.lpNorm<Eigen::I
 
 // ---- differences
 
-constexpr std::array<double, 4> slope_weights{4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0};
-constexpr double second_slope_centre = -205.0 / 72.0;
-constexpr std::array<double, 4> second_slope_weights{8.0 / 5.0, -1.0 / 5.0, 8.0 / 315.0, -1.0 / 560.0};
-
 constexpr std::array<double, 6> audit_steps{0x1p-5, 0x1p-7, 0x1p-9, 0x1p-11, 0x1p-13, 0x1p-15};
 
 /// Changes below this part of the largest entry need no smaller step.
 constexpr double fully_settled = 1e-12;
-
 /// Once a change is below this part of the largest entry, growing changes are round-off and end the search: further on
 /// two estimates may agree by chance.
 constexpr double nearly_settled = 1e-6;
+
+/// A value and by how much it changed with the last step.
+struct Settled {
+  Vector value, change;
+};
+/// estimate(h), entry by entry at the h at which it changed least; `steps` fall. Stops where all changes are round-off.
+Settled settle(const std::function<Vector(double h)>& estimate, std::span<const double> steps) {
+  Vector coarse = estimate(steps.front());
+  Settled best{Vector::Constant(coarse.size(), std::numeric_limits<double>::quiet_NaN()),
+               Vector::Constant(coarse.size(), infinity)};
+  std::vector<bool> is_final(coarse.size(), false);
+  for (const double h : steps.subspan(1)) {
+    Vector fine = estimate(h);
+    const double size = largest(fine);
+    for (Eigen::Index i = 0; i < fine.size(); ++i) {
+      if (is_final[i]) continue;
+      const double change = std::abs(fine[i] - coarse[i]);
+      const bool shrinks = change < best.change[i];
+      if (shrinks) best.value[i] = fine[i], best.change[i] = change;
+      is_final[i] = best.change[i] <= (shrinks ? fully_settled : nearly_settled) * size;
+    }
+    if (std::find(is_final.begin(), is_final.end(), false) == is_final.end()) break;
+    coarse.swap(fine);
+  }
+  return best;
+}
 
 /// A matrix of derivatives, and by how much each entry changed with the last step.
 struct Differences {
@@ -55,8 +78,8 @@ Differences differentiate_columns(const std::function<Vector(int, double)>& f, c
   Differences d{Matrix(rows, scale.size()), Matrix(rows, scale.size())};
   for (int j = 0; j < scale.size(); ++j) {
     const Curve column = [&](double s) { return f(j, s); };
-    Settled settled = settle([&](double h) { return slope(column, h * scale[j]); }, audit_steps);
-    look_closer(slope(column, close_step * scale[j]), slope(column, closest_step * scale[j]), settled);
+    Settled settled = settle([&](double h) { return slope(column, h * scale[j]).value; }, audit_steps);
+    look_closer(slope(column, close_step * scale[j]).value, slope(column, closest_step * scale[j]).value, settled);
     d.value.col(j) = settled.value;
     d.change.col(j) = settled.change;
   }
@@ -233,7 +256,7 @@ class Auditor {
             relative_tolerance * acceleration_terms_ + round_off * rate_terms_, row(), nothing);
   }
 
-  /// mass_and_jacobian and constraint_force may take short cuts; v, v̇ and λ are none of their business.
+  /// mass_and_jacobian and constraint_force may take short cuts; they must not depend on v, v̇ and λ.
   void check_shortcuts() {
     Motion still = m_;
     still.v.setZero();
@@ -247,8 +270,9 @@ class Auditor {
 
     Matrix forces(nv_, position_rows_);
     for (int i = 0; i < position_rows_; ++i) {
-      Vector force = Vector::Zero(nv_);
-      system_.constraint_force(still, Vector(Vector::Unit(rows_, i)), force);
+      Vector force = Vector::Zero(nv_), mu = Vector::Unit(rows_, i);
+      mu.tail(rows_ - position_rows_).setOnes();  // not its business
+      system_.constraint_force(still, mu, force);
       forces.col(i) = force;
     }
     const Matrix transposed = B_.topRows(position_rows_).transpose();
@@ -364,266 +388,10 @@ class Auditor {
   std::vector<AuditFinding> findings_;
 };
 
-// ---- ranks
-
-constexpr double rank_tolerance = 1e-10;
-
-/// Columns (and rows) of the dynamic coordinates.
-std::vector<int> dynamic_coordinates(const System& system) {
-  std::vector<int> list;
-  const auto& blocks = system.space().blocks();
-  for (int b = 0; b < static_cast<int>(blocks.size()); ++b)
-    if (system.pattern().kind(b) == CoordinateKind::dynamic)
-      for (int i = 0; i < blocks[b].nv; ++i) list.push_back(blocks[b].v_at + i);
-  return list;
-}
-
-/// Rows of length 1; rows that are round-off beside the longest become zero.
-Matrix with_unit_rows(Matrix B) {
-  const double longest = B.rows() == 0 ? 0.0 : B.rowwise().norm().maxCoeff();
-  for (Eigen::Index i = 0; i < B.rows(); ++i) {
-    const double length = B.row(i).norm();
-    if (length > exact_tolerance * longest)
-      B.row(i) /= length;
-    else
-      B.row(i).setZero();
-  }
-  return B;
-}
-
-/// Of two rows that do the same the first is kept: lengths fall by more than round-off from row to row.
-Eigen::ColPivHouseholderQR<Matrix> pivoted(const Matrix& unit_rows) {
-  const Vector preference = Vector::LinSpaced(unit_rows.rows(), 1.0, 1.0 - 1e-3);
-  return Eigen::ColPivHouseholderQR<Matrix>(unit_rows.transpose() * preference.asDiagonal());
-}
-
-/// The rows behind the first `rank` pivots, in their own order.
-std::vector<int> rows_past(int rank, const Eigen::ColPivHouseholderQR<Matrix>& qr) {
-  const auto& order = qr.colsPermutation().indices();
-  std::vector<int> rows(order.data() + rank, order.data() + order.size());
-  std::sort(rows.begin(), rows.end());
-  return rows;
-}
-
-int rank_of_mass(const Matrix& M) {
-  Vector scale = M.diagonal().cwiseAbs().cwiseSqrt();
-  for (double& s : scale) s = s > 0.0 ? 1.0 / s : 0.0;
-  const Matrix scaled = scale.asDiagonal() * M * scale.asDiagonal();
-  return static_cast<int>((eigenvalues(scaled).array().abs() > rank_tolerance).count());
-}
-
-/// Whether M > 0 on ker B, after scaling the diagonal of M to 1, so that masses and inertias compare.
-bool has_mass(const Matrix& M, const Matrix& B) {
-  const Vector size = M.diagonal().unaryExpr([](double mass) { return mass > 0.0 ? 1.0 / std::sqrt(mass) : 1.0; });
-  const Matrix scaled = size.asDiagonal() * M * size.asDiagonal();
-  Matrix kernel = Matrix::Identity(M.rows(), M.rows());
-  if (B.rows() > 0) {
-    Eigen::BDCSVD<Matrix> svd(with_unit_rows(B * size.asDiagonal()), Eigen::ComputeFullV);
-    svd.setThreshold(rank_tolerance);
-    kernel = svd.matrixV().rightCols(M.rows() - svd.rank()).eval();
-  }
-  return kernel.cols() == 0 || eigenvalues(kernel.transpose() * scaled * kernel)[0] > exact_tolerance;
-}
-
-/// Of [M F; B 0], after scaling the diagonal of M and the rows of B to 1.
-double condition_of_saddle(const Matrix& M, const Matrix& B, const Matrix& F) {
-  const Eigen::Index n = M.rows(), r = B.rows();
-  const Vector size = M.diagonal().unaryExpr([](double mass) { return mass > 0.0 ? 1.0 / std::sqrt(mass) : 1.0; });
-  const Matrix scaled = B * size.asDiagonal();
-  const Vector row = scaled.rowwise().norm().unaryExpr([](double length) { return length > 0.0 ? 1.0 / length : 1.0; });
-  Matrix A = Matrix::Zero(n + r, n + r);
-  A.topLeftCorner(n, n) = size.asDiagonal() * M * size.asDiagonal();
-  A.topRightCorner(n, r) = size.asDiagonal() * F * row.asDiagonal();
-  A.bottomLeftCorner(r, n) = row.asDiagonal() * scaled;
-  const Vector values = Eigen::JacobiSVD<Matrix>(A).singularValues();
-  return values.size() == 0 ? 1.0 : values[values.size() - 1] > rank_tolerance * values[0] ? values[0] / values[values.size() - 1] : infinity;
-}
-
-/// The same with F = Bᵀ, by eigenvalues.
-double condition_of_kkt(const Matrix& M, const Matrix& B) {
-  const Eigen::Index n = M.rows(), r = B.rows();
-  const Vector size = M.diagonal().unaryExpr([](double mass) { return mass > 0.0 ? 1.0 / std::sqrt(mass) : 1.0; });
-  Matrix rows = B * size.asDiagonal();
-  for (Eigen::Index i = 0; i < r; ++i)
-    if (const double length = rows.row(i).norm(); length > 0.0) rows.row(i) /= length;
-  Matrix kkt = Matrix::Zero(n + r, n + r);
-  kkt.topLeftCorner(n, n) = size.asDiagonal() * M * size.asDiagonal();
-  kkt.bottomLeftCorner(r, n) = rows;
-  kkt.topRightCorner(n, r) = rows.transpose();
-  const Vector sizes = eigenvalues(kkt).cwiseAbs();
-  const double smallest = sizes.minCoeff(), greatest = sizes.maxCoeff();
-  return smallest > std::numeric_limits<double>::epsilon() * greatest ? greatest / smallest : infinity;
-}
-
 }  // namespace
-
-Vector slope(const Curve& f, double h) {
-  Vector sum;
-  for (int k = 1; k <= 4; ++k) {
-    const Vector term = (slope_weights[k - 1] / h) * (f(k * h) - f(-k * h));
-    if (k == 1)
-      sum = term;
-    else
-      sum += term;
-  }
-  return sum;
-}
-
-Vector second_slope(const Curve& f, double h) {
-  const Vector centre = f(0.0);
-  Vector sum = second_slope_centre * centre;
-  for (int k = 1; k <= 4; ++k) sum += second_slope_weights[k - 1] * (f(k * h) + f(-k * h));
-  return sum / (h * h);
-}
-
-Settled settle(const std::function<Vector(double h)>& estimate, std::span<const double> steps) {
-  Vector coarse = estimate(steps.front());
-  Settled best{Vector::Constant(coarse.size(), std::numeric_limits<double>::quiet_NaN()),
-               Vector::Constant(coarse.size(), infinity)};
-  std::vector<bool> is_final(coarse.size(), false);
-  for (const double h : steps.subspan(1)) {
-    Vector fine = estimate(h);
-    const double size = largest(fine);
-    for (Eigen::Index i = 0; i < fine.size(); ++i) {
-      if (is_final[i]) continue;
-      const double change = std::abs(fine[i] - coarse[i]);
-      const bool shrinks = change < best.change[i];
-      if (shrinks) best.value[i] = fine[i], best.change[i] = change;
-      is_final[i] = best.change[i] <= (shrinks ? fully_settled : nearly_settled) * size;
-    }
-    if (std::find(is_final.begin(), is_final.end(), false) == is_final.end()) break;
-    coarse.swap(fine);
-  }
-  return best;
-}
 
 std::vector<AuditFinding> audit(const System& system, const Motion& m, ConstVectorRef lambda) {
   return Auditor(system, m, lambda).findings();
-}
-
-Matrix dense_coupling(const System& system, ConstVectorRef values) {
-  Matrix A = Matrix::Zero(system.space().nv(), system.space().nv());
-  const auto& blocks = system.space().blocks();
-  for (const Pattern::Coupling& c : system.pattern().couplings()) {
-    const lie::Block &row = blocks[c.row], &column = blocks[c.column];
-    A.block(row.v_at, column.v_at, row.nv, column.nv) = ConstMatrixMap(values.data() + c.at, row.nv, column.nv);
-  }
-  return A;
-}
-
-Matrix dense_rows(const System& system, ConstVectorRef values) {
-  Matrix A = Matrix::Zero(system.pattern().rows(), system.space().nv());
-  for (const Pattern::Touch& t : system.pattern().touches()) {
-    const RowGroup& group = system.pattern().groups()[t.group];
-    const lie::Block& block = system.space().blocks()[t.block];
-    A.block(group.at, block.v_at, group.rows, block.nv) = ConstMatrixMap(values.data() + t.at, group.rows, block.nv);
-  }
-  return A;
-}
-
-Matrix dense_forces(const System& system, ConstVectorRef values) {
-  Matrix A = Matrix::Zero(system.space().nv(), system.pattern().rows());
-  for (const Pattern::Touch& t : system.pattern().touches()) {
-    const RowGroup& group = system.pattern().groups()[t.group];
-    const lie::Block& block = system.space().blocks()[t.block];
-    A.block(block.v_at, group.at, block.nv, group.rows) = ConstMatrixMap(values.data() + t.at, block.nv, group.rows);
-  }
-  return A;
-}
-
-RankReport rank_report(const System& system, const Motion& m) {
-  KktBlocks blocks(system.pattern());
-  system.mass_and_jacobian(m, blocks);
-  const std::vector<int> dynamic = dynamic_coordinates(system);
-  const Matrix M = dense_coupling(system, blocks.M)(dynamic, dynamic);
-  const Matrix B = dense_rows(system, blocks.B)(Eigen::all, dynamic);
-
-  RankReport report;
-  report.rows = static_cast<int>(B.rows());
-  report.coordinates = static_cast<int>(M.rows());
-  if (report.coordinates == 0) return report;
-  report.rank_of_M = rank_of_mass(M);
-
-  Matrix kernel = Matrix::Identity(M.rows(), M.rows());
-  if (report.rows > 0) {
-    const Matrix unit = with_unit_rows(B);
-    Eigen::BDCSVD<Matrix> svd(unit, Eigen::ComputeFullV);
-    svd.setThreshold(rank_tolerance);
-    report.rank_of_B = static_cast<int>(svd.rank());
-    kernel = svd.matrixV().rightCols(M.rows() - report.rank_of_B).eval();
-
-    report.redundant_rows = rows_past(report.rank_of_B, pivoted(unit));
-    for (const int row : report.redundant_rows) report.redundant_names.push_back(system.pattern().row_name(row));
-  }
-  report.smallest_mass = infinity;
-  if (kernel.cols() > 0) {
-    const Eigen::SelfAdjointEigenSolver<Matrix> solver(kernel.transpose() * M * kernel);
-    report.smallest_mass = solver.eigenvalues()[0];
-    Eigen::Index worst = 0;
-    (kernel * solver.eigenvectors().col(0)).cwiseAbs().maxCoeff(&worst);
-    const auto& blocks_of_space = system.space().blocks();
-    for (int b = 0; b < static_cast<int>(blocks_of_space.size()); ++b)
-      if (dynamic[worst] >= blocks_of_space[b].v_at && dynamic[worst] < blocks_of_space[b].v_at + blocks_of_space[b].nv)
-        report.weakest_block = system.pattern().block_name(b);
-  }
-  report.condition = condition_of_kkt(M, B);
-  report.has_mass = has_mass(M, B);
-  report.is_regular = report.rank_of_B == report.rows && report.has_mass;
-  return report;
-}
-
-Redundancy redundancy(const System& system, const Motion& m) {
-  Redundancy out;
-  const Pattern& pattern = system.pattern();
-  if (pattern.rows() == 0) return out;
-  KktBlocks blocks(pattern);
-  system.mass_and_jacobian(m, blocks);
-  const Matrix B = with_unit_rows(dense_rows(system, blocks.B)(Eigen::all, dynamic_coordinates(system)));
-  Eigen::ColPivHouseholderQR<Matrix> qr = pivoted(B);
-  qr.setThreshold(rank_tolerance);
-  const std::vector<int> rows = rows_past(static_cast<int>(qr.rank()), qr);
-  if (rows.empty()) return out;
-  for (const int row : rows) out.rows.push_back(pattern.row_name(row));
-
-  // Combinations of rows that vanish: the left null space of B.
-  Eigen::BDCSVD<Matrix> svd(B, Eigen::ComputeFullU);
-  const Matrix null_space = svd.matrixU().rightCols(static_cast<Eigen::Index>(rows.size()));
-  std::vector<int> joint_rows;
-  for (const RowGroup& group : pattern.groups()) {
-    for (int i = 0; i < group.rows && !group.is_driver; ++i) joint_rows.push_back(group.at + i);
-    if (group.is_driver) out.driver_rows += group.rows;
-  }
-  Eigen::ColPivHouseholderQR<Matrix> joints = pivoted(B(joint_rows, Eigen::all));
-  joints.setThreshold(rank_tolerance);
-  out.freedom = static_cast<int>(B.cols() - (joint_rows.empty() ? 0 : joints.rank()));
-  for (const RowGroup& group : pattern.groups()) {
-    const bool is_involved = null_space.middleRows(group.at, group.rows).cwiseAbs().maxCoeff() > 1e-6;
-    if (is_involved) out.involved.push_back(group.name);
-    if (group.is_driver && (is_involved || out.has_too_many_drivers())) out.drivers.push_back(group.name);
-  }
-  return out;
-}
-
-std::string Redundancy::in_words() const {
-  constexpr std::size_t most = 12;
-  std::string text = fmt::format("they belong to '{}'", fmt::join(involved.begin(), involved.begin() + std::min(involved.size(), most), "', '"));
-  if (involved.size() > most) text += fmt::format(" and {} more", involved.size() - most);
-  if (has_too_many_drivers())
-    text = fmt::format("drivers '{}' prescribe {} motions, but the joints leave {} degree{} of freedom: remove {}", fmt::join(drivers, "', '"), driver_rows,
-                       freedom, freedom == 1 ? "" : "s", driver_rows - freedom == 1 ? "one of them" : fmt::format("{} of them", driver_rows - freedom));
-  else if (!drivers.empty())
-    text += fmt::format("; '{}' prescribe{} what is already held", fmt::join(drivers, "', '"), drivers.size() == 1 ? "s" : "");
-  return text;
-}
-
-double multiplier_condition(const System& system, const Motion& m, ConstVectorRef lambda) {
-  KktBlocks blocks(system.pattern());
-  system.linearize(m, lambda, blocks);
-  const std::vector<int> dynamic = dynamic_coordinates(system);
-  const Matrix M = dense_coupling(system, blocks.M)(dynamic, dynamic);
-  const Matrix B = dense_rows(system, blocks.B)(Eigen::all, dynamic);
-  const Matrix F = dense_forces(system, blocks.F)(dynamic, Eigen::all);
-  return condition_of_saddle(M, B, F);
 }
 
 }  // namespace kreisel::system

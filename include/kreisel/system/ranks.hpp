@@ -1,0 +1,66 @@
+// Do the equations of a System determine a motion? The ranks of M and B, at one position and along a motion.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kreisel/system/system.hpp"
+
+namespace kreisel::system {
+
+/// Ranks at one configuration, over the dynamic coordinates. Both matrices are judged after scaling (rows of B to length
+/// 1, the diagonal of M to 1), with 1e-10 as zero, so that units do not matter.
+struct RankReport {
+  int rows = 0, rank_of_B = 0;
+  int coordinates = 0, rank_of_M = 0;
+  double smallest_mass =
+      0.0;                 ///< smallest eigenvalue of NᵀMN, N an orthonormal basis of ker B; infinite if ker B = {0}
+  double condition = 0.0;  ///< of [M Bᵀ; B 0] in the 2-norm, scaled alike, infinite when singular
+  std::string weakest_block;  ///< coordinate block that moves most in the direction of that eigenvalue
+  std::vector<int> redundant_rows;           ///< can be removed together without changing the rank
+  std::vector<std::string> redundant_names;  ///< the same by name
+
+  bool has_mass = false;  ///< M > 0 on ker B
+  /// v̇ and λ exist and are unique: B has full rank and M > 0 on ker B.
+  bool is_regular = false;
+};
+RankReport rank_report(const System& system, const Motion& m);
+
+/// Constraints that hold a system more than once.
+struct Redundancy {
+  std::vector<std::string> rows;      ///< redundant_names
+  std::vector<std::string> involved;  ///< constraints that depend on each other, by name
+  std::vector<std::string> drivers;   ///< those of them that prescribe a motion; all drivers if there are too many
+  int driver_rows = 0, freedom = 0;   ///< what drivers prescribe, and the degrees of freedom that joints leave
+
+  bool has_too_many_drivers() const { return driver_rows > freedom; }
+  /// Which constraints contradict or repeat each other, and what to do about drivers.
+  std::string in_words() const;
+};
+Redundancy redundancy(const System& system, const Motion& m);
+
+/// Condition of [M F; B 0] in the 2-norm over the dynamic coordinates, F = ∂force/∂λ = Bᵀ + ∂g/∂λ; infinite when B M⁻¹F is
+/// singular, that is where forces that depend on λ undo the constraint. Scaled: the diagonal of M and the rows of B to 1.
+double multiplier_condition(const System& system, const Motion& m, ConstVectorRef lambda);
+
+/// Smallest singular value of B with rows of length 1: the distance to a position in which constraints lose rank. Infinite
+/// without constraints.
+double rank_margin(const System& system, const Motion& m);
+
+/// The ranks along a motion.
+struct Passage {
+  struct Singularity {
+    double t = 0.0;
+    double margin = 0.0;                       ///< rank_margin there
+    std::vector<std::string> redundant_names;  ///< rows that can be removed there
+  };
+  int points = 0;
+  double smallest_margin = 0.0, margin_t = 0.0, typical_margin = 0.0;  ///< typical: the median over time
+  double largest_condition = 0.0, condition_t = 0.0;                   ///< of [M Bᵀ; B 0]
+  double smallest_mass = 0.0, mass_t = 0.0;                            ///< on ker B
+  std::vector<Singularity> singularities;  ///< margins below a hundredth of the typical one, by time
+};
+/// Looks at every motion and, where the margin has a minimum, between them on the geodesic.
+Passage examine_passage(const System& system, const std::vector<Motion>& motions);
+
+}  // namespace kreisel::system

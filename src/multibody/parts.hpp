@@ -1,0 +1,20 @@
+// What all assemblies of a mechanism share: its nodes and elements.
+#pragma once
+
+#include "kreisel/multibody/assembly.hpp"
+
+namespace kreisel::multibody {
+
+struct Assembly::Parts {
+  explicit Parts(Mechanism given);
+
+  Mechanism mechanism;
+  std::vector<Node> nodes;
+  lie::Space space;
+  std::vector<ElementPtr> elements;  ///< bodies, joints, forces, others
+  std::vector<Facets> facets;        ///< by element
+  std::vector<std::vector<int>> on;  ///< nodes by element, that of its states last
+  std::vector<int> depends_on;       ///< by element: the one whose multipliers it needs, -1: none
+};
+
+}  // namespace kreisel::multibody
