@@ -31,7 +31,7 @@ using run::Solution;
 using run::Starting;
 using run::State;
 using run::Status;
-using Formulation = solve::Formulation;
+using Formulation = system::Formulation;
 using system::Event;
 using system::FunctionSystem;
 using system::Start;

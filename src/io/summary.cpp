@@ -183,9 +183,9 @@ RunLabel label_of(const RunSpec& spec) {
 }
 
 RunLabel label_of(const PreparedRun& run) {
-  const solve::Formulation formulation = run::formulation_in_use(run.options, *run.model.system);
+  const system::Formulation formulation = run::formulation_in_use(run.options, *run.model.system);
   return {run.model.name,         run.model.group,
-          run.options.method.name(), std::string(solve::info_of(formulation).name),
+          run.options.method.name(), std::string(system::info_of(formulation).name),
           run.options.correction, std::string(run.options.starting.name())};
 }
 

@@ -88,7 +88,7 @@ std::vector<OptionField> list() {
       bound<&O::method>(method, "M", word("method", names_in(method::catalogue()), "integration method", "bliedf, which gives way to radau where stiff vibrations hold it")),
       bound<&O::order>(method, "K", count("order", unbounded, "order of the method; with tolerances it fixes the order")),
       bound<&O::formulation>(
-          method, "F", word("formulation", names_of<solve::Formulation>(), "formulation of the constraints", "stabilized-index2, or ode")),
+          method, "F", word("formulation", names_of<system::Formulation>(), "formulation of the constraints", "stabilized-index2, or ode")),
       bound<&O::correction>(method, "C",
                             word("correction", method::correction_names(), "commutator term of bliedf",
                                  "magnus; magnus-explicit with tolerances")),

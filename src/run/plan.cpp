@@ -57,7 +57,7 @@ Closeness with_error_control(const Options& options) {
   return c;
 }
 
-bool serves(const method::MethodInfo& info, const std::string& formulation) {
+bool serves(const method::MethodInfo& info, std::string_view formulation) {
   return formulation == "ode" || std::find(info.formulations.begin(), info.formulations.end(), formulation) != info.formulations.end();
 }
 

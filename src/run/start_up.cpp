@@ -139,9 +139,9 @@ bool StartUp::choose_substeps(const Entry& first, double h) {
   return has_coarse;
 }
 
-bool StartUp::fill(method::Method& method, double h, int order, solve::Formulation formulation,
+bool StartUp::fill(method::Method& method, double h, int order, system::Formulation formulation,
                    const StartUpOptions& options, History& history) {
-  const bool has_position_form = formulation == solve::Formulation::index3;
+  const bool has_position_form = formulation == system::Formulation::index3;
   const bool corrects = options.corrects_velocity && has_position_form && system_.pattern().position_rows() > 0;
   if (method.is_one_step()) return start_one_step(method, h, corrects, options.shifts_memory, history);
 

@@ -70,7 +70,7 @@ TEST(RunSpec, DefaultsAreThoseOfTheOptions) {
   EXPECT_EQ(run.options.rtol, 1e-6);
   EXPECT_EQ(run.options.atol, 1e-8);
   EXPECT_TRUE(std::isnan(run.options.t_end));
-  EXPECT_EQ(run::formulation_in_use(run.options, *run.model.system), solve::Formulation::stabilized_index2);
+  EXPECT_EQ(run::formulation_in_use(run.options, *run.model.system), system::Formulation::stabilized_index2);
 }
 
 TEST(RunSpec, FormulationInUseIsTheOneThatRunReports) {
@@ -79,7 +79,7 @@ TEST(RunSpec, FormulationInUseIsTheOneThatRunReports) {
       const io::PreparedRun run = prepare(request(model, {{"method", method}, {"step", "1e-3"}, {"t-end", "0.01"}}));
       run::Observer nobody;
       const run::Report report = run::integrate(*run.model.system, run.model.start, run.options, nobody);
-      EXPECT_EQ(solve::info_of(run::formulation_in_use(run.options, *run.model.system)).name, report.formulation) << model << ' ' << method;
+      EXPECT_EQ(system::info_of(run::formulation_in_use(run.options, *run.model.system)).name, report.formulation) << model << ' ' << method;
     }
 }
 

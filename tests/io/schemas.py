@@ -134,7 +134,7 @@ def samples(program):
 
 # What the program says about the form of a file, not about what it describes: names of bodies and joints, formulas, meaning.
 form = re.compile(r"\.json:\d+:\d+: .*(is missing|unknown |expected|beside|must |has a negative entry|is empty|has an edge|are needed)")
-other = re.compile(r"/(between/\d|on|carrier|joint): unknown (body|joint) '|: formula '[^']+'|/color: ")
+other = re.compile(r"/(between/\d|on|carrier|joint): unknown (body|joint) '|: formula '[^']+'|/color: is \"[^\"]+\"")
 
 
 def compare(program, check, name, document, path):

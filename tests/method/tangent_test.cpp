@@ -33,7 +33,7 @@ struct Frozen {
     run::StartUp start_up(*model.system, counters, "automatic");
     EXPECT_TRUE(start_up.place(0.0, model.start.q0, model.start.v0, first));
     history.push(first);
-    EXPECT_TRUE(start_up.fill(*method, h, order, solve::Formulation::stabilized_index2, {}, history));
+    EXPECT_TRUE(start_up.fill(*method, h, order, system::Formulation::stabilized_index2, {}, history));
     method->begin_step(history, h, order);
     x.resize(space.nv());
     method->guess(x);

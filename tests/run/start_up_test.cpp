@@ -22,7 +22,7 @@ Experiment heavy_top(const std::string& group) {
 }
 
 History starting_values(const models::Model& model, const std::string& method_name, int order, double h,
-                        solve::Formulation formulation, const run::StartUpOptions& options) {
+                        system::Formulation formulation, const run::StartUpOptions& options) {
   const lie::Space& space = model.system->space();
   Counters counters;
   const method::MethodInfo& info = method::find_method(method_name);
@@ -52,7 +52,7 @@ TEST(Starter, HasNegligibleErrors) {
     for (const double h : {6e-3, 2e-3, 5e-4, 1.25e-4}) {
       const models::Model model = support::make_model(heavy_top(group));
       const bool is_free = model.system->pattern().rows() == 0;
-      const History history = starting_values(model, "bliedf", 6, h, solve::Formulation::stabilized_index2, {});
+      const History history = starting_values(model, "bliedf", 6, h, system::Formulation::stabilized_index2, {});
       ASSERT_EQ(history.size(), 6);
       Experiment e = heavy_top(group);
       e.options.t_end = 5 * h;
@@ -78,7 +78,7 @@ TEST(Starter, HasNegligibleErrors) {
 TEST(Starter, RecordsTheIncrementsBetweenItsPoints) {
   const models::Model model = support::make_model(heavy_top("se3"));
   const lie::Space& space = model.system->space();
-  const History history = starting_values(model, "mkbdf", 5, 1e-3, solve::Formulation::stabilized_index2, {});
+  const History history = starting_values(model, "mkbdf", 5, 1e-3, system::Formulation::stabilized_index2, {});
   for (int age = 0; age + 1 < history.size(); ++age) {
     Vector q(space.nq());
     space.move(history[age + 1].motion.q, history[age].omega, q);
@@ -94,8 +94,8 @@ TEST(CorrectedVelocities, AreShiftedTogetherByATermOfOrderK) {
       const models::Model model = support::make_model(heavy_top("r3xso3"));
       double previous = 0.0;
       for (const double h : {1e-3, 5e-4}) {
-        const History exact = starting_values(model, method, order, h, solve::Formulation::index3, {false, false});
-        const History shifted = starting_values(model, method, order, h, solve::Formulation::index3, {});
+        const History exact = starting_values(model, method, order, h, system::Formulation::index3, {false, false});
+        const History shifted = starting_values(model, method, order, h, system::Formulation::index3, {});
         const Vector shift = shifted[0].motion.v - exact[0].motion.v;
         for (int age = 0; age < order; ++age) {
           EXPECT_LT((shifted[age].motion.v - exact[age].motion.v - shift).norm(), 1e-13);
@@ -108,13 +108,13 @@ TEST(CorrectedVelocities, AreShiftedTogetherByATermOfOrderK) {
         previous = shift.norm();
       }
       // The other formulations and the other group need none.
-      const History stabilized = starting_values(model, method, order, 1e-3, solve::Formulation::stabilized_index2, {});
+      const History stabilized = starting_values(model, method, order, 1e-3, system::Formulation::stabilized_index2, {});
       const History plain =
-          starting_values(model, method, order, 1e-3, solve::Formulation::stabilized_index2, {false, false});
+          starting_values(model, method, order, 1e-3, system::Formulation::stabilized_index2, {false, false});
       EXPECT_EQ(stabilized[0].motion.v, plain[0].motion.v);
       const models::Model se3 = support::make_model(heavy_top("se3"));
-      const History a = starting_values(se3, method, order, 1e-3, solve::Formulation::index3, {});
-      const History b = starting_values(se3, method, order, 1e-3, solve::Formulation::index3, {false, false});
+      const History a = starting_values(se3, method, order, 1e-3, system::Formulation::index3, {});
+      const History b = starting_values(se3, method, order, 1e-3, system::Formulation::index3, {false, false});
       EXPECT_LT((a[0].motion.v - b[0].motion.v).norm(), 1e-10) << method << " " << order;
     }
 }
@@ -123,7 +123,7 @@ TEST(CorrectedVelocities, AreShiftedTogetherByATermOfOrderK) {
 TEST(CorrectedVelocities, OfGeneralizedAlphaMoveVelocityAndMemoryOnlyWhenAsked) {
   const models::Model model = support::make_model(heavy_top("r3xso3"));
   const auto start = [&](bool velocity, bool memory) {
-    return starting_values(model, "generalized-alpha", 2, 1e-3, solve::Formulation::index3, {velocity, memory});
+    return starting_values(model, "generalized-alpha", 2, 1e-3, system::Formulation::index3, {velocity, memory});
   };
   const History none = start(false, false), v0 = start(true, false), a0 = start(false, true), both = start(true, true);
   EXPECT_EQ(none[0].motion.v, model.start.v0);

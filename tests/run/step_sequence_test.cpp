@@ -205,7 +205,7 @@ TEST(GeneralizedAlphaOnRandomSteps, KeepsOrder2) {
 // ρ∞ = 0.8, ratios in [0.5, 2] every 10 steps: Lyapunov exponent +0.14 per step for approximation 1, -0.04, -0.11, +0.02 for 2, 3, 4.
 TEST(GeneralizedAlphaOnRandomSteps, BlowsUpWithApproximation1AtRho08) {
   support::Experiment e;
-  e.options.formulation = solve::Formulation::index3;
+  e.options.formulation = system::Formulation::index3;
   e.options.t_end = 0.3;
   e.options.steps = run::RandomSteps{.h_min = 2e-4, .h_max = 1e-3, .ratio_min = 0.5, .ratio_max = 2.0, .every = 10, .seed = 1};
   for (const int approximation : {1, 2, 3, 4}) {

@@ -26,7 +26,7 @@ void check_checkpoint(std::string_view checkpoint, const system::System& system,
                       const Options& options);
 
 /// The formulation that a run with these options uses.
-solve::Formulation formulation_in_use(const Options& options, const system::System& system);
+system::Formulation formulation_in_use(const Options& options, const system::System& system);
 
 /// The options that `integrate` would refuse, all at once; empty: none.
 std::vector<OptionProblem> problems_in(const Options& options, const system::System& system, const system::Start& start);

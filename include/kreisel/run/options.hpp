@@ -12,7 +12,7 @@
 #include "kreisel/linear/solver.hpp"
 #include "kreisel/method/catalogue.hpp"
 #include "kreisel/run/step_sequence.hpp"
-#include "kreisel/solve/formulation.hpp"
+#include "kreisel/system/formulation.hpp"
 #include "kreisel/system/event.hpp"
 
 namespace kreisel::run {
@@ -37,7 +37,7 @@ struct Options {
   /// bliedf of variable order gives way to radau where lightly damped vibrations hold its steps and radau takes far longer ones.
   bool gives_way = true;
   int order = 0;            ///< 0: the method's default with a step, variable with tolerances
-  Choice<solve::Formulation> formulation;  ///< none: ode without constraints, stabilized-index2 with
+  Choice<system::Formulation> formulation;  ///< none: ode without constraints, stabilized-index2 with
   std::string correction;   ///< empty: magnus with a step, magnus-explicit (a third cheaper) with tolerances
   std::optional<coeff::CorrectionSet> own_correction;  ///< coefficients of `file:PATH`
   Choice<Starting> starting = Starting::corrected;

@@ -86,7 +86,7 @@ Numbers evaluate(const ParameterValues& p) {
   const int k = static_cast<int>(p.number("order"));
   const bool is_implicit = p.word("form") == "implicit";
   e.options.order = k;
-  e.options.formulation = solve::Formulation::index3;
+  e.options.formulation = system::Formulation::index3;
   e.options.step = p.number("step");
   e.options.t_end = p.number("t_end");
   ReferenceOptions reference;
