@@ -280,7 +280,7 @@ TEST(Corners, UnderErrorControlLeaveTheToleranceInPositionAndVelocity) {
       run::Options options = with_method(method);
       options.rtol = options.atol = 1e-7;
       const Errors errors = errors_at_end(*system, integrate(*system, system->start(1.0), options).report, exact);
-      // Global errors of one step after the other; with the smooth force 10 sin 3t generalized-alpha has 1.1e-5.
+      // Global errors of one step after the other.
       EXPECT_LT(errors.q, 2e-5) << name << " " << method;
       EXPECT_LT(errors.v, 2e-5) << name << " " << method;
     }
