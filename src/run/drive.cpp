@@ -149,6 +149,8 @@ void Drive::begin_segment(std::shared_ptr<const system::System> system, const sy
     recorder_.warn("an event switched constraints on that the model did not announce; their multipliers are not among the results");
   if (s.plan.formulation == solve::Formulation::index3 && s.plan.has_error_control() && s.plan.method->make != nullptr)
     recorder_.warn("index3 with variable steps: lambda loses one order after step changes; stabilized-index2 does not");
+  if (s.plan.method->make != nullptr && !s.stepper->is_one_step())
+    if (const std::string problem = growth_problem(s.plan); !problem.empty()) recorder_.warn(problem);
   if (!s.plan.has_error_control()) report_.order = std::max(report_.order, s.plan.order);
   events_.begin_segment(*s.system, s.rows, layout_.pattern().rows(), s.plan.span());
   between_ = method::History::blank(s.system->space(), {s.system->pattern().rows(), s.system->pattern().position_rows(), 0});

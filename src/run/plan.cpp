@@ -1,6 +1,9 @@
 #include "plan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -94,6 +97,21 @@ solve::Formulation formulation_in_use(const Options& options, const system::Syst
   for (const Formulation usual : {Formulation::stabilized_index2, Formulation::projected})
     if (std::ranges::count(served, solve::info_of(usual).name) > 0) return usual;
   return solve::formulation_named(served.front()).id;
+}
+
+std::string growth_problem(const Plan& plan) {
+  // From step to step (Calvo, Grande, Grigorieff 1990). A single one does no harm: what it amplifies is damped later.
+  constexpr std::array<double, 7> largest_ratio{HUGE_VAL, HUGE_VAL, 2.414, 1.618, 1.280, 1.127, 1.044};
+  constexpr double round_off = 1.01;
+  const double largest = plan.order < static_cast<int>(largest_ratio.size()) ? largest_ratio[plan.order] : HUGE_VAL;
+  int in_a_row = 0;
+  for (std::size_t i = 1; i < plan.steps.size(); ++i) {
+    in_a_row = plan.steps[i] > round_off * largest * plan.steps[i - 1] ? in_a_row + 1 : 0;
+    if (in_a_row > 2 * plan.order)
+      return fmt::format("given steps grow by more than {:g} again and again; a BDF method of order {} is unstable on such a grid", largest,
+                         plan.order);
+  }
+  return {};
 }
 
 Plan make_plan(const Options& given, const system::System& system, const system::Start& start) {

@@ -1,6 +1,7 @@
 // The options of one segment with every default decided.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "kreisel/method/catalogue.hpp"
@@ -41,6 +42,9 @@ struct Plan {
   double span() const { return t_end - t0; }
   double step(long n) const { return steps.empty() ? h : steps[n]; }
 };
+
+/// Given steps that grow so fast for so long that a BDF method of the order of the plan is unstable on them; empty: they do not.
+std::string growth_problem(const Plan& plan);
 
 Plan make_plan(const Options& options, const system::System& system, const system::Start& start);
 /// Makes the segment of a plan with constant steps end at the next corner, and its steps equal up to there.

@@ -1,6 +1,7 @@
 // Given steps: the sequences themselves, and what generalized-α and BLieDF make of them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -293,6 +294,26 @@ TEST(GivenSteps, AreRefusedWhereAMethodNeedsEqualOnes) {
   e.options.correction = "magnus";
   e.options.steps = run::Alternation{1e-3, -1.5};
   EXPECT_THROW(support::integrate(e), InvalidInput);
+}
+
+/// Steps that grow by 1.3 every time: zero-stable for k = 3, not for k = 6, where round-off grows by orders of magnitude.
+TEST(GivenSteps, ThatGrowTooFastForTheOrderAreWarnedOf) {
+  for (const int order : {3, 6}) {
+    support::Experiment e;
+    e.options.order = order;
+    run::StepList list;
+    double t = 0.0;
+    for (double h = 1e-4; t < 0.05; h *= t < 6e-4 ? 1.0 : 1.3) {
+      list.steps.push_back(h);
+      t += h;
+    }
+    e.options.steps = list;
+    e.options.t_end = t;
+    const support::Trajectory run = support::integrate(e);
+    const bool is_warned = std::any_of(run.report.warnings.begin(), run.report.warnings.end(),
+                                       [](const std::string& text) { return text.find("is unstable on such a grid") != std::string::npos; });
+    EXPECT_EQ(is_warned, order == 6);
+  }
 }
 
 }  // namespace
