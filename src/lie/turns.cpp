@@ -1,8 +1,5 @@
 #include "kreisel/lie/turns.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 #include "kreisel/lie/all_groups.hpp"
 
 namespace kreisel::lie {
@@ -36,18 +33,6 @@ void follow(const Space& space, ConstVectorRef q0, ConstVectorRef q1, VectorRef 
           Eigen::Map<typename G::Tangent>{at} = y;
         });
   }
-}
-
-double largest_rotation(const Space& space, ConstVectorRef x) {
-  double square = 0.0;
-  for (const Block& block : space.blocks())
-    switch (block.group) {
-      case GroupId::rn: break;
-      case GroupId::so3:
-      case GroupId::r3xso3:
-      case GroupId::se3: square = std::max(square, x.segment<3>(block.v_at + block.nv - 3).squaredNorm()); break;
-    }
-  return std::sqrt(square);
 }
 
 }  // namespace kreisel::lie

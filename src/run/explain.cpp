@@ -21,17 +21,6 @@ constexpr double look_ahead = 1e-6;
 /// Above this full matrices take longer than a message is worth.
 constexpr int most_rows = 500;
 
-Motion between(const System& system, const Motion& from, const Motion& to, double s) {
-  Motion m = from;
-  Vector x(system.space().nv());
-  system.space().difference(from.q, to.q, x);
-  x *= s;
-  system.space().move(from.q, x, m.q);
-  m.t = from.t + s * (to.t - from.t);
-  m.v = (1.0 - s) * from.v + s * to.v;
-  return m;
-}
-
 /// g + Bᵀλ: the force without accelerations.
 Vector force_at(const System& system, Motion m, ConstVectorRef lambda) {
   m.a.setZero();
@@ -107,7 +96,7 @@ std::string describe_jump(const System& system, const Motion& before, const Moti
   constexpr double smallest_jump = 1e-2;
   if (!(first > smallest_jump)) return {};
   for (int i = 0; i < halvings; ++i) {
-    Motion middle = between(system, low, high, 0.5);
+    Motion middle = system::between(system, low, high, 0.5);
     Vector at_middle = force_at(system, middle, lambda);
     if (!at_middle.allFinite()) return {};
     if (change(at_low, at_middle) > change(at_middle, at_high)) {

@@ -66,16 +66,6 @@ bool is_just_behind_corner(const Plan& plan, const system::System& system) {
   return Corners(system, plan.options, plan.t0, plan.run_end).is_just_behind(plan.t0, reach);
 }
 
-Outcome outcome_of(solve::CloseStatus status) {
-  switch (status) {
-    case solve::CloseStatus::converged: return Outcome::accepted;
-    case solve::CloseStatus::diverged: return Outcome::newton_failed;
-    case solve::CloseStatus::singular_matrix: return Outcome::singular_matrix;
-    case solve::CloseStatus::not_finite: return Outcome::not_finite;
-  }
-  return Outcome::newton_failed;
-}
-
 }  // namespace
 
 ImplicitStepper::ImplicitStepper(const system::System& system, const Plan& plan, Counters& counters)

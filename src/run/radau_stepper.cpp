@@ -35,16 +35,6 @@ void exchange_collocation(Archive& a, solve::Collocation& c) {
     for (Vector& x : *list) a(x);
 }
 
-Outcome outcome_of(solve::CloseStatus status) {
-  switch (status) {
-    case solve::CloseStatus::converged: return Outcome::accepted;
-    case solve::CloseStatus::diverged: return Outcome::newton_failed;
-    case solve::CloseStatus::singular_matrix: return Outcome::singular_matrix;
-    case solve::CloseStatus::not_finite: return Outcome::not_finite;
-  }
-  return Outcome::newton_failed;
-}
-
 }  // namespace
 
 RadauStepper::RadauStepper(const system::System& system, const Plan& plan, Counters& counters)
@@ -169,10 +159,7 @@ void RadauStepper::recall(std::span<const Entry> past) {
 }
 
 double RadauStepper::longest_step() const {
-  double fastest = 0.0;
-  for (const lie::Block& block : system_.space().blocks())
-    if (block.group != lie::GroupId::rn)
-      fastest = std::max(fastest, now_.motion.v.segment<3>(block.v_at + block.nv - 3).norm());
+  const double fastest = run::widest_turn(parts_, now_.motion.v).angle;
   return fastest > 0.0 ? largest_turn(plan_.options.rtol) / fastest : std::numeric_limits<double>::infinity();
 }
 

@@ -12,6 +12,7 @@
 #include "kreisel/method/history.hpp"
 #include "kreisel/run/observer.hpp"
 #include "kreisel/run/start_up.hpp"
+#include "kreisel/solve/closer.hpp"
 #include "kreisel/system/system.hpp"
 
 namespace kreisel::run {
@@ -32,6 +33,16 @@ struct StartingPoints {
   double t_end = 0.0;
   bool marks_first_step = false;  ///< the first point gets h: what the memory of a one-step method was made for
 };
+
+inline Outcome outcome_of(solve::CloseStatus status) {
+  switch (status) {
+    case solve::CloseStatus::converged: return Outcome::accepted;
+    case solve::CloseStatus::diverged: return Outcome::newton_failed;
+    case solve::CloseStatus::singular_matrix: return Outcome::singular_matrix;
+    case solve::CloseStatus::not_finite: return Outcome::not_finite;
+  }
+  return Outcome::newton_failed;
+}
 
 /// Owner and only writer of the trial and of the past. A failed attempt leaves no trace; `commit` alone moves time.
 class Stepper {

@@ -436,8 +436,6 @@ void Closer::take_smallest_multipliers(method::Entry& trial) {
   if (formulation_.has_eta) trial.eta = right_hand_side_.tail(trial.eta.size());
 }
 
-void Closer::evaluate_constraints(const method::Entry& entry) { system_.residual(entry.motion, entry.lambda, residual_); }
-
 std::string worst_rows(const system::System& system, const FormulationInfo& formulation, const system::Residual& residual) {
   const Pattern& pattern = system.pattern();
   struct Row {

@@ -7,14 +7,7 @@
 #include "kreisel/system/ranks.hpp"
 
 namespace kreisel::system {
-namespace {
 
-/// Margins below this part of the typical one are singular positions.
-constexpr double singular_part = 1e-2;
-/// Each halves the interval of the search about one and a half times.
-constexpr int search_steps = 30;
-
-/// Between two motions, on the geodesic; s from 0 to 1.
 Motion between(const System& system, const Motion& from, const Motion& to, double s) {
   Motion m = from;
   Vector x(system.space().nv());
@@ -25,6 +18,13 @@ Motion between(const System& system, const Motion& from, const Motion& to, doubl
   m.v = (1.0 - s) * from.v + s * to.v;
   return m;
 }
+
+namespace {
+
+/// Margins below this part of the typical one are singular positions.
+constexpr double singular_part = 1e-2;
+/// Each halves the interval of the search about one and a half times.
+constexpr int search_steps = 30;
 
 /// Golden section search for the smallest margin between two motions.
 Motion smallest_between(const System& system, const Motion& from, const Motion& to) {

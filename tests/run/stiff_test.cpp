@@ -29,6 +29,21 @@ run::Report run_bushing(run::Options options, double t_end) {
   return run::integrate(*file.assembly, file.model.start, options, nobody);
 }
 
+/// The bushing gives way by 1e-8 m: rod and tool are one physical pendulum, I φ'' = m g l cos φ from the horizontal.
+double angle_of_pendulum(double t_end) {
+  const double rate = 9.81 * (1.0 * 0.5 + 0.2 * 1.1) / (0.0834 + 1.0 * 0.25 + 0.001 + 0.2 * 1.21);
+  const int steps = 20'000;
+  const double h = t_end / steps;
+  double angle = 0.0, speed = 0.0;
+  for (int i = 0; i < steps; ++i) {  // the classical method of Runge and Kutta
+    const double k1 = rate * std::cos(angle), k2 = rate * std::cos(angle + 0.5 * h * speed);
+    const double k3 = rate * std::cos(angle + 0.5 * h * speed + 0.25 * h * h * k1), k4 = rate * std::cos(angle + h * speed + 0.5 * h * h * k2);
+    angle += h * speed + h * h * (k1 + k2 + k3) / 6.0;
+    speed += h * (k1 + 2.0 * k2 + 2.0 * k3 + k4) / 6.0;
+  }
+  return angle;
+}
+
 /// BDF of order 3 to 6 amplifies the vibrations that the bushing no longer damps; order 2 takes 281,635 steps at 1e-6.
 TEST(LightlyDampedBushing, TakesNoMoreThanOneAndAHalfTimesTheStepsOfRadau) {
   for (const double rtol : {1e-4, 1e-6}) {
@@ -41,9 +56,11 @@ TEST(LightlyDampedBushing, TakesNoMoreThanOneAndAHalfTimesTheStepsOfRadau) {
     ASSERT_EQ(radau.status, run::Status::success) << radau.message;
     EXPECT_EQ(report.method, "bliedf, radau");
     EXPECT_LT(report.counters.steps, 1.5 * radau.counters.steps) << rtol;
-    // The bushing gives way by 1e-8 m: rod and tool are one physical pendulum, which keeps its energy.
-    EXPECT_LT((report.final.motion.q - radau.final.motion.q).norm(), 1000.0 * rtol) << rtol;
-    EXPECT_NEAR(report.energy_final, report.energy_initial, 1000.0 * rtol) << rtol;
+    const double angle = angle_of_pendulum(5.0);
+    for (const run::Report* run : {&report, &radau}) {
+      EXPECT_NEAR(run->final.motion.q[7], 1.1 * std::cos(angle), 1000.0 * rtol) << rtol;
+      EXPECT_NEAR(run->final.motion.q[9], -1.1 * std::sin(angle), 1000.0 * rtol) << rtol;
+    }
   }
 }
 

@@ -8,7 +8,4 @@ namespace kreisel::lie {
 /// Moves x, an approximation, such that q0∘exp(x) = q1, on the turn x is on. Rotations of x are below 2π.
 void follow(const Space& space, ConstVectorRef q0, ConstVectorRef q1, VectorRef x);
 
-/// The largest rotation among the blocks of x [rad]; 0 where nothing turns.
-double largest_rotation(const Space& space, ConstVectorRef x);
-
 }  // namespace kreisel::lie

@@ -57,10 +57,6 @@ class Closer {
   [[nodiscard]] Closed close(method::Method& method, const method::History& history, double h, ConstVectorRef weight,
                              method::Entry& trial);
 
-  /// The equations at the last iterate, unscaled; refreshed for the accepted motion by `evaluate_constraints`.
-  const system::Residual& residual() const { return residual_; }
-  /// Φ and B v + Φ_t of an accepted motion.
-  void evaluate_constraints(const method::Entry& entry);
   /// The rows that kept the last attempt from converging, by element name.
   std::string worst_rows() const { return solve::worst_rows(system_, formulation_, residual_); }
 
@@ -71,7 +67,6 @@ class Closer {
   void forget_matrix() { has_matrix_ = false; }
   std::string_view linear_solver_name() const { return solver_->name(); }
 
-  void set_tolerance(double tolerance) { options_.tolerance = tolerance; }
 
   /// What a checkpoint must keep so that a resumed run continues bitwise: the matrix and what it was made for.
   struct MatrixState {

@@ -46,6 +46,8 @@ double multiplier_condition(const System& system, const Motion& m, ConstVectorRe
 /// Smallest singular value of B with rows of length 1: the distance to a position in which constraints lose rank. Infinite
 /// without constraints.
 double rank_margin(const System& system, const Motion& m);
+/// Between two motions, on the geodesic; s from 0 to 1.
+Motion between(const System& system, const Motion& from, const Motion& to, double s);
 
 /// The ranks along a motion.
 struct Passage {
