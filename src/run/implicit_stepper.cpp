@@ -84,6 +84,7 @@ ImplicitStepper::ImplicitStepper(const system::System& system, const Plan& plan,
       v_error_(system.space().nv()),
       constrained_error_(system.space().nv()),
       lambda_error_(system.pattern().rows()),
+      hidden_lambda_(system.pattern().rows()),
       dense_(system.space()),
       tangent_at_(system.space()),
       controls_lambda_(plan.controls_lambda) {
@@ -241,7 +242,23 @@ bool ImplicitStepper::project_trial(bool position, bool velocity) {
   return true;
 }
 
+/// Multipliers of a step that is short or of low order carry O(h^k) and the error of Newton's method over h. Where that exceeds what
+/// the tolerance promises, q and v know them better by the hidden constraints, unless forces are stiff: these magnify errors of q.
+void ImplicitStepper::settle_lambda() {
+  const double promise = order_ <= 2 ? 30.0 : 150.0;  // tolerances; differences of few points see least
+  constexpr double belief = 3.0;     // of what λ deviates from its past
+  if (!plan_.has_error_control() || order_ > lambda_differences_.points() || closer_.stiffness() > 1.0) return;
+  lambda_differences_.deviation(order_, trial_.lambda, 1.0, lambda_error_);
+  const double deviation = lambda_error_.norm();
+  const Options& options = plan_.options;
+  if (!(deviation > promise * (order_ + 1) * (options.atol + options.rtol * lambda_scale_))) return;
+  hidden_lambda_ = trial_.lambda;
+  if (start_up_.multipliers(trial_.motion, hidden_lambda_) && (hidden_lambda_ - trial_.lambda).norm() <= belief * deviation)
+    trial_.lambda = hidden_lambda_;
+}
+
 void ImplicitStepper::commit() {
+  settle_lambda();
   trial_.order = order_;
   history_.push(trial_);
   is_at_start_ = false;

@@ -88,6 +88,11 @@ bool StartUp::set_rates_of_states(Entry& first) {
   return true;
 }
 
+bool StartUp::multipliers(const Motion& at, Vector& lambda) {
+  from_ = at;
+  return rkmk_.kkt().accelerate(from_, lambda);
+}
+
 bool StartUp::project(Motion& m, bool moves_position, bool moves_velocity) {
   solve::Kkt& kkt = rkmk_.kkt();
   if (!kkt.factorize(m) || (moves_position && !kkt.project_position(m))) return false;

@@ -45,6 +45,38 @@ TEST(FirstSteps, AreTestedWhereTheMotionBeginsAtRest) {
   }
 }
 
+/// The force on the tip by the equations of the top in minimal coordinates: (J - m X̃²) Ω̇ = m X x Rᵀγ - Ω x (J - m X̃²)Ω, then
+/// λ = m(ẍ - γ).
+Vector3 force_on_tip(const method::Entry& point) {
+  const double mass = 15.0;
+  const Vector3 X(0.0, 1.0, 0.0), gravity(0.0, 0.0, -9.81), about_tip(15.234375, 0.46875, 15.234375);
+  const Eigen::Quaterniond turn(point.motion.q[6], point.motion.q[3], point.motion.q[4], point.motion.q[5]);
+  const Matrix3 R = turn.toRotationMatrix();
+  const Vector3 w = point.motion.v.tail<3>();
+  const Vector3 momentum = about_tip.cwiseProduct(w);
+  const Vector3 torque = mass * X.cross(R.transpose() * gravity) - w.cross(momentum);
+  const Vector3 w_dot = torque.cwiseQuotient(about_tip);
+  return mass * (R * (w_dot.cross(X) + w.cross(w.cross(X))) - gravity);
+}
+
+TEST(FirstSteps, KnowMultipliersAsWellAsLaterOnes) {
+  support::Experiment experiment{.model = "heavy-top", .group = "r3xso3", .model_settings = {{"constraint", "inertial"}}};
+  const models::Model model = support::make_model(experiment);
+  for (const double tolerance : {1e-4, 1e-6, 1e-8, 1e-10}) {
+    experiment.options.t_end = 0.02;
+    experiment.options.rtol = experiment.options.atol = tolerance;
+    const Trajectory run = support::integrate(model, experiment.options);
+    ASSERT_EQ(run.report.status, run::Status::success) << run.report.message;
+    double largest = 0.0, error = 0.0;
+    for (const method::Entry& point : run.points) {
+      const Vector3 expected = force_on_tip(point);
+      largest = std::max(largest, expected.norm());
+      error = std::max(error, (point.lambda - expected).norm());
+    }
+    EXPECT_LT(error, 300.0 * tolerance * largest) << tolerance;
+  }
+}
+
 TEST(FirstSteps, AreTestedWhenTheUserChoosesThem) {
   support::Experiment experiment{.model = "pendulum", .model_settings = {{"x0", "0.2"}}};
   experiment.options.t_end = 1.0;

@@ -63,6 +63,9 @@ class Closer {
   /// The fastest vibration with little damping, √(K/M) by the diagonals of the newest matrix [rad/s].
   double vibration() const { return vibration_; }
 
+  /// The largest ratio of hD + h²K to M, as the newest matrix has it.
+  double stiffness() const { return stiffness_; }
+
   /// Forgets the matrix, as after an event that changed the system.
   void forget_matrix() { has_matrix_ = false; }
   std::string_view linear_solver_name() const { return solver_->name(); }
