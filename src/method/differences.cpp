@@ -1,5 +1,7 @@
 #include "kreisel/method/differences.hpp"
 
+#include "kreisel/base/combine.hpp"
+
 namespace kreisel::method {
 
 static_assert(Differences::max_points + 1 <= coeff::KeptNodes::capacity);
@@ -16,20 +18,23 @@ const double* Differences::weights(int points) {
 
 void Differences::extrapolate(int points, VectorRef out) {
   const double* w = weights(points);
-  for (Eigen::Index c = 0; c < out.size(); ++c) {
-    double sum = 0.0;
-    for (int j = 0; j < points; ++j) sum += w[j] * value_[j][c];
-    out[c] = sum;
-  }
+  double* to = out.data();
+  in_groups(out.size(), [&]<int W>(Eigen::Index c) {
+    Group<W> sum = Group<W>::Zero();
+    for (int j = 0; j < points; ++j) sum += w[j] * group<W>(value_[j] + c);
+    Eigen::Map<Group<W>>(to + c) = sum;
+  });
 }
 
 void Differences::deviation(int points, ConstVectorRef y, double scale, VectorRef out) {
   const double* w = weights(points);
-  for (Eigen::Index c = 0; c < out.size(); ++c) {
-    double sum = y[c];
-    for (int j = 0; j < points; ++j) sum -= w[j] * value_[j][c];
-    out[c] = scale * sum;
-  }
+  const double* from = y.data();
+  double* to = out.data();
+  in_groups(out.size(), [&]<int W>(Eigen::Index c) {
+    Group<W> sum = group<W>(from + c);
+    for (int j = 0; j < points; ++j) sum -= w[j] * group<W>(value_[j] + c);
+    Eigen::Map<Group<W>>(to + c) = scale * sum;
+  });
 }
 
 }  // namespace kreisel::method

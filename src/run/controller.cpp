@@ -29,6 +29,12 @@ double growth(double error, int order) {
   return std::pow(target / std::max(error, 1e-12), 1.0 / (order + 1));
 }
 
+/// Whether `growth` reaches the largest one, without a power.
+bool may_double(double error, int order) {
+  static_assert(max_growth == 2.0);
+  return std::ldexp(std::max(error, 1e-12), order + 1) <= target;
+}
+
 }  // namespace
 
 Controller::Controller(const ControllerOptions& options, double initial_step, int initial_order) : options_(options) {
@@ -39,14 +45,26 @@ Controller::Controller(const ControllerOptions& options, double initial_step, in
 
 void Controller::set_step(double h) { state_.h = options_.max_step > 0.0 ? std::min(h, options_.max_step) : h; }
 
+double Controller::trend(double error) const {
+  return state_.last_error > 0.0 ? std::clamp(error / state_.last_error, 1.0, 2.0) : 1.0;
+}
+
+bool Controller::compares_orders(double error) const {
+  if (state_.is_starting && may_double(error, state_.order)) return false;
+  const double expected = error * trend(error);
+  const int rest = may_double(expected, state_.order) ? 1 : state_.order;
+  return state_.steps_since_change + 1 > rest || !(expected <= alarm);
+}
+
 void Controller::accept(const OrderErrors& errors, double taken) {
+  const bool compares = compares_orders(errors.current);
   state_.failures = 0;
   state_.is_leaping = false;
   ++state_.steps_since_change;
   if (state_.is_starting) {
     // Every step doubles while twice the step is expected to pass. Beyond order 2 that is not zero-stable: increments of
     // the first steps, which no estimate sees, would grow by a factor of 1e16 over 18 doublings at order 6.
-    if (growth(errors.current, state_.order) >= max_growth) {
+    if (may_double(errors.current, state_.order)) {
       if (state_.order < std::min(doubling_order, options_.max_order)) ++state_.order;
       set_step(max_growth * taken);
       state_.steps_since_change = 0;
@@ -54,12 +72,9 @@ void Controller::accept(const OrderErrors& errors, double taken) {
     }
     state_.is_starting = false;
   }
-  // The error of the next step if the trend of the last two goes on.
-  const double trend = state_.last_error > 0.0 ? std::clamp(errors.current / state_.last_error, 1.0, 2.0) : 1.0;
-  const double expected = errors.current * trend;
+  const double trend = this->trend(errors.current), expected = errors.current * trend;
   state_.last_error = errors.current;
-  const bool is_far_off = growth(expected, state_.order) >= max_growth;
-  if (state_.steps_since_change <= (is_far_off ? 1 : state_.order) && expected <= alarm) return;
+  if (!compares) return;
 
   int order = state_.order;
   double best = growth(expected, order);

@@ -84,6 +84,7 @@ ImplicitStepper::ImplicitStepper(const system::System& system, const Plan& plan,
       v_error_(system.space().nv()),
       constrained_error_(system.space().nv()),
       lambda_error_(system.pattern().rows()),
+      lambda_guess_(system.pattern().rows()),
       hidden_lambda_(system.pattern().rows()),
       dense_(system.space()),
       tangent_at_(system.space()),
@@ -137,6 +138,7 @@ Attempt ImplicitStepper::attempt(const Proposal& proposal) {
   if (closeness.extrapolates_lambda) {
     lambda_differences_.build(history_, order_ + 2, h_, [](const Entry& e) -> const Vector& { return e.lambda; });
     lambda_differences_.extrapolate(std::min(order_, lambda_differences_.points()), trial_.lambda);
+    lambda_guess_ = trial_.lambda;
   } else {
     trial_.lambda = history_[0].lambda;
   }
@@ -248,8 +250,7 @@ void ImplicitStepper::settle_lambda() {
   const double promise = order_ <= 2 ? 30.0 : 150.0;  // tolerances; differences of few points see least
   constexpr double belief = 3.0;     // of what λ deviates from its past
   if (!plan_.has_error_control() || order_ > lambda_differences_.points() || closer_.stiffness() > 1.0) return;
-  lambda_differences_.deviation(order_, trial_.lambda, 1.0, lambda_error_);
-  const double deviation = lambda_error_.norm();
+  const double deviation = (trial_.lambda - lambda_guess_).norm();
   const Options& options = plan_.options;
   if (!(deviation > promise * (order_ + 1) * (options.atol + options.rtol * lambda_scale_))) return;
   hidden_lambda_ = trial_.lambda;

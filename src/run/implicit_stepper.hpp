@@ -72,7 +72,7 @@ class ImplicitStepper final : public Stepper {
   Entry trial_;
   StartUp start_up_;
   std::vector<Part> parts_;
-  Vector weight_, x_, q_error_, v_error_, constrained_error_, lambda_error_, hidden_lambda_;
+  Vector weight_, x_, q_error_, v_error_, constrained_error_, lambda_error_, lambda_guess_, hidden_lambda_;
   DenseOutput dense_;
   std::unique_ptr<solve::Kkt> tangent_;  ///< index-3 form under error control only
   system::Motion tangent_at_;            ///< where it was made

@@ -191,8 +191,9 @@ class ErrorControl : public StepPolicy {
 class Crawl {
  public:
   /// `rate`: at which velocities change.
-  void see(double h, double vibration, double rate) {
-    if (!(h * vibration > unresolved && vibration > much_faster * rate)) return;
+  template <class Rate>
+  void see(double h, double vibration, Rate rate) {
+    if (!(h * vibration > unresolved && vibration > much_faster * rate())) return;
     ++steps_;
     way_ += h;
   }
@@ -276,13 +277,15 @@ class OrderControl final : public ErrorControl {
       return Verdict::retry;
     }
     errors_.current = current.value_or(0.0);
-    errors_.lower = current ? stepper.error_at(order - 1, norm_, tests_lambda) : std::nullopt;
-    errors_.higher = stepper.error_at(order + 1, norm_, tests_lambda);
+    const bool compares = controller_.compares_orders(errors_.current);
+    errors_.lower = compares && current ? stepper.error_at(order - 1, norm_, tests_lambda) : std::nullopt;
+    errors_.higher = compares ? stepper.error_at(order + 1, norm_, tests_lambda) : std::nullopt;
     return Verdict::accept;
   }
   void committed(const Attempt& attempt) override { controller_.accept(errors_, attempt.h); }
   std::optional<Failure> complaint(const Stepper& stepper) override {
-    if (plan_.may_give_way) crawl_.see(stepper.now().h, stepper.vibration(), rate_of(parts_, stepper.now().motion));
+    if (plan_.may_give_way)
+      crawl_.see(stepper.now().h, stepper.vibration(), [&] { return rate_of(parts_, stepper.now().motion); });
     return ErrorControl::complaint(stepper);
   }
   std::optional<double> crawl() override { return plan_.may_give_way ? crawl_.is_due() : std::nullopt; }

@@ -7,8 +7,27 @@
 
 namespace kreisel {
 
-/// A few vectors of equal length and their weights: Σ weight_j x_j. Component by component, because for the six numbers
-/// of a body the loop set-up of one vector operation per term costs more than the arithmetic.
+/// Calls f<W>(i) for groups of W = 4, 2 and 1 components from i on. A few components at a time fit into registers over all terms;
+/// for the six numbers of a body the loop set-up of one vector operation per term would cost more than the arithmetic.
+template <class F>
+void in_groups(Eigen::Index n, F f) {
+  Eigen::Index i = 0;
+  for (; i + 4 <= n; i += 4) f.template operator()<4>(i);
+  if (i + 2 <= n) {
+    f.template operator()<2>(i);
+    i += 2;
+  }
+  if (i < n) f.template operator()<1>(i);
+}
+
+template <int W>
+using Group = Eigen::Array<double, W, 1>;
+template <int W>
+Eigen::Map<const Group<W>> group(const double* x) {
+  return Eigen::Map<const Group<W>>(x);
+}
+
+/// A few vectors of equal length and their weights: Σ weight_j x_j.
 class Combination {
  public:
   static constexpr int max_terms = 16;
@@ -19,13 +38,12 @@ class Combination {
   }
   /// out = Σ weight_j x_j
   void assign_to(Vector& out) const {
-    const Eigen::Index n = out.size();
     double* to = out.data();
-    for (Eigen::Index i = 0; i < n; ++i) {
-      double sum = 0.0;
-      for (int j = 0; j < count_; ++j) sum += weight_[j] * term_[j][i];
-      to[i] = sum;
-    }
+    in_groups(out.size(), [&]<int W>(Eigen::Index i) {
+      Group<W> sum = Group<W>::Zero();
+      for (int j = 0; j < count_; ++j) sum += weight_[j] * group<W>(term_[j] + i);
+      Eigen::Map<Group<W>>(to + i) = sum;
+    });
   }
 
  private:
@@ -45,13 +63,12 @@ class DifferenceCombination {
     minus_[count_++] = y.data();
   }
   void assign_to(Vector& out) const {
-    const Eigen::Index n = out.size();
     double* to = out.data();
-    for (Eigen::Index i = 0; i < n; ++i) {
-      double sum = 0.0;
-      for (int j = 0; j < count_; ++j) sum += weight_[j] * (plus_[j][i] - minus_[j][i]);
-      to[i] = sum;
-    }
+    in_groups(out.size(), [&]<int W>(Eigen::Index i) {
+      Group<W> sum = Group<W>::Zero();
+      for (int j = 0; j < count_; ++j) sum += weight_[j] * (group<W>(plus_[j] + i) - group<W>(minus_[j] + i));
+      Eigen::Map<Group<W>>(to + i) = sum;
+    });
   }
 
  private:

@@ -38,6 +38,8 @@ class Controller {
   void restore(const State& state) { state_ = state; }
   bool allows(int order) const { return order >= 1 && order <= options_.max_order; }
 
+  /// Whether `accept` will look at the estimates of other orders after a step of this error.
+  bool compares_orders(double error) const;
   /// After an accepted step of size `taken` (which the end of the run may have cut below step()).
   void accept(const OrderErrors& errors, double taken);
   /// After a step of size `taken` that failed.
@@ -47,6 +49,8 @@ class Controller {
 
  private:
   void set_step(double h);
+  /// By which the error of the next step grows if that of the last two goes on.
+  double trend(double error) const;
   void reject(double factor, double taken);
 
   ControllerOptions options_;
