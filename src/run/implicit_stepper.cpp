@@ -191,6 +191,12 @@ std::optional<double> ImplicitStepper::error_at(int order, ErrorNorm& norm, bool
   if (order < 1 || order > plan_.max_order || !method_->local_errors(order, trial_.motion, q_error_, v_error_)) return {};
   keep_tangential_velocity();
   double error = norm(q_error_, v_error_);
+  // Where stiff forces hold q, v follows from its differences: at order 1 it is that of half a step before, and estimates see it only
+  // when the step changes.
+  if (const double stiffness = closer_.stiffness(); order == 1 && stiffness > 0.0) {
+    v_error_ = q_error_ * (stiffness / ((1.0 + stiffness) * h_));
+    error = std::max(error, norm(q_error_, v_error_));
+  }
   // Projected values differ from their extrapolation by less than the tangential part of that difference when the
   // projection is not orthogonal in this norm, and by more when it is (Eich 1993, section 4.1): the larger one counts.
   if (manifold_ != nullptr) {

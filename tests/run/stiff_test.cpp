@@ -7,6 +7,7 @@
 #include "kreisel/io/model_catalogue.hpp"
 #include "kreisel/io/model_file.hpp"
 #include "kreisel/run/integrator.hpp"
+#include "kreisel/system/adapter.hpp"
 
 namespace {
 
@@ -71,6 +72,39 @@ TEST(LightlyDampedBushing, StaysWithTheMethodThatIsAskedFor) {
   const run::Report report = run_bushing(options, 0.1);
   EXPECT_EQ(report.method, "bliedf");
   EXPECT_GT(report.counters.steps, 1000);
+}
+
+/// q'' + 2ωq' + ω²(q - cos t) = 0 (Prothero and Robinson 1974): after a transient of 1/ω the motion is as slow for every ω.
+TEST(StiffRelaxation, TakesAsManyStepsHoweverStiff) {
+  for (const double omega : {1e2, 1e3, 1e4, 1e5, 1e6}) {
+    system::SystemFunctions f;
+    f.space = {{lie::GroupId::rn, 1}};
+    f.mass = [](const Vector&) -> Matrix { return Matrix::Identity(1, 1); };
+    f.force = [omega](double t, const Vector& q, const Vector& v) -> Vector {
+      return Vector::Constant(1, omega * omega * (q[0] - std::cos(t)) + 2.0 * omega * v[0]);
+    };
+    const system::FunctionSystem system(f);
+    run::Observer nobody;
+    run::Options options;
+    options.t_end = 10.0;
+    options.rtol = 1e-6;
+    options.atol = 1e-8;
+    options.gives_way = false;
+    const run::Report report =
+        run::integrate(system, {0.0, 10.0, Vector::Ones(1), Vector::Zero(1)}, options, nobody);
+    ASSERT_EQ(report.status, run::Status::success) << report.message;
+    EXPECT_LT(report.counters.steps, 400) << omega;
+    // (ω² - 1)A + 2ωB = ω², (ω² - 1)B - 2ωA = 0 for q = A cos t + B sin t
+    const double a = omega * omega - 1.0, b = 2.0 * omega, scale = omega * omega / (a * a + b * b);
+    const double A = a * scale, B = b * scale;
+    EXPECT_NEAR(report.final.motion.q[0], A * std::cos(10.0) + B * std::sin(10.0), 1e-5) << omega;
+    EXPECT_NEAR(report.final.motion.v[0], B * std::cos(10.0) - A * std::sin(10.0), 1e-5) << omega;
+    options.max_order = 2;
+    options.max_steps = 12'000;
+    EXPECT_EQ(run::integrate(system, {0.0, 10.0, Vector::Ones(1), Vector::Zero(1)}, options, nobody).status,
+              run::Status::success)
+        << omega;
+  }
 }
 
 /// A tighter tolerance never made velocities worse where they are tested.
