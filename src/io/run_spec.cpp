@@ -417,7 +417,6 @@ PreparedRun prepare(const RunSpec& given) {
   problems.collect("", [&] { run.model_info = model_of(given); });
   const RunSpec spec = run.model_info == nullptr ? given : with_suggestions(given, *run.model_info);
   apply_fields(spec, run, problems);
-  if (spec.has("method")) run.options.gives_way = false;  // who names a method wants that one
   problems.collect("correction", [&] { read_own_correction(run); });
 
   Settings settings(run.model_info.get(), is_readable(spec, "method") ? &run.options.method : nullptr, problems);

@@ -109,7 +109,7 @@ const std::vector<Identity::Fact>& Identity::facts() const {
     facts_.push_back({std::move(name), fmt::format("{}", value)});
   };
   // All fields by name: a new one does not compile before it is decided whether it belongs here.
-  const auto& [method, gives_way, order, formulation, correction, own_correction, starting, t_end, step, steps,
+  const auto& [method, order, formulation, correction, own_correction, starting, t_end, step, steps,
                rtol, atol, control_lambda, max_order, initial_step, min_step, max_step, max_steps, conserved,
                project_position_at, project_velocity_at, restart, output_step, output_times, events, event_tolerance, corners,
                newton_tolerance, newton_iterations, newton_matrix, linear_solver, threads, sources] = options_;
@@ -119,7 +119,7 @@ const std::vector<Identity::Fact>& Identity::facts() const {
   for (const SourceFile& file : sources)
     add(std::string(file_prefix) + file.path, fmt::format("{:016x}", file.fingerprint));
   add("method", method.name());
-  add("gives_way", gives_way);
+  add("method is named", method.is_named());
   add("order", order);
   add("formulation", formulation.name());
   add("correction", own_correction ? "own" : correction);  // not by the path, which may be relative

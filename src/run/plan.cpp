@@ -128,7 +128,7 @@ Plan make_plan(const Options& given, const system::System& system, const system:
   plan.order = options.order > 0 ? options.order : !options.has_error_control() ? info.default_order : 0;
   plan.max_order = plan.order > 0 ? plan.order : std::min(options.max_order, info.max_order);
   plan.controls_lambda = options.has_error_control() && options.control_lambda && system.pattern().rows() > 0;
-  plan.may_give_way = options.gives_way && info.name == "bliedf" && options.has_error_control() && options.order == 0 &&
+  plan.may_give_way = !options.method.is_named() && info.name == "bliedf" && options.has_error_control() && options.order == 0 &&
                       options.max_order >= info.max_order && serves(method::find_method("radau"), options.formulation.name());
   plan.closeness = info.name == "radau"          ? of_radau(options)
                    : options.has_error_control() ? with_error_control(options)

@@ -68,7 +68,7 @@ TEST(LightlyDampedBushing, TakesNoMoreThanOneAndAHalfTimesTheStepsOfRadau) {
 TEST(LightlyDampedBushing, StaysWithTheMethodThatIsAskedFor) {
   run::Options options;
   options.rtol = 1e-4;
-  options.gives_way = false;
+  options.method = "bliedf";
   const run::Report report = run_bushing(options, 0.1);
   EXPECT_EQ(report.method, "bliedf");
   EXPECT_GT(report.counters.steps, 1000);
@@ -89,7 +89,7 @@ TEST(StiffRelaxation, TakesAsManyStepsHoweverStiff) {
     options.t_end = 10.0;
     options.rtol = 1e-6;
     options.atol = 1e-8;
-    options.gives_way = false;
+    options.method = "bliedf";
     const run::Report report =
         run::integrate(system, {0.0, 10.0, Vector::Ones(1), Vector::Zero(1)}, options, nobody);
     ASSERT_EQ(report.status, run::Status::success) << report.message;

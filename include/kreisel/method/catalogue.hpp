@@ -50,7 +50,7 @@ const MethodInfo& find_method(std::string_view name);
 /// A method and what is chosen in it: by name, or by the struct of its parameters.
 class MethodChoice {
  public:
-  MethodChoice() : MethodChoice("bliedf") {}
+  MethodChoice() : MethodChoice("bliedf") { is_named_ = false; }
   MethodChoice(std::string_view name);  ///< with its default parameters; throws InvalidInput
   MethodChoice(const char* name) : MethodChoice(std::string_view(name)) {}
   MethodChoice(const std::string& name) : MethodChoice(std::string_view(name)) {}
@@ -63,6 +63,8 @@ class MethodChoice {
 
   const MethodInfo& info() const { return *info_; }
   const std::string& name() const { return info_->name; }
+  /// Who names a method wants that one.
+  bool is_named() const { return is_named_; }
   /// Reads a parameter by its name. Throws InvalidInput.
   void set(std::string_view parameter, const Value& value);
 
@@ -72,6 +74,7 @@ class MethodChoice {
 
  private:
   const MethodInfo* info_;
+  bool is_named_ = true;
 };
 
 }  // namespace kreisel::method

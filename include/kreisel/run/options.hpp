@@ -33,9 +33,9 @@ enum class Restart { none, corrected };
 enum class NewtonMatrix { every_step, kept };
 
 struct Options {
-  method::MethodChoice method;  ///< by name, or as in GeneralizedAlpha{.rho_inf = 0.8}
-  /// bliedf of variable order gives way to radau where lightly damped vibrations hold its steps and radau takes far longer ones.
-  bool gives_way = true;
+  /// By name, or as in GeneralizedAlpha{.rho_inf = 0.8}. When none is named, bliedf of variable order gives way to radau where lightly
+  /// damped vibrations hold its steps and radau takes far longer ones.
+  method::MethodChoice method;
   int order = 0;            ///< 0: the method's default with a step, variable with tolerances
   Choice<system::Formulation> formulation;  ///< none: ode without constraints, stabilized-index2 with
   std::string correction;   ///< empty: magnus with a step, magnus-explicit (a third cheaper) with tolerances
