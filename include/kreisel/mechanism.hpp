@@ -31,6 +31,7 @@ struct JointDescription {
   std::string name{};           ///< empty: made from the type and the bodies
   double length = 0.0;          ///< of a distance; 0: that of the points
   std::string value{};          ///< of a driver: a formula in t, such as "0.1*sin(2*pi*t)"
+  std::vector<std::pair<std::string, double>> numbers{};  ///< as in model files, such as {"pitch", 0.005}
 };
 
 /// What a mechanism takes as a force; `numbers` as in model files, such as {"stiffness", 100}.

@@ -14,6 +14,28 @@ namespace kreisel {
 using multibody::Frame;
 using multibody::JointInfo;
 
+namespace {
+
+using Numbers = std::vector<std::pair<std::string, double>>;
+
+bool has(const Numbers& numbers, std::string_view key) {
+  return std::any_of(numbers.begin(), numbers.end(), [&](const auto& number) { return number.first == key; });
+}
+
+void check_numbers(const std::string& where, const std::vector<Field>& fields, const Numbers& numbers) {
+  for (const auto& [key, value] : numbers) {
+    const Field* field = find_field(fields, key);
+    if (field == nullptr) throw InvalidInput(where + ": " + unknown_name("number", key, names_in(fields)));
+    try {
+      checked(*field, value);
+    } catch (const InvalidInput& e) {
+      throw InvalidInput(fmt::format("{}: {} {}", where, key, e.what()));
+    }
+  }
+}
+
+}  // namespace
+
 JointDescription spherical(Bodies b, const Vector3& at) { return {"spherical", {b.first, b.second}, {at}, {}}; }
 JointDescription revolute(Bodies b, const Vector3& at, const Vector3& axis) {
   return {"revolute", {b.first, b.second}, {at}, {axis}};
@@ -106,7 +128,7 @@ int Mechanism::add_joint(const JointDescription& joint) {
   for (const JointDescription& other : joints_)
     if (other.name == added.name) throw InvalidInput(fmt::format("there is a joint '{}' already; give another name", added.name));
   const std::string where = fmt::format("joint '{}'", added.name);
-  if (info.has_teeth) throw InvalidInput(where + ": gears are for model files");
+  if (info.has_carrier) throw InvalidInput(fmt::format("{}: joints with a carrier, as {}, are for model files", where, info.name));
   if (joint.bodies.size() != 2) throw InvalidInput(where + " needs two bodies");
   for (const Body body : joint.bodies) check(body, where);
   if (joint.bodies[0] == joint.bodies[1]) throw InvalidInput(where + " names the same body twice, expected two different ones");
@@ -114,6 +136,10 @@ int Mechanism::add_joint(const JointDescription& joint) {
   if (joint.points.size() != points || static_cast<int>(joint.axes.size()) != info.axes)
     throw InvalidInput(fmt::format("{} has {} points and {} axes, expected {} and {}", where, joint.points.size(),
                                    joint.axes.size(), points, info.axes));
+  check_numbers(where, info.numbers, joint.numbers);
+  for (const Field& field : info.numbers)
+    if (!field.is_optional && field.name != "length" && std::isnan(field.default_number) && !has(joint.numbers, field.name))
+      throw InvalidInput(fmt::format("{} needs the number {}: {}", where, field.name, field.meaning));
   for (const Vector3& axis : joint.axes)
     if (!(axis.norm() > 0.0) || !axis.allFinite()) throw InvalidInput(where + " has an axis without direction");
   joints_.push_back(std::move(added));
@@ -128,15 +154,7 @@ void Mechanism::add_force(const ForceDescription& force) {
   if (static_cast<int>(force.bodies.size()) != info.bodies || info.bodies == 0)
     throw InvalidInput(fmt::format("{} has {} bodies, expected {}", where, force.bodies.size(), info.bodies));
   for (const Body body : force.bodies) check(body, where);
-  for (const auto& [key, value] : force.numbers) {
-    const Field* field = find_field(info.numbers, key);
-    if (field == nullptr) throw InvalidInput(where + ": " + unknown_name("number", key, names_in(info.numbers)));
-    try {
-      checked(*field, value);
-    } catch (const InvalidInput& e) {
-      throw InvalidInput(fmt::format("{}: {} {}", where, key, e.what()));
-    }
-  }
+  check_numbers(where, info.numbers, force.numbers);
   forces_.push_back(std::move(added));
 }
 
@@ -162,7 +180,16 @@ std::shared_ptr<multibody::Assembly> Mechanism::assembly() const {
     spec.name = joint.name;
     spec.bodies.assign(joint.bodies.begin(), joint.bodies.end());
     spec.frames = frames_of(joint.bodies, joint.points, joint.axes);
-    if (find_field(info.numbers, "length") != nullptr)
+    for (const Field& number : info.numbers)
+      if (!number.is_optional && !std::isnan(number.default_number)) spec.numbers.numbers[number.name] = number.default_number;
+    for (const auto& [key, value] : joint.numbers) spec.numbers.numbers[key] = value;
+    if (info.axes_swing) {
+      const auto rotation = [&](Body body) -> Matrix3 {
+        return body.number == multibody::ground ? Matrix3(Matrix3::Identity()) : bodies_[body.number].rotation;
+      };
+      spec.frames[1].E = multibody::swung(rotation(joint.bodies[0]), spec.frames[0].E, rotation(joint.bodies[1]), spec.frames[1].E);
+    }
+    if (find_field(info.numbers, "length") != nullptr && !has(joint.numbers, "length"))
       spec.numbers.numbers["length"] = joint.length > 0.0 ? joint.length : (joint.points[0] - joint.points[1]).norm();
     if (!joint.value.empty()) spec.value = multibody::Signal(multibody::Expression(std::string_view(joint.value)));
     parts.joints.push_back(make_joint(info, spec));

@@ -618,7 +618,7 @@ class ModelReader {
     frames.clear();
     for (std::size_t i = 0; i < std::min<std::size_t>(n, 2); ++i)
       frames.push_back(in_body(bodies[i], points[i], axes[i]));
-    if (n == 3)  // the carrier of gears
+    if (n == 3)  // the carrier
       for (std::size_t i = 0; i < 2; ++i) frames.push_back(in_body(bodies[2], points[i], axes[i]));
     return true;
   }
@@ -636,7 +636,7 @@ class ModelReader {
         return false;
       }
     if (bodies.size() == 3) {
-      complain(here, "gears are given by \"axes\" in world coordinates at t = 0");
+      complain(here, "joints with a carrier are given by \"axes\" in world coordinates at t = 0");
       return false;
     }
     if (!given.is_array() || given.size() != bodies.size()) {
@@ -711,6 +711,7 @@ class ModelReader {
     multibody::JointSpec spec;
     bool ok = read_between(at, value, spec.bodies);
     if (info->has_teeth) ok = read_teeth(at, value, spec) && ok;
+    if (info->has_carrier) ok = read_carrier(at, value, spec) && ok;
     ok = read_numbers(at, value, info->numbers, spec.numbers) && ok;
     if (info->is_driver) {
       const Json* driven = require(at, value, "value", "a number, a formula in t or a table");
@@ -720,6 +721,7 @@ class ModelReader {
     ok = ok && read_frames(at, value, layout, spec.bodies, spec.frames);
     if (!ok) return;
     if (info->axes_are_perpendicular && !are_perpendicular(at, value, spec)) return;
+    if (info->axes_swing && !guarded(at, [&] { swing_second_frame(spec); })) return;
     if (info->place == JointInfo::Place::two_points) {
       const double length = distance_between(spec.bodies, spec.frames);
       if (length == 0.0)
@@ -731,6 +733,13 @@ class ModelReader {
     joint_numbers_.insert({spec.name, static_cast<int>(mechanism_.joints.size())});
     joint_places_.push_back(at);
     mechanism_.joints.push_back(make_joint(*info, spec));
+  }
+
+  void swing_second_frame(multibody::JointSpec& spec) const {
+    const auto rotation = [&](int i) -> Matrix3 {
+      return spec.bodies[i] == multibody::ground ? Matrix3(Matrix3::Identity()) : mechanism_.bodies[spec.bodies[i]].rotation;
+    };
+    spec.frames[1].E = multibody::swung(rotation(0), spec.frames[0].E, rotation(1), spec.frames[1].E);
   }
 
   /// Of a universal joint. --assemble can mend a small angle, but no parallel axes: there the row has no gradient.
@@ -805,11 +814,16 @@ class ModelReader {
                  fmt::format("is {}, expected two whole numbers from 1 to 1000000, negative for an internal gear",
                              shown(*teeth)));
     }
+    return ok;
+  }
+
+  bool read_carrier(const std::string& at, const Json& value, multibody::JointSpec& spec) {
+    bool ok = true;
     int carrier = multibody::ground;
     if (const Json* given = find(value, "carrier")) ok = body_number(child(at, "carrier"), *given, carrier) && ok;
     if (carrier != multibody::ground &&
         std::find(spec.bodies.begin(), spec.bodies.end(), carrier) != spec.bodies.end()) {
-      complain(child(at, "carrier"), "is one of the two gears, expected the body that holds both axes");
+      complain(child(at, "carrier"), "is one of the two bodies, expected the one that holds both axes");
       ok = false;
     }
     spec.bodies.push_back(carrier);

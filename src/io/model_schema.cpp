@@ -107,7 +107,7 @@ Json by_type(std::string_view kind, const std::vector<std::string>& types) {
 }  // namespace
 
 Placement placement_of(const JointInfo& info) {
-  return {.place = info.place, .axes = info.axes, .bodies = 2, .has_frames = !info.has_teeth};
+  return {.place = info.place, .axes = info.axes, .bodies = 2, .has_frames = !info.has_carrier};
 }
 
 Placement placement_of(const ForceInfo& info) {
@@ -223,12 +223,12 @@ ObjectInfo object_of(const JointInfo& info) {
   ObjectInfo object{std::string(info.name), std::string(info.summary), {type_key(info.name), name_key("unique")}};
   object.keys.push_back(required(list_of(key("between", "body name", "", "the two bodies, \"ground\" for the world"), 2)));
   append(object.keys, place_keys(placement_of(info)));
-  if (!info.has_teeth) object.keys.push_back(list_of(key("frames", "frame", "", "in body coordinates, one per body, instead of points and axes"), 2));
+  if (!info.has_carrier) object.keys.push_back(list_of(key("frames", "frame", "", "in body coordinates, one per body, instead of points and axes"), 2));
   for (const Field& field : info.numbers) object.keys.push_back(number_key(field));
-  if (info.has_teeth) {
+  if (info.has_teeth)
     object.keys.push_back(required(list_of(key("teeth", "teeth", "", "of the two gears; negative for an internal gear"), 2)));
+  if (info.has_carrier)
     object.keys.push_back(with_default(key("carrier", "body name", "", "the body that holds the axes of both"), "ground"));
-  }
   if (info.is_driver) object.keys.push_back(required(key("value", "motion", std::string(info.value_unit), "function of t")));
   object.keys.push_back(comment());
   return object;

@@ -25,6 +25,13 @@ Matrix3 axes_along(const Vector3& axis, const Vector3& x) {
   return E;
 }
 
+Matrix3 swung(const Matrix3& R1, const Matrix3& E1, const Matrix3& R2, const Matrix3& E2) {
+  const Vector3 from = R1 * E1.col(2), to = R2 * E2.col(2);
+  if (!(from.dot(to) > -1.0 + 1e-8))
+    throw InvalidInput("has axes in opposite directions at t = 0; both must point along the flow of power");
+  return R2.transpose() * Eigen::Quaterniond::FromTwoVectors(from, to).toRotationMatrix() * R1 * E1;
+}
+
 std::string problem_with_inertia(const Matrix3& J) {
   const Vector3 principal = Eigen::SelfAdjointEigenSolver<Matrix3>(J, Eigen::EigenvaluesOnly).eigenvalues();
   const double size = principal.cwiseAbs().maxCoeff();

@@ -95,7 +95,7 @@ TEST_P(EveryJoint, HasTheDerivativesItClaims) {
   const JointInfo& info = find_joint(GetParam().element, GetParam().is_driver);
   Mechanism mechanism = three_bodies();
   mechanism.joints.push_back(
-      make_joint(info, samples::random_joint_spec(source_, info, bodies(info.has_teeth ? 3 : 2))));
+      make_joint(info, samples::random_joint_spec(source_, info, bodies(info.has_carrier ? 3 : 2))));
   EXPECT_EQ(mechanism.joints[0]->rows(), info.rows);
   expect_audit_passes(Assembly(std::move(mechanism)));
 }
@@ -107,7 +107,7 @@ TEST_P(EveryJoint, HasIndependentRowsAndNoGapWhenItsFramesCoincide) {
     body.position = samples::random_point(source_);
     body.rotation = samples::random_rotation(source_);
   }
-  JointSpec spec = samples::random_joint_spec(source_, info, bodies(info.has_teeth ? 3 : 2));
+  JointSpec spec = samples::random_joint_spec(source_, info, bodies(info.has_carrier ? 3 : 2));
   // Two places in the world: shared by all bodies, or one per body.
   Frame world[2] = {samples::random_frame(source_), samples::random_frame(source_)};
   world[1].E.col(2) = world[0].E.col(0);  // of a universal joint: perpendicular
@@ -121,8 +121,14 @@ TEST_P(EveryJoint, HasIndependentRowsAndNoGapWhenItsFramesCoincide) {
   const bool is_two = info.axes == 2 || info.place == JointInfo::Place::two_points;
   spec.frames = {in_body(spec.bodies[0], world[0]), in_body(spec.bodies[1], world[is_two ? 1 : 0])};
   if (info.place == JointInfo::Place::one_point) spec.frames[1].p = in_body(spec.bodies[1], world[0]).p;
-  if (info.has_teeth)
+  if (info.has_carrier)
     for (int i = 0; i < 2; ++i) spec.frames.push_back(in_body(spec.bodies[2], world[i]));
+  if (info.has_carrier)
+    for (int i = 0; i < 2; ++i) spec.frames[i].p = in_body(spec.bodies[i], world[i]).p;
+  if (info.axes_swing) {
+    const auto rotation = [&](int body) -> Matrix3 { return body == ground ? Matrix3(Matrix3::Identity()) : mechanism.bodies[body].rotation; };
+    spec.frames[1].E = swung(rotation(spec.bodies[0]), spec.frames[0].E, rotation(spec.bodies[1]), spec.frames[1].E);
+  }
   const double length = (world[0].p - world[1].p).norm();
   spec.numbers.numbers["length"] = length;
   spec.value = Signal(Expression(info.place == JointInfo::Place::two_points ? length : 0.0));

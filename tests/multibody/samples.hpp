@@ -34,6 +34,8 @@ inline multibody::JointSpec random_joint_spec(Source& source, const multibody::J
   spec.bodies = std::move(bodies);
   for (int i = 0; i < 4; ++i) spec.frames.push_back(random_frame(source));
   spec.numbers.numbers["length"] = 0.7;
+  for (const Field& field : info.numbers)
+    if (kind_of(field) != FieldKind::word) spec.numbers.numbers[field.name] = 0.7;
   if (info.is_driver) spec.value = multibody::Signal(multibody::Expression("0.3 + 0.2*sin(2*t) + 0.1*t^2"));
   spec.teeth = {20, -30};
   return spec;

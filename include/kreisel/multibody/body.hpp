@@ -73,6 +73,10 @@ Matrix3 axes_along(const Vector3& axis);
 /// Axes whose third is `axis` and whose first is the part of `x` across it. Throws InvalidInput when they are parallel.
 Matrix3 axes_along(const Vector3& axis, const Vector3& x);
 
+/// Axes E₂ on a body with rotation R₂ that continue E₁ on a body with R₁: R₂E₂ is R₁E₁, swung on the shortest way until the third axis
+/// is that of the E₂ given. Throws InvalidInput when the axes point in opposite directions.
+Matrix3 swung(const Matrix3& R1, const Matrix3& E1, const Matrix3& R2, const Matrix3& E2);
+
 /// Why no body has this inertia (negative moments, one larger than the sum of the others); empty: one may.
 std::string problem_with_inertia(const Matrix3& J);
 /// The inertia of a body next to J: second moments of the mass that are negative become zero. What a body may have stays.

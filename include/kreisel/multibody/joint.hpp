@@ -106,8 +106,8 @@ struct Numbers {
 /// What a builder gets. Frames are fixed in the bodies of the slots; z is the joint axis.
 struct JointSpec {
   std::string name;
-  std::vector<int> bodies;    ///< two; gears have their carrier third
-  std::vector<Frame> frames;  ///< one per body; gears have the two frames on the carrier third and fourth
+  std::vector<int> bodies;    ///< two; then the carrier
+  std::vector<Frame> frames;  ///< one per body; a carrier has two, beside those of the others
   Numbers numbers;            ///< of JointInfo::numbers
   Signal value;
   std::array<int, 2> teeth{1, 1};
@@ -121,7 +121,9 @@ struct JointInfo {
   enum class Place { none, one_point, two_points } place = Place::one_point;
   int axes = 0;             ///< 0; 1: shared by both bodies; 2: one per body
   bool axes_are_perpendicular = false;
-  bool has_teeth = false;   ///< and a carrier
+  bool axes_swing = false;   ///< frame 2 is frame 1, swung at t = 0 on the shortest way onto the other axis
+  bool has_carrier = false;  ///< a third body, against which the first two move; `ground` unless it is given
+  bool has_teeth = false;
   Joint (*build)(const JointSpec&) = nullptr;
   std::vector<Field> numbers{};       ///< of this joint alone; `length` of two points defaults to their distance
   std::string_view value_unit = "";   ///< of a driver

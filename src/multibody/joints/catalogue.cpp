@@ -13,10 +13,14 @@ namespace kreisel::multibody {
   each(universal_joint) \
   each(planar_joint) \
   each(fixed_joint) \
+  each(weld_joint) \
+  each(screw_joint) \
+  each(constant_velocity_joint) \
   each(distance_joint) \
   each(point_on_line_joint) \
   each(point_on_plane_joint) \
   each(gear_joint) \
+  each(rack_and_pinion_joint) \
   each(angle_driver) \
   each(position_driver) \
   each(distance_driver)

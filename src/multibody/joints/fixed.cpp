@@ -16,4 +16,11 @@ JointInfo fixed_joint() {
   return {.name = "fixed", .summary = "no relative motion", .rows = 6, .build = build};
 }
 
+JointInfo weld_joint() {
+  JointInfo info = fixed_joint();
+  info.name = "weld";
+  info.summary = "another name of fixed";
+  return info;
+}
+
 }  // namespace kreisel::multibody

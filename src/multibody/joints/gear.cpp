@@ -25,6 +25,7 @@ JointInfo gear_joint() {
           .rows = 1,
           .place = JointInfo::Place::none,
           .axes = 2,
+          .has_carrier = true,
           .has_teeth = true,
           .build = build};
 }

@@ -1,0 +1,28 @@
+#include <cmath>
+
+#include "kreisel/multibody/joint.hpp"
+
+namespace kreisel::multibody {
+
+/// r θ - s = 0, θ the angle of the pinion and s the way of the rack, both against the carrier. A turn more moves the rack by the
+/// circumference: the row has it as its period, so that no turns need to be counted.
+JointInfo rack_and_pinion_joint() {
+  const auto build = [](const JointSpec& spec) {
+    const double radius = spec.numbers.number("radius");
+    Joint joint("rack-and-pinion", spec.name, spec.bodies);
+    joint.demand(combination(-radius, angle(2, spec.frames[2].E, 0, spec.frames[0].E),  //
+                             1.0, offset(2, spec.frames[3].p, spec.frames[3].E.col(2), 1, spec.frames[1].p)),
+                 {}, 2.0 * M_PI * std::abs(radius));
+    return joint;
+  };
+  return {.name = "rack-and-pinion",
+          .summary = "way of the second body along its axis = radius times angle of the first, against a carrier",
+          .rows = 1,
+          .place = JointInfo::Place::none,
+          .axes = 2,
+          .has_carrier = true,
+          .build = build,
+          .numbers = {{.name = "radius", .meaning = "of the pinion; negative to reverse the rack", .unit = "m"}}};
+}
+
+}  // namespace kreisel::multibody
