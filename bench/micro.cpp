@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "kreisel/lie/all_groups.hpp"
-#include "kreisel/linear/solver.hpp"
+#include "lie/all_groups.hpp"
+#include "linear/solver.hpp"
 #include "support/count.hpp"
 
 namespace {

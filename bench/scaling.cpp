@@ -9,8 +9,8 @@
 #include <chrono>
 #include <string>
 
-#include "kreisel/models/catalogue.hpp"
-#include "kreisel/run/integrator.hpp"
+#include "models/catalogue.hpp"
+#include "run/integrator.hpp"
 
 int main(int argc, char** argv) {
   using namespace kreisel;

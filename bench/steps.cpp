@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "kreisel/method/catalogue.hpp"
-#include "kreisel/models/catalogue.hpp"
-#include "kreisel/run/integrator.hpp"
+#include "method/catalogue.hpp"
+#include "models/catalogue.hpp"
+#include "run/integrator.hpp"
 #include "support/count.hpp"
 
 namespace {

@@ -10,10 +10,10 @@
 #include <cctype>
 #include <cmath>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/method/catalogue.hpp"
-#include "kreisel/models/catalogue.hpp"
-#include "kreisel/run/integrator.hpp"
+#include "kreisel/error.hpp"
+#include "method/catalogue.hpp"
+#include "models/catalogue.hpp"
+#include "run/integrator.hpp"
 #include "support/count.hpp"
 #include "support/problem.hpp"
 

@@ -1,5 +1,5 @@
 # Finds the headers of the serial C library of HDF5. The library itself is loaded by the program that needs it
-# (src/io/hdf5_library.hpp), and not linked.
+# (src/io/trajectory/hdf5_library.hpp), and not linked.
 #
 #   HDF5C_FOUND, HDF5C_INCLUDE_DIR, HDF5C_VERSION
 find_path(HDF5C_INCLUDE_DIR hdf5.h PATH_SUFFIXES hdf5/serial)

@@ -1,7 +1,7 @@
 # The model files of models/ as a unit of the io room: sets kreisel_models_cpp. The program runs them by name from anywhere.
 set(kreisel_models_cpp ${PROJECT_BINARY_DIR}/generated/shipped_models.cpp)
 file(GLOB model_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/models/*.json)
-set(content "#include \"kreisel/io/model_catalogue.hpp\"\n\nnamespace kreisel::io {\n\n")
+set(content "#include \"io/model_file/model_catalogue.hpp\"\n\nnamespace kreisel::io {\n\n")
 string(APPEND content "const std::vector<ShippedFile>& shipped_files() {\n  static const std::vector<ShippedFile> list{\n")
 foreach(model_file IN LISTS model_files)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${model_file})

@@ -1,7 +1,7 @@
 // A pendulum driven by a first-order actuator, with a nonlinear bushing as an index-1 unknown.
 #include <cmath>
 
-#include "kreisel/models/catalogue.hpp"
+#include "models/catalogue.hpp"
 
 namespace kreisel::models {
 namespace {

@@ -1,6 +1,6 @@
 // Andrews' squeezing mechanism: seven bodies, three closed loops, milliseconds (IVP Test Set; IFToMM A03).
 #include "formula_system.hpp"
-#include "kreisel/models/catalogue.hpp"
+#include "models/catalogue.hpp"
 
 namespace kreisel::models {
 namespace {

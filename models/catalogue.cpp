@@ -1,10 +1,10 @@
-#include "kreisel/models/catalogue.hpp"
+#include "models/catalogue.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "kreisel/base/find.hpp"
+#include "kreisel/error.hpp"
 
 namespace kreisel::models {
 

@@ -1,5 +1,5 @@
 // q = t³ enforced by a constraint that depends on time (Arnold, Brüls, Cardona 2015, Example 2).
-#include "kreisel/models/catalogue.hpp"
+#include "models/catalogue.hpp"
 
 namespace kreisel::models {
 namespace {

@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "formula_system.hpp"
-#include "kreisel/models/catalogue.hpp"
+#include "models/catalogue.hpp"
 
 namespace kreisel::models {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "dual.hpp"
-#include "kreisel/system/precise.hpp"
-#include "kreisel/system/system.hpp"
+#include "kreisel/system.hpp"
+#include "system/precise.hpp"
 
 namespace kreisel::models {
 

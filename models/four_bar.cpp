@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/models/catalogue.hpp"
-#include "kreisel/multibody/assembly.hpp"
+#include "kreisel/error.hpp"
+#include "models/catalogue.hpp"
+#include "multibody/assembly.hpp"
 
 namespace kreisel::models {
 namespace {

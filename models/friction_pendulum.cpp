@@ -1,8 +1,8 @@
 // A pendulum whose joint rubs: a force that depends on λ.
 #include <cmath>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/models/catalogue.hpp"
+#include "kreisel/error.hpp"
+#include "models/catalogue.hpp"
 
 namespace kreisel::models {
 namespace {

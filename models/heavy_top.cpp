@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 
-#include "kreisel/lie/so3.hpp"
-#include "kreisel/models/catalogue.hpp"
-#include "kreisel/system/precise.hpp"
+#include "lie/so3.hpp"
+#include "models/catalogue.hpp"
+#include "system/precise.hpp"
 
 namespace kreisel::models {
 namespace {

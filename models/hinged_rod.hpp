@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kreisel/models/catalogue.hpp"
-#include "kreisel/multibody/assembly.hpp"
+#include "models/catalogue.hpp"
+#include "multibody/assembly.hpp"
 
 namespace kreisel::models {
 

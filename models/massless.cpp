@@ -1,7 +1,7 @@
 // No mass at all: M = 0, Φ = B q with B square and nonsingular (Arnold, Cardona, Brüls 2015, eq. 11).
 #include <cmath>
 
-#include "kreisel/models/catalogue.hpp"
+#include "models/catalogue.hpp"
 
 namespace kreisel::models {
 namespace {

@@ -1,5 +1,5 @@
 // q̈ + ω² q = 0, the linear test equation of structural dynamics.
-#include "kreisel/models/catalogue.hpp"
+#include "models/catalogue.hpp"
 
 namespace kreisel::models {
 namespace {

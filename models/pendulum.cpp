@@ -1,9 +1,9 @@
 // A mass point on a massless rod in Cartesian coordinates.
 #include <cmath>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/models/catalogue.hpp"
-#include "kreisel/system/precise.hpp"
+#include "kreisel/error.hpp"
+#include "models/catalogue.hpp"
+#include "system/precise.hpp"
 
 namespace kreisel::models {
 namespace {

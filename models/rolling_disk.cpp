@@ -1,9 +1,9 @@
 // A disk that rolls on a plane without slipping: one holonomic and two nonholonomic constraints.
 #include <cmath>
 
-#include "kreisel/lie/so3.hpp"
-#include "kreisel/models/catalogue.hpp"
-#include "kreisel/system/adapter.hpp"
+#include "kreisel/own_system.hpp"
+#include "lie/so3.hpp"
+#include "models/catalogue.hpp"
 
 namespace kreisel::models {
 namespace {

@@ -1,6 +1,6 @@
 // Slider crank with a spring-damper between crank and rod (SUNDIALS, idaSlCrank).
 #include "formula_system.hpp"
-#include "kreisel/models/catalogue.hpp"
+#include "models/catalogue.hpp"
 
 namespace kreisel::models {
 namespace {

@@ -1,6 +1,6 @@
 // The heavy top in a stiff bushing: smooth motion, equations with rates of 1e4 to 1e6 per second.
-#include "kreisel/lie/so3.hpp"
-#include "kreisel/models/catalogue.hpp"
+#include "lie/so3.hpp"
+#include "models/catalogue.hpp"
 
 namespace kreisel::models {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "hinged_rod.hpp"
-#include "kreisel/base/error.hpp"
+#include "kreisel/error.hpp"
 
 namespace kreisel::models {
 namespace {

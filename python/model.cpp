@@ -5,9 +5,9 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/io/model_catalogue.hpp"
-#include "kreisel/system/adapter.hpp"
+#include "io/model_file/model_catalogue.hpp"
+#include "kreisel/error.hpp"
+#include "kreisel/own_system.hpp"
 
 namespace kreisel::python {
 namespace {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "kreisel/models/catalogue.hpp"
+#include "models/catalogue.hpp"
 
 namespace kreisel::python {
 

@@ -6,20 +6,21 @@
 
 #include <algorithm>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/base/spelling.hpp"
-#include "kreisel/base/text.hpp"
-#include "kreisel/base/version.hpp"
-#include "kreisel/io/model_catalogue.hpp"
-#include "kreisel/io/report.hpp"
-#include "kreisel/io/trajectory.hpp"
-#include "kreisel/method/catalogue.hpp"
-#include "kreisel/study/output.hpp"
-#include "kreisel/study/reference.hpp"
-#include "kreisel/study/study.hpp"
+#include "base/spelling.hpp"
+#include "base/text.hpp"
+#include "io/model_file/model_catalogue.hpp"
+#include "io/report/report.hpp"
+#include "io/result/prepare.hpp"
+#include "io/trajectory/trajectory.hpp"
+#include "kreisel/error.hpp"
+#include "kreisel/version.hpp"
+#include "method/catalogue.hpp"
 #include "model.hpp"
-#include "kreisel/run/points.hpp"
+#include "run/points.hpp"
 #include "solution.hpp"
+#include "study/output.hpp"
+#include "study/reference.hpp"
+#include "study/study.hpp"
 #include "unlocked.hpp"
 
 namespace {

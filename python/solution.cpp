@@ -10,10 +10,13 @@
 #include <ctime>
 #include <optional>
 
-#include "kreisel/base/spelling.hpp"
-#include "kreisel/base/error.hpp"
-#include "kreisel/io/result.hpp"
-#include "kreisel/run/solution.hpp"
+#include "base/spelling.hpp"
+#include "io/result/prepare.hpp"
+#include "io/result/result.hpp"
+#include "kreisel/error.hpp"
+#include "kreisel/solution.hpp"
+#include "method/history.hpp"
+#include "run/interpolation.hpp"
 #include "unlocked.hpp"
 
 namespace kreisel::python {

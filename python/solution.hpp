@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "kreisel/io/run_spec.hpp"
-#include "kreisel/run/integrator.hpp"
-#include "kreisel/run/points.hpp"
+#include "io/spec/run_spec.hpp"
+#include "run/integrator.hpp"
+#include "run/points.hpp"
 
 namespace kreisel::python {
 

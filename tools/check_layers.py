@@ -3,8 +3,8 @@
 
     tools/check_layers.py [ROOT]
 
-A room sees what LAYERS lists for it, what those list, and so on. Files outside the rooms (apps, tests, bench, python)
-see everything. Prints one line per forbidden include and exits with 1 if there is any.
+A room sees what LAYERS lists for it, what those list, and so on. Public headers (include/kreisel) belong to the room that PUBLIC
+lists for them and may include public headers only. Files outside the rooms (apps, tests, bench, python) see everything. Prints one line per forbidden include and exits with 1 if there is any.
 """
 import re
 import sys
@@ -12,8 +12,14 @@ from pathlib import Path
 
 LAYERS = {
     "api": ["run", "multibody"],
-    "study": ["io"],
-    "io": ["run", "multibody", "models"],
+    "study": ["io/result", "io/report"],
+    "io/result": ["io/model_file", "io/trajectory"],
+    "io/report": ["io/trajectory", "io/json"],
+    "io/model_file": ["io/spec", "multibody"],
+    "io/spec": ["io/json", "models"],
+    "io/trajectory": ["io/files"],
+    "io/json": ["io/files"],
+    "io/files": ["run"],
     "run": ["solve"],
     "models": ["multibody", "system"],
     "multibody": ["system"],
@@ -26,6 +32,17 @@ LAYERS = {
     "base": ["Eigen"],
     "Eigen": [],
 }
+
+PUBLIC = {
+    "base": ["types", "error", "version", "choices"],
+    "lie": ["groups", "motion"],
+    "system": ["event", "system", "own_system", "check"],
+    "method": ["methods"],
+    "multibody": ["element"],
+    "run": ["problem", "options", "observer", "report", "solution", "simulation"],
+    "api": ["mechanism", "kreisel"],
+}
+ROOM_OF = {header + ".hpp": room for room, headers in PUBLIC.items() for header in headers}
 
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SOURCES = {".hpp", ".cpp", ".h", ".inl"}
@@ -41,13 +58,18 @@ def visible_from(room):
     return seen
 
 
+def room_in(parts):
+    """The room of a path below src: its folder, of io the folder in it."""
+    return "/".join(parts[:2]) if parts[0] == "io" else parts[0]
+
+
 def owner(path):
     """The room of a path relative to the root; for other project files their folder; None for foreign headers."""
     parts = Path(path).parts
     if parts[:2] == ("include", "kreisel"):
-        return parts[2] if len(parts) > 3 else "include/kreisel"
+        return ROOM_OF.get("/".join(parts[2:]), "/".join(parts))
     if parts[0] == "src":
-        return parts[1] if len(parts) > 2 else "src"
+        return room_in(parts[1:]) if len(parts) > 2 else "src"
     if parts[0] == "models":
         return "models"
     return parts[0] if parts[0] in {"apps", "tests", "bench", "python"} else None
@@ -62,6 +84,9 @@ def included_room(root, file, quote, name):
         return owner(beside.relative_to(root)) if beside.is_relative_to(root) else None
     if name.startswith("kreisel/"):
         return owner("include/" + name)
+    room = room_in(name.split("/"))
+    if room in LAYERS:
+        return room
     return owner(name) if (root / name).exists() else None
 
 
@@ -72,10 +97,8 @@ def problems_in(root):
                 continue
             where = file.relative_to(root)
             room = owner(where)
-            if room == "include/kreisel":
-                continue  # the public headers stand above the rooms; their bodies are in src/api
             if room not in LAYERS:
-                yield f"{where}:1: '{room}' is no room; rooms are: {', '.join(r for r in LAYERS if r != 'Eigen')}"
+                yield f"{where}:1: '{room}' is not a room or a public header in PUBLIC; rooms are: {', '.join(r for r in LAYERS if r != 'Eigen')}"
                 continue
             allowed = visible_from(room)
             for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
@@ -83,8 +106,8 @@ def problems_in(root):
                 if not match:
                     continue
                 target = included_room(root, file, *match.groups())
-                if room == "api" and target == "include/kreisel":
-                    continue
+                if folder == "include" and target != "Eigen" and target is not None and not match[2].startswith("kreisel/"):
+                    yield f"{where}:{number}: {line.strip()}: a public header may not include a private one"
                 if target is not None and target not in allowed:
                     yield (f"{where}:{number}: {line.strip()}: {room} may not include {target}; "
                            f"allowed: {', '.join(sorted(allowed)) or 'nothing'}")

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "command.hpp"
-#include "kreisel/base/error.hpp"
-#include "kreisel/io/trajectory.hpp"
-#include "kreisel/lie/space.hpp"
+#include "io/trajectory/trajectory.hpp"
+#include "kreisel/error.hpp"
+#include "kreisel/groups.hpp"
 
 namespace kreisel::apps {
 

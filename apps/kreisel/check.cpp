@@ -8,14 +8,15 @@
 #include <random>
 
 #include "command.hpp"
-#include "kreisel/base/counters.hpp"
-#include "kreisel/base/error.hpp"
-#include "kreisel/io/summary.hpp"
-#include "kreisel/io/trajectory.hpp"
-#include "kreisel/run/integrator.hpp"
-#include "kreisel/solve/kkt.hpp"
-#include "kreisel/system/check.hpp"
-#include "kreisel/system/consistency.hpp"
+#include "io/result/prepare.hpp"
+#include "io/result/summary.hpp"
+#include "io/trajectory/trajectory.hpp"
+#include "kreisel/check.hpp"
+#include "kreisel/error.hpp"
+#include "kreisel/types.hpp"
+#include "run/integrator.hpp"
+#include "solve/kkt.hpp"
+#include "system/consistency.hpp"
 #include "terminal.hpp"
 
 namespace kreisel::apps {

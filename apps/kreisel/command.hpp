@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "kreisel/io/files.hpp"
-#include "kreisel/io/json_source.hpp"
-#include "kreisel/io/run_spec.hpp"
+#include "io/files/files.hpp"
+#include "io/json/json_source.hpp"
+#include "io/spec/run_spec.hpp"
 
 namespace kreisel::apps {
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "command.hpp"
-#include "kreisel/io/model_catalogue.hpp"
-#include "kreisel/base/error.hpp"
-#include "kreisel/study/figures.hpp"
+#include "io/model_file/model_catalogue.hpp"
+#include "kreisel/error.hpp"
+#include "study/figures.hpp"
 
 namespace kreisel::apps {
 namespace {

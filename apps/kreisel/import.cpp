@@ -4,10 +4,10 @@
 #include <CLI/Option.hpp>
 
 #include "command.hpp"
-#include "kreisel/base/error.hpp"
-#include "kreisel/io/model_file.hpp"
-#include "kreisel/io/summary.hpp"
-#include "kreisel/io/urdf.hpp"
+#include "io/model_file/model_file.hpp"
+#include "io/model_file/urdf.hpp"
+#include "io/result/summary.hpp"
+#include "kreisel/error.hpp"
 #include "terminal.hpp"
 
 namespace kreisel::apps {

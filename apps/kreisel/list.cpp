@@ -5,15 +5,15 @@
 #include <cmath>
 
 #include "command.hpp"
-#include "kreisel/base/error.hpp"
-#include "kreisel/io/model_catalogue.hpp"
-#include "kreisel/io/model_schema.hpp"
-#include "kreisel/io/summary.hpp"
-#include "kreisel/lie/space.hpp"
-#include "kreisel/method/catalogue.hpp"
-#include "kreisel/method/correction.hpp"
-#include "kreisel/solve/formulation.hpp"
-#include "kreisel/study/figures.hpp"
+#include "io/model_file/model_catalogue.hpp"
+#include "io/model_file/model_schema.hpp"
+#include "io/result/summary.hpp"
+#include "kreisel/error.hpp"
+#include "kreisel/groups.hpp"
+#include "method/catalogue.hpp"
+#include "method/correction.hpp"
+#include "solve/formulation.hpp"
+#include "study/figures.hpp"
 #include "terminal.hpp"
 
 namespace kreisel::apps {

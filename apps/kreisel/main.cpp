@@ -11,10 +11,10 @@
 #include <cstdlib>
 #include <new>
 
+#include "base/spelling.hpp"
 #include "command.hpp"
-#include "kreisel/base/error.hpp"
-#include "kreisel/base/spelling.hpp"
-#include "kreisel/io/summary.hpp"
+#include "io/result/summary.hpp"
+#include "kreisel/error.hpp"
 #include "terminal.hpp"
 
 namespace kreisel::apps {

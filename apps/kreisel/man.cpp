@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "command.hpp"
-#include "kreisel/base/version.hpp"
-#include "kreisel/io/summary.hpp"
+#include "io/result/summary.hpp"
+#include "kreisel/version.hpp"
 
 namespace kreisel::apps {
 namespace {

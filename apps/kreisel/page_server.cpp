@@ -18,7 +18,7 @@
 #include <ctime>
 #include <thread>
 
-#include "kreisel/base/error.hpp"
+#include "kreisel/error.hpp"
 
 namespace kreisel::apps {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "kreisel/io/files.hpp"
+#include "io/files/files.hpp"
 
 namespace kreisel::apps {
 

@@ -5,11 +5,11 @@
 #include <algorithm>
 
 #include "command.hpp"
-#include "kreisel/base/error.hpp"
-#include "kreisel/io/report.hpp"
-#include "kreisel/io/summary.hpp"
-#include "kreisel/study/figures.hpp"
-#include "kreisel/study/output.hpp"
+#include "io/report/report.hpp"
+#include "io/result/summary.hpp"
+#include "kreisel/error.hpp"
+#include "study/figures.hpp"
+#include "study/output.hpp"
 #include "study_view.hpp"
 
 namespace kreisel::apps {

@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.hpp"
 #include "command.hpp"
-#include "kreisel/base/error.hpp"
-#include "kreisel/base/text.hpp"
-#include "kreisel/io/result.hpp"
+#include "io/result/prepare.hpp"
+#include "io/result/result.hpp"
+#include "kreisel/error.hpp"
 #include "terminal.hpp"
 
 namespace kreisel::apps {

@@ -4,11 +4,11 @@
 #include <CLI/Option.hpp>
 
 #include "command.hpp"
-#include "kreisel/base/error.hpp"
-#include "kreisel/io/model_schema.hpp"
-#include "kreisel/io/summary.hpp"
-#include "kreisel/method/catalogue.hpp"
-#include "kreisel/study/spec_schema.hpp"
+#include "io/model_file/model_schema.hpp"
+#include "io/result/summary.hpp"
+#include "kreisel/error.hpp"
+#include "method/catalogue.hpp"
+#include "study/spec_schema.hpp"
 
 namespace kreisel::apps {
 namespace {

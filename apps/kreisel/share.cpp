@@ -5,7 +5,7 @@
 #include <system_error>
 
 #include "command.hpp"
-#include "kreisel/base/error.hpp"
+#include "kreisel/error.hpp"
 
 namespace kreisel::apps {
 namespace {

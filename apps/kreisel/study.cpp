@@ -3,11 +3,11 @@
 
 #include <CLI/Option.hpp>
 
+#include "base/spelling.hpp"
 #include "command.hpp"
-#include "kreisel/base/error.hpp"
-#include "kreisel/base/spelling.hpp"
-#include "kreisel/io/summary.hpp"
-#include "kreisel/study/output.hpp"
+#include "io/result/summary.hpp"
+#include "kreisel/error.hpp"
+#include "study/output.hpp"
 #include "study_view.hpp"
 
 namespace kreisel::apps {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kreisel/study/output.hpp"
-#include "kreisel/study/row.hpp"
+#include "study/output.hpp"
+#include "study/row.hpp"
 
 namespace kreisel::apps {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "kreisel/run/observer.hpp"
+#include "kreisel/observer.hpp"
 
 namespace kreisel::apps {
 

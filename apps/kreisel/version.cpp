@@ -4,8 +4,8 @@
 #include <Eigen/Core>
 
 #include "command.hpp"
-#include "kreisel/base/version.hpp"
-#include "kreisel/io/trajectory.hpp"
+#include "io/trajectory/trajectory.hpp"
+#include "kreisel/version.hpp"
 
 #if __has_include(<suitesparse/klu.h>)
 #include <suitesparse/klu.h>

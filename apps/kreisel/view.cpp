@@ -8,8 +8,8 @@
 #include <cstdlib>
 
 #include "command.hpp"
-#include "kreisel/base/error.hpp"
-#include "kreisel/io/report.hpp"
+#include "io/report/report.hpp"
+#include "kreisel/error.hpp"
 #include "page_server.hpp"
 #include "terminal.hpp"
 

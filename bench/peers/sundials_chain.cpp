@@ -6,10 +6,10 @@
 
 #include <stdexcept>
 
-#include "kreisel/base/counters.hpp"
-#include "kreisel/models/catalogue.hpp"
-#include "kreisel/solve/kkt.hpp"
+#include "kreisel/types.hpp"
+#include "models/catalogue.hpp"
 #include "peers/sundials.hpp"
+#include "solve/kkt.hpp"
 #include "support/count.hpp"
 #include "support/problem.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "kreisel/base/types.hpp"
+#include "kreisel/types.hpp"
 
 namespace bench {
 namespace {

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "kreisel/lie/so3.hpp"
+#include "lie/so3.hpp"
 
 namespace bench {
 namespace {

@@ -8,10 +8,15 @@
 #include <utility>
 #include <vector>
 
-#include "kreisel/multibody/assembly.hpp"
-#include "kreisel/run/problem.hpp"
+#include "kreisel/element.hpp"
+#include "kreisel/problem.hpp"
 
 namespace kreisel {
+
+namespace multibody {
+class Assembly;
+struct Frame;
+}  // namespace multibody
 
 /// A body of a mechanism, or the ground; a number wherever bodies are counted.
 struct Body {
@@ -83,10 +88,9 @@ class Mechanism {
   };
   /// The mechanism as it is now. Bodies start where they were put.
   run::Problem problem(const Span& span) const;
-  /// The same as a system; `Assembly::without` gives those with joints or forces switched off, for switches of events.
-  std::shared_ptr<multibody::Assembly> assembly() const;
 
  private:
+  std::shared_ptr<multibody::Assembly> assembly() const;
   multibody::Frame in_body(Body body, const Vector3& p, const Matrix3& axes) const;
   Vector3 centre_of(Body body) const;
   void check(Body body, std::string_view where) const;
@@ -103,5 +107,9 @@ class Mechanism {
   std::vector<multibody::Node> nodes_;
   std::vector<multibody::ElementPtr> elements_;
 };
+
+/// The system of a mechanism with these joints, forces and elements switched off, by name: what the `Switch` of an event goes on
+/// with. Throws InvalidInput for a name that it does not have, and when the problem is none of a mechanism.
+std::shared_ptr<const system::System> without(const run::Problem& problem, const std::vector<std::string>& names);
 
 }  // namespace kreisel

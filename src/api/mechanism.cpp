@@ -6,8 +6,10 @@
 #include <cmath>
 #include <memory>
 
-#include "kreisel/base/find.hpp"
-#include "kreisel/multibody/expression.hpp"
+#include "base/field.hpp"
+#include "kreisel/error.hpp"
+#include "multibody/assembly.hpp"
+#include "multibody/expression.hpp"
 
 namespace kreisel {
 
@@ -223,6 +225,12 @@ run::Problem Mechanism::problem(const Span& span) const {
   problem.start.t0 = span.t0;
   problem.system = std::move(assembly);
   return problem;
+}
+
+std::shared_ptr<const system::System> without(const run::Problem& problem, const std::vector<std::string>& names) {
+  const auto* assembly = dynamic_cast<const multibody::Assembly*>(problem.system.get());
+  if (assembly == nullptr) throw InvalidInput("only the system of a mechanism has joints and forces to switch off");
+  return assembly->without(names);
 }
 
 }  // namespace kreisel

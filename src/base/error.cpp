@@ -1,11 +1,11 @@
-#include "kreisel/base/error.hpp"
+#include "kreisel/error.hpp"
 
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
 #include <numeric>
 
-#include "kreisel/base/text.hpp"
+#include "base/text.hpp"
 
 namespace kreisel {
 namespace {

@@ -1,12 +1,12 @@
-#include "kreisel/base/field.hpp"
+#include "base/field.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/base/text.hpp"
+#include "base/text.hpp"
+#include "kreisel/error.hpp"
 
 namespace kreisel {
 namespace {

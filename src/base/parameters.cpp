@@ -1,8 +1,8 @@
-#include "kreisel/base/parameters.hpp"
+#include "base/field.hpp"
 
 #include <fmt/format.h>
 
-#include "kreisel/base/find.hpp"
+#include "kreisel/error.hpp"
 
 namespace kreisel {
 

@@ -1,12 +1,12 @@
-#include "kreisel/base/seal.hpp"
+#include "base/seal.hpp"
 
 #include <fmt/format.h>
 
 #include <cstdint>
 
-#include "kreisel/base/archive.hpp"
-#include "kreisel/base/error.hpp"
-#include "kreisel/base/version.hpp"
+#include "base/archive.hpp"
+#include "kreisel/error.hpp"
+#include "kreisel/version.hpp"
 
 namespace kreisel {
 namespace {

@@ -1,4 +1,4 @@
-#include "kreisel/base/spelling.hpp"
+#include "base/spelling.hpp"
 
 #include <atomic>
 

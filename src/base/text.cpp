@@ -1,4 +1,4 @@
-#include "kreisel/base/text.hpp"
+#include "base/text.hpp"
 
 #include <charconv>
 #include <cmath>

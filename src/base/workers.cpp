@@ -1,4 +1,4 @@
-#include "kreisel/base/workers.hpp"
+#include "base/workers.hpp"
 
 namespace kreisel {
 namespace {

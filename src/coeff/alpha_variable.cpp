@@ -1,4 +1,4 @@
-#include "kreisel/coeff/alpha_variable.hpp"
+#include "coeff/alpha_variable.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
-#include "kreisel/coeff/bliedf_defect.hpp"
+#include "coeff/bliedf_defect.hpp"
 
 #include <array>
 #include <cmath>
 
-#include "kreisel/coeff/bdf_variable.hpp"
+#include "coeff/bdf_variable.hpp"
 
 namespace kreisel::coeff {
 

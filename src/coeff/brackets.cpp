@@ -1,9 +1,9 @@
-#include "kreisel/coeff/brackets.hpp"
+#include "coeff/brackets.hpp"
 
 #include <cmath>
 #include <cstdio>
 
-#include "kreisel/coeff/free_algebra.hpp"
+#include "coeff/free_algebra.hpp"
 
 namespace kreisel::coeff {
 

@@ -1,4 +1,4 @@
-#include "kreisel/coeff/generalized_alpha.hpp"
+#include "coeff/generalized_alpha.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "kreisel/coeff/oscillator.hpp"
+#include "coeff/oscillator.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,8 +6,8 @@
 #include <complex>
 #include <span>
 
-#include "kreisel/coeff/adams_moulton.hpp"
-#include "kreisel/coeff/bdf.hpp"
+#include "coeff/adams_moulton.hpp"
+#include "coeff/bdf.hpp"
 
 namespace kreisel::coeff {
 namespace {

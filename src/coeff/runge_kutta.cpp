@@ -1,4 +1,4 @@
-#include "kreisel/coeff/runge_kutta.hpp"
+#include "coeff/runge_kutta.hpp"
 
 #include <cstdint>
 

@@ -1,7 +1,7 @@
-#include "kreisel/lie/space.hpp"
+#include "kreisel/groups.hpp"
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/lie/all_groups.hpp"
+#include "kreisel/error.hpp"
+#include "lie/all_groups.hpp"
 
 namespace kreisel::lie {
 namespace {

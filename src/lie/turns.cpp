@@ -1,6 +1,6 @@
-#include "kreisel/lie/turns.hpp"
+#include "lie/turns.hpp"
 
-#include "kreisel/lie/all_groups.hpp"
+#include "lie/all_groups.hpp"
 
 namespace kreisel::lie {
 namespace {

@@ -1,4 +1,4 @@
-#include "kreisel/linear/block_matrix.hpp"
+#include "linear/block_matrix.hpp"
 
 #include <algorithm>
 

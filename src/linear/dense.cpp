@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "kreisel/linear/solver.hpp"
+#include "linear/solver.hpp"
 #include "scalar.hpp"
 
 namespace kreisel::linear {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "kreisel/linear/block_matrix.hpp"
+#include "linear/block_matrix.hpp"
 
 namespace kreisel::linear {
 

@@ -4,8 +4,8 @@
 #include <Eigen/QR>
 #include <cmath>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/linear/solver.hpp"
+#include "kreisel/error.hpp"
+#include "linear/solver.hpp"
 
 namespace kreisel::linear {
 namespace {

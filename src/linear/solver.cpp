@@ -1,6 +1,6 @@
-#include "kreisel/linear/solver.hpp"
+#include "linear/solver.hpp"
 
-#include "kreisel/base/error.hpp"
+#include "kreisel/error.hpp"
 
 namespace kreisel::linear {
 

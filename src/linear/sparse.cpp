@@ -6,8 +6,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/linear/solver.hpp"
+#include "kreisel/error.hpp"
+#include "linear/solver.hpp"
 
 namespace kreisel::linear {
 namespace {

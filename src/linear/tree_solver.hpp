@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "elimination.hpp"
-#include "kreisel/linear/solver.hpp"
+#include "linear/solver.hpp"
 
 namespace kreisel::linear {
 

@@ -1,8 +1,8 @@
-#include "kreisel/method/adams_moulton.hpp"
+#include "method/adams_moulton.hpp"
 
-#include "kreisel/base/combine.hpp"
-#include "kreisel/coeff/adams_moulton.hpp"
-#include "kreisel/lie/turns.hpp"
+#include "base/combine.hpp"
+#include "coeff/adams_moulton.hpp"
+#include "lie/turns.hpp"
 
 namespace kreisel::method {
 

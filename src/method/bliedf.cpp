@@ -1,11 +1,11 @@
-#include "kreisel/method/bliedf.hpp"
+#include "method/bliedf.hpp"
 
 #include <algorithm>
 #include <array>
 #include <limits>
 #include <span>
 
-#include "kreisel/base/combine.hpp"
+#include "base/combine.hpp"
 
 namespace kreisel::method {
 namespace {

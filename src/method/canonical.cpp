@@ -1,6 +1,6 @@
-#include "kreisel/method/canonical.hpp"
+#include "method/canonical.hpp"
 
-#include "kreisel/coeff/bch.hpp"
+#include "coeff/bch.hpp"
 
 namespace kreisel::method {
 

@@ -1,16 +1,16 @@
-#include "kreisel/method/catalogue.hpp"
+#include "method/catalogue.hpp"
 
 #include <fmt/format.h>
 
 #include <cmath>
 
-#include "kreisel/base/find.hpp"
-#include "kreisel/method/bliedf.hpp"
-#include "kreisel/method/commutator_free.hpp"
-#include "kreisel/method/crouch_grossman.hpp"
-#include "kreisel/method/generalized_alpha.hpp"
-#include "kreisel/method/mkam.hpp"
-#include "kreisel/method/mkbdf.hpp"
+#include "kreisel/error.hpp"
+#include "method/bliedf.hpp"
+#include "method/commutator_free.hpp"
+#include "method/crouch_grossman.hpp"
+#include "method/generalized_alpha.hpp"
+#include "method/mkam.hpp"
+#include "method/mkbdf.hpp"
 
 namespace kreisel::method {
 namespace {
@@ -144,6 +144,8 @@ const std::vector<MethodInfo>& catalogue() {
 }
 
 const MethodInfo& find_method(std::string_view name) { return find_named(catalogue(), "method", name); }
+
+const std::string& MethodChoice::name() const { return info_->name; }
 
 MethodChoice::MethodChoice(std::string_view name) : info_(&find_method(name)) { parameters = ParameterValues(info_->parameters); }
 

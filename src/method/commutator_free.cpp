@@ -1,7 +1,7 @@
-#include "kreisel/method/commutator_free.hpp"
+#include "method/commutator_free.hpp"
 
-#include "kreisel/base/combine.hpp"
-#include "kreisel/coeff/commutator_free.hpp"
+#include "base/combine.hpp"
+#include "coeff/commutator_free.hpp"
 
 namespace kreisel::method {
 

@@ -1,13 +1,13 @@
-#include "kreisel/method/correction.hpp"
+#include "method/correction.hpp"
 
 #include <fmt/format.h>
 
 #include <array>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/base/spelling.hpp"
-#include "kreisel/coeff/bliedf_defect.hpp"
-#include "kreisel/method/magnus.hpp"
+#include "base/spelling.hpp"
+#include "coeff/bliedf_defect.hpp"
+#include "kreisel/error.hpp"
+#include "method/magnus.hpp"
 
 namespace kreisel::method {
 namespace {

@@ -1,6 +1,6 @@
-#include "kreisel/method/crouch_grossman.hpp"
+#include "method/crouch_grossman.hpp"
 
-#include "kreisel/coeff/crouch_grossman.hpp"
+#include "coeff/crouch_grossman.hpp"
 
 namespace kreisel::method {
 

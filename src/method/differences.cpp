@@ -1,6 +1,6 @@
-#include "kreisel/method/differences.hpp"
+#include "method/differences.hpp"
 
-#include "kreisel/base/combine.hpp"
+#include "base/combine.hpp"
 
 namespace kreisel::method {
 

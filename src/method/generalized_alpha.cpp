@@ -1,5 +1,5 @@
 // Generalized-α on Lie groups (Arnold, Brüls, Cardona 2015, eq. 9, 58), x = Δq_n, memory = algorithmic acceleration.
-#include "kreisel/method/generalized_alpha.hpp"
+#include "method/generalized_alpha.hpp"
 
 #include <cmath>
 #include <tuple>

@@ -1,12 +1,12 @@
-#include "kreisel/method/magnus.hpp"
+#include "method/magnus.hpp"
 
 #include <algorithm>
 #include <array>
 #include <span>
 #include <utility>
 
-#include "kreisel/base/combine.hpp"
-#include "kreisel/coeff/bliedf_defect.hpp"
+#include "base/combine.hpp"
+#include "coeff/bliedf_defect.hpp"
 
 namespace kreisel::method {
 

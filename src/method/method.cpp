@@ -1,4 +1,4 @@
-#include "kreisel/method/method.hpp"
+#include "method/method.hpp"
 
 namespace kreisel::method {
 

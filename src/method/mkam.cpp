@@ -1,8 +1,8 @@
-#include "kreisel/method/mkam.hpp"
+#include "method/mkam.hpp"
 
 #include <limits>
 
-#include "kreisel/coeff/adams_moulton.hpp"
+#include "coeff/adams_moulton.hpp"
 
 namespace kreisel::method {
 namespace {

@@ -1,8 +1,8 @@
-#include "kreisel/method/mkbdf.hpp"
+#include "method/mkbdf.hpp"
 
 #include <algorithm>
 
-#include "kreisel/coeff/bch.hpp"
+#include "coeff/bch.hpp"
 
 namespace kreisel::method {
 

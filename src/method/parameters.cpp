@@ -1,4 +1,4 @@
-#include "kreisel/method/parameters.hpp"
+#include "method/parameters.hpp"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
-#include "kreisel/method/velocity_modification.hpp"
+#include "method/velocity_modification.hpp"
 
 #include <cmath>
 #include <span>
 
-#include "kreisel/coeff/bliedf_defect.hpp"
+#include "coeff/bliedf_defect.hpp"
 
 namespace kreisel::method {
 namespace {

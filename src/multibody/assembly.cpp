@@ -1,12 +1,12 @@
-#include "kreisel/multibody/assembly.hpp"
+#include "multibody/assembly.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "kreisel/base/workers.hpp"
-#include "kreisel/lie/so3.hpp"
+#include "base/workers.hpp"
+#include "lie/so3.hpp"
 #include "parts.hpp"
 
 namespace kreisel::multibody {

@@ -7,8 +7,8 @@
 #include <map>
 #include <set>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/multibody/rigid_body.hpp"
+#include "kreisel/error.hpp"
+#include "multibody/rigid_body.hpp"
 #include "parts.hpp"
 
 namespace kreisel::multibody {

@@ -1,11 +1,11 @@
-#include "kreisel/multibody/body.hpp"
+#include "multibody/body.hpp"
 
 #include <fmt/format.h>
 
 #include <Eigen/Eigenvalues>
 #include <cmath>
 
-#include "kreisel/base/error.hpp"
+#include "kreisel/error.hpp"
 
 namespace kreisel::multibody {
 

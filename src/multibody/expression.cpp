@@ -1,4 +1,4 @@
-#include "kreisel/multibody/expression.hpp"
+#include "multibody/expression.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "kreisel/base/error.hpp"
+#include "kreisel/error.hpp"
 
 namespace kreisel::multibody {
 namespace {

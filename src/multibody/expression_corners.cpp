@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "interval.hpp"
-#include "kreisel/multibody/expression.hpp"
+#include "multibody/expression.hpp"
 
 namespace kreisel::multibody {
 namespace {

@@ -1,13 +1,16 @@
-#include "kreisel/multibody/frames.hpp"
+#include "multibody/frames.hpp"
 
 #include <algorithm>
 
-#include "kreisel/lie/so3.hpp"
+#include "lie/so3.hpp"
+#include "multibody/signal.hpp"
 
 namespace kreisel::multibody {
 
 using Map3 = Eigen::Map<const Vector3>;
 using Matrix6Map = Eigen::Map<Matrix6>;
+
+std::vector<NamedSignal> Element::signals() const { return {}; }
 
 const BodyState* BodyStates::load(const Slot* slots, int count, const double* q, const double* v) {
   for (int i = 0; i < count; ++i) {

@@ -1,4 +1,4 @@
-#include "kreisel/multibody/measure.hpp"
+#include "multibody/measure.hpp"
 
 #include <cmath>
 

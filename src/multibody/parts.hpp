@@ -1,7 +1,7 @@
 // What all assemblies of a mechanism share: its nodes and elements.
 #pragma once
 
-#include "kreisel/multibody/assembly.hpp"
+#include "multibody/assembly.hpp"
 
 namespace kreisel::multibody {
 

@@ -1,6 +1,7 @@
-#include "kreisel/multibody/rigid_body.hpp"
+#include "multibody/rigid_body.hpp"
 
-#include "kreisel/lie/so3.hpp"
+#include "lie/so3.hpp"
+#include "multibody/body.hpp"
 
 namespace kreisel::multibody {
 

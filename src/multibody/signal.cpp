@@ -1,4 +1,4 @@
-#include "kreisel/multibody/signal.hpp"
+#include "multibody/signal.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kreisel/base/error.hpp"
+#include "kreisel/error.hpp"
 
 namespace kreisel::multibody {
 namespace {

@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 
-#include "kreisel/multibody/signal.hpp"
+#include "multibody/signal.hpp"
 
 namespace kreisel::multibody {
 

@@ -1,4 +1,4 @@
-#include "kreisel/run/controller.hpp"
+#include "run/controller.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "kreisel/run/options.hpp"
-#include "kreisel/system/system.hpp"
+#include "kreisel/options.hpp"
+#include "kreisel/system.hpp"
 
 namespace kreisel::run {
 

@@ -1,11 +1,11 @@
-#include "kreisel/run/dense_output.hpp"
+#include "run/dense_output.hpp"
 
 #include <algorithm>
 #include <array>
 #include <span>
 
-#include "kreisel/base/combine.hpp"
-#include "kreisel/coeff/bdf_variable.hpp"
+#include "base/combine.hpp"
+#include "coeff/bdf_variable.hpp"
 
 namespace kreisel::run {
 

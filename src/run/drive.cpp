@@ -8,9 +8,9 @@
 #include <tuple>
 #include <utility>
 
+#include "base/spelling.hpp"
 #include "explain.hpp"
-#include "kreisel/base/error.hpp"
-#include "kreisel/base/spelling.hpp"
+#include "kreisel/error.hpp"
 
 namespace kreisel::run {
 

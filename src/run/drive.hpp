@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
+#include "base/workers.hpp"
 #include "event_stage.hpp"
 #include "identity.hpp"
-#include "kreisel/base/workers.hpp"
-#include "kreisel/run/problem.hpp"
+#include "kreisel/problem.hpp"
 #include "output.hpp"
 #include "recorder.hpp"
 #include "step_policy.hpp"

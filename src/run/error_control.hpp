@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "kreisel/base/spelling.hpp"
-#include "kreisel/base/archive.hpp"
-#include "kreisel/run/scaling.hpp"
-#include "kreisel/system/system.hpp"
+#include "base/archive.hpp"
+#include "base/spelling.hpp"
+#include "kreisel/system.hpp"
+#include "run/scaling.hpp"
 
 namespace kreisel::run {
 

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 
-#include "kreisel/run/scaling.hpp"
-#include "kreisel/solve/kkt.hpp"
-#include "kreisel/system/differences.hpp"
+#include "run/scaling.hpp"
+#include "solve/kkt.hpp"
+#include "system/differences.hpp"
 
 namespace kreisel::run {
 

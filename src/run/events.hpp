@@ -7,10 +7,10 @@
 #include <type_traits>
 #include <vector>
 
-#include "kreisel/base/archive.hpp"
-#include "kreisel/base/counters.hpp"
-#include "kreisel/method/history.hpp"
-#include "kreisel/system/system.hpp"
+#include "base/archive.hpp"
+#include "kreisel/system.hpp"
+#include "kreisel/types.hpp"
+#include "method/history.hpp"
 #include "row_map.hpp"
 
 namespace kreisel::run {

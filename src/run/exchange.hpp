@@ -1,13 +1,13 @@
 // What a checkpoint of a run consists of.
 #pragma once
 
-#include "kreisel/base/archive.hpp"
-#include "kreisel/base/counters.hpp"
-#include "kreisel/method/history.hpp"
-#include "kreisel/run/controller.hpp"
-#include "kreisel/run/report.hpp"
-#include "kreisel/solve/closer.hpp"
-#include "kreisel/solve/manifold.hpp"
+#include "base/archive.hpp"
+#include "kreisel/report.hpp"
+#include "kreisel/types.hpp"
+#include "method/history.hpp"
+#include "run/controller.hpp"
+#include "solve/closer.hpp"
+#include "solve/manifold.hpp"
 
 namespace kreisel::run {
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kreisel/system/dense.hpp"
-#include "kreisel/system/ranks.hpp"
+#include "kreisel/check.hpp"
+#include "system/dense.hpp"
 
 namespace kreisel::run {
 namespace {

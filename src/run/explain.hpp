@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "kreisel/base/archive.hpp"
-#include "kreisel/method/history.hpp"
-#include "kreisel/run/report.hpp"
-#include "kreisel/system/system.hpp"
+#include "base/archive.hpp"
+#include "kreisel/report.hpp"
+#include "kreisel/system.hpp"
+#include "method/history.hpp"
 
 namespace kreisel::run {
 

@@ -1,8 +1,8 @@
 // Explicit Runge-Kutta-Munthe-Kaas as a method of its own.
 #pragma once
 
-#include "kreisel/run/rkmk.hpp"
 #include "plan.hpp"
+#include "run/rkmk.hpp"
 #include "stepper.hpp"
 
 namespace kreisel::run {

@@ -5,8 +5,9 @@
 #include <cmath>
 #include <utility>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/base/seal.hpp"
+#include "base/seal.hpp"
+#include "coeff/brackets.hpp"
+#include "kreisel/error.hpp"
 
 namespace kreisel::run {
 namespace {
@@ -41,8 +42,8 @@ std::string in_brief(const StepSequence& sequence) {
   return std::visit(Words(), sequence);
 }
 
-std::string in_brief(const std::optional<coeff::CorrectionSet>& set) {
-  if (!set) return "none";
+std::string in_brief(const std::shared_ptr<const coeff::CorrectionSet>& set) {
+  if (set == nullptr) return "none";
   Archive a;
   coeff::CorrectionSet copy = *set;
   a.all(copy.k, copy.count);

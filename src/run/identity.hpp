@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "kreisel/base/archive.hpp"
-#include "kreisel/run/options.hpp"
-#include "kreisel/system/system.hpp"
+#include "base/archive.hpp"
+#include "kreisel/options.hpp"
+#include "kreisel/system.hpp"
 
 namespace kreisel::run {
 

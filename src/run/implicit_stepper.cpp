@@ -5,7 +5,7 @@
 
 #include "corners.hpp"
 #include "exchange.hpp"
-#include "kreisel/lie/turns.hpp"
+#include "lie/turns.hpp"
 #include "turns.hpp"
 
 namespace kreisel::run {
@@ -45,7 +45,7 @@ constexpr int history_capacity(int order) { return order + 4; }
 std::unique_ptr<method::Method> make_method(const system::System& system, const Plan& plan, Counters& counters) {
   const Options& options = plan.options;
   return plan.method->make(system.space(), counters,
-                           {plan.max_order, options.correction, options.own_correction ? &*options.own_correction : nullptr,
+                           {plan.max_order, options.correction, options.own_correction.get(),
                             options.method.parameters, is_given(options.steps)});
 }
 

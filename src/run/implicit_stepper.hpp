@@ -4,13 +4,13 @@
 #include <memory>
 #include <vector>
 
-#include "kreisel/method/catalogue.hpp"
-#include "kreisel/method/differences.hpp"
-#include "kreisel/run/dense_output.hpp"
-#include "kreisel/solve/closer.hpp"
-#include "kreisel/solve/kkt.hpp"
-#include "kreisel/solve/manifold.hpp"
+#include "method/catalogue.hpp"
+#include "method/differences.hpp"
 #include "plan.hpp"
+#include "run/dense_output.hpp"
+#include "solve/closer.hpp"
+#include "solve/kkt.hpp"
+#include "solve/manifold.hpp"
 #include "stepper.hpp"
 #include "turns.hpp"
 

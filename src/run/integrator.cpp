@@ -1,4 +1,4 @@
-#include "kreisel/run/integrator.hpp"
+#include "run/integrator.hpp"
 
 #include <fmt/format.h>
 
@@ -6,15 +6,16 @@
 #include <cmath>
 #include <limits>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/base/spelling.hpp"
-#include "kreisel/method/correction.hpp"
-#include "kreisel/run/option_fields.hpp"
-#include "kreisel/run/start_up.hpp"
-#include "kreisel/solve/manifold.hpp"
-#include "kreisel/system/consistency.hpp"
-#include "kreisel/system/ranks.hpp"
+#include "base/spelling.hpp"
 #include "drive.hpp"
+#include "kreisel/check.hpp"
+#include "kreisel/error.hpp"
+#include "method/correction.hpp"
+#include "run/option_fields.hpp"
+#include "run/start_up.hpp"
+#include "run/step_sequence.hpp"
+#include "solve/manifold.hpp"
+#include "system/consistency.hpp"
 
 namespace kreisel::run {
 namespace {

@@ -1,4 +1,4 @@
-#include "kreisel/run/option_fields.hpp"
+#include "run/option_fields.hpp"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,9 @@
 #include <limits>
 #include <type_traits>
 
-#include "kreisel/method/correction.hpp"
-#include "kreisel/solve/manifold.hpp"
+#include "method/catalogue.hpp"
+#include "method/correction.hpp"
+#include "solve/manifold.hpp"
 
 namespace kreisel::run {
 namespace {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "kreisel/base/archive.hpp"
-#include "kreisel/run/observer.hpp"
-#include "kreisel/run/options.hpp"
+#include "base/archive.hpp"
+#include "kreisel/observer.hpp"
+#include "kreisel/options.hpp"
 
 namespace kreisel::run {
 

@@ -8,8 +8,9 @@
 #include <limits>
 
 #include "corners.hpp"
-#include "kreisel/run/integrator.hpp"
-#include "kreisel/system/consistency.hpp"
+#include "run/integrator.hpp"
+#include "run/step_sequence.hpp"
+#include "system/consistency.hpp"
 
 namespace kreisel::run {
 namespace {

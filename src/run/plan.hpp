@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "kreisel/method/catalogue.hpp"
-#include "kreisel/run/options.hpp"
-#include "kreisel/solve/closer.hpp"
-#include "kreisel/solve/formulation.hpp"
-#include "kreisel/system/system.hpp"
+#include "kreisel/options.hpp"
+#include "kreisel/system.hpp"
+#include "method/catalogue.hpp"
+#include "solve/closer.hpp"
+#include "solve/formulation.hpp"
 
 namespace kreisel::run {
 

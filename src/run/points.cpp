@@ -1,4 +1,4 @@
-#include "kreisel/run/points.hpp"
+#include "run/points.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kreisel/base/archive.hpp"
+#include "base/archive.hpp"
 
 namespace kreisel::run {
 

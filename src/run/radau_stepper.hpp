@@ -3,8 +3,8 @@
 
 #include <array>
 
-#include "kreisel/solve/radau.hpp"
 #include "plan.hpp"
+#include "solve/radau.hpp"
 #include "stepper.hpp"
 
 namespace kreisel::run {

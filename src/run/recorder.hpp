@@ -2,9 +2,10 @@
 #pragma once
 
 #include "exchange.hpp"
-#include "kreisel/run/observer.hpp"
-#include "kreisel/run/report.hpp"
+#include "kreisel/observer.hpp"
+#include "kreisel/report.hpp"
 #include "row_map.hpp"
+#include "run/work.hpp"
 
 namespace kreisel::run {
 

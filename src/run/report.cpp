@@ -1,10 +1,10 @@
-#include "kreisel/run/report.hpp"
+#include "kreisel/report.hpp"
 
 #include <fmt/format.h>
 
 #include <ostream>
 
-#include "kreisel/run/observer.hpp"
+#include "kreisel/observer.hpp"
 
 namespace kreisel::run {
 

@@ -1,4 +1,4 @@
-#include "kreisel/run/rkmk.hpp"
+#include "run/rkmk.hpp"
 
 namespace kreisel::run {
 

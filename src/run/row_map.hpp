@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "kreisel/method/history.hpp"
-#include "kreisel/system/pattern.hpp"
-#include "kreisel/system/system.hpp"
+#include "kreisel/system.hpp"
+#include "method/history.hpp"
 
 namespace kreisel::run {
 

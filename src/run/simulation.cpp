@@ -1,4 +1,4 @@
-#include "kreisel/run/simulation.hpp"
+#include "kreisel/simulation.hpp"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "drive.hpp"
-#include "kreisel/base/error.hpp"
-#include "kreisel/run/integrator.hpp"
+#include "kreisel/error.hpp"
+#include "run/integrator.hpp"
 
 namespace kreisel::run {
 

@@ -1,4 +1,4 @@
-#include "kreisel/run/solution.hpp"
+#include "kreisel/solution.hpp"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,9 @@
 #include <optional>
 
 #include "drive.hpp"
-#include "kreisel/base/error.hpp"
-#include "kreisel/run/integrator.hpp"
+#include "kreisel/error.hpp"
+#include "run/integrator.hpp"
+#include "run/interpolation.hpp"
 
 namespace kreisel::run {
 
@@ -122,6 +123,18 @@ std::size_t Interpolation::evaluate(double t, Entry& out) {
     throw InvalidInput(fmt::format("the motion at t = {} cannot be computed from the points around it", t));
   return end;
 }
+
+struct Solution::Kept {
+  Problem problem;
+  Options options;
+  Points points{{.has_increments = true, .has_residuals = true}};
+  Report report;
+};
+
+const Report& Solution::report() const { return kept_->report; }
+std::size_t Solution::size() const { return kept_->points.size(); }
+const Points& Solution::points() const { return kept_->points; }
+const Problem& Solution::problem() const { return kept_->problem; }
 
 State Solution::state_of(const Entry& entry, std::size_t i) const {
   const system::System& in_force = points().in_force(i);

@@ -1,4 +1,4 @@
-#include "kreisel/run/start_up.hpp"
+#include "run/start_up.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "kreisel/lie/turns.hpp"
+#include "lie/turns.hpp"
 
 namespace kreisel::run {
 

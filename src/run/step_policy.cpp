@@ -7,14 +7,14 @@
 #include <cmath>
 #include <limits>
 
+#include "base/spelling.hpp"
 #include "exchange.hpp"
 #include "explain.hpp"
 #include "explicit_stepper.hpp"
 #include "implicit_stepper.hpp"
-#include "kreisel/base/spelling.hpp"
-#include "kreisel/run/controller.hpp"
 #include "radau_control.hpp"
 #include "radau_stepper.hpp"
+#include "run/controller.hpp"
 
 namespace kreisel::run {
 namespace {

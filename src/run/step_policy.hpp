@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "corners.hpp"
-#include "kreisel/run/report.hpp"
+#include "kreisel/report.hpp"
 #include "plan.hpp"
 #include "stepper.hpp"
 

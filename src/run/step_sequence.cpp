@@ -1,4 +1,4 @@
-#include "kreisel/run/step_sequence.hpp"
+#include "run/step_sequence.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <numeric>
 #include <random>
 
-#include "kreisel/base/spelling.hpp"
+#include "base/spelling.hpp"
 
 namespace kreisel::run {
 namespace {

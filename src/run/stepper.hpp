@@ -7,13 +7,13 @@
 #include <string>
 #include <string_view>
 
+#include "base/archive.hpp"
 #include "error_control.hpp"
-#include "kreisel/base/archive.hpp"
-#include "kreisel/method/history.hpp"
-#include "kreisel/run/observer.hpp"
-#include "kreisel/run/start_up.hpp"
-#include "kreisel/solve/closer.hpp"
-#include "kreisel/system/system.hpp"
+#include "kreisel/observer.hpp"
+#include "kreisel/system.hpp"
+#include "method/history.hpp"
+#include "run/start_up.hpp"
+#include "solve/closer.hpp"
 
 namespace kreisel::run {
 

@@ -1,10 +1,10 @@
-#include "kreisel/run/work.hpp"
+#include "run/work.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <span>
 
-#include "kreisel/coeff/bdf_variable.hpp"
+#include "coeff/bdf_variable.hpp"
 
 namespace kreisel::run {
 namespace {

@@ -1,12 +1,12 @@
-#include "kreisel/solve/assemble.hpp"
+#include "solve/assemble.hpp"
 
 #include <algorithm>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/base/spelling.hpp"
-#include "kreisel/solve/kkt.hpp"
-#include "kreisel/system/ranks.hpp"
-#include "kreisel/system/consistency.hpp"
+#include "base/spelling.hpp"
+#include "kreisel/check.hpp"
+#include "kreisel/error.hpp"
+#include "solve/kkt.hpp"
+#include "system/consistency.hpp"
 
 namespace kreisel::solve {
 namespace {

@@ -1,4 +1,4 @@
-#include "kreisel/solve/closer.hpp"
+#include "solve/closer.hpp"
 
 #include <fmt/format.h>
 

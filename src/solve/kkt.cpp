@@ -1,4 +1,4 @@
-#include "kreisel/solve/kkt.hpp"
+#include "solve/kkt.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "kreisel/solve/layout.hpp"
+#include "solve/layout.hpp"
 
 namespace kreisel::solve {
 

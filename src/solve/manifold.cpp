@@ -1,4 +1,4 @@
-#include "kreisel/solve/manifold.hpp"
+#include "solve/manifold.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kreisel/base/error.hpp"
+#include "kreisel/error.hpp"
 
 namespace kreisel::solve {
 namespace {

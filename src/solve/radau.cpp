@@ -1,4 +1,4 @@
-#include "kreisel/solve/radau.hpp"
+#include "solve/radau.hpp"
 
 #include <fmt/format.h>
 

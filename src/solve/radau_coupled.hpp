@@ -5,9 +5,9 @@
 #include <memory>
 #include <string_view>
 
-#include "kreisel/coeff/radau.hpp"
-#include "kreisel/linear/solver.hpp"
-#include "kreisel/solve/layout.hpp"
+#include "coeff/radau.hpp"
+#include "linear/solver.hpp"
+#include "solve/layout.hpp"
 
 namespace kreisel::solve {
 

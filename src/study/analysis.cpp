@@ -1,6 +1,6 @@
-#include "kreisel/study/analysis.hpp"
+#include "study/analysis.hpp"
 
-#include "kreisel/base/find.hpp"
+#include "kreisel/error.hpp"
 
 namespace kreisel::study {
 

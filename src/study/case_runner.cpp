@@ -6,13 +6,14 @@
 #include <cmath>
 #include <ctime>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/coeff/bdf.hpp"
-#include "kreisel/io/report.hpp"
-#include "kreisel/io/summary.hpp"
-#include "kreisel/method/catalogue.hpp"
-#include "kreisel/run/integrator.hpp"
-#include "kreisel/study/analysis.hpp"
+#include "coeff/bdf.hpp"
+#include "io/report/report.hpp"
+#include "io/result/prepare.hpp"
+#include "io/result/summary.hpp"
+#include "kreisel/error.hpp"
+#include "method/catalogue.hpp"
+#include "run/integrator.hpp"
+#include "study/analysis.hpp"
 
 namespace kreisel::study {
 namespace {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "kreisel/study/row.hpp"
+#include "study/row.hpp"
 
 namespace kreisel::study {
 

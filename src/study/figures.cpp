@@ -1,10 +1,10 @@
-#include "kreisel/study/figures.hpp"
+#include "study/figures.hpp"
 
 #include <algorithm>
 #include <cctype>
 
 #include "figure_texts.hpp"
-#include "kreisel/base/error.hpp"
+#include "kreisel/error.hpp"
 
 namespace kreisel::study {
 namespace {

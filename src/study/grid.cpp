@@ -5,8 +5,9 @@
 #include <functional>
 #include <set>
 
-#include "kreisel/study/analysis.hpp"
-#include "kreisel/study/spec_schema.hpp"
+#include "io/result/prepare.hpp"
+#include "study/analysis.hpp"
+#include "study/spec_schema.hpp"
 
 namespace kreisel::study {
 namespace {

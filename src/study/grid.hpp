@@ -1,8 +1,8 @@
 // The grid of a study: every combination of the values it lists.
 #pragma once
 
-#include "kreisel/study/spec.hpp"
 #include "spec_reader.hpp"
+#include "study/spec.hpp"
 
 namespace kreisel::study {
 

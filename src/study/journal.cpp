@@ -8,10 +8,10 @@
 #include <cstring>
 #include <optional>
 
-#include "kreisel/base/archive.hpp"
-#include "kreisel/base/error.hpp"
-#include "kreisel/base/version.hpp"
-#include "kreisel/io/field_json.hpp"
+#include "base/archive.hpp"
+#include "io/json/field_json.hpp"
+#include "kreisel/error.hpp"
+#include "kreisel/version.hpp"
 
 namespace kreisel::study {
 

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <string>
 
-#include "kreisel/study/row.hpp"
+#include "study/row.hpp"
 
 namespace kreisel::study {
 

@@ -1,9 +1,9 @@
-#include "kreisel/study/measure.hpp"
+#include "study/measure.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "kreisel/base/find.hpp"
+#include "kreisel/error.hpp"
 
 namespace kreisel::study {
 

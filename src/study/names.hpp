@@ -4,8 +4,8 @@
 #include <array>
 #include <string_view>
 
-#include "kreisel/base/choice.hpp"
-#include "kreisel/study/spec.hpp"
+#include "kreisel/choices.hpp"
+#include "study/spec.hpp"
 
 namespace kreisel {
 

@@ -1,4 +1,4 @@
-#include "kreisel/study/observed.hpp"
+#include "study/observed.hpp"
 
 #include <algorithm>
 #include <cmath>

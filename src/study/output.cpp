@@ -1,4 +1,4 @@
-#include "kreisel/study/output.hpp"
+#include "study/output.hpp"
 
 #include <fmt/format.h>
 
@@ -6,11 +6,11 @@
 #include <cmath>
 #include <set>
 
+#include "base/text.hpp"
+#include "io/result/summary.hpp"
 #include "journal.hpp"
-#include "kreisel/base/text.hpp"
-#include "kreisel/base/version.hpp"
-#include "kreisel/io/summary.hpp"
-#include "kreisel/study/analysis.hpp"
+#include "kreisel/version.hpp"
+#include "study/analysis.hpp"
 
 namespace kreisel::study {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "kreisel/system/precise.hpp"
+#include "system/precise.hpp"
 
 namespace kreisel::study {
 namespace {

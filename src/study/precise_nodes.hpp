@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "kreisel/study/reference.hpp"
+#include "study/reference.hpp"
 
 namespace kreisel::study {
 

@@ -1,14 +1,14 @@
-#include "kreisel/study/reference.hpp"
+#include "study/reference.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/run/start_up.hpp"
+#include "kreisel/error.hpp"
 #include "precise_nodes.hpp"
 #include "reference_cache.hpp"
+#include "run/start_up.hpp"
 
 namespace kreisel::study {
 namespace {

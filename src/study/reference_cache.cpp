@@ -8,8 +8,8 @@
 #include <cstring>
 #include <fstream>
 
-#include "kreisel/base/archive.hpp"
-#include "kreisel/base/error.hpp"
+#include "base/archive.hpp"
+#include "kreisel/error.hpp"
 
 namespace kreisel::study {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string_view>
 
-#include "kreisel/study/reference.hpp"
+#include "study/reference.hpp"
 
 namespace kreisel::study {
 

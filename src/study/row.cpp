@@ -1,4 +1,4 @@
-#include "kreisel/study/row.hpp"
+#include "study/row.hpp"
 
 #include <cmath>
 

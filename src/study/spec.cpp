@@ -1,13 +1,13 @@
-#include "kreisel/study/spec.hpp"
+#include "study/spec.hpp"
 
 #include <algorithm>
 #include <sstream>
 
 #include "grid.hpp"
-#include "kreisel/study/analysis.hpp"
-#include "kreisel/study/row.hpp"
-#include "kreisel/study/spec_schema.hpp"
 #include "names.hpp"
+#include "study/analysis.hpp"
+#include "study/row.hpp"
+#include "study/spec_schema.hpp"
 
 namespace kreisel::study {
 namespace {

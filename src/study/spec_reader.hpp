@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/io/json_source.hpp"
+#include "io/json/json_source.hpp"
+#include "kreisel/error.hpp"
 
 namespace kreisel::study {
 

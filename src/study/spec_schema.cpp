@@ -1,11 +1,11 @@
-#include "kreisel/study/spec_schema.hpp"
+#include "study/spec_schema.hpp"
 
 #include <fmt/format.h>
 
-#include "kreisel/io/run_spec.hpp"
-#include "kreisel/study/analysis.hpp"
-#include "kreisel/study/measure.hpp"
+#include "io/spec/run_spec.hpp"
 #include "names.hpp"
+#include "study/analysis.hpp"
+#include "study/measure.hpp"
 
 namespace kreisel::study {
 namespace {

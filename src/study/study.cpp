@@ -1,4 +1,4 @@
-#include "kreisel/study/study.hpp"
+#include "study/study.hpp"
 
 #include <fmt/format.h>
 
@@ -12,8 +12,9 @@
 #include <thread>
 
 #include "case_runner.hpp"
+#include "io/result/prepare.hpp"
 #include "journal.hpp"
-#include "kreisel/base/error.hpp"
+#include "kreisel/error.hpp"
 
 namespace kreisel::study {
 namespace {

@@ -1,4 +1,4 @@
-#include "kreisel/study/verdict.hpp"
+#include "study/verdict.hpp"
 
 #include <fmt/format.h>
 

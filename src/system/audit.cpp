@@ -1,4 +1,4 @@
-#include "kreisel/system/audit.hpp"
+#include "kreisel/check.hpp"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include <limits>
 #include <span>
 
-#include "kreisel/system/dense.hpp"
-#include "kreisel/system/differences.hpp"
+#include "system/dense.hpp"
+#include "system/differences.hpp"
 
 namespace kreisel::system {
 namespace {

@@ -1,4 +1,4 @@
-#include "kreisel/system/consistency.hpp"
+#include "system/consistency.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "kreisel/system/dense.hpp"
+#include "system/dense.hpp"
 
 namespace kreisel::system {
 

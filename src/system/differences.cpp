@@ -1,4 +1,4 @@
-#include "kreisel/system/differences.hpp"
+#include "system/differences.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "kreisel/system/event.hpp"
+#include "kreisel/event.hpp"
 
 #include <array>
 

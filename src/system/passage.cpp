@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "kreisel/system/dense.hpp"
-#include "kreisel/system/ranks.hpp"
+#include "kreisel/check.hpp"
+#include "system/dense.hpp"
 
 namespace kreisel::system {
 

@@ -1,9 +1,9 @@
-#include "kreisel/system/pattern.hpp"
+#include "kreisel/system.hpp"
 
 #include <algorithm>
 #include <set>
 
-#include "kreisel/base/error.hpp"
+#include "kreisel/error.hpp"
 
 namespace kreisel::system {
 

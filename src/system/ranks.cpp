@@ -1,4 +1,4 @@
-#include "kreisel/system/ranks.hpp"
+#include "kreisel/check.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kreisel/system/dense.hpp"
+#include "system/dense.hpp"
 
 namespace kreisel::system {
 namespace {

@@ -1,4 +1,4 @@
-#include "kreisel/system/system.hpp"
+#include "kreisel/system.hpp"
 
 #include <limits>
 

@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "coeff/brackets.hpp"
+#include "io/result/checkpoint.hpp"
 #include "io/temporary_folder.hpp"
-#include "kreisel/base/error.hpp"
-#include "kreisel/coeff/brackets.hpp"
-#include "kreisel/io/checkpoint.hpp"
-#include "kreisel/io/trajectory.hpp"
+#include "io/trajectory/trajectory.hpp"
+#include "kreisel/error.hpp"
 #include "program.hpp"
 
 namespace {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "io/temporary_folder.hpp"
-#include "kreisel/io/trajectory.hpp"
+#include "io/trajectory/trajectory.hpp"
 #include "program.hpp"
 
 namespace {

@@ -1,8 +1,8 @@
-#include "kreisel/base/error.hpp"
+#include "kreisel/error.hpp"
 
 #include <gtest/gtest.h>
 
-#include "kreisel/base/text.hpp"
+#include "base/text.hpp"
 
 namespace {
 

@@ -1,9 +1,9 @@
-#include "kreisel/base/field.hpp"
+#include "base/field.hpp"
 
 #include <gtest/gtest.h>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/base/text.hpp"
+#include "base/text.hpp"
+#include "kreisel/error.hpp"
 
 namespace {
 

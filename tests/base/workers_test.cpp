@@ -1,5 +1,5 @@
 // Shared loops do every part once, on several threads, and allocate nothing.
-#include "kreisel/base/workers.hpp"
+#include "base/workers.hpp"
 
 #include <gtest/gtest.h>
 

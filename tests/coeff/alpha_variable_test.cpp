@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kreisel/coeff/alpha_variable.hpp"
+#include "coeff/alpha_variable.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "kreisel/coeff/bch.hpp"
+#include "coeff/bch.hpp"
 
 #include <gtest/gtest.h>
 

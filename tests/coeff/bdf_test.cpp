@@ -1,4 +1,4 @@
-#include "kreisel/coeff/bdf.hpp"
+#include "coeff/bdf.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "kreisel/coeff/bdf_variable.hpp"
+#include "coeff/bdf_variable.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "kreisel/coeff/brackets.hpp"
+#include "coeff/brackets.hpp"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "kreisel/coeff/free_algebra.hpp"
+#include "coeff/free_algebra.hpp"
 
 namespace kreisel::coeff {
 namespace {

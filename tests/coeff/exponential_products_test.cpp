@@ -3,10 +3,10 @@
 
 #include <cmath>
 
-#include "kreisel/coeff/bch.hpp"
-#include "kreisel/coeff/commutator_free.hpp"
-#include "kreisel/coeff/crouch_grossman.hpp"
-#include "kreisel/coeff/free_algebra.hpp"
+#include "coeff/bch.hpp"
+#include "coeff/commutator_free.hpp"
+#include "coeff/crouch_grossman.hpp"
+#include "coeff/free_algebra.hpp"
 
 namespace kreisel::coeff {
 namespace {

@@ -1,11 +1,11 @@
-#include "kreisel/coeff/free_algebra.hpp"
+#include "coeff/free_algebra.hpp"
 
 #include <gtest/gtest.h>
 
 #include <initializer_list>
 #include <iterator>
 
-#include "kreisel/coeff/bdf.hpp"
+#include "coeff/bdf.hpp"
 
 namespace kreisel::coeff {
 namespace {

@@ -6,9 +6,9 @@
 #include <random>
 #include <span>
 
-#include "kreisel/coeff/bdf_variable.hpp"
-#include "kreisel/coeff/bliedf_defect.hpp"
-#include "kreisel/coeff/free_algebra.hpp"
+#include "coeff/bdf_variable.hpp"
+#include "coeff/bliedf_defect.hpp"
+#include "coeff/free_algebra.hpp"
 
 namespace kreisel::coeff {
 namespace {

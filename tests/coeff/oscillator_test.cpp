@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "kreisel/coeff/oscillator.hpp"
+#include "coeff/oscillator.hpp"
 
 namespace {
 

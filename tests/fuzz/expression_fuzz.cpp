@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/multibody/expression.hpp"
+#include "kreisel/error.hpp"
+#include "multibody/expression.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {

@@ -1,8 +1,8 @@
 // `kreisel check FILE`, and some steps of a run when it finds nothing wrong.
-#include "kreisel/base/error.hpp"
-#include "kreisel/io/run_spec.hpp"
-#include "kreisel/run/integrator.hpp"
+#include "io/result/prepare.hpp"
+#include "kreisel/error.hpp"
 #include "program.hpp"
+#include "run/integrator.hpp"
 
 namespace {
 

@@ -1,8 +1,8 @@
 // The words of --steps, and what they describe.
 #include <cstdint>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/io/step_words.hpp"
+#include "io/spec/step_words.hpp"
+#include "kreisel/error.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {

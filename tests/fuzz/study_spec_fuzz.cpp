@@ -1,8 +1,8 @@
 // The files of `kreisel study`, up to the first run.
 #include <cstdint>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/study/spec.hpp"
+#include "kreisel/error.hpp"
+#include "study/spec.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {

@@ -1,10 +1,10 @@
 // Robots, and the model files made of them, as `kreisel import` reads them.
 #include <cstdint>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/io/model_file.hpp"
-#include "kreisel/io/summary.hpp"
-#include "kreisel/io/urdf.hpp"
+#include "io/model_file/model_file.hpp"
+#include "io/model_file/urdf.hpp"
+#include "io/result/summary.hpp"
+#include "kreisel/error.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   for (const bool is_free : {false, true}) {

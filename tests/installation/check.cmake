@@ -13,6 +13,7 @@ step(
 step(${CMAKE_COMMAND} --build ${WORK_DIR}/build --config ${CONFIG})
 step(${WORK_DIR}/build/pendulum)
 step(${WORK_DIR}/build/features)
+step(${WORK_DIR}/build/extensions)
 step(${WORK_DIR}/build/everything)
 
 # Every object of the library again, so that no library is missing from kreisel.pc.

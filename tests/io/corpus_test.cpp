@@ -3,13 +3,13 @@
 
 #include <filesystem>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/io/files.hpp"
-#include "kreisel/io/model_file.hpp"
-#include "kreisel/io/step_words.hpp"
-#include "kreisel/io/urdf.hpp"
-#include "kreisel/multibody/expression.hpp"
-#include "kreisel/study/spec.hpp"
+#include "io/files/files.hpp"
+#include "io/model_file/model_file.hpp"
+#include "io/model_file/urdf.hpp"
+#include "io/spec/step_words.hpp"
+#include "kreisel/error.hpp"
+#include "multibody/expression.hpp"
+#include "study/spec.hpp"
 
 namespace {
 

@@ -1,9 +1,9 @@
-#include "kreisel/io/correction_file.hpp"
+#include "io/spec/correction_file.hpp"
 
 #include <gtest/gtest.h>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/io/json_source.hpp"
+#include "io/json/json_source.hpp"
+#include "kreisel/error.hpp"
 #include "temporary_folder.hpp"
 
 namespace {

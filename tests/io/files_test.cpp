@@ -1,10 +1,10 @@
-#include "kreisel/io/files.hpp"
+#include "io/files/files.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include "file_size_limit.hpp"
-#include "kreisel/base/error.hpp"
+#include "kreisel/error.hpp"
 #include "temporary_folder.hpp"
 
 namespace {

@@ -1,8 +1,8 @@
-#include "kreisel/io/json_source.hpp"
+#include "io/json/json_source.hpp"
 
 #include <gtest/gtest.h>
 
-#include "kreisel/base/error.hpp"
+#include "kreisel/error.hpp"
 #include "temporary_folder.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
 // Numbers of trajectories: the text reads back as the same bits, and none is shorter.
-#include "../../src/io/number_text.hpp"
+#include "io/files/number_text.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,10 @@
-#include "kreisel/io/result.hpp"
+#include "io/result/result.hpp"
 
 #include <gtest/gtest.h>
 
 #include "file_size_limit.hpp"
-#include "kreisel/base/error.hpp"
+#include "io/result/prepare.hpp"
+#include "kreisel/error.hpp"
 #include "temporary_folder.hpp"
 
 namespace {

@@ -1,12 +1,12 @@
-#include "kreisel/io/run_spec.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/base/spelling.hpp"
-#include "kreisel/run/integrator.hpp"
+#include "base/spelling.hpp"
+#include "io/result/prepare.hpp"
+#include "kreisel/error.hpp"
+#include "run/integrator.hpp"
 #include "temporary_folder.hpp"
 
 namespace {
@@ -258,7 +258,7 @@ TEST_F(OwnCorrection, TheFileSetsTheOrder) {
   const std::string name = file(third_order);
   const io::PreparedRun run = prepare(request("heavy-top", {{"step", "1e-3"}, {"correction", name}}));
   EXPECT_EQ(run.options.order, 3);
-  ASSERT_TRUE(run.options.own_correction.has_value());
+  ASSERT_NE(run.options.own_correction, nullptr);
   EXPECT_EQ(complaint(request("heavy-top", {{"step", "1e-3"}, {"order", "4"}, {"correction", name}})),
             "correction: the set is for order 3, but order is 4");
   EXPECT_EQ(complaint(request("heavy-top", {{"correction", name}})),

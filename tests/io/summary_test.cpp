@@ -1,10 +1,11 @@
-#include "kreisel/io/summary.hpp"
+#include "io/result/summary.hpp"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "kreisel/run/integrator.hpp"
+#include "io/result/prepare.hpp"
+#include "run/integrator.hpp"
 
 namespace {
 

@@ -1,14 +1,14 @@
-#include "kreisel/io/trajectory.hpp"
+#include "io/trajectory/trajectory.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "base/archive.hpp"
 #include "file_size_limit.hpp"
-#include "kreisel/base/archive.hpp"
-#include "kreisel/base/error.hpp"
-#include "kreisel/models/catalogue.hpp"
-#include "kreisel/run/integrator.hpp"
+#include "kreisel/error.hpp"
+#include "models/catalogue.hpp"
+#include "run/integrator.hpp"
 #include "temporary_folder.hpp"
 
 namespace {

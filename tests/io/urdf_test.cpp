@@ -1,13 +1,13 @@
-#include "kreisel/io/urdf.hpp"
+#include "io/model_file/urdf.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/io/model_file.hpp"
-#include "kreisel/io/xml.hpp"
-#include "kreisel/run/integrator.hpp"
+#include "io/files/xml.hpp"
+#include "io/model_file/model_file.hpp"
+#include "kreisel/error.hpp"
+#include "run/integrator.hpp"
 
 namespace {
 

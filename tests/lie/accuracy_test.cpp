@@ -7,10 +7,10 @@
 #include <map>
 #include <string>
 
-#include "kreisel/lie/r3_so3.hpp"
-#include "kreisel/lie/se3.hpp"
-#include "kreisel/lie/so3.hpp"
-#include "kreisel/lie/trig_series.hpp"
+#include "lie/r3_so3.hpp"
+#include "lie/se3.hpp"
+#include "lie/so3.hpp"
+#include "lie/trig_series.hpp"
 #include "quad.hpp"
 #include "samples.hpp"
 

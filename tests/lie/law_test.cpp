@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kreisel/lie/all_groups.hpp"
+#include "lie/all_groups.hpp"
 #include "samples.hpp"
 
 namespace {

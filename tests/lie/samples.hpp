@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "kreisel/base/types.hpp"
+#include "kreisel/types.hpp"
 
 namespace kreisel::samples {
 

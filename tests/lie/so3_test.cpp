@@ -1,5 +1,5 @@
 // Rotations where they are awkward: half turns, quaternions of either sign, long products, matrices.
-#include "kreisel/lie/so3.hpp"
+#include "lie/so3.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "kreisel/lie/r3_so3.hpp"
-#include "kreisel/lie/se3.hpp"
+#include "lie/r3_so3.hpp"
+#include "lie/se3.hpp"
 #include "samples.hpp"
 
 namespace {

@@ -1,12 +1,12 @@
 // The runtime product: every operation acts factor by factor.
-#include "kreisel/lie/space.hpp"
+#include "kreisel/groups.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/lie/all_groups.hpp"
+#include "kreisel/error.hpp"
+#include "lie/all_groups.hpp"
 #include "samples.hpp"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <random>
 
-#include "kreisel/linear/solver.hpp"
+#include "linear/solver.hpp"
 
 namespace {
 

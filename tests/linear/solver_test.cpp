@@ -5,8 +5,8 @@
 #include <limits>
 #include <random>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/linear/solver.hpp"
+#include "kreisel/error.hpp"
+#include "linear/solver.hpp"
 
 namespace {
 

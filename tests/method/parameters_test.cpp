@@ -1,10 +1,10 @@
 // Parameters of methods: structs and names say the same.
-#include "kreisel/method/parameters.hpp"
+#include "method/parameters.hpp"
 
 #include <gtest/gtest.h>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/method/catalogue.hpp"
+#include "kreisel/error.hpp"
+#include "method/catalogue.hpp"
 
 namespace {
 

@@ -3,10 +3,10 @@
 
 #include <random>
 
-#include "kreisel/method/catalogue.hpp"
-#include "kreisel/run/start_up.hpp"
-#include "kreisel/system/differences.hpp"
+#include "method/catalogue.hpp"
+#include "run/start_up.hpp"
 #include "support/experiment.hpp"
+#include "system/differences.hpp"
 
 namespace {
 

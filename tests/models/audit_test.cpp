@@ -4,8 +4,8 @@
 #include <cctype>
 #include <ostream>
 
-#include "kreisel/models/catalogue.hpp"
-#include "kreisel/system/check.hpp"
+#include "kreisel/check.hpp"
+#include "models/catalogue.hpp"
 #include "system/random_motion.hpp"
 
 namespace {

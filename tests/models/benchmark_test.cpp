@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kreisel/base/counters.hpp"
-#include "kreisel/models/catalogue.hpp"
-#include "kreisel/run/integrator.hpp"
-#include "kreisel/solve/kkt.hpp"
+#include "kreisel/types.hpp"
+#include "models/catalogue.hpp"
+#include "run/integrator.hpp"
+#include "solve/kkt.hpp"
 
 namespace {
 

@@ -1,11 +1,11 @@
 // The list of models, and what it says about names that are not on it.
-#include "kreisel/models/catalogue.hpp"
+#include "models/catalogue.hpp"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "kreisel/base/error.hpp"
+#include "kreisel/error.hpp"
 
 namespace {
 

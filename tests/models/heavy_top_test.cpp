@@ -3,9 +3,10 @@
 
 #include <Eigen/LU>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/models/catalogue.hpp"
-#include "kreisel/system/check.hpp"
+#include "kreisel/check.hpp"
+#include "kreisel/error.hpp"
+#include "models/catalogue.hpp"
+#include "system/dense.hpp"
 
 namespace {
 

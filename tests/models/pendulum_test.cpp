@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/models/catalogue.hpp"
+#include "kreisel/error.hpp"
+#include "models/catalogue.hpp"
 
 namespace {
 

@@ -3,9 +3,10 @@
 
 #include <cctype>
 
-#include "kreisel/system/check.hpp"
-#include "kreisel/system/differences.hpp"
+#include "kreisel/check.hpp"
 #include "multibody/samples.hpp"
+#include "system/dense.hpp"
+#include "system/differences.hpp"
 
 namespace {
 

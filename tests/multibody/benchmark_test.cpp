@@ -6,11 +6,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kreisel/io/model_file.hpp"
-#include "kreisel/models/catalogue.hpp"
-#include "kreisel/run/integrator.hpp"
-#include "kreisel/solve/kkt.hpp"
-#include "kreisel/system/check.hpp"
+#include "io/model_file/model_file.hpp"
+#include "kreisel/check.hpp"
+#include "models/catalogue.hpp"
+#include "run/integrator.hpp"
+#include "solve/kkt.hpp"
+#include "system/dense.hpp"
 
 namespace {
 

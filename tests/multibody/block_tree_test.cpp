@@ -3,9 +3,9 @@
 
 #include <Eigen/LU>
 
-#include "kreisel/linear/solver.hpp"
-#include "kreisel/models/catalogue.hpp"
-#include "kreisel/run/integrator.hpp"
+#include "linear/solver.hpp"
+#include "models/catalogue.hpp"
+#include "run/integrator.hpp"
 #include "system/random_motion.hpp"
 
 namespace {

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/multibody/signal.hpp"
+#include "kreisel/error.hpp"
+#include "multibody/signal.hpp"
 
 namespace {
 

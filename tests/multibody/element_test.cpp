@@ -3,13 +3,13 @@
 
 #include <cmath>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/io/model_file.hpp"
+#include "io/model_file/model_file.hpp"
+#include "kreisel/check.hpp"
+#include "kreisel/error.hpp"
 #include "kreisel/mechanism.hpp"
-#include "kreisel/multibody/rigid_body.hpp"
-#include "kreisel/run/integrator.hpp"
-#include "kreisel/system/check.hpp"
+#include "multibody/rigid_body.hpp"
 #include "multibody/samples.hpp"
+#include "run/integrator.hpp"
 #include "support/allocations.hpp"
 
 namespace {

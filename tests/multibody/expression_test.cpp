@@ -1,12 +1,12 @@
-#include "kreisel/multibody/expression.hpp"
+#include "multibody/expression.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/multibody/signal.hpp"
-#include "kreisel/system/differences.hpp"
+#include "kreisel/error.hpp"
+#include "multibody/signal.hpp"
+#include "system/differences.hpp"
 
 namespace {
 

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/io/model_file.hpp"
-#include "kreisel/run/integrator.hpp"
+#include "io/model_file/model_file.hpp"
+#include "kreisel/error.hpp"
+#include "run/integrator.hpp"
 
 namespace {
 

@@ -5,9 +5,9 @@
 
 #include <cmath>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/io/model_file.hpp"
-#include "kreisel/run/integrator.hpp"
+#include "io/model_file/model_file.hpp"
+#include "kreisel/error.hpp"
+#include "run/integrator.hpp"
 
 namespace {
 

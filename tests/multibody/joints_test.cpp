@@ -4,9 +4,9 @@
 #include <cmath>
 #include <string>
 
-#include "kreisel/io/model_file.hpp"
+#include "io/model_file/model_file.hpp"
 #include "kreisel/mechanism.hpp"
-#include "kreisel/run/integrator.hpp"
+#include "run/integrator.hpp"
 
 namespace {
 

@@ -5,15 +5,15 @@
 
 #include <cmath>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/io/colour.hpp"
-#include "kreisel/io/run_spec.hpp"
-#include "kreisel/io/model_catalogue.hpp"
-#include "kreisel/io/model_file.hpp"
-#include "kreisel/run/integrator.hpp"
-#include "kreisel/system/adapter.hpp"
-#include "kreisel/system/check.hpp"
-#include "kreisel/system/consistency.hpp"
+#include "io/model_file/colour.hpp"
+#include "io/model_file/model_catalogue.hpp"
+#include "io/model_file/model_file.hpp"
+#include "io/result/prepare.hpp"
+#include "kreisel/check.hpp"
+#include "kreisel/error.hpp"
+#include "kreisel/own_system.hpp"
+#include "run/integrator.hpp"
+#include "system/consistency.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "kreisel/io/model_file.hpp"
+#include "io/model_file/model_file.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,12 +7,12 @@
 #include <fstream>
 #include <set>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/io/model_schema.hpp"
-#include "kreisel/io/run_spec.hpp"
-#include "kreisel/io/model_catalogue.hpp"
-#include "kreisel/solve/assemble.hpp"
-#include "kreisel/system/check.hpp"
+#include "io/model_file/model_catalogue.hpp"
+#include "io/model_file/model_schema.hpp"
+#include "io/result/prepare.hpp"
+#include "kreisel/check.hpp"
+#include "kreisel/error.hpp"
+#include "solve/assemble.hpp"
 
 namespace {
 

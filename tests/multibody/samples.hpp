@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "kreisel/lie/so3.hpp"
-#include "kreisel/multibody/assembly.hpp"
+#include "lie/so3.hpp"
+#include "multibody/assembly.hpp"
 #include "system/random_motion.hpp"
 
 namespace kreisel::samples {

@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "kreisel/io/json_source.hpp"
-#include "kreisel/io/model_file.hpp"
-#include "kreisel/run/integrator.hpp"
+#include "io/json/json_source.hpp"
+#include "io/model_file/model_file.hpp"
+#include "run/integrator.hpp"
 
 namespace {
 

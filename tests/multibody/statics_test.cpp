@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "kreisel/io/model_file.hpp"
-#include "kreisel/run/integrator.hpp"
+#include "io/model_file/model_file.hpp"
+#include "run/integrator.hpp"
 
 namespace {
 

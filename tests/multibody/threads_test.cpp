@@ -1,10 +1,10 @@
 // Threads share the assembly of large mechanisms; not a bit of the results depends on them.
 #include <gtest/gtest.h>
 
-#include "kreisel/base/workers.hpp"
-#include "kreisel/models/catalogue.hpp"
-#include "kreisel/multibody/assembly.hpp"
-#include "kreisel/run/integrator.hpp"
+#include "base/workers.hpp"
+#include "models/catalogue.hpp"
+#include "multibody/assembly.hpp"
+#include "run/integrator.hpp"
 #include "system/random_motion.hpp"
 
 namespace {

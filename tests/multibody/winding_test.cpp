@@ -3,10 +3,10 @@
 
 #include <cmath>
 
-#include "kreisel/io/run_spec.hpp"
-#include "kreisel/io/model_catalogue.hpp"
-#include "kreisel/io/model_file.hpp"
-#include "kreisel/run/integrator.hpp"
+#include "io/model_file/model_catalogue.hpp"
+#include "io/model_file/model_file.hpp"
+#include "io/result/prepare.hpp"
+#include "run/integrator.hpp"
 
 namespace {
 

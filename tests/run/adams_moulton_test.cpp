@@ -5,9 +5,9 @@
 #include <cmath>
 #include <random>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/coeff/adams_moulton.hpp"
-#include "kreisel/method/catalogue.hpp"
+#include "coeff/adams_moulton.hpp"
+#include "kreisel/error.hpp"
+#include "method/catalogue.hpp"
 #include "support/experiment.hpp"
 
 namespace {

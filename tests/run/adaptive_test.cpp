@@ -6,9 +6,9 @@
 #include <limits>
 #include <vector>
 
-#include "kreisel/method/catalogue.hpp"
-#include "kreisel/run/scaling.hpp"
-#include "kreisel/solve/closer.hpp"
+#include "method/catalogue.hpp"
+#include "run/scaling.hpp"
+#include "solve/closer.hpp"
 #include "support/experiment.hpp"
 
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "kreisel/system/adapter.hpp"
-#include "kreisel/method/catalogue.hpp"
+#include "kreisel/own_system.hpp"
+#include "method/catalogue.hpp"
 #include "support/allocations.hpp"
 #include "support/experiment.hpp"
 

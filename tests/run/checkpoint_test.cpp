@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/base/seal.hpp"
-#include "kreisel/method/catalogue.hpp"
-#include "kreisel/system/adapter.hpp"
+#include "base/seal.hpp"
+#include "kreisel/error.hpp"
+#include "kreisel/own_system.hpp"
+#include "method/catalogue.hpp"
 #include "support/experiment.hpp"
 
 namespace {

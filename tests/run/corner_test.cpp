@@ -6,10 +6,10 @@
 #include <cmath>
 #include <map>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/multibody/assembly.hpp"
-#include "kreisel/run/integrator.hpp"
-#include "kreisel/system/adapter.hpp"
+#include "kreisel/error.hpp"
+#include "kreisel/own_system.hpp"
+#include "multibody/assembly.hpp"
+#include "run/integrator.hpp"
 
 namespace {
 

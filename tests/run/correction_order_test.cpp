@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/method/correction.hpp"
+#include "kreisel/error.hpp"
+#include "method/correction.hpp"
 #include "support/order.hpp"
 
 namespace {

@@ -1,7 +1,7 @@
 // What is shown between the steps is as good as the steps.
 #include <gtest/gtest.h>
 
-#include "kreisel/method/catalogue.hpp"
+#include "method/catalogue.hpp"
 #include "support/experiment.hpp"
 
 namespace {

@@ -3,11 +3,11 @@
 
 #include <cmath>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/multibody/assembly.hpp"
-#include "kreisel/run/start_up.hpp"
-#include "kreisel/solve/kkt.hpp"
-#include "kreisel/system/adapter.hpp"
+#include "kreisel/error.hpp"
+#include "kreisel/own_system.hpp"
+#include "multibody/assembly.hpp"
+#include "run/start_up.hpp"
+#include "solve/kkt.hpp"
 #include "support/experiment.hpp"
 
 namespace {

@@ -3,7 +3,7 @@
 
 #include <sstream>
 
-#include "kreisel/method/catalogue.hpp"
+#include "method/catalogue.hpp"
 #include "support/experiment.hpp"
 
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kreisel/system/adapter.hpp"
+#include "kreisel/own_system.hpp"
 #include "support/experiment.hpp"
 
 namespace {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <functional>
 
-#include "kreisel/method/catalogue.hpp"
-#include "kreisel/system/adapter.hpp"
+#include "kreisel/own_system.hpp"
+#include "method/catalogue.hpp"
 #include "support/experiment.hpp"
 #include "support/order.hpp"
 

@@ -4,10 +4,10 @@
 #include <array>
 #include <cmath>
 
-#include "kreisel/coeff/bdf.hpp"
-#include "kreisel/lie/so3.hpp"
-#include "kreisel/method/catalogue.hpp"
-#include "kreisel/method/correction.hpp"
+#include "coeff/bdf.hpp"
+#include "lie/so3.hpp"
+#include "method/catalogue.hpp"
+#include "method/correction.hpp"
 #include "support/experiment.hpp"
 
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/method/catalogue.hpp"
-#include "kreisel/solve/formulation.hpp"
+#include "kreisel/error.hpp"
+#include "method/catalogue.hpp"
+#include "solve/formulation.hpp"
 #include "support/experiment.hpp"
 
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kreisel/method/catalogue.hpp"
+#include "method/catalogue.hpp"
 #include "support/order.hpp"
 
 namespace {

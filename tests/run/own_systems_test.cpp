@@ -3,10 +3,10 @@
 
 #include <cmath>
 
-#include "kreisel/models/catalogue.hpp"
-#include "kreisel/run/integrator.hpp"
-#include "kreisel/system/adapter.hpp"
-#include "kreisel/system/dense.hpp"
+#include "kreisel/own_system.hpp"
+#include "models/catalogue.hpp"
+#include "run/integrator.hpp"
+#include "system/dense.hpp"
 
 namespace {
 

@@ -5,8 +5,8 @@
 #include <functional>
 #include <set>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/method/catalogue.hpp"
+#include "kreisel/error.hpp"
+#include "method/catalogue.hpp"
 #include "support/experiment.hpp"
 
 namespace {

@@ -7,10 +7,10 @@
 #include <functional>
 #include <numbers>
 
-#include "kreisel/coeff/radau.hpp"
-#include "kreisel/run/integrator.hpp"
-#include "kreisel/solve/radau.hpp"
-#include "kreisel/system/adapter.hpp"
+#include "coeff/radau.hpp"
+#include "kreisel/own_system.hpp"
+#include "run/integrator.hpp"
+#include "solve/radau.hpp"
 #include "support/experiment.hpp"
 
 namespace {

@@ -3,10 +3,10 @@
 
 #include <cmath>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/run/integrator.hpp"
-#include "kreisel/run/simulation.hpp"
-#include "kreisel/run/solution.hpp"
+#include "kreisel/error.hpp"
+#include "kreisel/simulation.hpp"
+#include "kreisel/solution.hpp"
+#include "run/integrator.hpp"
 #include "support/experiment.hpp"
 
 namespace {

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "kreisel/method/catalogue.hpp"
-#include "kreisel/run/start_up.hpp"
+#include "method/catalogue.hpp"
+#include "run/start_up.hpp"
 #include "support/experiment.hpp"
 
 namespace {

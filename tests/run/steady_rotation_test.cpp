@@ -4,10 +4,10 @@
 #include <cmath>
 #include <string>
 
-#include "kreisel/io/model_catalogue.hpp"
-#include "kreisel/io/model_file.hpp"
-#include "kreisel/lie/turns.hpp"
-#include "kreisel/run/integrator.hpp"
+#include "io/model_file/model_catalogue.hpp"
+#include "io/model_file/model_file.hpp"
+#include "lie/turns.hpp"
+#include "run/integrator.hpp"
 
 namespace {
 

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/method/catalogue.hpp"
-#include "kreisel/run/step_sequence.hpp"
+#include "kreisel/error.hpp"
+#include "method/catalogue.hpp"
+#include "run/step_sequence.hpp"
 #include "support/experiment.hpp"
 #include "support/order.hpp"
 

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <string>
 
-#include "kreisel/io/model_catalogue.hpp"
-#include "kreisel/io/model_file.hpp"
-#include "kreisel/run/integrator.hpp"
-#include "kreisel/system/adapter.hpp"
+#include "io/model_file/model_catalogue.hpp"
+#include "io/model_file/model_file.hpp"
+#include "kreisel/own_system.hpp"
+#include "run/integrator.hpp"
 
 namespace {
 

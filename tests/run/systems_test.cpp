@@ -5,13 +5,13 @@
 #include <memory>
 #include <tuple>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/coeff/oscillator.hpp"
-#include "kreisel/coeff/runge_kutta.hpp"
-#include "kreisel/method/catalogue.hpp"
-#include "kreisel/solve/kkt.hpp"
-#include "kreisel/system/adapter.hpp"
-#include "kreisel/system/check.hpp"
+#include "coeff/oscillator.hpp"
+#include "coeff/runge_kutta.hpp"
+#include "kreisel/check.hpp"
+#include "kreisel/error.hpp"
+#include "kreisel/own_system.hpp"
+#include "method/catalogue.hpp"
+#include "solve/kkt.hpp"
 #include "support/experiment.hpp"
 
 namespace {

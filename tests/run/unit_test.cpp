@@ -6,9 +6,9 @@
 #include <cmath>
 #include <string>
 
-#include "kreisel/io/model_catalogue.hpp"
-#include "kreisel/io/model_file.hpp"
-#include "kreisel/run/integrator.hpp"
+#include "io/model_file/model_catalogue.hpp"
+#include "io/model_file/model_file.hpp"
+#include "run/integrator.hpp"
 
 namespace {
 

@@ -1,10 +1,10 @@
 // One step at a time: failure leaves no trace, kept matrices give the same steps, the report names rows.
 #include <gtest/gtest.h>
 
-#include "kreisel/method/catalogue.hpp"
-#include "kreisel/run/scaling.hpp"
-#include "kreisel/run/start_up.hpp"
-#include "kreisel/solve/closer.hpp"
+#include "method/catalogue.hpp"
+#include "run/scaling.hpp"
+#include "run/start_up.hpp"
+#include "solve/closer.hpp"
 #include "support/experiment.hpp"
 
 namespace {

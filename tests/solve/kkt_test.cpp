@@ -4,10 +4,11 @@
 #include <Eigen/LU>
 #include <cmath>
 
-#include "kreisel/solve/kkt.hpp"
-#include "kreisel/system/adapter.hpp"
-#include "kreisel/system/check.hpp"
+#include "kreisel/check.hpp"
+#include "kreisel/own_system.hpp"
+#include "solve/kkt.hpp"
 #include "support/experiment.hpp"
+#include "system/dense.hpp"
 
 namespace {
 

@@ -3,9 +3,9 @@
 
 #include <set>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/study/figures.hpp"
-#include "kreisel/study/study.hpp"
+#include "kreisel/error.hpp"
+#include "study/figures.hpp"
+#include "study/study.hpp"
 
 namespace {
 

@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
 
 #include "io/temporary_folder.hpp"
-#include "kreisel/base/error.hpp"
-#include "kreisel/solve/kkt.hpp"
-#include "kreisel/study/reference.hpp"
-#include "kreisel/system/precise.hpp"
+#include "kreisel/error.hpp"
+#include "solve/kkt.hpp"
+#include "study/reference.hpp"
+#include "system/precise.hpp"
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "kreisel/study/study.hpp"
+#include "study/study.hpp"
 
 namespace kreisel::test {
 

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "kreisel/base/error.hpp"
+#include "kreisel/error.hpp"
 #include "samples.hpp"
 
 namespace {

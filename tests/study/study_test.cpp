@@ -6,9 +6,9 @@
 #include <random>
 
 #include "io/temporary_folder.hpp"
-#include "kreisel/base/error.hpp"
-#include "kreisel/study/output.hpp"
+#include "kreisel/error.hpp"
 #include "samples.hpp"
+#include "study/output.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "kreisel/study/verdict.hpp"
 #include "samples.hpp"
+#include "study/verdict.hpp"
 
 namespace {
 

@@ -7,8 +7,8 @@
 #include <map>
 #include <stdexcept>
 
-#include "kreisel/run/rkmk.hpp"
-#include "kreisel/run/start_up.hpp"
+#include "run/rkmk.hpp"
+#include "run/start_up.hpp"
 
 namespace kreisel::support {
 namespace {

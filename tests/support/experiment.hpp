@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "kreisel/models/catalogue.hpp"
-#include "kreisel/run/integrator.hpp"
+#include "models/catalogue.hpp"
+#include "run/integrator.hpp"
 
 namespace kreisel::support {
 

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <cmath>
 
-#include "kreisel/method/catalogue.hpp"
+#include "method/catalogue.hpp"
 
 namespace kreisel::support {
 namespace {

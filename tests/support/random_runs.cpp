@@ -7,8 +7,8 @@
 #include <cmath>
 #include <vector>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/method/catalogue.hpp"
+#include "kreisel/error.hpp"
+#include "method/catalogue.hpp"
 
 namespace kreisel::support {
 namespace {

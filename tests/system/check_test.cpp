@@ -1,5 +1,5 @@
 // The auditor itself: it accepts what is right and names what is wrong.
-#include "kreisel/system/check.hpp"
+#include "kreisel/check.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,11 @@
 #include <limits>
 #include <memory>
 
-#include "kreisel/models/catalogue.hpp"
-#include "kreisel/system/adapter.hpp"
-#include "kreisel/system/differences.hpp"
+#include "kreisel/own_system.hpp"
+#include "models/catalogue.hpp"
 #include "random_motion.hpp"
+#include "system/dense.hpp"
+#include "system/differences.hpp"
 
 namespace {
 

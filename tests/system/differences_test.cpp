@@ -1,5 +1,5 @@
 // Differences that find their step and know their error.
-#include "kreisel/system/differences.hpp"
+#include "system/differences.hpp"
 
 #include <gtest/gtest.h>
 

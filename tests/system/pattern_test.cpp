@@ -1,9 +1,9 @@
 // Where the blocks of the linearised equations live.
-#include "kreisel/system/pattern.hpp"
+#include "kreisel/system.hpp"
 
 #include <gtest/gtest.h>
 
-#include "kreisel/base/error.hpp"
+#include "kreisel/error.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // Motions for audits: random, fixed seed, of moderate and of large speed.
 #pragma once
 
-#include "kreisel/system/system.hpp"
+#include "kreisel/system.hpp"
 #include "lie/samples.hpp"
 
 namespace kreisel::samples {

@@ -1,4 +1,4 @@
-#include "kreisel/io/report.hpp"
+#include "io/report/report.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,9 @@
 #include <random>
 #include <set>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/io/result.hpp"
+#include "io/result/prepare.hpp"
+#include "io/result/result.hpp"
+#include "kreisel/error.hpp"
 
 namespace kreisel::io {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string_view>
 
-#include "kreisel/io/report.hpp"
+#include "io/report/report.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "kreisel/multibody/force.hpp"
+#include "multibody/force.hpp"
 
 namespace kreisel::multibody {
 

@@ -1,5 +1,5 @@
-#include "kreisel/base/find.hpp"
-#include "kreisel/multibody/force.hpp"
+#include "kreisel/error.hpp"
+#include "multibody/force.hpp"
 
 namespace kreisel::multibody {
 

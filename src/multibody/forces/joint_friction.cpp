@@ -4,8 +4,8 @@
 #include <cmath>
 #include <type_traits>
 
-#include "kreisel/base/error.hpp"
-#include "kreisel/multibody/force.hpp"
+#include "kreisel/error.hpp"
+#include "multibody/force.hpp"
 
 namespace kreisel::multibody {
 namespace {

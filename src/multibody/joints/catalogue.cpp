@@ -1,5 +1,5 @@
-#include "kreisel/base/error.hpp"
-#include "kreisel/multibody/joint.hpp"
+#include "kreisel/error.hpp"
+#include "multibody/joint.hpp"
 
 namespace kreisel::multibody {
 

@@ -1,7 +1,7 @@
 // Drivers: joints whose right-hand side is a given function of time.
 #include <cmath>
 
-#include "kreisel/multibody/joint.hpp"
+#include "multibody/joint.hpp"
 
 namespace kreisel::multibody {
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "kreisel/multibody/joint.hpp"
+#include "multibody/joint.hpp"
 
 namespace kreisel::multibody {
 

@@ -1,4 +1,4 @@
-#include "kreisel/multibody/joint.hpp"
+#include "multibody/joint.hpp"
 
 namespace kreisel::multibody {
 

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "kreisel/multibody/joint.hpp"
+#include "multibody/joint.hpp"
 
 namespace kreisel::multibody {
 

@@ -1,8 +1,8 @@
 // Powers of the error amplification matrix of generalized-α in index-3 form (Arnold, Brüls, Cardona 2015, section 4.1).
 #include <cmath>
 
-#include "kreisel/coeff/generalized_alpha.hpp"
-#include "kreisel/study/analysis.hpp"
+#include "coeff/generalized_alpha.hpp"
+#include "study/analysis.hpp"
 
 namespace kreisel::study {
 namespace {

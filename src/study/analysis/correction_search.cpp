@@ -3,10 +3,11 @@
 #include <cmath>
 #include <random>
 
-#include "kreisel/models/catalogue.hpp"
-#include "kreisel/run/integrator.hpp"
-#include "kreisel/study/analysis.hpp"
-#include "kreisel/study/reference.hpp"
+#include "coeff/brackets.hpp"
+#include "models/catalogue.hpp"
+#include "run/integrator.hpp"
+#include "study/analysis.hpp"
+#include "study/reference.hpp"
 
 namespace kreisel::study {
 namespace {
@@ -106,7 +107,7 @@ Numbers evaluate(const ParameterValues& p) {
     CorrectionSet set;
     if (!draw(k, is_implicit, p.number("bound"), random, set)) continue;
     ++found;
-    e.options.own_correction = set;
+    e.options.own_correction = std::make_shared<const coeff::CorrectionSet>(set);
     const double error = e.error();
     better += error < known;
     failed += !(error < 1.0);

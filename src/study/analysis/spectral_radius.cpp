@@ -1,7 +1,7 @@
 // How much of an oscillation of frequency ω a step keeps.
-#include "kreisel/base/error.hpp"
-#include "kreisel/coeff/oscillator.hpp"
-#include "kreisel/study/analysis.hpp"
+#include "coeff/oscillator.hpp"
+#include "kreisel/error.hpp"
+#include "study/analysis.hpp"
 
 namespace kreisel::study {
 namespace {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kreisel/coeff/alpha_variable.hpp"
-#include "kreisel/study/analysis.hpp"
+#include "coeff/alpha_variable.hpp"
+#include "study/analysis.hpp"
 
 namespace kreisel::study {
 namespace {

@@ -1,0 +1,64 @@
+// Built-in models by name.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/field.hpp"
+#include "kreisel/system.hpp"
+
+namespace kreisel::models {
+
+/// A system ready to run.
+struct Model {
+  std::string name;
+  std::string group;  ///< name, see lie::group_names
+  std::shared_ptr<const system::System> system;
+  system::Start start;
+};
+
+/// A field of the run that a model asks for unless the user gives it.
+struct Suggestion {
+  std::string field;
+  Value value;
+  std::string where;  ///< in which file, for messages
+};
+
+struct ModelInfo {
+  std::string name, summary;
+  std::vector<std::string> groups;  ///< the first is the default
+  std::vector<ParameterInfo> parameters;
+  std::function<Model(std::string_view group, const ParameterValues&)> make;
+  std::vector<Suggestion> suggestions{};
+};
+
+const std::vector<ModelInfo>& catalogue();
+/// Throws InvalidInput with the nearest match.
+const ModelInfo& find_model(std::string_view name);
+/// Empty group: the default one. Throws InvalidInput naming the groups the model has.
+Model make_model(const ModelInfo& info, std::string_view group, const ParameterValues& parameters);
+
+// One function per model file, listed in catalogue.cpp.
+ModelInfo heavy_top();
+ModelInfo stiff_top();
+ModelInfo pendulum();
+ModelInfo cubic();
+ModelInfo oscillator();
+ModelInfo singular_top();
+ModelInfo massless();
+ModelInfo friction_pendulum();
+ModelInfo actuated_pendulum();
+ModelInfo rolling_disk();
+ModelInfo chain();
+ModelInfo four_bar();
+ModelInfo andrews();
+ModelInfo car_axis();
+ModelInfo slider_crank();
+ModelInfo flexible_slider_crank();
+ModelInfo wall_pendulum();
+ModelInfo rod_release();
+
+}  // namespace kreisel::models

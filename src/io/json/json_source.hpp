@@ -1,0 +1,49 @@
+// JSON input whose complaints say where: file, line, column, JSON pointer.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "io/files/files.hpp"
+
+namespace kreisel::io {
+
+using Json = nlohmann::ordered_json;
+
+/// Both count from 1; the column counts characters, not bytes.
+struct TextPosition {
+  int line = 1, column = 1;
+};
+
+/// A parsed JSON text that keeps its source for messages.
+class JsonSource {
+ public:
+  /// Throws InvalidInput "NAME:3:14: /lin/0/a: ..." for text that is no JSON, repeated keys, infinite numbers, or huge texts.
+  JsonSource(std::string name, std::string text);
+  static JsonSource read(const Path& path, std::string_view what);
+
+  const Json& root() const { return root_; }
+  /// Where the value at `pointer` ("/lin/0/a") begins; the place of its nearest existing parent when it is missing.
+  TextPosition position(std::string_view pointer) const;
+  /// "NAME:3:14: /lin/0/a".
+  std::string place(std::string_view pointer) const;
+  /// "NAME:3:14: /lin/0/a: message".
+  std::string located(std::string_view pointer, std::string_view message) const;
+  [[noreturn]] void refuse(std::string_view pointer, std::string_view message) const;
+
+  /// Refuses keys of the object at `pointer` that are not among `known`, with the nearest one.
+  void refuse_unknown_keys(std::string_view pointer, const std::vector<std::string>& known) const;
+  /// The value of a key the object at `pointer` must have.
+  const Json& require(std::string_view pointer, std::string_view key, std::string_view expected) const;
+
+ private:
+  const Json& at(std::string_view pointer) const { return root_.at(Json::json_pointer(std::string(pointer))); }
+
+  std::string name_, text_;
+  Json root_;
+};
+
+}  // namespace kreisel::io

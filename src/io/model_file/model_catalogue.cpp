@@ -1,0 +1,76 @@
+#include "io/model_file/model_catalogue.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "io/model_file/model_file.hpp"
+#include "kreisel/error.hpp"
+
+namespace kreisel::io {
+namespace {
+
+using models::ModelInfo;
+
+std::string text_at(const Json& root, const char* key, std::string otherwise) {
+  if (!root.is_object()) return otherwise;
+  const auto found = root.find(key);
+  return found != root.end() && found->is_string() ? found->get<std::string>() : otherwise;
+}
+
+/// Only what must be known before the model is made; complaints come then.
+ModelInfo info_of(std::shared_ptr<const JsonSource> source, std::string name, bool accepts_gaps) {
+  ModelInfo info;
+  info.name = name.empty() ? text_at(source->root(), "name", "mechanism") : std::move(name);
+  info.summary = text_at(source->root(), "comment", "");
+  info.groups = {"r3xso3", "se3"};
+  if (text_at(source->root(), "group", "") == "se3") std::swap(info.groups[0], info.groups[1]);
+  info.suggestions = suggestions_in(*source);
+  for (const models::Suggestion& suggestion : info.suggestions)
+    accepts_gaps = accepts_gaps || (suggestion.field == "assemble" && suggestion.value == Value(true));
+  info.make = [source, accepts_gaps, called = info.name](std::string_view group, const ParameterValues&) {
+    models::Model model = read_model(*source, {.group = std::string(group), .accepts_gaps = accepts_gaps}).model;
+    model.name = called;
+    return model;
+  };
+  return info;
+}
+
+std::shared_ptr<const JsonSource> source_of(const ShippedFile& file) {
+  return std::make_shared<JsonSource>(std::string(file.name), std::string(file.text));
+}
+
+}  // namespace
+
+const std::vector<ModelInfo>& model_catalogue() {
+  static const std::vector<ModelInfo> list = [] {
+    std::vector<ModelInfo> all = models::catalogue();
+    for (const ShippedFile& file : shipped_files())
+      all.push_back(info_of(source_of(file), std::string(file.name), false));
+    return all;
+  }();
+  return list;
+}
+
+std::vector<std::string> model_names() {
+  std::vector<std::string> names;
+  for (const ModelInfo& info : model_catalogue()) names.push_back(info.name);
+  return names;
+}
+
+std::shared_ptr<const ModelInfo> find_model(const std::string& name, bool accepts_gaps) {
+  if (name.empty()) throw InvalidInput("no model given; 'kreisel list models' shows the built-in ones");
+  const bool looks_like_a_file = name.find('/') != std::string::npos || name.ends_with(".json");
+  if (!looks_like_a_file) {
+    for (const ModelInfo& info : model_catalogue())
+      if (info.name == name) return {std::shared_ptr<const void>(), &info};
+    throw InvalidInput(unknown_name("model", name, model_names()));
+  }
+  std::error_code error;
+  if (!std::filesystem::exists(name, error)) throw InvalidInput(fmt::format("there is no model file '{}'", name));
+  return std::make_shared<const ModelInfo>(model_of(std::make_shared<JsonSource>(JsonSource::read(name, "model file")), accepts_gaps));
+}
+
+ModelInfo model_of(std::shared_ptr<const JsonSource> source, bool accepts_gaps) { return info_of(std::move(source), "", accepts_gaps); }
+
+}  // namespace kreisel::io

@@ -1,0 +1,32 @@
+// Models by name: the built-in ones, the model files that ship with the program, and files by path.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/json/json_source.hpp"
+#include "models/catalogue.hpp"
+
+namespace kreisel::io {
+
+/// A file of models/ that is part of the program; models/double_pendulum.json is called double-pendulum.
+struct ShippedFile {
+  std::string_view name, text;
+};
+const std::vector<ShippedFile>& shipped_files();
+
+/// Built-in models, then the shipped files.
+const std::vector<models::ModelInfo>& model_catalogue();
+std::vector<std::string> model_names();
+
+/// The model of a file or of text that is like one, with what its section "simulation" asks for. `accepts_gaps`: initial
+/// values may miss the joints. What is wrong in it shows when the model is made.
+models::ModelInfo model_of(std::shared_ptr<const JsonSource> source, bool accepts_gaps = false);
+
+/// By name, or by path when `name` has a slash or ends with .json. Throws
+/// InvalidInput with the nearest name.
+std::shared_ptr<const models::ModelInfo> find_model(const std::string& name, bool accepts_gaps = false);
+
+}  // namespace kreisel::io

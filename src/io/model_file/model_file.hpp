@@ -1,0 +1,32 @@
+// Mechanisms from a JSON file (share/kreisel/model.schema.json); every mistake with its place, all of them together.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "io/json/json_source.hpp"
+#include "models/catalogue.hpp"
+#include "multibody/assembly.hpp"
+
+namespace kreisel::io {
+
+struct ModelFileOptions {
+  std::string group;  ///< empty: the one of the file
+  bool accepts_gaps = false;  ///< initial positions and velocities may miss the joints
+};
+
+struct ModelFile {
+  models::Model model;
+  std::shared_ptr<const multibody::Assembly> assembly;  ///< the system of the model, with bodies, shapes and joints
+};
+
+/// Throws InvalidInput with one line per mistake: FILE:LINE:COLUMN: /json/pointer: what was found; what would be right.
+ModelFile read_model_file(const Path& path, const ModelFileOptions& options = {});
+ModelFile read_model(const JsonSource& source, const ModelFileOptions& options = {});
+
+/// The section "simulation" as options of a run: every key is the name of one, with underscores. What is wrong with it is
+/// left to read_model.
+std::vector<models::Suggestion> suggestions_in(const JsonSource& source);
+
+}  // namespace kreisel::io

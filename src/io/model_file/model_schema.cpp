@@ -1,0 +1,336 @@
+#include "io/model_file/model_schema.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "io/spec/run_spec.hpp"
+#include "kreisel/groups.hpp"
+
+namespace kreisel::io {
+namespace {
+
+using multibody::ForceInfo;
+using multibody::JointInfo;
+using Place = JointInfo::Place;
+
+Key name_key(std::string meaning) { return key("name", "name", "", std::move(meaning)); }
+Key with_default(Key key, std::string fallback) {
+  key.field.fallback = std::move(fallback);
+  return key;
+}
+Key comment() { return remark("comment", "for readers of the file"); }
+
+Key number_key(const Field& field) {
+  Key out{.field = field};
+  out.is_required = kind_of(field) == FieldKind::number && !field.is_optional && std::isnan(field.default_number);
+  return out;
+}
+
+Key type_key(std::string_view type) {
+  return required({.field = {.name = "type", .meaning = "of the element", .words = {std::string(type)}, .kind = FieldKind::word}});
+}
+
+Key positive_length(std::string name, std::string meaning) {
+  return required({.field = {.name = std::move(name), .meaning = std::move(meaning), .minimum = 0.0, .minimum_is_excluded = true, .unit = "m"}});
+}
+
+void append(std::vector<Key>& keys, std::vector<Key> more) { keys.insert(keys.end(), more.begin(), more.end()); }
+
+// ---- parts of the schema that are no objects
+
+Json array_of(Json items, int count) { return {{"type", "array"}, {"items", std::move(items)}, {"minItems", count}, {"maxItems", count}}; }
+
+/// A number, a formula or a table.
+Json signal_schema(std::vector<std::string> interpolations) {
+  Json table = schema_of(table_object());
+  table["properties"]["interpolation"]["enum"] = std::move(interpolations);
+  return {{"description", "a number, a formula in t such as 0.1*sin(2*pi*t), or a table"},
+          {"anyOf", {Json{{"type", "number"}}, Json{{"type", "string"}, {"minLength", 1}, {"maxLength", 1000}}, table}}};
+}
+
+Json required_keys(const std::vector<std::string>& names) { return {{"required", names}}; }
+Json lacks(const std::vector<std::string>& names) {
+  Json none = Json::array();
+  for (const std::string& name : names) none.push_back(required_keys({name}));
+  return {{"not", {{"anyOf", none}}}};
+}
+
+/// Points and axes in world coordinates, or frames instead of all of them.
+Json placement_rule(const Placement& p) {
+  std::vector<std::string> needed;
+  if (p.place != Place::none && !p.place_is_optional) needed.emplace_back("at");
+  if (p.axes == 1 && !p.axis_is_optional) needed.emplace_back("axis");
+  if (p.axes == 2) needed.emplace_back("axes");
+  Json in_world = needed.empty() ? Json::object() : required_keys(needed);
+  if (!p.has_frames) return in_world;
+  in_world["not"] = required_keys({"frames"});
+  Json in_bodies = required_keys({"frames"});
+  const std::vector<std::string> others = names_of(place_keys(p));
+  if (!others.empty()) in_bodies.update(lacks(others));
+  return {{"anyOf", {in_world, in_bodies}}};
+}
+
+Json frame_schema(bool needs_axis) {
+  Json schema = schema_of(frame_object());
+  Json rules = Json::array();
+  for (const char* other : {"axis", "x_axis"}) rules.push_back({{"not", required_keys({"rotation", other})}});
+  if (needs_axis) rules.push_back({{"anyOf", {required_keys({"axis"}), required_keys({"rotation"})}}});
+  schema["allOf"] = rules;
+  return schema;
+}
+
+Json element_schema(const ObjectInfo& object, const Placement& placement) {
+  Json schema = schema_of(object);
+  const std::vector<std::string> places = names_of(place_keys(placement));
+  Json needed = Json::array();  // points and axes have a rule of their own
+  for (const Json& name : schema["required"])
+    if (std::ranges::count(places, name.get<std::string>()) == 0) needed.push_back(name);
+  schema["required"] = needed;
+  schema["allOf"] = {placement_rule(placement)};
+  if (placement.has_frames)
+    schema["properties"]["frames"]["items"] =
+        reference_to(placement.axes > 0 && !placement.axis_is_optional ? "frame with an axis" : "frame");
+  return schema;
+}
+
+/// By its type, one of several objects.
+Json by_type(std::string_view kind, const std::vector<std::string>& types) {
+  Json schema{{"type", "object"}, {"properties", {{"type", {{"enum", types}}}}}, {"required", {"type"}}, {"allOf", Json::array()}};
+  for (const std::string& type : types)
+    schema["allOf"].push_back({{"if", {{"properties", {{"type", {{"const", type}}}}}, {"required", {"type"}}}},
+                               {"then", reference_to(fmt::format("{} {}", type, kind))}});
+  return schema;
+}
+
+}  // namespace
+
+Placement placement_of(const JointInfo& info) {
+  return {.place = info.place, .axes = info.axes, .bodies = 2, .has_frames = !info.has_carrier};
+}
+
+Placement placement_of(const ForceInfo& info) {
+  return {.place = info.place,
+          .place_is_optional = info.place_is_optional,
+          .axes = info.axes,
+          .axis_is_optional = info.axis_is_optional,
+          .bodies = info.bodies,
+          .has_frames = info.bodies > 0};
+}
+
+std::vector<Key> place_keys(const Placement& p) {
+  std::vector<Key> keys;
+  const auto needed = [](Key key, bool is_optional) { return is_optional ? key : required(key); };
+  if (p.place == Place::one_point)
+    keys.push_back(needed(key("at", "vector", "m", "point in world coordinates at t = 0"), p.place_is_optional));
+  if (p.place == Place::two_points)
+    keys.push_back(needed(list_of(key("at", "vector", "m", "points in world coordinates at t = 0, one on each body"), 2), p.place_is_optional));
+  if (p.place_is_optional) keys.back().field.fallback = p.place == Place::one_point ? "the centre of mass" : "the centres of mass";
+  if (p.axis_is_optional)
+    keys.push_back(with_default(key("axis", "direction", "", "third axis in world coordinates at t = 0"), "z"));
+  else if (p.axes == 1)
+    keys.push_back(required(key("axis", "direction", "", "in world coordinates at t = 0")));
+  if (p.axes == 1) keys.push_back(key("x_axis", "direction", "", "where the first axis of the frame points"));
+  if (p.axes == 2) keys.push_back(required(list_of(key("axes", "direction", "", "in world coordinates at t = 0, one of each body"), 2)));
+  return keys;
+}
+
+const ObjectInfo& model_object() {
+  static const ObjectInfo object{
+      "model",
+      "A mechanism of rigid bodies. SI units.",
+      {remark("$schema", "this schema, for editors"), name_key("for messages and reports"), comment(),
+       with_default(key("gravity", "vector", "m/s^2", "acceleration in inertial axes"), "zero"),
+       {.field = {.name = "group", .meaning = "where the bodies live", .words = {"r3xso3", "se3"}, .kind = FieldKind::word}},
+       required(list_of(key("bodies", "body", "", "at least one"))), list_of(key("joints", "joint", "", "that hold bodies together")),
+       list_of(key("drivers", "driver", "", "joints that prescribe a motion")), list_of(key("forces", "force", "", "that act on bodies")),
+       key("simulation", "simulation", "", "fields of a run; what the user gives goes before them")}};
+  return object;
+}
+
+const ObjectInfo& body_object() {
+  static const ObjectInfo object{
+      "body",
+      "A rigid body at t = 0.",
+      {name_key("unique; not ground, which is the world"),
+       {.field = {.name = "group", .meaning = "where this body lives; default that of the model", .words = {"r3xso3", "se3"}, .kind = FieldKind::word}},
+       required({.field = {.name = "mass", .meaning = "of the body", .minimum = 0.0, .unit = "kg"}}),
+       required(key("inertia", "inertia", "kg m^2", "about the centre of mass in the body frame: three diagonal entries, six (xx, yy, zz, xy, xz, yz) or a matrix")),
+       required(key("position", "vector", "m", "centre of mass, inertial")), key("rotation", "rotation", "", "from the body to inertial axes"),
+       key("velocity", "vector", "m/s", "of the centre of mass, inertial"), key("angular_velocity", "vector", "rad/s", "in the body frame"),
+       key("shape", "shape", "", "for pictures"), list_of(key("shapes", "shape", "", "for pictures")), comment()}};
+  return object;
+}
+
+const ObjectInfo& frame_object() {
+  static const ObjectInfo object{"frame",
+                                 "A frame in body coordinates; its third axis is the joint axis.",
+                                 {key("at", "vector", "m", "its origin"), key("axis", "direction", "", "its third axis"),
+                                  key("x_axis", "direction", "", "where its first axis points"), key("rotation", "rotation", "", "instead of axes")}};
+  return object;
+}
+
+const ObjectInfo& table_object() {
+  static const ObjectInfo object{
+      "table",
+      "Points [t, value] and how they are joined.",
+      {required(list_of(key("table", "point", "", "with increasing t"))),
+       {.field = {.name = "interpolation",
+                  .meaning = "linear: straight lines; monotone: cubics that stay between neighbouring points; spline: natural cubic spline, may overshoot. "
+                             "A force keeps the first and last value outside the table; a run that leaves the table of a driver is refused, and drivers are not linear",
+                  .words = multibody::interpolation_names(),
+                  .kind = FieldKind::word,
+                  .fallback = "monotone, spline of drivers"}}}};
+  return object;
+}
+
+const std::vector<ObjectInfo>& shape_objects() {
+  static const std::vector<ObjectInfo> objects = [] {
+    const auto with = [](std::string name, std::vector<Key> keys) {
+      keys.push_back(key("at", "vector", "m", "its centre in the body frame"));
+      keys.push_back(key("color", "text", "", "as in CSS: \"#1f77b4\", \"steelblue\""));
+      return ObjectInfo{std::move(name), "For pictures.", std::move(keys)};
+    };
+    const std::vector<Key> round{positive_length("radius", "of the circle"), positive_length("length", "along the axis"),
+                                 key("axis", "direction", "", "in the body frame")};
+    return std::vector<ObjectInfo>{with("box", {required(key("size", "edges", "m", "its three edges"))}),
+                                   with("sphere", {positive_length("radius", "of the sphere")}), with("cylinder", round),
+                                   with("capsule", round), with("cone", round)};
+  }();
+  return objects;
+}
+
+const std::vector<ObjectInfo>& rotation_objects() {
+  static const std::vector<ObjectInfo> objects = [] {
+    const auto number = [](std::string name, std::string unit, std::string meaning) {
+      return required({.field = {.name = std::move(name), .meaning = std::move(meaning), .unit = std::move(unit)}});
+    };
+    const Key axis = required(key("axis", "direction", "", "about which it turns"));
+    const Key order = with_default(key("order", "Euler order", "", "of the axes, each turned by the rotations before it"), "zxz");
+    return std::vector<ObjectInfo>{
+        {"axis and angle", "", {axis, number("angle", "rad", "of the rotation")}},
+        {"axis and angle in degrees", "", {axis, number("angle_deg", "degrees", "of the rotation")}},
+        {"quaternion", "", {required(list_of({.field = {.name = "quaternion", .meaning = "w, x, y, z of norm 1"}}, 4))}},
+        {"matrix", "", {required(key("matrix", "matrix", "", "row by row, orthogonal, determinant 1"))}},
+        {"Euler angles", "", {required(key("euler", "vector", "rad", "angles")), order}},
+        {"Euler angles in degrees", "", {required(key("euler_deg", "vector", "degrees", "angles")), order}}};
+  }();
+  return objects;
+}
+
+ObjectInfo object_of(const JointInfo& info) {
+  ObjectInfo object{std::string(info.name), std::string(info.summary), {type_key(info.name), name_key("unique")}};
+  object.keys.push_back(required(list_of(key("between", "body name", "", "the two bodies, \"ground\" for the world"), 2)));
+  append(object.keys, place_keys(placement_of(info)));
+  if (!info.has_carrier) object.keys.push_back(list_of(key("frames", "frame", "", "in body coordinates, one per body, instead of points and axes"), 2));
+  for (const Field& field : info.numbers) object.keys.push_back(number_key(field));
+  if (info.has_teeth)
+    object.keys.push_back(required(list_of(key("teeth", "teeth", "", "of the two gears; negative for an internal gear"), 2)));
+  if (info.has_carrier)
+    object.keys.push_back(with_default(key("carrier", "body name", "", "the body that holds the axes of both"), "ground"));
+  if (info.is_driver) object.keys.push_back(required(key("value", "motion", std::string(info.value_unit), "function of t")));
+  object.keys.push_back(comment());
+  return object;
+}
+
+ObjectInfo object_of(const ForceInfo& info) {
+  ObjectInfo object{std::string(info.name), std::string(info.summary), {type_key(info.name), name_key("unique")}};
+  if (info.bodies == 2) object.keys.push_back(required(list_of(key("between", "body name", "", "the two bodies, \"ground\" for the world"), 2)));
+  if (info.bodies == 1) object.keys.push_back(required(key("on", "body name", "", "the body")));
+  if (info.bodies == 0) object.keys.push_back(required(key("joint", "text", "", "name of the joint")));
+  append(object.keys, place_keys(placement_of(info)));
+  if (info.bodies > 0)
+    object.keys.push_back(list_of(key("frames", "frame", "", "in body coordinates, one per body, instead of points and axes"), info.bodies));
+  if (info.has_frame)
+    object.keys.push_back({.field = {.name = "frame", .meaning = "in which force and torque are given", .words = {"world", "body"}, .kind = FieldKind::word}});
+  for (const Field& field : info.numbers) object.keys.push_back(number_key(field));
+  const auto add = [&](const std::vector<Field>& fields, const char* form, int count) {
+    for (const Field& field : fields) {
+      Key key{.field = field, .form = form};
+      object.keys.push_back(count > 0 ? list_of(key, count) : key);
+    }
+  };
+  add(info.vectors, "stiffnesses", 0);
+  add(info.signals, "signal", 0);
+  add(info.vector_signals, "signal", 3);
+  object.keys.push_back(comment());
+  return object;
+}
+
+ObjectInfo simulation_object() {
+  ObjectInfo object{"simulation", "Fields of a run that the model asks for.", {comment()}};
+  for (const RunField& f : run_fields()) {
+    Field field = f.field;
+    if (field.name == "t_end") field.minimum = 0.0, field.minimum_is_excluded = true;  // models start at t = 0
+    object.keys.push_back({.field = std::move(field)});
+  }
+  return object;
+}
+
+Json model_schema() {
+  Json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", "kreisel model"}};
+  schema.update(schema_of(model_object()));
+  schema["properties"]["bodies"]["minItems"] = 1;
+  Json& defs = schema["$defs"];
+  const Json number{{"type", "number"}}, positive{{"type", "number"}, {"exclusiveMinimum", 0}}, not_negative{{"type", "number"}, {"minimum", 0}};
+  defs["name"] = {{"type", "string"}, {"pattern", "^[^\\u0000-\\u001f\\u007f]+$"}};
+  for (const char* form : {"text", "body name"}) defs[form] = {{"type", "string"}, {"minLength", 1}};
+  defs["vector"] = array_of(number, 3);
+  defs["direction"] = array_of(number, 3);
+  defs["direction"]["not"] = {{"items", {{"const", 0}}}};
+  defs["edges"] = array_of(positive, 3);
+  defs["stiffnesses"] = array_of(not_negative, 3);
+  defs["matrix"] = array_of(reference_to("vector"), 3);
+  defs["point"] = array_of(number, 2);
+  defs["teeth"] = {{"type", "integer"}, {"minimum", -1'000'000}, {"maximum", 1'000'000}, {"not", {{"const", 0}}}};
+  defs["Euler order"] = {{"type", "string"}, {"pattern", "^(x[yz]|y[xz]|z[xy])[xyz]$"}, {"not", {{"pattern", "(xx|yy|zz)$"}}}};
+  defs["inertia"] = {{"anyOf", {reference_to("vector"), array_of(number, 6), reference_to("matrix")}}};
+  defs["signal"] = signal_schema(multibody::interpolation_names());
+  defs["motion"] = signal_schema({"monotone", "spline"});
+  for (const char* form : {"signal", "motion"}) defs[form]["anyOf"][2]["properties"]["table"]["minItems"] = 2;
+  defs["rotation"]["oneOf"] = Json::array();
+  for (const ObjectInfo& object : rotation_objects()) defs["rotation"]["oneOf"].push_back(schema_of(object));
+  defs["shape"] = {{"type", "object"}, {"properties", Json::object()}, {"additionalProperties", false}};
+  for (const ObjectInfo& object : shape_objects()) defs["shape"]["properties"][object.name] = schema_of(object);
+  defs["body"] = schema_of(body_object());
+  defs["body"]["properties"]["name"]["not"] = {{"const", "ground"}};
+  defs["frame"] = frame_schema(false);
+  defs["frame with an axis"] = frame_schema(true);
+  for (const bool is_driver : {false, true}) {
+    const char* kind = is_driver ? "driver" : "joint";
+    defs[kind] = by_type(kind, multibody::joint_names(is_driver));
+    for (const JointInfo& info : multibody::joint_catalogue())
+      if (info.is_driver == is_driver) defs[fmt::format("{} {}", info.name, kind)] = element_schema(object_of(info), placement_of(info));
+  }
+  defs["force"] = by_type("force", multibody::force_names());
+  for (const ForceInfo& info : multibody::force_catalogue())
+    defs[fmt::format("{} force", info.name)] = element_schema(object_of(info), placement_of(info));
+  defs["simulation"] = schema_of(simulation_object());
+  defs["simulation"]["allOf"] = Json::array();
+  for (const char* tolerance : {"rtol", "atol"}) defs["simulation"]["allOf"].push_back({{"not", required_keys({"step", tolerance})}});
+  return schema;
+}
+
+std::string model_reference() {
+  std::string out;
+  const auto section = [&](int depth, std::string_view title, const ObjectInfo& object) {
+    out += fmt::format("{} {}\n\n{}{}\n", std::string(static_cast<std::size_t>(depth), '#'), title,
+                       object.meaning.empty() ? "" : object.meaning + "\n\n", table_of(object.keys));
+  };
+  section(2, "Model file", model_object());
+  section(3, "A body", body_object());
+  for (const ObjectInfo& shape : shape_objects()) section(4, fmt::format("Shape `{}`", shape.name), shape);
+  out += "### A rotation\n\nOne of these objects.\n\n";
+  for (const ObjectInfo& rotation : rotation_objects()) section(4, fmt::format("Rotation by {}", rotation.name), rotation);
+  section(3, "A frame", frame_object());
+  section(3, "A signal", table_object());
+  out += "A signal is a number, a formula in t such as `\"0.1*sin(2*pi*t)\"`, or such an object. That of a driver is a motion.\n\n";
+  for (const bool is_driver : {false, true})
+    for (const JointInfo& info : multibody::joint_catalogue())
+      if (info.is_driver == is_driver) section(3, fmt::format("{} `{}`", is_driver ? "Driver" : "Joint", info.name), object_of(info));
+  for (const ForceInfo& info : multibody::force_catalogue()) section(3, fmt::format("Force `{}`", info.name), object_of(info));
+  return out;
+}
+
+}  // namespace kreisel::io

@@ -1,0 +1,44 @@
+// What a model file may say: the objects in it as data, the JSON Schema and the reference made from them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "io/json/keys.hpp"
+#include "multibody/force.hpp"
+#include "multibody/joint.hpp"
+
+namespace kreisel::io {
+
+/// Where a joint or a force acts: what the reader asks of its points and axes.
+struct Placement {
+  multibody::JointInfo::Place place = multibody::JointInfo::Place::none;
+  bool place_is_optional = false;
+  int axes = 0;
+  bool axis_is_optional = false;
+  int bodies = 2;          ///< that it names
+  bool has_frames = true;  ///< may be given in body coordinates
+};
+Placement placement_of(const multibody::JointInfo& info);
+Placement placement_of(const multibody::ForceInfo& info);
+
+/// "at", "axis", ... in world coordinates.
+std::vector<Key> place_keys(const Placement& placement);
+
+// Every kind of object.
+const ObjectInfo& model_object();
+const ObjectInfo& body_object();
+const ObjectInfo& frame_object();
+const ObjectInfo& table_object();                         ///< of a function of time
+const std::vector<ObjectInfo>& shape_objects();           ///< by name
+const std::vector<ObjectInfo>& rotation_objects();        ///< the ways to give one
+ObjectInfo object_of(const multibody::JointInfo& info);
+ObjectInfo object_of(const multibody::ForceInfo& info);
+ObjectInfo simulation_object();
+
+/// Accepts what the reader of model files accepts, as far as the form of a file goes.
+Json model_schema();
+/// The same for people, in Markdown.
+std::string model_reference();
+
+}  // namespace kreisel::io

@@ -1,0 +1,28 @@
+// Robots in URDF as model files.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/json/json_source.hpp"
+
+namespace kreisel::io {
+
+struct UrdfOptions {
+  bool has_free_base = false;    ///< else the root link stands on the ground
+  bool repairs_inertia = false;  ///< inertias that no body has become the nearest that one may have; else they are refused
+};
+
+struct ImportedModel {
+  Json model;                      ///< as share/kreisel/model.schema.json describes it
+  std::vector<std::string> notes;  ///< what has no counterpart and was left out
+};
+
+/// Links that fixed joints hold together become one body, in the pose in which all joints are zero; revolute, continuous,
+/// prismatic, planar and floating joints, their damping, inertias and the primitives of visuals are kept. Macros of xacro are
+/// refused: they are no part of URDF, and what they stand for would be missing. Throws
+/// InvalidInput "NAME:LINE:COLUMN: ...", several mistakes together.
+ImportedModel import_urdf(std::string_view name, std::string_view text, const UrdfOptions& options = {});
+
+}  // namespace kreisel::io

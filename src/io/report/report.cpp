@@ -1,0 +1,468 @@
+#include "io/report/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "kreisel/version.hpp"
+#include "viewer_page.hpp"
+
+namespace kreisel::io {
+namespace {
+
+constexpr int data_format = 1;
+constexpr std::string_view empty_block = R"(<script type="application/json" id="kreisel-data">null</script>)";
+
+std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+using Index = Eigen::Index;
+
+/// JSON text that grows. Numbers have as many digits as a plot can show.
+class JsonText {
+ public:
+  void raw(std::string_view text) { out_.append(text); }
+  void key(std::string_view name) {
+    separate();
+    fmt::format_to(std::back_inserter(out_), "\"{}\":", name);
+    needs_comma_ = false;
+  }
+  void text(const std::string& value) { item(dumped(value)); }
+  void json(const Json& value) { item(dumped(value)); }
+  void flag(bool value) { item(value ? "true" : "false"); }
+  void whole(Index value) {
+    separate();
+    fmt::format_to(std::back_inserter(out_), "{}", value);
+  }
+  void number(double value, int digits = 7) {
+    separate();
+    if (!std::isfinite(value)) return raw("null");
+    if (value == 0.0) return raw("0");
+    fmt::format_to(std::back_inserter(out_), "{:.{}g}", value, digits);
+  }
+  /// Entries of rotation matrices: absolute, not relative accuracy.
+  void fraction(double value) { number(std::round(value * 1e6) * 1e-6, 6); }
+
+  void open(char bracket) {
+    separate();
+    out_.push_back(bracket);
+    needs_comma_ = false;
+  }
+  void close(char bracket) {
+    out_.push_back(bracket);
+    needs_comma_ = true;
+  }
+  std::string take() { return std::move(out_); }
+
+ private:
+  void separate() {
+    if (needs_comma_) out_.push_back(',');
+    needs_comma_ = true;
+  }
+  void item(std::string_view value) {
+    separate();
+    raw(value);
+  }
+
+  std::string out_;
+  bool needs_comma_ = false;
+};
+
+/// Increments instead of indices: short numbers.
+void write_indices(const std::vector<Index>& indices, JsonText& out) {
+  out.open('[');
+  Index before = 0;
+  for (const Index index : indices) {
+    out.whole(index - before);
+    before = index;
+  }
+  out.close(']');
+}
+
+void write_text_field(std::string_view name, const std::string& value, JsonText& out) {
+  if (value.empty()) return;
+  out.key(name);
+  out.text(value);
+}
+
+Index points_per_series(const ReportData& data, const ReportLimits& limits) {
+  const auto count = std::max<Index>(1, static_cast<Index>(data.series.size()));
+  return std::max<Index>(8, limits.series_values / count);
+}
+
+Index frame_limit(const ReportData& data, const ReportLimits& limits) {
+  const auto per_frame = static_cast<Index>(12 * data.bodies.size() + 6 * data.forces.size());
+  return std::max<Index>(8, limits.pose_numbers / std::max<Index>(1, per_frame));
+}
+
+/// Which points of a run are shown.
+struct Selection {
+  std::vector<std::vector<Index>> series;
+  std::vector<Index> frames;
+  std::vector<Index> times;  ///< all of the above
+  std::vector<Index> place;  ///< in `times`, per point; -1: not there
+
+  Selection(const ReportData& data, const ReportLimits& limits) : place(data.time.size(), -1) {
+    for (const ReportSeries& one : data.series) series.push_back(indices_with_extrema(one.values, points_per_series(data, limits)));
+    if (!data.bodies.empty()) frames = indices_evenly_spaced(data.time, frame_limit(data, limits));
+    for (const auto& indices : series) mark(indices);
+    mark(frames);
+    for (std::size_t i = 0; i < place.size(); ++i) {
+      if (place[i] < 0) continue;
+      place[i] = static_cast<Index>(times.size());
+      times.push_back(static_cast<Index>(i));
+    }
+  }
+
+  std::vector<Index> places_of(const std::vector<Index>& indices) const {
+    std::vector<Index> out;
+    for (const Index i : indices) out.push_back(place[static_cast<std::size_t>(i)]);
+    return out;
+  }
+
+ private:
+  void mark(const std::vector<Index>& indices) {
+    for (const Index i : indices) place[static_cast<std::size_t>(i)] = 0;
+  }
+};
+
+void write_series(const ReportData& data, const Selection& selection, JsonText& out) {
+  out.key("series");
+  out.open('[');
+  for (std::size_t k = 0; k < data.series.size(); ++k) {
+    const ReportSeries& series = data.series[k];
+    const std::vector<Index>& indices = selection.series[k];
+    out.open('{');
+    write_text_field("group", series.group, out);
+    write_text_field("panel", series.panel, out);
+    write_text_field("of", series.of, out);
+    write_text_field("name", series.name, out);
+    write_text_field("unit", series.unit, out);
+    if (indices.size() < selection.times.size()) {
+      out.key("at");
+      write_indices(selection.places_of(indices), out);
+    }
+    out.key("values");
+    out.open('[');
+    for (const Index i : indices) out.number(series.values[static_cast<std::size_t>(i)]);
+    out.close(']');
+    out.close('}');
+  }
+  out.close(']');
+}
+
+template <std::size_t width, class Write>
+void write_rows(const std::array<Column, width>& columns, const std::vector<Index>& frames, JsonText& out, Write write) {
+  out.open('[');
+  for (const Index i : frames) {
+    out.open('[');
+    for (const Column& column : columns) write(column[static_cast<std::size_t>(i)]);
+    out.close(']');
+  }
+  out.close(']');
+}
+
+void write_bodies(const ReportData& data, const std::vector<Index>& frames, JsonText& out) {
+  if (!data.up.isZero()) {
+    out.key("up");
+    out.json({data.up.x(), data.up.y(), data.up.z()});
+  }
+  out.key("bodies");
+  out.open('[');
+  for (const ReportBody& body : data.bodies) {
+    out.open('{');
+    out.key("name");
+    out.text(body.name);
+    out.key("shape");
+    out.json(body.shape);
+    out.key("x");
+    write_rows(body.x, frames, out, [&](double value) { out.number(value, 6); });
+    out.key("R");
+    write_rows(body.R, frames, out, [&](double value) { out.fraction(value); });
+    out.close('}');
+  }
+  out.close(']');
+}
+
+void write_forces(const ReportData& data, const std::vector<Index>& frames, JsonText& out) {
+  if (data.forces.empty()) return;
+  out.key("forces");
+  out.open('[');
+  for (const ReportForce& force : data.forces) {
+    out.open('{');
+    out.key("joint");
+    out.text(force.joint);
+    for (const bool is_point : {true, false}) {
+      out.key(is_point ? "at" : "vector");
+      out.open('[');
+      for (const Index i : frames) {
+        const ReportForce::Value value = force.value(i);
+        out.open('[');
+        for (const double c : is_point ? value.at : value.vector) out.number(c, 5);
+        out.close(']');
+      }
+      out.close(']');
+    }
+    out.close('}');
+  }
+  out.close(']');
+}
+
+void write_run(const ReportData& data, const ReportLimits& limits, JsonText& out) {
+  if (data.time.empty()) return;
+  const Selection selection(data, limits);
+  out.key("time");
+  out.open('[');
+  for (const Index i : selection.times) out.number(data.time[static_cast<std::size_t>(i)], 9);
+  out.close(']');
+  out.key("points");
+  out.whole(static_cast<Index>(data.time.size()));
+  write_series(data, selection, out);
+  out.key("panels");
+  out.open('[');
+  for (const ReportPanel& panel : data.panels) {
+    out.open('{');
+    out.key("name");
+    out.text(panel.name);
+    out.key("log");
+    out.flag(panel.is_log);
+    out.key("open");
+    out.flag(panel.is_open);
+    out.close('}');
+  }
+  out.close(']');
+  if (data.bodies.empty()) return;
+  if (selection.frames.size() < selection.times.size()) {
+    out.key("frames");
+    write_indices(selection.places_of(selection.frames), out);
+  }
+  write_bodies(data, selection.frames, out);
+  write_forces(data, selection.frames, out);
+}
+
+void write_numbers(std::string_view name, const std::vector<double>& values, JsonText& out) {
+  out.key(name);
+  out.open('[');
+  for (const double value : values) out.number(value, 17);
+  out.close(']');
+}
+
+void write_curve(const ReportCurve& curve, JsonText& out) {
+  out.open('{');
+  out.key("name");
+  out.text(curve.name);
+  write_numbers("x", curve.x, out);
+  write_numbers("y", curve.y, out);
+  if (curve.order) {
+    out.key("order");
+    out.number(*curve.order);
+  }
+  if (!curve.is_marked.empty()) {
+    out.key("marked");
+    out.open('[');
+    for (const bool is_marked : curve.is_marked) out.flag(is_marked);
+    out.close(']');
+  }
+  out.close('}');
+}
+
+void write_slope(const ReportSlope& slope, JsonText& out) {
+  if (!slope.through) return out.number(slope.order);
+  out.open('{');
+  out.key("order");
+  out.number(slope.order);
+  out.key("x");
+  out.number(slope.through->x());
+  out.key("y");
+  out.number(slope.through->y());
+  out.close('}');
+}
+
+void write_plot(const ReportPlot& plot, JsonText& out) {
+  out.open('{');
+  write_text_field("title", plot.title, out);
+  write_text_field("note", plot.note, out);
+  write_text_field("x_label", plot.x_label, out);
+  write_text_field("y_label", plot.y_label, out);
+  out.key("log");
+  out.flag(plot.is_log);
+  out.key("curves");
+  out.open('[');
+  for (const ReportCurve& curve : plot.curves) write_curve(curve, out);
+  out.close(']');
+  out.key("slopes");
+  out.open('[');
+  for (const ReportSlope& slope : plot.slopes) write_slope(slope, out);
+  out.close(']');
+  out.close('}');
+}
+
+void write_study(const ReportData& data, JsonText& out) {
+  if (!data.plots.empty()) {
+    out.key("plots");
+    out.open('[');
+    for (const ReportPlot& plot : data.plots) write_plot(plot, out);
+    out.close(']');
+  }
+  if (data.tables.empty()) return;
+  Json tables = Json::array();
+  for (const ReportTable& table : data.tables) {
+    Json columns = Json::array();
+    for (const ReportTable::Head& head : table.columns) columns.push_back({{"name", head.name}, {"unit", head.unit}});
+    tables.push_back({{"title", table.title}, {"columns", columns}, {"rows", table.rows}});
+  }
+  out.key("tables");
+  out.json(tables);
+}
+
+void write_data(const ReportData& data, const ReportLimits& limits, JsonText& out) {
+  out.open('{');
+  out.key("format");
+  out.whole(data_format);
+  out.key("title");
+  out.text(data.title);
+  write_text_field("command", data.command, out);
+  out.key("program");
+  out.text(fmt::format("kreisel {}", version()));
+  out.key("summary");
+  out.json(data.summary);
+  if (!data.notes.empty()) {
+    out.key("notes");
+    out.json(data.notes);
+  }
+  write_run(data, limits, out);
+  write_study(data, out);
+  if (!data.overlay.empty()) {
+    out.key("overlay");
+    out.open('[');
+    for (const ReportData& other : data.overlay) write_data(other, limits, out);
+    out.close(']');
+  }
+  out.close('}');
+}
+
+/// In JSON a '<' can stand in strings only.
+std::string without_markup(const std::string& json) {
+  std::string out;
+  out.reserve(json.size() + json.size() / 64);
+  for (const char c : json) {
+    if (c == '<')
+      out += "\\u003c";
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string as_html(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '<')
+      out += "&lt;";
+    else if (c == '&')
+      out += "&amp;";
+    else
+      out += c;
+  }
+  return out;
+}
+
+/// What remains without JavaScript: summary, still plots.
+std::string still_page(const ReportData& data) {
+  std::string page = fmt::format(
+      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{0} - kreisel</title>\n"
+      "<style>body{{font:14px sans-serif;margin:24px;max-width:1400px}}svg{{width:640px;height:400px}}</style></head><body>\n"
+      "<h1>{0}</h1>\n<p><code>{1}</code></p>\n<p>This kreisel was built without node, so the plots stand still and there "
+      "is no animation.</p>\n",
+      as_html(data.title), as_html(data.command));
+  constexpr std::size_t few = 40;
+  const std::vector<Picture> pictures = report_pictures(data);
+  for (std::size_t i = 0; i < std::min(few, pictures.size()); ++i) page += pictures[i].svg;
+  if (pictures.size() > few) page += fmt::format("<p>{} more plots: kreisel view --svg.</p>\n", pictures.size() - few);
+  page += fmt::format("<pre>{}</pre>\n</body></html>\n",
+                      as_html(data.summary.dump(2, ' ', false, Json::error_handler_t::replace)));
+  return page;
+}
+
+}  // namespace
+
+std::vector<Index> indices_with_extrema(Column values, Index limit) {
+  const auto count = static_cast<Index>(values.size());
+  std::vector<Index> indices;
+  if (count <= limit) {
+    indices.resize(values.size());
+    for (Index i = 0; i < count; ++i) indices[static_cast<std::size_t>(i)] = i;
+    return indices;
+  }
+  const auto value = [&](Index i) { return values[static_cast<std::size_t>(i)]; };
+  const Index buckets = (limit - 2) / 2;
+  indices.push_back(0);
+  for (Index bucket = 0; bucket < buckets; ++bucket) {
+    const Index begin = 1 + bucket * (count - 2) / buckets, end = 1 + (bucket + 1) * (count - 2) / buckets;
+    Index low = -1, high = -1;
+    for (Index i = begin; i < end; ++i) {
+      if (std::isnan(value(i))) continue;
+      if (low < 0 || value(i) < value(low)) low = i;
+      if (high < 0 || value(i) > value(high)) high = i;
+    }
+    if (low < 0) low = high = begin;  // nothing but gaps
+    indices.push_back(std::min(low, high));
+    if (low != high) indices.push_back(std::max(low, high));
+  }
+  indices.push_back(count - 1);
+  return indices;
+}
+
+std::vector<Index> indices_evenly_spaced(Column times, Index limit) {
+  const auto count = static_cast<Index>(times.size());
+  std::vector<Index> indices;
+  if (count <= limit) {
+    for (Index i = 0; i < count; ++i) indices.push_back(i);
+    return indices;
+  }
+  const double begin = times.front(), span = times.back() - times.front();
+  auto from = times.begin();
+  for (Index k = 0; k < limit; ++k) {
+    const double wanted = begin + span * static_cast<double>(k) / static_cast<double>(limit - 1);
+    from = std::lower_bound(from, times.end(), wanted);
+    auto nearest = from == times.end() ? from - 1 : from;
+    if (nearest != times.begin() && wanted - nearest[-1] < *nearest - wanted) --nearest;
+    const auto index = static_cast<Index>(nearest - times.begin());
+    if (indices.empty() || index > indices.back()) indices.push_back(index);
+  }
+  if (indices.back() != count - 1) indices.push_back(count - 1);
+  return indices;
+}
+
+std::string report_json(const ReportData& data, const ReportLimits& limits) {
+  JsonText out;
+  write_data(data, limits, out);
+  return without_markup(out.take());
+}
+
+bool has_viewer() { return !viewer_page().empty(); }
+
+std::string report_page(const ReportData& data, const ReportLimits& limits) {
+  if (!has_viewer()) return still_page(data);
+  const std::string_view page = viewer_page();
+  const std::size_t block = page.find(empty_block);
+  const std::size_t begin = block + empty_block.find("null");
+  ReportLimits now = limits;
+  std::string json = report_json(data, now);
+  // Some results have longer numbers than others.
+  for (int attempt = 0; attempt < 8 && page.size() + json.size() > limits.bytes; ++attempt) {
+    const double factor = 0.9 * static_cast<double>(limits.bytes) / static_cast<double>(page.size() + json.size());
+    now.series_values = static_cast<Index>(factor * static_cast<double>(now.series_values));
+    now.pose_numbers = static_cast<Index>(factor * static_cast<double>(now.pose_numbers));
+    json = report_json(data, now);
+  }
+  std::string out;
+  out.reserve(page.size() + json.size());
+  out.append(page.substr(0, begin)).append(json).append(page.substr(begin + 4));
+  return out;
+}
+
+void write_report(const ReportData& data, const Path& path) { write_atomically(path, report_page(data)); }
+
+}  // namespace kreisel::io

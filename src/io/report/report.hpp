@@ -1,0 +1,132 @@
+// The page that shows a result: its content, decimated for display, and the one HTML file that holds everything.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/files/files.hpp"
+#include "io/json/json_source.hpp"
+#include "kreisel/types.hpp"
+
+namespace kreisel::io {
+
+using Column = std::span<const double>;
+
+/// One curve over time. Values belong to ReportData::storage; NaN is a gap.
+struct ReportSeries {
+  std::string group;  ///< q, v, a, lambda, eta, residual, energy, step
+  std::string panel;  ///< curves with the same panel and the same `of` share a plot
+  std::string of;     ///< body or joint; empty: the whole system
+  std::string name, unit;
+  Column values;
+};
+
+/// How a plot begins; the order of the list is that of the page.
+struct ReportPanel {
+  std::string name;
+  bool is_log = false, is_open = true;
+};
+
+struct ReportBody {
+  std::string name;
+  Json shape;                          ///< {"box": {...}} as in viewer/data.md, or a list of such; null: a plain box
+  std::array<Column, 3> x;             ///< centre of mass, inertial [m]
+  std::array<Column, 9> R;             ///< body to inertial, row by row
+};
+
+/// A reaction force on a body.
+struct ReportForce {
+  struct Value {
+    Vector3 at, vector;  ///< inertial [m], [N]
+  };
+  std::string joint;
+  std::function<Value(Eigen::Index point)> value;
+};
+
+struct ReportCurve {
+  std::string name;
+  std::vector<double> x, y;     ///< NaN: the run failed
+  std::optional<double> order;  ///< observed
+  std::vector<bool> is_marked;  ///< below the floor of the reference, not used for the order; empty: none
+};
+
+/// y = c xᵖ through a point, or from a corner of the data.
+struct ReportSlope {
+  double order = 1.0;
+  std::optional<Eigen::Vector2d> through = std::nullopt;
+};
+
+struct ReportPlot {
+  std::string title, note, x_label, y_label;
+  bool is_log = true;  ///< both axes
+  std::vector<ReportCurve> curves;
+  std::vector<ReportSlope> slopes;
+};
+
+struct ReportTable {
+  struct Head {
+    std::string name, unit;
+  };
+  std::string title;
+  std::vector<Head> columns;
+  Json rows = Json::array();  ///< arrays of numbers, words, booleans and nulls
+};
+
+/// What a page shows: a run (time, series, bodies), a study (plots, tables), or both.
+struct ReportData {
+  std::string title, command;
+  Json summary = Json::object();
+  std::vector<std::string> notes;
+  Column time;
+  std::vector<ReportSeries> series;
+  std::vector<ReportPanel> panels;
+  std::vector<ReportBody> bodies;
+  std::vector<ReportForce> forces;
+  Vector3 up = Vector3::Zero();  ///< against gravity; zero: not known
+  std::vector<ReportPlot> plots;
+  std::vector<ReportTable> tables;
+  std::vector<ReportData> overlay;  ///< results laid over this one; the page shows the first
+
+  std::vector<std::shared_ptr<const void>> storage;  ///< keeps what the columns point to
+};
+
+/// What a folder holds: summary.json with trajectory.csv or .h5 (also as .part, from a run that goes on or was killed), or
+/// study.json with "plots" and "tables" in the format of viewer/data.md. InvalidInput when it holds neither.
+ReportData read_report_data(const Path& result);
+
+/// Increasing indices of at most `limit` (≥ 4) values: the first, the last, and the smallest and largest of every
+/// bucket of equally many values. All indices when there are no more.
+std::vector<Eigen::Index> indices_with_extrema(Column values, Eigen::Index limit);
+
+/// Indices of at most `limit` times, nearest to equidistant ones; first and last included.
+std::vector<Eigen::Index> indices_evenly_spaced(Column times, Eigen::Index limit);
+
+struct ReportLimits {
+  Eigen::Index series_values = 1'200'000;  ///< over all series
+  Eigen::Index pose_numbers = 800'000;     ///< over all bodies and forces
+  std::size_t bytes = 28'000'000;          ///< of the page; the numbers above shrink until it fits
+};
+
+/// The data block in the format of viewer/data.md. Holds no '<': nothing in it can end a script element.
+std::string report_json(const ReportData& data, const ReportLimits& limits = {});
+
+/// One HTML file without references to others. A program built without the viewer makes a page with still plots.
+std::string report_page(const ReportData& data, const ReportLimits& limits = {});
+void write_report(const ReportData& data, const Path& path);
+bool has_viewer();
+
+/// One picture per panel and body or joint, or per plot of a study.
+struct Picture {
+  std::string name;  ///< "position-top", fit for a file name
+  std::string svg;
+};
+std::vector<Picture> report_pictures(const ReportData& data);
+/// Makes the folder; returns the files.
+std::vector<Path> write_pictures(const ReportData& data, const Path& folder);
+
+}  // namespace kreisel::io

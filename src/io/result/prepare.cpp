@@ -1,0 +1,291 @@
+#include "io/result/prepare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "base/spelling.hpp"
+#include "base/text.hpp"
+#include "coeff/brackets.hpp"
+#include "io/files/files.hpp"
+#include "io/model_file/model_catalogue.hpp"
+#include "io/spec/correction_file.hpp"
+#include "kreisel/error.hpp"
+#include "method/catalogue.hpp"
+#include "multibody/assembly.hpp"
+#include "run/integrator.hpp"
+#include "system/consistency.hpp"
+
+namespace kreisel::io {
+namespace {
+
+// ---- problems
+
+/// Everything wrong with a spec, in the order of discovery.
+class Problems {
+ public:
+  /// From here on, complaints about a field name the place in a file that gave it.
+  void note_origin(const std::string& field, const std::string& where) { origins_[field] = where; }
+  void add(std::string_view field, std::string_view message) {
+    const auto origin = origins_.find(field);
+    std::string text = field.empty()              ? std::string(message)
+                       : origin == origins_.end() ? fmt::format("{}: {}", spelled(field), message)
+                                                  : fmt::format("{}: {}", origin->second, message);
+    if (std::find(texts_.begin(), texts_.end(), text) == texts_.end()) texts_.push_back(std::move(text));
+  }
+  /// Runs `work`, notes the InvalidInput it throws.
+  template <class Work>
+  void collect(std::string_view field, const Work& work) {
+    try {
+      work();
+    } catch (const InvalidInput& problem) {
+      add(field, problem.what());
+    }
+  }
+  void throw_if_any() const {
+    if (texts_.size() == 1) throw InvalidInput(texts_.front());
+    if (texts_.size() > 1)
+      throw InvalidInput(fmt::format("{} problems:\n  {}", texts_.size(), fmt::join(texts_, "\n  ")));
+  }
+
+ private:
+  std::vector<std::string> texts_;
+  std::map<std::string, std::string, std::less<>> origins_;
+};
+
+// ---- parameters
+
+/// Sorts settings into the parameters of the model and of the method.
+class Settings {
+ public:
+  /// Without the model or the method nothing can be said about its parameters; that problem is noted already.
+  Settings(const models::ModelInfo* model, method::MethodChoice* method, Problems& problems)
+      : model_(model), method_(method), problems_(problems) {
+    if (model != nullptr) model_values_ = ParameterValues(model->parameters);
+  }
+
+  void apply(const Setting& setting) {
+    const std::string& key = setting.name;
+    if (key.starts_with("model.")) return set_model(key.substr(6), setting.value);
+    if (key.starts_with("method.")) return set_method(key.substr(7), setting.value);
+    if (model_ == nullptr || find_field(model_->parameters, key) != nullptr) return set_model(key, setting.value);
+    if (method_ == nullptr || find_field(method_->info().parameters, key) != nullptr) return set_method(key, setting.value);
+    std::vector<std::string> known = names_in(model_->parameters);
+    for (const std::string& name : names_in(method_->info().parameters)) known.push_back(name);
+    problems_.add("set", fmt::format("model '{}', method '{}': {}", model_->name, method_->name(), unknown_name("parameter", key, known)));
+  }
+
+  const ParameterValues& model_values() const { return model_values_; }
+
+ private:
+  void set_model(const std::string& key, const Value& value) {
+    if (model_ != nullptr)
+      problems_.collect("set", [&] { model_values_.set(fmt::format("model '{}'", model_->name), model_->parameters, key, value); });
+  }
+  void set_method(const std::string& key, const Value& value) {
+    if (method_ != nullptr) problems_.collect("set", [&] { method_->set(key, value); });
+  }
+
+  const models::ModelInfo* model_;
+  method::MethodChoice* method_;
+  Problems& problems_;
+  ParameterValues model_values_;
+};
+
+// ---- what a model suggests
+
+/// Whether the method that the user has chosen, if any, has what a model suggests for another one.
+bool suits_chosen_method(const RunSpec& spec, const models::Suggestion& suggestion) {
+  const std::string name = spec.word("method");
+  const auto& known = method::catalogue();
+  const auto info = std::find_if(known.begin(), known.end(), [&](const method::MethodInfo& m) { return m.name == name; });
+  if (info == known.end()) return true;
+  const auto* word = std::get_if<std::string>(&suggestion.value);
+  if (suggestion.field == "formulation") return word != nullptr && std::ranges::count(info->formulations, *word) > 0;
+  if (suggestion.field == "correction") return info->has_corrections;
+  if (suggestion.field == "order")
+    return std::ranges::any_of(info->orders(), [&](long order) { return Value(order) == suggestion.value; });
+  return true;
+}
+
+/// Adds what the model asks for and the user does not decide. Tolerances of the user go before a step of the model, and
+/// the other way round.
+RunSpec with_suggestions(const RunSpec& given, const models::ModelInfo& info) {
+  RunSpec spec = given;
+  const bool has_steps = spec.has("step") || spec.has("steps");
+  const bool has_tolerance = spec.has("rtol") || spec.has("atol");
+  for (const models::Suggestion& suggestion : info.suggestions) {
+    const bool is_tolerance = suggestion.field == "rtol" || suggestion.field == "atol";
+    const bool is_step = suggestion.field == "step" || suggestion.field == "steps";
+    if (spec.has(suggestion.field) || (is_tolerance && has_steps) || (is_step && (has_tolerance || has_steps)) ||
+        !suits_chosen_method(given, suggestion))
+      continue;
+    spec.set(suggestion.field, suggestion.value, suggestion.where);
+  }
+  return spec;
+}
+
+std::shared_ptr<const models::ModelInfo> model_of(const RunSpec& spec) {
+  return spec.own_model != nullptr ? spec.own_model : find_model(spec.model, spec.is_true("assemble"));
+}
+
+// ---- from the spec to the options
+
+/// Times may stand in a file.
+Value resolved(const Field& field, const Value& value) {
+  const auto* text = std::get_if<std::string>(&value);
+  if (field.kind != FieldKind::numbers || text == nullptr) return value;
+  return read_value(field, read_text(text->substr(file_prefix.size()), "times"));
+}
+
+/// What could not be read is NaN, which keeps the rest from being judged as if it were not given.
+void apply(const RunSpec::Given& given, PreparedRun& run) {
+  const RunField& field = *find_run_field(given.name);
+  if (field.option != nullptr)
+    field.option->set(run.options, resolved(field.field, given.value));
+  else
+    field.apply(given.value, run);
+}
+
+bool is_readable(const RunSpec& spec, std::string_view name) {
+  return std::ranges::none_of(spec.problems(), [&](const run::OptionProblem& p) { return p.field == name; });
+}
+
+void apply_fields(const RunSpec& spec, PreparedRun& run, Problems& problems) {
+  for (const RunSpec::Given& given : spec.given())
+    if (!given.where.empty()) problems.note_origin(given.name, given.where);
+  for (const run::OptionProblem& problem : spec.problems()) problems.add(problem.field, problem.message);
+  for (const RunField& field : run_fields())  // in the order of the list: `redundant` looks at `linear_solver`
+    for (const RunSpec::Given& given : spec.given())
+      if (given.name == field.field.name && is_readable(spec, given.name)) problems.collect(given.name, [&] { apply(given, run); });
+  // Constant steps were meant, whatever was wrong with their size.
+  if (!is_readable(spec, "step")) run.options.step = std::numeric_limits<double>::quiet_NaN();
+  for (const std::string_view steps : {"step", "steps"})
+    if (spec.has(steps) && (spec.has("rtol") || spec.has("atol")))
+      problems.add("", fmt::format("{} and {}/{} exclude each other: {} steps have no error control; give one of the two",
+                                   spelled(steps), spelled("rtol"), spelled("atol"), steps == "step" ? "constant" : "given"));
+  if (!spec.has("step") && !spec.has("steps")) return;
+  for (const RunField& field : run_fields())
+    if (field.belongs_to_error_control() && field.field.name != "rtol" && field.field.name != "atol" && spec.has(field.field.name))
+      run.warnings.push_back(
+          fmt::format("{} has no effect with {} steps", spelled(field.field.name), spec.has("step") ? "constant" : "given"));
+}
+
+void read_own_correction(PreparedRun& run) {
+  const std::string& name = run.options.correction;
+  if (!name.starts_with(file_prefix)) return;
+  run.options.own_correction = std::make_shared<const coeff::CorrectionSet>(read_correction_set(name.substr(file_prefix.size())));
+  const int k = run.options.own_correction->k;
+  if (run.options.step == 0.0)
+    throw InvalidInput(fmt::format("an own coefficient set belongs to constant steps; give {}", spelled("step")));
+  if (run.options.order == 0) run.options.order = k;
+  if (run.options.order != k)
+    throw InvalidInput(fmt::format("the set is for order {}, but {} is {}", k, spelled("order"), run.options.order));
+}
+
+// ---- the model
+
+/// Which joint misses most where the mechanism stands, for a message.
+std::string widest_gap(const multibody::Assembly& assembly, const system::Start& start) {
+  system::Motion m(assembly.space());
+  m.t = start.t0;
+  m.q = start.q0;
+  const std::vector<double> gaps = assembly.joint_gaps(m);
+  if (gaps.empty()) return {};
+  const auto widest = std::max_element(gaps.begin(), gaps.end());
+  if (*widest <= 1e-8 * system::length_scale(assembly, m)) return {};  // the positions are not the trouble
+  return fmt::format("\n  at the given positions '{}' misses by {:.6g} [m or rad], more than any other joint",
+                     assembly.joint_name(static_cast<int>(widest - gaps.begin())), *widest);
+}
+
+/// A driver says nothing outside its table, where it would have to stop at once.
+void check_tables(const multibody::Assembly& assembly, double t0, double t_end, Problems& problems) {
+  for (const multibody::JointPtr& joint : assembly.joints()) {
+    const auto [begin, end] = joint->span();
+    if (t0 >= begin && t_end <= end) continue;
+    problems.add("", fmt::format("driver '{}': its table goes from t = {} to {}, the run from {} to {}; complete the table, or "
+                                 "end the run with it ({})",
+                                 joint->name(), begin, end, t0, t_end, spelled("t_end")));
+  }
+}
+
+/// A velocity that jumps would be an impact without a law.
+void check_drivers(const multibody::Assembly& assembly, double t0, double t_end, Problems& problems) {
+  for (const multibody::JointPtr& joint : assembly.joints()) {
+    system::Corner corner = joint->next_corner(t0, t_end, 1e-6);
+    while (corner.exists() && corner.smooth >= -1) corner = joint->next_corner(corner.t, t_end, 1e-6);
+    if (!corner.exists()) continue;
+    problems.add("", fmt::format("driver '{}': the {} that its formula prescribes jumps at t = {:.10g}, which needs an infinite force; "
+                                 "smooth it, as max(0, t - 1)^2 does with max(0, t - 1), or push with an actuator instead",
+                                 joint->name(), corner.smooth == -2 ? "velocity" : "position", corner.t));
+  }
+}
+
+/// What moving the bodies onto the joints changed.
+std::vector<solve::Change> assembled(models::Model& model, std::string_view linear_solver) {
+  const auto* assembly = dynamic_cast<const multibody::Assembly*>(model.system.get());
+  try {
+    std::vector<solve::Change> changes = solve::assemble(*model.system, model.start, linear_solver);
+    if (assembly != nullptr) assembly->set_states(model.start.t0, model.start.q0, model.start.v0);
+    return changes;
+  } catch (const InvalidInput& e) {
+    if (assembly == nullptr) throw;
+    throw InvalidInput(e.what() + widest_gap(*assembly, model.start));
+  }
+}
+
+}  // namespace
+
+PreparedRun prepare(const RunSpec& given) {
+  PreparedRun run;
+  Problems problems;
+  const ReadingList read;
+  problems.collect("", [&] { run.model_info = model_of(given); });
+  const RunSpec spec = run.model_info == nullptr ? given : with_suggestions(given, *run.model_info);
+  apply_fields(spec, run, problems);
+  problems.collect("correction", [&] { read_own_correction(run); });
+
+  Settings settings(run.model_info.get(), is_readable(spec, "method") ? &run.options.method : nullptr, problems);
+  for (const Setting& setting : spec.settings) settings.apply(setting);
+  run.model_parameters = settings.model_values();
+
+  if (run.model_info != nullptr)
+    problems.collect("", [&] { run.model = models::make_model(*run.model_info, spec.group, run.model_parameters); });
+  if (given.t0) run.model.start.t0 = *given.t0;
+  if (run.model.system != nullptr && run.assembles)
+    problems.collect("", [&] { run.changes = assembled(run.model, run.options.linear_solver.name()); });
+  if (run.model.system != nullptr) {
+    const double t_end = std::isfinite(run.options.t_end) ? run.options.t_end : run.model.start.t_end;
+    if (const auto* assembly = dynamic_cast<const multibody::Assembly*>(run.model.system.get())) {
+      check_tables(*assembly, run.model.start.t0, t_end, problems);
+      check_drivers(*assembly, run.model.start.t0, t_end, problems);
+    }
+    for (const run::OptionProblem& problem : run::problems_in(run.options, *run.model.system, run.model.start))
+      if (is_readable(spec, problem.field)) problems.add(problem.field, problem.message);
+  }
+  problems.throw_if_any();
+  run.options.sources = read.files();
+  run.spec = given.with_absolute_paths();
+  // What results say of the run does not depend on where it was resumed.
+  run.options.correction = with_absolute_path(run.options.correction);
+  run.step_sequence = with_absolute_path(run.step_sequence);
+  return run;
+}
+
+models::Model prepare_model(const RunSpec& spec) {
+  const std::shared_ptr<const models::ModelInfo> info = model_of(spec);
+  Problems problems;
+  method::MethodChoice method;
+  if (spec.has("method") && is_readable(spec, "method")) method = spec.word("method");
+  Settings settings(info.get(), &method, problems);
+  for (const Setting& setting : spec.settings) settings.apply(setting);
+  problems.throw_if_any();
+  models::Model model = models::make_model(*info, spec.group, settings.model_values());
+  if (with_suggestions(spec, *info).is_true("assemble")) assembled(model, run::Options().linear_solver.name());
+  return model;
+}
+
+}  // namespace kreisel::io

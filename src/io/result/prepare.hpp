@@ -1,0 +1,14 @@
+// From what a user asks for to a run that can start.
+#pragma once
+
+#include "io/spec/run_spec.hpp"
+
+namespace kreisel::io {
+
+/// Makes the model and asks run::problems_in. Throws one InvalidInput that lists all that is wrong.
+PreparedRun prepare(const RunSpec& spec);
+
+/// Only the model of a spec, for whoever does not run it; the field `assemble` counts.
+models::Model prepare_model(const RunSpec& spec);
+
+}  // namespace kreisel::io

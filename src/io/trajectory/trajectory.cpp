@@ -1,0 +1,374 @@
+#include "io/trajectory/trajectory.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "base/archive.hpp"
+#include "kreisel/error.hpp"
+#include "lie/so3.hpp"
+
+namespace kreisel::io {
+namespace {
+
+using lie::Block;
+using lie::GroupId;
+
+/// Numbers of the embedding of Space::embed.
+int embedding_size(const Block& block) {
+  switch (block.group) {
+    case GroupId::rn: return block.nq;
+    case GroupId::so3: return 9;
+    case GroupId::r3xso3:
+    case GroupId::se3: return 12;
+  }
+  return 0;
+}
+
+std::string velocity_meaning(GroupId group) {
+  switch (group) {
+    case GroupId::rn: return "rn: q'";
+    case GroupId::so3: return "so3: angular velocity in the body frame [rad/s]";
+    case GroupId::r3xso3:
+      return "r3xso3: velocity of the centre of mass in the inertial frame [m/s], angular velocity in the body frame [rad/s]";
+    case GroupId::se3:
+      return "se3: velocity of the centre of mass and angular velocity, both in the body frame [m/s, rad/s]";
+  }
+  return {};
+}
+
+std::string velocity_meanings(const lie::Space& space) {
+  std::set<GroupId> groups;
+  for (const Block& block : space.blocks()) groups.insert(block.group);
+  std::string text = "left-trivialised velocity; ";
+  for (const GroupId group : groups) text += (group == *groups.begin() ? "" : "; ") + velocity_meaning(group);
+  return text;
+}
+
+std::string prefixed(const std::string& label, std::string name) { return label.empty() ? name : label + "." + name; }
+
+void add_rotation_columns(const std::string& label, std::vector<std::string>& columns) {
+  for (int i = 1; i <= 3; ++i)
+    for (int j = 1; j <= 3; ++j) columns.push_back(prefixed(label, fmt::format("R{}{}", i, j)));
+}
+
+std::vector<std::string> numbered(const char* name, int count) {
+  std::vector<std::string> columns;
+  for (int i = 1; i <= count; ++i) columns.push_back(fmt::format("{}{}", name, i));
+  return columns;
+}
+
+}  // namespace
+
+TrajectoryLayout::TrajectoryLayout(const system::System& system, bool has_eta)
+    : system_(system), has_eta_(has_eta), embedded_(system.space().embedding_size()) {
+  const std::vector<Block>& blocks = system.space().blocks();
+  const system::Pattern& pattern = system.pattern();
+  std::vector<bool> is_free(blocks.size(), true);
+  for (std::size_t b = 0, at = 0; b < blocks.size(); at += embedding_size(blocks[b]), ++b) {
+    embedding_at_.push_back(static_cast<int>(at));
+    labels_.push_back(blocks.size() > 1 ? pattern.block_name(static_cast<int>(b)) : "");
+  }
+  for (int body = 0; body < system.body_count(); ++body) {
+    is_free[system.body_block(body)] = false;
+    labels_[system.body_block(body)] = system.body_name(body);
+  }
+  for (std::size_t b = 0; b < blocks.size(); ++b)
+    if (is_free[b]) free_blocks_.push_back(static_cast<int>(b));
+
+  add("t", "s", "time", {"t"});
+  std::string coordinates = "coordinates";
+  if (system.body_count() > 0) {
+    coordinates = "per body x, y, z: centre of mass in the inertial frame; R11 to R33: rotation matrix, body to inertial, row by row";
+    if (!free_blocks_.empty())
+      coordinates += "; q1, ...: what is not a body, such as the angle of a torsional spring with its turns [rad]";
+  }
+  add("q", system.body_count() > 0 ? "m and 1" : "SI", std::move(coordinates), pose_columns());
+  add("v", "m/s and rad/s", velocity_meanings(system.space()), velocity_columns('v'));
+  add("a", "m/s^2 and rad/s^2", "time derivative of v", velocity_columns('a'));
+  add("lambda", "N or N m", "constraint forces: M v' + g + B^T lambda = 0, one for each row of B",
+      numbered("lambda", pattern.rows()));
+  if (has_eta)
+    add("eta", "SI", "multipliers of the stabilised kinematic relation, vanish up to discretisation errors",
+        numbered("eta", pattern.position_rows()));
+  add("Phi", "m or rad", "constraint residuals on position level", numbered("Phi", pattern.position_rows()));
+  add("Bv", "m/s or rad/s", "constraint residuals on velocity level, B v + Phi_t", numbered("Bv", pattern.rows()));
+  add_reactions();
+  add_energy();
+  add("h", "s", "size of the step that ended here", {"h"});
+  add("order", "1", "order of the step that ended here; 0 for points that another method made", {"order"}, true);
+}
+
+void TrajectoryLayout::add(std::string name, std::string unit, std::string meaning, std::vector<std::string> columns,
+                           bool is_count) {
+  if (columns.empty()) return;
+  quantities_.push_back({std::move(name), std::move(unit), std::move(meaning), std::move(columns), columns_, is_count});
+  columns_ += quantities_.back().size();
+}
+
+void TrajectoryLayout::add_reactions() {
+  std::vector<std::string> world, local;
+  for (int joint = 0; joint < system_.joint_count(); ++joint)
+    for (const char* name : {"Fx", "Fy", "Fz", "Tx", "Ty", "Tz"}) {
+      world.push_back(prefixed(system_.joint_name(joint), name));
+      local.push_back(world.back() + "_joint");
+    }
+  add("reaction", "N and N m", "per joint force and torque on its second body, at the joint, in the inertial frame", world);
+  add("reaction_joint", "N and N m", "the same in the axes of the joint frame on that body", local);
+}
+
+void TrajectoryLayout::add_energy() {
+  add("energy", "J", "kinetic plus potential energy; nan where the model defines none", {"energy"});
+  if (!system_.has_energy_parts()) return;
+  add("energy_parts", "J", "kinetic energy, energy in the field of gravity, energy in springs",
+      {"kinetic", "potential", "elastic"});
+  add("work", "J", "since the start: work of forces and actuators, work of drivers, loss in dampers and friction",
+      {"work_forces", "work_drivers", "dissipated"});
+  add("balance", "J", "energy minus initial energy minus work plus loss: zero up to errors of the integration", {"balance"});
+}
+
+std::vector<std::string> TrajectoryLayout::pose_columns() const {
+  std::vector<std::string> columns;
+  const auto add_pose = [&](const std::string& label, bool has_position) {
+    if (has_position)
+      for (const char* name : {"x", "y", "z"}) columns.push_back(prefixed(label, name));
+    add_rotation_columns(label, columns);
+  };
+  for (int body = 0; body < system_.body_count(); ++body) add_pose(system_.body_name(body), true);
+  for (const int b : free_blocks_) {
+    const Block& block = system_.space().blocks()[b];
+    if (block.group != GroupId::rn)
+      add_pose(labels_[b], block.group != GroupId::so3);
+    else
+      for (const std::string& name : numbered("q", block.nq)) columns.push_back(prefixed(labels_[b], name));
+  }
+  return columns;
+}
+
+std::vector<std::string> TrajectoryLayout::velocity_columns(char letter) const {
+  std::vector<std::string> columns;
+  for (std::size_t b = 0; b < labels_.size(); ++b)
+    for (int i = 1; i <= system_.space().blocks()[b].nv; ++i)
+      columns.push_back(prefixed(labels_[b], fmt::format("{}{}", letter, i)));
+  return columns;
+}
+
+void TrajectoryLayout::fill(const method::Entry& entry, const system::Residual& residual, const run::Energy& energy,
+                            const run::Work& work, VectorRef row) {
+  Eigen::Index at = 0;
+  const auto put = [&](const auto& values) {
+    row.segment(at, values.size()) = values;
+    at += values.size();
+  };
+  row[at++] = entry.motion.t;
+  for (int body = 0; body < system_.body_count(); ++body) {
+    const system::Pose pose = system_.body_pose(body, entry.motion.q);
+    put(pose.x);
+    put(pose.R.transpose().reshaped());  // column by column of the transpose is row by row
+  }
+  if (!free_blocks_.empty()) system_.space().embed(entry.motion.q, embedded_);
+  for (const int b : free_blocks_) put(embedded_.segment(embedding_at_[b], embedding_size(system_.space().blocks()[b])));
+  put(entry.motion.v);
+  put(entry.motion.a);
+  put(entry.lambda);
+  if (has_eta_) put(entry.eta);
+  put(residual.gap);
+  put(residual.rate);
+  if (system_.joint_count() > 0) {
+    Eigen::Index local = at + 6 * system_.joint_count();
+    for (int joint = 0; joint < system_.joint_count(); ++joint, local += 6) {
+      const system::Reaction reaction = system_.reaction(joint, entry.motion, entry.lambda);
+      put(reaction.force);
+      put(reaction.torque);
+      row.segment<3>(local) = reaction.force_in_joint;
+      row.segment<3>(local + 3) = reaction.torque_in_joint;
+    }
+    at = local;
+  }
+  row[at++] = energy.total;
+  if (system_.has_energy_parts()) {
+    if (!first_energy_) first_energy_ = energy.total;
+    const system::EnergyParts& parts = energy.parts;
+    for (const double value : {parts.kinetic, parts.potential, parts.elastic, work.forces, work.drivers, work.dissipated,
+                               energy.total - *first_energy_ - work.total()})
+      row[at++] = value;
+  }
+  row[at++] = entry.h;
+  row[at++] = entry.order;
+}
+
+void TrajectoryLayout::read_position(ConstVectorRef values, Vector& q) const {
+  Eigen::Index at = 0;
+  const auto read_rotation = [&](double* to) {
+    const Matrix3 R = Eigen::Map<const Matrix3>(values.data() + at).transpose();
+    Eigen::Map<Eigen::Vector4d>{to} = lie::quaternion_from(R);
+    at += 9;
+  };
+  const auto read_position = [&](double* to) {
+    Eigen::Map<Vector3>{to} = values.segment<3>(at);
+    at += 3;
+  };
+  const auto read_block = [&](const Block& block, bool is_body) {
+    double* to = q.data() + block.q_at;
+    switch (block.group) {
+      case GroupId::rn:
+        q.segment(block.q_at, block.nq) = values.segment(at, block.nq);
+        at += block.nq;
+        break;
+      case GroupId::so3:
+        if (is_body) at += 3;  // where its centre of mass is follows from the rotation
+        read_rotation(to);
+        break;
+      case GroupId::r3xso3:
+      case GroupId::se3:
+        read_position(to);
+        read_rotation(to + 3);
+        break;
+    }
+  };
+  for (int body = 0; body < system_.body_count(); ++body) read_block(system_.space().blocks()[system_.body_block(body)], true);
+  for (const int b : free_blocks_) read_block(system_.space().blocks()[b], false);
+}
+
+std::vector<std::string> TrajectoryLayout::explanation() const {
+  std::vector<std::string> lines;
+  for (const Quantity& quantity : quantities_)
+    lines.push_back(fmt::format("{} [{}]: {}",
+                                quantity.size() == 1
+                                    ? quantity.columns.front()
+                                    : fmt::format("{} to {}", quantity.columns.front(), quantity.columns.back()),
+                                quantity.unit, quantity.meaning));
+  std::string rows;
+  for (const system::RowGroup& group : system_.pattern().groups())
+    rows += fmt::format("{}{} to {}: {}", rows.empty() ? "" : "; ", group.at + 1, group.at + group.rows, group.name);
+  if (!rows.empty()) lines.push_back("rows of B and lambda: " + rows);
+  return lines;
+}
+
+std::vector<std::string> trajectory_format_names() { return {"automatic", "csv", "hdf5"}; }
+
+std::string_view name_of(TrajectoryFormat format) {
+  switch (format) {
+    case TrajectoryFormat::automatic: return "automatic";
+    case TrajectoryFormat::csv: return "csv";
+    case TrajectoryFormat::hdf5: return "hdf5";
+  }
+  return {};
+}
+
+TrajectoryFormat trajectory_format_named(std::string_view name) {
+  if (name == "automatic") return TrajectoryFormat::automatic;
+  if (name == "csv") return TrajectoryFormat::csv;
+  if (name == "hdf5") return TrajectoryFormat::hdf5;
+  throw InvalidInput(unknown_name("format", name, trajectory_format_names()));
+}
+
+TrajectoryWriter::TrajectoryWriter(const system::System& system, bool has_eta, TrajectoryOptions options)
+    : system_(system.result_layout()),
+      options_(std::move(options)),
+      layout_(system_, has_eta),
+      row_(layout_.columns()) {
+  info_.columns = layout_.columns();
+  if (options_.format == TrajectoryFormat::hdf5) require_hdf5();  // before the run
+}
+
+TrajectoryWriter::~TrajectoryWriter() {
+  if (file_ == nullptr) return;
+  try {
+    file_->commit();
+  } catch (const std::exception&) {  // the .part file stays
+  }
+}
+
+bool TrajectoryWriter::accept(const run::Point& point) {
+  if (wanted_++ % info_.every_nth == 0) write(point);
+  return true;
+}
+
+void TrajectoryWriter::write(const run::Point& point) {
+  if (file_ == nullptr) {
+    is_hdf5_ = options_.format == TrajectoryFormat::hdf5;
+    file_ = is_hdf5_ ? make_hdf5() : make_csv_file(options_.folder / "trajectory.csv", layout_, options_.about);
+  }
+  const system::System& in_force = point.system != nullptr ? *point.system : system_;
+  const system::Motion& motion = point.entry.motion;
+  layout_.fill(point.entry, point.residual, point.energy != nullptr ? *point.energy : run::energy_of(in_force, motion),
+               point.work, row_);
+  last_t_ = point.entry.motion.t;
+  file_->append(row_);
+  ++info_.rows;
+  if (options_.format != TrajectoryFormat::automatic) return;
+
+  if (stays_csv_) return;
+  if (!is_hdf5_) kept_.insert(kept_.end(), row_.begin(), row_.end());
+  const std::int64_t values = info_.rows * info_.columns;
+  if (!is_hdf5_ && values > options_.value_limit) {
+    stays_csv_ = !has_hdf5();
+    if (stays_csv_) {
+      kept_ = {};
+      return;
+    }
+    move_to_hdf5();
+  }
+  if (thins() && values > options_.value_limit && info_.rows > options_.least_rows) {
+    file_->thin();
+    info_.rows = (info_.rows + 1) / 2;
+    info_.every_nth *= 2;
+  }
+}
+
+std::unique_ptr<TrajectoryFile> TrajectoryWriter::make_hdf5() const {
+  const Path path = options_.folder / "trajectory.h5";
+  return options_.has_checkpoints ? make_journal_file(path, layout_, options_.about) : make_hdf5_file(path, layout_, options_.about);
+}
+
+void TrajectoryLayout::exchange(Archive& a) {
+  bool has_energy = first_energy_.has_value();
+  double energy = first_energy_.value_or(0.0);
+  a.all(has_energy, energy);
+  if (a.is_loading() && has_energy) first_energy_ = energy;
+}
+
+void TrajectoryWriter::exchange(Archive& a) {
+  bool has_file = file_ != nullptr;
+  a.all(has_file, is_hdf5_, info_.rows, info_.every_nth, wanted_, last_t_);
+  layout_.exchange(a);
+  if (!has_file) return;
+  if (!a.is_loading()) return file_->keep(a);
+  if (is_hdf5_) {
+    file_ = continue_journal_file(options_.folder / "trajectory.h5", layout_, options_.about, a);
+    return;
+  }
+  const Path path = options_.folder / "trajectory.csv";
+  file_ = continue_csv_file(path, a);
+  if (options_.format != TrajectoryFormat::automatic) return;
+  const Matrix rows = read_trajectory(part_of(path)).values.transpose();  // the same numbers, bit by bit
+  kept_.assign(rows.data(), rows.data() + rows.size());
+}
+
+void TrajectoryWriter::move_to_hdf5() {
+  auto hdf5 = make_hdf5();
+  for (std::int64_t i = 0; i < info_.rows; ++i)
+    hdf5->append(Eigen::Map<const Vector>(kept_.data() + i * info_.columns, info_.columns));
+  file_->discard();
+  file_ = std::move(hdf5);
+  is_hdf5_ = true;
+  kept_ = {};
+}
+
+TrajectoryInfo TrajectoryWriter::finish(const run::Report& report) {
+  if (file_ == nullptr) return info_;
+  const method::Entry& last = report.final;
+  if (last.motion.q.size() == system_.space().nq() && last.motion.t != last_t_) {
+    layout_.fill(last, report.final_residual, {report.energy_final, system_.energy_parts(last.motion)}, report.work,
+                 row_);
+    file_->append(row_);
+    ++info_.rows;
+  }
+  info_.file = file_->path().filename().string();
+  file_->commit();
+  file_.reset();
+  return info_;
+}
+
+}  // namespace kreisel::io

@@ -1,0 +1,33 @@
+// Truncated series of canonical coordinates, as the Munthe-Kaas methods use them.
+#pragma once
+
+#include <vector>
+
+#include "kreisel/groups.hpp"
+#include "kreisel/types.hpp"
+
+namespace kreisel::method {
+
+/// Owns its scratch, so that nothing is allocated in a step.
+class Canonical {
+ public:
+  Canonical(const lie::Space& space, Counters& counters);
+
+  /// BCH_k(a, b); out may be a or b.
+  void combine(int k, ConstVectorRef a, ConstVectorRef b, VectorRef out);
+  /// dexp_k⁻¹(-omega, v) ≈ T(omega)⁻¹ v; out is neither.
+  void dexp_inverse(int k, ConstVectorRef omega, ConstVectorRef v, VectorRef out);
+
+ private:
+  void bracket(ConstVectorRef a, ConstVectorRef b, VectorRef out) {
+    ++counters_.brackets;
+    space_.bracket(a, b, out);
+  }
+
+  const lie::Space& space_;
+  Counters& counters_;
+  Vector power_, bracket_;
+  std::vector<Vector> node_;
+};
+
+}  // namespace kreisel::method

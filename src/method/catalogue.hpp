@@ -1,0 +1,50 @@
+// Every method by name: what it serves and how it is made.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/field.hpp"
+#include "coeff/brackets.hpp"
+#include "kreisel/groups.hpp"
+#include "kreisel/types.hpp"
+#include "method/method.hpp"
+#include "method/parameters.hpp"
+
+namespace kreisel::method {
+
+/// What a factory may use.
+struct MethodRequest {
+  int max_order = 4;
+  std::string correction = "magnus";
+  const coeff::CorrectionSet* own_correction = nullptr;  ///< for `file:PATH`
+  ParameterValues parameters;                            ///< of the method, defaults filled in
+  bool has_given_steps = false;                          ///< of different size
+};
+
+struct MethodInfo {
+  std::string name{}, summary{};
+  int min_order = 1, max_order = 6;
+  int default_order = 4;
+  bool has_order_choice = true;
+  std::vector<std::string> formulations{};       ///< names it serves
+  std::vector<std::string> variable_formulations{};  ///< under error control; empty: constant step only
+  std::vector<ParameterInfo> parameters{};
+  bool has_corrections = false;
+  /// Null for Runge-Kutta methods, which are no step maps; the run room drives them by itself.
+  std::function<std::unique_ptr<Method>(const lie::Space&, Counters&, const MethodRequest&)> make{};
+  bool takes_step_sequences = false;  ///< given steps of different size
+  int order_step = 1;                 ///< from one order it has to the next
+
+  std::vector<int> orders() const;
+  std::string orders_in_words() const;  ///< "orders 1 to 6", "orders 5 and 8", "order 2 only"
+};
+
+const std::vector<MethodInfo>& catalogue();
+/// Throws InvalidInput with the nearest match.
+const MethodInfo& find_method(std::string_view name);
+
+}  // namespace kreisel::method

@@ -1,0 +1,64 @@
+// Commutator corrections of BLieDF: what must be subtracted from the BDF combination of increments to get v_{n+1}.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "coeff/brackets.hpp"
+#include "kreisel/groups.hpp"
+#include "kreisel/types.hpp"
+#include "method/history.hpp"
+
+namespace kreisel::method {
+
+/// What a correction needs to know beside the history.
+enum class CorrectionNeeds { nothing, increment, velocity, both };
+
+class Correction {
+ public:
+  Correction(const lie::Space& space, Counters& counters) : space_(space), counters_(counters) {}
+  virtual ~Correction() = default;
+  Correction(const Correction&) = delete;
+  Correction& operator=(const Correction&) = delete;
+
+  /// False for coefficient sets that belong to one step size.
+  virtual bool serves_variable_steps() const = 0;
+  /// Freezes the step; gamma1 is the BDF weight of the new increment. Returns what `shift` depends on.
+  virtual CorrectionNeeds begin(const History& history, double h, int k, double gamma1) = 0;
+  /// s in v = (1/h) Σ γᵢ (ω_{n+1-i} - c_{n+1-i})|_{c_n = 0} - s(x, v).
+  virtual void shift(ConstVectorRef x, ConstVectorRef v, VectorRef out) = 0;
+  /// The commutator part c_n of the accepted increment, `shift` being that of the accepted v; zero for corrections that
+  /// do not split increments.
+  virtual void commutator_part(ConstVectorRef v, ConstVectorRef shift, VectorRef out);
+  /// Fills Entry::memory of start-up points with their commutator parts.
+  virtual void adopt(History&) {}
+
+  /// Whether the leading local error of the velocity relation is known at order k:
+  ///   l_m = bdf_defect(steps) v⁽ᵏ⁾ + defect_weight(steps) W,  steps = h_m, h_{m-1}, …
+  virtual bool has_defect(int) const { return false; }
+  virtual double defect_weight(int, std::span<const double>) const { return 0.0; }
+  /// W from v, v', …, v⁽ᵏ⁾ at one time.
+  virtual void defect_bracket(int, std::span<const Vector>, VectorRef out) { out.setZero(); }
+
+ protected:
+  void bracket(ConstVectorRef a, ConstVectorRef b, VectorRef out) {
+    ++counters_.brackets;
+    space_.bracket(a, b, out);
+  }
+
+  const lie::Space& space_;
+  Counters& counters_;
+};
+
+std::vector<std::string> correction_names();
+
+/// `name` as in `--correction`; `own` is the set of `file:PATH`, already read. Throws InvalidInput when the correction
+/// does not exist at one of the orders 3…max_order. On given steps `difference` is another scheme than on constant ones
+/// (Wieloch 2022, eq. 5.36b).
+std::unique_ptr<Correction> make_correction(std::string_view name, int max_order, const coeff::CorrectionSet* own,
+                                            const lie::Space& space, Counters& counters, bool has_given_steps = false);
+
+}  // namespace kreisel::method

@@ -1,0 +1,44 @@
+// Munthe-Kaas BDF: BDF for canonical coordinates about q_n (Wieloch 2022, eq. 3.57).
+#pragma once
+
+#include <array>
+
+#include "coeff/bdf.hpp"
+#include "method/canonical.hpp"
+#include "method/differences.hpp"
+#include "method/method.hpp"
+
+namespace kreisel::method {
+
+/// With ω₀ = h x, ω₁ = 0, ω_{i} = BCH_k(-ω^{(n-1)}, BCH_k(-ω^{(n-2)}, …)) the coordinates of q_{n+1-i} about q_n:
+///   (1/h) Σ αᵢ ωᵢ = dexp_k⁻¹(-ω₀, v - dv),   v̇ = (1/h) Σ αᵢ v_{n+1-i}.   Constant steps.
+class Mkbdf final : public Method {
+ public:
+  Mkbdf(const lie::Space& space, Counters& counters);
+
+  int points_needed(int order) const override { return order; }
+  int memory_size() const override { return (max_order - 2) * space_.nv(); }
+  void begin_step(const History& history, double h, int order) override;
+  void guess(VectorRef x) override;
+  void velocity(ConstVectorRef x, ConstVectorRef dv, Motion& trial) override;
+  void linearize(ConstVectorRef x, MotionTangent& out) override;
+  void record(ConstVectorRef x, Entry& entry) override;
+  void adopt(History& history) override;
+
+ private:
+  static constexpr int max_order = 6;
+
+  /// In the memory of a point: coordinates of the points before the one before it about that one.
+  Eigen::VectorBlock<Vector> coordinates_in(Entry& entry, int i) const {
+    return entry.memory.segment(i * space_.nv(), space_.nv());
+  }
+
+  Canonical canonical_;
+  Differences differences_;
+  int k_ = 1;
+  std::array<Vector, max_order - 1> coordinates_;  ///< of q_{n-1}, q_{n-2}, … about q_n
+  Vector known_rate_, known_a_, omega0_, rate_, image_, bracket_, argument_;
+  Vector hat_rate_, hat_omega_, hat_inner_;
+};
+
+}  // namespace kreisel::method

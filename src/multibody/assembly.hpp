@@ -1,0 +1,149 @@
+// Bodies + joints + forces + other elements = System.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kreisel/system.hpp"
+#include "multibody/body.hpp"
+#include "multibody/force.hpp"
+#include "multibody/joint.hpp"
+
+namespace kreisel::multibody {
+
+/// Everything a mechanism consists of.
+struct Mechanism {
+  std::string name = "mechanism";
+  lie::GroupId group = lie::GroupId::r3xso3;  ///< of bodies that do not say theirs; or se3
+  Vector3 gravity = Vector3::Zero();          ///< [m/s²]
+  std::vector<Body> bodies;                   ///< the first nodes
+  std::vector<JointPtr> joints;
+  std::vector<ForcePtr> forces;
+  std::vector<Node> nodes{};           ///< further ones, numbered behind the bodies
+  std::vector<ElementPtr> elements{};  ///< further ones, behind joints and forces
+};
+
+/// Elements add to the equations of their nodes; what an element is does not matter here.
+///
+/// Every assembly of a mechanism has the same nodes; first-order states of elements stand in nodes of their own behind the
+/// others. Elements are shared, so that an assembly in which some are switched off costs no more than its pattern.
+///
+/// Evaluation allocates nothing and keeps no state. Loops over elements are shared by the workers in force
+/// (base/workers.hpp); the order in which a node collects its forces does not depend on them: inertia, rows, other forces,
+/// each in the order of the elements.
+class Assembly final : public system::System {
+ public:
+  /// Throws InvalidInput when nodes, joints or groups do not exist or do not fit.
+  explicit Assembly(Mechanism mechanism);
+  ~Assembly() override;
+
+  /// Bodies, joints, forces and the further elements of the mechanism, in this order, whether active or not.
+  const std::vector<ElementPtr>& elements() const;
+  /// By element.
+  const std::vector<bool>& active() const { return active_; }
+  /// The mechanism with these elements active, and no others: those that are switched off add no rows, no forces and no
+  /// energy, their states rest. What depends on the multipliers of an element is off with it. Throws InvalidInput for a
+  /// mask of another size and for a body without its inertia. Events are not taken over.
+  std::shared_ptr<Assembly> with(std::vector<bool> active) const;
+  /// The elements of this assembly without those of these names. Throws InvalidInput with the nearest match.
+  std::shared_ptr<Assembly> without(const std::vector<std::string>& names) const;
+  /// The joint, force or further element of that name; throws InvalidInput with the nearest match.
+  int element_named(std::string_view name) const;
+
+  void residual(const lie::Motion& m, ConstVectorRef lambda, system::Residual& out) const override;
+  void linearize(const lie::Motion& m, ConstVectorRef lambda, system::KktBlocks& out) const override;
+  void acceleration_gap(const lie::Motion& m, VectorRef out) const override;
+  void mass_and_jacobian(const lie::Motion& m, system::KktBlocks& out) const override;
+  void constraint_force(const lie::Motion& m, ConstVectorRef mu, VectorRef out) const override;
+  void constraints(const lie::Motion& m, ConstVectorRef lambda, system::Residual& out) const override;
+  void saddle_point(const lie::Motion& m, ConstVectorRef lambda, system::KktBlocks& blocks, system::Residual& out,
+                    VectorRef z) const override;
+  bool is_affine_in_multipliers() const override { return is_affine_; }
+  double energy(const lie::Motion& m) const override;
+  bool has_energy_parts() const override { return true; }
+  system::EnergyParts energy_parts(const lie::Motion& m) const override;
+  bool is_conservative() const override { return working_.empty(); }
+  system::Power power(const lie::Motion& m, ConstVectorRef lambda) const override;
+  system::Corner next_corner(double t, double until, double resolution) const override;
+
+  int body_count() const override { return static_cast<int>(mechanism().bodies.size()); }
+  std::string body_name(int body) const override { return mechanism().bodies[body].name; }
+  system::Pose body_pose(int body, ConstVectorRef q) const override;
+  int joint_count() const override { return static_cast<int>(joints_.size()); }
+  std::string joint_name(int joint) const override { return joints_[joint]->name(); }
+  /// Of the joint itself; friction in it is a force of its own.
+  system::Reaction reaction(int joint, const lie::Motion& m, ConstVectorRef lambda) const override;
+
+  std::string undefined_between(double t, double t_next) const override;
+  std::string force_that_changes(const lie::Motion& before, const lie::Motion& after,
+                                 ConstVectorRef lambda) const override;
+
+  /// All of it, whether active or not.
+  const Mechanism& mechanism() const;
+  /// The group of all bodies; none if theirs differ.
+  std::optional<lie::GroupId> common_group() const;
+  /// Those that are active; joint_count() and its kin count them.
+  const std::vector<JointPtr>& joints() const { return joints_; }
+  /// q and v of the nodes as given, states of elements as for a motion that starts there.
+  system::Start start(double t_end) const;
+  /// States of elements and their rates, as the poses and velocities of the bodies in q and v at t say.
+  void set_states(double t, Vector& q, Vector& v) const;
+  /// Largest |Φ| of each joint at (t, q) of m.
+  std::vector<double> joint_gaps(const lie::Motion& m) const;
+
+ private:
+  struct Parts;   ///< what all assemblies of a mechanism share
+  struct Place {  ///< where an active element stands in the equations
+    const Element* element = nullptr;
+    int slot_at = 0, slot_count = 0;  ///< in slots_, own states among them
+    int coupling_at = 0;              ///< of its slot_count² offsets in couplings_
+    int row = 0, rows = 0;            ///< own, or those it depends on
+  };
+  struct Piece {  ///< places begin … end-1, evaluated one after the other
+    int begin = 0, end = 0;
+  };
+  /// Elements that do the same in the equations. Pieces of one wave touch no node in common and may be evaluated at the
+  /// same time.
+  struct Course {
+    std::vector<Place> places;
+    std::vector<std::vector<Piece>> waves;
+  };
+
+  Assembly(std::shared_ptr<const Parts> parts, std::vector<bool> active);
+  static system::Pattern make_pattern(const Parts& parts, const std::vector<bool>& active);
+  Place place(int element, const std::vector<int>& groups);
+  std::vector<std::vector<Piece>> waves_of(const std::vector<Place>& places) const;
+
+  /// each(place, instant) for all elements of a course.
+  template <class Each>
+  void sweep(const Course& course, const lie::Motion& m, const double* lambda, const Each& each) const;
+  /// each(place, instant), one after the other.
+  template <class Each>
+  void visit(std::span<const Place> places, const lie::Motion& m, const double* lambda, const Each& each) const;
+  Forces forces_of(const Place& place, VectorRef force) const;
+  double* gap_of(const Place& place, system::Residual& out) const;
+  Blocks blocks_of(const Place& place, system::KktBlocks& out) const;
+  void store_inertia_forces(const lie::Motion& m, VectorRef force) const;
+  void store_mass(const lie::Motion& m, system::KktBlocks& out) const;
+  void store_F(const Place& place, system::KktBlocks& out) const;
+  void add_forces(const lie::Motion& m, ConstVectorRef lambda, VectorRef force) const;
+
+  std::shared_ptr<const Parts> parts_;
+  std::vector<bool> active_;
+  std::vector<JointPtr> joints_;
+  bool is_affine_ = true;
+  bool needs_newton_ = false;  ///< for v̇ and λ; then F is wanted wherever B is
+  std::vector<Slot> slots_;
+  std::vector<int> couplings_;
+  std::vector<Slot> states_;                      ///< nodes with first-order states
+  std::vector<int> state_diagonals_;              ///< their offsets in D
+  Course inertia_, rows_, loads_;                 ///< with mass; with rows; all other forces
+  std::vector<Place> storing_, working_, timed_;  ///< with energy; that change it; that depend on time
+  std::vector<Place> starting_, connecting_;      ///< with states, active or not; joints
+};
+
+}  // namespace kreisel::multibody

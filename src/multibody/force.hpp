@@ -1,0 +1,132 @@
+// Forces between bodies, written in terms of BodyState: elements without rows and without mass.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kreisel/system.hpp"
+#include "multibody/joint.hpp"
+
+namespace kreisel::multibody {
+
+/// What a force may depend on.
+struct ForceState {
+  const BodyState* s = nullptr;  ///< by slot
+  double t = 0.0;
+  const double* lambda = nullptr;  ///< multipliers of Force::joint()
+  const double* z = nullptr;       ///< its own states
+};
+
+/// A wrench by slot is (force at the centre of mass, inertial; torque, body frame), with the sign of the left-hand side
+/// M v̇ + g + Bᵀλ = 0: the negative of what acts on the body.
+class Force : public Element {
+ public:
+  using Element::Element;
+
+  const std::vector<int>& bodies() const { return nodes(); }
+  /// The joint whose multipliers it depends on, nullptr: none. Its bodies are then those of the joint.
+  virtual const Joint* joint() const { return nullptr; }
+
+  /// First-order states z of its own, at most max_states: ż = f(t, q, v, z). They do not depend on λ.
+  virtual int states() const { return 0; }
+  /// z at the start of a motion.
+  virtual void start_states(const BodyState*, double*) const {}
+  /// f of states().
+  virtual void state_rates(const ForceState&, double*) const {}
+
+  /// wrench += g.
+  virtual void add_wrench(const ForceState& at, Slopes& wrench) const = 0;
+  /// K and D += ∂g/∂(x,θ) and ∂g/∂(u,w), F += ∂g/∂λ; of states G += ∂g/∂z and the derivatives of f.
+  virtual void add_blocks(const ForceState& at, ElementBlocks& out) const = 0;
+  /// Stored energy [J].
+  virtual double potential(const ForceState&) const { return 0.0; }
+  /// power += what enters the bodies beside the potential.
+  virtual void add_flow(const ForceState& at, system::Power& power) const = 0;
+
+  // -- as an element
+
+  Facets facets() const override;
+  void add_force(const Instant& at, const Forces& out) const final;
+  void linearize(const Instant& at, const Blocks& out) const final;
+  void start(const Instant& at, double* z) const final;
+  void add_energy(const Instant& at, system::EnergyParts& parts) const final;
+  void add_power(const Instant& at, system::Power& power) const final;
+
+ private:
+  ForceState state_at(const Instant& at, const Frames& frames) const;
+};
+using ForcePtr = std::shared_ptr<const Force>;
+
+/// What a builder gets; each map has the keys of the ForceInfo that were given or have a default.
+struct ForceSpec : Numbers {
+  std::string name;
+  std::vector<int> bodies;
+  std::vector<Frame> frames;  ///< one per body; z is the axis
+  JointPtr joint;  ///< of friction
+  bool in_body_frame = false;
+  std::map<std::string, Vector3, std::less<>> vectors;
+  std::map<std::string, Signal, std::less<>> signals;
+  std::map<std::string, std::array<Signal, 3>, std::less<>> vector_signals;
+
+  Vector3 vector(std::string_view key) const { return vectors.find(key)->second; }
+};
+
+struct ForceInfo {
+  std::string_view name, summary;
+  int bodies = 2;  ///< 2, 1, or 0: those of a joint
+  JointInfo::Place place = JointInfo::Place::one_point;
+  bool place_is_optional = false;  ///< defaults to the centre of mass
+  int axes = 0;
+  bool axis_is_optional = false;
+  bool has_frame = false;                                     ///< "frame": "world" or "body"
+  std::vector<Field> numbers{};                    ///< required when the default is NaN; or words
+  std::vector<Field> vectors{};                    ///< three numbers that are not negative, default zero
+  std::vector<Field> signals{}, vector_signals{};  ///< default absent
+  ForcePtr (*build)(const ForceSpec&) = nullptr;
+};
+
+const std::vector<ForceInfo>& force_catalogue();
+/// Throws InvalidInput with the nearest match.
+const ForceInfo& find_force(std::string_view name);
+std::vector<std::string> force_names();
+
+/// Efforts on measures: τ = k (ξ - s) + c (ξ̇ - ṡ) - p(t), for springs, dampers, bushings and actuators. Springs store energy
+/// and dampers dissipate it; whatever an actuator does is work, its gains included: what is booked depends on the kind of
+/// element, not on how its target is written.
+class MeasuredForce final : public Force {
+ public:
+  struct Term {
+    MeasurePtr measure;
+    double stiffness = 0.0, damping = 0.0;
+    Signal target{};            ///< s; constant unless it is an actuator
+    Signal effort{};            ///< p of an actuator
+    bool is_actuator = false;
+    bool counts_turns = false;  ///< ξ is an angle, and 2π more is another position; at most one such term
+  };
+  using Force::Force;
+  MeasuredForce& act(Term term);
+
+  std::vector<NamedSignal> signals() const override;
+  /// The poses tell an angle up to whole turns: where turns matter they are counted by a state with the rate of the angle.
+  /// Only the turn is read from it, so that its errors do not reach the force.
+  int states() const override { return winding() == nullptr ? 0 : 1; }
+  void start_states(const BodyState* s, double* z) const override;
+  void state_rates(const ForceState& at, double* f) const override;
+  void add_wrench(const ForceState& at, Slopes& wrench) const override;
+  void add_blocks(const ForceState& at, ElementBlocks& out) const override;
+  double potential(const ForceState& at) const override;
+  void add_flow(const ForceState& at, system::Power& power) const override;
+  system::Corner next_corner(double t, double until, double resolution) const override;
+
+ private:
+  /// The angle whose turns matter, nullptr: none.
+  const Measure* winding() const;
+
+  std::vector<Term> terms_;
+};
+
+}  // namespace kreisel::multibody

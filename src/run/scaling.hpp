@@ -1,0 +1,66 @@
+// Sizes against which velocity updates and errors are measured: one number per translational or rotational part.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "kreisel/system.hpp"
+
+namespace kreisel::run {
+
+/// A part of v whose entries share a unit.
+struct Part {
+  int v_at = 0, n = 0;
+  int q_at = -1;       ///< position coordinates in q for translations and ℝⁿ; -1 for rotations
+  int body_at = -1;    ///< position coordinates of the body it belongs to, -1: none
+  system::CoordinateKind kind = system::CoordinateKind::dynamic;
+};
+
+inline std::vector<Part> parts_of(const system::System& system) {
+  std::vector<Part> parts;
+  const std::vector<lie::Block>& blocks = system.space().blocks();
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    const lie::Block& block = blocks[b];
+    const std::size_t first = parts.size();
+    switch (block.group) {
+      case lie::GroupId::rn: parts.push_back({block.v_at, block.nv, block.q_at}); break;
+      case lie::GroupId::so3: parts.push_back({block.v_at, 3, -1}); break;
+      case lie::GroupId::r3xso3:
+      case lie::GroupId::se3:
+        parts.push_back({block.v_at, 3, block.q_at, block.q_at});
+        parts.push_back({block.v_at + 3, 3, -1, block.q_at});
+        break;
+    }
+    for (std::size_t i = first; i < parts.size(); ++i) parts[i].kind = system.pattern().kind(static_cast<int>(b));
+  }
+  return parts;
+}
+
+/// The largest distance of a body from the origin: through the joints the round-off of that position reaches every body.
+inline double span_of_bodies(const std::vector<Part>& parts, const lie::Motion& m) {
+  double span = 0.0;
+  for (const Part& part : parts)
+    if (part.q_at >= 0 && part.body_at >= 0) span = std::max(span, m.q.segment<3>(part.body_at).norm());
+  return span;
+}
+
+/// The size whose round-off a part of this own size feels; `length` is the size of the mechanism.
+inline double reach_of(const Part& part, double size, double span, double length) {
+  if (part.body_at < 0) return size;
+  return std::max(size, part.q_at < 0 ? span / length : span);
+}
+
+/// weight_i = 1/(absolute + relative·|v part| + floor·|q part|), with `reach_of` for |q part|, a rotation having size 1.
+inline void velocity_weights(const std::vector<Part>& parts, const lie::Motion& m, double absolute, double relative,
+                             double floor, double length, VectorRef weight, double acceleration_step = 0.0) {
+  const double span = span_of_bodies(parts, m);
+  for (const Part& part : parts) {
+    const double size = reach_of(part, part.q_at < 0 ? 1.0 : m.q.segment(part.q_at, part.n).norm(), span, length);
+    double allowed = absolute + relative * m.v.segment(part.v_at, part.n).norm();
+    if (acceleration_step > 0.0)
+      allowed = std::min(allowed, acceleration_step * (absolute + relative * m.a.segment(part.v_at, part.n).norm()));
+    weight.segment(part.v_at, part.n).setConstant(1.0 / (allowed + floor * size));
+  }
+}
+
+}  // namespace kreisel::run

@@ -1,0 +1,54 @@
+// Starting values: consistent initialisation, the points a multistep method needs, and their correction.
+#pragma once
+
+#include <string>
+
+#include "kreisel/system.hpp"
+#include "method/method.hpp"
+#include "run/rkmk.hpp"
+#include "solve/formulation.hpp"
+
+namespace kreisel::run {
+
+struct StartUpOptions {
+  bool corrects_velocity = true;  ///< add the constrained part of the defect to v (index-3 form only)
+  bool shifts_memory = true;      ///< algorithmic acceleration at its own time (generalized-α)
+};
+
+/// Fills histories. Every point has q, v, v̇, λ, ω, h.
+class StartUp {
+ public:
+  StartUp(const system::System& system, Counters& counters, std::string_view linear_solver);
+
+  /// What was before the first point obeys other equations: differences are taken on the side after it.
+  void look_ahead_only() { looks_back_ = false; }
+  /// (t, q, v) with v̇ and λ from the index-1 equations. False when [M Bᵀ; B 0] is singular.
+  [[nodiscard]] bool place(double t, ConstVectorRef q, ConstVectorRef v, method::Entry& first);
+  /// λ from the index-1 equations. False when they have none.
+  [[nodiscard]] bool multipliers(const system::Motion& at, Vector& lambda);
+  /// Moves q onto Φ = 0, v onto B v + Φ_t = 0, in the mass metric.
+  [[nodiscard]] bool project(system::Motion& m, bool moves_position, bool moves_velocity);
+
+  /// Points at t0 + i h until `method` can take its first step of `order`, then the corrections. history holds the
+  /// first point. False when a step of the starter fails.
+  [[nodiscard]] bool fill(method::Method& method, double h, int order, solve::Formulation formulation,
+                          const StartUpOptions& options, method::History& history);
+  /// So many substeps of a step h that more would not change it; `fill` does it first. False: none is small enough.
+  bool choose_substeps(const method::Entry& first, double h);
+  /// From one point to a later one, with the substeps chosen.
+  [[nodiscard]] bool advance(const method::Entry& from, double h, method::Entry& to);
+
+ private:
+  [[nodiscard]] bool set_rates_of_states(method::Entry& first);
+  [[nodiscard]] bool correct_velocities(method::Method& method, double h, int order, method::History& history);
+  [[nodiscard]] bool start_one_step(method::Method& method, double h, bool corrects, bool shifts, method::History& history);
+
+  const system::System& system_;
+  Rkmk rkmk_;
+  int substeps_ = 1;
+  bool has_only_dynamic_ = true, looks_back_ = true;
+  system::Motion from_, to_;
+  Vector lambda_, omega_, piece_;
+};
+
+}  // namespace kreisel::run

@@ -1,0 +1,43 @@
+// Work of forces and drivers, dissipation: the power of the accepted points, integrated.
+#pragma once
+
+#include <array>
+
+#include "base/archive.hpp"
+#include "kreisel/report.hpp"
+
+namespace kreisel::run {
+
+/// Integrates the polynomial through the powers of the six newest points over each step: error O(h⁶) as long as the power
+/// is smooth. The first five intervals are integrated anew with every point until six are there. Points that come with
+/// the work of their step are added up: between the long steps of a one-step method no polynomial follows the power.
+class WorkMeter {
+ public:
+  /// The next accepted point, later than the last one.
+  void push(const system::System& system, const method::Entry& entry);
+  /// After an event: the first point of a new polynomial. What the energy lost there, as in an impact, counts as dissipated.
+  void begin_anew(const system::System& system, const method::Entry& entry, double energy_before);
+  /// From the first point to one within the newest step.
+  Work at(const method::Entry& entry) const { return entry.work ? Work(before_).add(1.0, *entry.work) : at(entry.motion.t); }
+  /// To the newest point.
+  Work now() const { return at(t_[0]); }
+  void exchange(Archive& a) {
+    a.all(count_, t_, from_, base_.forces, base_.drivers, base_.dissipated, before_.forces, before_.drivers, before_.dissipated);
+    a.require(count_ >= 0 && count_ <= capacity);
+    for (system::Power& power : power_) a.all(power.forces, power.drivers, power.dissipated);
+  }
+
+ private:
+  static constexpr int capacity = 6;
+
+  Work at(double t) const;
+
+  int count_ = 0;  ///< 0 as long as nothing does work
+  std::array<double, capacity> t_{};  ///< newest first
+  std::array<system::Power, capacity> power_{};
+  double from_ = 0.0;  ///< where the part of the integral that may still change begins
+  Work base_;          ///< up to there
+  Work before_;        ///< before the newest step, when it came with its work
+};
+
+}  // namespace kreisel::run

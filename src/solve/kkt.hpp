@@ -1,0 +1,76 @@
+// The saddle point system [M Bᵀ; B 0] at one configuration: accelerations, projections, constrained parts.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "kreisel/system.hpp"
+#include "kreisel/types.hpp"
+#include "linear/solver.hpp"
+#include "method/parameters.hpp"
+
+namespace kreisel::solve {
+
+/// The norm in which a projection moves least.
+using method::Metric;
+
+/// Lengths of the rows of B, 1 for rows of zeros: |Φ| over them is a distance in q, whatever a constraint is multiplied by.
+void row_lengths(const system::System& system, const Vector& B, VectorRef out);
+
+/// M itself is never inverted: singular mass matrices are fine as long as M > 0 on ker B.
+class Kkt {
+ public:
+  Kkt(const system::System& system, Counters& counters, std::string_view linear_solver = "automatic");
+  ~Kkt();
+
+  /// Factorises at (t, q, v) of m. False when M is not positive definite on ker B or B lacks rank.
+  [[nodiscard]] bool factorize(const system::Motion& m, Metric metric = Metric::mass);
+  int singular_row() const { return solver_->singular_row(); }
+
+  /// v̇ and λ of (t, q, v): M v̇ + g + Bᵀλ = 0, d/dt(B v + Φ_t) = 0. First-order states get their v, index-1 unknowns
+  /// their q. Factorises. False when singular or, for forces that depend on λ, not convergent.
+  [[nodiscard]] bool accelerate(system::Motion& m, VectorRef lambda);
+  /// For a motion whose v̇ and λ balance the forces but may miss the acceleration constraints, as a stage of a Runge-Kutta
+  /// method does: moves v onto B v + Φ_t = 0, where asked, and v̇ and λ onto d/dt(B v + Φ_t) = 0, forces balanced as well as
+  /// before. Unlike `accelerate` it does not ask the forces for v̇, so that errors of q are not magnified by stiff springs.
+  [[nodiscard]] bool complete(system::Motion& m, VectorRef lambda, bool moves_velocity);
+
+  /// Moves q onto Φ = 0 and v onto B v + Φ_t = 0 with the matrix at hand. False when the iteration does not contract.
+  [[nodiscard]] bool project_position(system::Motion& m);
+  [[nodiscard]] bool project_velocity(system::Motion& m);
+  /// Of the last projection; many mean that the matrix at hand is too old.
+  int projection_iterations() const { return projection_iterations_; }
+
+  /// out = C l, C = M⁻¹Bᵀ(B M⁻¹Bᵀ)⁻¹B over the position rows, with the matrix at hand.
+  void constrained_part(ConstVectorRef l, VectorRef out);
+
+  /// Velocity jump by an impulse: M jump + Bᵀp = impulse, B jump = 0, with the matrix at hand.
+  void jump_by(ConstVectorRef impulse, VectorRef jump);
+
+ private:
+  struct Copy {  ///< numbers that stand together in the blocks and in the matrix
+    int from = 0, to = 0, count = 0;
+  };
+
+  void assemble(Metric metric);
+  void assemble_symmetric(Metric metric);
+  void solve(VectorRef top, VectorRef bottom);  ///< in place
+  [[nodiscard]] bool balance(system::Motion& m, VectorRef lambda);
+  double distance(const Vector& rows) const;  ///< the largest of `rows` over the lengths of their rows of B
+
+  const system::System& system_;
+  Counters& counters_;
+  linear::BlockMatrix matrix_;
+  std::unique_ptr<linear::Solver> solver_;
+  std::vector<int> coupling_entry_, force_entry_, row_entry_;  ///< -1: above the diagonal of a symmetric matrix
+  std::vector<Copy> mass_copies_, row_copies_;                 ///< M and B in a symmetric matrix
+  system::KktBlocks blocks_;
+  system::Residual residual_;
+  Vector right_hand_side_, rows_, row_lengths_, step_, zero_lambda_;
+  Vector target_;  ///< of the force balance
+  bool needs_newton_;
+  int projection_iterations_ = 0;
+};
+
+}  // namespace kreisel::solve

@@ -1,0 +1,55 @@
+// Runs the cases of a study over the cores and puts the results together.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "study/observed.hpp"
+#include "study/row.hpp"
+#include "study/verdict.hpp"
+
+namespace kreisel::study {
+
+/// How far a study is.
+struct StudyProgress {
+  std::size_t done = 0, total = 0;
+  double seconds_left = 0.0;  ///< estimate; NaN: not known yet
+};
+
+struct StudyOptions {
+  int jobs = 0;     ///< threads; 0: one per core
+  io::Path folder;  ///< where finished rows are kept until the study is complete; empty: nowhere
+  io::Path cache;   ///< of reference solutions
+  std::function<void(const StudyProgress&)> on_progress;
+  std::function<bool()> wants_to_stop;
+};
+
+/// The reference solutions that were used.
+struct ReferenceUse {
+  std::string model;
+  double t_end = 0.0, step = 0.0;
+  long nodes = 0;  ///< of quadruple precision
+  Accuracy accuracy;
+};
+
+struct StudyResult {
+  Spec spec;
+  std::vector<Row> rows;  ///< one per case; those not reached have the status "not-run"
+  std::vector<ReferenceUse> references;
+  std::vector<ObservedCurve> curves;
+  std::vector<Verdict> verdicts;
+  std::size_t resumed = 0;      ///< rows that an interrupted study had finished
+  bool is_interrupted = false;
+  std::vector<std::string> warnings;
+
+  bool is_as_expected() const;
+  /// Of at least one run.
+  bool has_success() const;
+};
+
+/// A failed run is a marked row. Throws EnvironmentError when the journal cannot be written.
+StudyResult run_study(Spec spec, const StudyOptions& options);
+
+}  // namespace kreisel::study
