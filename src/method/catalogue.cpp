@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "kreisel/error.hpp"
@@ -63,6 +64,10 @@ std::unique_ptr<Method> make_generalized_alpha(const lie::Space& space, Counters
 }
 
 }  // namespace
+
+bool MethodInfo::serves(std::string_view formulation) const {
+  return formulation == "ode" || std::find(formulations.begin(), formulations.end(), formulation) != formulations.end();
+}
 
 std::vector<int> MethodInfo::orders() const {
   std::vector<int> list;

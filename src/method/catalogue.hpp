@@ -39,6 +39,8 @@ struct MethodInfo {
   bool takes_step_sequences = false;  ///< given steps of different size
   int order_step = 1;                 ///< from one order it has to the next
 
+  /// All serve "ode".
+  bool serves(std::string_view formulation) const;
   std::vector<int> orders() const;
   std::string orders_in_words() const;  ///< "orders 1 to 6", "orders 5 and 8", "order 2 only"
 };

@@ -172,7 +172,7 @@ void Drive::exchange_run(Archive& a) {
   events_.exchange(a);
   a(segment_number_);
   a.require(segment_number_ >= 0);
-  a.all(method_in_force_, report_.method);
+  a.all(method_in_force_, report_.method, has_told_of_crawl_);
   a.require(options_.method == method_in_force_ || method_in_force_ == "radau");
   a(switches_, [&](Archive& archive, Switched& s) {
     archive.all(s.event, s.t, s.q, s.v);
@@ -351,7 +351,13 @@ bool Drive::take() {
     return !has_ended_;
   }
   if (std::optional<Failure> complaint = s.policy->complaint(*s.stepper)) return fail(std::move(*complaint));
-  if (const std::optional<double> crawl = s.policy->crawl(); crawl && give_way(*crawl)) return !has_ended_;
+  if (const std::optional<double> crawl = s.policy->crawl()) {
+    if (s.plan.may_give_way) {
+      if (give_way(*crawl)) return !has_ended_;
+    } else if (!has_told_of_crawl_) {
+      tell_of_crawl(*crawl);
+    }
+  }
   if (observer_.wants_checkpoint()) observer_.checkpoint(checkpoint(t));
   return true;
 }
@@ -371,6 +377,15 @@ bool Drive::give_way(double crawl) {
   return true;
 }
 
+void Drive::tell_of_crawl(double crawl) {
+  const Segment& s = *segment_;
+  const double h = step_of_radau({now().motion.t, s.plan.run_end, now().motion.q, now().motion.v}, crawl);
+  if (h == 0.0) return;
+  has_told_of_crawl_ = true;
+  recorder_.warn(fmt::format("at t = {:.6g} lightly damped vibrations of {:.2g} rad/s hold the steps of {} at {:.2g}, radau would take {:.2g}; try {} radau",
+                             now().motion.t, s.stepper->vibration(), method_in_force_, crawl, h, spelled("method")));
+}
+
 Options Drive::options_with(std::string_view method) const {
   Options options = options_;
   if (options.method == method) return options;
@@ -383,6 +398,7 @@ double Drive::step_of_radau(const system::Start& from, double crawl) {
   constexpr double worth = 5.0;  // a step of radau costs as much as some of bliedf
   constexpr int most_attempts = 40;
   Options options = options_with("radau");
+  if (!method::find_method("radau").serves(options.formulation.name())) options.formulation = {};
   options.initial_step = std::min(2.0 * crawl, 0.1 * (from.t_end - from.t0));
   options.t_end = from.t_end;
   const system::System& system = *segment_->system;

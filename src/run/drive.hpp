@@ -74,6 +74,8 @@ class Drive {
   [[nodiscard]] bool take();
   /// Hands the run over to radau where that takes steps far longer than `crawl`.
   [[nodiscard]] bool give_way(double crawl);
+  /// Warns where radau would take such steps, but another method was asked for.
+  void tell_of_crawl(double crawl);
   /// Tries some steps of radau: how long one may be, where that is far longer than `crawl`, else 0.
   [[nodiscard]] double step_of_radau(const system::Start& from, double crawl);
   Options options_with(std::string_view method) const;
@@ -94,6 +96,7 @@ class Drive {
   bool end();
 
   const Options options_;
+  bool has_told_of_crawl_ = false;
   std::string method_in_force_;  ///< another than asked for once that has given way
   const system::Start first_start_;
   double asked_;

@@ -256,6 +256,8 @@ void ImplicitStepper::settle_lambda() {
   const double promise = order_ <= 2 ? 30.0 : 150.0;  // tolerances; differences of few points see least
   constexpr double belief = 3.0;     // of what λ deviates from its past
   if (!plan_.has_error_control() || order_ > lambda_differences_.points() || closer_.stiffness() > 1.0) return;
+  // In index-3 form λ jumps with every change of the step: it would be settled at each, for a third more factorisations.
+  if (plan_.formulation == solve::Formulation::index3 && order_ > 2) return;
   const double deviation = (trial_.lambda - lambda_guess_).norm();
   const Options& options = plan_.options;
   if (!(deviation > promise * (order_ + 1) * (options.atol + options.rtol * lambda_scale_))) return;

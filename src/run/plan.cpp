@@ -61,10 +61,6 @@ Closeness with_error_control(const Options& options) {
   return c;
 }
 
-bool serves(const method::MethodInfo& info, std::string_view formulation) {
-  return formulation == "ode" || std::find(info.formulations.begin(), info.formulations.end(), formulation) != info.formulations.end();
-}
-
 void set_constant_steps(Plan& plan) {
   // A step that divides the span up to round-off is kept.
   plan.step_count = std::max(1L, std::lround(std::ceil(plan.span() / plan.options.step * (1.0 - 1e-12))));
@@ -130,7 +126,7 @@ Plan make_plan(const Options& given, const system::System& system, const system:
   plan.max_order = plan.order > 0 ? plan.order : std::min(options.max_order, info.max_order);
   plan.controls_lambda = options.has_error_control() && options.control_lambda && system.pattern().rows() > 0;
   plan.may_give_way = !options.method.is_named() && info.name == "bliedf" && options.has_error_control() && options.order == 0 &&
-                      options.max_order >= info.max_order && serves(method::find_method("radau"), options.formulation.name());
+                      options.max_order >= info.max_order && method::find_method("radau").serves(options.formulation.name());
   plan.closeness = info.name == "radau"          ? of_radau(options)
                    : options.has_error_control() ? with_error_control(options)
                                                  : with_given_steps(options);

@@ -284,11 +284,10 @@ class OrderControl final : public ErrorControl {
   }
   void committed(const Attempt& attempt) override { controller_.accept(errors_, attempt.h); }
   std::optional<Failure> complaint(const Stepper& stepper) override {
-    if (plan_.may_give_way)
-      crawl_.see(stepper.now().h, stepper.vibration(), [&] { return rate_of(parts_, stepper.now().motion); });
+    crawl_.see(stepper.now().h, stepper.vibration(), [&] { return rate_of(parts_, stepper.now().motion); });
     return ErrorControl::complaint(stepper);
   }
-  std::optional<double> crawl() override { return plan_.may_give_way ? crawl_.is_due() : std::nullopt; }
+  std::optional<double> crawl() override { return crawl_.is_due(); }
   void exchange(Archive& a) override {
     run::exchange(a, controller_);
     crawl_.exchange(a);

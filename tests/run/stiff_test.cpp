@@ -72,6 +72,9 @@ TEST(LightlyDampedBushing, StaysWithTheMethodThatIsAskedFor) {
   const run::Report report = run_bushing(options, 0.1);
   EXPECT_EQ(report.method, "bliedf");
   EXPECT_GT(report.counters.steps, 1000);
+  ASSERT_EQ(report.warnings.size(), 1u);
+  EXPECT_NE(report.warnings[0].find("lightly damped vibrations"), std::string::npos) << report.warnings[0];
+  EXPECT_NE(report.warnings[0].find("radau"), std::string::npos) << report.warnings[0];
 }
 
 /// q'' + 2ωq' + ω²(q - cos t) = 0 (Prothero and Robinson 1974): after a transient of 1/ω the motion is as slow for every ω.
