@@ -1,0 +1,56 @@
+// Rods: a path, a section and a mesh become nodes with mass and beam elements between them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "multibody/assembly.hpp"
+#include "multibody/beam.hpp"
+
+namespace kreisel::multibody {
+
+/// A cross-section with its mass, in its own axes: x along the rod, through the centre of mass.
+struct RodSection {
+  BeamSection beam;
+  double mass_per_length = 1.0;                       ///< [kg/m]
+  Matrix3 inertia_per_length = Matrix3::Identity();   ///< about the centre of mass [kg m]
+};
+
+/// Sections from their shape, by Timoshenko's theory: K = diag(EA, kG A, kG A, G J, E I_y, E I_z).
+struct Material {
+  double young = 210e9, poisson = 0.3;  ///< [Pa], [-]
+  double density = 7800.0;              ///< [kg/m³]
+};
+/// Stiffness of a section given by its six diagonal entries.
+Matrix6 compliance_of(double EA, double GAy, double GAz, double GJ, double EIy, double EIz);
+/// A circle or a tube; shear factors of Cowper (1966).
+RodSection circular_section(const Material& material, double radius, double inner_radius = 0.0);
+/// `y` and `z` are the edges; torsion constant of Saint-Venant.
+RodSection rectangular_section(const Material& material, double y, double z);
+
+/// Poses of the cross-sections at the nodes, before loads: equally far apart along the rod, x along it. The rod is free of stress
+/// there unless `prestress` says otherwise.
+struct Rod {
+  std::string name = "rod";
+  std::vector<Frame> nodes;  ///< inertial, two at least
+  double length = 1.0;       ///< of the whole rod, along it [m]
+  RodSection section;
+  Vector6 prestress = Vector6::Zero();  ///< at the nodes as they stand [N, N m]
+  Vector3 velocity = Vector3::Zero(), angular_velocity = Vector3::Zero();  ///< of a rigid motion about the first node, inertial
+  bool is_straight_unloaded = false;    ///< the poses are loaded ones, the rod itself is straight
+};
+
+/// Gregory's weights of the nodes of a rod with this many elements, in lengths of an element: they integrate what varies along the
+/// rod with order 4 where the trapezoidal rule has 2. For one element they are that rule.
+std::vector<double> node_weights(int elements);
+
+/// Adds bodies NAME.0 … NAME.n and beams NAME.1 … NAME.n. Returns the number of the first body. Throws InvalidInput for a rod
+/// that cannot be.
+int add_rod(Mechanism& mechanism, const Rod& rod);
+
+/// Poses along a line; z of the sections is as close to `up` as it can be.
+std::vector<Frame> line(const Vector3& from, const Vector3& to, int elements, const Vector3& up = Vector3::UnitZ());
+/// The pose at the first node carried on with constant strain: an arc, a helix, a twisted line.
+std::vector<Frame> constant_strain(const Frame& from, const Vector6& strain, double length, int elements);
+
+}  // namespace kreisel::multibody

@@ -1,0 +1,256 @@
+// Beams against the continuous equations of rods: exact bends, order 4 in the element length, tangents, motion.
+#include "multibody/beam.hpp"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/LU>
+#include <cmath>
+
+#include "kreisel/check.hpp"
+#include "kreisel/mechanism.hpp"
+#include "lie/se3.hpp"
+#include "multibody/force.hpp"
+#include "multibody/joint.hpp"
+#include "multibody/rod.hpp"
+#include "multibody/samples.hpp"
+#include "run/integrator.hpp"
+#include "system/dense.hpp"
+
+namespace {
+
+using namespace kreisel;
+using namespace kreisel::multibody;
+using multibody::Body;
+using multibody::ground;
+using multibody::Mechanism;
+
+JointPtr clamp(int body, const Frame& at) {
+  JointSpec spec;
+  spec.name = "clamp";
+  spec.bodies = {ground, body};
+  spec.frames = {at, Frame{}};
+  return make_joint(find_joint("fixed", false), spec);
+}
+
+RodSection section_of(const Matrix6& stiffness, SectionLaw law = SectionLaw::magnus) {
+  RodSection section;
+  section.beam.compliance = stiffness.inverse();
+  section.beam.law = law;
+  return section;
+}
+
+Matrix6 diagonal(double EA, double GAy, double GAz, double GJ, double EIy, double EIz) {
+  Vector6 d;
+  d << EA, GAy, GAz, GJ, EIy, EIz;
+  return d.asDiagonal();
+}
+
+system::Residual residual_of(const Assembly& assembly) {
+  return {assembly.space().nv(), assembly.pattern().position_rows(), assembly.pattern().rows()};
+}
+
+/// The position of the last node in equilibrium under a dead force there, raised in steps; Newton's method on g + Bᵀλ = F, Φ = 0.
+Vector3 tip_under(const Rod& rod, const Vector3& force, int steps) {
+  Mechanism mechanism;
+  const int first = add_rod(mechanism, rod);
+  mechanism.joints.push_back(clamp(first, rod.nodes[0]));
+  const Assembly assembly(std::move(mechanism));
+  const int nv = assembly.space().nv(), rows = assembly.pattern().rows(), last = nv - 6;
+  system::Motion m(assembly.space());
+  m.q = assembly.start(1.0).q0;
+  Vector lambda = Vector::Zero(rows);
+  system::Residual residual = residual_of(assembly);
+  system::KktBlocks blocks(assembly.pattern());
+  Vector q = m.q;
+  for (int step = 1; step <= steps; ++step)
+    for (int iteration = 0; iteration < 30; ++iteration) {
+      assembly.residual(m, lambda, residual);
+      assembly.linearize(m, lambda, blocks);
+      const Matrix3 R = lie::rotation_matrix(m.q.data() + m.q.size() - 4);
+      const Vector3 F = R.transpose() * force * (static_cast<double>(step) / steps);
+      Matrix A = Matrix::Zero(nv + rows, nv + rows);
+      A.topLeftCorner(nv, nv) = system::dense_coupling(assembly, blocks.K);
+      A.block(last, last + 3, 3, 3) -= skew(F);
+      A.bottomLeftCorner(rows, nv) = system::dense_rows(assembly, blocks.B);
+      A.topRightCorner(nv, rows) = A.bottomLeftCorner(rows, nv).transpose();
+      Vector b(nv + rows);
+      b << residual.force, residual.gap;
+      b.segment(last, 3) -= F;
+      const Vector x = A.partialPivLu().solve(-b);
+      assembly.space().move(m.q, x.head(nv), q);
+      m.q = q;
+      lambda += x.tail(rows);
+      if (x.head(nv).norm() < 1e-10) break;
+    }
+  return m.q.segment(m.q.size() - 7, 3);
+}
+
+TEST(Beam, HasExactTangentsOnEveryGroupWithEveryLaw) {
+  samples::Source source;
+  for (const SectionLaw law : {SectionLaw::constant, SectionLaw::magnus})
+    for (const double damping : {0.0, 0.03})
+      for (int mixture = 0; mixture < 4; ++mixture) {
+        Mechanism mechanism;
+        for (int i = 0; i < 2; ++i) {
+          Body body;
+          body.name = "body " + std::to_string(i);
+          body.group = (mixture >> i) % 2 == 0 ? lie::GroupId::se3 : lie::GroupId::r3xso3;
+          mechanism.bodies.push_back(body);
+        }
+        Matrix6 K = Matrix6::Random();
+        K = K * K.transpose() + diagonal(5.0, 4.0, 3.0, 1.0, 2.0, 3.0);
+        BeamSection section{K.inverse(), damping, law};
+        Vector6 strain0;
+        strain0 << 1.0, 0.1, -0.2, 0.3, 0.4, -0.2;
+        mechanism.elements.push_back(std::make_shared<Beam>("free", 0, samples::random_frame(source), 1, samples::random_frame(source),
+                                                            0.7, strain0, section));
+        mechanism.elements.push_back(std::make_shared<Beam>("held", ground, samples::random_frame(source), 1,
+                                                            samples::random_frame(source), 0.7, strain0, section));
+        const Assembly assembly(std::move(mechanism));
+        int checked = 0;
+        for (int trial = 0; trial < 12 && checked < 3; ++trial) {
+          system::Motion m = samples::random_motion(source, assembly.space(), trial);
+          system::Residual residual = residual_of(assembly);
+          assembly.residual(m, Vector(), residual);
+          if (!residual.force.allFinite()) continue;  // bent too far
+          ++checked;
+          for (const system::AuditFinding& finding : system::audit(assembly, m, Vector()))
+            EXPECT_TRUE(finding.ok()) << finding.what << ": error " << finding.error << ", tolerance " << finding.tolerance;
+        }
+        EXPECT_EQ(checked, 3);
+      }
+}
+
+/// A moment 2πEI/L bends a straight rod to a circle, and (τGJ, 0, κEI) to a helix: constant strain, exact on every mesh.
+TEST(Beam, BendsExactlyUnderEndMoments) {
+  for (const SectionLaw law : {SectionLaw::constant, SectionLaw::magnus})
+    for (const Vector3& curvature : {Vector3(0.0, 0.0, 2.0 * M_PI / 10.0), Vector3(0.3, 0.0, 0.8)}) {
+      Rod rod;
+      rod.length = 10.0;
+      rod.nodes = line({0, 0, 0}, {10, 0, 0}, 7);
+      rod.section = section_of(diagonal(1e4, 1e4, 1e4, 500, 500, 500), law);
+      Mechanism mechanism;
+      add_rod(mechanism, rod);
+      const Assembly assembly(std::move(mechanism));
+      Vector6 strain;
+      strain << 1.0, 0.0, 0.0, curvature;
+      const std::vector<Frame> bent = constant_strain(rod.nodes[0], strain, rod.length, 7);
+      system::Motion m(assembly.space());
+      for (int i = 0; i <= 7; ++i) m.q.segment(7 * i, 7) << bent[i].p, lie::quaternion_from(bent[i].E);
+      system::Residual residual = residual_of(assembly);
+      assembly.residual(m, Vector(), residual);
+      Vector6 moment = Vector6::Zero();
+      moment.tail<3>() = 500.0 * curvature;
+      EXPECT_LT((residual.force.tail(6) - moment).norm(), 1e-10);
+      EXPECT_LT(residual.force.segment(6, 36).norm(), 1e-9);
+    }
+}
+
+struct Static {
+  const char* name;
+  Matrix6 stiffness;
+  Vector6 strain0;
+  double length;
+  Vector3 force, exact;  ///< displacement of the tip, by shooting on the continuous equations
+  int load_steps;
+};
+
+std::vector<Static> static_problems() {
+  Vector6 bend, straight, twisted;
+  bend << 1.0, 0.0, 0.0, 0.0, 0.0, 0.01;
+  straight << 1.0, 0.0, 0.0, 0.0, 0.0, 0.0;
+  twisted << 1.0, 0.0, 0.0, M_PI / 20.0, 0.0, 0.0;
+  Matrix6 composite = diagonal(1368.17e3, 88.56e3, 38.78e3, 16.96e3, 59.12e3, 141.47e3);
+  composite(3, 4) = composite(4, 3) = 17.61e3;
+  composite(3, 5) = composite(5, 3) = -351.0;
+  composite(4, 5) = composite(5, 4) = -370.0;
+  return {{"45 degree bend", diagonal(1e7, 5e7 / 12.0, 5e7 / 12.0, 1e7 / 12.0, 1e7 / 12.0, 1e7 / 12.0), bend, 25.0 * M_PI,
+           {0, 0, 600}, {-23.5605818783, -13.6046324024, 53.4754779982}, 6},
+          {"twisted", diagonal(2.5e10, 8.2604167e9, 8.2604167e9, 1.41872656e8, 5.20833e8, 1.30208333e8), twisted, 10.0, {0, 0, -4e6},
+           {-1.14152599954, -1.71805334646, -3.59321324027}, 4},
+          {"composite", composite, straight, 10.0, {0, 0, 150}, {-0.0902726627566, -0.0647488486259, 1.22973648292}, 1}};
+}
+
+/// (Bathe and Bolourchi 1979; Wang et al. 2017), against shooting on the continuous equations.
+TEST(Beam, ConvergesWithOrderFourInItsLength) {
+  for (const Static& problem : static_problems()) {
+    double previous = 0.0;
+    for (const int n : {8, 16, 32}) {
+      Rod rod;
+      rod.length = problem.length;
+      rod.nodes = constant_strain({}, problem.strain0, problem.length, n);
+      rod.section = section_of(problem.stiffness);
+      const Vector3 moved = tip_under(rod, problem.force, problem.load_steps) - rod.nodes.back().p;
+      const double error = (moved - problem.exact).norm();
+      if (previous > 0.0) EXPECT_NEAR(std::log2(previous / error), 4.0, 0.25) << problem.name << ", " << n << " elements: " << error;
+      previous = error;
+    }
+    EXPECT_LT(previous, 1e-5) << problem.name;
+  }
+}
+
+/// Under the law of constant strain the same mesh has order 2.
+TEST(Beam, ConvergesWithOrderTwoUnderConstantStrain) {
+  const Static problem = static_problems()[2];
+  double previous = 0.0;
+  for (const int n : {8, 16}) {
+    Rod rod;
+    rod.length = problem.length;
+    rod.nodes = constant_strain({}, problem.strain0, problem.length, n);
+    rod.section = section_of(problem.stiffness, SectionLaw::constant);
+    const double error = (tip_under(rod, problem.force, 1) - rod.nodes.back().p - problem.exact).norm();
+    if (previous > 0.0) EXPECT_NEAR(std::log2(previous / error), 2.0, 0.1) << error;
+    previous = error;
+  }
+}
+
+/// The pendulum of rubber (Lang, Linn and Arnold 2011): released horizontally, it bends as it falls. Tip by converged meshes.
+TEST(Beam, SwingsAsARubberPendulum) {
+  Rod rod;
+  rod.length = 1.0;
+  rod.nodes = line({0, 0, 0}, {1, 0, 0}, 12);
+  rod.section = circular_section({.young = 5e6, .poisson = 0.5, .density = 1100.0}, 5e-3);
+  Mechanism mechanism;
+  mechanism.gravity = {0, 0, -9.81};
+  add_rod(mechanism, rod);
+  JointSpec pin;
+  pin.name = "pin";
+  pin.bodies = {ground, 0};
+  pin.frames = {Frame{}, Frame{}};
+  for (Frame& frame : pin.frames) frame.E = axes_along(Vector3::UnitY());
+  mechanism.joints.push_back(make_joint(find_joint("revolute", false), pin));
+  const Assembly assembly(std::move(mechanism));
+  run::Options options;
+  options.t_end = 0.5;
+  options.rtol = options.atol = 1e-6;
+  run::Observer nobody;
+  const run::Report report = run::integrate(assembly, assembly.start(0.5), options, nobody);
+  ASSERT_EQ(report.status, run::Status::success) << report.message;
+  const Vector3 tip = assembly.body_pose(12, report.final.motion.q).x;
+  EXPECT_NEAR(tip.x(), -0.23318, 2e-3);
+  EXPECT_NEAR(tip.z(), -0.91937, 2e-3);
+  RecordProperty("steps", static_cast<int>(report.counters.steps));
+}
+
+TEST(Beam, RefusesToBendFurtherThanItsLogarithmCanTell) {
+  Rod rod;
+  rod.length = 10.0;
+  Vector6 circle;
+  circle << 1.0, 0.0, 0.0, 0.0, 0.0, 2.0 * M_PI / 10.0;
+  rod.nodes = constant_strain({}, circle, 10.0, 3);
+  Mechanism mechanism;
+  EXPECT_THROW(add_rod(mechanism, rod), InvalidInput);
+}
+
+TEST(Rod, HasTheMassAndInertiaOfTheWholeOnEveryMesh) {
+  for (const int n : {1, 2, 3, 4, 5, 6, 20}) {
+    double sum = 0.0, first = 0.0, second = 0.0;
+    const std::vector<double> w = node_weights(n);
+    for (int i = 0; i <= n; ++i) sum += w[i], first += w[i] * i, second += w[i] * i * i;
+    EXPECT_NEAR(sum, n, 1e-12);
+    EXPECT_NEAR(first, n * n / 2.0, 1e-12 * n * n);
+    if (n > 1) EXPECT_NEAR(second, n * n * n / 3.0, 1e-12 * n * n * n) << n;
+  }
+}
+
+}  // namespace
