@@ -142,7 +142,7 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libkreisel-dev)
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-      "libeigen3-dev (>= 3.4), libfmt-dev, nlohmann-json3-dev (>= 3.9), libsuitesparse-dev")
+      "libeigen3-dev (>= 3.4), libfmt-dev, libpugixml-dev, libsuitesparse-dev")
   if(TARGET kreisel_python)
     list(APPEND CPACK_COMPONENTS_ALL python)
     math(EXPR next "${PYTHON_VERSION_MINOR} + 1")

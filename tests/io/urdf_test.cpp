@@ -97,9 +97,12 @@ TEST(Urdf, MistakesHaveTheirPlace) {
   const auto expect = [](const std::string& text, const std::string& message) {
     EXPECT_NE(refusal(text).find(message), std::string::npos) << refusal(text);
   };
-  expect("<robot", "robot.urdf:1:7: not valid XML: <robot> is not closed");
+  expect("<robot", "robot.urdf:1:7: not valid XML: error parsing start element tag");
+  expect("<robot name=\"a\" name=\"b\"/>", "robot.urdf:1:1: not valid XML: <robot> has the attribute 'name' twice");
+  expect("<robot/><robot/>", "robot.urdf:1:9: not valid XML: <robot> after the last element");
+  expect("", "robot.urdf:1:1: not valid XML: no document element found");
   expect("<model></model>", "robot.urdf:1:1: <model> where <robot> was expected");
-  expect(replaced(arm, "</joint>", "</jiont>"), "not valid XML: </jiont> where </joint> was expected");
+  expect(replaced(arm, "</joint>", "</jiont>"), "not valid XML: start-end tags mismatch at 'jiont>'");
   expect(replaced(arm, "type=\"continuous\"", "type=\"continous\""),
          "unknown joint type 'continous'; did you mean 'continuous'?");
   expect(replaced(arm, "<child link=\"lower\"/>", "<child link=\"lowr\"/>"),

@@ -4,7 +4,6 @@
 
 #include <Eigen/Eigenvalues>
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -173,20 +172,16 @@ class UrdfReader {
     std::vector<double> out;
     const std::optional<std::string> text = attribute(element, key);
     if (!text) return std::vector<double>(count, otherwise);
-    const char *at = text->data(), *end = at + text->size();
-    while (at < end) {
-      if (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r') {
-        ++at;
-        continue;
-      }
-      if (*at == '+') ++at;
-      double value = 0.0;
-      const auto [next, code] = std::from_chars(at, end, value);
-      if (code != std::errc() || !std::isfinite(value)) break;
-      out.push_back(value);
-      at = next;
+    constexpr std::string_view blanks = " \t\r\n";
+    bool is_valid = true;
+    for (std::size_t at = text->find_first_not_of(blanks); at != std::string::npos && is_valid;) {
+      const std::size_t end = std::min(text->find_first_of(blanks, at), text->size());
+      const std::optional<double> value = number_in(std::string_view(*text).substr(at, end - at));
+      is_valid = value.has_value();
+      out.push_back(value.value_or(0.0));
+      at = text->find_first_not_of(blanks, end);
     }
-    if (at == end && out.size() == count) return out;
+    if (is_valid && out.size() == count) return out;
     complain(element, fmt::format("{}=\"{}\" of <{}>: expected {} number{}", key, *text, element.name, count,
                                   count > 1 ? "s" : ""));
     return std::vector<double>(count, otherwise);
