@@ -11,6 +11,7 @@
 #include <numeric>
 #include <thread>
 
+#include "base/workers.hpp"
 #include "case_runner.hpp"
 #include "io/result/prepare.hpp"
 #include "journal.hpp"
@@ -24,24 +25,20 @@ double now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 /// work(0), …, work(count - 1) on `jobs` threads; the first exception is thrown on, after all have ended.
 template <class Work>
 void spread(int jobs, std::size_t count, const Work& work) {
-  std::atomic<std::size_t> next{0};
+  std::atomic<bool> goes_on{true};
   std::exception_ptr trouble;
   std::mutex mutex;
-  const auto loop = [&] {
-    for (std::size_t i; (i = next++) < count;) {
-      try {
-        work(i);
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        if (!trouble) trouble = std::current_exception();
-        next = count;
-      }
+  Workers team(std::clamp(static_cast<int>(count), 1, std::max(1, jobs)));
+  team.share(static_cast<int>(count), [&](int left) {  // parts are taken from the last to the first
+    if (!goes_on) return;
+    try {
+      work(count - 1 - static_cast<std::size_t>(left));
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!trouble) trouble = std::current_exception();
+      goes_on = false;
     }
-  };
-  std::vector<std::thread> threads;
-  for (int j = 1; j < std::min<int>(jobs, static_cast<int>(count)); ++j) threads.emplace_back(loop);
-  loop();
-  for (std::thread& thread : threads) thread.join();
+  });
   if (trouble) std::rethrow_exception(trouble);
 }
 
