@@ -18,6 +18,7 @@ struct Model {
   std::string group;  ///< name, see lie::group_names
   std::shared_ptr<const system::System> system;
   system::Start start;
+  std::string scene{};  ///< how a page shows it: "scene" of viewer/data.md; empty: as the system says
 };
 
 /// A field of the run that a model asks for unless the user gives it.

@@ -407,6 +407,10 @@ Model top_of(const char* name, std::string_view group_name, const ParameterValue
     model.start.q0.head<3>() = data.X;
     model.start.v0.head<3>() = spin.cross(data.X);
   }
+  model.scene = fmt::format(
+      R"({{"bodies": [{{"name": "top", "shape": {{"top": {{"tip": [{0}, {1}, {2}], "radius": 0.4}}}}}}],
+           "joints": [{{"name": "tip", "body": "top", "at": [{0}, {1}, {2}], "first_row": 1, "rows": 3, "frame": "{3}"}}]}})",
+      -data.X.x(), -data.X.y(), -data.X.z(), p.word("constraint") == "body" ? "body" : "inertial");
   return model;
 }
 

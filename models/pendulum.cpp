@@ -1,4 +1,6 @@
 // A mass point on a massless rod in Cartesian coordinates.
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "kreisel/error.hpp"
@@ -79,6 +81,11 @@ Model make(std::string_view group, const ParameterValues& p) {
   model.system = std::make_shared<Pendulum>(mass, length, gravity);
   model.start.q0.resize(2);
   model.start.v0.setZero(2);
+  model.scene = fmt::format(
+      R"({{"bodies": [{{"name": "bob", "position": ["q1", 0, "q2"], "points_to": [0, 0, 0],
+                        "shape": {{"sphere": {{"radius": {}, "rod": [0, 0, {}]}}}}}}],
+           "joints": [{{"name": "rod", "body": "bob", "first_row": 1, "rows": 1, "sign": -1, "direction": ["q1", 0, "q2"]}}]}})",
+      0.09 * length, length);
   if (is_eich) {
     model.start.q0 << length, 0.0;
     model.start.t_end = 100.0;

@@ -202,7 +202,7 @@ PYBIND11_MODULE(_core, m) {
 
   m.def("read_trajectory", [](const std::string& path) {
     const io::Trajectory trajectory = io::read_trajectory(path);
-    return py::make_tuple(trajectory.columns, trajectory.values);
+    return py::make_tuple(trajectory.names(), trajectory.values);
   });
   m.def("study", &run_study);
   py::module_::import("atexit").attr("register")(py::cpp_function(&Unlocked::end_all));

@@ -227,7 +227,10 @@ test("names that are markup stay text", async () => {
   const columns = ["x", "y", "z", "R11", "R12", "R13", "R21", "R22", "R23", "R31", "R32", "R33"].map((c) => `"${name}.${c}"`);
   const result = writeResult("evil", {
     "summary.json": JSON.stringify({ model: evil, status: evil, message: evil, warnings: [evil], kreisel: { command: evil }, scene: { joints: [{ name: evil, body: evil, first_row: 1, rows: 3 }] } }),
-    "trajectory.csv": `t,${columns.join(",")},lambda1,lambda2,lambda3\n0,0,0,0,1,0,0,0,1,0,0,0,1,1,2,3\n1,1,0,0,1,0,0,0,1,0,0,0,1,1,2,3\n`,
+    "trajectory.csv":
+      `# quantity: t,${"q,".repeat(12)}lambda,lambda,lambda\n# element: ,${`"${name}",`.repeat(15).slice(0, -1)}\n` +
+      `# component: t,x,y,z,R11,R12,R13,R21,R22,R23,R31,R32,R33,lambda1,lambda2,lambda3\n` +
+      `t,${columns.join(",")},lambda1,lambda2,lambda3\n0,0,0,0,1,0,0,0,1,0,0,0,1,1,2,3\n1,1,0,0,1,0,0,0,1,0,0,0,1,1,2,3\n`,
   });
   const { page, troubles, close } = await open(browser, pageOf(result));
   assert.equal(await page.locator("h1").textContent(), evil);
@@ -289,7 +292,7 @@ test("100,000 steps of 50 bodies make a page below 30 MB that opens", async () =
 test("a result without bodies has plots and no picture", async () => {
   const result = writeResult("flat", {
     "summary.json": JSON.stringify({ model: "oscillator", status: "success" }),
-    "trajectory.csv": "t,q1,v1,h,order\n0,1,0,0.1,1\n0.1,0.9,-1,0.1,2\n0.2,0.7,-2,0.1,2\n",
+    "trajectory.csv": "# quantity: t,q,v,h,order\n# component: t,q1,v1,h,order\nt,q1,v1,h,order\n0,1,0,0.1,1\n0.1,0.9,-1,0.1,2\n0.2,0.7,-2,0.1,2\n",
   });
   const { page, troubles, close } = await open(browser, pageOf(result));
   assert.equal(await page.locator(".scene").count(), 0);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -15,104 +16,66 @@
 namespace kreisel::io {
 namespace {
 
-/// Rows of lambda, eta, Phi and B v that share a plot when the result names no joints.
+/// Rows of lambda, eta, Phi and B v of one element that share a plot.
 constexpr int rows_per_plot = 9;
 
 // ---- columns
 
-/// "rod.v3" = {of "rod", letter "v", number 3}; "energy" = {"", "energy", 0}.
-struct ColumnName {
-  std::string of, word;
-  int number = 0;
-};
-
-ColumnName parse(const std::string& column) {
-  ColumnName name;
-  const std::size_t dot = column.rfind('.');
-  if (dot != std::string::npos) name.of = column.substr(0, dot);
-  name.word = dot == std::string::npos ? column : column.substr(dot + 1);
-  const std::size_t digits = name.word.find_last_not_of("0123456789") + 1;
-  if (digits > 0 && digits < name.word.size() && name.word.size() - digits < 9) {
-    name.number = std::stoi(name.word.substr(digits));
-    name.word.resize(digits);
-  }
-  return name;
-}
-
+/// The columns of a quantity whose component begins with one of these letters; empty: all of them.
 struct PanelStyle {
-  std::string_view word;  ///< of the column name
-  std::string_view group, panel, unit;
+  std::string_view quantity, letters;
+  std::string_view group, panel, unit;  ///< no unit: that of the column
   bool is_log = false, is_open = true;
 };
 
-// The order of the page.
+// The order of the page. A column belongs to the first entry that fits.
 constexpr PanelStyle styles[] = {
-    {"x", "q", "Position", "m"},
-    {"q", "q", "Coordinates", ""},
-    {"v", "v", "Velocity, inertial frame", "m/s"},
-    {"w", "v", "Angular velocity, body frame", "rad/s"},
-    {"u", "v", "Velocities", ""},
-    {"lambda", "lambda", "Multipliers λ", "N or N m"},
-    {"F", "reaction", "Joint force, inertial axes", "N"},
-    {"T", "reaction", "Joint torque at the joint, inertial axes", "N m", false, false},
-    {"Phi", "residual", "Constraints Φ", "m or rad", true},
-    {"Bv", "residual", "Constraints B v + Φₜ", "m/s or rad/s", true},
-    {"change", "energy", "Energy change", "J"},
-    {"h", "step", "Step size", "s"},
-    {"order", "step", "Order", ""},
-    {"eta", "eta", "Multipliers η", "", true, false},
-    {"R", "q", "Rotation matrix", "", false, false},
-    {"energy", "energy", "Energy", "J", false, false},
-    {"a", "a", "Acceleration, inertial frame", "m/s²", false, false},
-    {"dw", "a", "Angular acceleration, body frame", "rad/s²", false, false},
-    {"du", "a", "Accelerations", "", false, false},
+    {"q", "xyz", "q", "Position", ""},
+    {"q", "q", "q", "Coordinates", ""},
+    {"v", "uU", "v", "Velocity, inertial frame", ""},
+    {"v", "W", "v", "Angular velocity, body frame", ""},
+    {"v", "v", "v", "Velocities", ""},
+    {"lambda", "", "lambda", "Multipliers λ", ""},
+    {"reaction", "F", "reaction", "Joint force, inertial axes", ""},
+    {"reaction", "T", "reaction", "Joint torque at the joint, inertial axes", "", false, false},
+    {"Phi", "", "residual", "Constraints Φ", "", true},
+    {"Bv", "", "residual", "Constraints B v + Φₜ", "", true},
+    {"energy change", "", "energy", "Energy change", "J"},
+    {"h", "", "step", "Step size", ""},
+    {"order", "", "step", "Order", ""},
+    {"eta", "", "eta", "Multipliers η", "", true, false},
+    {"q", "R", "q", "Rotation matrix", "", false, false},
+    {"energy", "", "energy", "Energy", "", false, false},
+    {"energy_parts", "", "energy", "Energy", "", false, false},
+    {"a", "uU", "a", "Acceleration, inertial frame", "", false, false},
+    {"a", "W", "a", "Angular acceleration, body frame", "", false, false},
+    {"a", "a", "a", "Accelerations", "", false, false},
+    {"", "", "q", "Columns", ""},
 };
 
-const PanelStyle* style_of(std::string_view word) {
+/// Null for columns that no plot shows.
+const PanelStyle* style_of(const TrajectoryColumn& column) {
   for (const PanelStyle& style : styles)
-    if (style.word == word) return &style;
+    if (style.quantity == column.quantity &&
+        (style.letters.empty() || (!column.component.empty() && style.letters.find(column.component.front()) != std::string_view::npos)))
+      return &style;
   return nullptr;
 }
 
-/// How many of v1, v2, … a body has, and whether it turns.
-struct Extent {
-  int velocities = 0;
-  bool has_rotation = false, has_position = false;
-};
-
-/// The word under which styles[] lists a column; empty for columns that no plot shows.
-std::string_view style_word(const ColumnName& name, const Extent& extent) {
-  const bool is_position = name.number == 0 && (name.word == "x" || name.word == "y" || name.word == "z");
-  if (is_position) return "x";
-  if (name.word == "v" || name.word == "a") {
-    const bool is_velocity = name.word == "v";
-    if (!extent.has_rotation) return is_velocity ? "u" : "du";
-    const bool is_linear = extent.velocities == 6 && name.number <= 3;
-    if (is_linear) return is_velocity ? "v" : "a";
-    return is_velocity ? "w" : "dw";
-  }
-  if (name.word == "Fx" || name.word == "Fy" || name.word == "Fz") return "F";
-  if (name.word == "Tx" || name.word == "Ty" || name.word == "Tz") return "T";
-  if (name.word == "kinetic" || name.word == "potential" || name.word == "elastic") return "energy";
-  const PanelStyle* style = style_of(name.word);
-  return style != nullptr ? style->word : std::string_view();
+const PanelStyle& style_of_energy_change() {
+  return *std::find_if(std::begin(styles), std::end(styles), [](const PanelStyle& s) { return s.quantity == "energy change"; });
 }
 
-/// Joints by row, for the plots of multipliers and residuals.
-struct JointRows {
-  std::string name;
-  int begin = 0, count = 0;
-};
-
-std::string joint_of_row(int row, int rows, const std::vector<JointRows>& joints) {
-  for (const JointRows& joint : joints)
-    if (row >= joint.begin && row < joint.begin + joint.count) return joint.name;
-  if (rows <= rows_per_plot) return {};
-  const int begin = row / rows_per_plot * rows_per_plot;
-  return fmt::format("rows {} to {}", begin + 1, std::min(rows, begin + rows_per_plot));
+/// As pages write units.
+std::string unit_on_page(const std::string& unit) {
+  if (unit == "1") return {};
+  const std::size_t square = unit.find("^2");
+  return square == std::string::npos ? unit : unit.substr(0, square) + "²" + unit.substr(square + 2);
 }
 
-bool is_row_quantity(std::string_view word) { return word == "lambda" || word == "eta" || word == "Phi" || word == "Bv"; }
+bool is_row_quantity(std::string_view quantity) {
+  return quantity == "lambda" || quantity == "eta" || quantity == "Phi" || quantity == "Bv";
+}
 
 Column column_of(const Trajectory& trajectory, std::size_t index) {
   return {trajectory.values.data() + static_cast<Eigen::Index>(index) * trajectory.values.rows(),
@@ -139,55 +102,45 @@ Column change_of(ReportData& data, Column values) {
 
 class ColumnReader {
  public:
-  /// `is_se3`: the trajectory has velocities of the centre of mass in the body frame; by body where these differ.
-  ColumnReader(const Trajectory& trajectory, std::vector<JointRows> joints, bool is_se3, std::map<std::string, bool> is_body_se3,
-               ReportData& data)
-      : trajectory_(trajectory), joints_(std::move(joints)), is_se3_(is_se3), is_body_se3_(std::move(is_body_se3)), data_(data) {
-    for (const std::string& column : trajectory.columns) {
-      names_.push_back(parse(column));
-      const ColumnName& name = names_.back();
-      Extent& extent = extents_[name.of];
-      if (name.word == "v") extent.velocities = std::max(extent.velocities, name.number);
-      if (name.word == "R") extent.has_rotation = true;
-      if (name.word == "x") extent.has_position = true;
-      if (is_row_quantity(name.word)) rows_[name.word] = std::max(rows_[name.word], name.number);
-    }
+  ColumnReader(const Trajectory& trajectory, ReportData& data) : trajectory_(trajectory), data_(data) {
+    for (const TrajectoryColumn& column : trajectory.columns)
+      if (is_row_quantity(column.quantity)) ++rows_[{column.quantity, column.element}];
   }
 
   void add_series() {
-    std::map<std::string_view, std::vector<ReportSeries>> by_word;
-    for (std::size_t i = 0; i < names_.size(); ++i) {
-      const std::string_view word = style_word(names_[i], extents_[names_[i].of]);
-      if (word.empty() || !has_numbers(column_of(trajectory_, i))) continue;
-      by_word[word].push_back(series(i, *style_of(word)));
-      const auto of_body = is_body_se3_.find(names_[i].of);
-      const bool is_se3 = of_body != is_body_se3_.end() ? of_body->second : is_se3_;
-      if (is_se3 && (word == "v" || word == "a")) by_word[word].back().values = own(data_, in_inertial_frame(names_[i]));
-      if (names_[i].word != "energy") continue;
-      ReportSeries change = series(i, *style_of("change"));
+    std::map<const PanelStyle*, std::vector<ReportSeries>> by_style;
+    std::map<std::pair<std::string, std::string>, int> seen;
+    for (std::size_t i = 0; i < trajectory_.columns.size(); ++i) {
+      const TrajectoryColumn& column = trajectory_.columns[i];
+      const PanelStyle* style = style_of(column);
+      const int row = is_row_quantity(column.quantity) ? seen[{column.quantity, column.element}]++ : 0;
+      if (style == nullptr || column.name == "t" || !has_numbers(column_of(trajectory_, i))) continue;
+      by_style[style].push_back(series(i, *style, row));
+      if (column.component.starts_with('U')) by_style[style].back().values = own(data_, in_inertial_frame(column));
+      if (column.quantity != "energy") continue;
+      ReportSeries change = series(i, style_of_energy_change(), 0);
       change.name = "energy - energy(0)";
       change.values = change_of(data_, change.values);
-      by_word["change"].push_back(std::move(change));
+      by_style[&style_of_energy_change()].push_back(std::move(change));
     }
     for (const PanelStyle& style : styles) {
-      auto& list = by_word[style.word];
+      auto& list = by_style[&style];
       if (list.empty()) continue;
-      data_.panels.push_back({std::string(style.panel), style.is_log, style.is_open});
+      const auto is_same = [&](const ReportPanel& panel) { return panel.name == style.panel; };
+      if (std::none_of(data_.panels.begin(), data_.panels.end(), is_same))
+        data_.panels.push_back({std::string(style.panel), style.is_log, style.is_open});
       std::move(list.begin(), list.end(), std::back_inserter(data_.series));
     }
   }
 
   /// Everything with a position and a rotation matrix.
   void add_bodies() {
-    for (const std::string& column : trajectory_.columns) {
-      const ColumnName name = parse(column);
-      const Extent& extent = extents_[name.of];
-      if (name.word != "x" || name.number != 0 || !extent.has_rotation) continue;
-      const std::string prefix = name.of.empty() ? "" : name.of + ".";
+    for (const TrajectoryColumn& column : trajectory_.columns) {
+      if (column.quantity != "q" || column.component != "x" || !trajectory_.find("q", column.element, "R11")) continue;
       ReportBody body;
-      body.name = name.of;
-      for (std::size_t i = 0; i < 3; ++i) body.x[i] = named(prefix + "xyz"[i]);
-      for (std::size_t i = 0; i < 9; ++i) body.R[i] = named(fmt::format("{}R{}{}", prefix, i / 3 + 1, i % 3 + 1));
+      body.name = column.element;
+      for (std::size_t i = 0; i < 3; ++i) body.x[i] = meant("q", column.element, std::string(1, "xyz"[i]));
+      for (std::size_t i = 0; i < 9; ++i) body.R[i] = meant("q", column.element, fmt::format("R{}{}", i / 3 + 1, i % 3 + 1));
       data_.bodies.push_back(std::move(body));
     }
   }
@@ -196,31 +149,59 @@ class ColumnReader {
     return column_of(trajectory_, static_cast<std::size_t>(trajectory_.index(column)));
   }
   bool has(const std::string& column) const {
-    return std::find(trajectory_.columns.begin(), trajectory_.columns.end(), column) != trajectory_.columns.end();
+    return std::ranges::any_of(trajectory_.columns, [&](const TrajectoryColumn& c) { return c.name == column; });
+  }
+  bool has(std::string_view quantity, std::string_view element, std::string_view component) const {
+    return trajectory_.find(quantity, element, component).has_value();
+  }
+  /// By its meaning; throws InvalidInput for a file that lacks it.
+  Column meant(std::string_view quantity, std::string_view element, std::string_view component) const {
+    const std::optional<Eigen::Index> found = trajectory_.find(quantity, element, component);
+    if (!found) throw InvalidInput(fmt::format("the trajectory has no {} {} of '{}'", quantity, component, element));
+    return column_of(trajectory_, static_cast<std::size_t>(*found));
+  }
+  /// A column by its name, or a constant.
+  Column column_or_constant(const Json& entry) const {
+    if (entry.is_string()) return named(entry.get<std::string>());
+    return own(data_, std::vector<double>(static_cast<std::size_t>(trajectory_.values.rows()), entry.get<double>()));
+  }
+  /// Three of them.
+  std::array<Column, 3> triple(const Json& entries) const {
+    return {column_or_constant(entries.at(0)), column_or_constant(entries.at(1)), column_or_constant(entries.at(2))};
   }
 
  private:
-  ReportSeries series(std::size_t i, const PanelStyle& style) const {
-    const ColumnName& name = names_[i];
+  /// `row`: number of a multiplier or residual within its element.
+  ReportSeries series(std::size_t i, const PanelStyle& style, int row) const {
+    const TrajectoryColumn& column = trajectory_.columns[i];
     ReportSeries out;
     out.group = style.group;
     out.panel = style.panel;
-    out.unit = style.unit;
-    out.of = is_row_quantity(name.word) ? joint_of_row(name.number - 1, rows_.at(name.word), joints_) : name.of;
-    out.name = name.number > 0 ? fmt::format("{}{}", name.word, name.number) : name.word;
+    out.unit = style.unit.empty() ? unit_on_page(column.unit) : std::string(style.unit);
+    out.of = column.element;
+    if (is_row_quantity(column.quantity))
+      if (const int rows = rows_.at({column.quantity, column.element}); rows > rows_per_plot) {
+        const int begin = row / rows_per_plot * rows_per_plot;
+        out.of += fmt::format("{}rows {} to {}", out.of.empty() ? "" : " ", begin + 1, std::min(rows, begin + rows_per_plot));
+      }
+    // Names of velocities count on: v1 to v3 along the axes, v4 to v6 about them.
+    const bool has_prefix = column.name.size() > column.element.size() && column.name.starts_with(column.element + ".");
+    out.name = has_prefix ? column.name.substr(column.element.size() + 1) : column.name;
     out.values = column_of(trajectory_, i);
     return out;
   }
 
   /// u = R U and u̇ = R (U̇ + Ω × U), the component that the column names.
-  std::vector<double> in_inertial_frame(const ColumnName& name) const {
-    const std::string prefix = name.of.empty() ? "" : name.of + ".";
-    const auto column = [&](char letter, int number) { return named(fmt::format("{}{}{}", prefix, letter, number)); };
-    const auto triple_at = [&](char letter, int first) { return std::array{column(letter, first), column(letter, first + 1), column(letter, first + 2)}; };
-    const bool is_velocity = name.word == "v";
-    const std::array<Column, 3> U = triple_at('v', 1), W = triple_at('v', 4), U_dot = is_velocity ? U : triple_at('a', 1);
+  std::vector<double> in_inertial_frame(const TrajectoryColumn& column) const {
+    const auto triple_of = [&](const char* quantity, char letter) {
+      std::array<Column, 3> out;
+      for (std::size_t i = 0; i < 3; ++i) out[i] = meant(quantity, column.element, fmt::format("{}{}", letter, i + 1));
+      return out;
+    };
+    const bool is_velocity = column.quantity == "v";
+    const std::array<Column, 3> U = triple_of("v", 'U'), W = triple_of("v", 'W'), U_dot = is_velocity ? U : triple_of("a", 'U');
     std::array<Column, 3> row;
-    for (int j = 0; j < 3; ++j) row[static_cast<std::size_t>(j)] = named(fmt::format("{}R{}{}", prefix, name.number, j + 1));
+    for (std::size_t j = 0; j < 3; ++j) row[j] = meant("q", column.element, fmt::format("R{}{}", column.component[1], j + 1));
     const auto at = [](const std::array<Column, 3>& columns, std::size_t i) { return Vector3(columns[0][i], columns[1][i], columns[2][i]); };
     std::vector<double> out(static_cast<std::size_t>(trajectory_.values.rows()));
     for (std::size_t i = 0; i < out.size(); ++i)
@@ -229,13 +210,8 @@ class ColumnReader {
   }
 
   const Trajectory& trajectory_;
-  std::vector<JointRows> joints_;
-  bool is_se3_;
-  std::map<std::string, bool> is_body_se3_;
   ReportData& data_;
-  std::vector<ColumnName> names_;
-  std::map<std::string, Extent> extents_;
-  std::map<std::string, int> rows_;
+  std::map<std::pair<std::string, std::string>, int> rows_;  ///< by quantity and element
 };
 
 // ---- the scene: shapes and reaction forces
@@ -255,31 +231,6 @@ Vector3 vector_of(const Json& json) {
   return is_vector(json) ? Vector3(json[0].get<double>(), json[1].get<double>(), json[2].get<double>()) : Vector3::Zero();
 }
 
-/// What summary.json says, or what the built-in models look like.
-Json scene_of(const Json& summary) {
-  if (summary.contains("scene") && summary["scene"].is_object()) return summary["scene"];
-  const std::string model = word_at(summary, "/model");
-  if (model != "heavy-top" && model != "stiff-top") return Json::object();
-  const bool is_inertial = word_at(summary, "/parameters/model/constraint") == "inertial";
-  const Json tip = {0.0, -1.0, 0.0};
-  return {{"bodies", Json::array({{{"name", "top"}, {"shape", {{"top", {{"tip", tip}, {"radius", 0.4}}}}}}})},
-          {"joints", Json::array({{{"name", "tip"},
-                                   {"body", "top"},
-                                   {"at", tip},
-                                   {"first_row", 1},
-                                   {"rows", 3},
-                                   {"frame", is_inertial ? "inertial" : "body"}}})}};
-}
-
-std::vector<JointRows> joint_rows(const Json& scene) {
-  std::vector<JointRows> out;
-  for (const Json& joint : scene.value("joints", Json::array())) {
-    if (!joint.is_object()) continue;
-    out.push_back({joint.value("name", ""), joint.value("first_row", 1) - 1, joint.value("rows", 0)});
-  }
-  return out;
-}
-
 Vector3 position(const ReportBody& body, std::size_t i) { return {body.x[0][i], body.x[1][i], body.x[2][i]}; }
 
 Matrix3 rotation(const ReportBody& body, std::size_t i) {
@@ -288,28 +239,19 @@ Matrix3 rotation(const ReportBody& body, std::size_t i) {
   return R;
 }
 
-/// Three columns, or nothing when one is not there.
-std::optional<std::array<Column, 3>> triple(const ColumnReader& columns, const std::array<std::string, 3>& names) {
-  std::array<Column, 3> out;
-  for (std::size_t i = 0; i < 3; ++i) {
-    if (!columns.has(names[i])) return std::nullopt;
-    out[i] = columns.named(names[i]);
-  }
-  return out;
-}
-
-/// The force on the body of a joint, or on the ground, from the columns NAME.Fx, … that results of mechanisms have.
+/// The force on the body of a joint, or on the ground, from the reactions that results of mechanisms have.
 bool add_reaction(const Json& joint, const ColumnReader& columns, ReportData& data) {
   const std::string name = joint.value("name", "");
-  const auto force = triple(columns, {name + ".Fx", name + ".Fy", name + ".Fz"});
-  if (!force) return false;
+  if (!columns.has("reaction", name, "Fx")) return false;
+  const std::array<Column, 3> force{columns.meant("reaction", name, "Fx"), columns.meant("reaction", name, "Fy"),
+                                    columns.meant("reaction", name, "Fz")};
   const Vector3 at = vector_of(joint.value("at", Json()));
   const std::string owner = word_at(joint, "/body");
   const auto body = std::find_if(data.bodies.begin(), data.bodies.end(), [&](const auto& b) { return b.name == owner; });
   if (!owner.empty() && body == data.bodies.end()) return false;
   std::optional<ReportBody> moving;
   if (!owner.empty()) moving = *body;
-  data.forces.push_back({name, [moving, force = *force, at](Eigen::Index point) {
+  data.forces.push_back({name, [moving, force, at](Eigen::Index point) {
                            const auto i = static_cast<std::size_t>(point);
                            return ReportForce::Value{moving ? Vector3(position(*moving, i) + rotation(*moving, i) * at) : at,
                                                      Vector3(force[0][i], force[1][i], force[2][i])};
@@ -317,20 +259,33 @@ bool add_reaction(const Json& joint, const ColumnReader& columns, ReportData& da
   return true;
 }
 
-/// The force that three rows of λ exert on a body: "sign" times λ, turned into the inertial frame.
+/// The force that rows of λ exert on a body: "sign" times three of them, turned into the inertial frame, or "sign" times one of
+/// them along a direction.
 void add_force(const Json& joint, const ColumnReader& columns, ReportData& data) {
   if (add_reaction(joint, columns, data)) return;
   const int first = joint.value("first_row", 1);
-  if (joint.value("rows", 0) < 3) return;
-  const auto rows = triple(columns, {fmt::format("lambda{}", first), fmt::format("lambda{}", first + 1), fmt::format("lambda{}", first + 2)});
-  if (!rows) return;
+  const bool has_direction = joint.contains("direction");
+  const int needed = has_direction ? 1 : 3;
+  if (joint.value("rows", 0) < needed || !columns.has(fmt::format("lambda{}", first + needed - 1))) return;
   const std::string owner = word_at(joint, "/body");
   const auto body = std::find_if(data.bodies.begin(), data.bodies.end(), [&](const auto& b) { return b.name == owner; });
   if (body == data.bodies.end()) return;
   const Vector3 at = vector_of(joint.value("at", Json()));
   const double sign = joint.value("sign", 1.0);
+  const std::string name = joint.value("name", "");
+  if (has_direction) {
+    data.forces.push_back({name, [body = *body, lambda = columns.named(fmt::format("lambda{}", first)),
+                                  along = columns.triple(joint["direction"]), at, sign](Eigen::Index point) {
+                             const auto i = static_cast<std::size_t>(point);
+                             return ReportForce::Value{position(body, i) + rotation(body, i) * at,
+                                                       sign * lambda[i] * Vector3(along[0][i], along[1][i], along[2][i])};
+                           }});
+    return;
+  }
+  const std::array<Column, 3> rows{columns.named(fmt::format("lambda{}", first)), columns.named(fmt::format("lambda{}", first + 1)),
+                                   columns.named(fmt::format("lambda{}", first + 2))};
   const bool is_inertial = joint.value("frame", "inertial") == "inertial";
-  data.forces.push_back({joint.value("name", ""), [body = *body, lambda = *rows, at, sign, is_inertial](Eigen::Index point) {
+  data.forces.push_back({name, [body = *body, lambda = rows, at, sign, is_inertial](Eigen::Index point) {
                            const auto i = static_cast<std::size_t>(point);
                            const Matrix3 R = rotation(body, i);
                            const Vector3 force = sign * Vector3(lambda[0][i], lambda[1][i], lambda[2][i]);
@@ -338,45 +293,38 @@ void add_force(const Json& joint, const ColumnReader& columns, ReportData& data)
                          }});
 }
 
+/// A body whose place is in other columns; its third axis points to a place, as the rod of a mass point does.
+void add_body_at(const Json& entry, const ColumnReader& columns, ReportData& data) {
+  ReportBody body;
+  body.name = entry.value("name", "");
+  body.x = columns.triple(entry["position"]);
+  const Vector3 target = vector_of(entry.value("points_to", Json()));
+  const bool has_target = is_vector(entry.value("points_to", Json()));
+  std::array<std::vector<double>, 9> R;
+  for (std::size_t i = 0; i < body.x[0].size(); ++i) {
+    Matrix3 axes = Matrix3::Identity();
+    const Vector3 way = target - Vector3(body.x[0][i], body.x[1][i], body.x[2][i]);
+    if (has_target && way.norm() > 0.0) {
+      axes.col(2) = way.normalized();
+      axes.col(0) = (std::abs(axes(1, 2)) < 0.9 ? Vector3::UnitY() : Vector3::UnitX()).cross(axes.col(2)).normalized();
+      axes.col(1) = axes.col(2).cross(axes.col(0));
+    }
+    for (std::size_t k = 0; k < 9; ++k) R[k].push_back(axes(static_cast<Eigen::Index>(k / 3), static_cast<Eigen::Index>(k % 3)));
+  }
+  for (std::size_t k = 0; k < 9; ++k) body.R[k] = own(data, std::move(R[k]));
+  data.bodies.push_back(std::move(body));
+}
+
 void apply_scene(const Json& scene, const ColumnReader& columns, ReportData& data) {
   data.up = vector_of(scene.value("up", Json()));
   for (const Json& entry : scene.value("bodies", Json::array())) {
     if (!entry.is_object()) continue;
+    if (entry.contains("position")) add_body_at(entry, columns, data);
     for (ReportBody& body : data.bodies)
       if (body.name == entry.value("name", "")) body.shape = entry.value("shape", Json());
   }
   for (const Json& joint : scene.value("joints", Json::array()))
     if (joint.is_object()) add_force(joint, columns, data);
-}
-
-/// The mass point of the built-in pendulum swings in the x-z plane; its rod gives it a rotation.
-void add_pendulum(const ColumnReader& columns, ReportData& data) {
-  if (!columns.has("q1") || !columns.has("q2")) return;
-  const Column x = columns.named("q1"), z = columns.named("q2");
-  const std::size_t count = x.size();
-  const Column zeros = own(data, std::vector<double>(count, 0.0)), ones = own(data, std::vector<double>(count, 1.0));
-  std::vector<double> cosine(count), sine(count), minus_sine(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const double length = std::hypot(x[i], z[i]);
-    cosine[i] = length > 0.0 ? -z[i] / length : 1.0;
-    sine[i] = length > 0.0 ? -x[i] / length : 0.0;
-    minus_sine[i] = -sine[i];
-  }
-  const double length = count > 0 ? std::hypot(x[0], z[0]) : 1.0;
-  const Column c = own(data, std::move(cosine)), s = own(data, std::move(sine)), ms = own(data, std::move(minus_sine));
-  ReportBody bob;
-  bob.name = "bob";
-  bob.shape = {{"sphere", {{"radius", 0.09 * length}, {"rod", {0.0, 0.0, length}}}}};
-  bob.x = {x, zeros, z};
-  bob.R = {c, zeros, s, zeros, ones, zeros, ms, zeros, c};
-  data.bodies.push_back(bob);
-  if (!columns.has("lambda1")) return;
-  const Column lambda = columns.named("lambda1");
-  data.forces.push_back({"rod", [x, z, lambda](Eigen::Index point) {
-                           const auto i = static_cast<std::size_t>(point);
-                           const Vector3 at(x[i], 0.0, z[i]);
-                           return ReportForce::Value{at, -lambda[i] * at};  // B = (x, y)
-                         }});
 }
 
 // ---- folders
@@ -424,16 +372,11 @@ ReportData read_run(const Path& folder) {
   data.storage.push_back(trajectory);
   data.time = column_of(*trajectory, static_cast<std::size_t>(trajectory->index("t")));
   try {
-    const Json scene = scene_of(summary);
-    std::map<std::string, bool> is_body_se3;
-    if (scene.is_object())
-      for (const Json& body : scene.value("bodies", Json::array()))
-        if (body.contains("group")) is_body_se3[body.value("name", "")] = body.value("group", "") == "se3";
-    ColumnReader columns(*trajectory, joint_rows(scene), word_at(summary, "/group") == "se3", std::move(is_body_se3), data);
+    ColumnReader columns(*trajectory, data);
     columns.add_series();
     columns.add_bodies();
-    if (word_at(summary, "/model") == "pendulum") add_pendulum(columns, data);
-    apply_scene(scene, columns, data);
+    const Json scene = summary.value("scene", Json::object());
+    if (scene.is_object()) apply_scene(scene, columns, data);
   } catch (const Json::exception& error) {
     throw InvalidInput(fmt::format("'{}': bad \"scene\": {}", (folder / "summary.json").string(), error.what()));
   }

@@ -67,7 +67,7 @@ class ResultFolder final : public run::Observer {
 
   void write_summary(Json summary) {
     if (!has_begun_) clear();  // no point was accepted, but the old result is not this run's
-    if (Json scene = scene_of(run_.model.system->result_layout()); !scene.is_null()) summary["scene"] = std::move(scene);
+    if (Json scene = scene_of(run_.model); !scene.is_null()) summary["scene"] = std::move(scene);
     write_atomically(request_.folder / "summary.json", to_text(summary));
   }
 

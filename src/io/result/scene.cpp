@@ -25,8 +25,9 @@ Json json_of(const Shape& shape) {
 
 }  // namespace
 
-Json scene_of(const system::System& system) {
-  const auto* assembly = dynamic_cast<const multibody::Assembly*>(&system);
+Json scene_of(const models::Model& model) {
+  if (!model.scene.empty()) return Json::parse(model.scene);
+  const auto* assembly = dynamic_cast<const multibody::Assembly*>(&model.system->result_layout());
   if (assembly == nullptr) return nullptr;
   const multibody::Mechanism& mechanism = assembly->mechanism();
   Json scene{{"bodies", Json::array()}, {"joints", Json::array()}};

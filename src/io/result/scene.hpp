@@ -2,12 +2,12 @@
 #pragma once
 
 #include "io/json/json_source.hpp"
-#include "kreisel/system.hpp"
+#include "models/catalogue.hpp"
 
 namespace kreisel::io {
 
 /// "scene" of summary.json as in viewer/data.md: up, shapes of the bodies, where joints act and which rows are theirs.
-/// Null for systems that are no mechanism.
-Json scene_of(const system::System& system);
+/// What the model says itself, or what its mechanism looks like; null for other systems.
+Json scene_of(const models::Model& model);
 
 }  // namespace kreisel::io

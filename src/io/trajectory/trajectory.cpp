@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/archive.hpp"
@@ -45,17 +46,35 @@ std::string velocity_meanings(const lie::Space& space) {
   return text;
 }
 
-std::string prefixed(const std::string& label, std::string name) { return label.empty() ? name : label + "." + name; }
+using Columns = std::vector<TrajectoryColumn>;
 
-void add_rotation_columns(const std::string& label, std::vector<std::string>& columns) {
-  for (int i = 1; i <= 3; ++i)
-    for (int j = 1; j <= 3; ++j) columns.push_back(prefixed(label, fmt::format("R{}{}", i, j)));
+std::string prefixed(const std::string& label, const std::string& name) { return label.empty() ? name : label + "." + name; }
+
+TrajectoryColumn of_element(const std::string& element, const std::string& component, std::string unit) {
+  return {prefixed(element, component), {}, element, component, std::move(unit)};
 }
 
-std::vector<std::string> numbered(const char* name, int count) {
-  std::vector<std::string> columns;
-  for (int i = 1; i <= count; ++i) columns.push_back(fmt::format("{}{}", name, i));
+void add_rotation_columns(const std::string& label, Columns& columns) {
+  for (int i = 1; i <= 3; ++i)
+    for (int j = 1; j <= 3; ++j) columns.push_back(of_element(label, fmt::format("R{}{}", i, j), "1"));
+}
+
+/// Of the system as a whole, all in one unit.
+Columns plain(std::initializer_list<const char*> names, const char* unit) {
+  Columns columns;
+  for (const char* name : names) columns.push_back({name, {}, {}, name, unit});
   return columns;
+}
+
+/// What entry i (from 1) of the velocity of a block is.
+std::string velocity_component(GroupId group, char letter, int i) {
+  switch (group) {
+    case GroupId::rn: return fmt::format("{}{}", letter, i);
+    case GroupId::so3: return fmt::format("W{}", i);
+    case GroupId::r3xso3: return i > 3 ? fmt::format("W{}", i - 3) : fmt::format("u{}", i);
+    case GroupId::se3: return i > 3 ? fmt::format("W{}", i - 3) : fmt::format("U{}", i);
+  }
+  return {};
 }
 
 }  // namespace
@@ -76,7 +95,7 @@ TrajectoryLayout::TrajectoryLayout(const system::System& system, bool has_eta)
   for (std::size_t b = 0; b < blocks.size(); ++b)
     if (is_free[b]) free_blocks_.push_back(static_cast<int>(b));
 
-  add("t", "s", "time", {"t"});
+  add("t", "s", "time", plain({"t"}, "s"));
   std::string coordinates = "coordinates";
   if (system.body_count() > 0) {
     coordinates = "per body x, y, z: centre of mass in the inertial frame; R11 to R33: rotation matrix, body to inertial, row by row";
@@ -87,51 +106,54 @@ TrajectoryLayout::TrajectoryLayout(const system::System& system, bool has_eta)
   add("v", "m/s and rad/s", velocity_meanings(system.space()), velocity_columns('v'));
   add("a", "m/s^2 and rad/s^2", "time derivative of v", velocity_columns('a'));
   add("lambda", "N or N m", "constraint forces: M v' + g + B^T lambda = 0, one for each row of B",
-      numbered("lambda", pattern.rows()));
+      row_columns("lambda", pattern.rows(), "N or N m"));
   if (has_eta)
     add("eta", "SI", "multipliers of the stabilised kinematic relation, vanish up to discretisation errors",
-        numbered("eta", pattern.position_rows()));
-  add("Phi", "m or rad", "constraint residuals on position level", numbered("Phi", pattern.position_rows()));
-  add("Bv", "m/s or rad/s", "constraint residuals on velocity level, B v + Phi_t", numbered("Bv", pattern.rows()));
+        row_columns("eta", pattern.position_rows(), ""));
+  add("Phi", "m or rad", "constraint residuals on position level", row_columns("Phi", pattern.position_rows(), "m or rad"));
+  add("Bv", "m/s or rad/s", "constraint residuals on velocity level, B v + Phi_t",
+      row_columns("Bv", pattern.rows(), "m/s or rad/s"));
   add_reactions();
   add_energy();
-  add("h", "s", "size of the step that ended here", {"h"});
-  add("order", "1", "order of the step that ended here; 0 for points that another method made", {"order"}, true);
+  add("h", "s", "size of the step that ended here", plain({"h"}, "s"));
+  add("order", "1", "order of the step that ended here; 0 for points that another method made", plain({"order"}, "1"), true);
 }
 
-void TrajectoryLayout::add(std::string name, std::string unit, std::string meaning, std::vector<std::string> columns,
-                           bool is_count) {
+void TrajectoryLayout::add(std::string name, std::string unit, std::string meaning, Columns columns, bool is_count) {
   if (columns.empty()) return;
+  for (TrajectoryColumn& column : columns) column.quantity = name;
   quantities_.push_back({std::move(name), std::move(unit), std::move(meaning), std::move(columns), columns_, is_count});
   columns_ += quantities_.back().size();
 }
 
 void TrajectoryLayout::add_reactions() {
-  std::vector<std::string> world, local;
+  Columns world, local;
   for (int joint = 0; joint < system_.joint_count(); ++joint)
     for (const char* name : {"Fx", "Fy", "Fz", "Tx", "Ty", "Tz"}) {
-      world.push_back(prefixed(system_.joint_name(joint), name));
-      local.push_back(world.back() + "_joint");
+      world.push_back(of_element(system_.joint_name(joint), name, *name == 'F' ? "N" : "N m"));
+      local.push_back(world.back());
+      local.back().name += "_joint";
     }
   add("reaction", "N and N m", "per joint force and torque on its second body, at the joint, in the inertial frame", world);
   add("reaction_joint", "N and N m", "the same in the axes of the joint frame on that body", local);
 }
 
 void TrajectoryLayout::add_energy() {
-  add("energy", "J", "kinetic plus potential energy; nan where the model defines none", {"energy"});
+  add("energy", "J", "kinetic plus potential energy; nan where the model defines none", plain({"energy"}, "J"));
   if (!system_.has_energy_parts()) return;
   add("energy_parts", "J", "kinetic energy, energy in the field of gravity, energy in springs",
-      {"kinetic", "potential", "elastic"});
+      plain({"kinetic", "potential", "elastic"}, "J"));
   add("work", "J", "since the start: work of forces and actuators, work of drivers, loss in dampers and friction",
-      {"work_forces", "work_drivers", "dissipated"});
-  add("balance", "J", "energy minus initial energy minus work plus loss: zero up to errors of the integration", {"balance"});
+      plain({"work_forces", "work_drivers", "dissipated"}, "J"));
+  add("balance", "J", "energy minus initial energy minus work plus loss: zero up to errors of the integration",
+      plain({"balance"}, "J"));
 }
 
-std::vector<std::string> TrajectoryLayout::pose_columns() const {
-  std::vector<std::string> columns;
+Columns TrajectoryLayout::pose_columns() const {
+  Columns columns;
   const auto add_pose = [&](const std::string& label, bool has_position) {
     if (has_position)
-      for (const char* name : {"x", "y", "z"}) columns.push_back(prefixed(label, name));
+      for (const char* name : {"x", "y", "z"}) columns.push_back(of_element(label, name, "m"));
     add_rotation_columns(label, columns);
   };
   for (int body = 0; body < system_.body_count(); ++body) add_pose(system_.body_name(body), true);
@@ -140,16 +162,36 @@ std::vector<std::string> TrajectoryLayout::pose_columns() const {
     if (block.group != GroupId::rn)
       add_pose(labels_[b], block.group != GroupId::so3);
     else
-      for (const std::string& name : numbered("q", block.nq)) columns.push_back(prefixed(labels_[b], name));
+      for (int i = 1; i <= block.nq; ++i) columns.push_back(of_element(labels_[b], fmt::format("q{}", i), ""));
   }
   return columns;
 }
 
-std::vector<std::string> TrajectoryLayout::velocity_columns(char letter) const {
-  std::vector<std::string> columns;
-  for (std::size_t b = 0; b < labels_.size(); ++b)
-    for (int i = 1; i <= system_.space().blocks()[b].nv; ++i)
-      columns.push_back(prefixed(labels_[b], fmt::format("{}{}", letter, i)));
+Columns TrajectoryLayout::velocity_columns(char letter) const {
+  Columns columns;
+  const bool is_velocity = letter == 'v';
+  for (std::size_t b = 0; b < labels_.size(); ++b) {
+    const Block& block = system_.space().blocks()[b];
+    for (int i = 1; i <= block.nv; ++i) {
+      TrajectoryColumn column = of_element(labels_[b], fmt::format("{}{}", letter, i), "");
+      column.component = velocity_component(block.group, letter, i);
+      if (column.component.front() == 'W')
+        column.unit = is_velocity ? "rad/s" : "rad/s^2";
+      else if (block.group != GroupId::rn)
+        column.unit = is_velocity ? "m/s" : "m/s^2";
+      columns.push_back(std::move(column));
+    }
+  }
+  return columns;
+}
+
+/// Rows of constraints belong to the joint, driver or group of rows that they stand in.
+Columns TrajectoryLayout::row_columns(const std::string& name, int rows, const std::string& unit) const {
+  Columns columns;
+  for (int row = 0; row < rows; ++row) columns.push_back({fmt::format("{}{}", name, row + 1), {}, {}, {}, unit});
+  for (const system::RowGroup& group : system_.pattern().groups())
+    for (int row = group.at; row < std::min(rows, group.at + group.rows); ++row) columns[row].element = group.name;
+  for (TrajectoryColumn& column : columns) column.component = column.name;
   return columns;
 }
 
@@ -235,8 +277,8 @@ std::vector<std::string> TrajectoryLayout::explanation() const {
   for (const Quantity& quantity : quantities_)
     lines.push_back(fmt::format("{} [{}]: {}",
                                 quantity.size() == 1
-                                    ? quantity.columns.front()
-                                    : fmt::format("{} to {}", quantity.columns.front(), quantity.columns.back()),
+                                    ? quantity.columns.front().name
+                                    : fmt::format("{} to {}", quantity.columns.front().name, quantity.columns.back().name),
                                 quantity.unit, quantity.meaning));
   std::string rows;
   for (const system::RowGroup& group : system_.pattern().groups())
@@ -300,7 +342,7 @@ void TrajectoryWriter::write(const run::Point& point) {
   if (options_.format != TrajectoryFormat::automatic) return;
 
   if (stays_csv_) return;
-  if (!is_hdf5_) kept_.insert(kept_.end(), row_.begin(), row_.end());
+  if (!is_hdf5_) kept_.insert(kept_.end(), row_.data(), row_.data() + row_.size());
   const std::int64_t values = info_.rows * info_.columns;
   if (!is_hdf5_ && values > options_.value_limit) {
     stays_csv_ = !has_hdf5();

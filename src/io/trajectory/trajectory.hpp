@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "io/files/files.hpp"
+#include "kreisel/error.hpp"
 #include "kreisel/observer.hpp"
 #include "kreisel/report.hpp"
 #include "kreisel/system.hpp"
@@ -19,12 +20,23 @@ class Archive;
 
 namespace kreisel::io {
 
+/// What stands in a column, as the file says it: readers need not guess from names.
+struct TrajectoryColumn {
+  std::string name;       ///< unique in the file, "rod.v3"
+  std::string quantity;   ///< as Quantity::name; empty in files that do not say
+  std::string element;    ///< body, joint, or other block of coordinates; empty: the system
+  /// Of q: x, y, z; R11 to R33; q1, … of others. Of v and a: u1 to u3 velocity in the inertial frame, U1 to U3 in the body frame, W1 to W3
+  /// angular velocity in the body frame; v1, … of others. Of reactions Fx to Tz. Else the name without the element.
+  std::string component;
+  std::string unit;       ///< empty: depends on the model
+};
+
 /// Columns that belong together: one dataset in HDF5.
 struct Quantity {
-  std::string name;     ///< t, q, v, a, lambda, eta, Phi, Bv, reaction, energy, work, h, order
+  std::string name;     ///< t, q, v, a, lambda, eta, Phi, Bv, reaction, reaction_joint, energy, energy_parts, work, balance, h, order
   std::string unit;
   std::string meaning;  ///< with frames
-  std::vector<std::string> columns;
+  std::vector<TrajectoryColumn> columns;
   int at = 0;           ///< first column
   bool is_count = false;
 
@@ -50,9 +62,11 @@ class TrajectoryLayout {
   std::vector<std::string> explanation() const;
 
  private:
-  void add(std::string name, std::string unit, std::string meaning, std::vector<std::string> columns, bool is_count = false);
-  std::vector<std::string> pose_columns() const;
-  std::vector<std::string> velocity_columns(char letter) const;
+  using Columns = std::vector<TrajectoryColumn>;
+  void add(std::string name, std::string unit, std::string meaning, Columns columns, bool is_count = false);
+  Columns pose_columns() const;
+  Columns velocity_columns(char letter) const;
+  Columns row_columns(const std::string& name, int rows, const std::string& unit) const;
   void add_reactions();
   void add_energy();
 
@@ -157,11 +171,14 @@ class TrajectoryWriter final : public run::Observer {
 
 /// A trajectory read back.
 struct Trajectory {
-  std::vector<std::string> columns;
+  std::vector<TrajectoryColumn> columns;
   Matrix values;  ///< one row per point
 
+  std::vector<std::string> names() const { return names_in(columns); }
   /// InvalidInput with the nearest name when there is no such column.
   Eigen::Index index(std::string_view column) const;
+  /// By its meaning; none: no such column.
+  std::optional<Eigen::Index> find(std::string_view quantity, std::string_view element, std::string_view component) const;
   Vector column(std::string_view name) const { return values.col(index(name)); }
 };
 

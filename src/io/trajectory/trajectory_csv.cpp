@@ -6,9 +6,10 @@
 
 #include "base/archive.hpp"
 #include "base/text.hpp"
+#include "column_meanings.hpp"
+#include "io/files/number_text.hpp"
 #include "io/trajectory/trajectory.hpp"
 #include "kreisel/version.hpp"
-#include "io/files/number_text.hpp"
 
 namespace kreisel::io {
 namespace {
@@ -19,6 +20,15 @@ std::string without_line_ends(std::string line) {
   return line;
 }
 
+/// One member of all columns, separated by commas.
+std::string cells_of(const TrajectoryLayout& layout, std::string TrajectoryColumn::*member) {
+  std::string line;
+  for (const Quantity& quantity : layout.quantities())
+    for (const TrajectoryColumn& column : quantity.columns) line.append(csv_cell(column.*member)).append(",");
+  line.pop_back();
+  return line;
+}
+
 class CsvFile final : public TrajectoryFile {
  public:
   CsvFile(const Path& path, const TrajectoryLayout& layout, const std::vector<std::string>& about)
@@ -26,9 +36,8 @@ class CsvFile final : public TrajectoryFile {
     std::string head = fmt::format("# kreisel {} trajectory, SI units\n", version());
     for (const std::string& line : about) head += "# " + without_line_ends(line) + "\n";
     for (const std::string& line : layout.explanation()) head += "# " + without_line_ends(line) + "\n";
-    for (const Quantity& quantity : layout.quantities())
-      for (const std::string& name : quantity.columns) head.append(csv_cell(name)).append(",");
-    head.back() = '\n';
+    for (const auto& [what, member] : column_meanings) head += fmt::format("# {}: {}\n", what, cells_of(layout, member));
+    head += cells_of(layout, &TrajectoryColumn::name) + "\n";
     part_.append(head);
   }
 

@@ -133,7 +133,15 @@ class Table {
         own(H5Dcreate2(file_, quantity.name.c_str(), type, space, H5P_DEFAULT, layout, H5P_DEFAULT), H5Dclose);
     write_text(dataset, "unit", {quantity.unit});
     write_text(dataset, "meaning", {quantity.meaning});
-    write_text(dataset, "columns", quantity.columns);
+    const auto all = [&](std::string TrajectoryColumn::*member) {
+      std::vector<std::string> texts;
+      for (const TrajectoryColumn& column : quantity.columns) texts.push_back(column.*member);
+      return texts;
+    };
+    write_text(dataset, "columns", all(&TrajectoryColumn::name));
+    write_text(dataset, "elements", all(&TrajectoryColumn::element));
+    write_text(dataset, "components", all(&TrajectoryColumn::component));
+    write_text(dataset, "units", all(&TrajectoryColumn::unit));
     return dataset;
   }
 

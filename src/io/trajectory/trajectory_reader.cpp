@@ -3,7 +3,9 @@
 #include <array>
 #include <charconv>
 #include <limits>
+#include <map>
 
+#include "column_meanings.hpp"
 #include "hdf5_handle.hpp"
 #include "io/trajectory/trajectory.hpp"
 #include "kreisel/error.hpp"
@@ -37,6 +39,7 @@ Trajectory read_csv(const Path& path) {
   const std::string text = read_text(path, "trajectory", std::numeric_limits<std::size_t>::max());
   Trajectory trajectory;
   std::vector<double> values;
+  std::map<std::string, std::vector<std::string>, std::less<>> meanings;
   int line_number = 0;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = text.find('\n', begin);
@@ -44,9 +47,17 @@ Trajectory read_csv(const Path& path) {
     const std::string_view line(text.data() + begin, end - begin);
     begin = end + 1;
     ++line_number;
-    if (line.starts_with('#')) continue;
+    if (line.starts_with('#')) {
+      for (const auto& [what, member] : column_meanings)
+        if (const std::string start = fmt::format("# {}: ", what); line.starts_with(start))
+          meanings[what] = fields_of(line.substr(start.size()));
+      continue;
+    }
     if (trajectory.columns.empty()) {
-      trajectory.columns = fields_of(line);
+      for (std::string& name : fields_of(line)) trajectory.columns.push_back({std::move(name), {}, {}, {}, {}});
+      for (const auto& [what, member] : column_meanings)
+        if (const auto texts = meanings.find(what); texts != meanings.end() && texts->second.size() == trajectory.columns.size())
+          for (std::size_t i = 0; i < texts->second.size(); ++i) trajectory.columns[i].*member = texts->second[i];
       continue;
     }
     const char* at = line.data();
@@ -100,21 +111,31 @@ class Hdf5Reader {
     const auto rows = static_cast<Eigen::Index>(size[0]), width = static_cast<Eigen::Index>(size[1]);
     RowMajor values(rows, width);
     check(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) >= 0);
-    const std::vector<std::string> names = column_names(dataset, name);
-    check(static_cast<Eigen::Index>(names.size()) == width);
+    const auto texts = [&](const char* attribute) {
+      std::vector<std::string> list = texts_of(dataset, name, attribute);
+      check(static_cast<Eigen::Index>(list.size()) == width || list.empty());
+      list.resize(static_cast<std::size_t>(width));
+      return list;
+    };
+    std::vector<std::string> names = texts("columns"), elements = texts("elements"), components = texts("components"), units = texts("units");
+    check(!names.front().empty());
 
     // A run killed while it wrote may have extended some quantities further than others.
     const Eigen::Index common = out.columns.empty() ? rows : std::min(rows, out.values.rows());
-    out.columns.insert(out.columns.end(), names.begin(), names.end());
+    for (std::size_t i = 0; i < names.size(); ++i)
+      out.columns.push_back({std::move(names[i]), components[i].empty() ? "" : name, std::move(elements[i]), std::move(components[i]),
+                             std::move(units[i])});
     out.values.conservativeResize(common, out.values.cols() + width);
     out.values.rightCols(width) = values.topRows(common);
   }
 
   /// An attribute, or a dataset where there are too many.
-  std::vector<std::string> column_names(hid_t dataset, const std::string& name) const {
-    const bool is_attribute = H5Aexists(dataset, "columns") > 0;
-    const Handle owner = is_attribute ? Handle(H5Aopen(dataset, "columns", H5P_DEFAULT), H5Aclose)
-                                      : Handle(H5Dopen2(file_, (name + "_columns").c_str(), H5P_DEFAULT), H5Dclose);
+  std::vector<std::string> texts_of(hid_t dataset, const std::string& name, const std::string& attribute) const {
+    const bool is_attribute = H5Aexists(dataset, attribute.c_str()) > 0;
+    const std::string beside = name + "_" + attribute;
+    if (!is_attribute && H5Lexists(file_, beside.c_str(), H5P_DEFAULT) <= 0) return {};
+    const Handle owner = is_attribute ? Handle(H5Aopen(dataset, attribute.c_str(), H5P_DEFAULT), H5Aclose)
+                                      : Handle(H5Dopen2(file_, beside.c_str(), H5P_DEFAULT), H5Dclose);
     check(owner >= 0);
     const Handle space(is_attribute ? H5Aget_space(owner) : H5Dget_space(owner), H5Sclose);
     const Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
@@ -137,8 +158,15 @@ class Hdf5Reader {
 
 Eigen::Index Trajectory::index(std::string_view column) const {
   for (std::size_t i = 0; i < columns.size(); ++i)
-    if (columns[i] == column) return static_cast<Eigen::Index>(i);
-  throw InvalidInput(unknown_name("column", column, columns));
+    if (columns[i].name == column) return static_cast<Eigen::Index>(i);
+  throw InvalidInput(unknown_name("column", column, names()));
+}
+
+std::optional<Eigen::Index> Trajectory::find(std::string_view quantity, std::string_view element, std::string_view component) const {
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    if (columns[i].quantity == quantity && columns[i].element == element && columns[i].component == component)
+      return static_cast<Eigen::Index>(i);
+  return std::nullopt;
 }
 
 std::vector<lie::Motion> motions_in(const Trajectory& trajectory, const system::System& system) {
@@ -147,7 +175,7 @@ std::vector<lie::Motion> motions_in(const Trajectory& trajectory, const system::
     std::vector<Eigen::Index> columns;
     for (const Quantity& q : layout.quantities())
       if (q.name == quantity)
-        for (const std::string& name : q.columns) columns.push_back(trajectory.index(name));
+        for (const TrajectoryColumn& column : q.columns) columns.push_back(trajectory.index(column.name));
     return columns;
   };
   const std::vector<Eigen::Index> t = columns_of("t"), q = columns_of("q"), v = columns_of("v");
