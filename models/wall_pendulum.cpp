@@ -43,7 +43,7 @@ ModelInfo wall_pendulum() {
   return {"wall-pendulum",
           "rod on a hinge that swings against a wall and loses energy there",
           {"r3xso3", "se3"},
-          with_rod({{.name = "restitution", .meaning = "of the impact: 1 loses no energy", .default_number = 0.8, .minimum = 0.0, .maximum = 1.0},
+          with_rod({{.name = "restitution", .meaning = "coefficient of the impact: 1 loses no energy", .default_number = 0.8, .minimum = 0.0, .maximum = 1.0},
                     {.name = "wall", .meaning = "horizontal position of the wall [m]", .default_number = -0.2},
                     {.name = "angle", .meaning = "initial deviation from the vertical [rad]", .default_number = 1.0, .minimum = -M_PI, .maximum = M_PI}}),
           make};

@@ -275,14 +275,14 @@ class Check final : public Command {
  public:
   explicit Check(CLI::App& parser) : Command(parser), model_(parser) {
     parser.add_flag_callback("--assemble", [this] { spec_.set("assemble", true); },
-                             "move bodies onto the joints first, and say how far");
+                             "first move the bodies so that they satisfy the joints, and say by how much");
     parser.add_option("--along", along_, "also at the points of this result, to find singular positions")->type_name("RESULT");
     parser.add_option_function<std::string>("--t-end", [this](const std::string& text) { t_end_ = text; },
                                             "also along a run up to T [s]")
         ->type_name("T");
     parser.add_flag("--json", is_json_, "print one JSON object");
     parser.footer("Compares every derivative with differences, and looks at ranks, conditioning and initial values.\n"
-                  "Exit code 0 when all is well, 2 when the model is at fault, 3 when the run of --t-end failed.\n"
+                  "Exit code 0 if nothing is wrong, 2 if the model has errors, 3 if the run of --t-end failed.\n"
                   "Examples:\n  kreisel check heavy-top\n  kreisel check heavy-top --group se3 --set constraint=inertial\n  kreisel check four-bar --t-end 2");
   }
 

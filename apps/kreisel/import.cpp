@@ -21,11 +21,11 @@ class Import final : public Command {
         .add_option("--out", out_, "model file to write (default: FILE with the ending .json; - for standard output)")
         ->type_name("FILE");
     parser.add_flag("--free-base", options_.has_free_base,
-                    "the root link moves freely instead of standing on the ground");
+                    "the root link moves freely instead of being fixed to the ground");
     parser.add_flag("--repair-inertia", options_.repairs_inertia,
-                    "replace inertias that no body has by the nearest possible ones, and say which");
+                    "replace physically impossible inertias by the nearest possible ones, and list them");
     parser.footer(
-        "Links held together by fixed joints become one body. What has no counterpart is named.\n"
+        "Links connected by fixed joints become one body. Elements without a counterpart are listed.\n"
         "Examples:\n  kreisel import robot.urdf\n  kreisel run robot.json");
   }
 

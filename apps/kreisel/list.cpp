@@ -207,7 +207,7 @@ void print(const Topic& topic) {
 class List final : public Command {
  public:
   explicit List(CLI::App& parser) : Command(parser) {
-    parser.add_option("WHAT", topic_, fmt::format("{}; everything when left out", fmt::join(list_topics(), ", ")))->type_name("");
+    parser.add_option("WHAT", topic_, fmt::format("{} (default: everything)", fmt::join(list_topics(), ", ")))->type_name("");
     parser.add_flag("--json", is_json_, "print an array of objects, or one object with everything");
     parser.footer("Examples:\n  kreisel list models\n  kreisel list methods --json");
   }

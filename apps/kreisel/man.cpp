@@ -90,7 +90,7 @@ class Man final : public Command {
     fmt::print("{}.SH COMMANDS\n", preformatted(program_.get_footer()));
     for (const CLI::App* command : commands) fmt::print("{}", section(*command));
     fmt::print(
-        ".SH EXIT STATUS\nEvery ending has a name, the \\fIstatus\\fR of the summary. A study that misses an "
+        ".SH EXIT STATUS\nEvery outcome has a name, the \\fIstatus\\fR of the summary. A study that misses an "
         "expectation exits with 1.\n{}{}",
         endings(), surroundings);
     return success;

@@ -59,7 +59,7 @@ class Reproduce final : public Command {
                                                                  is_quiet_, interruption)});
       write_overview(outcomes, invocation.command_line);
       if (outcomes.back().result.is_interrupted) {
-        print_error("interrupted; the same figure goes on with the runs that are left");
+        print_error("interrupted; give the same command again to do the remaining runs");
         return interrupted;
       }
       if (!is_quiet_ && !invocation.wants_json) print(outcomes.back());

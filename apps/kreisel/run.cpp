@@ -28,7 +28,7 @@ constexpr const char* examples =
     "  kreisel run heavy-top --formulation index3 --starting exact --step 1e-3 --log steps.csv\n"
     "      one line per step attempt in steps.csv\n"
     "  kreisel run heavy-top --t-end 1000 --out long --checkpoint-every 60, then kreisel run --resume long\n"
-    "      a run that goes on after a kill as if nothing had happened\n"
+    "      a run that can be resumed after it was killed, with identical results\n"
     "Exit codes: 0 success, 2 bad input, 3 the integration failed, 4 the machine or kreisel failed, 130 interrupted";
 
 /// For reading, not for computing.
@@ -39,17 +39,17 @@ class Run final : public Command {
   explicit Run(CLI::App& parser) : Command(parser), model_(parser) {
     for (const io::RunField& field : io::run_fields()) add_run_option(parser, field, spec_);
     parser.add_option("--out", folder_, "folder for the result (default results/MODEL-METHOD)")->type_name("DIR")->group(output);
-    parser.add_option("--format", format_, "of the trajectory: csv or hdf5 with every point; automatic (default): csv, but "
+    parser.add_option("--format", format_, "format of the trajectory: csv or hdf5 with every point; automatic (default): csv, but "
                                            "thinned hdf5 above a million values")
         ->type_name("F")
         ->group(output);
     parser.add_option("--log", log_, "write one line per step attempt")->type_name("FILE")->group(output);
     parser.add_flag("--json", is_json_, "print the summary as one JSON object")->group(output);
     parser.add_flag("--quiet", is_quiet_, "no summary, no progress bar")->group(output);
-    parser.add_option("--checkpoint-every", checkpoint_every_, "keep the state of the run this often, for --resume")
+    parser.add_option("--checkpoint-every", checkpoint_every_, "write a checkpoint this often, for --resume")
         ->type_name("SECONDS")
         ->group(output);
-    parser.add_option("--resume", resume_, "go on with a run that was killed or interrupted, from its last checkpoint")
+    parser.add_option("--resume", resume_, "resume a run that was killed or interrupted, from its last checkpoint")
         ->type_name("DIR")
         ->group(output);
     parser.footer(examples);

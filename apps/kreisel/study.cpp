@@ -18,7 +18,7 @@ constexpr const char* examples =
     "  { \"model\": \"heavy-top\", \"method\": \"bliedf\", \"order\": [2, 3, 4],\n"
     "    \"step\": [2e-3, 1e-3, 5e-4], \"t_end\": 0.5, \"measures\": [\"q max\", \"lambda max\"] }\n"
     "'kreisel list studies' names examples, which run by name; share/kreisel/study.schema.json is the schema.\n"
-    "An interrupted study goes on where it was when the same command is given again.\n"
+    "Give the same command again to resume an interrupted study.\n"
     "Exit codes: 0 success, 1 an expectation of the file was missed, 2 bad input, 130 interrupted;\n"
     "when no run succeeds, that of the first (3: the integration failed)";
 
@@ -50,7 +50,7 @@ class Study final : public Command {
     else if (!is_quiet_)
       print(result, folder);
     if (result.is_interrupted) {
-      print_error("interrupted; the same command goes on with the runs that are left");
+      print_error("interrupted; give the same command again to do the remaining runs");
       return interrupted;
     }
     if (!result.verdicts.empty()) return result.is_as_expected() ? success : expectation_missed;
@@ -74,7 +74,7 @@ class Study final : public Command {
     return fmt::format("none of {} runs succeeded; the first: {}: {}", result.rows.size(), first.status, first.message);
   }
 
-  /// That of the first run. Errors that cannot be measured are no ending of a run: they should not have been asked for.
+  /// That of the first run. An error that cannot be measured is not an outcome of a run but a mistake in the study.
   static int exit_code_of_failure(const study::StudyResult& result) {
     for (const io::Ending& ending : io::endings())
       if (ending.id == result.rows.front().status) return ending.exit_code;

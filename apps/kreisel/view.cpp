@@ -92,7 +92,7 @@ bool has_screen() {
 #endif
 }
 
-/// Hands the address to the desktop; whether a browser appears is its affair.
+/// Hands the address to the desktop; whether a browser opens is not checked.
 void open_browser(const std::string& address) {
 #ifdef __APPLE__
   const char* const opener = "open";

@@ -166,7 +166,7 @@ int Mechanism::add_node(multibody::Node node) {
 }
 
 void Mechanism::add_element(multibody::ElementPtr element) {
-  if (element == nullptr) throw InvalidInput("add_element got no element");
+  if (element == nullptr) throw InvalidInput("add_element: the element is null");
   elements_.push_back(std::move(element));
 }
 

@@ -37,10 +37,10 @@ std::string sealed(std::string_view content) {
 
 std::string_view unsealed(std::string_view bytes, std::string_view what) {
   const auto refuse = [&](std::string_view why) {
-    throw InvalidInput(fmt::format("{} {}; start the run anew", what, why));
+    throw InvalidInput(fmt::format("{} {}; start the run from the beginning", what, why));
   };
   if (!bytes.starts_with(magic) && magic.starts_with(bytes)) refuse("is truncated");
-  if (!bytes.starts_with(magic)) refuse("is none of kreisel, or it is damaged");
+  if (!bytes.starts_with(magic)) refuse("was not written by kreisel, or it is damaged");
   bytes.remove_prefix(magic.size());
   if (bytes.size() < Head::bytes) refuse("is truncated");
   Head head;

@@ -45,7 +45,7 @@ void Workers::serve() {
 
 void Workers::run(int count, Call call, const void* context) {
   if (count <= 0) return;
-  // All parts of the loop before are finished, so nobody reads these now.
+  // All parts of the loop before are finished, so no thread reads these now.
   call_ = call;
   context_ = context;
   unfinished_.store(count, std::memory_order_relaxed);

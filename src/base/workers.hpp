@@ -31,8 +31,8 @@ class Workers {
   void serve();
   bool take_part();  ///< false when there is none to take
 
-  // The loop that is under way: its number in the upper half, the parts that nobody has taken yet in the lower. Taking one
-  // exchanges the whole, so that nobody takes a part of a loop that he has not seen.
+  // The current loop: its number in the upper half, how many parts are left in the lower. Both are exchanged together, so that no
+  // thread claims a part of a later loop.
   std::atomic<std::uint64_t> state_{0};
   std::atomic<int> unfinished_{0};
   Call call_ = nullptr;
@@ -40,7 +40,7 @@ class Workers {
   std::vector<std::thread> threads_;
 };
 
-/// While it lives, the loops of the thread that made it are shared by these workers; null: by nobody.
+/// While it lives, the loops of the thread that made it are shared by these workers; null: not shared.
 class WorkersInForce {
  public:
   explicit WorkersInForce(Workers* workers);

@@ -60,7 +60,7 @@ std::vector<Member<Parameters>> members() {
 template <>
 std::vector<Member<Bliedf>> members() {
   return {bound<&Bliedf::modification, Bliedf>(
-      {.name = "modification", .meaning = "of v in index3 where given steps change", .words = {"velocity", "none"}})};
+      {.name = "modification", .meaning = "what is modified where given steps change (index3)", .words = {"velocity", "none"}})};
 }
 
 template <>
@@ -73,17 +73,17 @@ std::vector<Member<GeneralizedAlpha>> members() {
           bound<&A::beta, A>({.name = "beta", .meaning = instead, .minimum = 0.0, .minimum_is_excluded = true}),
           bound<&A::gamma, A>({.name = "gamma", .meaning = instead, .minimum = 0.0, .minimum_is_excluded = true}),
           bound<&A::approximation, A>(
-              {.name = "approximation", .meaning = "of the jerk where the step size changes", .words = {"1", "2", "3", "4"}}),
+              {.name = "approximation", .meaning = "approximation of the jerk where the step size changes", .words = {"1", "2", "3", "4"}}),
           bound<&A::a3, A>({.name = "a3", .meaning = "weight of a_n in the jerk, with a4 instead of approximation"}),
           bound<&A::a4, A>({.name = "a4", .meaning = "weight of a_{n+1} in the jerk, with a3 instead of approximation"}),
-          bound<&A::modification, A>({.name = "modification", .meaning = "of v and a where the step size changes"})};
+          bound<&A::modification, A>({.name = "modification", .meaning = "what is modified where the step size changes"})};
 }
 
 template <>
 std::vector<Member<ProjectedBdf>> members() {
-  return {bound<&ProjectedBdf::metric, ProjectedBdf>({.name = "metric", .meaning = "in which a projection moves least"}),
+  return {bound<&ProjectedBdf::metric, ProjectedBdf>({.name = "metric", .meaning = "metric of the projections"}),
           bound<&ProjectedBdf::projection, ProjectedBdf>(
-              {.name = "projection", .meaning = "of q, then of v at the new q, or of both at once"})};
+              {.name = "projection", .meaning = "of q and then of v at the new q, or of both together"})};
 }
 
 }  // namespace

@@ -190,7 +190,7 @@ void Drive::exchange_segment(Archive& a) {
   a(kept);
   if (kept != equations)
     throw InvalidInput(fmt::format("the checkpoint belongs to another run: at t = {:.10g}, where it was written, the equations "
-                                   "of the model are not the same; restore the model, or start the run anew",
+                                   "of the model are not the same; restore the model, or start the run from the beginning",
                                    now().motion.t));
 }
 

@@ -106,7 +106,7 @@ struct Changed {
   std::string problem;                           ///< non-empty: why it could not be done
 };
 
-/// Moves an interpolated point onto the constraints and gives it its v̇ and λ; what cannot be done is left.
+/// Moves an interpolated point onto the constraints and gives it its v̇ and λ; a failure leaves them unchanged.
 void make_consistent(const system::System& system, method::Entry& entry, Counters& counters, std::string_view linear_solver);
 
 /// The system that a switch leads to, ready to go on from there.

@@ -68,7 +68,7 @@ std::string describe_reach(const System& system, const Motion& m) {
     if (!group.is_driver && part > 0.1) held += fmt::format("{}'{}'", held.empty() ? "" : ", ", group.name);
   }
   if (!driver.empty())
-    return fmt::format("\n  the driver '{}' pulls the mechanism past its reach: near t = {:.6g} the constraints{} nearly depend on each other, and it "
+    return fmt::format("\n  the driver '{}' pulls the mechanism past its reach: near t = {:.6g} the constraints{} nearly depend on each other, and the driver "
                        "moves on.\n  try: end the run before, give '{}' a smaller range, or check the lengths of the mechanism",
                        driver, m.t, held.empty() ? "" : " " + held, driver);
   return fmt::format("\n  the mechanism is near a singular position: the constraints {} nearly depend on each other at t = {:.6g}", held, m.t);
@@ -172,7 +172,7 @@ bool ChatterWatch::sees(const method::Entry& newest) {
 }
 
 std::string ChatterWatch::message(double t) const {
-  return fmt::format("the run chatters at t = {:.10g}: {}. Steps on either side of the jump do not come to rest.\n"
+  return fmt::format("the run chatters at t = {:.10g}: {}. The solution crosses the jump again and again.\n"
                      "  try: friction that is smooth at rest, such as tanh(v/v0) in place of sign(v), or \"joint-friction\" with \"law\": \"stick-slip\"; "
                      "or an event at which the force changes",
                      t, what_);

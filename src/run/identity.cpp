@@ -177,7 +177,7 @@ std::string_view Identity::state_in(std::string_view checkpoint) const {
   };
   const auto refuse = [](const std::string& why) {
     throw InvalidInput(
-        fmt::format("{} belongs to another run: {}; restore what it was made with, or start the run anew", what, why));
+        fmt::format("{} belongs to another run: {}; restore what it was made with, or start the run from the beginning", what, why));
   };
   const auto in_words = [](const Fact* fact) {
     return fact == nullptr ? "absent" : fact->value.empty() ? "not given" : fact->value;

@@ -166,7 +166,7 @@ std::vector<OptionProblem> problems_in(const Options& options, const system::Sys
     check.require(times->empty() || has_constraints, name, "needs a model with constraints");
   }
   check.require(options.restart == Restart::none || !options.project_position_at.empty() || !options.project_velocity_at.empty(), "restart",
-                fmt::format("belongs to {} or {}; give one of them", spelled("project_velocity_at"), spelled("project_position_at")));
+                fmt::format("has an effect only with {} or {}; give one of them", spelled("project_velocity_at"), spelled("project_position_at")));
   if (!options.conserved.empty())
     check.require(options.method == "projected-bdf" && has_constraints &&
                       (!options.formulation.is_given() || options.formulation == solve::Formulation::projected),
@@ -186,7 +186,7 @@ std::vector<OptionProblem> problems_in(const Options& options, const system::Sys
     check.require(std::ranges::count(info.orders(), options.order) > 0, "order",
                   fmt::format("is {}, but {} has {}", options.order, info.name, info.orders_in_words()));
   check.require(info.name == "generalized-alpha" || (options.starting != Starting::v0 && options.starting != Starting::a0), "starting",
-                fmt::format("'{}' belongs to generalized-alpha; {} knows corrected and exact", options.starting.name(), info.name));
+                fmt::format("'{}' is for generalized-alpha only; {} has corrected and exact", options.starting.name(), info.name));
   if (options.formulation.is_given() && has_constraints) {
     const std::string_view formulation = options.formulation.name();
     check.require(formulation != "ode", "formulation",
@@ -211,14 +211,14 @@ std::vector<OptionProblem> problems_in(const Options& options, const system::Sys
       const auto correction = method::make_correction(options.correction, std::clamp(order, 1, 6), nullptr, system.space(), unused,
                                                       is_given(options.steps));
       check.require(options.step > 0.0 || correction->serves_variable_steps(), "correction",
-                    fmt::format("'{}' belongs to constant steps; with {} use magnus", options.correction,
+                    fmt::format("'{}' requires constant steps; with {} use magnus", options.correction,
                                 is_given(options.steps) ? "given steps" : "tolerances"));
     } catch (const InvalidInput& e) {
       check.require(false, "correction", e.what());
     }
   } else if (!info.has_corrections) {
     check.require(options.correction.empty() || options.correction == "magnus", "correction",
-                  fmt::format("{} has no correction term; {} belongs to bliedf", info.name, spelled("correction")));
+                  fmt::format("{} has no correction term; {} is for bliedf only", info.name, spelled("correction")));
   }
   return std::move(check).problems();
 }

@@ -86,7 +86,7 @@ std::vector<OptionField> list() {
   using O = Options;
   constexpr double unbounded = std::numeric_limits<double>::infinity();
   return {
-      bound<&O::method>(method, "M", word("method", names_in(method::catalogue()), "integration method", "bliedf, which gives way to radau where stiff vibrations hold it")),
+      bound<&O::method>(method, "M", word("method", names_in(method::catalogue()), "integration method", "bliedf, replaced by radau where stiff vibrations limit its steps")),
       bound<&O::order>(method, "K", count("order", unbounded, "order of the method; with tolerances it fixes the order")),
       bound<&O::formulation>(
           method, "F", word("formulation", names_of<system::Formulation>(), "formulation of the constraints", "stabilized-index2, or ode")),
@@ -95,10 +95,10 @@ std::vector<OptionField> list() {
                                  "magnus; magnus-explicit with tolerances")),
       bound<&O::starting>(method, "S",
                           word("starting", names_of<Starting>(), "starting values", "corrected", "starting procedure")),
-      bound<&O::project_position_at>(method, "T,...", times("project_position_at", "move q onto Phi = 0 at these times, in the mass metric")),
-      bound<&O::project_velocity_at>(method, "T,...", times("project_velocity_at", "move v onto B v = 0 at these times, in the mass metric")),
+      bound<&O::project_position_at>(method, "T,...", times("project_position_at", "project q onto Phi = 0 at these times, in the mass metric")),
+      bound<&O::project_velocity_at>(method, "T,...", times("project_velocity_at", "project v onto B v = 0 at these times, in the mass metric")),
       bound<&O::restart>(method, "R",
-                         word("restart", names_of<Restart>(), "after such a projection; corrected starting values keep the order", "none")),
+                         word("restart", names_of<Restart>(), "how to continue after such a projection; corrected starting values keep the order", "none")),
       bound<&O::conserved>(method, "I,...",
                            {.name = "conserve",
                             .meaning = "invariants that projected-bdf projects onto as well",
@@ -126,11 +126,11 @@ std::vector<OptionField> list() {
       of_error_control<&O::initial_step>("H", positive("initial_step", "s", "first step under error control", "chosen")),
       of_error_control<&O::min_step>("H", positive("min_step", "s", "smallest step under error control")),
       of_error_control<&O::max_step>("H", positive("max_step", "s", "largest step under error control")),
-      bound<&O::corners>(time, "T,...", times("corners", "times at which forces jump, beside those the model tells: steps end there")),
+      bound<&O::corners>(time, "T,...", times("corners", "times at which forces jump, in addition to those of the model; steps end there")),
       bound<&O::output_step>(time, "D", positive("output_step", "s", "write the trajectory at multiples of this time", "every step")),
       bound<&O::output_times>(time, "T,...", times("output_times", "write the trajectory at these times")),
 
-      bound<&O::max_steps>(solver, "N", count("max_steps", unbounded, "give up after so many steps", "10000000")),
+      bound<&O::max_steps>(solver, "N", count("max_steps", unbounded, "largest number of steps", "10000000")),
       bound<&O::newton_tolerance>(
           solver, "E", positive("newton_tolerance", "", "weighted update at which Newton's method stops", "1e-10, or by tolerances")),
       bound<&O::newton_iterations>(
@@ -139,7 +139,7 @@ std::vector<OptionField> list() {
                                word("newton_matrix", names_of<NewtonMatrix>(), "when Newton's matrix is evaluated",
                                     "every-step; kept while it converges with tolerances", "choice")),
       bound<&O::linear_solver>(solver, "L",
-                               word("linear_solver", names_of<linear::SolverKind>(), "for the Newton equations", "automatic")),
+                               word("linear_solver", names_of<linear::SolverKind>(), "linear solver of the Newton equations", "automatic")),
       bound<&O::threads>(solver, "N",
                          count("threads", 256.0, "threads for the assembly of large mechanisms; results are bitwise the same", "1")),
   };

@@ -12,7 +12,7 @@
 namespace kreisel::run {
 namespace {
 
-/// More steps than this in one list are a slip of the pen.
+/// A list with more steps than this is taken for a mistake.
 constexpr double most_steps = 1e8;
 /// A list that misses the end by less than this was meant to reach it.
 constexpr double round_off = 1e-9;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "block_products.hpp"
+#include "solve/newton_limits.hpp"
 
 namespace kreisel::solve {
 namespace {
@@ -14,15 +15,9 @@ using system::Pattern;
 using system::RowGroup;
 using system::RowLevel;
 
-/// Convergence slower than this wastes more iterations than a new matrix costs.
-constexpr double slow_rate = 0.1;
-/// Slower than this is failure; the first ratios of an iteration far from its limit may be worse.
-constexpr double diverging_rate = 0.9;
-constexpr double hopeless_rate = 2.0;
-constexpr int patience = 4;
+constexpr const NewtonLimits& limits = limits_of_steps;
 /// Relative change of the step size that makes h²K and hD in the matrix doubtful.
 constexpr double step_drift = 0.6;
-constexpr int max_age = 40;
 /// B of a matrix that is further away than this says nothing about λ [rad].
 constexpr double far_turn = 2.0;
 /// Closer than this B has hardly changed: updates of λ that do not shrink are round-off.
@@ -137,7 +132,7 @@ bool Closer::stabilizes_at_previous(const method::Method& method) const {
 bool Closer::is_stale(double h) const {
   const bool is_stiff_and_turned = stiffness_ > stiff_ratio && stiffness_ * turned_ > worn_stiffness;
   const bool has_turned_away = turned_ > far_turn && !has_rate_ && system_.pattern().rows() > 0;
-  return !has_matrix_ || age_ > max_age || rate_ > slow_rate || has_turned_away || is_stiff_and_turned || std::abs(h / matrix_h_ - 1.0) > step_drift;
+  return !has_matrix_ || age_ > limits.max_age || rate_ > limits.slow_rate || has_turned_away || is_stiff_and_turned || std::abs(h / matrix_h_ - 1.0) > step_drift;
 }
 
 void Closer::stabilization(const method::Method& method, const method::Entry& trial, ConstVectorRef eta) {
@@ -230,7 +225,7 @@ Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, 
     // size. Of the first update, which is η itself, an old matrix leaves what its rate says.
     if (formulation_.has_eta && matrix == Matrix::kept) {
       stabilization(method, trial, right_hand_side_.tail(trial.eta.size()));
-      const double left = iteration > 1 ? 1.0 : slow_rate;
+      const double left = iteration > 1 ? 1.0 : limits.slow_rate;
       norm = std::max(norm, left * dv_.cwiseProduct(weight).lpNorm<Eigen::Infinity>() / options_.tolerance);
     }
     if (!std::isfinite(norm)) return {CloseStatus::not_finite, iteration, norm};
@@ -242,12 +237,12 @@ Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, 
       }
       // Where forces depend on λ, as friction does, x may hardly move until the first update of λ has been seen.
       const bool is_judged = matrix != Matrix::of_every_iteration || iteration > 2;
-      if (is_judged && !x_has_converged && norm > 1.0 && rate > (iteration <= patience ? hopeless_rate : diverging_rate))
+      if (is_judged && !x_has_converged && norm > 1.0 && rate > (iteration <= limits.patience ? limits.hopeless_rate : limits.diverging_rate))
         return {CloseStatus::diverged, iteration, norm};
     }
     previous_norm = norm;
     // The remaining error is about rate/(1-rate) times the update; before a rate is seen, the update itself.
-    const double remaining = iteration > 1 ? norm * rate / (1.0 - std::min(rate, diverging_rate)) : norm;
+    const double remaining = iteration > 1 ? norm * rate / (1.0 - std::min(rate, limits.diverging_rate)) : norm;
     const bool had_converged = x_has_converged;
     const double hidden = may_hide ? norm * std::min(most_hidden, stiffness_ * turn_of_matrix(matrix, h, trial)) : 0.0;
     if (remaining <= 1.0 && hidden > 1.0 && iteration > 2 && rate > 0.5) {  // no longer shrinks

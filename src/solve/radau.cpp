@@ -9,6 +9,7 @@
 
 #include "block_products.hpp"
 #include "radau_coupled.hpp"
+#include "solve/newton_limits.hpp"
 
 namespace kreisel::solve {
 
@@ -21,13 +22,7 @@ using Coefficients = coeff::Radau;
 
 namespace {
 
-/// Convergence slower than this asks for a new linearisation in the next step: an iteration costs three residuals.
-constexpr double slow_rate = 0.03;
-/// Slower than this is failure; the first ratio of an iteration far from its limit may be worse.
-constexpr double diverging_rate = 0.95;
-constexpr double hopeless_rate = 2.0;
-constexpr int patience = 3;
-constexpr int max_age = 40;
+constexpr const NewtonLimits& limits = limits_of_stages;
 /// Steps that stay with the coupled matrix after one that needed it.
 constexpr int coupled_patience = 8;
 /// Relative change of the step up to which factors are used for another one.
@@ -389,7 +384,7 @@ Closed Radau::iterate(const Entry& from, double h, ConstVectorRef weight, Matrix
       evaluate(from, h, x);
       if (!is_finite()) return {CloseStatus::not_finite, iteration - 1};
       // Newton's method proper, until it converges fast: stiff forces bend within the distance to the solution.
-      if (matrix == Matrix::coupled && (iteration == 2 || rate > slow_rate) && !prepare(matrix, h, x))
+      if (matrix == Matrix::coupled && (iteration == 2 || rate > limits.slow_rate) && !prepare(matrix, h, x))
         return {CloseStatus::singular_matrix, iteration - 1};
     }
     fill_right_hand_sides(h);
@@ -424,17 +419,17 @@ Closed Radau::iterate(const Entry& from, double h, ConstVectorRef weight, Matrix
       rate = norm / previous_norm;
       if (matrix != Matrix::coupled) rate_ = rate;
       const bool is_judged = matrix != Matrix::coupled || iteration > 2;
-      if (is_judged && norm > 1.0 && rate > (iteration <= patience ? hopeless_rate : diverging_rate))
+      if (is_judged && norm > 1.0 && rate > (iteration <= limits.patience ? limits.hopeless_rate : limits.diverging_rate))
         return {CloseStatus::diverged, iteration, norm};
       // What is left after the last iteration that is allowed.
       const double left = norm * std::pow(rate, options_.max_iterations - iteration);
-      if (is_judged && matrix != Matrix::coupled && iteration > patience && left > 1.0) return {CloseStatus::diverged, iteration, norm};
+      if (is_judged && matrix != Matrix::coupled && iteration > limits.patience && left > 1.0) return {CloseStatus::diverged, iteration, norm};
     }
     previous_norm = norm;
     // The remaining error is about rate/(1-rate) times the update; before a rate is seen, the update itself.
     double remaining = norm;
     if (is_known || rate > 0.0) {
-      const double bounded = std::clamp(rate, iteration > 2 ? 0.0 : assumed_rate, diverging_rate);
+      const double bounded = std::clamp(rate, iteration > 2 ? 0.0 : assumed_rate, limits.diverging_rate);
       remaining *= bounded / (1.0 - bounded);
     }
     if (remaining <= 1.0) return {CloseStatus::converged, iteration, norm};
@@ -473,7 +468,7 @@ Closed Radau::close(const Entry& from, double h, ConstVectorRef weight, Collocat
     eta_start_[i] = out.eta[i];
   }
   const bool starts_fresh = options_.refresh == RefreshPolicy::every_step || real_solver_->is_rank_revealing() ||
-                            !has_linearization_ || age_ > max_age || rate_ > slow_rate;
+                            !has_linearization_ || age_ > limits.max_age || rate_ > limits.slow_rate;
   const Matrix first = coupled_steps_ > 0 ? Matrix::coupled : starts_fresh ? Matrix::fresh : Matrix::kept;
   int spent = 0;
   Closed closed;

@@ -87,7 +87,7 @@ std::vector<Measure> measures_of(const SpecObject& root) {
       return entry.is_string() ? measure_from_words(entry.get<std::string>()) : measure_from_object(SpecObject(root.source(), pointer, entry));
     }));
     for (std::size_t i = 0; i + 1 < list.size(); ++i)
-      if (list[i].name == list.back().name) root.source().refuse(pointer, fmt::format("the measure '{}' is there twice", list[i].name));
+      if (list[i].name == list.back().name) root.source().refuse(pointer, fmt::format("the measure '{}' is defined twice", list[i].name));
   });
   if (!root.has("measures"))
     for (const char* text : {"q max", "v max", "lambda max"}) list.push_back(measure_from_words(text));

@@ -275,7 +275,7 @@ void FunctionSystem::check_mass_rows(const Matrix& M) const {
     const int b = static_cast<int>(&block - space().blocks().data());
     if (is_dynamic_row_[block.v_at] == 0.0 && !(rows.isZero(0.0) && columns.isZero(0.0)))
       refuse(functions_,
-             fmt::format("'mass' has entries in the rows or columns of '{}', which is no dynamic block; they "
+             fmt::format("'mass' has entries in the rows or columns of '{}', which is not a dynamic block; they "
                          "must be zero",
                          pattern().block_name(b)));
   }
@@ -573,7 +573,7 @@ std::string FunctionSystem::doubt(const char* derivative, int row, double error,
                                   const char* remedy) const {
   const std::string known = std::isfinite(error) ? fmt::format("known from differences only to {:.1e}, relative", error)
                                                  : std::string("not known from differences at all");
-  return fmt::format("system '{}': at t = {:.10g} {} ({}) is {}; the tolerances ask for {:.1e}.\n  try: provide {}",
+  return fmt::format("system '{}': at t = {:.10g} {} ({}) is {}; the tolerances require {:.1e}.\n  try: provide {}",
                      functions_.name, t, derivative, pattern().row_name(row), known, allowed, remedy);
 }
 

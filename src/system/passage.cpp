@@ -23,7 +23,7 @@ namespace {
 
 /// Margins below this part of the typical one are singular positions.
 constexpr double singular_part = 1e-2;
-/// Each halves the interval of the search about one and a half times.
+/// Steps of the search; each reduces the interval to 0.62 of its length.
 constexpr int search_steps = 30;
 
 /// Golden section search for the smallest margin between two motions.

@@ -7,6 +7,7 @@
 #include "io/model_file/model_file.hpp"
 #include "io/model_file/urdf.hpp"
 #include "io/spec/step_words.hpp"
+#include "io/temporary_folder.hpp"
 #include "kreisel/error.hpp"
 #include "multibody/expression.hpp"
 #include "study/spec.hpp"
@@ -87,11 +88,11 @@ TEST(Urdf, ManyMistakesMakeAShortMessage) {
 }
 
 TEST(ModelFile, FilesBeyondTheLimitAreRefused) {
-  const std::filesystem::path path = std::filesystem::temp_directory_path() / "kreisel_large.json";
+  const kreisel::test::TemporaryFolder folder;
+  const std::filesystem::path path = folder / "kreisel_large.json";
   io::write_atomically(path, "{}");
   std::filesystem::resize_file(path, 100'000'000);
   EXPECT_THROW(io::read_model_file(path), InvalidInput);
-  std::filesystem::remove(path);
 }
 
 }  // namespace

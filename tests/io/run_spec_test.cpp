@@ -130,11 +130,11 @@ TEST(RunSpec, NumbersTextsAndListsMeanTheSame) {
 
 TEST(RunSpec, MessagesHaveTheWordsOfTheFrontEnd) {
   const RunSpec spec = request("heavy-top", {{"step", "-1"}, {"method", "mkbdf"}, {"correction", "none"}});
-  EXPECT_EQ(complaint(spec), "2 problems:\n  step: is -1, must be positive\n  correction: mkbdf has no correction term; correction belongs to bliedf");
+  EXPECT_EQ(complaint(spec), "2 problems:\n  step: is -1, must be positive\n  correction: mkbdf has no correction term; correction is for bliedf only");
   set_spelling([](std::string_view field) { return "--" + std::string(field); });
   const std::string text = complaint(spec);
   set_spelling([](std::string_view field) { return std::string(field); });
-  EXPECT_EQ(text, "2 problems:\n  --step: is -1, must be positive\n  --correction: mkbdf has no correction term; --correction belongs to bliedf");
+  EXPECT_EQ(text, "2 problems:\n  --step: is -1, must be positive\n  --correction: mkbdf has no correction term; --correction is for bliedf only");
 }
 
 TEST(RunSpec, StepSequencesAreReadFromWords) {
@@ -262,7 +262,7 @@ TEST_F(OwnCorrection, TheFileSetsTheOrder) {
   EXPECT_EQ(complaint(request("heavy-top", {{"step", "1e-3"}, {"order", "4"}, {"correction", name}})),
             "correction: the set is for order 3, but order is 4");
   EXPECT_EQ(complaint(request("heavy-top", {{"correction", name}})),
-            "correction: an own coefficient set belongs to constant steps; give step");
+            "correction: a coefficient set from a file requires constant steps; give step");
 }
 
 TEST_F(OwnCorrection, IsRefusedWithWhatIsWrong) {

@@ -10,6 +10,7 @@
 #include "io/model_file/model_catalogue.hpp"
 #include "io/model_file/model_schema.hpp"
 #include "io/result/prepare.hpp"
+#include "io/temporary_folder.hpp"
 #include "kreisel/check.hpp"
 #include "kreisel/error.hpp"
 #include "solve/assemble.hpp"
@@ -159,10 +160,10 @@ TEST(ModelFile, RefusesFunctionsOfTimeThatCannotBeFollowed) {
 }
 
 TEST(ModelFile, RefusesNumbersBeyondTheRangeOfDouble) {
-  const std::filesystem::path path = std::filesystem::temp_directory_path() / "kreisel_huge_number.json";
+  const kreisel::test::TemporaryFolder folder;
+  const std::filesystem::path path = folder / "kreisel_huge_number.json";
   std::ofstream(path) << replaced(pendulum(), "\"mass\": 1", "\"mass\": 1e999");
   EXPECT_THROW(io::read_model_file(path), InvalidInput);
-  std::filesystem::remove(path);
 }
 
 TEST(ModelFile, RefusesInconsistentPositionsAndVelocitiesOrAssembles) {
@@ -199,7 +200,8 @@ io::RunSpec spec_for(const std::filesystem::path& path, const std::vector<std::p
 }
 
 TEST(ModelFile, SimulationIsTakenOverUnlessTheUserDecides) {
-  const std::filesystem::path path = std::filesystem::temp_directory_path() / "kreisel_simulation.json";
+  const kreisel::test::TemporaryFolder folder;
+  const std::filesystem::path path = folder / "kreisel_simulation.json";
   std::ofstream(path) << pendulum(
       {}, {}, R"(, "simulation": {"t_end": 3, "step": 1e-3, "order": 3, "method": "mkbdf", "output_step": 0.1})");
   const io::PreparedRun plain = io::prepare(spec_for(path, {}));
@@ -214,11 +216,11 @@ TEST(ModelFile, SimulationIsTakenOverUnlessTheUserDecides) {
   EXPECT_EQ(decided.options.rtol, 1e-7);
   EXPECT_EQ(decided.options.order, 2);
   EXPECT_EQ(decided.options.method, "bliedf");
-  std::filesystem::remove(path);
 }
 
 TEST(ModelFile, RunsDoNotLeaveTheTableOfADriver) {
-  const std::filesystem::path path = std::filesystem::temp_directory_path() / "kreisel_table.json";
+  const kreisel::test::TemporaryFolder folder;
+  const std::filesystem::path path = folder / "kreisel_table.json";
   std::ofstream(path) << pendulum({}, {}, R"(, "drivers": [{"type": "angle", "name": "motor", "between": ["ground", "rod"], "axis": [1, 0, 0],
     "value": {"table": [[0, 0], [1, 0], [2, 0]]}}], "simulation": {"t_end": 2})");
   EXPECT_NO_THROW(io::prepare(spec_for(path, {})));
@@ -228,11 +230,11 @@ TEST(ModelFile, RunsDoNotLeaveTheTableOfADriver) {
   } catch (const InvalidInput& e) {
     EXPECT_NE(std::string(e.what()).find("driver 'motor': its table goes from t = 0 to 2, the run from 0 to 2.5"), std::string::npos) << e.what();
   }
-  std::filesystem::remove(path);
 }
 
 TEST(ModelFile, ADriverWhoseVelocityJumpsIsRefused) {
-  const std::filesystem::path path = std::filesystem::temp_directory_path() / "kreisel_corner.json";
+  const kreisel::test::TemporaryFolder folder;
+  const std::filesystem::path path = folder / "kreisel_corner.json";
   const auto write = [&](const std::string& value) {
     std::ofstream(path) << pendulum({}, {}, R"(, "drivers": [{"type": "angle", "name": "motor", "between": ["ground", "rod"], "axis": [1, 0, 0],
       "value": ")" + value + R"("}], "simulation": {"t_end": 2})");
@@ -254,7 +256,6 @@ TEST(ModelFile, ADriverWhoseVelocityJumpsIsRefused) {
     write(smooth);
     EXPECT_EQ(refused(), "accepted") << smooth;
   }
-  std::filesystem::remove(path);
 }
 
 TEST(ModelFile, ComplaintsAboutSimulationNameTheirPlace) {
@@ -267,9 +268,10 @@ TEST(ModelFile, ComplaintsAboutSimulationNameTheirPlace) {
   expect(R"({"tend": 1})", "/simulation/tend: unknown key 'tend'; did you mean 't_end'?");
   expect(R"({"t_end": 0})", "/simulation/t_end: is 0, expected a positive time [s]");
   expect(R"({"assemble": 1})", "/simulation/assemble: is 1, expected true or false");
-  expect(R"({"step": 0.1, "rtol": 1e-3})", "/simulation/step: stands beside rtol or atol");
+  expect(R"({"step": 0.1, "rtol": 1e-3})", "/simulation/step: cannot be combined with rtol or atol");
   // What only a run can judge is reported with its place as well.
-  const std::filesystem::path path = std::filesystem::temp_directory_path() / "kreisel_order.json";
+  const kreisel::test::TemporaryFolder folder;
+  const std::filesystem::path path = folder / "kreisel_order.json";
   std::ofstream(path) << pendulum({}, {}, R"(, "simulation": {"order": 9})");
   try {
     io::prepare(spec_for(path, {}));
@@ -278,7 +280,6 @@ TEST(ModelFile, ComplaintsAboutSimulationNameTheirPlace) {
     EXPECT_NE(std::string(e.what()).find("/simulation/order: is 9, but bliedf has orders 1 to 6"), std::string::npos)
         << e.what();
   }
-  std::filesystem::remove(path);
 }
 
 TEST(ModelFile, EveryShippedFileIsInTheProgram) {

@@ -187,7 +187,7 @@ TEST_F(Problems, Starting) {
   Options o = constant();
   expect_refusal([](Options& wrong) { wrong.starting = "corected"; }, "unknown starting procedure 'corected'; did you mean 'corrected'");
   o.starting = "v0";
-  expect_one(o, "starting", "'v0' belongs to generalized-alpha; bliedf knows corrected and exact");
+  expect_one(o, "starting", "'v0' is for generalized-alpha only; bliedf has corrected and exact");
   o.method = "generalized-alpha";
   EXPECT_TRUE(problems(o).empty());
 }
@@ -218,11 +218,11 @@ TEST_F(Problems, Correction) {
   o = Options{};
   o.order = 4;
   o.correction = "published";
-  expect_one(o, "correction", "'published' belongs to constant steps; with tolerances use magnus");
+  expect_one(o, "correction", "'published' requires constant steps; with tolerances use magnus");
   o = constant();
   o.method = "mkbdf";
   o.correction = "none";
-  expect_one(o, "correction", "mkbdf has no correction term; correction belongs to bliedf");
+  expect_one(o, "correction", "mkbdf has no correction term; correction is for bliedf only");
 }
 
 TEST_F(Problems, LinearSolver) {

@@ -73,7 +73,7 @@ TEST(Spec, ComplaintsSayWhere) {
   expect_refusal(R"({"kind": "analysis", "analysis": 1})", "/analysis: expected a text");
   expect_refusal(R"({"model": "heavy-top", "step_count": 10, "t_end": "soon"})", "/t_end: expected a number");
   expect_refusal(R"({"model": "heavy-top", "step": 1e-3, "measures": ["q maximum"]})", "unknown span 'maximum'");
-  expect_refusal(R"({"model": "heavy-top", "step": 1e-3, "measures": ["q max", "q max"]})", "is there twice");
+  expect_refusal(R"({"model": "heavy-top", "step": 1e-3, "measures": ["q max", "q max"]})", "is defined twice");
   expect_refusal(R"({"model": "heavy-top", "step": 1e-3, "expect": [{"order": 2, "of": "p max"}]})", "/expect/0/of: unknown measure 'p max'");
   expect_refusal(R"({"model": "heavy-top", "step": 1e-3, "expect": [{"order": 2, "value": 3}]})", "exactly one of");
   expect_refusal(R"({"model": "heavy-top", "step": 1e-3, "expect": [{"order": 2, "where": {"order": 5}}]})", "no case of the grid");

@@ -626,7 +626,7 @@ INSTANTIATE_TEST_SUITE_P(
                   f.space = {{GroupId::so3}};
                   f.kinds = {CoordinateKind::algebraic};
                 }},
-        Mistake{"'mass' has entries in the rows or columns of 'block 0', which is no dynamic block; they must be zero",
+        Mistake{"'mass' has entries in the rows or columns of 'block 0', which is not a dynamic block; they must be zero",
                 [](auto& f) { f.kinds = {CoordinateKind::state}; }}),
     [](const auto& mistake) { return "Statement" + std::to_string(mistake.index); });
 

@@ -442,7 +442,7 @@ std::string complaint(const Path& folder) {
 }
 
 TEST_F(Folder, ThatHoldsNoResultIsRefusedWithTheReason) {
-  EXPECT_NE(complaint("no/such/folder").find("is no folder"), std::string::npos);
+  EXPECT_NE(complaint("no/such/folder").find("is not a folder"), std::string::npos);
   EXPECT_NE(complaint(folder_).find("neither summary.json nor study.json"), std::string::npos);
   write("summary.json", "{");
   EXPECT_NE(complaint(folder_).find("summary.json:1:"), std::string::npos);

@@ -125,7 +125,7 @@ test("a port that is taken is refused; without --port another is found", async (
 test("mistakes are refused with what would be right", () => {
   assert.match(refused(), /RESULT is missing/);
   assert.match(refused(folder, folder, folder), /at most two results/);
-  assert.match(refused(join(work, "nowhere")), /is no folder/);
+  assert.match(refused(join(work, "nowhere")), /is not a folder/);
   assert.match(refused(work), /neither summary.json nor study.json/);
   assert.match(refused(folder, "--port", "70000"), /1 to 65535/);
   assert.match(refused(folder, "--port", "0"), /1 to 65535/);

@@ -31,7 +31,7 @@ class ReadingList {
   ReadingList& operator=(const ReadingList&) = delete;
 
   const std::vector<run::SourceFile>& files() const { return files_; }
-  /// Of whoever reads a file in another way.
+  /// For files that are read in another way.
   static void note(const Path& path, std::string_view content);
 
  private:

@@ -67,7 +67,7 @@ class Converter {
   static std::size_t offset_of(const pugi::xml_node& node) { return static_cast<std::size_t>(std::max<std::ptrdiff_t>(node.offset_debug() - 1, 0)); }
 
   XmlElement element(const pugi::xml_node& node, int depth) {
-    if (depth > max_depth) refuse(offset_of(node), fmt::format("elements nest more than {} deep", max_depth));
+    if (depth > max_depth) refuse(offset_of(node), fmt::format("elements are nested deeper than {} levels", max_depth));
     XmlElement out;
     out.name = node.name();
     position_.move_to(offset_of(node));

@@ -103,7 +103,7 @@ class Survey {
       case '{':
       case '[':
         if (levels_.size() == max_depth)
-          return give_up(at_, fmt::format("lists and objects nest more than {} deep, expected a model or a study", max_depth));
+          return give_up(at_, fmt::format("nesting deeper than {} levels, expected a model or a study", max_depth));
         count_value();
         levels_.emplace_back().is_object = c == '{';
         levels_.back().awaits_key = c == '{';
@@ -149,7 +149,7 @@ class Survey {
       const auto decoded = nlohmann::json::parse(text_.substr(begin, at_ - begin), nullptr, false);
       if (decoded.is_string()) level.key = decoded.get<std::string>();
     }
-    if (!level.keys.insert(level.key).second) complain(begin, "the key stands twice in its object, expected once; remove one of them");
+    if (!level.keys.insert(level.key).second) complain(begin, "duplicate key; remove one of the two");
     if (level.keys.size() > max_keys)
       give_up(begin, fmt::format("the object has more than {} keys, expected a model or a study", max_keys));
   }

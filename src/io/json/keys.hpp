@@ -30,7 +30,7 @@ struct ObjectInfo {
 Key key(std::string name, std::string form, std::string unit, std::string meaning);
 Key required(Key key);
 Key list_of(Key key, int count = 0);
-/// Any value, which nobody reads.
+/// Any value; it is not read.
 Key remark(std::string name, std::string meaning);
 
 std::vector<std::string> names_of(const std::vector<Key>& keys);

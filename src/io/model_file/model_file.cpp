@@ -139,7 +139,7 @@ class ModelReader {
     out = value.get<std::string>();
     return true;
   }
-  /// Names stand in lines of results and messages.
+  /// Names appear in single lines of results and messages.
   bool name_text(std::string_view pointer, const Json& value, std::string& out) {
     if (!text(pointer, value, out)) return false;
     const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
@@ -400,7 +400,7 @@ class ModelReader {
       check_keys(at, value, known);
       if (const Json* name = find(value, "name")) {
         if (name_text(child(at, "name"), *name, body.name) && body.name == "ground")
-          complain(child(at, "name"), "is \"ground\", which always stands for the fixed world; choose another name");
+          complain(child(at, "name"), "is \"ground\", which always means the fixed world; choose another name");
       }
       lie::GroupId own_group = mechanism_.group;
       if (const Json* given = find(value, "group"); given != nullptr && group(child(at, "group"), *given, own_group))
@@ -631,7 +631,7 @@ class ModelReader {
       if (find(value, key) != nullptr) {
         complain(
             child(at, key),
-            fmt::format("stands beside \"frames\"; give either \"frames\" (body coordinates) or \"{}\" (world, t = 0)",
+            fmt::format("cannot be combined with \"frames\"; give either \"frames\" (body coordinates) or \"{}\" (world, t = 0)",
                         key));
         return false;
       }
@@ -943,7 +943,7 @@ class ModelReader {
       });
     }
     if (find(*given, "step") != nullptr && (find(*given, "rtol") != nullptr || find(*given, "atol") != nullptr))
-      complain("/simulation/step", "stands beside rtol or atol; a run has constant steps or error control, not both");
+      complain("/simulation/step", "cannot be combined with rtol or atol; a run has either constant steps or error control");
     if (!(t_end > 0.0)) complain("/simulation/t_end", fmt::format("is {}, expected a positive time [s]", t_end));
   }
 

@@ -210,7 +210,7 @@ class UrdfReader {
       if (element.name == "link") {
         const std::string name = required(element, "name");
         if (!links_.insert({name, Link{.element = &element, .pose = {}}}).second)
-          complain(element, fmt::format("link '{}' is there twice", name));
+          complain(element, fmt::format("link '{}' is defined twice", name));
         order_.push_back(name);
       } else if (element.name == "joint") {
         JointElement joint{&element, required(element, "name"), required(element, "type"), "", ""};
@@ -231,7 +231,7 @@ class UrdfReader {
     std::set<std::string> children, names;
     for (const JointElement& joint : joints_) {
       if (!names.insert(joint.name).second)
-        complain(*joint.element, fmt::format("joint '{}' is there twice", joint.name));
+        complain(*joint.element, fmt::format("joint '{}' is defined twice", joint.name));
       if (std::find(types.begin(), types.end(), joint.type) == types.end())
         complain(*joint.element, unknown_name("joint type", joint.type, types));
       for (const std::string& link : {joint.parent, joint.child})
@@ -275,7 +275,7 @@ class UrdfReader {
     }
     for (const std::string& name : order_)
       if (!links_.find(name)->second.is_placed)
-        complain(*links_.find(name)->second.element, fmt::format("link '{}' hangs on a cycle of joints", name));
+        complain(*links_.find(name)->second.element, fmt::format("link '{}' is part of a cycle of joints", name));
   }
   int new_body(const std::string& link) {
     names_.push_back(link);

@@ -373,7 +373,7 @@ std::string still_page(const ReportData& data) {
   std::string page = fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{0} - kreisel</title>\n"
       "<style>body{{font:14px sans-serif;margin:24px;max-width:1400px}}svg{{width:640px;height:400px}}</style></head><body>\n"
-      "<h1>{0}</h1>\n<p><code>{1}</code></p>\n<p>This kreisel was built without node, so the plots stand still and there "
+      "<h1>{0}</h1>\n<p><code>{1}</code></p>\n<p>This kreisel was built without node, so the plots are static and there "
       "is no animation.</p>\n",
       as_html(data.title), as_html(data.command));
   constexpr std::size_t few = 40;

@@ -363,7 +363,7 @@ ReportData read_run(const Path& folder) {
     data.notes.push_back("The result has no trajectory.");
     return data;
   }
-  if (file.extension() == part_suffix) data.notes.push_back("The trajectory is incomplete: the run goes on, or it was killed.");
+  if (file.extension() == part_suffix) data.notes.push_back("The trajectory is incomplete: the run has not ended, or it was killed.");
   const auto trajectory = std::make_shared<const Trajectory>(read_trajectory(file));
   if (trajectory->values.rows() == 0) {
     data.notes.push_back("The trajectory has no points.");
@@ -443,7 +443,7 @@ ReportData read_study(const Path& folder) {
     for (const Json& table : study.value("tables", Json::array())) data.tables.push_back(table_of(table));
     data.notes = study.value("notes", std::vector<std::string>());
   } catch (const Json::exception& error) {
-    throw InvalidInput(fmt::format("'{}' is no study of kreisel: {}", file.string(), error.what()));
+    throw InvalidInput(fmt::format("'{}' is not a kreisel study: {}", file.string(), error.what()));
   }
   return data;
 }
@@ -456,10 +456,10 @@ ReportData read_report_data(const Path& result) {
   if (!first_in(folder, {"study.json"}).empty()) return read_study(folder);
   std::error_code ignored;
   if (!std::filesystem::is_directory(folder, ignored))
-    throw InvalidInput(fmt::format("'{}' is no folder; expected the result folder of a run, as 'kreisel run MODEL --out DIR' "
+    throw InvalidInput(fmt::format("'{}' is not a folder; expected the result folder of a run, as 'kreisel run MODEL --out DIR' "
                                    "makes it",
                                    folder.string()));
-  throw InvalidInput(fmt::format("'{}' holds no result: neither summary.json nor study.json is there", folder.string()));
+  throw InvalidInput(fmt::format("'{}' contains no result: there is neither summary.json nor study.json", folder.string()));
 }
 
 }  // namespace kreisel::io

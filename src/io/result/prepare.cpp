@@ -180,7 +180,7 @@ void read_own_correction(PreparedRun& run) {
   run.options.own_correction = std::make_shared<const coeff::CorrectionSet>(read_correction_set(name.substr(file_prefix.size())));
   const int k = run.options.own_correction->k;
   if (run.options.step == 0.0)
-    throw InvalidInput(fmt::format("an own coefficient set belongs to constant steps; give {}", spelled("step")));
+    throw InvalidInput(fmt::format("a coefficient set from a file requires constant steps; give {}", spelled("step")));
   if (run.options.order == 0) run.options.order = k;
   if (run.options.order != k)
     throw InvalidInput(fmt::format("the set is for order {}, but {} is {}", k, spelled("order"), run.options.order));

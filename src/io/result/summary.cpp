@@ -109,10 +109,10 @@ const std::vector<Ending>& endings() {
                      info.id == run::Status::success       ? 0
                      : info.id == run::Status::interrupted ? 130
                                                            : 3});
-    all.push_back({invalid_input, "the request cannot be served; nothing was computed", 2});
-    all.push_back({environment_error, "the machine refused, as when the disk is full", 4});
-    all.push_back({internal_error, "an error of kreisel itself", 4});
-    all.push_back({running, "in summary.json only: the run goes on, or it was killed", 0});
+    all.push_back({invalid_input, "invalid request; nothing was computed", 2});
+    all.push_back({environment_error, "a failure of the machine, such as a full disk", 4});
+    all.push_back({internal_error, "an internal error of kreisel", 4});
+    all.push_back({running, "in summary.json only: the run has not ended, or it was killed", 0});
     return all;
   }();
   return list;

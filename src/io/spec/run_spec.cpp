@@ -57,7 +57,7 @@ std::vector<RunField> list_of_fields() {
     list.push_back({option.field, option.symbol, option.heading, nullptr, &option});
   }
   list.push_back({{.name = "assemble",
-                   .meaning = "move bodies onto the joints first when positions or velocities miss them",
+                   .meaning = "first correct positions and velocities that violate the joints",
                    .kind = FieldKind::truth},
                   "",
                   run::headings::model,

@@ -57,7 +57,7 @@ class JournalFile final : public TrajectoryFile {
     }
     if (read != records_ || taken != rows_) {
       hdf5->discard();
-      throw EnvironmentError(fmt::format("'{}' has lost rows: {} of {} are there; start the run anew",
+      throw EnvironmentError(fmt::format("'{}' has lost rows: {} of {} are there; start the run from the beginning",
                                          part_of(journal_of(path_)).string(), read, records_));
     }
     hdf5->commit();

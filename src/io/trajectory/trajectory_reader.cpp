@@ -97,7 +97,7 @@ class Hdf5Reader {
 
  private:
   void check(bool ok) const {
-    if (!ok) throw InvalidInput(fmt::format("'{}' is no trajectory of kreisel in HDF5", path_.string()));
+    if (!ok) throw InvalidInput(fmt::format("'{}' is not a kreisel trajectory in HDF5", path_.string()));
   }
 
   void append(const std::string& name, Trajectory& out) const {
