@@ -8,9 +8,9 @@
 
 #include <cmath>
 
-#include "kreisel/io/model_file.hpp"
-#include "kreisel/run/integrator.hpp"
-#include "kreisel/system/adapter.hpp"
+#include "io/model_file/model_file.hpp"
+#include "run/integrator.hpp"
+#include "kreisel/own_system.hpp"
 #include "support/count.hpp"
 #include "support/problem.hpp"
 #include "support/stiff.hpp"
