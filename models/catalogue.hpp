@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -18,6 +19,9 @@ struct Model {
   std::string group;  ///< name, see lie::group_names
   std::shared_ptr<const system::System> system;
   system::Start start;
+  std::vector<std::string> warnings{};        ///< about what a model file says
+  std::map<std::string, double> parameters{};  ///< of a model file: all of them, with the values in use
+  std::function<std::string()> definition{};  ///< the model file that gives this very model; empty: it has none
 };
 
 /// A field of the run that a model asks for unless the user gives it.
@@ -32,7 +36,8 @@ struct ModelInfo {
   std::vector<std::string> groups;  ///< the first is the default
   std::vector<ParameterInfo> parameters;
   std::function<Model(std::string_view group, const ParameterValues&)> make;
-  std::vector<Suggestion> suggestions{};
+  /// Empty: none.
+  std::function<std::vector<Suggestion>(const ParameterValues&)> suggestions{};
 };
 
 const std::vector<ModelInfo>& catalogue();

@@ -137,14 +137,40 @@ Column change_of(ReportData& data, Column values) {
   return own(data, std::move(out));
 }
 
+/// A column that an output of the model has.
+struct OutputColumn {
+  std::string column, name, unit;
+};
+
+std::vector<OutputColumn> output_columns(const Json& summary) {
+  std::vector<OutputColumn> columns;
+  if (!summary.contains("outputs") || !summary["outputs"].is_array()) return columns;
+  for (const Json& output : summary["outputs"]) {
+    if (!output.is_object()) continue;
+    const std::string name = output.value("name", ""), unit = output.value("unit", "");
+    const Json components = output.value("components", Json::array());
+    if (components.empty()) columns.push_back({name, name, unit});
+    for (const Json& component : components)
+      if (component.is_string()) columns.push_back({name + "." + component.get<std::string>(), name, unit});
+  }
+  return columns;
+}
+
 class ColumnReader {
  public:
   /// `is_se3`: the trajectory has velocities of the centre of mass in the body frame; by body where these differ.
   ColumnReader(const Trajectory& trajectory, std::vector<JointRows> joints, bool is_se3, std::map<std::string, bool> is_body_se3,
-               ReportData& data)
-      : trajectory_(trajectory), joints_(std::move(joints)), is_se3_(is_se3), is_body_se3_(std::move(is_body_se3)), data_(data) {
+               std::vector<OutputColumn> outputs, ReportData& data)
+      : trajectory_(trajectory),
+        joints_(std::move(joints)),
+        is_se3_(is_se3),
+        is_body_se3_(std::move(is_body_se3)),
+        outputs_(std::move(outputs)),
+        data_(data) {
     for (const std::string& column : trajectory.columns) {
-      names_.push_back(parse(column));
+      const bool is_output = std::ranges::count(outputs_, column, &OutputColumn::column) > 0;
+      names_.push_back(is_output ? ColumnName{} : parse(column));
+      if (is_output) continue;
       const ColumnName& name = names_.back();
       Extent& extent = extents_[name.of];
       if (name.word == "v") extent.velocities = std::max(extent.velocities, name.number);
@@ -155,6 +181,17 @@ class ColumnReader {
   }
 
   void add_series() {
+    for (const OutputColumn& output : outputs_) {
+      if (!has(output.column) || !has_numbers(named(output.column))) continue;
+      if (data_.panels.empty() || data_.panels.back().name != output.name) data_.panels.push_back({output.name, false, true});
+      ReportSeries out;
+      out.group = "output";
+      out.panel = output.name;
+      out.unit = output.unit;
+      out.name = output.column;
+      out.values = named(output.column);
+      data_.series.push_back(std::move(out));
+    }
     std::map<std::string_view, std::vector<ReportSeries>> by_word;
     for (std::size_t i = 0; i < names_.size(); ++i) {
       const std::string_view word = style_word(names_[i], extents_[names_[i].of]);
@@ -182,6 +219,7 @@ class ColumnReader {
     for (const std::string& column : trajectory_.columns) {
       const ColumnName name = parse(column);
       const Extent& extent = extents_[name.of];
+      if (std::ranges::count(outputs_, column, &OutputColumn::column) > 0) continue;
       if (name.word != "x" || name.number != 0 || !extent.has_rotation) continue;
       const std::string prefix = name.of.empty() ? "" : name.of + ".";
       ReportBody body;
@@ -232,6 +270,7 @@ class ColumnReader {
   std::vector<JointRows> joints_;
   bool is_se3_;
   std::map<std::string, bool> is_body_se3_;
+  std::vector<OutputColumn> outputs_;
   ReportData& data_;
   std::vector<ColumnName> names_;
   std::map<std::string, Extent> extents_;
@@ -429,7 +468,7 @@ ReportData read_run(const Path& folder) {
     if (scene.is_object())
       for (const Json& body : scene.value("bodies", Json::array()))
         if (body.contains("group")) is_body_se3[body.value("name", "")] = body.value("group", "") == "se3";
-    ColumnReader columns(*trajectory, joint_rows(scene), word_at(summary, "/group") == "se3", std::move(is_body_se3), data);
+    ColumnReader columns(*trajectory, joint_rows(scene), word_at(summary, "/group") == "se3", std::move(is_body_se3), output_columns(summary), data);
     columns.add_series();
     columns.add_bodies();
     if (word_at(summary, "/model") == "pendulum") add_pendulum(columns, data);

@@ -36,10 +36,12 @@ struct Quantity {
 /// dissipation and balance; step size; order. SI units.
 class TrajectoryLayout {
  public:
-  TrajectoryLayout(const system::System& system, bool has_eta);
+  /// `chosen`: quantities, columns, or what columns belong to ("rod" of "rod.x"); t, h and order stay. Empty: everything.
+  /// Throws InvalidInput for what does not exist.
+  TrajectoryLayout(const system::System& system, bool has_eta, const std::vector<std::string>& chosen = {});
 
   const std::vector<Quantity>& quantities() const { return quantities_; }
-  int columns() const { return columns_; }
+  int columns() const { return picks_.empty() ? columns_ : static_cast<int>(picks_.size()); }
   void fill(const method::Entry& entry, const system::Residual& residual, const run::Energy& energy,
             const run::Work& work, VectorRef row);
   /// The initial energy, which the balance is measured from.
@@ -50,6 +52,8 @@ class TrajectoryLayout {
   std::vector<std::string> explanation() const;
 
  private:
+  void choose(const std::vector<std::string>& names);
+  void fill_all(const method::Entry& entry, const system::Residual& residual, const run::Energy& energy, const run::Work& work, VectorRef row);
   void add(std::string name, std::string unit, std::string meaning, std::vector<std::string> columns, bool is_count = false);
   std::vector<std::string> pose_columns() const;
   std::vector<std::string> velocity_columns(char letter) const;
@@ -63,7 +67,9 @@ class TrajectoryLayout {
   std::vector<std::string> labels_;  ///< per block; empty: the only one
   std::vector<Quantity> quantities_;
   Vector embedded_;
-  int columns_ = 0;
+  int columns_ = 0;          ///< of everything
+  std::vector<int> picks_;   ///< of these, the columns that are kept; empty: all
+  Vector everything_;
   std::optional<double> first_energy_;
 };
 
@@ -115,6 +121,7 @@ struct TrajectoryOptions {
   std::int64_t value_limit = 1'000'000;
   std::int64_t least_rows = 1000;  ///< thinning leaves at least half of these, however many columns there are
   std::vector<std::string> about;
+  std::vector<std::string> columns{};  ///< of TrajectoryLayout; empty: all
   bool has_checkpoints = false;  ///< rows that become HDF5 wait in a journal
 };
 
