@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,6 +20,9 @@ struct Model {
   std::shared_ptr<const system::System> system;
   system::Start start;
   std::string scene{};  ///< how a page shows it: "scene" of viewer/data.md; empty: as the system says
+  std::vector<std::string> warnings{};        ///< about what a model file says
+  std::map<std::string, double> parameters{};  ///< of a model file: all of them, with the values in use
+  std::function<std::string()> definition{};  ///< the model file that gives this very model; empty: it has none
 };
 
 /// A field of the run that a model asks for unless the user gives it.
@@ -33,7 +37,8 @@ struct ModelInfo {
   std::vector<std::string> groups;  ///< the first is the default
   std::vector<ParameterInfo> parameters;
   std::function<Model(std::string_view group, const ParameterValues&)> make;
-  std::vector<Suggestion> suggestions{};
+  /// Empty: none.
+  std::function<std::vector<Suggestion>(const ParameterValues&)> suggestions{};
 };
 
 const std::vector<ModelInfo>& catalogue();

@@ -84,7 +84,9 @@ ModelInfo four_bar() {
           make,
           // Where B loses rank the rows B v of the stabilized form ask for more than the positions do: with many windows the
           // error control does not get past it. Rows of positions alone do not mind.
-          {{.field = "formulation", .value = "index3", .where = "four-bar"}}};
+          [](const ParameterValues&) {
+            return std::vector<Suggestion>{{.field = "formulation", .value = "index3", .where = "four-bar"}};
+          }};
 }
 
 }  // namespace kreisel::models

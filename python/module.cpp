@@ -175,6 +175,8 @@ PYBIND11_MODULE(_core, m) {
       .def_property_readonly("bodies", &Solution::bodies)
       .def_property_readonly("rows", &Solution::rows)
       .def_property_readonly("joints", &Solution::joints)
+      .def_property_readonly("outputs", &Solution::outputs)
+      .def("output", &Solution::output)
       .def("positions", &Solution::positions)
       .def("rotations", &Solution::rotations)
       .def("reaction", &Solution::reaction)

@@ -290,6 +290,32 @@ py::tuple Solution::reaction(int joint) const {
   return py::make_tuple(force, torque);
 }
 
+std::vector<std::string> Solution::outputs() const {
+  std::vector<std::string> names;
+  for (const system::OutputInfo& info : run_.model.system->outputs()) names.push_back(info.name);
+  return names;
+}
+
+py::array_t<double> Solution::output(int number) const {
+  const system::System& system = *run_.model.system;
+  const std::vector<system::OutputInfo>& infos = system.outputs();
+  int at = 0;
+  for (int i = 0; i < number; ++i) at += infos[static_cast<std::size_t>(i)].size();
+  const system::OutputInfo& info = infos[static_cast<std::size_t>(number)];
+  std::vector<py::ssize_t> shape{static_cast<py::ssize_t>(count())};
+  if (!info.components.empty()) shape.push_back(info.size());
+  py::array_t<double> values(shape);
+  double* to = values.mutable_data();
+  Vector all(system.output_size());
+  method::Entry point;
+  for (std::size_t i = 0; i < count(); ++i) {
+    points_.read(i, point);
+    system.evaluate_outputs(point.motion, point.lambda, all);
+    to = std::copy_n(all.data() + at, info.size(), to);
+  }
+  return values;
+}
+
 /// Fills points_ from steps_.
 void Solution::keep_wanted(const std::vector<double>& times) {
   if (steps_.size() == 0) return;

@@ -39,7 +39,8 @@ struct Verdict {
   Vector lambda;
   std::optional<double> multiplier_condition;  ///< where forces depend on lambda
   std::vector<system::AuditFinding> audit;  ///< the worse of two motions per law
-  std::vector<std::string> problems;
+  std::vector<std::string> problems, warnings;
+  std::vector<std::string> parameters;  ///< of the model, name=value
   std::vector<solve::Change> changes;  ///< by --assemble
   std::optional<system::Passage> passage;
   run::Status ending = run::Status::success;  ///< of the run along which it looked
@@ -208,9 +209,11 @@ Json to_json(const models::Model& model, const Verdict& v) {
           {"group", model.group},
           {"status", v.ending != run::Status::success ? io::ending_of(v.ending).id : v.problems.empty() ? "success" : io::invalid_input},
           {"message", fmt::format("{}", fmt::join(v.problems, "\n"))},
+          {"parameters", v.parameters},
+          {"warnings", v.warnings},
           {"bodies", body_names(*model.system)},
           {"coordinates", model.system->space().nv()},
-          {"degrees_of_freedom", model.system->space().nv() - v.ranks.rank_of_B},
+          {"degrees_of_freedom", v.ranks.coordinates - v.ranks.rank_of_B},
           {"constraints", constraints},
           {"constraint_count", pattern.rows()},
           {"rank_of_B", v.ranks.rank_of_B},
@@ -241,7 +244,8 @@ void print(const models::Model& model, const Verdict& v) {
   fmt::print("{}\n", coloured(fmt::format("{} on {}", model.name, model.group), Colour::bold, stdout));
   if (const std::vector<std::string> bodies = body_names(*model.system); !bodies.empty())
     print_line(true, "bodies", fmt::format("{}: {}", bodies.size(), enumerated(bodies)));
-  print_line(true, "coordinates", fmt::format("{}, degrees of freedom {}", nv, nv - r.rank_of_B));
+  if (!v.parameters.empty()) print_line(true, "parameters", fmt::format("{}", fmt::join(v.parameters, ", ")));
+  print_line(true, "coordinates", fmt::format("{}, degrees of freedom {}", nv, r.coordinates - r.rank_of_B));
   print_line(true, "constraint rows", groups.empty() ? "none" : fmt::format("{}: {}", r.rows, enumerated(groups)));
   if (r.rows > 0) print_line(r.rank_of_B == r.rows, "rank of B", fmt::format("{} of {}", r.rank_of_B, r.rows));
   print_line(true, "rank of M", fmt::format("{} of {}", r.rank_of_M, r.coordinates));
@@ -293,6 +297,8 @@ class Check final : public Command {
     const models::Model& model = run.model;
     Verdict verdict = examine(model);
     verdict.changes = run.changes;
+    verdict.parameters = run.model_parameters.listing();
+    verdict.warnings = run.warnings;
     if (!along_.empty() || !t_end_.empty()) {
       verdict.passage = system::examine_passage(
           *model.system, thinned(along_.empty() ? motions_of(run, verdict) : motions_of_result(*model.system, along_)));
@@ -306,6 +312,7 @@ class Check final : public Command {
     else
       print(model, verdict);
     if (!invocation.wants_json && verdict.passage) print(*verdict.passage);
+    for (const std::string& warning : verdict.warnings) print_warning(warning);
     for (const std::string& problem : verdict.problems) print_error(problem);
     if (verdict.ending != run::Status::success) return io::ending_of(verdict.ending).exit_code;
     return verdict.problems.empty() ? success : bad_input;

@@ -122,6 +122,7 @@ Json joints() {
 Json forces() {
   Json list = Json::array();
   for (const multibody::ForceInfo& info : multibody::force_catalogue()) list.push_back(element(io::object_of(info)));
+  for (const multibody::LawInfo& info : multibody::law_catalogue()) list.push_back(element(io::object_of(info)));
   return list;
 }
 

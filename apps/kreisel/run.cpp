@@ -45,6 +45,10 @@ class Run final : public Command {
                                            "thinned hdf5 above a million values")
         ->type_name("F")
         ->group(output);
+    parser.add_option("--output", columns_, "columns of the trajectory beside t, h and order: outputs, bodies, q, v, lambda, ... (default all)")
+        ->type_name("NAME,...")
+        ->delimiter(',')
+        ->group(output);
     parser.add_option("--log", log_, "write one line per step attempt")->type_name("FILE")->group(output);
     parser.add_flag("--json", is_json_, "print the summary as one JSON object")->group(output);
     parser.add_flag("--quiet", is_quiet_, "no summary, no progress bar")->group(output);
@@ -67,6 +71,7 @@ class Run final : public Command {
     model_.fill(spec_);
     io::ResultRequest result;
     result.format = Choice<io::TrajectoryFormat>(format_).value_or(io::TrajectoryFormat::automatic);
+    result.columns = columns_;
     const io::PreparedRun run = io::prepare(spec_);
     for (const std::string& warning : run.warnings) print_warning(warning);
     result.folder = folder_.empty() ? io::Path("results") / (io::as_file_name(run.model.name) + "-" + run.options.method.name()) : io::Path(folder_);
@@ -187,6 +192,7 @@ class Run final : public Command {
 
   ModelArguments model_;
   io::RunSpec spec_;
+  std::vector<std::string> columns_;
   std::string folder_, format_ = "automatic", log_, checkpoint_every_, resume_;
   bool is_quiet_ = false, is_json_ = false, verifies_ = false;
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cassert>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -174,6 +175,9 @@ class Element {
   virtual void add_energy(const Instant&, system::EnergyParts&) const {}
   /// power += what changes the energy.
   virtual void add_power(const Instant&, system::Power&) const {}
+
+  /// The force or torque along its measure, for reports; NaN: it has no such number.
+  virtual double effort(const Instant&) const { return std::numeric_limits<double>::quiet_NaN(); }
 
   // ---- time
 

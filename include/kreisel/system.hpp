@@ -148,6 +148,17 @@ struct Reaction {
           torque_in_joint = Vector3::Zero();  ///< axes of the joint frame on that body
 };
 
+/// A quantity that results report beside the motion.
+struct OutputInfo {
+  std::string name, unit, meaning;
+  std::vector<std::string> components{};  ///< "x", "y", "z"; empty: it is a number
+  bool is_state = false;                  ///< of first order, one of the unknowns
+
+  int size() const { return components.empty() ? 1 : static_cast<int>(components.size()); }
+  /// "knee", "foot.x".
+  std::string column(int i) const { return components.empty() ? name : name + "." + components[static_cast<std::size_t>(i)]; }
+};
+
 /// The terms of the energy [J].
 struct EnergyParts {
   double kinetic = 0.0;
@@ -254,6 +265,12 @@ class System {
   virtual int joint_count() const { return 0; }
   virtual std::string joint_name(int) const { return {}; }
   virtual Reaction reaction(int, const Motion&, ConstVectorRef) const { return {}; }
+
+  /// What results report beside the motion; `evaluate_outputs` gives their values, one after the other.
+  virtual const std::vector<OutputInfo>& outputs() const;
+  virtual void evaluate_outputs(const Motion&, ConstVectorRef, VectorRef) const {}
+  /// How many numbers all outputs have.
+  int output_size() const;
 
  protected:
   void take_events_and_layout_of(const System& other) {

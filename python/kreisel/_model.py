@@ -30,6 +30,21 @@ class Model:
         model._data = copy.deepcopy(data)
         return model
 
+    def parameter(self, name, value, **properties):
+        """A number that formulas of the model may use: "=2*L". min, max, unit, meaning
+
+        value may be a formula of other parameters. ``solve(model, parameters={name: value})`` takes another one.
+
+        >>> import kreisel
+        >>> rod = (kreisel.Model("rod", gravity=[0, 0, -9.81]).parameter("L", 0.5, unit="m").parameter("m", "=2*L")
+        ...        .body("rod", mass="=m", inertia=["=m*L^2/12", 1e-4, "=m*L^2/12"], position=[0, "=L/2", 0])
+        ...        .joint("pin", "revolute", between=["ground", "rod"], at=[0, 0, 0], axis=[1, 0, 0]))
+        >>> bool(abs(kreisel.solve(rod, 1.0, parameters={"L": 2}).x("rod")[0, 1] - 1) < 1e-15)
+        True
+        """
+        self._data.setdefault("parameters", {})[name] = {"value": value, **properties} if properties else value
+        return self
+
     def body(self, name, **properties):
         """mass, inertia, position, rotation, velocity, angular_velocity, group, shape"""
         return self._add("bodies", {"name": name, **properties})
@@ -55,6 +70,34 @@ class Model:
     def force(self, name, type, **properties):
         """type: "spring-damper", "applied", "bushing", ..."""
         return self._add("forces", {"name": name, "type": type, **properties})
+
+    def output(self, name, formula=None, **properties):
+        """What results report and laws may use: angle="hinge", position="foot", at=[...], or a formula of other outputs
+
+        >>> import kreisel
+        >>> rod = (kreisel.Model("rod", gravity=[0, 0, -9.81])
+        ...        .body("rod", mass=1.0, inertia=[0.0834, 1e-4, 0.0834], position=[0, 0.5, 0])
+        ...        .joint("pin", "revolute", between=["ground", "rod"], at=[0, 0, 0], axis=[1, 0, 0])
+        ...        .output("swing", angle="pin").output("power", "=hold*swing'", unit="W")
+        ...        .force("hold", "torque", joint="pin", value="=-20*(swing + 0.3) - 2*swing'"))
+        >>> result = kreisel.solve(rod, 1.0)
+        >>> result["swing"].shape == result.t.shape
+        True
+        """
+        if formula is not None:
+            properties = {"formula": formula, **properties}
+        self._data.setdefault("outputs", {})[name] = properties
+        return self
+
+    def state(self, name, rate, initial=0, **properties):
+        """An unknown of first order; rate is a formula of outputs, inputs and states."""
+        self._data.setdefault("states", {})[name] = {"rate": rate, "initial": initial, **properties}
+        return self
+
+    def input(self, name, value=0, **properties):
+        """A number, formula of t or table that laws may use by its name."""
+        self._data.setdefault("inputs", {})[name] = {"value": value, **properties}
+        return self
 
     def to_dict(self):
         """A copy of what a model file would hold."""

@@ -33,7 +33,7 @@ class Result:
     nsteps, nfev, njev, nlu, nrejected
     t_events          one array of times per given event, in their order; events: all that happened, as (name, action, t)
     sol               sol(t) with dense_output=True: (q, v, a, lam) between the steps
-    bodies, joints    their names
+    bodies, joints, outputs   their names; result["knee"]: an output of the model at each point, shape (points,) or (points, 3)
     verification      with verify=True what the repeated run shows, as in summary.json: a dict, or None
 
     A result can be pickled and copied, for instance on its way back from another process; such a copy has all numbers but neither ``sol``
@@ -42,7 +42,7 @@ class Result:
 
     def __init__(self, solution, dense_output):
         self._solution, self._is_dense = solution, dense_output
-        for name in ("t", "q", "v", "a", "lam", "h", "status", "message", "method", "formulation", "bodies", "joints"):
+        for name in ("t", "q", "v", "a", "lam", "h", "status", "message", "method", "formulation", "bodies", "joints", "outputs"):
             setattr(self, name, getattr(solution, name))
         self.success = self.status == "success"
         counters = solution.counters
@@ -86,6 +86,16 @@ class Result:
     def reaction(self, joint=0):
         """(force, torque) that a joint exerts on its second body, inertial axes, shape (points, 3) each."""
         return self._solution.reaction(index_of("joint", joint, self.joints))
+
+    def __getitem__(self, output):
+        """An output or a state of the model at each point; "foot.x" for a component."""
+        name, _, component = output.partition(".")
+        values = self._solution.output(index_of("output", name, self.outputs))
+        if not component:
+            return values
+        if values.ndim == 1 or component not in ("x", "y", "z"):
+            raise ValueError(f"output {name!r} has no component {component!r}" + ("; known: x, y, z" if values.ndim > 1 else ""))
+        return values[:, "xyz".index(component)]
 
     def save(self, folder):
         """Writes a result folder as ``kreisel run`` does, for ``kreisel view`` and ``kreisel.read``.
@@ -131,9 +141,13 @@ class _Kept:
         self._positions = [result.x(i) for i in range(len(result.bodies))]
         self._rotations = [result.R(i) for i in range(len(result.bodies))]
         self._reactions = [result.reaction(i) for i in range(len(result.joints))]
+        self._outputs = [result._solution.output(i) for i in range(len(result.outputs))]
 
     def positions(self, body):
         return self._positions[body]
+
+    def output(self, number):
+        return self._outputs[number]
 
     def rotations(self, body):
         return self._rotations[body]

@@ -15,6 +15,8 @@
 
 namespace kreisel::multibody {
 
+class Outputs;
+
 /// Everything a mechanism consists of.
 struct Mechanism {
   std::string name = "mechanism";
@@ -25,6 +27,7 @@ struct Mechanism {
   std::vector<ForcePtr> forces;
   std::vector<Node> nodes{};           ///< further ones, numbered behind the bodies
   std::vector<ElementPtr> elements{};  ///< further ones, behind joints and forces
+  std::shared_ptr<const Outputs> outputs{};  ///< what results report; null: nothing
 };
 
 /// Elements add to the equations of their nodes; what an element is does not matter here.
@@ -77,6 +80,11 @@ class Assembly final : public system::System {
   std::string joint_name(int joint) const override { return joints_[joint]->name(); }
   /// Of the joint itself; friction in it is a force of its own.
   system::Reaction reaction(int joint, const lie::Motion& m, ConstVectorRef lambda) const override;
+
+  const std::vector<system::OutputInfo>& outputs() const override;
+  void evaluate_outputs(const lie::Motion& m, ConstVectorRef lambda, VectorRef out) const override;
+  /// Others than its own.
+  void evaluate(const Outputs& outputs, const lie::Motion& m, ConstVectorRef lambda, VectorRef out) const;
 
   std::string undefined_between(double t, double t_next) const override;
   std::string force_that_changes(const lie::Motion& before, const lie::Motion& after,

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 
 #include "kreisel/error.hpp"
@@ -57,185 +56,26 @@ int side_of(const Jet& g) {
 
 }  // namespace
 
-/// expression = term {(+|-) term};  term = factor {(*|/) factor};  factor = (+|-) factor | base [^ factor];
-/// base = number | t | pi | function ( expression [, expression] ) | ( expression ).
-class ExpressionParser {
- public:
-  using Operation = Expression::Operation;
-  struct Function {
-    std::string_view name;
-    Operation operation;
-    int arguments;
-  };
-  static constexpr std::array<Function, 17> functions{{{"sin", Operation::sin, 1},
-                                                       {"cos", Operation::cos, 1},
-                                                       {"tan", Operation::tan, 1},
-                                                       {"exp", Operation::exp, 1},
-                                                       {"log", Operation::log, 1},
-                                                       {"sqrt", Operation::sqrt, 1},
-                                                       {"sinh", Operation::sinh, 1},
-                                                       {"cosh", Operation::cosh, 1},
-                                                       {"tanh", Operation::tanh, 1},
-                                                       {"asin", Operation::asin, 1},
-                                                       {"acos", Operation::acos, 1},
-                                                       {"atan", Operation::atan, 1},
-                                                       {"abs", Operation::abs, 1},
-                                                       {"sign", Operation::sign, 1},
-                                                       {"atan2", Operation::atan2, 2},
-                                                       {"min", Operation::min, 2},
-                                                       {"max", Operation::max, 2}}};
-
-  ExpressionParser(std::string_view text, Expression& out) : text_(text), out_(out) {}
-
-  void parse() {
-    if (text_.size() > Expression::max_length)
-      throw InvalidInput(fmt::format("has {} characters, at most {} are read", text_.size(), Expression::max_length));
-    expression(0);
-    if (at_ < text_.size())
-      fail(fmt::format("'{}' is left over, expected an operator or the end", text_.substr(at_, 10)));
-    out_.corners_ = static_cast<int>(std::count_if(out_.program_.begin(), out_.program_.end(), [](const auto& instruction) {
-      return instruction.operation == Operation::abs || instruction.operation == Operation::sign ||
-             instruction.operation == Operation::min || instruction.operation == Operation::max;
-    }));
-    if (out_.corners_ > Expression::max_corners)
-      throw InvalidInput(fmt::format("has {} of abs, sign, min and max, at most {} are read", out_.corners_, Expression::max_corners));
-  }
-
- private:
-  void expression(int depth) {
-    term(depth);
-    while (true) {
-      if (accept('+')) {
-        term(depth);
-        binary(Operation::add);
-      } else if (accept('-')) {
-        term(depth);
-        binary(Operation::subtract);
-      } else {
-        return;
-      }
-    }
-  }
-  void term(int depth) {
-    factor(depth);
-    while (true) {
-      if (accept('*')) {
-        factor(depth);
-        binary(Operation::multiply);
-      } else if (accept('/')) {
-        factor(depth);
-        binary(Operation::divide);
-      } else {
-        return;
-      }
-    }
-  }
-  void factor(int depth) {
-    if (depth > Expression::max_depth) fail(fmt::format("is nested deeper than {} levels", Expression::max_depth));
-    if (accept('-')) {
-      factor(depth + 1);
-      out_.program_.push_back({Operation::negate, 0.0});
-      return;
-    }
-    if (accept('+')) return factor(depth + 1);
-    base(depth);
-    if (accept('^')) {
-      factor(depth + 1);
-      binary(Operation::power);
-    }
-  }
-  void base(int depth) {
-    skip_space();
-    if (accept('(')) {
-      expression(depth + 1);
-      expect(')');
-      return;
-    }
-    if (at_ < text_.size() && is_letter(text_[at_])) return word(depth);
-    number();
-  }
-  void word(int depth) {
-    const std::size_t begin = at_;
-    while (at_ < text_.size() && (is_letter(text_[at_]) || is_digit(text_[at_]))) ++at_;
-    const std::string_view name = text_.substr(begin, at_ - begin);
-    if (name == "t") {
-      out_.is_constant_ = false;
-      return push({Operation::time, 0.0});
-    }
-    if (name == "pi") return push({Operation::number, M_PI});
-    for (const Function& f : functions)
-      if (f.name == name) {
-        expect('(');
-        expression(depth + 1);
-        if (f.arguments == 2) {
-          expect(',');
-          expression(depth + 1);
-        }
-        expect(')');
-        if (f.arguments == 2) return binary(f.operation);
-        out_.program_.push_back({f.operation, 0.0});
-        return;
-      }
-    at_ = begin;
-    std::vector<std::string> known = Expression::function_names();
-    known.insert(known.begin(), {"t", "pi"});
-    fail(unknown_name("name", name, known));
-  }
-  void number() {
-    double value = 0.0;
-    const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
-    const bool is_plain = at_ < text_.size() && (is_digit(text_[at_]) || text_[at_] == '.');  // not inf, nan
-    if (!is_plain || error != std::errc{})
-      fail(at_ == text_.size()
-               ? "the formula ends, expected a number, t, pi, a function or '('"
-               : fmt::format("found '{}', expected a number, t, pi, a function or '('", text_.substr(at_, 10)));
-    at_ = static_cast<std::size_t>(end - text_.data());
-    push({Operation::number, value});
-  }
-
-  void push(Expression::Instruction instruction) {
-    if (++waiting_ > Expression::max_depth)
-      fail(fmt::format("more than {} operands wait for an operator", Expression::max_depth));
-    out_.program_.push_back(instruction);
-  }
-  void binary(Operation operation) {
-    --waiting_;
-    out_.program_.push_back({operation, 0.0});
-  }
-  bool accept(char c) {
-    skip_space();
-    if (at_ >= text_.size() || text_[at_] != c) return false;
-    ++at_;
-    return true;
-  }
-  void expect(char c) {
-    if (!accept(c))
-      fail(at_ >= text_.size() ? fmt::format("the formula ends, expected '{}'", c)
-                               : fmt::format("found '{}', expected '{}'", text_.substr(at_, 10), c));
-  }
-  void skip_space() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n')) ++at_;
-  }
-  static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-  static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-  [[noreturn]] void fail(const std::string& message) const {
-    throw InvalidInput(fmt::format("formula '{}', character {}: {}", text_.substr(0, 60), at_ + 1, message));
-  }
-
-  std::string_view text_;
-  Expression& out_;
-  std::size_t at_ = 0;
-  int waiting_ = 0;
-};
-
 Expression::Expression(double constant) : program_{{Operation::number, constant}}, text_(fmt::format("{}", constant)) {}
 
-Expression::Expression(std::string_view text) : text_(text) { ExpressionParser(text_, *this).parse(); }
+Expression::Expression(std::string_view text) : Expression(formula::Formula(text, {"t"}), {}) {}
 
-std::vector<std::string> Expression::function_names() {
-  std::vector<std::string> names;
-  for (const ExpressionParser::Function& f : ExpressionParser::functions) names.emplace_back(f.name);
-  return names;
+Expression::Expression(const formula::Formula& formula, const formula::Constants& constants)
+    : program_(formula.program()), text_(formula.text()) {
+  for (Instruction& instruction : program_) {
+    if (has_branches(instruction.operation)) ++corners_;
+    if (instruction.operation != Operation::name) continue;
+    const formula::Formula::Name& name = formula.names()[instruction.name];
+    if (name.text == "t") {
+      is_constant_ = false;
+    } else {
+      const double* value = constants.find(name.text);
+      if (value == nullptr) formula.refuse(name, fmt::format("'{}' is neither t nor a constant", name.text));
+      instruction = {Operation::number, *value};
+    }
+  }
+  if (corners_ > max_corners)
+    throw InvalidInput(fmt::format("has {} of abs, sign, min and max, at most {} are read", corners_, max_corners));
 }
 
 Jet Expression::evaluate(double t, Branches* branches) const {
@@ -254,7 +94,7 @@ Jet Expression::evaluate(double t, Branches* branches) const {
       case Operation::number:
         stack[++top] = {instruction.number, 0.0, 0.0};
         break;
-      case Operation::time:
+      case Operation::name:
         stack[++top] = {t, 1.0, 0.0};
         break;
       case Operation::add:

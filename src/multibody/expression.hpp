@@ -1,4 +1,4 @@
-// Small formulas in t, such as 0.1*sin(2*pi*t): parsed into a list of operations, never handed to an interpreter.
+// Formulas in t with their derivatives and corners.
 #pragma once
 
 #include <array>
@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "formula/formula.hpp"
+
 namespace kreisel::multibody {
 
 /// A function of time with its first two derivatives.
@@ -14,17 +16,18 @@ struct Jet {
   double value = 0.0, rate = 0.0, curve = 0.0;
 };
 
-/// Numbers, t, pi, + - * / ^, parentheses and the functions of `function_names`.
+/// A formula whose names are t and constants.
 class Expression {
  public:
-  static constexpr int max_length = 1000;  ///< characters
-  static constexpr int max_depth = 32;     ///< nesting, and values waiting for an operation
+  static constexpr int max_depth = formula::Formula::max_depth;
   static constexpr int max_corners = 100;  ///< of abs, sign, min and max in one formula
 
   Expression() = default;  ///< zero
   explicit Expression(double constant);
-  /// Throws InvalidInput "column 5: ..., expected ...".
+  /// Of t alone. Throws InvalidInput as formula::Formula does.
   explicit Expression(std::string_view text);
+  /// Every name but t stands for one of the constants.
+  Expression(const formula::Formula& formula, const formula::Constants& constants);
 
   /// At a zero of their argument abs and sign, at equal arguments min and max are what they are just after it.
   Jet at(double t) const { return evaluate(t, nullptr); }
@@ -40,41 +43,9 @@ class Expression {
   std::optional<Corner> next_corner(double after, double until) const;
   const std::string& text() const { return text_; }
 
-  static std::vector<std::string> function_names();
-
  private:
-  friend class ExpressionParser;
-  enum class Operation {
-    number,
-    time,
-    add,
-    subtract,
-    multiply,
-    divide,
-    power,
-    negate,
-    sin,
-    cos,
-    tan,
-    exp,
-    log,
-    sqrt,
-    sinh,
-    cosh,
-    tanh,
-    asin,
-    acos,
-    atan,
-    abs,
-    sign,
-    atan2,
-    min,
-    max
-  };
-  struct Instruction {
-    Operation operation = Operation::number;
-    double number = 0.0;
-  };
+  using Operation = formula::Operation;  ///< `name` is t
+  using Instruction = formula::Instruction;
 
   /// Which branch each of abs, sign, min and max takes: the sign of the argument, or of the difference of the two.
   using Branches = std::array<signed char, max_corners>;

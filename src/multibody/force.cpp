@@ -72,6 +72,13 @@ void Force::add_power(const Instant& at, system::Power& power) const {
   add_flow(state_at(at, Frames(at, slots())), power);
 }
 
+double Force::effort(const Instant& at) const { return effort_at(state_at(at, Frames(at, slots()))); }
+
+double MeasuredForce::effort_at(const ForceState& at) const {
+  if (terms_.size() != 1) return std::numeric_limits<double>::quiet_NaN();
+  return (terms_[0].is_actuator ? -1.0 : 1.0) * effort_of(terms_[0], at);
+}
+
 MeasuredForce& MeasuredForce::act(Term term) {
   terms_.push_back(std::move(term));
   return *this;

@@ -44,6 +44,8 @@ class Force : public Element {
   virtual void add_blocks(const ForceState& at, ElementBlocks& out) const = 0;
   /// Stored energy [J].
   virtual double potential(const ForceState&) const { return 0.0; }
+  /// Along its measure, as the model file counts it; NaN: it has more than one.
+  virtual double effort_at(const ForceState&) const { return std::numeric_limits<double>::quiet_NaN(); }
   /// power += what enters the bodies beside the potential.
   virtual void add_flow(const ForceState& at, system::Power& power) const = 0;
 
@@ -55,6 +57,7 @@ class Force : public Element {
   void start(const Instant& at, double* z) const final;
   void add_energy(const Instant& at, system::EnergyParts& parts) const final;
   void add_power(const Instant& at, system::Power& power) const final;
+  double effort(const Instant& at) const final;
 
  private:
   ForceState state_at(const Instant& at, const Frames& frames) const;
@@ -86,6 +89,14 @@ struct ForceInfo {
   std::vector<Field> numbers{};                    ///< required when the default is NaN; or words
   std::vector<Field> vectors{};                    ///< three numbers that are not negative, default zero
   std::vector<Field> signals{}, vector_signals{};  ///< default absent
+  /// Of those that act along one measure: what may be a formula of x, the measure from `natural` on, and of v, its rate.
+  struct Law {
+    Field field{};                ///< name, meaning and unit of the key; no name: none
+    std::string_view natural{};   ///< the number that x is counted from; empty: zero
+    bool pushes = false;          ///< a positive value lengthens the measure
+    bool counts_turns = false;
+    MeasurePtr (*measure)(const ForceSpec&) = nullptr;
+  } law{};
   ForcePtr (*build)(const ForceSpec&) = nullptr;
 };
 
@@ -120,6 +131,7 @@ class MeasuredForce final : public Force {
   void add_blocks(const ForceState& at, ElementBlocks& out) const override;
   double potential(const ForceState& at) const override;
   void add_flow(const ForceState& at, system::Power& power) const override;
+  double effort_at(const ForceState& at) const override;
   system::Corner next_corner(double t, double until, double resolution) const override;
 
  private:

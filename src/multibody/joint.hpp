@@ -127,6 +127,7 @@ struct JointInfo {
   Joint (*build)(const JointSpec&) = nullptr;
   std::vector<Field> numbers{};       ///< of this joint alone; `length` of two points defaults to their distance
   std::string_view value_unit = "";   ///< of a driver
+  bool has_coordinate = false;        ///< one, an angle or a displacement, which may be given for the start
 };
 
 /// The joint with its frames; `spec` has a number for every one of the info that is not optional, and a length.

@@ -34,4 +34,15 @@ void System::constraint_force(const Motion& m, ConstVectorRef mu, VectorRef out)
 
 double System::energy(const Motion&) const { return std::numeric_limits<double>::quiet_NaN(); }
 
+const std::vector<OutputInfo>& System::outputs() const {
+  static const std::vector<OutputInfo> none;
+  return none;
+}
+
+int System::output_size() const {
+  int size = 0;
+  for (const OutputInfo& info : outputs()) size += info.size();
+  return size;
+}
+
 }  // namespace kreisel::system

@@ -743,6 +743,58 @@ class Stubs(unittest.TestCase):
             self.assertEqual(stubs, real, name)
 
 
+class Modelling(unittest.TestCase):
+    @staticmethod
+    def leg():
+        return (kreisel.Model("leg", gravity=[0, 0, -9.81]).parameter("L", 0.5, unit="m", min=0.1).parameter("m", "=4*L")
+                .body("shank", mass="=m", inertia=["=m*L^2/12", 1e-3, "=m*L^2/12"], position=[0, "=L/2", 0])
+                .joint("hinge", "revolute", between=["ground", "shank"], at=[0, 0, 0], axis=[1, 0, 0], initial={"value": 0.2})
+                .input("u", "0.5*sin(4*t)")
+                .output("knee", angle="hinge").output("foot", position="shank", at=[0, "=L", 0]).output("power", "=tau*knee'", unit="W")
+                .state("integral", "=0.8 - knee")
+                .force("tau", "torque", joint="hinge", value="=-60*(knee - 0.8) - 5*knee' + 40*integral + u"))
+
+    def test_outputs_and_states_are_arrays_by_name(self):
+        result = kreisel.solve(self.leg(), 1.0, rtol=1e-8, atol=1e-9)
+        self.assertEqual(result.outputs, ["integral", "knee", "foot", "power"])
+        self.assertAlmostEqual(result["knee"][0], 0.2, delta=1e-14)
+        self.assertEqual(result["foot"].shape, (len(result.t), 3))
+        np.testing.assert_allclose(result["foot.y"], 0.5 * np.cos(result["knee"]), atol=1e-8)
+        np.testing.assert_allclose(result["foot"][:, 2], 0.5 * np.sin(result["knee"]), atol=1e-8)
+        with self.assertRaisesRegex(ValueError, "there is no output 'kne'; known: integral, knee"):
+            result["kne"]
+        with self.assertRaisesRegex(ValueError, "'knee' has no component 'x'"):
+            result["knee.x"]
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(result))["foot"], result["foot"])
+
+    def test_a_controller_follows_its_minimal_coordinates(self):
+        def f(t, y):
+            torque = -60 * (y[0] - 0.8) - 5 * y[1] + 40 * y[2] + 0.5 * np.sin(4 * t)
+            return [y[1], (torque - 2 * 9.81 * 0.25 * np.cos(y[0])) / (2 * 0.25 / 3), 0.8 - y[0]]
+        exact = solve_ivp(f, (0, 2), [0.2, 0, 0], rtol=1e-11, atol=1e-12).y[:, -1]
+        result = kreisel.solve(self.leg(), 2.0, rtol=1e-9, atol=1e-10)
+        self.assertAlmostEqual(result["knee"][-1], exact[0], delta=1e-7)
+        self.assertAlmostEqual(result["integral"][-1], exact[2], delta=1e-7)
+
+    def test_parameters_are_given_to_solve(self):
+        longer = kreisel.solve(self.leg(), 0.1, parameters={"L": 1.0})
+        self.assertAlmostEqual(longer["foot"][0, 1], np.cos(0.2), delta=1e-14)
+        with self.assertRaisesRegex(ValueError, "parameter 'L' .* is 0.01, must be at least 0.1"):
+            kreisel.solve(self.leg(), 0.1, parameters={"L": 0.01})
+
+    def test_a_saved_result_has_outputs_as_columns_and_the_model_to_run_again(self):
+        result = kreisel.solve(self.leg(), 0.5, parameters={"L": 0.7})
+        with tempfile.TemporaryDirectory() as folder:
+            result.save(folder)
+            stored = kreisel.read(folder)
+            result.report(pathlib.Path(folder) / "page.html")
+        np.testing.assert_array_equal(stored["foot.z"], result["foot.z"])
+        again = kreisel.solve(stored.summary["model_file"], 0.5)
+        np.testing.assert_array_equal(again["knee"], result["knee"])
+        self.assertEqual(stored.summary["final"]["outputs"]["knee"], result["knee"][-1])
+        self.assertEqual(stored.summary["final"]["states"]["integral"], result["integral"][-1])
+
+
 def load_tests(loader, tests, pattern):
     for module in (kreisel, kreisel._model, kreisel._solve, kreisel._study, kreisel._read):
         examples = doctest.DocTestSuite(module)

@@ -6,6 +6,7 @@
 
 #include "io/model_file/model_file.hpp"
 #include "kreisel/error.hpp"
+#include "io/model_file/model_parameters.hpp"
 
 namespace kreisel::io {
 namespace {
@@ -25,12 +26,16 @@ ModelInfo info_of(std::shared_ptr<const JsonSource> source, std::string name, bo
   info.summary = text_at(source->root(), "comment", "");
   info.groups = {"r3xso3", "se3"};
   if (text_at(source->root(), "group", "") == "se3") std::swap(info.groups[0], info.groups[1]);
-  info.suggestions = suggestions_in(*source);
-  for (const models::Suggestion& suggestion : info.suggestions)
+  info.parameters = parameters_in(source->root());
+  info.suggestions = [source](const ParameterValues& values) { return suggestions_in(*source, values); };
+  for (const models::Suggestion& suggestion : suggestions_in(*source, {}))
     accepts_gaps = accepts_gaps || (suggestion.field == "assemble" && suggestion.value == Value(true));
-  info.make = [source, accepts_gaps, called = info.name](std::string_view group, const ParameterValues&) {
-    models::Model model = read_model(*source, {.group = std::string(group), .accepts_gaps = accepts_gaps}).model;
+  info.make = [source, accepts_gaps, called = info.name](std::string_view group, const ParameterValues& values) {
+    ModelFile file = read_model(*source, {.group = std::string(group), .accepts_gaps = accepts_gaps, .parameters = values});
+    models::Model model = std::move(file.model);
     model.name = called;
+    model.parameters = std::move(file.parameters);
+    model.definition = [source, own = std::string(group), values] { return definition_of(*source, own, values); };
     return model;
   };
   return info;

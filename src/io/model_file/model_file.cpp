@@ -6,18 +6,23 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "base/spelling.hpp"
 #include "base/text.hpp"
 #include "io/json/field_json.hpp"
 #include "io/model_file/colour.hpp"
+#include "io/model_file/model_repeat.hpp"
 #include "io/model_file/model_schema.hpp"
 #include "io/spec/run_spec.hpp"
 #include "kreisel/check.hpp"
 #include "kreisel/error.hpp"
 #include "lie/so3.hpp"
 #include "system/consistency.hpp"
+#include "io/model_file/model_events.hpp"
+#include "io/model_file/model_names.hpp"
+#include "io/model_file/model_parameters.hpp"
 
 namespace kreisel::io {
 namespace {
@@ -46,27 +51,47 @@ class ModelReader {
   ModelReader(const JsonSource& source, const ModelFileOptions& options) : source_(source), options_(options) {}
 
   ModelFile read() {
-    const Json& root = source_.root();
-    if (!is_object("", root, "a model: {\"bodies\": [...], ...}")) finish();
-    check_keys("", root, names_of(model_object().keys));
+    const Json& file_root = source_.root();
+    if (!is_object("", file_root, "a model: {\"bodies\": [...], ...}")) finish();
+    check_keys("", file_root, names_of(model_object().keys));
+    read_parameters(file_root);
+    if (has_repeats(file_root))
+      repeated_ = written_out(file_root, parameters_,
+                              [&](std::string_view pointer, std::string_view message) { complain(pointer, message); });
+    const Json& root = repeated_.root.is_null() ? file_root : repeated_.root;
+    declare_names(root);
     if (const Json* name = find(root, "name")) name_text("/name", *name, mechanism_.name);
     if (const Json* gravity = find(root, "gravity")) vector("/gravity", *gravity, mechanism_.gravity);
     read_group(root);
     read_bodies(root);
     read_joints(root, false);
     read_joints(root, true);
+    read_inputs(root);
+    read_states(root);
+    read_outputs(root);
     read_forces(root);
+    read_events(root);
+    place_joints();
+    make_laws();
+    make_outputs();
+    make_events();
     double t_end = 1.0;
     read_simulation(root, t_end);
     finish();
 
     ModelFile file;
     auto assembly = std::make_shared<multibody::Assembly>(std::move(mechanism_));
+    assembly = with_events(std::move(assembly));
+    finish();
     file.model.name = assembly->mechanism().name;
     file.model.group = lie::name_of(assembly->common_group().value_or(assembly->mechanism().group));
     file.model.start = assembly->start(t_end);
     file.assembly = assembly;
     file.model.system = assembly;
+    for (const std::string& name : parameters_.names().list()) file.parameters[name] = parameters_.value(name);
+    for (const std::string& name : parameters_.unused())
+      warn(child("/parameters", name), fmt::format("parameter '{}' is not used", name));
+    file.model.warnings = warnings_;
     check_consistency(*assembly, file.model.start);
     finish();
     return file;
@@ -77,13 +102,26 @@ class ModelReader {
 
   void complain(std::string_view pointer, std::string_view message) {
     ++problem_count_;
-    if (problems_.size() < max_problems) problems_.push_back(source_.located(pointer, message));
+    if (problems_.size() < max_problems) problems_.push_back(located(pointer, message));
+  }
+  /// In the file, where a repeated entry stands once.
+  std::string located(std::string_view pointer, std::string_view message) const {
+    const std::size_t name = pointer.find('/', 1), end = name == std::string_view::npos ? name : pointer.find('/', name + 1);
+    const auto origin = repeated_.origins.find(pointer.substr(0, end));
+    if (origin == repeated_.origins.end()) return source_.located(pointer, message);
+    const auto& [entry, index] = origin->second;
+    const std::string rest(end == std::string_view::npos ? "" : pointer.substr(end));
+    return source_.located(entry + rest, index.empty() ? std::string(message) : fmt::format("with {}: {}", index, message));
   }
   void finish() const {
     if (problem_count_ == 0) return;
     std::string text = fmt::format("{}", fmt::join(problems_, "\n"));
     if (problem_count_ > problems_.size()) text += fmt::format("\n... and {} more", problem_count_ - problems_.size());
     throw InvalidInput(text);
+  }
+  /// What may be meant as it stands.
+  void warn(std::string_view pointer, std::string_view message) {
+    if (warnings_.size() < max_problems) warnings_.push_back(located(pointer, message));
   }
   /// Runs `read`, whose InvalidInput becomes a complaint at `pointer`.
   template <class Read>
@@ -123,7 +161,39 @@ class ModelReader {
       if (std::find(known.begin(), known.end(), item.key()) == known.end())
         complain(child(pointer, item.key()), unknown_name("key", item.key(), known));
   }
+  /// A formula of parameters as the number it is; false after a complaint.
+  bool evaluated(std::string_view pointer, const Json& value, double& out) {
+    return guarded(pointer, [&] {
+      const formula::Formula formula(formula_in(value), names_.known());
+      parameters_.note_use(formula);
+      for (const formula::Formula::Name& name : formula.names())
+        if (!parameters_.names().has(name.text))
+          formula.refuse(name, fmt::format("depends on {}; this number stays the same while the mechanism moves, expected a "
+                                           "formula of parameters",
+                                           name.text));
+      out = multibody::Expression(formula, parameters_.values()).at(0.0).value;
+      if (!std::isfinite(out)) throw InvalidInput(fmt::format("is {}, which is {}; expected a finite number", shown(value), out));
+    });
+  }
+  /// What stands for a field: its formula as a number. The null that replaces a formula with a mistake is complained of.
+  bool resolved(std::string_view pointer, const Field& field, const Json& given, Json& out) {
+    const FieldKind kind = kind_of(field);
+    out = given;
+    if (kind == FieldKind::numbers && given.is_array())
+      for (std::size_t i = 0; i < given.size(); ++i) {
+        double value = 0.0;
+        if (!is_formula(given[i])) continue;
+        if (!evaluated(child(pointer, i), given[i], value)) return false;
+        out[i] = value;
+      }
+    if (!is_formula(given) || (kind != FieldKind::number && kind != FieldKind::whole && kind != FieldKind::numbers)) return true;
+    double value = 0.0;
+    if (!evaluated(pointer, given, value)) return false;
+    out = value;
+    return true;
+  }
   bool number(std::string_view pointer, const Json& value, double& out, std::string_view expected = "a number") {
+    if (is_formula(value)) return evaluated(pointer, value, out);
     if (!value.is_number() || !std::isfinite(value.get<double>())) {
       complain(pointer, fmt::format("is {}, expected {}", shown(value), expected));
       return false;
@@ -194,7 +264,14 @@ class ModelReader {
       return true;
     }
     if (value.is_string())
-      return guarded(pointer, [&] { out = Signal(multibody::Expression(value.get_ref<const std::string&>())); });
+      return guarded(pointer, [&] {
+        const formula::Formula formula(text_of(value), names_.known());
+        parameters_.note_use(formula);
+        for (const formula::Formula::Name& name : formula.names())
+          if (name.text != "t" && !parameters_.names().has(name.text))
+            formula.refuse(name, fmt::format("depends on {}; expected a function of t", name.text));
+        out = Signal(multibody::Expression(formula, parameters_.values()));
+      });
     if (!is_object(pointer, value, expected)) return false;
     check_keys(pointer, value, names_of(table_object().keys));
     // A driver needs accelerations: its table is twice continuously differentiable unless told otherwise. It may not be
@@ -212,14 +289,682 @@ class ModelReader {
     }
     const Json* table = require(pointer, value, "table", "a list of points [t, value]");
     const std::string at = child(pointer, "table");
-    if (table == nullptr || !is_list(at, *table, "a list of points [t, value]")) return false;
     std::vector<std::pair<double, double>> points;
-    for (std::size_t i = 0; i < table->size(); ++i) {
+    if (table == nullptr || !table_points(at, *table, points)) return false;
+    return guarded(at, [&] { out = Signal(points, interpolation, is_driver ? multibody::Outside::straight : multibody::Outside::hold); });
+  }
+
+  bool table_points(const std::string& at, const Json& table, std::vector<std::pair<double, double>>& points) {
+    if (!is_list(at, table, "a list of points [t, value]")) return false;
+    for (std::size_t i = 0; i < table.size(); ++i) {
       double point[2] = {0.0, 0.0};
-      if (!numbers(child(at, i), (*table)[i], 2, point, "a point [t, value]")) return false;
+      if (!numbers(child(at, i), table[i], 2, point, "a point [t, value]")) return false;
       points.push_back({point[0], point[1]});
     }
-    return guarded(at, [&] { out = Signal(points, interpolation, is_driver ? multibody::Outside::straight : multibody::Outside::hold); });
+    return true;
+  }
+  static std::string_view text_of(const Json& formula) {
+    return is_formula(formula) ? formula_in(formula) : std::string_view(formula.get_ref<const std::string&>());
+  }
+
+  // ---- names and laws
+
+  using Node = multibody::Formulas::Node;
+  static constexpr Node no_node = formula::Graph::none;
+  using MakeNode = std::function<Node()>;
+
+  multibody::Formulas& formulas() { return names_.formulas(); }
+
+  /// The section as an object, empty when it is absent or wrong.
+  const Json& section(const Json& root, std::string_view key) {
+    static const Json empty = Json::object();
+    const Json* given = find(root, key);
+    return given == nullptr || !is_object(child("", key), *given, "{\"name\": ..., ...}") ? empty : *given;
+  }
+
+  /// Every name before the first formula is read, so that any may use any.
+  void declare_names(const Json& root) {
+    const auto declare = [&](const std::string& at, const std::string& name, const char* kind, std::vector<std::string> components = {}) {
+      return guarded(at, [&] { names_.declare(name, kind, std::move(components)); });
+    };
+    for (const std::string& name : parameters_.names().list()) declare(child("/parameters", name), name, "parameter");
+    for (const auto& item : section(root, "inputs").items()) declare(child("/inputs", item.key()), item.key(), "input");
+    for (const auto& item : section(root, "states").items()) declare(child("/states", item.key()), item.key(), "state");
+    for (const auto& item : section(root, "outputs").items()) {
+      const std::string at = child("/outputs", item.key());
+      std::vector<std::string> components;
+      if (item.value().is_object())
+        for (const char* vector : {"position", "velocity", "acceleration", "rotation", "reaction"})
+          if (item.value().contains(vector)) components = {"x", "y", "z"};
+      declare(at, item.key(), "output", std::move(components));
+    }
+    // Those of forces count where nothing else has them.
+    if (const Json* forces = find(root, "forces"); forces != nullptr && forces->is_array())
+      for (const Json& force : *forces) {
+        const Json* name = force.is_object() ? find(force, "name") : nullptr;
+        if (name == nullptr || !name->is_string() || names_.has(*name) || !formula::problem_with_name(name->get<std::string>()).empty()) continue;
+        names_.declare(*name, "force");
+        declared_forces_.insert(*name);
+      }
+    law_names_ = names_.known();
+    for (const char* own : {"x", "v"}) law_names_.add(own);
+  }
+
+  /// Whether a value can only be a law: a formula that depends on more than t, or a table of something.
+  bool is_law(const Json& value) {
+    if (value.is_object()) return find(value, "of") != nullptr;
+    if (!value.is_string()) return false;
+    try {
+      const formula::Formula formula(text_of(value), law_names_);
+      return std::ranges::any_of(formula.names(), [&](const formula::Formula::Name& name) {
+        return name.text != "t" && !parameters_.names().has(name.text);
+      });
+    } catch (const InvalidInput&) {
+      return false;  // whoever reads it as a function of t says what is wrong
+    }
+  }
+
+  /// A number, a formula or a table of x or of the formula "of"; false after a complaint. The node is made when all names are defined.
+  bool law(const std::string& pointer, const Json& value, Node x, Node v, MakeNode& out) {
+    if (value.is_number()) {
+      double number = 0.0;
+      if (!this->number(pointer, value, number)) return false;
+      out = [this, number] { return formulas().graph().number(number); };
+      return true;
+    }
+    if (value.is_string())
+      return guarded(pointer, [&] {
+        formula::Formula formula(text_of(value), law_names_);
+        parameters_.note_use(formula);
+        out = [this, formula = std::move(formula), x, v] { return names_.resolve(formula, x, v); };
+      });
+    if (!is_object(pointer, value, "a number, a formula such as \"=-200*x - 5*v\" or {\"table\": [[x, value], ...]}")) return false;
+    check_keys(pointer, value, names_of(law_table_object().keys));
+    const formula::Curve* curve = nullptr;
+    if (!table_curve(pointer, value, curve)) return false;
+    MakeNode of = [x] { return x; };
+    const Json* given = find(value, "of");
+    if (given == nullptr && x == no_node) {
+      complain(pointer, "the key \"of\" is missing; expected the formula that the table depends on");
+      return false;
+    }
+    if (given != nullptr && !law(child(pointer, "of"), *given, x, v, of)) return false;
+    out = [this, curve, of] { return formulas().graph().curve(curve, 0, of()); };
+    return true;
+  }
+  bool table_curve(const std::string& pointer, const Json& value, const formula::Curve*& out) {
+    multibody::Interpolation interpolation = multibody::Interpolation::monotone;
+    if (const Json* given = find(value, "interpolation")) {
+      const std::string here = child(pointer, "interpolation");
+      std::string name;
+      if (!text(here, *given, name) || !guarded(here, [&] { interpolation = multibody::interpolation_named(name); })) return false;
+    }
+    const Json* table = require(pointer, value, "table", "a list of points [x, value]");
+    const std::string at = child(pointer, "table");
+    std::vector<std::pair<double, double>> points;
+    if (table == nullptr || !table_points(at, *table, points)) return false;
+    return guarded(at, [&] {
+      out = formulas().add(std::make_shared<const multibody::TableCurve>(Signal(points, interpolation, multibody::Outside::hold)));
+    });
+  }
+
+  /// A law of which everything but its formula is known.
+  struct PendingLaw {
+    std::string at, type, name;
+    MakeNode value;
+    int gauge = -1, state = -1;
+    multibody::Law::Sense sense = multibody::Law::Sense::pushes;
+    double x0 = 0.0;
+  };
+
+  /// The value of a gauge; an angle that counts its turns has a state for them from now on.
+  Node value_of(int gauge, bool counts_turns, const std::string& name) {
+    if (counts_turns && formulas().gauge(gauge).turns < 0) {
+      const int node = add_state(name + " turns", 0.0);
+      winding_.push_back({node, gauge});
+      formulas().gauge(gauge).turns = node;
+      const Node rate = formulas().leaf({multibody::Quantity::Kind::rate, gauge});
+      formulas().set_rate(node, [rate] { return rate; });
+      pending_.push_back({.at = "", .type = "state", .name = name + " turns", .value = {}, .state = node});
+    }
+    return formulas().leaf({multibody::Quantity::Kind::value, gauge});
+  }
+  Node rate_of(int gauge) { return formulas().leaf({multibody::Quantity::Kind::rate, gauge}); }
+  int add_state(std::string name, double initial) {
+    mechanism_.nodes.push_back({.name = std::move(name),
+                                .factor = {lie::GroupId::rn, 1},
+                                .kind = system::CoordinateKind::state,
+                                .q0 = Vector::Constant(1, initial)});
+    return static_cast<int>(mechanism_.bodies.size() + mechanism_.nodes.size()) - 1;
+  }
+  double initial_value(const multibody::Gauge& gauge) const {
+    multibody::BodyState s[2];
+    for (const int i : {0, 1})
+      if (const int body = gauge.bodies[i]; body != multibody::ground) {
+        s[i].x = mechanism_.bodies[body].position;
+        s[i].R = mechanism_.bodies[body].rotation;
+      }
+    return gauge.measure->value(s);
+  }
+
+  /// The coordinate of a joint, -1 when it has none of that kind.
+  int joint_gauge(int joint, bool is_rotation) {
+    const auto known = joint_gauges_.find({joint, is_rotation});
+    if (known != joint_gauges_.end()) return known->second;
+    const multibody::JointPtr& of = mechanism_.joints[joint];
+    int gauge = -1;
+    for (const multibody::Joint::Sliding& sliding : of->slidings())
+      if (sliding.is_rotation == is_rotation)
+        gauge = formulas().add({.measure = {of, sliding.measure.get()}, .bodies = {of->bodies()[0], of->bodies()[1]}});
+    joint_gauges_[{joint, is_rotation}] = gauge;
+    return gauge;
+  }
+  bool joint_named(const std::string& at, const Json& value, int& out) {
+    std::string name;
+    if (!text(at, value, name)) return false;
+    const auto found = joint_numbers_.find(name);
+    if (found == joint_numbers_.end()) {
+      std::vector<std::string> known;
+      for (const multibody::JointPtr& j : mechanism_.joints)
+        if (known.size() < 30) known.push_back(j->name());
+      complain(at, unknown_name("joint", name, known));
+      return false;
+    }
+    out = found->second;
+    return true;
+  }
+
+  void read_inputs(const Json& root) {
+    for (const auto& item : section(root, "inputs").items()) {
+      const std::string at = child("/inputs", item.key());
+      if (!names_.has(item.key())) continue;
+      const Json* value = &item.value();
+      std::string here = at;
+      if (value->is_object() && find(*value, "table") == nullptr) {
+        check_keys(at, *value, names_of(input_object().keys));
+        value = require(at, item.value(), "value", "a number, a formula in t or a table");
+        here = child(at, "value");
+        if (value == nullptr) continue;
+      }
+      Signal signal;
+      if (!this->signal(here, *value, 0, signal)) continue;
+      const Node t = formulas().leaf({multibody::Quantity::Kind::time});
+      if (signal.is_constant())
+        names_.define(item.key(), {formulas().graph().number(signal.at(0.0).value)});
+      else
+        names_.define(item.key(), {formulas().graph().curve(formulas().add(std::make_shared<const multibody::TableCurve>(signal)), 0, t)});
+    }
+  }
+
+  void read_states(const Json& root) {
+    for (const auto& item : section(root, "states").items()) {
+      const std::string at = child("/states", item.key());
+      const Json& value = item.value();
+      if (!names_.has(item.key()) || !is_object(at, value, "a state {\"rate\": formula, \"initial\": number}")) continue;
+      check_keys(at, value, names_of(state_object().keys));
+      double initial = 0.0;
+      if (const Json* given = find(value, "initial"); given != nullptr && !number(child(at, "initial"), *given, initial)) continue;
+      const Json* rate = require(at, value, "rate", "its rate: a formula");
+      if (rate == nullptr) continue;
+      const int node = add_state(item.key(), initial);
+      PendingLaw law_of_state{.at = child(at, "rate"), .type = "state", .name = item.key(), .value = {}, .state = node};
+      names_.define(item.key(), {formulas().leaf({multibody::Quantity::Kind::state, node})});
+      MakeNode make;
+      if (!law(law_of_state.at, *rate, no_node, no_node, make)) continue;
+      formulas().set_rate(node, make);
+      pending_.push_back(std::move(law_of_state));
+      system::OutputInfo info{item.key(), unit_of(at, value), meaning_of(at, value, "state"), {}};
+      info.is_state = true;
+      output_infos_.push_back(std::move(info));
+    }
+  }
+  std::string unit_of(const std::string& at, const Json& value, std::string otherwise = "") {
+    if (const Json* unit = find(value, "unit")) text(child(at, "unit"), *unit, otherwise);
+    return otherwise;
+  }
+  std::string meaning_of(const std::string& at, const Json& value, std::string otherwise) {
+    if (const Json* meaning = find(value, "meaning")) text(child(at, "meaning"), *meaning, otherwise);
+    return otherwise;
+  }
+
+  // ---- outputs
+
+  void read_outputs(const Json& root) {
+    for (const auto& item : section(root, "outputs").items())
+      if (names_.has(item.key())) read_output(child("/outputs", item.key()), item.key(), item.value());
+  }
+
+  void read_output(const std::string& at, const std::string& name, const Json& value) {
+    for (const char* taken : {"q", "a", "h", "lambda", "eta", "Phi", "Bv", "reaction", "reaction_joint", "energy", "energy_parts", "kinetic",
+                              "potential", "elastic", "work", "work_forces", "work_drivers", "dissipated", "balance", "order"})
+      if (name == taken) return complain(at, fmt::format("'{}' is a column of every result; choose another name", name));
+    if (body_numbers_.contains(name))
+      return complain(at, fmt::format("'{}' is the name of a body, whose columns would have the same names; choose another name", name));
+    static const std::vector<std::string> kinds = output_kinds();
+    const Json formula{{"formula", value}};
+    const bool is_formula_alone = !value.is_object();
+    const Json& object = is_formula_alone ? formula : value;
+    if (is_formula_alone && !value.is_string() && !value.is_number())
+      return complain(at, fmt::format("is {}, expected a formula or one of {{\"{}\": ...}}", shown(value), fmt::join(kinds, "\": ...}, {\"")));
+    check_keys(at, object, names_of(output_object().keys));
+    std::string kind;
+    for (const std::string& known : kinds) {
+      if (find(object, known) == nullptr) continue;
+      if (!kind.empty()) return complain(at, fmt::format("has both \"{}\" and \"{}\"; expected one of them", kind, known));
+      kind = known;
+    }
+    if (kind.empty()) return complain(at, fmt::format("says nothing to report; expected one of {}", fmt::join(kinds, ", ")));
+    const std::string here = is_formula_alone ? at : child(at, kind);
+    const Json& what = *find(object, kind);
+    system::OutputInfo info{name, "", kind, {}};
+    std::vector<Node> nodes;
+    bool ok = false;
+    using Quantity = multibody::Quantity;
+    if (kind == "formula") {
+      MakeNode make;
+      ok = law(here, what, no_node, no_node, make);
+      if (ok) names_.define(name, std::function<std::vector<Node>()>([make] { return std::vector<Node>{make()}; }));
+    } else if (kind == "angle" || kind == "displacement") {
+      int joint = 0;
+      ok = joint_named(here, what, joint);
+      const int gauge = ok ? joint_gauge(joint, kind == "angle") : -1;
+      if (ok && gauge < 0) {
+        complain(here, fmt::format("'{}' is a {} joint, which has no {}", mechanism_.joints[joint]->name(), mechanism_.joints[joint]->type(), kind));
+        ok = false;
+      }
+      if (ok) nodes = {value_of(gauge, kind == "angle", mechanism_.joints[joint]->name())};
+      info.unit = kind == "angle" ? "rad" : "m";
+    } else if (kind == "distance") {
+      std::vector<int> bodies;
+      std::vector<Frame> frames;
+      Placement layout;
+      layout.place = JointInfo::Place::two_points;
+      layout.place_is_optional = true;
+      ok = two_bodies(here, what, bodies) && read_frames(at, object, layout, bodies, frames);
+      if (ok && distance_between(bodies, frames) == 0.0) {
+        complain(at, "the two points coincide at t = 0, where their distance has no rate");
+        ok = false;
+      }
+      if (ok)
+        nodes = {value_of(formulas().add({.measure = multibody::distance(0, frames[0].p, 1, frames[1].p), .bodies = {bodies[0], bodies[1]}}),
+                          false, name)};
+      info.unit = "m";
+    } else if (kind == "position" || kind == "velocity" || kind == "acceleration") {
+      ok = point_nodes(at, object, kind, here, what, nodes);
+      info.unit = kind == "position" ? "m" : kind == "velocity" ? "m/s" : "m/s^2";
+      info.components = {"x", "y", "z"};
+    } else if (kind == "rotation") {
+      int body = multibody::ground;
+      ok = body_number(here, what, body);
+      if (ok && body == multibody::ground) {
+        complain(here, "is \"ground\", which does not turn; expected the name of a body");
+        ok = false;
+      }
+      for (int i = 0; ok && i < 3; ++i) nodes.push_back(formulas().leaf({Quantity::Kind::rotation, body, i}));
+      info.unit = "rad";
+      info.components = {"x", "y", "z"};
+    } else if (kind == "reaction") {
+      int joint = 0, first = 0;
+      ok = joint_named(here, what, joint);
+      if (const Json* part = find(object, "part")) {
+        std::string word;
+        ok = text(child(at, "part"), *part, word) && ok;
+        if (ok && word != "force" && word != "torque") complain(child(at, "part"), unknown_name("part", word, {"force", "torque"})), ok = false;
+        first = word == "torque" ? 3 : 0;
+      }
+      for (int i = 0; ok && i < 3; ++i) nodes.push_back(formulas().leaf({Quantity::Kind::reaction, joint, first + i}));
+      info.unit = first == 0 ? "N" : "N m";
+      info.components = {"x", "y", "z"};
+    } else if (kind == "energy") {
+      std::string word;
+      ok = text(here, what, word);
+      const std::vector<std::string> parts{"kinetic", "potential", "elastic", "total"};
+      const auto found = std::ranges::find(parts, word);
+      if (ok && found == parts.end()) complain(here, unknown_name("energy", word, parts)), ok = false;
+      const int part = static_cast<int>(found - parts.begin());
+      formula::Graph& graph = formulas().graph();
+      Node sum = graph.number(0.0);
+      for (int i = 0; ok && i < 3; ++i)
+        if (part == i || part == 3) sum = graph.apply(formula::Operation::add, sum, formulas().leaf({Quantity::Kind::energy, 0, i}));
+      nodes = {sum};
+      info.unit = "J";
+    } else if (kind == "force") {
+      std::string force;
+      ok = text(here, what, force);
+      if (ok) effort_outputs_.push_back({here, name, force});  // forces are read later
+    }
+    if (!ok) return;
+    if (!nodes.empty()) names_.define(name, std::move(nodes));
+    info.unit = is_formula_alone ? info.unit : unit_of(at, object, info.unit);
+    info.meaning = is_formula_alone ? "formula" : meaning_of(at, object, kind);
+    output_infos_.push_back(std::move(info));
+  }
+
+  bool two_bodies(const std::string& at, const Json& value, std::vector<int>& bodies) {
+    if (!value.is_array() || value.size() != 2) {
+      complain(at, fmt::format("is {}, expected the names of two bodies, \"ground\" for the world", shown(value)));
+      return false;
+    }
+    bodies.assign(2, multibody::ground);
+    bool ok = true;
+    for (std::size_t i = 0; i < 2; ++i) ok = body_number(child(at, i), value[i], bodies[i]) && ok;
+    if (ok && bodies[0] == bodies[1]) {
+      complain(at, "names the same body twice, expected two different ones");
+      return false;
+    }
+    return ok;
+  }
+
+  /// Coordinates of a point of a body in the axes of another one, or their derivatives.
+  bool point_nodes(const std::string& at, const Json& object, const std::string& kind, const std::string& here, const Json& what,
+                   std::vector<Node>& nodes) {
+    std::vector<int> body{multibody::ground};
+    int other = multibody::ground;
+    if (!body_number(here, what, body[0])) return false;
+    if (const Json* given = find(object, "relative_to"); given != nullptr && !body_number(child(at, "relative_to"), *given, other)) return false;
+    if (body[0] == other) {
+      complain(here, "is the body it is relative to, expected another one");
+      return false;
+    }
+    Placement layout;
+    layout.place = JointInfo::Place::one_point;
+    layout.place_is_optional = true;
+    layout.bodies = 1;
+    std::vector<Frame> frames;
+    if (!read_frames(at, object, layout, body, frames)) return false;
+    using Kind = multibody::Quantity::Kind;
+    for (int i = 0; i < 3; ++i) {
+      const int gauge = formulas().add(
+          {.measure = multibody::offset(0, Vector3::Zero(), Vector3::Unit(i), 1, frames[0].p), .bodies = {other, body[0]}});
+      nodes.push_back(formulas().leaf({kind == "position" ? Kind::value : kind == "velocity" ? Kind::rate : Kind::acceleration, gauge}));
+    }
+    return true;
+  }
+
+  /// Forces that have no law of their own are known by what they are.
+  void define_forces() {
+    for (std::size_t i = 0; i < mechanism_.forces.size(); ++i) {
+      const std::string& name = mechanism_.forces[i]->name();
+      efforts_[name] = formulas().leaf({multibody::Quantity::Kind::effort, static_cast<int>(i)});
+      if (declared_forces_.contains(name)) names_.define(name, {efforts_[name]});
+    }
+    for (const auto& [at, output, force] : effort_outputs_) {
+      const auto known = efforts_.find(force);
+      if (known != efforts_.end()) {
+        names_.define(output, {known->second});
+      } else if (law_forces_.contains(force)) {
+        names_.define(output, std::function<std::vector<Node>()>([make = law_forces_.at(force)] { return std::vector<Node>{make()}; }));
+      } else {
+        std::vector<std::string> list;
+        for (const auto& [known_name, node] : efforts_) list.push_back(known_name);
+        for (const auto& [known_name, node] : law_forces_) list.push_back(known_name);
+        complain(at, unknown_name("force", force, list));
+      }
+    }
+  }
+
+  void make_laws() {
+    define_forces();
+    for (const auto& [node, gauge] : winding_) {
+      double turned = initial_value(formulas().gauge(gauge));
+      for (const auto& [joint, value] : start_of_turns_)
+        if (const auto own = joint_gauges_.find({joint, true}); own != joint_gauges_.end() && own->second == gauge)
+          turned = multibody::unwrapped(turned, value);
+      mechanism_.nodes[static_cast<std::size_t>(node) - mechanism_.bodies.size()].q0 = Vector::Constant(1, turned);
+    }
+    if (problem_count_ > 0) return;  // names may lack a meaning
+    for (const PendingLaw& law : pending_)
+      guarded(law.at, [&] {
+        const Node value = law.state >= 0 ? formulas().rate_of_state(law.state) : law.value();
+        mechanism_.elements.push_back(law.state >= 0 ? multibody::Law::rate(law.name, formulas(), value, law.state)
+                                                     : multibody::Law::along(law.type, law.name, formulas(), value, law.gauge, law.sense, law.x0));
+      });
+    for (const std::string& name : names_.unused_inputs()) warn(child("/inputs", name), fmt::format("input '{}' is not used", name));
+  }
+
+  void make_outputs() {
+    if (problem_count_ > 0 || output_infos_.empty()) return;
+    std::vector<multibody::Outputs::Entry> entries;
+    for (system::OutputInfo& info : output_infos_)
+      guarded(child(info.is_state ? "/states" : "/outputs", info.name), [&] { entries.push_back({info, names_.nodes_of(info.name)}); });
+    if (problem_count_ > 0) return;
+    guarded("/outputs", [&] { mechanism_.outputs = std::make_shared<const multibody::Outputs>(formulas(), entries); });
+  }
+
+  // ---- events
+
+  struct PendingEvent {
+    std::string at;
+    MakeNode when;
+    ModelEvent event;
+  };
+
+  void read_events(const Json& root) {
+    const Json& events = list(root, "events");
+    for (std::size_t i = 0; i < events.size(); ++i) read_event(child("/events", i), events[i]);
+  }
+
+  void read_event(const std::string& at, const Json& value) {
+    if (!is_object(at, value, "an event {\"name\": ..., \"when\": formula, ...}")) return;
+    check_keys(at, value, names_of(event_object().keys));
+    PendingEvent pending;
+    pending.at = child(at, "when");
+    std::set<std::string>& taken = event_names_;
+    pending.event.name = element_name(at, value, fmt::format("event{}", taken.size() + 1), taken);
+    const Json* when = require(at, value, "when", "a formula whose zero is the event");
+    if (when == nullptr || !law(pending.at, *when, no_node, no_node, pending.when)) return;
+    if (const Json* given = find(value, "direction")) {
+      const std::vector<std::string> known{"either", "rising", "falling"};
+      std::string word;
+      if (!text(child(at, "direction"), *given, word)) return;
+      const auto found = std::ranges::find(known, word);
+      if (found == known.end()) return complain(child(at, "direction"), unknown_name("direction", word, known));
+      constexpr system::Direction directions[] = {system::Direction::either, system::Direction::rising, system::Direction::falling};
+      pending.event.direction = directions[found - known.begin()];
+    }
+    double after = 1.0;
+    if (const Json* given = find(value, "after");
+        given != nullptr && (!number(child(at, "after"), *given, after) || after < 1.0 || after != std::round(after) || after > 1e9))
+      return complain(child(at, "after"), fmt::format("is {}, expected how often it happens before the run stops: 1, 2, ...", shown(*given)));
+    if (const Json* action = find(value, "action"); action != nullptr && !read_action(child(at, "action"), *action, static_cast<int>(after), pending.event)) return;
+    if (find(value, "after") != nullptr && pending.event.terminal_after == 0)
+      return complain(child(at, "after"), "counts events before a stop; expected \"action\": \"stop\"");
+    pending_events_.push_back(std::move(pending));
+  }
+
+  bool read_action(const std::string& at, const Json& value, int after, ModelEvent& out) {
+    const std::vector<std::string> known{"record", "stop", "impact", "switch"};
+    if (value.is_string()) {
+      const std::string word = value;
+      if (word == "stop") out.terminal_after = after;
+      if (word == "record" || word == "stop") return true;
+      complain(at, word == "impact" || word == "switch" ? fmt::format("is \"{}\", expected {{\"{}\": {{...}}}}", word, word) : unknown_name("action", word, known));
+      return false;
+    }
+    if (!is_object(at, value, "\"record\", \"stop\", {\"impact\": {\"restitution\": e}} or {\"switch\": {\"off\": [...], \"on\": [...]}}")) return false;
+    check_keys(at, value, {"impact", "switch"});
+    if (value.size() != 1) {
+      complain(at, fmt::format("has {} keys, expected one action", value.size()));
+      return false;
+    }
+    if (const Json* impact = find(value, "impact")) {
+      const std::string here = child(at, "impact");
+      out.action = ModelEvent::Action::impact;
+      if (!is_object(here, *impact, "{\"restitution\": e}")) return false;
+      check_keys(here, *impact, {"restitution"});
+      const Json* given = find(*impact, "restitution");
+      if (given != nullptr && !number(child(here, "restitution"), *given, out.restitution)) return false;
+      if (!(out.restitution >= 0.0 && out.restitution <= 1.0)) {
+        complain(child(here, "restitution"), fmt::format("is {}, expected a number from 0 to 1", out.restitution));
+        return false;
+      }
+      return true;
+    }
+    const Json* change = find(value, "switch");
+    const std::string here = child(at, "switch");
+    if (change == nullptr || !is_object(here, *change, "{\"off\": [...], \"on\": [...]}")) return false;
+    check_keys(here, *change, {"off", "on"});
+    out.action = ModelEvent::Action::switches;
+    for (const char* key : {"off", "on"}) {
+      const Json* names = find(*change, key);
+      const std::string where = child(here, key);
+      if (names == nullptr) continue;
+      if (!is_list(where, *names, "a list of names of joints and forces")) return false;
+      for (std::size_t i = 0; i < names->size(); ++i) {
+        std::string name;
+        if (!text(child(where, i), (*names)[i], name)) return false;
+        (std::string_view(key) == "off" ? out.off : out.on).push_back(name);
+        switched_.push_back({child(where, i), name});
+      }
+    }
+    return true;
+  }
+
+  void make_events() {
+    if (problem_count_ > 0) return;
+    for (PendingEvent& pending : pending_events_)
+      guarded(pending.at, [&] {
+        const Node node = pending.when();
+        for (const int leaf : formulas().graph().leaves_of(node))
+          if (formulas().quantity(leaf).kind == multibody::Quantity::Kind::acceleration)
+            throw InvalidInput("depends on an acceleration, which events do not know");
+        pending.event.when = std::make_shared<const multibody::Outputs>(formulas(), std::vector<multibody::Outputs::Entry>{{{}, {node}}});
+        events_.push_back(pending.event);
+      });
+  }
+
+  /// With what starts inactive switched off, and with its events.
+  std::shared_ptr<multibody::Assembly> with_events(std::shared_ptr<multibody::Assembly> all) {
+    for (const auto& [at, name] : switched_) guarded(at, [&, &name = name] { all->element_named(name); });
+    if (problem_count_ > 0) return all;
+    std::shared_ptr<multibody::Assembly> start = all;
+    if (!inactive_.empty()) {
+      start = all->without(inactive_);
+      start->set_result_layout(all);
+    }
+    if (!events_.empty()) set_events(*start, std::make_shared<const std::vector<ModelEvent>>(events_));
+    return start;
+  }
+
+  // ---- initial values of joints
+
+  struct Placed {
+    std::string at;
+    int joint = 0;
+    std::optional<double> value, rate;
+  };
+
+  void read_initial(const std::string& at, const Json& value, int joint) {
+    const Json* initial = find(value, "initial");
+    if (initial == nullptr) return;
+    const std::string here = child(at, "initial");
+    if (!is_object(here, *initial, "{\"value\": ..., \"rate\": ...}")) return;
+    const bool turns = mechanism_.joints[joint]->slidings()[0].is_rotation;
+    std::vector<std::string> known{"value", "rate"};
+    if (turns) known.insert(known.end(), {"value_deg", "rate_deg"});
+    check_keys(here, *initial, known);
+    Placed placed{here, joint, {}, {}};
+    const auto read = [&](const char* key, double factor, std::optional<double>& out) {
+      const Json* given = find(*initial, key);
+      double number = 0.0;
+      if (given == nullptr || !this->number(child(here, key), *given, number)) return;
+      if (out) return complain(child(here, key), "is given twice, in radians and in degrees");
+      out = factor * number;
+      if (factor == 1.0 && turns && std::string_view(key) == "value")
+        if (const std::string doubt = suspicion_of_degrees(number, "rad"); !doubt.empty()) warn(child(here, key), doubt);
+    };
+    read("value", 1.0, placed.value);
+    read("rate", 1.0, placed.rate);
+    if (turns) {
+      read("value_deg", M_PI / 180.0, placed.value);
+      read("rate_deg", M_PI / 180.0, placed.rate);
+    }
+    placed_.push_back(placed);
+  }
+
+  /// Joints from the ground outwards, by the order in which they are listed; a joint that closes a loop carries nothing.
+  void place_joints() {
+    if (placed_.empty() || problem_count_ > 0) return;
+    const std::size_t bodies = mechanism_.bodies.size();
+    std::vector<int> carried_by(bodies, -1), order;  // joint by body; joints outwards
+    std::vector<bool> is_reached(bodies, false);
+    const auto reached = [&](int body) { return body == multibody::ground || is_reached[body]; };
+    const auto spread = [&] {
+      for (bool grows = true; grows;) {
+        grows = false;
+        for (std::size_t j = 0; j < mechanism_.joints.size(); ++j) {
+          if (mechanism_.joints[j]->is_driver()) continue;
+          const int a = mechanism_.joints[j]->bodies()[0], b = mechanism_.joints[j]->bodies()[1];
+          if (reached(a) == reached(b)) continue;
+          const int outer = reached(a) ? b : a;
+          is_reached[outer] = true;
+          carried_by[outer] = static_cast<int>(j);
+          order.push_back(static_cast<int>(j));
+          grows = true;
+        }
+      }
+    };
+    spread();
+    for (std::size_t b = 0; b < bodies; ++b)
+      if (!is_reached[b]) is_reached[b] = true, spread();
+    std::map<int, std::size_t> depth;
+    for (std::size_t i = 0; i < order.size(); ++i) depth[order[i]] = i;
+    for (const Placed& placed : placed_)
+      if (!depth.contains(placed.joint))
+        complain(placed.at, fmt::format("'{}' closes a loop; give the initial value to another joint of the loop and use {}",
+                                        mechanism_.joints[placed.joint]->name(), spelled("assemble")));
+    if (problem_count_ > 0) return;
+    std::ranges::sort(placed_, {}, [&](const Placed& placed) { return depth.at(placed.joint); });
+    for (const bool are_rates : {false, true})
+      for (const Placed& placed : placed_)
+        if (are_rates ? placed.rate.has_value() : placed.value.has_value()) move_outer(placed, carried_by, are_rates);
+    for (const Placed& placed : placed_)
+      if (placed.value) start_of_turns_[placed.joint] = *placed.value;
+  }
+
+  /// The bodies that a joint carries, as one.
+  void move_outer(const Placed& placed, const std::vector<int>& carried_by, bool is_rate) {
+    const multibody::Joint& joint = *mechanism_.joints[placed.joint];
+    const multibody::Joint::Sliding& sliding = joint.slidings()[0];
+    const int first = joint.bodies()[0], second = joint.bodies()[1];
+    const int outer = second != multibody::ground && carried_by[second] == placed.joint ? second : first;
+    multibody::BodyState s[2];
+    for (const int i : {0, 1})
+      if (const int body = joint.bodies()[i]; body != multibody::ground) {
+        const Body& b = mechanism_.bodies[body];
+        s[i] = {b.position, b.rotation, b.velocity, b.angular_velocity};
+      }
+    const Vector3 axis = s[1].R * joint.frame().E.col(2), pivot = s[1].point(joint.frame().p);
+    const double sign = outer == second ? 1.0 : -1.0;
+    const double change = sign * (is_rate ? *placed.rate - sliding.measure->rate(s) : *placed.value - sliding.measure->value(s));
+    const Matrix3 turn = sliding.is_rotation ? about(axis, change) : Matrix3(Matrix3::Identity());
+    std::vector<bool> is_carried(mechanism_.bodies.size(), false);
+    is_carried[outer] = true;
+    for (bool grows = true; grows;) {
+      grows = false;
+      for (std::size_t b = 0; b < is_carried.size(); ++b) {
+        if (is_carried[b] || carried_by[b] < 0) continue;
+        const std::vector<int>& ends = mechanism_.joints[carried_by[b]]->bodies();
+        const int inner = ends[0] == static_cast<int>(b) ? ends[1] : ends[0];
+        if (inner != multibody::ground && is_carried[inner]) is_carried[b] = grows = true;
+      }
+    }
+    for (std::size_t b = 0; b < is_carried.size(); ++b) {
+      if (!is_carried[b]) continue;
+      Body& body = mechanism_.bodies[b];
+      if (is_rate && sliding.is_rotation) {
+        body.velocity += change * axis.cross(body.position - pivot);
+        body.angular_velocity += body.rotation.transpose() * (change * axis);
+      } else if (is_rate) {
+        body.velocity += change * axis;
+      } else if (sliding.is_rotation) {
+        body.position = pivot + turn * (body.position - pivot);
+        body.rotation = lie::rotation_matrix(lie::quaternion_from(Matrix3(turn * body.rotation)).data());
+        body.velocity = turn * body.velocity;
+      } else {
+        body.position += change * axis;
+      }
+    }
   }
 
   // ---- rotations
@@ -263,6 +1008,8 @@ class ModelReader {
     const Json& given = radians != nullptr ? *radians : *degrees;
     const std::string at = child(pointer, radians != nullptr ? std::string(name) : in_degrees);
     if (count == 1 ? !number(at, given, *out) : !numbers(at, given, count, out, "three angles")) return false;
+    for (std::size_t i = 0; radians != nullptr && i < count; ++i)
+      if (const std::string doubt = suspicion_of_degrees(out[i], "rad"); !doubt.empty()) warn(at, doubt);
     if (degrees != nullptr)
       for (std::size_t i = 0; i < count; ++i) out[i] *= M_PI / 180.0;
     return true;
@@ -733,6 +1480,8 @@ class ModelReader {
     joint_numbers_.insert({spec.name, static_cast<int>(mechanism_.joints.size())});
     joint_places_.push_back(at);
     mechanism_.joints.push_back(make_joint(*info, spec));
+    if (info->has_coordinate) read_initial(at, value, static_cast<int>(mechanism_.joints.size()) - 1);
+    read_active(at, value, spec.name);
   }
 
   void swing_second_frame(multibody::JointSpec& spec) const {
@@ -772,7 +1521,12 @@ class ModelReader {
       const Json* given = find(value, field.name);
       if (given != nullptr) {
         ok = guarded(child(at, field.name), [&] {
-               const Value read = is_word ? value_in(field, *given) : value_with_meaning(field, *given);
+               Json number;
+               if (!resolved(child(at, field.name), field, *given, number)) {
+                 ok = false;
+                 return;
+               }
+               const Value read = is_word ? value_in(field, *given) : value_with_meaning(field, number);
                if (is_word)
                  out.words[field.name] = std::get<std::string>(read);
                else
@@ -806,8 +1560,11 @@ class ModelReader {
       ok = teeth->is_array() && teeth->size() == 2;
       for (std::size_t i = 0; ok && i < 2; ++i) {
         const Json& n = (*teeth)[i];
-        ok = n.is_number_integer() && std::abs(n.get<double>()) >= 1.0 && std::abs(n.get<double>()) <= 1e6;
-        if (ok) spec.teeth[i] = n.get<int>();
+        double count = 0.0;
+        if (is_formula(n) && !evaluated(child(child(at, "teeth"), i), n, count)) return false;
+        if (n.is_number_integer()) count = n.get<double>();
+        ok = count == std::round(count) && std::abs(count) >= 1.0 && std::abs(count) <= 1e6;
+        if (ok) spec.teeth[i] = static_cast<int>(count);
       }
       if (!ok)
         complain(child(at, "teeth"),
@@ -842,14 +1599,23 @@ class ModelReader {
         require(at, value, "type", fmt::format("one of {}", fmt::join(multibody::force_names(), ", ")));
     if (given_type == nullptr || !text(child(at, "type"), *given_type, type)) return;
     const ForceInfo* info = nullptr;
-    if (!guarded(child(at, "type"), [&] { info = &multibody::find_force(type); })) return;
+    if (const multibody::LawInfo* law_info = multibody::find_law(type)) return read_joint_law(at, value, *law_info);
+    if (!guarded(child(at, "type"), [&] {
+          std::vector<std::string> known = multibody::force_names();
+          for (const std::string& name : multibody::law_names()) known.push_back(name);
+          if (std::ranges::count(known, type) == 0) throw InvalidInput(unknown_name("force", type, known));
+          info = &multibody::find_force(type);
+        }))
+      return;
 
     const Placement layout = placement_of(*info);
     check_keys(at, value, known_keys(*info));
 
     multibody::ForceSpec spec;
     bool ok = read_force_bodies(at, value, *info, spec);
-    ok = read_force_values(at, value, *info, spec) && ok;
+    const Json* law_value = info->law.measure == nullptr ? nullptr : find(value, info->law.field.name);
+    if (law_value != nullptr && find_field(info->signals, info->law.field.name) != nullptr && !is_law(*law_value)) law_value = nullptr;
+    ok = read_force_values(at, value, *info, spec, law_value != nullptr) && ok;
     if (const Json* frame = find(value, "frame"); info->has_frame && frame != nullptr) {
       std::string name;
       if (text(child(at, "frame"), *frame, name)) {
@@ -869,7 +1635,104 @@ class ModelReader {
     std::string where = info->bodies == 0 ? spec.joint->name() : body_label(spec.bodies[0]);
     if (info->bodies == 2) where += "-" + body_label(spec.bodies[1]);
     spec.name = element_name(at, value, fmt::format("{} {}", type, where), force_names_);
+    if (law_value != nullptr) return read_measured_law(at, value, *law_value, *info, spec);
     guarded(at, [&] { mechanism_.forces.push_back(info->build(spec)); });
+    read_active(at, value, spec.name);
+  }
+
+  /// A spring or an actuator whose effort is a formula.
+  void read_measured_law(const std::string& at, const Json& value, const Json& law_value, const ForceInfo& info, const multibody::ForceSpec& spec) {
+    for (const char* other : {"stiffness", "damping", "target"})
+      if (find(value, other) != nullptr)
+        return complain(child(at, other), fmt::format("stands beside the law \"{}\"; write it into the formula", info.law.field.name));
+    PendingLaw pending{.at = child(at, info.law.field.name), .type = std::string(info.name), .name = spec.name, .value = {}};
+    pending.gauge = formulas().add({.measure = info.law.measure(spec), .bodies = {spec.bodies[0], spec.bodies[1]}});
+    pending.sense = info.law.pushes ? multibody::Law::Sense::pushes : multibody::Law::Sense::pulls;
+    if (!info.law.natural.empty()) pending.x0 = spec.number(info.law.natural);
+    formula::Graph& graph = formulas().graph();
+    const bool needs_value = info.law.counts_turns ? mentions_x(law_value) : true;
+    const Node measured = needs_value ? value_of(pending.gauge, info.law.counts_turns, spec.name) : no_node;
+    const Node x = measured == no_node ? no_node : graph.apply(formula::Operation::subtract, measured, graph.number(pending.x0));
+    if (!law(pending.at, law_value, x, rate_of(pending.gauge), pending.value)) return;
+    add_law(at, value, std::move(pending));
+  }
+
+  /// Whether a law reads its own coordinate: then turns count.
+  bool mentions_x(const Json& value) {
+    if (value.is_object()) {
+      const Json* of = find(value, "of");
+      return of == nullptr || mentions_x(*of);
+    }
+    if (!value.is_string()) return false;
+    try {
+      const formula::Formula formula(text_of(value), law_names_);
+      return std::ranges::any_of(formula.names(), [](const formula::Formula::Name& name) { return name.text == "x"; });
+    } catch (const InvalidInput&) {
+      return false;
+    }
+  }
+
+  /// Joints and forces may wait for an event that switches them on.
+  void read_active(const std::string& at, const Json& value, const std::string& name) {
+    const Json* given = find(value, "active");
+    if (given == nullptr) return;
+    if (!given->is_boolean()) return complain(child(at, "active"), fmt::format("is {}, expected true or false", shown(*given)));
+    if (*given == false) inactive_.push_back(name);
+  }
+
+  void add_law(const std::string& at, const Json& value, PendingLaw pending) {
+    law_forces_[pending.name] = pending.value;
+    read_active(at, value, pending.name);
+    if (declared_forces_.contains(pending.name))
+      names_.define(pending.name, std::function<std::vector<Node>()>([make = pending.value] { return std::vector<Node>{make()}; }));
+    // Through the name, so that a law that depends on itself is found.
+    if (declared_forces_.contains(pending.name)) pending.value = [this, name = pending.name] { return names_.nodes_of(name)[0]; };
+    pending_.push_back(std::move(pending));
+  }
+
+  /// A force along the coordinate of a joint.
+  void read_joint_law(const std::string& at, const Json& value, const multibody::LawInfo& info) {
+    check_keys(at, value, known_keys(info));
+    int joint = 0;
+    const Json* named = require(at, value, "joint", "the name of a joint");
+    bool ok = named != nullptr && joint_named(child(at, "joint"), *named, joint);
+    multibody::LawParts parts;
+    ok = read_numbers(at, value, info.numbers, parts.numbers) && ok;
+    if (!ok) return;
+    const bool turns = info.on_rotations && joint_gauge(joint, true) >= 0;
+    const int gauge = turns ? joint_gauge(joint, true) : info.on_translations ? joint_gauge(joint, false) : -1;
+    const multibody::JointPtr& of = mechanism_.joints[joint];
+    if (gauge < 0)
+      return complain(child(at, "joint"), fmt::format("'{}' is a {} joint, which has no {} for a {}", of->name(), of->type(),
+                                                      info.on_rotations ? info.on_translations ? "coordinate" : "angle" : "displacement", info.name));
+    bool needs_x = false;
+    for (const Field& field : info.laws)
+      if (const Json* given = find(value, field.name)) needs_x = needs_x || mentions_x(*given);
+    if (needs_x) parts.x = value_of(gauge, turns, of->name());
+    parts.v = rate_of(gauge);
+    std::map<std::string, MakeNode> laws;
+    for (const Field& field : info.laws) {
+      const Json* given = field.is_optional ? find(value, field.name) : require(at, value, field.name, "a number or a formula");
+      if (given == nullptr) {
+        ok = ok && field.is_optional;
+        continue;
+      }
+      ok = law(child(at, field.name), *given, parts.x, parts.v, laws[field.name]) && ok;
+    }
+    for (const Field& field : info.tables) {
+      const formula::Curve* curve = nullptr;
+      ok = table_curve(at, value, curve) && ok;
+      parts.tables[field.name] = curve;
+    }
+    if (!ok) return;
+    PendingLaw pending{.at = at, .type = std::string(info.name), .name = element_name(at, value, fmt::format("{} {}", info.name, of->name()), force_names_), .value = {}};
+    pending.gauge = gauge;
+    pending.value = [this, &info, parts, laws] {
+      multibody::LawParts all = parts;
+      for (const auto& [name, make] : laws) all.laws[name] = make();
+      return info.build(formulas(), all);
+    };
+    add_law(at, value, std::move(pending));
   }
 
   bool read_force_bodies(const std::string& at, const Json& value, const ForceInfo& info, multibody::ForceSpec& spec) {
@@ -897,7 +1760,7 @@ class ModelReader {
     return true;
   }
 
-  bool read_force_values(const std::string& at, const Json& value, const ForceInfo& info, multibody::ForceSpec& spec) {
+  bool read_force_values(const std::string& at, const Json& value, const ForceInfo& info, multibody::ForceSpec& spec, bool has_law) {
     bool ok = read_numbers(at, value, info.numbers, spec);
     for (const Field& field : info.vectors) {
       Vector3 x = Vector3::Zero();
@@ -912,7 +1775,7 @@ class ModelReader {
       spec.vectors[field.name] = x;
     }
     for (const Field& field : info.signals)
-      if (const Json* given = find(value, field.name))
+      if (const Json* given = find(value, field.name); given != nullptr && !(has_law && field.name == info.law.field.name))
         ok = signal(child(at, field.name), *given, field.name == "target" ? 1 : 0, spec.signals[field.name]) && ok;
     for (const Field& field : info.vector_signals)
       if (const Json* given = find(value, field.name)) {
@@ -928,6 +1791,14 @@ class ModelReader {
     return ok;
   }
 
+  void read_parameters(const Json& root) {
+    parameters_.read(root, options_.parameters,
+                     [&](std::string_view pointer, std::string_view message) { complain(pointer, message); });
+    for (const ParameterInfo& info : parameters_in(root))
+      if (const std::string doubt = suspicion_of_degrees(parameters_.value(info.name), info.unit); !doubt.empty())
+        warn(child("/parameters", info.name), doubt);
+  }
+
   void read_simulation(const Json& root, double& t_end) {
     const Json* given = find(root, "simulation");
     if (given == nullptr || !is_object("/simulation", *given, "an object {\"t_end\": ...}")) return;
@@ -938,7 +1809,9 @@ class ModelReader {
       const Json* value = find(*given, field.field.name);
       if (value == nullptr) continue;
       guarded(child("/simulation", field.field.name), [&] {
-        const Value read = value_in(field.field, *value);
+        Json given_value;
+        if (!resolved(child("/simulation", field.field.name), field.field, *value, given_value)) return;
+        const Value read = value_in(field.field, given_value);
         if (field.field.name == "t_end") t_end = std::get<double>(read);
       });
     }
@@ -963,8 +1836,10 @@ class ModelReader {
     check_mass(assembly, m);
     if (options_.accepts_gaps) return;
     const system::Consistency allowed = system::consistency_tolerances(assembly, m, start.t_end - start.t0);
+    std::size_t next = 0;  // switched off joints have no rows
     for (std::size_t j = 0; j < joint_places_.size(); ++j) {
-      const system::RowGroup& group = pattern.groups()[j];
+      if (!assembly.active()[assembly.mechanism().bodies.size() + j]) continue;
+      const system::RowGroup& group = pattern.groups()[next++];
       const auto refuse = [&](const Vector& rows, const Vector& tolerance, std::string_view what) {
         const int row = worst_row(rows, tolerance, group);
         if (row < 0) return false;
@@ -1006,26 +1881,57 @@ class ModelReader {
   const JsonSource& source_;
   const ModelFileOptions& options_;
   multibody::Mechanism mechanism_;
+  ModelParameters parameters_;
+  Repeated repeated_;
+  ModelNames names_{parameters_};
+  formula::Names law_names_;  ///< the known ones, x and v
+  std::vector<PendingLaw> pending_;
+  std::map<std::pair<int, bool>, int> joint_gauges_;
+  std::set<std::string> declared_forces_;             ///< whose names formulas may use
+  std::map<std::string, Node> efforts_;               ///< of forces that have no law
+  std::map<std::string, MakeNode> law_forces_;
+  std::vector<system::OutputInfo> output_infos_;
+  struct EffortOutput {
+    std::string at, output, force;
+  };
+  std::vector<EffortOutput> effort_outputs_;
+  std::vector<std::pair<int, int>> winding_;  ///< node of the turns, gauge
+  std::vector<PendingEvent> pending_events_;
+  std::vector<ModelEvent> events_;
+  std::set<std::string> event_names_;
+  std::vector<std::pair<std::string, std::string>> switched_;  ///< place and name of what events switch
+  std::vector<std::string> inactive_;                          ///< at the start
+  std::vector<Placed> placed_;
+  std::map<int, double> start_of_turns_;  ///< by joint
   std::map<std::string, int> body_numbers_, joint_numbers_;
   std::set<std::string> joint_names_, force_names_;
   std::map<const void*, std::vector<std::string>> known_keys_;  ///< by type
   std::map<std::string, int> last_numbers_;  ///< of elements without a name, by kind and bodies
   std::vector<std::string> joint_places_;  ///< pointer per joint
-  std::vector<std::string> problems_;
+  std::vector<std::string> problems_, warnings_;
   std::size_t problem_count_ = 0;
 };
 
 }  // namespace
 
-std::vector<models::Suggestion> suggestions_in(const JsonSource& source) {
+std::vector<models::Suggestion> suggestions_in(const JsonSource& source, const ParameterValues& given) {
   std::vector<models::Suggestion> list;
   const Json& root = source.root();
   if (!root.is_object() || !root.contains("simulation") || !root["simulation"].is_object()) return list;
+  ModelParameters parameters;
+  parameters.read(root, given, [](std::string_view, std::string_view) {});
+  const auto resolved = [&](const Json& value) -> Json {
+    if (!is_formula(value)) return value;
+    return multibody::Expression(formula::Formula(formula_in(value), parameters.names()), parameters.values()).at(0.0).value;
+  };
   for (const RunField& field : run_fields()) {
     const auto found = root["simulation"].find(field.field.name);
     if (found == root["simulation"].end()) continue;
     try {
-      list.push_back({field.field.name, value_in(field.field, *found), source.place(child("/simulation", field.field.name))});
+      Json value = kind_of(field.field) == FieldKind::text ? *found : resolved(*found);
+      if (value.is_array())
+        for (Json& entry : value) entry = resolved(entry);
+      list.push_back({field.field.name, value_in(field.field, value), source.place(child("/simulation", field.field.name))});
     } catch (const InvalidInput&) {  // the reader says so
     }
   }

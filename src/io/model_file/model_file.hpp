@@ -1,6 +1,7 @@
 // Mechanisms from a JSON file (share/kreisel/model.schema.json); every mistake with its place, all of them together.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,11 +15,13 @@ namespace kreisel::io {
 struct ModelFileOptions {
   std::string group;  ///< empty: the one of the file
   bool accepts_gaps = false;  ///< initial positions and velocities may miss the joints
+  ParameterValues parameters{};  ///< go before those of the file
 };
 
 struct ModelFile {
   models::Model model;
   std::shared_ptr<const multibody::Assembly> assembly;  ///< the system of the model, with bodies, shapes and joints
+  std::map<std::string, double> parameters;              ///< all of them, with the values in use
 };
 
 /// Throws InvalidInput with one line per mistake: FILE:LINE:COLUMN: /json/pointer: what was found; what would be right.
@@ -26,7 +29,7 @@ ModelFile read_model_file(const Path& path, const ModelFileOptions& options = {}
 ModelFile read_model(const JsonSource& source, const ModelFileOptions& options = {});
 
 /// The section "simulation" as options of a run: every key is the name of one, with underscores. What is wrong with it is
-/// left to read_model.
-std::vector<models::Suggestion> suggestions_in(const JsonSource& source);
+/// left to read_model. Formulas have the values of `given` parameters, or of those in the file.
+std::vector<models::Suggestion> suggestions_in(const JsonSource& source, const ParameterValues& given);
 
 }  // namespace kreisel::io

@@ -50,6 +50,20 @@ Json signal_schema(std::vector<std::string> interpolations) {
           {"anyOf", {Json{{"type", "number"}}, Json{{"type", "string"}, {"minLength", 1}, {"maxLength", 1000}}, table}}};
 }
 
+/// Every number in it may also be a formula of parameters.
+void allow_formulas(Json& schema) {
+  if (schema.is_object() && schema.contains("type") && (schema["type"] == "number" || schema["type"] == "integer")) {
+    Json number = schema;
+    number.erase("description");
+    const Json description = schema.value("description", Json());
+    schema = {{"anyOf", {number, reference_to("formula")}}};
+    if (!description.is_null()) schema["description"] = description;
+    return;
+  }
+  if (schema.is_structured())
+    for (Json& part : schema) allow_formulas(part);
+}
+
 Json required_keys(const std::vector<std::string>& names) { return {{"required", names}}; }
 Json lacks(const std::vector<std::string>& names) {
   Json none = Json::array();
@@ -143,9 +157,25 @@ const ObjectInfo& model_object() {
       {remark("$schema", "this schema, for editors"), name_key("for messages and reports"), comment(),
        with_default(key("gravity", "vector", "m/s^2", "acceleration in inertial axes"), "zero"),
        {.field = {.name = "group", .meaning = "where the bodies live", .words = {"r3xso3", "se3"}, .kind = FieldKind::word}},
+       key("parameters", "parameters", "", "numbers with names, which formulas of the file may use"),
+       key("inputs", "inputs", "", "functions of time with names, which laws may use"),
+       key("states", "states", "", "of first order, with the formulas of their rates"),
+       key("outputs", "outputs", "", "what results report, and laws may use"),
        required(list_of(key("bodies", "body", "", "at least one"))), list_of(key("joints", "joint", "", "that hold bodies together")),
        list_of(key("drivers", "driver", "", "joints that prescribe a motion")), list_of(key("forces", "force", "", "that act on bodies")),
+       list_of(key("events", "event", "", "zeros of formulas along the motion")),
        key("simulation", "simulation", "", "fields of a run; what the user gives goes before them")}};
+  return object;
+}
+
+const ObjectInfo& parameter_object() {
+  static const ObjectInfo object{
+      "parameter",
+      "A number with a name. Every number of the file may be a formula of parameters, written \"=2*L\".",
+      {required({.field = {.name = "value", .meaning = "a number or a formula of other parameters"}}),
+       {.field = {.name = "min", .meaning = "smallest value it may have"}},
+       {.field = {.name = "max", .meaning = "largest value it may have"}},
+       key("unit", "text", "", "for people"), key("meaning", "text", "", "in one sentence, without its end"), comment()}};
   return object;
 }
 
@@ -182,6 +212,74 @@ const ObjectInfo& table_object() {
                   .words = multibody::interpolation_names(),
                   .kind = FieldKind::word,
                   .fallback = "monotone, spline of drivers"}}}};
+  return object;
+}
+
+const ObjectInfo& law_table_object() {
+  static const ObjectInfo object = [] {
+    ObjectInfo table = table_object();
+    table.meaning = "Points [x, value] and how they are joined; outside the first and the last value.";
+    table.keys.push_back(with_default(key("of", "law", "", "the formula that it is a function of"), "x"));
+    return table;
+  }();
+  return object;
+}
+
+const ObjectInfo& input_object() {
+  static const ObjectInfo object{"input",
+                                 "A function of time with a name.",
+                                 {required(key("value", "signal", "", "function of t")), key("unit", "text", "", "for people"),
+                                  key("meaning", "text", "", "in one sentence, without its end"), comment()}};
+  return object;
+}
+
+const ObjectInfo& state_object() {
+  static const ObjectInfo object{"state",
+                                 "An unknown of first order.",
+                                 {required(key("rate", "law", "", "formula of t, outputs, inputs and states")),
+                                  {.field = {.name = "initial", .meaning = "at the start"}},
+                                  key("unit", "text", "", "for people"),
+                                  key("meaning", "text", "", "in one sentence, without its end"),
+                                  comment()}};
+  return object;
+}
+
+const ObjectInfo& event_object() {
+  static const ObjectInfo object{
+      "event",
+      "A zero of a formula along the motion, and what happens there.",
+      {name_key("unique"), required(key("when", "law", "", "formula of t, outputs, inputs, states and forces; its sign change is the event")),
+       {.field = {.name = "direction", .meaning = "which sign change counts", .words = {"either", "rising", "falling"}, .kind = FieldKind::word}},
+       with_default(key("action", "action", "", "what happens"), "record"),
+       {.field = {.name = "after", .meaning = "how often it happens before \"stop\" ends the run", .default_number = 1.0, .minimum = 1.0, .kind = FieldKind::whole}},
+       comment()}};
+  return object;
+}
+
+Key active_key() { return {.field = {.name = "active", .meaning = "at the start; events may switch it", .kind = FieldKind::truth, .fallback = "true"}}; }
+
+std::vector<std::string> output_kinds() {
+  return {"angle", "displacement", "distance", "position", "velocity", "acceleration", "rotation", "force", "reaction", "energy", "formula"};
+}
+
+const ObjectInfo& output_object() {
+  static const ObjectInfo object{
+      "output",
+      "One of the first keys says what it is. Components are called name.x, name.y and name.z, the rate name'.",
+      {key("angle", "text", "rad", "of a revolute or cylindrical joint, with its turns"),
+       key("displacement", "text", "m", "of a prismatic or cylindrical joint"),
+       list_of(key("distance", "body name", "m", "between points of two bodies"), 2),
+       key("position", "body name", "m", "of a point of a body"), key("velocity", "body name", "m/s", "of a point of a body"),
+       key("acceleration", "body name", "m/s^2", "of a point of a body"),
+       key("rotation", "body name", "rad", "of a body: the rotation vector, whose length is at most pi"),
+       key("force", "text", "N or N m", "of a spring, damper, actuator or law"),
+       key("reaction", "text", "N or N m", "of a joint on its second body, in inertial axes"),
+       {.field = {.name = "energy", .meaning = "of the mechanism", .words = {"kinetic", "potential", "elastic", "total"}, .kind = FieldKind::word, .unit = "J"}},
+       key("formula", "law", "", "of t, outputs, inputs, states and forces"),
+       key("at", "place", "m", "the point, or the two points of a distance, in world coordinates at t = 0; default: centres of mass"),
+       with_default(key("relative_to", "body name", "", "whose axes, from its centre of mass, a point is seen in"), "ground"),
+       {.field = {.name = "part", .meaning = "of a reaction", .words = {"force", "torque"}, .kind = FieldKind::word}},
+       key("unit", "text", "", "for people"), key("meaning", "text", "", "in one sentence, without its end"), comment()}};
   return object;
 }
 
@@ -230,6 +328,9 @@ ObjectInfo object_of(const JointInfo& info) {
   if (info.has_carrier)
     object.keys.push_back(with_default(key("carrier", "body name", "", "the body that holds the axes of both"), "ground"));
   if (info.is_driver) object.keys.push_back(required(key("value", "motion", std::string(info.value_unit), "function of t")));
+  if (info.has_coordinate)
+    object.keys.push_back(key("initial", "initial", "", "value and rate of its coordinate at the start: the bodies it carries are placed and moved accordingly"));
+  object.keys.push_back(active_key());
   object.keys.push_back(comment());
   return object;
 }
@@ -252,8 +353,25 @@ ObjectInfo object_of(const ForceInfo& info) {
     }
   };
   add(info.vectors, "stiffnesses", 0);
-  add(info.signals, "signal", 0);
+  for (const Field& field : info.signals)
+    object.keys.push_back({.field = field, .form = field.name == info.law.field.name ? "law" : "signal"});
+  if (info.law.measure != nullptr && find_field(info.signals, info.law.field.name) == nullptr)
+    object.keys.push_back({.field = info.law.field, .form = "law"});
   add(info.vector_signals, "signal", 3);
+  object.keys.push_back(active_key());
+  object.keys.push_back(comment());
+  return object;
+}
+
+ObjectInfo object_of(const multibody::LawInfo& info) {
+  ObjectInfo object{std::string(info.name), std::string(info.summary), {type_key(info.name), name_key("unique")}};
+  object.keys.push_back(required(key("joint", "text", "", "name of the joint")));
+  for (const Field& field : info.numbers) object.keys.push_back(number_key(field));
+  for (const Field& field : info.laws) object.keys.push_back({.field = field, .form = "law", .is_required = !field.is_optional});
+  for (const Field& field : info.tables) object.keys.push_back(required(list_of(Key{.field = field, .form = "point"})));
+  object.keys.push_back(active_key());
+  if (!info.tables.empty())
+    object.keys.push_back({.field = {.name = "interpolation", .meaning = "of the table", .words = multibody::interpolation_names(), .kind = FieldKind::word, .fallback = "monotone"}});
   object.keys.push_back(comment());
   return object;
 }
@@ -303,12 +421,71 @@ Json model_schema() {
     for (const JointInfo& info : multibody::joint_catalogue())
       if (info.is_driver == is_driver) defs[fmt::format("{} {}", info.name, kind)] = element_schema(object_of(info), placement_of(info));
   }
-  defs["force"] = by_type("force", multibody::force_names());
+  std::vector<std::string> forces = multibody::force_names();
+  for (const std::string& name : multibody::law_names()) forces.push_back(name);
+  defs["force"] = by_type("force", forces);
+  for (const multibody::LawInfo& info : multibody::law_catalogue()) {
+    defs[fmt::format("{} force", info.name)] = schema_of(object_of(info));
+    if (!info.tables.empty()) defs[fmt::format("{} force", info.name)]["properties"]["table"]["minItems"] = 2;
+  }
   for (const ForceInfo& info : multibody::force_catalogue())
     defs[fmt::format("{} force", info.name)] = element_schema(object_of(info), placement_of(info));
   defs["simulation"] = schema_of(simulation_object());
   defs["simulation"]["allOf"] = Json::array();
   for (const char* tolerance : {"rtol", "atol"}) defs["simulation"]["allOf"].push_back({{"not", required_keys({"step", tolerance})}});
+  // Every entry of a list or of named things may stand for many.
+  const Json repeat{{"type", "object"},
+                    {"description", "copies of this entry: {i} in texts, {i+1} and i in formulas are the index"},
+                    {"properties",
+                     {{"index", {{"type", "string"}, {"pattern", "^[A-Za-z_][A-Za-z0-9_]{0,59}$"}}},
+                      {"count", {{"anyOf", {Json{{"type", "integer"}, {"minimum", 0}}, reference_to("formula")}}}},
+                      {"from", {{"anyOf", {Json{{"type", "integer"}}, reference_to("formula")}}}}}},
+                    {"required", {"count"}},
+                    {"additionalProperties", false}};
+  allow_formulas(schema);
+  Json law_table = schema_of(law_table_object());
+  law_table["properties"]["table"]["minItems"] = 2;
+  defs["law"] = {{"description", "a number, a formula such as =-200*x - 5*v, or a table"},
+                 {"anyOf", {number, Json{{"type", "string"}, {"minLength", 1}, {"maxLength", 1001}}, law_table}}};
+  defs["place"] = {{"anyOf", {reference_to("vector"), array_of(reference_to("vector"), 2)}}};
+  const auto named = [](Json entry) -> Json {
+    return {{"type", "object"}, {"propertyNames", {{"pattern", "^[A-Za-z_][A-Za-z0-9_]{0,59}$"}}}, {"additionalProperties", std::move(entry)}};
+  };
+  const auto closed = [](Json properties) -> Json {
+    return {{"type", "object"}, {"properties", std::move(properties)}, {"additionalProperties", false}};
+  };
+  const Json number_or_formula{{"anyOf", {number, reference_to("formula")}}};
+  defs["initial"] = closed({{"value", number_or_formula}, {"rate", number_or_formula}, {"value_deg", number_or_formula}, {"rate_deg", number_or_formula}});
+  const Json names{{"type", "array"}, {"items", {{"type", "string"}, {"minLength", 1}}}};
+  defs["action"] = {{"anyOf",
+                     {Json{{"enum", {"record", "stop"}}}, closed({{"impact", closed({{"restitution", number_or_formula}})}}),
+                      closed({{"switch", closed({{"off", names}, {"on", names}})}})}}};
+  for (const std::size_t i : {1, 2}) defs["action"]["anyOf"][i]["minProperties"] = 1;
+  defs["event"] = schema_of(event_object());
+  allow_formulas(defs["event"]);
+  defs["inputs"] = named({{"anyOf", {reference_to("signal"), schema_of(input_object())}}});
+  defs["states"] = named(schema_of(state_object()));
+  allow_formulas(defs["states"]);
+  Json output = schema_of(output_object());
+  output["oneOf"] = Json::array();
+  for (const std::string& kind : output_kinds()) output["oneOf"].push_back(required_keys({kind}));
+  defs["outputs"] = named({{"anyOf", {number, Json{{"type", "string"}, {"minLength", 1}, {"maxLength", 1001}}, output}}});
+  defs["formula"] = {{"description", "a formula of parameters, such as =2*L"}, {"type", "string"}, {"pattern", "^="}, {"maxLength", 1001}};
+  defs["parameter"] = schema_of(parameter_object());
+  defs["parameter"]["properties"]["value"] = {{"anyOf", {number, reference_to("formula")}}};
+  defs["parameters"] = {{"type", "object"},
+                        {"propertyNames", {{"pattern", "^[A-Za-z_][A-Za-z0-9_]{0,59}$"}}},
+                        {"additionalProperties", {{"anyOf", {number, reference_to("formula"), reference_to("parameter")}}}}};
+  const auto may_repeat = [&](Json& object) { object["properties"]["repeat"] = repeat; };
+  may_repeat(defs["body"]);
+  may_repeat(defs["event"]);
+  for (const JointInfo& info : multibody::joint_catalogue()) may_repeat(defs[fmt::format("{} {}", info.name, info.is_driver ? "driver" : "joint")]);
+  for (const std::string& name : forces) may_repeat(defs[fmt::format("{} force", name)]);
+  may_repeat(defs["inputs"]["additionalProperties"]["anyOf"][1]);
+  may_repeat(defs["states"]["additionalProperties"]);
+  may_repeat(defs["outputs"]["additionalProperties"]["anyOf"][2]);
+  // Names with an index are words once it is filled in.
+  for (const char* section : {"inputs", "states", "outputs"}) defs[section]["propertyNames"]["pattern"] = "^[A-Za-z_][A-Za-z0-9_{}+*() -]{0,99}$";
   return schema;
 }
 
@@ -319,6 +496,7 @@ std::string model_reference() {
                        object.meaning.empty() ? "" : object.meaning + "\n\n", table_of(object.keys));
   };
   section(2, "Model file", model_object());
+  section(3, "A parameter", parameter_object());
   section(3, "A body", body_object());
   for (const ObjectInfo& shape : shape_objects()) section(4, fmt::format("Shape `{}`", shape.name), shape);
   out += "### A rotation\n\nOne of these objects.\n\n";
@@ -330,6 +508,12 @@ std::string model_reference() {
     for (const JointInfo& info : multibody::joint_catalogue())
       if (info.is_driver == is_driver) section(3, fmt::format("{} `{}`", is_driver ? "Driver" : "Joint", info.name), object_of(info));
   for (const ForceInfo& info : multibody::force_catalogue()) section(3, fmt::format("Force `{}`", info.name), object_of(info));
+  for (const multibody::LawInfo& info : multibody::law_catalogue()) section(3, fmt::format("Force `{}`", info.name), object_of(info));
+  section(3, "An input", input_object());
+  section(3, "A state", state_object());
+  section(3, "An output", output_object());
+  section(3, "An event", event_object());
+  section(3, "A table in a law", law_table_object());
   return out;
 }
 

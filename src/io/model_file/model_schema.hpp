@@ -7,6 +7,7 @@
 #include "io/json/keys.hpp"
 #include "multibody/force.hpp"
 #include "multibody/joint.hpp"
+#include "multibody/law.hpp"
 
 namespace kreisel::io {
 
@@ -27,6 +28,7 @@ std::vector<Key> place_keys(const Placement& placement);
 
 // Every kind of object.
 const ObjectInfo& model_object();
+const ObjectInfo& parameter_object();
 const ObjectInfo& body_object();
 const ObjectInfo& frame_object();
 const ObjectInfo& table_object();                         ///< of a function of time
@@ -34,6 +36,13 @@ const std::vector<ObjectInfo>& shape_objects();           ///< by name
 const std::vector<ObjectInfo>& rotation_objects();        ///< the ways to give one
 ObjectInfo object_of(const multibody::JointInfo& info);
 ObjectInfo object_of(const multibody::ForceInfo& info);
+ObjectInfo object_of(const multibody::LawInfo& info);
+const ObjectInfo& input_object();
+const ObjectInfo& state_object();
+const ObjectInfo& output_object();
+std::vector<std::string> output_kinds();                  ///< the keys of an output of which it has one
+const ObjectInfo& event_object();
+const ObjectInfo& law_table_object();                     ///< of a function of something else than time
 ObjectInfo simulation_object();
 
 /// Accepts what the reader of model files accepts, as far as the form of a file goes.

@@ -108,6 +108,8 @@ class ColumnReader {
   }
 
   void add_series() {
+    for (std::size_t i = 0; i < trajectory_.columns.size(); ++i)
+      if (trajectory_.columns[i].quantity == "output" && has_numbers(column_of(trajectory_, i))) add_output(i);
     std::map<const PanelStyle*, std::vector<ReportSeries>> by_style;
     std::map<std::pair<std::string, std::string>, int> seen;
     for (std::size_t i = 0; i < trajectory_.columns.size(); ++i) {
@@ -171,6 +173,18 @@ class ColumnReader {
   }
 
  private:
+  /// A plot of its own for every output.
+  void add_output(std::size_t i) {
+    const TrajectoryColumn& column = trajectory_.columns[i];
+    if (data_.panels.empty() || data_.panels.back().name != column.element) data_.panels.push_back({column.element, false, true});
+    ReportSeries out;
+    out.group = "output";
+    out.panel = column.element;
+    out.unit = unit_on_page(column.unit);
+    out.name = column.name;
+    out.values = column_of(trajectory_, i);
+    data_.series.push_back(std::move(out));
+  }
   /// `row`: number of a multiplier or residual within its element.
   ReportSeries series(std::size_t i, const PanelStyle& style, int row) const {
     const TrajectoryColumn& column = trajectory_.columns[i];

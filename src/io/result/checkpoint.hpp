@@ -19,6 +19,7 @@ struct Checkpoint {
   double every = 0.0;               ///< [s] between checkpoints
   std::string output, run;          ///< states of the files and of the integration
   bool verifies = false;            ///< as in ResultRequest
+  std::vector<std::string> columns{};  ///< as in ResultRequest
 };
 
 /// Written under another name, synced and renamed: an earlier checkpoint stays until the new one is complete. Sealed,

@@ -95,6 +95,21 @@ class Settings {
   ParameterValues model_values_;
 };
 
+/// As far as they can be read; Settings tells what is wrong.
+ParameterValues model_values_in(const RunSpec& spec, const models::ModelInfo& info) {
+  constexpr std::string_view own = "model.";
+  ParameterValues values(info.parameters);
+  for (const Setting& setting : spec.settings) {
+    const std::string key = setting.name.starts_with(own) ? setting.name.substr(own.size()) : setting.name;
+    if (find_field(info.parameters, key) == nullptr) continue;
+    try {
+      values.set("", info.parameters, key, setting.value);
+    } catch (const InvalidInput&) {
+    }
+  }
+  return values;
+}
+
 // ---- what a model suggests
 
 /// Whether the method that the user has chosen, if any, has what a model suggests for another one.
@@ -115,9 +130,10 @@ bool suits_chosen_method(const RunSpec& spec, const models::Suggestion& suggesti
 /// the other way round.
 RunSpec with_suggestions(const RunSpec& given, const models::ModelInfo& info) {
   RunSpec spec = given;
+  if (!info.suggestions) return spec;
   const bool has_steps = spec.has("step") || spec.has("steps");
   const bool has_tolerance = spec.has("rtol") || spec.has("atol");
-  for (const models::Suggestion& suggestion : info.suggestions) {
+  for (const models::Suggestion& suggestion : info.suggestions(model_values_in(given, info))) {
     const bool is_tolerance = suggestion.field == "rtol" || suggestion.field == "atol";
     const bool is_step = suggestion.field == "step" || suggestion.field == "steps";
     if (spec.has(suggestion.field) || (is_tolerance && has_steps) || (is_step && (has_tolerance || has_steps)) ||
@@ -254,6 +270,9 @@ PreparedRun prepare(const RunSpec& given) {
 
   if (run.model_info != nullptr)
     problems.collect("", [&] { run.model = models::make_model(*run.model_info, spec.group, run.model_parameters); });
+  for (const auto& [name, value] : run.model.parameters)
+    if (!run.model_parameters.is_set(name)) run.model_parameters.set("", run.model_info->parameters, name, value);
+  run.warnings.insert(run.warnings.end(), run.model.warnings.begin(), run.model.warnings.end());
   if (given.t0) run.model.start.t0 = *given.t0;
   if (run.model.system != nullptr && run.assembles)
     problems.collect("", [&] { run.changes = assembled(run.model, run.options.linear_solver.name()); });

@@ -39,6 +39,7 @@ class ResultFolder final : public run::Observer {
     TrajectoryOptions options;
     options.folder = request.folder;
     options.format = request.format;
+    options.columns = request.columns;
     options.points_are_chosen = run.options.output_step > 0.0 || !run.options.output_times.empty();
     options.about = {fmt::format("model {} on {}, method {}, formulation {}", run.model.name, run.model.group,
                                  run.options.method.name(), formulation.name)};
@@ -67,6 +68,9 @@ class ResultFolder final : public run::Observer {
 
   void write_summary(Json summary) {
     if (!has_begun_) clear();  // no point was accepted, but the old result is not this run's
+    if (run_.model.definition) summary["model_file"] = Json::parse(run_.model.definition());
+    for (const system::OutputInfo& info : run_.model.system->result_layout().outputs())
+      summary["outputs"].push_back({{"name", info.name}, {"unit", info.unit}, {"meaning", info.meaning}, {"components", info.components}});
     if (Json scene = scene_of(run_.model); !scene.is_null()) summary["scene"] = std::move(scene);
     write_atomically(request_.folder / "summary.json", to_text(summary));
   }
@@ -124,7 +128,8 @@ class CheckpointKeeper final : public run::Observer {
                  *request_.checkpoint_every,
                  output.bytes(),
                  std::string(state),
-                 request_.verifies};
+                 request_.verifies,
+                 request_.columns};
     if (!request_.log.empty()) c.log_at = std::filesystem::absolute(request_.log).string();
     write_checkpoint(request_.folder, c);
     last_ = Clock::now();
@@ -275,6 +280,7 @@ Resumption prepare_resumption(const Path& folder) {
   run::check_checkpoint(r.checkpoint.run, *r.run.model.system, r.run.model.start, r.run.options);
   r.request.folder = folder;
   r.request.format = Choice<TrajectoryFormat>(r.checkpoint.format).value_or(TrajectoryFormat::automatic);
+  r.request.columns = r.checkpoint.columns;
   // As typed, for the summary, unless that is another file from here.
   if (!r.checkpoint.log.empty())
     r.request.log = std::filesystem::absolute(r.checkpoint.log) == r.checkpoint.log_at ? r.checkpoint.log : r.checkpoint.log_at;
@@ -285,6 +291,14 @@ Resumption prepare_resumption(const Path& folder) {
 }
 
 RunResult run_to_folder(const PreparedRun& run, const ResultRequest& request, run::Observer& spectator) {
+  if (!request.columns.empty()) {  // refused before the folder is made
+    const bool has_eta = solve::info_of(run::formulation_in_use(run.options, *run.model.system)).has_eta;
+    try {
+      TrajectoryLayout(run.model.system->result_layout(), has_eta, request.columns);
+    } catch (const InvalidInput& problem) {
+      throw InvalidInput(fmt::format("{}: {}", spelled("output"), problem.what()));
+    }
+  }
   std::optional<StepLog> log;
   refuse_log_in_the_way(run, request);
   if (!request.log.empty() && request.resume == nullptr) log.emplace(request.log);  // refused before the folder is made

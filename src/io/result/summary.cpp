@@ -73,6 +73,15 @@ Json final_point(const system::System& system, const method::Entry& entry) {
                              {"force_in_joint", numbers(reaction.force_in_joint)},
                              {"torque_in_joint", numbers(reaction.torque_in_joint)}});
   }
+  if (system.outputs().empty()) return out;
+  Vector values(system.output_size());
+  system.evaluate_outputs(entry.motion, entry.lambda, values);
+  Eigen::Index at = 0;
+  for (const system::OutputInfo& info : system.outputs()) {
+    Json& target = out[info.is_state ? "states" : "outputs"][info.name];
+    target = info.components.empty() ? number(values[at]) : numbers(values.segment(at, info.size()));
+    at += info.size();
+  }
   return out;
 }
 

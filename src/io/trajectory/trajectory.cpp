@@ -79,7 +79,7 @@ std::string velocity_component(GroupId group, char letter, int i) {
 
 }  // namespace
 
-TrajectoryLayout::TrajectoryLayout(const system::System& system, bool has_eta)
+TrajectoryLayout::TrajectoryLayout(const system::System& system, bool has_eta, const std::vector<std::string>& chosen)
     : system_(system), has_eta_(has_eta), embedded_(system.space().embedding_size()) {
   const std::vector<Block>& blocks = system.space().blocks();
   const system::Pattern& pattern = system.pattern();
@@ -117,11 +117,49 @@ TrajectoryLayout::TrajectoryLayout(const system::System& system, bool has_eta)
   add_energy();
   add("h", "s", "size of the step that ended here", plain({"h"}, "s"));
   add("order", "1", "order of the step that ended here; 0 for points that another method made", plain({"order"}, "1"), true);
+  for (const system::OutputInfo& info : system.outputs()) {
+    Columns columns;
+    for (int i = 0; i < info.size(); ++i)
+      columns.push_back({info.column(i), "output", info.name, info.components.empty() ? "" : info.components[static_cast<std::size_t>(i)], info.unit});
+    add(info.name, info.unit.empty() ? "1" : info.unit, info.meaning, std::move(columns));
+  }
+  if (!chosen.empty()) choose(chosen);
+}
+
+void TrajectoryLayout::choose(const std::vector<std::string>& names) {
+  std::vector<std::string> known;
+  std::vector<bool> is_found(names.size(), false);
+  std::vector<Quantity> kept;
+  for (const Quantity& quantity : quantities_) {
+    Quantity part = quantity;
+    part.columns.clear();
+    part.at = static_cast<int>(picks_.size());
+    const bool stays = quantity.name == "t" || quantity.name == "h" || quantity.name == "order";
+    known.push_back(quantity.name);
+    for (int i = 0; i < quantity.size(); ++i) {
+      const TrajectoryColumn& of = quantity.columns[static_cast<std::size_t>(i)];
+      const std::string& column = of.name;
+      const std::string owner = column.substr(0, std::max<std::size_t>(column.rfind('.'), 0));
+      if (owner != column && std::find(known.begin(), known.end(), owner) == known.end()) known.push_back(owner);
+      bool is_wanted = stays;
+      for (std::size_t n = 0; n < names.size(); ++n)
+        if (names[n] == quantity.name || names[n] == column || names[n] == owner) is_wanted = is_found[n] = true;
+      if (!is_wanted) continue;
+      part.columns.push_back(of);
+      picks_.push_back(quantity.at + i);
+    }
+    if (!part.columns.empty()) kept.push_back(std::move(part));
+  }
+  for (std::size_t n = 0; n < names.size(); ++n)
+    if (!is_found[n]) throw InvalidInput(unknown_name("column", names[n], known));
+  quantities_ = std::move(kept);
+  everything_.resize(columns_);
 }
 
 void TrajectoryLayout::add(std::string name, std::string unit, std::string meaning, Columns columns, bool is_count) {
   if (columns.empty()) return;
-  for (TrajectoryColumn& column : columns) column.quantity = name;
+  for (TrajectoryColumn& column : columns)
+    if (column.quantity.empty()) column.quantity = name;
   quantities_.push_back({std::move(name), std::move(unit), std::move(meaning), std::move(columns), columns_, is_count});
   columns_ += quantities_.back().size();
 }
@@ -197,6 +235,13 @@ Columns TrajectoryLayout::row_columns(const std::string& name, int rows, const s
 
 void TrajectoryLayout::fill(const method::Entry& entry, const system::Residual& residual, const run::Energy& energy,
                             const run::Work& work, VectorRef row) {
+  if (picks_.empty()) return fill_all(entry, residual, energy, work, row);
+  fill_all(entry, residual, energy, work, everything_);
+  for (std::size_t i = 0; i < picks_.size(); ++i) row[static_cast<Eigen::Index>(i)] = everything_[picks_[i]];
+}
+
+void TrajectoryLayout::fill_all(const method::Entry& entry, const system::Residual& residual, const run::Energy& energy,
+                                const run::Work& work, VectorRef row) {
   Eigen::Index at = 0;
   const auto put = [&](const auto& values) {
     row.segment(at, values.size()) = values;
@@ -237,6 +282,7 @@ void TrajectoryLayout::fill(const method::Entry& entry, const system::Residual& 
   }
   row[at++] = entry.h;
   row[at++] = entry.order;
+  if (const int count = system_.output_size(); count > 0) system_.evaluate_outputs(entry.motion, entry.lambda, row.segment(at, count));
 }
 
 void TrajectoryLayout::read_position(ConstVectorRef values, Vector& q) const {
@@ -290,7 +336,7 @@ std::vector<std::string> TrajectoryLayout::explanation() const {
 TrajectoryWriter::TrajectoryWriter(const system::System& system, bool has_eta, TrajectoryOptions options)
     : system_(system.result_layout()),
       options_(std::move(options)),
-      layout_(system_, has_eta),
+      layout_(system_, has_eta, options_.columns),
       row_(layout_.columns()) {
   info_.columns = layout_.columns();
   if (options_.format == TrajectoryFormat::hdf5) require_hdf5();  // before the run

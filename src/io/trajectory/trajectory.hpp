@@ -25,7 +25,7 @@ namespace kreisel::io {
 /// What stands in a column, as the file says it: readers need not guess from names.
 struct TrajectoryColumn {
   std::string name;       ///< unique in the file, "rod.v3"
-  std::string quantity;   ///< as Quantity::name; empty in files that do not say
+  std::string quantity;   ///< as Quantity::name, "output" of outputs; empty in files that do not say
   std::string element;    ///< body, joint, or other block of coordinates; empty: the system
   /// Of q: x, y, z; R11 to R33; q1, … of others. Of v and a: u1 to u3 velocity in the inertial frame, U1 to U3 in the body frame, W1 to W3
   /// angular velocity in the body frame; v1, … of others. Of reactions Fx to Tz. Else the name without the element.
@@ -50,10 +50,12 @@ struct Quantity {
 /// dissipation and balance; step size; order. SI units.
 class TrajectoryLayout {
  public:
-  TrajectoryLayout(const system::System& system, bool has_eta);
+  /// `chosen`: quantities, columns, or what columns belong to ("rod" of "rod.x"); t, h and order stay. Empty: everything.
+  /// Throws InvalidInput for what does not exist.
+  TrajectoryLayout(const system::System& system, bool has_eta, const std::vector<std::string>& chosen = {});
 
   const std::vector<Quantity>& quantities() const { return quantities_; }
-  int columns() const { return columns_; }
+  int columns() const { return picks_.empty() ? columns_ : static_cast<int>(picks_.size()); }
   void fill(const method::Entry& entry, const system::Residual& residual, const run::Energy& energy,
             const run::Work& work, VectorRef row);
   /// The initial energy, which the balance is measured from.
@@ -64,6 +66,8 @@ class TrajectoryLayout {
   std::vector<std::string> explanation() const;
 
  private:
+  void choose(const std::vector<std::string>& names);
+  void fill_all(const method::Entry& entry, const system::Residual& residual, const run::Energy& energy, const run::Work& work, VectorRef row);
   using Columns = std::vector<TrajectoryColumn>;
   void add(std::string name, std::string unit, std::string meaning, Columns columns, bool is_count = false);
   Columns pose_columns() const;
@@ -79,7 +83,9 @@ class TrajectoryLayout {
   std::vector<std::string> labels_;  ///< per block; empty: the only one
   std::vector<Quantity> quantities_;
   Vector embedded_;
-  int columns_ = 0;
+  int columns_ = 0;          ///< of everything
+  std::vector<int> picks_;   ///< of these, the columns that are kept; empty: all
+  Vector everything_;
   std::optional<double> first_energy_;
 };
 
@@ -128,6 +134,7 @@ struct TrajectoryOptions {
   std::int64_t value_limit = 1'000'000;
   std::int64_t least_rows = 1000;  ///< thinning leaves at least half of these, however many columns there are
   std::vector<std::string> about;
+  std::vector<std::string> columns{};  ///< of TrajectoryLayout; empty: all
   bool has_checkpoints = false;  ///< rows that become HDF5 wait in a journal
 };
 

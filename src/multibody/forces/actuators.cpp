@@ -38,6 +38,9 @@ ForceInfo linear_actuator() {
           .place_is_optional = true,
           .numbers = servo_numbers("N", "m"),
           .signals = servo_signals("N", "m"),
+          .law = {.field = {.name = "value", .meaning = "effort: a formula of t, x, the distance, v, its rate, and outputs", .unit = "N"},
+                  .pushes = true,
+                  .measure = [](const ForceSpec& spec) { return distance(0, spec.frames[0].p, 1, spec.frames[1].p); }},
           .build = build};
 }
 
@@ -61,6 +64,10 @@ ForceInfo rotary_actuator() {
           .axes = 1,
           .numbers = servo_numbers("N m", "rad"),
           .signals = servo_signals("N m", "rad"),
+          .law = {.field = {.name = "value", .meaning = "effort: a formula of t, x, the angle, v, its rate, and outputs", .unit = "N m"},
+                  .pushes = true,
+                  .counts_turns = true,
+                  .measure = [](const ForceSpec& spec) { return angle(0, spec.frames[0].E, 1, spec.frames[1].E); }},
           .build = build};
 }
 

@@ -24,6 +24,12 @@ ForceInfo spring_damper() {
                        .is_optional = true,
                        .unit = "m",
                        .fallback = "the initial distance"}},
+          .law = {.field = {.name = "force",
+                            .meaning = "law instead of stiffness and damping: a formula of x, the distance beyond length, and v, "
+                                       "its rate; positive pulls the points together",
+                            .unit = "N"},
+                  .natural = "length",
+                  .measure = [](const ForceSpec& spec) { return distance(0, spec.frames[0].p, 1, spec.frames[1].p); }},
           .build = build};
 }
 

@@ -1,0 +1,100 @@
+// Formulas of many variables: a graph in which names are replaced by what they mean, its derivatives, and a flat program.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "formula/formula.hpp"
+
+namespace kreisel::formula {
+
+/// A function given by other means, such as a table, with its derivatives.
+class Curve {
+ public:
+  virtual ~Curve() = default;
+  virtual double at(double x, int derivative) const = 0;
+};
+
+/// Expressions of numbers and leaves; a leaf stands for whatever its owner puts in its place. Equal expressions are one node.
+class Graph {
+ public:
+  using Node = int;
+  static constexpr Node none = -1;
+
+  Node number(double value);
+  Node leaf(int number);
+  Node apply(Operation operation, Node a, Node b = none);
+  /// The derivative of that order of a curve, which must outlive graph and programs; null stays none.
+  Node curve(const Curve* curve, int derivative, Node a);
+  /// A formula with the nodes that its names stand for.
+  Node build(const Formula& formula, const std::function<Node(const Formula::Name&)>& meaning);
+
+  /// ∂node/∂leaf.
+  Node derivative(Node node, int leaf);
+  /// Σ ∂node/∂leaf · rate(leaf); rate is asked only for leaves on which the node depends.
+  Node rate(Node node, const std::function<Node(int leaf)>& rate);
+  /// The leaves on which a node depends, in increasing order.
+  std::vector<int> leaves_of(Node node) const;
+  bool is_number(Node node) const { return at(node).kind == Kind::number; }
+  double value_of(Node node) const { return at(node).number; }
+  /// The terms of a sum that depend on no other leaf than this one; `rest` are the others.
+  Node part_of_leaf(Node node, int leaf, Node& rest);
+
+ private:
+  friend class Program;
+  enum class Kind { number, leaf, operation, choice, curve };
+  struct Entry {
+    Kind kind = Kind::number;
+    Operation operation = Operation::number;
+    double number = 0.0;
+    int leaf = -1;           ///< or the order of a derivative of a curve
+    Node a = none, b = none, c = none;
+    const Curve* curve = nullptr;
+  };
+  const Entry& at(Node node) const { return nodes_[static_cast<std::size_t>(node)]; }
+  Node add(const Entry& entry);
+  /// a where c > 0, b elsewhere.
+  Node choice(Node c, Node a, Node b);
+  Node sum(Node a, Node b) { return apply(Operation::add, a, b); }
+  Node product(Node a, Node b) { return apply(Operation::multiply, a, b); }
+  Node derivative_of(Node node, int leaf, std::map<Node, Node>& known);
+
+  std::vector<Entry> nodes_;
+  std::map<std::tuple<int, int, double, int, int, int, int, const void*>, Node> known_;
+};
+
+/// Straight-line code for some nodes of a graph; nothing in an evaluation allocates.
+class Program {
+ public:
+  static constexpr int max_registers = 4000;
+
+  Program() = default;
+  /// Throws InvalidInput when the formulas are too long.
+  Program(const Graph& graph, std::span<const Graph::Node> results);
+
+  /// The leaves that are read, in increasing order of their numbers; `evaluate` gets one value each.
+  const std::vector<int>& leaves() const { return leaves_; }
+  int results() const { return static_cast<int>(results_.size()); }
+  void evaluate(const double* leaves, double* out) const;
+
+ private:
+  enum class Code : unsigned char {
+    number, leaf, add, subtract, multiply, divide, power, square, cube, negate, sin, cos, tan, exp, log, sqrt, sinh, cosh,
+    tanh, asin, acos, atan, abs, sign, atan2, min, max, choice, curve
+  };
+  struct Step {  ///< its result stands in the register of its number
+    Code code = Code::number;
+    int a = 0, b = 0, c = 0;
+    double number = 0.0;
+    const Curve* curve = nullptr;
+  };
+  static Code code_of(Operation operation);
+
+  std::vector<Step> steps_;
+  std::vector<int> leaves_, results_;
+};
+
+}  // namespace kreisel::formula

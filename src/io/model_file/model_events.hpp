@@ -1,0 +1,27 @@
+// Events of a model file: zeros of formulas and what happens there.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kreisel/event.hpp"
+#include "multibody/assembly.hpp"
+#include "multibody/law.hpp"
+
+namespace kreisel::io {
+
+struct ModelEvent {
+  std::string name;
+  std::shared_ptr<const multibody::Outputs> when;  ///< a number
+  system::Direction direction = system::Direction::either;
+  enum class Action { record, impact, switches } action = Action::record;
+  double restitution = 1.0;
+  std::vector<std::string> off{}, on{};  ///< joints and forces
+  int terminal_after = 0;                ///< as in system::Event
+};
+
+/// Gives the assembly its events; those that switch bring the same events to the system that is in force then.
+void set_events(multibody::Assembly& assembly, std::shared_ptr<const std::vector<ModelEvent>> events);
+
+}  // namespace kreisel::io

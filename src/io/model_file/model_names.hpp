@@ -1,0 +1,62 @@
+// The names of a model file that formulas may use: parameters, inputs, states, outputs and forces, and what they stand for.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formula/formula.hpp"
+#include "io/model_file/model_parameters.hpp"
+#include "multibody/law.hpp"
+
+namespace kreisel::io {
+
+class ModelNames {
+ public:
+  using Node = multibody::Formulas::Node;
+
+  explicit ModelNames(ModelParameters& parameters) : parameters_(parameters) {}
+
+  /// What may be used as a name in formulas. Throws InvalidInput when it cannot be one, or is one already.
+  void declare(const std::string& name, std::string kind, std::vector<std::string> components = {});
+  bool has(const std::string& name) const { return meanings_.contains(name); }
+  /// For the parser; t, and parameters once they are declared.
+  const formula::Names& known() const { return known_; }
+
+  /// What a declared name stands for: a node per component.
+  void define(const std::string& name, std::vector<Node> nodes);
+  /// The same by a formula, which is resolved when somebody needs it; x and v are own nodes of a law, or none.
+  void define(const std::string& name, formula::Formula formula, Node x, Node v);
+  /// The same by whatever makes the nodes.
+  void define(const std::string& name, std::function<std::vector<Node>()> make);
+
+  /// The nodes of a name. Throws InvalidInput for algebraic loops, naming them.
+  const std::vector<Node>& nodes_of(const std::string& name);
+  /// A formula. Throws InvalidInput that says which name is wrong.
+  Node resolve(const formula::Formula& formula, Node x, Node v);
+  multibody::Formulas& formulas() { return formulas_; }
+  /// Of the kind "input", that no formula uses.
+  std::vector<std::string> unused_inputs() const;
+
+ private:
+  struct Meaning {
+    std::string kind;
+    std::vector<std::string> components;
+    std::function<std::vector<Node>()> make;
+    std::vector<Node> nodes;
+    bool is_in_work = false, is_used = false;
+  };
+  Node node_of(const formula::Formula& formula, const formula::Formula::Name& name, Node x, Node v);
+
+  ModelParameters& parameters_;
+  formula::Names known_{"t"};
+  std::map<std::string, Meaning> meanings_;
+  std::vector<std::string> path_;  ///< of names in work, each needs the next
+  multibody::Formulas formulas_;
+};
+
+}  // namespace kreisel::io

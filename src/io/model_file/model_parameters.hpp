@@ -1,0 +1,62 @@
+// The section "parameters" of a model file: numbers with names, which every formula of the file may use.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/field.hpp"
+#include "formula/formula.hpp"
+#include "io/json/json_source.hpp"
+
+namespace kreisel::io {
+
+/// A text that stands for a number: "=2*L".
+bool is_formula(const Json& value);
+/// Without the sign of equality.
+std::string_view formula_in(const Json& value);
+
+/// What the section declares, as far as it can be read; a parameter that is a formula of others has no default number.
+std::vector<ParameterInfo> parameters_in(const Json& root);
+
+/// The values of all parameters, those that are formulas of others included.
+class ModelParameters {
+ public:
+  using Complain = std::function<void(std::string_view pointer, std::string_view message)>;
+
+  /// `given` goes before the file. What is wrong is told to `complain`, with the place.
+  void read(const Json& root, const ParameterValues& given, const Complain& complain);
+
+  const formula::Names& names() const { return names_; }
+  const formula::Constants& values() const { return values_; }
+  double value(const std::string& name) const { return *values_.find(name); }
+  /// Whoever evaluates a formula says so.
+  void note_use(const formula::Formula& formula);
+  /// Neither noted nor used by another parameter.
+  std::vector<std::string> unused() const;
+
+ private:
+  struct Entry {
+    Json value;  ///< a number or a formula
+    enum class State { unknown, in_work, known } state = State::unknown;
+  };
+  bool evaluate(const std::string& name, const Complain& complain);
+  void refuse_cycle(const std::string& name, const Complain& complain) const;
+
+  std::map<std::string, Entry> entries_;
+  std::vector<std::string> path_;  ///< of parameters in work, each needs the next
+  formula::Names names_;
+  formula::Constants values_;
+  std::set<std::string> used_;
+};
+
+/// The model file that gives the same model without other settings: `values` of parameters and the group stand in it.
+std::string definition_of(const JsonSource& source, std::string_view group, const ParameterValues& values);
+
+/// Why a number of this unit looks like degrees where radians are meant; empty: it does not.
+std::string suspicion_of_degrees(double value, std::string_view unit);
+
+}  // namespace kreisel::io

@@ -1,0 +1,101 @@
+// What an assembly reports beside its motion.
+#include <algorithm>
+#include <array>
+
+#include "lie/so3.hpp"
+#include "multibody/assembly.hpp"
+#include "multibody/law.hpp"
+#include "parts.hpp"
+
+namespace kreisel::multibody {
+namespace {
+
+/// A gauge at one instant.
+struct GaugeState {
+  double value = 0.0, rate = 0.0, acceleration = 0.0;
+};
+
+}  // namespace
+
+const std::vector<system::OutputInfo>& Assembly::outputs() const {
+  return mechanism().outputs == nullptr ? System::outputs() : mechanism().outputs->infos();
+}
+
+void Assembly::evaluate_outputs(const lie::Motion& m, ConstVectorRef lambda, VectorRef out) const {
+  if (mechanism().outputs != nullptr) evaluate(*mechanism().outputs, m, lambda, out);
+}
+
+void Assembly::evaluate(const Outputs& outputs, const lie::Motion& m, ConstVectorRef lambda, VectorRef out) const {
+  const std::vector<lie::Block>& blocks = space().blocks();
+
+  const auto gauged = [&](const Gauge& gauge) {
+    std::array<Slot, 2> slots;
+    for (const std::size_t i : {0, 1}) {
+      const int body = gauge.bodies[i];
+      slots[i].node = body;
+      if (body == ground) continue;
+      const lie::Block& block = blocks[static_cast<std::size_t>(body)];
+      slots[i] = {body, block.group, block.nv, block.q_at, block.v_at, -1};
+    }
+    BodyStates bodies;
+    const Instant at{m.t, m.q.data(), m.v.data(), m.a.data(), nullptr, slots.data(), &bodies};
+    const Frames frames(at, 2);
+    const BodyState* s = frames.states();
+    Slopes slopes, accelerations;
+    set_zero(slopes, 2);
+    gauge.measure->add_slopes(s, 1.0, slopes);
+    frames.set_accelerations(accelerations);
+    GaugeState state{gauge.measure->value(s), gauge.measure->rate(s), gauge.measure->curve(s)};
+    for (const std::size_t i : {0, 1}) state.acceleration += slopes[i].dot(accelerations[i]);
+    if (gauge.turns >= 0) state.value = unwrapped(state.value, m.q[blocks[static_cast<std::size_t>(gauge.turns)].q_at]);
+    return state;
+  };
+  const auto effort_of = [&](int force) {
+    const Element* element = mechanism().forces[static_cast<std::size_t>(force)].get();
+    const auto place = std::ranges::find(loads_.places, element, &Place::element);
+    if (place == loads_.places.end()) return 0.0;  // it is switched off
+    BodyStates bodies;
+    const Instant at{m.t, m.q.data(), m.v.data(), m.a.data(), lambda.data() + place->row, slots_.data() + place->slot_at, &bodies};
+    return element->effort(at);
+  };
+  const auto reaction_of = [&](int joint, int component) {
+    const auto found = std::ranges::find(joints_, mechanism().joints[static_cast<std::size_t>(joint)]);
+    if (found == joints_.end()) return 0.0;
+    const system::Reaction r = reaction(static_cast<int>(found - joints_.begin()), m, lambda);
+    return component < 3 ? r.force[component] : r.torque[component - 3];
+  };
+
+  // Events ask for few; whoever asks for more writes them to a file.
+  constexpr std::size_t few = 32;
+  std::array<double, few> some;
+  std::vector<double> many(outputs.quantities().size() > few ? outputs.quantities().size() : 0);
+  double* const leaves = many.empty() ? some.data() : many.data();
+  double* next = leaves;
+  for (const Quantity& quantity : outputs.quantities()) {
+    const auto gauge = [&] { return gauged(outputs.gauges()[static_cast<std::size_t>(quantity.index)]); };
+    const auto put = [&](double value) { *next++ = value; };
+    switch (quantity.kind) {
+      case Quantity::Kind::time: put(m.t); break;
+      case Quantity::Kind::value: put(gauge().value); break;
+      case Quantity::Kind::rate: put(gauge().rate); break;
+      case Quantity::Kind::acceleration: put(gauge().acceleration); break;
+      case Quantity::Kind::state: put(m.q[blocks[static_cast<std::size_t>(quantity.index)].q_at]); break;
+      case Quantity::Kind::effort: put(effort_of(quantity.index)); break;
+      case Quantity::Kind::reaction: put(reaction_of(quantity.index, quantity.component)); break;
+      case Quantity::Kind::energy: {
+        const system::EnergyParts parts = energy_parts(m);
+        const double all[] = {parts.kinetic, parts.potential, parts.elastic};
+        put(all[quantity.component]);
+        break;
+      }
+      case Quantity::Kind::rotation: {
+        const lie::SO3::Point q = m.q.segment<4>(blocks[static_cast<std::size_t>(quantity.index)].q_at + 3);
+        put(lie::SO3::log(q)[quantity.component]);
+        break;
+      }
+    }
+  }
+  outputs.program().evaluate(leaves, out.data());
+}
+
+}  // namespace kreisel::multibody

@@ -1,0 +1,289 @@
+// Shipped models that use laws, states and repeated entries, and events and initial values in files, against independent
+// equations of motion.
+#include <gtest/gtest.h>
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "io/model_file/model_catalogue.hpp"
+#include "io/model_file/model_file.hpp"
+#include "io/result/prepare.hpp"
+#include "kreisel/error.hpp"
+#include "run/integrator.hpp"
+
+namespace {
+
+using namespace kreisel;
+
+io::RunSpec spec_of(const std::string& text) {
+  io::RunSpec spec;
+  spec.own_model = std::make_shared<const models::ModelInfo>(io::model_of(std::make_shared<io::JsonSource>("m.json", text)));
+  return spec;
+}
+std::string refusal(const std::string& text) {
+  try {
+    io::prepare(spec_of(text));
+    return "accepted";
+  } catch (const InvalidInput& e) {
+    return e.what();
+  }
+}
+struct Ran {
+  io::PreparedRun prepared;
+  run::Report report;
+
+  double operator[](const std::string& column) const {
+    const system::System& system = *prepared.model.system;
+    Vector values(system.output_size());
+    system.evaluate_outputs(report.final.motion, report.final.lambda, values);
+    Eigen::Index i = 0;
+    for (const system::OutputInfo& info : system.outputs())
+      for (int c = 0; c < info.size(); ++c, ++i)
+        if (info.column(c) == column) return values[i];
+    throw InvalidInput("no output " + column);
+  }
+};
+Ran ran(io::RunSpec spec, double t_end, double tolerance) {
+  spec.set("t_end", t_end).set("rtol", tolerance).set("atol", tolerance);
+  Ran r{io::prepare(spec), {}};
+  run::Observer nobody;
+  r.report = run::integrate(*r.prepared.model.system, r.prepared.model.start, r.prepared.options, nobody);
+  EXPECT_EQ(r.report.status, run::Status::success) << r.report.message;
+  return r;
+}
+io::RunSpec shipped(const std::string& name) {
+  io::RunSpec spec;
+  spec.model = name;
+  return spec;
+}
+
+/// y at t_end by the classical Runge-Kutta method.
+template <class State, class F>
+State minimal(State y, double t_end, int steps, const F& f) {
+  const double h = t_end / steps;
+  for (int j = 0; j < steps; ++j) {
+    const double t = j * h;
+    const State k1 = f(t, y), k2 = f(t + h / 2, State(y + h / 2 * k1)), k3 = f(t + h / 2, State(y + h / 2 * k2)), k4 = f(t + h, State(y + h * k3));
+    y += h / 6 * (k1 + 2 * k2 + 2 * k3 + k4);
+  }
+  return y;
+}
+
+TEST(SliderCrankEngine, FollowsItsMinimalCoordinate) {
+  const double r = 0.04, l = 0.14, J = 0.05, rod = 0.6, J_rod = 0.6 * l * l / 12, piston = 0.5, g = 9.81;
+  // By the crank angle: the rod leans by φ, sin φ = (r/l) sin θ; its centre stands at (-(r sin θ)/2, r cos θ + (l/2) cos φ).
+  const auto lean = [&](double a) { return std::asin(r / l * std::sin(a)); };
+  const auto lean_1 = [&](double a) { return r / l * std::cos(a) / std::cos(lean(a)); };
+  const auto mass = [&](double a) {
+    const double phi = lean(a), phi_1 = lean_1(a);
+    const double y_1 = r * std::cos(a) / 2, z_1 = -r * std::sin(a) - l / 2 * std::sin(phi) * phi_1, s_1 = -r * std::sin(a) - l * std::sin(phi) * phi_1;
+    return J + rod * (y_1 * y_1 + z_1 * z_1) + J_rod * phi_1 * phi_1 + piston * s_1 * s_1;
+  };
+  const auto force = [&](double a, double w) {
+    const double phi = lean(a), phi_1 = lean_1(a);
+    const double z_1 = -r * std::sin(a) - l / 2 * std::sin(phi) * phi_1, s_1 = -r * std::sin(a) - l * std::sin(phi) * phi_1;
+    const double gas = -5e-3 * 4e6 * std::pow(std::max(0.0, std::cos((a - 0.3) / 2)), 12);
+    return gas * s_1 - 2e-3 * w * std::abs(w) - rod * g * z_1 - piston * g * s_1;
+  };
+  const auto f = [&](double, const Eigen::Vector2d& y) {
+    const double h = 1e-3, a = y[0];
+    const double slope = (8 * (mass(a + h) - mass(a - h)) - (mass(a + 2 * h) - mass(a - 2 * h))) / (12 * h);
+    return Eigen::Vector2d(y[1], (force(a, y[1]) - 0.5 * slope * y[1] * y[1]) / mass(a));
+  };
+  const Eigen::Vector2d y = minimal(Eigen::Vector2d(0, 60), 0.5, 50'000, f);
+  const Ran run = ran(shipped("slider-crank-engine"), 0.5, 1e-10);
+  EXPECT_NEAR(run["crank_angle"], y[0], 1e-6 * y[0]) << "after several turns";
+  EXPECT_GT(y[0], 4 * M_PI);
+  EXPECT_NEAR(run["omega"], y[1], 1e-6 * y[1]);
+  EXPECT_NEAR(run["power"], 2e-3 * y[1] * y[1] * y[1], 1e-4 * std::abs(run["power"]));
+}
+
+TEST(RobotArm, FollowsItsMinimalCoordinates) {
+  // Absolute angles a of rods in a row: M_ij = m L² (n - max(i, j) + ½) cos(a_i - a_j), + 1/12 - ... on the diagonal.
+  const double m = 1.5, L = 0.4, g = 9.81, kp = 80, kd = 8, ki = 60, limit = 30;
+  const Eigen::Vector3d goal(0.6, 0.4, -0.8);
+  using State = Eigen::Matrix<double, 9, 1>;  // absolute angles, their rates, integrals
+  const auto f = [&](double, const State& y) {
+    const Eigen::Vector3d a = y.head<3>(), w = y.segment<3>(3);
+    Eigen::Matrix3d M;
+    Eigen::Vector3d rhs;
+    for (int i = 0; i < 3; ++i) {
+      rhs[i] = -m * g * L * (3 - i - 0.5) * std::cos(a[i]);
+      for (int j = 0; j < 3; ++j) {
+        const double weight = i == j ? m * L * L * (1.0 / 3 + (2 - i)) : m * L * L * (2 - std::max(i, j) + 0.5);
+        M(i, j) = weight * std::cos(a[i] - a[j]);
+        if (i != j) rhs[i] -= weight * std::sin(a[i] - a[j]) * w[j] * w[j];
+      }
+    }
+    const Eigen::Vector3d q(a[0], a[1] - a[0], a[2] - a[1]), v(w[0], w[1] - w[0], w[2] - w[1]);
+    for (int i = 0; i < 3; ++i) {
+      const double torque = std::clamp(kp * (goal[i] - q[i]) - kd * v[i] + ki * y[6 + i], -limit, limit);
+      rhs[i] += torque;
+      if (i > 0) rhs[i - 1] -= torque;
+    }
+    State out;
+    out << w, M.ldlt().solve(rhs), goal - q;
+    return out;
+  };
+  const State y = minimal(State(State::Zero()), 3.0, 60'000, f);
+  const Ran run = ran(shipped("robot-arm"), 3.0, 1e-9);
+  EXPECT_NEAR(run["q1"], y[0], 1e-6);
+  EXPECT_NEAR(run["q2"], y[1] - y[0], 1e-6);
+  EXPECT_NEAR(run["q3"], y[2] - y[1], 1e-6);
+  EXPECT_NEAR(run["sum2"], y[7], 1e-6);
+  EXPECT_NEAR(run["tip.z"], L * (std::sin(y[0]) + std::sin(y[1]) + std::sin(y[2])), 1e-6);
+}
+
+TEST(HangingChain, HasAsManyRodsAsAskedAndFollowsItsMinimalCoordinates) {
+  io::RunSpec spec = shipped("hanging-chain");
+  spec.settings = {{"n", 5.0}};
+  const Ran run = ran(spec, 1.0, 1e-9);
+  EXPECT_EQ(run.prepared.model.system->body_count(), 5);
+  EXPECT_EQ(run.prepared.model.system->joint_name(4), "hinge4");
+  const double m = 0.2, L = 0.4, g = 9.81;
+  using State = Eigen::Matrix<double, 10, 1>;
+  const auto f = [&](double, const State& y) {
+    Eigen::Matrix<double, 5, 5> M;
+    Eigen::Matrix<double, 5, 1> rhs;
+    for (int i = 0; i < 5; ++i) {
+      rhs[i] = -m * g * L * (5 - i - 0.5) * std::cos(y[i]);
+      for (int j = 0; j < 5; ++j) {
+        const double weight = i == j ? m * L * L * (1.0 / 3 + (4 - i)) : m * L * L * (4 - std::max(i, j) + 0.5);
+        M(i, j) = weight * std::cos(y[i] - y[j]);
+        if (i != j) rhs[i] -= weight * std::sin(y[i] - y[j]) * y[5 + j] * y[5 + j];
+      }
+    }
+    State out;
+    out << y.tail<5>(), M.ldlt().solve(rhs);
+    return out;
+  };
+  const State y = minimal(State(State::Zero()), 1.0, 40'000, f);
+  double z = 0.0;
+  for (int i = 0; i < 5; ++i) z += L * std::sin(y[i]);
+  EXPECT_NEAR(run["end.z"], z, 1e-6);
+}
+
+TEST(Repeat, RefusesWhatCannotBe) {
+  const auto with = [](const std::string& repeat, const std::string& name = "b{i}", const std::string& mass = "1") {
+    return refusal(R"j({"parameters": {"n": 2.5, "k": 1}, "bodies": [{"name": ")j" + name + R"j(", "repeat": )j" + repeat + R"j(, "mass": )j" + mass +
+                   R"j(, "inertia": ["=k", 1, 1], "position": ["=i", 0, 0]}, {"name": "c", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0]}]})j");
+  };
+  EXPECT_EQ(with(R"j({"count": 3})j").find("accepted"), 0u);
+  EXPECT_NE(with(R"j({"count": "=n"})j").find("/bodies/0/repeat/count: is 2.5, expected a whole number from 0 to 1000000"), std::string::npos);
+  EXPECT_NE(with(R"j({"count": 1e9})j").find("expected a whole number"), std::string::npos);
+  EXPECT_NE(with(R"j({"index": "k", "count": 2})j").find("/bodies/0/repeat/index: 'k' is the name of a parameter"), std::string::npos);
+  EXPECT_NE(with(R"j({"index": "i"})j").find("the key \"count\" is missing"), std::string::npos);
+  EXPECT_NE(with(R"j({"count": 2, "cont": 2})j").find("unknown key 'cont'; did you mean 'count'?"), std::string::npos);
+  EXPECT_NE(with(R"j({"count": 2})j", "b").find("/bodies/0/name: with i = 2: \"b\" is the name of an earlier body"), std::string::npos);
+  EXPECT_NE(with(R"j({"count": 2})j", "b{i/2}").find("'{i/2}' in \"b{i/2}\" is 0.5, expected a whole number"), std::string::npos);
+  EXPECT_NE(with(R"j({"count": 2})j", "b{i}", "\"=1 - i\"").find("/bodies/0/mass: with i = 2: is -1, expected a mass"), std::string::npos);
+}
+
+const std::string ball = R"j({"gravity": [0, 0, -9.81], "parameters": {"e": 0.9},
+ "bodies": [{"name": "ball", "mass": 1, "inertia": [0.1, 0.1, 0.1], "position": [0, 0, 1]}],
+ "outputs": {"place": {"position": "ball"}, "height": "=place.z"},
+ "events": [{"name": "floor", "when": "=height", "direction": "falling", "action": {"impact": {"restitution": "=e"}}},
+            {"name": "top", "when": "=height'", "direction": "falling", "action": "stop", "after": 3}]})j";
+
+TEST(FileEvents, ABallBouncesWithItsRestitution) {
+  const Ran run = ran(spec_of(ball), 10.0, 1e-10);
+  ASSERT_GE(run.report.events.size(), 4u);
+  EXPECT_NEAR(run.report.events[0].t, 0.451523641, 1e-8);
+  // The third top after impacts with 0.9 comes at t1 + 2·0.9 t1 + 2·0.81 t1 + 0.729 t1.
+  const double t1 = std::sqrt(2 / 9.81);
+  EXPECT_NEAR(run.report.final.motion.t, t1 * (1 + 2 * 0.9 + 2 * 0.81 + 0.729), 1e-7);
+  EXPECT_NEAR(run["height"], std::pow(0.81, 3), 1e-7);
+  EXPECT_TRUE(run.report.events.back().ends_the_run);
+}
+
+TEST(FileEvents, ALatchReleasesAndABrakeTakesHold) {
+  // The rod is held until t = 0.5, then it swings freely; from 30 degrees below on a viscous brake holds it.
+  const std::string text = R"j({"gravity": [0, 0, -9.81],
+ "bodies": [{"name": "rod", "mass": 2, "inertia": [0.2, 0.01, 0.2], "position": [0, 0.5, 0]}],
+ "joints": [{"name": "hinge", "type": "revolute", "between": ["ground", "rod"], "at": [0, 0, 0], "axis": [1, 0, 0]}],
+ "drivers": [{"name": "latch", "type": "angle", "between": ["ground", "rod"], "axis": [1, 0, 0], "value": 0}],
+ "outputs": {"swing": {"angle": "hinge"}},
+ "forces": [{"name": "brake", "type": "torque", "joint": "hinge", "value": "=-4*v", "active": false}],
+ "events": [{"name": "release", "when": "=t - 0.5", "direction": "rising", "action": {"switch": {"off": ["latch"]}}},
+            {"name": "brakes", "when": "=swing + pi/6", "direction": "falling", "action": {"switch": {"on": ["brake"]}}}]})j";
+  const Ran run = ran(spec_of(text), 1.5, 1e-10);
+  ASSERT_EQ(run.report.events.size(), 2u);
+  EXPECT_NEAR(run.report.events[0].t, 0.5, 1e-9);
+  const double J = 0.7;
+  Eigen::Vector2d y(0, 0);
+  double t = 0.5;
+  bool brakes = false;
+  const double h = 1e-5;
+  while (t < 1.5 - h / 2) {
+    const auto f = [&](double, const Eigen::Vector2d& x) { return Eigen::Vector2d(x[1], (-9.81 * std::cos(x[0]) - (brakes ? 4 * x[1] : 0.0)) / J); };
+    y = minimal(y, h, 1, f);
+    t += h;
+    if (!brakes && y[0] < -M_PI / 6) {
+      brakes = true;
+      EXPECT_NEAR(run.report.events[1].t, t, 2 * h);
+    }
+  }
+  EXPECT_NEAR(run["swing"], y[0], 1e-4) << "the brake begins within 1e-5 s here";
+}
+
+TEST(FileEvents, RefuseWhatCannotBe) {
+  const auto with = [](const std::string& event) {
+    return refusal(R"j({"bodies": [{"name": "ball", "mass": 1, "inertia": [0.1, 0.1, 0.1], "position": [0, 0, 1]}], "outputs": {"place": {"position": "ball"}, "rush": {"acceleration": "ball"}}, "events": [)j" +
+                   event + "]}");
+  };
+  const auto expect = [&](const std::string& event, const std::string& message) {
+    const std::string said = with(event);
+    EXPECT_NE(said.find(message), std::string::npos) << said;
+  };
+  expect(R"j({"name": "e"})j", "/events/0: the key \"when\" is missing");
+  expect(R"j({"when": "=place.q"})j", "unknown name 'place.q'; did you mean 'place.x'?");
+  expect(R"j({"when": "=rush.z"})j", "/events/0/when: depends on an acceleration, which events do not know");
+  expect(R"j({"when": "=t", "action": "halt"})j", "unknown action 'halt'");
+  expect(R"j({"when": "=t", "direction": "down"})j", "unknown direction 'down'");
+  expect(R"j({"when": "=t", "action": {"switch": {"off": ["latch"]}}})j", "/events/0/action/switch/off/0: unknown joint or force 'latch'");
+  expect(R"j({"when": "=t", "action": {"impact": {"restitution": 2}}})j", "is 2, expected a number from 0 to 1");
+  expect(R"j({"when": "=t", "after": 2})j", "counts events before a stop");
+}
+
+TEST(InitialJoints, PlaceAndMoveWhatTheyCarry) {
+  const auto chain = [](const std::string& first, const std::string& second) {
+    return R"j({"gravity": [0, 0, -9.81],
+ "bodies": [{"name": "a", "mass": 1, "inertia": [0.1, 0.01, 0.1], "position": [0, 0.5, 0]}, {"name": "b", "mass": 1, "inertia": [0.1, 0.01, 0.1], "position": [0, 1.5, 0]},
+            {"name": "c", "mass": 1, "inertia": [0.1, 0.01, 0.1], "position": [0, 2.5, 0]}],
+ "joints": [{"name": "one", "type": "revolute", "between": ["ground", "a"], "at": [0, 0, 0], "axis": [1, 0, 0])j" + first + R"j(},
+            {"name": "two", "type": "revolute", "between": ["b", "a"], "at": [0, 1, 0], "axis": [1, 0, 0])j" + second + R"j(},
+            {"name": "three", "type": "prismatic", "between": ["b", "c"], "at": [0, 2, 0], "axis": [0, 1, 0], "initial": {"value": 0.25, "rate": 3}}],
+ "outputs": {"p": {"angle": "one"}, "q2": {"angle": "two"}, "s": {"displacement": "three"}, "end": {"position": "c"}, "fast": {"velocity": "c"},
+             "dp": "=p'", "dq": "=q2'", "ds": "=s'"}})j";
+  };
+  io::RunSpec spec = spec_of(chain(R"j(, "initial": {"value": 7, "rate": 2})j", R"j(, "initial": {"value_deg": 40, "rate": -1})j"));
+  for (const char* group : {"r3xso3", "se3"}) {
+    spec.group = group;
+    const io::PreparedRun run = io::prepare(spec);  // the initial values fit the joints
+    const system::System& system = *run.model.system;
+    lie::Motion m(system.space());
+    m.q = run.model.start.q0;
+    m.v = run.model.start.v0;
+    Vector out(system.output_size());
+    system.evaluate_outputs(m, Vector::Zero(system.pattern().rows()).eval(), out);
+    EXPECT_NEAR(out[0], 7.0, 1e-14) << "with its turn";
+    EXPECT_NEAR(out[1], 40 * M_PI / 180, 1e-14);
+    EXPECT_NEAR(out[2], 0.25, 1e-14);
+    // "two" counts from b to a: b leans by 7 - 40 degrees.
+    const double lean = 7 - 40 * M_PI / 180;
+    EXPECT_NEAR(out[4], std::cos(7) + (1.5 + 0.25) * std::cos(lean), 1e-13);
+    EXPECT_NEAR(out[5], std::sin(7) + (1.5 + 0.25) * std::sin(lean), 1e-13);
+    const double w = 2 + 1;
+    EXPECT_NEAR(out[7], -2 * std::sin(7) - w * 1.75 * std::sin(lean) + 3 * std::cos(lean), 1e-12);
+    EXPECT_NEAR(out[8], 2 * std::cos(7) + w * 1.75 * std::cos(lean) + 3 * std::sin(lean), 1e-12);
+    EXPECT_NEAR(out[9], 2.0, 1e-13);
+    EXPECT_NEAR(out[10], -1.0, 1e-13);
+    EXPECT_NEAR(out[11], 3.0, 1e-13);
+  }
+  EXPECT_NE(refusal(chain(R"j(, "initial": {"valu": 7})j", "")).find("unknown key 'valu'; did you mean 'value'?"), std::string::npos);
+  EXPECT_NE(refusal(chain(R"j(, "initial": {"value": 1, "value_deg": 40})j", "")).find("is given twice, in radians and in degrees"), std::string::npos);
+}
+
+}  // namespace
