@@ -77,6 +77,28 @@ std::vector<Frame> line(const Vector3& from, const Vector3& to, int elements, co
   return nodes;
 }
 
+double arc(const Vector3* p, int elements, const Vector3* up, std::vector<Frame>& nodes) {
+  const Vector3 a = p[1] - p[0], b = p[2] - p[0], normal = a.cross(b);
+  if (!(normal.norm() > 1e-9 * a.norm() * b.norm())) throw InvalidInput("the three points lie on a line; an arc needs a circle");
+  const Vector3 axis = normal.normalized();
+  const Vector3 centre = p[0] + (b.squaredNorm() * normal.cross(a) + a.squaredNorm() * b.cross(normal)) / (2.0 * normal.squaredNorm());
+  const Vector3 from = p[0] - centre, to = p[2] - centre;
+  double angle = std::atan2(axis.dot(from.cross(to)), from.dot(to));
+  if (angle <= 0.0) angle += 2.0 * M_PI;  // a -> b turns about the axis, the short way or the long one
+  Frame start{p[0], Matrix3::Identity()};
+  start.E.col(0) = axis.cross(from).normalized();
+  const Vector3 z = up != nullptr ? *up : axis, across = z - z.dot(start.E.col(0)) * start.E.col(0);
+  if (!(across.norm() > 1e-6 * z.norm())) throw InvalidInput("\"up\" is parallel to the axis of the rod; give another direction");
+  start.E.col(2) = across.normalized();
+  start.E.col(1) = start.E.col(2).cross(start.E.col(0));
+  Vector6 strain = Vector6::Zero();
+  strain[0] = 1.0;
+  strain.tail<3>() = start.E.transpose() * axis / from.norm();
+  const double length = angle * from.norm();
+  nodes = constant_strain(start, strain, length, elements);
+  return length;
+}
+
 std::vector<Frame> constant_strain(const Frame& from, const Vector6& strain, double length, int elements) {
   std::vector<Frame> nodes;
   for (int i = 0; i <= elements; ++i) {

@@ -50,6 +50,9 @@ int add_rod(Mechanism& mechanism, const Rod& rod);
 
 /// Poses along a line; z of the sections is as close to `up` as it can be.
 std::vector<Frame> line(const Vector3& from, const Vector3& to, int elements, const Vector3& up = Vector3::UnitZ());
+/// Poses along the circle through three points, from the first over the second to the third; z of the sections along `up` at the
+/// start, as far as it can be, or along the axis of the circle. Returns the length. Throws InvalidInput for points on a line.
+double arc(const Vector3* points, int elements, const Vector3* up, std::vector<Frame>& nodes);
 /// The pose at the first node carried on with constant strain: an arc, a helix, a twisted line.
 std::vector<Frame> constant_strain(const Frame& from, const Vector6& strain, double length, int elements);
 

@@ -395,7 +395,7 @@ Options Drive::options_with(std::string_view method) const {
 }
 
 double Drive::step_of_radau(const system::Start& from, double crawl) {
-  constexpr double worth = 5.0;  // a step of radau costs as much as some of bliedf
+  constexpr double worth = 4.0;  // a step of radau costs as much as some of bliedf
   constexpr int most_attempts = 40;
   Options options = options_with("radau");
   if (!method::find_method("radau").serves(options.formulation.name())) options.formulation = {};

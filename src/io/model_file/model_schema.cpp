@@ -20,6 +20,7 @@ Key with_default(Key key, std::string fallback) {
   key.field.fallback = std::move(fallback);
   return key;
 }
+constexpr double no_default = std::numeric_limits<double>::quiet_NaN();  // of a number that has no default
 Key comment() { return remark("comment", "for readers of the file"); }
 
 Key number_key(const Field& field) {
@@ -161,7 +162,9 @@ const ObjectInfo& model_object() {
        key("inputs", "inputs", "", "functions of time with names, which laws may use"),
        key("states", "states", "", "of first order, with the formulas of their rates"),
        key("outputs", "outputs", "", "what results report, and laws may use"),
-       required(list_of(key("bodies", "body", "", "at least one"))), list_of(key("joints", "joint", "", "that hold bodies together")),
+       list_of(key("bodies", "body", "", "at least one, unless there are rods")),
+       list_of(key("materials", "material", "", "of the sections of rods")), list_of(key("sections", "section", "", "of rods")),
+       list_of(key("rods", "rod", "", "flexible bodies")), list_of(key("joints", "joint", "", "that hold bodies together")),
        list_of(key("drivers", "driver", "", "joints that prescribe a motion")), list_of(key("forces", "force", "", "that act on bodies")),
        list_of(key("events", "event", "", "zeros of formulas along the motion")),
        key("simulation", "simulation", "", "fields of a run; what the user gives goes before them")}};
@@ -190,6 +193,65 @@ const ObjectInfo& body_object() {
        required(key("position", "vector", "m", "centre of mass, inertial")), key("rotation", "rotation", "", "from the body to inertial axes"),
        key("velocity", "vector", "m/s", "of the centre of mass, inertial"), key("angular_velocity", "vector", "rad/s", "in the body frame"),
        key("shape", "shape", "", "for pictures"), list_of(key("shapes", "shape", "", "for pictures")), comment()}};
+  return object;
+}
+
+const ObjectInfo& material_object() {
+  static const ObjectInfo object{
+      "material",
+      "Elastic and isotropic.",
+      {required(name_key("unique")),
+       required({.field = {.name = "young", .meaning = "Young's modulus", .default_number = no_default, .minimum = 0.0, .minimum_is_excluded = true, .unit = "Pa"}}),
+       {.field = {.name = "poisson", .meaning = "Poisson's ratio", .default_number = 0.3, .minimum = -1.0, .maximum = 0.5, .minimum_is_excluded = true}},
+       required({.field = {.name = "density", .meaning = "mass per volume", .default_number = no_default, .minimum = 0.0, .unit = "kg/m^3"}}),
+       {.field = {.name = "damping_time", .meaning = "of Kelvin and Voigt: stress grows by this time times its elastic rate", .minimum = 0.0, .unit = "s"}},
+       comment()}};
+  return object;
+}
+
+const ObjectInfo& circle_object() {
+  static const ObjectInfo object{
+      "circle",
+      "A full or hollow circle.",
+      {required({.field = {.name = "radius", .meaning = "outside", .default_number = no_default, .minimum = 0.0, .minimum_is_excluded = true, .unit = "m"}}),
+       {.field = {.name = "inner_radius", .meaning = "of a tube", .minimum = 0.0, .unit = "m"}}}};
+  return object;
+}
+
+const ObjectInfo& section_object() {
+  static const ObjectInfo object{
+      "section",
+      "A cross-section: a material with a circle or a rectangle, or stiffness and mass per length. Its axes: x along the rod.",
+      {required(name_key("unique")), key("material", "text", "", "name of a material"), key("circle", "circle", "", "its shape"),
+       list_of({.field = {.name = "rectangle", .meaning = "edges along y and z", .minimum = 0.0, .minimum_is_excluded = true, .unit = "m"}}, 2),
+       key("stiffness", "section stiffness", "N, N m^2", "EA, GA_y, GA_z, GJ, EI_y, EI_z, or a symmetric 6x6 matrix"),
+       {.field = {.name = "mass_per_length", .meaning = "with stiffness", .minimum = 0.0, .is_optional = true, .unit = "kg/m"}},
+       key("inertia_per_length", "stiffnesses", "kg m", "with stiffness: about x, y, z of the section"),
+       {.field = {.name = "damping_time", .meaning = "instead of that of the material", .minimum = 0.0, .is_optional = true, .unit = "s"}},
+       comment()}};
+  return object;
+}
+
+const ObjectInfo& path_object() {
+  static const ObjectInfo object{"path",
+                                 "Where a rod lies at t = 0, one of these.",
+                                 {list_of(key("line", "vector", "m", "from, to"), 2), list_of(key("arc", "vector", "m", "three points of a circle: from, on the way, to"), 3)}};
+  return object;
+}
+
+const ObjectInfo& rod_object() {
+  static const ObjectInfo object{
+      "rod",
+      "A flexible body: geometrically exact beams between nodes. Joints and forces hold it at NAME@start, NAME@end, NAME@0.3 (part of its "
+      "length) or NAME@1.2m, where a node must be.",
+      {required(name_key("unique")), required(key("section", "text", "", "name of a section")), required(key("path", "path", "", "where it lies")),
+       {.field = {.name = "elements", .meaning = "beams along the rod", .default_number = 8, .minimum = 1, .maximum = 100000, .kind = FieldKind::whole}},
+       with_default(key("up", "direction", "", "towards which z of the section points"), "z, y for a vertical line"),
+       {.field = {.name = "reference", .meaning = "shape without load", .words = {"as-drawn", "straight"}, .kind = FieldKind::word}},
+       {.field = {.name = "shear", .meaning = "rigid: sections stay perpendicular to the axis", .words = {"flexible", "rigid"}, .kind = FieldKind::word}},
+       {.field = {.name = "law", .meaning = "order 4 or 2 in the length of an element", .words = {"magnus", "constant"}, .kind = FieldKind::word}},
+       {.field = {.name = "tension", .meaning = "at t = 0", .unit = "N"}},
+       key("velocity", "vector", "m/s", "of the first node, inertial"), key("angular_velocity", "vector", "rad/s", "of the whole rod, inertial"), comment()}};
   return object;
 }
 
@@ -389,7 +451,9 @@ ObjectInfo simulation_object() {
 Json model_schema() {
   Json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", "kreisel model"}};
   schema.update(schema_of(model_object()));
-  schema["properties"]["bodies"]["minItems"] = 1;
+  schema["anyOf"] = {required_keys({"bodies"}), required_keys({"rods"})};
+  schema["anyOf"][0]["properties"]["bodies"]["minItems"] = 1;
+  schema["anyOf"][1]["properties"]["rods"]["minItems"] = 1;
   Json& defs = schema["$defs"];
   const Json number{{"type", "number"}}, positive{{"type", "number"}, {"exclusiveMinimum", 0}}, not_negative{{"type", "number"}, {"minimum", 0}};
   defs["name"] = {{"type", "string"}, {"pattern", "^[^\\u0000-\\u001f\\u007f]+$"}};
@@ -413,6 +477,10 @@ Json model_schema() {
   for (const ObjectInfo& object : shape_objects()) defs["shape"]["properties"][object.name] = schema_of(object);
   defs["body"] = schema_of(body_object());
   defs["body"]["properties"]["name"]["not"] = {{"const", "ground"}};
+  for (const ObjectInfo* object : {&material_object(), &circle_object(), &section_object(), &path_object(), &rod_object()})
+    defs[object->name] = schema_of(*object);
+  defs["path"]["minProperties"] = defs["path"]["maxProperties"] = 1;
+  defs["section stiffness"] = {{"anyOf", {array_of(positive, 6), array_of(array_of(number, 6), 6)}}};
   defs["frame"] = frame_schema(false);
   defs["frame with an axis"] = frame_schema(true);
   for (const bool is_driver : {false, true}) {
@@ -501,6 +569,11 @@ std::string model_reference() {
   for (const ObjectInfo& shape : shape_objects()) section(4, fmt::format("Shape `{}`", shape.name), shape);
   out += "### A rotation\n\nOne of these objects.\n\n";
   for (const ObjectInfo& rotation : rotation_objects()) section(4, fmt::format("Rotation by {}", rotation.name), rotation);
+  section(3, "A material", material_object());
+  section(3, "A section", section_object());
+  section(4, "A circle", circle_object());
+  section(3, "A rod", rod_object());
+  section(4, "A path", path_object());
   section(3, "A frame", frame_object());
   section(3, "A signal", table_object());
   out += "A signal is a number, a formula in t such as `\"0.1*sin(2*pi*t)\"`, or such an object. That of a driver is a motion.\n\n";

@@ -30,6 +30,11 @@ std::vector<Key> place_keys(const Placement& placement);
 const ObjectInfo& model_object();
 const ObjectInfo& parameter_object();
 const ObjectInfo& body_object();
+const ObjectInfo& material_object();
+const ObjectInfo& section_object();
+const ObjectInfo& circle_object();                        ///< of a section
+const ObjectInfo& path_object();                          ///< of a rod
+const ObjectInfo& rod_object();
 const ObjectInfo& frame_object();
 const ObjectInfo& table_object();                         ///< of a function of time
 const std::vector<ObjectInfo>& shape_objects();           ///< by name

@@ -13,6 +13,7 @@
 #include "io/result/summary.hpp"
 #include "io/trajectory/trajectory.hpp"
 #include "run/integrator.hpp"
+#include "run/step_sequence.hpp"
 #include "solve/formulation.hpp"
 #include "system/consistency.hpp"
 
@@ -79,9 +80,9 @@ class Outputs {
     if (quantity.name == "reaction") return add_reactions(quantity.at);
     const bool is_energy = quantity.name == "energy" || quantity.name == "energy_parts" || quantity.name == "work";
     for (int i = 0; i < quantity.size(); ++i)
-      put({is_energy ? quantity.columns[i] : quantity.name, quantity.unit,
+      put({is_energy ? quantity.columns[i].name : quantity.name, quantity.unit,
            is_energy ? ScaleRule::energies : ScaleRule::own},
-          is_energy ? "" : quantity.columns[i], quantity.at + i, 1);
+          is_energy ? "" : quantity.columns[i].name, quantity.at + i, 1);
   }
 
   void add_positions(Eigen::Index at) {
