@@ -79,20 +79,12 @@ double round_off_at(double t, double h) { return 1e-12 * std::max(std::abs(t), h
 
 }  // namespace
 
-/// Keeps the points; now and then asks whether the run shall end with what there is.
-class Solution::Recorder final : public run::Observer {
+/// Now and then tells how far the run is, and asks whether it shall end with what there is.
+class Solution::Watcher : public run::Observer {
  public:
-  /// `wanted`: keep only the points at these times, which increase; null: all.
-  Recorder(Solution& out, run::Points& to, const std::vector<double>* wanted, py::object progress, py::object should_stop)
-      : out_(out), to_(to), wanted_(wanted), progress_(std::move(progress)), should_stop_(std::move(should_stop)) {}
+  Watcher(const Solution& out, py::object progress, py::object should_stop)
+      : out_(out), progress_(std::move(progress)), should_stop_(std::move(should_stop)) {}
 
-  bool accept(const run::Point& point) override {
-    if (wanted_ == nullptr)
-      to_.push(point);
-    else
-      keep_wanted(point);
-    return true;
-  }
   bool goes_on(double t, long) override {
     if (Unlocked::shall_end()) return false;
     const auto now = coarse_now();
@@ -102,6 +94,28 @@ class Solution::Recorder final : public run::Observer {
     if (!progress_.is_none()) progress_(t, out_.run_.model.start.t0, out_.t_end());
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     return !should_stop_().cast<bool>();
+  }
+
+ private:
+  const Solution& out_;
+  py::object progress_, should_stop_;
+  std::chrono::milliseconds last_ = coarse_now();
+};
+
+/// Keeps the points.
+class Solution::Recorder final : public Solution::Watcher {
+ public:
+  /// `wanted`: keep only the points at these times, which increase; null: all.
+  Recorder(const Solution& out, run::Points& to, const std::vector<double>* wanted, py::object progress,
+           py::object should_stop)
+      : Watcher(out, std::move(progress), std::move(should_stop)), to_(to), wanted_(wanted) {}
+
+  bool accept(const run::Point& point) override {
+    if (wanted_ == nullptr)
+      to_.push(point);
+    else
+      keep_wanted(point);
+    return true;
   }
 
  private:
@@ -123,16 +137,13 @@ class Solution::Recorder final : public run::Observer {
   }
   double last_kept() const { return to_.number(to_.t, to_.size() - 1); }
 
-  Solution& out_;
   run::Points& to_;
   const std::vector<double>* wanted_;
   std::vector<double> shown_at_;  ///< by row of wanted points: when the run showed it
-  py::object progress_, should_stop_;
-  std::chrono::milliseconds last_ = coarse_now();
 };
 
 Solution::Solution(const io::RunSpec& spec, const py::object& t_eval, const py::list& events,
-                   const py::object& progress, const py::object& should_stop, bool has_dense_output)
+                   const py::object& progress, const py::object& should_stop, bool has_dense_output, bool verifies)
     : run_(io::prepare(spec)),
       points_({has_dense_output && t_eval.is_none(), switches_constraints(run_)}),
       steps_({true, switches_constraints(run_)}),
@@ -162,6 +173,11 @@ Solution::Solution(const io::RunSpec& spec, const py::object& t_eval, const py::
     lay_out_if_empty();
     points_.finish();
     steps_.finish();
+    if (!verifies || report_.status != run::Status::success) return;
+    io::RowCollector rows(run_);
+    show(points_, report_, rows);
+    Watcher watcher(*this, progress, should_stop);
+    verification_ = io::verify(run_, report_, rows.rows(), watcher);
   }
 }
 
@@ -177,6 +193,8 @@ void Solution::lay_out_if_empty() {
 std::vector<std::string> Solution::warnings() const {
   std::vector<std::string> list = run_.warnings;
   list.insert(list.end(), report_.warnings.begin(), report_.warnings.end());
+  if (verification_)
+    for (const std::string& warning : verification_->warnings) list.push_back("verification: " + warning);
   return list;
 }
 
@@ -308,21 +326,27 @@ py::tuple Solution::interpolate(const std::vector<double>& times) const {
   return py::make_tuple(out[0], out[1], out[2], out[3]);
 }
 
+void Solution::show(const run::Points& points, const run::Report& report, run::Observer& observer) {
+  method::Entry entry = report.final;
+  system::Residual residual = report.final_residual;  // for their sizes
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    points.read(i, entry);
+    points.read_residual(i, entry, residual);
+    observer.accept({entry, residual, static_cast<long>(i), false, &points.in_force(i), points.work_at(i)});
+  }
+}
+
 void Solution::write_result(const std::string& folder) const {
   if (steps_taken().size() == 0) throw InvalidInput("the result has no points: there is nothing to write");
   io::ResultRequest request;
   request.folder = folder;
   request.command = "kreisel.solve";
-  io::write_to_folder(run_, request, report_, [&](run::Observer& observer) {
-    method::Entry entry = report_.final;
-    system::Residual residual = report_.final_residual;  // for their sizes
-    const run::Points& steps = steps_taken();
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      steps.read(i, entry);
-      steps.read_residual(i, entry, residual);
-      observer.accept({entry, residual, static_cast<long>(i), false, &steps.in_force(i), steps.work_at(i)});
-    }
-  });
+  io::write_to_folder(run_, request, report_, [&](run::Observer& observer) { show(steps_taken(), report_, observer); });
+  if (verification_) io::write_verification(folder, *verification_);
+}
+
+std::string Solution::verification() const {
+  return verification_ ? io::to_json(*verification_).dump() : std::string();
 }
 
 }  // namespace kreisel::python

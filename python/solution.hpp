@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "io/spec/run_spec.hpp"
+#include "io/result/verification.hpp"
 #include "run/integrator.hpp"
 #include "run/points.hpp"
 
@@ -23,8 +24,8 @@ class Solution {
   /// `t_eval`: increasing times to keep, or None for every step. `events`:
   /// tuples (name, f(t, q, v, lam), direction, terminal_after). `progress`: called with (t, t0, t_end) a few
   /// times a second, or None. `should_stop`: asked as often; true ends the run as interrupted.
-  Solution(const io::RunSpec& spec, const py::object& t_eval, const py::list& events,
-           const py::object& progress, const py::object& should_stop, bool has_dense_output);
+  Solution(const io::RunSpec& spec, const py::object& t_eval, const py::list& events, const py::object& progress,
+           const py::object& should_stop, bool has_dense_output, bool verifies);
 
   const run::Report& report() const { return report_; }
   /// Of the given events, in their order; they differ from each other and from those of the model.
@@ -49,8 +50,11 @@ class Solution {
   py::tuple interpolate(const std::vector<double>& times) const;
   /// A result folder, as `kreisel run` writes it, of the points as they were computed.
   void write_result(const std::string& folder) const;
+  /// As in summary.json, as text; empty when the run was not verified.
+  std::string verification() const;
 
  private:
+  class Watcher;
   class Recorder;
 
   std::size_t count() const { return points_.size(); }
@@ -58,6 +62,7 @@ class Solution {
   const run::Points& steps_taken() const { return has_steps_ ? steps_ : points_; }
   void keep_wanted(const std::vector<double>& times);
   void lay_out_if_empty();
+  static void show(const run::Points& points, const run::Report& report, run::Observer& observer);
   py::array_t<double> view(const run::Points::Part& part, bool is_number) const;
   double t_end() const { return std::isnan(run_.options.t_end) ? run_.model.start.t_end : run_.options.t_end; }
 
@@ -67,6 +72,7 @@ class Solution {
   run::Points points_;           ///< those that arrays show
   run::Points steps_;            ///< all of them, when dense output is wanted beside t_eval
   bool has_steps_ = false;
+  std::optional<io::Verification> verification_;
 };
 
 }  // namespace kreisel::python

@@ -29,6 +29,8 @@ constexpr const char* examples =
     "      one line per step attempt in steps.csv\n"
     "  kreisel run heavy-top --t-end 1000 --out long --checkpoint-every 60, then kreisel run --resume long\n"
     "      a run that goes on after a kill as if nothing had happened\n"
+    "  kreisel run mechanism.json --verify\n"
+    "      and once more, more accurately: how far every output can be trusted\n"
     "Exit codes: 0 success, 2 bad input, 3 the integration failed, 4 the machine or kreisel failed, 130 interrupted";
 
 /// For reading, not for computing.
@@ -46,6 +48,11 @@ class Run final : public Command {
     parser.add_option("--log", log_, "write one line per step attempt")->type_name("FILE")->group(output);
     parser.add_flag("--json", is_json_, "print the summary as one JSON object")->group(output);
     parser.add_flag("--quiet", is_quiet_, "no summary, no progress bar")->group(output);
+    parser
+        .add_flag("--verify", verifies_,
+                  "repeat the run with a tenth of the tolerances, or half the steps, and report the observed error of "
+                  "every output")
+        ->group(output);
     parser.add_option("--checkpoint-every", checkpoint_every_, "keep the state of the run this often, for --resume")
         ->type_name("SECONDS")
         ->group(output);
@@ -66,6 +73,7 @@ class Run final : public Command {
     result.log = log_;
     result.command = invocation.command_line;
     if (!checkpoint_every_.empty()) result.checkpoint_every = seconds_of(checkpoint_every_);
+    result.verifies = verifies_;
     return finish(run, result, invocation);
   }
 
@@ -96,15 +104,26 @@ class Run final : public Command {
   }
 
   int finish(const io::PreparedRun& run, const io::ResultRequest& result, const Invocation& invocation) {
-    const io::RunResult done = integrate(run, result);
+    io::RunResult done = integrate(run, result);
     for (const std::string& warning : done.report.warnings) print_warning(warning);
+    if (result.verifies && done.report.status == run::Status::success) verify(run, done);
     if (invocation.wants_json)
       fmt::print("{}", io::to_text(done.summary));
     else if (!is_quiet_)
       print(run, done);
     if (done.report.status != run::Status::success)
       print_error(fmt::format("{}: {}", run::info_of(done.report.status).name, done.report.message));
-    return io::ending_of(done.report.status).exit_code;
+    const bool was_interrupted =
+        done.verification && done.verification->status == run::info_of(run::Status::interrupted).name;
+    return io::ending_of(was_interrupted ? run::Status::interrupted : done.report.status).exit_code;
+  }
+
+  void verify(const io::PreparedRun& run, io::RunResult& done) const {
+    Progress progress(run.model.start.t0, done.report.t_end, !is_quiet_, "once more ");
+    Interruption interruption;
+    io::ObserverList spectators({&progress, &interruption});
+    io::verify_result(run, done, spectators);
+    for (const std::string& warning : done.verification->warnings) print_warning("verification: " + warning);
   }
 
   io::RunResult integrate(const io::PreparedRun& run, const io::ResultRequest& result) const {
@@ -143,6 +162,10 @@ class Run final : public Command {
     if (run.model.system->has_energy_parts() && !run.model.system->is_conservative())
       fmt::print("  {:<12} forces {} J, drivers {} J, dissipated {} J, balance within {:.2e} J\n", "work",
                  brief(report.work.forces), brief(report.work.drivers), brief(report.work.dissipated), report.energy_error);
+    if (done.verification) {
+      const std::vector<std::string> lines = io::lines_of(*done.verification);
+      for (std::size_t i = 0; i < lines.size(); ++i) fmt::print("  {:<12} {}\n", i == 0 ? "verified" : "", lines[i]);
+    }
     constexpr std::size_t most = 10;
     for (std::size_t i = 0; i < std::min(most, run.changes.size()); ++i)
       fmt::print("  {:<12} {}\n", i == 0 ? "assembled" : "", io::described(run.changes[i]));
@@ -165,7 +188,7 @@ class Run final : public Command {
   ModelArguments model_;
   io::RunSpec spec_;
   std::string folder_, format_ = "automatic", log_, checkpoint_every_, resume_;
-  bool is_quiet_ = false, is_json_ = false;
+  bool is_quiet_ = false, is_json_ = false, verifies_ = false;
 };
 
 }  // namespace

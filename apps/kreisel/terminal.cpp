@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
+#include <utility>
 
 namespace kreisel::apps {
 namespace {
@@ -65,8 +66,13 @@ void print_warning(std::string_view text) {
   fmt::print(stderr, "kreisel: {} {}\n", coloured("warning:", Colour::yellow, stderr), text);
 }
 
-Progress::Progress(double t0, double t_end, bool is_wanted)
-    : t0_(t0), t_end_(t_end), is_active_(is_wanted && is_terminal(stderr)), begin_(seconds()), next_(begin_ + patience) {}
+Progress::Progress(double t0, double t_end, bool is_wanted, std::string what)
+    : t0_(t0),
+      t_end_(t_end),
+      what_(std::move(what)),
+      is_active_(is_wanted && is_terminal(stderr)),
+      begin_(seconds()),
+      next_(begin_ + patience) {}
 
 Progress::~Progress() {
   if (is_drawn_) fmt::print(stderr, "\r\033[K");
@@ -85,7 +91,7 @@ void Progress::draw(double t, long steps, double elapsed) {
   const double share = std::clamp((t - t0_) / (t_end_ - t0_), 0.0, 1.0);
   const int filled = static_cast<int>(share * bar_width);
   const std::string left = share > 0.0 ? duration(elapsed * (1.0 - share) / share) : "?";
-  fmt::print(stderr, "\r\033[K{:3.0f} % [{}{}] t = {:.4g} of {:.4g}, {} steps, {} left", 100.0 * share,
+  fmt::print(stderr, "\r\033[K{}{:3.0f} % [{}{}] t = {:.4g} of {:.4g}, {} steps, {} left", what_, 100.0 * share,
              std::string(filled, '='), std::string(bar_width - filled, ' '), t, t_end_, steps, left);
   std::fflush(stderr);
   is_drawn_ = true;

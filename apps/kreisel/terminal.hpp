@@ -26,7 +26,8 @@ std::string duration(double seconds);
 /// A bar on standard error, from half a second on, ten times a second; nothing when that is no terminal.
 class Progress final : public run::Observer {
  public:
-  Progress(double t0, double t_end, bool is_wanted);
+  /// `what` stands before the bar.
+  Progress(double t0, double t_end, bool is_wanted, std::string what = {});
   ~Progress() override;
   bool goes_on(double t, long steps) override;
 
@@ -34,6 +35,7 @@ class Progress final : public run::Observer {
   void draw(double t, long steps, double elapsed);
 
   double t0_, t_end_;
+  std::string what_;
   bool is_active_, is_drawn_ = false;
   double begin_ = 0.0, next_ = 0.0;
 };

@@ -71,6 +71,7 @@ class Result:
     nlu: int
     events: list[tuple[str, str, float]]
     t_events: list[Array]
+    verification: dict[str, Any] | None
     @property
     def sol(self) -> Callable[[ArrayLike], tuple[Array, Array, Array, Array]] | None: ...
     def x(self, body: int | str = ...) -> Array: ...
@@ -99,6 +100,7 @@ def solve(
     dense_output: bool = ...,
     progress: bool | Callable[[float], None] | None = ...,
     parameters: dict[str, Any] | None = ...,
+    verify: bool = ...,
     rtol: float | None = ...,
     atol: float | None = ...,
     step: float | None = ...,

@@ -1,5 +1,6 @@
 """solve: a run in the manner of scipy.integrate.solve_ivp."""
 import functools
+import json
 import operator
 import tempfile
 import warnings
@@ -33,6 +34,7 @@ class Result:
     t_events          one array of times per given event, in their order; events: all that happened, as (name, action, t)
     sol               sol(t) with dense_output=True: (q, v, a, lam) between the steps
     bodies, joints    their names
+    verification      with verify=True what the repeated run shows, as in summary.json: a dict, or None
 
     A result can be pickled and copied, for instance on its way back from another process; such a copy has all numbers but neither ``sol``
     nor ``save`` and ``report``.
@@ -46,6 +48,7 @@ class Result:
         counters = solution.counters
         self.nsteps, self.nrejected = counters["steps"], counters["rejected_steps"]
         self.nfev, self.njev, self.nlu = counters["residual_evaluations"], counters["jacobian_evaluations"], counters["factorizations"]
+        self.verification = json.loads(solution.verification) if solution.verification else None
         happened = solution.events
         self.events = [event[:3] for event in happened]
         self.t_events = [np.array([e[2] for e in happened if e[0] == name]) for name in solution.event_names]
@@ -143,7 +146,7 @@ class _Kept:
 
 
 def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=None, dense_output=False, progress=None, parameters=None,
-          **options):
+          verify=False, **options):
     """Integrates a model.
 
     model       name of a built-in model, path of a model file, dict, Model or System
@@ -157,6 +160,7 @@ def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=No
     corners     times at which forces jump or have a kink, beside those that the model tells; steps end there
     events      function or list of functions f(t, q, v, lam); attributes ``terminal`` and ``direction`` as in scipy
     dense_output  whether the result has ``sol``
+    verify      True: repeat the run with a tenth of the tolerances, or half the steps; ``result.verification`` has the observed errors
     progress    None: a bar in notebooks; True: also a line on standard error elsewhere; False: nothing; or a function of t
 
     Ctrl-C ends the run and raises Interrupted, a KeyboardInterrupt whose ``result`` holds what there is.
@@ -171,6 +175,14 @@ def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=No
     >>> q, v, a, lam = swing.sol(0.1)
     >>> q.shape, lam.shape
     ((2,), (1,))
+
+    How far can the numbers be trusted?
+
+    >>> checked = kreisel.solve("pendulum", 1, verify=True)
+    >>> [quantity["name"] for quantity in checked.verification["quantities"]][:2]
+    ['coordinates', 'velocity of coordinates']
+    >>> max(quantity["tolerances"] for quantity in checked.verification["quantities"]) < 1000
+    True
 
     Input that cannot be served is a ValueError:
 
@@ -197,7 +209,8 @@ def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=No
     try:
         with Interruption() as interruption:
             own = handle(model, asked.get("assemble") is True, t0, t_end)
-            solution = _core.Solution(own, group or "", settings, asked, t0, times, listed, show, interruption.was_asked, bool(dense_output))
+            solution = _core.Solution(own, group or "", settings, asked, t0, times, listed, show, interruption.was_asked, bool(dense_output),
+                                      bool(verify))
     finally:
         end()
     for warning in solution.warnings:

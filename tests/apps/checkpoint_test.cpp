@@ -142,6 +142,12 @@ TEST_F(Checkpoints, AnInterruptedRunCanGoOn) {
   EXPECT_TRUE(content_of(result("whole", "trajectory.csv")) == content_of(result("killed", "trajectory.csv")));
 }
 
+TEST_F(Checkpoints, AVerifiedRunIsVerifiedAfterItWasResumed) {
+  expect_same_result({"heavy-top", "--t-end", "2", "--step", "1e-4", "--format", "csv", "--verify"});
+  const Json summary = Json::parse(content_of(result("killed", "summary.json")));
+  EXPECT_EQ(summary["verification"]["points"], 20001);
+}
+
 TEST_F(Checkpoints, DamagedOnesAreRefused) {
   Process process(words({"heavy-top", "--t-end", "2", "--step", "1e-4"}), folder / "killed");
   ASSERT_TRUE(wait_until([&] { return has_checkpoint(); }));

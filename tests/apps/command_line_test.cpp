@@ -164,6 +164,19 @@ TEST_F(CommandLine, ForPeopleRunPrintsAShortSummary) {
   EXPECT_TRUE(fs::exists(folder / "results/heavy-top-bliedf/summary.json"));
 }
 
+TEST_F(CommandLine, VerifyReportsObservedErrors) {
+  const Json summary = run({"heavy-top", "--t-end", "0.1", "--verify"});
+  EXPECT_EQ(summary["verification"]["rtol"], 1e-7);
+  EXPECT_EQ(summary["verification"]["quantities"][0]["name"], "position");
+  EXPECT_EQ(Json::parse(content_of(folder / "r" / "summary.json"))["verification"], summary["verification"]);
+  const Outcome text = call({"run", "heavy-top", "--t-end", "0.1", "--verify", "--out", "r"});
+  EXPECT_NE(text.out.find("verified     repeated with rtol 1e-07"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("rad/s^2"), std::string::npos) << text.out;
+  EXPECT_TRUE(run({"heavy-top", "--t-end", "0.01"})["verification"].is_null());
+  const Json failed = run({"heavy-top", "--max-steps", "5", "--verify"}, 3);  // nothing to verify
+  EXPECT_TRUE(failed["verification"].is_null());
+}
+
 TEST_F(CommandLine, QuietSaysNothing) {
   const Outcome outcome = call(Words{"run"} + short_top + Words{"--quiet"});
   EXPECT_EQ(outcome.exit_code, 0);
@@ -351,6 +364,9 @@ TEST_F(Terminal, ALongRunShowsAProgressBar) {
   const std::string text = shown(words, [] { ::setenv("TERM", "xterm", 1); });
   EXPECT_NE(text.find(" % ["), std::string::npos) << text;
   EXPECT_NE(text.find("steps, "), std::string::npos) << text;
+  const std::string again = shown(Words{"run", "heavy-top", "--step", "1e-5", "--t-end", "1", "--verify", "--out", "r"},
+                                  [] { ::setenv("TERM", "xterm", 1); });
+  EXPECT_NE(again.find("once more "), std::string::npos) << again;
   EXPECT_EQ(shown(words + Words{"--quiet"}, [] { ::setenv("TERM", "xterm", 1); }).find(" % ["), std::string::npos);
 }
 

@@ -215,6 +215,19 @@ class Results(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, r"events\[0\] \('event'\): terminal is True, False or after how many times"):
             kreisel.solve(pendulum(), 3.0, events=event)
 
+    def test_verify_observes_the_true_error(self):
+        free = kreisel.System(space=[("rn", 1)], mass=lambda q: np.eye(1), force=lambda t, q, v: 4 * q, q0=[1.0], v0=[0.0])
+        swing = kreisel.solve(free, (3, 8), rtol=1e-5, atol=1e-7, verify=True)
+        truth = np.abs(swing.q[:, 0] - np.cos(2 * (swing.t - 3))).max()
+        observed = swing.verification["quantities"][0]
+        self.assertEqual((observed["name"], swing.verification["status"]), ("coordinates", "success"))
+        self.assertTrue(truth / 2 < observed["error"] < 1.5 * truth, (observed["error"], truth))
+        self.assertEqual(swing.verification["points"], len(swing.t))
+        self.assertIsNone(kreisel.solve("pendulum", 0.1).verification)
+        with tempfile.TemporaryDirectory() as folder:
+            swing.save(folder)
+            self.assertEqual(kreisel.read(folder).summary["verification"], swing.verification)
+
     def test_a_copy_has_all_numbers(self):
         rod = kreisel.solve(ROD, 0.2, dense_output=True)
         for twin in (pickle.loads(pickle.dumps(rod)), copy.deepcopy(rod)):

@@ -402,6 +402,25 @@ void add_events(const Json& summary, ReportData& data) {
   data.tables.push_back(table);
 }
 
+/// Observed errors, if the run was repeated.
+void add_verification(const Json& summary, ReportData& data) {
+  const Json verification = summary.value("verification", Json());
+  if (!verification.is_object()) return;
+  ReportTable table;
+  table.title = "Observed errors";
+  table.columns = {{"quantity", ""},   {"error", ""}, {"unit", ""}, {"relative", ""},
+                   {"tolerances", ""}, {"where", ""}, {"t", "s"}};
+  table.rows = Json::array();
+  for (const Json& q : verification.value("quantities", Json::array()))
+    table.rows.push_back({q.value("name", ""), q.value("error", Json()), q.value("unit", ""),
+                          q.value("relative", Json()), q.value("tolerances", Json()), q.value("where", ""),
+                          q.value("t", Json())});
+  for (const Json& event : verification.value("events", Json::array()))
+    table.rows.push_back({"event time", event.value("shift", Json()), "s", Json(), Json(), event.value("name", ""),
+                          event.value("t", Json())});
+  data.tables.push_back(table);
+}
+
 ReportData read_run(const Path& folder) {
   const Json summary = JsonSource::read(folder / "summary.json", "summary").root();
   ReportData data;
@@ -410,6 +429,7 @@ ReportData read_run(const Path& folder) {
   if (data.title.empty()) data.title = folder.filename().string();
   data.command = word_at(summary, "/kreisel/command");
   add_events(summary, data);
+  add_verification(summary, data);
   const Path file = first_in(folder, {"trajectory.csv", "trajectory.h5", "trajectory.h5.part", "trajectory.csv.part"});
   if (file.empty()) {
     data.notes.push_back("The result has no trajectory.");

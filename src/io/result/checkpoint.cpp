@@ -14,7 +14,7 @@ constexpr std::size_t size_limit = std::size_t{4} << 30;
 
 void exchange(Archive& a, Checkpoint& c) {
   c.spec.exchange(a);
-  a.all(c.format, c.log, c.log_at, c.command, c.every, c.output, c.run);
+  a.all(c.format, c.log, c.log_at, c.command, c.every, c.output, c.run, c.verifies);
 }
 
 }  // namespace

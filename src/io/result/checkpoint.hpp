@@ -18,6 +18,7 @@ struct Checkpoint {
   std::string command;
   double every = 0.0;               ///< [s] between checkpoints
   std::string output, run;          ///< states of the files and of the integration
+  bool verifies = false;            ///< as in ResultRequest
 };
 
 /// Written under another name, synced and renamed: an earlier checkpoint stays until the new one is complete. Sealed,

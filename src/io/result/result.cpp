@@ -116,8 +116,15 @@ class CheckpointKeeper final : public run::Observer {
     Archive output;
     folder_.exchange(output);
     if (log_ != nullptr) log_->keep(output);
-    Checkpoint c{run_.spec, std::string(name_of(request_.format)), request_.log.string(), "", request_.command,
-                 *request_.checkpoint_every, output.bytes(), std::string(state)};
+    Checkpoint c{run_.spec,
+                 std::string(name_of(request_.format)),
+                 request_.log.string(),
+                 "",
+                 request_.command,
+                 *request_.checkpoint_every,
+                 output.bytes(),
+                 std::string(state),
+                 request_.verifies};
     if (!request_.log.empty()) c.log_at = std::filesystem::absolute(request_.log).string();
     write_checkpoint(request_.folder, c);
     last_ = Clock::now();
@@ -273,6 +280,7 @@ Resumption prepare_resumption(const Path& folder) {
     r.request.log = std::filesystem::absolute(r.checkpoint.log) == r.checkpoint.log_at ? r.checkpoint.log : r.checkpoint.log_at;
   r.request.command = r.checkpoint.command;
   r.request.checkpoint_every = r.checkpoint.every;
+  r.request.verifies = r.checkpoint.verifies;
   return r;
 }
 
@@ -304,6 +312,22 @@ RunResult run_to_folder(const PreparedRun& run, const ResultRequest& request, ru
     leave_note(folder, run, request, error.what());
     throw;
   }
+}
+
+void write_verification(const Path& folder, const Verification& verification) {
+  const FolderLock lock(folder);
+  const Path file = folder / "summary.json";
+  Json summary = JsonSource::read(file, "summary").root();
+  summary["verification"] = to_json(verification);
+  write_atomically(file, to_text(summary));
+}
+
+void verify_result(const PreparedRun& run, RunResult& result, run::Observer& spectator) {
+  const Path folder = result.output.folder;
+  result.verification =
+      verify(run, result.report, read_trajectory(folder / result.output.trajectory.file).values, spectator);
+  result.summary["verification"] = to_json(*result.verification);
+  write_verification(folder, *result.verification);
 }
 
 RunResult write_to_folder(const PreparedRun& run, const ResultRequest& request, run::Report report,

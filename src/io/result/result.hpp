@@ -8,6 +8,7 @@
 
 #include "io/result/checkpoint.hpp"
 #include "io/result/summary.hpp"
+#include "io/result/verification.hpp"
 #include "kreisel/observer.hpp"
 
 namespace kreisel::io {
@@ -19,6 +20,7 @@ struct ResultRequest {
   std::string command;  ///< as typed, for the summary
   std::optional<double> checkpoint_every;  ///< [s]; 0: after every step
   const Checkpoint* resume = nullptr;      ///< go on from it
+  bool verifies = false;                   ///< verify_result follows; a checkpoint keeps it
 };
 
 /// What --resume FOLDER asks for: the run of the checkpoint and where its result goes.
@@ -34,6 +36,7 @@ struct RunResult {
   run::Report report;
   OutputInfo output;
   Json summary;
+  std::optional<Verification> verification;
 };
 
 /// Several observers in one; a run goes on while all agree, and all see every point.
@@ -79,6 +82,11 @@ class StepLog final : public run::Observer {
 /// on summary.json exists, with the status "running" until the end. `spectator` sees the run and may stop it. A failed or
 /// interrupted integration is a result like any other; InvalidInput and EnvironmentError are thrown.
 RunResult run_to_folder(const PreparedRun& run, const ResultRequest& request, run::Observer& spectator);
+
+/// Repeats a run that has succeeded, more accurately, and adds the observed errors to its summary, here and on disk.
+void verify_result(const PreparedRun& run, RunResult& result, run::Observer& spectator);
+/// Adds them to FOLDER/summary.json.
+void write_verification(const Path& folder, const Verification& verification);
 
 /// Writes a run that is over: `show` hands its points to an observer, as the run would have.
 RunResult write_to_folder(const PreparedRun& run, const ResultRequest& request, run::Report report,

@@ -27,9 +27,11 @@ Json word(std::string_view text) { return text.empty() ? Json(nullptr) : Json(te
 /// Every field in the order of the contract, nothing known yet.
 Json blank(std::string_view command) {
   Json s;
-  for (const char* name : {"model", "group", "method", "order", "formulation", "step", "t_end", "status", "message", "final",
-                           "statistics", "constraints", "energy", "correction", "starting", "tolerances", "parameters",
-                           "assembled",                            "step_adjusted", "steps_at_order", "rejections", "events", "corners", "linear_solver", "warnings", "output", "kreisel"})
+  for (const char* name :
+       {"model",    "group",      "method",        "order",      "formulation",   "step",           "t_end",
+        "status",   "message",    "final",         "statistics", "constraints",   "energy",         "correction",
+        "starting", "tolerances", "parameters",    "assembled",  "step_adjusted", "steps_at_order", "rejections",
+        "events",   "corners",    "linear_solver", "warnings",   "verification",  "output",         "kreisel"})
     s[name] = nullptr;
   s["final"] = {{"t", nullptr}, {"bodies", Json::array()}, {"lambda", Json::array()}};
   s["statistics"] = Json::object();
