@@ -74,9 +74,7 @@ Closer::Closer(const system::System& system, Formulation formulation, const Newt
   int most_rows = 0;
   for (const RowGroup& group : system.pattern().groups()) most_rows = std::max(most_rows, group.rows);
   weighed_.setZero(most_rows * largest_block);
-  metric_.setOnes(nv);
-  for (const lie::Block& block : system.space().blocks())
-    if (block.group != lie::GroupId::rn) metric_.segment<3>(block.v_at + block.nv - 3).setConstant(1.0 / (options.length * options.length));
+  metric_ = stabilization_metric(system.space(), options.length);
   right_hand_side_.setZero(matrix_.size());
 }
 

@@ -61,4 +61,20 @@ Layout::Layout(const system::System& system, const FormulationInfo& formulation)
     eta_diagonal.push_back({source.first, source.second, pattern.find(pair.first, pair.second)});
 }
 
+Vector stabilization_metric(const lie::Space& space, double length) {
+  Vector W = Vector::Ones(space.nv());
+  for (const lie::Block& block : space.blocks())
+    if (block.group != lie::GroupId::rn) W.segment<3>(block.v_at + block.nv - 3).setConstant(1.0 / (length * length));
+  return W;
+}
+
+void weigh_columns(const system::System& system, const Vector& B, const Vector& W, Vector& out) {
+  for (const system::Pattern::Touch& touch : system.pattern().touches()) {
+    const lie::Block& block = system.space().blocks()[touch.block];
+    const int rows = system.pattern().groups()[touch.group].rows;
+    for (int j = 0, i = touch.at; j < block.nv; ++j)
+      for (int row = 0; row < rows; ++row, ++i) out[i] = B[i] * W[block.v_at + j];
+  }
+}
+
 }  // namespace kreisel::solve

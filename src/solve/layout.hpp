@@ -24,4 +24,9 @@ struct Layout {
   std::vector<Product> eta_column, eta_diagonal;
 };
 
+/// Diagonal of W in v = … + W Bᵀη: 1 for translations, 1/length² for rotations, see NewtonOptions::length.
+Vector stabilization_metric(const lie::Space& space, double length);
+/// out = B W, by touches as B is.
+void weigh_columns(const system::System& system, const Vector& B, const Vector& W, Vector& out);
+
 }  // namespace kreisel::solve

@@ -97,6 +97,8 @@ Radau::Radau(const system::System& system, Formulation formulation, const Newton
       X1_(X2_),
       X0_(X2_),
       blocks_(system.pattern()),
+      metric_(stabilization_metric(system.space(), options.length)),
+      weighed_B_(Vector::Zero(blocks_.B.size())),
       hat_(Vector::Zero(system.space().block_diagonal_size())),
       made_at_(system.space()),
       made_lambda_(Vector::Zero(system.pattern().rows())),
@@ -147,6 +149,7 @@ void Radau::linearize(const Motion& m, ConstVectorRef lambda) {
   made_lambda_ = lambda;
   ++counters_.jacobian_evaluations;
   system_.linearize(m, lambda, blocks_);
+  weigh_columns(system_, blocks_.B, metric_, weighed_B_);
   system_.space().hat_blocks(m.v, hat_);
   X2_.setZero();
   X1_.setZero();
@@ -204,15 +207,16 @@ void Radau::linearize(const Motion& m, ConstVectorRef lambda) {
     const Pattern::Coupling& coupling = pattern.couplings()[p.left];
     const Pattern::Touch& touch = pattern.touches()[p.right];
     const int rows = blocks[coupling.row].nv, inner = blocks[coupling.column].nv, columns = pattern.groups()[touch.group].rows;
-    const double* B = blocks_.B.data() + touch.at;
+    const double* B = weighed_B_.data() + touch.at;
     add_product_transposed(at(X1_, p.entry), blocks_.M.data() + coupling.at, B, rows, inner, columns, 1.0);
     add_product_transposed(at(X0_, p.entry), blocks_.D.data() + coupling.at, B, rows, inner, columns, 1.0);
   }
   for (const Layout::Product& p : layout_.eta_diagonal) {
     const Pattern::Touch& left = pattern.touches()[p.left];
     const Pattern::Touch& right = pattern.touches()[p.right];
-    add_product_transposed(at(X0_, p.entry), blocks_.B.data() + left.at, blocks_.B.data() + right.at,
-                           pattern.groups()[left.group].rows, blocks[left.block].nv, pattern.groups()[right.group].rows, 1.0);
+    add_product_transposed(at(X0_, p.entry), blocks_.B.data() + left.at, weighed_B_.data() + right.at,
+                           pattern.groups()[left.group].rows, blocks[left.block].nv, pattern.groups()[right.group].rows,
+                           1.0);
   }
   has_linearization_ = true;
   has_factors_ = false;
@@ -300,7 +304,7 @@ void Radau::place(const Entry& from, double h, const Collocation& x) {
     space.tangent(x.theta[i], rate, m.v);
     if (formulation_.has_eta && (x.eta[i].array() != 0.0).any()) {
       system_.constraint_force(m, x.eta[i], dv_);
-      m.v += dv_;
+      m.v += dv_.cwiseProduct(metric_);
     }
   }
   for (int i = 0; i < stages; ++i) {
@@ -515,7 +519,8 @@ Closed Radau::close(const Entry& from, double h, ConstVectorRef weight, Collocat
 bool Radau::prepare(Matrix rung, double h, const Collocation& x) {
   if (rung == Matrix::coupled) {
     // Most runs never need it: it is made when first asked for.
-    if (coupled_ == nullptr) coupled_ = std::make_unique<CoupledStages>(system_, formulation_, layout_, options_.linear_solver);
+    if (coupled_ == nullptr)
+      coupled_ = std::make_unique<CoupledStages>(system_, formulation_, layout_, metric_, options_.linear_solver);
     counters_.jacobian_evaluations += stages;
     for (int i = 0; i < stages; ++i) coupled_->linearize(i, stage_[i], x.lambda[i + 1]);
     ++counters_.factorizations;
@@ -607,7 +612,7 @@ void Radau::error_estimate(const Entry& from, const Collocation& step, bool is_r
     theta_rate += (Coefficients::e[i] / h) * step.theta[i];
     v_rate += (Coefficients::e[i] / h) * (step.v[i + 1] - from.motion.v);
   }
-  // (γ/h)ζ + [v, ζ] - δv + Bᵀη = theta_rate and M(γ/h)δv + D δv + K ζ + F δλ = M v_rate, δv eliminated.
+  // (γ/h)ζ + [v, ζ] - δv + W Bᵀη = theta_rate and M(γ/h)δv + D δv + K ζ + F δλ = M v_rate, δv eliminated.
   work_ = h * v_rate + gamma * theta_rate;
   add_coupled(blocks_.M, work_, 1.0, b.head(nv));
   add_coupled(blocks_.D, theta_rate, h, b.head(nv));
@@ -665,7 +670,7 @@ void Radau::stabilization(ConstVectorRef eta, VectorRef out) const {
     const RowGroup& group = system_.pattern().groups()[touch.group];
     if (group.level != RowLevel::position) continue;
     const lie::Block& block = system_.space().blocks()[touch.block];
-    const ConstMatrixMap B(blocks_.B.data() + touch.at, group.rows, block.nv);
+    const ConstMatrixMap B(weighed_B_.data() + touch.at, group.rows, block.nv);
     out.segment(block.v_at, block.nv).noalias() += B.transpose() * eta.segment(group.at, group.rows);
   }
 }
@@ -702,7 +707,7 @@ void Radau::restore(const State& state) {
     static_cast<void>(complex_solver_->factorize(complex_matrix_));
   }
   if (state.coupled_pivots.size() > 0) {
-    coupled_ = std::make_unique<CoupledStages>(system_, formulation_, layout_, options_.linear_solver);
+    coupled_ = std::make_unique<CoupledStages>(system_, formulation_, layout_, metric_, options_.linear_solver);
     coupled_->take_pivots(state.coupled_pivots);
   }
   if (state.has_linearization) linearize(state.made_at, state.made_lambda);

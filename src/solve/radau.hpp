@@ -130,7 +130,7 @@ class Radau {
   void add_coupled(const Vector& values, ConstVectorRef x, double scale, VectorRef out) const;
   /// out += scale · values(touch) x, all rows.
   void add_rows(const Vector& values, ConstVectorRef x, double scale, VectorRef out) const;
-  /// out = Bᵀη with the B of the matrix.
+  /// out = W Bᵀη with the B of the matrix.
   void stabilization(ConstVectorRef eta, VectorRef out) const;
 
   const system::System& system_;
@@ -150,7 +150,9 @@ class Radau {
   std::vector<int> degree_;
   Vector X2_, X1_, X0_;
   system::KktBlocks blocks_;
-  Vector hat_;  ///< hat(v) by blocks
+  Vector metric_;     ///< diagonal of W
+  Vector weighed_B_;  ///< B W
+  Vector hat_;        ///< hat(v) by blocks
   system::Motion made_at_;
   Vector made_lambda_;
 

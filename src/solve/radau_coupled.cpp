@@ -24,19 +24,22 @@ linear::BlockPattern tripled(const linear::BlockPattern& pattern) {
 }  // namespace
 
 CoupledStages::CoupledStages(const system::System& system, const FormulationInfo& formulation, const Layout& layout,
-                             std::string_view linear_solver)
+                             const Vector& metric, std::string_view linear_solver)
     : system_(system),
       formulation_(formulation),
       layout_(layout),
       matrix_(tripled(layout.pattern)),
       solver_(linear::make_solver(linear_solver, matrix_)),
+      metric_(metric),
       work_(Vector::Zero(matrix_.size())) {
   blocks_.fill(system::KktBlocks(system.pattern()));
+  weighed_B_.fill(Vector::Zero(blocks_[0].B.size()));
   hat_.fill(Vector::Zero(system.space().block_diagonal_size()));
 }
 
 void CoupledStages::linearize(int stage, const system::Motion& m, ConstVectorRef lambda) {
   system_.linearize(m, lambda, blocks_[stage]);
+  weigh_columns(system_, blocks_[stage].B, metric_, weighed_B_[stage]);
   system_.space().hat_blocks(m.v, hat_[stage]);
 }
 
@@ -115,7 +118,7 @@ bool CoupledStages::factorize(double h) {
         const Pattern::Coupling& coupling = pattern.couplings()[p.left];
         const Pattern::Touch& touch = pattern.touches()[p.right];
         const int rows = spaces[coupling.row].nv, inner = spaces[coupling.column].nv, columns = pattern.groups()[touch.group].rows;
-        const double* B = blocks_[j].B.data() + touch.at;
+        const double* B = weighed_B_[j].data() + touch.at;
         add_product(p.entry, i, j, rows, inner, columns, blocks.M.data() + coupling.at, B, true, w);
         if (is_own) add_product(p.entry, i, j, rows, inner, columns, blocks.D.data() + coupling.at, B, true, h);
       }
@@ -123,8 +126,9 @@ bool CoupledStages::factorize(double h) {
       for (const Layout::Product& p : layout_.eta_diagonal) {
         const Pattern::Touch& left = pattern.touches()[p.left];
         const Pattern::Touch& right = pattern.touches()[p.right];
-        add_product(p.entry, i, j, pattern.groups()[left.group].rows, spaces[left.block].nv, pattern.groups()[right.group].rows,
-                    blocks.B.data() + left.at, blocks.B.data() + right.at, true, 1.0);
+        add_product(p.entry, i, j, pattern.groups()[left.group].rows, spaces[left.block].nv,
+                    pattern.groups()[right.group].rows, blocks.B.data() + left.at, weighed_B_[i].data() + right.at,
+                    true, 1.0);
       }
     }
   return solver_->factorize(matrix_);

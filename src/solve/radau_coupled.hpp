@@ -19,8 +19,9 @@ class CoupledStages {
   using Motions = std::array<system::Motion, stages>;
   using Vectors = std::array<Vector, stages>;
 
+  /// System, layout and metric live longer.
   CoupledStages(const system::System& system, const FormulationInfo& formulation, const Layout& layout,
-                std::string_view linear_solver);
+                const Vector& metric, std::string_view linear_solver);
 
   /// Derivatives of one stage, for `factorize`.
   void linearize(int stage, const system::Motion& m, ConstVectorRef lambda);
@@ -49,6 +50,8 @@ class CoupledStages {
   linear::BlockMatrix matrix_;
   std::unique_ptr<linear::Solver> solver_;
   std::array<system::KktBlocks, stages> blocks_;
+  const Vector& metric_;  ///< see stabilization_metric
+  Vectors weighed_B_;     ///< B W
   Vectors hat_;
   Vector work_;
 };

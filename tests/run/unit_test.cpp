@@ -24,9 +24,10 @@ std::string rods(double u, double s) {
                      -9.81 * u / (s * s), 0.01 * u * u, u * u / 3.0, u, -3.0 * u / s, 3.0 / s, 3.0 * u, -4.0 * u / s, -2.0 / s, 2.0 * u);
 }
 
-run::Report run_in(const std::string& text, double t_end, double rtol) {
+run::Report run_in(const std::string& text, double t_end, double rtol, const std::string& method) {
   const io::ModelFile file = io::read_model(io::JsonSource("model.json", text));
   run::Options options;
+  if (!method.empty()) options.method = method;
   options.t_end = t_end;
   options.rtol = rtol;
   options.atol = 1e-30;  // rotations have no unit: what is absolute must not count
@@ -35,14 +36,16 @@ run::Report run_in(const std::string& text, double t_end, double rtol) {
 }
 
 /// From metres and seconds to micrometres, megametres, milliseconds and kiloseconds.
-TEST(UnitOfLengthAndTime, ChangesNeitherStepsNorMotion) {
+class UnitOfLengthAndTime : public testing::TestWithParam<const char*> {};
+
+TEST_P(UnitOfLengthAndTime, ChangesNeitherStepsNorMotion) {
   for (const double rtol : {1e-5, 1e-8}) {
-    const run::Report metres = run_in(rods(1.0, 1.0), 2.0, rtol);
+    const run::Report metres = run_in(rods(1.0, 1.0), 2.0, rtol, GetParam());
     ASSERT_EQ(metres.status, run::Status::success) << metres.message;
     for (const double u : {1e-6, 1e-3, 1e3, 1e6})
       for (const double s : {1e-3, 1.0, 1e3}) {
         SCOPED_TRACE(fmt::format("rtol {}, 1 m is {}, 1 s is {}", rtol, u, s));
-        const run::Report report = run_in(rods(u, s), 2.0 * s, rtol);
+        const run::Report report = run_in(rods(u, s), 2.0 * s, rtol, GetParam());
         ASSERT_EQ(report.status, run::Status::success) << report.message;
         EXPECT_NEAR(static_cast<double>(report.counters.steps), static_cast<double>(metres.counters.steps), 0.06 * metres.counters.steps);  // round-off decides some steps
         for (const int body : {0, 7}) {
@@ -52,5 +55,7 @@ TEST(UnitOfLengthAndTime, ChangesNeitherStepsNorMotion) {
       }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(ByMethod, UnitOfLengthAndTime, testing::Values("", "radau"));
 
 }  // namespace
