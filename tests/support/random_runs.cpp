@@ -9,32 +9,10 @@
 
 #include "kreisel/error.hpp"
 #include "method/catalogue.hpp"
+#include "support/dice.hpp"
 
 namespace kreisel::support {
 namespace {
-
-/// splitmix64: the distributions of the standard library differ between implementations.
-class Dice {
- public:
-  explicit Dice(std::uint64_t seed) : state_(seed) {}
-
-  std::uint64_t bits() {
-    state_ += 0x9e3779b97f4a7c15u;
-    std::uint64_t z = state_;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-  double between(double low, double high) { return low + (high - low) * static_cast<double>(bits() >> 11) * 0x1p-53; }
-  bool chance(double probability) { return between(0.0, 1.0) < probability; }
-  template <class T>
-  const T& one_of(const std::vector<T>& list) {
-    return list[bits() % list.size()];
-  }
-
- private:
-  std::uint64_t state_;
-};
 
 constexpr long most_steps = 4000;
 constexpr long most_attempts = 5 * most_steps;
