@@ -157,7 +157,7 @@ def pendulum(programs, build, output):
 
 
 def stiff(programs, build, output):
-    """The heavy top in a stiff bushing, rates of 1e4 to 1e6 per second."""
+    """The heavy top in a stiff bushing, lightly damped vibrations, and a fast follower."""
     problem, errors = "stiff-top", [1e-3, 1e-4, 1e-5, 1e-6, 1e-7]
 
     def sundials(method, tolerances):
@@ -170,7 +170,74 @@ def stiff(programs, build, output):
     results = compare("Stiff top, t_end = 2", errors, own, peers, {}, programs, build, output)
     limits(output, "adaptive bliedf, a third of IDA", errors, own[0].cost_of,
            lambda error: (curves.best(ida, error) or 0) / 3 or None)
-    return results
+    return {**results, "lightly damped": lightly_damped(programs, build, output), "followers": followers(programs, build, output)}
+
+
+def uncounted(program, arguments):
+    """The JSON lines of a program without callgrind, for runs of which only the steps matter."""
+    done = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+def steps_and_error(run):
+    return [number(run["steps"]) + ("" if run["success"] else " FAILED"), f"{run['error']:.1e}" if run["error"] else "-"]
+
+
+def lightly_damped(programs, build, output):
+    """Vibrations of 1 % damping that nobody sees: BDF of order 3 to 6 is unstable beside the imaginary axis."""
+    titles = {"bushing": "A tool in a stiff bushing, rates of 2e4 rad/s, t_end = 5",
+              "satellite": "A satellite with modes of 10, 1e3 and 1e5 rad/s on SO(3) x R^3, t_end = 10"}
+    tolerances, found = [1e-4, 1e-6], {}
+    for problem, title in titles.items():
+        output.title(title)
+        programs_of = {"kreisel": "bench_stiff", "SUNDIALS": "bench_sundials_stiff", "Simbody": "bench_simbody_bushing"}
+        methods = [("kreisel", method) for method in ("default", "radau", "generalized-alpha", *(f"max-order-{k}" for k in range(1, 7)))]
+        methods += [("SUNDIALS", method) for method in ("cvode-newton", "cvode-stald", "ida-dense")]
+        if problem == "bushing":
+            methods += [("Simbody", "cpodes"), ("Simbody", "merson")]
+        runs = {}
+        for code, method in methods:
+            arguments = [method, tolerances[0]] if code == "Simbody" else [problem, method, *tolerances]
+            runs[f"{code} {method}"] = uncounted(programs / programs_of[code], arguments)
+        # To count the instructions of millions of steps, or of explicit ones, would take hours and say nothing more.
+        counted = [Curve(f"{code} {method}", programs_of[code], [problem, method], tolerances) for code, method in methods
+                   if code == "SUNDIALS" and max(run["steps"] for run in runs[f"{code} {method}"]) < 400_000 or method in ("default", "radau")]
+        curves.measure(counted, programs, build)
+        runs |= {curve.name: curve.runs for curve in counted}
+
+        def cells(of_method):
+            return [cell for run in [*of_method, None][:2] for cell in (
+                [*steps_and_error(run), million(run.get("instructions"))] if run else ["-", "-", "-"])]
+
+        rows = [[name, *cells(of_method)] for name, of_method in runs.items()]
+        output.note("Steps, error of position and velocity at t_end, million instructions; atol = 1e-8\n")
+        output.table(["", *(f"{head}, {t:.0e}" for t in tolerances for head in ("steps", "error", "instructions"))], rows)
+        for i, tolerance in enumerate(tolerances):
+            others = [of_method[i]["steps"] for name, of_method in runs.items()
+                      if name.startswith("kreisel") and name != "kreisel default" and of_method[i]["success"]]
+            output.limit(f"{problem}, default at {tolerance:.0e} against the best of all",
+                         runs["kreisel default"][i]["steps"] / min(others), 1.5, "times")
+        found[problem] = runs
+    return found
+
+
+def followers(programs, build, output):
+    """q'' + 2 w q' + w^2 (q - cos t) = 0: smooth after microseconds, whatever w."""
+    output.title("q'' + 2 w q' + w^2 (q - cos t) = 0, rtol 1e-6, t_end = 10")
+    frequencies = ["1e2", "1e3", "1e4", "1e5", "1e6"]
+    kinds = [("kreisel default", "bench_stiff", "default"), ("kreisel radau", "bench_stiff", "radau"),
+             *(("SUNDIALS " + method, "bench_sundials_stiff", method) for method in ("cvode-newton", "ida-dense"))]
+    measured = {name: [Curve(name, program, ["follower-" + w, method], [1e-6]) for w in frequencies] for name, program, method in kinds}
+    curves.measure([curve for of_kind in measured.values() for curve in of_kind], programs, build)
+    runs = {name: [curve.runs[0] for curve in of_kind] for name, of_kind in measured.items()}
+    for what, cell in (("Steps", lambda run: steps_and_error(run)[0]), ("Error of q and q' at t_end", lambda run: steps_and_error(run)[1]),
+                       ("Million instructions", lambda run: million(run["instructions"]))):
+        output.note(what + "\n")
+        output.table(["", *(f"w = {w}" for w in frequencies)], [[name, *map(cell, of_kind)] for name, of_kind in runs.items()])
+    steps_taken = [run["steps"] for run in runs["kreisel default"]]
+    output.limit("default, most steps of all frequencies", max(steps_taken), 400, "steps")
+    output.limit("default, most against fewest steps", max(steps_taken) / min(steps_taken), 1.5, "times")
+    return runs
 
 
 def micro(programs, build, output):

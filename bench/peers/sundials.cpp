@@ -124,7 +124,8 @@ std::vector<double> values_of(N_Vector y) { return {NV_DATA_S(y), NV_DATA_S(y) +
 
 bool OdeProblem::project(const double*, double*, double*) { return false; }
 
-Outcome solve_with_ida(const DaeProblem& problem, double t_end, double tolerance, Factorization kind, std::vector<double>& y) {
+Outcome solve_with_ida(const DaeProblem& problem, double t_end, Tolerances tolerances, Factorization kind,
+                       std::vector<double>& y) {
   const Context context;
   const int n = problem.size();
   IdaData data = prepare(problem);
@@ -133,12 +134,12 @@ Outcome solve_with_ida(const DaeProblem& problem, double t_end, double tolerance
   problem.start(NV_DATA_S(state.get()), NV_DATA_S(slope.get()));
   for (int i = 0; i < n; ++i) {
     NV_Ith_S(is_differential.get(), i) = problem.is_algebraic(i) ? 0.0 : 1.0;
-    NV_Ith_S(absolute.get(), i) = problem.is_algebraic(i) ? problem.looseness() * tolerance : tolerance;
+    NV_Ith_S(absolute.get(), i) = (problem.is_algebraic(i) ? problem.looseness() : 1.0) * tolerances.absolute;
   }
   void* ida = IDACreate(context);
   check(IDASetErrHandlerFn(ida, keep_quiet, nullptr), "the error handler");
   check(IDAInit(ida, ida_residual, 0.0, state.get(), slope.get()), "the problem");
-  check(IDASVtolerances(ida, tolerance, absolute.get()), "the tolerances");
+  check(IDASVtolerances(ida, tolerances.relative, absolute.get()), "the tolerances");
   check(IDASetUserData(ida, &data), "the user data");
   check(IDASetId(ida, is_differential.get()), "the kinds of variables");
   check(IDASetSuppressAlg(ida, SUNTRUE), "the error test");
@@ -168,21 +169,23 @@ Outcome solve_with_ida(const DaeProblem& problem, double t_end, double tolerance
   return outcome;
 }
 
-Outcome solve_with_cvode(OdeProblem& problem, double t_end, double tolerance, Corrector corrector, bool projects,
+Outcome solve_with_cvode(OdeProblem& problem, double t_end, Tolerances tolerances, Corrector corrector, bool projects,
                          std::vector<double>& y) {
   const Context context;
   const Owned<N_Vector> state = start_of(problem, context);
   void* cvode = CVodeCreate(CV_BDF, context);
   check(CVodeSetErrHandlerFn(cvode, keep_quiet, nullptr), "the error handler");
   check(CVodeInit(cvode, ode_rate, 0.0, state.get()), "the problem");
-  check(CVodeSStolerances(cvode, tolerance, tolerance), "the tolerances");
+  check(CVodeSStolerances(cvode, tolerances.relative, tolerances.absolute), "the tolerances");
   check(CVodeSetUserData(cvode, &problem), "the user data");
   check(CVodeSetMaxNumSteps(cvode, max_steps), "the number of steps");
   check(CVodeSetStopTime(cvode, t_end), "t_end");
   Owned<SUNMatrix> matrix;
   Owned<SUNLinearSolver> linear_solver;
   Owned<SUNNonlinearSolver> fixed_point;
-  if (corrector == Corrector::newton) {
+  const bool has_newton = corrector != Corrector::fixed_point;
+  if (corrector == Corrector::newton_stald) check(CVodeSetStabLimDet(cvode, SUNTRUE), "the stability limit detection");
+  if (has_newton) {
     matrix.reset(SUNDenseMatrix(problem.size(), problem.size(), context));
     linear_solver.reset(SUNLinSol_Dense(state.get(), matrix.get(), context));
     check(CVodeSetLinearSolver(cvode, linear_solver.get(), matrix.get()), "the linear solver");
@@ -201,7 +204,7 @@ Outcome solve_with_cvode(OdeProblem& problem, double t_end, double tolerance, Co
   long convergence_failures = 0, difference_evaluations = 0;
   CVodeGetNumSteps(cvode, &outcome.steps);
   CVodeGetNumRhsEvals(cvode, &outcome.evaluations);
-  if (corrector == Corrector::newton) {
+  if (has_newton) {
     CVodeGetNumJacEvals(cvode, &outcome.jacobians);
     CVodeGetNumLinRhsEvals(cvode, &difference_evaluations);
   }

@@ -39,15 +39,23 @@ struct Outcome {
 };
 
 enum class Factorization { dense, klu };
-enum class Corrector { fixed_point, newton };
+/// newton_stald: with CVODE's detection of the stability limit of BDF (Hindmarsh 1992).
+enum class Corrector { fixed_point, newton, newton_stald };
 
-// Each fills `y` with the state at t_end; rtol = atol = tolerance.
+struct Tolerances {
+  double relative, absolute;
+  Tolerances(double both) : relative(both), absolute(both) {}
+  Tolerances(double rtol, double atol) : relative(rtol), absolute(atol) {}
+};
+
+// Each fills `y` with the state at t_end.
 
 /// Algebraic variables are left out of the error test (with them: 323,000 steps on the top at 1e-6); their absolute
 /// tolerance then only serves Newton's method.
-Outcome solve_with_ida(const DaeProblem& problem, double t_end, double tolerance, Factorization kind, std::vector<double>& y);
+Outcome solve_with_ida(const DaeProblem& problem, double t_end, Tolerances tolerances, Factorization kind,
+                       std::vector<double>& y);
 /// BDF. With a projection the error estimate is projected too.
-Outcome solve_with_cvode(OdeProblem& problem, double t_end, double tolerance, Corrector corrector, bool projects,
+Outcome solve_with_cvode(OdeProblem& problem, double t_end, Tolerances tolerances, Corrector corrector, bool projects,
                          std::vector<double>& y);
 /// Explicit Runge-Kutta.
 Outcome solve_with_arkode(OdeProblem& problem, double t_end, double tolerance, int order, std::vector<double>& y);
