@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "kreisel/check.hpp"
+#include "system/consistency.hpp"
 #include "system/dense.hpp"
 
 namespace kreisel::run {
@@ -43,6 +44,10 @@ std::string describe_reach(const System& system, const Motion& m) {
   system::KktBlocks blocks(pattern);
   system.mass_and_jacobian(m, blocks);
   Matrix B = system::dense_rows(system, blocks.B);
+  // In metres of motion per column: with long levers rotations would hide what translations tell apart.
+  const double size = system::length_scale(system, m);
+  for (const lie::Block& block : system.space().blocks())
+    if (block.group != lie::GroupId::rn) B.middleCols(block.v_at + block.nv - 3, 3) /= size;
   Vector length = B.rowwise().norm();
   for (Eigen::Index i = 0; i < B.rows(); ++i)
     if (length[i] > 0.0) B.row(i) /= length[i];
@@ -79,6 +84,7 @@ std::string explain(Status status, const System& system, const method::Entry& la
 }  // namespace
 
 std::string explained(std::string message, Status status, const System& system, const method::Entry& last, double span) {
+  if (message.find("jumps from") != std::string::npos) return message;  // it has been explained
   const std::string found = explain(status, system, last, span);
   if (!found.empty()) message.resize(std::min(message.size(), message.find("\n  try:")));
   return message + found;

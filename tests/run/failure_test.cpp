@@ -1,9 +1,14 @@
 // A run that cannot go on says where and why, and everything before was shown.
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include <sstream>
 
+#include "io/model_file/model_file.hpp"
+#include "kreisel/own_system.hpp"
 #include "method/catalogue.hpp"
+#include "run/integrator.hpp"
 #include "support/experiment.hpp"
 
 namespace {
@@ -65,7 +70,9 @@ TEST(FailedRun, IsReportedByEveryMethodAndFormulation) {
       e.options.t_end = 20.0;
       const Trajectory run = support::integrate(e);
       const std::string what = info.name + " " + formulation + ": " + run.report.message;
-      EXPECT_TRUE(run.report.status == run::Status::newton_failed || run.report.status == run::Status::no_consistent_start) << what;
+      EXPECT_TRUE(run.report.status == run::Status::newton_failed ||
+                  run.report.status == run::Status::no_consistent_start)
+          << what;
       EXPECT_NE(run.report.message.find("at t = "), std::string::npos) << what;
       EXPECT_NE(run.report.message.find("\n  try: "), std::string::npos) << what;
       ASSERT_FALSE(run.points.empty());
@@ -108,7 +115,8 @@ TEST(Run, StopsBetweenShownPointsToo) {
   for (const char* method : {"bliedf", "rkmk"}) {
     e.options.method = method;
     Impatient observer;
-    EXPECT_NE(run::integrate(*model.system, model.start, e.options, observer).message.find("interrupted at t = 0.007"), std::string::npos);
+    EXPECT_NE(run::integrate(*model.system, model.start, e.options, observer).message.find("interrupted at t = 0.007"),
+              std::string::npos);
     observer.last = 2000;  // the last step: it has arrived
     EXPECT_EQ(run::integrate(*model.system, model.start, e.options, observer).status, run::Status::success);
   }
@@ -152,6 +160,52 @@ TEST(Run, ShorterThanTheStartingProcedureEndsAtTheEnd) {
     EXPECT_EQ(run.points.size(), steps + 1u);
     EXPECT_DOUBLE_EQ(run.points.back().motion.t, e.options.t_end);
   }
+}
+
+/// Three rods with ball joints, in units of `u` metres: a chain that hangs at an angle is far from any singular position.
+TEST(FailedRun, OfALargeMechanismIsNotCalledSingular) {
+  for (const double u : {1e-3, 1.0, 1e3}) {
+    std::string bodies, joints;
+    for (int i = 0; i < 3; ++i) {
+      bodies +=
+          fmt::format(R"({0}{{"name": "rod{1}", "mass": 1, "inertia": [{2}, {2}, {2}], "position": [{3}, 0, {4}]}})",
+                      i > 0 ? ", " : "", i, 0.1 * u * u, (i + 0.5) * u, -0.5 * (i + 0.5) * u);
+      joints += fmt::format(
+          R"({0}{{"type": "spherical", "name": "ball{1}", "between": ["{2}", "rod{1}"], "at": [{3}, 0, {4}]}})",
+          i > 0 ? ", " : "", i, i > 0 ? fmt::format("rod{}", i - 1) : "ground", i * u, -0.5 * i * u);
+    }
+    const io::ModelFile file = io::read_model(io::JsonSource(
+        "chain.json",
+        fmt::format(R"({{"gravity": [0, 0, {}], "bodies": [{}], "joints": [{}]}})", -9.81 * u, bodies, joints)));
+    run::Options options;
+    options.t_end = 2.0;
+    options.rtol = 1e-8;
+    options.min_step = 0.05;
+    run::Observer nobody;
+    const run::Report report = run::integrate(*file.assembly, file.model.start, options, nobody);
+    ASSERT_EQ(report.status, run::Status::step_too_small) << u;
+    EXPECT_EQ(report.message.find("singular position: "), std::string::npos) << u << "\n" << report.message;
+  }
+}
+
+TEST(FailedRun, ThatChattersSaysOnceWhichForceJumps) {
+  system::SystemFunctions f;
+  f.space = {{lie::GroupId::rn, 1}};
+  f.block_names = {"block"};
+  f.mass = [](const Vector&) -> Matrix { return Matrix::Identity(1, 1); };
+  f.force = [](double, const Vector& q, const Vector& v) -> Vector {
+    return Vector::Constant(1, q[0] + (v[0] > 0.0 ? 0.3 : v[0] < 0.0 ? -0.3 : 0.0));
+  };
+  const system::Start start{.t_end = 10.0, .q0 = Vector::Ones(1), .v0 = Vector::Zero(1)};
+  run::Observer nobody;
+  const run::Report report = run::integrate(system::FunctionSystem(f), start, run::Options(), nobody);
+  EXPECT_EQ(report.status, run::Status::step_too_small);
+  EXPECT_LT(report.counters.steps, 20'000);
+  EXPECT_NE(report.message.find("the run chatters at t = 6.28"), std::string::npos) << report.message;
+  EXPECT_NE(report.message.find("stick-slip"), std::string::npos) << report.message;
+  const std::size_t first = report.message.find("jumps from");
+  ASSERT_NE(first, std::string::npos) << report.message;
+  EXPECT_EQ(report.message.find("jumps from", first + 1), std::string::npos) << report.message;
 }
 
 }  // namespace
