@@ -9,8 +9,8 @@
 #include <cmath>
 
 #include "io/model_file/model_file.hpp"
-#include "run/integrator.hpp"
 #include "kreisel/own_system.hpp"
+#include "run/integrator.hpp"
 #include "support/count.hpp"
 #include "support/problem.hpp"
 #include "support/stiff.hpp"
@@ -101,11 +101,9 @@ std::vector<double> end_of(const std::string& name, const system::Motion& m) {
 
 void choose(const std::string& method, run::Options& options) {
   if (method == "default") return;
-  options.gives_way = false;
-  if (method.starts_with("max-order-"))
-    options.max_order = std::stoi(method.substr(10));
-  else
-    options.method = method;
+  const bool has_bound = method.starts_with("max-order-");
+  options.method = has_bound ? "bliedf" : method;  // by name: it stays
+  if (has_bound) options.max_order = std::stoi(method.substr(10));
 }
 
 }  // namespace

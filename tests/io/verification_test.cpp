@@ -7,10 +7,10 @@
 #include <fstream>
 #include <map>
 
-#include "kreisel/error.hpp"
 #include "io/result/prepare.hpp"
 #include "io/result/result.hpp"
 #include "io/trajectory/trajectory.hpp"
+#include "kreisel/error.hpp"
 #include "run/integrator.hpp"
 #include "temporary_folder.hpp"
 

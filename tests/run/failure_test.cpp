@@ -6,9 +6,9 @@
 #include <sstream>
 
 #include "io/model_file/model_file.hpp"
+#include "kreisel/own_system.hpp"
 #include "method/catalogue.hpp"
 #include "run/integrator.hpp"
-#include "kreisel/own_system.hpp"
 #include "support/experiment.hpp"
 
 namespace {
@@ -70,7 +70,9 @@ TEST(FailedRun, IsReportedByEveryMethodAndFormulation) {
       e.options.t_end = 20.0;
       const Trajectory run = support::integrate(e);
       const std::string what = info.name + " " + formulation + ": " + run.report.message;
-      EXPECT_TRUE(run.report.status == run::Status::newton_failed || run.report.status == run::Status::no_consistent_start) << what;
+      EXPECT_TRUE(run.report.status == run::Status::newton_failed ||
+                  run.report.status == run::Status::no_consistent_start)
+          << what;
       EXPECT_NE(run.report.message.find("at t = "), std::string::npos) << what;
       EXPECT_NE(run.report.message.find("\n  try: "), std::string::npos) << what;
       ASSERT_FALSE(run.points.empty());
@@ -113,7 +115,8 @@ TEST(Run, StopsBetweenShownPointsToo) {
   for (const char* method : {"bliedf", "rkmk"}) {
     e.options.method = method;
     Impatient observer;
-    EXPECT_NE(run::integrate(*model.system, model.start, e.options, observer).message.find("interrupted at t = 0.007"), std::string::npos);
+    EXPECT_NE(run::integrate(*model.system, model.start, e.options, observer).message.find("interrupted at t = 0.007"),
+              std::string::npos);
     observer.last = 2000;  // the last step: it has arrived
     EXPECT_EQ(run::integrate(*model.system, model.start, e.options, observer).status, run::Status::success);
   }

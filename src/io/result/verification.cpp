@@ -8,10 +8,10 @@
 #include <map>
 #include <optional>
 
-#include "kreisel/error.hpp"
 #include "base/spelling.hpp"
 #include "io/result/summary.hpp"
 #include "io/trajectory/trajectory.hpp"
+#include "kreisel/error.hpp"
 #include "run/integrator.hpp"
 #include "run/step_sequence.hpp"
 #include "solve/formulation.hpp"
