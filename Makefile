@@ -58,7 +58,7 @@ setup:
 
 format:
 	@tools/setup format
-	find include src models apps tests bench python -name '*.[ch]pp' -print0 2>/dev/null | xargs -0 -r clang-format -i
+	@tools/check_format --fix
 
 install:
 	@tools/setup build viewer

@@ -58,7 +58,7 @@ void add_run_option(CLI::App& parser, const io::RunField& field, io::RunSpec& sp
 
 std::vector<std::string> words_of(std::string_view option) {
   if (option == "group") return lie::group_names();
-  if (option == "format") return io::trajectory_format_names();
+  if (option == "format") return names_of<io::TrajectoryFormat>();
   const io::RunField* field = io::find_run_field(option);
   return field == nullptr || field->field.kind == FieldKind::numbers ? std::vector<std::string>() : field->field.words;
 }

@@ -59,7 +59,7 @@ class Run final : public Command {
     if (!resume_.empty()) return resume(invocation);
     model_.fill(spec_);
     io::ResultRequest result;
-    result.format = io::trajectory_format_named(format_);
+    result.format = Choice<io::TrajectoryFormat>(format_).value_or(io::TrajectoryFormat::automatic);
     const io::PreparedRun run = io::prepare(spec_);
     for (const std::string& warning : run.warnings) print_warning(warning);
     result.folder = folder_.empty() ? io::Path("results") / (io::as_file_name(run.model.name) + "-" + run.options.method.name()) : io::Path(folder_);

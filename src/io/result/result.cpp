@@ -116,7 +116,7 @@ class CheckpointKeeper final : public run::Observer {
     Archive output;
     folder_.exchange(output);
     if (log_ != nullptr) log_->keep(output);
-    Checkpoint c{run_.spec, std::string(name_of(request_.format)), request_.log.string(), "", request_.command,
+    Checkpoint c{run_.spec, std::string(Choice<TrajectoryFormat>(request_.format).name()), request_.log.string(), "", request_.command,
                  *request_.checkpoint_every, output.bytes(), std::string(state)};
     if (!request_.log.empty()) c.log_at = std::filesystem::absolute(request_.log).string();
     write_checkpoint(request_.folder, c);
@@ -267,7 +267,7 @@ Resumption prepare_resumption(const Path& folder) {
   r.run = prepare(r.checkpoint.spec);
   run::check_checkpoint(r.checkpoint.run, *r.run.model.system, r.run.model.start, r.run.options);
   r.request.folder = folder;
-  r.request.format = trajectory_format_named(r.checkpoint.format);
+  r.request.format = Choice<TrajectoryFormat>(r.checkpoint.format).value_or(TrajectoryFormat::automatic);
   // As typed, for the summary, unless that is another file from here.
   if (!r.checkpoint.log.empty())
     r.request.log = std::filesystem::absolute(r.checkpoint.log) == r.checkpoint.log_at ? r.checkpoint.log : r.checkpoint.log_at;

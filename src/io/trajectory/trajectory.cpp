@@ -287,24 +287,6 @@ std::vector<std::string> TrajectoryLayout::explanation() const {
   return lines;
 }
 
-std::vector<std::string> trajectory_format_names() { return {"automatic", "csv", "hdf5"}; }
-
-std::string_view name_of(TrajectoryFormat format) {
-  switch (format) {
-    case TrajectoryFormat::automatic: return "automatic";
-    case TrajectoryFormat::csv: return "csv";
-    case TrajectoryFormat::hdf5: return "hdf5";
-  }
-  return {};
-}
-
-TrajectoryFormat trajectory_format_named(std::string_view name) {
-  if (name == "automatic") return TrajectoryFormat::automatic;
-  if (name == "csv") return TrajectoryFormat::csv;
-  if (name == "hdf5") return TrajectoryFormat::hdf5;
-  throw InvalidInput(unknown_name("format", name, trajectory_format_names()));
-}
-
 TrajectoryWriter::TrajectoryWriter(const system::System& system, bool has_eta, TrajectoryOptions options)
     : system_(system.result_layout()),
       options_(std::move(options)),

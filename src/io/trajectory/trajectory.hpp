@@ -1,6 +1,7 @@
 // The trajectory of a run on disk: which points, which columns, which file.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "io/files/files.hpp"
+#include "kreisel/choices.hpp"
 #include "kreisel/error.hpp"
 #include "kreisel/observer.hpp"
 #include "kreisel/report.hpp"
@@ -116,9 +118,6 @@ bool has_hdf5();
 void require_hdf5();
 
 enum class TrajectoryFormat { automatic, csv, hdf5 };
-TrajectoryFormat trajectory_format_named(std::string_view name);
-std::vector<std::string> trajectory_format_names();
-std::string_view name_of(TrajectoryFormat format);
 
 struct TrajectoryOptions {
   Path folder;  ///< gets trajectory.csv or trajectory.h5
@@ -189,3 +188,14 @@ std::vector<lie::Motion> motions_in(const Trajectory& trajectory, const system::
 Trajectory read_trajectory(const Path& path);
 
 }  // namespace kreisel::io
+
+namespace kreisel {
+
+template <>
+struct Spellings<io::TrajectoryFormat> {
+  using enum io::TrajectoryFormat;
+  static constexpr std::string_view noun = "format";
+  static constexpr std::array<Spelled<io::TrajectoryFormat>, 3> entries{{{automatic, "automatic"}, {csv, "csv"}, {hdf5, "hdf5"}}};
+};
+
+}  // namespace kreisel
