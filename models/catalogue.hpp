@@ -19,9 +19,9 @@ struct Model {
   std::string group;  ///< name, see lie::group_names
   std::shared_ptr<const system::System> system;
   system::Start start;
-  std::vector<std::string> warnings{};        ///< about what a model file says
+  std::vector<std::string> warnings{};         ///< about what a model file says
   std::map<std::string, double> parameters{};  ///< of a model file: all of them, with the values in use
-  std::function<std::string()> definition{};  ///< the model file that gives this very model; empty: it has none
+  std::function<std::string()> definition{};   ///< the model file that gives this very model; empty: it has none
 };
 
 /// A field of the run that a model asks for unless the user gives it.

@@ -159,7 +159,8 @@ PYBIND11_MODULE(_core, m) {
   py::class_<Solution>(m, "Solution")
       .def(py::init([](const py::object& model, const std::string& group, const py::dict& parameters,
                        const py::dict& options, std::optional<double> t0, const py::object& t_eval,
-                       const py::list& events, const py::object& progress, const py::object& should_stop, bool has_dense_output) {
+                       const py::list& events, const py::object& progress, const py::object& should_stop,
+                       bool has_dense_output) {
         return std::make_unique<Solution>(spec_of(model, group, parameters, options, t0), t_eval, events, progress,
                                           should_stop, has_dense_output);
       }))
@@ -182,7 +183,8 @@ PYBIND11_MODULE(_core, m) {
       .def("interpolate", &Solution::interpolate)
       .def("write_result", &Solution::write_result)
       .def_property_readonly("t_final", [](const Solution& s) { return s.report().final.motion.t; })
-      .def_property_readonly("status", [](const Solution& s) { return std::string(run::info_of(s.report().status).name); })
+      .def_property_readonly("status",
+                             [](const Solution& s) { return std::string(run::info_of(s.report().status).name); })
       .def_property_readonly("message", [](const Solution& s) { return s.report().message; })
       .def_property_readonly("method", [](const Solution& s) { return s.report().method; })
       .def_property_readonly("formulation", [](const Solution& s) { return s.report().formulation; })

@@ -159,8 +159,8 @@ std::vector<OutputColumn> output_columns(const Json& summary) {
 class ColumnReader {
  public:
   /// `is_se3`: the trajectory has velocities of the centre of mass in the body frame; by body where these differ.
-  ColumnReader(const Trajectory& trajectory, std::vector<JointRows> joints, bool is_se3, std::map<std::string, bool> is_body_se3,
-               std::vector<OutputColumn> outputs, ReportData& data)
+  ColumnReader(const Trajectory& trajectory, std::vector<JointRows> joints, bool is_se3,
+               std::map<std::string, bool> is_body_se3, std::vector<OutputColumn> outputs, ReportData& data)
       : trajectory_(trajectory),
         joints_(std::move(joints)),
         is_se3_(is_se3),
@@ -183,7 +183,8 @@ class ColumnReader {
   void add_series() {
     for (const OutputColumn& output : outputs_) {
       if (!has(output.column) || !has_numbers(named(output.column))) continue;
-      if (data_.panels.empty() || data_.panels.back().name != output.name) data_.panels.push_back({output.name, false, true});
+      if (data_.panels.empty() || data_.panels.back().name != output.name)
+        data_.panels.push_back({output.name, false, true});
       ReportSeries out;
       out.group = "output";
       out.panel = output.name;
@@ -468,7 +469,8 @@ ReportData read_run(const Path& folder) {
     if (scene.is_object())
       for (const Json& body : scene.value("bodies", Json::array()))
         if (body.contains("group")) is_body_se3[body.value("name", "")] = body.value("group", "") == "se3";
-    ColumnReader columns(*trajectory, joint_rows(scene), word_at(summary, "/group") == "se3", std::move(is_body_se3), output_columns(summary), data);
+    ColumnReader columns(*trajectory, joint_rows(scene), word_at(summary, "/group") == "se3", std::move(is_body_se3),
+                         output_columns(summary), data);
     columns.add_series();
     columns.add_bodies();
     if (word_at(summary, "/model") == "pendulum") add_pendulum(columns, data);

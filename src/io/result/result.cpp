@@ -70,7 +70,8 @@ class ResultFolder final : public run::Observer {
     if (!has_begun_) clear();  // no point was accepted, but the old result is not this run's
     if (run_.model.definition) summary["model_file"] = Json::parse(run_.model.definition());
     for (const system::OutputInfo& info : run_.model.system->result_layout().outputs())
-      summary["outputs"].push_back({{"name", info.name}, {"unit", info.unit}, {"meaning", info.meaning}, {"components", info.components}});
+      summary["outputs"].push_back(
+          {{"name", info.name}, {"unit", info.unit}, {"meaning", info.meaning}, {"components", info.components}});
     if (Json scene = scene_of(run_.model.system->result_layout()); !scene.is_null()) summary["scene"] = std::move(scene);
     write_atomically(request_.folder / "summary.json", to_text(summary));
   }
@@ -120,8 +121,15 @@ class CheckpointKeeper final : public run::Observer {
     Archive output;
     folder_.exchange(output);
     if (log_ != nullptr) log_->keep(output);
-    Checkpoint c{run_.spec, std::string(name_of(request_.format)), request_.log.string(), "", request_.command,
-                 *request_.checkpoint_every, output.bytes(), std::string(state), request_.columns};
+    Checkpoint c{run_.spec,
+                 std::string(name_of(request_.format)),
+                 request_.log.string(),
+                 "",
+                 request_.command,
+                 *request_.checkpoint_every,
+                 output.bytes(),
+                 std::string(state),
+                 request_.columns};
     if (!request_.log.empty()) c.log_at = std::filesystem::absolute(request_.log).string();
     write_checkpoint(request_.folder, c);
     last_ = Clock::now();
