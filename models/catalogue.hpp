@@ -22,7 +22,7 @@ struct Model {
   std::string scene{};  ///< how a page shows it: "scene" of viewer/data.md; empty: as the system says
   std::vector<std::string> warnings{};        ///< about what a model file says
   std::map<std::string, double> parameters{};  ///< of a model file: all of them, with the values in use
-  std::function<std::string()> definition{};  ///< the model file that gives this very model; empty: it has none
+  std::function<std::string()> definition{};   ///< the model file that gives this very model; empty: it has none
 };
 
 /// A field of the run that a model asks for unless the user gives it.

@@ -207,7 +207,9 @@ Json to_json(const models::Model& model, const Verdict& v) {
   for (const double entry : v.lambda) lambda.push_back(number(entry));
   return {{"model", model.name},
           {"group", model.group},
-          {"status", v.ending != run::Status::success ? io::ending_of(v.ending).id : v.problems.empty() ? "success" : io::invalid_input},
+          {"status", v.ending != run::Status::success ? io::ending_of(v.ending).id
+                     : v.problems.empty()             ? "success"
+                                                      : io::invalid_input},
           {"message", fmt::format("{}", fmt::join(v.problems, "\n"))},
           {"parameters", v.parameters},
           {"warnings", v.warnings},
@@ -223,7 +225,10 @@ Json to_json(const models::Model& model, const Verdict& v) {
           {"condition", number(v.ranks.condition)},
           {"multiplier_condition", v.multiplier_condition ? number(*v.multiplier_condition) : Json(nullptr)},
           {"initial",
-           {{"position_max", number(v.miss.position)}, {"velocity_max", number(v.miss.velocity)}, {"energy", number(v.energy)}, {"lambda", lambda}}},
+           {{"position_max", number(v.miss.position)},
+            {"velocity_max", number(v.miss.velocity)},
+            {"energy", number(v.energy)},
+            {"lambda", lambda}}},
           {"assembled", io::to_json(v.changes)},
           {"along", v.passage ? to_json(*v.passage) : Json(nullptr)},
           {"laws", laws}};

@@ -45,7 +45,9 @@ class Run final : public Command {
                                            "thinned hdf5 above a million values")
         ->type_name("F")
         ->group(output);
-    parser.add_option("--output", columns_, "columns of the trajectory beside t, h and order: outputs, bodies, q, v, lambda, ... (default all)")
+    parser
+        .add_option("--output", columns_,
+                    "columns of the trajectory beside t, h and order: outputs, bodies, q, v, lambda, ... (default all)")
         ->type_name("NAME,...")
         ->delimiter(',')
         ->group(output);

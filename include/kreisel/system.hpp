@@ -156,7 +156,9 @@ struct OutputInfo {
 
   int size() const { return components.empty() ? 1 : static_cast<int>(components.size()); }
   /// "knee", "foot.x".
-  std::string column(int i) const { return components.empty() ? name : name + "." + components[static_cast<std::size_t>(i)]; }
+  std::string column(int i) const {
+    return components.empty() ? name : name + "." + components[static_cast<std::size_t>(i)];
+  }
 };
 
 /// The terms of the energy [J].

@@ -122,7 +122,8 @@ class Parser {
     const std::size_t begin = at_;
     const auto is_part = [&](std::size_t i) {
       if (i >= text_.size()) return false;
-      return is_letter(text_[i]) || is_digit(text_[i]) || (text_[i] == '.' && i + 1 < text_.size() && is_letter(text_[i + 1]));
+      return is_letter(text_[i]) || is_digit(text_[i]) ||
+             (text_[i] == '.' && i + 1 < text_.size() && is_letter(text_[i + 1]));
     };
     while (is_part(at_)) ++at_;
     while (at_ < text_.size() && text_[at_] == '\'') ++at_;
@@ -208,7 +209,8 @@ class Parser {
 int operands_of(Operation operation) {
   switch (operation) {
     case Operation::number:
-    case Operation::name: return 0;
+    case Operation::name:
+      return 0;
     case Operation::add:
     case Operation::subtract:
     case Operation::multiply:
@@ -216,13 +218,16 @@ int operands_of(Operation operation) {
     case Operation::power:
     case Operation::atan2:
     case Operation::min:
-    case Operation::max: return 2;
-    default: return 1;
+    case Operation::max:
+      return 2;
+    default:
+      return 1;
   }
 }
 
 bool has_branches(Operation operation) {
-  return operation == Operation::abs || operation == Operation::sign || operation == Operation::min || operation == Operation::max;
+  return operation == Operation::abs || operation == Operation::sign || operation == Operation::min ||
+         operation == Operation::max;
 }
 
 std::vector<std::string> function_names() {

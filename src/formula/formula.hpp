@@ -1,4 +1,5 @@
-// Formulas such as 0.1*sin(2*pi*t) or -k*(knee - 0.8): parsed into a list of operations, never handed to an interpreter.
+// Formulas such as 0.1*sin(2*pi*t) or -k*(knee - 0.8): parsed into a list of operations, never handed to an
+// interpreter.
 #pragma once
 
 #include <span>
@@ -80,14 +81,15 @@ class Constants {
   std::unordered_map<std::string, double> values_;
 };
 
-/// Numbers, names, pi, + - * / ^, parentheses and functions. A name is a word; its components are written word.x, its rate word'.
+/// Numbers, names, pi, + - * / ^, parentheses and functions. A name is a word; its components are written word.x, its
+/// rate word'.
 class Formula {
  public:
   static constexpr int max_length = 1000;  ///< characters
   static constexpr int max_depth = 32;     ///< nesting, and values waiting for an operation
 
-  /// Throws InvalidInput "formula '2*sine(t)', character 3: unknown name 'sine'; did you mean ..." for words that are neither
-  /// functions nor among `known`.
+  /// Throws InvalidInput "formula '2*sine(t)', character 3: unknown name 'sine'; did you mean ..." for words that are
+  /// neither functions nor among `known`.
   Formula(std::string_view text, const Names& known);
 
   const std::string& text() const { return text_; }

@@ -12,31 +12,55 @@ double sign_of(double x) { return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : 0.0; }
 
 double computed(Operation operation, double a, double b) {
   switch (operation) {
-    case Operation::add: return a + b;
-    case Operation::subtract: return a - b;
-    case Operation::multiply: return a * b;
-    case Operation::divide: return a / b;
-    case Operation::power: return std::pow(a, b);
-    case Operation::negate: return -a;
-    case Operation::sin: return std::sin(a);
-    case Operation::cos: return std::cos(a);
-    case Operation::tan: return std::tan(a);
-    case Operation::exp: return std::exp(a);
-    case Operation::log: return std::log(a);
-    case Operation::sqrt: return std::sqrt(a);
-    case Operation::sinh: return std::sinh(a);
-    case Operation::cosh: return std::cosh(a);
-    case Operation::tanh: return std::tanh(a);
-    case Operation::asin: return std::asin(a);
-    case Operation::acos: return std::acos(a);
-    case Operation::atan: return std::atan(a);
-    case Operation::abs: return std::abs(a);
-    case Operation::sign: return sign_of(a);
-    case Operation::atan2: return std::atan2(a, b);
-    case Operation::min: return std::min(a, b);
-    case Operation::max: return std::max(a, b);
+    case Operation::add:
+      return a + b;
+    case Operation::subtract:
+      return a - b;
+    case Operation::multiply:
+      return a * b;
+    case Operation::divide:
+      return a / b;
+    case Operation::power:
+      return std::pow(a, b);
+    case Operation::negate:
+      return -a;
+    case Operation::sin:
+      return std::sin(a);
+    case Operation::cos:
+      return std::cos(a);
+    case Operation::tan:
+      return std::tan(a);
+    case Operation::exp:
+      return std::exp(a);
+    case Operation::log:
+      return std::log(a);
+    case Operation::sqrt:
+      return std::sqrt(a);
+    case Operation::sinh:
+      return std::sinh(a);
+    case Operation::cosh:
+      return std::cosh(a);
+    case Operation::tanh:
+      return std::tanh(a);
+    case Operation::asin:
+      return std::asin(a);
+    case Operation::acos:
+      return std::acos(a);
+    case Operation::atan:
+      return std::atan(a);
+    case Operation::abs:
+      return std::abs(a);
+    case Operation::sign:
+      return sign_of(a);
+    case Operation::atan2:
+      return std::atan2(a, b);
+    case Operation::min:
+      return std::min(a, b);
+    case Operation::max:
+      return std::max(a, b);
     case Operation::number:
-    case Operation::name: break;
+    case Operation::name:
+      break;
   }
   return 0.0;
 }
@@ -44,11 +68,12 @@ double computed(Operation operation, double a, double b) {
 }  // namespace
 
 Graph::Node Graph::add(const Entry& e) {
-  const auto key = std::make_tuple(static_cast<int>(e.kind), static_cast<int>(e.operation), e.number, e.leaf, e.a, e.b, e.c,
-                                   static_cast<const void*>(e.curve));
+  const auto key = std::make_tuple(static_cast<int>(e.kind), static_cast<int>(e.operation), e.number, e.leaf, e.a, e.b,
+                                   e.c, static_cast<const void*>(e.curve));
   const bool is_ordered = !std::isnan(e.number);
   if (is_ordered)
-    if (const auto found = known_.find(key); found != known_.end() && std::signbit(at(found->second).number) == std::signbit(e.number))
+    if (const auto found = known_.find(key);
+        found != known_.end() && std::signbit(at(found->second).number) == std::signbit(e.number))
       return found->second;
   nodes_.push_back(e);
   const Node node = static_cast<Node>(nodes_.size()) - 1;
@@ -98,7 +123,8 @@ Graph::Node Graph::apply(Operation operation, Node a, Node b) {
       if (is(b, 0.0)) return number(1.0);
       if (is(b, 1.0)) return a;
       break;
-    default: break;
+    default:
+      break;
   }
   return add({.kind = Kind::operation, .operation = operation, .a = a, .b = b});
 }
@@ -132,10 +158,18 @@ Graph::Node Graph::derivative_of(Node node, int leaf, std::map<Node, Node>& know
   Node out = none;
   const auto of = [&](Node n) { return derivative_of(n, leaf, known); };
   switch (e.kind) {
-    case Kind::number: out = number(0.0); break;
-    case Kind::leaf: out = number(e.leaf == leaf ? 1.0 : 0.0); break;
-    case Kind::choice: out = choice(e.c, of(e.a), of(e.b)); break;
-    case Kind::curve: out = product(curve(e.curve, e.leaf + 1, e.a), of(e.a)); break;
+    case Kind::number:
+      out = number(0.0);
+      break;
+    case Kind::leaf:
+      out = number(e.leaf == leaf ? 1.0 : 0.0);
+      break;
+    case Kind::choice:
+      out = choice(e.c, of(e.a), of(e.b));
+      break;
+    case Kind::curve:
+      out = product(curve(e.curve, e.leaf + 1, e.a), of(e.a));
+      break;
     case Kind::operation: {
       const Node da = of(e.a), db = e.b == none ? none : of(e.b);
       const auto chained = [&](Node slope) { return product(slope, da); };
@@ -143,16 +177,25 @@ Graph::Node Graph::derivative_of(Node node, int leaf, std::map<Node, Node>& know
       const auto f = [&](Operation operation, Node n) { return apply(operation, n); };
       const auto minus = [&](Node x, Node y) { return apply(Operation::subtract, x, y); };
       const auto over = [&](Node x, Node y) { return apply(Operation::divide, x, y); };
-      const bool moves = !(is_number(da) && value_of(da) == 0.0) || (db != none && !(is_number(db) && value_of(db) == 0.0));
+      const bool moves =
+          !(is_number(da) && value_of(da) == 0.0) || (db != none && !(is_number(db) && value_of(db) == 0.0));
       if (!moves) {
         out = number(0.0);
         break;
       }
       switch (e.operation) {
-        case Operation::add: out = sum(da, db); break;
-        case Operation::subtract: out = minus(da, db); break;
-        case Operation::multiply: out = sum(product(da, e.b), product(e.a, db)); break;
-        case Operation::divide: out = over(minus(da, product(node, db)), e.b); break;
+        case Operation::add:
+          out = sum(da, db);
+          break;
+        case Operation::subtract:
+          out = minus(da, db);
+          break;
+        case Operation::multiply:
+          out = sum(product(da, e.b), product(e.a, db));
+          break;
+        case Operation::divide:
+          out = over(minus(da, product(node, db)), e.b);
+          break;
         case Operation::power:
           if (is_number(e.b)) {
             const double n = value_of(e.b);
@@ -161,32 +204,63 @@ Graph::Node Graph::derivative_of(Node node, int leaf, std::map<Node, Node>& know
             out = product(node, sum(product(db, f(Operation::log, e.a)), over(product(e.b, da), e.a)));
           }
           break;
-        case Operation::negate: out = f(Operation::negate, da); break;
-        case Operation::sin: out = chained(f(Operation::cos, e.a)); break;
-        case Operation::cos: out = f(Operation::negate, chained(f(Operation::sin, e.a))); break;
-        case Operation::tan: out = chained(sum(number(1.0), square(node))); break;
-        case Operation::exp: out = chained(node); break;
-        case Operation::log: out = over(da, e.a); break;
-        case Operation::sqrt: out = over(da, product(number(2.0), node)); break;
-        case Operation::sinh: out = chained(f(Operation::cosh, e.a)); break;
-        case Operation::cosh: out = chained(f(Operation::sinh, e.a)); break;
-        case Operation::tanh: out = chained(minus(number(1.0), square(node))); break;
+        case Operation::negate:
+          out = f(Operation::negate, da);
+          break;
+        case Operation::sin:
+          out = chained(f(Operation::cos, e.a));
+          break;
+        case Operation::cos:
+          out = f(Operation::negate, chained(f(Operation::sin, e.a)));
+          break;
+        case Operation::tan:
+          out = chained(sum(number(1.0), square(node)));
+          break;
+        case Operation::exp:
+          out = chained(node);
+          break;
+        case Operation::log:
+          out = over(da, e.a);
+          break;
+        case Operation::sqrt:
+          out = over(da, product(number(2.0), node));
+          break;
+        case Operation::sinh:
+          out = chained(f(Operation::cosh, e.a));
+          break;
+        case Operation::cosh:
+          out = chained(f(Operation::sinh, e.a));
+          break;
+        case Operation::tanh:
+          out = chained(minus(number(1.0), square(node)));
+          break;
         case Operation::asin:
         case Operation::acos: {
           const Node root = f(Operation::sqrt, minus(number(1.0), square(e.a)));
           out = over(e.operation == Operation::asin ? da : f(Operation::negate, da), root);
           break;
         }
-        case Operation::atan: out = over(da, sum(number(1.0), square(e.a))); break;
-        case Operation::abs: out = chained(f(Operation::sign, e.a)); break;
-        case Operation::sign: out = number(0.0); break;
+        case Operation::atan:
+          out = over(da, sum(number(1.0), square(e.a)));
+          break;
+        case Operation::abs:
+          out = chained(f(Operation::sign, e.a));
+          break;
+        case Operation::sign:
+          out = number(0.0);
+          break;
         case Operation::atan2:
           out = over(minus(product(e.b, da), product(e.a, db)), sum(square(e.a), square(e.b)));
           break;
-        case Operation::min: out = choice(minus(e.b, e.a), da, db); break;
-        case Operation::max: out = choice(minus(e.a, e.b), da, db); break;
+        case Operation::min:
+          out = choice(minus(e.b, e.a), da, db);
+          break;
+        case Operation::max:
+          out = choice(minus(e.a, e.b), da, db);
+          break;
         case Operation::number:
-        case Operation::name: break;
+        case Operation::name:
+          break;
       }
       break;
     }

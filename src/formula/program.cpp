@@ -13,30 +13,54 @@ namespace kreisel::formula {
 Program::Code Program::code_of(Operation operation) {
   switch (operation) {
     case Operation::number:
-    case Operation::name: break;
-    case Operation::add: return Code::add;
-    case Operation::subtract: return Code::subtract;
-    case Operation::multiply: return Code::multiply;
-    case Operation::divide: return Code::divide;
-    case Operation::power: return Code::power;
-    case Operation::negate: return Code::negate;
-    case Operation::sin: return Code::sin;
-    case Operation::cos: return Code::cos;
-    case Operation::tan: return Code::tan;
-    case Operation::exp: return Code::exp;
-    case Operation::log: return Code::log;
-    case Operation::sqrt: return Code::sqrt;
-    case Operation::sinh: return Code::sinh;
-    case Operation::cosh: return Code::cosh;
-    case Operation::tanh: return Code::tanh;
-    case Operation::asin: return Code::asin;
-    case Operation::acos: return Code::acos;
-    case Operation::atan: return Code::atan;
-    case Operation::abs: return Code::abs;
-    case Operation::sign: return Code::sign;
-    case Operation::atan2: return Code::atan2;
-    case Operation::min: return Code::min;
-    case Operation::max: return Code::max;
+    case Operation::name:
+      break;
+    case Operation::add:
+      return Code::add;
+    case Operation::subtract:
+      return Code::subtract;
+    case Operation::multiply:
+      return Code::multiply;
+    case Operation::divide:
+      return Code::divide;
+    case Operation::power:
+      return Code::power;
+    case Operation::negate:
+      return Code::negate;
+    case Operation::sin:
+      return Code::sin;
+    case Operation::cos:
+      return Code::cos;
+    case Operation::tan:
+      return Code::tan;
+    case Operation::exp:
+      return Code::exp;
+    case Operation::log:
+      return Code::log;
+    case Operation::sqrt:
+      return Code::sqrt;
+    case Operation::sinh:
+      return Code::sinh;
+    case Operation::cosh:
+      return Code::cosh;
+    case Operation::tanh:
+      return Code::tanh;
+    case Operation::asin:
+      return Code::asin;
+    case Operation::acos:
+      return Code::acos;
+    case Operation::atan:
+      return Code::atan;
+    case Operation::abs:
+      return Code::abs;
+    case Operation::sign:
+      return Code::sign;
+    case Operation::atan2:
+      return Code::atan2;
+    case Operation::min:
+      return Code::min;
+    case Operation::max:
+      return Code::max;
   }
   return Code::number;
 }
@@ -78,7 +102,9 @@ Program::Program(const Graph& graph, std::span<const Graph::Node> results) {
           step.code = Code::leaf;
           step.a = static_cast<int>(std::ranges::lower_bound(leaves_, e.leaf) - leaves_.begin());
           break;
-        case Graph::Kind::choice: step.code = Code::choice; break;
+        case Graph::Kind::choice:
+          step.code = Code::choice;
+          break;
         case Graph::Kind::curve:
           step.code = Code::curve;
           step.b = e.leaf;
@@ -94,9 +120,10 @@ Program::Program(const Graph& graph, std::span<const Graph::Node> results) {
     results_.push_back(registers.at(result));
   }
   if (steps_.size() > max_registers)
-    throw InvalidInput(fmt::format("the formulas need {} operations together, at most {} are possible; use fewer names of outputs "
-                                   "that are formulas themselves",
-                                   steps_.size(), max_registers));
+    throw InvalidInput(
+        fmt::format("the formulas need {} operations together, at most {} are possible; use fewer names of outputs "
+                    "that are formulas themselves",
+                    steps_.size(), max_registers));
 }
 
 void Program::evaluate(const double* leaves, double* out) const {
@@ -106,35 +133,93 @@ void Program::evaluate(const double* leaves, double* out) const {
   for (const Step& s : steps_) {
     const double a = r[s.code == Code::leaf ? 0 : s.a];
     switch (s.code) {
-      case Code::number: *to = s.number; break;
-      case Code::leaf: *to = leaves[s.a]; break;
-      case Code::add: *to = a + r[s.b]; break;
-      case Code::subtract: *to = a - r[s.b]; break;
-      case Code::multiply: *to = a * r[s.b]; break;
-      case Code::divide: *to = a / r[s.b]; break;
-      case Code::power: *to = std::pow(a, r[s.b]); break;
-      case Code::square: *to = a * a; break;
-      case Code::cube: *to = a * a * a; break;
-      case Code::negate: *to = -a; break;
-      case Code::sin: *to = std::sin(a); break;
-      case Code::cos: *to = std::cos(a); break;
-      case Code::tan: *to = std::tan(a); break;
-      case Code::exp: *to = std::exp(a); break;
-      case Code::log: *to = std::log(a); break;
-      case Code::sqrt: *to = std::sqrt(a); break;
-      case Code::sinh: *to = std::sinh(a); break;
-      case Code::cosh: *to = std::cosh(a); break;
-      case Code::tanh: *to = std::tanh(a); break;
-      case Code::asin: *to = std::asin(a); break;
-      case Code::acos: *to = std::acos(a); break;
-      case Code::atan: *to = std::atan(a); break;
-      case Code::abs: *to = std::abs(a); break;
-      case Code::sign: *to = a > 0.0 ? 1.0 : a < 0.0 ? -1.0 : 0.0; break;
-      case Code::atan2: *to = std::atan2(a, r[s.b]); break;
-      case Code::min: *to = std::min(a, r[s.b]); break;
-      case Code::max: *to = std::max(a, r[s.b]); break;
-      case Code::choice: *to = r[s.c] > 0.0 ? a : r[s.b]; break;
-      case Code::curve: *to = s.curve->at(a, s.b); break;
+      case Code::number:
+        *to = s.number;
+        break;
+      case Code::leaf:
+        *to = leaves[s.a];
+        break;
+      case Code::add:
+        *to = a + r[s.b];
+        break;
+      case Code::subtract:
+        *to = a - r[s.b];
+        break;
+      case Code::multiply:
+        *to = a * r[s.b];
+        break;
+      case Code::divide:
+        *to = a / r[s.b];
+        break;
+      case Code::power:
+        *to = std::pow(a, r[s.b]);
+        break;
+      case Code::square:
+        *to = a * a;
+        break;
+      case Code::cube:
+        *to = a * a * a;
+        break;
+      case Code::negate:
+        *to = -a;
+        break;
+      case Code::sin:
+        *to = std::sin(a);
+        break;
+      case Code::cos:
+        *to = std::cos(a);
+        break;
+      case Code::tan:
+        *to = std::tan(a);
+        break;
+      case Code::exp:
+        *to = std::exp(a);
+        break;
+      case Code::log:
+        *to = std::log(a);
+        break;
+      case Code::sqrt:
+        *to = std::sqrt(a);
+        break;
+      case Code::sinh:
+        *to = std::sinh(a);
+        break;
+      case Code::cosh:
+        *to = std::cosh(a);
+        break;
+      case Code::tanh:
+        *to = std::tanh(a);
+        break;
+      case Code::asin:
+        *to = std::asin(a);
+        break;
+      case Code::acos:
+        *to = std::acos(a);
+        break;
+      case Code::atan:
+        *to = std::atan(a);
+        break;
+      case Code::abs:
+        *to = std::abs(a);
+        break;
+      case Code::sign:
+        *to = a > 0.0 ? 1.0 : a < 0.0 ? -1.0 : 0.0;
+        break;
+      case Code::atan2:
+        *to = std::atan2(a, r[s.b]);
+        break;
+      case Code::min:
+        *to = std::min(a, r[s.b]);
+        break;
+      case Code::max:
+        *to = std::max(a, r[s.b]);
+        break;
+      case Code::choice:
+        *to = r[s.c] > 0.0 ? a : r[s.b];
+        break;
+      case Code::curve:
+        *to = s.curve->at(a, s.b);
+        break;
     }
     ++to;
   }

@@ -1,4 +1,5 @@
-// Formulas of many variables: a graph in which names are replaced by what they mean, its derivatives, and a flat program.
+// Formulas of many variables: a graph in which names are replaced by what they mean, its derivatives, and a flat
+// program.
 #pragma once
 
 #include <functional>
@@ -18,7 +19,8 @@ class Curve {
   virtual double at(double x, int derivative) const = 0;
 };
 
-/// Expressions of numbers and leaves; a leaf stands for whatever its owner puts in its place. Equal expressions are one node.
+/// Expressions of numbers and leaves; a leaf stands for whatever its owner puts in its place. Equal expressions are
+/// one node.
 class Graph {
  public:
   using Node = int;
@@ -50,7 +52,7 @@ class Graph {
     Kind kind = Kind::number;
     Operation operation = Operation::number;
     double number = 0.0;
-    int leaf = -1;           ///< or the order of a derivative of a curve
+    int leaf = -1;  ///< or the order of a derivative of a curve
     Node a = none, b = none, c = none;
     const Curve* curve = nullptr;
   };
@@ -82,8 +84,35 @@ class Program {
 
  private:
   enum class Code : unsigned char {
-    number, leaf, add, subtract, multiply, divide, power, square, cube, negate, sin, cos, tan, exp, log, sqrt, sinh, cosh,
-    tanh, asin, acos, atan, abs, sign, atan2, min, max, choice, curve
+    number,
+    leaf,
+    add,
+    subtract,
+    multiply,
+    divide,
+    power,
+    square,
+    cube,
+    negate,
+    sin,
+    cos,
+    tan,
+    exp,
+    log,
+    sqrt,
+    sinh,
+    cosh,
+    tanh,
+    asin,
+    acos,
+    atan,
+    abs,
+    sign,
+    atan2,
+    min,
+    max,
+    choice,
+    curve
   };
   struct Step {  ///< its result stands in the register of its number
     Code code = Code::number;

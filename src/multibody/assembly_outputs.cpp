@@ -55,7 +55,8 @@ void Assembly::evaluate(const Outputs& outputs, const lie::Motion& m, ConstVecto
     const auto place = std::ranges::find(loads_.places, element, &Place::element);
     if (place == loads_.places.end()) return 0.0;  // it is switched off
     BodyStates bodies;
-    const Instant at{m.t, m.q.data(), m.v.data(), m.a.data(), lambda.data() + place->row, slots_.data() + place->slot_at, &bodies};
+    const Instant at{
+        m.t, m.q.data(), m.v.data(), m.a.data(), lambda.data() + place->row, slots_.data() + place->slot_at, &bodies};
     return element->effort(at);
   };
   const auto reaction_of = [&](int joint, int component) {
@@ -75,13 +76,27 @@ void Assembly::evaluate(const Outputs& outputs, const lie::Motion& m, ConstVecto
     const auto gauge = [&] { return gauged(outputs.gauges()[static_cast<std::size_t>(quantity.index)]); };
     const auto put = [&](double value) { *next++ = value; };
     switch (quantity.kind) {
-      case Quantity::Kind::time: put(m.t); break;
-      case Quantity::Kind::value: put(gauge().value); break;
-      case Quantity::Kind::rate: put(gauge().rate); break;
-      case Quantity::Kind::acceleration: put(gauge().acceleration); break;
-      case Quantity::Kind::state: put(m.q[blocks[static_cast<std::size_t>(quantity.index)].q_at]); break;
-      case Quantity::Kind::effort: put(effort_of(quantity.index)); break;
-      case Quantity::Kind::reaction: put(reaction_of(quantity.index, quantity.component)); break;
+      case Quantity::Kind::time:
+        put(m.t);
+        break;
+      case Quantity::Kind::value:
+        put(gauge().value);
+        break;
+      case Quantity::Kind::rate:
+        put(gauge().rate);
+        break;
+      case Quantity::Kind::acceleration:
+        put(gauge().acceleration);
+        break;
+      case Quantity::Kind::state:
+        put(m.q[blocks[static_cast<std::size_t>(quantity.index)].q_at]);
+        break;
+      case Quantity::Kind::effort:
+        put(effort_of(quantity.index));
+        break;
+      case Quantity::Kind::reaction:
+        put(reaction_of(quantity.index, quantity.component));
+        break;
       case Quantity::Kind::energy: {
         const system::EnergyParts parts = energy_parts(m);
         const double all[] = {parts.kinetic, parts.potential, parts.elastic};

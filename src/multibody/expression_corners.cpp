@@ -106,7 +106,9 @@ class Expression::Search {
       const Interval& v = x.value;
       switch (instruction.operation) {
         case Operation::number: stack[++top] = {number(instruction.number), {}}; break;
-        case Operation::name: stack[++top] = {{a, b}, number(1.0)}; break;
+        case Operation::name:
+          stack[++top] = {{a, b}, number(1.0)};
+          break;
         case Operation::add: --top, stack[top] = stack[top] + stack[top + 1]; break;
         case Operation::subtract: --top, stack[top] = stack[top] - stack[top + 1]; break;
         case Operation::multiply: --top, stack[top] = stack[top] * stack[top + 1]; break;

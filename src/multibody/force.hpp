@@ -89,11 +89,12 @@ struct ForceInfo {
   std::vector<Field> numbers{};                    ///< required when the default is NaN; or words
   std::vector<Field> vectors{};                    ///< three numbers that are not negative, default zero
   std::vector<Field> signals{}, vector_signals{};  ///< default absent
-  /// Of those that act along one measure: what may be a formula of x, the measure from `natural` on, and of v, its rate.
+  /// Of those that act along one measure: what may be a formula of x, the measure from `natural` on, and of v, its
+  /// rate.
   struct Law {
-    Field field{};                ///< name, meaning and unit of the key; no name: none
-    std::string_view natural{};   ///< the number that x is counted from; empty: zero
-    bool pushes = false;          ///< a positive value lengthens the measure
+    Field field{};               ///< name, meaning and unit of the key; no name: none
+    std::string_view natural{};  ///< the number that x is counted from; empty: zero
+    bool pushes = false;         ///< a positive value lengthens the measure
     bool counts_turns = false;
     MeasurePtr (*measure)(const ForceSpec&) = nullptr;
   } law{};

@@ -34,15 +34,16 @@ class Pair {
   const BodyState* states_;
 };
 
-// Nodes and weights of Gauss and Kronrod with 15 points (Piessens, de Doncker-Kapenga, Überhuber, Kahaner 1983: QUADPACK).
+// Nodes and weights of Gauss and Kronrod with 15 points (Piessens, de Doncker-Kapenga, Überhuber, Kahaner 1983:
+// QUADPACK).
 constexpr std::array<double, 8> kronrod_nodes{0.991455371120812639206854697526329, 0.949107912342758524526189684047851,
                                               0.864864423359769072789712788640926, 0.741531185599394439863864773280788,
                                               0.586087235467691130294144691693013, 0.405845151377397166906606412076961,
                                               0.207784955007898467600689403773245, 0.0};
-constexpr std::array<double, 8> kronrod_weights{0.022935322010529224963732008058970, 0.063092092629978553290700663189204,
-                                                0.104790010322250183839876322541518, 0.140653259715525918745189590510238,
-                                                0.169004726639267902826583426598550, 0.190350578064785409913256402421014,
-                                                0.204432940075298892414161999234649, 0.209482141084727828012999174891714};
+constexpr std::array<double, 8> kronrod_weights{
+    0.022935322010529224963732008058970, 0.063092092629978553290700663189204, 0.104790010322250183839876322541518,
+    0.140653259715525918745189590510238, 0.169004726639267902826583426598550, 0.190350578064785409913256402421014,
+    0.204432940075298892414161999234649, 0.209482141084727828012999174891714};
 constexpr std::array<double, 4> gauss_weights{0.129484966168869693270611432679082, 0.279705391489276667901467771423780,
                                               0.381830050505118944950369775488975, 0.417959183673469387755102040816327};
 
@@ -92,15 +93,23 @@ Formulas::Node Formulas::rate_of(Node node) {
   return graph_.rate(node, [&](int leaf) -> Node {
     const Quantity of = quantity(leaf);
     switch (of.kind) {
-      case Kind::time: return graph_.number(1.0);
-      case Kind::value: return this->leaf({Kind::rate, of.index});
-      case Kind::rate: return this->leaf({Kind::acceleration, of.index});
-      case Kind::state: return rate_of_state(of.index);
-      case Kind::acceleration: throw InvalidInput("has no rate: it depends on an acceleration");
+      case Kind::time:
+        return graph_.number(1.0);
+      case Kind::value:
+        return this->leaf({Kind::rate, of.index});
+      case Kind::rate:
+        return this->leaf({Kind::acceleration, of.index});
+      case Kind::state:
+        return rate_of_state(of.index);
+      case Kind::acceleration:
+        throw InvalidInput("has no rate: it depends on an acceleration");
       case Kind::effort:
-      case Kind::reaction: throw InvalidInput("has no rate: it depends on a force or a reaction");
-      case Kind::energy: throw InvalidInput("has no rate: it depends on the energy");
-      case Kind::rotation: throw InvalidInput("has no rate: it depends on a rotation");
+      case Kind::reaction:
+        throw InvalidInput("has no rate: it depends on a force or a reaction");
+      case Kind::energy:
+        throw InvalidInput("has no rate: it depends on the energy");
+      case Kind::rotation:
+        throw InvalidInput("has no rate: it depends on a rotation");
     }
     throw InvalidInput("has no rate that the motion gives");
   });
@@ -130,9 +139,9 @@ struct Law::Plan {
   Formulas::Node value = formula::Graph::none;
   int gauge = -1, state = -1;  ///< one of them
   double factor = 1.0, x0 = 0.0;
-  std::vector<int> nodes{};                 ///< by slot
+  std::vector<int> nodes{};  ///< by slot
   int bodies = 0;
-  std::map<int, int> slot_of, seen_of{};    ///< of nodes; of gauges
+  std::map<int, int> slot_of, seen_of{};  ///< of nodes; of gauges
 };
 
 namespace {
@@ -145,24 +154,31 @@ void needs_of(const Formulas& formulas, Formulas::Node node, std::vector<int>& g
   for (const int leaf : formulas.graph().leaves_of(node)) {
     const Quantity& quantity = formulas.quantity(leaf);
     switch (quantity.kind) {
-      case Kind::time: break;
+      case Kind::time:
+        break;
       case Kind::value:
         add(gauges, quantity.index);
-        if (const int turns = formulas.gauges()[static_cast<std::size_t>(quantity.index)].turns; turns >= 0) add(states, turns);
+        if (const int turns = formulas.gauges()[static_cast<std::size_t>(quantity.index)].turns; turns >= 0)
+          add(states, turns);
         break;
-      case Kind::rate: add(gauges, quantity.index); break;
-      case Kind::state: add(states, quantity.index); break;
+      case Kind::rate:
+        add(gauges, quantity.index);
+        break;
+      case Kind::state:
+        add(states, quantity.index);
+        break;
       default:
-        throw InvalidInput("depends on an acceleration, a force, a reaction, an energy or a rotation, which follow from what is "
-                           "defined here; expected a formula of t, positions, velocities and states");
+        throw InvalidInput(
+            "depends on an acceleration, a force, a reaction, an energy or a rotation, which follow from what is "
+            "defined here; expected a formula of t, positions, velocities and states");
     }
   }
 }
 
 }  // namespace
 
-std::shared_ptr<const Law> Law::along(std::string type, std::string name, Formulas& formulas, Formulas::Node value, int gauge, Sense sense,
-                                      double x0) {
+std::shared_ptr<const Law> Law::along(std::string type, std::string name, Formulas& formulas, Formulas::Node value,
+                                      int gauge, Sense sense, double x0) {
   Plan plan{.value = value, .gauge = gauge, .factor = sense == Sense::pulls ? 1.0 : -1.0, .x0 = x0, .slot_of = {}};
   return std::shared_ptr<const Law>(new Law(std::move(type), std::move(name), formulas, std::move(plan)));
 }
@@ -187,7 +203,8 @@ std::vector<int> completed(const Formulas& formulas, Plan& plan) {
   }
   plan.bodies = static_cast<int>(plan.nodes.size());
   if (plan.bodies > max_frames)
-    throw InvalidInput(fmt::format("reads the positions of {} bodies, at most {} are possible in one law", plan.bodies, max_frames));
+    throw InvalidInput(
+        fmt::format("reads the positions of {} bodies, at most {} are possible in one law", plan.bodies, max_frames));
   for (const int state : states) {
     plan.slot_of[state] = static_cast<int>(plan.nodes.size());
     plan.nodes.push_back(state);
@@ -209,14 +226,16 @@ Law::Law(std::string type, std::string name, Formulas& formulas, Plan plan)
     Seen& seen = seen_[static_cast<std::size_t>(at)];
     seen.measure = of.measure;
     for (const std::size_t i : {0, 1}) seen.slots[i] = plan.slot_of.at(of.bodies[i]);
-    if (const auto turns = plan.slot_of.find(of.turns); of.turns >= 0 && turns != plan.slot_of.end()) seen.turns = turns->second;
+    if (const auto turns = plan.slot_of.find(of.turns); of.turns >= 0 && turns != plan.slot_of.end())
+      seen.turns = turns->second;
   }
   if (plan.state >= 0) state_ = plan.slot_of.at(plan.state);
 
   formula::Graph& graph = formulas.graph();
   value_ = formula::Program(graph, std::array{plan.value});
   if (value_.leaves().size() > max_leaves)
-    throw InvalidInput(fmt::format("reads {} quantities, at most {} are possible in one law", value_.leaves().size(), max_leaves));
+    throw InvalidInput(
+        fmt::format("reads {} quantities, at most {} are possible in one law", value_.leaves().size(), max_leaves));
   std::vector<Formulas::Node> all{plan.value};
   for (const int leaf : value_.leaves()) all.push_back(graph.derivative(plan.value, leaf));
   // The leaves of the value, in their order, are those that it is derived by; derivatives read no others.
@@ -237,7 +256,8 @@ Law::Law(std::string type, std::string name, Formulas& formulas, Plan plan)
   dissipates_ = std::ranges::all_of(leaves, [&](int leaf) { return leaf == own || leaf == own_rate; });
 }
 
-std::vector<Law::Reading> Law::readings_of(const formula::Program& program, const Formulas& formulas, const Plan& plan) const {
+std::vector<Law::Reading> Law::readings_of(const formula::Program& program, const Formulas& formulas,
+                                           const Plan& plan) const {
   std::vector<Reading> readings;
   for (const int leaf : program.leaves()) {
     const Quantity& quantity = formulas.quantity(leaf);
@@ -249,9 +269,7 @@ std::vector<Law::Reading> Law::readings_of(const formula::Program& program, cons
   return readings;
 }
 
-Facets Law::facets() const {
-  return {.has_force = true, .stores_energy = stores_, .does_work = spends_};
-}
+Facets Law::facets() const { return {.has_force = true, .stores_energy = stores_, .does_work = spends_}; }
 
 double Law::value_of(const Instant& at, const BodyState* s, const Seen& seen) const {
   const double value = seen.measure->value(Pair(s, seen.slots).states());
@@ -261,9 +279,15 @@ double Law::value_of(const Instant& at, const BodyState* s, const Seen& seen) co
 void Law::read(const std::vector<Reading>& readings, const Instant& at, const BodyState* s, double* values) const {
   for (const Reading& reading : readings) {
     switch (reading.kind) {
-      case Kind::time: *values = at.t; break;
-      case Kind::state: *values = *at.q_of(reading.index); break;
-      case Kind::value: *values = value_of(at, s, seen_[static_cast<std::size_t>(reading.index)]); break;
+      case Kind::time:
+        *values = at.t;
+        break;
+      case Kind::state:
+        *values = *at.q_of(reading.index);
+        break;
+      case Kind::value:
+        *values = value_of(at, s, seen_[static_cast<std::size_t>(reading.index)]);
+        break;
       default: {
         const Seen& seen = seen_[static_cast<std::size_t>(reading.index)];
         *values = seen.measure->rate(Pair(s, seen.slots).states());
@@ -273,7 +297,8 @@ void Law::read(const std::vector<Reading>& readings, const Instant& at, const Bo
   }
 }
 
-double Law::evaluated(const formula::Program& program, const std::vector<Reading>& readings, const Instant& at, const BodyState* s) const {
+double Law::evaluated(const formula::Program& program, const std::vector<Reading>& readings, const Instant& at,
+                      const BodyState* s) const {
   std::array<double, max_leaves> leaves;
   double value = 0.0;
   read(readings, at, s, leaves.data());
@@ -281,7 +306,9 @@ double Law::evaluated(const formula::Program& program, const std::vector<Reading
   return value;
 }
 
-double Law::effort(const Instant& at) const { return evaluated(value_, value_reads_, at, Frames(at, bodies_).states()); }
+double Law::effort(const Instant& at) const {
+  return evaluated(value_, value_reads_, at, Frames(at, bodies_).states());
+}
 
 void Law::add_force(const Instant& at, const Forces& out) const {
   const Frames frames(at, bodies_);
@@ -376,7 +403,8 @@ void Law::linearize(const Instant& at, const Blocks& out) const {
     Vector6 along = slope[i];
     if (at.slots[i].group == lie::GroupId::se3) along.head<3>() = (s[i].R.transpose() * along.head<3>()).eval();
     for (int j = n; j < all; ++j)
-      if (by_state[static_cast<std::size_t>(j)] != 0.0) out.K(i, j).col(0) += by_state[static_cast<std::size_t>(j)] * along;
+      if (by_state[static_cast<std::size_t>(j)] != 0.0)
+        out.K(i, j).col(0) += by_state[static_cast<std::size_t>(j)] * along;
   }
 }
 
@@ -405,7 +433,8 @@ void Law::add_power(const Instant& at, system::Power& power) const {
 
 // ---- outputs
 
-Outputs::Outputs(const Formulas& formulas, const std::vector<Entry>& entries) : gauges_(formulas.gauges()), curves_(formulas.curves()) {
+Outputs::Outputs(const Formulas& formulas, const std::vector<Entry>& entries)
+    : gauges_(formulas.gauges()), curves_(formulas.curves()) {
   std::vector<Formulas::Node> all;
   for (const Entry& entry : entries) {
     infos_.push_back(entry.info);

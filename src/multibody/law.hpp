@@ -15,7 +15,7 @@ namespace kreisel::multibody {
 
 /// A measure of two bodies that formulas read.
 struct Gauge {
-  std::shared_ptr<const Measure> measure;    ///< of the slots 0 and 1
+  std::shared_ptr<const Measure> measure;     ///< of the slots 0 and 1
   std::array<int, 2> bodies{ground, ground};  ///< by slot; not the same
   int turns = -1;  ///< node of a state with the rate of an angle, from which its turns are read; -1: no turns
 };
@@ -95,10 +95,10 @@ class Law final : public Element {
   /// Whether a positive value shortens the gauge, as a spring does, or lengthens it, as an actuator does.
   enum class Sense { pulls, pushes };
 
-  /// Along a gauge. Terms of the formula that depend on the gauge alone, but for `x0`, store energy: V = ∫ τ dξ from x0.
-  /// Throws InvalidInput when it reads more bodies than an element can see.
-  static std::shared_ptr<const Law> along(std::string type, std::string name, Formulas& formulas, Formulas::Node value, int gauge,
-                                          Sense sense, double x0);
+  /// Along a gauge. Terms of the formula that depend on the gauge alone, but for `x0`, store energy: V = ∫ τ dξ from
+  /// x0. Throws InvalidInput when it reads more bodies than an element can see.
+  static std::shared_ptr<const Law> along(std::string type, std::string name, Formulas& formulas, Formulas::Node value,
+                                          int gauge, Sense sense, double x0);
   /// The rate of a state.
   static std::shared_ptr<const Law> rate(std::string name, Formulas& formulas, Formulas::Node value, int state);
 
@@ -125,16 +125,17 @@ class Law final : public Element {
   std::vector<Reading> readings_of(const formula::Program& program, const Formulas& formulas, const Plan& plan) const;
   void read(const std::vector<Reading>& readings, const Instant& at, const BodyState* s, double* values) const;
   double value_of(const Instant& at, const BodyState* s, const Seen& seen) const;
-  double evaluated(const formula::Program& program, const std::vector<Reading>& readings, const Instant& at, const BodyState* s) const;
+  double evaluated(const formula::Program& program, const std::vector<Reading>& readings, const Instant& at,
+                   const BodyState* s) const;
   double potential(double x) const;
 
-  int bodies_ = 0;          ///< the first slots; states follow
-  std::vector<Seen> seen_;  ///< the gauge it acts along first
-  int state_ = -1;          ///< slot of the state whose rate it is; -1: it is a force
-  double factor_ = 1.0;     ///< of the wrench: 1 pulls, -1 pushes
+  int bodies_ = 0;                     ///< the first slots; states follow
+  std::vector<Seen> seen_;             ///< the gauge it acts along first
+  int state_ = -1;                     ///< slot of the state whose rate it is; -1: it is a force
+  double factor_ = 1.0;                ///< of the wrench: 1 pulls, -1 pushes
   formula::Program value_, gradient_;  ///< gradient: the value, then derivatives by its leaves
   std::vector<Reading> value_reads_, gradient_reads_;
-  formula::Program stored_, spent_;    ///< parts of the value that store energy, and that do not
+  formula::Program stored_, spent_;  ///< parts of the value that store energy, and that do not
   std::vector<Reading> spent_reads_;
   bool stores_ = false, spends_ = false, dissipates_ = false;
   double x0_ = 0.0;
@@ -145,7 +146,7 @@ class Law final : public Element {
 struct LawParts {
   Formulas::Node x = formula::Graph::none, v = formula::Graph::none;
   Numbers numbers{};
-  std::map<std::string, Formulas::Node, std::less<>> laws{};             ///< those that were given
+  std::map<std::string, Formulas::Node, std::less<>> laws{};  ///< those that were given
   std::map<std::string, const formula::Curve*, std::less<>> tables{};
 };
 
@@ -153,9 +154,9 @@ struct LawParts {
 struct LawInfo {
   std::string_view name, summary;
   bool on_rotations = false, on_translations = false;
-  std::vector<Field> numbers{};  ///< as in ForceInfo
-  std::vector<Field> laws{};     ///< formulas; required unless optional
-  std::vector<Field> tables{};   ///< required
+  std::vector<Field> numbers{};                                   ///< as in ForceInfo
+  std::vector<Field> laws{};                                      ///< formulas; required unless optional
+  std::vector<Field> tables{};                                    ///< required
   Formulas::Node (*build)(Formulas&, const LawParts&) = nullptr;  ///< positive drives the second body forwards
 };
 

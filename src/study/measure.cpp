@@ -1,5 +1,7 @@
 #include "study/measure.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -11,6 +13,26 @@ namespace {
 
 /// Values below this fraction of the largest one of the run are round-off.
 constexpr double vanishing = 1e-12;
+
+constexpr std::string_view of_outputs = "output.";
+
+/// Where the numbers of an output, or of one component of it, stand among those of all: begin and count.
+std::pair<int, int> place_of(const system::System& system, std::string_view quantity) {
+  const std::string_view name = quantity.substr(of_outputs.size());
+  std::vector<std::string> known;
+  int at = 0;
+  for (const system::OutputInfo& info : system.outputs()) {
+    if (info.name == name) return {at, info.size()};
+    known.push_back(info.name);
+    for (int i = 0; i < info.size() && !info.components.empty(); ++i) {
+      if (info.column(i) == name) return {at + i, 1};
+      known.push_back(info.column(i));
+    }
+    at += info.size();
+  }
+  throw InvalidInput(known.empty() ? fmt::format("'{}' is measured, but the model has no outputs", quantity)
+                                   : unknown_name("output", name, known));
+}
 
 }  // namespace
 
@@ -34,12 +56,25 @@ const std::vector<QuantityInfo>& quantities() {
 }
 
 const QuantityInfo& find_quantity(std::string_view name) {
+  static const QuantityInfo output{"output.NAME", "an output or a state of the model"};
+  if (name.starts_with(of_outputs) && name.size() > of_outputs.size()) return output;
   return find_named(quantities(), "quantity", name);
 }
 
-Meter::Meter(const models::Model& model, const std::vector<Measure>& measures, const std::vector<Series>& series, int order,
-             ExactSolution* exact)
-    : model_(model), measures_(measures), series_(series), order_(order), exact_(exact), values_(measures.size()), curves_(series.size()) {}
+Meter::Meter(const models::Model& model, const std::vector<Measure>& measures, const std::vector<Series>& series,
+             int order, ExactSolution* exact)
+    : model_(model),
+      measures_(measures),
+      series_(series),
+      order_(order),
+      exact_(exact),
+      values_(measures.size()),
+      curves_(series.size()) {
+  for (const Measure& measure : measures)
+    if (measure.quantity.starts_with(of_outputs)) place_of(*model.system, measure.quantity);
+  for (const Series& one : series)
+    if (one.quantity.starts_with(of_outputs)) place_of(*model.system, one.quantity);
+}
 
 void Meter::evaluate(const std::string& quantity, const Sample& s, Vector& out, double& exact_size, double& computed_size) {
   const system::System& system = *model_.system;
@@ -50,7 +85,12 @@ void Meter::evaluate(const std::string& quantity, const Sample& s, Vector& out, 
     space.embed(q, to);
   };
   const auto exact = [&]() -> const lie::Motion& { return exact_->at(s.motion.t); };
-  if (quantity == "q") {
+  if (quantity.starts_with(of_outputs)) {
+    const auto [at, count] = place_of(system, quantity);
+    a_.resize(system.output_size());
+    system.evaluate_outputs(s.motion, s.lambda, a_);
+    out = a_.segment(at, count);
+  } else if (quantity == "q") {
     embedded(s.motion.q, a_);
     embedded(exact().q, b_);
     out = a_ - b_;

@@ -183,7 +183,8 @@ Json spec_schema() {
                     io::reference_to("progression")}}};
   defs["progression"] = io::schema_of(progression_object());
   defs["settings"] = {{"type", "object"}, {"additionalProperties", io::reference_to("axis")}};
-  defs["quantity"] = {{"enum", names_in(quantities())}};
+  defs["quantity"] = {
+      {"anyOf", {Json{{"enum", names_in(quantities())}}, Json{{"type", "string"}, {"pattern", "^output\\..+"}}}}};
   defs["range"] = {{"type", "array"}, {"items", any_number}, {"minItems", 2}, {"maxItems", 2}};
   defs["names"] = {{"anyOf", {io::reference_to("text"), Json{{"type", "array"}, {"items", io::reference_to("text")}}}}};
   defs["numbers"] = {{"anyOf", {any_number, Json{{"type", "array"}, {"items", any_number}}}}};

@@ -17,7 +17,8 @@ using formula::Program;
 
 /// Leaves 0 and 1 are called a and b.
 Graph::Node built(Graph& graph, std::string_view text) {
-  return graph.build(Formula(text, {"a", "b"}), [&](const Formula::Name& name) { return graph.leaf(name.text == "a" ? 0 : 1); });
+  return graph.build(Formula(text, {"a", "b"}),
+                     [&](const Formula::Name& name) { return graph.leaf(name.text == "a" ? 0 : 1); });
 }
 double value(const Graph& graph, Graph::Node node, double a, double b) {
   const Program program(graph, std::array{node});
@@ -50,17 +51,20 @@ TEST(Graph, ComputesWhatTheFormulaSays) {
 TEST(Graph, DerivativesAreThoseOfDifferences) {
   constexpr double h = 1e-3;
   for (const char* text :
-       {"a*b", "a/b", "a^3*b^2", "a^b", "(1 + a^2)^(b/3)", "sin(a*b) + cos(a - b)", "tan(a)/b", "exp(-a)*log(2 + b^2)", "sqrt(1 + a^2*b^2)",
-        "sinh(a)*cosh(b)*tanh(a*b)", "asin(a/3) - acos(b/4) + atan(a*b)", "abs(a - b)*sign(b)", "atan2(a^2 + 1, b - 2)", "min(a^2, b)*max(a, b^2)",
-        "max(0, a - 0.2)^3 - max(0, b)^2"}) {
+       {"a*b", "a/b", "a^3*b^2", "a^b", "(1 + a^2)^(b/3)", "sin(a*b) + cos(a - b)", "tan(a)/b", "exp(-a)*log(2 + b^2)",
+        "sqrt(1 + a^2*b^2)", "sinh(a)*cosh(b)*tanh(a*b)", "asin(a/3) - acos(b/4) + atan(a*b)", "abs(a - b)*sign(b)",
+        "atan2(a^2 + 1, b - 2)", "min(a^2, b)*max(a, b^2)", "max(0, a - 0.2)^3 - max(0, b)^2"}) {
     Graph graph;
     const Graph::Node f = built(graph, text);
     const double a = 0.7, b = 1.3;
     for (const int leaf : {0, 1}) {
       const auto along = [&](double s) { return leaf == 0 ? value(graph, f, a + s, b) : value(graph, f, a, b + s); };
       // Of order 6: the error is h⁶/140 times the seventh derivative.
-      const double slope = (45.0 * (along(h) - along(-h)) - 9.0 * (along(2 * h) - along(-2 * h)) + along(3 * h) - along(-3 * h)) / (60.0 * h);
-      EXPECT_NEAR(value(graph, graph.derivative(f, leaf), a, b), slope, 1e-11 * (1.0 + std::abs(slope))) << text << " by leaf " << leaf;
+      const double slope =
+          (45.0 * (along(h) - along(-h)) - 9.0 * (along(2 * h) - along(-2 * h)) + along(3 * h) - along(-3 * h)) /
+          (60.0 * h);
+      EXPECT_NEAR(value(graph, graph.derivative(f, leaf), a, b), slope, 1e-11 * (1.0 + std::abs(slope)))
+          << text << " by leaf " << leaf;
     }
   }
 }

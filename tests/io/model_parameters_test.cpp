@@ -28,7 +28,8 @@ std::string leg(const std::string& parameters, const std::string& rest = {}) {
  "simulation": {"t_end": "=2*pi/w", "output_times": ["=1/w", "=2/w"]})j" +
          rest + "}";
 }
-const std::string values = R"({"k": 200, "g": 9.81, "L": {"value": 0.5, "min": 0.1, "max": 2, "unit": "m", "meaning": "length of the shank"},
+const std::string values =
+    R"({"k": 200, "g": 9.81, "L": {"value": 0.5, "min": 0.1, "max": 2, "unit": "m", "meaning": "length of the shank"},
                 "m": "=2700*L*1e-4", "tilt": 0.25, "w": 3})";
 
 std::shared_ptr<const models::ModelInfo> info_of(const std::string& text) {
@@ -49,7 +50,8 @@ std::string refusal(const std::string& text, const std::vector<io::Setting>& set
   }
 }
 std::string refusal_of_parameters(const std::string& parameters) {
-  return refusal(R"({"parameters": )" + parameters + R"(, "bodies": [{"mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0]}]})");
+  return refusal(R"({"parameters": )" + parameters +
+                 R"(, "bodies": [{"mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0]}]})");
 }
 /// Forces and rows at a motion that is special in no way.
 Vector equations_of(const models::Model& model) {
@@ -71,15 +73,16 @@ Vector equations_of(const models::Model& model) {
 TEST(ModelParameters, EveryNumberMayBeAFormula) {
   const models::Model formulas = io::prepare(spec_of(leg(values))).model;
   const double L = 0.5, m = 2700 * L * 1e-4, k = 200, w = 3;
-  const models::Model numbers = io::prepare(spec_of(fmt::format(R"j({{"name": "leg", "gravity": [0, 0, -9.81],
+  const models::Model numbers =
+      io::prepare(spec_of(fmt::format(R"j({{"name": "leg", "gravity": [0, 0, -9.81],
  "bodies": [{{"name": "shank", "mass": {0}, "inertia": [{1}, 1e-4, {1}], "position": [0, {2}, 0],
              "rotation": {{"axis": [1, 0, 0], "angle_deg": {3}}}}}],
  "joints": [{{"name": "hinge", "type": "revolute", "between": ["ground", "shank"], "at": [0, 0, 0], "axis": [1, 0, 0]}}],
  "forces": [{{"name": "spring", "type": "spring-damper", "between": ["ground", "shank"], "at": [[0, 0, 1], [0, {4}, 0]],
              "stiffness": {5}, "damping": {6}, "length": {4}}},
             {{"name": "push", "type": "applied", "on": "shank", "force": ["{5}*sin({7}*t)", "{0}*t", 0]}}]}})j",
-                                                                m, m * (L * L) / 12, L / 2, 180 * 0.25 / M_PI, L, k, k / 100, w)))
-                                    .model;
+                                      m, m * (L * L) / 12, L / 2, 180 * 0.25 / M_PI, L, k, k / 100, w)))
+          .model;
   EXPECT_EQ(formulas.start.q0, numbers.start.q0);
   EXPECT_EQ(formulas.start.t_end, 2 * M_PI / w);
   EXPECT_EQ(equations_of(formulas), equations_of(numbers));
@@ -123,7 +126,8 @@ TEST(ModelParameters, AreListedWithRangeUnitAndMeaning) {
 
 TEST(ModelParameters, RefusesSettingsOfUnknownNamesAndBeyondTheRange) {
   EXPECT_EQ(refusal(leg(values), {{"kk", 3.0}}),
-            "set: model 'leg', method 'bliedf': unknown parameter 'kk'; did you mean 'k'? known: k, g, L, m, tilt, w, modification");
+            "set: model 'leg', method 'bliedf': unknown parameter 'kk'; did you mean 'k'? known: k, g, L, m, tilt, w, "
+            "modification");
   EXPECT_EQ(refusal(leg(values), {{"L", 3.0}}),
             "set: model 'leg': parameter 'L' (length of the shank) is 3, must lie between 0.1 and 2");
 }
@@ -137,25 +141,36 @@ TEST(ModelParameters, NamesCycles) {
 
 TEST(ModelParameters, RefusesWhatCannotBeANumber) {
   EXPECT_EQ(refusal_of_parameters(R"({"stiffness": 1, "b": "=2*stifness"})"),
-            "m.json:1:38: /parameters/b: formula '2*stifness', character 3: unknown name 'stifness'; did you mean 'stiffness'? known: "
-            "t, pi, stiffness, b, sin, cos, tan, exp, log, sqrt, sinh, cosh, tanh, asin, acos, atan, abs, sign, atan2, min, max");
+            "m.json:1:38: /parameters/b: formula '2*stifness', character 3: unknown name 'stifness'; did you mean "
+            "'stiffness'? known: "
+            "t, pi, stiffness, b, sin, cos, tan, exp, log, sqrt, sinh, cosh, tanh, asin, acos, atan, abs, sign, atan2, "
+            "min, max");
   EXPECT_EQ(refusal_of_parameters(R"({"a": "=2*t"})"),
-            "m.json:1:22: /parameters/a: formula '2*t', character 3: depends on t; a parameter stays the same while the mechanism moves");
+            "m.json:1:22: /parameters/a: formula '2*t', character 3: depends on t; a parameter stays the same while "
+            "the mechanism moves");
   EXPECT_EQ(refusal_of_parameters(R"({"a": "=1/0"})"),
             "m.json:1:22: /parameters/a: is \"=1/0\", which is inf; expected a finite number");
-  EXPECT_EQ(refusal_of_parameters(R"({"a": {"value": 3, "max": 2}})"), "m.json:1:22: /parameters/a: is 3, must be at most 2");
+  EXPECT_EQ(refusal_of_parameters(R"({"a": {"value": 3, "max": 2}})"),
+            "m.json:1:22: /parameters/a: is 3, must be at most 2");
   EXPECT_EQ(refusal_of_parameters(R"({"sin": 1})"),
             "m.json:1:24: /parameters/sin: 'sin' is a function of formulas; choose another name for the parameter");
-  EXPECT_EQ(refusal_of_parameters(R"({"2a": 1})"), "m.json:1:23: /parameters/2a: '2a' is no word of letters, digits and _ that "
-                                                   "begins with a letter; choose another name for the parameter");
-  EXPECT_EQ(refusal_of_parameters(R"([1])"), "m.json:1:16: /parameters: is a list of 1, expected {\"name\": value, ...}");
-  EXPECT_NE(refusal_of_parameters(R"({"a": true})").find("/parameters/a: is true, expected a number, a formula"), std::string::npos);
-  EXPECT_NE(refusal_of_parameters(R"({"a": {"valu": 1}})").find("unknown key 'valu'; did you mean 'value'?"), std::string::npos);
+  EXPECT_EQ(refusal_of_parameters(R"({"2a": 1})"),
+            "m.json:1:23: /parameters/2a: '2a' is no word of letters, digits and _ that "
+            "begins with a letter; choose another name for the parameter");
+  EXPECT_EQ(refusal_of_parameters(R"([1])"),
+            "m.json:1:16: /parameters: is a list of 1, expected {\"name\": value, ...}");
+  EXPECT_NE(refusal_of_parameters(R"({"a": true})").find("/parameters/a: is true, expected a number, a formula"),
+            std::string::npos);
+  EXPECT_NE(refusal_of_parameters(R"({"a": {"valu": 1}})").find("unknown key 'valu'; did you mean 'value'?"),
+            std::string::npos);
   EXPECT_NE(refusal_of_parameters(R"({"a": {"unit": "m"}})").find("the key \"value\" is missing"), std::string::npos);
-  EXPECT_EQ(refusal(R"({"parameters": {"k": 1}, "bodies": [{"mass": "=k*t", "inertia": [1, 1, 1], "position": [0, 0, 0]}]})"),
-            "m.json:1:46: /bodies/0/mass: formula 'k*t', character 3: depends on t; this number stays the same while the mechanism "
-            "moves, expected a formula of parameters");
-  EXPECT_NE(refusal(R"({"bodies": [{"mass": "k", "inertia": [1, 1, 1], "position": [0, 0, 0]}]})").find("is \"k\", expected a number"),
+  EXPECT_EQ(
+      refusal(R"({"parameters": {"k": 1}, "bodies": [{"mass": "=k*t", "inertia": [1, 1, 1], "position": [0, 0, 0]}]})"),
+      "m.json:1:46: /bodies/0/mass: formula 'k*t', character 3: depends on t; this number stays the same while the "
+      "mechanism "
+      "moves, expected a formula of parameters");
+  EXPECT_NE(refusal(R"({"bodies": [{"mass": "k", "inertia": [1, 1, 1], "position": [0, 0, 0]}]})")
+                .find("is \"k\", expected a number"),
             std::string::npos);
 }
 
@@ -163,14 +178,17 @@ TEST(ModelParameters, ReportsWhatIsNotUsedAndAnglesThatLookLikeDegrees) {
   const io::PreparedRun run = io::prepare(spec_of(leg(
       R"({"k": 200, "g": 9.81, "L": 0.5, "m": "=2700*L*1e-4", "tilt": {"value": 90, "unit": "rad"}, "w": 3, "spare": 1})")));
   ASSERT_EQ(run.warnings.size(), 2u);
-  EXPECT_NE(run.warnings[0].find("/parameters/tilt: value 90 for an angle in radians, 14.3 turns: if degrees are meant, write \"=90*pi/180\""),
-            std::string::npos);
+  EXPECT_NE(
+      run.warnings[0].find(
+          "/parameters/tilt: value 90 for an angle in radians, 14.3 turns: if degrees are meant, write \"=90*pi/180\""),
+      std::string::npos);
   EXPECT_NE(run.warnings[1].find("/parameters/spare: parameter 'spare' is not used"), std::string::npos);
 }
 
 TEST(ModelParameters, NamesMayStillBeginWithASignOfEquality) {
   const models::Model model =
-      io::prepare(spec_of(R"({"bodies": [{"name": "=1", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0]}]})")).model;
+      io::prepare(spec_of(R"({"bodies": [{"name": "=1", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0]}]})"))
+          .model;
   EXPECT_EQ(model.system->body_name(0), "=1");
 }
 

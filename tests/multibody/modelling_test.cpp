@@ -1,5 +1,5 @@
-// Shipped models that use laws, states and repeated entries, and events and initial values in files, against independent
-// equations of motion.
+// Shipped models that use laws, states and repeated entries, and events and initial values in files, against
+// independent equations of motion.
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
@@ -19,7 +19,8 @@ using namespace kreisel;
 
 io::RunSpec spec_of(const std::string& text) {
   io::RunSpec spec;
-  spec.own_model = std::make_shared<const models::ModelInfo>(io::model_of(std::make_shared<io::JsonSource>("m.json", text)));
+  spec.own_model =
+      std::make_shared<const models::ModelInfo>(io::model_of(std::make_shared<io::JsonSource>("m.json", text)));
   return spec;
 }
 std::string refusal(const std::string& text) {
@@ -65,7 +66,8 @@ State minimal(State y, double t_end, int steps, const F& f) {
   const double h = t_end / steps;
   for (int j = 0; j < steps; ++j) {
     const double t = j * h;
-    const State k1 = f(t, y), k2 = f(t + h / 2, State(y + h / 2 * k1)), k3 = f(t + h / 2, State(y + h / 2 * k2)), k4 = f(t + h, State(y + h * k3));
+    const State k1 = f(t, y), k2 = f(t + h / 2, State(y + h / 2 * k1)), k3 = f(t + h / 2, State(y + h / 2 * k2)),
+                k4 = f(t + h, State(y + h * k3));
     y += h / 6 * (k1 + 2 * k2 + 2 * k3 + k4);
   }
   return y;
@@ -73,17 +75,20 @@ State minimal(State y, double t_end, int steps, const F& f) {
 
 TEST(SliderCrankEngine, FollowsItsMinimalCoordinate) {
   const double r = 0.04, l = 0.14, J = 0.05, rod = 0.6, J_rod = 0.6 * l * l / 12, piston = 0.5, g = 9.81;
-  // By the crank angle: the rod leans by φ, sin φ = (r/l) sin θ; its centre stands at (-(r sin θ)/2, r cos θ + (l/2) cos φ).
+  // By the crank angle: the rod leans by φ, sin φ = (r/l) sin θ; its centre stands at (-(r sin θ)/2, r cos θ + (l/2)
+  // cos φ).
   const auto lean = [&](double a) { return std::asin(r / l * std::sin(a)); };
   const auto lean_1 = [&](double a) { return r / l * std::cos(a) / std::cos(lean(a)); };
   const auto mass = [&](double a) {
     const double phi = lean(a), phi_1 = lean_1(a);
-    const double y_1 = r * std::cos(a) / 2, z_1 = -r * std::sin(a) - l / 2 * std::sin(phi) * phi_1, s_1 = -r * std::sin(a) - l * std::sin(phi) * phi_1;
+    const double y_1 = r * std::cos(a) / 2, z_1 = -r * std::sin(a) - l / 2 * std::sin(phi) * phi_1,
+                 s_1 = -r * std::sin(a) - l * std::sin(phi) * phi_1;
     return J + rod * (y_1 * y_1 + z_1 * z_1) + J_rod * phi_1 * phi_1 + piston * s_1 * s_1;
   };
   const auto force = [&](double a, double w) {
     const double phi = lean(a), phi_1 = lean_1(a);
-    const double z_1 = -r * std::sin(a) - l / 2 * std::sin(phi) * phi_1, s_1 = -r * std::sin(a) - l * std::sin(phi) * phi_1;
+    const double z_1 = -r * std::sin(a) - l / 2 * std::sin(phi) * phi_1,
+                 s_1 = -r * std::sin(a) - l * std::sin(phi) * phi_1;
     const double gas = -5e-3 * 4e6 * std::pow(std::max(0.0, std::cos((a - 0.3) / 2)), 12);
     return gas * s_1 - 2e-3 * w * std::abs(w) - rod * g * z_1 - piston * g * s_1;
   };
@@ -167,18 +172,26 @@ TEST(HangingChain, HasAsManyRodsAsAskedAndFollowsItsMinimalCoordinates) {
 
 TEST(Repeat, RefusesWhatCannotBe) {
   const auto with = [](const std::string& repeat, const std::string& name = "b{i}", const std::string& mass = "1") {
-    return refusal(R"j({"parameters": {"n": 2.5, "k": 1}, "bodies": [{"name": ")j" + name + R"j(", "repeat": )j" + repeat + R"j(, "mass": )j" + mass +
-                   R"j(, "inertia": ["=k", 1, 1], "position": ["=i", 0, 0]}, {"name": "c", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0]}]})j");
+    return refusal(
+        R"j({"parameters": {"n": 2.5, "k": 1}, "bodies": [{"name": ")j" + name + R"j(", "repeat": )j" + repeat +
+        R"j(, "mass": )j" + mass +
+        R"j(, "inertia": ["=k", 1, 1], "position": ["=i", 0, 0]}, {"name": "c", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0]}]})j");
   };
   EXPECT_EQ(with(R"j({"count": 3})j").find("accepted"), 0u);
-  EXPECT_NE(with(R"j({"count": "=n"})j").find("/bodies/0/repeat/count: is 2.5, expected a whole number from 0 to 1000000"), std::string::npos);
+  EXPECT_NE(
+      with(R"j({"count": "=n"})j").find("/bodies/0/repeat/count: is 2.5, expected a whole number from 0 to 1000000"),
+      std::string::npos);
   EXPECT_NE(with(R"j({"count": 1e9})j").find("expected a whole number"), std::string::npos);
-  EXPECT_NE(with(R"j({"index": "k", "count": 2})j").find("/bodies/0/repeat/index: 'k' is the name of a parameter"), std::string::npos);
+  EXPECT_NE(with(R"j({"index": "k", "count": 2})j").find("/bodies/0/repeat/index: 'k' is the name of a parameter"),
+            std::string::npos);
   EXPECT_NE(with(R"j({"index": "i"})j").find("the key \"count\" is missing"), std::string::npos);
   EXPECT_NE(with(R"j({"count": 2, "cont": 2})j").find("unknown key 'cont'; did you mean 'count'?"), std::string::npos);
-  EXPECT_NE(with(R"j({"count": 2})j", "b").find("/bodies/0/name: with i = 2: \"b\" is the name of an earlier body"), std::string::npos);
-  EXPECT_NE(with(R"j({"count": 2})j", "b{i/2}").find("'{i/2}' in \"b{i/2}\" is 0.5, expected a whole number"), std::string::npos);
-  EXPECT_NE(with(R"j({"count": 2})j", "b{i}", "\"=1 - i\"").find("/bodies/0/mass: with i = 2: is -1, expected a mass"), std::string::npos);
+  EXPECT_NE(with(R"j({"count": 2})j", "b").find("/bodies/0/name: with i = 2: \"b\" is the name of an earlier body"),
+            std::string::npos);
+  EXPECT_NE(with(R"j({"count": 2})j", "b{i/2}").find("'{i/2}' in \"b{i/2}\" is 0.5, expected a whole number"),
+            std::string::npos);
+  EXPECT_NE(with(R"j({"count": 2})j", "b{i}", "\"=1 - i\"").find("/bodies/0/mass: with i = 2: is -1, expected a mass"),
+            std::string::npos);
 }
 
 const std::string ball = R"j({"gravity": [0, 0, -9.81], "parameters": {"e": 0.9},
@@ -217,7 +230,9 @@ TEST(FileEvents, ALatchReleasesAndABrakeTakesHold) {
   bool brakes = false;
   const double h = 1e-5;
   while (t < 1.5 - h / 2) {
-    const auto f = [&](double, const Eigen::Vector2d& x) { return Eigen::Vector2d(x[1], (-9.81 * std::cos(x[0]) - (brakes ? 4 * x[1] : 0.0)) / J); };
+    const auto f = [&](double, const Eigen::Vector2d& x) {
+      return Eigen::Vector2d(x[1], (-9.81 * std::cos(x[0]) - (brakes ? 4 * x[1] : 0.0)) / J);
+    };
     y = minimal(y, h, 1, f);
     t += h;
     if (!brakes && y[0] < -M_PI / 6) {
@@ -230,8 +245,9 @@ TEST(FileEvents, ALatchReleasesAndABrakeTakesHold) {
 
 TEST(FileEvents, RefuseWhatCannotBe) {
   const auto with = [](const std::string& event) {
-    return refusal(R"j({"bodies": [{"name": "ball", "mass": 1, "inertia": [0.1, 0.1, 0.1], "position": [0, 0, 1]}], "outputs": {"place": {"position": "ball"}, "rush": {"acceleration": "ball"}}, "events": [)j" +
-                   event + "]}");
+    return refusal(
+        R"j({"bodies": [{"name": "ball", "mass": 1, "inertia": [0.1, 0.1, 0.1], "position": [0, 0, 1]}], "outputs": {"place": {"position": "ball"}, "rush": {"acceleration": "ball"}}, "events": [)j" +
+        event + "]}");
   };
   const auto expect = [&](const std::string& event, const std::string& message) {
     const std::string said = with(event);
@@ -242,7 +258,8 @@ TEST(FileEvents, RefuseWhatCannotBe) {
   expect(R"j({"when": "=rush.z"})j", "/events/0/when: depends on an acceleration, which events do not know");
   expect(R"j({"when": "=t", "action": "halt"})j", "unknown action 'halt'");
   expect(R"j({"when": "=t", "direction": "down"})j", "unknown direction 'down'");
-  expect(R"j({"when": "=t", "action": {"switch": {"off": ["latch"]}}})j", "/events/0/action/switch/off/0: unknown joint or force 'latch'");
+  expect(R"j({"when": "=t", "action": {"switch": {"off": ["latch"]}}})j",
+         "/events/0/action/switch/off/0: unknown joint or force 'latch'");
   expect(R"j({"when": "=t", "action": {"impact": {"restitution": 2}}})j", "is 2, expected a number from 0 to 1");
   expect(R"j({"when": "=t", "after": 2})j", "counts events before a stop");
 }
@@ -252,13 +269,16 @@ TEST(InitialJoints, PlaceAndMoveWhatTheyCarry) {
     return R"j({"gravity": [0, 0, -9.81],
  "bodies": [{"name": "a", "mass": 1, "inertia": [0.1, 0.01, 0.1], "position": [0, 0.5, 0]}, {"name": "b", "mass": 1, "inertia": [0.1, 0.01, 0.1], "position": [0, 1.5, 0]},
             {"name": "c", "mass": 1, "inertia": [0.1, 0.01, 0.1], "position": [0, 2.5, 0]}],
- "joints": [{"name": "one", "type": "revolute", "between": ["ground", "a"], "at": [0, 0, 0], "axis": [1, 0, 0])j" + first + R"j(},
-            {"name": "two", "type": "revolute", "between": ["b", "a"], "at": [0, 1, 0], "axis": [1, 0, 0])j" + second + R"j(},
+ "joints": [{"name": "one", "type": "revolute", "between": ["ground", "a"], "at": [0, 0, 0], "axis": [1, 0, 0])j" +
+           first + R"j(},
+            {"name": "two", "type": "revolute", "between": ["b", "a"], "at": [0, 1, 0], "axis": [1, 0, 0])j" +
+           second + R"j(},
             {"name": "three", "type": "prismatic", "between": ["b", "c"], "at": [0, 2, 0], "axis": [0, 1, 0], "initial": {"value": 0.25, "rate": 3}}],
  "outputs": {"p": {"angle": "one"}, "q2": {"angle": "two"}, "s": {"displacement": "three"}, "end": {"position": "c"}, "fast": {"velocity": "c"},
              "dp": "=p'", "dq": "=q2'", "ds": "=s'"}})j";
   };
-  io::RunSpec spec = spec_of(chain(R"j(, "initial": {"value": 7, "rate": 2})j", R"j(, "initial": {"value_deg": 40, "rate": -1})j"));
+  io::RunSpec spec =
+      spec_of(chain(R"j(, "initial": {"value": 7, "rate": 2})j", R"j(, "initial": {"value_deg": 40, "rate": -1})j"));
   for (const char* group : {"r3xso3", "se3"}) {
     spec.group = group;
     const io::PreparedRun run = io::prepare(spec);  // the initial values fit the joints
@@ -282,8 +302,11 @@ TEST(InitialJoints, PlaceAndMoveWhatTheyCarry) {
     EXPECT_NEAR(out[10], -1.0, 1e-13);
     EXPECT_NEAR(out[11], 3.0, 1e-13);
   }
-  EXPECT_NE(refusal(chain(R"j(, "initial": {"valu": 7})j", "")).find("unknown key 'valu'; did you mean 'value'?"), std::string::npos);
-  EXPECT_NE(refusal(chain(R"j(, "initial": {"value": 1, "value_deg": 40})j", "")).find("is given twice, in radians and in degrees"), std::string::npos);
+  EXPECT_NE(refusal(chain(R"j(, "initial": {"valu": 7})j", "")).find("unknown key 'valu'; did you mean 'value'?"),
+            std::string::npos);
+  EXPECT_NE(refusal(chain(R"j(, "initial": {"value": 1, "value_deg": 40})j", ""))
+                .find("is given twice, in radians and in degrees"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -69,6 +69,18 @@ TEST(Study, MeasuresAgreeWithEachOther) {
   EXPECT_NEAR(row.number("energy end"), row.number("energy_drift"), 0.01 * row.number("energy_drift")) << "corrected starts shift the first energy";
 }
 
+TEST(Study, MeasuresOutputsOfAModelForEveryValueOfAParameter) {
+  const StudyResult r = run_study(
+      spec_from(R"({"model": "hanging-chain", "set": {"n": 1, "L": [1, 2.5]}, "t_end": 0.3, "rtol": 1e-8, "atol": 1e-9,
+      "measures": ["output.end max", "output.end.z end"]})"),
+      quiet());
+  ASSERT_EQ(r.rows.size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i)
+    EXPECT_NEAR(r.rows[i].number("output.end max"), i == 0 ? 1.0 : 2.5, 1e-7) << "one rod: the end stays on a circle";
+  EXPECT_GT(r.rows[0].number("output.end.z end"), 0.0);
+  EXPECT_THROW(find_quantity("output."), InvalidInput);
+}
+
 TEST(Study, AFailedRunIsAMarkedRow) {
   const StudyResult result = run_study(spec_from(R"({"model": "heavy-top", "formulation": "index3", "order": 6, "correction": "published",
       "step": [5e-2, 1e-3], "t_end": 0.5, "measures": ["q max"], "expect": [{"unstable": 10, "of": "q max", "where": {"step": 5e-2}}]})"), quiet());

@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "io/model_file/model_file.hpp"
-#include "kreisel/error.hpp"
 #include "io/model_file/model_parameters.hpp"
+#include "kreisel/error.hpp"
 
 namespace kreisel::io {
 namespace {
@@ -31,7 +31,8 @@ ModelInfo info_of(std::shared_ptr<const JsonSource> source, std::string name, bo
   for (const models::Suggestion& suggestion : suggestions_in(*source, {}))
     accepts_gaps = accepts_gaps || (suggestion.field == "assemble" && suggestion.value == Value(true));
   info.make = [source, accepts_gaps, called = info.name](std::string_view group, const ParameterValues& values) {
-    ModelFile file = read_model(*source, {.group = std::string(group), .accepts_gaps = accepts_gaps, .parameters = values});
+    ModelFile file =
+        read_model(*source, {.group = std::string(group), .accepts_gaps = accepts_gaps, .parameters = values});
     models::Model model = std::move(file.model);
     model.name = called;
     model.parameters = std::move(file.parameters);

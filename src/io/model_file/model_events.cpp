@@ -4,8 +4,8 @@ namespace kreisel::io {
 namespace {
 
 /// The value of a formula; accelerations are not known to events.
-double value_of(const multibody::Assembly& assembly, const multibody::Outputs& when, double t, const Vector& q, const Vector& v,
-                const Vector& lambda) {
+double value_of(const multibody::Assembly& assembly, const multibody::Outputs& when, double t, const Vector& q,
+                const Vector& v, const Vector& lambda) {
   thread_local lie::Motion m;
   thread_local Vector value(1);
   m.t = t;
@@ -35,12 +35,16 @@ void set_events(multibody::Assembly& assembly, std::shared_ptr<const std::vector
     out.name = event.name;
     out.direction = event.direction;
     out.terminal_after = event.terminal_after;
-    out.function = [own = &assembly, when = event.when](double t, const Vector& q, const Vector& v, const Vector& lambda) {
+    out.function = [own = &assembly, when = event.when](double t, const Vector& q, const Vector& v,
+                                                        const Vector& lambda) {
       return value_of(*own, *when, t, q, v, lambda);
     };
     switch (event.action) {
-      case ModelEvent::Action::record: break;
-      case ModelEvent::Action::impact: out.action = system::Impact{.restitution = event.restitution}; break;
+      case ModelEvent::Action::record:
+        break;
+      case ModelEvent::Action::impact:
+        out.action = system::Impact{.restitution = event.restitution};
+        break;
       case ModelEvent::Action::switches:
         out.action = system::Switch{[own = &assembly, events, at = list.size()](double, const Vector&, const Vector&) {
           return switched(*own, (*events)[at], events);

@@ -13,6 +13,9 @@
 #include "base/text.hpp"
 #include "io/json/field_json.hpp"
 #include "io/model_file/colour.hpp"
+#include "io/model_file/model_events.hpp"
+#include "io/model_file/model_names.hpp"
+#include "io/model_file/model_parameters.hpp"
 #include "io/model_file/model_repeat.hpp"
 #include "io/model_file/model_schema.hpp"
 #include "io/spec/run_spec.hpp"
@@ -21,9 +24,6 @@
 #include "lie/so3.hpp"
 #include "multibody/rod.hpp"
 #include "system/consistency.hpp"
-#include "io/model_file/model_events.hpp"
-#include "io/model_file/model_names.hpp"
-#include "io/model_file/model_parameters.hpp"
 
 namespace kreisel::io {
 namespace {
@@ -110,12 +110,14 @@ class ModelReader {
   }
   /// In the file, where a repeated entry stands once.
   std::string located(std::string_view pointer, std::string_view message) const {
-    const std::size_t name = pointer.find('/', 1), end = name == std::string_view::npos ? name : pointer.find('/', name + 1);
+    const std::size_t name = pointer.find('/', 1),
+                      end = name == std::string_view::npos ? name : pointer.find('/', name + 1);
     const auto origin = repeated_.origins.find(pointer.substr(0, end));
     if (origin == repeated_.origins.end()) return source_.located(pointer, message);
     const auto& [entry, index] = origin->second;
     const std::string rest(end == std::string_view::npos ? "" : pointer.substr(end));
-    return source_.located(entry + rest, index.empty() ? std::string(message) : fmt::format("with {}: {}", index, message));
+    return source_.located(entry + rest,
+                           index.empty() ? std::string(message) : fmt::format("with {}: {}", index, message));
   }
   void finish() const {
     if (problem_count_ == 0) return;
@@ -172,14 +174,17 @@ class ModelReader {
       parameters_.note_use(formula);
       for (const formula::Formula::Name& name : formula.names())
         if (!parameters_.names().has(name.text))
-          formula.refuse(name, fmt::format("depends on {}; this number stays the same while the mechanism moves, expected a "
-                                           "formula of parameters",
-                                           name.text));
+          formula.refuse(name,
+                         fmt::format("depends on {}; this number stays the same while the mechanism moves, expected a "
+                                     "formula of parameters",
+                                     name.text));
       out = multibody::Expression(formula, parameters_.values()).at(0.0).value;
-      if (!std::isfinite(out)) throw InvalidInput(fmt::format("is {}, which is {}; expected a finite number", shown(value), out));
+      if (!std::isfinite(out))
+        throw InvalidInput(fmt::format("is {}, which is {}; expected a finite number", shown(value), out));
     });
   }
-  /// What stands for a field: its formula as a number. The null that replaces a formula with a mistake is complained of.
+  /// What stands for a field: its formula as a number. The null that replaces a formula with a mistake is complained
+  /// of.
   bool resolved(std::string_view pointer, const Field& field, const Json& given, Json& out) {
     const FieldKind kind = kind_of(field);
     out = given;
@@ -190,7 +195,8 @@ class ModelReader {
         if (!evaluated(child(pointer, i), given[i], value)) return false;
         out[i] = value;
       }
-    if (!is_formula(given) || (kind != FieldKind::number && kind != FieldKind::whole && kind != FieldKind::numbers)) return true;
+    if (!is_formula(given) || (kind != FieldKind::number && kind != FieldKind::whole && kind != FieldKind::numbers))
+      return true;
     double value = 0.0;
     if (!evaluated(pointer, given, value)) return false;
     out = value;
@@ -295,7 +301,9 @@ class ModelReader {
     const std::string at = child(pointer, "table");
     std::vector<std::pair<double, double>> points;
     if (table == nullptr || !table_points(at, *table, points)) return false;
-    return guarded(at, [&] { out = Signal(points, interpolation, is_driver ? multibody::Outside::straight : multibody::Outside::hold); });
+    return guarded(at, [&] {
+      out = Signal(points, interpolation, is_driver ? multibody::Outside::straight : multibody::Outside::hold);
+    });
   }
 
   bool table_points(const std::string& at, const Json& table, std::vector<std::pair<double, double>>& points) {
@@ -328,7 +336,8 @@ class ModelReader {
 
   /// Every name before the first formula is read, so that any may use any.
   void declare_names(const Json& root) {
-    const auto declare = [&](const std::string& at, const std::string& name, const char* kind, std::vector<std::string> components = {}) {
+    const auto declare = [&](const std::string& at, const std::string& name, const char* kind,
+                             std::vector<std::string> components = {}) {
       return guarded(at, [&] { names_.declare(name, kind, std::move(components)); });
     };
     for (const std::string& name : parameters_.names().list()) declare(child("/parameters", name), name, "parameter");
@@ -346,7 +355,9 @@ class ModelReader {
     if (const Json* forces = find(root, "forces"); forces != nullptr && forces->is_array())
       for (const Json& force : *forces) {
         const Json* name = force.is_object() ? find(force, "name") : nullptr;
-        if (name == nullptr || !name->is_string() || names_.has(*name) || !formula::problem_with_name(name->get<std::string>()).empty()) continue;
+        if (name == nullptr || !name->is_string() || names_.has(*name) ||
+            !formula::problem_with_name(name->get<std::string>()).empty())
+          continue;
         names_.declare(*name, "force");
         declared_forces_.insert(*name);
       }
@@ -368,7 +379,8 @@ class ModelReader {
     }
   }
 
-  /// A number, a formula or a table of x or of the formula "of"; false after a complaint. The node is made when all names are defined.
+  /// A number, a formula or a table of x or of the formula "of"; false after a complaint. The node is made when all
+  /// names are defined.
   bool law(const std::string& pointer, const Json& value, Node x, Node v, MakeNode& out) {
     if (value.is_number()) {
       double number = 0.0;
@@ -382,7 +394,8 @@ class ModelReader {
         parameters_.note_use(formula);
         out = [this, formula = std::move(formula), x, v] { return names_.resolve(formula, x, v); };
       });
-    if (!is_object(pointer, value, "a number, a formula such as \"=-200*x - 5*v\" or {\"table\": [[x, value], ...]}")) return false;
+    if (!is_object(pointer, value, "a number, a formula such as \"=-200*x - 5*v\" or {\"table\": [[x, value], ...]}"))
+      return false;
     check_keys(pointer, value, names_of(law_table_object().keys));
     const formula::Curve* curve = nullptr;
     if (!table_curve(pointer, value, curve)) return false;
@@ -401,14 +414,16 @@ class ModelReader {
     if (const Json* given = find(value, "interpolation")) {
       const std::string here = child(pointer, "interpolation");
       std::string name;
-      if (!text(here, *given, name) || !guarded(here, [&] { interpolation = multibody::interpolation_named(name); })) return false;
+      if (!text(here, *given, name) || !guarded(here, [&] { interpolation = multibody::interpolation_named(name); }))
+        return false;
     }
     const Json* table = require(pointer, value, "table", "a list of points [x, value]");
     const std::string at = child(pointer, "table");
     std::vector<std::pair<double, double>> points;
     if (table == nullptr || !table_points(at, *table, points)) return false;
     return guarded(at, [&] {
-      out = formulas().add(std::make_shared<const multibody::TableCurve>(Signal(points, interpolation, multibody::Outside::hold)));
+      out = formulas().add(
+          std::make_shared<const multibody::TableCurve>(Signal(points, interpolation, multibody::Outside::hold)));
     });
   }
 
@@ -496,7 +511,8 @@ class ModelReader {
       if (signal.is_constant())
         names_.define(item.key(), {formulas().graph().number(signal.at(0.0).value)});
       else
-        names_.define(item.key(), {formulas().graph().curve(formulas().add(std::make_shared<const multibody::TableCurve>(signal)), 0, t)});
+        names_.define(item.key(), {formulas().graph().curve(
+                                      formulas().add(std::make_shared<const multibody::TableCurve>(signal)), 0, t)});
     }
   }
 
@@ -504,10 +520,13 @@ class ModelReader {
     for (const auto& item : section(root, "states").items()) {
       const std::string at = child("/states", item.key());
       const Json& value = item.value();
-      if (!names_.has(item.key()) || !is_object(at, value, "a state {\"rate\": formula, \"initial\": number}")) continue;
+      if (!names_.has(item.key()) || !is_object(at, value, "a state {\"rate\": formula, \"initial\": number}"))
+        continue;
       check_keys(at, value, names_of(state_object().keys));
       double initial = 0.0;
-      if (const Json* given = find(value, "initial"); given != nullptr && !number(child(at, "initial"), *given, initial)) continue;
+      if (const Json* given = find(value, "initial");
+          given != nullptr && !number(child(at, "initial"), *given, initial))
+        continue;
       const Json* rate = require(at, value, "rate", "its rate: a formula");
       if (rate == nullptr) continue;
       const int node = add_state(item.key(), initial);
@@ -539,25 +558,49 @@ class ModelReader {
   }
 
   void read_output(const std::string& at, const std::string& name, const Json& value) {
-    for (const char* taken : {"q", "a", "h", "lambda", "eta", "Phi", "Bv", "reaction", "reaction_joint", "energy", "energy_parts", "kinetic",
-                              "potential", "elastic", "work", "work_forces", "work_drivers", "dissipated", "balance", "order"})
-      if (name == taken) return complain(at, fmt::format("'{}' is a column of every result; choose another name", name));
+    for (const char* taken : {"q",
+                              "a",
+                              "h",
+                              "lambda",
+                              "eta",
+                              "Phi",
+                              "Bv",
+                              "reaction",
+                              "reaction_joint",
+                              "energy",
+                              "energy_parts",
+                              "kinetic",
+                              "potential",
+                              "elastic",
+                              "work",
+                              "work_forces",
+                              "work_drivers",
+                              "dissipated",
+                              "balance",
+                              "order"})
+      if (name == taken)
+        return complain(at, fmt::format("'{}' is a column of every result; choose another name", name));
     if (body_numbers_.contains(name))
-      return complain(at, fmt::format("'{}' is the name of a body, whose columns would have the same names; choose another name", name));
+      return complain(
+          at, fmt::format("'{}' is the name of a body, whose columns would have the same names; choose another name",
+                          name));
     static const std::vector<std::string> kinds = output_kinds();
     const Json formula{{"formula", value}};
     const bool is_formula_alone = !value.is_object();
     const Json& object = is_formula_alone ? formula : value;
     if (is_formula_alone && !value.is_string() && !value.is_number())
-      return complain(at, fmt::format("is {}, expected a formula or one of {{\"{}\": ...}}", shown(value), fmt::join(kinds, "\": ...}, {\"")));
+      return complain(at, fmt::format("is {}, expected a formula or one of {{\"{}\": ...}}", shown(value),
+                                      fmt::join(kinds, "\": ...}, {\"")));
     check_keys(at, object, names_of(output_object().keys));
     std::string kind;
     for (const std::string& known : kinds) {
       if (find(object, known) == nullptr) continue;
-      if (!kind.empty()) return complain(at, fmt::format("has both \"{}\" and \"{}\"; expected one of them", kind, known));
+      if (!kind.empty())
+        return complain(at, fmt::format("has both \"{}\" and \"{}\"; expected one of them", kind, known));
       kind = known;
     }
-    if (kind.empty()) return complain(at, fmt::format("says nothing to report; expected one of {}", fmt::join(kinds, ", ")));
+    if (kind.empty())
+      return complain(at, fmt::format("says nothing to report; expected one of {}", fmt::join(kinds, ", ")));
     const std::string here = is_formula_alone ? at : child(at, kind);
     const Json& what = *find(object, kind);
     system::OutputInfo info{name, "", kind, {}};
@@ -573,7 +616,8 @@ class ModelReader {
       ok = joint_named(here, what, joint);
       const int gauge = ok ? joint_gauge(joint, kind == "angle") : -1;
       if (ok && gauge < 0) {
-        complain(here, fmt::format("'{}' is a {} joint, which has no {}", mechanism_.joints[joint]->name(), mechanism_.joints[joint]->type(), kind));
+        complain(here, fmt::format("'{}' is a {} joint, which has no {}", mechanism_.joints[joint]->name(),
+                                   mechanism_.joints[joint]->type(), kind));
         ok = false;
       }
       if (ok) nodes = {value_of(gauge, kind == "angle", mechanism_.joints[joint]->name())};
@@ -590,7 +634,8 @@ class ModelReader {
         ok = false;
       }
       if (ok)
-        nodes = {value_of(formulas().add({.measure = multibody::distance(0, frames[0].p, 1, frames[1].p), .bodies = {bodies[0], bodies[1]}}),
+        nodes = {value_of(formulas().add({.measure = multibody::distance(0, frames[0].p, 1, frames[1].p),
+                                          .bodies = {bodies[0], bodies[1]}}),
                           false, name)};
       info.unit = "m";
     } else if (kind == "position" || kind == "velocity" || kind == "acceleration") {
@@ -613,7 +658,8 @@ class ModelReader {
       if (const Json* part = find(object, "part")) {
         std::string word;
         ok = text(child(at, "part"), *part, word) && ok;
-        if (ok && word != "force" && word != "torque") complain(child(at, "part"), unknown_name("part", word, {"force", "torque"})), ok = false;
+        if (ok && word != "force" && word != "torque")
+          complain(child(at, "part"), unknown_name("part", word, {"force", "torque"})), ok = false;
         first = word == "torque" ? 3 : 0;
       }
       for (int i = 0; ok && i < 3; ++i) nodes.push_back(formulas().leaf({Quantity::Kind::reaction, joint, first + i}));
@@ -629,7 +675,8 @@ class ModelReader {
       formula::Graph& graph = formulas().graph();
       Node sum = graph.number(0.0);
       for (int i = 0; ok && i < 3; ++i)
-        if (part == i || part == 3) sum = graph.apply(formula::Operation::add, sum, formulas().leaf({Quantity::Kind::energy, 0, i}));
+        if (part == i || part == 3)
+          sum = graph.apply(formula::Operation::add, sum, formulas().leaf({Quantity::Kind::energy, 0, i}));
       nodes = {sum};
       info.unit = "J";
     } else if (kind == "force") {
@@ -660,12 +707,14 @@ class ModelReader {
   }
 
   /// Coordinates of a point of a body in the axes of another one, or their derivatives.
-  bool point_nodes(const std::string& at, const Json& object, const std::string& kind, const std::string& here, const Json& what,
-                   std::vector<Node>& nodes) {
+  bool point_nodes(const std::string& at, const Json& object, const std::string& kind, const std::string& here,
+                   const Json& what, std::vector<Node>& nodes) {
     std::vector<int> body{multibody::ground};
     int other = multibody::ground;
     if (!body_number(here, what, body[0])) return false;
-    if (const Json* given = find(object, "relative_to"); given != nullptr && !body_number(child(at, "relative_to"), *given, other)) return false;
+    if (const Json* given = find(object, "relative_to");
+        given != nullptr && !body_number(child(at, "relative_to"), *given, other))
+      return false;
     if (body[0] == other) {
       complain(here, "is the body it is relative to, expected another one");
       return false;
@@ -678,9 +727,13 @@ class ModelReader {
     if (!read_frames(at, object, layout, body, frames)) return false;
     using Kind = multibody::Quantity::Kind;
     for (int i = 0; i < 3; ++i) {
-      const int gauge = formulas().add(
-          {.measure = multibody::offset(0, Vector3::Zero(), Vector3::Unit(i), 1, frames[0].p), .bodies = {other, body[0]}});
-      nodes.push_back(formulas().leaf({kind == "position" ? Kind::value : kind == "velocity" ? Kind::rate : Kind::acceleration, gauge}));
+      const int gauge =
+          formulas().add({.measure = multibody::offset(0, Vector3::Zero(), Vector3::Unit(i), 1, frames[0].p),
+                          .bodies = {other, body[0]}});
+      nodes.push_back(formulas().leaf({kind == "position"   ? Kind::value
+                                       : kind == "velocity" ? Kind::rate
+                                                            : Kind::acceleration,
+                                       gauge}));
     }
     return true;
   }
@@ -697,7 +750,8 @@ class ModelReader {
       if (known != efforts_.end()) {
         names_.define(output, {known->second});
       } else if (law_forces_.contains(force)) {
-        names_.define(output, std::function<std::vector<Node>()>([make = law_forces_.at(force)] { return std::vector<Node>{make()}; }));
+        names_.define(output, std::function<std::vector<Node>()>(
+                                  [make = law_forces_.at(force)] { return std::vector<Node>{make()}; }));
       } else {
         std::vector<std::string> list;
         for (const auto& [known_name, node] : efforts_) list.push_back(known_name);
@@ -721,16 +775,20 @@ class ModelReader {
       guarded(law.at, [&] {
         const Node value = law.state >= 0 ? formulas().rate_of_state(law.state) : law.value();
         mechanism_.elements.push_back(law.state >= 0 ? multibody::Law::rate(law.name, formulas(), value, law.state)
-                                                     : multibody::Law::along(law.type, law.name, formulas(), value, law.gauge, law.sense, law.x0));
+                                                     : multibody::Law::along(law.type, law.name, formulas(), value,
+                                                                             law.gauge, law.sense, law.x0));
       });
-    for (const std::string& name : names_.unused_inputs()) warn(child("/inputs", name), fmt::format("input '{}' is not used", name));
+    for (const std::string& name : names_.unused_inputs())
+      warn(child("/inputs", name), fmt::format("input '{}' is not used", name));
   }
 
   void make_outputs() {
     if (problem_count_ > 0 || output_infos_.empty()) return;
     std::vector<multibody::Outputs::Entry> entries;
     for (system::OutputInfo& info : output_infos_)
-      guarded(child(info.is_state ? "/states" : "/outputs", info.name), [&] { entries.push_back({info, names_.nodes_of(info.name)}); });
+      guarded(child(info.is_state ? "/states" : "/outputs", info.name), [&] {
+        entries.push_back({info, names_.nodes_of(info.name)});
+      });
     if (problem_count_ > 0) return;
     guarded("/outputs", [&] { mechanism_.outputs = std::make_shared<const multibody::Outputs>(formulas(), entries); });
   }
@@ -763,14 +821,20 @@ class ModelReader {
       if (!text(child(at, "direction"), *given, word)) return;
       const auto found = std::ranges::find(known, word);
       if (found == known.end()) return complain(child(at, "direction"), unknown_name("direction", word, known));
-      constexpr system::Direction directions[] = {system::Direction::either, system::Direction::rising, system::Direction::falling};
+      constexpr system::Direction directions[] = {system::Direction::either, system::Direction::rising,
+                                                  system::Direction::falling};
       pending.event.direction = directions[found - known.begin()];
     }
     double after = 1.0;
     if (const Json* given = find(value, "after");
-        given != nullptr && (!number(child(at, "after"), *given, after) || after < 1.0 || after != std::round(after) || after > 1e9))
-      return complain(child(at, "after"), fmt::format("is {}, expected how often it happens before the run stops: 1, 2, ...", shown(*given)));
-    if (const Json* action = find(value, "action"); action != nullptr && !read_action(child(at, "action"), *action, static_cast<int>(after), pending.event)) return;
+        given != nullptr &&
+        (!number(child(at, "after"), *given, after) || after < 1.0 || after != std::round(after) || after > 1e9))
+      return complain(
+          child(at, "after"),
+          fmt::format("is {}, expected how often it happens before the run stops: 1, 2, ...", shown(*given)));
+    if (const Json* action = find(value, "action");
+        action != nullptr && !read_action(child(at, "action"), *action, static_cast<int>(after), pending.event))
+      return;
     if (find(value, "after") != nullptr && pending.event.terminal_after == 0)
       return complain(child(at, "after"), "counts events before a stop; expected \"action\": \"stop\"");
     pending_events_.push_back(std::move(pending));
@@ -782,10 +846,15 @@ class ModelReader {
       const std::string word = value;
       if (word == "stop") out.terminal_after = after;
       if (word == "record" || word == "stop") return true;
-      complain(at, word == "impact" || word == "switch" ? fmt::format("is \"{}\", expected {{\"{}\": {{...}}}}", word, word) : unknown_name("action", word, known));
+      complain(at, word == "impact" || word == "switch"
+                       ? fmt::format("is \"{}\", expected {{\"{}\": {{...}}}}", word, word)
+                       : unknown_name("action", word, known));
       return false;
     }
-    if (!is_object(at, value, "\"record\", \"stop\", {\"impact\": {\"restitution\": e}} or {\"switch\": {\"off\": [...], \"on\": [...]}}")) return false;
+    if (!is_object(at, value,
+                   "\"record\", \"stop\", {\"impact\": {\"restitution\": e}} or {\"switch\": {\"off\": [...], \"on\": "
+                   "[...]}}"))
+      return false;
     check_keys(at, value, {"impact", "switch"});
     if (value.size() != 1) {
       complain(at, fmt::format("has {} keys, expected one action", value.size()));
@@ -832,7 +901,8 @@ class ModelReader {
         for (const int leaf : formulas().graph().leaves_of(node))
           if (formulas().quantity(leaf).kind == multibody::Quantity::Kind::acceleration)
             throw InvalidInput("depends on an acceleration, which events do not know");
-        pending.event.when = std::make_shared<const multibody::Outputs>(formulas(), std::vector<multibody::Outputs::Entry>{{{}, {node}}});
+        pending.event.when = std::make_shared<const multibody::Outputs>(
+            formulas(), std::vector<multibody::Outputs::Entry>{{{}, {node}}});
         events_.push_back(pending.event);
       });
   }
@@ -875,7 +945,8 @@ class ModelReader {
       if (out) return complain(child(here, key), "is given twice, in radians and in degrees");
       out = factor * number;
       if (factor == 1.0 && turns && std::string_view(key) == "value")
-        if (const std::string doubt = suspicion_of_degrees(number, "rad"); !doubt.empty()) warn(child(here, key), doubt);
+        if (const std::string doubt = suspicion_of_degrees(number, "rad"); !doubt.empty())
+          warn(child(here, key), doubt);
     };
     read("value", 1.0, placed.value);
     read("rate", 1.0, placed.rate);
@@ -886,7 +957,8 @@ class ModelReader {
     placed_.push_back(placed);
   }
 
-  /// Joints from the ground outwards, by the order in which they are listed; a joint that closes a loop carries nothing.
+  /// Joints from the ground outwards, by the order in which they are listed; a joint that closes a loop carries
+  /// nothing.
   void place_joints() {
     if (placed_.empty() || problem_count_ > 0) return;
     const std::size_t bodies = mechanism_.bodies.size();
@@ -915,8 +987,9 @@ class ModelReader {
     for (std::size_t i = 0; i < order.size(); ++i) depth[order[i]] = i;
     for (const Placed& placed : placed_)
       if (!depth.contains(placed.joint))
-        complain(placed.at, fmt::format("'{}' closes a loop; give the initial value to another joint of the loop and use {}",
-                                        mechanism_.joints[placed.joint]->name(), spelled("assemble")));
+        complain(placed.at,
+                 fmt::format("'{}' closes a loop; give the initial value to another joint of the loop and use {}",
+                             mechanism_.joints[placed.joint]->name(), spelled("assemble")));
     if (problem_count_ > 0) return;
     std::ranges::sort(placed_, {}, [&](const Placed& placed) { return depth.at(placed.joint); });
     for (const bool are_rates : {false, true})
@@ -940,7 +1013,8 @@ class ModelReader {
       }
     const Vector3 axis = s[1].R * joint.frame().E.col(2), pivot = s[1].point(joint.frame().p);
     const double sign = outer == second ? 1.0 : -1.0;
-    const double change = sign * (is_rate ? *placed.rate - sliding.measure->rate(s) : *placed.value - sliding.measure->value(s));
+    const double change =
+        sign * (is_rate ? *placed.rate - sliding.measure->rate(s) : *placed.value - sliding.measure->value(s));
     const Matrix3 turn = sliding.is_rotation ? about(axis, change) : Matrix3(Matrix3::Identity());
     std::vector<bool> is_carried(mechanism_.bodies.size(), false);
     is_carried[outer] = true;
@@ -1838,18 +1912,20 @@ class ModelReader {
       if (is_word) out.words[field.name] = field.words.front();
       const Json* given = find(value, field.name);
       if (given != nullptr) {
-        ok = guarded(child(at, field.name), [&] {
-               Json number;
-               if (!resolved(child(at, field.name), field, *given, number)) {
-                 ok = false;
-                 return;
-               }
-               const Value read = is_word ? value_in(field, *given) : value_with_meaning(field, number);
-               if (is_word)
-                 out.words[field.name] = std::get<std::string>(read);
-               else
-                 out.numbers[field.name] = std::get<double>(read);
-             }) && ok;
+        ok = guarded(child(at, field.name),
+                     [&] {
+                       Json number;
+                       if (!resolved(child(at, field.name), field, *given, number)) {
+                         ok = false;
+                         return;
+                       }
+                       const Value read = is_word ? value_in(field, *given) : value_with_meaning(field, number);
+                       if (is_word)
+                         out.words[field.name] = std::get<std::string>(read);
+                       else
+                         out.numbers[field.name] = std::get<double>(read);
+                     }) &&
+             ok;
       } else if (!is_word && !field.is_optional && std::isnan(field.default_number)) {
         complain(at, fmt::format("the key \"{}\" is missing; expected a number: {}", field.name, field.meaning));
         ok = false;
@@ -1932,7 +2008,8 @@ class ModelReader {
     multibody::ForceSpec spec;
     bool ok = read_force_bodies(at, value, *info, spec);
     const Json* law_value = info->law.measure == nullptr ? nullptr : find(value, info->law.field.name);
-    if (law_value != nullptr && find_field(info->signals, info->law.field.name) != nullptr && !is_law(*law_value)) law_value = nullptr;
+    if (law_value != nullptr && find_field(info->signals, info->law.field.name) != nullptr && !is_law(*law_value))
+      law_value = nullptr;
     ok = read_force_values(at, value, *info, spec, law_value != nullptr) && ok;
     if (const Json* frame = find(value, "frame"); info->has_frame && frame != nullptr) {
       std::string name;
@@ -1959,18 +2036,22 @@ class ModelReader {
   }
 
   /// A spring or an actuator whose effort is a formula.
-  void read_measured_law(const std::string& at, const Json& value, const Json& law_value, const ForceInfo& info, const multibody::ForceSpec& spec) {
+  void read_measured_law(const std::string& at, const Json& value, const Json& law_value, const ForceInfo& info,
+                         const multibody::ForceSpec& spec) {
     for (const char* other : {"stiffness", "damping", "target"})
       if (find(value, other) != nullptr)
-        return complain(child(at, other), fmt::format("stands beside the law \"{}\"; write it into the formula", info.law.field.name));
-    PendingLaw pending{.at = child(at, info.law.field.name), .type = std::string(info.name), .name = spec.name, .value = {}};
+        return complain(child(at, other),
+                        fmt::format("stands beside the law \"{}\"; write it into the formula", info.law.field.name));
+    PendingLaw pending{
+        .at = child(at, info.law.field.name), .type = std::string(info.name), .name = spec.name, .value = {}};
     pending.gauge = formulas().add({.measure = info.law.measure(spec), .bodies = {spec.bodies[0], spec.bodies[1]}});
     pending.sense = info.law.pushes ? multibody::Law::Sense::pushes : multibody::Law::Sense::pulls;
     if (!info.law.natural.empty()) pending.x0 = spec.number(info.law.natural);
     formula::Graph& graph = formulas().graph();
     const bool needs_value = info.law.counts_turns ? mentions_x(law_value) : true;
     const Node measured = needs_value ? value_of(pending.gauge, info.law.counts_turns, spec.name) : no_node;
-    const Node x = measured == no_node ? no_node : graph.apply(formula::Operation::subtract, measured, graph.number(pending.x0));
+    const Node x =
+        measured == no_node ? no_node : graph.apply(formula::Operation::subtract, measured, graph.number(pending.x0));
     if (!law(pending.at, law_value, x, rate_of(pending.gauge), pending.value)) return;
     add_law(at, value, std::move(pending));
   }
@@ -1994,7 +2075,8 @@ class ModelReader {
   void read_active(const std::string& at, const Json& value, const std::string& name) {
     const Json* given = find(value, "active");
     if (given == nullptr) return;
-    if (!given->is_boolean()) return complain(child(at, "active"), fmt::format("is {}, expected true or false", shown(*given)));
+    if (!given->is_boolean())
+      return complain(child(at, "active"), fmt::format("is {}, expected true or false", shown(*given)));
     if (*given == false) inactive_.push_back(name);
   }
 
@@ -2002,9 +2084,11 @@ class ModelReader {
     law_forces_[pending.name] = pending.value;
     read_active(at, value, pending.name);
     if (declared_forces_.contains(pending.name))
-      names_.define(pending.name, std::function<std::vector<Node>()>([make = pending.value] { return std::vector<Node>{make()}; }));
+      names_.define(pending.name,
+                    std::function<std::vector<Node>()>([make = pending.value] { return std::vector<Node>{make()}; }));
     // Through the name, so that a law that depends on itself is found.
-    if (declared_forces_.contains(pending.name)) pending.value = [this, name = pending.name] { return names_.nodes_of(name)[0]; };
+    if (declared_forces_.contains(pending.name))
+      pending.value = [this, name = pending.name] { return names_.nodes_of(name)[0]; };
     pending_.push_back(std::move(pending));
   }
 
@@ -2021,8 +2105,10 @@ class ModelReader {
     const int gauge = turns ? joint_gauge(joint, true) : info.on_translations ? joint_gauge(joint, false) : -1;
     const multibody::JointPtr& of = mechanism_.joints[joint];
     if (gauge < 0)
-      return complain(child(at, "joint"), fmt::format("'{}' is a {} joint, which has no {} for a {}", of->name(), of->type(),
-                                                      info.on_rotations ? info.on_translations ? "coordinate" : "angle" : "displacement", info.name));
+      return complain(
+          child(at, "joint"),
+          fmt::format("'{}' is a {} joint, which has no {} for a {}", of->name(), of->type(),
+                      info.on_rotations ? info.on_translations ? "coordinate" : "angle" : "displacement", info.name));
     bool needs_x = false;
     for (const Field& field : info.laws)
       if (const Json* given = find(value, field.name)) needs_x = needs_x || mentions_x(*given);
@@ -2030,7 +2116,8 @@ class ModelReader {
     parts.v = rate_of(gauge);
     std::map<std::string, MakeNode> laws;
     for (const Field& field : info.laws) {
-      const Json* given = field.is_optional ? find(value, field.name) : require(at, value, field.name, "a number or a formula");
+      const Json* given =
+          field.is_optional ? find(value, field.name) : require(at, value, field.name, "a number or a formula");
       if (given == nullptr) {
         ok = ok && field.is_optional;
         continue;
@@ -2043,7 +2130,10 @@ class ModelReader {
       parts.tables[field.name] = curve;
     }
     if (!ok) return;
-    PendingLaw pending{.at = at, .type = std::string(info.name), .name = element_name(at, value, fmt::format("{} {}", info.name, of->name()), force_names_), .value = {}};
+    PendingLaw pending{.at = at,
+                       .type = std::string(info.name),
+                       .name = element_name(at, value, fmt::format("{} {}", info.name, of->name()), force_names_),
+                       .value = {}};
     pending.gauge = gauge;
     pending.value = [this, &info, parts, laws] {
       multibody::LawParts all = parts;
@@ -2078,7 +2168,8 @@ class ModelReader {
     return true;
   }
 
-  bool read_force_values(const std::string& at, const Json& value, const ForceInfo& info, multibody::ForceSpec& spec, bool has_law) {
+  bool read_force_values(const std::string& at, const Json& value, const ForceInfo& info, multibody::ForceSpec& spec,
+                         bool has_law) {
     bool ok = read_numbers(at, value, info.numbers, spec);
     for (const Field& field : info.vectors) {
       Vector3 x = Vector3::Zero();
@@ -2093,7 +2184,8 @@ class ModelReader {
       spec.vectors[field.name] = x;
     }
     for (const Field& field : info.signals)
-      if (const Json* given = find(value, field.name); given != nullptr && !(has_law && field.name == info.law.field.name))
+      if (const Json* given = find(value, field.name);
+          given != nullptr && !(has_law && field.name == info.law.field.name))
         ok = signal(child(at, field.name), *given, field.name == "target" ? 1 : 0, spec.signals[field.name]) && ok;
     for (const Field& field : info.vector_signals)
       if (const Json* given = find(value, field.name)) {
@@ -2205,8 +2297,8 @@ class ModelReader {
   formula::Names law_names_;  ///< the known ones, x and v
   std::vector<PendingLaw> pending_;
   std::map<std::pair<int, bool>, int> joint_gauges_;
-  std::set<std::string> declared_forces_;             ///< whose names formulas may use
-  std::map<std::string, Node> efforts_;               ///< of forces that have no law
+  std::set<std::string> declared_forces_;  ///< whose names formulas may use
+  std::map<std::string, Node> efforts_;    ///< of forces that have no law
   std::map<std::string, MakeNode> law_forces_;
   std::vector<system::OutputInfo> output_infos_;
   struct EffortOutput {
@@ -2243,7 +2335,9 @@ std::vector<models::Suggestion> suggestions_in(const JsonSource& source, const P
   parameters.read(root, given, [](std::string_view, std::string_view) {});
   const auto resolved = [&](const Json& value) -> Json {
     if (!is_formula(value)) return value;
-    return multibody::Expression(formula::Formula(formula_in(value), parameters.names()), parameters.values()).at(0.0).value;
+    return multibody::Expression(formula::Formula(formula_in(value), parameters.names()), parameters.values())
+        .at(0.0)
+        .value;
   };
   for (const RunField& field : run_fields()) {
     const auto found = root["simulation"].find(field.field.name);
@@ -2252,7 +2346,8 @@ std::vector<models::Suggestion> suggestions_in(const JsonSource& source, const P
       Json value = kind_of(field.field) == FieldKind::text ? *found : resolved(*found);
       if (value.is_array())
         for (Json& entry : value) entry = resolved(entry);
-      list.push_back({field.field.name, value_in(field.field, value), source.place(child("/simulation", field.field.name))});
+      list.push_back(
+          {field.field.name, value_in(field.field, value), source.place(child("/simulation", field.field.name))});
     } catch (const InvalidInput&) {  // the reader says so
     }
   }

@@ -21,7 +21,7 @@ struct ModelFileOptions {
 struct ModelFile {
   models::Model model;
   std::shared_ptr<const multibody::Assembly> assembly;  ///< the system of the model, with bodies, shapes and joints
-  std::map<std::string, double> parameters;              ///< all of them, with the values in use
+  std::map<std::string, double> parameters;             ///< all of them, with the values in use
 };
 
 /// Throws InvalidInput with one line per mistake: FILE:LINE:COLUMN: /json/pointer: what was found; what would be right.

@@ -14,7 +14,8 @@ using formula::Graph;
 void ModelNames::declare(const std::string& name, std::string kind, std::vector<std::string> components) {
   if (const auto found = meanings_.find(name); found != meanings_.end())
     throw InvalidInput(fmt::format("'{}' is the name of {} {} already; formulas need one meaning per name", name,
-                                   found->second.kind == "input" || found->second.kind == "output" ? "an" : "a", found->second.kind));
+                                   found->second.kind == "input" || found->second.kind == "output" ? "an" : "a",
+                                   found->second.kind));
   if (const std::string problem = formula::problem_with_name(name); !problem.empty())
     throw InvalidInput(fmt::format("'{}' {}; choose another name for the {}", name, problem, kind));
   known_.add(name, components.empty());
@@ -26,13 +27,17 @@ void ModelNames::declare(const std::string& name, std::string kind, std::vector<
   meanings_[name] = {.kind = std::move(kind), .components = std::move(components), .make = {}, .nodes = {}};
 }
 
-void ModelNames::define(const std::string& name, std::vector<Node> nodes) { meanings_.at(name).nodes = std::move(nodes); }
+void ModelNames::define(const std::string& name, std::vector<Node> nodes) {
+  meanings_.at(name).nodes = std::move(nodes);
+}
 
 void ModelNames::define(const std::string& name, Formula formula, Node x, Node v) {
   meanings_.at(name).make = [this, own = std::move(formula), x, v] { return std::vector<Node>{resolve(own, x, v)}; };
 }
 
-void ModelNames::define(const std::string& name, std::function<std::vector<Node>()> make) { meanings_.at(name).make = std::move(make); }
+void ModelNames::define(const std::string& name, std::function<std::vector<Node>()> make) {
+  meanings_.at(name).make = std::move(make);
+}
 
 const std::vector<ModelNames::Node>& ModelNames::nodes_of(const std::string& name) {
   Meaning& meaning = meanings_.at(name);

@@ -1,4 +1,5 @@
-// The names of a model file that formulas may use: parameters, inputs, states, outputs and forces, and what they stand for.
+// The names of a model file that formulas may use: parameters, inputs, states, outputs and forces, and what they
+// stand for.
 #pragma once
 
 #include <functional>

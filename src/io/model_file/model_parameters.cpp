@@ -59,7 +59,8 @@ ParameterInfo info_of(const std::string& name, const Json& entry) {
 }
 
 constexpr std::string_view expected =
-    "a number, a formula of other parameters such as \"=2*L\", or {\"value\": ..., \"min\": ..., \"max\": ..., \"unit\": "
+    "a number, a formula of other parameters such as \"=2*L\", or {\"value\": ..., \"min\": ..., \"max\": ..., "
+    "\"unit\": "
     "..., \"meaning\": ...}";
 
 std::string pointer_to(std::string_view name) { return fmt::format("/parameters/{}", name); }
@@ -68,7 +69,9 @@ std::string pointer_to(std::string_view name) { return fmt::format("/parameters/
 
 bool is_formula(const Json& value) { return value.is_string() && value.get_ref<const std::string&>().starts_with('='); }
 
-std::string_view formula_in(const Json& value) { return std::string_view(value.get_ref<const std::string&>()).substr(1); }
+std::string_view formula_in(const Json& value) {
+  return std::string_view(value.get_ref<const std::string&>()).substr(1);
+}
 
 std::vector<ParameterInfo> parameters_in(const Json& root) {
   std::vector<ParameterInfo> infos;
@@ -81,7 +84,8 @@ std::vector<ParameterInfo> parameters_in(const Json& root) {
 void ModelParameters::read(const Json& root, const ParameterValues& given, const Complain& complain) {
   const Json* any = root.is_object() ? find(root, "parameters") : nullptr;
   if (any == nullptr) return;
-  if (!any->is_object()) return complain("/parameters", fmt::format("is {}, expected {{\"name\": value, ...}}", shown(*any)));
+  if (!any->is_object())
+    return complain("/parameters", fmt::format("is {}, expected {{\"name\": value, ...}}", shown(*any)));
   static const std::vector<std::string> known = names_of(parameter_object().keys);
   for (const auto& item : any->items()) {
     const std::string& name = item.key();
@@ -93,9 +97,11 @@ void ModelParameters::read(const Json& root, const ParameterValues& given, const
     const Json& entry = item.value();
     if (entry.is_object())
       for (const auto& key : entry.items())
-        if (std::ranges::count(known, key.key()) == 0) complain(at + "/" + key.key(), unknown_name("key", key.key(), known));
+        if (std::ranges::count(known, key.key()) == 0)
+          complain(at + "/" + key.key(), unknown_name("key", key.key(), known));
     for (const char* bound : {"min", "max"})
-      if (const Json* limit = entry.is_object() ? find(entry, bound) : nullptr; limit != nullptr && !is_finite_number(*limit))
+      if (const Json* limit = entry.is_object() ? find(entry, bound) : nullptr;
+          limit != nullptr && !is_finite_number(*limit))
         complain(at + "/" + bound, fmt::format("is {}, expected a number", shown(*limit)));
     for (const char* word : {"unit", "meaning"})
       if (const Json* text = entry.is_object() ? find(entry, word) : nullptr; text != nullptr && !text->is_string())
@@ -145,7 +151,8 @@ bool ModelParameters::evaluate(const std::string& name, const Complain& complain
       const formula::Formula formula(formula_in(entry.value), allowed);
       bool is_known = true;
       for (const formula::Formula::Name& needed : formula.names()) {
-        if (needed.text == "t") formula.refuse(needed, "depends on t; a parameter stays the same while the mechanism moves");
+        if (needed.text == "t")
+          formula.refuse(needed, "depends on t; a parameter stays the same while the mechanism moves");
         used_.insert(needed.text);
         is_known = evaluate(needed.text, complain) && is_known;
       }
@@ -154,7 +161,8 @@ bool ModelParameters::evaluate(const std::string& name, const Complain& complain
         if (std::isfinite(value))
           values_.set(name, value);
         else
-          complain(pointer_to(name), fmt::format("is {}, which is {}; expected a finite number", shown(entry.value), value));
+          complain(pointer_to(name),
+                   fmt::format("is {}, which is {}; expected a finite number", shown(entry.value), value));
       }
     }
   } catch (const InvalidInput& problem) {
@@ -197,8 +205,8 @@ std::string definition_of(const JsonSource& source, std::string_view group, cons
 /// Seldom does a mechanism turn by a multiple of 5 rad, often by one of 5 degrees.
 std::string suspicion_of_degrees(double value, std::string_view unit) {
   if (unit != "rad" || std::abs(value) < 10.0 || std::remainder(value, 5.0) != 0.0) return {};
-  return fmt::format("value {} for an angle in radians, {:.3g} turns: if degrees are meant, write \"={}*pi/180\"", value,
-                     value / (2.0 * M_PI), value);
+  return fmt::format("value {} for an angle in radians, {:.3g} turns: if degrees are meant, write \"={}*pi/180\"",
+                     value, value / (2.0 * M_PI), value);
 }
 
 }  // namespace kreisel::io

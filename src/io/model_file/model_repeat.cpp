@@ -25,7 +25,8 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 /// One value of the index.
 class Index {
  public:
-  Index(std::string name, long value, ModelParameters& parameters) : name_(std::move(name)), value_(value), parameters_(parameters) {}
+  Index(std::string name, long value, ModelParameters& parameters)
+      : name_(std::move(name)), value_(value), parameters_(parameters) {}
 
   void fill_in(Json& json) const {
     if (json.is_string()) json = filled(json.get<std::string>());
@@ -60,7 +61,8 @@ class Index {
   std::string with_words(const std::string& text) const {
     std::string out;
     for (std::size_t at = 0; at < text.size();) {
-      const bool begins = is_letter(text[at]) && (at == 0 || !(is_letter(text[at - 1]) || is_digit(text[at - 1]) || text[at - 1] == '.'));
+      const bool begins = is_letter(text[at]) &&
+                          (at == 0 || !(is_letter(text[at - 1]) || is_digit(text[at - 1]) || text[at - 1] == '.'));
       std::size_t end = at + 1;
       if (begins)
         while (end < text.size() && (is_letter(text[end]) || is_digit(text[end]))) ++end;
@@ -166,20 +168,26 @@ class Writer {
     }
     const std::vector<std::string> known{"index", "count", "from"};
     for (const auto& item : value.items())
-      if (std::ranges::count(known, item.key()) == 0) return complain_(at + "/" + item.key(), unknown_name("key", item.key(), known)), false;
+      if (std::ranges::count(known, item.key()) == 0)
+        return complain_(at + "/" + item.key(), unknown_name("key", item.key(), known)), false;
     out.index = value.value("index", Json("i")).is_string() ? value.value("index", Json("i")).get<std::string>() : "";
     if (const std::string problem = formula::problem_with_name(out.index); !problem.empty())
-      return complain_(at + "/index", fmt::format("'{}' {}; choose another name for the index", out.index, problem)), false;
+      return complain_(at + "/index", fmt::format("'{}' {}; choose another name for the index", out.index, problem)),
+             false;
     if (parameters_.names().has(out.index))
-      return complain_(at + "/index", fmt::format("'{}' is the name of a parameter; choose another name for the index", out.index)), false;
-    if (!value.contains("count")) return complain_(at, "the key \"count\" is missing; expected how many entries it stands for"), false;
+      return complain_(at + "/index",
+                       fmt::format("'{}' is the name of a parameter; choose another name for the index", out.index)),
+             false;
+    if (!value.contains("count"))
+      return complain_(at, "the key \"count\" is missing; expected how many entries it stands for"), false;
     return whole(at + "/count", value["count"], 0, out.count) &&
            (!value.contains("from") || whole(at + "/from", value["from"], -most, out.first)) && has_room(at, out.count);
   }
   bool has_room(const std::string& at, long count) {
     total_ += static_cast<double>(count);
     if (total_ <= most) return true;
-    complain_(at, fmt::format("asks for {:.0f} entries together with the others, at most {:.0f} are read", total_, most));
+    complain_(at,
+              fmt::format("asks for {:.0f} entries together with the others, at most {:.0f} are read", total_, most));
     return false;
   }
   bool whole(const std::string& at, const Json& value, double least, long& out) {
@@ -195,8 +203,8 @@ class Writer {
       return complain_(at, problem.what()), false;
     }
     if (number == std::round(number) && number >= least && number <= most) return out = static_cast<long>(number), true;
-    complain_(at, fmt::format("is {}, expected a whole number from {:.0f} to {:.0f}", std::isnan(number) ? shown(value) : fmt::format("{}", number),
-                              least, most));
+    complain_(at, fmt::format("is {}, expected a whole number from {:.0f} to {:.0f}",
+                              std::isnan(number) ? shown(value) : fmt::format("{}", number), least, most));
     return false;
   }
 

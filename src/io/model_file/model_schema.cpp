@@ -155,9 +155,12 @@ const ObjectInfo& model_object() {
   static const ObjectInfo object{
       "model",
       "A mechanism of rigid bodies. SI units.",
-      {remark("$schema", "this schema, for editors"), name_key("for messages and reports"), comment(),
+      {remark("$schema", "this schema, for editors"),
+       name_key("for messages and reports"),
+       comment(),
        with_default(key("gravity", "vector", "m/s^2", "acceleration in inertial axes"), "zero"),
-       {.field = {.name = "group", .meaning = "where the bodies live", .words = {"r3xso3", "se3"}, .kind = FieldKind::word}},
+       {.field =
+            {.name = "group", .meaning = "where the bodies live", .words = {"r3xso3", "se3"}, .kind = FieldKind::word}},
        key("parameters", "parameters", "", "numbers with names, which formulas of the file may use"),
        key("inputs", "inputs", "", "functions of time with names, which laws may use"),
        key("states", "states", "", "of first order, with the formulas of their rates"),
@@ -178,7 +181,9 @@ const ObjectInfo& parameter_object() {
       {required({.field = {.name = "value", .meaning = "a number or a formula of other parameters"}}),
        {.field = {.name = "min", .meaning = "smallest value it may have"}},
        {.field = {.name = "max", .meaning = "largest value it may have"}},
-       key("unit", "text", "", "for people"), key("meaning", "text", "", "in one sentence, without its end"), comment()}};
+       key("unit", "text", "", "for people"),
+       key("meaning", "text", "", "in one sentence, without its end"),
+       comment()}};
   return object;
 }
 
@@ -288,10 +293,11 @@ const ObjectInfo& law_table_object() {
 }
 
 const ObjectInfo& input_object() {
-  static const ObjectInfo object{"input",
-                                 "A function of time with a name.",
-                                 {required(key("value", "signal", "", "function of t")), key("unit", "text", "", "for people"),
-                                  key("meaning", "text", "", "in one sentence, without its end"), comment()}};
+  static const ObjectInfo object{
+      "input",
+      "A function of time with a name.",
+      {required(key("value", "signal", "", "function of t")), key("unit", "text", "", "for people"),
+       key("meaning", "text", "", "in one sentence, without its end"), comment()}};
   return object;
 }
 
@@ -310,18 +316,33 @@ const ObjectInfo& event_object() {
   static const ObjectInfo object{
       "event",
       "A zero of a formula along the motion, and what happens there.",
-      {name_key("unique"), required(key("when", "law", "", "formula of t, outputs, inputs, states and forces; its sign change is the event")),
-       {.field = {.name = "direction", .meaning = "which sign change counts", .words = {"either", "rising", "falling"}, .kind = FieldKind::word}},
+      {name_key("unique"),
+       required(
+           key("when", "law", "", "formula of t, outputs, inputs, states and forces; its sign change is the event")),
+       {.field = {.name = "direction",
+                  .meaning = "which sign change counts",
+                  .words = {"either", "rising", "falling"},
+                  .kind = FieldKind::word}},
        with_default(key("action", "action", "", "what happens"), "record"),
-       {.field = {.name = "after", .meaning = "how often it happens before \"stop\" ends the run", .default_number = 1.0, .minimum = 1.0, .kind = FieldKind::whole}},
+       {.field = {.name = "after",
+                  .meaning = "how often it happens before \"stop\" ends the run",
+                  .default_number = 1.0,
+                  .minimum = 1.0,
+                  .kind = FieldKind::whole}},
        comment()}};
   return object;
 }
 
-Key active_key() { return {.field = {.name = "active", .meaning = "at the start; events may switch it", .kind = FieldKind::truth, .fallback = "true"}}; }
+Key active_key() {
+  return {.field = {.name = "active",
+                    .meaning = "at the start; events may switch it",
+                    .kind = FieldKind::truth,
+                    .fallback = "true"}};
+}
 
 std::vector<std::string> output_kinds() {
-  return {"angle", "displacement", "distance", "position", "velocity", "acceleration", "rotation", "force", "reaction", "energy", "formula"};
+  return {"angle",    "displacement", "distance", "position", "velocity", "acceleration",
+          "rotation", "force",        "reaction", "energy",   "formula"};
 }
 
 const ObjectInfo& output_object() {
@@ -331,17 +352,26 @@ const ObjectInfo& output_object() {
       {key("angle", "text", "rad", "of a revolute or cylindrical joint, with its turns"),
        key("displacement", "text", "m", "of a prismatic or cylindrical joint"),
        list_of(key("distance", "body name", "m", "between points of two bodies"), 2),
-       key("position", "body name", "m", "of a point of a body"), key("velocity", "body name", "m/s", "of a point of a body"),
+       key("position", "body name", "m", "of a point of a body"),
+       key("velocity", "body name", "m/s", "of a point of a body"),
        key("acceleration", "body name", "m/s^2", "of a point of a body"),
        key("rotation", "body name", "rad", "of a body: the rotation vector, whose length is at most pi"),
        key("force", "text", "N or N m", "of a spring, damper, actuator or law"),
        key("reaction", "text", "N or N m", "of a joint on its second body, in inertial axes"),
-       {.field = {.name = "energy", .meaning = "of the mechanism", .words = {"kinetic", "potential", "elastic", "total"}, .kind = FieldKind::word, .unit = "J"}},
+       {.field = {.name = "energy",
+                  .meaning = "of the mechanism",
+                  .words = {"kinetic", "potential", "elastic", "total"},
+                  .kind = FieldKind::word,
+                  .unit = "J"}},
        key("formula", "law", "", "of t, outputs, inputs, states and forces"),
-       key("at", "place", "m", "the point, or the two points of a distance, in world coordinates at t = 0; default: centres of mass"),
-       with_default(key("relative_to", "body name", "", "whose axes, from its centre of mass, a point is seen in"), "ground"),
+       key("at", "place", "m",
+           "the point, or the two points of a distance, in world coordinates at t = 0; default: centres of mass"),
+       with_default(key("relative_to", "body name", "", "whose axes, from its centre of mass, a point is seen in"),
+                    "ground"),
        {.field = {.name = "part", .meaning = "of a reaction", .words = {"force", "torque"}, .kind = FieldKind::word}},
-       key("unit", "text", "", "for people"), key("meaning", "text", "", "in one sentence, without its end"), comment()}};
+       key("unit", "text", "", "for people"),
+       key("meaning", "text", "", "in one sentence, without its end"),
+       comment()}};
   return object;
 }
 
@@ -391,7 +421,9 @@ ObjectInfo object_of(const JointInfo& info) {
     object.keys.push_back(with_default(key("carrier", "body name", "", "the body that holds the axes of both"), "ground"));
   if (info.is_driver) object.keys.push_back(required(key("value", "motion", std::string(info.value_unit), "function of t")));
   if (info.has_coordinate)
-    object.keys.push_back(key("initial", "initial", "", "value and rate of its coordinate at the start: the bodies it carries are placed and moved accordingly"));
+    object.keys.push_back(
+        key("initial", "initial", "",
+            "value and rate of its coordinate at the start: the bodies it carries are placed and moved accordingly"));
   object.keys.push_back(active_key());
   object.keys.push_back(comment());
   return object;
@@ -429,11 +461,16 @@ ObjectInfo object_of(const multibody::LawInfo& info) {
   ObjectInfo object{std::string(info.name), std::string(info.summary), {type_key(info.name), name_key("unique")}};
   object.keys.push_back(required(key("joint", "text", "", "name of the joint")));
   for (const Field& field : info.numbers) object.keys.push_back(number_key(field));
-  for (const Field& field : info.laws) object.keys.push_back({.field = field, .form = "law", .is_required = !field.is_optional});
+  for (const Field& field : info.laws)
+    object.keys.push_back({.field = field, .form = "law", .is_required = !field.is_optional});
   for (const Field& field : info.tables) object.keys.push_back(required(list_of(Key{.field = field, .form = "point"})));
   object.keys.push_back(active_key());
   if (!info.tables.empty())
-    object.keys.push_back({.field = {.name = "interpolation", .meaning = "of the table", .words = multibody::interpolation_names(), .kind = FieldKind::word, .fallback = "monotone"}});
+    object.keys.push_back({.field = {.name = "interpolation",
+                                     .meaning = "of the table",
+                                     .words = multibody::interpolation_names(),
+                                     .kind = FieldKind::word,
+                                     .fallback = "monotone"}});
   object.keys.push_back(comment());
   return object;
 }
@@ -517,17 +554,23 @@ Json model_schema() {
                  {"anyOf", {number, Json{{"type", "string"}, {"minLength", 1}, {"maxLength", 1001}}, law_table}}};
   defs["place"] = {{"anyOf", {reference_to("vector"), array_of(reference_to("vector"), 2)}}};
   const auto named = [](Json entry) -> Json {
-    return {{"type", "object"}, {"propertyNames", {{"pattern", "^[A-Za-z_][A-Za-z0-9_]{0,59}$"}}}, {"additionalProperties", std::move(entry)}};
+    return {{"type", "object"},
+            {"propertyNames", {{"pattern", "^[A-Za-z_][A-Za-z0-9_]{0,59}$"}}},
+            {"additionalProperties", std::move(entry)}};
   };
   const auto closed = [](Json properties) -> Json {
     return {{"type", "object"}, {"properties", std::move(properties)}, {"additionalProperties", false}};
   };
   const Json number_or_formula{{"anyOf", {number, reference_to("formula")}}};
-  defs["initial"] = closed({{"value", number_or_formula}, {"rate", number_or_formula}, {"value_deg", number_or_formula}, {"rate_deg", number_or_formula}});
+  defs["initial"] = closed({{"value", number_or_formula},
+                            {"rate", number_or_formula},
+                            {"value_deg", number_or_formula},
+                            {"rate_deg", number_or_formula}});
   const Json names{{"type", "array"}, {"items", {{"type", "string"}, {"minLength", 1}}}};
-  defs["action"] = {{"anyOf",
-                     {Json{{"enum", {"record", "stop"}}}, closed({{"impact", closed({{"restitution", number_or_formula}})}}),
-                      closed({{"switch", closed({{"off", names}, {"on", names}})}})}}};
+  defs["action"] = {
+      {"anyOf",
+       {Json{{"enum", {"record", "stop"}}}, closed({{"impact", closed({{"restitution", number_or_formula}})}}),
+        closed({{"switch", closed({{"off", names}, {"on", names}})}})}}};
   for (const std::size_t i : {1, 2}) defs["action"]["anyOf"][i]["minProperties"] = 1;
   defs["event"] = schema_of(event_object());
   allow_formulas(defs["event"]);
@@ -537,23 +580,30 @@ Json model_schema() {
   Json output = schema_of(output_object());
   output["oneOf"] = Json::array();
   for (const std::string& kind : output_kinds()) output["oneOf"].push_back(required_keys({kind}));
-  defs["outputs"] = named({{"anyOf", {number, Json{{"type", "string"}, {"minLength", 1}, {"maxLength", 1001}}, output}}});
-  defs["formula"] = {{"description", "a formula of parameters, such as =2*L"}, {"type", "string"}, {"pattern", "^="}, {"maxLength", 1001}};
+  defs["outputs"] =
+      named({{"anyOf", {number, Json{{"type", "string"}, {"minLength", 1}, {"maxLength", 1001}}, output}}});
+  defs["formula"] = {{"description", "a formula of parameters, such as =2*L"},
+                     {"type", "string"},
+                     {"pattern", "^="},
+                     {"maxLength", 1001}};
   defs["parameter"] = schema_of(parameter_object());
   defs["parameter"]["properties"]["value"] = {{"anyOf", {number, reference_to("formula")}}};
-  defs["parameters"] = {{"type", "object"},
-                        {"propertyNames", {{"pattern", "^[A-Za-z_][A-Za-z0-9_]{0,59}$"}}},
-                        {"additionalProperties", {{"anyOf", {number, reference_to("formula"), reference_to("parameter")}}}}};
+  defs["parameters"] = {
+      {"type", "object"},
+      {"propertyNames", {{"pattern", "^[A-Za-z_][A-Za-z0-9_]{0,59}$"}}},
+      {"additionalProperties", {{"anyOf", {number, reference_to("formula"), reference_to("parameter")}}}}};
   const auto may_repeat = [&](Json& object) { object["properties"]["repeat"] = repeat; };
   may_repeat(defs["body"]);
   may_repeat(defs["event"]);
-  for (const JointInfo& info : multibody::joint_catalogue()) may_repeat(defs[fmt::format("{} {}", info.name, info.is_driver ? "driver" : "joint")]);
+  for (const JointInfo& info : multibody::joint_catalogue())
+    may_repeat(defs[fmt::format("{} {}", info.name, info.is_driver ? "driver" : "joint")]);
   for (const std::string& name : forces) may_repeat(defs[fmt::format("{} force", name)]);
   may_repeat(defs["inputs"]["additionalProperties"]["anyOf"][1]);
   may_repeat(defs["states"]["additionalProperties"]);
   may_repeat(defs["outputs"]["additionalProperties"]["anyOf"][2]);
   // Names with an index are words once it is filled in.
-  for (const char* section : {"inputs", "states", "outputs"}) defs[section]["propertyNames"]["pattern"] = "^[A-Za-z_][A-Za-z0-9_{}+*() -]{0,99}$";
+  for (const char* section : {"inputs", "states", "outputs"})
+    defs[section]["propertyNames"]["pattern"] = "^[A-Za-z_][A-Za-z0-9_{}+*() -]{0,99}$";
   return schema;
 }
 
@@ -581,7 +631,8 @@ std::string model_reference() {
     for (const JointInfo& info : multibody::joint_catalogue())
       if (info.is_driver == is_driver) section(3, fmt::format("{} `{}`", is_driver ? "Driver" : "Joint", info.name), object_of(info));
   for (const ForceInfo& info : multibody::force_catalogue()) section(3, fmt::format("Force `{}`", info.name), object_of(info));
-  for (const multibody::LawInfo& info : multibody::law_catalogue()) section(3, fmt::format("Force `{}`", info.name), object_of(info));
+  for (const multibody::LawInfo& info : multibody::law_catalogue())
+    section(3, fmt::format("Force `{}`", info.name), object_of(info));
   section(3, "An input", input_object());
   section(3, "A state", state_object());
   section(3, "An output", output_object());

@@ -45,9 +45,9 @@ ObjectInfo object_of(const multibody::LawInfo& info);
 const ObjectInfo& input_object();
 const ObjectInfo& state_object();
 const ObjectInfo& output_object();
-std::vector<std::string> output_kinds();                  ///< the keys of an output of which it has one
+std::vector<std::string> output_kinds();  ///< the keys of an output of which it has one
 const ObjectInfo& event_object();
-const ObjectInfo& law_table_object();                     ///< of a function of something else than time
+const ObjectInfo& law_table_object();  ///< of a function of something else than time
 ObjectInfo simulation_object();
 
 /// Accepts what the reader of model files accepts, as far as the form of a file goes.

@@ -282,7 +282,8 @@ void TrajectoryLayout::fill_all(const method::Entry& entry, const system::Residu
   }
   row[at++] = entry.h;
   row[at++] = entry.order;
-  if (const int count = system_.output_size(); count > 0) system_.evaluate_outputs(entry.motion, entry.lambda, row.segment(at, count));
+  if (const int count = system_.output_size(); count > 0)
+    system_.evaluate_outputs(entry.motion, entry.lambda, row.segment(at, count));
 }
 
 void TrajectoryLayout::read_position(ConstVectorRef values, Vector& q) const {

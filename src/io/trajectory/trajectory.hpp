@@ -50,8 +50,8 @@ struct Quantity {
 /// dissipation and balance; step size; order. SI units.
 class TrajectoryLayout {
  public:
-  /// `chosen`: quantities, columns, or what columns belong to ("rod" of "rod.x"); t, h and order stay. Empty: everything.
-  /// Throws InvalidInput for what does not exist.
+  /// `chosen`: quantities, columns, or what columns belong to ("rod" of "rod.x"); t, h and order stay. Empty:
+  /// everything. Throws InvalidInput for what does not exist.
   TrajectoryLayout(const system::System& system, bool has_eta, const std::vector<std::string>& chosen = {});
 
   const std::vector<Quantity>& quantities() const { return quantities_; }
@@ -83,8 +83,8 @@ class TrajectoryLayout {
   std::vector<std::string> labels_;  ///< per block; empty: the only one
   std::vector<Quantity> quantities_;
   Vector embedded_;
-  int columns_ = 0;          ///< of everything
-  std::vector<int> picks_;   ///< of these, the columns that are kept; empty: all
+  int columns_ = 0;         ///< of everything
+  std::vector<int> picks_;  ///< of these, the columns that are kept; empty: all
   Vector everything_;
   std::optional<double> first_energy_;
 };

@@ -20,10 +20,12 @@ ForceInfo torsional_spring_damper() {
           .numbers = {{.name = "stiffness", .meaning = "stiffness", .minimum = 0.0, .unit = "N m/rad"},
                       {.name = "damping", .meaning = "damping", .minimum = 0.0, .unit = "N m s/rad"},
                       {.name = "angle", .meaning = "angle without torque, from the initial position", .unit = "rad"}},
-          .law = {.field = {.name = "torque",
-                            .meaning = "law instead of stiffness and damping: a formula of x, the angle beyond `angle`, and v, its "
-                                       "rate; positive turns it back",
-                            .unit = "N m"},
+          .law = {.field =
+                      {.name = "torque",
+                       .meaning =
+                           "law instead of stiffness and damping: a formula of x, the angle beyond `angle`, and v, its "
+                           "rate; positive turns it back",
+                       .unit = "N m"},
                   .natural = "angle",
                   .counts_turns = true,
                   .measure = [](const ForceSpec& spec) { return angle(0, spec.frames[0].E, 1, spec.frames[1].E); }},

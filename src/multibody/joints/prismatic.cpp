@@ -15,7 +15,12 @@ JointInfo prismatic_joint() {
         .slides({offset(0, a.p, a.E.col(2), 1, b.p), false, {0, 1}});
     return joint;
   };
-  return {.name = "prismatic", .summary = "translation along one axis", .rows = 5, .axes = 1, .build = build, .has_coordinate = true};
+  return {.name = "prismatic",
+          .summary = "translation along one axis",
+          .rows = 5,
+          .axes = 1,
+          .build = build,
+          .has_coordinate = true};
 }
 
 }  // namespace kreisel::multibody
