@@ -82,7 +82,7 @@ TEST_F(StudyCommand, InterruptedStudiesGoOn) {
   process.send(SIGINT);
   const Outcome outcome = process.wait();
   EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
-  EXPECT_NE(outcome.err.find("the same command goes on"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("give the same command again"), std::string::npos) << outcome.err;
   EXPECT_TRUE(fs::exists(folder.path() / "r/study.journal"));
   EXPECT_TRUE(fs::exists(folder.path() / "r/study.csv"));
 }

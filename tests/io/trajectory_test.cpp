@@ -371,7 +371,7 @@ TEST_F(Csv, ReaderNamesTheNearestColumn) {
 
 TEST_F(TrajectoryFiles, ReaderRefusesAFileThatIsNoHdf5) {
   write_file(folder / "x.h5", "hello");
-  EXPECT_NE(text_of<InvalidInput>([&] { io::read_trajectory(folder / "x.h5"); }).find("no trajectory of kreisel"),
+  EXPECT_NE(text_of<InvalidInput>([&] { io::read_trajectory(folder / "x.h5"); }).find("not a kreisel trajectory"),
             std::string::npos);
 }
 

@@ -97,7 +97,7 @@ TEST(Urdf, MistakesHaveTheirPlace) {
   const auto expect = [](const std::string& text, const std::string& message) {
     EXPECT_NE(refusal(text).find(message), std::string::npos) << refusal(text);
   };
-  expect("<robot", "robot.urdf:1:7: not valid XML: error parsing start element tag");
+  expect("<robot", "robot.urdf:1:6: not valid XML: error parsing start element tag");
   expect("<robot name=\"a\" name=\"b\"/>", "robot.urdf:1:1: not valid XML: <robot> has the attribute 'name' twice");
   expect("<robot/><robot/>", "robot.urdf:1:9: not valid XML: <robot> after the last element");
   expect("", "robot.urdf:1:1: not valid XML: no document element found");
@@ -147,6 +147,7 @@ TEST(Urdf, WhatIsLeftOutIsNamedByJoint) {
 TEST(Xml, NestingIsBounded) {
   std::string deep;
   for (int i = 0; i < 100'000; ++i) deep += "<a>";
+  for (int i = 0; i < 100'000; ++i) deep += "</a>";
   try {
     io::parse_xml("deep.xml", deep);
     ADD_FAILURE() << "accepted";

@@ -184,7 +184,7 @@ class Head {
       const std::string name = is_velocity ? fmt::format("{}{}", quantity, number_) : component;
       const bool is_row = quantity == "lambda" || quantity == "Phi";
       for (auto& [line, cell] : {std::pair<std::string&, const std::string&>{quantity_, quantity}, {element_, element}, {component_, component}, {unit_, unit}})
-        line += (line.empty() ? "" : ",") + cell;
+        line += (names_.empty() ? "" : ",") + cell;
       names_ += (names_.empty() ? "" : ",") + (element.empty() || is_row ? name : element + "." + name);
     }
     return *this;
