@@ -107,7 +107,7 @@ TEST(ModelFile, RefusesWhatCannotBe) {
   expect("{}", "the key \"bodies\" is missing");
   expect(R"({"bodies": []})", "/bodies: is empty");
   expect(R"({"bodies": [3]})", "/bodies/0: is 3, expected a body");
-  expect(replaced(pendulum(), "\"rod\"", "\"ground\""), "which always stands for the fixed world");
+  expect(replaced(pendulum(), "\"rod\"", "\"ground\""), "which always means the fixed world");
   expect(replaced(pendulum(), "[1, 1, 1]", "[-1, 1, 1]"), "has the negative principal moment -1");
   expect(replaced(pendulum(), "[1, 1, 1]", "[1, 1]"), "is a list of 2, expected three diagonal entries, six");
   expect(replaced(pendulum(), "[\"ground\", \"rod\"]", "[\"rod\", \"rod\"]"), "names the same body twice");
@@ -126,7 +126,7 @@ TEST(ModelFile, RefusesWhatCannotBe) {
   expect(pendulum(R"(, "shape": {"sphere": {"radius": -1}})"), "is -1, expected a positive length");
   expect(pendulum({}, {}, R"(, "group": "so3")"), "unknown group 'so3'");
   expect(pendulum({}, {}, R"(, "simulation": {"t_end": 0})"), "/simulation/t_end: is 0, expected a positive time [s]");
-  expect(pendulum({}, {}, R"(, "simulation": {"step": 1, "rtol": 1})"), "constant steps or error control, not both");
+  expect(pendulum({}, {}, R"(, "simulation": {"step": 1, "rtol": 1})"), "either constant steps or error control");
   expect(pendulum({}, {}, R"(, "forces": [{"type": "spring-damper", "between": ["ground", "rod"], "stiffness": -1}])"),
          "/forces/0/stiffness: is -1, must not be negative: stiffness [N/m]");
   expect(pendulum({}, {}, R"(, "forces": [{"type": "joint-friction", "joint": "x"}])"), "unknown joint 'x'");
@@ -139,7 +139,7 @@ TEST(ModelFile, RefusesWhatCannotBe) {
           {}, {},
           R"(, "drivers": [{"type": "angle", "between": ["ground", "rod"], "axis": [1, 0, 0], "value": {"table": [[0, 0], [0, 1]]}}])"),
       "/drivers/0/value/table: the times of a table must increase");
-  expect(R"({"bodies": [{"mass": 1, "mass": 2}]})", "twice");
+  expect(R"({"bodies": [{"mass": 1, "mass": 2}]})", "duplicate key");
 }
 
 TEST(ModelFile, RefusesFunctionsOfTimeThatCannotBeFollowed) {
