@@ -143,7 +143,7 @@ TEST_F(Checkpoints, AnInterruptedRunCanGoOn) {
 }
 
 TEST_F(Checkpoints, AVerifiedRunIsVerifiedAfterItWasResumed) {
-  expect_same_result({"heavy-top", "--t-end", "2", "--step", "1e-4", "--format", "csv", "--verify"});
+  expect_same_result({"heavy-top", "--t-end", "2", "--step", "1e-4", "--format", "csv", "--verify"}, 1);  // later kills might meet the repetition
   const Json summary = Json::parse(content_of(result("killed", "summary.json")));
   EXPECT_EQ(summary["verification"]["points"], 20001);
 }

@@ -371,7 +371,7 @@ TEST_F(Terminal, ALongRunShowsAProgressBar) {
   const std::string text = shown(words, [] { ::setenv("TERM", "xterm", 1); });
   EXPECT_NE(text.find(" % ["), std::string::npos) << text;
   EXPECT_NE(text.find("steps, "), std::string::npos) << text;
-  const std::string again = shown(Words{"run", "heavy-top", "--step", "1e-5", "--t-end", "1", "--verify", "--out", "r"},
+  const std::string again = shown(Words{"run", "heavy-top", "--step", "1e-6", "--t-end", "0.4", "--verify", "--out", "r"},
                                   [] { ::setenv("TERM", "xterm", 1); });
   EXPECT_NE(again.find("once more "), std::string::npos) << again;
   EXPECT_EQ(shown(words + Words{"--quiet"}, [] { ::setenv("TERM", "xterm", 1); }).find(" % ["), std::string::npos);

@@ -46,7 +46,7 @@ Eigen::Index column_of(const Verified& v, const std::string& column) {
   const io::TrajectoryLayout layout(v.run.model.system->result_layout(), true);
   for (const io::Quantity& q : layout.quantities())
     for (int i = 0; i < q.size(); ++i)
-      if (q.columns[i] == column) return q.at + i;
+      if (q.columns[i].name == column) return q.at + i;
   throw InvalidInput("no column " + column);
 }
 

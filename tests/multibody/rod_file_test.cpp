@@ -90,7 +90,7 @@ TEST(RodFile, LiesOnAnArc) {
   system::Residual r(file.assembly->space().nv(), 3, 3);
   system::Motion m(file.assembly->space());
   m.q = file.model.start.q0;
-  file.assembly->residual(m, Vector::Zero(3), r);
+  file.assembly->residual(m, Vector(Vector::Zero(3)), r);
   EXPECT_LT(r.force.norm(), 1e-3);  // free of stress, beside round-off of EA = 6.6e7 N
 }
 

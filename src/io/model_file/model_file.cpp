@@ -1923,7 +1923,7 @@ class ModelReader {
                        if (is_word)
                          out.words[field.name] = std::get<std::string>(read);
                        else
-                         out.numbers[field.name] = std::get<double>(read);
+                         out.numbers[field.name] = std::holds_alternative<long>(read) ? static_cast<double>(std::get<long>(read)) : std::get<double>(read);
                      }) &&
              ok;
       } else if (!is_word && !field.is_optional && std::isnan(field.default_number)) {

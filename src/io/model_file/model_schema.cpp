@@ -516,6 +516,14 @@ Json model_schema() {
   defs["body"]["properties"]["name"]["not"] = {{"const", "ground"}};
   for (const ObjectInfo* object : {&material_object(), &circle_object(), &section_object(), &path_object(), &rod_object()})
     defs[object->name] = schema_of(*object);
+  const auto only = [](const std::vector<std::string>& with, const std::vector<std::string>& without) {
+    Json rule = required_keys(with);
+    rule.update(lacks(without));
+    return rule;
+  };
+  defs["section"]["oneOf"] = {only({"material", "circle"}, {"rectangle", "stiffness", "mass_per_length", "inertia_per_length"}),
+                              only({"material", "rectangle"}, {"circle", "stiffness", "mass_per_length", "inertia_per_length"}),
+                              only({"stiffness", "mass_per_length", "inertia_per_length"}, {"material", "circle", "rectangle"})};
   defs["path"]["minProperties"] = defs["path"]["maxProperties"] = 1;
   defs["section stiffness"] = {{"anyOf", {array_of(positive, 6), array_of(array_of(number, 6), 6)}}};
   defs["frame"] = frame_schema(false);
