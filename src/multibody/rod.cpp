@@ -141,7 +141,7 @@ int add_rod(Mechanism& mechanism, const Rod& rod) {
     if (!(d.tail<3>().norm() < widest_bend))
       throw InvalidInput(fmt::format("element {} of rod '{}' turns by {:.4g} degrees between its nodes, more than 90; take more elements",
                                      i, rod.name, d.tail<3>().norm() * 180.0 / M_PI));
-    const Vector6 strain0 = rod.is_straight_unloaded ? straight : Vector6(d / h - rod.section.beam.compliance * rod.prestress);
+    const Vector6 strain0 = (rod.is_straight_unloaded ? straight : Vector6(d / h)) - rod.section.beam.compliance * rod.prestress;
     mechanism.elements.push_back(std::make_shared<Beam>(name, first + i - 1, Frame{}, first + i, Frame{}, h, strain0, rod.section.beam));
   }
   return first;

@@ -134,7 +134,8 @@ def samples(program):
         for path in ({"line": [[0, 0, 0], [1, 0, 0]]}, {"arc": [[0, 0, 0], [1, 1, 0], [2, 0, 0]]}):
             yield f"rod {section} {path}", {"materials": [steel], "sections": [{"name": "s", **section}], "rods": [
                 {"name": "rod", "section": "s", "path": path, "elements": 4, "up": [0, 0, 1], "reference": "straight", "shear": "flexible",
-                 "law": "magnus", "tension": 1, "velocity": [0, 0, 0], "angular_velocity": [0, 0, 0]}]}
+                 "law": "magnus", "tension": 1, "velocity": [0, 0, 0], "angular_velocity": [0, 0, 0]}],
+                "joints": [{"type": "weld", "between": ["ground", "rod@start"]}, {"type": "revolute", "between": ["rod@end", "ground"], **axis}]}
     for rotation in ({"axis": [0, 0, 1], "angle": 1}, {"axis": [0, 0, 1], "angle_deg": 1}, {"quaternion": [1, 0, 0, 0]},
                      {"matrix": [[1, 0, 0], [0, 1, 0], [0, 0, 1]]}, {"euler": [0, 0, 0], "order": "xyz"}, {"euler_deg": [0, 0, 0]}):
         yield f"rotation {rotation}", {"bodies": [{**body, "rotation": rotation}]}
@@ -147,7 +148,7 @@ def samples(program):
 
 # What the program says about the form of a file, not about what it describes: names of bodies and joints, formulas, meaning.
 form = re.compile(r"\.json:\d+:\d+: .*(is missing|unknown |expected|beside|must |has a negative entry|is empty|has an edge|are needed)")
-other = re.compile(r"/(between/\d|on|carrier|joint): unknown (body|joint) '|/(material|section): unknown (material|section) '|: formula '[^']+'|/color: is \"[^\"]+\"")
+other = re.compile(r"/(between/\d|on|carrier|joint): unknown (body|joint|rod) '|/(material|section): unknown (material|section) '|: formula '[^']+'|/color: is \"[^\"]+\"")
 
 
 def compare(program, check, name, document, path):

@@ -94,6 +94,21 @@ TEST(RodFile, LiesOnAnArc) {
   EXPECT_LT(r.force.norm(), 1e-3);  // free of stress, beside round-off of EA = 6.6e7 N
 }
 
+/// EA is that of the section whatever the shape without load: the tension pulls at both ends of a straight rod.
+TEST(RodFile, IsUnderTheTensionItIsGiven) {
+  for (const char* reference : {"as-drawn", "straight"}) {
+    const io::ModelFile file = read(std::string("{") + steel + R"(,
+      "rods": [{"name": "wire", "section": "round", "path": {"line": [[0, 0, 0], [1, 0, 0]]}, "elements": 2, "tension": 50, "reference": ")" +
+                                    reference + R"("}]})");
+    system::Residual r(file.assembly->space().nv(), 0, 0);
+    system::Motion m(file.assembly->space());
+    m.q = file.model.start.q0;
+    file.assembly->residual(m, Vector(), r);
+    EXPECT_NEAR(r.force[0], -50.0, 1e-4) << reference;
+    EXPECT_NEAR(r.force[12], 50.0, 1e-4) << reference;
+  }
+}
+
 TEST(RodFile, SaysWhatIsWrong) {
   const std::string rod = R"("rods": [{"name": "bar", "section": "round", "path": {"line": [[0, 0, 0], [1, 0, 0]]}, "elements": 4}])";
   const auto with = [&](const std::string& rest) { return std::string("{") + steel + ", " + rest + "}"; };

@@ -79,6 +79,13 @@ Json placement_rule(const Placement& p) {
   if (p.axes == 1 && !p.axis_is_optional) needed.emplace_back("axis");
   if (p.axes == 2) needed.emplace_back("axes");
   Json in_world = needed.empty() ? Json::object() : required_keys(needed);
+  // A node of a rod is a point by itself.
+  if (p.place == Place::one_point && !p.place_is_optional && p.bodies == 2) {
+    needed.erase(needed.begin());
+    Json at_node{{"properties", {{"between", {{"contains", {{"type", "string"}, {"pattern", "@"}}}}}}}};
+    if (!needed.empty()) at_node.update(required_keys(needed));
+    in_world = {{"anyOf", {in_world, at_node}}};
+  }
   if (!p.has_frames) return in_world;
   in_world["not"] = required_keys({"frames"});
   Json in_bodies = required_keys({"frames"});
