@@ -15,12 +15,7 @@ namespace kreisel::study {
 
 using io::Json;
 
-inline std::string below(std::string_view pointer, std::string_view key) {
-  Json::json_pointer at{std::string(pointer)};
-  at.push_back(std::string(key));
-  return at.to_string();
-}
-inline std::string below(std::string_view pointer, std::size_t index) { return fmt::format("{}/{}", pointer, index); }
+using io::below;
 
 /// One object of the file.
 class SpecObject {

@@ -246,6 +246,14 @@ class Scanner {
 
 }  // namespace
 
+std::string below(std::string_view pointer, std::string_view key) {
+  std::string out = fmt::format("{}/", pointer);
+  for (const char c : key) out += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+  return out;
+}
+
+std::string below(std::string_view pointer, std::size_t index) { return fmt::format("{}/{}", pointer, index); }
+
 JsonSource::JsonSource(std::string name, std::string text) : name_(std::move(name)), text_(std::move(text)) {
   if (text_.starts_with("\xEF\xBB\xBF")) text_.erase(0, 3);  // the mark that some editors put before UTF-8
   const auto message_at = [&](std::size_t byte, const std::string& pointer, std::string_view message) {
@@ -295,11 +303,7 @@ void JsonSource::refuse_unknown_keys(std::string_view pointer, const std::vector
   for (const auto& item : at(pointer).items()) {
     bool is_known = false;
     for (const std::string& key : known) is_known = is_known || key == item.key();
-    if (!is_known) {
-      Json::json_pointer at_key{std::string(pointer)};
-      at_key.push_back(item.key());
-      refuse(at_key.to_string(), unknown_name("key", item.key(), known));
-    }
+    if (!is_known) refuse(below(pointer, item.key()), unknown_name("key", item.key(), known));
   }
 }
 

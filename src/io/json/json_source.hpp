@@ -18,6 +18,11 @@ struct TextPosition {
   int line = 1, column = 1;
 };
 
+/// The JSON pointer of what `key` names in the object at `pointer`, with its slashes and tildes escaped.
+std::string below(std::string_view pointer, std::string_view key);
+/// Of an entry of the list at `pointer`.
+std::string below(std::string_view pointer, std::size_t index);
+
 /// A parsed JSON text that keeps its source for messages.
 class JsonSource {
  public:

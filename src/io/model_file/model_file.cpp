@@ -40,13 +40,6 @@ constexpr double typing_tolerance = 1e-6;
 constexpr std::size_t max_problems = 20;
 constexpr std::size_t max_elements = 1'000'000;
 
-std::string child(std::string_view pointer, std::string_view key) {
-  std::string escaped;
-  for (const char c : key) escaped += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
-  return fmt::format("{}/{}", pointer, escaped);
-}
-std::string child(std::string_view pointer, std::size_t index) { return fmt::format("{}/{}", pointer, index); }
-
 class ModelReader {
  public:
   ModelReader(const JsonSource& source, const ModelFileOptions& options) : source_(source), options_(options) {}
@@ -94,7 +87,7 @@ class ModelReader {
     file.model.system = assembly;
     for (const std::string& name : parameters_.names().list()) file.parameters[name] = parameters_.value(name);
     for (const std::string& name : parameters_.unused())
-      warn(child("/parameters", name), fmt::format("parameter '{}' is not used", name));
+      warn(below("/parameters", name), fmt::format("parameter '{}' is not used", name));
     file.model.warnings = warnings_;
     check_consistency(*assembly, file.model.start);
     finish();
@@ -165,7 +158,7 @@ class ModelReader {
   void check_keys(std::string_view pointer, const Json& object, const std::vector<std::string>& known) {
     for (const auto& item : object.items())
       if (std::find(known.begin(), known.end(), item.key()) == known.end())
-        complain(child(pointer, item.key()), unknown_name("key", item.key(), known));
+        complain(below(pointer, item.key()), unknown_name("key", item.key(), known));
   }
   /// A formula of parameters as the number it is; false after a complaint.
   bool evaluated(std::string_view pointer, const Json& value, double& out) {
@@ -192,7 +185,7 @@ class ModelReader {
       for (std::size_t i = 0; i < given.size(); ++i) {
         double value = 0.0;
         if (!is_formula(given[i])) continue;
-        if (!evaluated(child(pointer, i), given[i], value)) return false;
+        if (!evaluated(below(pointer, i), given[i], value)) return false;
         out[i] = value;
       }
     if (!is_formula(given) || (kind != FieldKind::number && kind != FieldKind::whole && kind != FieldKind::numbers))
@@ -235,7 +228,7 @@ class ModelReader {
       return false;
     }
     bool ok = true;
-    for (std::size_t i = 0; i < count; ++i) ok = number(child(pointer, i), value[i], out[i]) && ok;
+    for (std::size_t i = 0; i < count; ++i) ok = number(below(pointer, i), value[i], out[i]) && ok;
     return ok;
   }
   bool vector(std::string_view pointer, const Json& value, Vector3& out) {
@@ -289,7 +282,7 @@ class ModelReader {
     const bool is_driver = derivatives > 1;
     multibody::Interpolation interpolation = is_driver ? multibody::Interpolation::spline : multibody::Interpolation::monotone;
     if (const Json* given = find(value, "interpolation")) {
-      const std::string here = child(pointer, "interpolation");
+      const std::string here = below(pointer, "interpolation");
       std::string name;
       if (!text(here, *given, name) || !guarded(here, [&] { interpolation = multibody::interpolation_named(name); })) return false;
       if (is_driver && interpolation == multibody::Interpolation::linear) {
@@ -298,7 +291,7 @@ class ModelReader {
       }
     }
     const Json* table = require(pointer, value, "table", "a list of points [t, value]");
-    const std::string at = child(pointer, "table");
+    const std::string at = below(pointer, "table");
     std::vector<std::pair<double, double>> points;
     if (table == nullptr || !table_points(at, *table, points)) return false;
     return guarded(at, [&] {
@@ -310,7 +303,7 @@ class ModelReader {
     if (!is_list(at, table, "a list of points [t, value]")) return false;
     for (std::size_t i = 0; i < table.size(); ++i) {
       double point[2] = {0.0, 0.0};
-      if (!numbers(child(at, i), table[i], 2, point, "a point [t, value]")) return false;
+      if (!numbers(below(at, i), table[i], 2, point, "a point [t, value]")) return false;
       points.push_back({point[0], point[1]});
     }
     return true;
@@ -331,7 +324,7 @@ class ModelReader {
   const Json& section(const Json& root, std::string_view key) {
     static const Json empty = Json::object();
     const Json* given = find(root, key);
-    return given == nullptr || !is_object(child("", key), *given, "{\"name\": ..., ...}") ? empty : *given;
+    return given == nullptr || !is_object(below("", key), *given, "{\"name\": ..., ...}") ? empty : *given;
   }
 
   /// Every name before the first formula is read, so that any may use any.
@@ -340,11 +333,11 @@ class ModelReader {
                              std::vector<std::string> components = {}) {
       return guarded(at, [&] { names_.declare(name, kind, std::move(components)); });
     };
-    for (const std::string& name : parameters_.names().list()) declare(child("/parameters", name), name, "parameter");
-    for (const auto& item : section(root, "inputs").items()) declare(child("/inputs", item.key()), item.key(), "input");
-    for (const auto& item : section(root, "states").items()) declare(child("/states", item.key()), item.key(), "state");
+    for (const std::string& name : parameters_.names().list()) declare(below("/parameters", name), name, "parameter");
+    for (const auto& item : section(root, "inputs").items()) declare(below("/inputs", item.key()), item.key(), "input");
+    for (const auto& item : section(root, "states").items()) declare(below("/states", item.key()), item.key(), "state");
     for (const auto& item : section(root, "outputs").items()) {
-      const std::string at = child("/outputs", item.key());
+      const std::string at = below("/outputs", item.key());
       std::vector<std::string> components;
       if (item.value().is_object())
         for (const char* vector : {"position", "velocity", "acceleration", "rotation", "reaction"})
@@ -405,20 +398,20 @@ class ModelReader {
       complain(pointer, "the key \"of\" is missing; expected the formula that the table depends on");
       return false;
     }
-    if (given != nullptr && !law(child(pointer, "of"), *given, x, v, of)) return false;
+    if (given != nullptr && !law(below(pointer, "of"), *given, x, v, of)) return false;
     out = [this, curve, of] { return formulas().graph().curve(curve, 0, of()); };
     return true;
   }
   bool table_curve(const std::string& pointer, const Json& value, const formula::Curve*& out) {
     multibody::Interpolation interpolation = multibody::Interpolation::monotone;
     if (const Json* given = find(value, "interpolation")) {
-      const std::string here = child(pointer, "interpolation");
+      const std::string here = below(pointer, "interpolation");
       std::string name;
       if (!text(here, *given, name) || !guarded(here, [&] { interpolation = multibody::interpolation_named(name); }))
         return false;
     }
     const Json* table = require(pointer, value, "table", "a list of points [x, value]");
-    const std::string at = child(pointer, "table");
+    const std::string at = below(pointer, "table");
     std::vector<std::pair<double, double>> points;
     if (table == nullptr || !table_points(at, *table, points)) return false;
     return guarded(at, [&] {
@@ -495,14 +488,14 @@ class ModelReader {
 
   void read_inputs(const Json& root) {
     for (const auto& item : section(root, "inputs").items()) {
-      const std::string at = child("/inputs", item.key());
+      const std::string at = below("/inputs", item.key());
       if (!names_.has(item.key())) continue;
       const Json* value = &item.value();
       std::string here = at;
       if (value->is_object() && find(*value, "table") == nullptr) {
         check_keys(at, *value, names_of(input_object().keys));
         value = require(at, item.value(), "value", "a number, a formula in t or a table");
-        here = child(at, "value");
+        here = below(at, "value");
         if (value == nullptr) continue;
       }
       Signal signal;
@@ -518,19 +511,19 @@ class ModelReader {
 
   void read_states(const Json& root) {
     for (const auto& item : section(root, "states").items()) {
-      const std::string at = child("/states", item.key());
+      const std::string at = below("/states", item.key());
       const Json& value = item.value();
       if (!names_.has(item.key()) || !is_object(at, value, "a state {\"rate\": formula, \"initial\": number}"))
         continue;
       check_keys(at, value, names_of(state_object().keys));
       double initial = 0.0;
       if (const Json* given = find(value, "initial");
-          given != nullptr && !number(child(at, "initial"), *given, initial))
+          given != nullptr && !number(below(at, "initial"), *given, initial))
         continue;
       const Json* rate = require(at, value, "rate", "its rate: a formula");
       if (rate == nullptr) continue;
       const int node = add_state(item.key(), initial);
-      PendingLaw law_of_state{.at = child(at, "rate"), .type = "state", .name = item.key(), .value = {}, .state = node};
+      PendingLaw law_of_state{.at = below(at, "rate"), .type = "state", .name = item.key(), .value = {}, .state = node};
       names_.define(item.key(), {formulas().leaf({multibody::Quantity::Kind::state, node})});
       MakeNode make;
       if (!law(law_of_state.at, *rate, no_node, no_node, make)) continue;
@@ -542,11 +535,11 @@ class ModelReader {
     }
   }
   std::string unit_of(const std::string& at, const Json& value, std::string otherwise = "") {
-    if (const Json* unit = find(value, "unit")) text(child(at, "unit"), *unit, otherwise);
+    if (const Json* unit = find(value, "unit")) text(below(at, "unit"), *unit, otherwise);
     return otherwise;
   }
   std::string meaning_of(const std::string& at, const Json& value, std::string otherwise) {
-    if (const Json* meaning = find(value, "meaning")) text(child(at, "meaning"), *meaning, otherwise);
+    if (const Json* meaning = find(value, "meaning")) text(below(at, "meaning"), *meaning, otherwise);
     return otherwise;
   }
 
@@ -554,7 +547,7 @@ class ModelReader {
 
   void read_outputs(const Json& root) {
     for (const auto& item : section(root, "outputs").items())
-      if (names_.has(item.key())) read_output(child("/outputs", item.key()), item.key(), item.value());
+      if (names_.has(item.key())) read_output(below("/outputs", item.key()), item.key(), item.value());
   }
 
   void read_output(const std::string& at, const std::string& name, const Json& value) {
@@ -601,7 +594,7 @@ class ModelReader {
     }
     if (kind.empty())
       return complain(at, fmt::format("says nothing to report; expected one of {}", fmt::join(kinds, ", ")));
-    const std::string here = is_formula_alone ? at : child(at, kind);
+    const std::string here = is_formula_alone ? at : below(at, kind);
     const Json& what = *find(object, kind);
     system::OutputInfo info{name, "", kind, {}};
     std::vector<Node> nodes;
@@ -657,9 +650,9 @@ class ModelReader {
       ok = joint_named(here, what, joint);
       if (const Json* part = find(object, "part")) {
         std::string word;
-        ok = text(child(at, "part"), *part, word) && ok;
+        ok = text(below(at, "part"), *part, word) && ok;
         if (ok && word != "force" && word != "torque")
-          complain(child(at, "part"), unknown_name("part", word, {"force", "torque"})), ok = false;
+          complain(below(at, "part"), unknown_name("part", word, {"force", "torque"})), ok = false;
         first = word == "torque" ? 3 : 0;
       }
       for (int i = 0; ok && i < 3; ++i) nodes.push_back(formulas().leaf({Quantity::Kind::reaction, joint, first + i}));
@@ -698,7 +691,7 @@ class ModelReader {
     }
     bodies.assign(2, multibody::ground);
     bool ok = true;
-    for (std::size_t i = 0; i < 2; ++i) ok = body_number(child(at, i), value[i], bodies[i]) && ok;
+    for (std::size_t i = 0; i < 2; ++i) ok = body_number(below(at, i), value[i], bodies[i]) && ok;
     if (ok && bodies[0] == bodies[1]) {
       complain(at, "names the same body twice, expected two different ones");
       return false;
@@ -713,7 +706,7 @@ class ModelReader {
     int other = multibody::ground;
     if (!body_number(here, what, body[0])) return false;
     if (const Json* given = find(object, "relative_to");
-        given != nullptr && !body_number(child(at, "relative_to"), *given, other))
+        given != nullptr && !body_number(below(at, "relative_to"), *given, other))
       return false;
     if (body[0] == other) {
       complain(here, "is the body it is relative to, expected another one");
@@ -779,14 +772,14 @@ class ModelReader {
                                                                              law.gauge, law.sense, law.x0));
       });
     for (const std::string& name : names_.unused_inputs())
-      warn(child("/inputs", name), fmt::format("input '{}' is not used", name));
+      warn(below("/inputs", name), fmt::format("input '{}' is not used", name));
   }
 
   void make_outputs() {
     if (problem_count_ > 0 || output_infos_.empty()) return;
     std::vector<multibody::Outputs::Entry> entries;
     for (system::OutputInfo& info : output_infos_)
-      guarded(child(info.is_state ? "/states" : "/outputs", info.name), [&] {
+      guarded(below(info.is_state ? "/states" : "/outputs", info.name), [&] {
         entries.push_back({info, names_.nodes_of(info.name)});
       });
     if (problem_count_ > 0) return;
@@ -803,14 +796,14 @@ class ModelReader {
 
   void read_events(const Json& root) {
     const Json& events = list(root, "events");
-    for (std::size_t i = 0; i < events.size(); ++i) read_event(child("/events", i), events[i]);
+    for (std::size_t i = 0; i < events.size(); ++i) read_event(below("/events", i), events[i]);
   }
 
   void read_event(const std::string& at, const Json& value) {
     if (!is_object(at, value, "an event {\"name\": ..., \"when\": formula, ...}")) return;
     check_keys(at, value, names_of(event_object().keys));
     PendingEvent pending;
-    pending.at = child(at, "when");
+    pending.at = below(at, "when");
     std::set<std::string>& taken = event_names_;
     pending.event.name = element_name(at, value, fmt::format("event{}", taken.size() + 1), taken);
     const Json* when = require(at, value, "when", "a formula whose zero is the event");
@@ -818,9 +811,9 @@ class ModelReader {
     if (const Json* given = find(value, "direction")) {
       const std::vector<std::string> known{"either", "rising", "falling"};
       std::string word;
-      if (!text(child(at, "direction"), *given, word)) return;
+      if (!text(below(at, "direction"), *given, word)) return;
       const auto found = std::ranges::find(known, word);
-      if (found == known.end()) return complain(child(at, "direction"), unknown_name("direction", word, known));
+      if (found == known.end()) return complain(below(at, "direction"), unknown_name("direction", word, known));
       constexpr system::Direction directions[] = {system::Direction::either, system::Direction::rising,
                                                   system::Direction::falling};
       pending.event.direction = directions[found - known.begin()];
@@ -828,15 +821,15 @@ class ModelReader {
     double after = 1.0;
     if (const Json* given = find(value, "after");
         given != nullptr &&
-        (!number(child(at, "after"), *given, after) || after < 1.0 || after != std::round(after) || after > 1e9))
+        (!number(below(at, "after"), *given, after) || after < 1.0 || after != std::round(after) || after > 1e9))
       return complain(
-          child(at, "after"),
+          below(at, "after"),
           fmt::format("is {}, expected how often it happens before the run stops: 1, 2, ...", shown(*given)));
     if (const Json* action = find(value, "action");
-        action != nullptr && !read_action(child(at, "action"), *action, static_cast<int>(after), pending.event))
+        action != nullptr && !read_action(below(at, "action"), *action, static_cast<int>(after), pending.event))
       return;
     if (find(value, "after") != nullptr && pending.event.terminal_after == 0)
-      return complain(child(at, "after"), "counts events before a stop; expected \"action\": \"stop\"");
+      return complain(below(at, "after"), "counts events before a stop; expected \"action\": \"stop\"");
     pending_events_.push_back(std::move(pending));
   }
 
@@ -861,33 +854,33 @@ class ModelReader {
       return false;
     }
     if (const Json* impact = find(value, "impact")) {
-      const std::string here = child(at, "impact");
+      const std::string here = below(at, "impact");
       out.action = ModelEvent::Action::impact;
       if (!is_object(here, *impact, "{\"restitution\": e}")) return false;
       check_keys(here, *impact, {"restitution"});
       const Json* given = find(*impact, "restitution");
-      if (given != nullptr && !number(child(here, "restitution"), *given, out.restitution)) return false;
+      if (given != nullptr && !number(below(here, "restitution"), *given, out.restitution)) return false;
       if (!(out.restitution >= 0.0 && out.restitution <= 1.0)) {
-        complain(child(here, "restitution"), fmt::format("is {}, expected a number from 0 to 1", out.restitution));
+        complain(below(here, "restitution"), fmt::format("is {}, expected a number from 0 to 1", out.restitution));
         return false;
       }
       return true;
     }
     const Json* change = find(value, "switch");
-    const std::string here = child(at, "switch");
+    const std::string here = below(at, "switch");
     if (change == nullptr || !is_object(here, *change, "{\"off\": [...], \"on\": [...]}")) return false;
     check_keys(here, *change, {"off", "on"});
     out.action = ModelEvent::Action::switches;
     for (const char* key : {"off", "on"}) {
       const Json* names = find(*change, key);
-      const std::string where = child(here, key);
+      const std::string where = below(here, key);
       if (names == nullptr) continue;
       if (!is_list(where, *names, "a list of names of joints and forces")) return false;
       for (std::size_t i = 0; i < names->size(); ++i) {
         std::string name;
-        if (!text(child(where, i), (*names)[i], name)) return false;
+        if (!text(below(where, i), (*names)[i], name)) return false;
         (std::string_view(key) == "off" ? out.off : out.on).push_back(name);
-        switched_.push_back({child(where, i), name});
+        switched_.push_back({below(where, i), name});
       }
     }
     return true;
@@ -931,7 +924,7 @@ class ModelReader {
   void read_initial(const std::string& at, const Json& value, int joint) {
     const Json* initial = find(value, "initial");
     if (initial == nullptr) return;
-    const std::string here = child(at, "initial");
+    const std::string here = below(at, "initial");
     if (!is_object(here, *initial, "{\"value\": ..., \"rate\": ...}")) return;
     const bool turns = mechanism_.joints[joint]->slidings()[0].is_rotation;
     std::vector<std::string> known{"value", "rate"};
@@ -941,12 +934,12 @@ class ModelReader {
     const auto read = [&](const char* key, double factor, std::optional<double>& out) {
       const Json* given = find(*initial, key);
       double number = 0.0;
-      if (given == nullptr || !this->number(child(here, key), *given, number)) return;
-      if (out) return complain(child(here, key), "is given twice, in radians and in degrees");
+      if (given == nullptr || !this->number(below(here, key), *given, number)) return;
+      if (out) return complain(below(here, key), "is given twice, in radians and in degrees");
       out = factor * number;
       if (factor == 1.0 && turns && std::string_view(key) == "value")
         if (const std::string doubt = suspicion_of_degrees(number, "rad"); !doubt.empty())
-          warn(child(here, key), doubt);
+          warn(below(here, key), doubt);
     };
     read("value", 1.0, placed.value);
     read("rate", 1.0, placed.rate);
@@ -1084,7 +1077,7 @@ class ModelReader {
       return false;
     }
     const Json& given = radians != nullptr ? *radians : *degrees;
-    const std::string at = child(pointer, radians != nullptr ? std::string(name) : in_degrees);
+    const std::string at = below(pointer, radians != nullptr ? std::string(name) : in_degrees);
     if (count == 1 ? !number(at, given, *out) : !numbers(at, given, count, out, "three angles")) return false;
     for (std::size_t i = 0; radians != nullptr && i < count; ++i)
       if (const std::string doubt = suspicion_of_degrees(out[i], "rad"); !doubt.empty()) warn(at, doubt);
@@ -1096,7 +1089,7 @@ class ModelReader {
     check_keys(pointer, value, rotation_keys({"axis"}));
     Vector3 axis;
     double angle = 0.0;
-    const bool has_axis = direction(child(pointer, "axis"), *find(value, "axis"), axis);
+    const bool has_axis = direction(below(pointer, "axis"), *find(value, "axis"), axis);
     if (!angles(pointer, value, "angle", 1, &angle) || !has_axis) return false;
     out = about(axis, angle);
     return true;
@@ -1104,7 +1097,7 @@ class ModelReader {
   bool rotation_from_quaternion(std::string_view pointer, const Json& value, Matrix3& out) {
     check_keys(pointer, value, rotation_keys({"quaternion"}));
     double wxyz[4];
-    const std::string at = child(pointer, "quaternion");
+    const std::string at = below(pointer, "quaternion");
     if (!numbers(at, *find(value, "quaternion"), 4, wxyz, "four numbers [w, x, y, z]")) return false;
     Eigen::Vector4d q(wxyz[1], wxyz[2], wxyz[3], wxyz[0]);
     if (!(std::abs(q.norm() - 1.0) <= typing_tolerance)) {
@@ -1117,7 +1110,7 @@ class ModelReader {
   }
   bool rotation_from_matrix(std::string_view pointer, const Json& value, Matrix3& out) {
     check_keys(pointer, value, rotation_keys({"matrix"}));
-    const std::string at = child(pointer, "matrix");
+    const std::string at = below(pointer, "matrix");
     Matrix3 R;
     if (!matrix(at, *find(value, "matrix"), R)) return false;
     const double defect = (R.transpose() * R - Matrix3::Identity()).cwiseAbs().maxCoeff();
@@ -1137,12 +1130,12 @@ class ModelReader {
     double angle[3];
     if (!angles(pointer, value, "euler", 3, angle)) return false;
     std::string order = "zxz";
-    if (const Json* given = find(value, "order"); given != nullptr && !text(child(pointer, "order"), *given, order))
+    if (const Json* given = find(value, "order"); given != nullptr && !text(below(pointer, "order"), *given, order))
       return false;
     const bool is_order = order.size() == 3 && order.find_first_not_of("xyz") == std::string::npos &&
                           order[0] != order[1] && order[1] != order[2];
     if (!is_order) {
-      complain(child(pointer, "order"),
+      complain(below(pointer, "order"),
                fmt::format("is \"{}\", expected three of x, y, z without equal neighbours: zxz, xyz, ...; "
                            "rotations follow each other about the turned axes",
                            order));
@@ -1165,7 +1158,7 @@ class ModelReader {
     bool ok = true;
     for (int i = 0; i < 3; ++i) {
       Vector3 row = Vector3::Zero();
-      ok = numbers(child(pointer, i), value[i], 3, row.data(), "a row of three numbers") && ok;
+      ok = numbers(below(pointer, i), value[i], 3, row.data(), "a row of three numbers") && ok;
       out.row(i) = row;
     }
     return ok;
@@ -1200,9 +1193,9 @@ class ModelReader {
   const Json& list(const Json& root, std::string_view key) {
     static const Json empty = Json::array();
     const Json* given = find(root, key);
-    if (given == nullptr || !is_list(child("", key), *given, "a list of objects {...}")) return empty;
+    if (given == nullptr || !is_list(below("", key), *given, "a list of objects {...}")) return empty;
     if (given->size() > max_elements) {
-      complain(child("", key), fmt::format("has {} entries, at most {} are read", given->size(), max_elements));
+      complain(below("", key), fmt::format("has {} entries, at most {} are read", given->size(), max_elements));
       return empty;
     }
     return *given;
@@ -1215,7 +1208,7 @@ class ModelReader {
     const std::size_t before = problem_count_;
     const Json& bodies = list(root, "bodies");
     if (bodies.empty() && problem_count_ == before && !has_rods) complain("/bodies", "is empty, expected at least one body");
-    for (std::size_t i = 0; i < bodies.size(); ++i) read_body(child("/bodies", i), bodies[i]);
+    for (std::size_t i = 0; i < bodies.size(); ++i) read_body(below("/bodies", i), bodies[i]);
   }
 
   void read_body(const std::string& at, const Json& value) {
@@ -1225,32 +1218,32 @@ class ModelReader {
       static const std::vector<std::string> known = names_of(body_object().keys);
       check_keys(at, value, known);
       if (const Json* name = find(value, "name")) {
-        if (name_text(child(at, "name"), *name, body.name) && body.name == "ground")
-          complain(child(at, "name"), "is \"ground\", which always means the fixed world; choose another name");
+        if (name_text(below(at, "name"), *name, body.name) && body.name == "ground")
+          complain(below(at, "name"), "is \"ground\", which always means the fixed world; choose another name");
       }
       lie::GroupId own_group = mechanism_.group;
-      if (const Json* given = find(value, "group"); given != nullptr && group(child(at, "group"), *given, own_group))
+      if (const Json* given = find(value, "group"); given != nullptr && group(below(at, "group"), *given, own_group))
         body.group = own_group;
       if (const Json* mass = require(at, value, "mass", "the mass [kg]");
-          mass != nullptr && number(child(at, "mass"), *mass, body.mass))
+          mass != nullptr && number(below(at, "mass"), *mass, body.mass))
         if (body.mass < 0.0)
-          complain(child(at, "mass"), fmt::format("is {}, expected a mass that is not negative [kg]", body.mass));
+          complain(below(at, "mass"), fmt::format("is {}, expected a mass that is not negative [kg]", body.mass));
       if (const Json* inertia =
               require(at, value, "inertia", "three, six or 3x3 numbers about the centre of mass [kg m^2]"))
-        read_inertia(child(at, "inertia"), *inertia, body.inertia);
+        read_inertia(below(at, "inertia"), *inertia, body.inertia);
       if (const Json* x = require(at, value, "position", "the centre of mass [x, y, z] [m]"))
-        vector(child(at, "position"), *x, body.position);
-      if (const Json* r = find(value, "rotation")) rotation(child(at, "rotation"), *r, body.rotation);
-      if (const Json* u = find(value, "velocity")) vector(child(at, "velocity"), *u, body.velocity);
+        vector(below(at, "position"), *x, body.position);
+      if (const Json* r = find(value, "rotation")) rotation(below(at, "rotation"), *r, body.rotation);
+      if (const Json* u = find(value, "velocity")) vector(below(at, "velocity"), *u, body.velocity);
       if (const Json* w = find(value, "angular_velocity"))
-        vector(child(at, "angular_velocity"), *w, body.angular_velocity);
-      if (const Json* shape = find(value, "shape")) read_shape(child(at, "shape"), *shape, body);
+        vector(below(at, "angular_velocity"), *w, body.angular_velocity);
+      if (const Json* shape = find(value, "shape")) read_shape(below(at, "shape"), *shape, body);
       if (const Json* shapes = find(value, "shapes");
-          shapes != nullptr && is_list(child(at, "shapes"), *shapes, "a list of shapes"))
-        for (std::size_t i = 0; i < shapes->size(); ++i) read_shape(child(child(at, "shapes"), i), (*shapes)[i], body);
+          shapes != nullptr && is_list(below(at, "shapes"), *shapes, "a list of shapes"))
+        for (std::size_t i = 0; i < shapes->size(); ++i) read_shape(below(below(at, "shapes"), i), (*shapes)[i], body);
     }
     if (!body_numbers_.insert({body.name, static_cast<int>(mechanism_.bodies.size())}).second)
-      complain(child(at, "name"),
+      complain(below(at, "name"),
                fmt::format("\"{}\" is the name of an earlier body; every body needs its own", body.name));
     mechanism_.bodies.push_back(std::move(body));
   }
@@ -1285,7 +1278,7 @@ class ModelReader {
     for (std::size_t i = 0; i < shape_objects().size(); ++i) {
       const ObjectInfo& form = shape_objects()[i];
       const Json* data = find(value, form.name);
-      const std::string here = child(at, form.name);
+      const std::string here = below(at, form.name);
       if (data == nullptr || !is_object(here, *data, "the data of the shape {...}")) continue;
       Shape shape;
       shape.kind = kinds[i];
@@ -1296,19 +1289,19 @@ class ModelReader {
         const Json* given = require(here, *data, name, name == "size" ? "the three edges [m]" : "a length [m]");
         if (given == nullptr) continue;
         if (name == "size") {
-          if (vector(child(here, name), *given, shape.size) && !(shape.size.minCoeff() > 0.0))
-            complain(child(here, name), "has an edge that is not positive");
+          if (vector(below(here, name), *given, shape.size) && !(shape.size.minCoeff() > 0.0))
+            complain(below(here, name), "has an edge that is not positive");
         } else {
           double& target = name == "radius" ? shape.radius : shape.length;
-          if (number(child(here, name), *given, target) && !(target > 0.0))
-            complain(child(here, name), fmt::format("is {}, expected a positive length [m]", target));
+          if (number(below(here, name), *given, target) && !(target > 0.0))
+            complain(below(here, name), fmt::format("is {}, expected a positive length [m]", target));
         }
       }
-      if (const Json* axis = find(*data, "axis")) direction(child(here, "axis"), *axis, shape.axis);
-      if (const Json* centre = find(*data, "at")) vector(child(here, "at"), *centre, shape.at);
+      if (const Json* axis = find(*data, "axis")) direction(below(here, "axis"), *axis, shape.axis);
+      if (const Json* centre = find(*data, "at")) vector(below(here, "at"), *centre, shape.at);
       if (const Json* color = find(*data, "color");
-          color != nullptr && text(child(here, "color"), *color, shape.color) && !is_css_colour(shape.color))
-        complain(child(here, "color"), fmt::format("is {}, expected a colour as in CSS: \"#1f77b4\", \"rgb(31, 119, 180)\" or a name such as \"steelblue\"",
+          color != nullptr && text(below(here, "color"), *color, shape.color) && !is_css_colour(shape.color))
+        complain(below(here, "color"), fmt::format("is {}, expected a colour as in CSS: \"#1f77b4\", \"rgb(31, 119, 180)\" or a name such as \"steelblue\"",
                                                    shown(*color)));
       body.shapes.push_back(std::move(shape));
     }
@@ -1331,9 +1324,9 @@ class ModelReader {
   bool new_name(const std::string& at, const Json& value, std::string_view kind, bool is_taken(const ModelReader&, const std::string&),
                 std::string& out) {
     const Json* given = require(at, value, "name", fmt::format("the name of the {}", kind));
-    if (given == nullptr || !name_text(child(at, "name"), *given, out)) return false;
+    if (given == nullptr || !name_text(below(at, "name"), *given, out)) return false;
     if (!is_taken(*this, out)) return true;
-    complain(child(at, "name"), fmt::format("\"{}\" is the name of an earlier {}; every name must be unique", out, kind));
+    complain(below(at, "name"), fmt::format("\"{}\" is the name of an earlier {}; every name must be unique", out, kind));
     return false;
   }
   static std::vector<Field> fields_of(const ObjectInfo& object) {
@@ -1346,7 +1339,7 @@ class ModelReader {
   void read_materials(const Json& root) {
     const Json& materials = list(root, "materials");
     for (std::size_t i = 0; i < materials.size(); ++i) {
-      const std::string at = child("/materials", i);
+      const std::string at = below("/materials", i);
       if (!is_object(at, materials[i], "a material {\"name\": ..., \"young\": ..., \"density\": ...}")) continue;
       check_keys(at, materials[i], names_of(material_object().keys));
       std::string name;
@@ -1361,7 +1354,7 @@ class ModelReader {
   void read_sections(const Json& root) {
     const Json& sections = list(root, "sections");
     for (std::size_t i = 0; i < sections.size(); ++i) {
-      const std::string at = child("/sections", i);
+      const std::string at = below("/sections", i);
       if (!is_object(at, sections[i], "a section {\"name\": ..., \"material\": ..., \"circle\": {...}}")) continue;
       check_keys(at, sections[i], names_of(section_object().keys));
       std::string name;
@@ -1391,34 +1384,34 @@ class ModelReader {
     if (has_shape) {
       const Json* given = require(at, value, "material", "the name of a material");
       std::string name;
-      if (given == nullptr || !text(child(at, "material"), *given, name)) return false;
+      if (given == nullptr || !text(below(at, "material"), *given, name)) return false;
       const auto material = materials_.find(name);
       if (material == materials_.end()) {
         std::vector<std::string> known;
         for (const auto& item : materials_) known.push_back(item.first);
-        complain(child(at, "material"), unknown_name("material", name, known));
+        complain(below(at, "material"), unknown_name("material", name, known));
         return false;
       }
       damping_time = material->second.second;
       out.shape.kind = circle != nullptr ? multibody::Shape::Kind::cylinder : multibody::Shape::Kind::box;
       if (circle != nullptr) {
-        const std::string here = child(at, "circle");
+        const std::string here = below(at, "circle");
         if (!is_object(here, *circle, "a circle {\"radius\": ...}")) return false;
         check_keys(here, *circle, names_of(circle_object().keys));
         multibody::Numbers radii;
         if (!read_numbers(here, *circle, fields_of(circle_object()), radii)) return false;
         const double outside = radii.number("radius"), inside = radii.number("inner_radius");
         if (!(inside < outside)) {
-          complain(child(here, "inner_radius"), fmt::format("is {}, must be smaller than the radius {}", inside, outside));
+          complain(below(here, "inner_radius"), fmt::format("is {}, must be smaller than the radius {}", inside, outside));
           return false;
         }
         out.section = multibody::circular_section(material->second.first, outside, inside);
         out.shape.radius = outside;
       } else {
         double edges[2];
-        if (!numbers(child(at, "rectangle"), *rectangle, 2, edges, "two edges [y, z]")) return false;
+        if (!numbers(below(at, "rectangle"), *rectangle, 2, edges, "two edges [y, z]")) return false;
         if (!(edges[0] > 0.0 && edges[1] > 0.0)) {
-          complain(child(at, "rectangle"), "has an edge that is not positive");
+          complain(below(at, "rectangle"), "has an edge that is not positive");
           return false;
         }
         out.section = multibody::rectangular_section(material->second.first, edges[0], edges[1]);
@@ -1428,16 +1421,16 @@ class ModelReader {
       Matrix3 inertia = Matrix3::Zero();
       Vector3 moments;
       if (find(value, "material") != nullptr) {
-        complain(child(at, "material"), "stands beside \"stiffness\", which says all about elasticity; leave it out");
+        complain(below(at, "material"), "stands beside \"stiffness\", which says all about elasticity; leave it out");
         return false;
       }
       multibody::Matrix6 K;
-      if (!section_stiffness(child(at, "stiffness"), *stiffness, K) ||
-          !vector(child(at, "inertia_per_length"), *find(value, "inertia_per_length"), moments))
+      if (!section_stiffness(below(at, "stiffness"), *stiffness, K) ||
+          !vector(below(at, "inertia_per_length"), *find(value, "inertia_per_length"), moments))
         return false;
       inertia.diagonal() = moments;
       if (const std::string problem = multibody::problem_with_inertia(inertia); !problem.empty()) {
-        complain(child(at, "inertia_per_length"), problem);
+        complain(below(at, "inertia_per_length"), problem);
         return false;
       }
       out.section.beam.compliance = K.inverse();
@@ -1458,7 +1451,7 @@ class ModelReader {
     if (value[0].is_array()) {
       for (std::size_t i = 0; i < 6; ++i) {
         double row[6];
-        if (!numbers(child(at, i), value[i], 6, row, "a row of six numbers")) return false;
+        if (!numbers(below(at, i), value[i], 6, row, "a row of six numbers")) return false;
         for (int j = 0; j < 6; ++j) K(static_cast<int>(i), j) = row[j];
       }
     } else {
@@ -1479,7 +1472,7 @@ class ModelReader {
   void read_rods(const Json& root) {
     const Json& rods = list(root, "rods");
     if (rods.empty() && mechanism_.bodies.empty() && problem_count_ == 0) complain("/rods", "is empty, and there are no bodies");
-    for (std::size_t i = 0; i < rods.size(); ++i) read_rod(child("/rods", i), rods[i]);
+    for (std::size_t i = 0; i < rods.size(); ++i) read_rod(below("/rods", i), rods[i]);
   }
 
   void read_rod(const std::string& at, const Json& value) {
@@ -1490,21 +1483,21 @@ class ModelReader {
     bool ok = new_name(at, value, "rod", [](const ModelReader& r, const std::string& x) { return r.rods_.contains(x); }, rod.name);
     ok = read_numbers(at, value, fields_of(rod_object()), n) && ok;
     if (ok && rod.name.find('@') != std::string::npos) {
-      complain(child(at, "name"), "has an \"@\", which stands before a place on the rod");
+      complain(below(at, "name"), "has an \"@\", which stands before a place on the rod");
       ok = false;
     }
     std::string section_name;
     const Json* given = require(at, value, "section", "the name of a section");
-    ok = given != nullptr && text(child(at, "section"), *given, section_name) && ok;
+    ok = given != nullptr && text(below(at, "section"), *given, section_name) && ok;
     const auto section = sections_.find(section_name);
     if (ok && section == sections_.end()) {
       std::vector<std::string> known;
       for (const auto& item : sections_) known.push_back(item.first);
-      complain(child(at, "section"), unknown_name("section", section_name, known));
+      complain(below(at, "section"), unknown_name("section", section_name, known));
       ok = false;
     }
     for (const auto& [key, out] : {std::pair{"velocity", &rod.velocity}, std::pair{"angular_velocity", &rod.angular_velocity}})
-      if (const Json* v = find(value, key)) ok = vector(child(at, key), *v, *out) && ok;
+      if (const Json* v = find(value, key)) ok = vector(below(at, key), *v, *out) && ok;
     const Json* path = require(at, value, "path", "{\"line\": [from, to]} or {\"arc\": [from, on the way, to]}");
     if (!ok || path == nullptr || !read_path(at, value, *path, static_cast<int>(n.number("elements")), rod)) return;
     rod.section = section->second.section;
@@ -1513,7 +1506,7 @@ class ModelReader {
     rod.prestress[0] = n.number("tension");
     if (n.word("shear") == "rigid") {
       if (rod.section.beam.law == multibody::SectionLaw::constant)
-        return complain(child(at, "shear"), "is rigid, which the law \"constant\" cannot represent; take \"magnus\"");
+        return complain(below(at, "shear"), "is rigid, which the law \"constant\" cannot represent; take \"magnus\"");
       rod.section.beam.compliance.middleRows<2>(1).setZero();
       rod.section.beam.compliance.middleCols<2>(1).setZero();
     }
@@ -1527,13 +1520,13 @@ class ModelReader {
       Body& body = mechanism_.bodies[i];
       body.shapes.push_back(shape);
       if (!body_numbers_.insert({body.name, i}).second)
-        return complain(child(at, "name"), fmt::format("a node of the rod would have the name \"{}\" of a body; give another name", body.name));
+        return complain(below(at, "name"), fmt::format("a node of the rod would have the name \"{}\" of a body; give another name", body.name));
     }
     rods_[rod.name] = {first, elements, rod.length};
   }
 
   bool read_path(const std::string& at, const Json& value, const Json& path, int elements, multibody::Rod& rod) {
-    const std::string here = child(at, "path");
+    const std::string here = below(at, "path");
     constexpr std::string_view expected = "{\"line\": [from, to]} or {\"arc\": [from, on the way, to]}";
     if (!is_object(here, path, expected)) return false;
     check_keys(here, path, names_of(path_object().keys));
@@ -1542,7 +1535,7 @@ class ModelReader {
       complain(here, fmt::format("is {}, expected {}", shown(path), expected));
       return false;
     }
-    const std::string key = is_arc ? "arc" : "line", place = child(here, key);
+    const std::string key = is_arc ? "arc" : "line", place = below(here, key);
     const Json& given = *find(path, key);
     const std::size_t count = is_arc ? 3 : 2;
     Vector3 points[3];
@@ -1551,7 +1544,7 @@ class ModelReader {
       return false;
     }
     for (std::size_t i = 0; i < count; ++i)
-      if (!vector(child(place, i), given[i], points[i])) return false;
+      if (!vector(below(place, i), given[i], points[i])) return false;
     const Vector3 chord = points[count - 1] - points[0];
     if (!(chord.norm() > 0.0)) {
       complain(place, "begins and ends at the same point");
@@ -1559,13 +1552,13 @@ class ModelReader {
     }
     Vector3 up = Vector3::UnitZ();
     const Json* given_up = find(value, "up");
-    if (given_up != nullptr && !direction(child(at, "up"), *given_up, up)) return false;
+    if (given_up != nullptr && !direction(below(at, "up"), *given_up, up)) return false;
     if (!is_arc) {
       if (given_up == nullptr && chord.cross(up).norm() < 1e-6 * chord.norm()) up = Vector3::UnitY();
       rod.length = chord.norm();
-      return guarded(given_up != nullptr ? child(at, "up") : here, [&] { rod.nodes = multibody::line(points[0], points[1], elements, up); });
+      return guarded(given_up != nullptr ? below(at, "up") : here, [&] { rod.nodes = multibody::line(points[0], points[1], elements, up); });
     }
-    return guarded(given_up != nullptr ? child(at, "up") : place, [&] { rod.length = multibody::arc(points, elements, given_up != nullptr ? &up : nullptr, rod.nodes); });
+    return guarded(given_up != nullptr ? below(at, "up") : place, [&] { rod.length = multibody::arc(points, elements, given_up != nullptr ? &up : nullptr, rod.nodes); });
   }
 
   /// "NAME@start", "NAME@0.3", "NAME@1.2m".
@@ -1646,14 +1639,14 @@ class ModelReader {
   bool read_between(const std::string& at, const Json& value, std::vector<int>& bodies) {
     const Json* between = require(at, value, "between", "the names of two bodies, \"ground\" for the world");
     if (between == nullptr) return false;
-    const std::string here = child(at, "between");
+    const std::string here = below(at, "between");
     if (!between->is_array() || between->size() != 2) {
       complain(here, fmt::format("is {}, expected the names of two bodies, \"ground\" for the world", shown(*between)));
       return false;
     }
     bodies.assign(2, multibody::ground);
     bool ok = true;
-    for (std::size_t i = 0; i < 2; ++i) ok = body_number(child(here, i), (*between)[i], bodies[i]) && ok;
+    for (std::size_t i = 0; i < 2; ++i) ok = body_number(below(here, i), (*between)[i], bodies[i]) && ok;
     if (ok && bodies[0] == bodies[1]) {
       complain(here, "names the same body twice, expected two different ones");
       return false;
@@ -1683,7 +1676,7 @@ class ModelReader {
       return true;
     }
     Vector3 x;
-    const std::string here = child(at, "x_axis");
+    const std::string here = below(at, "x_axis");
     return direction(here, *given, x) && guarded(here, [&] { E = multibody::axes_along(z, x); });
   }
 
@@ -1704,7 +1697,7 @@ class ModelReader {
                 ? find(value, "at")
                 : require(at, value, "at", "the point [x, y, z] at t = 0 [m]");
         if (given != nullptr)
-          ok = vector(child(at, "at"), *given, points[0]);
+          ok = vector(below(at, "at"), *given, points[0]);
         else if (layout.place_is_optional)
           points[0] = in_world(bodies[0], centre_of(bodies[0]).p);
         else if (const int node = node_of_rod(bodies); node != multibody::ground)
@@ -1721,10 +1714,10 @@ class ModelReader {
           ok = layout.place_is_optional;
           for (std::size_t i = 0; i < n; ++i) points[i] = in_world(bodies[i], centre_of(bodies[i]).p);
         } else if (!given->is_array() || given->size() != 2) {
-          complain(child(at, "at"), fmt::format("is {}, expected {}", shown(*given), expected));
+          complain(below(at, "at"), fmt::format("is {}, expected {}", shown(*given), expected));
           ok = false;
         } else {
-          for (std::size_t i = 0; i < 2; ++i) ok = vector(child(child(at, "at"), i), (*given)[i], points[i]) && ok;
+          for (std::size_t i = 0; i < 2; ++i) ok = vector(below(below(at, "at"), i), (*given)[i], points[i]) && ok;
         }
         break;
       }
@@ -1734,7 +1727,7 @@ class ModelReader {
           layout.axis_is_optional ? find(value, "axis") : require(at, value, "axis", "the axis [x, y, z] at t = 0");
       Vector3 axis = Vector3::UnitZ();
       if (given != nullptr)
-        ok = direction(child(at, "axis"), *given, axis) && ok;
+        ok = direction(below(at, "axis"), *given, axis) && ok;
       else
         ok = layout.axis_is_optional && ok;
       ok = ok && read_axes(at, value, axis, axes[0]);
@@ -1743,12 +1736,12 @@ class ModelReader {
       constexpr std::string_view expected = "two axes [[x, y, z], [x, y, z]], one of each body, at t = 0";
       const Json* given = require(at, value, "axes", expected);
       if (given == nullptr || !given->is_array() || given->size() != 2) {
-        if (given != nullptr) complain(child(at, "axes"), fmt::format("is {}, expected {}", shown(*given), expected));
+        if (given != nullptr) complain(below(at, "axes"), fmt::format("is {}, expected {}", shown(*given), expected));
         ok = false;
       } else {
         for (std::size_t i = 0; i < 2; ++i) {
           Vector3 axis = Vector3::UnitZ();
-          ok = direction(child(child(at, "axes"), i), (*given)[i], axis) && ok;
+          ok = direction(below(below(at, "axes"), i), (*given)[i], axis) && ok;
           axes[i] = multibody::axes_along(axis);
         }
       }
@@ -1764,12 +1757,12 @@ class ModelReader {
 
   bool read_body_frames(const std::string& at, const Json& value, const Placement& layout, const std::vector<int>& bodies,
                         std::vector<Frame>& frames) {
-    const std::string here = child(at, "frames");
+    const std::string here = below(at, "frames");
     const Json& given = *find(value, "frames");
     for (const std::string& key : names_of(place_keys(layout)))
       if (find(value, key) != nullptr) {
         complain(
-            child(at, key),
+            below(at, key),
             fmt::format("cannot be combined with \"frames\"; give either \"frames\" (body coordinates) or \"{}\" (world, t = 0)",
                         key));
         return false;
@@ -1786,14 +1779,14 @@ class ModelReader {
     bool ok = true;
     frames.assign(bodies.size(), {});
     for (std::size_t i = 0; i < given.size(); ++i) {
-      const std::string place = child(here, i);
+      const std::string place = below(here, i);
       if (!is_object(place, given[i], "a frame {\"at\": [x, y, z], \"axis\": [x, y, z]} in body coordinates")) {
         ok = false;
         continue;
       }
       static const std::vector<std::string> known = names_of(frame_object().keys);
       check_keys(place, given[i], known);
-      if (const Json* p = find(given[i], "at")) ok = vector(child(place, "at"), *p, frames[i].p) && ok;
+      if (const Json* p = find(given[i], "at")) ok = vector(below(place, "at"), *p, frames[i].p) && ok;
       const Json *axis = find(given[i], "axis"), *turned = find(given[i], "rotation");
       const Json* x_axis = find(given[i], "x_axis");
       if ((axis != nullptr || x_axis != nullptr) && turned != nullptr) {
@@ -1802,9 +1795,9 @@ class ModelReader {
         ok = false;
       } else if (axis != nullptr || (x_axis != nullptr && (layout.axes == 0 || layout.axis_is_optional))) {
         Vector3 z = Vector3::UnitZ();
-        ok = (axis == nullptr || direction(child(place, "axis"), *axis, z)) && read_axes(place, given[i], z, frames[i].E) && ok;
+        ok = (axis == nullptr || direction(below(place, "axis"), *axis, z)) && read_axes(place, given[i], z, frames[i].E) && ok;
       } else if (turned != nullptr) {
-        ok = rotation(child(place, "rotation"), *turned, frames[i].E) && ok;
+        ok = rotation(below(place, "rotation"), *turned, frames[i].E) && ok;
       } else if (layout.axes > 0 && !layout.axis_is_optional) {
         complain(place, "the key \"axis\" is missing; expected the joint axis in body coordinates");
         ok = false;
@@ -1817,9 +1810,9 @@ class ModelReader {
                            std::set<std::string>& taken) {
     std::string name = fallback;
     const Json* given = find(value, "name");
-    if (given != nullptr && name_text(child(at, "name"), *given, name)) {
+    if (given != nullptr && name_text(below(at, "name"), *given, name)) {
       if (!taken.insert(name).second)
-        complain(child(at, "name"),
+        complain(below(at, "name"),
                  fmt::format("\"{}\" is the name of an earlier one; every name must be unique", name));
       return name;
     }
@@ -1833,7 +1826,7 @@ class ModelReader {
   void read_joints(const Json& root, bool are_drivers) {
     const std::string_view key = are_drivers ? "drivers" : "joints";
     const Json& joints = list(root, key);
-    for (std::size_t i = 0; i < joints.size(); ++i) read_joint(child(child("", key), i), joints[i], are_drivers);
+    for (std::size_t i = 0; i < joints.size(); ++i) read_joint(below(below("", key), i), joints[i], are_drivers);
   }
 
   void read_joint(const std::string& at, const Json& value, bool is_driver) {
@@ -1841,9 +1834,9 @@ class ModelReader {
     std::string type;
     const Json* given_type =
         require(at, value, "type", fmt::format("one of {}", fmt::join(multibody::joint_names(is_driver), ", ")));
-    if (given_type == nullptr || !text(child(at, "type"), *given_type, type)) return;
+    if (given_type == nullptr || !text(below(at, "type"), *given_type, type)) return;
     const JointInfo* info = nullptr;
-    if (!guarded(child(at, "type"), [&] { info = &multibody::find_joint(type, is_driver); })) return;
+    if (!guarded(below(at, "type"), [&] { info = &multibody::find_joint(type, is_driver); })) return;
 
     const Placement layout = placement_of(*info);
     check_keys(at, value, known_keys(*info));
@@ -1854,7 +1847,7 @@ class ModelReader {
     ok = read_numbers(at, value, info->numbers, spec.numbers) && ok;
     if (info->is_driver) {
       const Json* driven = require(at, value, "value", "a number, a formula in t or a table");
-      ok = driven != nullptr && signal(child(at, "value"), *driven, 2, spec.value) && ok;
+      ok = driven != nullptr && signal(below(at, "value"), *driven, 2, spec.value) && ok;
     }
     // Frames depend on bodies, which may be the mistake already reported.
     ok = ok && read_frames(at, value, layout, spec.bodies, spec.frames);
@@ -1890,7 +1883,7 @@ class ModelReader {
     };
     const double cosine = axis(0).dot(axis(1));
     if (std::abs(cosine) <= (options_.accepts_gaps ? 0.99 : 1e-8)) return true;
-    const std::string here = child(at, find(value, "frames") != nullptr ? "frames" : "axes");
+    const std::string here = below(at, find(value, "frames") != nullptr ? "frames" : "axes");
     complain(here, fmt::format("has axes {:.6g} degrees apart at t = 0; a {} joint needs perpendicular axes, one of each body",
                                std::acos(std::clamp(cosine, -1.0, 1.0)) * 180.0 / M_PI, find(value, "type")->get<std::string>()));
     return false;
@@ -1912,10 +1905,10 @@ class ModelReader {
       if (is_word) out.words[field.name] = field.words.front();
       const Json* given = find(value, field.name);
       if (given != nullptr) {
-        ok = guarded(child(at, field.name),
+        ok = guarded(below(at, field.name),
                      [&] {
                        Json number;
-                       if (!resolved(child(at, field.name), field, *given, number)) {
+                       if (!resolved(below(at, field.name), field, *given, number)) {
                          ok = false;
                          return;
                        }
@@ -1955,13 +1948,13 @@ class ModelReader {
       for (std::size_t i = 0; ok && i < 2; ++i) {
         const Json& n = (*teeth)[i];
         double count = 0.0;
-        if (is_formula(n) && !evaluated(child(child(at, "teeth"), i), n, count)) return false;
+        if (is_formula(n) && !evaluated(below(below(at, "teeth"), i), n, count)) return false;
         if (n.is_number_integer()) count = n.get<double>();
         ok = count == std::round(count) && std::abs(count) >= 1.0 && std::abs(count) <= 1e6;
         if (ok) spec.teeth[i] = static_cast<int>(count);
       }
       if (!ok)
-        complain(child(at, "teeth"),
+        complain(below(at, "teeth"),
                  fmt::format("is {}, expected two whole numbers from 1 to 1000000, negative for an internal gear",
                              shown(*teeth)));
     }
@@ -1971,10 +1964,10 @@ class ModelReader {
   bool read_carrier(const std::string& at, const Json& value, multibody::JointSpec& spec) {
     bool ok = true;
     int carrier = multibody::ground;
-    if (const Json* given = find(value, "carrier")) ok = body_number(child(at, "carrier"), *given, carrier) && ok;
+    if (const Json* given = find(value, "carrier")) ok = body_number(below(at, "carrier"), *given, carrier) && ok;
     if (carrier != multibody::ground &&
         std::find(spec.bodies.begin(), spec.bodies.end(), carrier) != spec.bodies.end()) {
-      complain(child(at, "carrier"), "is one of the two bodies, expected the one that holds both axes");
+      complain(below(at, "carrier"), "is one of the two bodies, expected the one that holds both axes");
       ok = false;
     }
     spec.bodies.push_back(carrier);
@@ -1983,7 +1976,7 @@ class ModelReader {
 
   void read_forces(const Json& root) {
     const Json& forces = list(root, "forces");
-    for (std::size_t i = 0; i < forces.size(); ++i) read_force(child("/forces", i), forces[i]);
+    for (std::size_t i = 0; i < forces.size(); ++i) read_force(below("/forces", i), forces[i]);
   }
 
   void read_force(const std::string& at, const Json& value) {
@@ -1991,10 +1984,10 @@ class ModelReader {
     std::string type;
     const Json* given_type =
         require(at, value, "type", fmt::format("one of {}", fmt::join(multibody::force_names(), ", ")));
-    if (given_type == nullptr || !text(child(at, "type"), *given_type, type)) return;
+    if (given_type == nullptr || !text(below(at, "type"), *given_type, type)) return;
     const ForceInfo* info = nullptr;
     if (const multibody::LawInfo* law_info = multibody::find_law(type)) return read_joint_law(at, value, *law_info);
-    if (!guarded(child(at, "type"), [&] {
+    if (!guarded(below(at, "type"), [&] {
           std::vector<std::string> known = multibody::force_names();
           for (const std::string& name : multibody::law_names()) known.push_back(name);
           if (std::ranges::count(known, type) == 0) throw InvalidInput(unknown_name("force", type, known));
@@ -2013,9 +2006,9 @@ class ModelReader {
     ok = read_force_values(at, value, *info, spec, law_value != nullptr) && ok;
     if (const Json* frame = find(value, "frame"); info->has_frame && frame != nullptr) {
       std::string name;
-      if (text(child(at, "frame"), *frame, name)) {
+      if (text(below(at, "frame"), *frame, name)) {
         if (name != "world" && name != "body")
-          complain(child(at, "frame"), unknown_name("frame", name, {"world", "body"}));
+          complain(below(at, "frame"), unknown_name("frame", name, {"world", "body"}));
         spec.in_body_frame = name == "body";
       }
     }
@@ -2040,10 +2033,10 @@ class ModelReader {
                          const multibody::ForceSpec& spec) {
     for (const char* other : {"stiffness", "damping", "target"})
       if (find(value, other) != nullptr)
-        return complain(child(at, other),
+        return complain(below(at, other),
                         fmt::format("stands beside the law \"{}\"; write it into the formula", info.law.field.name));
     PendingLaw pending{
-        .at = child(at, info.law.field.name), .type = std::string(info.name), .name = spec.name, .value = {}};
+        .at = below(at, info.law.field.name), .type = std::string(info.name), .name = spec.name, .value = {}};
     pending.gauge = formulas().add({.measure = info.law.measure(spec), .bodies = {spec.bodies[0], spec.bodies[1]}});
     pending.sense = info.law.pushes ? multibody::Law::Sense::pushes : multibody::Law::Sense::pulls;
     if (!info.law.natural.empty()) pending.x0 = spec.number(info.law.natural);
@@ -2076,7 +2069,7 @@ class ModelReader {
     const Json* given = find(value, "active");
     if (given == nullptr) return;
     if (!given->is_boolean())
-      return complain(child(at, "active"), fmt::format("is {}, expected true or false", shown(*given)));
+      return complain(below(at, "active"), fmt::format("is {}, expected true or false", shown(*given)));
     if (*given == false) inactive_.push_back(name);
   }
 
@@ -2097,7 +2090,7 @@ class ModelReader {
     check_keys(at, value, known_keys(info));
     int joint = 0;
     const Json* named = require(at, value, "joint", "the name of a joint");
-    bool ok = named != nullptr && joint_named(child(at, "joint"), *named, joint);
+    bool ok = named != nullptr && joint_named(below(at, "joint"), *named, joint);
     multibody::LawParts parts;
     ok = read_numbers(at, value, info.numbers, parts.numbers) && ok;
     if (!ok) return;
@@ -2106,7 +2099,7 @@ class ModelReader {
     const multibody::JointPtr& of = mechanism_.joints[joint];
     if (gauge < 0)
       return complain(
-          child(at, "joint"),
+          below(at, "joint"),
           fmt::format("'{}' is a {} joint, which has no {} for a {}", of->name(), of->type(),
                       info.on_rotations ? info.on_translations ? "coordinate" : "angle" : "displacement", info.name));
     bool needs_x = false;
@@ -2122,7 +2115,7 @@ class ModelReader {
         ok = ok && field.is_optional;
         continue;
       }
-      ok = law(child(at, field.name), *given, parts.x, parts.v, laws[field.name]) && ok;
+      ok = law(below(at, field.name), *given, parts.x, parts.v, laws[field.name]) && ok;
     }
     for (const Field& field : info.tables) {
       const formula::Curve* curve = nullptr;
@@ -2148,20 +2141,20 @@ class ModelReader {
     if (info.bodies == 1) {
       const Json* on = require(at, value, "on", "the name of a body");
       spec.bodies.assign(1, 0);
-      if (on == nullptr || !body_number(child(at, "on"), *on, spec.bodies[0])) return false;
+      if (on == nullptr || !body_number(below(at, "on"), *on, spec.bodies[0])) return false;
       if (spec.bodies[0] != multibody::ground) return true;
-      complain(child(at, "on"), "is \"ground\", which no force can move; expected the name of a body");
+      complain(below(at, "on"), "is \"ground\", which no force can move; expected the name of a body");
       return false;
     }
     const Json* joint = require(at, value, "joint", "the name of a joint");
     std::string name;
-    if (joint == nullptr || !text(child(at, "joint"), *joint, name)) return false;
+    if (joint == nullptr || !text(below(at, "joint"), *joint, name)) return false;
     const auto found = joint_numbers_.find(name);
     if (found == joint_numbers_.end()) {
       std::vector<std::string> known;
       for (const multibody::JointPtr& j : mechanism_.joints)
         if (known.size() < 30) known.push_back(j->name());
-      complain(child(at, "joint"), unknown_name("joint", name, known));
+      complain(below(at, "joint"), unknown_name("joint", name, known));
       return false;
     }
     spec.joint = mechanism_.joints[found->second];
@@ -2174,10 +2167,10 @@ class ModelReader {
     for (const Field& field : info.vectors) {
       Vector3 x = Vector3::Zero();
       if (const Json* given = find(value, field.name)) {
-        if (!vector(child(at, field.name), *given, x)) {
+        if (!vector(below(at, field.name), *given, x)) {
           ok = false;
         } else if (x.minCoeff() < 0.0) {
-          complain(child(at, field.name), "has a negative entry; stiffness and damping are not negative");
+          complain(below(at, field.name), "has a negative entry; stiffness and damping are not negative");
           ok = false;
         }
       }
@@ -2186,17 +2179,17 @@ class ModelReader {
     for (const Field& field : info.signals)
       if (const Json* given = find(value, field.name);
           given != nullptr && !(has_law && field.name == info.law.field.name))
-        ok = signal(child(at, field.name), *given, field.name == "target" ? 1 : 0, spec.signals[field.name]) && ok;
+        ok = signal(below(at, field.name), *given, field.name == "target" ? 1 : 0, spec.signals[field.name]) && ok;
     for (const Field& field : info.vector_signals)
       if (const Json* given = find(value, field.name)) {
-        const std::string here = child(at, field.name);
+        const std::string here = below(at, field.name);
         if (!given->is_array() || given->size() != 3) {
           complain(here, fmt::format("is {}, expected three entries, each a number or a formula in t", shown(*given)));
           ok = false;
           continue;
         }
         auto& target = spec.vector_signals[field.name];
-        for (std::size_t i = 0; i < 3; ++i) ok = signal(child(here, i), (*given)[i], 0, target[i]) && ok;
+        for (std::size_t i = 0; i < 3; ++i) ok = signal(below(here, i), (*given)[i], 0, target[i]) && ok;
       }
     return ok;
   }
@@ -2206,7 +2199,7 @@ class ModelReader {
                      [&](std::string_view pointer, std::string_view message) { complain(pointer, message); });
     for (const ParameterInfo& info : parameters_in(root))
       if (const std::string doubt = suspicion_of_degrees(parameters_.value(info.name), info.unit); !doubt.empty())
-        warn(child("/parameters", info.name), doubt);
+        warn(below("/parameters", info.name), doubt);
   }
 
   void read_simulation(const Json& root, double& t_end) {
@@ -2218,9 +2211,9 @@ class ModelReader {
     for (const RunField& field : run_fields()) {
       const Json* value = find(*given, field.field.name);
       if (value == nullptr) continue;
-      guarded(child("/simulation", field.field.name), [&] {
+      guarded(below("/simulation", field.field.name), [&] {
         Json given_value;
-        if (!resolved(child("/simulation", field.field.name), field.field, *value, given_value)) return;
+        if (!resolved(below("/simulation", field.field.name), field.field, *value, given_value)) return;
         const Value read = value_in(field.field, given_value);
         if (field.field.name == "t_end") t_end = std::get<double>(read);
       });
@@ -2273,7 +2266,7 @@ class ModelReader {
     if (ranks.has_mass) return;
     for (std::size_t b = 0; b < bodies.size(); ++b)
       if (bodies[b].name == ranks.weakest_block)
-        return complain(child("/bodies", b), fmt::format("'{}' has a motion without mass or inertia that the joints allow; give it mass or inertia "
+        return complain(below("/bodies", b), fmt::format("'{}' has a motion without mass or inertia that the joints allow; give it mass or inertia "
                                                          "there, or constrain it",
                                                          bodies[b].name));
   }
@@ -2347,7 +2340,7 @@ std::vector<models::Suggestion> suggestions_in(const JsonSource& source, const P
       if (value.is_array())
         for (Json& entry : value) entry = resolved(entry);
       list.push_back(
-          {field.field.name, value_in(field.field, value), source.place(child("/simulation", field.field.name))});
+          {field.field.name, value_in(field.field, value), source.place(below("/simulation", field.field.name))});
     } catch (const InvalidInput&) {  // the reader says so
     }
   }

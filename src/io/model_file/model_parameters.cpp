@@ -63,7 +63,7 @@ constexpr std::string_view expected =
     "\"unit\": "
     "..., \"meaning\": ...}";
 
-std::string pointer_to(std::string_view name) { return fmt::format("/parameters/{}", name); }
+std::string pointer_to(std::string_view name) { return below("/parameters", name); }
 
 }  // namespace
 
@@ -98,14 +98,14 @@ void ModelParameters::read(const Json& root, const ParameterValues& given, const
     if (entry.is_object())
       for (const auto& key : entry.items())
         if (std::ranges::count(known, key.key()) == 0)
-          complain(at + "/" + key.key(), unknown_name("key", key.key(), known));
+          complain(below(at, key.key()), unknown_name("key", key.key(), known));
     for (const char* bound : {"min", "max"})
       if (const Json* limit = entry.is_object() ? find(entry, bound) : nullptr;
           limit != nullptr && !is_finite_number(*limit))
-        complain(at + "/" + bound, fmt::format("is {}, expected a number", shown(*limit)));
+        complain(below(at, bound), fmt::format("is {}, expected a number", shown(*limit)));
     for (const char* word : {"unit", "meaning"})
       if (const Json* text = entry.is_object() ? find(entry, word) : nullptr; text != nullptr && !text->is_string())
-        complain(at + "/" + word, fmt::format("is {}, expected a text", shown(*text)));
+        complain(below(at, word), fmt::format("is {}, expected a text", shown(*text)));
     const ParameterInfo info = info_of(name, entry);
     if (info.minimum > info.maximum)
       complain(at, fmt::format("has the minimum {}, which is above the maximum {}", info.minimum, info.maximum));

@@ -112,9 +112,9 @@ class Writer {
     const Json before = out_.root[key];
     Json& after = out_.root[key] = Json::array();
     for (std::size_t i = 0; i < before.size(); ++i) {
-      const std::string at = fmt::format("/{}/{}", key, i);
+      const std::string at = below("/" + key, i);
       const auto add = [&](Json entry, std::string index) {
-        out_.origins[fmt::format("/{}/{}", key, after.size())] = {at, std::move(index)};
+        out_.origins[below("/" + key, after.size())] = {at, std::move(index)};
         after.push_back(std::move(entry));
       };
       if (!is_repeated(before[i]))
@@ -131,10 +131,10 @@ class Writer {
     const Json before = out_.root[key];
     Json& after = out_.root[key] = Json::object();
     for (const auto& item : before.items()) {
-      const std::string at = fmt::format("/{}/{}", key, item.key());
+      const std::string at = below("/" + key, item.key());
       const auto add = [&](const std::string& name, Json entry, std::string index) {
         if (after.contains(name)) return complain_(at, fmt::format("gives '{}' twice", name));
-        out_.origins[fmt::format("/{}/{}", key, name)] = {at, std::move(index)};
+        out_.origins[below("/" + key, name)] = {at, std::move(index)};
         after[name] = std::move(entry);
       };
       if (!is_repeated(item.value()))
@@ -169,7 +169,7 @@ class Writer {
     const std::vector<std::string> known{"index", "count", "from"};
     for (const auto& item : value.items())
       if (std::ranges::count(known, item.key()) == 0)
-        return complain_(at + "/" + item.key(), unknown_name("key", item.key(), known)), false;
+        return complain_(below(at, item.key()), unknown_name("key", item.key(), known)), false;
     out.index = value.value("index", Json("i")).is_string() ? value.value("index", Json("i")).get<std::string>() : "";
     if (const std::string problem = formula::problem_with_name(out.index); !problem.empty())
       return complain_(at + "/index", fmt::format("'{}' {}; choose another name for the index", out.index, problem)),
