@@ -97,7 +97,8 @@ void add_lu(std::vector<Kernel>& list, int bodies, int joints) {
   };
   const auto w = std::make_shared<Workspace>();
   w->matrix = linear::BlockMatrix(sizes, entries);
-  for (Eigen::Index i = 0; i < w->matrix.values().size(); ++i) w->matrix.values()[i] = std::sin(1.0 + 3.1 * static_cast<double>(i));
+  for (Eigen::Index i = 0; i < w->matrix.values().size(); ++i)
+    w->matrix.values()[i] = std::sin(1.0 + 3.1 * static_cast<double>(i));
   w->solver = linear::make_solver("dense", w->matrix);
   w->dense = w->matrix.to_dense();
   const int n = w->matrix.size();

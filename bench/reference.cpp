@@ -45,7 +45,8 @@ class ReducedTop {
     const Real4 q = y.head<4>();
     const Real3 w = y.tail<3>();
     const Real3 pull = mass_ * rotate(q, gravity_, -1), axis = rotate(q, n_, -1), b = cross(a_, axis);
-    const Real3 torque = cross(J_.cwiseProduct(w), w) + cross(X_, pull) - (stiffness_ * a_.dot(axis) + damping_ * b.dot(w)) * b;
+    const Real3 torque =
+        cross(J_.cwiseProduct(w), w) + cross(X_, pull) - (stiffness_ * a_.dot(axis) + damping_ * b.dot(w)) * b;
     State f;
     f[0] = -q.tail<3>().dot(w) / 2;
     f.segment<3>(1) = (q[0] * w + cross(q.tail<3>(), w)) / 2;

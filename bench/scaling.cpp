@@ -39,6 +39,7 @@ int main(int argc, char** argv) {
       "{:.6e}, "
       "\"wall_seconds\": {:.6e}, \"resident_kb\": {}, \"solver\": \"{}\"}}\n",
       argv[1], argv[2], report.status == run::Status::success, report.counters.steps, report.counters.newton_iterations,
-      report.solve_seconds / static_cast<double>(report.counters.steps - 4), wall.count(), used.ru_maxrss, report.linear_solver);
+      report.solve_seconds / static_cast<double>(report.counters.steps - 4), wall.count(), used.ru_maxrss,
+      report.linear_solver);
   return report.status == run::Status::success ? 0 : 1;
 }

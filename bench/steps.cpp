@@ -82,8 +82,10 @@ void measure(const Variant& variant) {
            static_cast<double>(all.counters.steps - half.counters.steps);
   };
   fmt::print(
-      "{{\"label\": \"{}\", \"method\": \"{}\", \"order\": {}, \"group\": \"{}\", \"formulation\": \"{}\", \"status\": \"{}\", "
-      "\"steps\": {}, \"iterations\": {:.3f}, \"residuals\": {:.3f}, \"factorizations\": {:.3f}, \"exponentials\": {:.3f}, "
+      "{{\"label\": \"{}\", \"method\": \"{}\", \"order\": {}, \"group\": \"{}\", \"formulation\": \"{}\", \"status\": "
+      "\"{}\", "
+      "\"steps\": {}, \"iterations\": {:.3f}, \"residuals\": {:.3f}, \"factorizations\": {:.3f}, \"exponentials\": "
+      "{:.3f}, "
       "\"brackets\": {:.3f}}}\n",
       variant.label(), variant.method, variant.order, variant.group, variant.formulation, run::info_of(all.status).name,
       counter.steps(), per_step(&Counters::newton_iterations), per_step(&Counters::residual_evaluations),

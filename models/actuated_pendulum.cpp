@@ -63,10 +63,13 @@ class ActuatedPendulum final : public system::System {
   }
 
  private:
-  static lie::Space make_space() { return lie::Space({Factor{GroupId::rn, 2}, Factor{GroupId::rn, 1}, Factor{GroupId::rn, 1}}); }
+  static lie::Space make_space() {
+    return lie::Space({Factor{GroupId::rn, 2}, Factor{GroupId::rn, 1}, Factor{GroupId::rn, 1}});
+  }
   static Pattern make_pattern() {
     return Pattern(make_space(), {{"rod", 1, system::RowLevel::position, {0}}}, {{0, 1}, {0, 2}, {1, 0}, {2, 0}},
-                   {CoordinateKind::dynamic, CoordinateKind::state, CoordinateKind::algebraic}, {"bob", "actuator", "bushing"});
+                   {CoordinateKind::dynamic, CoordinateKind::state, CoordinateKind::algebraic},
+                   {"bob", "actuator", "bushing"});
   }
   double target(double t) const { return data_.amplitude * std::sin(data_.frequency * t); }
 
@@ -74,7 +77,8 @@ class ActuatedPendulum final : public system::System {
 };
 
 Model make(std::string_view group, const ParameterValues& p) {
-  const ActuatedPendulum::Data data{1.0, 1.0, 9.81, p.number("gain"), p.number("lag"), p.number("stiffness"), p.number("hardening"), 0.5, 3.0};
+  const ActuatedPendulum::Data data{
+      1.0, 1.0, 9.81, p.number("gain"), p.number("lag"), p.number("stiffness"), p.number("hardening"), 0.5, 3.0};
   Model model;
   model.name = "actuated-pendulum";
   model.group = group;
@@ -93,15 +97,20 @@ Model make(std::string_view group, const ParameterValues& p) {
 }  // namespace
 
 ModelInfo actuated_pendulum() {
-  return {"actuated-pendulum",
-          "pendulum with a first-order actuator (a state) and a hardening bushing (an index-1 unknown)",
-          {"rn"},
-          {{.name = "gain", .meaning = "of the actuator [N/m]", .default_number = 4.0},
-           {.name = "lag", .meaning = "of the actuator [s]", .default_number = 0.2, .minimum = 0.0, .minimum_is_excluded = true},
-           {.name = "stiffness", .meaning = "of the bushing [N/m]", .default_number = 2.0, .minimum = 0.0},
-           {.name = "hardening", .meaning = "of the bushing [1/m^2]", .default_number = 1.5, .minimum = 0.0},
-           {.name = "angle", .meaning = "initial deviation [rad]", .default_number = 0.5, .minimum = -1.5, .maximum = 1.5}},
-          make};
+  return {
+      "actuated-pendulum",
+      "pendulum with a first-order actuator (a state) and a hardening bushing (an index-1 unknown)",
+      {"rn"},
+      {{.name = "gain", .meaning = "of the actuator [N/m]", .default_number = 4.0},
+       {.name = "lag",
+        .meaning = "of the actuator [s]",
+        .default_number = 0.2,
+        .minimum = 0.0,
+        .minimum_is_excluded = true},
+       {.name = "stiffness", .meaning = "of the bushing [N/m]", .default_number = 2.0, .minimum = 0.0},
+       {.name = "hardening", .meaning = "of the bushing [1/m^2]", .default_number = 1.5, .minimum = 0.0},
+       {.name = "angle", .meaning = "initial deviation [rad]", .default_number = 0.5, .minimum = -1.5, .maximum = 1.5}},
+      make};
 }
 
 }  // namespace kreisel::models

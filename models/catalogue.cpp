@@ -10,31 +10,16 @@ namespace kreisel::models {
 
 const std::vector<ModelInfo>& catalogue() {
   static const std::vector<ModelInfo> list{
-      heavy_top(),
-      stiff_top(),
-      pendulum(),
-      cubic(),
-      oscillator(),
-      singular_top(),
-      massless(),
-      friction_pendulum(),
-      actuated_pendulum(),
-      rolling_disk(),
-      chain(),
-      four_bar(),
-      andrews(),
-      car_axis(),
-      slider_crank(),
-      flexible_slider_crank(),
-      wall_pendulum(),
-      rod_release(),
+      heavy_top(),         stiff_top(),    pendulum(),     cubic(),
+      oscillator(),        singular_top(), massless(),     friction_pendulum(),
+      actuated_pendulum(), rolling_disk(), chain(),        four_bar(),
+      andrews(),           car_axis(),     slider_crank(), flexible_slider_crank(),
+      wall_pendulum(),     rod_release(),
   };
   return list;
 }
 
-const ModelInfo& find_model(std::string_view name) {
-  return find_named(catalogue(), "model", name);
-}
+const ModelInfo& find_model(std::string_view name) { return find_named(catalogue(), "model", name); }
 
 Model make_model(const ModelInfo& info, std::string_view group, const ParameterValues& parameters) {
   if (group.empty()) group = info.groups.front();

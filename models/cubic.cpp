@@ -15,8 +15,8 @@ class Cubic final : public system::System {
  public:
   Cubic()
       : System(lie::Space({Factor{GroupId::rn, 1}}),
-               system::Pattern(lie::Space({Factor{GroupId::rn, 1}}), {{"driver", 1, system::RowLevel::position, {0}}}, {},
-                               {}, {"point"})) {}
+               system::Pattern(lie::Space({Factor{GroupId::rn, 1}}), {{"driver", 1, system::RowLevel::position, {0}}},
+                               {}, {}, {"point"})) {}
 
   void residual(const Motion& m, ConstVectorRef lambda, Residual& out) const override {
     out.force[0] = m.a[0] + lambda[0];

@@ -131,7 +131,9 @@ class FormulaSystem final : public system::System, public system::Precise {
     formulas_.constraint(Slopes<T>(t, n), q.data(), phi.data());
     return phi;
   }
-  std::array<Slopes<double>, m> constraint_slopes(const lie::Motion& x) const { return constraint_slopes<double>(x.t, x.q.data()); }
+  std::array<Slopes<double>, m> constraint_slopes(const lie::Motion& x) const {
+    return constraint_slopes<double>(x.t, x.q.data());
+  }
 
   /// d²/ds² of Φ(t + s, q + s v + s²/2 a).
   template <class T>

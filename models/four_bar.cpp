@@ -25,7 +25,8 @@ Body rod(std::string name, const Vector3& position, const Vector3& axis) {
 }
 
 /// At a point given in the frames of both bodies, which are all parallel at the start; the axis is z.
-multibody::JointPtr joint(const char* type, std::string name, int first, const Vector3& p1, int second, const Vector3& p2) {
+multibody::JointPtr joint(const char* type, std::string name, int first, const Vector3& p1, int second,
+                          const Vector3& p2) {
   multibody::JointSpec spec;
   spec.name = std::move(name);
   spec.bodies = {first, second};
@@ -56,7 +57,8 @@ Model make(std::string_view group, const ParameterValues& p) {
     mechanism.joints.push_back(joint("revolute", fmt::format("base{}", i), multibody::ground, foot, 2 * i, -half_y));
     // A hinge would demand the plane once more: 3 redundant rows per window.
     if (i > 0)
-      mechanism.joints.push_back(joint("point-on-line", fmt::format("right{}", i - 1), 2 * i, half_y, 2 * i - 1, half_x));
+      mechanism.joints.push_back(
+          joint("point-on-line", fmt::format("right{}", i - 1), 2 * i, half_y, 2 * i - 1, half_x));
     if (i == n) break;
     Body bar = rod(fmt::format("bar{}", i), foot + 2.0 * half_y + half_x, Vector3::UnitX());
     bar.velocity = speed * Vector3::UnitX();

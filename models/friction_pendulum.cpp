@@ -22,7 +22,8 @@ class FrictionPendulum final : public system::System {
   };
   explicit FrictionPendulum(const Data& data)
       : System(lie::Space({Factor{GroupId::rn, 2}}),
-               system::Pattern(lie::Space({Factor{GroupId::rn, 2}}), {{"rod", 1, system::RowLevel::position, {0}}}, {}, {}, {"bob"})),
+               system::Pattern(lie::Space({Factor{GroupId::rn, 2}}), {{"rod", 1, system::RowLevel::position, {0}}}, {},
+                               {}, {"bob"})),
         data_(data) {}
 
   void residual(const Motion& m, ConstVectorRef lambda, Residual& out) const override {
@@ -56,7 +57,7 @@ class FrictionPendulum final : public system::System {
  private:
   struct Rub {
     Eigen::Vector2d t;
-    double sign, steepness;    ///< tanh(s/s₀) and its slope
+    double sign, steepness;   ///< tanh(s/s₀) and its slope
     double grip, grip_slope;  ///< μ l √(λ² + λ₀²), ∂/∂λ
   };
   Rub rub_at(const Motion& m, double lambda) const {
@@ -100,11 +101,23 @@ ModelInfo friction_pendulum() {
           {"rn"},
           {{.name = "friction", .meaning = "coefficient of friction", .default_number = 0.3, .minimum = 0.0},
            {.name = "journal", .meaning = "radius of the journal [m]", .default_number = 0.1, .minimum = 0.0},
-           {.name = "speed", .meaning = "of the bob, over which friction changes its sign [m/s]", .default_number = 0.05, .minimum = 0.0, .minimum_is_excluded = true},
+           {.name = "speed",
+            .meaning = "of the bob, over which friction changes its sign [m/s]",
+            .default_number = 0.05,
+            .minimum = 0.0,
+            .minimum_is_excluded = true},
            {.name = "angle", .meaning = "initial deviation [rad]", .default_number = 1.0},
            {.name = "mass", .meaning = "mass [kg]", .default_number = 1.0, .minimum = 0.0, .minimum_is_excluded = true},
-           {.name = "length", .meaning = "length of the rod [m]", .default_number = 1.0, .minimum = 0.0, .minimum_is_excluded = true},
-           {.name = "gravity", .meaning = "gravity [m/s^2]", .default_number = 9.81, .minimum = 0.0, .minimum_is_excluded = true}},
+           {.name = "length",
+            .meaning = "length of the rod [m]",
+            .default_number = 1.0,
+            .minimum = 0.0,
+            .minimum_is_excluded = true},
+           {.name = "gravity",
+            .meaning = "gravity [m/s^2]",
+            .default_number = 9.81,
+            .minimum = 0.0,
+            .minimum_is_excluded = true}},
           make};
 }
 

@@ -42,7 +42,9 @@ Matrix3 skew_product(const Vector3& a, const Vector3& b) {
 
 using Quad3 = std::array<Quad, 3>;
 
-Quad3 cross(const Quad3& a, const Quad3& b) { return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]}; }
+Quad3 cross(const Quad3& a, const Quad3& b) {
+  return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
+}
 Quad3 sum(const Quad3& a, const Quad3& b) { return {a[0] + b[0], a[1] + b[1], a[2] + b[2]}; }
 Quad3 scaled(const Vector3& factor, const Quad3& a) { return {factor[0] * a[0], factor[1] * a[1], factor[2] * a[2]}; }
 Quad3 minus(const Quad3& a) { return {-a[0], -a[1], -a[2]}; }
@@ -59,7 +61,8 @@ struct PreciseTop {
     u_ = {quaternion[0], quaternion[1], quaternion[2]};
     s_ = quaternion[3];
     w = {spin[0], spin[1], spin[2]};
-    const Quad3 X = precise(data.X), gyration = cross(w, cross(w, X)), weight = minus(precise(data.mass * data.gravity));
+    const Quad3 X = precise(data.X), gyration = cross(w, cross(w, X)),
+                weight = minus(precise(data.mass * data.gravity));
     const auto push = [&](const Quad3& a) { return back(scaled(data.inertial_mass, rotate(a))); };  // Rᵀ M_x R a
     Quad3 torque = sum(cross(w, scaled(data.J, w)), cross(X, sum(push(gyration), back(weight))));
     std::array<Quad, 9> A;
@@ -95,8 +98,7 @@ struct PreciseTop {
 /// J⁰ Ω̇ + Ω x J⁰Ω - X x m Rᵀγ = 0, J⁰ about the tip.
 class FreeTop final : public system::System, public system::Precise {
  public:
-  explicit FreeTop(const TopData& data)
-      : System(lie::Space({Factor{GroupId::so3}}), make_pattern()), data_(data) {
+  explicit FreeTop(const TopData& data) : System(lie::Space({Factor{GroupId::so3}}), make_pattern()), data_(data) {
     J_ = data.J + data.mass * (Vector3::Constant(data.X.squaredNorm()) - data.X.cwiseProduct(data.X));
   }
 
@@ -171,7 +173,8 @@ class TipTop : public system::System, public system::Precise {
   /// |u| = |U|: the same in both groups.
   double energy(const Motion& m) const override {
     const Map3 u(m.v.data()), w(m.v.data() + 3), x(m.q.data());
-    return 0.5 * u.dot(data_.inertial_mass.cwiseProduct(u)) + 0.5 * w.dot(data_.J.cwiseProduct(w)) - data_.mass * data_.gravity.dot(x);
+    return 0.5 * u.dot(data_.inertial_mass.cwiseProduct(u)) + 0.5 * w.dot(data_.J.cwiseProduct(w)) -
+           data_.mass * data_.gravity.dot(x);
   }
 
  protected:
@@ -208,7 +211,8 @@ class TopR3xSO3 final : public TipTop {
   explicit TopR3xSO3(const TopData& data) : TipTop(GroupId::r3xso3, is_body, data) {}
 
   void residual(const Motion& m, ConstVectorRef lambda, Residual& out) const override {
-    const Map3 x(m.q.data()), u(m.v.data()), w(m.v.data() + 3), u_dot(m.a.data()), w_dot(m.a.data() + 3), l(lambda.data());
+    const Map3 x(m.q.data()), u(m.v.data()), w(m.v.data() + 3), u_dot(m.a.data()), w_dot(m.a.data() + 3),
+        l(lambda.data());
     const Matrix3 R = lie::rotation_matrix(m.q.data() + 3);
     const Vector3 inertia = data_.inertial_mass.cwiseProduct(u_dot) - data_.mass * data_.gravity;
     const Vector3 torque = spin_torque(w, w_dot);
@@ -292,7 +296,8 @@ class TopSE3 final : public TipTop {
   explicit TopSE3(const TopData& data) : TipTop(GroupId::se3, is_body, data) {}
 
   void residual(const Motion& m, ConstVectorRef lambda, Residual& out) const override {
-    const Map3 x(m.q.data()), U(m.v.data()), w(m.v.data() + 3), U_dot(m.a.data()), w_dot(m.a.data() + 3), l(lambda.data());
+    const Map3 x(m.q.data()), U(m.v.data()), w(m.v.data() + 3), U_dot(m.a.data()), w_dot(m.a.data() + 3),
+        l(lambda.data());
     const Matrix3 R = lie::rotation_matrix(m.q.data() + 3);
     const Vector3 inertia = data_.mass * (U_dot + w.cross(U) - R.transpose() * data_.gravity);
     const Vector3 torque = spin_torque(w, w_dot);
@@ -378,14 +383,16 @@ class TopSE3 final : public TipTop {
 
 std::shared_ptr<const system::System> make_system(GroupId group, bool is_body, const TopData& data) {
   switch (group) {
-    case GroupId::so3: return std::make_shared<FreeTop>(data);
+    case GroupId::so3:
+      return std::make_shared<FreeTop>(data);
     case GroupId::r3xso3:
       if (is_body) return std::make_shared<TopR3xSO3<true>>(data);
       return std::make_shared<TopR3xSO3<false>>(data);
     case GroupId::se3:
       if (is_body) return std::make_shared<TopSE3<true>>(data);
       return std::make_shared<TopSE3<false>>(data);
-    case GroupId::rn: break;
+    case GroupId::rn:
+      break;
   }
   return nullptr;
 }
@@ -431,16 +438,17 @@ Model make_singular(std::string_view group_name, const ParameterValues& p) {
 }  // namespace
 
 ModelInfo heavy_top() {
-  return {"heavy-top",
-          "spinning top with its tip at the origin (Bruels, Cardona)",
-          {"r3xso3", "se3", "so3"},
-          {{.name = "constraint", .meaning = "frame of the constraint and of lambda", .words = {"body", "inertial"}},
-           {.name = "mass", .meaning = "mass [kg]", .default_number = 15.0, .minimum = 0.0, .minimum_is_excluded = true},
-           {.name = "gravity", .meaning = "gravity [m/s^2], along -z", .default_number = 9.81},
-           {.name = "omega_x", .meaning = "initial body angular velocity [rad/s]", .default_number = 0.0},
-           {.name = "omega_y", .meaning = "initial spin [rad/s]", .default_number = 150.0},
-           {.name = "omega_z", .meaning = "initial body angular velocity [rad/s]", .default_number = -4.61538}},
-          make};
+  return {
+      "heavy-top",
+      "spinning top with its tip at the origin (Bruels, Cardona)",
+      {"r3xso3", "se3", "so3"},
+      {{.name = "constraint", .meaning = "frame of the constraint and of lambda", .words = {"body", "inertial"}},
+       {.name = "mass", .meaning = "mass [kg]", .default_number = 15.0, .minimum = 0.0, .minimum_is_excluded = true},
+       {.name = "gravity", .meaning = "gravity [m/s^2], along -z", .default_number = 9.81},
+       {.name = "omega_x", .meaning = "initial body angular velocity [rad/s]", .default_number = 0.0},
+       {.name = "omega_y", .meaning = "initial spin [rad/s]", .default_number = 150.0},
+       {.name = "omega_z", .meaning = "initial body angular velocity [rad/s]", .default_number = -4.61538}},
+      make};
 }
 
 ModelInfo singular_top() {

@@ -2,7 +2,8 @@
 
 namespace kreisel::models {
 
-multibody::Mechanism hinged_rod(std::string name, std::string_view group, const ParameterValues& p, const Matrix3& rotation) {
+multibody::Mechanism hinged_rod(std::string name, std::string_view group, const ParameterValues& p,
+                                const Matrix3& rotation) {
   const double mass = p.number("mass"), length = p.number("length");
   multibody::Mechanism mechanism;
   mechanism.name = std::move(name);
@@ -16,7 +17,8 @@ multibody::Mechanism hinged_rod(std::string name, std::string_view group, const 
   rod.inertia = Vector3(axial, transverse, transverse).asDiagonal();
   rod.rotation = rotation;
   rod.position = rotation * Vector3(0.5 * length, 0.0, 0.0);
-  rod.shapes.push_back({.kind = multibody::Shape::Kind::cylinder, .radius = radius, .length = length, .axis = Vector3::UnitX()});
+  rod.shapes.push_back(
+      {.kind = multibody::Shape::Kind::cylinder, .radius = radius, .length = length, .axis = Vector3::UnitX()});
   mechanism.bodies.push_back(rod);
 
   multibody::JointSpec hinge;
@@ -31,8 +33,13 @@ multibody::Mechanism hinged_rod(std::string name, std::string_view group, const 
 }
 
 std::vector<ParameterInfo> with_rod(std::vector<ParameterInfo> parameters) {
-  parameters.push_back({.name = "mass", .meaning = "mass [kg]", .default_number = 1.0, .minimum = 0.0, .minimum_is_excluded = true});
-  parameters.push_back({.name = "length", .meaning = "length of the rod [m]", .default_number = 1.0, .minimum = 0.0, .minimum_is_excluded = true});
+  parameters.push_back(
+      {.name = "mass", .meaning = "mass [kg]", .default_number = 1.0, .minimum = 0.0, .minimum_is_excluded = true});
+  parameters.push_back({.name = "length",
+                        .meaning = "length of the rod [m]",
+                        .default_number = 1.0,
+                        .minimum = 0.0,
+                        .minimum_is_excluded = true});
   parameters.push_back({.name = "gravity", .meaning = "gravity [m/s^2], along -z", .default_number = 9.81});
   return parameters;
 }

@@ -18,7 +18,8 @@ class Massless final : public system::System {
  public:
   explicit Massless(double amplitude)
       : System(lie::Space({Factor{GroupId::rn, 2}}),
-               system::Pattern(lie::Space({Factor{GroupId::rn, 2}}), {{"guide", 2, system::RowLevel::position, {0}}}, {}, {}, {"point"})),
+               system::Pattern(lie::Space({Factor{GroupId::rn, 2}}), {{"guide", 2, system::RowLevel::position, {0}}},
+                               {}, {}, {"point"})),
         amplitude_(amplitude) {
     B_ << 2.0, 1.0, 1.0, 3.0;
   }
@@ -40,7 +41,9 @@ class Massless final : public system::System {
     out.M.setZero();
     Eigen::Map<Eigen::Matrix2d>(out.B.data()) = B_;
   }
-  void constraint_force(const Motion&, ConstVectorRef mu, VectorRef out) const override { out.head<2>().noalias() = B_.transpose() * mu.head<2>(); }
+  void constraint_force(const Motion&, ConstVectorRef mu, VectorRef out) const override {
+    out.head<2>().noalias() = B_.transpose() * mu.head<2>();
+  }
   void acceleration_gap(const Motion& m, VectorRef out) const override {
     out.head<2>().noalias() = B_ * (m.a.head<2>() - amplitude_ * Eigen::Vector2d(-std::sin(m.t), std::cos(m.t)));
   }
@@ -66,11 +69,12 @@ Model make(std::string_view group, const ParameterValues& p) {
 }  // namespace
 
 ModelInfo massless() {
-  return {"massless",
-          "a point without mass, guided in both directions (Arnold, Cardona, Bruels 2015, eq. 11)",
-          {"rn"},
-          {{.name = "amplitude", .meaning = "of the guided motion [m]; 0 is the published example", .default_number = 1.0}},
-          make};
+  return {
+      "massless",
+      "a point without mass, guided in both directions (Arnold, Cardona, Bruels 2015, eq. 11)",
+      {"rn"},
+      {{.name = "amplitude", .meaning = "of the guided motion [m]; 0 is the published example", .default_number = 1.0}},
+      make};
 }
 
 }  // namespace kreisel::models

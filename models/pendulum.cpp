@@ -21,8 +21,8 @@ class Pendulum final : public system::System, public system::Precise {
  public:
   Pendulum(double mass, double length, double gravity)
       : System(lie::Space({Factor{GroupId::rn, 2}}),
-               system::Pattern(lie::Space({Factor{GroupId::rn, 2}}), {{"rod", 1, system::RowLevel::position, {0}}}, {}, {},
-                               {"bob"})),
+               system::Pattern(lie::Space({Factor{GroupId::rn, 2}}), {{"rod", 1, system::RowLevel::position, {0}}}, {},
+                               {}, {"bob"})),
         mass_(mass),
         length_(length),
         gravity_(gravity) {}
@@ -59,9 +59,7 @@ class Pendulum final : public system::System, public system::Precise {
     v_rate[1] -= gravity_;
     return true;
   }
-  double energy(const Motion& m) const override {
-    return 0.5 * mass_ * m.v.squaredNorm() + mass_ * gravity_ * m.q[1];
-  }
+  double energy(const Motion& m) const override { return 0.5 * mass_ * m.v.squaredNorm() + mass_ * gravity_ * m.q[1]; }
 
  private:
   double mass_, length_, gravity_;
@@ -99,12 +97,14 @@ Model make(std::string_view group, const ParameterValues& p) {
   }
   const double x0 = p.number("x0");
   if (std::abs(x0) >= length)
-    throw InvalidInput("model 'pendulum': x0 must be smaller than the length in absolute value; the bob hangs below the pivot");
+    throw InvalidInput(
+        "model 'pendulum': x0 must be smaller than the length in absolute value; the bob hangs below the pivot");
   const double y0 = -std::sqrt(length * length - x0 * x0);
   // The energy is fixed to E = m/2 - m g l, so that every x0 lies on the same orbit (Example 1); xdot0 > 0.
   const double speed_squared = 1.0 - 2.0 * gravity * (length + y0);
   if (speed_squared < 0.0)
-    throw InvalidInput("model 'pendulum': with energy m/2 - m g l the bob does not reach this x0; choose a smaller |x0|");
+    throw InvalidInput(
+        "model 'pendulum': with energy m/2 - m g l the bob does not reach this x0; choose a smaller |x0|");
   const double speed = std::sqrt(speed_squared);
   model.start.q0 << x0, y0;
   model.start.v0 << -y0 / length * speed, x0 / length * speed;
@@ -116,12 +116,17 @@ Model make(std::string_view group, const ParameterValues& p) {
 
 ModelInfo pendulum() {
   return {"pendulum",
-          "mass point on a rod in the plane (Arnold, Bruels, Cardona 2015, Example 1; variant=eich: Eich 1993; variant=unit: MEBDFDAE)",
+          "mass point on a rod in the plane (Arnold, Bruels, Cardona 2015, Example 1; variant=eich: Eich 1993; "
+          "variant=unit: MEBDFDAE)",
           {"rn"},
           {{.name = "variant", .meaning = "which published start", .words = {"arnold", "eich", "unit"}},
            {.name = "x0", .meaning = "initial horizontal deviation [m]", .default_number = 0.0},
            {.name = "mass", .meaning = "mass [kg]", .default_number = 1.0, .minimum = 0.0, .minimum_is_excluded = true},
-           {.name = "length", .meaning = "length of the rod [m]", .default_number = 1.0, .minimum = 0.0, .minimum_is_excluded = true},
+           {.name = "length",
+            .meaning = "length of the rod [m]",
+            .default_number = 1.0,
+            .minimum = 0.0,
+            .minimum_is_excluded = true},
            {.name = "gravity", .meaning = "gravity [m/s^2]", .is_optional = true}},
           make};
 }

@@ -25,7 +25,8 @@ std::shared_ptr<Assembly> rod_on_supports(std::string_view group, const Paramete
     load.bodies = {0};
     load.frames.resize(1);
     load.frames[0].p = Vector3(0.5 * length, 0.0, 0.0);
-    load.vector_signals["force"] = {Signal(), Signal(), Signal(multibody::Expression(fmt::format("-{:.17g}*t", load_rate)))};
+    load.vector_signals["force"] = {Signal(), Signal(),
+                                    Signal(multibody::Expression(fmt::format("-{:.17g}*t", load_rate)))};
     mechanism.forces.push_back(multibody::find_force("applied").build(load));
   }
   return std::make_shared<Assembly>(std::move(mechanism));
@@ -42,7 +43,9 @@ Model make(std::string_view group, const ParameterValues& p) {
   if (by_reaction) {
     // Φ = z of the end, so that the support pushes with -λ.
     const Eigen::Index row = held->pattern().rows() - 1;
-    release.function = [row, limit](double, const Vector&, const Vector&, const Vector& lambda) { return -lambda[row] - limit; };
+    release.function = [row, limit](double, const Vector&, const Vector&, const Vector& lambda) {
+      return -lambda[row] - limit;
+    };
   } else {
     release.function = [time](double t, const Vector&, const Vector&, const Vector&) { return t - time; };
   }
@@ -66,7 +69,9 @@ ModelInfo rod_release() {
           with_rod({{.name = "release", .meaning = "what ends the support", .words = {"time", "reaction"}},
                     {.name = "time", .meaning = "of the release [s]", .default_number = 0.5},
                     {.name = "limit", .meaning = "reaction that the support can bear [N]", .default_number = 10.0},
-                    {.name = "load_rate", .meaning = "growth of the load on the supported end [N/s]; default 0, or 20 with release=reaction", .is_optional = true}}),
+                    {.name = "load_rate",
+                     .meaning = "growth of the load on the supported end [N/s]; default 0, or 20 with release=reaction",
+                     .is_optional = true}}),
           make};
 }
 

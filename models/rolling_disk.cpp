@@ -50,7 +50,8 @@ system::SystemFunctions functions_of(const Disk& disk) {
   };
   f.energy = [disk](double, const Vector& q, const Vector& v) {
     const Vector3 w = v.tail<3>();
-    return 0.5 * disk.mass * v.head<3>().squaredNorm() + 0.5 * w.dot(disk.inertia().cwiseProduct(w)) + disk.mass * disk.gravity * q[2];
+    return 0.5 * disk.mass * v.head<3>().squaredNorm() + 0.5 * w.dot(disk.inertia().cwiseProduct(w)) +
+           disk.mass * disk.gravity * q[2];
   };
   return f;
 }
@@ -85,15 +86,28 @@ Model make(std::string_view group, const ParameterValues& p) {
 }  // namespace
 
 ModelInfo rolling_disk() {
-  return {"rolling-disk",
-          "a disk that rolls on a plane without slipping, in steady motion on a circle (nonholonomic)",
-          {"r3xso3"},
-          {{.name = "tilt", .meaning = "of the axis against the vertical [rad]", .default_number = 1.2, .minimum = 0.2, .maximum = 1.5},
-           {.name = "turn", .meaning = "turning rate [rad/s]", .default_number = 1.5, .minimum = 0.0, .minimum_is_excluded = true},
-           {.name = "mass", .meaning = "mass [kg]", .default_number = 1.0, .minimum = 0.0, .minimum_is_excluded = true},
-           {.name = "radius", .meaning = "radius [m]", .default_number = 0.5, .minimum = 0.0, .minimum_is_excluded = true},
-           {.name = "gravity", .meaning = "gravity [m/s^2]", .default_number = 9.81, .minimum = 0.0, .minimum_is_excluded = true}},
-          make};
+  return {
+      "rolling-disk",
+      "a disk that rolls on a plane without slipping, in steady motion on a circle (nonholonomic)",
+      {"r3xso3"},
+      {{.name = "tilt",
+        .meaning = "of the axis against the vertical [rad]",
+        .default_number = 1.2,
+        .minimum = 0.2,
+        .maximum = 1.5},
+       {.name = "turn",
+        .meaning = "turning rate [rad/s]",
+        .default_number = 1.5,
+        .minimum = 0.0,
+        .minimum_is_excluded = true},
+       {.name = "mass", .meaning = "mass [kg]", .default_number = 1.0, .minimum = 0.0, .minimum_is_excluded = true},
+       {.name = "radius", .meaning = "radius [m]", .default_number = 0.5, .minimum = 0.0, .minimum_is_excluded = true},
+       {.name = "gravity",
+        .meaning = "gravity [m/s^2]",
+        .default_number = 9.81,
+        .minimum = 0.0,
+        .minimum_is_excluded = true}},
+      make};
 }
 
 }  // namespace kreisel::models

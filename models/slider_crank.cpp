@@ -25,8 +25,8 @@ struct SliderCrank {
   }
   template <class T>
   static T spring_rate(const T* q, const T* v) {
-    return (T(2.0) * q[1] * v[1] - v[1] * (cos(q[2]) + T(a) * cos(q[0])) + q[1] * (sin(q[2]) * v[2] + T(a) * sin(q[0]) * v[0]) -
-            T(0.5 * a) * sin(q[2] - q[0]) * (v[2] - v[0])) /
+    return (T(2.0) * q[1] * v[1] - v[1] * (cos(q[2]) + T(a) * cos(q[0])) +
+            q[1] * (sin(q[2]) * v[2] + T(a) * sin(q[0]) * v[0]) - T(0.5 * a) * sin(q[2] - q[0]) * (v[2] - v[0])) /
            (T(2.0) * spring_length(q));
   }
   template <class T>

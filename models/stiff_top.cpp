@@ -88,8 +88,10 @@ ModelInfo stiff_top() {
     if (parameter.name == "omega_z") parameter.default_number = 0.0;
   }
   // Rates of the deflection: stiffness/damping, and damping over the inertia about b, 0.47 to 15.2 kg m^2.
-  info.parameters.push_back({.name = "stiffness", .meaning = "of the bushing [N m/rad]", .default_number = 4.7e9, .minimum = 0.0});
-  info.parameters.push_back({.name = "damping", .meaning = "of the bushing [N m s/rad]", .default_number = 4.7e5, .minimum = 0.0});
+  info.parameters.push_back(
+      {.name = "stiffness", .meaning = "of the bushing [N m/rad]", .default_number = 4.7e9, .minimum = 0.0});
+  info.parameters.push_back(
+      {.name = "damping", .meaning = "of the bushing [N m s/rad]", .default_number = 4.7e5, .minimum = 0.0});
   info.make = make;
   return info;
 }

@@ -15,7 +15,8 @@ Model make(std::string_view group, const ParameterValues& p) {
   const double wall = p.number("wall"), length = p.number("length");
   const double start = length * std::sin(p.number("angle"));
   if (!(start > wall))
-    throw InvalidInput(fmt::format("model 'wall-pendulum': the free end starts at x = {:.6g}, must be right of the wall at {:.6g}", start, wall));
+    throw InvalidInput(fmt::format(
+        "model 'wall-pendulum': the free end starts at x = {:.6g}, must be right of the wall at {:.6g}", start, wall));
   // At angle 0 the rod hangs down. The wall is the plane x = wall, and the free end must stay on its right.
   const Matrix3 rotation = Eigen::AngleAxisd(0.5 * M_PI - p.number("angle"), Vector3::UnitY()).toRotationMatrix();
   auto assembly = std::make_shared<Assembly>(hinged_rod("wall-pendulum", group, p, rotation));
@@ -43,9 +44,17 @@ ModelInfo wall_pendulum() {
   return {"wall-pendulum",
           "rod on a hinge that swings against a wall and loses energy there",
           {"r3xso3", "se3"},
-          with_rod({{.name = "restitution", .meaning = "coefficient of the impact: 1 loses no energy", .default_number = 0.8, .minimum = 0.0, .maximum = 1.0},
+          with_rod({{.name = "restitution",
+                     .meaning = "coefficient of the impact: 1 loses no energy",
+                     .default_number = 0.8,
+                     .minimum = 0.0,
+                     .maximum = 1.0},
                     {.name = "wall", .meaning = "horizontal position of the wall [m]", .default_number = -0.2},
-                    {.name = "angle", .meaning = "initial deviation from the vertical [rad]", .default_number = 1.0, .minimum = -M_PI, .maximum = M_PI}}),
+                    {.name = "angle",
+                     .meaning = "initial deviation from the vertical [rad]",
+                     .default_number = 1.0,
+                     .minimum = -M_PI,
+                     .maximum = M_PI}}),
           make};
 }
 

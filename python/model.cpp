@@ -47,15 +47,19 @@ std::string shape_text(const std::vector<py::ssize_t>& shape) {
 /// A value as numbers of the expected shape; scalars count as shape (1,). `who` begins the complaint: "mass returned".
 py::array_t<double> numbers(const std::string& who, const py::object& value, std::vector<py::ssize_t> shape) {
   // None would become NaN.
-  auto array = value.is_none() ? py::reinterpret_borrow<py::array_t<double, py::array::c_style | py::array::forcecast>>(py::handle())
-                               : py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(value);
+  auto array =
+      value.is_none()
+          ? py::reinterpret_borrow<py::array_t<double, py::array::c_style | py::array::forcecast>>(py::handle())
+          : py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(value);
   if (!array) {
     PyErr_Clear();
-    throw InvalidInput(fmt::format("{} {}, expected an array of numbers of shape {}", who, short_repr(value), shape_text(shape)));
+    throw InvalidInput(
+        fmt::format("{} {}, expected an array of numbers of shape {}", who, short_repr(value), shape_text(shape)));
   }
   std::vector<py::ssize_t> found(array.shape(), array.shape() + array.ndim());
   if (found.empty()) found = {1};
-  if (found != shape) throw InvalidInput(fmt::format("{} an array of shape {}, expected {}", who, shape_text(found), shape_text(shape)));
+  if (found != shape)
+    throw InvalidInput(fmt::format("{} an array of shape {}, expected {}", who, shape_text(found), shape_text(shape)));
   return array;
 }
 
@@ -66,7 +70,8 @@ Vector vector_of(const Callable& function, const py::object& value, Eigen::Index
 
 Matrix matrix_of(const Callable& function, const py::object& value, Eigen::Index rows, Eigen::Index columns) {
   const py::array_t<double> array = numbers(function.name() + " returned", value, {rows, columns});
-  return Eigen::Map<const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(array.data(), rows, columns);
+  return Eigen::Map<const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(array.data(), rows,
+                                                                                                  columns);
 }
 
 /// What remains of `functions` after everything known was taken is a mistake.
@@ -92,10 +97,14 @@ class Parts {
     } catch (const py::cast_error&) {
       rows = -1;
     }
-    if (rows < 0) throw InvalidInput(fmt::format("'{}' is {}, expected how many numbers '{}' returns", key, short_repr(number), function));
+    if (rows < 0)
+      throw InvalidInput(
+          fmt::format("'{}' is {}, expected how many numbers '{}' returns", key, short_repr(number), function));
     const bool is_given = left_.contains(function) && !left_[function].is_none();
-    if (rows == 0 && is_given) throw InvalidInput(fmt::format("'{}' is given without '{}', how many numbers it returns", function, key));
-    if (rows > 0 && !is_given) throw InvalidInput(fmt::format("'{}' is {}, but '{}' is not given", key, rows, function));
+    if (rows == 0 && is_given)
+      throw InvalidInput(fmt::format("'{}' is given without '{}', how many numbers it returns", function, key));
+    if (rows > 0 && !is_given)
+      throw InvalidInput(fmt::format("'{}' is {}, but '{}' is not given", key, rows, function));
     return rows;
   }
   double number(const char* key, double otherwise) {
@@ -107,7 +116,8 @@ class Parts {
     }
   }
   void finish() const {
-    for (const auto& item : left_) throw InvalidInput(fmt::format("a system has no '{}'", std::string(py::str(item.first))));
+    for (const auto& item : left_)
+      throw InvalidInput(fmt::format("a system has no '{}'", std::string(py::str(item.first))));
   }
 
  private:
@@ -116,7 +126,8 @@ class Parts {
 
 std::vector<lie::Factor> space_of(const py::object& given) {
   const auto complain = [&](const py::handle& what) {
-    throw InvalidInput(fmt::format("'space' has {}, expected a list of factors such as [\"so3\", (\"rn\", 2)]", short_repr(what)));
+    throw InvalidInput(
+        fmt::format("'space' has {}, expected a list of factors such as [\"so3\", (\"rn\", 2)]", short_repr(what)));
   };
   if (given.is_none()) throw InvalidInput("'space' is missing: a list of factors such as [\"so3\", (\"rn\", 2)]");
   if (!py::isinstance<py::list>(given) && !py::isinstance<py::tuple>(given)) complain(given);
@@ -126,7 +137,8 @@ std::vector<lie::Factor> space_of(const py::object& given) {
     const py::object name = is_pair ? item[py::int_(0)].cast<py::object>() : py::reinterpret_borrow<py::object>(item);
     if (!py::isinstance<py::str>(name)) complain(item);
     const lie::GroupId group = lie::group_named(name.cast<std::string>());
-    if (group == lie::GroupId::rn && !is_pair) throw InvalidInput("'space': \"rn\" needs its dimension, as in (\"rn\", 2)");
+    if (group == lie::GroupId::rn && !is_pair)
+      throw InvalidInput("'space': \"rn\" needs its dimension, as in (\"rn\", 2)");
     int dimension = 0;
     try {
       if (group == lie::GroupId::rn) dimension = item[py::int_(1)].cast<int>();
@@ -155,7 +167,9 @@ void take_corners(Parts& parts, system::SystemFunctions& f) {
   const auto array = py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(given);
   if (!array || array.ndim() != 1) {
     PyErr_Clear();
-    throw InvalidInput(fmt::format("'corners' is {}, expected a list of times, or a function of t that returns the next one or None", short_repr(given)));
+    throw InvalidInput(
+        fmt::format("'corners' is {}, expected a list of times, or a function of t that returns the next one or None",
+                    short_repr(given)));
   }
   for (py::ssize_t i = 0; i < array.size(); ++i) f.corners.push_back({array.data()[i], -1});
 }
@@ -163,14 +177,15 @@ void take_corners(Parts& parts, system::SystemFunctions& f) {
 void refuse_asymmetry(const Matrix& mass) {
   Eigen::Index i = 0, j = 0;
   if ((mass - mass.transpose()).cwiseAbs().maxCoeff(&i, &j) > 1e-8 * mass.cwiseAbs().maxCoeff())
-    throw InvalidInput(fmt::format("mass returned a matrix that is not symmetric: {} at [{}, {}], but {} at [{}, {}]", mass(i, j), i, j,
-                                   mass(j, i), j, i));
+    throw InvalidInput(fmt::format("mass returned a matrix that is not symmetric: {} at [{}, {}], but {} at [{}, {}]",
+                                   mass(i, j), i, j, mass(j, i), j, i));
 }
 
 }  // namespace
 
 ModelPtr model_from_json(const std::string& name, const std::string& text, bool accepts_gaps) {
-  return std::make_shared<const models::ModelInfo>(io::model_of(std::make_shared<io::JsonSource>(name, text), accepts_gaps));
+  return std::make_shared<const models::ModelInfo>(
+      io::model_of(std::make_shared<io::JsonSource>(name, text), accepts_gaps));
 }
 
 ModelPtr model_from_functions(const py::dict& functions, std::optional<double> t0, std::optional<double> t_end) {
@@ -250,7 +265,8 @@ ModelPtr model_from_functions(const py::dict& functions, std::optional<double> t
   if (const py::object scale = parts.take("scale"); !scale.is_none()) {
     const bool is_one_for_all = nv != 1 && !py::hasattr(scale, "__len__");
     const py::array_t<double> array = numbers("'scale' is", scale, {is_one_for_all ? 1 : nv});
-    f.scale = is_one_for_all ? Vector(Vector::Constant(nv, *array.data())) : Vector(Eigen::Map<const Vector>(array.data(), nv));
+    f.scale = is_one_for_all ? Vector(Vector::Constant(nv, *array.data()))
+                             : Vector(Eigen::Map<const Vector>(array.data(), nv));
   }
   parts.finish();
 

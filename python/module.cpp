@@ -36,15 +36,19 @@ Value value_of(const std::string& name, const py::handle& object) {
   if (py::isinstance<py::list>(object)) {
     const auto list = py::reinterpret_borrow<py::list>(object);
     const auto all = [&](auto is) { return std::all_of(list.begin(), list.end(), is); };
-    if (list.size() > 0 && all([](const py::handle& x) { return py::isinstance<py::str>(x); })) return object.cast<std::vector<std::string>>();
-    if (all([](const py::handle& x) { return (py::isinstance<py::int_>(x) || py::isinstance<py::float_>(x)) && !py::isinstance<py::bool_>(x); }))
+    if (list.size() > 0 && all([](const py::handle& x) { return py::isinstance<py::str>(x); }))
+      return object.cast<std::vector<std::string>>();
+    if (all([](const py::handle& x) {
+          return (py::isinstance<py::int_>(x) || py::isinstance<py::float_>(x)) && !py::isinstance<py::bool_>(x);
+        }))
       return object.cast<std::vector<double>>();
   }
-  throw InvalidInput(name + ": is " + clipped(std::string(py::repr(object)), 80) + ", expected a number, a word, or a list of them");
+  throw InvalidInput(name + ": is " + clipped(std::string(py::repr(object)), 80) +
+                     ", expected a number, a word, or a list of them");
 }
 
-io::RunSpec spec_of(const py::object& model, const std::string& group, const py::dict& parameters, const py::dict& options,
-                    std::optional<double> t0 = {}) {
+io::RunSpec spec_of(const py::object& model, const std::string& group, const py::dict& parameters,
+                    const py::dict& options, std::optional<double> t0 = {}) {
   io::RunSpec spec;
   spec.t0 = t0;
   if (py::isinstance<py::str>(model))
@@ -65,22 +69,26 @@ io::RunSpec spec_of(const py::object& model, const std::string& group, const py:
 
 /// Fields that solve has under other names.
 std::string as_keyword(std::string_view field) {
-  return std::string(field == "set" ? "parameters" : field == "output_times" ? "t_eval" : field == "start" ? "q0, v0" : field);
+  return std::string(field == "set"            ? "parameters"
+                     : field == "output_times" ? "t_eval"
+                     : field == "start"        ? "q0, v0"
+                                               : field);
 }
 
 /// (name, what it means) of every option of a run.
 std::vector<std::pair<std::string, std::string>> options_of_runs() {
   std::vector<std::pair<std::string, std::string>> list;
   for (const io::RunField& field : io::run_fields())
-    if (as_keyword(field.field.name) == field.field.name) list.emplace_back(field.field.name, run::described(field.field));
+    if (as_keyword(field.field.name) == field.field.name)
+      list.emplace_back(field.field.name, run::described(field.field));
   return list;
 }
 
 py::list events_of(const run::Report& report) {
   py::list list;
   for (const run::Occurrence& event : report.events)
-    list.append(py::make_tuple(event.event, event.action, event.t, Vector(event.before.motion.q), Vector(event.before.motion.v),
-                               Vector(event.after.motion.v)));
+    list.append(py::make_tuple(event.event, event.action, event.t, Vector(event.before.motion.q),
+                               Vector(event.before.motion.v), Vector(event.after.motion.v)));
   return list;
 }
 
@@ -100,11 +108,13 @@ void run_without_python(const io::RunSpec& spec, bool keeps_points) {
   const io::PreparedRun run = io::prepare(spec);
   run::Observer nobody;
   Keeper keeper;
-  run::integrate(*run.model.system, run.model.start, run.options, keeps_points ? static_cast<run::Observer&>(keeper) : nobody);
+  run::integrate(*run.model.system, run.model.start, run.options,
+                 keeps_points ? static_cast<run::Observer&>(keeper) : nobody);
 }
 
 /// study.json as text. `models`: those that are no files, by name. `should_stop` is asked now and then; true ends the study with the runs that are finished.
-std::string run_study(const std::string& spec, const std::map<std::string, ModelPtr>& models, int jobs, const py::object& should_stop) {
+std::string run_study(const std::string& spec, const std::map<std::string, ModelPtr>& models, int jobs,
+                      const py::object& should_stop) {
   study::StudyOptions options;
   options.jobs = jobs;
   options.cache = study::cache_folder();
@@ -116,7 +126,8 @@ std::string run_study(const std::string& spec, const std::map<std::string, Model
   };
   const study::OwnModels own_models(models.begin(), models.end());
   const Unlocked unlocked;
-  const study::StudyResult result = study::run_study(study::parse_spec(io::JsonSource("study", spec), own_models), options);
+  const study::StudyResult result =
+      study::run_study(study::parse_spec(io::JsonSource("study", spec), own_models), options);
   return study::study_json(result, "kreisel.study").dump();
 }
 
@@ -211,10 +222,9 @@ PYBIND11_MODULE(_core, m) {
   });
   m.def("study", &run_study);
   py::module_::import("atexit").attr("register")(py::cpp_function(&Unlocked::end_all));
-  m.def("run_without_python", [](const py::object& model, const std::string& group, const py::dict& parameters,
-                                 const py::dict& options, bool keeps_points) {
-    run_without_python(spec_of(model, group, parameters, options), keeps_points);
-  });
+  m.def("run_without_python",
+        [](const py::object& model, const std::string& group, const py::dict& parameters, const py::dict& options,
+           bool keeps_points) { run_without_python(spec_of(model, group, parameters, options), keeps_points); });
   m.def("write_report", [](const std::string& folder, const std::string& path) {
     io::write_report(io::read_report_data(folder), path);
   });

@@ -34,7 +34,8 @@ std::chrono::milliseconds coarse_now() {
 
 /// The wanted name, or with the first number from `number` on that makes it differ from all that are taken: occurrences
 /// are counted, and found again, by name.
-std::string own_name(const std::string& wanted, std::size_t number, const std::vector<const std::vector<system::Event>*>& taken) {
+std::string own_name(const std::string& wanted, std::size_t number,
+                     const std::vector<const std::vector<system::Event>*>& taken) {
   const auto is_taken = [&](const std::string& name) {
     return std::any_of(taken.begin(), taken.end(), [&](const std::vector<system::Event>* list) {
       return std::any_of(list->begin(), list->end(), [&](const system::Event& event) { return event.name == name; });
@@ -55,7 +56,8 @@ system::Event event_of(const py::tuple& given, const std::string& name) {
                                     : system::Direction::either;
   event.terminal_after = given[3].cast<int>();
   const py::object function = given[1];
-  event.function = [f = function.ptr(), name = event.name](double t, const Vector& q, const Vector& v, const Vector& lambda) {
+  event.function = [f = function.ptr(), name = event.name](double t, const Vector& q, const Vector& v,
+                                                           const Vector& lambda) {
     const py::gil_scoped_acquire lock;
     const py::object value = py::reinterpret_borrow<py::object>(f)(t, q, v, lambda);
     try {
@@ -123,7 +125,9 @@ class Solution::Recorder final : public Solution::Watcher {
   /// Start, end and both sides of an event are shown whether they are wanted or not.
   void keep_wanted(const run::Point& point) {
     const double t = point.entry.motion.t, round_off = round_off_at(t, point.entry.h);
-    const auto is_nearer = [&](double wanted) { return wanted >= t - round_off && std::abs(t - wanted) <= std::abs(shown_at_.back() - wanted); };
+    const auto is_nearer = [&](double wanted) {
+      return wanted >= t - round_off && std::abs(t - wanted) <= std::abs(shown_at_.back() - wanted);
+    };
     while (!shown_at_.empty() && is_nearer(last_kept())) {
       to_.pop();
       shown_at_.pop_back();
@@ -165,7 +169,8 @@ Solution::Solution(const io::RunSpec& spec, const py::object& t_eval, const py::
   if (!problems.empty()) throw InvalidInput(problems);
   if (has_steps_) run_.options.output_times.clear();
 
-  Recorder recorder(*this, has_steps_ ? steps_ : points_, t_eval.is_none() || has_steps_ ? nullptr : &times, progress, should_stop);
+  Recorder recorder(*this, has_steps_ ? steps_ : points_, t_eval.is_none() || has_steps_ ? nullptr : &times, progress,
+                    should_stop);
   {
     const Unlocked unlocked;
     report_ = run::integrate(*run_.model.system, run_.model.start, run_.options, recorder);
@@ -200,7 +205,8 @@ std::vector<std::string> Solution::warnings() const {
 
 /// A view of the memory of the points, which lives as long as the array does.
 py::array_t<double> Solution::view(const run::Points::Part& part, bool is_number) const {
-  std::vector<py::ssize_t> shape{static_cast<py::ssize_t>(count())}, strides{static_cast<py::ssize_t>(points_.width() * sizeof(double))};
+  std::vector<py::ssize_t> shape{static_cast<py::ssize_t>(count())},
+      strides{static_cast<py::ssize_t>(points_.width() * sizeof(double))};
   if (!is_number) {
     shape.push_back(static_cast<py::ssize_t>(part.size));
     strides.push_back(sizeof(double));
@@ -330,7 +336,8 @@ void Solution::keep_wanted(const std::vector<double>& times) {
     entry.order = static_cast<int>(steps_.number(steps_.order, end));
     entry.motion.t = t;
     steps_.read_residual(end, entry, residual);
-    points_.push({entry, residual, static_cast<long>(points_.size()), false, &steps_.in_force(end), steps_.work_at(end)});
+    points_.push(
+        {entry, residual, static_cast<long>(points_.size()), false, &steps_.in_force(end), steps_.work_at(end)});
   }
 }
 
@@ -339,7 +346,8 @@ py::tuple Solution::interpolate(const std::vector<double>& times) const {
   std::vector<py::array_t<double>> out;
   std::vector<double*> to;
   for (const run::Points::Part* part : {&steps.q, &steps.v, &steps.a, &steps.lambda}) {
-    out.emplace_back(std::vector<py::ssize_t>{static_cast<py::ssize_t>(times.size()), static_cast<py::ssize_t>(part->size)});
+    out.emplace_back(
+        std::vector<py::ssize_t>{static_cast<py::ssize_t>(times.size()), static_cast<py::ssize_t>(part->size)});
     to.push_back(out.back().mutable_data());
   }
   run::Interpolation interpolation(steps_taken(), run_.options, run_.model.system->result_layout());

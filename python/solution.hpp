@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "io/spec/run_spec.hpp"
 #include "io/result/verification.hpp"
+#include "io/spec/run_spec.hpp"
 #include "run/integrator.hpp"
 #include "run/points.hpp"
 
@@ -71,8 +71,8 @@ class Solution {
   io::PreparedRun run_;
   run::Report report_;
   std::vector<std::string> event_names_;
-  run::Points points_;           ///< those that arrays show
-  run::Points steps_;            ///< all of them, when dense output is wanted beside t_eval
+  run::Points points_;  ///< those that arrays show
+  run::Points steps_;   ///< all of them, when dense output is wanted beside t_eval
   bool has_steps_ = false;
   std::optional<io::Verification> verification_;
 };

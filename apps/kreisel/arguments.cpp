@@ -13,10 +13,13 @@ namespace kreisel::apps {
 
 ModelArguments::ModelArguments(CLI::App& parser) {
   parser.add_option("MODEL", model_, "model by name, see 'kreisel list models', or a model file")->type_name("");
-  parser.add_option("--group", group_, fmt::format("Lie group of the formulation {{{}}}", fmt::join(lie::group_names(), ", ")))
+  parser
+      .add_option("--group", group_,
+                  fmt::format("Lie group of the formulation {{{}}}", fmt::join(lie::group_names(), ", ")))
       ->type_name("G")
       ->group("Model");
-  parser.add_option("--set", settings_, "parameters of the model, then of the method; model. or method. in front decides")
+  parser
+      .add_option("--set", settings_, "parameters of the model, then of the method; model. or method. in front decides")
       ->type_name("KEY=VALUE")
       ->group("Model");
 }
@@ -49,9 +52,14 @@ std::string as_key(std::string_view field) {
 void add_run_option(CLI::App& parser, const io::RunField& field, io::RunSpec& spec) {
   const std::string flag = as_flag(field.field.name), meaning = run::described(field.field), heading(field.heading);
   if (field.field.kind == FieldKind::truth)
-    parser.add_flag_callback(flag, [&] { spec.set(field.field.name, true); }, meaning)->group(heading);
+    parser
+        .add_flag_callback(
+            flag, [&] { spec.set(field.field.name, true); }, meaning)
+        ->group(heading);
   else
-    parser.add_option_function<std::string>(flag, [&](const std::string& text) { spec.set(field.field.name, text); }, meaning)
+    parser
+        .add_option_function<std::string>(
+            flag, [&](const std::string& text) { spec.set(field.field.name, text); }, meaning)
         ->type_name(std::string(field.symbol))
         ->group(heading);
 }

@@ -38,10 +38,10 @@ struct Verdict {
   double energy = 0.0;
   Vector lambda;
   std::optional<double> multiplier_condition;  ///< where forces depend on lambda
-  std::vector<system::AuditFinding> audit;  ///< the worse of two motions per law
+  std::vector<system::AuditFinding> audit;     ///< the worse of two motions per law
   std::vector<std::string> problems, warnings;
   std::vector<std::string> parameters;  ///< of the model, name=value
-  std::vector<solve::Change> changes;  ///< by --assemble
+  std::vector<solve::Change> changes;   ///< by --assemble
   std::optional<system::Passage> passage;
   run::Status ending = run::Status::success;  ///< of the run along which it looked
 };
@@ -77,7 +77,8 @@ std::vector<Motion> motions_of_result(const System& system, const io::Path& resu
 Json to_json(const system::Passage& p) {
   Json singular = Json::array();
   for (const system::Passage::Singularity& s : p.singularities)
-    singular.push_back({{"t", number(s.t)}, {"smallest_singular_value", number(s.margin)}, {"redundant_rows", s.redundant_names}});
+    singular.push_back(
+        {{"t", number(s.t)}, {"smallest_singular_value", number(s.margin)}, {"redundant_rows", s.redundant_names}});
   return {{"points", p.points},
           {"smallest_singular_value", number(p.smallest_margin)},
           {"smallest_singular_value_t", number(p.margin_t)},
@@ -135,9 +136,10 @@ Verdict examine(const models::Model& model) {
   const System& system = *model.system;
   const system::Pattern& pattern = system.pattern();
   if (system.space().nv() + pattern.rows() > most_rows)
-    throw InvalidInput(fmt::format("'{}' has {} coordinates and {} constraint rows; check works with full matrices, of at most {} rows. "
-                                   "Check a smaller model of the same kind",
-                                   model.name, system.space().nv(), pattern.rows(), most_rows));
+    throw InvalidInput(fmt::format(
+        "'{}' has {} coordinates and {} constraint rows; check works with full matrices, of at most {} rows. "
+        "Check a smaller model of the same kind",
+        model.name, system.space().nv(), pattern.rows(), most_rows));
   Verdict verdict;
   Motion start = start_motion(model);
   verdict.lambda = Vector::Zero(pattern.rows());
@@ -146,17 +148,21 @@ Verdict examine(const models::Model& model) {
   verdict.ranks = system::rank_report(system, start);
 
   if (verdict.miss.position_row >= 0)
-    verdict.problems.push_back(fmt::format("the initial positions miss the constraints by {:.3e}", verdict.miss.position));
+    verdict.problems.push_back(
+        fmt::format("the initial positions miss the constraints by {:.3e}", verdict.miss.position));
   if (verdict.miss.velocity_row >= 0)
-    verdict.problems.push_back(fmt::format("the initial velocities miss the constraints by {:.3e}", verdict.miss.velocity));
+    verdict.problems.push_back(
+        fmt::format("the initial velocities miss the constraints by {:.3e}", verdict.miss.velocity));
   if (verdict.ranks.rank_of_B < verdict.ranks.rows)
-    verdict.problems.push_back(fmt::format("B has rank {}, expected {}; redundant: {} (run has --redundant least-squares)\n  {}", verdict.ranks.rank_of_B,
-                                           verdict.ranks.rows, fmt::join(verdict.ranks.redundant_names, ", "),
-                                           system::redundancy(system, start).in_words()));
+    verdict.problems.push_back(
+        fmt::format("B has rank {}, expected {}; redundant: {} (run has --redundant least-squares)\n  {}",
+                    verdict.ranks.rank_of_B, verdict.ranks.rows, fmt::join(verdict.ranks.redundant_names, ", "),
+                    system::redundancy(system, start).in_words()));
   if (!verdict.ranks.has_mass)
-    verdict.problems.push_back(fmt::format("M is not positive definite on ker B: smallest eigenvalue {:.3e}, in the motion of '{}'; "
-                                           "give it mass or inertia there, or constrain it",
-                                           verdict.ranks.smallest_mass, verdict.ranks.weakest_block));
+    verdict.problems.push_back(
+        fmt::format("M is not positive definite on ker B: smallest eigenvalue {:.3e}, in the motion of '{}'; "
+                    "give it mass or inertia there, or constrain it",
+                    verdict.ranks.smallest_mass, verdict.ranks.weakest_block));
   if (verdict.ranks.has_mass) {
     Counters unused;
     // Redundant rows leave the accelerations unique; the multipliers shown are then those that such a run has.
@@ -169,7 +175,8 @@ Verdict examine(const models::Model& model) {
     if (verdict.ranks.is_regular && !system.is_affine_in_multipliers())
       verdict.multiplier_condition = system::multiplier_condition(system, start, verdict.lambda);
     if (verdict.multiplier_condition && !std::isfinite(*verdict.multiplier_condition))
-      verdict.problems.emplace_back("forces that depend on lambda undo the constraints: B M^-1 (B' + dg/dlambda) is singular at the start");
+      verdict.problems.emplace_back(
+          "forces that depend on lambda undo the constraints: B M^-1 (B' + dg/dlambda) is singular at the start");
   }
   const Vector general_lambda = verdict.lambda + Vector::Ones(pattern.rows());
   keep_the_worse(system::audit(system, start, verdict.lambda), verdict.audit);
@@ -202,7 +209,11 @@ Json to_json(const models::Model& model, const Verdict& v) {
                            {"level", group.level == system::RowLevel::position ? "position" : "velocity"}});
   Json laws = Json::array();
   for (const system::AuditFinding& f : v.audit)
-    laws.push_back({{"law", f.what}, {"error", number(f.error)}, {"tolerance", number(f.tolerance)}, {"where", f.where}, {"holds", f.ok()}});
+    laws.push_back({{"law", f.what},
+                    {"error", number(f.error)},
+                    {"tolerance", number(f.tolerance)},
+                    {"where", f.where},
+                    {"holds", f.ok()}});
   Json lambda = Json::array();
   for (const double entry : v.lambda) lambda.push_back(number(entry));
   return {{"model", model.name},
@@ -235,8 +246,8 @@ Json to_json(const models::Model& model, const Verdict& v) {
 }
 
 void print_line(bool is_good, std::string_view what, const std::string& value) {
-  fmt::print("  {} {:<33} {}\n", is_good ? coloured("ok  ", Colour::green, stdout) : coloured("FAIL", Colour::red, stdout), what,
-             value);
+  fmt::print("  {} {:<33} {}\n",
+             is_good ? coloured("ok  ", Colour::green, stdout) : coloured("FAIL", Colour::red, stdout), what, value);
 }
 
 void print(const models::Model& model, const Verdict& v) {
@@ -254,11 +265,13 @@ void print(const models::Model& model, const Verdict& v) {
   print_line(true, "constraint rows", groups.empty() ? "none" : fmt::format("{}: {}", r.rows, enumerated(groups)));
   if (r.rows > 0) print_line(r.rank_of_B == r.rows, "rank of B", fmt::format("{} of {}", r.rank_of_B, r.rows));
   print_line(true, "rank of M", fmt::format("{} of {}", r.rank_of_M, r.coordinates));
-  print_line(r.has_mass, "M on ker B",
-             std::isinf(r.smallest_mass) ? "ker B is trivial" : fmt::format("smallest eigenvalue {:.3g}", r.smallest_mass));
+  print_line(
+      r.has_mass, "M on ker B",
+      std::isinf(r.smallest_mass) ? "ker B is trivial" : fmt::format("smallest eigenvalue {:.3g}", r.smallest_mass));
   print_line(std::isfinite(r.condition), "condition of [M B'; B 0]", fmt::format("{:.3g}", r.condition));
   if (v.multiplier_condition)
-    print_line(std::isfinite(*v.multiplier_condition), "condition of [M B'+dg/dl; B 0]", fmt::format("{:.3g}", *v.multiplier_condition));
+    print_line(std::isfinite(*v.multiplier_condition), "condition of [M B'+dg/dl; B 0]",
+               fmt::format("{:.3g}", *v.multiplier_condition));
   if (r.rows > 0) {
     print_line(v.miss.position_row < 0, "|Phi| at the start", fmt::format("{:.3g}", v.miss.position));
     print_line(v.miss.velocity_row < 0, "|B v| at the start", fmt::format("{:.3g}", v.miss.velocity));
@@ -269,13 +282,15 @@ void print(const models::Model& model, const Verdict& v) {
   print_line(true, "energy", std::isfinite(v.energy) ? fmt::format("{:.6g} J", v.energy) : "not defined");
   for (const solve::Change& change : v.changes) print_line(true, "assembled", io::described(change));
   for (const system::AuditFinding& f : v.audit)
-    print_line(f.ok(), f.what, fmt::format("deviation {:.1e}, allowed {:.1e}{}", f.error, f.tolerance, f.ok() ? "" : " at " + f.where));
+    print_line(f.ok(), f.what,
+               fmt::format("deviation {:.1e}, allowed {:.1e}{}", f.error, f.tolerance, f.ok() ? "" : " at " + f.where));
 }
 
 void print(const system::Passage& p) {
   print_line(true, "points along the motion", fmt::format("{}", p.points));
   print_line(true, "largest condition", fmt::format("{:.3g} at t = {:.6g}", p.largest_condition, p.condition_t));
-  print_line(p.smallest_mass > 0.0, "smallest mass on ker B", fmt::format("{:.3g} at t = {:.6g}", p.smallest_mass, p.mass_t));
+  print_line(p.smallest_mass > 0.0, "smallest mass on ker B",
+             fmt::format("{:.3g} at t = {:.6g}", p.smallest_mass, p.mass_t));
   print_line(p.singularities.empty(), "smallest singular value of B",
              fmt::format("{:.3g} at t = {:.6g}, typically {:.3g}", p.smallest_margin, p.margin_t, p.typical_margin));
 }
@@ -283,16 +298,21 @@ void print(const system::Passage& p) {
 class Check final : public Command {
  public:
   explicit Check(CLI::App& parser) : Command(parser), model_(parser) {
-    parser.add_flag_callback("--assemble", [this] { spec_.set("assemble", true); },
-                             "first move the bodies so that they satisfy the joints, and say by how much");
-    parser.add_option("--along", along_, "also at the points of this result, to find singular positions")->type_name("RESULT");
-    parser.add_option_function<std::string>("--t-end", [this](const std::string& text) { t_end_ = text; },
-                                            "also along a run up to T [s]")
+    parser.add_flag_callback(
+        "--assemble", [this] { spec_.set("assemble", true); },
+        "first move the bodies so that they satisfy the joints, and say by how much");
+    parser.add_option("--along", along_, "also at the points of this result, to find singular positions")
+        ->type_name("RESULT");
+    parser
+        .add_option_function<std::string>(
+            "--t-end", [this](const std::string& text) { t_end_ = text; }, "also along a run up to T [s]")
         ->type_name("T");
     parser.add_flag("--json", is_json_, "print one JSON object");
-    parser.footer("Compares every derivative with differences, and looks at ranks, conditioning and initial values.\n"
-                  "Exit code 0 if nothing is wrong, 2 if the model has errors, 3 if the run of --t-end failed.\n"
-                  "Examples:\n  kreisel check heavy-top\n  kreisel check heavy-top --group se3 --set constraint=inertial\n  kreisel check four-bar --t-end 2");
+    parser.footer(
+        "Compares every derivative with differences, and looks at ranks, conditioning and initial values.\n"
+        "Exit code 0 if nothing is wrong, 2 if the model has errors, 3 if the run of --t-end failed.\n"
+        "Examples:\n  kreisel check heavy-top\n  kreisel check heavy-top --group se3 --set constraint=inertial\n  "
+        "kreisel check four-bar --t-end 2");
   }
 
   int execute(const Invocation& invocation) override {
@@ -308,9 +328,10 @@ class Check final : public Command {
       verdict.passage = system::examine_passage(
           *model.system, thinned(along_.empty() ? motions_of(run, verdict) : motions_of_result(*model.system, along_)));
       for (const system::Passage::Singularity& s : verdict.passage->singularities)
-        verdict.problems.push_back(fmt::format("singular position near t = {:.6g}: B loses rank (smallest singular value {:.2e}, "
-                                               "typically {:.2e}), mostly in {}",
-                                               s.t, s.margin, verdict.passage->typical_margin, fmt::join(s.redundant_names, ", ")));
+        verdict.problems.push_back(
+            fmt::format("singular position near t = {:.6g}: B loses rank (smallest singular value {:.2e}, "
+                        "typically {:.2e}), mostly in {}",
+                        s.t, s.margin, verdict.passage->typical_margin, fmt::join(s.redundant_names, ", ")));
     }
     if (invocation.wants_json)
       fmt::print("{}", io::to_text(to_json(model, verdict)));
@@ -342,7 +363,8 @@ class Check final : public Command {
 }  // namespace
 
 std::unique_ptr<Command> make_check(CLI::App& program) {
-  return std::make_unique<Check>(*program.add_subcommand("check", "Audit derivatives, ranks and initial values of a model"));
+  return std::make_unique<Check>(
+      *program.add_subcommand("check", "Audit derivatives, ranks and initial values of a model"));
 }
 
 }  // namespace kreisel::apps

@@ -52,9 +52,10 @@ std::vector<Subcommand> subcommands_of(const CLI::App& program) {
       if (option->get_lnames().empty()) continue;
       const std::string& name = option->get_lnames().front();
       const bool takes_value = option->get_items_expected_max() > 0;
-      subcommand.flags.push_back({name, option->get_description(), takes_value,
-                                  std::find(std::begin(path_options), std::end(path_options), name) != std::end(path_options),
-                                  words_of(name)});
+      subcommand.flags.push_back(
+          {name, option->get_description(), takes_value,
+           std::find(std::begin(path_options), std::end(path_options), name) != std::end(path_options),
+           words_of(name)});
     }
     list.push_back(std::move(subcommand));
   }
@@ -130,12 +131,14 @@ std::string zsh_script(const std::vector<Subcommand>& subcommands) {
                                 : flag.takes_path   ? ":path:_files"
                                 : flag.takes_value  ? ":value:"
                                                     : "";
-      out += fmt::format(" \\\n        '{}--{}[{}]{}'", flag.name == "set" ? "*" : "", flag.name, plain_for_zsh(flag.meaning), value);
+      out += fmt::format(" \\\n        '{}--{}[{}]{}'", flag.name == "set" ? "*" : "", flag.name,
+                         plain_for_zsh(flag.meaning), value);
     }
     if (!s.words.empty()) out += fmt::format(" \\\n        '1:argument:({})'", fmt::join(s.words, " "));
     out += "\n      ;;\n";
   }
-  return out + "  esac\n}\nif [ \"$funcstack[1]\" = _kreisel ]; then _kreisel \"$@\"; else compdef _kreisel kreisel; fi\n";
+  return out +
+         "  esac\n}\nif [ \"$funcstack[1]\" = _kreisel ]; then _kreisel \"$@\"; else compdef _kreisel kreisel; fi\n";
 }
 
 std::string fish_script(const std::vector<Subcommand>& subcommands) {
@@ -162,10 +165,11 @@ class Completion final : public Command {
  public:
   Completion(CLI::App& parser, const CLI::App& program) : Command(parser), program_(program) {
     parser.add_option("SHELL", shell_, "bash, zsh or fish")->type_name("");
-    parser.footer("Examples:\n"
-                  "  source <(kreisel completion bash)\n"
-                  "  kreisel completion zsh > ~/.zsh/completions/_kreisel\n"
-                  "  kreisel completion fish > ~/.config/fish/completions/kreisel.fish");
+    parser.footer(
+        "Examples:\n"
+        "  source <(kreisel completion bash)\n"
+        "  kreisel completion zsh > ~/.zsh/completions/_kreisel\n"
+        "  kreisel completion fish > ~/.config/fish/completions/kreisel.fish");
   }
 
   int execute(const Invocation&) override {
@@ -189,7 +193,8 @@ class Completion final : public Command {
 }  // namespace
 
 std::unique_ptr<Command> make_completion(CLI::App& program) {
-  return std::make_unique<Completion>(*program.add_subcommand("completion", "Print a completion script for a shell"), program);
+  return std::make_unique<Completion>(*program.add_subcommand("completion", "Print a completion script for a shell"),
+                                      program);
 }
 
 }  // namespace kreisel::apps

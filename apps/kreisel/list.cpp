@@ -67,10 +67,14 @@ Json methods() {
 
 const char* summary_of(lie::GroupId group) {
   switch (group) {
-    case lie::GroupId::rn: return "vectors with addition";
-    case lie::GroupId::so3: return "rotations; v: angular velocity in the body frame";
-    case lie::GroupId::r3xso3: return "positions and rotations as a direct product; v: inertial velocity, body angular velocity";
-    case lie::GroupId::se3: return "rigid motions; v: velocity and angular velocity in the body frame";
+    case lie::GroupId::rn:
+      return "vectors with addition";
+    case lie::GroupId::so3:
+      return "rotations; v: angular velocity in the body frame";
+    case lie::GroupId::r3xso3:
+      return "positions and rotations as a direct product; v: inertial velocity, body angular velocity";
+    case lie::GroupId::se3:
+      return "rigid motions; v: velocity and angular velocity in the body frame";
   }
   return "";
 }
@@ -98,7 +102,10 @@ Json corrections() {
 Json options() {
   Json list = Json::array();
   for (const io::RunField& f : io::run_fields()) {
-    Json entry{{"name", f.field.name}, {"summary", run::described(f.field)}, {"unit", f.field.unit}, {"schema", io::schema_of(f.field)}};
+    Json entry{{"name", f.field.name},
+               {"summary", run::described(f.field)},
+               {"unit", f.field.unit},
+               {"schema", io::schema_of(f.field)}};
     list.push_back(entry);
   }
   return list;
@@ -107,7 +114,10 @@ Json options() {
 Json element(const io::ObjectInfo& object) {
   Json keys = Json::array();
   for (const io::Key& key : object.keys)
-    keys.push_back({{"name", key.field.name}, {"meaning", key.field.meaning}, {"unit", key.field.unit}, {"required", key.is_required}});
+    keys.push_back({{"name", key.field.name},
+                    {"meaning", key.field.meaning},
+                    {"unit", key.field.unit},
+                    {"required", key.is_required}});
   return {{"name", object.name}, {"summary", object.meaning}, {"keys", keys}};
 }
 
@@ -128,7 +138,8 @@ Json forces() {
 
 Json figures() {
   Json list = Json::array();
-  for (const study::Figure& figure : study::figures()) list.push_back({{"name", figure.id}, {"summary", study::summary_of(figure).title}});
+  for (const study::Figure& figure : study::figures())
+    list.push_back({{"name", figure.id}, {"summary", study::summary_of(figure).title}});
   return list;
 }
 
@@ -136,7 +147,9 @@ Json studies() {
   Json list = Json::array();
   for (const std::string& name : study_names()) {
     const io::Path file = study_file(name);
-    list.push_back({{"name", name}, {"summary", io::JsonSource::read(file, "study").root().value("title", "")}, {"file", file.string()}});
+    list.push_back({{"name", name},
+                    {"summary", io::JsonSource::read(file, "study").root().value("title", "")},
+                    {"file", file.string()}});
   }
   return list;
 }
@@ -152,43 +165,41 @@ struct Topic {
   const char* name;
   Json (*entries)();
 };
-constexpr Topic topics[] = {{"models", models},
-                            {"methods", methods},
-                            {"groups", groups},
-                            {"formulations", formulations},
-                            {"corrections", corrections},
-                            {"options", options},
-                            {"joints", joints<false>},
-                            {"drivers", joints<true>},
-                            {"forces", forces},
-                            {"figures", figures},
-                            {"studies", studies},
-                            {"statuses", statuses}};
+constexpr Topic topics[] = {
+    {"models", models},           {"methods", methods}, {"groups", groups},        {"formulations", formulations},
+    {"corrections", corrections}, {"options", options}, {"joints", joints<false>}, {"drivers", joints<true>},
+    {"forces", forces},           {"figures", figures}, {"studies", studies},      {"statuses", statuses}};
 
-std::string joined(const Json& words) { return fmt::format("{}", fmt::join(words.get<std::vector<std::string>>(), ", ")); }
+std::string joined(const Json& words) {
+  return fmt::format("{}", fmt::join(words.get<std::vector<std::string>>(), ", "));
+}
 
 /// Everything but name and summary, a line per field.
 void print_details(const Json& entry) {
   if (entry.contains("groups")) fmt::print("  {:<20} groups: {}\n", "", joined(entry["groups"]));
   if (entry.contains("formulations")) {
-    fmt::print("  {:<20} {}, default {}; {}\n", "", method::find_method(entry["name"].get<std::string>()).orders_in_words(),
+    fmt::print("  {:<20} {}, default {}; {}\n", "",
+               method::find_method(entry["name"].get<std::string>()).orders_in_words(),
                entry["default_order"].get<int>(), joined(entry["formulations"]));
-    fmt::print("  {:<20} error control: {}\n", "",
-               entry["adaptive_formulations"].empty() ? "none, constant steps only" : joined(entry["adaptive_formulations"]));
+    fmt::print(
+        "  {:<20} error control: {}\n", "",
+        entry["adaptive_formulations"].empty() ? "none, constant steps only" : joined(entry["adaptive_formulations"]));
   }
   if (entry.contains("keys")) {
     std::vector<std::string> keys;
     for (const Json& key : entry["keys"]) {
-      const std::string unit = key["unit"].get<std::string>().empty() ? "" : fmt::format(" [{}]", key["unit"].get<std::string>());
+      const std::string unit =
+          key["unit"].get<std::string>().empty() ? "" : fmt::format(" [{}]", key["unit"].get<std::string>());
       keys.push_back(key["name"].get<std::string>() + unit + (key["required"].get<bool>() ? "" : "?"));
     }
     fmt::print("  {:<20} {}\n", "", fmt::join(keys, ", "));
   }
   if (entry.contains("exit_code")) fmt::print("  {:<20} exit code {}\n", "", entry["exit_code"].get<int>());
   for (const Json& parameter : entry.value("parameters", Json::array())) {
-    const std::string value = parameter["default"].is_null()     ? "unset"
-                              : parameter["default"].is_string() ? parameter["default"].get<std::string>()
-                                                                 : fmt::format("{}", parameter["default"].get<double>());
+    const std::string value = parameter["default"].is_null() ? "unset"
+                              : parameter["default"].is_string()
+                                  ? parameter["default"].get<std::string>()
+                                  : fmt::format("{}", parameter["default"].get<double>());
     const std::string choice = parameter.contains("words") ? fmt::format(" ({})", joined(parameter["words"])) : "";
     fmt::print("  {:<20} {}={}: {}{}\n", "", parameter["name"].get<std::string>(), value,
                parameter["meaning"].get<std::string>(), choice);
@@ -208,7 +219,8 @@ void print(const Topic& topic) {
 class List final : public Command {
  public:
   explicit List(CLI::App& parser) : Command(parser) {
-    parser.add_option("WHAT", topic_, fmt::format("{} (default: everything)", fmt::join(list_topics(), ", ")))->type_name("");
+    parser.add_option("WHAT", topic_, fmt::format("{} (default: everything)", fmt::join(list_topics(), ", ")))
+        ->type_name("");
     parser.add_flag("--json", is_json_, "print an array of objects, or one object with everything");
     parser.footer("Examples:\n  kreisel list models\n  kreisel list methods --json");
   }

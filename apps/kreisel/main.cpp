@@ -38,8 +38,7 @@ constexpr const char* examples =
     "  kreisel run --help                               all options of a command";
 
 std::string quoted(std::string_view word) {
-  constexpr std::string_view harmless =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+./:,@%";
+  constexpr std::string_view harmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+./:,@%";
   if (!word.empty() && word.find_first_not_of(harmless) == std::string_view::npos) return std::string(word);
   std::string out = "'";
   for (const char c : word) out.append(c == '\'' ? "'\\''" : std::string(1, c));
@@ -96,14 +95,16 @@ class Program {
     parser_.footer(examples);
     parser_.get_formatter()->column_width(34);
     if (count == 2 && std::string_view(words[1]) == "--version") return;  // asked often, and needs nothing else
-    for (const auto make : {make_run, make_study, make_reproduce, make_check, make_import, make_list, make_view, make_schema, make_completion, make_man})
+    for (const auto make : {make_run, make_study, make_reproduce, make_check, make_import, make_list, make_view,
+                            make_schema, make_completion, make_man})
       commands_.push_back(make(parser_));
   }
 
   int run() {
     try {
       const int code = dispatch();
-      if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) throw EnvironmentError("cannot write to standard output");
+      if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+        throw EnvironmentError("cannot write to standard output");
       return code;
     } catch (const InvalidInput& error) {
       return fail(io::invalid_input, error.what());

@@ -40,12 +40,18 @@ bool send_all(int descriptor, std::string_view bytes) {
 
 std::string_view reason_of(int status) {
   switch (status) {
-    case 200: return "OK";
-    case 400: return "Bad Request";
-    case 403: return "Forbidden";
-    case 404: return "Not Found";
-    case 405: return "Method Not Allowed";
-    default: return "Internal Server Error";
+    case 200:
+      return "OK";
+    case 400:
+      return "Bad Request";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    default:
+      return "Internal Server Error";
   }
 }
 
@@ -103,7 +109,8 @@ std::string percent_decoded(std::string_view text) {
       out += text[i];
       continue;
     }
-    const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1, low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
+    const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1,
+              low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
     if (high < 0 || low < 0 || (high == 0 && low == 0)) return {};
     out += static_cast<char>(16 * high + low);
     i += 2;
@@ -170,7 +177,8 @@ bool parse_request(std::string_view head, Request& request) {
     const std::size_t end = std::min(head.find("\r\n", at), head.size());
     const std::string_view field = head.substr(at, end - at);
     const std::size_t colon = field.find(':');
-    if (colon != std::string_view::npos && is_same(field.substr(0, colon), "host")) request.host = trimmed(field.substr(colon + 1));
+    if (colon != std::string_view::npos && is_same(field.substr(0, colon), "host"))
+      request.host = trimmed(field.substr(colon + 1));
     at = end + 2;
   }
   return true;
@@ -207,7 +215,8 @@ bool PageServer::listen_at(int port) {
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof address;
   auto* const generic = reinterpret_cast<sockaddr*>(&address);
-  if (::bind(descriptor, generic, size) != 0 || ::listen(descriptor, 16) != 0 || ::getsockname(descriptor, generic, &size) != 0) {
+  if (::bind(descriptor, generic, size) != 0 || ::listen(descriptor, 16) != 0 ||
+      ::getsockname(descriptor, generic, &size) != 0) {
     const int error_number = errno;
     ::close(descriptor);
     errno = error_number;
@@ -288,7 +297,8 @@ void PageServer::attend(Visitor& visitor, const Answer& answer) {
 void PageServer::respond(int connection, std::string_view head, const Answer& answer) {
   Request request;
   const bool is_request = parse_request(head, request);
-  Response response = is_request ? response_to(request, answer) : Response{400, "text/plain; charset=utf-8", "bad request\n", {}};
+  Response response =
+      is_request ? response_to(request, answer) : Response{400, "text/plain; charset=utf-8", "bad request\n", {}};
   int file = -1;
   std::size_t length = response.body.size();
   if (!response.file.empty()) {
@@ -310,7 +320,9 @@ void PageServer::respond(int connection, std::string_view head, const Answer& an
 }
 
 Response PageServer::response_to(const Request& request, const Answer& answer) {
-  const auto plain = [](int status, std::string text) { return Response{status, "text/plain; charset=utf-8", std::move(text), {}}; };
+  const auto plain = [](int status, std::string text) {
+    return Response{status, "text/plain; charset=utf-8", std::move(text), {}};
+  };
   if (request.method != "GET" && request.method != "HEAD") return plain(405, "only GET and HEAD\n");
   // Another name for this address means that a foreign page has sent the browser here.
   const std::string host = request.host.substr(0, request.host.rfind(':'));

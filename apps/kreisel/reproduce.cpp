@@ -55,7 +55,8 @@ class Reproduce final : public Command {
     Interruption interruption;
     for (const study::Figure* figure : figures) {
       const std::string folder = (io::Path(folder_) / figure->id).string();
-      outcomes.push_back({std::string(figure->id), run_in_folder(study::spec_of(*figure), folder, fmt::format("kreisel reproduce {}", figure->id), jobs_,
+      outcomes.push_back({std::string(figure->id), run_in_folder(study::spec_of(*figure), folder,
+                                                                 fmt::format("kreisel reproduce {}", figure->id), jobs_,
                                                                  is_quiet_, interruption)});
       write_overview(outcomes, invocation.command_line);
       if (outcomes.back().result.is_interrupted) {
@@ -68,8 +69,9 @@ class Reproduce final : public Command {
       fmt::print("{}", io::to_text(json_of(outcomes)));
     else if (!is_quiet_) {
       print_table(outcomes);
-      fmt::print("{}: {}, {}/report.html\n", count_of(outcomes, true) == outcomes.size() ? coloured("all as expected", Colour::green, stdout)
-                                                                                        : coloured("missed", Colour::red, stdout),
+      fmt::print("{}: {}, {}/report.html\n",
+                 count_of(outcomes, true) == outcomes.size() ? coloured("all as expected", Colour::green, stdout)
+                                                             : coloured("missed", Colour::red, stdout),
                  fmt::format("{} of {} figures", count_of(outcomes, true), outcomes.size()), folder_);
     }
     return count_of(outcomes, true) == outcomes.size() ? success : expectation_missed;
@@ -79,14 +81,17 @@ class Reproduce final : public Command {
   std::vector<const study::Figure*> chosen() const {
     std::vector<const study::Figure*> list;
     const auto add = [&](const study::Figure& figure) {
-      if (std::find(list.begin(), list.end(), &figure) == list.end() && (!is_quick_ || study::summary_of(figure).is_quick)) list.push_back(&figure);
+      if (std::find(list.begin(), list.end(), &figure) == list.end() &&
+          (!is_quick_ || study::summary_of(figure).is_quick))
+        list.push_back(&figure);
     };
     if (ids_.empty())
       for (const study::Figure& figure : study::figures()) add(figure);
     for (const std::string& id : ids_) {
       bool is_paper = false;
       for (const study::Figure& figure : study::figures())
-        if (figure.id.starts_with(id + "-") && figure.id.substr(id.size() + 1).find_first_of("fste") == 0 && id.find('-') == std::string::npos) {
+        if (figure.id.starts_with(id + "-") && figure.id.substr(id.size() + 1).find_first_of("fste") == 0 &&
+            id.find('-') == std::string::npos) {
           is_paper = true;
           add(figure);
         }
@@ -100,7 +105,10 @@ class Reproduce final : public Command {
     for (const study::Figure* figure : figures) {
       const study::FigureSummary summary = study::summary_of(*figure);
       if (wants_json)
-        json.push_back({{"name", figure->id}, {"summary", summary.title}, {"source", summary.source}, {"quick", summary.is_quick}});
+        json.push_back({{"name", figure->id},
+                        {"summary", summary.title},
+                        {"source", summary.source},
+                        {"quick", summary.is_quick}});
       else
         fmt::print("{:<28} {}\n", figure->id, summary.title);
     }
@@ -109,14 +117,15 @@ class Reproduce final : public Command {
   }
 
   static std::size_t count_of(const std::vector<Outcome>& outcomes, bool is_met) {
-    return static_cast<std::size_t>(
-        std::count_if(outcomes.begin(), outcomes.end(), [&](const Outcome& o) { return o.result.is_as_expected() == is_met; }));
+    return static_cast<std::size_t>(std::count_if(
+        outcomes.begin(), outcomes.end(), [&](const Outcome& o) { return o.result.is_as_expected() == is_met; }));
   }
 
   /// As soon as a figure is there.
   static void print(const Outcome& outcome) {
     const bool is_met = outcome.result.is_as_expected();
-    fmt::print("{}  {:<26}  {}\n", is_met ? coloured("met   ", Colour::green, stdout) : coloured("missed", Colour::red, stdout), outcome.id,
+    fmt::print("{}  {:<26}  {}\n",
+               is_met ? coloured("met   ", Colour::green, stdout) : coloured("missed", Colour::red, stdout), outcome.id,
                outcome.result.spec.title);
     std::fflush(stdout);
   }
@@ -131,14 +140,18 @@ class Reproduce final : public Command {
   /// Id, what the paper says, what came out, verdict; whole sentences stand on the page.
   static void print_table(const std::vector<Outcome>& outcomes) {
     constexpr std::size_t quantity = 34, paper = 30, measured = 34, expected = 26;
-    const auto line = [&](const std::string& id, const std::string& of, const std::string& says, const std::string& is, const std::string& wanted) {
-      return fmt::format("{:<26}  {}  {}  {}  {}", id, padded(cut(of, quantity), quantity), padded(cut(says, paper), paper), padded(cut(is, measured), measured),
+    const auto line = [&](const std::string& id, const std::string& of, const std::string& says, const std::string& is,
+                          const std::string& wanted) {
+      return fmt::format("{:<26}  {}  {}  {}  {}", id, padded(cut(of, quantity), quantity),
+                         padded(cut(says, paper), paper), padded(cut(is, measured), measured),
                          padded(cut(wanted, expected), expected));
     };
-    fmt::print("\n{}\n", coloured(line("figure", "quantity", "paper", "measured", "expected") + "  verdict", Colour::bold, stdout));
+    fmt::print("\n{}\n", coloured(line("figure", "quantity", "paper", "measured", "expected") + "  verdict",
+                                  Colour::bold, stdout));
     for (const Outcome& o : outcomes)
       for (const study::Verdict& v : o.result.verdicts)
-        fmt::print("{}  {}\n", line(o.id, v.quantity, v.says.empty() ? o.result.spec.says : v.says, v.measured, v.expected),
+        fmt::print("{}  {}\n",
+                   line(o.id, v.quantity, v.says.empty() ? o.result.spec.says : v.says, v.measured, v.expected),
                    v.is_met ? coloured("met", Colour::green, stdout) : coloured("missed", Colour::red, stdout));
   }
 
@@ -147,8 +160,13 @@ class Reproduce final : public Command {
     for (const Outcome& o : outcomes) {
       io::Json verdicts = io::Json::array();
       for (const study::Verdict& v : o.result.verdicts)
-        verdicts.push_back({{"quantity", v.quantity}, {"paper", v.says}, {"expected", v.expected}, {"measured", v.measured}, {"met", v.is_met}});
-      figures.push_back({{"id", o.id}, {"title", o.result.spec.title}, {"met", o.result.is_as_expected()}, {"verdicts", verdicts}});
+        verdicts.push_back({{"quantity", v.quantity},
+                            {"paper", v.says},
+                            {"expected", v.expected},
+                            {"measured", v.measured},
+                            {"met", v.is_met}});
+      figures.push_back(
+          {{"id", o.id}, {"title", o.result.spec.title}, {"met", o.result.is_as_expected()}, {"verdicts", verdicts}});
     }
     const bool is_met = count_of(outcomes, false) == 0;
     return {{"status", is_met ? "success" : "missed"}, {"message", ""}, {"figures", figures}};
@@ -159,15 +177,17 @@ class Reproduce final : public Command {
     io::Json rows = io::Json::array();
     for (const Outcome& o : outcomes)
       for (const study::Verdict& v : o.result.verdicts)
-        rows.push_back({o.id, v.quantity, v.says.empty() ? o.result.spec.says : v.says, v.expected, v.measured, v.is_met ? "met" : "missed", v.note});
+        rows.push_back({o.id, v.quantity, v.says.empty() ? o.result.spec.says : v.says, v.expected, v.measured,
+                        v.is_met ? "met" : "missed", v.note});
     const io::Json table{{"title", "Figures and tables"},
                          {"columns", {"id", "quantity", "paper", "expected", "measured", "verdict", "note"}},
                          {"rows", rows}};
-    const io::Json overview{{"format", 1},
-                            {"title", "Reproduction of the papers"},
-                            {"command", command},
-                            {"summary", {{"status", count_of(outcomes, false) == 0 ? "passed" : "missed"}, {"figures", outcomes.size()}}},
-                            {"tables", io::Json::array({table})}};
+    const io::Json overview{
+        {"format", 1},
+        {"title", "Reproduction of the papers"},
+        {"command", command},
+        {"summary", {{"status", count_of(outcomes, false) == 0 ? "passed" : "missed"}, {"figures", outcomes.size()}}},
+        {"tables", io::Json::array({table})}};
     const io::Path folder = folder_;
     io::write_atomically(folder / "study.json", io::to_text(overview));
     io::write_report(io::read_report_data(folder), folder / "report.html");
@@ -182,7 +202,8 @@ class Reproduce final : public Command {
 }  // namespace
 
 std::unique_ptr<Command> make_reproduce(CLI::App& program) {
-  return std::make_unique<Reproduce>(*program.add_subcommand("reproduce", "Run the figures and tables of the papers, with verdicts"));
+  return std::make_unique<Reproduce>(
+      *program.add_subcommand("reproduce", "Run the figures and tables of the papers, with verdicts"));
 }
 
 }  // namespace kreisel::apps

@@ -40,9 +40,13 @@ class Run final : public Command {
  public:
   explicit Run(CLI::App& parser) : Command(parser), model_(parser) {
     for (const io::RunField& field : io::run_fields()) add_run_option(parser, field, spec_);
-    parser.add_option("--out", folder_, "folder for the result (default results/MODEL-METHOD)")->type_name("DIR")->group(output);
-    parser.add_option("--format", format_, "format of the trajectory: csv or hdf5 with every point; automatic (default): csv, but "
-                                           "thinned hdf5 above a million values")
+    parser.add_option("--out", folder_, "folder for the result (default results/MODEL-METHOD)")
+        ->type_name("DIR")
+        ->group(output);
+    parser
+        .add_option("--format", format_,
+                    "format of the trajectory: csv or hdf5 with every point; automatic (default): csv, but "
+                    "thinned hdf5 above a million values")
         ->type_name("F")
         ->group(output);
     parser
@@ -76,7 +80,9 @@ class Run final : public Command {
     result.columns = columns_;
     const io::PreparedRun run = io::prepare(spec_);
     for (const std::string& warning : run.warnings) print_warning(warning);
-    result.folder = folder_.empty() ? io::Path("results") / (io::as_file_name(run.model.name) + "-" + run.options.method.name()) : io::Path(folder_);
+    result.folder = folder_.empty()
+                        ? io::Path("results") / (io::as_file_name(run.model.name) + "-" + run.options.method.name())
+                        : io::Path(folder_);
     result.log = log_;
     result.command = invocation.command_line;
     if (!checkpoint_every_.empty()) result.checkpoint_every = seconds_of(checkpoint_every_);
@@ -93,7 +99,8 @@ class Run final : public Command {
 
   static double seconds_of(const std::string& text) {
     const std::optional<double> value = number_in(text);
-    if (!value || *value < 0.0) throw InvalidInput(fmt::format("--checkpoint-every: is '{}', expected a number of seconds", text));
+    if (!value || *value < 0.0)
+      throw InvalidInput(fmt::format("--checkpoint-every: is '{}', expected a number of seconds", text));
     return *value;
   }
 
@@ -147,28 +154,34 @@ class Run final : public Command {
     const std::string accuracy =
         is_adaptive ? fmt::format("rtol {:g}, atol {:g}", run.options.rtol, run.options.atol)
         : !run.step_sequence.empty()
-            ? fmt::format("steps {} of mean {}{}", run.step_sequence, brief(report.step), report.step_was_adjusted ? " (shrunk to end at t_end)" : "")
+            ? fmt::format("steps {} of mean {}{}", run.step_sequence, brief(report.step),
+                          report.step_was_adjusted ? " (shrunk to end at t_end)" : "")
             : fmt::format("h = {}{}", brief(report.step),
-                          report.step_was_adjusted ? fmt::format(" (shrunk from {} to end at t_end)", brief(run.options.step)) : "");
-    fmt::print("{}\n", coloured(fmt::format("{} on {}: {}, order {}, {}, {}", run.model.name, run.model.group, report.method,
-                                            report.order, report.formulation, accuracy),
+                          report.step_was_adjusted
+                              ? fmt::format(" (shrunk from {} to end at t_end)", brief(run.options.step))
+                              : "");
+    fmt::print("{}\n", coloured(fmt::format("{} on {}: {}, order {}, {}, {}", run.model.name, run.model.group,
+                                            report.method, report.order, report.formulation, accuracy),
                                 Colour::bold, stdout));
     const bool is_success = report.status == run::Status::success;
     const std::string rejected =
         report.counters.rejected_steps > 0 ? fmt::format(" ({} rejected)", report.counters.rejected_steps) : "";
     fmt::print("  {} t = {} after {} steps{}, {} Newton iterations, {:.2g} s\n",
-               coloured(fmt::format("{:<12}", run::info_of(report.status).name), is_success ? Colour::green : Colour::red, stdout),
+               coloured(fmt::format("{:<12}", run::info_of(report.status).name),
+                        is_success ? Colour::green : Colour::red, stdout),
                brief(report.final.motion.t), report.counters.steps, rejected, report.counters.newton_iterations,
                report.solve_seconds);
     if (run.model.system->pattern().rows() > 0)
-      fmt::print("  {:<12} |Phi| <= {:.2e}, |B v| <= {:.2e}\n", "constraints", report.position_max, report.velocity_max);
+      fmt::print("  {:<12} |Phi| <= {:.2e}, |B v| <= {:.2e}\n", "constraints", report.position_max,
+                 report.velocity_max);
     if (std::isfinite(report.energy_initial) && std::isfinite(report.energy_final))
-      fmt::print("  {:<12} {} J at the start, {} J at the end, change {:.2e} J\n", "energy", brief(report.energy_initial),
-                 brief(report.energy_final), report.energy_final - report.energy_initial);
+      fmt::print("  {:<12} {} J at the start, {} J at the end, change {:.2e} J\n", "energy",
+                 brief(report.energy_initial), brief(report.energy_final), report.energy_final - report.energy_initial);
     print_events(report.events);
     if (run.model.system->has_energy_parts() && !run.model.system->is_conservative())
       fmt::print("  {:<12} forces {} J, drivers {} J, dissipated {} J, balance within {:.2e} J\n", "work",
-                 brief(report.work.forces), brief(report.work.drivers), brief(report.work.dissipated), report.energy_error);
+                 brief(report.work.forces), brief(report.work.drivers), brief(report.work.dissipated),
+                 report.energy_error);
     if (done.verification) {
       const std::vector<std::string> lines = io::lines_of(*done.verification);
       for (std::size_t i = 0; i < lines.size(); ++i) fmt::print("  {:<12} {}\n", i == 0 ? "verified" : "", lines[i]);
@@ -179,7 +192,9 @@ class Run final : public Command {
     if (run.changes.size() > most) fmt::print("  {:<12} and {} more, in summary.json\n", "", run.changes.size() - most);
     const io::TrajectoryInfo& trajectory = done.output.trajectory;
     const std::string thinned =
-        trajectory.every_nth > 1 ? fmt::format(" (one point in {}; --format csv or hdf5 keeps all)", trajectory.every_nth) : "";
+        trajectory.every_nth > 1
+            ? fmt::format(" (one point in {}; --format csv or hdf5 keeps all)", trajectory.every_nth)
+            : "";
     fmt::print("  {:<12} {}/: summary.json{}{}{}\n", "result", done.output.folder, trajectory.file.empty() ? "" : ", ",
                trajectory.file, thinned);
   }

@@ -35,7 +35,8 @@ class Study final : public Command {
 
   int execute(const Invocation& invocation) override {
     if (specs_.size() != 1)
-      throw InvalidInput(specs_.empty() ? "study: SPEC is missing: the JSON file of a study" : "study: one SPEC is expected");
+      throw InvalidInput(specs_.empty() ? "study: SPEC is missing: the JSON file of a study"
+                                        : "study: one SPEC is expected");
     if (jobs_ < 0) throw InvalidInput(fmt::format("--jobs {}: must be at least 1", jobs_));
     set_spelling(as_key);
     const io::Path file = study_file(specs_.front());
@@ -44,7 +45,8 @@ class Study final : public Command {
     const std::string folder = folder_.empty() ? (io::Path("results") / file.stem()).string() : folder_;
     study::refuse_to_overwrite(read.files(), folder);
     Interruption interruption;
-    const study::StudyResult result = run_in_folder(std::move(spec), folder, invocation.command_line, jobs_, is_quiet_, interruption);
+    const study::StudyResult result =
+        run_in_folder(std::move(spec), folder, invocation.command_line, jobs_, is_quiet_, interruption);
     if (invocation.wants_json)
       print_json(result, folder, invocation);
     else if (!is_quiet_)
@@ -83,7 +85,9 @@ class Study final : public Command {
 
   static void print(const study::StudyResult& result, const std::string& folder) {
     fmt::print("{}\n", coloured(fmt::format("{}: {} cases{}", result.spec.title, result.rows.size(),
-                                            result.resumed > 0 ? fmt::format(" ({} from before the interruption)", result.resumed) : ""),
+                                            result.resumed > 0
+                                                ? fmt::format(" ({} from before the interruption)", result.resumed)
+                                                : ""),
                                 Colour::bold, stdout));
     print_table(result);
     print_verdicts(result);
@@ -99,7 +103,8 @@ class Study final : public Command {
 }  // namespace
 
 std::unique_ptr<Command> make_study(CLI::App& program) {
-  return std::make_unique<Study>(*program.add_subcommand("study", "Measure errors, orders and costs over a grid of runs"));
+  return std::make_unique<Study>(
+      *program.add_subcommand("study", "Measure errors, orders and costs over a grid of runs"));
 }
 
 }  // namespace kreisel::apps

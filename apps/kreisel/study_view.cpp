@@ -12,7 +12,8 @@ namespace kreisel::apps {
 
 void StudyLine::show(const study::StudyProgress& p) {
   if (!is_active_) return;
-  const std::string left = std::isfinite(p.seconds_left) ? fmt::format(", about {} left", duration(p.seconds_left)) : "";
+  const std::string left =
+      std::isfinite(p.seconds_left) ? fmt::format(", about {} left", duration(p.seconds_left)) : "";
   fmt::print(stderr, "\r\033[K{}: {} of {} runs{}", name_, p.done, p.total, left);
   std::fflush(stderr);
   is_drawn_ = true;
@@ -23,8 +24,8 @@ void StudyLine::clear() {
   is_drawn_ = false;
 }
 
-study::StudyResult run_in_folder(study::Spec spec, const std::string& folder, const std::string& command, int jobs, bool is_quiet,
-                                 const Interruption& interruption) {
+study::StudyResult run_in_folder(study::Spec spec, const std::string& folder, const std::string& command, int jobs,
+                                 bool is_quiet, const Interruption& interruption) {
   io::claim_result_folder(folder);
   const io::FolderLock lock(folder);
   StudyLine line(spec.id.empty() ? spec.title : spec.id, !is_quiet);
@@ -42,7 +43,8 @@ study::StudyResult run_in_folder(study::Spec spec, const std::string& folder, co
 }
 
 std::string padded(std::string text, std::size_t width) {
-  const auto columns = static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  const auto columns = static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
   return columns < width ? text + std::string(width - columns, ' ') : text;
 }
 
@@ -51,7 +53,8 @@ namespace {
 void print_failures(const study::StudyResult& result) {
   for (std::size_t i = 0; i < result.rows.size(); ++i)
     if (!result.rows[i].is_success())
-      print_warning(fmt::format("{} {}: {}: {}", result.spec.cases[i].label, result.spec.cases[i].coordinates.dump(), result.rows[i].status,
+      print_warning(fmt::format("{} {}: {}: {}", result.spec.cases[i].label, result.spec.cases[i].coordinates.dump(),
+                                result.rows[i].status,
                                 result.rows[i].message.substr(0, result.rows[i].message.find('\n'))));
 }
 
@@ -119,21 +122,24 @@ void print_table(const study::StudyResult& result) {
       values.push_back(std::isfinite(curve.y[k]) ? fmt::format("{:.2e}{}", curve.y[k], curve.is_marked[k] ? "*" : "")
                        : result.rows[curve.cases[k]].is_success() ? "-"
                                                                   : "failed");
-    fmt::print("    {}  {}  {}{}\n", padded(curve.label, width), padded(order, 11), fmt::join(values, " "), curve.x.size() > 6 ? " ..." : "");
+    fmt::print("    {}  {}  {}{}\n", padded(curve.label, width), padded(order, 11), fmt::join(values, " "),
+               curve.x.size() > 6 ? " ..." : "");
   }
   const bool has_marks = std::any_of(result.curves.begin(), result.curves.end(), [](const study::ObservedCurve& c) {
     for (std::size_t k = 0; k < c.y.size(); ++k)
       if (c.is_marked[k] && std::isfinite(c.y[k])) return true;
     return false;
   });
-  if (has_marks) fmt::print("  * of a failed run, below the error of the reference or in round-off: not used for orders\n");
+  if (has_marks)
+    fmt::print("  * of a failed run, below the error of the reference or in round-off: not used for orders\n");
   print_failures(result);
 }
 
 void print_verdicts(const study::StudyResult& result) {
   for (const study::Verdict& v : result.verdicts)
-    fmt::print("  {}  {}: {} (expected {})\n", v.is_met ? coloured("met   ", Colour::green, stdout) : coloured("missed", Colour::red, stdout), v.quantity,
-               v.measured, v.expected);
+    fmt::print("  {}  {}: {} (expected {})\n",
+               v.is_met ? coloured("met   ", Colour::green, stdout) : coloured("missed", Colour::red, stdout),
+               v.quantity, v.measured, v.expected);
 }
 
 }  // namespace kreisel::apps

@@ -22,8 +22,8 @@ class StudyLine {
 };
 
 /// Runs a study in its folder and writes its files.
-study::StudyResult run_in_folder(study::Spec spec, const std::string& folder, const std::string& command, int jobs, bool is_quiet,
-                                 const Interruption& interruption);
+study::StudyResult run_in_folder(study::Spec spec, const std::string& folder, const std::string& command, int jobs,
+                                 bool is_quiet, const Interruption& interruption);
 
 /// Observed orders, or errors beside costs when the abscissa is a cost; failed runs.
 void print_table(const study::StudyResult& result);

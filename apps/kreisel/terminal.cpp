@@ -28,10 +28,14 @@ bool is_set(const char* variable) {
 
 const char* code_of(Colour colour) {
   switch (colour) {
-    case Colour::red: return "\033[31m";
-    case Colour::yellow: return "\033[33m";
-    case Colour::green: return "\033[32m";
-    case Colour::bold: return "\033[1m";
+    case Colour::red:
+      return "\033[31m";
+    case Colour::yellow:
+      return "\033[33m";
+    case Colour::green:
+      return "\033[32m";
+    case Colour::bold:
+      return "\033[1m";
   }
   return "";
 }

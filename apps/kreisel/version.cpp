@@ -27,8 +27,8 @@ std::string klu_version() {
 }  // namespace
 
 std::string version_text() {
-  return fmt::format("kreisel {}\ncommit {}\ncompiler {}\nEigen {}.{}.{}\nKLU {}\nHDF5 {}\nCLI11 {}", version(), commit(),
-                     compiler(), EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION, klu_version(),
+  return fmt::format("kreisel {}\ncommit {}\ncompiler {}\nEigen {}.{}.{}\nKLU {}\nHDF5 {}\nCLI11 {}", version(),
+                     commit(), compiler(), EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION, klu_version(),
                      io::hdf5_version(), CLI11_VERSION);
 }
 

@@ -72,7 +72,8 @@ std::string type_of(const io::Path& file) {
 
 void make_parent(const io::Path& file) {
   std::error_code error;
-  if (std::filesystem::is_directory(file, error)) throw InvalidInput(fmt::format("--html {}: is a folder, expected a file", file.string()));
+  if (std::filesystem::is_directory(file, error))
+    throw InvalidInput(fmt::format("--html {}: is a folder, expected a file", file.string()));
   const io::Path folder = file.parent_path();
   if (folder.empty()) return;
   std::filesystem::create_directories(folder, error);
@@ -116,7 +117,8 @@ void open_browser(const std::string& address) {
 class View final : public Command {
  public:
   explicit View(CLI::App& parser) : Command(parser) {
-    parser.add_option("RESULT", results_, "folder that a run or a study has written; a second one is laid over it")->type_name("");
+    parser.add_option("RESULT", results_, "folder that a run or a study has written; a second one is laid over it")
+        ->type_name("");
     parser.add_option("--html", html_, "write the page to a file")->type_name("FILE");
     parser.add_option("--svg", svg_, "write every plot as SVG")->type_name("DIR");
     port_option_ = parser.add_option("--port", port_, "serve at this port")->type_name("P");
@@ -125,12 +127,16 @@ class View final : public Command {
   }
 
   int execute(const Invocation&) override {
-    if (results_.empty()) throw InvalidInput("view: RESULT is missing: the folder of a result, as 'kreisel run' prints it");
+    if (results_.empty())
+      throw InvalidInput("view: RESULT is missing: the folder of a result, as 'kreisel run' prints it");
     if (results_.size() > 2)
-      throw InvalidInput(fmt::format("view: at most two results can be laid over each other, {} are given", results_.size()));
+      throw InvalidInput(
+          fmt::format("view: at most two results can be laid over each other, {} are given", results_.size()));
     if (results_.size() == 2) other_ = results_.back();
-    if (!html_.empty() && port_option_->count() > 0) throw InvalidInput("--port serves the page, --html writes it: choose one");
-    if (port_option_->count() > 0 && port_ < 1) throw InvalidInput(fmt::format("--port {}: expected 1 to 65535", port_));
+    if (!html_.empty() && port_option_->count() > 0)
+      throw InvalidInput("--port serves the page, --html writes it: choose one");
+    if (port_option_->count() > 0 && port_ < 1)
+      throw InvalidInput(fmt::format("--port {}: expected 1 to 65535", port_));
     if (html_.empty() && svg_.empty()) return serve();
     const io::ReadingList inputs;
     const io::ReportData data = read(results_.front(), other_);

@@ -55,7 +55,8 @@ class SimbodyTop {
 
  private:
   static SimTK::Body::Rigid body_of(const bench::Top& top) {
-    return SimTK::Body::Rigid(SimTK::MassProperties(top.mass, SimTK::Vec3(0), SimTK::Inertia(top.J[0], top.J[1], top.J[2])));
+    return SimTK::Body::Rigid(
+        SimTK::MassProperties(top.mass, SimTK::Vec3(0), SimTK::Inertia(top.J[0], top.J[1], top.J[2])));
   }
 
   bench::Top top_;

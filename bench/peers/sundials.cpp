@@ -43,7 +43,8 @@ using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Free>;
 
 /// Every call of SUNDIALS answers with a negative number when it is refused.
 void check(int answer, const char* what) {
-  if (answer < 0) throw std::runtime_error(std::string("SUNDIALS refused ") + what + ", answer " + std::to_string(answer));
+  if (answer < 0)
+    throw std::runtime_error(std::string("SUNDIALS refused ") + what + ", answer " + std::to_string(answer));
 }
 
 // Errors of the integration itself belong into the outcome, not onto the terminal.
@@ -64,15 +65,15 @@ int ida_residual(realtype, N_Vector y, N_Vector y_dot, N_Vector r, void* data) {
   return 0;
 }
 
-int ida_dense_jacobian(realtype, realtype c, N_Vector y, N_Vector, N_Vector, SUNMatrix A, void* data, N_Vector, N_Vector,
-                       N_Vector) {
+int ida_dense_jacobian(realtype, realtype c, N_Vector y, N_Vector, N_Vector, SUNMatrix A, void* data, N_Vector,
+                       N_Vector, N_Vector) {
   SUNMatZero(A);
   static_cast<IdaData*>(data)->problem->jacobian(NV_DATA_S(y), c, SM_DATA_D(A));
   return 0;
 }
 
-int ida_sparse_jacobian(realtype, realtype c, N_Vector y, N_Vector, N_Vector, SUNMatrix A, void* data, N_Vector, N_Vector,
-                        N_Vector) {
+int ida_sparse_jacobian(realtype, realtype c, N_Vector y, N_Vector, N_Vector, SUNMatrix A, void* data, N_Vector,
+                        N_Vector, N_Vector) {
   IdaData& ida = *static_cast<IdaData*>(data);
   for (const int at : ida.source) ida.dense[at] = 0.0;
   ida.problem->jacobian(NV_DATA_S(y), c, ida.dense.data());
@@ -146,8 +147,9 @@ Outcome solve_with_ida(const DaeProblem& problem, double t_end, Tolerances toler
   check(IDASetMaxNumSteps(ida, max_steps), "the number of steps");
   check(IDASetStopTime(ida, t_end), "t_end");
   const bool is_dense = kind == Factorization::dense;
-  const Owned<SUNMatrix> matrix(is_dense ? SUNDenseMatrix(n, n, context)
-                                         : SUNSparseMatrix(n, n, static_cast<sunindextype>(data.row.size()), CSC_MAT, context));
+  const Owned<SUNMatrix> matrix(
+      is_dense ? SUNDenseMatrix(n, n, context)
+               : SUNSparseMatrix(n, n, static_cast<sunindextype>(data.row.size()), CSC_MAT, context));
   const Owned<SUNLinearSolver> solver(is_dense ? SUNLinSol_Dense(state.get(), matrix.get(), context)
                                                : SUNLinSol_KLU(state.get(), matrix.get(), context));
   check(IDASetLinearSolver(ida, solver.get(), matrix.get()), "the linear solver");

@@ -112,7 +112,8 @@ Outcome solve(const Pendulum& pendulum, const std::string& method, double tolera
   PendulumOde ode(pendulum);
   if (method == "ida-dense") return solve_with_ida(dae, pendulum.t_end, tolerance, Factorization::dense, y);
   if (method == "ida-klu") return solve_with_ida(dae, pendulum.t_end, tolerance, Factorization::klu, y);
-  if (method == "cvode-projected") return solve_with_cvode(ode, pendulum.t_end, tolerance, Corrector::fixed_point, true, y);
+  if (method == "cvode-projected")
+    return solve_with_cvode(ode, pendulum.t_end, tolerance, Corrector::fixed_point, true, y);
   if (method == "arkode5") return solve_with_arkode(ode, pendulum.t_end, tolerance, 5, y);
   if (method == "arkode8") return solve_with_arkode(ode, pendulum.t_end, tolerance, 8, y);
   throw std::runtime_error("unknown method " + method);

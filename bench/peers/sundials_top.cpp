@@ -104,7 +104,7 @@ int main(int argc, char** argv) {
     const std::string label = label_of(method, tolerance);
     count(label, [&] { result = solve(top, method, tolerance); });
     const Outcome& o = result.outcome;
-    print({label, method, tolerance, error_of(problem, result.at_end), o.is_success, o.steps, o.evaluations, o.jacobians,
-           o.iterations, o.rejected});
+    print({label, method, tolerance, error_of(problem, result.at_end), o.is_success, o.steps, o.evaluations,
+           o.jacobians, o.iterations, o.rejected});
   }
 }

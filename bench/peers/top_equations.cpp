@@ -134,16 +134,18 @@ void TopDae::start(double* y, double* y_dot) const {
 }
 
 void TopDae::residual(const double* y, const double* y_dot, double* r) const {
-  const Vector3 x = part3<at_x>(y), v = part3<at_v>(y), w = part3<at_w>(y), lambda = part3<at_lambda>(y), mu = part3<at_mu>(y);
+  const Vector3 x = part3<at_x>(y), v = part3<at_v>(y), w = part3<at_w>(y), lambda = part3<at_lambda>(y),
+                mu = part3<at_mu>(y);
   const double* p = y + at_p;
   const Matrix3 R = rotation(p);
   const Vector3 turned_lambda = R.transpose() * lambda, turned_mu = R.transpose() * mu;
 
   part3<at_x>(r) = part3<at_x>(y_dot) - v + mu;
-  Map<Vector4>(r + at_p) =
-      Map<const Vector4>(y_dot + at_p) - quaternion_rate(p, w + top_.X.cross(turned_mu)) + y[at_epsilon] * Map<const Vector4>(p);
+  Map<Vector4>(r + at_p) = Map<const Vector4>(y_dot + at_p) - quaternion_rate(p, w + top_.X.cross(turned_mu)) +
+                           y[at_epsilon] * Map<const Vector4>(p);
   part3<at_v>(r) = part3<at_v>(y_dot) - top_.gravity + lambda / top_.mass;
-  part3<at_w>(r) = part3<at_w>(y_dot) - (applied_torque(top_, R, w) + top_.X.cross(turned_lambda)).cwiseQuotient(top_.J);
+  part3<at_w>(r) =
+      part3<at_w>(y_dot) - (applied_torque(top_, R, w) + top_.X.cross(turned_lambda)).cwiseQuotient(top_.J);
   part3<at_lambda>(r) = x - R * top_.X;
   part3<at_mu>(r) = v - R * w.cross(top_.X);
   r[at_epsilon] = 0.5 * (p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3] - 1.0);
@@ -179,8 +181,9 @@ void TopDae::jacobian(const double* y, double c, double* columns) const {
     const BushingTorque bushing(top_, R, w);
     const Matrix34 axis_p = rotation_slope(p, top_.ground_axis, -1.0), b_p = skew(top_.body_axis) * axis_p;
     torque_w -= top_.damping * bushing.b * bushing.b.transpose();
-    torque_p -= bushing.b * (top_.stiffness * top_.body_axis.transpose() * axis_p + top_.damping * w.transpose() * b_p) +
-                bushing.size * b_p;
+    torque_p -=
+        bushing.b * (top_.stiffness * top_.body_axis.transpose() * axis_p + top_.damping * w.transpose() * b_p) +
+        bushing.size * b_p;
   }
   A.block<3, 3>(at_w, at_w) = minus_over_J.asDiagonal() * torque_w;
   A.block<3, 3>(at_w, at_w).diagonal().array() += c;
@@ -279,8 +282,7 @@ bool TopOde::project(const double* y, double* correction, double* error) {
 // ---- about the tip
 
 ReducedTopOde::ReducedTopOde(const Top& top)
-    : top_(top),
-      J_(top.J + top.mass * (Vector3::Constant(top.X.squaredNorm()) - top.X.cwiseProduct(top.X))) {}
+    : top_(top), J_(top.J + top.mass * (Vector3::Constant(top.X.squaredNorm()) - top.X.cwiseProduct(top.X))) {}
 
 void ReducedTopOde::start(double* y) const {
   Map<Vector4>{y} = Vector4(1.0, 0.0, 0.0, 0.0);

@@ -44,9 +44,7 @@ Top top_named(const std::string& name) {
   return top;
 }
 
-double error_of(const std::string& name, const TopState& at_end) {
-  return difference(at_end, read_reference(name));
-}
+double error_of(const std::string& name, const TopState& at_end) { return difference(at_end, read_reference(name)); }
 
 double error_of(const Chain& chain, const std::vector<TopState>& at_end) {
   const std::vector<TopState> reference = read_references("chain", chain.links);
@@ -68,7 +66,9 @@ void print(const Run& run) {
   std::fflush(stdout);
 }
 
-std::string label_of(const std::string& method, double tolerance) { return fmt::format("{} {:.6g}", method, tolerance); }
+std::string label_of(const std::string& method, double tolerance) {
+  return fmt::format("{} {:.6g}", method, tolerance);
+}
 
 std::vector<double> numbers_from(int argc, char** argv, int first) {
   std::vector<double> numbers;

@@ -18,8 +18,8 @@ struct Top {
   Vector3 J{0.234375, 0.46875, 0.234375};  ///< about the centre of mass, body frame
   Vector3 X{0.0, 1.0, 0.0};                ///< tip to centre of mass, body frame
   Vector3 gravity{0.0, 0.0, -9.81};
-  Vector3 spin{0.0, 150.0, -4.61538};      ///< initial Ω, body frame; R = 1 at the start
-  double stiffness = 0.0, damping = 0.0;   ///< of the bushing, along s = body_axis·Rᵀground_axis
+  Vector3 spin{0.0, 150.0, -4.61538};     ///< initial Ω, body frame; R = 1 at the start
+  double stiffness = 0.0, damping = 0.0;  ///< of the bushing, along s = body_axis·Rᵀground_axis
   Vector3 body_axis{1.0, 0.0, 0.0}, ground_axis{0.0, 1.0, 0.0};
   double t_end = 2.0;
 };

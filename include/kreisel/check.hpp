@@ -43,7 +43,7 @@ struct RankReport {
   double smallest_mass =
       0.0;                 ///< smallest eigenvalue of NᵀMN, N an orthonormal basis of ker B; infinite if ker B = {0}
   double condition = 0.0;  ///< of [M Bᵀ; B 0] in the 2-norm, scaled alike, infinite when singular
-  std::string weakest_block;  ///< coordinate block that moves most in the direction of that eigenvalue
+  std::string weakest_block;                 ///< coordinate block that moves most in the direction of that eigenvalue
   std::vector<int> redundant_rows;           ///< can be removed together without changing the rank
   std::vector<std::string> redundant_names;  ///< the same by name
 

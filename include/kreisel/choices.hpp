@@ -137,7 +137,8 @@ inline constexpr std::array<FormulationInfo, 6> formulation_catalogue{{
     {Formulation::stabilized_index2, "stabilized-index2", ConstraintLevel::position, true,
      "Phi = 0 and B v = 0 (Gear, Gupta, Leimkuhler)"},
     {Formulation::index2, "index2", ConstraintLevel::velocity, false, "B v = 0; positions drift linearly"},
-    {Formulation::index1, "index1", ConstraintLevel::acceleration, false, "d/dt B v = 0; positions drift quadratically"},
+    {Formulation::index1, "index1", ConstraintLevel::acceleration, false,
+     "d/dt B v = 0; positions drift quadratically"},
     {Formulation::projected, "projected", ConstraintLevel::acceleration, false,
      "index1 with projection onto Phi = 0 and B v = 0 after each step"},
 }};
@@ -157,8 +158,11 @@ template <>
 struct Spellings<linear::SolverKind> {
   using enum linear::SolverKind;
   static constexpr std::string_view noun = "linear solver";
-  static constexpr std::array<Spelled<linear::SolverKind>, 5> entries{
-      {{automatic, "automatic"}, {dense, "dense"}, {tree, "tree"}, {sparse, "sparse"}, {least_squares, "least-squares"}}};
+  static constexpr std::array<Spelled<linear::SolverKind>, 5> entries{{{automatic, "automatic"},
+                                                                       {dense, "dense"},
+                                                                       {tree, "tree"},
+                                                                       {sparse, "sparse"},
+                                                                       {least_squares, "least-squares"}}};
 };
 template <>
 struct Spellings<method::Modification> {
@@ -170,7 +174,8 @@ struct Spellings<method::Modification> {
 template <>
 struct Spellings<method::Metric> {
   static constexpr std::string_view noun = "metric";
-  static constexpr std::array<Spelled<method::Metric>, 2> entries{{{method::Metric::mass, "mass"}, {method::Metric::euclidean, "euclidean"}}};
+  static constexpr std::array<Spelled<method::Metric>, 2> entries{
+      {{method::Metric::mass, "mass"}, {method::Metric::euclidean, "euclidean"}}};
 };
 template <>
 struct Spellings<method::Projection> {
@@ -182,7 +187,8 @@ template <>
 struct Spellings<run::Starting> {
   using enum run::Starting;
   static constexpr std::string_view noun = "starting procedure";
-  static constexpr std::array<Spelled<run::Starting>, 4> entries{{{corrected, "corrected"}, {exact, "exact"}, {v0, "v0"}, {a0, "a0"}}};
+  static constexpr std::array<Spelled<run::Starting>, 4> entries{
+      {{corrected, "corrected"}, {exact, "exact"}, {v0, "v0"}, {a0, "a0"}}};
 };
 template <>
 struct Spellings<run::Restart> {

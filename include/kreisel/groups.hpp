@@ -45,10 +45,10 @@ class Space {
   bool is_commutative() const { return is_commutative_; }
 
   void set_identity(VectorRef q) const;
-  void move(ConstVectorRef q, ConstVectorRef x, VectorRef out) const;         ///< q∘exp(x); out may be q
-  void difference(ConstVectorRef q0, ConstVectorRef q1, VectorRef out) const;  ///< log(q0⁻¹∘q1)
-  void bracket(ConstVectorRef a, ConstVectorRef b, VectorRef out) const;       ///< hat(a) b; out is neither
-  void tangent(ConstVectorRef x, ConstVectorRef y, VectorRef out) const;       ///< T(x) y; out is neither
+  void move(ConstVectorRef q, ConstVectorRef x, VectorRef out) const;             ///< q∘exp(x); out may be q
+  void difference(ConstVectorRef q0, ConstVectorRef q1, VectorRef out) const;     ///< log(q0⁻¹∘q1)
+  void bracket(ConstVectorRef a, ConstVectorRef b, VectorRef out) const;          ///< hat(a) b; out is neither
+  void tangent(ConstVectorRef x, ConstVectorRef y, VectorRef out) const;          ///< T(x) y; out is neither
   void tangent_inverse(ConstVectorRef x, ConstVectorRef y, VectorRef out) const;  ///< T(x)⁻¹ y; out is neither
   /// Column-major blocks of T(x), laid out by Block::matrix_at.
   void tangent_blocks(ConstVectorRef x, VectorRef out) const;

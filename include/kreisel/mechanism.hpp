@@ -31,11 +31,11 @@ inline Matrix3 diagonal(double xx, double yy, double zz) { return Vector3(xx, yy
 struct JointDescription {
   std::string type;
   std::vector<Body> bodies;
-  std::vector<Vector3> points;  ///< one that both bodies share, or one on each
-  std::vector<Vector3> axes;    ///< one that both bodies share, or one of each
-  std::string name{};           ///< empty: made from the type and the bodies
-  double length = 0.0;          ///< of a distance; 0: that of the points
-  std::string value{};          ///< of a driver: a formula in t, such as "0.1*sin(2*pi*t)"
+  std::vector<Vector3> points;                            ///< one that both bodies share, or one on each
+  std::vector<Vector3> axes;                              ///< one that both bodies share, or one of each
+  std::string name{};                                     ///< empty: made from the type and the bodies
+  double length = 0.0;                                    ///< of a distance; 0: that of the points
+  std::string value{};                                    ///< of a driver: a formula in t, such as "0.1*sin(2*pi*t)"
   std::vector<std::pair<std::string, double>> numbers{};  ///< as in model files, such as {"pitch", 0.005}
 };
 
@@ -66,7 +66,8 @@ JointDescription distance(Bodies between, const Vector3& from, const Vector3& to
 /// Prescribes the angle [rad] about the axis from the first body to the second: a formula in t.
 JointDescription angle_driver(Bodies between, const Vector3& axis, std::string value);
 
-ForceDescription spring_damper(Bodies between, const Vector3& from, const Vector3& to, double stiffness, double damping);
+ForceDescription spring_damper(Bodies between, const Vector3& from, const Vector3& to, double stiffness,
+                               double damping);
 
 class Mechanism {
  public:

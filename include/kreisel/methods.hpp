@@ -28,8 +28,8 @@ struct GeneralizedAlpha {
   static constexpr std::string_view name = "generalized-alpha";
   double rho_inf = 0.9;  ///< spectral radius at infinite frequency, 0…1
   std::optional<double> alpha_m{}, alpha_f{}, beta{}, gamma{};
-  int approximation = 3;              ///< of the jerk where the step size changes, 1…4
-  std::optional<double> a3{}, a4{};   ///< weights of the jerk instead
+  int approximation = 3;             ///< of the jerk where the step size changes, 1…4
+  std::optional<double> a3{}, a4{};  ///< weights of the jerk instead
   Modification modification = Modification::both;
 };
 struct Mkam {
@@ -65,10 +65,8 @@ class MethodChoice {
   MethodChoice(const std::string& name) : MethodChoice(std::string_view(name)) {}
   /// Throws InvalidInput for parameters out of range.
   template <class Parameters>
-    requires requires { Parameters::name; }
-  MethodChoice(const Parameters& chosen) : MethodChoice(Parameters::name) {
-    parameters = values_of(chosen);
-  }
+  requires requires { Parameters::name; }
+  MethodChoice(const Parameters& chosen) : MethodChoice(Parameters::name) { parameters = values_of(chosen); }
 
   const MethodInfo& info() const { return *info_; }
   const std::string& name() const;

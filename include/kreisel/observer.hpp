@@ -21,13 +21,13 @@ Energy energy_of(const system::System& system, const lie::Motion& m);
 struct Point {
   const method::Entry& entry;
   const system::Residual& residual;
-  long number = 0;       ///< 0 is the initial point
-  bool is_start = false; ///< made by the starting procedure, not by the method
+  long number = 0;                         ///< 0 is the initial point
+  bool is_start = false;                   ///< made by the starting procedure, not by the method
   const system::System* system = nullptr;  ///< in force, for energies
-  Work work{};           ///< since the start
-  int segment = 0;       ///< how often the method has started anew
-  std::string_view method;  ///< that made it
-  const Energy* energy = nullptr;  ///< where the run has computed it; null: energy_of(*system, entry.motion)
+  Work work{};                             ///< since the start
+  int segment = 0;                         ///< how often the method has started anew
+  std::string_view method;                 ///< that made it
+  const Energy* energy = nullptr;          ///< where the run has computed it; null: energy_of(*system, entry.motion)
 };
 
 /// How an attempt at a step ended.

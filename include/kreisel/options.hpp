@@ -60,17 +60,17 @@ struct Options {
   /// By name, or as in GeneralizedAlpha{.rho_inf = 0.8}. When none is named, bliedf of variable order gives way to radau where lightly
   /// damped vibrations hold its steps and radau takes far longer ones.
   method::MethodChoice method;
-  int order = 0;            ///< 0: the method's default with a step, variable with tolerances
+  int order = 0;                            ///< 0: the method's default with a step, variable with tolerances
   Choice<system::Formulation> formulation;  ///< none: ode without constraints, stabilized-index2 with
-  std::string correction;   ///< empty: magnus with a step, magnus-explicit (a third cheaper) with tolerances
+  std::string correction;  ///< empty: magnus with a step, magnus-explicit (a third cheaper) with tolerances
   std::shared_ptr<const coeff::CorrectionSet> own_correction;  ///< coefficients of `file:PATH`
   Choice<Starting> starting = Starting::corrected;
 
   double t_end = std::numeric_limits<double>::quiet_NaN();  ///< NaN: the model's
-  double step = 0.0;        ///< > 0: constant steps, shrunk so that they end at t_end
-  StepSequence steps;       ///< given steps instead; with neither, error control chooses them
-  double rtol = 1e-6;       ///< error control, relative, > 0
-  double atol = 1e-8;       ///< error control, absolute, ≥ 0
+  double step = 0.0;                                        ///< > 0: constant steps, shrunk so that they end at t_end
+  StepSequence steps;           ///< given steps instead; with neither, error control chooses them
+  double rtol = 1e-6;           ///< error control, relative, > 0
+  double atol = 1e-8;           ///< error control, absolute, ≥ 0
   bool control_lambda = false;  ///< include λ in the error test
 
   int max_order = 6;            ///< error control, 1…6

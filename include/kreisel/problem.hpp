@@ -17,8 +17,8 @@ struct Problem {
 /// The motion at one time.
 struct State {
   double t = 0.0;
-  Vector q, v, a;  ///< configuration, velocity, acceleration, as the system lays them out
-  Vector lambda;   ///< multipliers, in the rows of results
+  Vector q, v, a;                                ///< configuration, velocity, acceleration, as the system lays them out
+  Vector lambda;                                 ///< multipliers, in the rows of results
   std::shared_ptr<const system::System> system;  ///< in force at this time
 
   system::Pose pose(int body) const { return system->body_pose(body, q); }

@@ -17,19 +17,19 @@ using Work = EnergyFlow;
 
 enum class Status {
   success,
-  newton_failed,      ///< Newton's method does not converge and the step cannot be reduced
-  singular_matrix,    ///< the iteration matrix, or [M Bᵀ; B 0], is singular
-  step_too_small,     ///< the error test asks for steps below min_step or round-off
-  too_many_steps,     ///< max_steps reached
-  event_failed,       ///< an event could not be carried out, or fires without end
-  poor_derivatives,   ///< derivatives that the system computes numerically are too poor for the tolerances
+  newton_failed,        ///< Newton's method does not converge and the step cannot be reduced
+  singular_matrix,      ///< the iteration matrix, or [M Bᵀ; B 0], is singular
+  step_too_small,       ///< the error test asks for steps below min_step or round-off
+  too_many_steps,       ///< max_steps reached
+  event_failed,         ///< an event could not be carried out, or fires without end
+  poor_derivatives,     ///< derivatives that the system computes numerically are too poor for the tolerances
   no_consistent_start,  ///< initial values cannot be completed to accelerations and multipliers
-  interrupted,        ///< the observer asked to stop
+  interrupted,          ///< the observer asked to stop
 };
 
 struct StatusInfo {
   Status id;
-  std::string_view name;     ///< the id users see: "success", "newton-failed", ...
+  std::string_view name;  ///< the id users see: "success", "newton-failed", ...
   std::string_view meaning;
 };
 const std::vector<StatusInfo>& statuses();
@@ -47,10 +47,10 @@ struct Report {
   Status status = Status::success;
   std::string message;  ///< where, what, why, what to try; empty on plain success
   std::string method, formulation, correction;
-  int order = 0;        ///< highest used
-  double step = 0.0;    ///< the constant step in use, the mean of given ones, 0 under error control
+  int order = 0;      ///< highest used
+  double step = 0.0;  ///< the constant step in use, the mean of given ones, 0 under error control
   bool step_was_adjusted = false;
-  double t_end = 0.0;   ///< asked for
+  double t_end = 0.0;  ///< asked for
   Counters counters;
   std::array<long, 9> steps_at_order{};
   long rejected_by_error = 0, rejected_by_newton = 0;
@@ -63,7 +63,7 @@ struct Report {
   std::vector<Occurrence> events;  ///< in the order of time
   long corners = 0;                ///< at which the method has started anew
   std::vector<std::string> warnings;
-  method::Entry final;         ///< the last accepted point
+  method::Entry final;  ///< the last accepted point
   system::Residual final_residual;
   std::vector<std::shared_ptr<const system::System>> systems;  ///< that were in force; those of events live here
 };

@@ -212,7 +212,8 @@ class System {
   virtual void constraints(const Motion& m, ConstVectorRef lambda, Residual& out) const { residual(m, lambda, out); }
   /// Everything that determines v̇ and λ, in one sweep: M and B, the force g of the residual and the curvature z of
   /// acceleration_gap, at v̇ = 0 and λ = 0, which the caller provides. The default evaluates one after the other.
-  virtual void saddle_point(const Motion& m, ConstVectorRef lambda, KktBlocks& blocks, Residual& out, VectorRef z) const;
+  virtual void saddle_point(const Motion& m, ConstVectorRef lambda, KktBlocks& blocks, Residual& out,
+                            VectorRef z) const;
   /// out = Bᵀμ over the position rows. The default pays for B.
   virtual void constraint_force(const Motion& m, ConstVectorRef mu, VectorRef out) const;
 

@@ -25,9 +25,11 @@ class ConstVectorRef : public Eigen::Map<const Vector> {
  public:
   using Base = Eigen::Map<const Vector>;
   template <class Derived>
-    requires(bool(Derived::IsVectorAtCompileTime) && bool(Eigen::internal::traits<Derived>::Flags & Eigen::DirectAccessBit) &&
-             Eigen::internal::inner_stride_at_compile_time<Derived>::ret == 1)
-  ConstVectorRef(const Eigen::MatrixBase<Derived>& x) : Base(x.derived().data(), x.size()) {}
+  requires(bool(Derived::IsVectorAtCompileTime) &&
+           bool(Eigen::internal::traits<Derived>::Flags & Eigen::DirectAccessBit) &&
+           Eigen::internal::inner_stride_at_compile_time<Derived>::ret == 1)
+      ConstVectorRef(const Eigen::MatrixBase<Derived>& x)
+      : Base(x.derived().data(), x.size()) {}
   ConstVectorRef(const double* data, Eigen::Index size) : Base(data, size) {}
 };
 

@@ -82,11 +82,13 @@ Body Mechanism::add_body(multibody::Body body) {
   if (!nodes_.empty()) throw InvalidInput("bodies are numbered before nodes; add all bodies before the first node");
   if (body.name.empty()) body.name = fmt::format("body{}", number + 1);
   for (const multibody::Body& other : bodies_)
-    if (other.name == body.name) throw InvalidInput(fmt::format("there is a body '{}' already; give another name", body.name));
+    if (other.name == body.name)
+      throw InvalidInput(fmt::format("there is a body '{}' already; give another name", body.name));
   if (!(body.mass >= 0.0) || !std::isfinite(body.mass))
     throw InvalidInput(fmt::format("body '{}': mass is {}, must not be negative [kg]", body.name, body.mass));
   if (body.group && *body.group != lie::GroupId::r3xso3 && *body.group != lie::GroupId::se3)
-    throw InvalidInput(fmt::format("body '{}': bodies live on r3xso3 or se3, not on {}", body.name, lie::name_of(*body.group)));
+    throw InvalidInput(
+        fmt::format("body '{}': bodies live on r3xso3 or se3, not on {}", body.name, lie::name_of(*body.group)));
   if (!body.position.allFinite() || !body.rotation.allFinite() || !body.inertia.allFinite())
     throw InvalidInput(fmt::format("body '{}' has values that are not finite", body.name));
   bodies_.push_back(std::move(body));
@@ -95,10 +97,13 @@ Body Mechanism::add_body(multibody::Body body) {
 
 void Mechanism::check(Body body, std::string_view where) const {
   if (body.number >= static_cast<int>(bodies_.size()) || body.number < multibody::ground)
-    throw InvalidInput(fmt::format("{}: there is no body number {}; the mechanism has {}", where, body.number, bodies_.size()));
+    throw InvalidInput(
+        fmt::format("{}: there is no body number {}; the mechanism has {}", where, body.number, bodies_.size()));
 }
 
-std::string Mechanism::label(Body body) const { return body.number == multibody::ground ? "ground" : bodies_[body.number].name; }
+std::string Mechanism::label(Body body) const {
+  return body.number == multibody::ground ? "ground" : bodies_[body.number].name;
+}
 
 Vector3 Mechanism::centre_of(Body body) const {
   return body.number == multibody::ground ? Vector3(Vector3::Zero()) : bodies_[body.number].position;
@@ -116,7 +121,8 @@ std::vector<Frame> Mechanism::frames_of(const std::vector<Body>& bodies, const s
   std::vector<Frame> frames;
   for (std::size_t i = 0; i < bodies.size(); ++i) {
     const Vector3 p = points.empty() ? centre_of(bodies[i]) : points[std::min(i, points.size() - 1)];
-    const Matrix3 E = axes.empty() ? Matrix3(Matrix3::Identity()) : multibody::axes_along(axes[std::min(i, axes.size() - 1)]);
+    const Matrix3 E =
+        axes.empty() ? Matrix3(Matrix3::Identity()) : multibody::axes_along(axes[std::min(i, axes.size() - 1)]);
     frames.push_back(in_body(bodies[i], p, E));
   }
   return frames;
@@ -126,21 +132,28 @@ int Mechanism::add_joint(const JointDescription& joint) {
   const bool is_driver = !joint.value.empty();
   const JointInfo& info = multibody::find_joint(joint.type, is_driver);
   JointDescription added = joint;
-  if (added.name.empty()) added.name = fmt::format("{} {}-{}", joint.type, label(joint.bodies[0]), label(joint.bodies[1]));
+  if (added.name.empty())
+    added.name = fmt::format("{} {}-{}", joint.type, label(joint.bodies[0]), label(joint.bodies[1]));
   for (const JointDescription& other : joints_)
-    if (other.name == added.name) throw InvalidInput(fmt::format("there is a joint '{}' already; give another name", added.name));
+    if (other.name == added.name)
+      throw InvalidInput(fmt::format("there is a joint '{}' already; give another name", added.name));
   const std::string where = fmt::format("joint '{}'", added.name);
-  if (info.has_carrier) throw InvalidInput(fmt::format("{}: joints with a carrier, as {}, are for model files", where, info.name));
+  if (info.has_carrier)
+    throw InvalidInput(fmt::format("{}: joints with a carrier, as {}, are for model files", where, info.name));
   if (joint.bodies.size() != 2) throw InvalidInput(where + " needs two bodies");
   for (const Body body : joint.bodies) check(body, where);
-  if (joint.bodies[0] == joint.bodies[1]) throw InvalidInput(where + " names the same body twice, expected two different ones");
-  const std::size_t points = info.place == JointInfo::Place::none ? 0 : info.place == JointInfo::Place::one_point ? 1 : 2;
+  if (joint.bodies[0] == joint.bodies[1])
+    throw InvalidInput(where + " names the same body twice, expected two different ones");
+  const std::size_t points = info.place == JointInfo::Place::none        ? 0
+                             : info.place == JointInfo::Place::one_point ? 1
+                                                                         : 2;
   if (joint.points.size() != points || static_cast<int>(joint.axes.size()) != info.axes)
     throw InvalidInput(fmt::format("{} has {} points and {} axes, expected {} and {}", where, joint.points.size(),
                                    joint.axes.size(), points, info.axes));
   check_numbers(where, info.numbers, joint.numbers);
   for (const Field& field : info.numbers)
-    if (!field.is_optional && field.name != "length" && std::isnan(field.default_number) && !has(joint.numbers, field.name))
+    if (!field.is_optional && field.name != "length" && std::isnan(field.default_number) &&
+        !has(joint.numbers, field.name))
       throw InvalidInput(fmt::format("{} needs the number {}: {}", where, field.name, field.meaning));
   for (const Vector3& axis : joint.axes)
     if (!(axis.norm() > 0.0) || !axis.allFinite()) throw InvalidInput(where + " has an axis without direction");
@@ -183,13 +196,15 @@ std::shared_ptr<multibody::Assembly> Mechanism::assembly() const {
     spec.bodies.assign(joint.bodies.begin(), joint.bodies.end());
     spec.frames = frames_of(joint.bodies, joint.points, joint.axes);
     for (const Field& number : info.numbers)
-      if (!number.is_optional && !std::isnan(number.default_number)) spec.numbers.numbers[number.name] = number.default_number;
+      if (!number.is_optional && !std::isnan(number.default_number))
+        spec.numbers.numbers[number.name] = number.default_number;
     for (const auto& [key, value] : joint.numbers) spec.numbers.numbers[key] = value;
     if (info.axes_swing) {
       const auto rotation = [&](Body body) -> Matrix3 {
         return body.number == multibody::ground ? Matrix3(Matrix3::Identity()) : bodies_[body.number].rotation;
       };
-      spec.frames[1].E = multibody::swung(rotation(joint.bodies[0]), spec.frames[0].E, rotation(joint.bodies[1]), spec.frames[1].E);
+      spec.frames[1].E =
+          multibody::swung(rotation(joint.bodies[0]), spec.frames[0].E, rotation(joint.bodies[1]), spec.frames[1].E);
     }
     if (find_field(info.numbers, "length") != nullptr && !has(joint.numbers, "length"))
       spec.numbers.numbers["length"] = joint.length > 0.0 ? joint.length : (joint.points[0] - joint.points[1]).norm();

@@ -19,7 +19,7 @@ namespace kreisel {
 /// Numbers keep their bits. Reading past the end throws InvalidInput.
 class Archive {
  public:
-  Archive() = default;                                                          ///< for writing
+  Archive() = default;                                                             ///< for writing
   explicit Archive(std::string_view bytes) : is_loading_(true), source_(bytes) {}  ///< for reading; refers to the bytes
 
   bool is_loading() const { return is_loading_; }
@@ -32,10 +32,7 @@ class Archive {
   const std::string& bytes() const { return bytes_; }
 
   template <class T>
-    requires(std::is_arithmetic_v<T> || std::is_enum_v<T>)
-  void operator()(T& value) {
-    raw(&value, sizeof value);
-  }
+  requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) void operator()(T& value) { raw(&value, sizeof value); }
   void operator()(bool& value) {
     auto byte = static_cast<unsigned char>(value);
     raw(&byte, 1);

@@ -63,7 +63,8 @@ std::string unknown_name(std::string_view what, std::string_view word, const std
   const std::string near = nearest(word, known);
   if (!near.empty()) sentence.append("did you mean '").append(near).append("'? ");
   sentence.append("known: ");
-  for (std::size_t i = 0; i < known.size(); ++i) sentence.append(i == 0 ? "" : ", ").append(clipped(known[i], longest_word));
+  for (std::size_t i = 0; i < known.size(); ++i)
+    sentence.append(i == 0 ? "" : ", ").append(clipped(known[i], longest_word));
   return sentence;
 }
 

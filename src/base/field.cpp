@@ -69,21 +69,31 @@ FieldKind kind_of(const Field& field) {
 std::string range_in_words(const Field& field) {
   const bool has_minimum = std::isfinite(field.minimum), has_maximum = std::isfinite(field.maximum);
   if (has_minimum && has_maximum) return fmt::format("must lie between {} and {}", field.minimum, field.maximum);
-  if (has_minimum && field.minimum == 0.0) return field.minimum_is_excluded ? "must be positive" : "must not be negative";
-  if (has_minimum) return fmt::format("must be {} {}", field.minimum_is_excluded ? "greater than" : "at least", field.minimum);
-  if (has_maximum) return fmt::format("must be {} {}", field.maximum_is_excluded ? "less than" : "at most", field.maximum);
+  if (has_minimum && field.minimum == 0.0)
+    return field.minimum_is_excluded ? "must be positive" : "must not be negative";
+  if (has_minimum)
+    return fmt::format("must be {} {}", field.minimum_is_excluded ? "greater than" : "at least", field.minimum);
+  if (has_maximum)
+    return fmt::format("must be {} {}", field.maximum_is_excluded ? "less than" : "at most", field.maximum);
   return "";
 }
 
 std::string expectation(const Field& field) {
   switch (kind_of(field)) {
-    case FieldKind::number: return "a finite number";
-    case FieldKind::whole: return "a whole number";
-    case FieldKind::truth: return "true or false";
-    case FieldKind::word: return fmt::format("one of {}", fmt::join(field.words, ", "));
-    case FieldKind::words: return fmt::format("some of {}", fmt::join(field.words, ", "));
-    case FieldKind::numbers: return "one or more numbers";
-    case FieldKind::text: return "a text";
+    case FieldKind::number:
+      return "a finite number";
+    case FieldKind::whole:
+      return "a whole number";
+    case FieldKind::truth:
+      return "true or false";
+    case FieldKind::word:
+      return fmt::format("one of {}", fmt::join(field.words, ", "));
+    case FieldKind::words:
+      return fmt::format("some of {}", fmt::join(field.words, ", "));
+    case FieldKind::numbers:
+      return "one or more numbers";
+    case FieldKind::text:
+      return "a text";
   }
   return "";
 }
@@ -126,7 +136,8 @@ Value read_value(const Field& field, std::string_view text) {
       std::vector<double> numbers;
       each_part(text, separators, [&](std::string_view part) {
         const std::optional<double> number = number_in(part);
-        if (!number) throw InvalidInput(fmt::format("has '{}', expected numbers separated by commas", clipped(part, 100)));
+        if (!number)
+          throw InvalidInput(fmt::format("has '{}', expected numbers separated by commas", clipped(part, 100)));
         numbers.push_back(*number);
       });
       return checked(field, numbers);
@@ -137,7 +148,8 @@ Value read_value(const Field& field, std::string_view text) {
 
 Value checked(const Field& field, const Value& value) {
   const FieldKind kind = kind_of(field);
-  if (const auto* text = std::get_if<std::string>(&value); text != nullptr && kind != FieldKind::text) return read_value(field, *text);
+  if (const auto* text = std::get_if<std::string>(&value); text != nullptr && kind != FieldKind::text)
+    return read_value(field, *text);
   switch (kind) {
     case FieldKind::number: {
       const double x = number_of(field, value);

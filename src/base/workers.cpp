@@ -54,7 +54,8 @@ void Workers::run(int count, Call call, const void* context) {
   state_.notify_all();
   while (take_part()) {
   }
-  for (int left = unfinished_.load(std::memory_order_acquire); left != 0; left = unfinished_.load(std::memory_order_acquire))
+  for (int left = unfinished_.load(std::memory_order_acquire); left != 0;
+       left = unfinished_.load(std::memory_order_acquire))
     unfinished_.wait(left, std::memory_order_acquire);
 }
 

@@ -21,7 +21,8 @@ class Workers {
   /// Calls part(i) for 0 ≤ i < count and returns when all are done. Parts must not throw. No allocation.
   template <class Part>
   void share(int count, const Part& part) {
-    run(count, [](const void* context, int i) { (*static_cast<const Part*>(context))(i); }, &part);
+    run(
+        count, [](const void* context, int i) { (*static_cast<const Part*>(context))(i); }, &part);
   }
 
  private:
@@ -65,7 +66,8 @@ void share(int count, const Part& part) {
 /// part(begin, end) for pieces of [0, size): as share, in pieces of `piece`.
 template <class Part>
 void share_range(int size, int piece, const Part& part) {
-  share((size + piece - 1) / piece, [&](int i) { part(i * piece, i + 1 < (size + piece - 1) / piece ? (i + 1) * piece : size); });
+  share((size + piece - 1) / piece,
+        [&](int i) { part(i * piece, i + 1 < (size + piece - 1) / piece ? (i + 1) * piece : size); });
 }
 
 }  // namespace kreisel

@@ -17,17 +17,16 @@ struct AdamsMoultonRow {
 
 /// Row k: (y_{n+1} - y_n)/h ≈ Σ_{i=0…k} βᵢ ẏ_{n+1-i}, βᵢ = beta[i] / over, order k + 1
 /// (Wieloch 2022, eq. 2.17 for k ≤ 3; Hairer, Nørsett, Wanner 1993, section III.1 for k = 4, 5).
-inline constexpr std::array<AdamsMoultonRow, adams_moulton_max_steps + 1> adams_moulton_table{{
-    {   1, {  1}},
-    {   2, {  1,    1}},
-    {  12, {  5,    8,   -1}},
-    {  24, {  9,   19,   -5,   1}},
-    { 720, {251,  646, -264, 106,  -19}},
-    {1440, {475, 1427, -798, 482, -173, 27}}}};
+inline constexpr std::array<AdamsMoultonRow, adams_moulton_max_steps + 1> adams_moulton_table{
+    {{1, {1}},
+     {2, {1, 1}},
+     {12, {5, 8, -1}},
+     {24, {9, 19, -5, 1}},
+     {720, {251, 646, -264, 106, -19}},
+     {1440, {475, 1427, -798, 482, -173, 27}}}};
 
 /// Σ βᵢ(1-i)ᵖ = 1/(p+1) for p = 0…k, over the integers: exact integration from t_n to t_{n+1}.
-constexpr bool every_row_has_its_order(
-    const std::array<AdamsMoultonRow, adams_moulton_max_steps + 1>& table) {
+constexpr bool every_row_has_its_order(const std::array<AdamsMoultonRow, adams_moulton_max_steps + 1>& table) {
   for (int k = 0; k <= adams_moulton_max_steps; ++k) {
     for (int p = 0; p <= k; ++p) {
       std::int64_t sum = 0;

@@ -67,18 +67,21 @@ JerkWeights jerk_weights(double delta, double sigma, double a3, double a4) {
 
 JerkWeights published_jerk_weights(int approximation, double delta, double sigma) {
   switch (approximation) {
-    case 1: return {-sigma / delta, 0.0, sigma / delta, 0.0};
-    case 2: return {0.0, -sigma / (delta - sigma), sigma / (delta - sigma), 0.0};
+    case 1:
+      return {-sigma / delta, 0.0, sigma / delta, 0.0};
+    case 2:
+      return {0.0, -sigma / (delta - sigma), sigma / (delta - sigma), 0.0};
     case 3: {
       const double a4 = sigma / (sigma + (sigma - 1.0) * delta);
       return {0.0, 0.0, -a4, a4};
     }
-    default: return {-1.0, 1.0, 0.0, 0.0};
+    default:
+      return {-1.0, 1.0, 0.0, 0.0};
   }
 }
 
-AlphaStep alpha_step(const GeneralizedAlpha& parameters, const JerkWeights& weights, double sigma, bool modifies_velocity,
-                     bool modifies_acceleration) {
+AlphaStep alpha_step(const GeneralizedAlpha& parameters, const JerkWeights& weights, double sigma,
+                     bool modifies_velocity, bool modifies_acceleration) {
   const auto& [alpha_m, alpha_f, beta, gamma] = parameters;
   const double delta = parameters.delta(), change = 1.0 - 1.0 / (sigma * sigma);
   AlphaStep out;

@@ -27,8 +27,8 @@ struct AlphaStep {
   double e = 1.0;  ///< 1 - αm + αm c A₄, divides the known part of a_{n+1}
   double w = 1.0, j = 0.0, p = 0.0, r = 1.0, s = 1.0;
 };
-AlphaStep alpha_step(const GeneralizedAlpha& parameters, const JerkWeights& weights, double sigma, bool modifies_velocity,
-                     bool modifies_acceleration);
+AlphaStep alpha_step(const GeneralizedAlpha& parameters, const JerkWeights& weights, double sigma,
+                     bool modifies_velocity, bool modifies_acceleration);
 
 /// Error recursions of constrained systems, both modifications on.
 enum class AlphaForm {

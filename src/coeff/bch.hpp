@@ -16,19 +16,18 @@ struct BchBracket {
 
 /// log(exp(a)exp(b)) = a + b + Σ weight·node up to degree 5 (Wieloch 2022, eq. 3.13, with the complete
 /// degree-5 part: the printed 3.13e lacks -1/360 [[a,b],[b,[a,b]]]).
-inline constexpr std::array<BchBracket, 12> bch_brackets{{
-    {0, 1,  1,   2},   //  2 = [a,b]
-    {0, 2,  1,  12},   //  3 = [a,[a,b]]
-    {1, 2, -1,  12},   //  4 = [b,[a,b]]
-    {1, 3, -1,  24},   //  5 = [b,[a,[a,b]]]
-    {0, 3,  0,   1},   //  6 = [a,[a,[a,b]]]
-    {1, 4,  0,   1},   //  7 = [b,[b,[a,b]]]
-    {0, 6, -1, 720},   //  8 = [a,[a,[a,[a,b]]]]
-    {1, 7,  1, 720},   //  9 = [b,[b,[b,[a,b]]]]
-    {1, 6, -1, 180},   // 10 = [b,[a,[a,[a,b]]]]
-    {1, 5,  1, 180},   // 11 = [b,[b,[a,[a,b]]]]
-    {2, 3, -1, 120},   // 12 = [[a,b],[a,[a,b]]]
-    {2, 4, -1, 360}}}; // 13 = [[a,b],[b,[a,b]]]
+inline constexpr std::array<BchBracket, 12> bch_brackets{{{0, 1, 1, 2},       //  2 = [a,b]
+                                                          {0, 2, 1, 12},      //  3 = [a,[a,b]]
+                                                          {1, 2, -1, 12},     //  4 = [b,[a,b]]
+                                                          {1, 3, -1, 24},     //  5 = [b,[a,[a,b]]]
+                                                          {0, 3, 0, 1},       //  6 = [a,[a,[a,b]]]
+                                                          {1, 4, 0, 1},       //  7 = [b,[b,[a,b]]]
+                                                          {0, 6, -1, 720},    //  8 = [a,[a,[a,[a,b]]]]
+                                                          {1, 7, 1, 720},     //  9 = [b,[b,[b,[a,b]]]]
+                                                          {1, 6, -1, 180},    // 10 = [b,[a,[a,[a,b]]]]
+                                                          {1, 5, 1, 180},     // 11 = [b,[b,[a,[a,b]]]]
+                                                          {2, 3, -1, 120},    // 12 = [[a,b],[a,[a,b]]]
+                                                          {2, 4, -1, 360}}};  // 13 = [[a,b],[b,[a,b]]]
 
 /// How many of `bch_brackets` the approximation BCH_k uses, k = 1…6: degree ≤ k - 1.
 constexpr int bch_bracket_count(int k) {

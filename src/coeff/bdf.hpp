@@ -16,13 +16,12 @@ struct BdfRow {
 };
 
 /// Row k-1: h ẏ_{n+1} ≈ Σ αᵢ y_{n+1-i}, αᵢ = alpha[i] / over (Wieloch 2022, eq. 2.7).
-inline constexpr std::array<BdfRow, bdf_max_order> bdf_table{{
-    { 1, {  1,   -1}},
-    { 2, {  3,   -4,   1}},
-    { 6, { 11,  -18,   9,   -2}},
-    {12, { 25,  -48,  36,  -16,   3}},
-    {60, {137, -300, 300, -200,  75, -12}},
-    {60, {147, -360, 450, -400, 225, -72, 10}}}};
+inline constexpr std::array<BdfRow, bdf_max_order> bdf_table{{{1, {1, -1}},
+                                                              {2, {3, -4, 1}},
+                                                              {6, {11, -18, 9, -2}},
+                                                              {12, {25, -48, 36, -16, 3}},
+                                                              {60, {137, -300, 300, -200, 75, -12}},
+                                                              {60, {147, -360, 450, -400, 225, -72, 10}}}};
 
 /// Σ αᵢ(-i)ᵖ = [p = 1] for p = 0…k, over the integers (Wieloch 2022, eq. 2.6 about t_{n+1}).
 constexpr bool every_row_has_its_order(const std::array<BdfRow, bdf_max_order>& table) {

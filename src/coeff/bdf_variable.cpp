@@ -20,14 +20,12 @@ void fornberg(const double* x, int count, int highest, WeightTable& weight) {
 
     // The new column needs column j-1 of the smaller node set, so it comes before the update.
     const double ratio = old_product / product;
-    for (int m = highest; m >= 1; --m)
-      weight[m][j] = ratio * (m * weight[m - 1][j - 1] - x[j - 1] * weight[m][j - 1]);
+    for (int m = highest; m >= 1; --m) weight[m][j] = ratio * (m * weight[m - 1][j - 1] - x[j - 1] * weight[m][j - 1]);
     weight[0][j] = -ratio * x[j - 1] * weight[0][j - 1];
 
     for (int i = 0; i < j; ++i) {
       const double inverse = 1.0 / (x[j] - x[i]);
-      for (int m = highest; m >= 1; --m)
-        weight[m][i] = (x[j] * weight[m][i] - m * weight[m - 1][i]) * inverse;
+      for (int m = highest; m >= 1; --m) weight[m][i] = (x[j] * weight[m][i] - m * weight[m - 1][i]) * inverse;
       weight[0][i] = x[j] * weight[0][i] * inverse;
     }
     old_product = product;
@@ -37,9 +35,7 @@ void fornberg(const double* x, int count, int highest, WeightTable& weight) {
 /// c₀ + c₁s + c₂s² + c₃s³, a product of linear factors modulo s⁴.
 struct Cubic {
   double c0, c1, c2, c3;
-  Cubic times_root(double root) const {
-    return {-root * c0, c0 - root * c1, c1 - root * c2, c2 - root * c3};
-  }
+  Cubic times_root(double root) const { return {-root * c0, c0 - root * c1, c1 - root * c2, c2 - root * c3}; }
 };
 
 }  // namespace
@@ -50,8 +46,7 @@ void derivative_weights(std::span<const double> nodes, double at, int max_deriva
   for (int i = 0; i < count; ++i) x[i] = nodes[i] - at;
   WeightTable weight;
   fornberg(x.data(), count, max_derivative, weight);
-  for (int m = 0; m <= max_derivative; ++m)
-    std::copy_n(weight[m].begin(), count, out.begin() + m * count);
+  for (int m = 0; m <= max_derivative; ++m) std::copy_n(weight[m].begin(), count, out.begin() + m * count);
 }
 
 void extrapolation_weights(std::span<const double> nodes, double at, std::span<double> out) {

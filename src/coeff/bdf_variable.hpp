@@ -63,10 +63,10 @@ BdfCoefficients variable_bdf(int k, std::span<const double> times_newest_first);
 /// needs A₂ from a2_gauss: with the plain derivative it lacks [A₁, A₄]/80, A₄ = h⁴p'''(mid)/6, and the
 /// velocity relation is only consistent of order 4.
 struct MagnusWeights {
-  std::array<double, bdf_max_order> a1{};  ///< A₁ = h p(mid)      = Σ a1[i]·h vᵢ
-  std::array<double, bdf_max_order> a2{};  ///< A₂ = h² p'(mid)    = Σ a2[i]·h vᵢ
+  std::array<double, bdf_max_order> a1{};        ///< A₁ = h p(mid)      = Σ a1[i]·h vᵢ
+  std::array<double, bdf_max_order> a2{};        ///< A₂ = h² p'(mid)    = Σ a2[i]·h vᵢ
   std::array<double, bdf_max_order> a2_gauss{};  ///< A₂ + (3/20) A₄, the slope seen by three Gauss points
-  std::array<double, bdf_max_order> a3{};  ///< A₃ = h³ p''(mid)/2 = Σ a3[i]·h vᵢ
+  std::array<double, bdf_max_order> a3{};        ///< A₃ = h³ p''(mid)/2 = Σ a3[i]·h vᵢ
 };
 
 /// Weights for the polynomial p of degree k-1 through k velocities at `nodes` (newest first), for the

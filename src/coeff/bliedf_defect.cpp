@@ -54,10 +54,14 @@ std::span<const NestedBracket> magnus_defect(int k) {
       {6, {0, 0, 0, 0, 0, 1}, 1.0 / 30240.0},
   }};
   switch (k) {
-    case 2: return degree_3;
-    case 4: return degree_5;
-    case 6: return degree_7;
-    default: return {};
+    case 2:
+      return degree_3;
+    case 4:
+      return degree_5;
+    case 6:
+      return degree_7;
+    default:
+      return {};
   }
 }
 

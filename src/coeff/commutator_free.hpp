@@ -22,11 +22,11 @@ struct CommutatorFreeRow {
 };
 
 /// Row p-1 (Wieloch 2022, section 3.1.2).
-inline constexpr std::array<CommutatorFreeRow, 4> commutator_free_table{{
-    {1, 0, 1,  1, {{{1}}}},
-    {2, 1, 1,  2, {{{1, 1}}}},
-    {3, 2, 2, 12, {{{5, 4, -1}, {0,  4}}}},
-    {4, 3, 2, 24, {{{9, 4, -1}, {0, 15, -4, 1}}}}}};
+inline constexpr std::array<CommutatorFreeRow, 4> commutator_free_table{
+    {{1, 0, 1, 1, {{{1}}}},
+     {2, 1, 1, 2, {{{1, 1}}}},
+     {3, 2, 2, 12, {{{5, 4, -1}, {0, 4}}}},
+     {4, 3, 2, 24, {{{9, 4, -1}, {0, 15, -4, 1}}}}}};
 
 /// Σ_j β_i^j = βᵢ (Wieloch 2022, eq. 3.3) over the integers and the new velocity only in the last exponential.
 constexpr bool every_row_sums_to_adams_moulton(const std::array<CommutatorFreeRow, 4>& table) {

@@ -63,7 +63,8 @@ double adams_moulton_spectral_radius(int k, double h_omega) {
 }
 
 double alpha_spectral_radius(const GeneralizedAlpha& parameters, double h_omega) {
-  const double alpha_m = parameters.alpha_m, alpha_f = parameters.alpha_f, beta = parameters.beta, gamma = parameters.gamma;
+  const double alpha_m = parameters.alpha_m, alpha_f = parameters.alpha_f, beta = parameters.beta,
+               gamma = parameters.gamma;
   const double H = h_omega * h_omega;
   // A₁ y₁ = A₀ y; det(ζA₁ - A₀) is the cubic through four of its values.
   const auto characteristic = [&](double z) {

@@ -14,9 +14,10 @@ struct Radau {
   static constexpr double root6 = 2.449489742783178098197284074705891;
 
   static constexpr Row c{(4.0 - root6) / 10.0, (4.0 + root6) / 10.0, 1.0};
-  static constexpr Square a{{{(88.0 - 7.0 * root6) / 360.0, (296.0 - 169.0 * root6) / 1800.0, (-2.0 + 3.0 * root6) / 225.0},
-                             {(296.0 + 169.0 * root6) / 1800.0, (88.0 + 7.0 * root6) / 360.0, (-2.0 - 3.0 * root6) / 225.0},
-                             {(16.0 - root6) / 36.0, (16.0 + root6) / 36.0, 1.0 / 9.0}}};
+  static constexpr Square a{
+      {{(88.0 - 7.0 * root6) / 360.0, (296.0 - 169.0 * root6) / 1800.0, (-2.0 + 3.0 * root6) / 225.0},
+       {(296.0 + 169.0 * root6) / 1800.0, (88.0 + 7.0 * root6) / 360.0, (-2.0 - 3.0 * root6) / 225.0},
+       {(16.0 - root6) / 36.0, (16.0 + root6) / 36.0, 1.0 / 9.0}}};
 
   /// W = A⁻¹: h Y'_i = Σ w_ij (Y_j - y_n).
   static constexpr Square w{{{2.0 + root6 / 2.0, (-36.0 + 29.0 * root6) / 30.0, (6.0 - 4.0 * root6) / 15.0},

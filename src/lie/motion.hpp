@@ -8,9 +8,9 @@ namespace kreisel::lie {
 /// Derivatives of the step map x ↦ (q, v, v̇) and with respect to a shift dv of the velocity relation.
 /// ∂q is trivialised: δq = q ∘ (q_x δx)~. v_x and a_x are multiples of the identity unless has_blocks.
 struct MotionTangent {
-  Vector q_x;                ///< block diagonal
+  Vector q_x;  ///< block diagonal
   double v_x = 0.0, a_x = 0.0;
-  bool has_blocks = false;   ///< then v_x_blocks and a_x_blocks count instead
+  bool has_blocks = false;  ///< then v_x_blocks and a_x_blocks count instead
   Vector v_x_blocks, a_x_blocks;
   double v_dv = 1.0, a_dv = 0.0;
 

@@ -22,7 +22,8 @@ void follow(const Space& space, ConstVectorRef q0, ConstVectorRef q1, VectorRef 
           for (int i = 0; i < block.nv; ++i) at[i] = to[i] - from[i];
         },
         [&]<class G>(G) {
-          const typename G::Point start = Eigen::Map<const typename G::Point>(from), end = Eigen::Map<const typename G::Point>(to);
+          const typename G::Point start = Eigen::Map<const typename G::Point>(from),
+                                  end = Eigen::Map<const typename G::Point>(to);
           typename G::Tangent y = Eigen::Map<const typename G::Tangent>(at);
           // exp(y)∘exp(d) = exp(y + T(y)⁻¹d + O(d²)).
           for (int iteration = 0; iteration < max_iterations; ++iteration) {

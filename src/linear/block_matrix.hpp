@@ -22,7 +22,8 @@ class BlockPattern {
 
   BlockPattern() = default;
   /// `entries` may come in any order and repeat; of a symmetric matrix those above the diagonal are dropped.
-  BlockPattern(std::vector<int> block_sizes, std::vector<std::pair<int, int>> entries, Symmetry symmetry = Symmetry::none);
+  BlockPattern(std::vector<int> block_sizes, std::vector<std::pair<int, int>> entries,
+               Symmetry symmetry = Symmetry::none);
 
   int size() const { return size_; }
   bool is_symmetric() const { return symmetry_ == Symmetry::symmetric; }
@@ -30,7 +31,7 @@ class BlockPattern {
   int block_size(int b) const { return sizes_[b]; }
   int block_at(int b) const { return offsets_[b]; }
   const std::vector<Entry>& entries() const { return entries_; }
-  int find(int row, int column) const;  ///< entry number, -1 when absent; for set-up, not for loops
+  int find(int row, int column) const;                ///< entry number, -1 when absent; for set-up, not for loops
   int number_count() const { return number_count_; }  ///< of stored numbers
 
   /// visit(row, column, index into values()) for every number of the matrix, mirrored ones included.
@@ -60,8 +61,10 @@ class BlockMatrixOf : public BlockPattern {
   using Dense = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic>;
 
   BlockMatrixOf() = default;
-  explicit BlockMatrixOf(BlockPattern pattern) : BlockPattern(std::move(pattern)), values_(Values::Zero(number_count())) {}
-  BlockMatrixOf(std::vector<int> block_sizes, std::vector<std::pair<int, int>> entries, Symmetry symmetry = Symmetry::none)
+  explicit BlockMatrixOf(BlockPattern pattern)
+      : BlockPattern(std::move(pattern)), values_(Values::Zero(number_count())) {}
+  BlockMatrixOf(std::vector<int> block_sizes, std::vector<std::pair<int, int>> entries,
+                Symmetry symmetry = Symmetry::none)
       : BlockMatrixOf(BlockPattern(std::move(block_sizes), std::move(entries), symmetry)) {}
 
   Eigen::Map<Dense> block(int entry) {

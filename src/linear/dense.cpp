@@ -126,7 +126,8 @@ Kernel<Scalar> kernel_for(int n) {
   [&]<int... n_minus_1>(std::integer_sequence<int, n_minus_1...>) {
     const auto use = [&]<class Size>(Size) { kernel = {Size::factorize, Size::solve}; };
     ((n == n_minus_1 + 1 ? use(FixedSize<Scalar, n_minus_1 + 1>{}) : void()), ...);
-  }(std::make_integer_sequence<int, max_fixed_size>{});
+  }
+  (std::make_integer_sequence<int, max_fixed_size>{});
   return kernel;
 }
 
@@ -192,7 +193,8 @@ class DenseSolver final : public SolverOf<Scalar> {
   Values lu_, pivot_inverse_, work_;
   std::vector<int> row_of_;
   std::vector<int> place_of_, empty_;  ///< where the values of the blocks go in lu_, and where none does
-  std::vector<std::pair<int, int>> mirrored_;  ///< of a symmetric matrix: places above the diagonal, and where they come from
+  std::vector<std::pair<int, int>>
+      mirrored_;  ///< of a symmetric matrix: places above the diagonal, and where they come from
   int singular_row_ = -1;
 };
 

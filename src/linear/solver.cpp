@@ -8,8 +8,7 @@ std::vector<std::string> solver_names() { return names_of<SolverKind>(); }
 
 template <class Scalar>
 std::unique_ptr<SolverOf<Scalar>> make_solver(std::string_view kind, const BlockMatrixOf<Scalar>& matrix) {
-  if (kind == "automatic")
-    kind = matrix.size() <= dense_limit ? "dense" : suits_block_tree(matrix) ? "tree" : "sparse";
+  if (kind == "automatic") kind = matrix.size() <= dense_limit ? "dense" : suits_block_tree(matrix) ? "tree" : "sparse";
   if (kind == "dense") return make_dense_solver(matrix);
   if (kind == "tree") return make_block_tree_solver(matrix);
   if (kind == "sparse") return make_sparse_solver(matrix);

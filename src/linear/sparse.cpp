@@ -51,7 +51,8 @@ class SparseSolver final : public SolverOf<Scalar> {
   bool factorize(const BlockMatrixOf<Scalar>& matrix) override {
     const Scalar* blocks = matrix.values().data();
     for (std::size_t i = 0; i < source_.size(); ++i) value_[i] = blocks[source_[i]];
-    if (std::any_of(value_.begin(), value_.end(), [](Scalar x) { return !std::isfinite(std::abs(x)); })) return fail(-1);
+    if (std::any_of(value_.begin(), value_.end(), [](Scalar x) { return !std::isfinite(std::abs(x)); }))
+      return fail(-1);
     if (numeric_ != nullptr && refactorize()) return true;
     Klu::free_numeric(&numeric_, &common_);
     numeric_ = Klu::factor(column_start_.data(), row_.data(), numbers(value_.data()), symbolic_, &common_);
@@ -70,7 +71,8 @@ class SparseSolver final : public SolverOf<Scalar> {
 
   /// Old pivots on new values; refused when the element growth says that the pivots have become bad.
   bool refactorize() {
-    if (!Klu::refactor(column_start_.data(), row_.data(), numbers(value_.data()), symbolic_, numeric_, &common_)) return false;
+    if (!Klu::refactor(column_start_.data(), row_.data(), numbers(value_.data()), symbolic_, numeric_, &common_))
+      return false;
     if (common_.status == KLU_SINGULAR) return false;
     Klu::growth(column_start_.data(), row_.data(), numbers(value_.data()), symbolic_, numeric_, &common_);
     return common_.rgrowth > 1e-8;
@@ -88,8 +90,9 @@ class SparseSolver final : public SolverOf<Scalar> {
     };
     std::vector<Number> numbers;
     matrix.for_each_number([&](int row, int column, int index) { numbers.push_back({column, row, index}); });
-    std::sort(numbers.begin(), numbers.end(),
-              [](const Number& a, const Number& b) { return std::pair{a.column, a.row} < std::pair{b.column, b.row}; });
+    std::sort(numbers.begin(), numbers.end(), [](const Number& a, const Number& b) {
+      return std::pair{a.column, a.row} < std::pair{b.column, b.row};
+    });
     column_start_.assign(n_ + 1, 0);
     for (const Number& number : numbers) {
       ++column_start_[number.column + 1];

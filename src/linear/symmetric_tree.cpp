@@ -83,7 +83,8 @@ void subtract_square(double* __restrict A, const double* __restrict X, int any_m
 template <int m, int n>
 struct Kernels {
   /// A -= ±X Yᵀ, of the square X = Y the lower triangle.
-  static void subtract(double* A, const double* X, const double* Y, int any_m, int any_n, int columns, bool is_positive) {
+  static void subtract(double* A, const double* X, const double* Y, int any_m, int any_n, int columns,
+                       bool is_positive) {
     if (X == Y)
       is_positive ? subtract_square<m, n, true>(A, X, any_m, any_n) : subtract_square<m, n, false>(A, X, any_m, any_n);
     else
@@ -98,8 +99,8 @@ struct Kernels {
       for (int i = 0; i < rows; ++i) b[i] -= X[l * rows + i] * z[l];
   }
   /// z -= Xᵀ x
-  static void subtract_transposed(double* __restrict z, const double* __restrict X, const double* __restrict x, int any_m,
-                                  int any_n) {
+  static void subtract_transposed(double* __restrict z, const double* __restrict X, const double* __restrict x,
+                                  int any_m, int any_n) {
     const int rows = m > 0 ? m : any_m, columns = n > 0 ? n : any_n;
     for (int l = 0; l < columns; ++l) {
       double sum = z[l];
@@ -308,9 +309,8 @@ class SymmetricTreeSolver final : public TreeSolver<double> {
         for (int i = j; i < node.last; ++i) {
           double* A = &values_[*target++];
           const double *X = &values_[links_[i].values_at], *Y = &values_[links_[j].values_at];
-          with_kernels(links_[i].size, n, [&]<class K>(K) {
-            K::subtract(A, X, Y, links_[i].size, n, links_[j].size, node.is_positive);
-          });
+          with_kernels(links_[i].size, n,
+                       [&]<class K>(K) { K::subtract(A, X, Y, links_[i].size, n, links_[j].size, node.is_positive); });
         }
     }
     return true;

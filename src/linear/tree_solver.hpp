@@ -20,8 +20,12 @@ class TreeSolver : public SolverOf<Scalar> {
     if (!general_) general_ = make_sparse_solver(matrix);
     return general_->factorize(matrix);
   }
-  void solve(typename SolverOf<Scalar>::ValuesRef b) final { uses_general_ ? general_->solve(b) : solve_tree(b.data()); }
-  const typename SolverOf<Scalar>::Values* pivot_values() const final { return general_ ? general_->pivot_values() : nullptr; }
+  void solve(typename SolverOf<Scalar>::ValuesRef b) final {
+    uses_general_ ? general_->solve(b) : solve_tree(b.data());
+  }
+  const typename SolverOf<Scalar>::Values* pivot_values() const final {
+    return general_ ? general_->pivot_values() : nullptr;
+  }
   int singular_row() const final { return uses_general_ ? general_->singular_row() : -1; }
 
  protected:

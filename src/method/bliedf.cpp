@@ -19,7 +19,8 @@ constexpr double sweep_fraction = 0.1;
 
 }  // namespace
 
-Bliedf::Bliedf(const lie::Space& space, Counters& counters, std::unique_ptr<Correction> correction, bool modifies_velocity)
+Bliedf::Bliedf(const lie::Space& space, Counters& counters, std::unique_ptr<Correction> correction,
+               bool modifies_velocity)
     : Method(space, counters),
       correction_(std::move(correction)),
       modification_(space),
@@ -71,9 +72,15 @@ void Bliedf::velocity(ConstVectorRef x, ConstVectorRef dv, Motion& trial) {
   base_ = known_v_ + bdf_.gamma[1] * x + dv;
   switch (correction_needs_) {
     case CorrectionNeeds::velocity:
-    case CorrectionNeeds::both: solve_for_velocity(x, trial.v); break;
-    case CorrectionNeeds::increment: correction_->shift(x, last_v_, shift_); [[fallthrough]];
-    case CorrectionNeeds::nothing: trial.v = base_ - shift_; break;
+    case CorrectionNeeds::both:
+      solve_for_velocity(x, trial.v);
+      break;
+    case CorrectionNeeds::increment:
+      correction_->shift(x, last_v_, shift_);
+      [[fallthrough]];
+    case CorrectionNeeds::nothing:
+      trial.v = base_ - shift_;
+      break;
   }
   trial.a = known_a_ + (bdf_.gamma[1] / h_) * (trial.v - (*history_)[0].motion.v);
 }

@@ -16,7 +16,8 @@ namespace kreisel::method {
 class Bliedf final : public Method {
  public:
   /// `modifies_velocity`: in index-3 form on steps of different size, see VelocityModification.
-  Bliedf(const lie::Space& space, Counters& counters, std::unique_ptr<Correction> correction, bool modifies_velocity = true);
+  Bliedf(const lie::Space& space, Counters& counters, std::unique_ptr<Correction> correction,
+         bool modifies_velocity = true);
 
   int memory_size() const override { return space_.nv(); }
   int points_needed(int order) const override { return order; }

@@ -19,14 +19,16 @@ namespace {
 std::unique_ptr<Method> make_bliedf(const lie::Space& space, Counters& counters, const MethodRequest& request) {
   return std::make_unique<Bliedf>(
       space, counters,
-      make_correction(request.correction, request.max_order, request.own_correction, space, counters, request.has_given_steps),
+      make_correction(request.correction, request.max_order, request.own_correction, space, counters,
+                      request.has_given_steps),
       parameters_in<choices::Bliedf>(request.parameters).modification == Modification::velocity);
 }
 /// Its projections leave nothing to modify.
 std::unique_ptr<Method> make_projected_bdf(const lie::Space& space, Counters& counters, const MethodRequest& request) {
-  return std::make_unique<Bliedf>(
-      space, counters,
-      make_correction(request.correction, request.max_order, request.own_correction, space, counters, request.has_given_steps), true);
+  return std::make_unique<Bliedf>(space, counters,
+                                  make_correction(request.correction, request.max_order, request.own_correction, space,
+                                                  counters, request.has_given_steps),
+                                  true);
 }
 
 /// Of methods that have nothing to choose.
@@ -35,7 +37,8 @@ std::unique_ptr<Method> make_plain(const lie::Space& space, Counters& counters, 
   return std::make_unique<Plain>(space, counters);
 }
 
-std::unique_ptr<Method> make_generalized_alpha(const lie::Space& space, Counters& counters, const MethodRequest& request) {
+std::unique_ptr<Method> make_generalized_alpha(const lie::Space& space, Counters& counters,
+                                               const MethodRequest& request) {
   const auto p = parameters_in<choices::GeneralizedAlpha>(request.parameters);
   coeff::GeneralizedAlpha alpha = coeff::GeneralizedAlpha::from_rho_inf(p.rho_inf);
   alpha.alpha_m = p.alpha_m.value_or(alpha.alpha_m);
@@ -44,8 +47,9 @@ std::unique_ptr<Method> make_generalized_alpha(const lie::Space& space, Counters
   alpha.gamma = p.gamma.value_or(alpha.gamma);
   const std::vector<std::string> violated = coeff::violated_conditions(alpha, coeff::AlphaStability::unconditional);
   if (!violated.empty())
-    throw InvalidInput(fmt::format("generalized-alpha: the parameters violate\n  {}\n  remedy: set rho_inf alone, or change the values",
-                                   fmt::join(violated, "\n  ")));
+    throw InvalidInput(fmt::format(
+        "generalized-alpha: the parameters violate\n  {}\n  remedy: set rho_inf alone, or change the values",
+        fmt::join(violated, "\n  ")));
   const double delta = alpha.delta();
   AlphaModification modification;
   modification.velocity = p.modification == Modification::both || p.modification == Modification::velocity;
@@ -57,7 +61,9 @@ std::unique_ptr<Method> make_generalized_alpha(const lie::Space& space, Counters
   } else {
     const int approximation = p.approximation;
     if (approximation == 1 && std::abs(delta) < 1e-12)
-      throw InvalidInput("generalized-alpha: approximation 1 divides by alpha_m - alpha_f, which is 0 for rho_inf = 1; use approximation 2, 3 or 4");
+      throw InvalidInput(
+          "generalized-alpha: approximation 1 divides by alpha_m - alpha_f, which is 0 for rho_inf = 1; use "
+          "approximation 2, 3 or 4");
     modification.jerk = [=](double sigma) { return coeff::published_jerk_weights(approximation, delta, sigma); };
   }
   return std::make_unique<GeneralizedAlpha>(space, counters, alpha, std::move(modification));
@@ -152,7 +158,9 @@ const MethodInfo& find_method(std::string_view name) { return find_named(catalog
 
 const std::string& MethodChoice::name() const { return info_->name; }
 
-MethodChoice::MethodChoice(std::string_view name) : info_(&find_method(name)) { parameters = ParameterValues(info_->parameters); }
+MethodChoice::MethodChoice(std::string_view name) : info_(&find_method(name)) {
+  parameters = ParameterValues(info_->parameters);
+}
 
 void MethodChoice::set(std::string_view parameter, const Value& value) {
   parameters.set(fmt::format("method '{}'", name()), info_->parameters, parameter, value);

@@ -30,7 +30,7 @@ struct MethodInfo {
   int min_order = 1, max_order = 6;
   int default_order = 4;
   bool has_order_choice = true;
-  std::vector<std::string> formulations{};       ///< names it serves
+  std::vector<std::string> formulations{};           ///< names it serves
   std::vector<std::string> variable_formulations{};  ///< under error control; empty: constant step only
   std::vector<ParameterInfo> parameters{};
   bool has_corrections = false;

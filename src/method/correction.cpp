@@ -179,16 +179,18 @@ class DifferenceCorrection final : public Correction {
 void Correction::commutator_part(ConstVectorRef, ConstVectorRef, VectorRef out) { out.setZero(); }
 
 std::vector<std::string> correction_names() {
-  return {"magnus", "magnus-explicit", "magnus-taylor", "implicit", "difference", "published", "tuned", "tuned-implicit", "none", "file:PATH"};
+  return {"magnus",    "magnus-explicit", "magnus-taylor",  "implicit", "difference",
+          "published", "tuned",           "tuned-implicit", "none",     "file:PATH"};
 }
 
 std::unique_ptr<Correction> make_correction(std::string_view name, int max_order, const coeff::CorrectionSet* own,
                                             const lie::Space& space, Counters& counters, bool has_given_steps) {
   if (name == "difference" && has_given_steps) {
     if (max_order > 3)
-      throw InvalidInput(fmt::format("correction 'difference' exists for orders 1 to 3 on given steps, but the order is {}; use {} 3, "
-                                     "or {} magnus, which serves every order",
-                                     max_order, spelled("order"), spelled("correction")));
+      throw InvalidInput(
+          fmt::format("correction 'difference' exists for orders 1 to 3 on given steps, but the order is {}; use {} 3, "
+                      "or {} magnus, which serves every order",
+                      max_order, spelled("order"), spelled("correction")));
     return std::make_unique<VariableDifference>(space, counters);
   }
   if (name == "magnus") return std::make_unique<MagnusCorrection>(MagnusVariant::full, space, counters);
@@ -200,8 +202,9 @@ std::unique_ptr<Correction> make_correction(std::string_view name, int max_order
   std::array<const coeff::CorrectionSet*, 7> sets{};
   if (own != nullptr) {
     if (own->k != max_order)
-      throw InvalidInput(fmt::format("correction '{}' is a coefficient set for order {}, but the order is {}; use {} {}",
-                                     name, own->k, max_order, spelled("order"), own->k));
+      throw InvalidInput(
+          fmt::format("correction '{}' is a coefficient set for order {}, but the order is {}; use {} {}", name, own->k,
+                      max_order, spelled("order"), own->k));
     sets[own->k] = own;
     return std::make_unique<SetCorrection>(sets, space, counters);
   }
@@ -214,9 +217,10 @@ std::unique_ptr<Correction> make_correction(std::string_view name, int max_order
       std::string orders;
       for (int k = 3; k <= 6; ++k)
         if (coeff::find_correction_set(name, k) != nullptr) orders += (orders.empty() ? "" : ", ") + std::to_string(k);
-      throw InvalidInput(fmt::format("correction '{}' has no coefficients for order {}; it exists for orders {}. "
-                                     "Use {} magnus, which serves every order",
-                                     name, max_order, orders, spelled("correction")));
+      throw InvalidInput(
+          fmt::format("correction '{}' has no coefficients for order {}; it exists for orders {}. "
+                      "Use {} magnus, which serves every order",
+                      name, max_order, orders, spelled("correction")));
     }
   }
   return std::make_unique<SetCorrection>(sets, space, counters);

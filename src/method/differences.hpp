@@ -35,7 +35,7 @@ class Differences {
  private:
   const double* weights(int points);
 
-  coeff::KeptNodes grid_;  ///< offsets from t_n, then h
+  coeff::KeptNodes grid_;                                              ///< offsets from t_n, then h
   std::array<std::array<double, max_points>, max_points + 1> weight_;  ///< by number of points
   std::array<bool, max_points + 1> is_known_{};
   std::array<const double*, max_points> value_{};

@@ -14,8 +14,8 @@ constexpr double equal_steps = 1e-9;
 
 }  // namespace
 
-GeneralizedAlpha::GeneralizedAlpha(const lie::Space& space, Counters& counters, const coeff::GeneralizedAlpha& parameters,
-                                   AlphaModification modification)
+GeneralizedAlpha::GeneralizedAlpha(const lie::Space& space, Counters& counters,
+                                   const coeff::GeneralizedAlpha& parameters, AlphaModification modification)
     : Method(space, counters), parameters_(parameters), modification_(std::move(modification)) {
   for (Vector* v : {&known_a_, &known_x_, &known_v_, &next_a_, &y_, &Cy_, &scratch_}) v->setZero(space.nv());
 }
@@ -28,8 +28,8 @@ void GeneralizedAlpha::begin_step(const History& history, double h, int) {
   const double sigma = now.h > 0.0 ? h / now.h : 1.0;
   const bool has_changed = std::abs(sigma - 1.0) > equal_steps;
   const bool modifies_velocity = has_changed && modification_.velocity && constrained_part_ != nullptr;
-  step_ = coeff::alpha_step(parameters_, has_changed ? modification_.jerk(sigma) : coeff::JerkWeights{}, sigma, modifies_velocity,
-                            has_changed && modification_.acceleration);
+  step_ = coeff::alpha_step(parameters_, has_changed ? modification_.jerk(sigma) : coeff::JerkWeights{}, sigma,
+                            modifies_velocity, has_changed && modification_.acceleration);
   const auto& [A1, A2, A3, A4] = step_.A;
 
   // y_: known part of h v̈.
@@ -93,11 +93,13 @@ bool GeneralizedAlpha::local_errors(int order, const Motion& accepted, VectorRef
   q_error = (h3 / 6.0) * (parameters_.position_error() * y_ + 0.5 * scratch_);
   v_error.setZero();
   if (history_->size() > 1)
-    v_error = (2.0 * h3 * parameters_.velocity_error() / (h_ + now.h)) * (y_ - (now.motion.a - (*history_)[1].motion.a) / now.h);
+    v_error = (2.0 * h3 * parameters_.velocity_error() / (h_ + now.h)) *
+              (y_ - (now.motion.a - (*history_)[1].motion.a) / now.h);
   return true;
 }
 
-void GeneralizedAlpha::one_step_start(ConstVectorRef jerk, double h, bool shifts_memory, Entry& entry, VectorRef defect) {
+void GeneralizedAlpha::one_step_start(ConstVectorRef jerk, double h, bool shifts_memory, Entry& entry,
+                                      VectorRef defect) {
   entry.memory = entry.motion.a;
   if (shifts_memory) entry.memory += (parameters_.delta() * h) * jerk;
   bracket(entry.motion.v, entry.motion.a, scratch_);

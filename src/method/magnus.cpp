@@ -132,8 +132,8 @@ void MagnusCorrection::adopt(History& history) {
   for (int i = 0; i < k; ++i) nodes[i] = history.offset(i);
   for (int age = 0; age + 1 < history.size(); ++age) {
     const double h = history[age].h;
-    const coeff::MagnusWeights w = coeff::magnus_weights(k, std::span<const double>(nodes.data(), k),
-                                                         history.offset(age) - 0.5 * h, h);
+    const coeff::MagnusWeights w =
+        coeff::magnus_weights(k, std::span<const double>(nodes.data(), k), history.offset(age) - 0.5 * h, h);
     const auto& slope = k > 4 && variant_ != MagnusVariant::taylor ? w.a2_gauss : w.a2;
     Combination sum1, sum2, sum3;
     for (int i = 0; i < k; ++i) {

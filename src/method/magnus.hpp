@@ -20,8 +20,8 @@ class MagnusCommutator {
 };
 
 enum class MagnusVariant {
-  full,    ///< the polynomial goes through v_{n+1}; order k for k = 1…6
-  past,    ///< through old velocities only, c_n being recomputed with v_{n+1} once the step is accepted
+  full,  ///< the polynomial goes through v_{n+1}; order k for k = 1…6
+  past,  ///< through old velocities only, c_n being recomputed with v_{n+1} once the step is accepted
   taylor,  ///< like full, with A₂ = h²p'(mid) for k = 5, 6 as well: it lacks [A₁, A₄]/80 and has order 4 for h → 0
 };
 
@@ -43,7 +43,7 @@ class MagnusCorrection final : public Correction {
   /// A₁, A₂, A₃ of the past part and the weights of v_{n+1}.
   void freeze(const History& history, bool through_new, double h, int k);
   void sweep(ConstVectorRef v, VectorRef out);  ///< c with v_{n+1} = v
-  void commutator(VectorRef out);  ///< c from A1_, A2_, A3_
+  void commutator(VectorRef out);               ///< c from A1_, A2_, A3_
 
   MagnusVariant variant_;
   bool is_implicit_;

@@ -20,12 +20,12 @@ class Mkam final : public AdamsMoulton {
   void record(ConstVectorRef x, Entry& entry) override;
 
  private:
-  bool has_brackets() const { return k_ >= 2; }  ///< dexp_p⁻¹ is the identity below order 3
+  bool has_brackets() const { return k_ >= 2; }          ///< dexp_p⁻¹ is the identity below order 3
   [[nodiscard]] bool solve_for_omega(ConstVectorRef x);  ///< omega_ = known_ + h β₀ dexp_p⁻¹(-omega_, x)
 
   Canonical canonical_;
-  Vector known_;         ///< h Σ_{i≥1} βᵢ dexp_p⁻¹(-ωᵢ, v_{n+1-i})
-  Vector omega_, at_;    ///< ω₀ and the x it belongs to
+  Vector known_;       ///< h Σ_{i≥1} βᵢ dexp_p⁻¹(-ωᵢ, v_{n+1-i})
+  Vector omega_, at_;  ///< ω₀ and the x it belongs to
   Vector next_, image_, coordinates_, bracket_;
 };
 

@@ -6,10 +6,8 @@
 
 namespace kreisel::method {
 
-Mkbdf::Mkbdf(const lie::Space& space, Counters& counters)
-    : Method(space, counters), canonical_(space, counters) {
-  for (Vector* v : {&known_rate_, &known_a_, &omega0_, &rate_, &image_, &bracket_, &argument_})
-    v->setZero(space.nv());
+Mkbdf::Mkbdf(const lie::Space& space, Counters& counters) : Method(space, counters), canonical_(space, counters) {
+  for (Vector* v : {&known_rate_, &known_a_, &omega0_, &rate_, &image_, &bracket_, &argument_}) v->setZero(space.nv());
   for (Vector* v : {&hat_rate_, &hat_omega_, &hat_inner_}) v->setZero(space.block_diagonal_size());
   scratch_.setZero(space.nv());
   for (Vector& v : coordinates_) v.setZero(space.nv());
@@ -25,8 +23,10 @@ void Mkbdf::begin_step(const History& history, double h, int order) {
   // k = 5, exact logarithms do for k = 4, 5, 6. What lies inside the newest increment is known from the step before.
   omega0_ = -history[0].omega;
   for (int i = 0; i + 2 <= k_; ++i) {
-    if (i == 0) coordinates_[0] = omega0_;
-    else canonical_.combine(k_, omega0_, history[0].memory.segment((i - 1) * space_.nv(), space_.nv()), coordinates_[i]);
+    if (i == 0)
+      coordinates_[0] = omega0_;
+    else
+      canonical_.combine(k_, omega0_, history[0].memory.segment((i - 1) * space_.nv(), space_.nv()), coordinates_[i]);
     known_rate_ += (coeff::bdf_alpha(k_, i + 2) / h) * coordinates_[i];
   }
   for (int i = 2; i <= k_; ++i)
@@ -69,8 +69,10 @@ void Mkbdf::velocity(ConstVectorRef x, ConstVectorRef dv, Motion& trial) {
   // dexp_k⁻¹ is T⁻¹ up to a truncation: T is nearly its inverse, so that a few corrections reach round-off. For k ≤ 2 it
   // is the identity.
   const int sweeps = coeff::dexp_inverse_degree(k_) == 0 ? 0 : 8;
-  if (sweeps == 0) trial.v = rate_;
-  else space_.tangent(omega0_, rate_, trial.v);
+  if (sweeps == 0)
+    trial.v = rate_;
+  else
+    space_.tangent(omega0_, rate_, trial.v);
   for (int sweep = 0; sweep < sweeps; ++sweep) {
     canonical_.dexp_inverse(k_, omega0_, trial.v, image_);
     image_ = rate_ - image_;

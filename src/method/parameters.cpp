@@ -30,14 +30,14 @@ Member<Parameters> bound(Field field) {
   } else if constexpr (std::is_same_v<Type, std::optional<double>>) {
     field.is_optional = true;
     out.get = [](const Parameters& p) { return (p.*member) ? Value(*(p.*member)) : Value(std::string()); };
-    out.set = [](Parameters& p, const ParameterValues& v, const std::string& name) {
-      p.*member = v.number(name);
-    };
+    out.set = [](Parameters& p, const ParameterValues& v, const std::string& name) { p.*member = v.number(name); };
   } else if constexpr (std::is_same_v<Type, int>) {
     const auto usual = std::find(field.words.begin(), field.words.end(), fmt::format("{}", Parameters{}.*member));
     std::rotate(field.words.begin(), usual, usual + 1);
     out.get = [](const Parameters& p) { return Value(fmt::format("{}", p.*member)); };
-    out.set = [](Parameters& p, const ParameterValues& v, const std::string& name) { p.*member = v.word(name).front() - '0'; };
+    out.set = [](Parameters& p, const ParameterValues& v, const std::string& name) {
+      p.*member = v.word(name).front() - '0';
+    };
   } else {
     if (field.words.empty()) field.words = names_of<Type>();
     const auto usual = std::find(field.words.begin(), field.words.end(), Choice<Type>(Parameters{}.*member).name());
@@ -59,24 +59,28 @@ std::vector<Member<Parameters>> members() {
 
 template <>
 std::vector<Member<Bliedf>> members() {
-  return {bound<&Bliedf::modification, Bliedf>(
-      {.name = "modification", .meaning = "what is modified where given steps change (index3)", .words = {"velocity", "none"}})};
+  return {bound<&Bliedf::modification, Bliedf>({.name = "modification",
+                                                .meaning = "what is modified where given steps change (index3)",
+                                                .words = {"velocity", "none"}})};
 }
 
 template <>
 std::vector<Member<GeneralizedAlpha>> members() {
   using A = GeneralizedAlpha;
   const std::string instead = "given one by one instead of rho_inf";
-  return {bound<&A::rho_inf, A>({.name = "rho_inf", .meaning = "spectral radius at infinite frequency", .minimum = 0.0, .maximum = 1.0}),
-          bound<&A::alpha_m, A>({.name = "alpha_m", .meaning = instead}),
-          bound<&A::alpha_f, A>({.name = "alpha_f", .meaning = instead}),
-          bound<&A::beta, A>({.name = "beta", .meaning = instead, .minimum = 0.0, .minimum_is_excluded = true}),
-          bound<&A::gamma, A>({.name = "gamma", .meaning = instead, .minimum = 0.0, .minimum_is_excluded = true}),
-          bound<&A::approximation, A>(
-              {.name = "approximation", .meaning = "approximation of the jerk where the step size changes", .words = {"1", "2", "3", "4"}}),
-          bound<&A::a3, A>({.name = "a3", .meaning = "weight of a_n in the jerk, with a4 instead of approximation"}),
-          bound<&A::a4, A>({.name = "a4", .meaning = "weight of a_{n+1} in the jerk, with a3 instead of approximation"}),
-          bound<&A::modification, A>({.name = "modification", .meaning = "what is modified where the step size changes"})};
+  return {
+      bound<&A::rho_inf, A>(
+          {.name = "rho_inf", .meaning = "spectral radius at infinite frequency", .minimum = 0.0, .maximum = 1.0}),
+      bound<&A::alpha_m, A>({.name = "alpha_m", .meaning = instead}),
+      bound<&A::alpha_f, A>({.name = "alpha_f", .meaning = instead}),
+      bound<&A::beta, A>({.name = "beta", .meaning = instead, .minimum = 0.0, .minimum_is_excluded = true}),
+      bound<&A::gamma, A>({.name = "gamma", .meaning = instead, .minimum = 0.0, .minimum_is_excluded = true}),
+      bound<&A::approximation, A>({.name = "approximation",
+                                   .meaning = "approximation of the jerk where the step size changes",
+                                   .words = {"1", "2", "3", "4"}}),
+      bound<&A::a3, A>({.name = "a3", .meaning = "weight of a_n in the jerk, with a4 instead of approximation"}),
+      bound<&A::a4, A>({.name = "a4", .meaning = "weight of a_{n+1} in the jerk, with a3 instead of approximation"}),
+      bound<&A::modification, A>({.name = "modification", .meaning = "what is modified where the step size changes"})};
 }
 
 template <>
@@ -101,7 +105,8 @@ ParameterValues values_of(const Parameters& parameters) {
   ParameterValues values(fields);
   for (const Member<Parameters>& member : members<Parameters>()) {
     const Value value = member.get(parameters);
-    if (value != Value(std::string())) values.set(fmt::format("method '{}'", Parameters::name), fields, member.field.name, value);
+    if (value != Value(std::string()))
+      values.set(fmt::format("method '{}'", Parameters::name), fields, member.field.name, value);
   }
   return values;
 }
@@ -114,9 +119,9 @@ Parameters parameters_in(const ParameterValues& values) {
   return out;
 }
 
-#define KREISEL_PARAMETERS(Type)                             \
-  template std::vector<Field> fields_of<Type>();             \
-  template ParameterValues values_of<Type>(const Type&);     \
+#define KREISEL_PARAMETERS(Type)                         \
+  template std::vector<Field> fields_of<Type>();         \
+  template ParameterValues values_of<Type>(const Type&); \
   template Type parameters_in<Type>(const ParameterValues&);
 KREISEL_PARAMETERS(Bliedf)
 KREISEL_PARAMETERS(CommutatorFree)

@@ -14,7 +14,8 @@ constexpr double equal_steps = 1e-9;
 }  // namespace
 
 VelocityModification::VelocityModification(const lie::Space& space)
-    : projected_(coeff::bdf_max_order + 1, Vector::Zero(space.nv())), derivative_(coeff::bdf_max_order + 1, Vector::Zero(space.nv())) {
+    : projected_(coeff::bdf_max_order + 1, Vector::Zero(space.nv())),
+      derivative_(coeff::bdf_max_order + 1, Vector::Zero(space.nv())) {
   for (Vector* v : {&bracket_, &sum_}) v->setZero(space.nv());
 }
 
@@ -46,7 +47,8 @@ void VelocityModification::differentiate(const History& history, int k, Constrai
 }
 
 void VelocityModification::add_to(Correction& correction, const History& history, double h, int k,
-                                  const coeff::BdfCoefficients& bdf, ConstrainedPart& constrained, VectorRef acceleration) {
+                                  const coeff::BdfCoefficients& bdf, ConstrainedPart& constrained,
+                                  VectorRef acceleration) {
   if (history.size() <= k || !correction.has_defect(k) || !gather_steps(history, h, k)) return;
   differentiate(history, k, constrained);
   correction.defect_bracket(k, derivative_, bracket_);
@@ -54,7 +56,8 @@ void VelocityModification::add_to(Correction& correction, const History& history
   double a = 0.0, b = 0.0;  // Σ γᵢ (l_{n+1-i} - l_{n-i}) = a v⁽ᵏ⁾ + b W
   for (int i = 1; i <= k; ++i) {
     a += bdf.gamma[i] * (coeff::bdf_defect(k, steps_before(i - 1)) - coeff::bdf_defect(k, steps_before(i)));
-    b += bdf.gamma[i] * (correction.defect_weight(k, steps_before(i - 1)) - correction.defect_weight(k, steps_before(i)));
+    b += bdf.gamma[i] *
+         (correction.defect_weight(k, steps_before(i - 1)) - correction.defect_weight(k, steps_before(i)));
   }
   sum_ = (a / h) * derivative_[k] + (b / h) * bracket_;
   constrained.apply(sum_, sum_);

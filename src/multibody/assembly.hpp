@@ -25,8 +25,8 @@ struct Mechanism {
   std::vector<Body> bodies;                   ///< the first nodes
   std::vector<JointPtr> joints;
   std::vector<ForcePtr> forces;
-  std::vector<Node> nodes{};           ///< further ones, numbered behind the bodies
-  std::vector<ElementPtr> elements{};  ///< further ones, behind joints and forces
+  std::vector<Node> nodes{};                 ///< further ones, numbered behind the bodies
+  std::vector<ElementPtr> elements{};        ///< further ones, behind joints and forces
   std::shared_ptr<const Outputs> outputs{};  ///< what results report; null: nothing
 };
 

@@ -119,8 +119,8 @@ struct Beam::Law {
   double energy = 0.0;
 };
 
-Beam::Beam(std::string name, int node_a, const Frame& a, int node_b, const Frame& b, double length, const Vector6& strain0,
-           const BeamSection& section)
+Beam::Beam(std::string name, int node_a, const Frame& a, int node_b, const Frame& b, double length,
+           const Vector6& strain0, const BeamSection& section)
     : Element("beam", std::move(name), {node_a, node_b}),
       frame_{a, b},
       length_(length),
@@ -251,7 +251,8 @@ void Beam::linearize(const Instant& at, const Blocks& out) const {
       Matrix6 K = to_end[i].transpose() * ((P[i].transpose() * by_d + G[i]) * P[j]) * to_end[j];
       Matrix6 D;
       if (is_damped_) D = to_end[i].transpose() * (P[i].transpose() * damping * P[j]) * to_end[j];
-      const bool row_is_inertial = at.slots[i].group != lie::GroupId::se3, column_is_inertial = at.slots[j].group != lie::GroupId::se3;
+      const bool row_is_inertial = at.slots[i].group != lie::GroupId::se3,
+                 column_is_inertial = at.slots[j].group != lie::GroupId::se3;
       if (column_is_inertial) {
         const Matrix3 R = lie::rotation_matrix(at.q_of(j) + 3);
         if (is_damped_) {

@@ -1,22 +1,23 @@
 // Geometrically exact beams: two nodes, a relative pose, a section.
 #pragma once
 
-#include "multibody/body.hpp"
 #include "kreisel/element.hpp"
+#include "multibody/body.hpp"
 
 namespace kreisel::multibody {
 
 /// How stress follows from the pose of one end against the other.
 enum class SectionLaw {
   constant,  ///< strain and stress are constant along the element (Sonneville, Cardona and Brüls 2014): order 2 in its length
-  magnus,    ///< strain varies as the balance of an unloaded element says: order 4
+  magnus,  ///< strain varies as the balance of an unloaded element says: order 4
 };
 
 /// What an element of a rod is made of, in the axes of its cross-section: x along the rod. Strains (and velocities) are ordered
 /// as (Γ, κ): extension and shear, then torsion and curvature [1, 1/m]; stresses as (n, m) [N, N m].
 struct BeamSection {
-  Matrix6 compliance = Matrix6::Identity();  ///< C = K⁻¹; zero shear compliance is a shear-rigid rod, with the magnus law only
-  double damping_time = 0.0;                 ///< β of Kelvin and Voigt: stress grows by βKε̇ [s]
+  Matrix6 compliance =
+      Matrix6::Identity();    ///< C = K⁻¹; zero shear compliance is a shear-rigid rod, with the magnus law only
+  double damping_time = 0.0;  ///< β of Kelvin and Voigt: stress grows by βKε̇ [s]
   SectionLaw law = SectionLaw::magnus;
 };
 
@@ -47,8 +48,8 @@ class Beam final : public Element {
   void add_power(const Instant& at, system::Power& power) const override;
 
  private:
-  struct Ends;    ///< poses and velocities of the end frames
-  struct Law;     ///< d, the stress that works on ḋ, and its derivative
+  struct Ends;  ///< poses and velocities of the end frames
+  struct Law;   ///< d, the stress that works on ḋ, and its derivative
   Ends ends_of(const Instant& at) const;
   /// ∂V/∂d; with derivatives also ∂²V/∂d².
   void set_law(const Vector6& d, bool with_derivatives, Law& out) const;

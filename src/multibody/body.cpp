@@ -19,7 +19,8 @@ Matrix3 axes_along(const Vector3& axis, const Vector3& x) {
   Matrix3 E;
   E.col(2) = axis.normalized();
   const Vector3 direction = x.normalized(), across = direction - E.col(2).dot(direction) * E.col(2);
-  if (!(across.norm() > smallest_sine)) throw InvalidInput("the x axis is parallel to the axis; it must point across it");
+  if (!(across.norm() > smallest_sine))
+    throw InvalidInput("the x axis is parallel to the axis; it must point across it");
   E.col(0) = across.normalized();
   E.col(1) = E.col(2).cross(E.col(0));
   return E;
@@ -38,8 +39,9 @@ std::string problem_with_inertia(const Matrix3& J) {
   if (!(principal[0] >= -1e-9 * size))
     return fmt::format("has the negative principal moment {:.6g}; a body has none", principal[0]);
   if (!(principal[0] + principal[1] >= principal[2] - 1e-6 * size))
-    return fmt::format("has the principal moments {:.6g}, {:.6g}, {:.6g}; no body has one larger than the sum of the other two",
-                       principal[0], principal[1], principal[2]);
+    return fmt::format(
+        "has the principal moments {:.6g}, {:.6g}, {:.6g}; no body has one larger than the sum of the other two",
+        principal[0], principal[1], principal[2]);
   return {};
 }
 

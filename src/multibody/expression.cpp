@@ -43,7 +43,8 @@ Jet power(const Jet& a, const Jet& b) {
 Jet angle_of(const Jet& y, const Jet& x) {
   const double square = x.value * x.value + y.value * y.value;
   const double rate = (x.value * y.rate - y.value * x.rate) / square;
-  const double curve = (x.value * y.curve - y.value * x.curve - 2.0 * rate * (x.value * x.rate + y.value * y.rate)) / square;
+  const double curve =
+      (x.value * y.curve - y.value * x.curve - 2.0 * rate * (x.value * x.rate + y.value * y.rate)) / square;
   return {std::atan2(y.value, x.value), rate, curve};
 }
 

@@ -71,7 +71,9 @@ class Expression::Search {
     of_.evaluate(middle, &at_middle);
     return find(a, at_a, middle, at_middle, found) || find(middle, at_middle, b, at_b, found);
   }
-  bool are_equal(const Branches& a, const Branches& b) const { return std::equal(a.begin(), a.begin() + of_.corners_, b.begin()); }
+  bool are_equal(const Branches& a, const Branches& b) const {
+    return std::equal(a.begin(), a.begin() + of_.corners_, b.begin());
+  }
 
  private:
   /// What intervals of t tell of the arguments of abs, sign, min and max: none can be zero, each has one zero at most, or neither.
@@ -105,18 +107,36 @@ class Expression::Search {
       Bounds& x = stack[std::max(top, 0)];
       const Interval& v = x.value;
       switch (instruction.operation) {
-        case Operation::number: stack[++top] = {number(instruction.number), {}}; break;
+        case Operation::number:
+          stack[++top] = {number(instruction.number), {}};
+          break;
         case Operation::name:
           stack[++top] = {{a, b}, number(1.0)};
           break;
-        case Operation::add: --top, stack[top] = stack[top] + stack[top + 1]; break;
-        case Operation::subtract: --top, stack[top] = stack[top] - stack[top + 1]; break;
-        case Operation::multiply: --top, stack[top] = stack[top] * stack[top + 1]; break;
-        case Operation::divide: --top, stack[top] = stack[top] / stack[top + 1]; break;
-        case Operation::power: --top, stack[top] = power(stack[top], stack[top + 1]); break;
-        case Operation::negate: x = -x; break;
-        case Operation::sin: x = chain(sine(v), cosine(v), x); break;
-        case Operation::cos: x = chain(cosine(v), -sine(v), x); break;
+        case Operation::add:
+          --top, stack[top] = stack[top] + stack[top + 1];
+          break;
+        case Operation::subtract:
+          --top, stack[top] = stack[top] - stack[top + 1];
+          break;
+        case Operation::multiply:
+          --top, stack[top] = stack[top] * stack[top + 1];
+          break;
+        case Operation::divide:
+          --top, stack[top] = stack[top] / stack[top + 1];
+          break;
+        case Operation::power:
+          --top, stack[top] = power(stack[top], stack[top + 1]);
+          break;
+        case Operation::negate:
+          x = -x;
+          break;
+        case Operation::sin:
+          x = chain(sine(v), cosine(v), x);
+          break;
+        case Operation::cos:
+          x = chain(cosine(v), -sine(v), x);
+          break;
         case Operation::tan: {
           // Between two poles it rises.
           const bool has_pole = std::floor(v.low / M_PI - 0.5) != std::floor(v.high / M_PI - 0.5);
@@ -129,7 +149,10 @@ class Expression::Search {
           x = chain(y, y, x);
           break;
         }
-        case Operation::log: x = chain(v.low > 0.0 ? rising([](double z) { return std::log(z); }, v) : Interval::everything(), inverse(v), x); break;
+        case Operation::log:
+          x = chain(v.low > 0.0 ? rising([](double z) { return std::log(z); }, v) : Interval::everything(), inverse(v),
+                    x);
+          break;
         case Operation::sqrt: {
           const Interval y = v.low >= 0.0 ? rising([](double z) { return std::sqrt(z); }, v) : Interval::everything();
           x = chain(y, number(0.5) * inverse(y), x);
@@ -157,7 +180,9 @@ class Expression::Search {
           x = instruction.operation == Operation::asin ? chain(y, slope, x) : chain(number(M_PI_2) - y, -slope, x);
           break;
         }
-        case Operation::atan: x = chain(rising([](double z) { return std::atan(z); }, v), inverse(number(1.0) + squared(v)), x); break;
+        case Operation::atan:
+          x = chain(rising([](double z) { return std::atan(z); }, v), inverse(number(1.0) + squared(v)), x);
+          break;
         case Operation::atan2: {
           // Known where it does not jump from π to -π and has a rate.
           --top;

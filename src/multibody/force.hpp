@@ -69,7 +69,7 @@ struct ForceSpec : Numbers {
   std::string name;
   std::vector<int> bodies;
   std::vector<Frame> frames;  ///< one per body; z is the axis
-  JointPtr joint;  ///< of friction
+  JointPtr joint;             ///< of friction
   bool in_body_frame = false;
   std::map<std::string, Vector3, std::less<>> vectors;
   std::map<std::string, Signal, std::less<>> signals;
@@ -85,7 +85,7 @@ struct ForceInfo {
   bool place_is_optional = false;  ///< defaults to the centre of mass
   int axes = 0;
   bool axis_is_optional = false;
-  bool has_frame = false;                                     ///< "frame": "world" or "body"
+  bool has_frame = false;                          ///< "frame": "world" or "body"
   std::vector<Field> numbers{};                    ///< required when the default is NaN; or words
   std::vector<Field> vectors{};                    ///< three numbers that are not negative, default zero
   std::vector<Field> signals{}, vector_signals{};  ///< default absent
@@ -114,8 +114,8 @@ class MeasuredForce final : public Force {
   struct Term {
     MeasurePtr measure;
     double stiffness = 0.0, damping = 0.0;
-    Signal target{};            ///< s; constant unless it is an actuator
-    Signal effort{};            ///< p of an actuator
+    Signal target{};  ///< s; constant unless it is an actuator
+    Signal effort{};  ///< p of an actuator
     bool is_actuator = false;
     bool counts_turns = false;  ///< ξ is an angle, and 2π more is another position; at most one such term
   };

@@ -20,9 +20,7 @@ struct Interval {
 };
 
 /// Bounds that are not numbers tell nothing.
-inline Interval bounded(double low, double high) {
-  return low <= high ? Interval{low, high} : Interval::everything();
-}
+inline Interval bounded(double low, double high) { return low <= high ? Interval{low, high} : Interval::everything(); }
 inline Interval hull(const Interval& a, const Interval& b) {
   return bounded(std::min(a.low, b.low), std::max(a.high, b.high));
 }

@@ -119,15 +119,15 @@ struct JointInfo {
   bool is_driver = false;
   int rows = 0;
   enum class Place { none, one_point, two_points } place = Place::one_point;
-  int axes = 0;             ///< 0; 1: shared by both bodies; 2: one per body
+  int axes = 0;  ///< 0; 1: shared by both bodies; 2: one per body
   bool axes_are_perpendicular = false;
   bool axes_swing = false;   ///< frame 2 is frame 1, swung at t = 0 on the shortest way onto the other axis
   bool has_carrier = false;  ///< a third body, against which the first two move; `ground` unless it is given
   bool has_teeth = false;
   Joint (*build)(const JointSpec&) = nullptr;
-  std::vector<Field> numbers{};       ///< of this joint alone; `length` of two points defaults to their distance
-  std::string_view value_unit = "";   ///< of a driver
-  bool has_coordinate = false;        ///< one, an angle or a displacement, which may be given for the start
+  std::vector<Field> numbers{};      ///< of this joint alone; `length` of two points defaults to their distance
+  std::string_view value_unit = "";  ///< of a driver
+  bool has_coordinate = false;       ///< one, an angle or a displacement, which may be given for the start
 };
 
 /// The joint with its frames; `spec` has a number for every one of the info that is not optional, and a length.

@@ -67,7 +67,8 @@ std::vector<double> node_weights(int elements) {
 
 std::vector<Frame> line(const Vector3& from, const Vector3& to, int elements, const Vector3& up) {
   const Vector3 x = (to - from).normalized(), across = up - up.dot(x) * x;
-  if (!(across.norm() > 1e-6 * up.norm())) throw InvalidInput("\"up\" is parallel to the axis of the rod; give another direction");
+  if (!(across.norm() > 1e-6 * up.norm()))
+    throw InvalidInput("\"up\" is parallel to the axis of the rod; give another direction");
   Frame frame;
   frame.E.col(0) = x;
   frame.E.col(2) = across.normalized();
@@ -79,16 +80,19 @@ std::vector<Frame> line(const Vector3& from, const Vector3& to, int elements, co
 
 double arc(const Vector3* p, int elements, const Vector3* up, std::vector<Frame>& nodes) {
   const Vector3 a = p[1] - p[0], b = p[2] - p[0], normal = a.cross(b);
-  if (!(normal.norm() > 1e-9 * a.norm() * b.norm())) throw InvalidInput("the three points lie on a line; an arc needs a circle");
+  if (!(normal.norm() > 1e-9 * a.norm() * b.norm()))
+    throw InvalidInput("the three points lie on a line; an arc needs a circle");
   const Vector3 axis = normal.normalized();
-  const Vector3 centre = p[0] + (b.squaredNorm() * normal.cross(a) + a.squaredNorm() * b.cross(normal)) / (2.0 * normal.squaredNorm());
+  const Vector3 centre =
+      p[0] + (b.squaredNorm() * normal.cross(a) + a.squaredNorm() * b.cross(normal)) / (2.0 * normal.squaredNorm());
   const Vector3 from = p[0] - centre, to = p[2] - centre;
   double angle = std::atan2(axis.dot(from.cross(to)), from.dot(to));
   if (angle <= 0.0) angle += 2.0 * M_PI;  // a -> b turns about the axis, the short way or the long one
   Frame start{p[0], Matrix3::Identity()};
   start.E.col(0) = axis.cross(from).normalized();
   const Vector3 z = up != nullptr ? *up : axis, across = z - z.dot(start.E.col(0)) * start.E.col(0);
-  if (!(across.norm() > 1e-6 * z.norm())) throw InvalidInput("\"up\" is parallel to the axis of the rod; give another direction");
+  if (!(across.norm() > 1e-6 * z.norm()))
+    throw InvalidInput("\"up\" is parallel to the axis of the rod; give another direction");
   start.E.col(2) = across.normalized();
   start.E.col(1) = start.E.col(2).cross(start.E.col(0));
   Vector6 strain = Vector6::Zero();
@@ -136,13 +140,17 @@ int add_rod(Mechanism& mechanism, const Rod& rod) {
   Vector6 straight = Vector6::Zero();
   straight[0] = 1.0;
   for (int i = 1; i <= n; ++i) {
-    const Vector6 d = lie::SE3::log(lie::SE3::compose(lie::SE3::inverse(pose_of(rod.nodes[i - 1])), pose_of(rod.nodes[i])));
+    const Vector6 d =
+        lie::SE3::log(lie::SE3::compose(lie::SE3::inverse(pose_of(rod.nodes[i - 1])), pose_of(rod.nodes[i])));
     const std::string name = fmt::format("{}.{}", rod.name, i);
     if (!(d.tail<3>().norm() < widest_bend))
-      throw InvalidInput(fmt::format("element {} of rod '{}' turns by {:.4g} degrees between its nodes, more than 90; take more elements",
-                                     i, rod.name, d.tail<3>().norm() * 180.0 / M_PI));
-    const Vector6 strain0 = (rod.is_straight_unloaded ? straight : Vector6(d / h)) - rod.section.beam.compliance * rod.prestress;
-    mechanism.elements.push_back(std::make_shared<Beam>(name, first + i - 1, Frame{}, first + i, Frame{}, h, strain0, rod.section.beam));
+      throw InvalidInput(fmt::format(
+          "element {} of rod '{}' turns by {:.4g} degrees between its nodes, more than 90; take more elements", i,
+          rod.name, d.tail<3>().norm() * 180.0 / M_PI));
+    const Vector6 strain0 =
+        (rod.is_straight_unloaded ? straight : Vector6(d / h)) - rod.section.beam.compliance * rod.prestress;
+    mechanism.elements.push_back(
+        std::make_shared<Beam>(name, first + i - 1, Frame{}, first + i, Frame{}, h, strain0, rod.section.beam));
   }
   return first;
 }

@@ -12,8 +12,8 @@ namespace kreisel::multibody {
 /// A cross-section with its mass, in its own axes: x along the rod, through the centre of mass.
 struct RodSection {
   BeamSection beam;
-  double mass_per_length = 1.0;                       ///< [kg/m]
-  Matrix3 inertia_per_length = Matrix3::Identity();   ///< about the centre of mass [kg m]
+  double mass_per_length = 1.0;                      ///< [kg/m]
+  Matrix3 inertia_per_length = Matrix3::Identity();  ///< about the centre of mass [kg m]
 };
 
 /// Sections from their shape, by Timoshenko's theory: K = diag(EA, kG A, kG A, G J, E I_y, E I_z).
@@ -36,8 +36,9 @@ struct Rod {
   double length = 1.0;       ///< of the whole rod, along it [m]
   RodSection section;
   Vector6 prestress = Vector6::Zero();  ///< at the nodes as they stand [N, N m]
-  Vector3 velocity = Vector3::Zero(), angular_velocity = Vector3::Zero();  ///< of a rigid motion about the first node, inertial
-  bool is_straight_unloaded = false;    ///< the poses are loaded ones, the rod itself is straight
+  Vector3 velocity = Vector3::Zero(),
+          angular_velocity = Vector3::Zero();  ///< of a rigid motion about the first node, inertial
+  bool is_straight_unloaded = false;           ///< the poses are loaded ones, the rod itself is straight
 };
 
 /// Gregory's weights of the nodes of a rod with this many elements, in lengths of an element: they integrate what varies along the

@@ -82,10 +82,13 @@ Signal::Signal(const std::vector<std::pair<double, double>>& table, Interpolatio
   for (std::size_t i = 0; i + 1 < table.size(); ++i) {
     const auto& [t, value] = table[i];
     const auto& [next_t, next_value] = table[i + 1];
-    const bool is_jump = may_jump && next_t == t && i > 0 && i + 2 < table.size() && table[i - 1].first < t && table[i + 2].first > t;
+    const bool is_jump =
+        may_jump && next_t == t && i > 0 && i + 2 < table.size() && table[i - 1].first < t && table[i + 2].first > t;
     if (!(next_t > t) && !is_jump)
-      throw InvalidInput(fmt::format("the times of a table must increase: {} comes after {}{}", next_t, t,
-                                     next_t == t ? "; a jump is two points of the same time between two others, with interpolation \"linear\"" : ""));
+      throw InvalidInput(fmt::format(
+          "the times of a table must increase: {} comes after {}{}", next_t, t,
+          next_t == t ? "; a jump is two points of the same time between two others, with interpolation \"linear\""
+                      : ""));
     over.width.push_back(next_t - t);
     over.chord.push_back(is_jump ? 0.0 : (next_value - value) / (next_t - t));
   }
@@ -96,10 +99,11 @@ Signal::Signal(const std::vector<std::pair<double, double>>& table, Interpolatio
     const double h = over.width[i], d = over.chord[i];
     if (h == 0.0) continue;
     const double left = slope.empty() ? d : slope[i], right = slope.empty() ? d : slope[i + 1];
-    pieces_.push_back({table[i].first, table[i].second, left, (3.0 * d - 2.0 * left - right) / h, (left + right - 2.0 * d) / (h * h)});
+    pieces_.push_back({table[i].first, table[i].second, left, (3.0 * d - 2.0 * left - right) / h,
+                       (left + right - 2.0 * d) / (h * h)});
     if (!std::isfinite(pieces_.back().square) || !std::isfinite(pieces_.back().cube))
-      throw InvalidInput(fmt::format("the points at t = {} and {} are too close or too far apart to compute with", table[i].first,
-                                     table[i + 1].first));
+      throw InvalidInput(fmt::format("the points at t = {} and {} are too close or too far apart to compute with",
+                                     table[i].first, table[i + 1].first));
   }
   end_ = table.back().first;
   prepare_integrals();
@@ -108,11 +112,12 @@ Signal::Signal(const std::vector<std::pair<double, double>>& table, Interpolatio
 Jet Signal::at(double t) const {
   if (pieces_.empty()) return expression_.at(t);
   const double inside = std::clamp(t, pieces_.front().t, end_);
-  const auto after = std::upper_bound(pieces_.begin() + 1, pieces_.end(), inside, [](double x, const Piece& p) { return x < p.t; });
+  const auto after =
+      std::upper_bound(pieces_.begin() + 1, pieces_.end(), inside, [](double x, const Piece& p) { return x < p.t; });
   const Piece& p = *(after - 1);
   const double s = inside - p.t;
-  const Jet jet{p.value + s * (p.slope + s * (p.square + s * p.cube)), p.slope + s * (2.0 * p.square + 3.0 * s * p.cube),
-                2.0 * p.square + 6.0 * s * p.cube};
+  const Jet jet{p.value + s * (p.slope + s * (p.square + s * p.cube)),
+                p.slope + s * (2.0 * p.square + 3.0 * s * p.cube), 2.0 * p.square + 6.0 * s * p.cube};
   if (inside == t) return jet;
   if (outside_ == Outside::hold) return {jet.value, 0.0, 0.0};
   return {jet.value + jet.rate * (t - inside), jet.rate, 0.0};

@@ -28,8 +28,8 @@ class Signal {
   explicit Signal(Expression expression) : expression_(std::move(expression)) {}
   /// Through the points (t, value). Throws InvalidInput unless there are at least two with increasing t; where the points are
   /// joined by straight lines, two of the same t are a jump.
-  explicit Signal(const std::vector<std::pair<double, double>>& table, Interpolation interpolation = Interpolation::monotone,
-                  Outside outside = Outside::hold);
+  explicit Signal(const std::vector<std::pair<double, double>>& table,
+                  Interpolation interpolation = Interpolation::monotone, Outside outside = Outside::hold);
 
   Jet at(double t) const;
   bool is_constant() const { return pieces_.empty() && expression_.is_constant(); }
@@ -67,8 +67,8 @@ class Signal {
 
   Expression expression_;
   std::vector<Piece> pieces_;
-  std::vector<double> nodes_;      ///< where pieces meet, the ends of the table among them
-  std::vector<double> integral_;   ///< from the first node to each
+  std::vector<double> nodes_;     ///< where pieces meet, the ends of the table among them
+  std::vector<double> integral_;  ///< from the first node to each
   /// By derivative: how far its integral has been from zero, at every node.
   std::array<std::vector<double>, 3> reach_;
   double end_ = 0.0;

@@ -55,7 +55,8 @@ void Signal::prepare_integrals() {
 
 /// 0 is what comes before the first node, i the piece that begins at node i - 1, pieces_.size() + 1 what comes after the last.
 std::size_t Signal::piece_at(double t, Side side) const {
-  const auto at = side == Side::right ? std::upper_bound(nodes_.begin(), nodes_.end(), t) : std::lower_bound(nodes_.begin(), nodes_.end(), t);
+  const auto at = side == Side::right ? std::upper_bound(nodes_.begin(), nodes_.end(), t)
+                                      : std::lower_bound(nodes_.begin(), nodes_.end(), t);
   return static_cast<std::size_t>(at - nodes_.begin());
 }
 
@@ -64,8 +65,8 @@ Signal::Ends Signal::ends_at(double t, int derivative, Side side) const {
   const bool is_before = piece == 0, is_after = piece > pieces_.size();
   const Piece& p = pieces_[std::clamp<std::size_t>(piece, 1, pieces_.size()) - 1];
   const double s = (is_before ? nodes_.front() : is_after ? end_ : t) - p.t;
-  double d[] = {p.value + s * (p.slope + s * (p.square + s * p.cube)), p.slope + s * (2.0 * p.square + 3.0 * s * p.cube),
-                2.0 * p.square + 6.0 * s * p.cube, 6.0 * p.cube};
+  double d[] = {p.value + s * (p.slope + s * (p.square + s * p.cube)),
+                p.slope + s * (2.0 * p.square + 3.0 * s * p.cube), 2.0 * p.square + 6.0 * s * p.cube, 6.0 * p.cube};
   if (is_before || is_after) {
     if (outside_ == Outside::hold) d[1] = 0.0;
     d[0] += d[1] * (t - (is_before ? nodes_.front() : end_));
@@ -106,8 +107,8 @@ double Signal::miss(double from, double to, int derivative) const {
     const double x = (*node - from) / h;
     double polynomial = c.back();
     for (std::size_t i = c.size() - 1; i-- > 0;) polynomial = c[i] + (x - samples[i]) * polynomial;
-    const double integral =
-        derivative == 0 ? integral_[static_cast<std::size_t>(node - nodes_.begin())] : integral_at(*node, derivative, Side::right);
+    const double integral = derivative == 0 ? integral_[static_cast<std::size_t>(node - nodes_.begin())]
+                                            : integral_at(*node, derivative, Side::right);
     largest = std::max(largest, std::abs(integral - polynomial));
   }
   return largest;
@@ -116,7 +117,8 @@ double Signal::miss(double from, double to, int derivative) const {
 /// Whether a step would not see what the function does within it.
 bool Signal::hides(double from, double to, int derivative, double resolution) const {
   const double missed = miss(from, to, derivative);
-  const std::size_t last = static_cast<std::size_t>(std::lower_bound(nodes_.begin(), nodes_.end(), to) - nodes_.begin());
+  const std::size_t last =
+      static_cast<std::size_t>(std::lower_bound(nodes_.begin(), nodes_.end(), to) - nodes_.begin());
   const std::vector<double>& reach = reach_[derivative];
   const double size = std::max(reach[std::min(last, nodes_.size() - 1)], smallest_part * reach.back());
   if (!(missed > (resolution + round_off) * size)) return false;
@@ -135,7 +137,8 @@ bool Signal::bulges(double from, double to, int derivative) const {
   const double a = ends_at(from, derivative, Side::right).value, b = ends_at(to, derivative, Side::left).value;
   for (auto node = std::upper_bound(nodes_.begin(), nodes_.end(), from); node != nodes_.end() && *node < to; ++node) {
     const double line = a + (b - a) * (*node - from) / (to - from);
-    if (std::abs(ends_at(*node, derivative, Side::right).value - line) > std::max(std::abs(a), std::abs(b))) return true;
+    if (std::abs(ends_at(*node, derivative, Side::right).value - line) > std::max(std::abs(a), std::abs(b)))
+      return true;
   }
   return false;
 }
@@ -169,7 +172,9 @@ Corner Signal::corner_of_table(double t, double until, int derivative, double re
   const double here = nodes_[node];
   const Ends left = ends_at(here, 0, Side::left), right = ends_at(here, 0, Side::right);
   const double near = std::max(std::abs(left.value), node > 0 ? std::abs(pieces_[node - 1].value) : 0.0);
-  const auto jumps = [](double x, double y, double size) { return std::abs(x - y) > equal_sides * std::max(size, std::abs(y)); };
+  const auto jumps = [](double x, double y, double size) {
+    return std::abs(x - y) > equal_sides * std::max(size, std::abs(y));
+  };
   int smooth = interpolation_ == Interpolation::spline ? 2 : interpolation_ == Interpolation::monotone ? 1 : 0;
   if (interpolation_ == Interpolation::linear && jumps(left.value, right.value, near))
     smooth = -1;
@@ -180,7 +185,8 @@ Corner Signal::corner_of_table(double t, double until, int derivative, double re
   const double before = node > 0 ? std::max(here - t, here - nodes_[node - 1]) : here - t;
   double after = before;
   if (node + 1 < nodes_.size()) {
-    const std::size_t next = farthest(here, node + 1, std::max(here + before, nodes_[node + 1]), derivative, resolution);
+    const std::size_t next =
+        farthest(here, node + 1, std::max(here + before, nodes_[node + 1]), derivative, resolution);
     if (next < nodes_.size()) after = std::min(before, nodes_[next] - here);
   }
   const double window = 0.5 * std::min(before, after);
@@ -196,7 +202,8 @@ Corner Signal::corner_of_formula(double t, double until, int derivative) const {
   while (continuous < 3) {
     const auto size = [&](const Jet& jet) { return std::abs(derivative_of(jet, continuous)); };
     const double jump = std::abs(derivative_of(corner->after, continuous) - derivative_of(corner->before, continuous));
-    if (!(jump <= equal_sides * std::max({size(corner->before), size(corner->after), size(before), size(after)}))) break;
+    if (!(jump <= equal_sides * std::max({size(corner->before), size(corner->after), size(before), size(after)})))
+      break;
     ++continuous;
   }
   return {corner->t, continuous - 1 - derivative};

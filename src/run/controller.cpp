@@ -25,9 +25,7 @@ constexpr double leap = 1.4;
 constexpr int failures_before_restart = 4;
 
 /// Factor on the step that brings an error of order p+1 to the target.
-double growth(double error, int order) {
-  return std::pow(target / std::max(error, 1e-12), 1.0 / (order + 1));
-}
+double growth(double error, int order) { return std::pow(target / std::max(error, 1e-12), 1.0 / (order + 1)); }
 
 /// Whether `growth` reaches the largest one, without a power.
 bool may_double(double error, int order) {
@@ -109,8 +107,8 @@ void Controller::reject_newton(double taken) { reject(newton_cut, taken); }
 
 void Controller::reject(double factor, double taken) {
   const bool was_leap = state_.is_leaping;
-  state_.is_leaping = state_.failures == 0 && state_.last_error > 0.0 &&
-                      state_.last_error * std::pow(leap, state_.order + 1) < 1.0;
+  state_.is_leaping =
+      state_.failures == 0 && state_.last_error > 0.0 && state_.last_error * std::pow(leap, state_.order + 1) < 1.0;
   ++state_.failures;
   state_.last_error = 0.0;
   state_.is_starting = false;

@@ -17,8 +17,10 @@ namespace {
 constexpr int max_points = DenseOutput::max_points;
 
 /// Gauss-Legendre on [0, 1], exact to degree 7.
-constexpr std::array<double, 4> gauss_node{0.069431844202973712, 0.33000947820757187, 0.66999052179242813, 0.93056815579702629};
-constexpr std::array<double, 4> gauss_weight{0.17392742256872693, 0.32607257743127307, 0.32607257743127307, 0.17392742256872693};
+constexpr std::array<double, 4> gauss_node{0.069431844202973712, 0.33000947820757187, 0.66999052179242813,
+                                           0.93056815579702629};
+constexpr std::array<double, 4> gauss_weight{0.17392742256872693, 0.32607257743127307, 0.32607257743127307,
+                                             0.17392742256872693};
 
 /// Times of the newest points relative to t_n, the start of the newest step.
 std::array<double, max_points> nodes_of(const History& history, int points) {

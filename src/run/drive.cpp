@@ -65,22 +65,23 @@ void describe(const Plan& plan, Report& report) {
   report.formulation = plan.options.formulation.name();
   report.correction = plan.method->has_corrections ? plan.options.correction : "";
   report.step = plan.has_error_control() ? 0.0 : plan.span() / static_cast<double>(plan.step_count);
-  report.step_was_adjusted =
-      plan.options.step > 0.0 ? std::abs(plan.h - plan.options.step) > 1e-12 * plan.options.step : plan.step_factor != 1.0;
+  report.step_was_adjusted = plan.options.step > 0.0 ? std::abs(plan.h - plan.options.step) > 1e-12 * plan.options.step
+                                                     : plan.step_factor != 1.0;
   report.t_end = plan.t_end;
 }
 
 }  // namespace
 
-std::shared_ptr<const system::System> made_ready(const system::System& system, const system::Start& start, const Options& options) {
+std::shared_ptr<const system::System> made_ready(const system::System& system, const system::Start& start,
+                                                 const Options& options) {
   system::Start from = start;
   if (!std::isnan(options.t_end)) from.t_end = options.t_end;
   std::shared_ptr<const system::System> prepared = system.prepared_for(from);
   return prepared != nullptr ? prepared : unowned(system);
 }
 
-Drive::Segment::Segment(std::shared_ptr<const system::System> in_force, const system::Start& from, const Options& options,
-                        const system::System& layout, Counters& counters, bool ends_at_corner)
+Drive::Segment::Segment(std::shared_ptr<const system::System> in_force, const system::Start& from,
+                        const Options& options, const system::System& layout, Counters& counters, bool ends_at_corner)
     : system(std::move(in_force)),
       start(from),
       plan(planned(options, *system, start, ends_at_corner)),
@@ -131,29 +132,34 @@ bool Drive::choose_corners(const Plan& plan, const system::System& system) {
   const long most = is_constant ? plan.step_count / shortest_segment(plan) : 0;
   const long count = corners.restarts_after(plan.t0, most);
   if (count <= most) return count > 0;
-  recorder_.warn(fmt::format("forces or drivers have corners (the first at t = {:.10g}) that the {} steps go over; order and accuracy "
-                             "are lost there.\n  try: error control ({}, {}), which ends steps at corners{}",
-                             corners.next_restart(plan.t0).after, is_constant ? "constant" : "given", spelled("rtol"), spelled("atol"),
-                             is_constant ? ", or smaller steps" : ""));
+  recorder_.warn(fmt::format(
+      "forces or drivers have corners (the first at t = {:.10g}) that the {} steps go over; order and accuracy "
+      "are lost there.\n  try: error control ({}, {}), which ends steps at corners{}",
+      corners.next_restart(plan.t0).after, is_constant ? "constant" : "given", spelled("rtol"), spelled("atol"),
+      is_constant ? ", or smaller steps" : ""));
   return false;
 }
 
 void Drive::begin_segment(std::shared_ptr<const system::System> system, const system::Start& start, Archive* state) {
   const double begin = cpu_seconds();
   previous_ = std::move(segment_);
-  segment_ = std::make_unique<Segment>(std::move(system), start, options_with(method_in_force_), layout_, recorder_.counters(), ends_at_corners_);
+  segment_ = std::make_unique<Segment>(std::move(system), start, options_with(method_in_force_), layout_,
+                                       recorder_.counters(), ends_at_corners_);
   Segment& s = *segment_;
   report_.linear_solver = s.stepper->linear_solver_name();
   if (report_.systems.empty() || report_.systems.back() != s.system) report_.systems.push_back(s.system);
   if (s.rows.map().loses_rows())
-    recorder_.warn("an event switched constraints on that the model did not announce; their multipliers are not among the results");
+    recorder_.warn(
+        "an event switched constraints on that the model did not announce; their multipliers are not among the "
+        "results");
   if (s.plan.formulation == solve::Formulation::index3 && s.plan.has_error_control() && s.plan.method->make != nullptr)
     recorder_.warn("index3 with variable steps: lambda loses one order after step changes; stabilized-index2 does not");
   if (s.plan.method->make != nullptr && !s.stepper->is_one_step())
     if (const std::string problem = growth_problem(s.plan); !problem.empty()) recorder_.warn(problem);
   if (!s.plan.has_error_control()) report_.order = std::max(report_.order, s.plan.order);
   events_.begin_segment(*s.system, s.rows, layout_.pattern().rows(), s.plan.span());
-  between_ = method::History::blank(s.system->space(), {s.system->pattern().rows(), s.system->pattern().position_rows(), 0});
+  between_ =
+      method::History::blank(s.system->space(), {s.system->pattern().rows(), s.system->pattern().position_rows(), 0});
   if (state != nullptr) {
     exchange_segment(*state);
     s.is_open = true;
@@ -167,7 +173,8 @@ void Drive::begin_segment(std::shared_ptr<const system::System> system, const sy
 }
 
 void Drive::exchange_run(Archive& a) {
-  recorder_.exchange(a, method::History::blank(layout_.space(), {layout_.pattern().rows(), layout_.pattern().position_rows(), 0}));
+  recorder_.exchange(
+      a, method::History::blank(layout_.space(), {layout_.pattern().rows(), layout_.pattern().position_rows(), 0}));
   output_.exchange(a);
   events_.exchange(a);
   a(segment_number_);
@@ -189,9 +196,10 @@ void Drive::exchange_segment(Archive& a) {
   std::uint64_t kept = equations;
   a(kept);
   if (kept != equations)
-    throw InvalidInput(fmt::format("the checkpoint belongs to another run: at t = {:.10g}, where it was written, the equations "
-                                   "of the model are not the same; restore the model, or start the run from the beginning",
-                                   now().motion.t));
+    throw InvalidInput(
+        fmt::format("the checkpoint belongs to another run: at t = {:.10g}, where it was written, the equations "
+                    "of the model are not the same; restore the model, or start the run from the beginning",
+                    now().motion.t));
 }
 
 std::string Drive::checkpoint(double asked) {
@@ -231,14 +239,16 @@ bool Drive::at(double t, State& out) {
   out.system = s.system;
   if (has_ended_ && has_final_ && t == report_.final.motion.t) {
     const Entry& final = report_.final;
-    std::tie(out.t, out.q, out.v, out.a, out.lambda) = std::tie(t, final.motion.q, final.motion.v, final.motion.a, final.lambda);
+    std::tie(out.t, out.q, out.v, out.a, out.lambda) =
+        std::tie(t, final.motion.q, final.motion.v, final.motion.a, final.lambda);
     return true;
   }
   const Entry* entry = &s.stepper->now();
   if (is_before || t != entry->motion.t) {
     const double round_off = round_off_at(*entry);
     if (!(t >= newest_step_began() - round_off && t <= entry->motion.t)) return false;
-    between_ = method::History::blank(s.system->space(), {s.system->pattern().rows(), s.system->pattern().position_rows(), 0});
+    between_ =
+        method::History::blank(s.system->space(), {s.system->pattern().rows(), s.system->pattern().position_rows(), 0});
     if (!s.stepper->at(t, between_)) return false;
     entry = &between_;
   }
@@ -278,11 +288,12 @@ bool Drive::attempt() {
   Segment& s = *segment_;
   const double t = now().motion.t;
   if (recorder_.counters().steps >= options_.max_steps)
-    return fail({Status::too_many_steps,
-                 fmt::format("max_steps = {} reached at t = {:.10g}, {:.1f} % of the way; the last step was {:.3g}.\n"
-                             "  try: {}, {}",
-                             options_.max_steps, t, 100.0 * (t - s.plan.t0) / (s.plan.run_end - s.plan.t0), now().h, spelled("max_steps"),
-                             s.plan.has_error_control() ? "or looser tolerances" : "or larger steps")});
+    return fail(
+        {Status::too_many_steps,
+         fmt::format("max_steps = {} reached at t = {:.10g}, {:.1f} % of the way; the last step was {:.3g}.\n"
+                     "  try: {}, {}",
+                     options_.max_steps, t, 100.0 * (t - s.plan.t0) / (s.plan.run_end - s.plan.t0), now().h,
+                     spelled("max_steps"), s.plan.has_error_control() ? "or looser tolerances" : "or larger steps")});
   while (true) {
     std::variant<Proposal, Failure> next = s.policy->next(*s.stepper);
     if (auto* failure = std::get_if<Failure>(&next)) return fail(std::move(*failure));
@@ -310,12 +321,16 @@ bool Drive::project_on_demand() {
   if (options_.project_position_at.empty() && options_.project_velocity_at.empty()) return true;
   const Entry& trial = segment_->stepper->trial();
   const double t = trial.motion.t, h = trial.h;
-  const bool at_position = is_due(options_.project_position_at, t, h), at_velocity = is_due(options_.project_velocity_at, t, h);
+  const bool at_position = is_due(options_.project_position_at, t, h),
+             at_velocity = is_due(options_.project_velocity_at, t, h);
   const bool restarts = options_.restart == Restart::corrected && (at_position || at_velocity);
   if (!at_position && !at_velocity) return true;
   if (segment_->stepper->project_trial(restarts || at_position, restarts || at_velocity)) return true;
-  return fail({Status::singular_matrix,
-               fmt::format("at t = {:.10g} the projection asked for failed: [M B'; B 0] is singular there.\n  try: `kreisel check`", t)});
+  return fail(
+      {Status::singular_matrix,
+       fmt::format(
+           "at t = {:.10g} the projection asked for failed: [M B'; B 0] is singular there.\n  try: `kreisel check`",
+           t)});
 }
 
 /// Whether the method starts anew after a projection at the newest point, as at t0.
@@ -367,9 +382,11 @@ bool Drive::give_way(double crawl) {
   const system::Start from{now().motion.t, s.plan.run_end, now().motion.q, now().motion.v};
   const double h = step_of_radau(from, crawl);
   if (h == 0.0) return false;
-  recorder_.warn(fmt::format("at t = {:.6g} radau takes over: lightly damped vibrations hold the steps of bliedf at {:.2g}, radau takes {:.2g}; "
-                             "give the method to choose it yourself",
-                             from.t0, crawl, h));
+  recorder_.warn(
+      fmt::format("at t = {:.6g} radau takes over: lightly damped vibrations hold the steps of bliedf at {:.2g}, radau "
+                  "takes {:.2g}; "
+                  "give the method to choose it yourself",
+                  from.t0, crawl, h));
   report_.method = "bliedf, radau";
   method_in_force_ = "radau";
   ++segment_number_;
@@ -382,8 +399,10 @@ void Drive::tell_of_crawl(double crawl) {
   const double h = step_of_radau({now().motion.t, s.plan.run_end, now().motion.q, now().motion.v}, crawl);
   if (h == 0.0) return;
   has_told_of_crawl_ = true;
-  recorder_.warn(fmt::format("at t = {:.6g} lightly damped vibrations of {:.2g} rad/s hold the steps of {} at {:.2g}, radau would take {:.2g}; try {} radau",
-                             now().motion.t, s.stepper->vibration(), method_in_force_, crawl, h, spelled("method")));
+  recorder_.warn(
+      fmt::format("at t = {:.6g} lightly damped vibrations of {:.2g} rad/s hold the steps of {} at {:.2g}, radau would "
+                  "take {:.2g}; try {} radau",
+                  now().motion.t, s.stepper->vibration(), method_in_force_, crawl, h, spelled("method")));
 }
 
 Options Drive::options_with(std::string_view method) const {
@@ -411,9 +430,13 @@ double Drive::step_of_radau(const system::Start& from, double crawl) {
     if (std::holds_alternative<Failure>(next)) return 0.0;
     Attempt attempt = stepper->attempt(std::get<Proposal>(next));
     switch (policy->judge(attempt, *stepper)) {
-      case Verdict::give_up: return 0.0;
-      case Verdict::retry: continue;
-      case Verdict::accept: stepper->commit(); policy->committed(attempt);
+      case Verdict::give_up:
+        return 0.0;
+      case Verdict::retry:
+        continue;
+      case Verdict::accept:
+        stepper->commit();
+        policy->committed(attempt);
     }
     if (attempt.h > worth * crawl) return attempt.h;
   }
@@ -426,17 +449,19 @@ bool Drive::fits_together(const Entry& entry) {
   Eigen::Index worst = 0;
   const double gap = gaps.size() > 0 ? gaps.cwiseAbs().maxCoeff(&worst) : 0.0;
   if (gap <= largest_gap * (1.0 + entry.motion.q.lpNorm<Eigen::Infinity>())) return true;
-  return fail({Status::newton_failed,
-               fmt::format("at t = {:.10g} no motion satisfies all constraints: '{}' is missed by {:.3g}. Some are not only "
-                           "redundant, they contradict each other.\n"
-                           "  try: `kreisel check`, which names redundant constraints, and remove or change one of them",
-                           entry.motion.t, segment_->system->pattern().row_name(static_cast<int>(worst)), gap)});
+  return fail(
+      {Status::newton_failed,
+       fmt::format("at t = {:.10g} no motion satisfies all constraints: '{}' is missed by {:.3g}. Some are not only "
+                   "redundant, they contradict each other.\n"
+                   "  try: `kreisel check`, which names redundant constraints, and remove or change one of them",
+                   entry.motion.t, segment_->system->pattern().row_name(static_cast<int>(worst)), gap)});
 }
 
 bool Drive::show(const Entry& entry) {
   Segment& s = *segment_;
   return output_.show(s.rows.of(entry), s.rows.of(recorder_.residual()), s.stepper->is_at_start(), *s.system,
-                      recorder_.work_at(entry), segment_number_, s.plan.method->name, &entry != &between_ ? &recorder_.energy() : nullptr);
+                      recorder_.work_at(entry), segment_number_, s.plan.method->name,
+                      &entry != &between_ ? &recorder_.energy() : nullptr);
 }
 
 bool Drive::show_wanted(const Entry& entry, bool includes_entry) {
@@ -500,8 +525,8 @@ bool Drive::change(const Happening& happening) {
     changed = carry_out(happening.events, *s.system, before, recorder_.counters(), options_.linear_solver.name());
     if (!changed.problem.empty()) {
       const Event& event = *happening.events.front();
-      return fail({Status::event_failed,
-                   fmt::format("at t = {:.10g} event '{}' ({}) failed: {}", t, event.name, name_of(event.action), changed.problem)});
+      return fail({Status::event_failed, fmt::format("at t = {:.10g} event '{}' ({}) failed: {}", t, event.name,
+                                                     name_of(event.action), changed.problem)});
     }
   }
   const std::shared_ptr<const system::System> next = changed.system != nullptr ? changed.system : s.system;
@@ -517,7 +542,9 @@ bool Drive::change(const Happening& happening) {
     ++recorder_.counters().residual_evaluations;
     set_final(after, next_rows.of(left));
     const bool is_start = s.stepper->is_at_start();
-    if (!output_.show(after, report_.final_residual, is_start, *next, recorder_.work(), segment_number_ + 1, s.plan.method->name)) return interrupt(t);
+    if (!output_.show(after, report_.final_residual, is_start, *next, recorder_.work(), segment_number_ + 1,
+                      s.plan.method->name))
+      return interrupt(t);
   }
   if (happening.ends) {
     report_.message = fmt::format("event '{}' ended the run at t = {:.10g}", happening.events.front()->name, t);
@@ -541,7 +568,9 @@ bool Drive::fail(Failure failure) {
   const Segment& s = *segment_;
   report_.status = failure.status;
   report_.message = std::move(failure.message);
-  if (s.is_open) report_.message = explained(std::move(report_.message), failure.status, *s.system, now(), s.plan.run_end - s.plan.t0);
+  if (s.is_open)
+    report_.message =
+        explained(std::move(report_.message), failure.status, *s.system, now(), s.plan.run_end - s.plan.t0);
   if (const std::string remark = segment_->system->remark(); failure.status != Status::interrupted && !remark.empty())
     report_.message += "\n  " + remark;
   return end();

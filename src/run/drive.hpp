@@ -17,7 +17,8 @@
 namespace kreisel::run {
 
 /// The system as the run has it: prepared for its start, or as it is, and then not owned.
-std::shared_ptr<const system::System> made_ready(const system::System& system, const system::Start& start, const Options& options);
+std::shared_ptr<const system::System> made_ready(const system::System& system, const system::Start& start,
+                                                 const Options& options);
 
 /// A run that goes on step by step. A segment lasts from a consistent start to t_end, or to an event or projection after
 /// which the method starts anew as at t0; most runs have one.
@@ -63,7 +64,8 @@ class Drive {
 
   [[nodiscard]] bool choose_corners(const Plan& plan, const system::System& system);
   /// Makes the segment and, unless it comes from a checkpoint, its starting points.
-  void begin_segment(std::shared_ptr<const system::System> system, const system::Start& start, Archive* state = nullptr);
+  void begin_segment(std::shared_ptr<const system::System> system, const system::Start& start,
+                     Archive* state = nullptr);
   void exchange_run(Archive& a);
   void exchange_segment(Archive& a);
   [[nodiscard]] bool take_step();
@@ -110,10 +112,10 @@ class Drive {
   EventStage events_;
   std::vector<Switched> switches_;  ///< how the system in force came about
   int segment_number_ = 0;
-  bool ends_at_corners_ = false;  ///< constant steps do; error control finds corners on its way
+  bool ends_at_corners_ = false;                 ///< constant steps do; error control finds corners on its way
   std::unique_ptr<Segment> segment_, previous_;  ///< the one before ends in the newest step until another is taken
   std::optional<Workers> workers_;
-  method::Entry between_;  ///< an interpolated point on its way out
+  method::Entry between_;   ///< an interpolated point on its way out
   bool has_final_ = false;  ///< the report has its last point already: an event put it there
   bool has_ended_ = false;
   double start_up_seconds_ = 0.0;  ///< CPU time of all begin_segment

@@ -38,7 +38,9 @@ class ErrorNorm {
       const Part& part = parts_[i];
       const double size = part.q_at < 0 ? 1.0 : m.q.segment(part.q_at, part.n).norm();
       const double noise = units * std::numeric_limits<double>::epsilon() * reach_of(part, size, span, length_);
-      const auto allowed = [&](double tolerance, double floor) { return std::min(tolerance + floor, most * tolerance); };
+      const auto allowed = [&](double tolerance, double floor) {
+        return std::min(tolerance + floor, most * tolerance);
+      };
       scale_q_[i] = 1.0 / allowed(atol_ + rtol_ * size, noise);
       scale_v_[i] = 1.0 / allowed(atol_ + rtol_ * m.v.segment(part.v_at, part.n).norm(), h > 0.0 ? noise / h : 0.0);
     }
@@ -68,7 +70,8 @@ class ErrorNorm {
 };
 
 /// A first step at order 1 whose error h²|v̇|/2 meets a tenth of the tolerance in q and v.
-inline double initial_step(const lie::Motion& m, const std::vector<Part>& parts, double rtol, double atol, double span) {
+inline double initial_step(const lie::Motion& m, const std::vector<Part>& parts, double rtol, double atol,
+                           double span) {
   double h = 1e-3 * span;
   const double reach = span_of_bodies(parts, m);
   for (const Part& part : parts) {
@@ -79,7 +82,8 @@ inline double initial_step(const lie::Motion& m, const std::vector<Part>& parts,
     if (a > 0.0) h = std::min(h, std::sqrt(2.0 * allowed / a));
     // Velocities turn on the time scale |v|/|v̇|, positions on |v|.
     if (v > 0.0 && a > 0.0) h = std::min(h, 0.1 * std::sqrt(rtol + atol / v) * v / a);
-    if (const double way = std::max(size, 1e-3 * reach); v > 0.0 && way > 0.0) h = std::min(h, 0.1 * std::sqrt(rtol + atol / way) * way / v);
+    if (const double way = std::max(size, 1e-3 * reach); v > 0.0 && way > 0.0)
+      h = std::min(h, 0.1 * std::sqrt(rtol + atol / way) * way / v);
   }
   return std::max(h, 1e-12 * span);
 }
@@ -118,9 +122,10 @@ class Watchdog {
   }
   void exchange(Archive& a) { a.all(t_, from_, steps_); }
   std::string message(double t, const std::string& worst) const {
-    return fmt::format("no progress: the last {} steps brought t only from {:.12g} to {:.12g}, held back by the error of the {}.\n"
-                       "  try: looser {}/{}, or look for a force that jumps or a singular position at this time",
-                       patience, from_, t, worst, spelled("rtol"), spelled("atol"));
+    return fmt::format(
+        "no progress: the last {} steps brought t only from {:.12g} to {:.12g}, held back by the error of the {}.\n"
+        "  try: looser {}/{}, or look for a force that jumps or a singular position at this time",
+        patience, from_, t, worst, spelled("rtol"), spelled("atol"));
   }
 
  private:

@@ -79,7 +79,8 @@ std::variant<std::monostate, Happening, Failure> EventStage::cross_corner(const 
 Happening EventStage::group_from(std::size_t first) const {
   Happening group;
   group.t = crossings_[first].t;
-  for (std::size_t i = first; i < crossings_.size() && crossings_[i].t <= group.t + watch_->tolerance_at(group.t); ++i) {
+  for (std::size_t i = first; i < crossings_.size() && crossings_[i].t <= group.t + watch_->tolerance_at(group.t);
+       ++i) {
     group.crossings.push_back(crossings_[i]);
     group.events.push_back(&watch_->event(crossings_[i].event));
     group.changes = group.changes || changes(crossings_[i]);
@@ -115,25 +116,28 @@ std::optional<Failure> EventStage::settle(const Happening& happening, const Chan
     const int side = changed.system != nullptr ? 0 : side_after(crossing, changed.after);
     const bool stays = std::holds_alternative<system::Impact>(event.action) && side == (crossing.is_rising ? 1 : -1);
     if (stays)
-      return Failure{Status::event_failed,
-                     fmt::format("after the impact of event '{}' at t = {:.10g} the contact stays closed: nothing separates "
-                                 "the bodies.\n"
-                                 "  try: an event that switches a constraint on, a restitution above 0, or a terminal event",
-                                 event.name, happening.t)};
+      return Failure{
+          Status::event_failed,
+          fmt::format("after the impact of event '{}' at t = {:.10g} the contact stays closed: nothing separates "
+                      "the bodies.\n"
+                      "  try: an event that switches a constraint on, a restitution above 0, or a terminal event",
+                      event.name, happening.t)};
     if (side != 0) sides_[event.name] = side;
   }
   changes_.push_back(happening.t);
   const std::size_t n = changes_.size();
-  if (n < accumulating_changes || happening.t - changes_[n - accumulating_changes] > accumulation_span * span_) return {};
+  if (n < accumulating_changes || happening.t - changes_[n - accumulating_changes] > accumulation_span * span_)
+    return {};
   return without_end(happening.crossings.front());
 }
 
 Failure EventStage::without_end(const Crossing& crossing) const {
   return {Status::event_failed,
-          fmt::format("event '{}' triggers repeatedly (Zeno behaviour) at t = {:.10g}, {} events so far: impacts accumulate "
-                      "there or the function stays at zero.\n"
-                      "  try: an event that switches a constraint on instead, a restitution of 0, or a terminal event",
-                      watch_->event(crossing.event).name, crossing.t, recorder_.report().events.size())};
+          fmt::format(
+              "event '{}' triggers repeatedly (Zeno behaviour) at t = {:.10g}, {} events so far: impacts accumulate "
+              "there or the function stays at zero.\n"
+              "  try: an event that switches a constraint on instead, a restitution of 0, or a terminal event",
+              watch_->event(crossing.event).name, crossing.t, recorder_.report().events.size())};
 }
 
 }  // namespace kreisel::run

@@ -24,7 +24,8 @@ struct Happening {
 
 class EventStage {
  public:
-  EventStage(const std::vector<system::Event>& asked, double tolerance, double span, Recorder& recorder, Observer& observer)
+  EventStage(const std::vector<system::Event>& asked, double tolerance, double span, Recorder& recorder,
+             Observer& observer)
       : asked_(asked), tolerance_(tolerance), span_(span), recorder_(recorder), observer_(observer) {}
 
   /// `rows` lives as long as the segment, which lasts from t0 to t_end at most.
@@ -57,9 +58,9 @@ class EventStage {
   double span_;  ///< of the whole run
   Recorder& recorder_;
   Observer& observer_;
-  EventWatch::Sides sides_;                           ///< of the events that began this segment
-  std::map<std::string, int, std::less<>> counts_;    ///< occurrences by event
-  std::vector<double> changes_;                       ///< times of the events that changed something
+  EventWatch::Sides sides_;                         ///< of the events that began this segment
+  std::map<std::string, int, std::less<>> counts_;  ///< occurrences by event
+  std::vector<double> changes_;                     ///< times of the events that changed something
   std::unique_ptr<EventWatch> watch_;
   ResultRows* rows_ = nullptr;
   method::Entry scratch_;

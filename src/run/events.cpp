@@ -38,8 +38,8 @@ bool counts(system::Direction direction, bool is_rising) {
 
 }  // namespace
 
-EventWatch::EventWatch(const system::System& system, const std::vector<Event>& asked, const RowMap& map, int layout_rows,
-                       double tolerance)
+EventWatch::EventWatch(const system::System& system, const std::vector<Event>& asked, const RowMap& map,
+                       int layout_rows, double tolerance)
     : system_(system), map_(map), tolerance_(tolerance), layout_lambda_(Vector::Zero(layout_rows)) {
   for (const Event& event : system.events()) events_.push_back(&event);
   own_ = events_.size();
@@ -66,7 +66,8 @@ double EventWatch::turn_in(const Entry& newest) const {
 /// Whether the parabolas through the samples before the last doubling tell those that came with it.
 bool EventWatch::is_resolved(int event) const {
   const std::vector<Sample>& list = samples_[event];
-  const auto [low, high] = std::minmax_element(list.begin(), list.end(), [](const Sample& a, const Sample& b) { return a.g < b.g; });
+  const auto [low, high] =
+      std::minmax_element(list.begin(), list.end(), [](const Sample& a, const Sample& b) { return a.g < b.g; });
   const double allowed = std::max(resolved_part * (high->g - low->g), noise(event));
   for (std::size_t m = 1; m + 1 < list.size(); m += 2) {
     const std::size_t first = std::min(m - 1, list.size() - 5);  // of three old ones, at first, first + 2 and first + 4
@@ -120,7 +121,8 @@ double EventWatch::evaluate(int i, const Entry& at) {
 }
 
 double EventWatch::tolerance_at(double t) const {
-  return std::max(tolerance_, 4.0 * std::numeric_limits<double>::epsilon() * std::max(std::abs(t), 1e-3 * std::abs(t - t_)));
+  return std::max(tolerance_,
+                  4.0 * std::numeric_limits<double>::epsilon() * std::max(std::abs(t), 1e-3 * std::abs(t - t_)));
 }
 
 void EventWatch::exchange(Archive& a) {
@@ -172,7 +174,8 @@ const std::vector<Crossing>& EventWatch::scan(const Entry& newest, Interpolant i
       if (is_zero_at_end) now = side_ahead(i, newest, 1e-3 * newest.h);
       if (now == 0) continue;
       if (side != 0 && now != side && counts(events_[i]->direction, now > 0))
-        crossings_.push_back(is_zero_at_end ? Crossing{end, i, now > 0, false} : locate(i, left, right, interpolate, scratch));
+        crossings_.push_back(is_zero_at_end ? Crossing{end, i, now > 0, false}
+                                            : locate(i, left, right, interpolate, scratch));
       side = now;
       left = right;
     }
@@ -256,7 +259,9 @@ void make_consistent(const system::System& system, Entry& entry, Counters& count
   solve::Kkt kkt(system, counters, linear_solver);
   Entry moved = entry;
   if (!kkt.factorize(moved.motion) || !kkt.project_position(moved.motion)) return;
-  if (!kkt.factorize(moved.motion) || !kkt.project_velocity(moved.motion) || !kkt.accelerate(moved.motion, moved.lambda)) return;
+  if (!kkt.factorize(moved.motion) || !kkt.project_velocity(moved.motion) ||
+      !kkt.accelerate(moved.motion, moved.lambda))
+    return;
   entry = std::move(moved);
 }
 
@@ -318,8 +323,9 @@ std::string switch_system(const system::Switch& change, const system::System& sy
   if (out == nullptr) return "it gave no system to switch to";
   const auto& old_blocks = system.space().blocks();
   const auto& new_blocks = out->space().blocks();
-  const bool is_same = std::equal(old_blocks.begin(), old_blocks.end(), new_blocks.begin(), new_blocks.end(),
-                                  [](const lie::Block& a, const lie::Block& b) { return a.group == b.group && a.nv == b.nv; });
+  const bool is_same =
+      std::equal(old_blocks.begin(), old_blocks.end(), new_blocks.begin(), new_blocks.end(),
+                 [](const lie::Block& a, const lie::Block& b) { return a.group == b.group && a.nv == b.nv; });
   return is_same ? std::string() : "the system it switches to has another configuration space";
 }
 
@@ -333,7 +339,9 @@ std::string settle_on(const system::System& system, Entry& entry, Counters& coun
   system.residual(entry.motion, entry.lambda, residual);
   const double gap = residual.gap.size() > 0 ? residual.gap.lpNorm<Eigen::Infinity>() : 0.0;
   if (!(gap <= switch_tolerance * (1.0 + entry.motion.q.lpNorm<Eigen::Infinity>())))
-    return fmt::format("the constraints in force after it are missed by {:.3g}; a constraint can only be switched on where it holds", gap);
+    return fmt::format(
+        "the constraints in force after it are missed by {:.3g}; a constraint can only be switched on where it holds",
+        gap);
   solve::Kkt kkt(system, counters, linear_solver);
   if (!kkt.factorize(entry.motion)) return "the matrix [M B'; B 0] is singular after it";
   if (!kkt.project_position(entry.motion)) return "the positions after it cannot be moved onto the constraints";
@@ -345,15 +353,16 @@ std::string settle_on(const system::System& system, Entry& entry, Counters& coun
 
 }  // namespace
 
-std::shared_ptr<const system::System> next_system(const system::Switch& change, double t, const Vector& q, const Vector& v) {
+std::shared_ptr<const system::System> next_system(const system::Switch& change, double t, const Vector& q,
+                                                  const Vector& v) {
   std::shared_ptr<const system::System> next = change.next(t, q, v);
   if (next == nullptr) return next;
   std::shared_ptr<const system::System> prepared = next->prepared_for({t, t + 1.0, q, v});
   return prepared != nullptr ? prepared : next;
 }
 
-Changed carry_out(const std::vector<const Event*>& events, const system::System& system, const Entry& before, Counters& counters,
-                  std::string_view linear_solver) {
+Changed carry_out(const std::vector<const Event*>& events, const system::System& system, const Entry& before,
+                  Counters& counters, std::string_view linear_solver) {
   Changed out;
   out.after = before;
   const system::System* current = &system;

@@ -19,9 +19,10 @@ namespace kreisel::run {
 class Interpolant {
  public:
   template <class F>
-    requires(!std::is_same_v<F, Interpolant>)
-  Interpolant(const F& f)
-      : object_(&f), call_([](const void* object, double t, method::Entry& out) { return (*static_cast<const F*>(object))(t, out); }) {}
+  requires(!std::is_same_v<F, Interpolant>) Interpolant(const F& f)
+      : object_(&f), call_([](const void* object, double t, method::Entry& out) {
+          return (*static_cast<const F*>(object))(t, out);
+        }) {}
   bool operator()(double t, method::Entry& out) const { return call_(object_, t, out); }
 
  private:
@@ -79,7 +80,7 @@ class EventWatch {
   const RowMap& map_;
   double tolerance_;
   std::vector<const system::Event*> events_;
-  std::size_t own_ = 0;  ///< the first ones belong to the system
+  std::size_t own_ = 0;         ///< the first ones belong to the system
   std::vector<int> rotations_;  ///< where angular velocities stand in v
   Vector layout_lambda_;
   double t_ = 0.0;
@@ -101,19 +102,21 @@ struct Switched {
 /// What a group of events at one time makes of a point.
 struct Changed {
   std::shared_ptr<const system::System> system;  ///< null: the same
-  method::Entry after;                           ///< consistent: Φ = 0, B v + Φ_t = 0, v̇ and λ from the index-1 equations
-  std::vector<Switched> switches;                ///< that led to it
-  std::string problem;                           ///< non-empty: why it could not be done
+  method::Entry after;             ///< consistent: Φ = 0, B v + Φ_t = 0, v̇ and λ from the index-1 equations
+  std::vector<Switched> switches;  ///< that led to it
+  std::string problem;             ///< non-empty: why it could not be done
 };
 
 /// Moves an interpolated point onto the constraints and gives it its v̇ and λ; a failure leaves them unchanged.
-void make_consistent(const system::System& system, method::Entry& entry, Counters& counters, std::string_view linear_solver);
+void make_consistent(const system::System& system, method::Entry& entry, Counters& counters,
+                     std::string_view linear_solver);
 
 /// The system that a switch leads to, ready to go on from there.
-std::shared_ptr<const system::System> next_system(const system::Switch& change, double t, const Vector& q, const Vector& v);
+std::shared_ptr<const system::System> next_system(const system::Switch& change, double t, const Vector& q,
+                                                  const Vector& v);
 
 /// Carries the actions out one after the other; `before` is consistent.
-Changed carry_out(const std::vector<const system::Event*>& events, const system::System& system, const method::Entry& before,
-                  Counters& counters, std::string_view linear_solver);
+Changed carry_out(const std::vector<const system::Event*>& events, const system::System& system,
+                  const method::Entry& before, Counters& counters, std::string_view linear_solver);
 
 }  // namespace kreisel::run

@@ -54,7 +54,8 @@ inline void exchange(Archive& a, method::History& history) {
 /// Matrices are kept, not their factors: factorising them again gives the same ones.
 inline void exchange(Archive& a, solve::Closer& closer) {
   solve::Closer::MatrixState state = closer.matrix_state();
-  a.all(state.has_matrix, state.alpha, state.gamma, state.h, state.rate, state.turned, state.lambda_size, state.stiffness, state.vibration, state.age, state.has_rate);
+  a.all(state.has_matrix, state.alpha, state.gamma, state.h, state.rate, state.turned, state.lambda_size,
+        state.stiffness, state.vibration, state.age, state.has_rate);
   a.sized(state.values);
   a(state.pivot_values);
   a.require(state.pivot_values.size() == 0 || state.pivot_values.size() == state.values.size());
@@ -75,7 +76,8 @@ inline void exchange(Archive& a, solve::Manifold* manifold, Counters& counters) 
 
 inline void exchange(Archive& a, Controller& controller) {
   Controller::State state = controller.state();
-  a.all(state.h, state.order, state.steps_since_change, state.failures, state.last_error, state.is_starting, state.is_leaping);
+  a.all(state.h, state.order, state.steps_since_change, state.failures, state.last_error, state.is_starting,
+        state.is_leaping);
   a.require(state.h > 0.0 && controller.allows(state.order));
   if (a.is_loading()) controller.restore(state);
 }
@@ -87,8 +89,8 @@ inline void exchange(Archive& a, system::Start& start) {
 }
 
 inline void exchange(Archive& a, Counters& c) {
-  a.all(c.steps, c.rejected_steps, c.newton_iterations, c.residual_evaluations, c.jacobian_evaluations, c.factorizations,
-        c.exponentials, c.brackets);
+  a.all(c.steps, c.rejected_steps, c.newton_iterations, c.residual_evaluations, c.jacobian_evaluations,
+        c.factorizations, c.exponentials, c.brackets);
 }
 
 inline void exchange(Archive& a, Occurrence& o) {

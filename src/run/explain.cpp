@@ -73,17 +73,22 @@ std::string describe_reach(const System& system, const Motion& m) {
     if (!group.is_driver && part > 0.1) held += fmt::format("{}'{}'", held.empty() ? "" : ", ", group.name);
   }
   if (!driver.empty())
-    return fmt::format("\n  the driver '{}' pulls the mechanism past its reach: near t = {:.6g} the constraints{} nearly depend on each other, and the driver "
-                       "moves on.\n  try: end the run before, give '{}' a smaller range, or check the lengths of the mechanism",
-                       driver, m.t, held.empty() ? "" : " " + held, driver);
-  return fmt::format("\n  the mechanism is near a singular position: the constraints {} nearly depend on each other at t = {:.6g}", held, m.t);
+    return fmt::format(
+        "\n  the driver '{}' pulls the mechanism past its reach: near t = {:.6g} the constraints{} nearly depend on "
+        "each other, and the driver "
+        "moves on.\n  try: end the run before, give '{}' a smaller range, or check the lengths of the mechanism",
+        driver, m.t, held.empty() ? "" : " " + held, driver);
+  return fmt::format(
+      "\n  the mechanism is near a singular position: the constraints {} nearly depend on each other at t = {:.6g}",
+      held, m.t);
 }
 
 std::string explain(Status status, const System& system, const method::Entry& last, double span);
 
 }  // namespace
 
-std::string explained(std::string message, Status status, const System& system, const method::Entry& last, double span) {
+std::string explained(std::string message, Status status, const System& system, const method::Entry& last,
+                      double span) {
   if (message.find("jumps from") != std::string::npos) return message;  // it has been explained
   const std::string found = explain(status, system, last, span);
   if (!found.empty()) message.resize(std::min(message.size(), message.find("\n  try:")));
@@ -94,10 +99,13 @@ std::string describe_jump(const System& system, const Motion& before, const Moti
   constexpr int halvings = 45;
   Motion low = before, high = after;
   Vector at_low = force_at(system, low, lambda), at_high = force_at(system, high, lambda);
-  const Vector size = at_low.cwiseAbs().cwiseMax(at_high.cwiseAbs()).array() + 1e-6 * std::max(at_low.lpNorm<Eigen::Infinity>(), at_high.lpNorm<Eigen::Infinity>());
+  const Vector size = at_low.cwiseAbs().cwiseMax(at_high.cwiseAbs()).array() +
+                      1e-6 * std::max(at_low.lpNorm<Eigen::Infinity>(), at_high.lpNorm<Eigen::Infinity>());
   if (!at_low.allFinite() || !at_high.allFinite() || !(size.maxCoeff() > 0.0)) return {};
   Eigen::Index row = 0;
-  const auto change = [&](const Vector& a, const Vector& b) { return ((b - a).cwiseAbs().array() / (size.array() + 1e-300)).maxCoeff(&row); };
+  const auto change = [&](const Vector& a, const Vector& b) {
+    return ((b - a).cwiseAbs().array() / (size.array() + 1e-300)).maxCoeff(&row);
+  };
   const double first = change(at_low, at_high);
   constexpr double smallest_jump = 1e-2;
   if (!(first > smallest_jump)) return {};
@@ -117,8 +125,9 @@ std::string describe_jump(const System& system, const Motion& before, const Moti
   if (!(left > 0.3 * first)) return {};
   const int block = block_of(system, static_cast<int>(row));
   const std::string name = system.force_that_changes(low, high, lambda);
-  return fmt::format("{} on '{}' (row {}) jumps from {:.4g} to {:.4g} where its velocity passes {:.3g}", name.empty() ? "the force" : "force '" + name + "'",
-                     system.pattern().block_name(block), row - system.space().blocks()[block].v_at + 1, at_low[row], at_high[row],
+  return fmt::format("{} on '{}' (row {}) jumps from {:.4g} to {:.4g} where its velocity passes {:.3g}",
+                     name.empty() ? "the force" : "force '" + name + "'", system.pattern().block_name(block),
+                     row - system.space().blocks()[block].v_at + 1, at_low[row], at_high[row],
                      0.5 * (low.v[row] + high.v[row]));
 }
 
@@ -135,7 +144,8 @@ std::string explain(Status status, const System& system, const method::Entry& la
   }
   const Motion& m = last.motion;
   if (m.q.size() != system.space().nq()) return {};
-  if (const std::string found = system.undefined_between(m.t, m.t + std::max(look_ahead * span, 2.0 * last.h)); !found.empty())
+  if (const std::string found = system.undefined_between(m.t, m.t + std::max(look_ahead * span, 2.0 * last.h));
+      !found.empty())
     return fmt::format("\n  {}.\n  try: end the run before, or a formula that stays finite and smooth", found);
   if (std::string found = describe_reach(system, m); !found.empty()) return found;
   Motion ahead = m;
@@ -143,7 +153,8 @@ std::string explain(Status status, const System& system, const method::Entry& la
   system.space().move(m.q, Vector(h * m.v), ahead.q);
   ahead.v += h * m.a;
   ahead.t += h;
-  const Vector lambda = last.lambda.size() == system.pattern().rows() ? last.lambda : Vector(Vector::Zero(system.pattern().rows()));
+  const Vector lambda =
+      last.lambda.size() == system.pattern().rows() ? last.lambda : Vector(Vector::Zero(system.pattern().rows()));
   if (const std::string found = describe_jump(system, m, ahead, lambda); !found.empty())
     return fmt::format("\n  {}.\n  try: a smooth law instead, or an event at which it changes", found);
   return {};
@@ -152,7 +163,10 @@ std::string explain(Status status, const System& system, const method::Entry& la
 }  // namespace
 
 ChatterWatch::ChatterWatch(const System& system, double t_end)
-    : system_(system), t_end_(t_end), lowest_(Vector::Zero(system.space().nv())), highest_(Vector::Zero(system.space().nv())) {}
+    : system_(system),
+      t_end_(t_end),
+      lowest_(Vector::Zero(system.space().nv())),
+      highest_(Vector::Zero(system.space().nv())) {}
 
 bool ChatterWatch::sees(const method::Entry& newest) {
   const Motion& m = newest.motion;
@@ -178,10 +192,12 @@ bool ChatterWatch::sees(const method::Entry& newest) {
 }
 
 std::string ChatterWatch::message(double t) const {
-  return fmt::format("the run chatters at t = {:.10g}: {}. The solution crosses the jump again and again.\n"
-                     "  try: friction that is smooth at rest, such as tanh(v/v0) in place of sign(v), or \"joint-friction\" with \"law\": \"stick-slip\"; "
-                     "or an event at which the force changes",
-                     t, what_);
+  return fmt::format(
+      "the run chatters at t = {:.10g}: {}. The solution crosses the jump again and again.\n"
+      "  try: friction that is smooth at rest, such as tanh(v/v0) in place of sign(v), or \"joint-friction\" with "
+      "\"law\": \"stick-slip\"; "
+      "or an event at which the force changes",
+      t, what_);
 }
 
 }  // namespace kreisel::run

@@ -13,11 +13,13 @@ namespace kreisel::run {
 /// The message of a run that ended with `status` after the point `last`, with what the model says about it in place of its
 /// general advice ("\n  try: ..."): functions of time that are not finite, drivers that pull a mechanism past its reach, forces
 /// that jump.
-std::string explained(std::string message, Status status, const system::System& system, const method::Entry& last, double span);
+std::string explained(std::string message, Status status, const system::System& system, const method::Entry& last,
+                      double span);
 
 /// A row of the force that changes by a step between two motions close to each other, in words; empty: every force is
 /// continuous there. About 100 evaluations.
-std::string describe_jump(const system::System& system, const system::Motion& before, const system::Motion& after, ConstVectorRef lambda);
+std::string describe_jump(const system::System& system, const system::Motion& before, const system::Motion& after,
+                          ConstVectorRef lambda);
 
 /// Notices a run that chatters: a force that jumps back and forth keeps its steps small, though each of them is accepted.
 class ChatterWatch {

@@ -23,7 +23,8 @@ method::EntrySizes sizes_of(const system::System& system) {
 }  // namespace
 
 ExplicitStepper::ExplicitStepper(const system::System& system, const Plan& plan, Counters& counters)
-    : rkmk_(system, tableau_of(plan), counters, plan.formulation == solve::Formulation::projected, plan.options.linear_solver.name()),
+    : rkmk_(system, tableau_of(plan), counters, plan.formulation == solve::Formulation::projected,
+            plan.options.linear_solver.name()),
       start_up_(system, counters, plan.options.linear_solver.name()),
       before_(History::blank(system.space(), sizes_of(system))),
       now_(before_),

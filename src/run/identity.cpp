@@ -110,9 +110,9 @@ const std::vector<Identity::Fact>& Identity::facts() const {
     facts_.push_back({std::move(name), fmt::format("{}", value)});
   };
   // All fields by name: a new one does not compile before it is decided whether it belongs here.
-  const auto& [method, order, formulation, correction, own_correction, starting, t_end, step, steps,
-               rtol, atol, control_lambda, max_order, initial_step, min_step, max_step, max_steps, conserved,
-               project_position_at, project_velocity_at, restart, output_step, output_times, events, event_tolerance, corners,
+  const auto& [method, order, formulation, correction, own_correction, starting, t_end, step, steps, rtol, atol,
+               control_lambda, max_order, initial_step, min_step, max_step, max_steps, conserved, project_position_at,
+               project_velocity_at, restart, output_step, output_times, events, event_tolerance, corners,
                newton_tolerance, newton_iterations, newton_matrix, linear_solver, threads, sources] = options_;
   // Neither decides what is computed.
   static_cast<void>(max_steps);
@@ -177,7 +177,8 @@ std::string_view Identity::state_in(std::string_view checkpoint) const {
   };
   const auto refuse = [](const std::string& why) {
     throw InvalidInput(
-        fmt::format("{} belongs to another run: {}; restore what it was made with, or start the run from the beginning", what, why));
+        fmt::format("{} belongs to another run: {}; restore what it was made with, or start the run from the beginning",
+                    what, why));
   };
   const auto in_words = [](const Fact* fact) {
     return fact == nullptr ? "absent" : fact->value.empty() ? "not given" : fact->value;

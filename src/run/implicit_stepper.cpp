@@ -45,8 +45,8 @@ constexpr int history_capacity(int order) { return order + 4; }
 std::unique_ptr<method::Method> make_method(const system::System& system, const Plan& plan, Counters& counters) {
   const Options& options = plan.options;
   return plan.method->make(system.space(), counters,
-                           {plan.max_order, options.correction, options.own_correction.get(),
-                            options.method.parameters, is_given(options.steps)});
+                           {plan.max_order, options.correction, options.own_correction.get(), options.method.parameters,
+                            is_given(options.steps)});
 }
 
 std::unique_ptr<solve::Manifold> make_manifold(const system::System& system, const Plan& plan, Counters& counters) {
@@ -95,7 +95,8 @@ ImplicitStepper::ImplicitStepper(const system::System& system, const Plan& plan,
     constrained_part_ = std::make_unique<ConstrainedPart>(system, counters, plan.options.linear_solver.name());
     method_->set_constrained_part(constrained_part_.get());
   }
-  if (plan.formulation == solve::Formulation::index3 && system.pattern().position_rows() > 0 && plan.has_error_control())
+  if (plan.formulation == solve::Formulation::index3 && system.pattern().position_rows() > 0 &&
+      plan.has_error_control())
     tangent_ = std::make_unique<solve::Kkt>(system, counters, plan.options.linear_solver.name());
   if (plan.formulation == solve::Formulation::projected) manifold_ = make_manifold(system, plan, counters);
 }
@@ -115,9 +116,8 @@ bool ImplicitStepper::place(const system::Start& start) {
 }
 
 bool ImplicitStepper::fill(const StartingPoints& wanted) {
-  const bool is_filled =
-      !wanted.are_wanted ||
-      start_up_.fill(*method_, wanted.h, wanted.order, plan_.formulation, wanted.corrections, history_);
+  const bool is_filled = !wanted.are_wanted || start_up_.fill(*method_, wanted.h, wanted.order, plan_.formulation,
+                                                              wanted.corrections, history_);
   starts_left_ = history_.size() - 1;
   if (!is_filled) return false;
   for (int age = 0; age < starts_left_; ++age)
@@ -188,7 +188,8 @@ double ImplicitStepper::interpolation_error_at(int order) {
 }
 
 std::optional<double> ImplicitStepper::error_at(int order, ErrorNorm& norm, bool tests_lambda) {
-  if (order < 1 || order > plan_.max_order || !method_->local_errors(order, trial_.motion, q_error_, v_error_)) return {};
+  if (order < 1 || order > plan_.max_order || !method_->local_errors(order, trial_.motion, q_error_, v_error_))
+    return {};
   keep_tangential_velocity();
   double error = norm(q_error_, v_error_);
   // Where stiff forces hold q, v follows from its differences: at order 1 it is that of half a step before, and estimates see it only
@@ -254,7 +255,7 @@ bool ImplicitStepper::project_trial(bool position, bool velocity) {
 /// the tolerance promises, q and v know them better by the hidden constraints, unless forces are stiff: these magnify errors of q.
 void ImplicitStepper::settle_lambda() {
   const double promise = order_ <= 2 ? 30.0 : 150.0;  // tolerances; differences of few points see least
-  constexpr double belief = 3.0;     // of what λ deviates from its past
+  constexpr double belief = 3.0;                      // of what λ deviates from its past
   if (!plan_.has_error_control() || order_ > lambda_differences_.points() || closer_.stiffness() > 1.0) return;
   // In index-3 form λ jumps with every change of the step: it would be settled at each, for a third more factorisations.
   if (plan_.formulation == solve::Formulation::index3 && order_ > 2) return;
@@ -262,7 +263,8 @@ void ImplicitStepper::settle_lambda() {
   const Options& options = plan_.options;
   if (!(deviation > promise * (order_ + 1) * (options.atol + options.rtol * lambda_scale_))) return;
   hidden_lambda_ = trial_.lambda;
-  if (start_up_.multipliers(trial_.motion, hidden_lambda_) && (hidden_lambda_ - trial_.lambda).norm() <= belief * deviation)
+  if (start_up_.multipliers(trial_.motion, hidden_lambda_) &&
+      (hidden_lambda_ - trial_.lambda).norm() <= belief * deviation)
     trial_.lambda = hidden_lambda_;
 }
 

@@ -44,7 +44,9 @@ class Inspection {
 };
 
 bool is_same(const Value& a, const Value& b) {
-  const auto is_nan = [](const Value& x) { return std::holds_alternative<double>(x) && std::isnan(std::get<double>(x)); };
+  const auto is_nan = [](const Value& x) {
+    return std::holds_alternative<double>(x) && std::isnan(std::get<double>(x));
+  };
   return a == b || (is_nan(a) && is_nan(b));
 }
 
@@ -55,22 +57,26 @@ void inspect_rotations(const system::System& system, ConstVectorRef q0, Inspecti
     if (blocks[b].group == lie::GroupId::rn) continue;
     const int at = blocks[b].q_at + blocks[b].nq - 4;
     const double length = q0.segment(at, 4).norm();
-    check.require(!std::isfinite(length) || std::abs(length - 1.0) <= 1e-6, "start",
-                  fmt::format("has a quaternion of length {:g} for '{}', q0[{}] to q0[{}], expected (x, y, z, w) of length 1", length,
-                              system.pattern().block_name(static_cast<int>(b)), at, at + 3));
+    check.require(
+        !std::isfinite(length) || std::abs(length - 1.0) <= 1e-6, "start",
+        fmt::format("has a quaternion of length {:g} for '{}', q0[{}] to q0[{}], expected (x, y, z, w) of length 1",
+                    length, system.pattern().block_name(static_cast<int>(b)), at, at + 3));
   }
 }
 
 void inspect(const system::Event& event, Inspection& check) {
   check.require(static_cast<bool>(event.function), "events", fmt::format("'{}' has no function", event.name));
-  check.require(event.terminal_after >= 0, "events", fmt::format("'{}' has terminal_after {}, must not be negative", event.name, event.terminal_after));
+  check.require(event.terminal_after >= 0, "events",
+                fmt::format("'{}' has terminal_after {}, must not be negative", event.name, event.terminal_after));
   if (const auto* impact = std::get_if<system::Impact>(&event.action))
     check.require(impact->restitution >= 0.0 && impact->restitution <= 1.0, "events",
                   fmt::format("'{}' has restitution {}, must lie between 0 and 1", event.name, impact->restitution));
   if (const auto* change = std::get_if<system::Switch>(&event.action))
-    check.require(static_cast<bool>(change->next), "events", fmt::format("'{}' has no system to switch to", event.name));
+    check.require(static_cast<bool>(change->next), "events",
+                  fmt::format("'{}' has no system to switch to", event.name));
   if (const auto* jump = std::get_if<system::Jump>(&event.action))
-    check.require(static_cast<bool>(jump->apply), "events", fmt::format("'{}' has no function for its jump", event.name));
+    check.require(static_cast<bool>(jump->apply), "events",
+                  fmt::format("'{}' has no function for its jump", event.name));
 }
 
 /// Above this the dense factorisation that names redundant rows would cost more than the start of a run.
@@ -83,14 +89,18 @@ void refuse_redundant_rows(const system::System& system, const system::Start& st
   m.v = start.v0;
   const system::Redundancy found = system::redundancy(system, m);
   if (found.rows.empty()) return;
-  const std::string advice = found.has_too_many_drivers()
-                                 ? ""
-                                 : fmt::format("\n  try: joints with fewer rows in a closed loop (point-on-line for a revolute of a plane mechanism), {} "
-                                               "least-squares for multipliers of least norm, or another initial position if only this one is singular",
-                                               spelled("linear_solver"));
-  throw InvalidInput(fmt::format("the constraints depend on each other at the start: B has rank {}, expected {}; redundant: {}.\n  {}{}",
-                                 system.pattern().rows() - static_cast<int>(found.rows.size()), system.pattern().rows(), fmt::join(found.rows, ", "),
-                                 found.in_words(), advice));
+  const std::string advice =
+      found.has_too_many_drivers()
+          ? ""
+          : fmt::format(
+                "\n  try: joints with fewer rows in a closed loop (point-on-line for a revolute of a plane mechanism), "
+                "{} "
+                "least-squares for multipliers of least norm, or another initial position if only this one is singular",
+                spelled("linear_solver"));
+  throw InvalidInput(fmt::format(
+      "the constraints depend on each other at the start: B has rank {}, expected {}; redundant: {}.\n  {}{}",
+      system.pattern().rows() - static_cast<int>(found.rows.size()), system.pattern().rows(),
+      fmt::join(found.rows, ", "), found.in_words(), advice));
 }
 
 void refuse_poor_derivatives(const system::System& system, const system::Start& start, const Options& options) {
@@ -106,7 +116,8 @@ void refuse_poor_derivatives(const system::System& system, const system::Start& 
 
 }  // namespace
 
-std::vector<OptionProblem> problems_in(const Options& options, const system::System& system, const system::Start& start) {
+std::vector<OptionProblem> problems_in(const Options& options, const system::System& system,
+                                       const system::Start& start) {
   Inspection check;
   const auto is_number = [](double x) { return std::isfinite(x); };
   const method::MethodInfo& info = options.method.info();
@@ -125,9 +136,10 @@ std::vector<OptionProblem> problems_in(const Options& options, const system::Sys
 
   const lie::Space& space = system.space();
   check.require(start.q0.size() == space.nq() && start.v0.size() == space.nv(), "start",
-                fmt::format("has {} positions and {} velocities, but the model has {} and {}", start.q0.size(), start.v0.size(),
-                            space.nq(), space.nv()));
-  check.require(is_number(start.t0) && start.q0.allFinite() && start.v0.allFinite(), "start", "has values that are not finite");
+                fmt::format("has {} positions and {} velocities, but the model has {} and {}", start.q0.size(),
+                            start.v0.size(), space.nq(), space.nv()));
+  check.require(is_number(start.t0) && start.q0.allFinite() && start.v0.allFinite(), "start",
+                "has values that are not finite");
   if (start.q0.size() == space.nq()) inspect_rotations(system, start.q0, check);
   for (const std::vector<system::Event>* list : {&system.events(), &options.events})
     for (const system::Event& event : *list) inspect(event, check);
@@ -136,13 +148,16 @@ std::vector<OptionProblem> problems_in(const Options& options, const system::Sys
   check.require(is_number(t_end) && t_end > start.t0, "t_end",
                 fmt::format("is {}, must be a number after the start time {}", t_end, start.t0));
   if (options.step > 0.0 && is_number(options.step) && is_number(t_end))
-    check.require((t_end - start.t0) / options.step <= std::max(most_constant_steps, static_cast<double>(options.max_steps)), "step",
-                  fmt::format("is {}: {:.3g} steps to t = {}, far more than {} = {} allows", options.step,
-                              (t_end - start.t0) / options.step, t_end, spelled("max_steps"), options.max_steps));
+    check.require(
+        (t_end - start.t0) / options.step <= std::max(most_constant_steps, static_cast<double>(options.max_steps)),
+        "step",
+        fmt::format("is {}: {:.3g} steps to t = {}, far more than {} = {} allows", options.step,
+                    (t_end - start.t0) / options.step, t_end, spelled("max_steps"), options.max_steps));
   check.require(options.step == 0.0 || !is_given(options.steps), "steps",
                 fmt::format("and {} exclude each other; give one of the two", spelled("step")));
   if (is_number(t_end))
-    for (const std::string& problem : problems_in(options.steps, t_end - start.t0)) check.require(false, "steps", problem);
+    for (const std::string& problem : problems_in(options.steps, t_end - start.t0))
+      check.require(false, "steps", problem);
   check.require(!(options.max_step > 0.0) || !(options.min_step > options.max_step), "min_step",
                 fmt::format("is {}, above {} = {}", options.min_step, spelled("max_step"), options.max_step));
   if (options.output_step > 0.0 && is_number(t_end))
@@ -152,7 +167,8 @@ std::vector<OptionProblem> problems_in(const Options& options, const system::Sys
                     options.output_step, (t_end - start.t0) / options.output_step, t_end, most_output_points));
   for (const double t : options.output_times)
     if (!(t >= start.t0 && t <= t_end)) {
-      check.require(false, "output_times", fmt::format("has {}, which is not between the start {} and the end {}", t, start.t0, t_end));
+      check.require(false, "output_times",
+                    fmt::format("has {}, which is not between the start {} and the end {}", t, start.t0, t_end));
       break;
     }
 
@@ -162,15 +178,21 @@ std::vector<OptionProblem> problems_in(const Options& options, const system::Sys
     for (const double t : *times)
       check.require(is_number(t) && t > start.t0 && t <= t_end, name,
                     fmt::format("is {}, must lie after the start time {} and not after {}", t, start.t0, t_end));
-    check.require(times->empty() || options.method != "rkmk", name, "has no effect with rkmk, which projects after every step");
+    check.require(times->empty() || options.method != "rkmk", name,
+                  "has no effect with rkmk, which projects after every step");
     check.require(times->empty() || has_constraints, name, "needs a model with constraints");
   }
-  check.require(options.restart == Restart::none || !options.project_position_at.empty() || !options.project_velocity_at.empty(), "restart",
-                fmt::format("has an effect only with {} or {}; give one of them", spelled("project_velocity_at"), spelled("project_position_at")));
+  check.require(
+      options.restart == Restart::none || !options.project_position_at.empty() || !options.project_velocity_at.empty(),
+      "restart",
+      fmt::format("has an effect only with {} or {}; give one of them", spelled("project_velocity_at"),
+                  spelled("project_position_at")));
   if (!options.conserved.empty())
-    check.require(options.method == "projected-bdf" && has_constraints &&
-                      (!options.formulation.is_given() || options.formulation == solve::Formulation::projected),
-                  "conserve", fmt::format("projects onto invariants: use {} projected-bdf with a constrained model", spelled("method")));
+    check.require(
+        options.method == "projected-bdf" && has_constraints &&
+            (!options.formulation.is_given() || options.formulation == solve::Formulation::projected),
+        "conserve",
+        fmt::format("projects onto invariants: use {} projected-bdf with a constrained model", spelled("method")));
   for (const std::string& name : options.conserved) {
     check.require(std::count(options.conserved.begin(), options.conserved.end(), name) == 1, "conserve",
                   fmt::format("names '{}' more than once", name));
@@ -185,15 +207,19 @@ std::vector<OptionProblem> problems_in(const Options& options, const system::Sys
   if (options.order != 0)
     check.require(std::ranges::count(info.orders(), options.order) > 0, "order",
                   fmt::format("is {}, but {} has {}", options.order, info.name, info.orders_in_words()));
-  check.require(info.name == "generalized-alpha" || (options.starting != Starting::v0 && options.starting != Starting::a0), "starting",
-                fmt::format("'{}' is for generalized-alpha only; {} has corrected and exact", options.starting.name(), info.name));
+  check.require(
+      info.name == "generalized-alpha" || (options.starting != Starting::v0 && options.starting != Starting::a0),
+      "starting",
+      fmt::format("'{}' is for generalized-alpha only; {} has corrected and exact", options.starting.name(),
+                  info.name));
   if (options.formulation.is_given() && has_constraints) {
     const std::string_view formulation = options.formulation.name();
     check.require(formulation != "ode", "formulation",
                   fmt::format("'ode' needs a model without constraints; this one has {} constraint rows. {} can do {}",
                               system.pattern().rows(), info.name, fmt::join(info.formulations, ", ")));
     check.require(std::ranges::count(info.formulations, formulation) > 0, "formulation",
-                  fmt::format("{} does not serve '{}'; it serves {}", info.name, formulation, fmt::join(info.formulations, ", ")));
+                  fmt::format("{} does not serve '{}'; it serves {}", info.name, formulation,
+                              fmt::join(info.formulations, ", ")));
   } else if (has_constraints) {
     check.require(info.formulations != std::vector<std::string>{"ode"}, "method",
                   fmt::format("{} is for systems without constraints; this model has {} constraint rows. "
@@ -203,13 +229,14 @@ std::vector<OptionProblem> problems_in(const Options& options, const system::Sys
   check.require(!is_given(options.steps) || info.takes_step_sequences, "steps",
                 fmt::format("{} runs with equal steps only; bliedf and generalized-alpha take given steps", info.name));
   if (options.has_error_control() && info.variable_formulations.empty())
-    check.require(false, "method", fmt::format("{} runs with constant steps only: give {}, or use bliedf", info.name, spelled("step")));
+    check.require(false, "method",
+                  fmt::format("{} runs with constant steps only: give {}, or use bliedf", info.name, spelled("step")));
   if (info.has_corrections && !options.correction.empty() && !options.correction.starts_with("file:")) {
     Counters unused;
     try {
       const int order = options.order > 0 ? options.order : info.default_order;
-      const auto correction = method::make_correction(options.correction, std::clamp(order, 1, 6), nullptr, system.space(), unused,
-                                                      is_given(options.steps));
+      const auto correction = method::make_correction(options.correction, std::clamp(order, 1, 6), nullptr,
+                                                      system.space(), unused, is_given(options.steps));
       check.require(options.step > 0.0 || correction->serves_variable_steps(), "correction",
                     fmt::format("'{}' requires constant steps; with {} use magnus", options.correction,
                                 is_given(options.steps) ? "given steps" : "tolerances"));
@@ -235,10 +262,13 @@ void refuse_what_cannot_run(const system::System& given, const system::Start& st
   refuse_poor_derivatives(system, start, options);
   // Not silently repaired.
   if (const system::Miss miss = system::miss_of(system, start); miss.position_row >= 0 || miss.velocity_row >= 0)
-    throw InvalidInput(fmt::format("the initial values miss the constraints: |Phi| = {:.3e}, |B v| = {:.3e}, most in {}; both should vanish. "
-                                   "Give consistent initial positions and velocities", miss.position, miss.velocity,
-                                   system.pattern().row_name(miss.position_row >= 0 ? miss.position_row : miss.velocity_row)));
-  if (options.linear_solver != linear::SolverKind::least_squares && system.pattern().rows() <= most_rows_to_inspect) refuse_redundant_rows(system, start);
+    throw InvalidInput(fmt::format(
+        "the initial values miss the constraints: |Phi| = {:.3e}, |B v| = {:.3e}, most in {}; both should vanish. "
+        "Give consistent initial positions and velocities",
+        miss.position, miss.velocity,
+        system.pattern().row_name(miss.position_row >= 0 ? miss.position_row : miss.velocity_row)));
+  if (options.linear_solver != linear::SolverKind::least_squares && system.pattern().rows() <= most_rows_to_inspect)
+    refuse_redundant_rows(system, start);
 }
 
 Report integrate(const system::System& system, const system::Start& start, const Options& options, Observer& observer,

@@ -25,7 +25,8 @@ void check_checkpoint(std::string_view checkpoint, const system::System& system,
 system::Formulation formulation_in_use(const Options& options, const system::System& system);
 
 /// The options that `integrate` would refuse, all at once; empty: none.
-std::vector<OptionProblem> problems_in(const Options& options, const system::System& system, const system::Start& start);
+std::vector<OptionProblem> problems_in(const Options& options, const system::System& system,
+                                       const system::Start& start);
 
 /// Throws InvalidInput with all of them, and when the start misses the constraints or these depend on each other.
 void refuse_what_cannot_run(const system::System& system, const system::Start& start, const Options& options);

@@ -32,7 +32,8 @@ void set(Options& options, const Value& value) {
   auto& x = options.*member;
   using Type = std::remove_cvref_t<decltype(x)>;
   if constexpr (std::is_same_v<Type, int>)
-    x = static_cast<int>(std::clamp<long>(std::get<long>(value), std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
+    x = static_cast<int>(
+        std::clamp<long>(std::get<long>(value), std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
   else if constexpr (requires { x.name(); })
     x = Type(std::get<std::string>(value));
   else
@@ -69,7 +70,8 @@ Field count(std::string name, double maximum, std::string meaning, std::string f
           .kind = FieldKind::whole,
           .fallback = std::move(fallback)};
 }
-Field word(std::string name, std::vector<std::string> words, std::string meaning, std::string fallback, std::string noun = {}) {
+Field word(std::string name, std::vector<std::string> words, std::string meaning, std::string fallback,
+           std::string noun = {}) {
   return {.name = std::move(name),
           .meaning = std::move(meaning),
           .words = std::move(words),
@@ -78,7 +80,11 @@ Field word(std::string name, std::vector<std::string> words, std::string meaning
           .noun = std::move(noun)};
 }
 Field times(std::string name, std::string meaning) {
-  return {.name = std::move(name), .meaning = std::move(meaning), .words = {"file:PATH"}, .kind = FieldKind::numbers, .unit = "s"};
+  return {.name = std::move(name),
+          .meaning = std::move(meaning),
+          .words = {"file:PATH"},
+          .kind = FieldKind::numbers,
+          .unit = "s"};
 }
 
 std::vector<OptionField> list() {
@@ -86,19 +92,27 @@ std::vector<OptionField> list() {
   using O = Options;
   constexpr double unbounded = std::numeric_limits<double>::infinity();
   return {
-      bound<&O::method>(method, "M", word("method", names_in(method::catalogue()), "integration method", "bliedf, replaced by radau where stiff vibrations limit its steps")),
-      bound<&O::order>(method, "K", count("order", unbounded, "order of the method; with tolerances it fixes the order")),
-      bound<&O::formulation>(
-          method, "F", word("formulation", names_of<system::Formulation>(), "formulation of the constraints", "stabilized-index2, or ode")),
+      bound<&O::method>(method, "M",
+                        word("method", names_in(method::catalogue()), "integration method",
+                             "bliedf, replaced by radau where stiff vibrations limit its steps")),
+      bound<&O::order>(method, "K",
+                       count("order", unbounded, "order of the method; with tolerances it fixes the order")),
+      bound<&O::formulation>(method, "F",
+                             word("formulation", names_of<system::Formulation>(), "formulation of the constraints",
+                                  "stabilized-index2, or ode")),
       bound<&O::correction>(method, "C",
                             word("correction", method::correction_names(), "commutator term of bliedf",
                                  "magnus; magnus-explicit with tolerances")),
       bound<&O::starting>(method, "S",
                           word("starting", names_of<Starting>(), "starting values", "corrected", "starting procedure")),
-      bound<&O::project_position_at>(method, "T,...", times("project_position_at", "project q onto Phi = 0 at these times, in the mass metric")),
-      bound<&O::project_velocity_at>(method, "T,...", times("project_velocity_at", "project v onto B v = 0 at these times, in the mass metric")),
-      bound<&O::restart>(method, "R",
-                         word("restart", names_of<Restart>(), "how to continue after such a projection; corrected starting values keep the order", "none")),
+      bound<&O::project_position_at>(
+          method, "T,...", times("project_position_at", "project q onto Phi = 0 at these times, in the mass metric")),
+      bound<&O::project_velocity_at>(
+          method, "T,...", times("project_velocity_at", "project v onto B v = 0 at these times, in the mass metric")),
+      bound<&O::restart>(
+          method, "R",
+          word("restart", names_of<Restart>(),
+               "how to continue after such a projection; corrected starting values keep the order", "none")),
       bound<&O::conserved>(method, "I,...",
                            {.name = "conserve",
                             .meaning = "invariants that projected-bdf projects onto as well",
@@ -119,29 +133,39 @@ std::vector<OptionField> list() {
        get<&O::rtol>,
        set<&O::rtol>,
        true},
-      of_error_control<&O::atol>("A", {.name = "atol", .meaning = "absolute error tolerance", .minimum = 0.0, .fallback = "1e-8"}),
+      of_error_control<&O::atol>(
+          "A", {.name = "atol", .meaning = "absolute error tolerance", .minimum = 0.0, .fallback = "1e-8"}),
       bound<&O::t_end>(time, "T", number("t_end", "s", "final time", "the model's")),
-      of_error_control<&O::control_lambda>("", {.name = "control_lambda", .meaning = "include lambda in the error test", .kind = FieldKind::truth}),
+      of_error_control<&O::control_lambda>(
+          "", {.name = "control_lambda", .meaning = "include lambda in the error test", .kind = FieldKind::truth}),
       of_error_control<&O::max_order>("K", count("max_order", 6.0, "highest order under error control", "6")),
-      of_error_control<&O::initial_step>("H", positive("initial_step", "s", "first step under error control", "chosen")),
+      of_error_control<&O::initial_step>("H",
+                                         positive("initial_step", "s", "first step under error control", "chosen")),
       of_error_control<&O::min_step>("H", positive("min_step", "s", "smallest step under error control")),
       of_error_control<&O::max_step>("H", positive("max_step", "s", "largest step under error control")),
-      bound<&O::corners>(time, "T,...", times("corners", "times at which forces jump, in addition to those of the model; steps end there")),
-      bound<&O::output_step>(time, "D", positive("output_step", "s", "write the trajectory at multiples of this time", "every step")),
+      bound<&O::corners>(
+          time, "T,...",
+          times("corners", "times at which forces jump, in addition to those of the model; steps end there")),
+      bound<&O::output_step>(
+          time, "D", positive("output_step", "s", "write the trajectory at multiples of this time", "every step")),
       bound<&O::output_times>(time, "T,...", times("output_times", "write the trajectory at these times")),
 
       bound<&O::max_steps>(solver, "N", count("max_steps", unbounded, "largest number of steps", "10000000")),
-      bound<&O::newton_tolerance>(
-          solver, "E", positive("newton_tolerance", "", "weighted update at which Newton's method stops", "1e-10, or by tolerances")),
-      bound<&O::newton_iterations>(
-          solver, "N", count("newton_iterations", unbounded, "iterations per matrix before giving up", "25; at most 8 with tolerances")),
+      bound<&O::newton_tolerance>(solver, "E",
+                                  positive("newton_tolerance", "", "weighted update at which Newton's method stops",
+                                           "1e-10, or by tolerances")),
+      bound<&O::newton_iterations>(solver, "N",
+                                   count("newton_iterations", unbounded, "iterations per matrix before giving up",
+                                         "25; at most 8 with tolerances")),
       bound<&O::newton_matrix>(solver, "W",
                                word("newton_matrix", names_of<NewtonMatrix>(), "when Newton's matrix is evaluated",
                                     "every-step; kept while it converges with tolerances", "choice")),
-      bound<&O::linear_solver>(solver, "L",
-                               word("linear_solver", names_of<linear::SolverKind>(), "linear solver of the Newton equations", "automatic")),
-      bound<&O::threads>(solver, "N",
-                         count("threads", 256.0, "threads for the assembly of large mechanisms; results are bitwise the same", "1")),
+      bound<&O::linear_solver>(
+          solver, "L",
+          word("linear_solver", names_of<linear::SolverKind>(), "linear solver of the Newton equations", "automatic")),
+      bound<&O::threads>(
+          solver, "N",
+          count("threads", 256.0, "threads for the assembly of large mechanisms; results are bitwise the same", "1")),
   };
 }
 

@@ -14,12 +14,13 @@ struct OptionField {
   std::string_view symbol;   ///< for its value in a help text: "H"; empty for a switch
   std::string_view heading;  ///< of the help
   Value (*get)(const Options&);
-  void (*set)(Options&, const Value&);  ///< a value that `checked` has passed
+  void (*set)(Options&, const Value&);    ///< a value that `checked` has passed
   bool belongs_to_error_control = false;  ///< has no effect with constant or given steps
 };
 
 namespace headings {
-inline constexpr std::string_view model = "Model", method = "Method", time = "Time and accuracy", solver = "Solver and limits";
+inline constexpr std::string_view model = "Model", method = "Method", time = "Time and accuracy",
+                                  solver = "Solver and limits";
 }
 
 const std::vector<OptionField>& option_fields();

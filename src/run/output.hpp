@@ -13,7 +13,8 @@ namespace kreisel::run {
 /// When the observer wants to see the motion.
 class OutputSchedule {
  public:
-  OutputSchedule(const Options& options, double t0, double t_end) : t0_(t0), t_end_(t_end), step_(options.output_step), times_(options.output_times) {
+  OutputSchedule(const Options& options, double t0, double t_end)
+      : t0_(t0), t_end_(t_end), step_(options.output_step), times_(options.output_times) {
     std::sort(times_.begin(), times_.end());
     while (at_ < times_.size() && times_[at_] <= t0) ++at_;
     is_active_ = step_ > 0.0 || !options.output_times.empty();
@@ -50,12 +51,14 @@ class OutputSchedule {
 /// Numbers the points and passes them on.
 class Output {
  public:
-  Output(const Options& options, double t0, double t_end, Observer& observer) : schedule_(options, t0, t_end), observer_(observer) {}
+  Output(const Options& options, double t0, double t_end, Observer& observer)
+      : schedule_(options, t0, t_end), observer_(observer) {}
 
   OutputSchedule& schedule() { return schedule_; }
   /// False: the observer asks the run to stop.
   [[nodiscard]] bool show(const method::Entry& entry, const system::Residual& residual, bool is_start,
-                          const system::System& system, const Work& work, int segment, std::string_view method, const Energy* energy = nullptr) {
+                          const system::System& system, const Work& work, int segment, std::string_view method,
+                          const Energy* energy = nullptr) {
     return observer_.accept({entry, residual, shown_++, is_start, &system, work, segment, method, energy});
   }
   void exchange(Archive& a) {

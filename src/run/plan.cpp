@@ -19,7 +19,8 @@ constexpr double epsilon = std::numeric_limits<double>::epsilon();
 
 /// The explicit form is unstable in index-3 form for k = 5, 6 and h |v| > 0.15, hence not there.
 std::string default_correction(const Options& options) {
-  return !options.has_error_control() || options.formulation == solve::Formulation::index3 ? "magnus" : "magnus-explicit";
+  return !options.has_error_control() || options.formulation == solve::Formulation::index3 ? "magnus"
+                                                                                           : "magnus-explicit";
 }
 
 /// With given steps Newton's method goes to a fixed small tolerance, relative to velocities of size 1.
@@ -32,7 +33,8 @@ Closeness with_given_steps(const Options& options) {
   c.newton.tolerance = options.newton_tolerance > 0.0 ? options.newton_tolerance : default_tolerance;
   c.newton.lambda_tolerance = std::max(c.newton.tolerance, c.newton.lambda_tolerance);
   c.newton.max_iterations = options.newton_iterations;
-  c.newton.refresh = options.newton_matrix == NewtonMatrix::kept ? solve::RefreshPolicy::when_slow : solve::RefreshPolicy::every_step;
+  c.newton.refresh =
+      options.newton_matrix == NewtonMatrix::kept ? solve::RefreshPolicy::when_slow : solve::RefreshPolicy::every_step;
   c.floor = round_off_margin * epsilon / c.newton.tolerance;
   c.velocity_tolerance = std::max(1e-14, sweep_fraction * c.newton.tolerance);
   return c;
@@ -51,8 +53,8 @@ Closeness with_error_control(const Options& options) {
   c.newton.lambda_tolerance =
       std::max(options.control_lambda ? newton_fraction * options.rtol : options.rtol, c.newton.lambda_tolerance);
   c.newton.max_iterations = std::min(options.newton_iterations, most_iterations);
-  c.newton.refresh =
-      options.newton_matrix == NewtonMatrix::every_step ? solve::RefreshPolicy::every_step : solve::RefreshPolicy::when_slow;
+  c.newton.refresh = options.newton_matrix == NewtonMatrix::every_step ? solve::RefreshPolicy::every_step
+                                                                       : solve::RefreshPolicy::when_slow;
   c.absolute = options.atol;
   c.relative = options.rtol;
   c.floor = round_off_margin * epsilon;
@@ -105,8 +107,9 @@ std::string growth_problem(const Plan& plan) {
   for (std::size_t i = 1; i < plan.steps.size(); ++i) {
     in_a_row = plan.steps[i] > round_off * largest * plan.steps[i - 1] ? in_a_row + 1 : 0;
     if (in_a_row > 2 * plan.order)
-      return fmt::format("given steps grow by more than {:g} again and again; a BDF method of order {} is unstable on such a grid", largest,
-                         plan.order);
+      return fmt::format(
+          "given steps grow by more than {:g} again and again; a BDF method of order {} is unstable on such a grid",
+          largest, plan.order);
   }
   return {};
 }
@@ -125,8 +128,9 @@ Plan make_plan(const Options& given, const system::System& system, const system:
   plan.order = options.order > 0 ? options.order : !options.has_error_control() ? info.default_order : 0;
   plan.max_order = plan.order > 0 ? plan.order : std::min(options.max_order, info.max_order);
   plan.controls_lambda = options.has_error_control() && options.control_lambda && system.pattern().rows() > 0;
-  plan.may_give_way = !options.method.is_named() && info.name == "bliedf" && options.has_error_control() && options.order == 0 &&
-                      options.max_order >= info.max_order && method::find_method("radau").serves(options.formulation.name());
+  plan.may_give_way = !options.method.is_named() && info.name == "bliedf" && options.has_error_control() &&
+                      options.order == 0 && options.max_order >= info.max_order &&
+                      method::find_method("radau").serves(options.formulation.name());
   plan.closeness = info.name == "radau"          ? of_radau(options)
                    : options.has_error_control() ? with_error_control(options)
                                                  : with_given_steps(options);

@@ -26,13 +26,13 @@ struct Plan {
   const method::MethodInfo* method = nullptr;
   solve::Formulation formulation = solve::Formulation::ode;
   Closeness closeness;
-  int order = 0;      ///< 0: variable
-  int max_order = 1;  ///< that the history must serve
+  int order = 0;                 ///< 0: variable
+  int max_order = 1;             ///< that the history must serve
   double t0 = 0.0, t_end = 0.0;  ///< of the segment; equal steps end at the next corner
   double run_end = 0.0;
-  double after_end = 0.0;  ///< where the next segment begins: behind the corner
-  double h = 0.0;       ///< constant or first step, already shrunk
-  long step_count = 0;  ///< of constant or given steps
+  double after_end = 0.0;     ///< where the next segment begins: behind the corner
+  double h = 0.0;             ///< constant or first step, already shrunk
+  long step_count = 0;        ///< of constant or given steps
   std::vector<double> steps;  ///< given steps, already shrunk by step_factor; empty: constant
   double step_factor = 1.0;
 

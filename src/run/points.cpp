@@ -83,7 +83,9 @@ void Points::push(const Point& point, double time) {
   row[t.at] = time;
   row[h.at] = e.h;
   row[order.at] = e.order;
-  const auto put = [&](const Part& part, const Vector& values) { std::copy_n(values.data(), part.size, row + part.at); };
+  const auto put = [&](const Part& part, const Vector& values) {
+    std::copy_n(values.data(), part.size, row + part.at);
+  };
   put(q, e.motion.q);
   put(v, e.motion.v);
   put(a, e.motion.a);
@@ -99,7 +101,8 @@ void Points::push(const Point& point, double time) {
     spells_.push_back({count_, point.segment, point.system, point.method});
   ++count_;
   // Nobody has touched the next row yet: it comes while the next step is computed.
-  for (std::size_t ahead = 0; ahead < std::min(width_, numbers_ahead); ahead += numbers_per_cache_line) __builtin_prefetch(row + width_ + ahead, 1);
+  for (std::size_t ahead = 0; ahead < std::min(width_, numbers_ahead); ahead += numbers_per_cache_line)
+    __builtin_prefetch(row + width_ + ahead, 1);
 }
 
 void Points::pop() {
@@ -108,7 +111,8 @@ void Points::pop() {
 }
 
 const Points::Spell& Points::spell_of(std::size_t i) const {
-  return *std::prev(std::upper_bound(spells_.begin(), spells_.end(), i, [](std::size_t k, const Spell& s) { return k < s.first; }));
+  return *std::prev(
+      std::upper_bound(spells_.begin(), spells_.end(), i, [](std::size_t k, const Spell& s) { return k < s.first; }));
 }
 
 std::size_t Points::oldest_of(std::size_t i, std::size_t most) const {

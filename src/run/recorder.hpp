@@ -21,7 +21,9 @@ class Recorder {
   void attempted(const Attempt& attempt);
 
   /// The initial values of the run, before a starting procedure corrects them.
-  void begin(const system::System& system, const method::Entry& first) { report_.energy_initial = system.energy(first.motion); }
+  void begin(const system::System& system, const method::Entry& first) {
+    report_.energy_initial = system.energy(first.motion);
+  }
   /// The first point of the run.
   void open(const system::System& system, const method::Entry& first);
   /// The first point after an event.

@@ -15,7 +15,8 @@ const std::vector<StatusInfo>& statuses() {
       {Status::singular_matrix, "singular-matrix", "the iteration matrix or the matrix [M B'; B 0] is singular"},
       {Status::step_too_small, "step-too-small", "the error test requires steps below the smallest allowed one"},
       {Status::too_many_steps, "too-many-steps", "max_steps was reached before t_end"},
-      {Status::event_failed, "event-failed", "an event could not be carried out, or triggers repeatedly (Zeno behaviour)"},
+      {Status::event_failed, "event-failed",
+       "an event could not be carried out, or triggers repeatedly (Zeno behaviour)"},
       {Status::poor_derivatives, "poor-derivatives", "derivatives by differences are too poor for the tolerances"},
       {Status::no_consistent_start, "no-consistent-start", "the initial values admit no accelerations and multipliers"},
       {Status::interrupted, "interrupted", "stopped from outside"},
@@ -39,14 +40,20 @@ std::ostream& operator<<(std::ostream& out, const Report& r) {
 
 std::string_view name_of(Outcome outcome) {
   switch (outcome) {
-    case Outcome::accepted: return "accepted";
+    case Outcome::accepted:
+      return "accepted";
     case Outcome::newton_failed:
     case Outcome::singular_matrix:
-    case Outcome::not_finite: return "newton failed";
-    case Outcome::projection_failed: return "projection failed";
-    case Outcome::stage_failed: return "stage failed";
-    case Outcome::turned_too_far: return "turned too far";
-    case Outcome::error_too_large: return "error too large";
+    case Outcome::not_finite:
+      return "newton failed";
+    case Outcome::projection_failed:
+      return "projection failed";
+    case Outcome::stage_failed:
+      return "stage failed";
+    case Outcome::turned_too_far:
+      return "turned too far";
+    case Outcome::error_too_large:
+      return "error too large";
   }
   return "?";
 }

@@ -11,8 +11,8 @@ namespace kreisel::run {
 /// A part of v whose entries share a unit.
 struct Part {
   int v_at = 0, n = 0;
-  int q_at = -1;       ///< position coordinates in q for translations and ℝⁿ; -1 for rotations
-  int body_at = -1;    ///< position coordinates of the body it belongs to, -1: none
+  int q_at = -1;     ///< position coordinates in q for translations and ℝⁿ; -1 for rotations
+  int body_at = -1;  ///< position coordinates of the body it belongs to, -1: none
   system::CoordinateKind kind = system::CoordinateKind::dynamic;
 };
 
@@ -23,8 +23,12 @@ inline std::vector<Part> parts_of(const system::System& system) {
     const lie::Block& block = blocks[b];
     const std::size_t first = parts.size();
     switch (block.group) {
-      case lie::GroupId::rn: parts.push_back({block.v_at, block.nv, block.q_at}); break;
-      case lie::GroupId::so3: parts.push_back({block.v_at, 3, -1}); break;
+      case lie::GroupId::rn:
+        parts.push_back({block.v_at, block.nv, block.q_at});
+        break;
+      case lie::GroupId::so3:
+        parts.push_back({block.v_at, 3, -1});
+        break;
       case lie::GroupId::r3xso3:
       case lie::GroupId::se3:
         parts.push_back({block.v_at, 3, block.q_at, block.q_at});

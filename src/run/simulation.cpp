@@ -59,7 +59,8 @@ Status Simulation::advance_to(double t) {
   if (!(t <= in.t_end()))
     throw InvalidInput(fmt::format("cannot advance to t = {}: the run ends at {}. Give a larger t_end", t, in.t_end()));
   if (t < in.t && t < in.drive.newest_step_began())
-    throw InvalidInput(fmt::format("cannot go back to t = {}: the last step began at {}", t, in.drive.newest_step_began()));
+    throw InvalidInput(
+        fmt::format("cannot go back to t = {}: the last step began at {}", t, in.drive.newest_step_began()));
   in.drive.advance_to(t);
   in.t = in.drive.has_ended() ? std::min(t, in.drive.report().final.motion.t) : t;
   return in.drive.report().status;

@@ -54,7 +54,8 @@ class Interpolation::Recall {
     system_ = &system;
     end_.reset();
     points_.read(points_.oldest_of(end, points_.size()), row_);
-    const system::Start start{points_.number(points_.t, 0), points_.number(points_.t, points_.size() - 1), row_.motion.q, row_.motion.v};
+    const system::Start start{points_.number(points_.t, 0), points_.number(points_.t, points_.size() - 1),
+                              row_.motion.q, row_.motion.v};
     Options options = options_;
     options.method = points_.method_of(end);
     plan_.emplace(make_plan(options, system, start));
@@ -152,7 +153,8 @@ State Solution::operator[](std::size_t i) const {
 
 State Solution::at(double t) const {
   if (interpolation_ == nullptr || interpolation_.use_count() > 1)
-    interpolation_ = std::make_shared<Interpolation>(kept_->points, kept_->options, kept_->problem.system->result_layout());
+    interpolation_ =
+        std::make_shared<Interpolation>(kept_->points, kept_->options, kept_->problem.system->result_layout());
   Entry entry = interpolation_->blank();
   const std::size_t end = interpolation_->evaluate(t, entry);
   return state_of(entry, end);

@@ -35,7 +35,8 @@ StartUp::StartUp(const system::System& system, Counters& counters, std::string_v
       omega_(Vector::Zero(system.space().nv())),
       piece_(omega_) {
   for (std::size_t b = 0; b < system.space().blocks().size(); ++b)
-    has_only_dynamic_ = has_only_dynamic_ && system.pattern().kind(static_cast<int>(b)) == system::CoordinateKind::dynamic;
+    has_only_dynamic_ =
+        has_only_dynamic_ && system.pattern().kind(static_cast<int>(b)) == system::CoordinateKind::dynamic;
 }
 
 bool StartUp::place(double t, ConstVectorRef q, ConstVectorRef v, Entry& first) {
@@ -61,7 +62,8 @@ bool StartUp::set_rates_of_states(Entry& first) {
   struct Term {
     double at, weight;  ///< in steps
   };
-  constexpr std::array<Term, 3> central{{{1.0, 0.5}, {-1.0, -0.5}, {0.0, 0.0}}}, one_sided{{{1.0, -2.5}, {2.0, 4.0}, {3.0, -1.5}}};
+  constexpr std::array<Term, 3> central{{{1.0, 0.5}, {-1.0, -0.5}, {0.0, 0.0}}},
+      one_sided{{{1.0, -2.5}, {2.0, 4.0}, {3.0, -1.5}}};
   const std::array<Term, 3>& terms = looks_back_ ? central : one_sided;
   std::array<Motion, 3> near{first.motion, first.motion, first.motion};
   for (std::size_t i = 0; i < terms.size(); ++i) {
@@ -73,7 +75,8 @@ bool StartUp::set_rates_of_states(Entry& first) {
     const lie::Block& block = blocks[b];
     const auto part = [&](Vector& x) { return x.segment(block.v_at, block.nv); };
     switch (system_.pattern().kind(static_cast<int>(b))) {
-      case system::CoordinateKind::dynamic: break;
+      case system::CoordinateKind::dynamic:
+        break;
       case system::CoordinateKind::state:
         part(first.motion.a).setZero();
         for (std::size_t i = 0; i < terms.size(); ++i) part(first.motion.a) += (terms[i].weight / s) * part(near[i].v);

@@ -41,7 +41,8 @@ class StartUp {
  private:
   [[nodiscard]] bool set_rates_of_states(method::Entry& first);
   [[nodiscard]] bool correct_velocities(method::Method& method, double h, int order, method::History& history);
-  [[nodiscard]] bool start_one_step(method::Method& method, double h, bool corrects, bool shifts, method::History& history);
+  [[nodiscard]] bool start_one_step(method::Method& method, double h, bool corrects, bool shifts,
+                                    method::History& history);
 
   const system::System& system_;
   Rkmk rkmk_;

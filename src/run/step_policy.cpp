@@ -28,15 +28,20 @@ constexpr double end_margin = 1e-9;
 
 std::string_view reason_of(Outcome outcome) {
   switch (outcome) {
-    case Outcome::singular_matrix: return "the iteration matrix is singular";
-    case Outcome::not_finite: return "the equations gave a value that is not finite";
-    case Outcome::projection_failed: return "the projection onto the constraints did not converge";
-    case Outcome::turned_too_far: return "a body turns further than the method can represent in one step";
+    case Outcome::singular_matrix:
+      return "the iteration matrix is singular";
+    case Outcome::not_finite:
+      return "the equations gave a value that is not finite";
+    case Outcome::projection_failed:
+      return "the projection onto the constraints did not converge";
+    case Outcome::turned_too_far:
+      return "a body turns further than the method can represent in one step";
     case Outcome::stage_failed:
       return "a matrix is singular, a stage is not finite or the projection does not contract";
     case Outcome::accepted:
     case Outcome::error_too_large:
-    case Outcome::newton_failed: break;
+    case Outcome::newton_failed:
+      break;
   }
   return "Newton's method did not converge";
 }
@@ -71,10 +76,11 @@ class GivenSteps final : public StepPolicy {
   }
   Failure failure_of_start(const Stepper& stepper) const override {
     return {Status::no_consistent_start,
-            fmt::format("the starting values at t = {:.10g} + i h, h = {:.6g}, could not be computed: the step is too large "
-                        "for the explicit starter or for the velocity relation of the method.\n{}"
-                        "  try: a smaller {}, or {} rkmk to see where the motion breaks down",
-                        plan_.t0, plan_.h, culprit_line(stepper), spelled("step"), spelled("method"))};
+            fmt::format(
+                "the starting values at t = {:.10g} + i h, h = {:.6g}, could not be computed: the step is too large "
+                "for the explicit starter or for the velocity relation of the method.\n{}"
+                "  try: a smaller {}, or {} rkmk to see where the motion breaks down",
+                plan_.t0, plan_.h, culprit_line(stepper), spelled("step"), spelled("method"))};
   }
   std::variant<Proposal, Failure> next(const Stepper& stepper) override {
     if (std::exchange(has_starts_, false)) number_ = stepper.past() - 1;
@@ -139,12 +145,14 @@ class ErrorControl : public StepPolicy {
     const double smallest = std::max(plan_.options.min_step, 16.0 * std::numeric_limits<double>::epsilon() *
                                                                  std::max(std::abs(t), plan_.span() * 1e-3));
     if (h < smallest && !is_last)
-      return Failure{Status::step_too_small,
-                     fmt::format("at t = {:.10g} the step fell to {:.3g}, below the smallest allowed {:.3g}; required by the "
-                                 "error estimate of the {}.\n"
-                                 "  try: looser {}/{}, {}, or look for an impact, a stop or a singular "
-                                 "position at this time",
-                                 t, h, smallest, name_of(system_, norm_.worst()), spelled("rtol"), spelled("atol"), spelled("min_step"))};
+      return Failure{
+          Status::step_too_small,
+          fmt::format("at t = {:.10g} the step fell to {:.3g}, below the smallest allowed {:.3g}; required by the "
+                      "error estimate of the {}.\n"
+                      "  try: looser {}/{}, {}, or look for an impact, a stop or a singular "
+                      "position at this time",
+                      t, h, smallest, name_of(system_, norm_.worst()), spelled("rtol"), spelled("atol"),
+                      spelled("min_step"))};
     return Proposal{is_last ? stop_.t : t + h, h, order(stepper)};
   }
   std::optional<double> restart(const Stepper& stepper) const override {
@@ -153,16 +161,18 @@ class ErrorControl : public StepPolicy {
   }
   std::optional<Failure> complaint(const Stepper& stepper) override {
     const double t = stepper.now().motion.t;
-    if (watchdog_.barks(t)) return Failure{Status::step_too_small, watchdog_.message(t, name_of(system_, norm_.worst()))};
+    if (watchdog_.barks(t))
+      return Failure{Status::step_too_small, watchdog_.message(t, name_of(system_, norm_.worst()))};
     if (chatter_.sees(stepper.now())) return Failure{Status::step_too_small, chatter_.message(t)};
     return {};
   }
   Failure failure(const Attempt& a, const Stepper& stepper) const override {
     return {status_of(a.outcome),
-            fmt::format("at t = {:.10g} the nonlinear solver failed at every step size, the last of size {:.3g}: {}.\n{}"
-                        "  try: `kreisel check` at this position; the mechanism may be in a singular position or the forces "
-                        "undefined",
-                        a.t, a.h, reason_of(a.outcome), culprit_line(stepper))};
+            fmt::format(
+                "at t = {:.10g} the nonlinear solver failed at every step size, the last of size {:.3g}: {}.\n{}"
+                "  try: `kreisel check` at this position; the mechanism may be in a singular position or the forces "
+                "undefined",
+                a.t, a.h, reason_of(a.outcome), culprit_line(stepper))};
   }
 
  protected:
@@ -173,7 +183,8 @@ class ErrorControl : public StepPolicy {
   /// The first step at order 1.
   double first_step(const Stepper& stepper) const {
     const Options& o = plan_.options;
-    return o.initial_step > 0.0 ? o.initial_step : initial_step(stepper.now().motion, parts_, o.rtol, o.atol, plan_.span());
+    return o.initial_step > 0.0 ? o.initial_step
+                                : initial_step(stepper.now().motion, parts_, o.rtol, o.atol, plan_.span());
   }
 
   const Plan& plan_;
@@ -225,7 +236,9 @@ double rate_of(const std::vector<Part>& parts, const lie::Motion& m) {
   }
   double rate = 0.0;
   for (const int kind : {0, 1})
-    if (fastest[kind] > 0.0) rate = std::max(rate, largest[kind] > 0.0 ? fastest[kind] / largest[kind] : std::numeric_limits<double>::infinity());
+    if (fastest[kind] > 0.0)
+      rate =
+          std::max(rate, largest[kind] > 0.0 ? fastest[kind] / largest[kind] : std::numeric_limits<double>::infinity());
   return rate;
 }
 
@@ -233,7 +246,9 @@ double rate_of(const std::vector<Part>& parts, const lie::Motion& m) {
 class OrderControl final : public ErrorControl {
  public:
   OrderControl(const Plan& plan, const system::System& system)
-      : ErrorControl(plan, system), min_order_(plan.order > 0 ? plan.order : plan.method->min_order), controller_(limits(), plan.span(), 1) {}
+      : ErrorControl(plan, system),
+        min_order_(plan.order > 0 ? plan.order : plan.method->min_order),
+        controller_(limits(), plan.span(), 1) {}
 
   StartingPoints begin(const Stepper& stepper) override {
     const Options& options = plan_.options;
@@ -241,7 +256,8 @@ class OrderControl final : public ErrorControl {
     const bool starts_high = plan_.controls_lambda && !stepper.is_one_step();
     const int first_order = starts_high ? plan_.max_order : plan_.method->min_order;
     double first = first_step(stepper);
-    if (starts_high && options.initial_step <= 0.0) first = step_of_order(first_order, first, options.rtol, options.atol);
+    if (starts_high && options.initial_step <= 0.0)
+      first = step_of_order(first_order, first, options.rtol, options.atol);
     if (options.initial_step <= 0.0) first = std::max(first, options.min_step);
     const double clear = corners_.ahead(plan_.t0, starts_high ? plan_.span() : first).t - plan_.t0;
     first = std::min(first, starts_high ? clear / (2 * stepper.points_needed(first_order)) : clear);
@@ -417,9 +433,10 @@ bool is_radau(const Plan& plan) { return plan.method->name == "radau"; }
 
 Failure StepPolicy::failure_of_start(const Stepper&) const {
   return {Status::no_consistent_start,
-          fmt::format("the initial values admit no accelerations and multipliers: [M B'; B 0] is singular.\n"
-                      "  try: `kreisel check`, which names redundant constraints and bodies without mass, or {} least-squares",
-                      spelled("linear_solver"))};
+          fmt::format(
+              "the initial values admit no accelerations and multipliers: [M B'; B 0] is singular.\n"
+              "  try: `kreisel check`, which names redundant constraints and bodies without mass, or {} least-squares",
+              spelled("linear_solver"))};
 }
 
 std::unique_ptr<StepPolicy> make_policy(const Plan& plan, const system::System& system) {

@@ -76,42 +76,46 @@ std::vector<std::string> problems_in(const StepSequence& sequence, double span) 
     require(is_positive(value), fmt::format("{} is {}, must be positive", name, value));
   };
   double smallest = 0.0;
-  std::visit(Overloaded{[](const std::monostate&) {},
-                        [&](const StepList& list) {
-                          require(!list.steps.empty(), "the list of steps is empty");
-                          for (std::size_t i = 0; i < list.steps.size(); ++i)
-                            if (!is_positive(list.steps[i]))
-                              return require(false, fmt::format("step {} is {}, must be positive", i + 1, list.steps[i]));
-                          const double sum = std::accumulate(list.steps.begin(), list.steps.end(), 0.0);
-                          require(sum >= span * (1.0 - round_off),
-                                  fmt::format("the {} steps last {:.10g} s, but the run {:.10g} s; give more steps or an earlier {}",
-                                              list.steps.size(), sum, span, spelled("t_end")));
-                        },
-                        [&](const OneChange& c) {
-                          positive("h", c.h);
-                          positive("ratio", c.ratio);
-                          require(std::isfinite(c.at), fmt::format("at is {}, must be a time", c.at));
-                          smallest = std::min(c.h, c.ratio * c.h);
-                        },
-                        [&](const Alternation& a) {
-                          positive("h", a.h);
-                          positive("ratio", a.ratio);
-                          smallest = std::min(a.h, a.ratio * a.h);
-                        },
-                        [&](const RandomSteps& r) {
-                          positive("h_min", r.h_min);
-                          require(std::isfinite(r.h_max) && r.h_max >= r.h_min,
-                                  fmt::format("h_max is {}, must be at least h_min = {}", r.h_max, r.h_min));
-                          positive("ratio_min", r.ratio_min);
-                          require(std::isfinite(r.ratio_max) && r.ratio_max >= r.ratio_min,
-                                  fmt::format("ratio_max is {}, must be at least ratio_min = {}", r.ratio_max, r.ratio_min));
-                          require(r.every >= 1, fmt::format("every is {}, must be at least 1", r.every));
-                          require(r.member >= 0 && r.member <= 200, fmt::format("member is {}, must lie between 0 and 200", r.member));
-                          smallest = r.h_min * std::pow(10.0, -0.1 * r.member);
-                        }},
-             sequence);
+  std::visit(
+      Overloaded{[](const std::monostate&) {},
+                 [&](const StepList& list) {
+                   require(!list.steps.empty(), "the list of steps is empty");
+                   for (std::size_t i = 0; i < list.steps.size(); ++i)
+                     if (!is_positive(list.steps[i]))
+                       return require(false, fmt::format("step {} is {}, must be positive", i + 1, list.steps[i]));
+                   const double sum = std::accumulate(list.steps.begin(), list.steps.end(), 0.0);
+                   require(sum >= span * (1.0 - round_off),
+                           fmt::format(
+                               "the {} steps last {:.10g} s, but the run {:.10g} s; give more steps or an earlier {}",
+                               list.steps.size(), sum, span, spelled("t_end")));
+                 },
+                 [&](const OneChange& c) {
+                   positive("h", c.h);
+                   positive("ratio", c.ratio);
+                   require(std::isfinite(c.at), fmt::format("at is {}, must be a time", c.at));
+                   smallest = std::min(c.h, c.ratio * c.h);
+                 },
+                 [&](const Alternation& a) {
+                   positive("h", a.h);
+                   positive("ratio", a.ratio);
+                   smallest = std::min(a.h, a.ratio * a.h);
+                 },
+                 [&](const RandomSteps& r) {
+                   positive("h_min", r.h_min);
+                   require(std::isfinite(r.h_max) && r.h_max >= r.h_min,
+                           fmt::format("h_max is {}, must be at least h_min = {}", r.h_max, r.h_min));
+                   positive("ratio_min", r.ratio_min);
+                   require(std::isfinite(r.ratio_max) && r.ratio_max >= r.ratio_min,
+                           fmt::format("ratio_max is {}, must be at least ratio_min = {}", r.ratio_max, r.ratio_min));
+                   require(r.every >= 1, fmt::format("every is {}, must be at least 1", r.every));
+                   require(r.member >= 0 && r.member <= 200,
+                           fmt::format("member is {}, must lie between 0 and 200", r.member));
+                   smallest = r.h_min * std::pow(10.0, -0.1 * r.member);
+                 }},
+      sequence);
   if (problems.empty() && smallest > 0.0)
-    require(span / smallest <= most_steps, fmt::format("steps of {} need more than {:g} steps for {:.6g} s", smallest, most_steps, span));
+    require(span / smallest <= most_steps,
+            fmt::format("steps of {} need more than {:g} steps for {:.6g} s", smallest, most_steps, span));
   return problems;
 }
 

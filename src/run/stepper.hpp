@@ -29,17 +29,21 @@ struct StartingPoints {
   double h = 0.0;
   int order = 1;
   StartUpOptions corrections;
-  long last = -1;              ///< number of the point that is t_end; -1: none
+  long last = -1;  ///< number of the point that is t_end; -1: none
   double t_end = 0.0;
   bool marks_first_step = false;  ///< the first point gets h: what the memory of a one-step method was made for
 };
 
 inline Outcome outcome_of(solve::CloseStatus status) {
   switch (status) {
-    case solve::CloseStatus::converged: return Outcome::accepted;
-    case solve::CloseStatus::diverged: return Outcome::newton_failed;
-    case solve::CloseStatus::singular_matrix: return Outcome::singular_matrix;
-    case solve::CloseStatus::not_finite: return Outcome::not_finite;
+    case solve::CloseStatus::converged:
+      return Outcome::accepted;
+    case solve::CloseStatus::diverged:
+      return Outcome::newton_failed;
+    case solve::CloseStatus::singular_matrix:
+      return Outcome::singular_matrix;
+    case solve::CloseStatus::not_finite:
+      return Outcome::not_finite;
   }
   return Outcome::newton_failed;
 }

@@ -18,11 +18,14 @@ class WorkMeter {
   /// After an event: the first point of a new polynomial. What the energy lost there, as in an impact, counts as dissipated.
   void begin_anew(const system::System& system, const method::Entry& entry, double energy_before);
   /// From the first point to one within the newest step.
-  Work at(const method::Entry& entry) const { return entry.work ? Work(before_).add(1.0, *entry.work) : at(entry.motion.t); }
+  Work at(const method::Entry& entry) const {
+    return entry.work ? Work(before_).add(1.0, *entry.work) : at(entry.motion.t);
+  }
   /// To the newest point.
   Work now() const { return at(t_[0]); }
   void exchange(Archive& a) {
-    a.all(count_, t_, from_, base_.forces, base_.drivers, base_.dissipated, before_.forces, before_.drivers, before_.dissipated);
+    a.all(count_, t_, from_, base_.forces, base_.drivers, base_.dissipated, before_.forces, before_.drivers,
+          before_.dissipated);
     a.require(count_ >= 0 && count_ <= capacity);
     for (system::Power& power : power_) a.all(power.forces, power.drivers, power.dissipated);
   }
@@ -32,7 +35,7 @@ class WorkMeter {
 
   Work at(double t) const;
 
-  int count_ = 0;  ///< 0 as long as nothing does work
+  int count_ = 0;                     ///< 0 as long as nothing does work
   std::array<double, capacity> t_{};  ///< newest first
   std::array<system::Power, capacity> power_{};
   double from_ = 0.0;  ///< where the part of the integral that may still change begins

@@ -16,7 +16,8 @@ constexpr int max_factorizations = 100;
 constexpr double smallest_change = 1e-12;
 
 /// False when the saddle point matrix is singular.
-bool move_onto_constraints(const system::System& system, system::Motion& m, std::string_view linear_solver, bool& is_closed) {
+bool move_onto_constraints(const system::System& system, system::Motion& m, std::string_view linear_solver,
+                           bool& is_closed) {
   Counters unused;
   Kkt kkt(system, unused, linear_solver);
   is_closed = false;
@@ -59,15 +60,20 @@ std::vector<Change> assemble(const system::System& system, system::Start& start,
   m.v = start.v0;
   const system::Motion given = m;
   bool is_closed = false;
-  bool is_regular = linear_solver != "least-squares" && !needs_least_squares(system, m) && move_onto_constraints(system, m, linear_solver, is_closed);
+  bool is_regular = linear_solver != "least-squares" && !needs_least_squares(system, m) &&
+                    move_onto_constraints(system, m, linear_solver, is_closed);
   if (!is_regular) {
     m = given;
     is_regular = move_onto_constraints(system, m, "least-squares", is_closed);
   }
   if (!is_regular)
-    throw InvalidInput(spelled("assemble") + ": a body without mass can move freely, so that no position is the closest; give it mass or constrain it");
+    throw InvalidInput(
+        spelled("assemble") +
+        ": a body without mass can move freely, so that no position is the closest; give it mass or constrain it");
   if (!is_closed)
-    throw InvalidInput(spelled("assemble") + ": the mechanism does not close from these positions; give positions closer to its joints, or check lengths and "
+    throw InvalidInput(spelled("assemble") +
+                       ": the mechanism does not close from these positions; give positions closer to its joints, or "
+                       "check lengths and "
                        "anchor points");
 
   const auto& blocks = system.space().blocks();
@@ -85,7 +91,9 @@ std::vector<Change> assemble(const system::System& system, system::Start& start,
     if (std::max({distance / length, angle, velocity / length, angular_velocity}) > smallest_change)
       changes.push_back({names[b], distance, angle, velocity, angular_velocity});
   }
-  const auto size = [&](const Change& c) { return std::max({c.distance / length, c.angle, c.velocity / length, c.angular_velocity}); };
+  const auto size = [&](const Change& c) {
+    return std::max({c.distance / length, c.angle, c.velocity / length, c.angular_velocity});
+  };
   std::stable_sort(changes.begin(), changes.end(), [&](const Change& a, const Change& b) { return size(a) > size(b); });
   start.q0 = m.q;
   start.v0 = m.v;

@@ -40,7 +40,7 @@ inline void add_product(double* out, const double* A, const double* B, int rows,
 
 /// out += scale · A·Bᵀ, A rows x inner, B columns x inner.
 inline void add_product_transposed(double* out, const double* A, const double* B, int rows, int inner, int columns,
-                            double scale) {
+                                   double scale) {
   add_product_of<true>(out, A, B, rows, inner, columns, scale);
 }
 

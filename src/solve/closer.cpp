@@ -88,11 +88,12 @@ Closed Closer::close(method::Method& method, const method::History& history, dou
   alpha_ = coefficients.alpha;
 
   // B(q_n)ᵀη of the step before last is another direction: in small mechanisms v never gets rid of what that leaves.
-  const bool starts_fresh = options_.refresh == RefreshPolicy::every_step || solver_->is_rank_revealing() || is_stale(h) ||
-                            stabilizes_at_previous(method);
+  const bool starts_fresh = options_.refresh == RefreshPolicy::every_step || solver_->is_rank_revealing() ||
+                            is_stale(h) || stabilizes_at_previous(method);
   int spent = 0;
   Closed closed;
-  for (Matrix rung = starts_fresh ? Matrix::fresh : Matrix::kept;; rung = rung == Matrix::kept ? Matrix::fresh : Matrix::of_every_iteration) {
+  for (Matrix rung = starts_fresh ? Matrix::fresh : Matrix::kept;;
+       rung = rung == Matrix::kept ? Matrix::fresh : Matrix::of_every_iteration) {
     evaluate(method, trial);
     if (!residual_.force.allFinite())
       closed = {CloseStatus::not_finite};
@@ -130,7 +131,8 @@ bool Closer::stabilizes_at_previous(const method::Method& method) const {
 bool Closer::is_stale(double h) const {
   const bool is_stiff_and_turned = stiffness_ > stiff_ratio && stiffness_ * turned_ > worn_stiffness;
   const bool has_turned_away = turned_ > far_turn && !has_rate_ && system_.pattern().rows() > 0;
-  return !has_matrix_ || age_ > limits.max_age || rate_ > limits.slow_rate || has_turned_away || is_stiff_and_turned || std::abs(h / matrix_h_ - 1.0) > step_drift;
+  return !has_matrix_ || age_ > limits.max_age || rate_ > limits.slow_rate || has_turned_away || is_stiff_and_turned ||
+         std::abs(h / matrix_h_ - 1.0) > step_drift;
 }
 
 void Closer::stabilization(const method::Method& method, const method::Entry& trial, ConstVectorRef eta) {
@@ -160,8 +162,12 @@ void Closer::fill_right_hand_side(double h) {
       lambda_rows.head(position_rows) = (gamma_ / (matrix_gamma_ * h)) * residual_.gap;
       lambda_rows.tail(rows - position_rows) = residual_.rate.tail(rows - position_rows);
       break;
-    case ConstraintLevel::velocity: lambda_rows = residual_.rate; break;
-    case ConstraintLevel::acceleration: lambda_rows = (h * matrix_alpha_ / alpha_) * acceleration_gap_; break;
+    case ConstraintLevel::velocity:
+      lambda_rows = residual_.rate;
+      break;
+    case ConstraintLevel::acceleration:
+      lambda_rows = (h * matrix_alpha_ / alpha_) * acceleration_gap_;
+      break;
   }
   if (formulation_.has_eta) right_hand_side_.tail(position_rows) = residual_.rate.head(position_rows);
 }
@@ -172,21 +178,32 @@ double Closer::turn_of(ConstVectorRef x, ConstVectorRef q) const {
     const double way = x.segment(block.v_at, n).norm();
     if (way > 0.0) turn = std::max(turn, way / (way + q.segment(block.q_at, n).norm()));
   };
-  for (const lie::Block& block : system_.space().blocks())
-    switch (block.group) {
-      case lie::GroupId::rn: translation(block, block.nv); break;
+  for (const lie::Block& block : system_.space().blocks()) switch (block.group) {
+      case lie::GroupId::rn:
+        translation(block, block.nv);
+        break;
       case lie::GroupId::r3xso3:
-      case lie::GroupId::se3: translation(block, 3); [[fallthrough]];
-      case lie::GroupId::so3: turn = std::max(turn, x.segment<3>(block.v_at + block.nv - 3).norm()); break;
+      case lie::GroupId::se3:
+        translation(block, 3);
+        [[fallthrough]];
+      case lie::GroupId::so3:
+        turn = std::max(turn, x.segment<3>(block.v_at + block.nv - 3).norm());
+        break;
     }
   return turn;
 }
 
 double Closer::turn_of_matrix(Matrix matrix, double h, const method::Entry& trial) {
   switch (matrix) {
-    case Matrix::kept: moved_ = h * x_; return std::min(1.0, turned_ + turn_of(moved_, trial.motion.q));
-    case Matrix::fresh: moved_ = h * (x_ - x_start_); break;
-    case Matrix::of_every_iteration: moved_ = (h * matrix_gamma_ / gamma_) * right_hand_side_.head(x_.size()); break;
+    case Matrix::kept:
+      moved_ = h * x_;
+      return std::min(1.0, turned_ + turn_of(moved_, trial.motion.q));
+    case Matrix::fresh:
+      moved_ = h * (x_ - x_start_);
+      break;
+    case Matrix::of_every_iteration:
+      moved_ = (h * matrix_gamma_ / gamma_) * right_hand_side_.head(x_.size());
+      break;
   }
   return turn_of(moved_, trial.motion.q);
 }
@@ -235,7 +252,8 @@ Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, 
       }
       // Where forces depend on λ, as friction does, x may hardly move until the first update of λ has been seen.
       const bool is_judged = matrix != Matrix::of_every_iteration || iteration > 2;
-      if (is_judged && !x_has_converged && norm > 1.0 && rate > (iteration <= limits.patience ? limits.hopeless_rate : limits.diverging_rate))
+      if (is_judged && !x_has_converged && norm > 1.0 &&
+          rate > (iteration <= limits.patience ? limits.hopeless_rate : limits.diverging_rate))
         return {CloseStatus::diverged, iteration, norm};
     }
     previous_norm = norm;
@@ -379,7 +397,9 @@ void Closer::assemble(double h) {
         else
           add_product(row, B, q_x, r, n, n, 1.0 / h);
         break;
-      case ConstraintLevel::velocity: add_rate(row, 1.0, 1.0); break;
+      case ConstraintLevel::velocity:
+        add_rate(row, 1.0, 1.0);
+        break;
       case ConstraintLevel::acceleration:
         // d(B v̇ + z): B ∂v̇ + 2H ∂v; the derivative of z with respect to q is left to the iteration.
         if (tangent_.has_blocks) {
@@ -396,7 +416,8 @@ void Closer::assemble(double h) {
   for (const Layout::Product& p : layout_.eta_column) {
     const Pattern::Coupling& coupling = pattern.couplings()[p.left];
     const Pattern::Touch& touch = pattern.touches()[p.right];
-    const int rows = blocks[coupling.row].nv, inner = blocks[coupling.column].nv, columns = pattern.groups()[touch.group].rows;
+    const int rows = blocks[coupling.row].nv, inner = blocks[coupling.column].nv,
+              columns = pattern.groups()[touch.group].rows;
     const double* M = blocks_.M.data() + coupling.at;
     const double* D = blocks_.D.data() + coupling.at;
     const double m = h * tangent_.a_dv, d = h * tangent_.v_dv;
@@ -413,8 +434,8 @@ void Closer::assemble(double h) {
     const double* W = metric_.data() + blocks[left.block].v_at;
     for (int j = 0, i = 0; j < inner; ++j)
       for (int row = 0; row < rows; ++row, ++i) weighed_[i] = B[i] * W[j];
-    add_product_transposed(entry_at(p.entry), weighed_.data(), eta_B_ + right.at, rows, inner, pattern.groups()[right.group].rows,
-                           tangent_.v_dv);
+    add_product_transposed(entry_at(p.entry), weighed_.data(), eta_B_ + right.at, rows, inner,
+                           pattern.groups()[right.group].rows, tangent_.v_dv);
   }
 }
 
@@ -429,7 +450,8 @@ void Closer::take_smallest_multipliers(method::Entry& trial) {
   if (formulation_.has_eta) trial.eta = right_hand_side_.tail(trial.eta.size());
 }
 
-std::string worst_rows(const system::System& system, const FormulationInfo& formulation, const system::Residual& residual) {
+std::string worst_rows(const system::System& system, const FormulationInfo& formulation,
+                       const system::Residual& residual) {
   const Pattern& pattern = system.pattern();
   struct Row {
     double size;
@@ -456,7 +478,18 @@ std::string worst_rows(const system::System& system, const FormulationInfo& form
 
 Closer::MatrixState Closer::matrix_state() const {
   const Vector* pivots = solver_->pivot_values();
-  return {has_matrix_, matrix_alpha_, matrix_gamma_, matrix_h_, rate_, turned_, lambda_size_, stiffness_, vibration_, age_, has_rate_, matrix_.values(),
+  return {has_matrix_,
+          matrix_alpha_,
+          matrix_gamma_,
+          matrix_h_,
+          rate_,
+          turned_,
+          lambda_size_,
+          stiffness_,
+          vibration_,
+          age_,
+          has_rate_,
+          matrix_.values(),
           pivots != nullptr ? *pivots : Vector()};
 }
 

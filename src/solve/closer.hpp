@@ -25,7 +25,7 @@ struct NewtonOptions {
   /// Relative error of λ that is left to the next step. Below 1e-10 its rounding, eps/h² in index-3 form, would keep it
   /// from settling.
   double lambda_tolerance = 1e-10;
-  int max_iterations = 25;   ///< per matrix, ≥ 1
+  int max_iterations = 25;  ///< per matrix, ≥ 1
   RefreshPolicy refresh = RefreshPolicy::every_step;
   /// Bᵀη moves rotations by 1/length² of what it says. 1 is the form of the papers, in which BBᵀ of a mechanism in millimetres
   /// has a condition of 1e7, and a matrix that has turned a little no longer finds η.
@@ -43,7 +43,8 @@ struct Closed {
 };
 
 /// The largest rows of a residual, by element name.
-std::string worst_rows(const system::System& system, const FormulationInfo& formulation, const system::Residual& residual);
+std::string worst_rows(const system::System& system, const FormulationInfo& formulation,
+                       const system::Residual& residual);
 
 /// Newton's method on unknowns (x, hλ, η) with rows (h·dynamics, constraint/h, rate): the scaling keeps the condition
 /// of the matrix bounded for h → 0 (Arnold, Brüls, Cardona 2015, section 5).
@@ -70,11 +71,11 @@ class Closer {
   void forget_matrix() { has_matrix_ = false; }
   std::string_view linear_solver_name() const { return solver_->name(); }
 
-
   /// What a checkpoint must keep so that a resumed run continues bitwise: the matrix and what it was made for.
   struct MatrixState {
     bool has_matrix = false;
-    double alpha = 1.0, gamma = 1.0, h = 0.0, rate = 0.0, turned = 0.0, lambda_size = 0.0, stiffness = 0.0, vibration = 0.0;
+    double alpha = 1.0, gamma = 1.0, h = 0.0, rate = 0.0, turned = 0.0, lambda_size = 0.0, stiffness = 0.0,
+           vibration = 0.0;
     int age = 0;
     bool has_rate = false;
     Vector values;
@@ -122,7 +123,7 @@ class Closer {
   std::unique_ptr<linear::Solver> solver_;
 
   system::KktBlocks blocks_;
-  Vector previous_B_;             ///< B(q_n), laid out like blocks_.B
+  Vector previous_B_;              ///< B(q_n), laid out like blocks_.B
   const double* eta_B_ = nullptr;  ///< B where Bᵀη acts
   lie::MotionTangent tangent_;
   system::Residual residual_;
@@ -135,8 +136,8 @@ class Closer {
   bool has_matrix_ = false;
   double matrix_alpha_ = 1.0, matrix_gamma_ = 1.0, matrix_h_ = 0.0;
   double alpha_ = 1.0, gamma_ = 1.0;
-  double rate_ = 0.0;         ///< of x, seen with this matrix
-  bool has_rate_ = false;     ///< and seen above round-off
+  double rate_ = 0.0;      ///< of x, seen with this matrix
+  bool has_rate_ = false;  ///< and seen above round-off
   double vibration_ = 0.0;
   double stiffness_ = 0.0;    ///< of the matrix, see `stiffness`
   double turned_ = 0.0;       ///< sum of `turn_of` over the steps since the matrix was made

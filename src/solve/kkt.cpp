@@ -33,7 +33,8 @@ void row_lengths(const system::System& system, const Vector& B, VectorRef out) {
   for (const Pattern::Touch& touch : pattern.touches()) {
     const system::RowGroup& group = pattern.groups()[touch.group];
     const ConstMatrixMap block(B.data() + touch.at, group.rows, system.space().blocks()[touch.block].nv);
-    for (int i = 0; i < group.rows; ++i) out[group.at + i] = std::max(out[group.at + i], block.row(i).lpNorm<Eigen::Infinity>());
+    for (int i = 0; i < group.rows; ++i)
+      out[group.at + i] = std::max(out[group.at + i], block.row(i).lpNorm<Eigen::Infinity>());
   }
   for (double& length : out)
     if (!(length > 0.0)) length = 1.0;
@@ -59,7 +60,8 @@ Kkt::Kkt(const system::System& system, Counters& counters, std::string_view line
     entries.push_back({x_count + t.group, t.block});
   }
   // Newton has ∂force/∂λ in place of Bᵀ, and K and D of states and index-1 unknowns in place of M.
-  matrix_ = linear::BlockMatrix(sizes, std::move(entries), needs_newton_ ? linear::Symmetry::none : linear::Symmetry::symmetric);
+  matrix_ = linear::BlockMatrix(sizes, std::move(entries),
+                                needs_newton_ ? linear::Symmetry::none : linear::Symmetry::symmetric);
   for (const Pattern::Coupling& c : pattern.couplings()) coupling_entry_.push_back(matrix_.find(c.row, c.column));
   for (const Pattern::Touch& t : pattern.touches()) {
     force_entry_.push_back(matrix_.find(t.block, x_count + t.group));
@@ -76,7 +78,8 @@ Kkt::Kkt(const system::System& system, Counters& counters, std::string_view line
       copies.push_back({from, to, count});
   };
   if (matrix_.is_symmetric()) {
-    for (std::size_t c = 0; c < coupling_entry_.size(); ++c) add_copy(mass_copies_, pattern.couplings()[c].at, coupling_entry_[c]);
+    for (std::size_t c = 0; c < coupling_entry_.size(); ++c)
+      add_copy(mass_copies_, pattern.couplings()[c].at, coupling_entry_[c]);
     for (std::size_t t = 0; t < row_entry_.size(); ++t) add_copy(row_copies_, pattern.touches()[t].at, row_entry_[t]);
   }
   solver_ = linear::make_solver(linear_solver, matrix_);
@@ -133,9 +136,14 @@ void Kkt::assemble(Metric metric) {
     }
     const Vector* source = &blocks_.M;
     switch (pattern.kind(coupling.column)) {
-      case CoordinateKind::dynamic: break;
-      case CoordinateKind::state: source = &blocks_.D; break;
-      case CoordinateKind::algebraic: source = &blocks_.K; break;
+      case CoordinateKind::dynamic:
+        break;
+      case CoordinateKind::state:
+        source = &blocks_.D;
+        break;
+      case CoordinateKind::algebraic:
+        source = &blocks_.K;
+        break;
     }
     std::copy_n(source->data() + coupling.at, rows * columns, out);
   }

@@ -66,10 +66,15 @@ class Momentum {
       const Matrix3 R = Eigen::Quaterniond(r[3], r[0], r[1], r[2]).toRotationMatrix();
       const Vector3 velocity = is_rotation_ ? Vector3(axis_.cross(x)) : axis_;
       switch (block.group) {
-        case lie::GroupId::r3xso3: generator_.segment<3>(block.v_at) = velocity; break;
-        case lie::GroupId::se3: generator_.segment<3>(block.v_at) = R.transpose() * velocity; break;
+        case lie::GroupId::r3xso3:
+          generator_.segment<3>(block.v_at) = velocity;
+          break;
+        case lie::GroupId::se3:
+          generator_.segment<3>(block.v_at) = R.transpose() * velocity;
+          break;
         case lie::GroupId::so3:
-        case lie::GroupId::rn: break;
+        case lie::GroupId::rn:
+          break;
       }
       if (is_rotation_) generator_.segment<3>(block.v_at + (has_position ? 3 : 0)) = R.transpose() * axis_;
     }
@@ -94,11 +99,13 @@ std::vector<std::string> invariant_names() {
 
 Invariant make_invariant(const std::string& name, const System& system) {
   const std::vector<std::string> names = invariant_names();
-  if (std::find(names.begin(), names.end(), name) == names.end()) throw InvalidInput(unknown_name("invariant", name, names));
+  if (std::find(names.begin(), names.end(), name) == names.end())
+    throw InvalidInput(unknown_name("invariant", name, names));
   if (name == "energy") return {name, [&system](const Motion& m) { return system.energy(m); }};
   for (const lie::Block& block : system.space().blocks())
     if (block.group == lie::GroupId::rn)
-      throw InvalidInput(fmt::format("invariant '{}' needs bodies with a position and a rotation; coordinates in R^n have no axes", name));
+      throw InvalidInput(fmt::format(
+          "invariant '{}' needs bodies with a position and a rotation; coordinates in R^n have no axes", name));
   const bool is_rotation = name.starts_with("angular");
   const Vector3 axis = Vector3::Unit(name.back() - 'x');
   return {name, Momentum(system, axis, is_rotation)};
@@ -134,7 +141,8 @@ class Manifold::Joint {
   void set_levels(const Motion& m) {
     for (std::size_t i = 0; i < invariants_.size(); ++i) {
       levels_[i] = invariants_[i].value(m);
-      if (!std::isfinite(levels_[i])) throw InvalidInput(fmt::format("the model does not define the invariant '{}'", invariants_[i].name));
+      if (!std::isfinite(levels_[i]))
+        throw InvalidInput(fmt::format("the model does not define the invariant '{}'", invariants_[i].name));
     }
   }
 
@@ -254,7 +262,9 @@ class Manifold::Joint {
     matrix_ = linear::BlockMatrix(sizes, entries);
     for (const Pattern::Coupling& c : pattern.couplings())
       mass_entry_.push_back({matrix_.find(q(c.row), q(c.column)), matrix_.find(v(c.row), v(c.column))});
-    const auto find_both = [&](int row, int column) { return std::pair{matrix_.find(row, column), matrix_.find(column, row)}; };
+    const auto find_both = [&](int row, int column) {
+      return std::pair{matrix_.find(row, column), matrix_.find(column, row)};
+    };
     for (const Pattern::Touch& t : pattern.touches()) {
       gap_entry_.push_back(t.group < position_groups ? find_both(mu(t.group), q(t.block)) : std::pair{-1, -1});
       bend_entry_.push_back(find_both(nu(t.group), q(t.block)));
@@ -310,7 +320,8 @@ class Manifold::Joint {
     gradient.setZero();
     Vector& step = move_;
     step.setZero();
-    const double fastest = m.v.lpNorm<Eigen::Infinity>(), speed_step = difference_step * (fastest > 0.0 ? fastest : 1.0);
+    const double fastest = m.v.lpNorm<Eigen::Infinity>(),
+                 speed_step = difference_step * (fastest > 0.0 ? fastest : 1.0);
     for (int i = 0; i < nv; ++i) {
       const double length_step = difference_step * length_of(i, m.q);
       double q_slope = 0.0, v_slope = 0.0;
@@ -355,8 +366,13 @@ class Manifold::Joint {
   Motion probe_;
 };
 
-Manifold::Manifold(const System& system, Counters& counters, const ManifoldOptions& options, std::vector<Invariant> invariants)
-    : options_(options), kkt_(system, counters, options.linear_solver), start_(system.space()), made_at_(system.space()), part_(Vector::Zero(system.space().nv())) {
+Manifold::Manifold(const System& system, Counters& counters, const ManifoldOptions& options,
+                   std::vector<Invariant> invariants)
+    : options_(options),
+      kkt_(system, counters, options.linear_solver),
+      start_(system.space()),
+      made_at_(system.space()),
+      part_(Vector::Zero(system.space().nv())) {
   // An invariant ties q and v together.
   if (options.is_joint || !invariants.empty())
     joint_ = std::make_unique<Joint>(system, counters, options, std::move(invariants));
@@ -397,7 +413,9 @@ bool Manifold::factorize(const Motion& m) {
   return joint_ != nullptr ? joint_->factorize(m) : kkt_.factorize(m, options_.metric);
 }
 
-Manifold::State Manifold::state() const { return {is_made_, has_matrix_, made_at_, joint_ != nullptr ? joint_->levels() : Vector()}; }
+Manifold::State Manifold::state() const {
+  return {is_made_, has_matrix_, made_at_, joint_ != nullptr ? joint_->levels() : Vector()};
+}
 
 void Manifold::restore(const State& state) {
   if (joint_ != nullptr) joint_->restore_levels(state.levels);

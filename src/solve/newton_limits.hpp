@@ -12,8 +12,10 @@ struct NewtonLimits {
 };
 
 /// Of one unknown per coordinate.
-inline constexpr NewtonLimits limits_of_steps{.slow_rate = 0.1, .diverging_rate = 0.9, .hopeless_rate = 2.0, .patience = 4, .max_age = 40};
+inline constexpr NewtonLimits limits_of_steps{
+    .slow_rate = 0.1, .diverging_rate = 0.9, .hopeless_rate = 2.0, .patience = 4, .max_age = 40};
 /// Of the coupled stages of radau: an iteration costs three residuals, and a new linearisation pays earlier.
-inline constexpr NewtonLimits limits_of_stages{.slow_rate = 0.03, .diverging_rate = 0.95, .hopeless_rate = 2.0, .patience = 3, .max_age = 40};
+inline constexpr NewtonLimits limits_of_stages{
+    .slow_rate = 0.03, .diverging_rate = 0.95, .hopeless_rate = 2.0, .patience = 3, .max_age = 40};
 
 }  // namespace kreisel::solve

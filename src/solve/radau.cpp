@@ -38,10 +38,13 @@ constexpr std::complex<double> complex_eigenvalue{Coefficients::alpha, Coefficie
 /// Where the rotation of a block stands in v; -1: it has none.
 int rotation_at(const lie::Block& block) {
   switch (block.group) {
-    case lie::GroupId::rn: return -1;
-    case lie::GroupId::so3: return block.v_at;
+    case lie::GroupId::rn:
+      return -1;
+    case lie::GroupId::so3:
+      return block.v_at;
     case lie::GroupId::r3xso3:
-    case lie::GroupId::se3: return block.v_at + 3;
+    case lie::GroupId::se3:
+      return block.v_at + 3;
   }
   return -1;
 }
@@ -115,7 +118,8 @@ Radau::Radau(const system::System& system, Formulation formulation, const Newton
   for (Vector* x : {&work_, &dv_, &v_part_}) x->setZero(nv);
   rows_.setZero(rows);
   completes_ = rows > 0 && formulation_.lambda_row != ConstraintLevel::acceleration;
-  completes_velocity_ = formulation_.lambda_row == ConstraintLevel::position && !formulation_.has_eta && position_rows > 0;
+  completes_velocity_ =
+      formulation_.lambda_row == ConstraintLevel::position && !formulation_.has_eta && position_rows > 0;
 
   for (const int entry : layout_.coupling_entry) degree_[entry] = 2;
   for (const Layout::Product& p : layout_.eta_column) degree_[p.entry] = 1;
@@ -123,9 +127,15 @@ Radau::Radau(const system::System& system, Formulation formulation, const Newton
     const RowLevel level = system.pattern().groups()[system.pattern().touches()[t].group].level;
     int& degree = degree_[layout_.lambda_entry[t]];
     switch (formulation_.lambda_row) {
-      case ConstraintLevel::position: degree = level == RowLevel::position ? 0 : 1; break;
-      case ConstraintLevel::velocity: degree = 1; break;
-      case ConstraintLevel::acceleration: degree = 2; break;
+      case ConstraintLevel::position:
+        degree = level == RowLevel::position ? 0 : 1;
+        break;
+      case ConstraintLevel::velocity:
+        degree = 1;
+        break;
+      case ConstraintLevel::acceleration:
+        degree = 2;
+        break;
     }
     if (layout_.rate_entry[t] >= 0) degree_[layout_.rate_entry[t]] = 1;
   }
@@ -183,8 +193,12 @@ void Radau::linearize(const Motion& m, ConstVectorRef lambda) {
     };
     const int entry = layout_.lambda_entry[t];
     switch (degree_[entry]) {
-      case 0: std::copy_n(B, r * n, at(X0_, entry)); break;
-      case 1: store_rate(entry); break;
+      case 0:
+        std::copy_n(B, r * n, at(X0_, entry));
+        break;
+      case 1:
+        store_rate(entry);
+        break;
       case 2:
         // d(B v̇ + z): B δv̇ + 2H δv; the derivative of z with respect to q is left to the iteration.
         std::copy_n(B, r * n, at(X2_, entry));
@@ -201,7 +215,8 @@ void Radau::linearize(const Motion& m, ConstVectorRef lambda) {
   for (const Layout::Product& p : layout_.eta_column) {
     const Pattern::Coupling& coupling = pattern.couplings()[p.left];
     const Pattern::Touch& touch = pattern.touches()[p.right];
-    const int rows = blocks[coupling.row].nv, inner = blocks[coupling.column].nv, columns = pattern.groups()[touch.group].rows;
+    const int rows = blocks[coupling.row].nv, inner = blocks[coupling.column].nv,
+              columns = pattern.groups()[touch.group].rows;
     const double* B = weighed_B_.data() + touch.at;
     add_product_transposed(at(X1_, p.entry), blocks_.M.data() + coupling.at, B, rows, inner, columns, 1.0);
     add_product_transposed(at(X0_, p.entry), blocks_.D.data() + coupling.at, B, rows, inner, columns, 1.0);
@@ -313,7 +328,8 @@ void Radau::evaluate(const Entry& from, double h, const Collocation& x) {
   for (int i = 0; i < stages; ++i) {
     ++counters_.residual_evaluations;
     system_.residual(stage_[i], x.lambda[i + 1], residual_[i]);
-    if (formulation_.lambda_row == ConstraintLevel::acceleration) system_.acceleration_gap(stage_[i], acceleration_gap_[i]);
+    if (formulation_.lambda_row == ConstraintLevel::acceleration)
+      system_.acceleration_gap(stage_[i], acceleration_gap_[i]);
   }
 }
 
@@ -342,7 +358,8 @@ bool Radau::measure_turns(const Collocation& x) {
 
 /// Rows (h·force, constraint/h, rate) of the stages.
 void Radau::fill_right_hand_sides(double h) {
-  const int nv = system_.space().nv(), rows = system_.pattern().rows(), position_rows = system_.pattern().position_rows();
+  const int nv = system_.space().nv(), rows = system_.pattern().rows(),
+            position_rows = system_.pattern().position_rows();
   for (int i = 0; i < stages; ++i) {
     Vector& out = right_hand_side_[i];
     out.head(nv) = h * residual_[i].force;
@@ -352,8 +369,12 @@ void Radau::fill_right_hand_sides(double h) {
         lambda_rows.head(position_rows) = residual_[i].gap / h;
         lambda_rows.tail(rows - position_rows) = residual_[i].rate.tail(rows - position_rows);
         break;
-      case ConstraintLevel::velocity: lambda_rows = residual_[i].rate; break;
-      case ConstraintLevel::acceleration: lambda_rows = h * acceleration_gap_[i]; break;
+      case ConstraintLevel::velocity:
+        lambda_rows = residual_[i].rate;
+        break;
+      case ConstraintLevel::acceleration:
+        lambda_rows = h * acceleration_gap_[i];
+        break;
     }
     if (formulation_.has_eta) out.tail(position_rows) = residual_[i].rate.head(position_rows);
   }
@@ -379,7 +400,8 @@ void Radau::solve_stages() {
 }
 
 Closed Radau::iterate(const Entry& from, double h, ConstVectorRef weight, Matrix matrix, Collocation& x) {
-  const int nv = system_.space().nv(), rows = system_.pattern().rows(), position_rows = system_.pattern().position_rows();
+  const int nv = system_.space().nv(), rows = system_.pattern().rows(),
+            position_rows = system_.pattern().position_rows();
   double previous_norm = 0.0;
   // A rate that this linearisation has shown before may end the iteration at once (Hairer, Wanner 1996, section IV.8).
   double rate = matrix == Matrix::kept ? rate_ : 0.0;
@@ -423,11 +445,13 @@ Closed Radau::iterate(const Entry& from, double h, ConstVectorRef weight, Matrix
       rate = norm / previous_norm;
       if (matrix != Matrix::coupled) rate_ = rate;
       const bool is_judged = matrix != Matrix::coupled || iteration > 2;
-      if (is_judged && norm > 1.0 && rate > (iteration <= limits.patience ? limits.hopeless_rate : limits.diverging_rate))
+      if (is_judged && norm > 1.0 &&
+          rate > (iteration <= limits.patience ? limits.hopeless_rate : limits.diverging_rate))
         return {CloseStatus::diverged, iteration, norm};
       // What is left after the last iteration that is allowed.
       const double left = norm * std::pow(rate, options_.max_iterations - iteration);
-      if (is_judged && matrix != Matrix::coupled && iteration > limits.patience && left > 1.0) return {CloseStatus::diverged, iteration, norm};
+      if (is_judged && matrix != Matrix::coupled && iteration > limits.patience && left > 1.0)
+        return {CloseStatus::diverged, iteration, norm};
     }
     previous_norm = norm;
     // The remaining error is about rate/(1-rate) times the update; before a rate is seen, the update itself.
@@ -441,7 +465,8 @@ Closed Radau::iterate(const Entry& from, double h, ConstVectorRef weight, Matrix
   return {CloseStatus::diverged, options_.max_iterations, previous_norm};
 }
 
-Closed Radau::step(const Entry& from, double h, const Collocation& past, ConstVectorRef weight, Collocation& out, Entry& to) {
+Closed Radau::step(const Entry& from, double h, const Collocation& past, ConstVectorRef weight, Collocation& out,
+                   Entry& to) {
   guess(from, h, past, out);
   return close(from, h, weight, out, to);
 }
@@ -454,9 +479,9 @@ Closed Radau::restage(const Entry& from, const Entry& to, ConstVectorRef weight,
   system_.space().tangent_inverse(to.omega, to.motion.a, v_part_);
   for (int i = 0; i < stages; ++i) {
     const double s = Coefficients::c[i], r = 1.0 - s;
-    out.theta[i] = (s * s * s * (1.0 + 3.0 * r + 6.0 * r * r)) * to.omega + (h * s * r * r * r * (1.0 + 3.0 * s)) * from.motion.v -
-                   (h * r * s * s * s * (1.0 + 3.0 * r)) * dv_ + (0.5 * h * h * s * s * r * r * r) * from.motion.a +
-                   (0.5 * h * h * s * s * s * r * r) * v_part_;
+    out.theta[i] = (s * s * s * (1.0 + 3.0 * r + 6.0 * r * r)) * to.omega +
+                   (h * s * r * r * r * (1.0 + 3.0 * s)) * from.motion.v - (h * r * s * s * s * (1.0 + 3.0 * r)) * dv_ +
+                   (0.5 * h * h * s * s * r * r * r) * from.motion.a + (0.5 * h * h * s * s * s * r * r) * v_part_;
     out.lambda[i + 1] = r * from.lambda + s * to.lambda;
     out.eta[i].setZero();
   }
@@ -571,7 +596,8 @@ void Radau::refine(Collocation& step) {
 
 // ---- the error estimate
 
-void Radau::error_estimate(const Entry& from, const Collocation& step, bool is_repeated, VectorRef q_error, VectorRef v_error) {
+void Radau::error_estimate(const Entry& from, const Collocation& step, bool is_repeated, VectorRef q_error,
+                           VectorRef v_error) {
   constexpr double gamma = Coefficients::gamma;
   const lie::Space& space = system_.space();
   const int nv = space.nv(), rows = system_.pattern().rows(), position_rows = system_.pattern().position_rows();
@@ -615,8 +641,12 @@ void Radau::error_estimate(const Entry& from, const Collocation& step, bool is_r
     rows_.setZero();
     add_rows(blocks_.B, theta_rate, 1.0, rows_);
     switch (formulation_.lambda_row) {
-      case ConstraintLevel::position: b.segment(nv, rows).tail(rows - position_rows) = rows_.tail(rows - position_rows); break;
-      case ConstraintLevel::velocity: b.segment(nv, rows) = rows_; break;
+      case ConstraintLevel::position:
+        b.segment(nv, rows).tail(rows - position_rows) = rows_.tail(rows - position_rows);
+        break;
+      case ConstraintLevel::velocity:
+        b.segment(nv, rows) = rows_;
+        break;
       case ConstraintLevel::acceleration:
         add_rows(blocks_.B, work_, 1.0, b.segment(nv, rows));
         add_rows(blocks_.H, theta_rate, 2.0 * h, b.segment(nv, rows));
@@ -674,12 +704,14 @@ void Radau::stabilization(ConstVectorRef eta, VectorRef out) const {
 
 std::string Radau::worst_rows() const {
   const auto size = [](const system::Residual& r) { return r.force.norm(); };
-  const auto worst = std::max_element(residual_.begin(), residual_.end(), [&](const auto& a, const auto& b) { return size(a) < size(b); });
+  const auto worst = std::max_element(residual_.begin(), residual_.end(),
+                                      [&](const auto& a, const auto& b) { return size(a) < size(b); });
   return solve::worst_rows(system_, formulation_, *worst);
 }
 
 Radau::State Radau::state() const {
-  State state{has_linearization_, has_factors_, factors_h_, rate_, age_, coupled_steps_, made_at_, made_lambda_, {}, {}, {}, {}};
+  State state{has_linearization_, has_factors_, factors_h_, rate_, age_, coupled_steps_,
+              made_at_,           made_lambda_, {},         {},    {},   {}};
   if (const Vector* pivots = real_solver_->pivot_values()) state.real_pivots = *pivots;
   if (const Eigen::VectorXcd* pivots = complex_solver_->pivot_values()) {
     state.complex_pivots_real = pivots->real();

@@ -54,7 +54,8 @@ class Radau {
                             Collocation& out, method::Entry& to);
 
   /// The stages of a step both ends of which are known.
-  [[nodiscard]] Closed restage(const method::Entry& from, const method::Entry& to, ConstVectorRef weight, Collocation& out);
+  [[nodiscard]] Closed restage(const method::Entry& from, const method::Entry& to, ConstVectorRef weight,
+                               Collocation& out);
 
   /// The local errors of an embedded formula of order 3, filtered with the real matrix, of the step just taken, in the Lie
   /// algebra and in v. `is_repeated`: filtered once more, as after a rejection or where a stiff motion begins.
@@ -90,7 +91,8 @@ class Radau {
     int age = 0, coupled_steps = 0;
     system::Motion made_at;
     Vector made_lambda;
-    Vector real_pivots, complex_pivots_real, complex_pivots_imaginary, coupled_pivots;  ///< see linear::Solver; empty: none
+    Vector real_pivots, complex_pivots_real, complex_pivots_imaginary,
+        coupled_pivots;  ///< see linear::Solver; empty: none
   };
   State state() const;
   void restore(const State& state);
@@ -110,7 +112,8 @@ class Radau {
   void begin(const method::Entry& from, double h, Collocation& out);
   void guess(const method::Entry& from, double h, const Collocation& past, Collocation& out);
   /// Solves for the stages, from what stands in `out`.
-  [[nodiscard]] Closed close(const method::Entry& from, double h, ConstVectorRef weight, Collocation& out, method::Entry& to);
+  [[nodiscard]] Closed close(const method::Entry& from, double h, ConstVectorRef weight, Collocation& out,
+                             method::Entry& to);
   /// Stages from θ and η: q, v, v̇.
   void place(const method::Entry& from, double h, const Collocation& x);
   void evaluate(const method::Entry& from, double h, const Collocation& x);

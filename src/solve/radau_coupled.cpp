@@ -43,12 +43,14 @@ void CoupledStages::linearize(int stage, const system::Motion& m, ConstVectorRef
   system_.space().hat_blocks(m.v, hat_[stage]);
 }
 
-void CoupledStages::add(int entry, int row_stage, int column_stage, int rows, int columns, const double* values, double scale) {
-  matrix_.block(entry).block(row_stage * rows, column_stage * columns, rows, columns) += scale * ConstMatrixMap(values, rows, columns);
+void CoupledStages::add(int entry, int row_stage, int column_stage, int rows, int columns, const double* values,
+                        double scale) {
+  matrix_.block(entry).block(row_stage * rows, column_stage * columns, rows, columns) +=
+      scale * ConstMatrixMap(values, rows, columns);
 }
 
-void CoupledStages::add_product(int entry, int row_stage, int column_stage, int rows, int inner, int columns, const double* left,
-                                const double* right, bool is_transposed, double scale) {
+void CoupledStages::add_product(int entry, int row_stage, int column_stage, int rows, int inner, int columns,
+                                const double* left, const double* right, bool is_transposed, double scale) {
   const ConstMatrixMap A(left, rows, inner);
   auto block = matrix_.block(entry);
   auto out = block.block(row_stage * rows, column_stage * columns, rows, columns);
@@ -79,7 +81,8 @@ bool CoupledStages::factorize(double h) {
         if (is_own) add(entry, i, j, rows, columns, blocks.K.data() + coupling.at, h * h);
         if (column.group == lie::GroupId::rn) continue;
         add_product(entry, i, j, rows, columns, columns, M, hat_[j].data() + column.matrix_at, false, h * w);
-        if (is_own) add_product(entry, i, j, rows, columns, columns, D, hat_[i].data() + column.matrix_at, false, h * h);
+        if (is_own)
+          add_product(entry, i, j, rows, columns, columns, D, hat_[i].data() + column.matrix_at, false, h * h);
       }
       for (std::size_t t = 0; t < pattern.touches().size(); ++t) {
         const Pattern::Touch& touch = pattern.touches()[t];
@@ -104,12 +107,15 @@ bool CoupledStages::factorize(double h) {
             else if (is_own)
               add(entry, i, j, r, n, B, 1.0);
             break;
-          case ConstraintLevel::velocity: add_rate(entry); break;
+          case ConstraintLevel::velocity:
+            add_rate(entry);
+            break;
           case ConstraintLevel::acceleration:
             add(entry, i, j, r, n, B, w2);
             add(entry, i, j, r, n, H, 2.0 * h * w);
             if (turns) add_product(entry, i, j, r, n, n, B, hat_[j].data() + block.matrix_at, false, h * w);
-            if (turns && is_own) add_product(entry, i, j, r, n, n, H, hat_[i].data() + block.matrix_at, false, 2.0 * h * h);
+            if (turns && is_own)
+              add_product(entry, i, j, r, n, n, H, hat_[i].data() + block.matrix_at, false, 2.0 * h * h);
             break;
         }
         if (layout_.rate_entry[t] >= 0) add_rate(layout_.rate_entry[t]);
@@ -117,7 +123,8 @@ bool CoupledStages::factorize(double h) {
       for (const Layout::Product& p : layout_.eta_column) {
         const Pattern::Coupling& coupling = pattern.couplings()[p.left];
         const Pattern::Touch& touch = pattern.touches()[p.right];
-        const int rows = spaces[coupling.row].nv, inner = spaces[coupling.column].nv, columns = pattern.groups()[touch.group].rows;
+        const int rows = spaces[coupling.row].nv, inner = spaces[coupling.column].nv,
+                  columns = pattern.groups()[touch.group].rows;
         const double* B = weighed_B_[j].data() + touch.at;
         add_product(p.entry, i, j, rows, inner, columns, blocks.M.data() + coupling.at, B, true, w);
         if (is_own) add_product(p.entry, i, j, rows, inner, columns, blocks.D.data() + coupling.at, B, true, h);

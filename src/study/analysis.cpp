@@ -5,13 +5,12 @@
 namespace kreisel::study {
 
 const std::vector<AnalysisInfo>& analyses() {
-  static const std::vector<AnalysisInfo> list{amplification(), spectral_radius(), step_ratio_bounds(), correction_search()};
+  static const std::vector<AnalysisInfo> list{amplification(), spectral_radius(), step_ratio_bounds(),
+                                              correction_search()};
   return list;
 }
 
-const AnalysisInfo& find_analysis(std::string_view name) {
-  return find_named(analyses(), "analysis", name);
-}
+const AnalysisInfo& find_analysis(std::string_view name) { return find_named(analyses(), "analysis", name); }
 
 std::vector<std::string> analysis_keys(std::string_view name) {
   std::vector<std::string> keys{"label"};

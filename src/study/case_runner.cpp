@@ -32,7 +32,8 @@ double thread_seconds() {
 
 class Recorder final : public run::Observer {
  public:
-  Recorder(Meter& meter, const std::function<bool()>& wants_to_stop) : meter_(meter), wants_to_stop_(wants_to_stop), batch_(batch_size) {}
+  Recorder(Meter& meter, const std::function<bool()>& wants_to_stop)
+      : meter_(meter), wants_to_stop_(wants_to_stop), batch_(batch_size) {}
 
   bool accept(const run::Point& point) override {
     Sample& s = batch_[count_++];
@@ -89,7 +90,8 @@ Sizes round_off(const Reference& r, const std::string& method, int order, const 
   if (method == "rkmk") return {5e-14 * r.q_size, 1e-14 * r.v_size, 1e-13 * r.lambda_size};
   const bool is_bdf = method == "bliedf" || method == "mkbdf";
   const double noise = is_bdf ? bdf_noise(std::clamp(order, 1, coeff::bdf_max_order)) : 1.0;
-  if (formulation == "index3") return {5e-17 / h * r.q_size, 7e-17 / h * r.v_size, noise * 4e-15 / (h * h) * r.lambda_size};
+  if (formulation == "index3")
+    return {5e-17 / h * r.q_size, 7e-17 / h * r.v_size, noise * 4e-15 / (h * h) * r.lambda_size};
   return {5e-17 / h * r.q_size, 7e-18 / h * r.v_size, 3e-15 / h * r.lambda_size};
 }
 
@@ -135,7 +137,8 @@ Curve decimated(const Curve& curve) {
   return out;
 }
 
-Row simulate(const Spec& spec, const Case& c, const std::shared_ptr<const Reference>& reference, const std::function<bool()>& wants_to_stop) {
+Row simulate(const Spec& spec, const Case& c, const std::shared_ptr<const Reference>& reference,
+             const std::function<bool()>& wants_to_stop) {
   const io::PreparedRun run = io::prepare(c.run);
   for (std::size_t i = 0; i < c.sources.size(); ++i)
     if (i >= run.options.sources.size() || run.options.sources[i] != c.sources[i])
@@ -160,7 +163,8 @@ Row simulate(const Spec& spec, const Case& c, const std::shared_ptr<const Refere
     row.numbers[spec.measures[i].name] = meter.values()[i];
     if (find_quantity(spec.measures[i].quantity).needs_reference)
       row.floors[spec.measures[i].name] =
-          floor_of(spec.measures[i], *reference, round_off(*reference, report.method, report.order, report.formulation, row.number("step")));
+          floor_of(spec.measures[i], *reference,
+                   round_off(*reference, report.method, report.order, report.formulation, row.number("step")));
   }
   for (const Curve& curve : meter.curves()) row.curves.push_back(decimated(curve));
   return row;
@@ -178,7 +182,8 @@ Row analyse(const Spec& spec, const Case& c) {
 
 }  // namespace
 
-Row run_case(const Spec& spec, const Case& c, const std::shared_ptr<const Reference>& reference, const std::function<bool()>& wants_to_stop) {
+Row run_case(const Spec& spec, const Case& c, const std::shared_ptr<const Reference>& reference,
+             const std::function<bool()>& wants_to_stop) {
   Row failed;
   try {
     return spec.analysis.empty() ? simulate(spec, c, reference, wants_to_stop) : analyse(spec, c);
@@ -194,7 +199,8 @@ Row run_case(const Spec& spec, const Case& c, const std::shared_ptr<const Refere
 
 bool needs_reference(const Spec& spec) {
   const auto needs = [](const auto& item) { return find_quantity(item.quantity).needs_reference; };
-  return std::any_of(spec.measures.begin(), spec.measures.end(), needs) || std::any_of(spec.series.begin(), spec.series.end(), needs);
+  return std::any_of(spec.measures.begin(), spec.measures.end(), needs) ||
+         std::any_of(spec.series.begin(), spec.series.end(), needs);
 }
 
 double cost_of(const Spec& spec, const Case& c) {

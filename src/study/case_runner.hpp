@@ -9,7 +9,8 @@
 namespace kreisel::study {
 
 /// `reference` may be null when nothing is compared with it. Never throws: whatever goes wrong is the status of the row.
-Row run_case(const Spec& spec, const Case& a_case, const std::shared_ptr<const Reference>& reference, const std::function<bool()>& wants_to_stop);
+Row run_case(const Spec& spec, const Case& a_case, const std::shared_ptr<const Reference>& reference,
+             const std::function<bool()>& wants_to_stop);
 
 /// True when some measure or series of the study is compared with the exact solution.
 bool needs_reference(const Spec& spec);

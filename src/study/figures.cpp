@@ -48,7 +48,8 @@ const Figure& find_figure(std::string_view id) {
     known.emplace_back(figure.id);
   }
   const std::string near = nearest(id, known);
-  throw InvalidInput("unknown figure '" + std::string(id) + "'; " + (near.empty() ? "" : "did you mean '" + near + "'? ") +
+  throw InvalidInput("unknown figure '" + std::string(id) + "'; " +
+                     (near.empty() ? "" : "did you mean '" + near + "'? ") +
                      "'kreisel reproduce --list' names them all");
 }
 

@@ -28,13 +28,16 @@ std::vector<Json> progression(const SpecObject& object) {
   const double from = object.number("from", 0.0), to = object.number("to", 0.0), points = object.number("points", 0.0);
   if (!(from > 0.0)) object.refuse("from", "expected a positive number");
   if (!(to > 0.0)) object.refuse("to", "expected a positive number");
-  if (!(points >= 2.0) || points != std::floor(points) || points > 1000.0) object.refuse("points", "expected a whole number from 2 to 1000");
+  if (!(points >= 2.0) || points != std::floor(points) || points > 1000.0)
+    object.refuse("points", "expected a whole number from 2 to 1000");
   std::vector<Json> values;
-  for (int i = 0; i < static_cast<int>(points); ++i) values.emplace_back(from * std::pow(to / from, i / (points - 1.0)));
+  for (int i = 0; i < static_cast<int>(points); ++i)
+    values.emplace_back(from * std::pow(to / from, i / (points - 1.0)));
   return values;
 }
 
-Axis axis_of(const io::JsonSource& source, const std::string& pointer, const std::string& key, bool is_parameter, const Json& value) {
+Axis axis_of(const io::JsonSource& source, const std::string& pointer, const std::string& key, bool is_parameter,
+             const Json& value) {
   Axis axis{key, is_parameter, {}, pointer};
   if (is_scalar(value)) {
     axis.values = {value};
@@ -58,13 +61,16 @@ std::vector<std::string> run_keys() {
 }
 
 /// Axes of one object; those of `base` that it does not name come first.
-std::vector<Axis> axes_of(const SpecObject& object, const Spec& spec, const std::vector<std::string>& skipped, std::vector<Axis> axes) {
+std::vector<Axis> axes_of(const SpecObject& object, const Spec& spec, const std::vector<std::string>& skipped,
+                          std::vector<Axis> axes) {
   std::vector<std::string> known = spec.analysis.empty() ? run_keys() : analysis_keys(spec.analysis);
   std::vector<std::string> allowed = known;
   allowed.insert(allowed.end(), skipped.begin(), skipped.end());
   object.only(allowed);
   const auto put = [&](Axis axis) {
-    const auto at = std::find_if(axes.begin(), axes.end(), [&](const Axis& a) { return a.key == axis.key && a.is_parameter == axis.is_parameter; });
+    const auto at = std::find_if(axes.begin(), axes.end(), [&](const Axis& a) {
+      return a.key == axis.key && a.is_parameter == axis.is_parameter;
+    });
     if (at != axes.end())
       *at = std::move(axis);
     else
@@ -77,7 +83,8 @@ std::vector<Axis> axes_of(const SpecObject& object, const Spec& spec, const std:
       continue;
     }
     const SpecObject settings(object.source(), object.at(key), value);
-    for (const auto& [name, number] : value.items()) put(axis_of(object.source(), settings.at(name), name, true, number));
+    for (const auto& [name, number] : value.items())
+      put(axis_of(object.source(), settings.at(name), name, true, number));
   }
   return axes;
 }
@@ -112,7 +119,8 @@ void fill_spec(const SpecObject& root, Case& c) {
     else if (key != "step_count" && key.find('.') == std::string::npos)
       c.run.set(key, value_in(value));
   }
-  if (c.run.model.empty()) root.source().refuse("", "the key 'model' is missing; expected a built-in model or the path of a model file");
+  if (c.run.model.empty())
+    root.source().refuse("", "the key 'model' is missing; expected a built-in model or the path of a model file");
 }
 
 /// A number of steps becomes a step once the interval is known.
@@ -131,13 +139,15 @@ void check(const SpecObject& root, Case& c, std::size_t number) {
   try {
     c.sources = io::prepare(c.run).options.sources;
   } catch (const InvalidInput& problem) {
-    root.source().refuse("", fmt::format("run {} ({}) cannot be made: {}", number, c.coordinates.dump(), problem.what()));
+    root.source().refuse("",
+                         fmt::format("run {} ({}) cannot be made: {}", number, c.coordinates.dump(), problem.what()));
   }
 }
 
 constexpr std::size_t max_cases = 100'000;
 
-void multiply(const SpecObject& root, const std::vector<Axis>& axes, const std::string& label, std::vector<Case>& cases) {
+void multiply(const SpecObject& root, const std::vector<Axis>& axes, const std::string& label,
+              std::vector<Case>& cases) {
   Case current;
   current.label = label;
   current.coordinates = Json::object();
@@ -210,7 +220,8 @@ std::vector<Case> expand_grid(const SpecObject& root, const Spec& spec, const Ow
       Case stripped = c;
       for (const io::Setting& setting : c.run.settings) stripped.coordinates.erase(setting.name);
       fill_spec(root, stripped);
-      if (const auto own = own_models.find(stripped.run.model); own != own_models.end()) stripped.run.own_model = own->second;
+      if (const auto own = own_models.find(stripped.run.model); own != own_models.end())
+        stripped.run.own_model = own->second;
       divide_interval(root, stripped);
       c.run = stripped.run;
       check(root, c, ++number);

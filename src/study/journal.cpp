@@ -17,11 +17,13 @@ namespace kreisel::study {
 
 std::string key_of(const Spec& spec, const Case& c) {
   std::string text = fmt::format("{} {};{};{};{}", version(), commit(), spec.analysis, c.label, c.coordinates.dump());
-  for (const io::Setting& setting : c.run.settings) text += fmt::format(";{}={}", setting.name, io::to_json(setting.value).dump());
+  for (const io::Setting& setting : c.run.settings)
+    text += fmt::format(";{}={}", setting.name, io::to_json(setting.value).dump());
   for (const Measure& m : spec.measures)
-    text += fmt::format(";{} {} {} {:a} {:a} {} {} {}", m.name, m.quantity, static_cast<int>(m.span), m.from, m.to, static_cast<int>(m.scale),
-                        m.component, m.is_largest);
-  for (const Series& s : spec.series) text += fmt::format(";{} {} {} {:a} {:a}", s.name, s.quantity, s.component, s.from, s.to);
+    text += fmt::format(";{} {} {} {:a} {:a} {} {} {}", m.name, m.quantity, static_cast<int>(m.span), m.from, m.to,
+                        static_cast<int>(m.scale), m.component, m.is_largest);
+  for (const Series& s : spec.series)
+    text += fmt::format(";{} {} {} {:a} {:a}", s.name, s.quantity, s.component, s.from, s.to);
   text += fmt::format(";{:a} {}", spec.reference.tolerance, spec.reference.max_steps);
   // Files count by what they say.
   for (const run::SourceFile& file : c.sources) text += fmt::format(";{} {:016x}", file.path, file.fingerprint);
@@ -86,7 +88,8 @@ void Journal::add(const std::string& key, const Row& row) {
   const std::lock_guard lock(mutex_);
   const ssize_t written = ::write(descriptor_, line.data(), line.size());
   if (written != static_cast<ssize_t>(line.size()))
-    throw EnvironmentError(fmt::format("cannot write '{}': {}", path_.string(), written < 0 ? std::strerror(errno) : "the disk is full"));
+    throw EnvironmentError(
+        fmt::format("cannot write '{}': {}", path_.string(), written < 0 ? std::strerror(errno) : "the disk is full"));
 }
 
 }  // namespace kreisel::study

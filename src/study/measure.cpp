@@ -76,7 +76,8 @@ Meter::Meter(const models::Model& model, const std::vector<Measure>& measures, c
     if (one.quantity.starts_with(of_outputs)) place_of(*model.system, one.quantity);
 }
 
-void Meter::evaluate(const std::string& quantity, const Sample& s, Vector& out, double& exact_size, double& computed_size) {
+void Meter::evaluate(const std::string& quantity, const Sample& s, Vector& out, double& exact_size,
+                     double& computed_size) {
   const system::System& system = *model_.system;
   const lie::Space& space = system.space();
   exact_size = computed_size = std::numeric_limits<double>::quiet_NaN();
@@ -138,10 +139,14 @@ double Meter::largest_size(std::string_view quantity) const {
 bool Meter::counts(const Measure& m, const Sample& s) const {
   switch (m.span) {
     case Span::end:
-    case Span::max: return true;
-    case Span::first: return s.number <= 3 * order_ + 3;
-    case Span::window: return s.motion.t >= m.from && s.motion.t <= m.to;
-    case Span::local: return !s.is_start && !has_local_;
+    case Span::max:
+      return true;
+    case Span::first:
+      return s.number <= 3 * order_ + 3;
+    case Span::window:
+      return s.motion.t >= m.from && s.motion.t <= m.to;
+    case Span::local:
+      return !s.is_start && !has_local_;
   }
   return false;
 }
@@ -149,10 +154,14 @@ bool Meter::counts(const Measure& m, const Sample& s) const {
 bool Meter::has_later_points(const Measure& m, const Sample& s) const {
   switch (m.span) {
     case Span::end:
-    case Span::max: return true;
-    case Span::first: return s.number < 3 * order_ + 3;
-    case Span::window: return s.motion.t <= m.to;
-    case Span::local: return !has_local_;
+    case Span::max:
+      return true;
+    case Span::first:
+      return s.number < 3 * order_ + 3;
+    case Span::window:
+      return s.motion.t <= m.to;
+    case Span::local:
+      return !has_local_;
   }
   return true;
 }
@@ -180,7 +189,8 @@ void Meter::take(const Sample& s) {
     }
     // A value that is not a number must not hide behind smaller ones.
     const bool is_larger = !(value <= values_[i].value) && !std::isnan(values_[i].value);
-    if (m.span == Span::end || m.span == Span::local || values_[i].at_step < 0 || is_larger) values_[i] = {value, s.number};
+    if (m.span == Span::end || m.span == Span::local || values_[i].at_step < 0 || is_larger)
+      values_[i] = {value, s.number};
   }
   for (std::size_t i = 0; i < series_.size(); ++i) {
     const Series& wanted = series_[i];

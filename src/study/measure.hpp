@@ -31,8 +31,8 @@ struct Measure {
   Span span = Span::max;
   double from = -std::numeric_limits<double>::infinity(), to = std::numeric_limits<double>::infinity();
   Scale scale = Scale::absolute;
-  int component = 0;         ///< counts from 1; 0: the norm of all
-  bool is_largest = false;   ///< largest absolute entry instead of the Euclidean norm
+  int component = 0;        ///< counts from 1; 0: the norm of all
+  bool is_largest = false;  ///< largest absolute entry instead of the Euclidean norm
 };
 
 /// One quantity over time.
@@ -85,7 +85,8 @@ class Meter {
 
  private:
   /// The quantity at this point, and the norm of the exact or computed one for relative errors.
-  void evaluate(const std::string& quantity, const Sample& sample, Vector& out, double& exact_size, double& computed_size);
+  void evaluate(const std::string& quantity, const Sample& sample, Vector& out, double& exact_size,
+                double& computed_size);
   double largest_size(std::string_view quantity) const;  ///< of the exact solution, over the run
   bool counts(const Measure& measure, const Sample& sample) const;
   bool has_later_points(const Measure& measure, const Sample& sample) const;

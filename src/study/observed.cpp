@@ -5,12 +5,14 @@
 
 namespace kreisel::study {
 
-std::vector<ObservedCurve> observe(const Spec& spec, const std::vector<Row>& rows, const std::string& number, const Json& where) {
+std::vector<ObservedCurve> observe(const Spec& spec, const std::vector<Row>& rows, const std::string& number,
+                                   const Json& where) {
   std::vector<ObservedCurve> curves;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Case& c = spec.cases[i];
     if (!matches(where, c)) continue;
-    auto at = std::find_if(curves.begin(), curves.end(), [&](const ObservedCurve& curve) { return curve.label == c.label; });
+    auto at =
+        std::find_if(curves.begin(), curves.end(), [&](const ObservedCurve& curve) { return curve.label == c.label; });
     if (at == curves.end()) {
       curves.push_back({});
       at = curves.end() - 1;
@@ -21,7 +23,8 @@ std::vector<ObservedCurve> observe(const Spec& spec, const std::vector<Row>& row
   }
   for (ObservedCurve& curve : curves) {
     const auto x_of = [&](std::size_t i) { return abscissa(spec.x, spec.cases[i], rows[i]); };
-    std::stable_sort(curve.cases.begin(), curve.cases.end(), [&](std::size_t a, std::size_t b) { return x_of(a) > x_of(b); });
+    std::stable_sort(curve.cases.begin(), curve.cases.end(),
+                     [&](std::size_t a, std::size_t b) { return x_of(a) > x_of(b); });
     for (const std::size_t i : curve.cases) {
       const double y = rows[i].number(number);
       curve.x.push_back(x_of(i));
@@ -43,7 +46,9 @@ std::optional<double> slope(const ObservedCurve& curve, double from, double to) 
   constexpr double slack = 1e-6;
   double n = 0.0, sx = 0.0, sy = 0.0, sxx = 0.0, sxy = 0.0;
   for (std::size_t k = 0; k < curve.x.size(); ++k) {
-    if (curve.is_marked[k] || !(curve.x[k] > 0.0) || curve.x[k] < from * (1.0 - slack) || curve.x[k] > to * (1.0 + slack)) continue;
+    if (curve.is_marked[k] || !(curve.x[k] > 0.0) || curve.x[k] < from * (1.0 - slack) ||
+        curve.x[k] > to * (1.0 + slack))
+      continue;
     const double x = std::log(curve.x[k]), y = std::log(curve.y[k]);
     n += 1.0, sx += x, sy += y, sxx += x * x, sxy += x * y;
   }

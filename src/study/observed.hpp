@@ -12,9 +12,9 @@ struct ObservedCurve {
   std::string label, number;
   std::vector<std::size_t> cases;
   std::vector<double> x, y;
-  std::vector<bool> is_marked;       ///< below the floor, or failed: not used for orders
-  std::vector<double> pairwise;      ///< slope from the point before; NaN where one of both is not used
-  std::optional<double> order;       ///< least squares over the points in use
+  std::vector<bool> is_marked;   ///< below the floor, or failed: not used for orders
+  std::vector<double> pairwise;  ///< slope from the point before; NaN where one of both is not used
+  std::optional<double> order;   ///< least squares over the points in use
 };
 
 /// Labels in the order of the cases. Only cases that match `where` count.

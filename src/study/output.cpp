@@ -19,7 +19,9 @@ constexpr const char *csv_name = "study.csv", *json_name = "study.json", *page_n
 
 Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
-std::string plain(const Json& value) { return value.is_string() ? value.get<std::string>() : value.is_null() ? "" : value.dump(); }
+std::string plain(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.is_null() ? "" : value.dump();
+}
 
 std::vector<std::string> coordinate_names(const Spec& spec) {
   std::vector<std::string> names;
@@ -32,7 +34,8 @@ std::vector<std::string> coordinate_names(const Spec& spec) {
 std::vector<std::string> number_names(const Spec& spec) {
   std::vector<std::string> names;
   for (const Measure& m : spec.measures) names.push_back(m.name);
-  const std::vector<std::string>& others = spec.analysis.empty() ? statistics_names() : find_analysis(spec.analysis).outputs;
+  const std::vector<std::string>& others =
+      spec.analysis.empty() ? statistics_names() : find_analysis(spec.analysis).outputs;
   names.insert(names.end(), others.begin(), others.end());
   return names;
 }
@@ -49,7 +52,9 @@ double slope_at(const StudyResult& result, const std::string& measure, std::size
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-Json coordinate(const Case& c, const std::string& key) { return c.coordinates.contains(key) ? c.coordinates[key] : Json(); }
+Json coordinate(const Case& c, const std::string& key) {
+  return c.coordinates.contains(key) ? c.coordinates[key] : Json();
+}
 
 bool varies(const Spec& spec, const std::string& key) {
   std::set<std::string> values;
@@ -67,7 +72,8 @@ Json table_of_runs(const StudyResult& result) {
   const std::vector<std::string> numbers = number_names(spec);
   for (const std::string& name : numbers) {
     columns.push_back({{"name", name}, {"unit", unit_of(name)}});
-    const bool is_measure = std::any_of(spec.measures.begin(), spec.measures.end(), [&](const Measure& m) { return m.name == name; });
+    const bool is_measure =
+        std::any_of(spec.measures.begin(), spec.measures.end(), [&](const Measure& m) { return m.name == name; });
     if (is_measure) columns.push_back("order of " + name);
   }
   columns.push_back("status");
@@ -78,7 +84,8 @@ Json table_of_runs(const StudyResult& result) {
     for (const std::string& key : coordinates) cells.push_back(coordinate(spec.cases[i], key));
     for (const std::string& name : numbers) {
       cells.push_back(number_or_null(row.number(name)));
-      const bool is_measure = std::any_of(spec.measures.begin(), spec.measures.end(), [&](const Measure& m) { return m.name == name; });
+      const bool is_measure =
+          std::any_of(spec.measures.begin(), spec.measures.end(), [&](const Measure& m) { return m.name == name; });
       if (is_measure) cells.push_back(number_or_null(slope_at(result, name, i)));
     }
     cells.push_back(row.status);
@@ -91,8 +98,11 @@ Json table_of_runs(const StudyResult& result) {
 Json table_of_verdicts(const StudyResult& result) {
   Json rows = Json::array();
   for (const Verdict& v : result.verdicts)
-    rows.push_back({v.quantity, v.says.empty() ? result.spec.says : v.says, v.expected, v.measured, v.is_met ? "met" : "missed", v.note});
-  return {{"title", "Expectations"}, {"columns", {"quantity", "paper", "expected", "measured", "verdict", "note"}}, {"rows", rows}};
+    rows.push_back({v.quantity, v.says.empty() ? result.spec.says : v.says, v.expected, v.measured,
+                    v.is_met ? "met" : "missed", v.note});
+  return {{"title", "Expectations"},
+          {"columns", {"quantity", "paper", "expected", "measured", "verdict", "note"}},
+          {"rows", rows}};
 }
 
 std::string label_of_x(const std::string& x) {
@@ -113,7 +123,8 @@ Json json_of(const ObservedCurve& curve, const std::vector<double>& x, const std
   }
   // Errors fall with the work: that slope is no order.
   const bool shows_order = has_order && curve.order && *curve.order > 0.0;
-  return {{"name", name}, {"x", xs}, {"y", ys}, {"order", shows_order ? Json(*curve.order) : Json()}, {"marked", marked}};
+  return {
+      {"name", name}, {"x", xs}, {"y", ys}, {"order", shows_order ? Json(*curve.order) : Json()}, {"marked", marked}};
 }
 
 Json plot_of(const StudyResult& result, const PlotSpec& plot) {
@@ -127,10 +138,13 @@ Json plot_of(const StudyResult& result, const PlotSpec& plot) {
       std::vector<double> x;
       for (const std::size_t i : curve.cases) x.push_back(abscissa(x_name, spec.cases[i], result.rows[i]));
       curves.push_back(json_of(curve, x, plot.y.size() > 1 ? y + ", " + curve.label : curve.label, is_over_abscissa));
-      if (is_over_abscissa && plot.slopes.empty() && curve.order && *curve.order > 0.5) slopes.insert(std::round(*curve.order));
+      if (is_over_abscissa && plot.slopes.empty() && curve.order && *curve.order > 0.5)
+        slopes.insert(std::round(*curve.order));
     }
   const std::string y_label = plot.y.size() == 1 ? plot.y.front() : "";
-  return {{"title", plot.title.empty() ? fmt::format("{} over {}", fmt::format("{}", fmt::join(plot.y, ", ")), label_of_x(x_name)) : plot.title},
+  return {{"title", plot.title.empty()
+                        ? fmt::format("{} over {}", fmt::format("{}", fmt::join(plot.y, ", ")), label_of_x(x_name))
+                        : plot.title},
           {"note", plot.note},
           {"x_label", label_of_x(x_name)},
           {"y_label", y_label},
@@ -146,7 +160,9 @@ std::vector<PlotSpec> plots_of(const Spec& spec) {
   for (const Measure& m : spec.measures)
     if (has_abscissa) plots.push_back({.title = m.name, .y = {m.name}});
   if (has_abscissa && !spec.measures.empty())
-    plots.push_back({.title = spec.measures.front().name + " against work", .x = "residual_evaluations", .y = {spec.measures.front().name}});
+    plots.push_back({.title = spec.measures.front().name + " against work",
+                     .x = "residual_evaluations",
+                     .y = {spec.measures.front().name}});
   return plots;
 }
 
@@ -172,11 +188,21 @@ Json plots(const StudyResult& result) {
       for (const double value : curve.y) y.push_back(number_or_null(value));
       const Case& c = result.spec.cases[i];
       const double x = abscissa(result.spec.x, c, result.rows[i]);
-      const bool is_alone = std::count_if(result.spec.cases.begin(), result.spec.cases.end(), [&](const Case& o) { return o.label == c.label; }) == 1;
-      curves.push_back({{"name", is_alone ? c.label : fmt::format("{}, {:.4g}", c.label, x)}, {"x", curve.t}, {"y", y}, {"order", Json()}, {"marked", Json::array()}});
+      const bool is_alone = std::count_if(result.spec.cases.begin(), result.spec.cases.end(),
+                                          [&](const Case& o) { return o.label == c.label; }) == 1;
+      curves.push_back({{"name", is_alone ? c.label : fmt::format("{}, {:.4g}", c.label, x)},
+                        {"x", curve.t},
+                        {"y", y},
+                        {"order", Json()},
+                        {"marked", Json::array()}});
     }
-    list.push_back({{"title", result.spec.series[s].name}, {"note", ""}, {"x_label", "time [s]"}, {"y_label", result.spec.series[s].name},
-                    {"log", false}, {"curves", curves}, {"slopes", Json::array()}});
+    list.push_back({{"title", result.spec.series[s].name},
+                    {"note", ""},
+                    {"x_label", "time [s]"},
+                    {"y_label", result.spec.series[s].name},
+                    {"log", false},
+                    {"curves", curves},
+                    {"slopes", Json::array()}});
   }
   return list;
 }
@@ -193,16 +219,24 @@ std::vector<std::string> notes_of(const StudyResult& result) {
   if (!result.spec.says.empty()) notes.push_back("The paper: " + result.spec.says);
   notes.insert(notes.end(), result.spec.notes.begin(), result.spec.notes.end());
   for (const ReferenceUse& r : result.references)
-    notes.push_back(fmt::format("Exact solution of {} up to {:g} s: {}, by at most {:.1e} in q, {:.1e} in v, {:.1e} in lambda. Hollow points lie below ten "
-                                "times that or in the round-off of the method.",
-                                r.model, r.t_end,
-                                r.nodes > 0 ? fmt::format("extrapolation in quadruple precision at {} points, on which two resolutions agree to 1e-18, "
-                                                          "and DOP853 in double precision between them with h = {:.4g}, which misses the next of them",
-                                                          r.nodes + 1, r.step)
-                                            : fmt::format("DOP853 with projection, h = {:.4g}; its error, twice the difference from half as many steps, is bounded", r.step),
-                                r.accuracy.q, r.accuracy.v, r.accuracy.lambda));
-  const auto failed = std::count_if(result.rows.begin(), result.rows.end(), [](const Row& row) { return !row.is_success(); });
-  if (failed > 0) notes.push_back(fmt::format("{} of {} runs did not succeed; the table has their messages.", failed, result.rows.size()));
+    notes.push_back(fmt::format(
+        "Exact solution of {} up to {:g} s: {}, by at most {:.1e} in q, {:.1e} in v, {:.1e} in lambda. Hollow points "
+        "lie below ten "
+        "times that or in the round-off of the method.",
+        r.model, r.t_end,
+        r.nodes > 0
+            ? fmt::format("extrapolation in quadruple precision at {} points, on which two resolutions agree to 1e-18, "
+                          "and DOP853 in double precision between them with h = {:.4g}, which misses the next of them",
+                          r.nodes + 1, r.step)
+            : fmt::format("DOP853 with projection, h = {:.4g}; its error, twice the difference from half as many "
+                          "steps, is bounded",
+                          r.step),
+        r.accuracy.q, r.accuracy.v, r.accuracy.lambda));
+  const auto failed =
+      std::count_if(result.rows.begin(), result.rows.end(), [](const Row& row) { return !row.is_success(); });
+  if (failed > 0)
+    notes.push_back(
+        fmt::format("{} of {} runs did not succeed; the table has their messages.", failed, result.rows.size()));
   return notes;
 }
 
@@ -224,7 +258,9 @@ std::string study_csv(const StudyResult& result) {
   std::string out = fmt::format("{}\n", fmt::join(head, ","));
   for (std::size_t i = 0; i < result.rows.size(); ++i) {
     const Row& row = result.rows[i];
-    const auto number = [](double value) { return std::isfinite(value) ? fmt::format("{:.17g}", value) : std::string(); };
+    const auto number = [](double value) {
+      return std::isfinite(value) ? fmt::format("{:.17g}", value) : std::string();
+    };
     std::vector<std::string> cells{csv_cell(spec.cases[i].label)};
     for (const std::string& key : coordinates) cells.push_back(csv_cell(plain(coordinate(spec.cases[i], key))));
     cells.push_back(row.status);
@@ -243,7 +279,8 @@ std::string study_csv(const StudyResult& result) {
 
 Json study_json(const StudyResult& result, const std::string& command) {
   const Spec& spec = result.spec;
-  Json tables = Json::array(), rows = Json::array(), references = Json::array(), verdicts = Json::array(), curves = Json::array();
+  Json tables = Json::array(), rows = Json::array(), references = Json::array(), verdicts = Json::array(),
+       curves = Json::array();
   if (!result.verdicts.empty()) tables.push_back(table_of_verdicts(result));
   tables.push_back(table_of_runs(result));
   for (std::size_t i = 0; i < result.rows.size(); ++i) {
@@ -254,19 +291,34 @@ Json study_json(const StudyResult& result, const std::string& command) {
     rows.push_back(row);
   }
   for (const ObservedCurve& curve : result.curves)
-    curves.push_back({{"measure", curve.number}, {"label", curve.label}, {"order", curve.order ? Json(*curve.order) : Json()}});
+    curves.push_back(
+        {{"measure", curve.number}, {"label", curve.label}, {"order", curve.order ? Json(*curve.order) : Json()}});
   for (const ReferenceUse& r : result.references)
-    references.push_back({{"model", r.model}, {"t_end", r.t_end}, {"step", r.step}, {"nodes", r.nodes},
+    references.push_back({{"model", r.model},
+                          {"t_end", r.t_end},
+                          {"step", r.step},
+                          {"nodes", r.nodes},
                           {"accuracy", {{"q", r.accuracy.q}, {"v", r.accuracy.v}, {"lambda", r.accuracy.lambda}}}});
   for (const Verdict& v : result.verdicts)
-    verdicts.push_back({{"quantity", v.quantity}, {"paper", v.says}, {"expected", v.expected}, {"measured", v.measured}, {"met", v.is_met}, {"note", v.note}});
-  const auto failed = std::count_if(result.rows.begin(), result.rows.end(), [](const Row& row) { return !row.is_success(); });
+    verdicts.push_back({{"quantity", v.quantity},
+                        {"paper", v.says},
+                        {"expected", v.expected},
+                        {"measured", v.measured},
+                        {"met", v.is_met},
+                        {"note", v.note}});
+  const auto failed =
+      std::count_if(result.rows.begin(), result.rows.end(), [](const Row& row) { return !row.is_success(); });
   return {{"format", 1},
           {"title", spec.title},
           {"command", command},
           {"program", fmt::format("kreisel {}", version())},
           {"commit", commit()},
-          {"summary", {{"status", status_of(result)}, {"id", spec.id}, {"source", spec.source}, {"cases", result.rows.size()}, {"failed", failed}}},
+          {"summary",
+           {{"status", status_of(result)},
+            {"id", spec.id},
+            {"source", spec.source},
+            {"cases", result.rows.size()},
+            {"failed", failed}}},
           {"notes", notes_of(result)},
           {"plots", plots(result)},
           {"tables", tables},

@@ -52,7 +52,9 @@ class Extrapolation {
   static constexpr int columns = 8;
 
   /// 1/((a/b)² - 1).
-  static Quad weight_of(int a, int b) { return Quad(static_cast<double>(b * b)) / Quad(static_cast<double>(a * a - b * b)); }
+  static Quad weight_of(int a, int b) {
+    return Quad(static_cast<double>(b * b)) / Quad(static_cast<double>(a * a - b * b));
+  }
 
   /// Gragg's smoothed midpoint rule with n steps of h/n.
   bool midpoint(const Quad& t, const Quad& h, int n, const Numbers& y, Numbers& out) {
@@ -77,15 +79,16 @@ class Extrapolation {
 };
 
 /// One resolution: y at the nodes.
-bool integrate(Extrapolation& method, const Numbers& start, double t0, double t_end, long count, const ReferenceOptions& options,
-               std::vector<Numbers>& out) {
+bool integrate(Extrapolation& method, const Numbers& start, double t0, double t_end, long count,
+               const ReferenceOptions& options, std::vector<Numbers>& out) {
   out.assign(1, start);
   Numbers y = start;
   const Quad h = (Quad(t_end) - Quad(t0)) / Quad(static_cast<double>(count));
   for (long n = 0; n < count; ++n) {
     if (options.is_stopped()) return false;
     if (!method.step(Quad(t0) + Quad(static_cast<double>(n)) * h, h, y)) return false;
-    if (!std::all_of(y.begin(), y.end(), [](const Quad& x) { return std::isfinite(static_cast<double>(x)); })) return false;
+    if (!std::all_of(y.begin(), y.end(), [](const Quad& x) { return std::isfinite(static_cast<double>(x)); }))
+      return false;
     out.push_back(y);
   }
   return true;
@@ -96,7 +99,8 @@ double difference(const std::vector<Numbers>& coarse, const std::vector<Numbers>
   double q = 0.0, v = 0.0, q_size = 1.0, v_size = 1.0;
   for (std::size_t n = 0; n < coarse.size(); ++n)
     for (std::size_t i = 0; i < coarse[n].size(); ++i) {
-      const double apart = std::abs(static_cast<double>(coarse[n][i] - fine[2 * n][i])), size = std::abs(static_cast<double>(fine[2 * n][i]));
+      const double apart = std::abs(static_cast<double>(coarse[n][i] - fine[2 * n][i])),
+                   size = std::abs(static_cast<double>(fine[2 * n][i]));
       (i < nq ? q : v) = std::max(i < nq ? q : v, apart);
       (i < nq ? q_size : v_size) = std::max(i < nq ? q_size : v_size, size);
     }
@@ -105,7 +109,8 @@ double difference(const std::vector<Numbers>& coarse, const std::vector<Numbers>
 
 }  // namespace
 
-std::optional<PreciseNodes> precise_nodes(const system::System& system, const lie::Motion& start, double t_end, const ReferenceOptions& options) {
+std::optional<PreciseNodes> precise_nodes(const system::System& system, const lie::Motion& start, double t_end,
+                                          const ReferenceOptions& options) {
   const auto* equations = dynamic_cast<const system::Precise*>(&system);
   if (equations == nullptr) return std::nullopt;
   Extrapolation method(system, *equations);
@@ -123,7 +128,8 @@ std::optional<PreciseNodes> precise_nodes(const system::System& system, const li
       out.count = count;
       Numbers rate(y.size());
       for (long n = 0; n <= count; ++n) {
-        const Quad t = Quad(start.t) + (Quad(t_end) - Quad(start.t)) * Quad(static_cast<double>(n)) / Quad(static_cast<double>(count));
+        const Quad t = Quad(start.t) +
+                       (Quad(t_end) - Quad(start.t)) * Quad(static_cast<double>(n)) / Quad(static_cast<double>(count));
         if (!method.rate(t, fine[n], rate)) return std::nullopt;
         const auto put = [&](const Quad& x) { out.points.push_back(static_cast<double>(x)); };
         std::for_each(fine[n].begin(), fine[n].end(), put);

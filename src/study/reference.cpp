@@ -39,7 +39,8 @@ bool place(const models::Model& model, method::Entry& out) {
 }
 
 void keep(const lie::Motion& motion, const Vector& lambda, std::vector<double>& points) {
-  for (const Vector* part : {&motion.q, &motion.v, &motion.a, &lambda}) points.insert(points.end(), part->data(), part->data() + part->size());
+  for (const Vector* part : {&motion.q, &motion.v, &motion.a, &lambda})
+    points.insert(points.end(), part->data(), part->data() + part->size());
 }
 
 void take(const double* data, lie::Motion& motion, Vector& lambda) {
@@ -52,10 +53,12 @@ void take(const double* data, lie::Motion& motion, Vector& lambda) {
 /// Differences of points, and how large they are; q in the embedding.
 class Comparison {
  public:
-  explicit Comparison(const system::System& system) : system_(system), a_(system.space().embedding_size()), b_(a_.size()) {}
+  explicit Comparison(const system::System& system)
+      : system_(system), a_(system.space().embedding_size()), b_(a_.size()) {}
 
   void see(const double* points, const double* better) {
-    const int nq = system_.space().nq(), nv = system_.space().nv(), rows = system_.pattern().rows(), stride = stride_of(system_);
+    const int nq = system_.space().nq(), nv = system_.space().nv(), rows = system_.pattern().rows(),
+              stride = stride_of(system_);
     const Eigen::Map<const Vector> x(points, stride), y(better, stride);
     system_.space().embed(x.head(nq), a_);
     system_.space().embed(y.head(nq), b_);
@@ -88,7 +91,8 @@ class Comparison {
 
 /// Equal steps of rkmk; adjust(n, point) may move a point before it is kept.
 template <class Adjust>
-bool march(const models::Model& model, double t_end, long steps, const ReferenceOptions& options, Resolution& out, const Adjust& adjust) {
+bool march(const models::Model& model, double t_end, long steps, const ReferenceOptions& options, Resolution& out,
+           const Adjust& adjust) {
   const system::System& system = *model.system;
   Counters counters;
   run::Rkmk rkmk(system, coeff::dop853(), counters);
@@ -116,8 +120,8 @@ bool integrate(const models::Model& model, double t_end, long steps, const Refer
 }
 
 /// Points between nodes, in double precision from each node on; how far it is from the next node when it gets there is seen.
-bool fill_between(const models::Model& model, double t_end, const PreciseNodes& nodes, long steps, const ReferenceOptions& options, Resolution& out,
-                  Comparison& seen) {
+bool fill_between(const models::Model& model, double t_end, const PreciseNodes& nodes, long steps,
+                  const ReferenceOptions& options, Resolution& out, Comparison& seen) {
   const int stride = stride_of(*model.system);
   const long each = steps / nodes.count;
   std::vector<double> arrived;
@@ -144,7 +148,8 @@ void store(const Resolution& fine, int stride, Reference& out) {
 /// Keeps the best pair of resolutions while the number of steps doubles; more steps also mean more round-off.
 class Search {
  public:
-  Search(const models::Model& model, double t_end, const ReferenceOptions& options) : model_(model), t_end_(t_end), options_(options) {}
+  Search(const models::Model& model, double t_end, const ReferenceOptions& options)
+      : model_(model), t_end_(t_end), options_(options) {}
 
   /// False when more steps do not help.
   bool offer(const Resolution& fine, const Comparison& seen, long nodes) {
@@ -159,7 +164,8 @@ class Search {
       seen.fill(*best_, nodes > 0 ? 1.0 : 2.0);
       store(fine, stride_of(*model_.system), *best_);
     }
-    return difference > options_.tolerance * (nodes > 0 ? 1e-2 : 1.0) && !(difference < noise_level && difference > 0.25 * before);
+    return difference > options_.tolerance * (nodes > 0 ? 1e-2 : 1.0) &&
+           !(difference < noise_level && difference > 0.25 * before);
   }
   std::shared_ptr<const Reference> best() const { return best_; }
 
@@ -172,7 +178,8 @@ class Search {
 };
 
 /// Nodes in quadruple precision, double precision in between; null for systems without such formulas.
-std::shared_ptr<const Reference> compute_from_nodes(const models::Model& model, double t_end, const ReferenceOptions& options) {
+std::shared_ptr<const Reference> compute_from_nodes(const models::Model& model, double t_end,
+                                                    const ReferenceOptions& options) {
   method::Entry start;
   if (options.tolerance > ReferenceOptions{}.tolerance || !place(model, start)) return nullptr;
   const std::optional<PreciseNodes> nodes = precise_nodes(*model.system, start.motion, t_end, options);
@@ -181,7 +188,8 @@ std::shared_ptr<const Reference> compute_from_nodes(const models::Model& model, 
   Resolution fine;
   for (long steps = std::max(first_steps, nodes->count); steps <= options.max_steps; steps *= 2) {
     Comparison seen(*model.system);
-    if (fill_between(model, t_end, *nodes, steps, options, fine, seen) && !search.offer(fine, seen, nodes->count)) break;
+    if (fill_between(model, t_end, *nodes, steps, options, fine, seen) && !search.offer(fine, seen, nodes->count))
+      break;
     if (options.is_stopped()) return nullptr;
   }
   return search.best();
@@ -198,26 +206,30 @@ std::shared_ptr<const Reference> compute(const models::Model& model, double t_en
     if (!has_fine && options.is_stopped()) return nullptr;
     if (has_fine && has_coarse) {
       Comparison seen(*model.system);
-      for (long n = 0; n <= coarse.steps; ++n) seen.see(coarse.points.data() + n * stride, fine.points.data() + 2 * n * stride);
+      for (long n = 0; n <= coarse.steps; ++n)
+        seen.see(coarse.points.data() + n * stride, fine.points.data() + 2 * n * stride);
       if (!search.offer(fine, seen, 0)) break;
     }
     std::swap(coarse, fine);
     has_coarse = has_fine;
   }
   if (!search.best())
-    throw InvalidInput(fmt::format("the reference solution of '{}' up to t = {:g} breaks down: DOP853 with up to {} steps does not reach "
-                                   "the end. Shorten t_end, or measure only what needs no reference (residuals, energy, counts)",
-                                   model.name, t_end, options.max_steps));
+    throw InvalidInput(fmt::format(
+        "the reference solution of '{}' up to t = {:g} breaks down: DOP853 with up to {} steps does not reach "
+        "the end. Shorten t_end, or measure only what needs no reference (residuals, energy, counts)",
+        model.name, t_end, options.max_steps));
   return search.best();
 }
 
 }  // namespace
 
-std::shared_ptr<const Reference> make_reference(const models::Model& model, double t_end, const ReferenceOptions& options) {
+std::shared_ptr<const Reference> make_reference(const models::Model& model, double t_end,
+                                                const ReferenceOptions& options) {
   if (!model.system->events().empty())
-    throw InvalidInput(fmt::format("'{}' has events, which the reference solution does not follow; measure only what needs no reference "
-                                   "(residuals, energy, counts)",
-                                   model.name));
+    throw InvalidInput(fmt::format(
+        "'{}' has events, which the reference solution does not follow; measure only what needs no reference "
+        "(residuals, energy, counts)",
+        model.name));
   const std::string key = reference_key(model, t_end, options);
   if (auto cached = read_cached(options.cache, key)) return cached;
   auto computed = compute(model, t_end, options);
@@ -227,7 +239,8 @@ std::shared_ptr<const Reference> make_reference(const models::Model& model, doub
 
 std::string reference_key(const models::Model& model, double t_end, const ReferenceOptions& options) {
   const system::System& system = *model.system;
-  std::string text = fmt::format("reference 3; {:a} {:a} {:a} {}", model.start.t0, t_end, options.tolerance, options.max_steps);
+  std::string text =
+      fmt::format("reference 3; {:a} {:a} {:a} {}", model.start.t0, t_end, options.tolerance, options.max_steps);
   const auto add = [&](const Vector& part) {
     text += ";";
     for (const double x : part) text += fmt::format(" {:a}", x);

@@ -23,10 +23,10 @@ struct Accuracy {
 /// Points at equal spacing; what lies between them is one more step away.
 struct Reference {
   double t0 = 0.0, t_end = 0.0;
-  long steps = 0;       ///< of the finer resolution
-  long every = 1;       ///< how many of them lie between stored points
-  long nodes = 0;       ///< intervals between points computed in quadruple precision; 0: there are none
-  int stride = 0;       ///< q, v, v̇, λ
+  long steps = 0;  ///< of the finer resolution
+  long every = 1;  ///< how many of them lie between stored points
+  long nodes = 0;  ///< intervals between points computed in quadruple precision; 0: there are none
+  int stride = 0;  ///< q, v, v̇, λ
   std::vector<double> points;
   Accuracy accuracy;
   double q_size = 0.0, v_size = 0.0, lambda_size = 0.0;  ///< largest norms over time
@@ -38,7 +38,7 @@ struct Reference {
 struct ReferenceOptions {
   double tolerance = 1e-13;  ///< relative difference of two resolutions that is small enough
   long max_steps = 1'024'000;
-  io::Path cache{};  ///< folder; empty: none
+  io::Path cache{};                       ///< folder; empty: none
   std::function<bool()> wants_to_stop{};  ///< asked now and then; once true it stays so
 
   bool is_stopped() const { return wants_to_stop && wants_to_stop(); }
@@ -48,7 +48,8 @@ struct ReferenceOptions {
 /// and double precision between them, unless a looser tolerance is asked for. For others
 /// the number of steps of DOP853 doubles until two resolutions agree to the tolerance or to round-off. Throws InvalidInput when
 /// the motion cannot be computed up to t_end, or the model has events. Null: it was stopped.
-std::shared_ptr<const Reference> make_reference(const models::Model& model, double t_end, const ReferenceOptions& options);
+std::shared_ptr<const Reference> make_reference(const models::Model& model, double t_end,
+                                                const ReferenceOptions& options);
 
 /// What a reference depends on, as text: the initial values, the interval and the equations themselves, probed at a few
 /// motions. Two models with the same text have the same solution.

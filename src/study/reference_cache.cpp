@@ -96,7 +96,8 @@ void write_cached(const io::Path& folder, std::string_view key, const Reference&
   std::string text(magic);
   append(text, static_cast<std::uint64_t>(key.size()));
   text.append(key);
-  append(text, Fields{r.t0, r.t_end, r.steps, r.every, r.stride, r.nodes, r.accuracy, r.q_size, r.v_size, r.lambda_size});
+  append(text,
+         Fields{r.t0, r.t_end, r.steps, r.every, r.stride, r.nodes, r.accuracy, r.q_size, r.v_size, r.lambda_size});
   append(text, static_cast<std::uint64_t>(r.points.size()));
   text.append(reinterpret_cast<const char*>(r.points.data()), r.points.size() * sizeof(double));
   append(text, fingerprint_of(text));

@@ -6,7 +6,9 @@ namespace kreisel::study {
 namespace {
 
 Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-double number_of(const Json& json) { return json.is_number() ? json.get<double>() : std::numeric_limits<double>::quiet_NaN(); }
+double number_of(const Json& json) {
+  return json.is_number() ? json.get<double>() : std::numeric_limits<double>::quiet_NaN();
+}
 
 }  // namespace
 
@@ -21,9 +23,20 @@ bool Row::is_marked(std::string_view name) const {
 }
 
 const std::vector<std::string>& statistics_names() {
-  static const std::vector<std::string> names{"step", "steps", "rejected_steps", "newton_iterations", "residual_evaluations",
-                                              "jacobian_evaluations", "factorizations", "exponentials", "brackets", "seconds",
-                                              "seconds_per_step", "position_residual", "velocity_residual", "energy_drift",
+  static const std::vector<std::string> names{"step",
+                                              "steps",
+                                              "rejected_steps",
+                                              "newton_iterations",
+                                              "residual_evaluations",
+                                              "jacobian_evaluations",
+                                              "factorizations",
+                                              "exponentials",
+                                              "brackets",
+                                              "seconds",
+                                              "seconds_per_step",
+                                              "position_residual",
+                                              "velocity_residual",
+                                              "energy_drift",
                                               "energy_error"};
   return names;
 }
@@ -43,21 +56,24 @@ double abscissa(const std::string& x, const Case& c, const Row& row) {
 
 Json to_json(const Row& row) {
   Json numbers = Json::object(), floors = Json::object(), curves = Json::array();
-  for (const auto& [name, value] : row.numbers) numbers[name] = Json::array({number_or_null(value.value), value.at_step});
+  for (const auto& [name, value] : row.numbers)
+    numbers[name] = Json::array({number_or_null(value.value), value.at_step});
   for (const auto& [name, floor] : row.floors) floors[name] = number_or_null(floor);
   for (const Curve& curve : row.curves) {
     Json y = Json::array();
     for (const double value : curve.y) y.push_back(number_or_null(value));
     curves.push_back({{"t", curve.t}, {"y", y}});
   }
-  return {{"status", row.status}, {"message", row.message}, {"numbers", numbers}, {"floors", floors}, {"curves", curves}};
+  return {
+      {"status", row.status}, {"message", row.message}, {"numbers", numbers}, {"floors", floors}, {"curves", curves}};
 }
 
 Row row_from_json(const Json& json) {
   Row row;
   row.status = json.at("status").get<std::string>();
   row.message = json.at("message").get<std::string>();
-  for (const auto& [name, value] : json.at("numbers").items()) row.numbers[name] = {number_of(value.at(0)), value.at(1).get<long>()};
+  for (const auto& [name, value] : json.at("numbers").items())
+    row.numbers[name] = {number_of(value.at(0)), value.at(1).get<long>()};
   for (const auto& [name, value] : json.at("floors").items()) row.floors[name] = number_of(value);
   for (const Json& curve : json.at("curves")) {
     Curve c;

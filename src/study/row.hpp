@@ -18,7 +18,7 @@ struct Row {
   std::string message;
   std::map<std::string, Value, std::less<>> numbers;  ///< measures and statistics by name
   std::map<std::string, double, std::less<>> floors;  ///< below these the reference or round-off counts, by measure
-  std::vector<Curve> curves;       ///< one per series of the study
+  std::vector<Curve> curves;                          ///< one per series of the study
 
   bool is_success() const { return status == "success"; }
   /// NaN when there is none.

@@ -40,7 +40,8 @@ Measure measure_from_words(const std::string& text) {
       m.span = Choice<Span>(word).value_or(m.span);
   }
   check_scale(m);
-  if (m.span == Span::window) throw InvalidInput("a window needs an object: {\"quantity\": ..., \"window\": [from, to]}");
+  if (m.span == Span::window)
+    throw InvalidInput("a window needs an object: {\"quantity\": ..., \"window\": [from, to]}");
   return m;
 }
 
@@ -84,10 +85,12 @@ std::vector<Measure> measures_of(const SpecObject& root) {
   std::vector<Measure> list;
   root.each("measures", [&](const std::string& pointer, const Json& entry) {
     list.push_back(located(root.source(), pointer, [&] {
-      return entry.is_string() ? measure_from_words(entry.get<std::string>()) : measure_from_object(SpecObject(root.source(), pointer, entry));
+      return entry.is_string() ? measure_from_words(entry.get<std::string>())
+                               : measure_from_object(SpecObject(root.source(), pointer, entry));
     }));
     for (std::size_t i = 0; i + 1 < list.size(); ++i)
-      if (list[i].name == list.back().name) root.source().refuse(pointer, fmt::format("the measure '{}' is defined twice", list[i].name));
+      if (list[i].name == list.back().name)
+        root.source().refuse(pointer, fmt::format("the measure '{}' is defined twice", list[i].name));
   });
   if (!root.has("measures"))
     for (const char* text : {"q max", "v max", "lambda max"}) list.push_back(measure_from_words(text));
@@ -131,7 +134,8 @@ Json where_of(const SpecObject& o, std::string_view key, const Spec& spec) {
   if (!o.has(key)) return Json::object();
   const Json& where = o.value(key);
   if (!where.is_object()) o.refuse(key, "expected an object { }");
-  const bool is_met = std::any_of(spec.cases.begin(), spec.cases.end(), [&](const Case& c) { return matches(where, c); });
+  const bool is_met =
+      std::any_of(spec.cases.begin(), spec.cases.end(), [&](const Case& c) { return matches(where, c); });
   if (!is_met) o.refuse(key, "no case of the grid has these values");
   return where;
 }
@@ -178,17 +182,21 @@ Expectation expectation_of(const SpecObject& o, const Spec& spec) {
       for (const Json& label : entry.is_array() ? entry : Json::array({entry})) {
         if (!label.is_string()) o.source().refuse(pointer, "expected a label or a list of labels");
         group.push_back(label.get<std::string>());
-        const bool is_known = std::any_of(spec.cases.begin(), spec.cases.end(), [&](const Case& c) { return c.label == group.back(); });
+        const bool is_known =
+            std::any_of(spec.cases.begin(), spec.cases.end(), [&](const Case& c) { return c.label == group.back(); });
         if (!is_known) o.source().refuse(pointer, fmt::format("no case has the label '{}'", group.back()));
       }
       e.ranking.push_back(group);
     });
   }
-  if (found != 1) o.source().refuse(o.pointer(), "expected exactly one of " + fmt::format("{}", fmt::join(names_in(expectation_names), ", ")));
+  if (found != 1)
+    o.source().refuse(o.pointer(),
+                      "expected exactly one of " + fmt::format("{}", fmt::join(names_in(expectation_names), ", ")));
   e.of = number_named(o, "of", o.text("of", spec.measures.empty() ? "" : spec.measures.front().name), spec);
   e.where = where_of(o, "where", spec);
   e.over = where_of(o, "over", spec);
-  const auto count = std::count_if(spec.cases.begin(), spec.cases.end(), [&](const Case& c) { return matches(e.where, c); });
+  const auto count =
+      std::count_if(spec.cases.begin(), spec.cases.end(), [&](const Case& c) { return matches(e.where, c); });
   if (!e.values.empty() && static_cast<long>(e.values.size()) != count)
     o.refuse("value", fmt::format("has {} numbers, but {} cases match", e.values.size(), count));
   e.per = o.number("per", 1.0);
@@ -201,12 +209,15 @@ Expectation expectation_of(const SpecObject& o, const Spec& spec) {
 
 }  // namespace
 
-Expectation::Expectation() : from(-std::numeric_limits<double>::infinity()), to(std::numeric_limits<double>::infinity()) {}
+Expectation::Expectation()
+    : from(-std::numeric_limits<double>::infinity()), to(std::numeric_limits<double>::infinity()) {}
 
 bool matches(const Json& where, const Case& c) {
   for (const auto& [key, wanted] : where.items()) {
     const Json value = key == "label" ? Json(c.label) : c.coordinates.contains(key) ? c.coordinates[key] : Json();
-    const auto equals = [&](const Json& a) { return a.is_number() && value.is_number() ? a.get<double>() == value.get<double>() : a == value; };
+    const auto equals = [&](const Json& a) {
+      return a.is_number() && value.is_number() ? a.get<double>() == value.get<double>() : a == value;
+    };
     if (wanted.is_array() ? std::none_of(wanted.begin(), wanted.end(), equals) : !equals(wanted)) return false;
   }
   return true;
@@ -232,7 +243,9 @@ Spec parse_spec(const io::JsonSource& source, const OwnModels& own_models) {
     spec.series = series_of(root);
   }
   spec.cases = expand_grid(root, spec, own_models);
-  if (spec.x.empty()) spec.x = spec.analysis.empty() ? natural_abscissa(spec.cases) : find_analysis(spec.analysis).parameters.front().name;
+  if (spec.x.empty())
+    spec.x =
+        spec.analysis.empty() ? natural_abscissa(spec.cases) : find_analysis(spec.analysis).parameters.front().name;
   spec.plots = plots_of(root, spec);
   root.each("expect", [&](const std::string& pointer, const Json& entry) {
     spec.expectations.push_back(expectation_of(SpecObject(source, pointer, entry), spec));

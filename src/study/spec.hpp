@@ -17,56 +17,57 @@ using io::Json;
 
 /// One point of the grid.
 struct Case {
-  std::string label;          ///< of the curve it belongs to
-  Json coordinates;           ///< object: what the grid says about this case, one value per key
-  io::RunSpec run;            ///< of a run
+  std::string label;                     ///< of the curve it belongs to
+  Json coordinates;                      ///< object: what the grid says about this case, one value per key
+  io::RunSpec run;                       ///< of a run
   std::vector<run::SourceFile> sources;  ///< the files that the run is read from
 };
 
 struct PlotSpec {
   std::string title{}, note{};
-  std::string x{};                  ///< name of a number of the rows; empty: the abscissa of the study
-  std::vector<std::string> y{};     ///< measures; more than one: curves of each
-  Json where = Json::object();      ///< only these cases
+  std::string x{};               ///< name of a number of the rows; empty: the abscissa of the study
+  std::vector<std::string> y{};  ///< measures; more than one: curves of each
+  Json where = Json::object();   ///< only these cases
   bool is_log = true;
-  std::vector<double> slopes{};     ///< empty: whole numbers near the observed orders
+  std::vector<double> slopes{};  ///< empty: whole numbers near the observed orders
 };
 
 enum class ExpectationKind {
-  order,     ///< the observed order of every matching curve
-  value,     ///< the number in every matching row
-  at_most, at_least,
-  ranking,   ///< labels by increasing number, at every abscissa they share
-  same,      ///< matching rows of the same abscissa agree
-  ratio,     ///< the number in `where` over the one in `over`
-  unstable   ///< every matching run fails or exceeds the number
+  order,  ///< the observed order of every matching curve
+  value,  ///< the number in every matching row
+  at_most,
+  at_least,
+  ranking,  ///< labels by increasing number, at every abscissa they share
+  same,     ///< matching rows of the same abscissa agree
+  ratio,    ///< the number in `where` over the one in `over`
+  unstable  ///< every matching run fails or exceeds the number
 };
 
 /// What a correct program gives.
 struct Expectation {
   ExpectationKind kind = ExpectationKind::order;
-  std::string of;                    ///< name of a measure or count
+  std::string of;                                      ///< name of a measure or count
   Json where = Json::object(), over = Json::object();  ///< coordinates that must agree
   double value = 0.0;
-  std::vector<double> values;        ///< one per matching case instead
-  double tolerance = 0.0;            ///< absolute for orders, relative for numbers
-  double per = 1.0;                  ///< the number is divided by this first
-  long at_step = -1;                 ///< where the maximum must lie; -1: anywhere
-  double from, to;                   ///< abscissae that count
+  std::vector<double> values;                     ///< one per matching case instead
+  double tolerance = 0.0;                         ///< absolute for orders, relative for numbers
+  double per = 1.0;                               ///< the number is divided by this first
+  long at_step = -1;                              ///< where the maximum must lie; -1: anywhere
+  double from, to;                                ///< abscissae that count
   std::vector<std::vector<std::string>> ranking;  ///< groups of labels
-  std::string says;                  ///< the paper's words or numbers
-  std::string note;                  ///< why the expectation differs from them
+  std::string says;                               ///< the paper's words or numbers
+  std::string note;                               ///< why the expectation differs from them
 
   Expectation();
 };
 
 struct Spec {
-  std::string id;                    ///< of a published figure; empty: none
+  std::string id;  ///< of a published figure; empty: none
   std::string title, source, says;
   std::vector<std::string> notes;
-  std::string analysis;              ///< name; empty: the cases are runs
-  std::string x;                     ///< abscissa: "step", "rtol" or any coordinate
-  bool is_quick = false;             ///< part of the subset that tests run
+  std::string analysis;   ///< name; empty: the cases are runs
+  std::string x;          ///< abscissa: "step", "rtol" or any coordinate
+  bool is_quick = false;  ///< part of the subset that tests run
   std::vector<Measure> measures;
   std::vector<Series> series;
   std::vector<PlotSpec> plots;

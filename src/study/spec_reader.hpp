@@ -20,7 +20,8 @@ using io::below;
 /// One object of the file.
 class SpecObject {
  public:
-  SpecObject(const io::JsonSource& source, std::string pointer, const Json& json) : source_(source), pointer_(std::move(pointer)), json_(json) {
+  SpecObject(const io::JsonSource& source, std::string pointer, const Json& json)
+      : source_(source), pointer_(std::move(pointer)), json_(json) {
     if (!json.is_object()) source.refuse(pointer_, "expected an object { }");
   }
 

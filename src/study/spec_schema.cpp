@@ -21,13 +21,23 @@ using io::required;
 
 Key text(std::string name, std::string meaning) { return key(std::move(name), "text", "", std::move(meaning)); }
 Key number(std::string name, std::string meaning, std::string fallback = {}) {
-  return {.field = {.name = std::move(name), .meaning = std::move(meaning), .is_optional = true, .fallback = std::move(fallback)}};
+  return {.field = {.name = std::move(name),
+                    .meaning = std::move(meaning),
+                    .is_optional = true,
+                    .fallback = std::move(fallback)}};
 }
 Key whole(std::string name, double minimum, double maximum, std::string meaning) {
-  return {.field = {.name = std::move(name), .meaning = std::move(meaning), .minimum = minimum, .maximum = maximum, .kind = FieldKind::whole}};
+  return {.field = {.name = std::move(name),
+                    .meaning = std::move(meaning),
+                    .minimum = minimum,
+                    .maximum = maximum,
+                    .kind = FieldKind::whole}};
 }
 Key truth(std::string name, std::string meaning, std::string fallback) {
-  return {.field = {.name = std::move(name), .meaning = std::move(meaning), .kind = FieldKind::truth, .fallback = std::move(fallback)}};
+  return {.field = {.name = std::move(name),
+                    .meaning = std::move(meaning),
+                    .kind = FieldKind::truth,
+                    .fallback = std::move(fallback)}};
 }
 Key component() { return whole("component", 0, 1e9, "which entry, from 1; 0: the norm of all"); }
 Key window() { return key("window", "range", "s", "only between these times"); }
@@ -46,13 +56,15 @@ Json scalar_of(const Field& field) {
 
 Json axis_of(const Json& scalar, std::string_view meaning) {
   return {{"description", meaning},
-          {"anyOf", {scalar, Json{{"type", "array"}, {"items", scalar}, {"minItems", 1}}, io::reference_to("progression")}}};
+          {"anyOf",
+           {scalar, Json{{"type", "array"}, {"items", scalar}, {"minItems", 1}}, io::reference_to("progression")}}};
 }
 
 /// Every field of runs may have one value or several.
 Json with_fields(Json schema) {
   for (const io::RunField& f : io::run_fields())
-    schema["properties"][f.field.name] = axis_of(scalar_of(f.field), io::schema_of(f.field)["description"].get<std::string>());
+    schema["properties"][f.field.name] =
+        axis_of(scalar_of(f.field), io::schema_of(f.field)["description"].get<std::string>());
   return schema;
 }
 
@@ -68,7 +80,8 @@ const ObjectInfo& grid_object() {
   static const ObjectInfo object{
       "run",
       "Fields of runs, each with one value or several; every combination is a case.",
-      {key("model", "axis", "", "name of a model, or path of a model file"), key("group", "axis", "", "of the formulation"),
+      {key("model", "axis", "", "name of a model, or path of a model file"),
+       key("group", "axis", "", "of the formulation"),
        key("set", "settings", "", "parameters of the model, then of the method"), text("label", "name of the curve"),
        key("step_count", "axis", "", "steps over the whole interval, instead of step"),
        key("tolerance", "axis", "", "rtol and atol together")}};
@@ -79,14 +92,23 @@ const ObjectInfo& study_object() {
   static const ObjectInfo object{
       "study",
       "A grid of runs or of analyses, what is measured of each, what is expected.",
-      {remark("$schema", "this schema, for editors"), text("id", "of a published figure"), text("title", "of the report"),
-       text("source", "of the figure"), text("says", "what the paper says"), key("notes", "names", "", "for the report"),
+      {remark("$schema", "this schema, for editors"),
+       text("id", "of a published figure"),
+       text("title", "of the report"),
+       text("source", "of the figure"),
+       text("says", "what the paper says"),
+       key("notes", "names", "", "for the report"),
        {.field = {.name = "kind", .meaning = "of the cases", .words = {"runs", "analysis"}, .kind = FieldKind::word}},
-       text("analysis", "name of the analysis"), text("x", "abscissa: a measure, a count or a coordinate; default: the step or the tolerance"),
-       truth("quick", "part of the subset that tests run", "false"), list_of(key("measures", "measure", "", "of each run")),
-       list_of(key("series", "series", "", "curves over time")), list_of(key("plots", "plot", "", "of the report")),
-       list_of(key("expect", "expectation", "", "what a correct program gives")), list_of(key("runs", "run", "", "one grid each")),
-       list_of(key("cases", "case", "", "of an analysis, one grid each over its parameters")), key("reference", "reference", "", "of the exact solution")}};
+       text("analysis", "name of the analysis"),
+       text("x", "abscissa: a measure, a count or a coordinate; default: the step or the tolerance"),
+       truth("quick", "part of the subset that tests run", "false"),
+       list_of(key("measures", "measure", "", "of each run")),
+       list_of(key("series", "series", "", "curves over time")),
+       list_of(key("plots", "plot", "", "of the report")),
+       list_of(key("expect", "expectation", "", "what a correct program gives")),
+       list_of(key("runs", "run", "", "one grid each")),
+       list_of(key("cases", "case", "", "of an analysis, one grid each over its parameters")),
+       key("reference", "reference", "", "of the exact solution")}};
   return object;
 }
 
@@ -94,15 +116,23 @@ const ObjectInfo& measure_object() {
   static const ObjectInfo object{
       "measure",
       "A number of each run. A text says the same: \"lambda max\", \"q end relative\", \"q local largest\".",
-      {text("name", "default: the quantity"), quantity(),
-       {.field = {.name = "over", .meaning = "which points", .words = kreisel::names_of<Span>(), .kind = FieldKind::word}}, window(),
-       key("relative", "relative", "", "divided by the norm of the exact value, or of the computed one"), component(),
-       {.field = {.name = "entries", .meaning = "norm of several entries", .words = {"euclidean", "largest"}, .kind = FieldKind::word}}}};
+      {text("name", "default: the quantity"),
+       quantity(),
+       {.field =
+            {.name = "over", .meaning = "which points", .words = kreisel::names_of<Span>(), .kind = FieldKind::word}},
+       window(),
+       key("relative", "relative", "", "divided by the norm of the exact value, or of the computed one"),
+       component(),
+       {.field = {.name = "entries",
+                  .meaning = "norm of several entries",
+                  .words = {"euclidean", "largest"},
+                  .kind = FieldKind::word}}}};
   return object;
 }
 
 const ObjectInfo& series_object() {
-  static const ObjectInfo object{"series", "A curve over time.", {text("name", "default: the quantity"), quantity(), component(), window()}};
+  static const ObjectInfo object{
+      "series", "A curve over time.", {text("name", "default: the quantity"), quantity(), component(), window()}};
   return object;
 }
 
@@ -110,8 +140,10 @@ const ObjectInfo& plot_object() {
   static const ObjectInfo object{
       "plot",
       "A figure of the report.",
-      {text("title", "above it"), text("note", "below it"), text("x", "a measure, a count or a coordinate; default: the abscissa of the study"),
-       required(key("y", "names", "", "measures")), key("where", "where", "", "only these cases"), truth("log", "logarithmic axes", "true"),
+      {text("title", "above it"), text("note", "below it"),
+       text("x", "a measure, a count or a coordinate; default: the abscissa of the study"),
+       required(key("y", "names", "", "measures")), key("where", "where", "", "only these cases"),
+       truth("log", "logarithmic axes", "true"),
        list_of(number("slopes", "that are drawn; default: whole numbers near the observed orders"))}};
   return object;
 }
@@ -121,16 +153,21 @@ const ObjectInfo& expectation_object() {
     ObjectInfo e{"expectation", "Exactly one of the kinds, and what it is about.", {}};
     for (const ExpectationName& kind : expectation_names) {
       Key k = number(std::string(kind.name), std::string(kind.meaning));
-      if (kind.kind == ExpectationKind::value) k = key(std::string(kind.name), "numbers", "", std::string(kind.meaning));
-      if (kind.kind == ExpectationKind::ranking) k = list_of(key(std::string(kind.name), "names", "", std::string(kind.meaning)));
+      if (kind.kind == ExpectationKind::value)
+        k = key(std::string(kind.name), "numbers", "", std::string(kind.meaning));
+      if (kind.kind == ExpectationKind::ranking)
+        k = list_of(key(std::string(kind.name), "names", "", std::string(kind.meaning)));
       e.keys.push_back(k);
     }
-    for (const Key& k : {text("of", "a measure or a count; default: the first measure"), key("where", "where", "", "coordinates that must agree"),
-                         key("over", "where", "", "of a ratio: the cases to divide by"),
-                         number("tolerance", "absolute for orders, relative otherwise", "by kind"),
-                         number("per", "the number is divided by this first", "1"),
-                         whole("at_step", -1, 1e15, "where the maximum must lie; -1: anywhere"), key("range", "range", "", "abscissae that count"),
-                         text("says", "the paper's words or numbers"), text("note", "why the expectation differs from them")})
+    for (const Key& k :
+         {text("of", "a measure or a count; default: the first measure"),
+          key("where", "where", "", "coordinates that must agree"),
+          key("over", "where", "", "of a ratio: the cases to divide by"),
+          number("tolerance", "absolute for orders, relative otherwise", "by kind"),
+          number("per", "the number is divided by this first", "1"),
+          whole("at_step", -1, 1e15, "where the maximum must lie; -1: anywhere"),
+          key("range", "range", "", "abscissae that count"), text("says", "the paper's words or numbers"),
+          text("note", "why the expectation differs from them")})
       e.keys.push_back(k);
     return e;
   }();
@@ -139,18 +176,23 @@ const ObjectInfo& expectation_object() {
 
 const ObjectInfo& reference_object() {
   static const ObjectInfo object{
-      "reference", "How the exact solution is computed.", {number("tolerance", "of the exact solution"), whole("max_steps", 1, 1e15, "to get there")}};
+      "reference",
+      "How the exact solution is computed.",
+      {number("tolerance", "of the exact solution"), whole("max_steps", 1, 1e15, "to get there")}};
   return object;
 }
 
 const ObjectInfo& progression_object() {
   static const ObjectInfo object = [] {
     const auto positive = [](std::string name, std::string meaning) {
-      return required({.field = {.name = std::move(name), .meaning = std::move(meaning), .minimum = 0.0, .minimum_is_excluded = true}});
+      return required(
+          {.field = {
+               .name = std::move(name), .meaning = std::move(meaning), .minimum = 0.0, .minimum_is_excluded = true}});
     };
     return ObjectInfo{"progression",
                       "Values in geometric progression.",
-                      {positive("from", "first value"), positive("to", "last value"), required(whole("points", 2, 1000, "how many"))}};
+                      {positive("from", "first value"), positive("to", "last value"),
+                       required(whole("points", 2, 1000, "how many"))}};
   }();
   return object;
 }
@@ -177,10 +219,11 @@ Json spec_schema() {
   const Json any_number{{"type", "number"}};
   defs["text"] = {{"type", "string"}};
   defs["scalar"] = {{"type", {"string", "number", "boolean"}}};
-  defs["axis"] = {{"description", "a value, a list of values, or values in geometric progression"},
-                  {"anyOf",
-                   {io::reference_to("scalar"), Json{{"type", "array"}, {"items", io::reference_to("scalar")}, {"minItems", 1}},
-                    io::reference_to("progression")}}};
+  defs["axis"] = {
+      {"description", "a value, a list of values, or values in geometric progression"},
+      {"anyOf",
+       {io::reference_to("scalar"), Json{{"type", "array"}, {"items", io::reference_to("scalar")}, {"minItems", 1}},
+        io::reference_to("progression")}}};
   defs["progression"] = io::schema_of(progression_object());
   defs["settings"] = {{"type", "object"}, {"additionalProperties", io::reference_to("axis")}};
   defs["quantity"] = {
@@ -206,8 +249,8 @@ Json spec_schema() {
 
 std::string spec_reference() {
   std::string out = "## Study file\n\n";
-  for (const ObjectInfo* object : {&study_object(), &grid_object(), &progression_object(), &measure_object(), &series_object(), &plot_object(),
-                                   &expectation_object(), &reference_object()})
+  for (const ObjectInfo* object : {&study_object(), &grid_object(), &progression_object(), &measure_object(),
+                                   &series_object(), &plot_object(), &expectation_object(), &reference_object()})
     out += fmt::format("### Object `{}`\n\n{}\n\n{}\n", object->name, object->meaning, io::table_of(object->keys));
   return out;
 }

@@ -61,7 +61,8 @@ References group_cases(const Spec& spec, const std::vector<std::size_t>& wanted)
   for (const std::size_t i : wanted) {
     const io::PreparedRun run = io::prepare(spec.cases[i].run);
     const double t_end = std::isnan(run.options.t_end) ? run.model.start.t_end : run.options.t_end;
-    const auto [at, is_new] = known.emplace(reference_key(run.model, run.model.start.t0 + 1.0, spec.reference), out.groups.size());
+    const auto [at, is_new] =
+        known.emplace(reference_key(run.model, run.model.start.t0 + 1.0, spec.reference), out.groups.size());
     if (is_new) out.groups.push_back({run.model, t_end, nullptr, ""});
     out.group_of[i] = at->second;
     References::Group& group = out.groups[at->second];
@@ -70,7 +71,8 @@ References group_cases(const Spec& spec, const std::vector<std::size_t>& wanted)
   return out;
 }
 
-References make_references(const Spec& spec, const std::vector<std::size_t>& wanted, const StudyOptions& options, int jobs) {
+References make_references(const Spec& spec, const std::vector<std::size_t>& wanted, const StudyOptions& options,
+                           int jobs) {
   References out = group_cases(spec, wanted);
   ReferenceOptions how = spec.reference;
   how.cache = options.cache;
@@ -88,7 +90,8 @@ References make_references(const Spec& spec, const std::vector<std::size_t>& wan
 /// Counts what is done and guesses the rest from what it cost so far.
 class Clock {
  public:
-  Clock(const StudyOptions& options, std::size_t total, double cost) : options_(options), total_(total), cost_(cost), begin_(now()) {}
+  Clock(const StudyOptions& options, std::size_t total, double cost)
+      : options_(options), total_(total), cost_(cost), begin_(now()) {}
   void tick(double cost) {
     const std::lock_guard lock(mutex_);
     ++done_;
@@ -143,8 +146,8 @@ StudyResult run_study(Spec spec, const StudyOptions& options) {
     references = make_references(out.spec, all, options, jobs);
     for (const References::Group& group : references.groups)
       if (group.reference)
-        out.references.push_back({group.model.name + " on " + group.model.group, group.t_end, group.reference->step(), group.reference->nodes,
-                                  group.reference->accuracy});
+        out.references.push_back({group.model.name + " on " + group.model.group, group.t_end, group.reference->step(),
+                                  group.reference->nodes, group.reference->accuracy});
   }
 
   // The long ones first, so that no core is left alone with one at the end.
@@ -170,11 +173,13 @@ StudyResult run_study(Spec spec, const StudyOptions& options) {
     if (out.rows[i].status != not_run) journal.add(keys[i], out.rows[i]);
     clock.tick(cost[i]);
   });
-  out.is_interrupted = std::any_of(out.rows.begin(), out.rows.end(), [](const Row& row) { return row.status == not_run; });
+  out.is_interrupted =
+      std::any_of(out.rows.begin(), out.rows.end(), [](const Row& row) { return row.status == not_run; });
 
   for (const Measure& m : out.spec.measures)
     for (ObservedCurve& curve : observe(out.spec, out.rows, m.name)) out.curves.push_back(std::move(curve));
-  for (const Expectation& expectation : out.spec.expectations) out.verdicts.push_back(judge(expectation, out.spec, out.rows));
+  for (const Expectation& expectation : out.spec.expectations)
+    out.verdicts.push_back(judge(expectation, out.spec, out.rows));
   return out;
 }
 

@@ -40,7 +40,7 @@ struct StudyResult {
   std::vector<ReferenceUse> references;
   std::vector<ObservedCurve> curves;
   std::vector<Verdict> verdicts;
-  std::size_t resumed = 0;      ///< rows that an interrupted study had finished
+  std::size_t resumed = 0;  ///< rows that an interrupted study had finished
   bool is_interrupted = false;
   std::vector<std::string> warnings;
 

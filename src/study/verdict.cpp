@@ -14,8 +14,9 @@ std::string brief(double value) { return std::isfinite(value) ? fmt::format("{:.
 std::string words_of(const Json& where) {
   std::vector<std::string> words;
   for (const auto& [key, value] : where.items())
-    words.push_back(key == "label" && value.is_string() ? value.get<std::string>()
-                                                        : fmt::format("{}={}", key, value.is_string() ? value.get<std::string>() : value.dump()));
+    words.push_back(key == "label" && value.is_string()
+                        ? value.get<std::string>()
+                        : fmt::format("{}={}", key, value.is_string() ? value.get<std::string>() : value.dump()));
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
@@ -55,22 +56,35 @@ class Judge {
     out_.says = e_.says;
     out_.note = e_.note;
     switch (e_.kind) {
-      case ExpectationKind::order: order(); break;
+      case ExpectationKind::order:
+        order();
+        break;
       case ExpectationKind::value:
         if (!e_.values.empty()) return list(), out_;
         values([&](double y) { return std::abs(y - e_.value) <= e_.tolerance * std::abs(e_.value); });
-        out_.expected = fmt::format("{} within {:g} %", brief(e_.value), 100.0 * e_.tolerance) + (e_.at_step >= 0 ? fmt::format(", at step {}", e_.at_step) : "");
+        out_.expected = fmt::format("{} within {:g} %", brief(e_.value), 100.0 * e_.tolerance) +
+                        (e_.at_step >= 0 ? fmt::format(", at step {}", e_.at_step) : "");
         break;
-      case ExpectationKind::at_most: values([&](double y) { return y <= e_.value; });
+      case ExpectationKind::at_most:
+        values([&](double y) { return y <= e_.value; });
         out_.expected = "at most " + brief(e_.value);
         break;
-      case ExpectationKind::at_least: values([&](double y) { return y >= e_.value; });
+      case ExpectationKind::at_least:
+        values([&](double y) { return y >= e_.value; });
         out_.expected = "at least " + brief(e_.value);
         break;
-      case ExpectationKind::ranking: ranking(); break;
-      case ExpectationKind::same: same(); break;
-      case ExpectationKind::ratio: ratio(); break;
-      case ExpectationKind::unstable: unstable(); break;
+      case ExpectationKind::ranking:
+        ranking();
+        break;
+      case ExpectationKind::same:
+        same();
+        break;
+      case ExpectationKind::ratio:
+        ratio();
+        break;
+      case ExpectationKind::unstable:
+        unstable();
+        break;
     }
     return out_;
   }
@@ -140,7 +154,8 @@ class Judge {
   std::vector<std::pair<double, double>> points_of(const std::string& label) const {
     std::vector<std::pair<double, double>> points;
     for (std::size_t i = 0; i < rows_.size(); ++i)
-      if (spec_.cases[i].label == label && counts(i, e_.where)) points.emplace_back(abscissa(spec_.x, spec_.cases[i], rows_[i]), number(i));
+      if (spec_.cases[i].label == label && counts(i, e_.where))
+        points.emplace_back(abscissa(spec_.x, spec_.cases[i], rows_[i]), number(i));
     return points;
   }
 
@@ -168,7 +183,8 @@ class Judge {
     const auto compare = [&](const std::string& small, double a, const std::string& large, double b, double x) {
       ++compared;
       closest = std::min(closest, b / a);
-      if (!(a < b * (1.0 + e_.tolerance))) against.push_back(fmt::format("{} {} against {} {} at {:.4g}", small, brief(a), large, brief(b), x));
+      if (!(a < b * (1.0 + e_.tolerance)))
+        against.push_back(fmt::format("{} {} against {} {} at {:.4g}", small, brief(a), large, brief(b), x));
     };
     for (std::size_t g = 0; g + 1 < e_.ranking.size(); ++g)
       for (const std::string& small : e_.ranking[g])
@@ -182,8 +198,9 @@ class Judge {
           for (const auto& [x, a] : first)
             if (const auto b = between(second, x)) compare(small, a, large, *b, x);
         }
-    out_.measured = !against.empty() ? fmt::format("{} of {} comparisons fail, first {}", against.size(), compared, against.front())
-                                     : fmt::format("holds at all {} points, factors from {:.3g}", compared, closest);
+    out_.measured = !against.empty()
+                        ? fmt::format("{} of {} comparisons fail, first {}", against.size(), compared, against.front())
+                        : fmt::format("holds at all {} points, factors from {:.3g}", compared, closest);
     out_.is_met = compared > 0 && against.empty();
   }
 
@@ -239,7 +256,8 @@ class Judge {
       largest = std::max(largest, number(i));
       is_met = is_met && !(number(i) <= e_.value);
     }
-    out_.measured = fmt::format("{} of {} runs fail{}", failed, count, failed < count ? ", the others reach " + brief(largest) : "");
+    out_.measured = fmt::format("{} of {} runs fail{}", failed, count,
+                                failed < count ? ", the others reach " + brief(largest) : "");
     out_.is_met = is_met && count > 0;
   }
 

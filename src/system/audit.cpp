@@ -68,7 +68,8 @@ void look_closer(const Vector& close, const Vector& closest, Settled& settled) {
   const double noise = closest.size() > 0 ? 1e-6 * closest.lpNorm<Eigen::Infinity>() : 0.0;
   for (Eigen::Index i = 0; i < closest.size(); ++i) {
     const double change = std::abs(closest[i] - close[i]), missed = std::abs(closest[i] - settled.value[i]);
-    if (missed > 1e-4 * std::max(std::abs(closest[i]), std::abs(settled.value[i])) && missed > 1e3 * change && missed > noise)
+    if (missed > 1e-4 * std::max(std::abs(closest[i]), std::abs(settled.value[i])) && missed > 1e3 * change &&
+        missed > noise)
       settled.value[i] = closest[i], settled.change[i] = change;
   }
 }

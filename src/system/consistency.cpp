@@ -30,7 +30,9 @@ Split split(const lie::Block& block) {
   return {};
 }
 
-bool is_body(const lie::Block& block) { return block.group == lie::GroupId::r3xso3 || block.group == lie::GroupId::se3; }
+bool is_body(const lie::Block& block) {
+  return block.group == lie::GroupId::r3xso3 || block.group == lie::GroupId::se3;
+}
 
 /// Sizes of single coordinates, and how far they are from the origin.
 struct Sizes {
@@ -53,7 +55,8 @@ Sizes sizes_of(const System& system, const Motion& m, const KktBlocks& blocks) {
     const lie::Block& block = space_blocks[b];
     if (is_body(block)) {
       length = std::max(length, (m.q.segment<3>(block.q_at) - middle).norm());
-      const ConstMatrixMap M(blocks.M.data() + pattern.couplings()[pattern.coupling(static_cast<int>(b), static_cast<int>(b))].at, 6, 6);
+      const ConstMatrixMap M(
+          blocks.M.data() + pattern.couplings()[pattern.coupling(static_cast<int>(b), static_cast<int>(b))].at, 6, 6);
       const double mass = M.topLeftCorner<3, 3>().trace() / 3.0, inertia = M.bottomRightCorner<3, 3>().trace() / 3.0;
       if (mass > 0.0 && inertia > 0.0) length = std::max(length, std::sqrt(inertia / mass));
     } else if (block.group == lie::GroupId::rn && pattern.kind(static_cast<int>(b)) == CoordinateKind::dynamic) {
@@ -64,7 +67,8 @@ Sizes sizes_of(const System& system, const Motion& m, const KktBlocks& blocks) {
     if (!is_body(space_blocks[touch.block])) continue;
     const ConstMatrixMap B(blocks.B.data() + touch.at, pattern.groups()[touch.group].rows, 6);
     for (Eigen::Index i = 0; i < B.rows(); ++i)
-      if (const double along = B.row(i).head<3>().norm(); along > 0.0) length = std::max(length, B.row(i).tail<3>().norm() / along);
+      if (const double along = B.row(i).head<3>().norm(); along > 0.0)
+        length = std::max(length, B.row(i).tail<3>().norm() / along);
   }
   if (!(length > 0.0)) length = numbers > 0.0 ? numbers : 1.0;
   if (!(numbers > 0.0)) numbers = length;
@@ -73,7 +77,8 @@ Sizes sizes_of(const System& system, const Motion& m, const KktBlocks& blocks) {
     const Split part = split(block);
     if (part.translations == 0) continue;
     sizes.natural.segment(part.v_at, part.translations).setConstant(is_body(block) ? length : numbers);
-    sizes.distance.segment(part.v_at, part.translations).setConstant(m.q.segment(part.q_at, part.translations).lpNorm<Eigen::Infinity>());
+    sizes.distance.segment(part.v_at, part.translations)
+        .setConstant(m.q.segment(part.q_at, part.translations).lpNorm<Eigen::Infinity>());
   }
   return sizes;
 }

@@ -19,7 +19,7 @@ Consistency consistency_tolerances(const System& system, const Motion& m, double
 
 /// What the start of a run misses.
 struct Miss {
-  double position = 0.0, velocity = 0.0;  ///< largest |Φ| and |B v + Φ_t|
+  double position = 0.0, velocity = 0.0;     ///< largest |Φ| and |B v + Φ_t|
   int position_row = -1, velocity_row = -1;  ///< the row that exceeds its tolerance most, -1: none does
 };
 Miss miss_of(const System& system, const Start& start);

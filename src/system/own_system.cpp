@@ -265,7 +265,7 @@ void FunctionSystem::find_steps_at(const Start& start) {
       },
       steps_->force.ranges, here);
   steps_->velocity = find_steps([&](int j, double s) { return force(t, q, v + s * Vector::Unit(nv, j), lambda); },
-                               steps_->velocity.ranges, here);
+                                steps_->velocity.ranges, here);
 }
 
 void FunctionSystem::check_mass_rows(const Matrix& M) const {

@@ -13,8 +13,10 @@ Pattern::Pattern(const lie::Space& space, std::vector<RowGroup> groups,
     : groups_(std::move(groups)), kinds_(std::move(kinds)), block_names_(std::move(block_names)) {
   const int blocks = static_cast<int>(space.blocks().size());
   kinds_.resize(blocks, CoordinateKind::dynamic);
-  for (int b = static_cast<int>(block_names_.size()); b < blocks; ++b) block_names_.push_back("block " + std::to_string(b));
-  is_all_dynamic_ = std::all_of(kinds_.begin(), kinds_.end(), [](CoordinateKind k) { return k == CoordinateKind::dynamic; });
+  for (int b = static_cast<int>(block_names_.size()); b < blocks; ++b)
+    block_names_.push_back("block " + std::to_string(b));
+  is_all_dynamic_ =
+      std::all_of(kinds_.begin(), kinds_.end(), [](CoordinateKind k) { return k == CoordinateKind::dynamic; });
 
   std::set<std::pair<int, int>> pairs(couplings.begin(), couplings.end());
   for (int b = 0; b < blocks; ++b) pairs.insert({b, b});

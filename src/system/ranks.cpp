@@ -93,7 +93,9 @@ double condition_of_saddle(const Matrix& M, const Matrix& B, const Matrix& F) {
   A.topRightCorner(n, r) = size.asDiagonal() * F * row.asDiagonal();
   A.bottomLeftCorner(r, n) = row.asDiagonal() * scaled;
   const Vector values = Eigen::JacobiSVD<Matrix>(A).singularValues();
-  return values.size() == 0 ? 1.0 : values[values.size() - 1] > rank_tolerance * values[0] ? values[0] / values[values.size() - 1] : infinity;
+  return values.size() == 0                                       ? 1.0
+         : values[values.size() - 1] > rank_tolerance * values[0] ? values[0] / values[values.size() - 1]
+                                                                  : infinity;
 }
 
 /// The same with F = Bᵀ, by eigenvalues.
@@ -189,13 +191,16 @@ Redundancy redundancy(const System& system, const Motion& m) {
 
 std::string Redundancy::in_words() const {
   constexpr std::size_t most = 12;
-  std::string text = fmt::format("they belong to '{}'", fmt::join(involved.begin(), involved.begin() + std::min(involved.size(), most), "', '"));
+  std::string text = fmt::format(
+      "they belong to '{}'", fmt::join(involved.begin(), involved.begin() + std::min(involved.size(), most), "', '"));
   if (involved.size() > most) text += fmt::format(" and {} more", involved.size() - most);
   if (has_too_many_drivers())
-    text = fmt::format("drivers '{}' prescribe {} motions, but the joints leave {} degree{} of freedom: remove {}", fmt::join(drivers, "', '"), driver_rows,
-                       freedom, freedom == 1 ? "" : "s", driver_rows - freedom == 1 ? "one of them" : fmt::format("{} of them", driver_rows - freedom));
+    text = fmt::format("drivers '{}' prescribe {} motions, but the joints leave {} degree{} of freedom: remove {}",
+                       fmt::join(drivers, "', '"), driver_rows, freedom, freedom == 1 ? "" : "s",
+                       driver_rows - freedom == 1 ? "one of them" : fmt::format("{} of them", driver_rows - freedom));
   else if (!drivers.empty())
-    text += fmt::format("; '{}' prescribe{} what is already held", fmt::join(drivers, "', '"), drivers.size() == 1 ? "s" : "");
+    text += fmt::format("; '{}' prescribe{} what is already held", fmt::join(drivers, "', '"),
+                        drivers.size() == 1 ? "s" : "");
   return text;
 }
 

@@ -6,7 +6,8 @@ namespace kreisel::system {
 
 void System::mass_and_jacobian(const Motion& m, KktBlocks& out) const {
   const Vector no_lambda = Vector::Zero(pattern_.rows());
-  if (out.K.size() == pattern_.coupling_size() && out.H.size() == pattern_.touch_size()) return linearize(m, no_lambda, out);
+  if (out.K.size() == pattern_.coupling_size() && out.H.size() == pattern_.touch_size())
+    return linearize(m, no_lambda, out);
   KktBlocks all(pattern_);  // `out` has room for M and B only
   linearize(m, no_lambda, all);
   out.M = all.M;

@@ -75,7 +75,8 @@ class Checkpoints : public testing::Test {
     const Outcome whole = Process(words(what), folder / "whole").wait();
     ASSERT_EQ(whole.exit_code, 0) << whole.err;
     kill_and_resume(what, times);
-    Json a = Json::parse(content_of(result("whole", "summary.json"))), b = Json::parse(content_of(result("killed", "summary.json")));
+    Json a = Json::parse(content_of(result("whole", "summary.json"))),
+         b = Json::parse(content_of(result("killed", "summary.json")));
     a["statistics"].erase("solve_seconds");
     b["statistics"].erase("solve_seconds");
     EXPECT_TRUE(a == b) << Json::diff(a, b).dump();
@@ -83,7 +84,8 @@ class Checkpoints : public testing::Test {
     if (file == "trajectory.csv") {
       EXPECT_TRUE(content_of(result("whole", "trajectory.csv")) == content_of(result("killed", "trajectory.csv")));
     } else {
-      const Matrix x = io::read_trajectory(result("whole", file.c_str())).values, y = io::read_trajectory(result("killed", file.c_str())).values;
+      const Matrix x = io::read_trajectory(result("whole", file.c_str())).values,
+                   y = io::read_trajectory(result("killed", file.c_str())).values;
       ASSERT_EQ(x.rows(), y.rows());
       EXPECT_TRUE((x.array() == y.array()).all());
     }
@@ -97,7 +99,8 @@ class Checkpoints : public testing::Test {
 };
 
 TEST_F(Checkpoints, BliedfUnderErrorControlResumesBitwise) {
-  expect_same_result({"heavy-top", "--t-end", "20", "--rtol", "1e-9", "--atol", "1e-9", "--output-step", "0.01", "--log", "steps.csv"});
+  expect_same_result({"heavy-top", "--t-end", "20", "--rtol", "1e-9", "--atol", "1e-9", "--output-step", "0.01",
+                      "--log", "steps.csv"});
 }
 
 TEST_F(Checkpoints, BliedfWithConstantStepsResumesBitwise) {
@@ -105,15 +108,18 @@ TEST_F(Checkpoints, BliedfWithConstantStepsResumesBitwise) {
 }
 
 TEST_F(Checkpoints, GeneralizedAlphaResumesBitwise) {
-  expect_same_result({"heavy-top", "--method", "generalized-alpha", "--t-end", "2", "--step", "1e-4", "--output-step", "0.001"});
+  expect_same_result(
+      {"heavy-top", "--method", "generalized-alpha", "--t-end", "2", "--step", "1e-4", "--output-step", "0.001"});
 }
 
 TEST_F(Checkpoints, RkmkResumesBitwise) {
-  expect_same_result({"heavy-top", "--method", "rkmk", "--t-end", "10", "--rtol", "1e-12", "--atol", "1e-12", "--format", "csv"});
+  expect_same_result(
+      {"heavy-top", "--method", "rkmk", "--t-end", "10", "--rtol", "1e-12", "--atol", "1e-12", "--format", "csv"});
 }
 
 TEST_F(Checkpoints, ImpactsResumeBitwise) {
-  expect_same_result({"wall-pendulum", "--t-end", "40", "--rtol", "1e-11", "--atol", "1e-11", "--set", "restitution=0.99", "--output-step", "0.05"});
+  expect_same_result({"wall-pendulum", "--t-end", "40", "--rtol", "1e-11", "--atol", "1e-11", "--set",
+                      "restitution=0.99", "--output-step", "0.05"});
 }
 
 TEST_F(Checkpoints, RunsWithFilesResumeBitwise) {
@@ -143,7 +149,8 @@ TEST_F(Checkpoints, AnInterruptedRunCanGoOn) {
 }
 
 TEST_F(Checkpoints, AVerifiedRunIsVerifiedAfterItWasResumed) {
-  expect_same_result({"heavy-top", "--t-end", "2", "--step", "1e-4", "--format", "csv", "--verify"}, 1);  // later kills might meet the repetition
+  expect_same_result({"heavy-top", "--t-end", "2", "--step", "1e-4", "--format", "csv", "--verify"},
+                     1);  // later kills might meet the repetition
   const Json summary = Json::parse(content_of(result("killed", "summary.json")));
   EXPECT_EQ(summary["verification"]["points"], 20001);
 }
@@ -164,7 +171,8 @@ TEST_F(Checkpoints, DamagedOnesAreRefused) {
     return "accepted";
   };
   EXPECT_EQ(complaint(good), "accepted");
-  for (std::size_t size = 0; size < good.size(); size += 1 + size / 3) EXPECT_NE(complaint(good.substr(0, size)), "accepted") << size;
+  for (std::size_t size = 0; size < good.size(); size += 1 + size / 3)
+    EXPECT_NE(complaint(good.substr(0, size)), "accepted") << size;
   EXPECT_NE(complaint(good.substr(0, good.size() / 2)).find("is truncated"), std::string::npos);
   EXPECT_NE(complaint(good + "x").find("is damaged"), std::string::npos);
   std::mt19937 random(7);

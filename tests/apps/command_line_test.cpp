@@ -64,13 +64,16 @@ TEST_F(CommandLine, VersionNamesEverythingThatMatters) {
 }
 
 std::string rod_with(const std::string& name, const std::string& rest) {
-  return R"({"name": ")" + name + R"(", "bodies": [{"name": "rod \"1\", left", "mass": 1, "inertia": [0.1, 0.1, 0.1], "position": [1, 0, 0]}],
-    "joints": [{"type": "revolute", "between": ["ground", "rod \"1\", left"], "at": [0, 0, 0], "axis": [0, 0, 1]}])" + rest + "}";
+  return R"({"name": ")" + name +
+         R"(", "bodies": [{"name": "rod \"1\", left", "mass": 1, "inertia": [0.1, 0.1, 0.1], "position": [1, 0, 0]}],
+    "joints": [{"type": "revolute", "between": ["ground", "rod \"1\", left"], "at": [0, 0, 0], "axis": [0, 0, 1]}])" +
+         rest + "}";
 }
 
 TEST_F(CommandLine, CheckNamesALockUpAndFails) {
   // A point at radius 1 about the origin is at most 3 away from (2, 0, 0); the driver asks for more after t = 0.798.
-  std::ofstream(folder.path() / "lock.json") << rod_with("lock", R"(, "drivers": [{"type": "distance", "between": ["ground", "rod \"1\", left"],
+  std::ofstream(folder.path() / "lock.json")
+      << rod_with("lock", R"(, "drivers": [{"type": "distance", "between": ["ground", "rod \"1\", left"],
     "at": [[2, 0, 0], [0, 1, 0]], "value": "sqrt(5)+1.2*t^2"}])");
   const Outcome outcome = call({"check", "lock.json", "--t-end", "2"});
   EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
@@ -80,9 +83,12 @@ TEST_F(CommandLine, CheckNamesALockUpAndFails) {
 
 TEST_F(CommandLine, CheckRefusesWhatRunRefuses) {
   std::ofstream(folder.path() / "m.json") << rod_with("m", R"(, "simulation": {"method": "bdf"})");
-  for (const char* command : {"check", "run"}) expect_refusal({command, "m.json"}, "/simulation/method: unknown method 'bdf'");
-  std::ofstream(folder.path() / "n.json") << R"({"bodies": [{"name": "ghost", "mass": 0, "inertia": [0, 0, 0], "position": [0, 0, 0]}]})";
-  for (const char* command : {"check", "run"}) expect_refusal({command, "n.json"}, "/bodies/0: 'ghost' has a motion without mass or inertia");
+  for (const char* command : {"check", "run"})
+    expect_refusal({command, "m.json"}, "/simulation/method: unknown method 'bdf'");
+  std::ofstream(folder.path() / "n.json")
+      << R"({"bodies": [{"name": "ghost", "mass": 0, "inertia": [0, 0, 0], "position": [0, 0, 0]}]})";
+  for (const char* command : {"check", "run"})
+    expect_refusal({command, "n.json"}, "/bodies/0: 'ghost' has a motion without mass or inertia");
 }
 
 TEST_F(CommandLine, NamesDoNotBecomePaths) {
@@ -103,10 +109,32 @@ TEST_F(CommandLine, HelpShowsCommandsOptionsAndExamples) {
     EXPECT_NE(program.out.find(word), std::string::npos) << word;
   const Outcome run_help = call({"run", "--help"});
   EXPECT_EQ(run_help.exit_code, 0);
-  for (const char* word :
-       {"--method", "--order", "--step", "--rtol", "--atol", "--t-end", "--formulation", "--group", "--set", "--starting",
-        "--correction", "--out", "--json", "--quiet", "--output-step", "--output-times", "--max-steps", "--log", "--newton-tolerance",
-        "--max-order", "--initial-step", "--min-step", "--max-step", "--control-lambda", "--linear-solver", "Examples:"})
+  for (const char* word : {"--method",
+                           "--order",
+                           "--step",
+                           "--rtol",
+                           "--atol",
+                           "--t-end",
+                           "--formulation",
+                           "--group",
+                           "--set",
+                           "--starting",
+                           "--correction",
+                           "--out",
+                           "--json",
+                           "--quiet",
+                           "--output-step",
+                           "--output-times",
+                           "--max-steps",
+                           "--log",
+                           "--newton-tolerance",
+                           "--max-order",
+                           "--initial-step",
+                           "--min-step",
+                           "--max-step",
+                           "--control-lambda",
+                           "--linear-solver",
+                           "Examples:"})
     EXPECT_NE(run_help.out.find(word), std::string::npos) << word;
 }
 
@@ -128,17 +156,22 @@ TEST_F(CommandLine, EveryGroupMethodCorrectionAndModelOfTheContractRuns) {
     EXPECT_EQ(run(short_top + Words{"--group", group, "--order", "3"})["group"], group);
   for (const char* formulation : {"index3", "stabilized-index2"}) {
     EXPECT_EQ(run(short_top + Words{"--formulation", formulation, "--order", "2"})["formulation"], formulation);
-    const Json s = run(short_top + Words{"--formulation", formulation, "--method", "generalized-alpha", "--set", "rho_inf=0.8"});
+    const Json s =
+        run(short_top + Words{"--formulation", formulation, "--method", "generalized-alpha", "--set", "rho_inf=0.8"});
     EXPECT_EQ(s["formulation"], formulation);
     EXPECT_EQ(s["parameters"]["method"]["rho_inf"], 0.8);
   }
-  for (const char* correction : {"none", "difference", "tuned", "tuned-implicit", "implicit", "magnus", "magnus-explicit"})
+  for (const char* correction :
+       {"none", "difference", "tuned", "tuned-implicit", "implicit", "magnus", "magnus-explicit"})
     EXPECT_EQ(run(short_top + Words{"--order", "3", "--correction", correction})["correction"], correction);
   for (const char* starting : {"corrected", "exact"})
     EXPECT_EQ(run(short_top + Words{"--formulation", "index3", "--starting", starting})["starting"], starting);
   EXPECT_EQ(run(short_top + Words{"--set", "constraint=inertial"})["parameters"]["model"]["constraint"], "inertial");
-  EXPECT_EQ(run({"pendulum", "--set", "x0=0.2", "--method", "generalized-alpha", "--step", "1e-2", "--t-end", "0.1"})["order"], 2);
-  EXPECT_TRUE(run({"cubic", "--method", "generalized-alpha", "--step", "1e-2", "--t-end", "0.1"})["energy"]["final"].is_null());
+  EXPECT_EQ(run({"pendulum", "--set", "x0=0.2", "--method", "generalized-alpha", "--step", "1e-2", "--t-end",
+                 "0.1"})["order"],
+            2);
+  EXPECT_TRUE(
+      run({"cubic", "--method", "generalized-alpha", "--step", "1e-2", "--t-end", "0.1"})["energy"]["final"].is_null());
   EXPECT_EQ(run({"oscillator", "--step", "1e-2", "--t-end", "0.1"})["final"]["q"].size(), 1u);
 }
 
@@ -157,15 +190,17 @@ TEST_F(CommandLine, AStepThatMissesTheEndIsShrunkAndSaid) {
 }
 
 TEST_F(CommandLine, SettingsMayStandBeforeTheModelAndInOneRow) {
-  EXPECT_EQ(run({"--set", "mass=3", "gravity=1", "heavy-top", "--step", "1e-3", "--t-end", "0.01"})["parameters"]["model"]["gravity"], 1.0);
+  EXPECT_EQ(run({"--set", "mass=3", "gravity=1", "heavy-top", "--step", "1e-3", "--t-end",
+                 "0.01"})["parameters"]["model"]["gravity"],
+            1.0);
 }
 
 TEST_F(CommandLine, ForPeopleRunPrintsAShortSummary) {
   const Outcome outcome = call(Words{"run"} + short_top);
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.err, "");
-  for (const char* word : {"heavy-top on r3xso3", "bliedf, order 4", "10 steps", "Newton iterations", "|Phi|", "|B v|", "energy",
-                           "results/heavy-top-bliedf/"})
+  for (const char* word : {"heavy-top on r3xso3", "bliedf, order 4", "10 steps", "Newton iterations", "|Phi|", "|B v|",
+                           "energy", "results/heavy-top-bliedf/"})
     EXPECT_NE(outcome.out.find(word), std::string::npos) << word << "\n" << outcome.out;
   EXPECT_EQ(outcome.out.find('\033'), std::string::npos) << "no colour in a pipe";
   EXPECT_TRUE(fs::exists(folder / "results/heavy-top-bliedf/summary.json"));
@@ -220,9 +255,11 @@ TEST_F(CommandLine, RefusesWhatMakesNoSense) {
   expect_refusal({"run", "heavy-top", "--step", "-1"}, "--step: is -1, must be positive");
   expect_refusal({"run", "heavy-top", "--step", "0"}, "--step: is 0, must be positive");
   expect_refusal({"run", "heavy-top", "--step", "abc"}, "--step: is 'abc', expected a finite number");
-  expect_refusal({"run", "heavy-top", "--step", "1e-3", "--rtol", "1e-6"}, "--step and --rtol/--atol exclude each other");
+  expect_refusal({"run", "heavy-top", "--step", "1e-3", "--rtol", "1e-6"},
+                 "--step and --rtol/--atol exclude each other");
   expect_refusal({"run", "heavy-top", "--t-end", "-1"}, "--t-end: is -1");
-  expect_refusal({"run", "heavy-top", "--step", "1e-3", "--correction", "file:nothing.json"}, "cannot read the correction 'nothing.json'");
+  expect_refusal({"run", "heavy-top", "--step", "1e-3", "--correction", "file:nothing.json"},
+                 "cannot read the correction 'nothing.json'");
   EXPECT_TRUE(fs::is_empty(folder.path())) << "a refused run leaves nothing behind";
 }
 
@@ -279,8 +316,9 @@ TEST_F(CommandLine, AFullDiskIsExitCode4) {
     ::setrlimit(RLIMIT_FSIZE, &size);
   };
   for (const char* format : {"csv", "hdf5"}) {
-    const Outcome outcome =
-        Process({"run", "heavy-top", "--step", "1e-4", "--format", format, "--json", "--out", "r"}, folder.path(), limit).wait();
+    const Outcome outcome = Process({"run", "heavy-top", "--step", "1e-4", "--format", format, "--json", "--out", "r"},
+                                    folder.path(), limit)
+                                .wait();
     EXPECT_EQ(outcome.exit_code, 4) << format << outcome.err;
     EXPECT_NE(outcome.err.find("cannot write"), std::string::npos) << outcome.err;
     EXPECT_EQ(Json::parse(outcome.out)["status"], "environment-error");
@@ -320,7 +358,8 @@ class Killed : public CommandLine, public testing::WithParamInterface<const char
 TEST_P(Killed, LeavesAReadablePart) {
   const std::string format = GetParam();
   const char* part = format == "hdf5" ? "r/trajectory.h5.part" : "r/trajectory.csv.part";
-  Process process({"run", "heavy-top", "--step", "1e-6", "--t-end", "1000", "--format", format, "--out", "r"}, folder.path());
+  Process process({"run", "heavy-top", "--step", "1e-6", "--t-end", "1000", "--format", format, "--out", "r"},
+                  folder.path());
   ASSERT_TRUE(wait_until([&] { return fs::exists(folder / part) && fs::file_size(folder / part) > 2'000'000; }));
   process.send(SIGKILL);
   EXPECT_EQ(process.wait().exit_code, 128 + SIGKILL);
@@ -333,7 +372,8 @@ TEST_P(Killed, LeavesAReadablePart) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder / "r"), {}), 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(ByFormat, Killed, testing::Values("csv", "hdf5"), [](const auto& format) { return format.param; });
+INSTANTIATE_TEST_SUITE_P(ByFormat, Killed, testing::Values("csv", "hdf5"),
+                         [](const auto& format) { return format.param; });
 
 /// What a terminal on standard error gets to see.
 class Terminal : public CommandLine {
@@ -371,8 +411,9 @@ TEST_F(Terminal, ALongRunShowsAProgressBar) {
   const std::string text = shown(words, [] { ::setenv("TERM", "xterm", 1); });
   EXPECT_NE(text.find(" % ["), std::string::npos) << text;
   EXPECT_NE(text.find("steps, "), std::string::npos) << text;
-  const std::string again = shown(Words{"run", "heavy-top", "--step", "1e-6", "--t-end", "0.4", "--verify", "--out", "r"},
-                                  [] { ::setenv("TERM", "xterm", 1); });
+  const std::string again =
+      shown(Words{"run", "heavy-top", "--step", "1e-6", "--t-end", "0.4", "--verify", "--out", "r"},
+            [] { ::setenv("TERM", "xterm", 1); });
   EXPECT_NE(again.find("once more "), std::string::npos) << again;
   EXPECT_EQ(shown(words + Words{"--quiet"}, [] { ::setenv("TERM", "xterm", 1); }).find(" % ["), std::string::npos);
 }
@@ -416,10 +457,14 @@ TEST_F(CommandLine, OutputTimesChooseThePoints) {
 }
 
 TEST_F(CommandLine, RefusesOutputTimesThatCannotBeServed) {
-  const auto complaint = [&](const char* times) { return call(Words{"run", "heavy-top", "--t-end", "1", "--output-times", times}); };
+  const auto complaint = [&](const char* times) {
+    return call(Words{"run", "heavy-top", "--t-end", "1", "--output-times", times});
+  };
   EXPECT_EQ(complaint("0.5,x").exit_code, 2);
-  EXPECT_NE(complaint("0.5,x").err.find("--output-times: has 'x', expected numbers separated by commas"), std::string::npos);
-  EXPECT_NE(complaint("0.5,1.5").err.find("has 1.5, which is not between the start 0 and the end 1"), std::string::npos);
+  EXPECT_NE(complaint("0.5,x").err.find("--output-times: has 'x', expected numbers separated by commas"),
+            std::string::npos);
+  EXPECT_NE(complaint("0.5,1.5").err.find("has 1.5, which is not between the start 0 and the end 1"),
+            std::string::npos);
   EXPECT_NE(complaint(",").err.find("--output-times: is [], expected one or more numbers"), std::string::npos);
 }
 
@@ -459,7 +504,8 @@ TEST_F(CommandLine, CheckFindsTheBuiltInModelsSound) {
   }
   const Outcome people = call({"check", "pendulum"});
   EXPECT_EQ(people.exit_code, 0) << people.err;
-  for (const char* word : {"degrees of freedom 1", "rank of B", "condition", "|Phi| at the start", "energy", "M = d force/d a"})
+  for (const char* word :
+       {"degrees of freedom 1", "rank of B", "condition", "|Phi| at the start", "energy", "M = d force/d a"})
     EXPECT_NE(people.out.find(word), std::string::npos) << word << "\n" << people.out;
 }
 
@@ -468,8 +514,9 @@ TEST_F(CommandLine, BashCompletionOffersCommandsOptionsAndWords) {
   ASSERT_EQ(script.exit_code, 0);
   write_file(folder / "kreisel.bash", script.out);
   const auto offered = [&](const std::string& words, int at) {
-    const std::string command = "cd " + folder.path().string() + " && bash -c 'source kreisel.bash && COMP_WORDS=(" + words +
-                                ") COMP_CWORD=" + std::to_string(at) + " && _kreisel && echo \"${COMPREPLY[*]}\"' > offered";
+    const std::string command = "cd " + folder.path().string() + " && bash -c 'source kreisel.bash && COMP_WORDS=(" +
+                                words + ") COMP_CWORD=" + std::to_string(at) +
+                                " && _kreisel && echo \"${COMPREPLY[*]}\"' > offered";
     EXPECT_EQ(std::system(command.c_str()), 0);
     return content_of(folder / "offered");
   };
@@ -492,7 +539,8 @@ TEST_F(CommandLine, CompletionScriptsNameEveryCommandAndOption) {
 TEST_F(CommandLine, TheManualPageDescribesEveryCommandOptionAndEnding) {
   const Outcome page = call({"man"});
   ASSERT_EQ(page.exit_code, 0);
-  for (const char* word : {".TH KREISEL 1", ".SS kreisel run", ".SS kreisel study", "\\fB\\-\\-output\\-times\\fR", "newton\\-failed", "NO_COLOR"})
+  for (const char* word : {".TH KREISEL 1", ".SS kreisel run", ".SS kreisel study", "\\fB\\-\\-output\\-times\\fR",
+                           "newton\\-failed", "NO_COLOR"})
     EXPECT_NE(page.out.find(word), std::string::npos) << word;
 }
 
@@ -519,7 +567,8 @@ TEST_F(CommandLine, AssembleMovesBodiesOntoTheirJoints) {
   std::ofstream(folder / "gap.json") << R"({"bodies": [
     {"name": "rod", "mass": 1, "inertia": [1, 1, 1], "position": [0.5, 0.1, 0], "velocity": [1, 0, 0]}],
     "joints": [{"type": "spherical", "name": "tip", "between": ["ground", "rod"], "frames": [{}, {"at": [-0.5, 0, 0]}]}]})";
-  expect_refusal({"run", "gap.json"}, "'tip': the initial positions miss the joint by 0.1 (row 2 of 3); correct them or use --assemble");
+  expect_refusal({"run", "gap.json"},
+                 "'tip': the initial positions miss the joint by 0.1 (row 2 of 3); correct them or use --assemble");
   const Json summary = run({"gap.json", "--assemble", "--t-end", "0.1"});
   ASSERT_EQ(summary["assembled"].size(), 1u);
   EXPECT_EQ(summary["assembled"][0]["body"], "rod");

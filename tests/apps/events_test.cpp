@@ -15,8 +15,10 @@ using Json = nlohmann::json;
 
 TEST(EventsOnTheCommandLine, StandInSummaryLogTrajectoryAndText) {
   TemporaryFolder folder;
-  const Outcome outcome =
-      Process({"run", "wall-pendulum", "--t-end", "1", "--json", "--out", "r", "--log", "steps.csv", "--output-step", "0.25"}, folder.path()).wait();
+  const Outcome outcome = Process({"run", "wall-pendulum", "--t-end", "1", "--json", "--out", "r", "--log", "steps.csv",
+                                   "--output-step", "0.25"},
+                                  folder.path())
+                              .wait();
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const Json events = Json::parse(outcome.out)["events"];
   ASSERT_EQ(events.size(), 1u);
@@ -36,7 +38,8 @@ TEST(EventsOnTheCommandLine, StandInSummaryLogTrajectoryAndText) {
 TEST(EventsOnTheCommandLine, ContactThatStaysClosedIsExitCode3) {
   TemporaryFolder folder;
   const Outcome outcome =
-      Process({"run", "wall-pendulum", "--set", "wall=0.2", "restitution=0", "--out", "r", "--json"}, folder.path()).wait();
+      Process({"run", "wall-pendulum", "--set", "wall=0.2", "restitution=0", "--out", "r", "--json"}, folder.path())
+          .wait();
   EXPECT_EQ(outcome.exit_code, 3);
   const Json summary = Json::parse(outcome.out);
   EXPECT_EQ(summary["status"], "event-failed");

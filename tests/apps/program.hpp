@@ -30,8 +30,9 @@ class Process {
   using Words = std::vector<std::string>;
 
   /// `prepare` works in the child before the program starts; `error_terminal` replaces standard error by that descriptor.
-  explicit Process(const Words& words, const std::filesystem::path& folder, const std::function<void()>& prepare = [] {},
-                   int error_terminal = -1) {
+  explicit Process(
+      const Words& words, const std::filesystem::path& folder, const std::function<void()>& prepare = [] {},
+      int error_terminal = -1) {
     std::array<int, 2> out{}, err{};
     if (::pipe(out.data()) != 0 || ::pipe(err.data()) != 0) return;
     child_ = ::fork();

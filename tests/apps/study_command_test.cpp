@@ -16,21 +16,24 @@ namespace fs = std::filesystem;
 class StudyCommand : public testing::Test {
  protected:
   Outcome call(const Process::Words& words) {
-    return Process(words, folder.path(), [this] { ::setenv("XDG_CACHE_HOME", (folder.path() / "cache").c_str(), 1); }).wait();
+    return Process(words, folder.path(), [this] { ::setenv("XDG_CACHE_HOME", (folder.path() / "cache").c_str(), 1); })
+        .wait();
   }
   void write(const std::string& name, const std::string& text) { std::ofstream(folder.path() / name) << text; }
 
   TemporaryFolder folder;
 };
 
-const std::string small = R"({"model": "heavy-top", "order": [2, 3], "step": [1e-3, 5e-4], "t_end": 0.05, "measures": ["q max"])";
+const std::string small =
+    R"({"model": "heavy-top", "order": [2, 3], "step": [1e-3, 5e-4], "t_end": 0.05, "measures": ["q max"])";
 
 TEST_F(StudyCommand, LeavesTableNumbersAndPage) {
   write("s.json", small + "}");
   const Outcome outcome = call({"study", "s.json"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("order 1.97"), std::string::npos) << outcome.out;
-  for (const char* file : {"study.csv", "study.json", "report.html"}) EXPECT_TRUE(fs::exists(folder.path() / "results/s" / file)) << file;
+  for (const char* file : {"study.csv", "study.json", "report.html"})
+    EXPECT_TRUE(fs::exists(folder.path() / "results/s" / file)) << file;
   EXPECT_FALSE(fs::exists(folder.path() / "results/s/study.journal"));
   EXPECT_EQ(call({"study", "s.json"}).exit_code, 0) << "a study may be repeated in its folder";
   EXPECT_EQ(call({"view", "results/s", "--svg", "pictures"}).exit_code, 0);
@@ -52,7 +55,8 @@ TEST_F(StudyCommand, ExitCodeSaysWhenNoRunSucceeds) {
   write("lost.json", R"({"model": "heavy-top", "step": [0.05, 0.04], "t_end": 0.5, "measures": ["energy end"]})");
   const Outcome lost = call({"study", "lost.json", "--quiet"});
   EXPECT_EQ(lost.exit_code, 3);
-  EXPECT_NE(lost.err.find("none of 2 runs succeeded; the first: newton-failed: at t = "), std::string::npos) << lost.err;
+  EXPECT_NE(lost.err.find("none of 2 runs succeeded; the first: newton-failed: at t = "), std::string::npos)
+      << lost.err;
   const Json json = Json::parse(call({"study", "lost.json", "--json"}).out);
   EXPECT_EQ(json["status"], "failed");
   EXPECT_NE(json["message"], "");
@@ -60,7 +64,9 @@ TEST_F(StudyCommand, ExitCodeSaysWhenNoRunSucceeds) {
   EXPECT_EQ(call({"study", "asked.json", "--quiet"}).exit_code, 2) << "errors that cannot be measured";
   write("half.json", R"({"model": "heavy-top", "step": [0.05, 1e-3], "t_end": 0.1, "measures": ["energy end"]})");
   EXPECT_EQ(call({"study", "half.json", "--quiet"}).exit_code, 0) << "a failed run among others is a result";
-  write("unstable.json", R"({"model": "heavy-top", "step": 0.05, "t_end": 0.5, "measures": ["energy end"], "expect": [{"unstable": 1, "of": "energy end"}]})");
+  write(
+      "unstable.json",
+      R"({"model": "heavy-top", "step": 0.05, "t_end": 0.5, "measures": ["energy end"], "expect": [{"unstable": 1, "of": "energy end"}]})");
   EXPECT_EQ(call({"study", "unstable.json", "--quiet"}).exit_code, 0) << "as expected";
 }
 
@@ -75,7 +81,9 @@ TEST_F(StudyCommand, BadInputIsRefusedWithItsPlace) {
 }
 
 TEST_F(StudyCommand, InterruptedStudiesGoOn) {
-  write("s.json", R"({"model": "heavy-top", "order": [1, 2, 3, 4, 5, 6], "step": [1e-6, 1.25e-6, 1.5e-6], "t_end": 2, "measures": ["energy end"]})");
+  write(
+      "s.json",
+      R"({"model": "heavy-top", "order": [1, 2, 3, 4, 5, 6], "step": [1e-6, 1.25e-6, 1.5e-6], "t_end": 2, "measures": ["energy end"]})");
   Process process({"study", "s.json", "--jobs", "1", "--out", "r"}, folder.path(),
                   [this] { ::setenv("XDG_CACHE_HOME", (folder.path() / "cache").c_str(), 1); });
   ASSERT_TRUE(wait_until([&] { return fs::exists(folder.path() / "r/study.journal"); }));
@@ -90,7 +98,8 @@ TEST_F(StudyCommand, InterruptedStudiesGoOn) {
 TEST_F(StudyCommand, ReproduceRunsAFigureAndListsAll) {
   const Outcome list = call({"reproduce", "--list"});
   EXPECT_EQ(list.exit_code, 0);
-  for (const char* id : {"arnold2015-fig-1", "wieloch2022-fig-6.10", "wielocharnold2019-fig-4"}) EXPECT_NE(list.out.find(id), std::string::npos) << id;
+  for (const char* id : {"arnold2015-fig-1", "wieloch2022-fig-6.10", "wielocharnold2019-fig-4"})
+    EXPECT_NE(list.out.find(id), std::string::npos) << id;
   const Outcome one = call({"reproduce", "arnold2015-fig-5", "--json"});
   EXPECT_EQ(one.exit_code, 0) << one.err;
   EXPECT_EQ(Json::parse(one.out)["figures"][0]["id"], "arnold2015-fig-5");

@@ -19,11 +19,15 @@ std::string refusal(const Field& field, const Value& value) {
 }
 
 TEST(Field, RangesAreSaidInWords) {
-  EXPECT_EQ(refusal({.name = "a", .meaning = "", .minimum = 0.0, .minimum_is_excluded = true}, 0.0), "is 0, must be positive");
+  EXPECT_EQ(refusal({.name = "a", .meaning = "", .minimum = 0.0, .minimum_is_excluded = true}, 0.0),
+            "is 0, must be positive");
   EXPECT_EQ(refusal({.name = "a", .meaning = "", .minimum = 0.0}, -1.0), "is -1, must not be negative");
-  EXPECT_EQ(refusal({.name = "a", .meaning = "", .minimum = 1.0, .kind = FieldKind::whole}, 0L), "is 0, must be at least 1");
-  EXPECT_EQ(refusal({.name = "a", .meaning = "", .minimum = 1.0, .maximum = 6.0, .kind = FieldKind::whole}, 7L), "is 7, must lie between 1 and 6");
-  EXPECT_EQ(refusal({.name = "a", .meaning = "", .minimum = 0.0, .maximum = 1.0, .maximum_is_excluded = true}, 1.0), "is 1, must lie between 0 and 1");
+  EXPECT_EQ(refusal({.name = "a", .meaning = "", .minimum = 1.0, .kind = FieldKind::whole}, 0L),
+            "is 0, must be at least 1");
+  EXPECT_EQ(refusal({.name = "a", .meaning = "", .minimum = 1.0, .maximum = 6.0, .kind = FieldKind::whole}, 7L),
+            "is 7, must lie between 1 and 6");
+  EXPECT_EQ(refusal({.name = "a", .meaning = "", .minimum = 0.0, .maximum = 1.0, .maximum_is_excluded = true}, 1.0),
+            "is 1, must lie between 0 and 1");
   EXPECT_EQ(refusal({.name = "a", .meaning = "", .maximum = 3.0}, 4.0), "is 4, must be at most 3");
 }
 
@@ -59,7 +63,8 @@ TEST(Field, ListsMayBeOneNumberOrAText) {
 TEST(Text, NumbersAreReadWhole) {
   EXPECT_EQ(number_in("1e3"), 1000.0);
   EXPECT_EQ(number_in("+.5"), 0.5);
-  for (const char* text : {"", "+", "+-1", "1 ", " 1", "1,5", "nan", "inf", "1e999", "0x1p3"}) EXPECT_FALSE(number_in(text)) << text;
+  for (const char* text : {"", "+", "+-1", "1 ", " 1", "1,5", "nan", "inf", "1e999", "0x1p3"})
+    EXPECT_FALSE(number_in(text)) << text;
 }
 
 TEST(Text, CsvCellsAreQuotedWhereTheyMust) {

@@ -53,11 +53,12 @@ TEST(AmplificationNorm, HasItsClosedFormForEqualSteps) {
 
 // (Wieloch 2022, table 4.1) mixes two rules; these are the largest symmetric boxes.
 TEST(RatioBound, OfTheIndex3FormIsTheLargestSymmetricBox) {
-  constexpr double table[9][4] = {{1.2688, 1.5731, 1.5906, 1.2655}, {1.1648, 1.3860, 1.4504, 1.1692}, {1.0890, 1.2491, 1.3229, 1.1094},
-                                  {1.0476, 1.1591, 1.2303, 1.0715}, {1.0242, 1.0983, 1.1598, 1.0458}, {1.0112, 1.0571, 1.1048, 1.0277},
-                                  {1.0044, 1.0298, 1.0584, 1.0152}, {1.0010, 1.0108, 1.0189, 1.0063}, {1.0001, 1.0019, 1.0037, 1.0012}};
+  constexpr double table[9][4] = {
+      {1.2688, 1.5731, 1.5906, 1.2655}, {1.1648, 1.3860, 1.4504, 1.1692}, {1.0890, 1.2491, 1.3229, 1.1094},
+      {1.0476, 1.1591, 1.2303, 1.0715}, {1.0242, 1.0983, 1.1598, 1.0458}, {1.0112, 1.0571, 1.1048, 1.0277},
+      {1.0044, 1.0298, 1.0584, 1.0152}, {1.0010, 1.0108, 1.0189, 1.0063}, {1.0001, 1.0019, 1.0037, 1.0012}};
   for (int i = 0; i < 9; ++i)
-    for (int n = 1; n <= 4; ++n)   // four digits, some of them cut, some rounded
+    for (int n = 1; n <= 4; ++n)  // four digits, some of them cut, some rounded
       EXPECT_NEAR(ratio_bound(AlphaForm::index3, rhos[i], n), table[i][n - 1], 1e-4) << rhos[i] << " N" << n;
 }
 

@@ -8,13 +8,13 @@ namespace kreisel::coeff {
 namespace {
 
 TEST(Bdf, GammaAgreesWithThePrintedTable) {  // (Wieloch 2022, eq. 2.16)
-  const std::array<std::array<double, 6>, 6> printed{{
-      {1.0},
-      {3.0 / 2, -1.0 / 2},
-      {11.0 / 6, -7.0 / 6, 1.0 / 3},
-      {25.0 / 12, -23.0 / 12, 13.0 / 12, -1.0 / 4},
-      {137.0 / 60, -163.0 / 60, 137.0 / 60, -21.0 / 20, 1.0 / 5},
-      {49.0 / 20, -71.0 / 20, 79.0 / 20, -163.0 / 60, 31.0 / 30, -1.0 / 6}}};
+  const std::array<std::array<double, 6>, 6> printed{
+      {{1.0},
+       {3.0 / 2, -1.0 / 2},
+       {11.0 / 6, -7.0 / 6, 1.0 / 3},
+       {25.0 / 12, -23.0 / 12, 13.0 / 12, -1.0 / 4},
+       {137.0 / 60, -163.0 / 60, 137.0 / 60, -21.0 / 20, 1.0 / 5},
+       {49.0 / 20, -71.0 / 20, 79.0 / 20, -163.0 / 60, 31.0 / 30, -1.0 / 6}}};
   for (int k = 1; k <= bdf_max_order; ++k)
     for (int i = 1; i <= k; ++i) EXPECT_DOUBLE_EQ(bdf_gamma(k, i), printed[k - 1][i - 1]) << "k = " << k;
 }

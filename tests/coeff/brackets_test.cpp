@@ -140,10 +140,10 @@ TEST(DifferenceSets, KeepOrderK) {
 TEST(DifferenceSets, LeadingErrorsAreTheDerivedOnes) {
   expect_leading_term(local_error(3, correction(*find_difference_set("implicit", 3))), 3,
                       -0.25 * v(3) + (1.0 / 24) * nest({0, 2}), 1e-12);
-  expect_leading_term(local_error(5, correction(*find_difference_set("implicit", 5))), 5,
-                      (-1.0 / 6) * v(5) + (3.0 / 160) * nest({0, 4}) - (1.0 / 180) * nest({1, 3}) +
-                          (1.0 / 720) * nest({0, 0, 3}),
-                      1e-12);
+  expect_leading_term(
+      local_error(5, correction(*find_difference_set("implicit", 5))), 5,
+      (-1.0 / 6) * v(5) + (3.0 / 160) * nest({0, 4}) - (1.0 / 180) * nest({1, 3}) + (1.0 / 720) * nest({0, 0, 3}),
+      1e-12);
 }
 
 TEST(ViolatedConditions, NameTheMomentThatIsOff) {

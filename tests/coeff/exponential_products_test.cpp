@@ -35,7 +35,9 @@ Series increment_of(const CommutatorFreeRow& row) {
 /// ω₀ = Σ βᵢ dexp⁻¹(-ωᵢ, h v_{n+1-i}) of Munthe-Kaas Adams–Moulton with k past velocities (Wieloch 2022, eq. 3.14),
 /// ωᵢ = BCH_k(ω_{i-1}, -ω^{(n+1-i)}) from exact increments, as in method::Mkam.
 Series munthe_kaas_increment(int k, int dexp_index) {
-  const auto dexp = [&](const Series& omega, double s) { return dexp_inverse(dexp_index, -1.0 * omega, velocity(s), bracket); };
+  const auto dexp = [&](const Series& omega, double s) {
+    return dexp_inverse(dexp_index, -1.0 * omega, velocity(s), bracket);
+  };
   Series known, omega;
   for (int i = 1; i <= k; ++i) {
     const Series back = i > 1 ? -1.0 * increment(1.0 - i) : Series{};

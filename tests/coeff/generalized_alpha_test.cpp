@@ -79,8 +79,7 @@ TEST(ErrorAmplification, SolvesItsDefiningEquation) {
   const SmallMatrix<2> zero2{{{0, 1 - p.gamma}, {-p.alpha_f, -p.alpha_m}}};
   const auto T2 = stabilized_error_amplification(p);
   for (int i = 0; i < 2; ++i)
-    for (int j = 0; j < 2; ++j)
-      EXPECT_NEAR(plus2[i][0] * T2[0][j] + plus2[i][1] * T2[1][j], zero2[i][j], 1e-14);
+    for (int j = 0; j < 2; ++j) EXPECT_NEAR(plus2[i][0] * T2[0][j] + plus2[i][1] * T2[1][j], zero2[i][j], 1e-14);
 }
 
 TEST(ErrorAmplification, HasOneTripleEigenvalueMinusRhoInf) {
@@ -95,9 +94,8 @@ TEST(ErrorAmplification, HasOneTripleEigenvalueMinusRhoInf) {
 TEST(ErrorAmplification, HasTheJordanBasisOfThePaper) {  // entry (1,2) as (1+μ)/(2(1-μ))
   const double rho = 0.8, mu = -rho;
   const auto T = error_amplification(GeneralizedAlpha::from_rho_inf(rho));
-  const SmallMatrix<3> X{{{0, (1 + mu) / (2 * (1 - mu)), -1 / ((1 - mu) * (1 - mu))},
-                          {1 - mu * mu, -(2 + mu), 0},
-                          {0, 1, 0}}};
+  const SmallMatrix<3> X{
+      {{0, (1 + mu) / (2 * (1 - mu)), -1 / ((1 - mu) * (1 - mu))}, {1 - mu * mu, -(2 + mu), 0}, {0, 1, 0}}};
   const SmallMatrix<3> J{{{mu, 1, 0}, {0, mu, 1}, {0, 0, mu}}};
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) {

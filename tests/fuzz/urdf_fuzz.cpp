@@ -9,8 +9,8 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   for (const bool is_free : {false, true}) {
     try {
-      const kreisel::io::ImportedModel imported =
-          kreisel::io::import_urdf("input.urdf", {reinterpret_cast<const char*>(data), size}, {.has_free_base = is_free});
+      const kreisel::io::ImportedModel imported = kreisel::io::import_urdf(
+          "input.urdf", {reinterpret_cast<const char*>(data), size}, {.has_free_base = is_free});
       kreisel::io::read_model(kreisel::io::JsonSource("input.json", kreisel::io::to_text(imported.model)));
     } catch (const kreisel::InvalidInput&) {
     }

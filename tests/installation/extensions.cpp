@@ -38,7 +38,11 @@ double height(double, const Vector& q, const Vector&, const Vector&) { return q[
 /// It hits the floor at t = √2 and leaves it with half its speed; the next hit is at 2√2.
 void impacts() {
   Problem problem = fall(4.0);
-  problem.events = {{.name = "floor", .function = height, .direction = Direction::falling, .action = Impact{.restitution = 0.5}, .terminal_after = 2}};
+  problem.events = {{.name = "floor",
+                     .function = height,
+                     .direction = Direction::falling,
+                     .action = Impact{.restitution = 0.5},
+                     .terminal_after = 2}};
   const Solution motion = solve(problem, {.rtol = 1e-9, .atol = 1e-9});
   expect_near("number of impacts", static_cast<double>(motion.report().events.size()), 2, 0);
   const Occurrence& first = motion.report().events.at(0);

@@ -59,7 +59,8 @@ void stepping_and_checkpoint() {
 /// A crank that a driver turns: the angle is the prescribed one.
 void driven_mechanism() {
   Mechanism crank("crank", GroupId::se3);
-  const Body arm = crank.add_body({.name = "arm", .mass = 2.0, .inertia = diagonal(0.01, 0.2, 0.2), .position = {0.5, 0, 0}});
+  const Body arm =
+      crank.add_body({.name = "arm", .mass = 2.0, .inertia = diagonal(0.01, 0.2, 0.2), .position = {0.5, 0, 0}});
   crank.add_joint(revolute({ground, arm}, {0, 0, 0}, {0, 0, 1}));
   crank.add_joint(angle_driver({ground, arm}, {0, 0, 1}, "0.5*t^2"));
   const Solution motion = solve(crank.problem({.t_end = 1.0}), {.rtol = 1e-8, .atol = 1e-8});
@@ -91,7 +92,8 @@ void methods_and_their_parameters() {
   }
 
   Mechanism pendulum;
-  const Body rod = pendulum.add_body({.name = "rod", .mass = 1.0, .inertia = diagonal(0.0833, 0.0833, 1e-4), .position = {0.5, 0, 0}});
+  const Body rod = pendulum.add_body(
+      {.name = "rod", .mass = 1.0, .inertia = diagonal(0.0833, 0.0833, 1e-4), .position = {0.5, 0, 0}});
   pendulum.add_joint(spherical({ground, rod}, {0, 0, 0}));
   const Solution swing = solve(pendulum.problem({.t_end = 1.0}), {.method = ProjectedBdf{.metric = Metric::euclidean},
                                                                   .formulation = Formulation::projected,

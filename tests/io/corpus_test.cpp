@@ -63,8 +63,11 @@ TEST(ModelFile, DeepNestingIsRefusedInBoundedMemory) {
 
 TEST(ModelFile, ManyElementsWithoutNamesAreReadInLinearTime) {
   std::string forces;
-  for (int i = 0; i < 20'000; ++i) forces += std::string(i == 0 ? "" : ", ") + R"({"type": "applied", "on": "a", "force": [0, 0, 1]})";
-  const std::string text = R"({"gravity": 0, "bodies": [{"name": "a", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0]}], "forces": [)" + forces + "]}";
+  for (int i = 0; i < 20'000; ++i)
+    forces += std::string(i == 0 ? "" : ", ") + R"({"type": "applied", "on": "a", "force": [0, 0, 1]})";
+  const std::string text =
+      R"({"gravity": 0, "bodies": [{"name": "a", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0]}], "forces": [)" +
+      forces + "]}";
   try {
     io::read_model(io::JsonSource("many.json", text));
     ADD_FAILURE() << "gravity is no vector";
@@ -77,7 +80,8 @@ TEST(Urdf, ManyMistakesMakeAShortMessage) {
   std::string robot = "<robot name='r'>";
   for (int i = 0; i < 2000; ++i) robot += "<link name='link" + std::to_string(i) + "'/>";
   for (int i = 0; i < 2000; ++i)
-    robot += "<joint name='j" + std::to_string(i) + "' type='fixed'><parent link='lonk'/><child link='link" + std::to_string(i) + "'/></joint>";
+    robot += "<joint name='j" + std::to_string(i) + "' type='fixed'><parent link='lonk'/><child link='link" +
+             std::to_string(i) + "'/></joint>";
   try {
     io::import_urdf("r.urdf", robot + "</robot>");
     ADD_FAILURE() << "there is no link 'lonk'";

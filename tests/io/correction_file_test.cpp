@@ -79,7 +79,8 @@ TEST_F(CorrectionFile, SaysWhichValueIsWrong) {
   EXPECT_EQ(complaint("[]"), "own.json:1:1: /: expected an object with the keys 'k' and 'lin'");
   EXPECT_EQ(complaint("{\"k\": 2}"), "own.json:1:7: /k: is 2, expected the order of the method: 3, 4, 5 or 6");
   EXPECT_EQ(complaint("{\"k\": 3.5}"), "own.json:1:7: /k: is 3.5, expected the order of the method: 3, 4, 5 or 6");
-  EXPECT_EQ(complaint("{\"lin\": []}"), "own.json:1:1: /: the key 'k' is missing; expected the order of the method, 3 to 6");
+  EXPECT_EQ(complaint("{\"lin\": []}"),
+            "own.json:1:1: /: the key 'k' is missing; expected the order of the method, 3 to 6");
   EXPECT_EQ(complaint("{\"k\": 3}"), "own.json:1:1: /: the key 'lin' is missing; expected an array of 2 linear forms");
   EXPECT_EQ(complaint("{\"k\": 3, \"lin\": [1]}"),
             "own.json:1:17: /lin: expected an array of 2 linear forms, as order 3 needs");

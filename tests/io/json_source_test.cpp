@@ -15,13 +15,15 @@ std::string complaint_about(const std::string& text) {
 }
 
 TEST(JsonSource, SaysWhereTheTextStopsBeingJson) {
-  EXPECT_EQ(complaint_about("{\n  \"k\": 4,\n  \"lin\": [1, }\n}").substr(0, 41), "model.json:3:14: /lin/1: not valid JSON: ");
+  EXPECT_EQ(complaint_about("{\n  \"k\": 4,\n  \"lin\": [1, }\n}").substr(0, 41),
+            "model.json:3:14: /lin/1: not valid JSON: ");
   EXPECT_NE(complaint_about("").find("model.json:1:1: /: not valid JSON"), std::string::npos);
   EXPECT_NE(complaint_about("{\"a\": 1} x").find("model.json:1:10:"), std::string::npos);
 }
 
 TEST(JsonSource, CountsCharactersNotBytes) {
-  EXPECT_NE(complaint_about("[\"äöü\", !]").find("model.json:1:9:"), std::string::npos) << complaint_about("[\"äöü\", !]");
+  EXPECT_NE(complaint_about("[\"äöü\", !]").find("model.json:1:9:"), std::string::npos)
+      << complaint_about("[\"äöü\", !]");
 }
 
 TEST(JsonSource, RefusesRepeatedKeys) {
@@ -57,7 +59,8 @@ TEST(JsonSource, RefusesTextsThatNoModelHas) {
   std::string deep, wide = "{\"k\": 0";
   for (int i = 0; i < 300; ++i) deep += i % 2 == 0 ? "[" : "{\"a\": ";
   EXPECT_NE(complaint_about(deep).find("/0/a: nesting deeper than 200 levels"), std::string::npos);
-  for (int i = 0; i < 300'000; ++i) wide += ", \"k" + std::to_string(i) + "\": 0";  // hours, were it searched key by key
+  for (int i = 0; i < 300'000; ++i)
+    wide += ", \"k" + std::to_string(i) + "\": 0";  // hours, were it searched key by key
   EXPECT_NE(complaint_about(wide + "}").find("/k999: the object has more than 1000 keys"), std::string::npos);
 }
 
@@ -95,7 +98,9 @@ TEST(JsonSource, FindsKeysWithSlashesAndEscapes) {
 TEST(JsonSource, ComplaintsNameFileLineColumnAndPointer) {
   const io::JsonSource source("x.json", "{\n \"mass\": -1}");
   EXPECT_EQ(source.located("/mass", "is -1, must be positive"), "x.json:2:10: /mass: is -1, must be positive");
-  EXPECT_EQ(text_of<InvalidInput>([&] { source.refuse_unknown_keys("", {"masses", "name"}); }),
+  EXPECT_EQ(text_of<InvalidInput>([&] {
+              source.refuse_unknown_keys("", {"masses", "name"});
+            }),
             "x.json:2:10: /mass: unknown key 'mass'; did you mean 'masses'? known: masses, name");
   EXPECT_EQ(text_of<InvalidInput>([&] { source.require("", "name", "a string"); }),
             "x.json:1:1: /: the key 'name' is missing; expected a string");

@@ -51,7 +51,8 @@ class Visitor final : public run::Observer {
 };
 
 TEST_F(Result, WritesTrajectoryAndSummary) {
-  const io::RunResult done = io::run_to_folder(prepared("heavy-top", {{"step", "1e-3"}, {"t-end", "0.01"}}), into("r"), nobody);
+  const io::RunResult done =
+      io::run_to_folder(prepared("heavy-top", {{"step", "1e-3"}, {"t-end", "0.01"}}), into("r"), nobody);
   EXPECT_EQ(done.report.status, run::Status::success);
   io::Json written = summary_in("r");
   EXPECT_EQ(written["scene"]["bodies"][0]["name"], "top") << "for the page";
@@ -63,7 +64,8 @@ TEST_F(Result, WritesTrajectoryAndSummary) {
 
 TEST_F(Result, AnInterruptedRunIsWritten) {
   Visitor visitor(7);
-  const io::RunResult done = io::run_to_folder(prepared("heavy-top", {{"step", "1e-3"}, {"t-end", "1"}}), into("r"), visitor);
+  const io::RunResult done =
+      io::run_to_folder(prepared("heavy-top", {{"step", "1e-3"}, {"t-end", "1"}}), into("r"), visitor);
   EXPECT_EQ(done.report.status, run::Status::interrupted);
   EXPECT_EQ(summary_in("r")["status"], "interrupted");
   EXPECT_EQ(io::read_trajectory(folder / "r/trajectory.csv").values.rows(), 8);
@@ -132,7 +134,8 @@ TEST_F(Result, TheLogHasOneLinePerAttempt) {
   const std::string text = content_of(folder / "steps.csv");
   EXPECT_EQ(text.find("t,h,order,iterations,update_norm,error,outcome\n"), 0u);
   EXPECT_NE(text.find(",accepted\n"), std::string::npos);
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1 + done.report.counters.steps + done.report.counters.rejected_steps);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'),
+            1 + done.report.counters.steps + done.report.counters.rejected_steps);
   EXPECT_EQ(done.summary["output"]["log"], request.log.string());
 }
 
@@ -147,8 +150,9 @@ TEST_F(Result, AFullDiskUnderTheLogIsAnEnvironmentError) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
   io::ResultRequest request = into("r");
   request.log = "/dev/full";
-  const std::string text = text_of<EnvironmentError>(
-      [&] { io::run_to_folder(prepared("pendulum", {{"step", "1e-2"}}), request, nobody); });
+  const std::string text = text_of<EnvironmentError>([&] {
+    io::run_to_folder(prepared("pendulum", {{"step", "1e-2"}}), request, nobody);
+  });
   EXPECT_NE(text.find("cannot write the log '/dev/full'"), std::string::npos) << text;
 }
 

@@ -18,7 +18,8 @@ using io::RunSpec;
 
 using Options = std::map<std::string, std::string, std::less<>>;
 
-RunSpec request(const std::string& model, const Options& options = {{"step", "0.01"}}, const std::vector<std::string>& settings = {}) {
+RunSpec request(const std::string& model, const Options& options = {{"step", "0.01"}},
+                const std::vector<std::string>& settings = {}) {
   RunSpec out;
   out.model = model;
   for (const auto& [name, text] : options) out.set(name, text);
@@ -33,7 +34,8 @@ std::string complaint(const RunSpec& r) {
 TEST(Prepare, WhatAModelSuggestsYieldsToAMethodThatLacksIt) {
   EXPECT_EQ(prepare(request("four-bar", {})).options.formulation, "index3");
   EXPECT_EQ(prepare(request("four-bar", {{"method", "mkbdf"}, {"step", "1e-3"}})).options.formulation, "index3");
-  for (const char* method : {"rkmk", "projected-bdf"}) EXPECT_EQ(prepare(request("four-bar", {{"method", method}})).options.formulation, "") << method;
+  for (const char* method : {"rkmk", "projected-bdf"})
+    EXPECT_EQ(prepare(request("four-bar", {{"method", method}})).options.formulation, "") << method;
 }
 
 TEST(RunSpec, WordsBecomeOptions) {
@@ -79,7 +81,8 @@ TEST(RunSpec, FormulationInUseIsTheOneThatRunReports) {
       const io::PreparedRun run = prepare(request(model, {{"method", method}, {"step", "1e-3"}, {"t-end", "0.01"}}));
       run::Observer nobody;
       const run::Report report = run::integrate(*run.model.system, run.model.start, run.options, nobody);
-      EXPECT_EQ(system::info_of(run::formulation_in_use(run.options, *run.model.system)).name, report.formulation) << model << ' ' << method;
+      EXPECT_EQ(system::info_of(run::formulation_in_use(run.options, *run.model.system)).name, report.formulation)
+          << model << ' ' << method;
     }
 }
 
@@ -104,13 +107,27 @@ TEST(RunSpec, ValuesComeBackFromTheOptionsTheyWereSetIn) {
     const Field& field = f.field;
     Value value;
     switch (kind_of(field)) {
-      case FieldKind::number: value = 0.5; break;
-      case FieldKind::whole: value = 3L; break;
-      case FieldKind::truth: value = true; break;
-      case FieldKind::word: value = field.words.back() == "file:PATH" ? std::string("none") : field.words.back(); break;
-      case FieldKind::words: value = std::vector<std::string>{field.words.back()}; break;
-      case FieldKind::numbers: value = std::vector<double>{0.25, 0.5}; break;
-      case FieldKind::text: value = "a"; break;
+      case FieldKind::number:
+        value = 0.5;
+        break;
+      case FieldKind::whole:
+        value = 3L;
+        break;
+      case FieldKind::truth:
+        value = true;
+        break;
+      case FieldKind::word:
+        value = field.words.back() == "file:PATH" ? std::string("none") : field.words.back();
+        break;
+      case FieldKind::words:
+        value = std::vector<std::string>{field.words.back()};
+        break;
+      case FieldKind::numbers:
+        value = std::vector<double>{0.25, 0.5};
+        break;
+      case FieldKind::text:
+        value = "a";
+        break;
     }
     run::Options options;
     f.set(options, checked(field, value));
@@ -121,7 +138,11 @@ TEST(RunSpec, ValuesComeBackFromTheOptionsTheyWereSetIn) {
 
 TEST(RunSpec, NumbersTextsAndListsMeanTheSame) {
   RunSpec a, b;
-  a.set("corners", "0.25, 0.5").set("rtol", "1e-7").set("max_steps", "1e6").set("conserve", "energy,momentum-x").set("assemble", "true");
+  a.set("corners", "0.25, 0.5")
+      .set("rtol", "1e-7")
+      .set("max_steps", "1e6")
+      .set("conserve", "energy,momentum-x")
+      .set("assemble", "true");
   b.set("corners", std::vector<double>{0.25, 0.5}).set("rtol", 1e-7).set("max_steps", 1e6).set("assemble", true);
   b.set("conserve", std::vector<std::string>{"energy", "momentum-x"});
   EXPECT_TRUE(a.problems().empty() && b.problems().empty());
@@ -130,18 +151,25 @@ TEST(RunSpec, NumbersTextsAndListsMeanTheSame) {
 
 TEST(RunSpec, MessagesHaveTheWordsOfTheFrontEnd) {
   const RunSpec spec = request("heavy-top", {{"step", "-1"}, {"method", "mkbdf"}, {"correction", "none"}});
-  EXPECT_EQ(complaint(spec), "2 problems:\n  step: is -1, must be positive\n  correction: mkbdf has no correction term; correction is for bliedf only");
+  EXPECT_EQ(complaint(spec),
+            "2 problems:\n  step: is -1, must be positive\n  correction: mkbdf has no correction term; correction is "
+            "for bliedf only");
   set_spelling([](std::string_view field) { return "--" + std::string(field); });
   const std::string text = complaint(spec);
   set_spelling([](std::string_view field) { return std::string(field); });
-  EXPECT_EQ(text, "2 problems:\n  --step: is -1, must be positive\n  --correction: mkbdf has no correction term; --correction is for bliedf only");
+  EXPECT_EQ(text,
+            "2 problems:\n  --step: is -1, must be positive\n  --correction: mkbdf has no correction term; "
+            "--correction is for bliedf only");
 }
 
 TEST(RunSpec, StepSequencesAreReadFromWords) {
-  const auto read = [](const std::string& words) { return prepare(request("heavy-top", {{"steps", words}, {"t-end", "0.1"}})); };
+  const auto read = [](const std::string& words) {
+    return prepare(request("heavy-top", {{"steps", words}, {"t-end", "0.1"}}));
+  };
   const io::PreparedRun change = read("change:h=1e-3,at=0.05,ratio=2");
   EXPECT_EQ(std::get<run::OneChange>(change.options.steps).at, 0.05);
-  const io::PreparedRun random = read("random:h_min=1e-4,h_max=1e-3,ratio_min=0.2,ratio_max=5,every=50,seed=3,member=2");
+  const io::PreparedRun random =
+      read("random:h_min=1e-4,h_max=1e-3,ratio_min=0.2,ratio_max=5,every=50,seed=3,member=2");
   const auto& r = std::get<run::RandomSteps>(random.options.steps);
   EXPECT_EQ(r.h_max, 1e-3);
   EXPECT_EQ(r.ratio_max, 5.0);
@@ -152,7 +180,9 @@ TEST(RunSpec, StepSequencesAreReadFromWords) {
 }
 
 TEST(RunSpec, StepSequencesThatCannotBeAreExplained) {
-  const auto complain = [](const std::string& words) { return complaint(request("heavy-top", {{"steps", words}, {"t-end", "0.1"}})); };
+  const auto complain = [](const std::string& words) {
+    return complaint(request("heavy-top", {{"steps", words}, {"t-end", "0.1"}}));
+  };
   EXPECT_NE(complain("alternating:h=1e-3").find("alternate"), std::string::npos) << "the nearest match";
   EXPECT_NE(complain("alternate:ratio=2").find("needs h"), std::string::npos);
   EXPECT_NE(complain("alternate:h=1e-3,ratoi=2").find("ratio"), std::string::npos);
@@ -160,8 +190,12 @@ TEST(RunSpec, StepSequencesThatCannotBeAreExplained) {
   EXPECT_NE(complain("random:h_min=1e-3,h_max=1e-4").find("at least h_min"), std::string::npos);
   EXPECT_NE(complain("file:nowhere.txt").find("nowhere.txt"), std::string::npos);
   EXPECT_NE(complain("file:/dev/zero").find("more than 67108864 bytes"), std::string::npos) << "no end of reading";
-  EXPECT_NE(complain("random:h_min=1e-4,h_max=1e-3,member=1e10").find("member is 10000000000, expected a whole number from 0 to 1000000"), std::string::npos);
-  EXPECT_NE(complaint(request("heavy-top", {{"steps", "constant:h=1e-3"}, {"rtol", "1e-6"}})).find("exclude each other"), std::string::npos);
+  EXPECT_NE(complain("random:h_min=1e-4,h_max=1e-3,member=1e10")
+                .find("member is 10000000000, expected a whole number from 0 to 1000000"),
+            std::string::npos);
+  EXPECT_NE(
+      complaint(request("heavy-top", {{"steps", "constant:h=1e-3"}, {"rtol", "1e-6"}})).find("exclude each other"),
+      std::string::npos);
 }
 
 TEST(RunSpec, SettingsReachTheModelThenTheMethod) {
@@ -172,23 +206,27 @@ TEST(RunSpec, SettingsReachTheModelThenTheMethod) {
 }
 
 TEST(RunSpec, APrefixDecidesWhoGetsASetting) {
-  const io::PreparedRun run = prepare(
-      request("heavy-top", {{"step", "1e-3"}, {"method", "generalized-alpha"}}, {"model.mass=3", "method.rho_inf=0.5"}));
+  const io::PreparedRun run = prepare(request("heavy-top", {{"step", "1e-3"}, {"method", "generalized-alpha"}},
+                                              {"model.mass=3", "method.rho_inf=0.5"}));
   EXPECT_EQ(run.model_parameters.number("mass"), 3.0);
   EXPECT_EQ(run.options.method.parameters.number("rho_inf"), 0.5);
-  EXPECT_NE(complaint(request("heavy-top", {{"step", "1"}}, {"method.mass=3"})).find("method 'bliedf': unknown parameter 'mass'"),
+  EXPECT_NE(complaint(request("heavy-top", {{"step", "1"}}, {"method.mass=3"}))
+                .find("method 'bliedf': unknown parameter 'mass'"),
             std::string::npos);
 }
 
 TEST(RunSpec, AnUnknownSettingNamesTheNearestOfBoth) {
-  EXPECT_NE(complaint(request("heavy-top", {{"step", "1"}}, {"mas=3"})).find("unknown parameter 'mas'; did you mean 'mass'?"),
-            std::string::npos);
-  EXPECT_NE(complaint(request("heavy-top", {{"step", "1e-3"}, {"method", "generalized-alpha"}}, {"rho=0.5", "rho_in=1"}))
-                .find("did you mean 'rho_inf'?"),
-            std::string::npos);
+  EXPECT_NE(
+      complaint(request("heavy-top", {{"step", "1"}}, {"mas=3"})).find("unknown parameter 'mas'; did you mean 'mass'?"),
+      std::string::npos);
+  EXPECT_NE(
+      complaint(request("heavy-top", {{"step", "1e-3"}, {"method", "generalized-alpha"}}, {"rho=0.5", "rho_in=1"}))
+          .find("did you mean 'rho_inf'?"),
+      std::string::npos);
   EXPECT_EQ(complaint(request("heavy-top", {{"step", "1e-3"}}, {"mass"})), "set: 'mass' is not of the form key=value");
   EXPECT_EQ(complaint(request("heavy-top", {{"step", "1e-3"}}, {"=3"})), "set: '=3' is not of the form key=value");
-  EXPECT_NE(complaint(request("heavy-top", {{"step", "1e-3"}}, {"mass=-3"})).find("must be positive"), std::string::npos);
+  EXPECT_NE(complaint(request("heavy-top", {{"step", "1e-3"}}, {"mass=-3"})).find("must be positive"),
+            std::string::npos);
 }
 
 TEST(RunSpec, ListsAllProblemsAtOnce) {
@@ -203,11 +241,19 @@ TEST(RunSpec, ListsAllProblemsAtOnce) {
 
 TEST(RunSpec, RefusesUnknownNamesWithTheNearest) {
   EXPECT_EQ(complaint(request("heavy-topp")).find("unknown model 'heavy-topp'; did you mean 'heavy-top'?"), 0u);
-  EXPECT_EQ(complaint(request("heavy-top", {{"step", "1"}, {"method", "blidf"}})).find("method: unknown method 'blidf'; did you mean 'bliedf'?"), 0u);
+  EXPECT_EQ(complaint(request("heavy-top", {{"step", "1"}, {"method", "blidf"}}))
+                .find("method: unknown method 'blidf'; did you mean 'bliedf'?"),
+            0u);
   EXPECT_EQ(complaint(request("heavy-top", {{"stepp", "1"}})).find("unknown option 'stepp'; did you mean 'step'?"), 0u);
-  EXPECT_EQ(complaint(request("heavy-top", {{"step", "1"}, {"linear-solver", "dens"}})).find("linear_solver: unknown linear solver 'dens'; did you mean 'dense'?"), 0u);
-  EXPECT_EQ(complaint(request("heavy-top", {{"step", "1"}, {"formulation", "index4"}})).find("formulation: unknown formulation 'index4'"), 0u);
-  EXPECT_EQ(complaint(request("heavy-top", {{"step", "1"}, {"correction", "tunde"}})).find("correction: unknown correction 'tunde'"), 0u);
+  EXPECT_EQ(complaint(request("heavy-top", {{"step", "1"}, {"linear-solver", "dens"}}))
+                .find("linear_solver: unknown linear solver 'dens'; did you mean 'dense'?"),
+            0u);
+  EXPECT_EQ(complaint(request("heavy-top", {{"step", "1"}, {"formulation", "index4"}}))
+                .find("formulation: unknown formulation 'index4'"),
+            0u);
+  EXPECT_EQ(complaint(request("heavy-top", {{"step", "1"}, {"correction", "tunde"}}))
+                .find("correction: unknown correction 'tunde'"),
+            0u);
   EXPECT_EQ(complaint(request("")).find("no model given"), 0u);
   EXPECT_EQ(complaint(request("nowhere/m.json")), "there is no model file 'nowhere/m.json'");
   RunSpec r = request("heavy-top");
@@ -231,15 +277,18 @@ TEST(RunSpec, RefusesStepAndTolerancesTogether) {
 }
 
 TEST(RunSpec, WarnsAboutOptionsWithoutEffect) {
-  const io::PreparedRun run = prepare(request("heavy-top", {{"step", "1e-3"}, {"max-step", "1"}, {"control-lambda", "true"}}));
+  const io::PreparedRun run =
+      prepare(request("heavy-top", {{"step", "1e-3"}, {"max-step", "1"}, {"control-lambda", "true"}}));
   ASSERT_EQ(run.warnings.size(), 2u);
   EXPECT_EQ(run.warnings[1], "max_step has no effect with constant steps");
 }
 
 TEST(RunSpec, OutputStepsNeedNotMeetTheSteps) {
-  const io::PreparedRun run = prepare(request("heavy-top", {{"step", "1e-3"}, {"t-end", "1"}, {"output-step", "0.0015"}}));
+  const io::PreparedRun run =
+      prepare(request("heavy-top", {{"step", "1e-3"}, {"t-end", "1"}, {"output-step", "0.0015"}}));
   EXPECT_EQ(run.options.output_step, 0.0015);
-  EXPECT_EQ(complaint(request("heavy-top", {{"step", "1e-3"}, {"output-step", "0"}})), "output_step: is 0, must be positive");
+  EXPECT_EQ(complaint(request("heavy-top", {{"step", "1e-3"}, {"output-step", "0"}})),
+            "output_step: is 0, must be positive");
 }
 
 class OwnCorrection : public testing::Test {
@@ -266,15 +315,19 @@ TEST_F(OwnCorrection, TheFileSetsTheOrder) {
 }
 
 TEST_F(OwnCorrection, IsRefusedWithWhatIsWrong) {
-  EXPECT_NE(complaint(request("heavy-top", {{"step", "1e-3"}, {"correction", file("{")}})).find("own.json:1:2: /: not valid JSON"),
+  EXPECT_NE(complaint(request("heavy-top", {{"step", "1e-3"}, {"correction", file("{")}}))
+                .find("own.json:1:2: /: not valid JSON"),
             std::string::npos);
-  EXPECT_NE(complaint(request("heavy-top", {{"step", "1e-3"}, {"correction", "file:/no/such"}})).find("correction: cannot read the correction '/no/such'"),
+  EXPECT_NE(complaint(request("heavy-top", {{"step", "1e-3"}, {"correction", "file:/no/such"}}))
+                .find("correction: cannot read the correction '/no/such'"),
             std::string::npos);
 }
 
 TEST(PrepareModel, KnowsTheSameSettings) {
   EXPECT_EQ(io::prepare_model(request("heavy-top", {}, {"model.mass=3"})).name, "heavy-top");
-  EXPECT_NE(text_of<InvalidInput>([] { io::prepare_model(request("heavy-top", {}, {"mas=3"})); }).find("did you mean 'mass'?"),
+  EXPECT_NE(text_of<InvalidInput>([] {
+              io::prepare_model(request("heavy-top", {}, {"mas=3"}));
+            }).find("did you mean 'mass'?"),
             std::string::npos);
 }
 

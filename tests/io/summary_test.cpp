@@ -50,8 +50,8 @@ TEST(Summary, HasTheFieldsOfTheContractInItsOrder) {
   EXPECT_EQ(s["status"], "success");
   EXPECT_EQ(s["message"], "");
   EXPECT_EQ(s["statistics"]["steps"], 10);
-  for (const char* name : {"rejected_steps", "newton_iterations", "residual_evaluations", "jacobian_evaluations", "factorizations",
-                           "exponentials", "brackets", "solve_seconds"})
+  for (const char* name : {"rejected_steps", "newton_iterations", "residual_evaluations", "jacobian_evaluations",
+                           "factorizations", "exponentials", "brackets", "solve_seconds"})
     EXPECT_TRUE(s["statistics"][name].is_number()) << name;
   EXPECT_EQ(s["constraints"]["position_max"], report.position_max);
   EXPECT_EQ(s["energy"]["final"], report.energy_final);

@@ -182,8 +182,8 @@ TEST_F(TrajectoryFiles, ModelsWithoutBodiesHavePlainCoordinates) {
   std::vector<std::string> columns;
   for (const io::Quantity& quantity : layout.quantities())
     for (const io::TrajectoryColumn& column : quantity.columns) columns.push_back(column.name);
-  EXPECT_EQ(columns, (std::vector<std::string>{"t", "q1", "q2", "v1", "v2", "a1", "a2", "lambda1", "Phi1", "Bv1", "energy", "h",
-                                               "order"}));
+  EXPECT_EQ(columns, (std::vector<std::string>{"t", "q1", "q2", "v1", "v2", "a1", "a2", "lambda1", "Phi1", "Bv1",
+                                               "energy", "h", "order"}));
   EXPECT_EQ(layout.columns(), 13);
 }
 
@@ -365,7 +365,9 @@ TEST_F(Csv, ReaderSaysWhereARowIsWrong) {
 
 TEST_F(Csv, ReaderNamesTheNearestColumn) {
   write_file(folder / "x.csv", "t,energy\n0,1\n");
-  EXPECT_NE(text_of<InvalidInput>([&] { io::read_trajectory(folder / "x.csv").column("enrgy"); }).find("did you mean 'energy'"),
+  EXPECT_NE(text_of<InvalidInput>([&] {
+              io::read_trajectory(folder / "x.csv").column("enrgy");
+            }).find("did you mean 'energy'"),
             std::string::npos);
 }
 

@@ -115,7 +115,8 @@ TEST(Urdf, MistakesHaveTheirPlace) {
 
 /// Their parts would be missing without a word.
 TEST(Urdf, MacrosOfXacroAreRefusedWithAdvice) {
-  const std::string element = refusal(replaced(arm, "<link name=\"base\"/>", "<xacro:leg name=\"FL\"/><link name=\"base\"/>"));
+  const std::string element =
+      refusal(replaced(arm, "<link name=\"base\"/>", "<xacro:leg name=\"FL\"/><link name=\"base\"/>"));
   EXPECT_NE(element.find("robot.urdf:4:3: <xacro:leg>: macros of xacro"), std::string::npos) << element;
   EXPECT_NE(element.find("expand them first: `xacro "), std::string::npos) << element;
   const std::string value = refusal(replaced(arm, "value=\"2\"", "value=\"${mass}\""));
@@ -123,8 +124,12 @@ TEST(Urdf, MacrosOfXacroAreRefusedWithAdvice) {
 }
 
 TEST(Urdf, ImpossibleInertiasAreNamedWithLinkAndLineOrRepaired) {
-  const std::string wrong = replaced(arm, "ixx=\"0.1\" iyy=\"0.1\" izz=\"0.005\"", "ixx=\"0.001\" iyy=\"0.001\" izz=\"0.01\"");
-  EXPECT_NE(refusal(wrong).find("robot.urdf:11:56: the inertia of link 'lower' has the principal moments 0.001, 0.001, 0.01"), std::string::npos) << refusal(wrong);
+  const std::string wrong =
+      replaced(arm, "ixx=\"0.1\" iyy=\"0.1\" izz=\"0.005\"", "ixx=\"0.001\" iyy=\"0.001\" izz=\"0.01\"");
+  EXPECT_NE(
+      refusal(wrong).find("robot.urdf:11:56: the inertia of link 'lower' has the principal moments 0.001, 0.001, 0.01"),
+      std::string::npos)
+      << refusal(wrong);
   EXPECT_NE(refusal(wrong).find("repair_inertia"), std::string::npos);
   const io::ImportedModel repaired = io::import_urdf("robot.urdf", wrong, {.repairs_inertia = true});
   EXPECT_NO_THROW(io::read_model(io::JsonSource("arm.json", repaired.model.dump(1))));
@@ -135,9 +140,12 @@ TEST(Urdf, ImpossibleInertiasAreNamedWithLinkAndLineOrRepaired) {
 
 TEST(Urdf, WhatIsLeftOutIsNamedByJoint) {
   const io::ImportedModel imported = io::import_urdf(
-      "robot.urdf", replaced(arm, "<axis xyz=\"0 1 0\"/>", "<axis xyz=\"0 1 0\"/><mimic joint=\"shoulder\" multiplier=\"2\"/><dynamics friction=\"0.3\"/>"));
+      "robot.urdf",
+      replaced(arm, "<axis xyz=\"0 1 0\"/>",
+               "<axis xyz=\"0 1 0\"/><mimic joint=\"shoulder\" multiplier=\"2\"/><dynamics friction=\"0.3\"/>"));
   const auto has = [&](const std::string& text) {
-    return std::any_of(imported.notes.begin(), imported.notes.end(), [&](const std::string& note) { return note.find(text) != std::string::npos; });
+    return std::any_of(imported.notes.begin(), imported.notes.end(),
+                       [&](const std::string& note) { return note.find(text) != std::string::npos; });
   };
   EXPECT_TRUE(has("joint 'shoulder': its range from -1 to 1"));
   EXPECT_TRUE(has("joint 'elbow' mimics 'shoulder' (multiplier 2, offset 0)"));

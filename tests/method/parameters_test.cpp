@@ -17,7 +17,8 @@ void expect_the_same_defaults() {
   const MethodChoice by_name(Parameters::name), by_type{Parameters{}};
   EXPECT_EQ(&by_name.info(), &by_type.info());
   EXPECT_EQ(by_name.parameters.listing(), by_type.parameters.listing()) << Parameters::name;
-  EXPECT_EQ(method::values_of(method::parameters_in<Parameters>(by_name.parameters)).listing(), by_name.parameters.listing());
+  EXPECT_EQ(method::values_of(method::parameters_in<Parameters>(by_name.parameters)).listing(),
+            by_name.parameters.listing());
 }
 
 TEST(MethodParameters, EveryMethodHasAStructWithItsDefaults) {
@@ -39,7 +40,8 @@ TEST(MethodParameters, AreSetByMemberAndByName) {
   by_name.set("beta", "0.3");
   by_name.set("approximation", 2L);
   by_name.set("modification", "velocity");
-  const MethodChoice by_type = GeneralizedAlpha{.rho_inf = 0.8, .beta = 0.3, .approximation = 2, .modification = method::Modification::velocity};
+  const MethodChoice by_type =
+      GeneralizedAlpha{.rho_inf = 0.8, .beta = 0.3, .approximation = 2, .modification = method::Modification::velocity};
   EXPECT_EQ(by_name.parameters.listing(), by_type.parameters.listing());
   const auto back = method::parameters_in<GeneralizedAlpha>(by_name.parameters);
   EXPECT_EQ(back.rho_inf, 0.8);

@@ -83,7 +83,8 @@ TEST(BenchmarkProblem, MultiplierOfThePendulumFollowsItsIdentity) {
 /// Centre of mass at three times, energy, L_z and spin, on each group.
 TEST(BenchmarkProblem, HeavyTop) {
   const Vector3 J_tip(15.234375, 0.46875, 15.234375);
-  const std::pair<double, Vector3> figures[] = {{0.5, {-0.7025, -0.0212, -0.7114}}, {1.0, {0.1733, 0.6401, -0.7485}}, {2.0, {-0.1504, -0.7242, -0.6730}}};
+  const std::pair<double, Vector3> figures[] = {
+      {0.5, {-0.7025, -0.0212, -0.7114}}, {1.0, {0.1733, 0.6401, -0.7485}}, {2.0, {-0.1504, -0.7242, -0.6730}}};
   const models::ModelInfo& info = models::find_model("heavy-top");
   for (const std::string& group : info.groups)
     for (const auto& [t, x] : figures) {

@@ -63,7 +63,8 @@ class EveryElement : public testing::TestWithParam<Case> {
     for (const char* name : {"first", "second", "third"})
       mechanism.bodies.push_back(samples::random_body(source_, name));
     if (GetParam().is_mixed)
-      for (const int b : {0, 2}) mechanism.bodies[b].group = GetParam().group == lie::GroupId::se3 ? lie::GroupId::r3xso3 : lie::GroupId::se3;
+      for (const int b : {0, 2})
+        mechanism.bodies[b].group = GetParam().group == lie::GroupId::se3 ? lie::GroupId::r3xso3 : lie::GroupId::se3;
     return mechanism;
   }
   std::vector<int> bodies(int n) const {
@@ -127,7 +128,9 @@ TEST_P(EveryJoint, HasIndependentRowsAndNoGapWhenItsFramesCoincide) {
   if (info.has_carrier)
     for (int i = 0; i < 2; ++i) spec.frames[i].p = in_body(spec.bodies[i], world[i]).p;
   if (info.axes_swing) {
-    const auto rotation = [&](int body) -> Matrix3 { return body == ground ? Matrix3(Matrix3::Identity()) : mechanism.bodies[body].rotation; };
+    const auto rotation = [&](int body) -> Matrix3 {
+      return body == ground ? Matrix3(Matrix3::Identity()) : mechanism.bodies[body].rotation;
+    };
     spec.frames[1].E = swung(rotation(spec.bodies[0]), spec.frames[0].E, rotation(spec.bodies[1]), spec.frames[1].E);
   }
   const double length = (world[0].p - world[1].p).norm();
@@ -182,15 +185,16 @@ TEST_P(EveryForceWithoutMultipliers, ChangesTheEnergyByItsPower) {
   assembly.mass_and_jacobian(m, blocks);
   m.a = -system::dense_coupling(assembly, blocks.M).ldlt().solve(residual.force);
   const Vector change = system::slope(
-      [&](double s) -> Vector {
-        system::Motion moved = m;
-        moved.t += s;
-        const Vector x = s * m.v + (0.5 * s * s) * m.a;
-        assembly.space().move(m.q, x, moved.q);
-        moved.v += s * m.a;
-        return Vector::Constant(1, assembly.energy(moved));
-      },
-      1e-3).value;
+                            [&](double s) -> Vector {
+                              system::Motion moved = m;
+                              moved.t += s;
+                              const Vector x = s * m.v + (0.5 * s * s) * m.a;
+                              assembly.space().move(m.q, x, moved.q);
+                              moved.v += s * m.a;
+                              return Vector::Constant(1, assembly.energy(moved));
+                            },
+                            1e-3)
+                            .value;
   EXPECT_NEAR(change[0], assembly.power(m, nothing).total(), 1e-9 * (1.0 + std::abs(change[0])));
 }
 

@@ -102,8 +102,8 @@ TEST(Beam, HasExactTangentsOnEveryGroupWithEveryLaw) {
         BeamSection section{K.inverse(), damping, law};
         Vector6 strain0;
         strain0 << 1.0, 0.1, -0.2, 0.3, 0.4, -0.2;
-        mechanism.elements.push_back(std::make_shared<Beam>("free", 0, samples::random_frame(source), 1, samples::random_frame(source),
-                                                            0.7, strain0, section));
+        mechanism.elements.push_back(std::make_shared<Beam>("free", 0, samples::random_frame(source), 1,
+                                                            samples::random_frame(source), 0.7, strain0, section));
         mechanism.elements.push_back(std::make_shared<Beam>("held", ground, samples::random_frame(source), 1,
                                                             samples::random_frame(source), 0.7, strain0, section));
         const Assembly assembly(std::move(mechanism));
@@ -115,7 +115,8 @@ TEST(Beam, HasExactTangentsOnEveryGroupWithEveryLaw) {
           if (!residual.force.allFinite()) continue;  // bent too far
           ++checked;
           for (const system::AuditFinding& finding : system::audit(assembly, m, Vector()))
-            EXPECT_TRUE(finding.ok()) << finding.what << ": error " << finding.error << ", tolerance " << finding.tolerance;
+            EXPECT_TRUE(finding.ok()) << finding.what << ": error " << finding.error << ", tolerance "
+                                      << finding.tolerance;
         }
         EXPECT_EQ(checked, 3);
       }
@@ -164,11 +165,22 @@ std::vector<Static> static_problems() {
   composite(3, 4) = composite(4, 3) = 17.61e3;
   composite(3, 5) = composite(5, 3) = -351.0;
   composite(4, 5) = composite(5, 4) = -370.0;
-  return {{"45 degree bend", diagonal(1e7, 5e7 / 12.0, 5e7 / 12.0, 1e7 / 12.0, 1e7 / 12.0, 1e7 / 12.0), bend, 25.0 * M_PI,
-           {0, 0, 600}, {-23.5605818783, -13.6046324024, 53.4754779982}, 6},
-          {"twisted", diagonal(2.5e10, 8.2604167e9, 8.2604167e9, 1.41872656e8, 5.20833e8, 1.30208333e8), twisted, 10.0, {0, 0, -4e6},
-           {-1.14152599954, -1.71805334646, -3.59321324027}, 4},
-          {"composite", composite, straight, 10.0, {0, 0, 150}, {-0.0902726627566, -0.0647488486259, 1.22973648292}, 1}};
+  return {
+      {"45 degree bend",
+       diagonal(1e7, 5e7 / 12.0, 5e7 / 12.0, 1e7 / 12.0, 1e7 / 12.0, 1e7 / 12.0),
+       bend,
+       25.0 * M_PI,
+       {0, 0, 600},
+       {-23.5605818783, -13.6046324024, 53.4754779982},
+       6},
+      {"twisted",
+       diagonal(2.5e10, 8.2604167e9, 8.2604167e9, 1.41872656e8, 5.20833e8, 1.30208333e8),
+       twisted,
+       10.0,
+       {0, 0, -4e6},
+       {-1.14152599954, -1.71805334646, -3.59321324027},
+       4},
+      {"composite", composite, straight, 10.0, {0, 0, 150}, {-0.0902726627566, -0.0647488486259, 1.22973648292}, 1}};
 }
 
 /// (Bathe and Bolourchi 1979; Wang et al. 2017), against shooting on the continuous equations.
@@ -182,7 +194,8 @@ TEST(Beam, ConvergesWithOrderFourInItsLength) {
       rod.section = section_of(problem.stiffness);
       const Vector3 moved = tip_under(rod, problem.force, problem.load_steps) - rod.nodes.back().p;
       const double error = (moved - problem.exact).norm();
-      if (previous > 0.0) EXPECT_NEAR(std::log2(previous / error), 4.0, 0.25) << problem.name << ", " << n << " elements: " << error;
+      if (previous > 0.0)
+        EXPECT_NEAR(std::log2(previous / error), 4.0, 0.25) << problem.name << ", " << n << " elements: " << error;
       previous = error;
     }
     EXPECT_LT(previous, 1e-5) << problem.name;

@@ -57,8 +57,8 @@ io::ModelFile built_in(const char* name, const std::vector<std::pair<std::string
 
 /// What is shown at the given times of a run with error control, the last of which ends it; at every step if there is one only.
 struct Course final : run::Observer {
-  Course(const models::Model& model, const std::vector<double>& times, double tolerance, const std::string& linear_solver = "automatic",
-         const std::string& formulation = "") {
+  Course(const models::Model& model, const std::vector<double>& times, double tolerance,
+         const std::string& linear_solver = "automatic", const std::string& formulation = "") {
     run::Options options;
     if (!formulation.empty()) options.formulation = formulation;
     options.rtol = options.atol = tolerance;
@@ -152,7 +152,8 @@ TEST(Benchmark, FourBarPassesItsSingularPositions) {
       SCOPED_TRACE(testing::Message() << formulation << " " << tolerance);
       const Course course(file.model, {10.0}, tolerance, "automatic", formulation);
       const double allowed = std::max(2e-4, 1e3 * tolerance);
-      expect_near(point(file, course.report, "upright0", {0.0, 0.5, 0.0}), {std::sin(theta), std::cos(theta), 0.0}, allowed);
+      expect_near(point(file, course.report, "upright0", {0.0, 0.5, 0.0}), {std::sin(theta), std::cos(theta), 0.0},
+                  allowed);
       EXPECT_NEAR(course.report.final.motion.v[5], -omega, 10.0 * allowed);
     }
 }
@@ -249,7 +250,8 @@ TEST(Benchmark, BricardWithItsRedundantRow) {
 /// Coarse figures at all times; both ways to treat the redundant row give them.
 TEST(Benchmark, BricardSwingsAsPublished) {
   const std::vector<double> times{0.5, 1.0, 2.0, 8.0};
-  const Vector3 figures[] = {{0.968, -1.225, 0.750}, {0.5105, -1.6492, 0.1401}, {-0.969, -1.221, 0.754}, {-0.965, -1.235, 0.738}};
+  const Vector3 figures[] = {
+      {0.968, -1.225, 0.750}, {0.5105, -1.6492, 0.1401}, {-0.969, -1.221, 0.754}, {-0.965, -1.235, 0.738}};
   for (const bool is_redundant : {true, false}) {
     const io::ModelFile file = load(is_redundant ? "bricard" : "bricard_independent");
     const Course course(file.model, times, 1e-7, is_redundant ? "least-squares" : "automatic");
@@ -382,7 +384,8 @@ TEST(Benchmark, LongStepsOfRungeKuttaMethodsBalanceWorkAndDissipation) {
 }
 
 TEST(Benchmark, DriversThatContradictEachOtherAreNoMotion) {
-  const io::ModelFile file = io::read_model(io::JsonSource("m.json", R"({"bodies": [{"name": "crank", "mass": 2, "inertia": [0.1, 0.2, 0.25], "position": [0, 0, 0]}],
+  const io::ModelFile file = io::read_model(io::JsonSource(
+      "m.json", R"({"bodies": [{"name": "crank", "mass": 2, "inertia": [0.1, 0.2, 0.25], "position": [0, 0, 0]}],
     "joints": [{"type": "revolute", "name": "hinge", "between": ["ground", "crank"], "at": [0, 0, 0], "axis": [0, 0, 1]}],
     "drivers": [{"name": "slow", "type": "angle", "between": ["ground", "crank"], "axis": [0, 0, 1], "value": "t^2"},
                 {"name": "fast", "type": "angle", "between": ["ground", "crank"], "axis": [0, 0, 1], "value": "2*t^2"}]})"));

@@ -14,7 +14,8 @@ using multibody::Interpolation;
 using multibody::Signal;
 using Table = std::vector<std::pair<double, double>>;
 
-std::vector<system::Corner> corners_of(const Signal& signal, double begin, double end, int derivative = 0, double resolution = 1e-7) {
+std::vector<system::Corner> corners_of(const Signal& signal, double begin, double end, int derivative = 0,
+                                       double resolution = 1e-7) {
   std::vector<system::Corner> found;
   for (system::Corner c = signal.next_corner(begin, end, derivative, resolution); c.exists();
        c = signal.next_corner(c.t, end, derivative, resolution))
@@ -26,7 +27,8 @@ std::vector<system::Corner> corners_of(const char* formula, double begin, double
   return corners_of(Signal(Expression(std::string_view(formula))), begin, end, derivative);
 }
 
-void expect(const std::vector<system::Corner>& found, const std::vector<std::pair<double, int>>& expected, const std::string& what) {
+void expect(const std::vector<system::Corner>& found, const std::vector<std::pair<double, int>>& expected,
+            const std::string& what) {
   ASSERT_EQ(found.size(), expected.size()) << what;
   for (std::size_t i = 0; i < found.size(); ++i) {
     EXPECT_NEAR(found[i].t, expected[i].first, 1e-14 * (1.0 + std::abs(expected[i].first))) << what;
@@ -42,7 +44,8 @@ TEST(CornersOfFormulas, AreWhereBranchesChange) {
   expect(corners_of("sign(t - 1)*sign(t - 2)", -1, 3), {{1, -1}, {2, -1}}, "product");
   expect(corners_of("abs(max(0, t - 1) - 0.5)", 0, 3), {{1, 0}, {1.5, 0}}, "nested");
   expect(corners_of("sign(exp(-((t - 1)/0.001)^2) - 0.5)", -200, 500),
-         {{1 - 0.001 * std::sqrt(std::log(2.0)), -1}, {1 + 0.001 * std::sqrt(std::log(2.0)), -1}}, "a narrow pulse in a long run");
+         {{1 - 0.001 * std::sqrt(std::log(2.0)), -1}, {1 + 0.001 * std::sqrt(std::log(2.0)), -1}},
+         "a narrow pulse in a long run");
   expect(corners_of("sign(tan(t))", 0, 4), {{M_PI_2, -1}, {M_PI, -1}}, "poles");
   expect(corners_of("sin(5*t)*exp(-t)", 0, 100), {}, "smooth");
 }
@@ -65,7 +68,8 @@ TEST(CornersOfFormulas, AreNotWhereAnArgumentTouchesZeroOrStaysThere) {
 TEST(CornersOfFormulas, OfPeriodicOnesAreAllFound) {
   const auto found = corners_of("sign(sin(50*t))", 0, 1000);
   ASSERT_EQ(found.size(), static_cast<std::size_t>(std::floor(1000 * 50 / M_PI)));
-  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i].t, static_cast<double>(i + 1) * M_PI / 50, 2e-13 * (1 + found[i].t));
+  for (std::size_t i = 0; i < found.size(); ++i)
+    EXPECT_NEAR(found[i].t, static_cast<double>(i + 1) * M_PI / 50, 2e-13 * (1 + found[i].t));
 }
 
 TEST(CornersOfFormulas, HaveTheRightSideAtTheirTimeAndTheLeftSideBeforeIt) {

@@ -12,8 +12,8 @@ namespace {
 
 using namespace kreisel;
 using multibody::Expression;
-using multibody::Jet;
 using multibody::Interpolation;
+using multibody::Jet;
 using multibody::Outside;
 using multibody::Signal;
 
@@ -108,7 +108,10 @@ TEST(Signal, PassesThroughItsTableWithTwoContinuousDerivatives) {
 using Table = std::vector<std::pair<double, double>>;
 
 TEST(Signal, StaysBetweenThePointsOfItsTable) {
-  const Table tables[] = {{{0, 0}, {1, 0}, {1.001, 10}, {3, 10}}, {{0, 0}, {1, 10}, {2, 0}}, {{0, 1}, {1, -2}}, {{-1, 3}, {0, 4}, {0.1, 9}, {5, 9}, {6, -1}, {6.5, -1.01}}};
+  const Table tables[] = {{{0, 0}, {1, 0}, {1.001, 10}, {3, 10}},
+                          {{0, 0}, {1, 10}, {2, 0}},
+                          {{0, 1}, {1, -2}},
+                          {{-1, 3}, {0, 4}, {0.1, 9}, {5, 9}, {6, -1}, {6.5, -1.01}}};
   for (const Table& table : tables)
     for (const Interpolation how : {Interpolation::linear, Interpolation::monotone}) {
       const Signal signal(table, how);

@@ -17,7 +17,9 @@ const std::string body = R"("bodies": [{"name": "b", "mass": 1, "inertia": [1, 1
 
 /// Stiffness [100, 200, 300] seen along the world's axes.
 Vector3 stiffness(const std::string& keys) {
-  const io::ModelFile file = model("{" + body + R"(, "forces": [{"type": "bushing", "between": ["ground", "b"], "stiffness": [100, 200, 300], )" + keys + "}]}");
+  const io::ModelFile file = model(
+      "{" + body + R"(, "forces": [{"type": "bushing", "between": ["ground", "b"], "stiffness": [100, 200, 300], )" +
+      keys + "}]}");
   system::Motion m(file.assembly->space());
   m.q = file.model.start.q0;
   system::KktBlocks blocks(file.assembly->pattern());
@@ -35,11 +37,14 @@ TEST(Frames, TheAxisOfABushingIsItsThirdAndTheFirstFollowsTheDocumentedRule) {
 }
 
 TEST(Frames, XAxisSaysWhereTheFirstAxisPoints) {
-  EXPECT_LT((stiffness(R"("at": [0, 0, 0], "axis": [1, 0, 0], "x_axis": [0, 0, 5])") - Vector3(300, 200, 100)).norm(), 1e-12);
+  EXPECT_LT((stiffness(R"("at": [0, 0, 0], "axis": [1, 0, 0], "x_axis": [0, 0, 5])") - Vector3(300, 200, 100)).norm(),
+            1e-12);
   EXPECT_LT((stiffness(R"("at": [0, 0, 0], "x_axis": [0, 1, 0])") - Vector3(200, 100, 300)).norm(), 1e-12);
   // Only its part across the axis counts.
-  EXPECT_LT((stiffness(R"("at": [0, 0, 0], "axis": [0, 0, 1], "x_axis": [0, 1, 7])") - Vector3(200, 100, 300)).norm(), 1e-12);
-  EXPECT_LT((stiffness(R"("frames": [{"axis": [1, 0, 0], "x_axis": [0, 0, 1]}, {}])") - Vector3(300, 200, 100)).norm(), 1e-12);
+  EXPECT_LT((stiffness(R"("at": [0, 0, 0], "axis": [0, 0, 1], "x_axis": [0, 1, 7])") - Vector3(200, 100, 300)).norm(),
+            1e-12);
+  EXPECT_LT((stiffness(R"("frames": [{"axis": [1, 0, 0], "x_axis": [0, 0, 1]}, {}])") - Vector3(300, 200, 100)).norm(),
+            1e-12);
 }
 
 TEST(Frames, XAxisAlongTheAxisIsRefused) {
@@ -47,14 +52,16 @@ TEST(Frames, XAxisAlongTheAxisIsRefused) {
     stiffness(R"("at": [0, 0, 0], "axis": [0, 0, 1], "x_axis": [0, 0, 2])");
     ADD_FAILURE() << "accepted";
   } catch (const InvalidInput& e) {
-    EXPECT_NE(std::string(e.what()).find("/forces/0/x_axis: the x axis is parallel to the axis"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("/forces/0/x_axis: the x axis is parallel to the axis"), std::string::npos)
+        << e.what();
   }
 }
 
 /// A force of (-1, -2, -3) on a body that a joint holds: the joint answers with (1, 2, 3).
 Vector3 reaction_in_joint(const std::string& keys) {
-  const io::ModelFile file = model("{" + body + R"(, "joints": [{"type": "revolute", "name": "J", "between": ["ground", "b"], "at": [0, 0, 0], )" + keys +
-                                   R"(}], "forces": [{"type": "applied", "on": "b", "force": [-1, -2, -3]}]})");
+  const io::ModelFile file = model(
+      "{" + body + R"(, "joints": [{"type": "revolute", "name": "J", "between": ["ground", "b"], "at": [0, 0, 0], )" +
+      keys + R"(}], "forces": [{"type": "applied", "on": "b", "force": [-1, -2, -3]}]})");
   run::Options options;
   options.t_end = 0.01;
   run::Observer nobody;
@@ -82,8 +89,11 @@ TEST(Frames, EveryAxisGivesARightHandedFrame) {
 /// The same servo with its target as a number, as a formula and as a table does the same work and stores nothing.
 TEST(Books, AnActuatorIsBookedAlikeHoweverItsTargetIsWritten) {
   const auto books = [](const std::string& target) {
-    const io::ModelFile file = model("{" + body + R"(, "joints": [{"type": "prismatic", "between": ["ground", "b"], "at": [0, 0, 0], "axis": [1, 0, 0]}],
-      "forces": [{"type": "linear-actuator", "between": ["ground", "b"], "at": [[-1, 0, 0], [0, 0, 0]], "stiffness": 40, "damping": 3, "target": )" + target + "}]}");
+    const io::ModelFile file =
+        model("{" + body +
+              R"(, "joints": [{"type": "prismatic", "between": ["ground", "b"], "at": [0, 0, 0], "axis": [1, 0, 0]}],
+      "forces": [{"type": "linear-actuator", "between": ["ground", "b"], "at": [[-1, 0, 0], [0, 0, 0]], "stiffness": 40, "damping": 3, "target": )" +
+              target + "}]}");
     run::Options options;
     options.t_end = 0.7;
     options.rtol = options.atol = 1e-9;
@@ -91,7 +101,8 @@ TEST(Books, AnActuatorIsBookedAlikeHoweverItsTargetIsWritten) {
     const run::Report report = run::integrate(*file.assembly, file.model.start, options, nobody);
     EXPECT_EQ(report.status, run::Status::success) << report.message;
     EXPECT_LT(report.energy_error, 1e-6);
-    return std::array{report.work.forces, report.work.dissipated, file.assembly->energy_parts(report.final.motion).elastic};
+    return std::array{report.work.forces, report.work.dissipated,
+                      file.assembly->energy_parts(report.final.motion).elastic};
   };
   const auto plain = books("1.5");
   EXPECT_GT(plain[0], 0.1);

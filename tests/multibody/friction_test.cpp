@@ -43,7 +43,8 @@ TEST(StickSlip, ABlockThatMustStickStays) {
   for (const char* group : {"r3xso3", "se3"})
     for (const char* method : {"bliedf", "generalized-alpha"}) {
       const io::ModelFile file = incline(R"("law": "stick-slip", "coefficient": 0.5)", 0.0, group);
-      const double after_one = run_to(file, 1.0, method).final.motion.q[0], after_ten = run_to(file, 10.0, method).final.motion.q[0];
+      const double after_one = run_to(file, 1.0, method).final.motion.q[0],
+                   after_ten = run_to(file, 10.0, method).final.motion.q[0];
       EXPECT_GT(after_one, 0.9e-5 * std::tan(slope) / 0.5);
       EXPECT_LT(after_one, 1e-5);
       EXPECT_NEAR(after_ten, after_one, 1e-9) << group << " " << method;
@@ -69,7 +70,10 @@ TEST(StickSlip, ASlidingBlockStopsAfterItsWayAndSticks) {
 
 /// A load above static friction: from rest it slides off with g (sin θ - μ cos θ), after it has bent the bristles.
 TEST(StickSlip, ABlockThatMustSlideSlides) {
-  const run::Report report = run_to(incline(R"("law": "stick-slip", "coefficient": 0.2, "static_coefficient": 0.25, "stribeck_speed": 0.001, "deflection": 1e-7)"), 2.0);
+  const run::Report report = run_to(
+      incline(
+          R"("law": "stick-slip", "coefficient": 0.2, "static_coefficient": 0.25, "stribeck_speed": 0.001, "deflection": 1e-7)"),
+      2.0);
   EXPECT_NEAR(report.final.motion.v[0], 2.0 * g * (std::sin(slope) - 0.2 * std::cos(slope)), 2e-3);
 }
 
@@ -87,7 +91,8 @@ TEST(StickSlip, ABlockOnABeltSticksAndSlipsWithItsPeriod) {
       "drivers": [{{"type": "position", "between": ["ground", "belt"], "at": [0, 0, 0], "axis": [1, 0, 0], "value": "{0}*t"}}],
       "forces": [{{"type": "bushing", "between": ["ground", "block"], "at": [0, 0, 0.1], "stiffness": [{1}, 0, 0]}},
                  {{"type": "joint-friction", "joint": "slide", "law": "stick-slip", "coefficient": 0.2, "static_coefficient": 0.3,
-                   "stribeck_speed": {2}, "deflection": {3}}}]}})", V, k, speed, speed * speed));
+                   "stribeck_speed": {2}, "deflection": {3}}}]}})",
+                                                 V, k, speed, speed * speed));
     run::Options options;
     options.t_end = 3.5;
     options.rtol = 1e-6;
@@ -106,17 +111,20 @@ TEST(StickSlip, ABlockOnABeltSticksAndSlipsWithItsPeriod) {
     const run::Report report = run::integrate(*file.assembly, file.model.start, options, turns);
     ASSERT_EQ(report.status, run::Status::success) << report.message;
     ASSERT_GE(turns.t.size(), 4U);
-    EXPECT_NEAR((turns.t.back() - turns.t[1]) / static_cast<double>(turns.t.size() - 2), period, 20.0 * speed * period) << speed;
+    EXPECT_NEAR((turns.t.back() - turns.t[1]) / static_cast<double>(turns.t.size() - 2), period, 20.0 * speed * period)
+        << speed;
   }
 }
 
 /// A pin of radius r under the weight m g: a torque below μ r m g does not turn it, one above does.
 TEST(StickSlip, AHingeHoldsATorqueBelowItsFriction) {
   const auto hinge = [](double torque) {
-    return model(fmt::format(R"({{"gravity": [0, 0, -9.81], "bodies": [{{"name": "wheel", "mass": 2, "inertia": [0.2, 0.2, 0.2], "position": [0, 0, 0]}}],
+    return model(fmt::format(
+        R"({{"gravity": [0, 0, -9.81], "bodies": [{{"name": "wheel", "mass": 2, "inertia": [0.2, 0.2, 0.2], "position": [0, 0, 0]}}],
       "joints": [{{"type": "revolute", "name": "pin", "between": ["ground", "wheel"], "at": [0, 0, 0], "axis": [0, 1, 0]}}],
       "forces": [{{"type": "joint-friction", "joint": "pin", "law": "stick-slip", "coefficient": 0.3, "radius": 0.05, "deflection": 1e-7}},
-                 {{"type": "applied", "on": "wheel", "torque": [0, {}, 0]}}]}})", torque));
+                 {{"type": "applied", "on": "wheel", "torque": [0, {}, 0]}}]}})",
+        torque));
   };
   const double limit = 0.3 * 0.05 * 2.0 * g;
   // The torque comes all at once: it slips by some deflections before it holds. A quaternion has half the angle.
@@ -130,8 +138,11 @@ TEST(StickSlip, AHingeHoldsATorqueBelowItsFriction) {
 TEST(JointFriction, AJointThatTurnsNeedsARadius) {
   const auto refusal = [](const std::string& joint, const std::string& keys) -> std::string {
     try {
-      model(R"({"bodies": [{"name": "b", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0]}], "joints": [{"type": ")" + joint +
-            R"(", "name": "J", "between": ["ground", "b"], "at": [0, 0, 0], "axis": [0, 0, 1]}], "forces": [{"type": "joint-friction", "joint": "J", )" + keys + "}]}");
+      model(
+          R"({"bodies": [{"name": "b", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0]}], "joints": [{"type": ")" +
+          joint +
+          R"(", "name": "J", "between": ["ground", "b"], "at": [0, 0, 0], "axis": [0, 0, 1]}], "forces": [{"type": "joint-friction", "joint": "J", )" +
+          keys + "}]}");
       return "accepted";
     } catch (const InvalidInput& e) {
       return e.what();
@@ -142,10 +153,17 @@ TEST(JointFriction, AJointThatTurnsNeedsARadius) {
   EXPECT_EQ(refusal("revolute", R"("coefficient": 0.1, "radius": 0.02)"), "accepted");
   EXPECT_EQ(refusal("revolute", R"("coefficient": 0, "viscous": 1)"), "accepted");
   EXPECT_EQ(refusal("prismatic", R"("coefficient": 0.1)"), "accepted");
-  EXPECT_NE(refusal("prismatic", R"("coefficient": 0.1, "law": "sticky")").find("unknown law 'sticky'"), std::string::npos);
-  EXPECT_NE(refusal("prismatic", R"("coefficient": 0.1, "deflection": 1e-4)").find("belongs to \"law\": \"stick-slip\""), std::string::npos);
-  EXPECT_NE(refusal("prismatic", R"("coefficient": 0.1, "law": "stick-slip", "smoothing_speed": 1)").find("belongs to \"law\": \"smoothed\""), std::string::npos);
-  EXPECT_NE(refusal("prismatic", R"("coefficient": 0.3, "law": "stick-slip", "static_coefficient": 0.2)").find("friction at rest is not smaller"), std::string::npos);
+  EXPECT_NE(refusal("prismatic", R"("coefficient": 0.1, "law": "sticky")").find("unknown law 'sticky'"),
+            std::string::npos);
+  EXPECT_NE(
+      refusal("prismatic", R"("coefficient": 0.1, "deflection": 1e-4)").find("belongs to \"law\": \"stick-slip\""),
+      std::string::npos);
+  EXPECT_NE(refusal("prismatic", R"("coefficient": 0.1, "law": "stick-slip", "smoothing_speed": 1)")
+                .find("belongs to \"law\": \"smoothed\""),
+            std::string::npos);
+  EXPECT_NE(refusal("prismatic", R"("coefficient": 0.3, "law": "stick-slip", "static_coefficient": 0.2)")
+                .find("friction at rest is not smaller"),
+            std::string::npos);
 }
 
 }  // namespace

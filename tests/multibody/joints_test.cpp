@@ -76,13 +76,17 @@ TEST(ConstantVelocity, TurnsABentShaftAsFastAsTheStraightOne) {
 
 TEST(ConstantVelocity, IsBuiltFromCppAndRefusesAxesThatPointAgainstEachOther) {
   Mechanism mechanism;
-  const Body shaft = mechanism.add_body({.name = "shaft", .mass = 1.0, .inertia = Vector3(0.01, 0.02, 0.02).asDiagonal()});
+  const Body shaft =
+      mechanism.add_body({.name = "shaft", .mass = 1.0, .inertia = Vector3(0.01, 0.02, 0.02).asDiagonal()});
   mechanism.add_joint({"constant-velocity", {ground, shaft}, {Vector3::Zero()}, {Vector3::UnitX(), Vector3::UnitY()}});
   EXPECT_EQ(mechanism.problem({.t_end = 1.0}).system->pattern().rows(), 4);
-  mechanism.add_joint({"screw", {ground, shaft}, {Vector3::Zero()}, {Vector3::UnitX()}, "thread", 0.0, "", {{"pitch", 0.01}}});
+  mechanism.add_joint(
+      {"screw", {ground, shaft}, {Vector3::Zero()}, {Vector3::UnitX()}, "thread", 0.0, "", {{"pitch", 0.01}}});
   EXPECT_EQ(mechanism.problem({.t_end = 1.0}).system->pattern().rows(), 9);
-  EXPECT_THROW(mechanism.add_joint({"screw", {ground, shaft}, {Vector3::Zero()}, {Vector3::UnitX()}, "no pitch"}), InvalidInput);
-  EXPECT_THROW(io::read_model(io::JsonSource("test.json", R"({"bodies": [{"name": "out", "mass": 1, "position": [0, 0, 0], "inertia": [1, 1, 1]}],
+  EXPECT_THROW(mechanism.add_joint({"screw", {ground, shaft}, {Vector3::Zero()}, {Vector3::UnitX()}, "no pitch"}),
+               InvalidInput);
+  EXPECT_THROW(io::read_model(io::JsonSource(
+                   "test.json", R"({"bodies": [{"name": "out", "mass": 1, "position": [0, 0, 0], "inertia": [1, 1, 1]}],
       "joints": [{"type": "constant-velocity", "between": ["ground", "out"], "at": [0, 0, 0], "axes": [[1, 0, 0], [-1, 0, 0]]}]})")),
                InvalidInput);
 }

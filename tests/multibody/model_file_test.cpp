@@ -144,18 +144,28 @@ TEST(ModelFile, RefusesWhatCannotBe) {
 
 TEST(ModelFile, RefusesFunctionsOfTimeThatCannotBeFollowed) {
   const auto driven = [](const std::string& value) {
-    return refusal(pendulum({}, {}, R"(, "drivers": [{"type": "angle", "between": ["ground", "rod"], "axis": [1, 0, 0], "value": )" + value + "}]"));
+    return refusal(
+        pendulum({}, {},
+                 R"(, "drivers": [{"type": "angle", "between": ["ground", "rod"], "axis": [1, 0, 0], "value": )" +
+                     value + "}]"));
   };
   const auto forced = [](const std::string& keys) {
-    return refusal(pendulum({}, {}, R"(, "forces": [{"type": "rotary-actuator", "between": ["ground", "rod"], "axis": [1, 0, 0], )" + keys + "}]"));
+    return refusal(pendulum(
+        {}, {},
+        R"(, "forces": [{"type": "rotary-actuator", "between": ["ground", "rod"], "axis": [1, 0, 0], )" + keys + "}]"));
   };
-  const auto expect = [](const std::string& text, const std::string& part) { EXPECT_NE(text.find(part), std::string::npos) << text; };
+  const auto expect = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
   expect(driven(R"("sin(t)/t")"), "/drivers/0/value: is \"sin(t)/t\", the value of which is not finite at t = 0");
   expect(driven(R"("t^1.5")"), "/drivers/0/value: is \"t^1.5\", the second derivative of which is not finite at t = 0");
-  expect(driven(R"({"table": [[0, 0], [1, 0]], "interpolation": "linear"})"), "/drivers/0/value/interpolation: is \"linear\", at whose points the velocity jumps");
-  expect(driven(R"({"table": [[0, 0], [1, 0]], "interpolation": "cubic"})"), "/drivers/0/value/interpolation: unknown interpolation 'cubic'");
+  expect(driven(R"({"table": [[0, 0], [1, 0]], "interpolation": "linear"})"),
+         "/drivers/0/value/interpolation: is \"linear\", at whose points the velocity jumps");
+  expect(driven(R"({"table": [[0, 0], [1, 0]], "interpolation": "cubic"})"),
+         "/drivers/0/value/interpolation: unknown interpolation 'cubic'");
   expect(forced(R"("value": "1/t")"), "/forces/0/value: is \"1/t\", the value of which");
-  expect(forced(R"x("stiffness": 1, "damping": 1, "target": "sqrt(t)")x"), "/forces/0/target: is \"sqrt(t)\", the first derivative of which");
+  expect(forced(R"x("stiffness": 1, "damping": 1, "target": "sqrt(t)")x"),
+         "/forces/0/target: is \"sqrt(t)\", the first derivative of which");
   EXPECT_EQ(forced(R"("value": {"table": [[0, 0], [1, 1]], "interpolation": "linear"})"), "accepted");
 }
 
@@ -210,8 +220,7 @@ TEST(ModelFile, SimulationIsTakenOverUnlessTheUserDecides) {
   EXPECT_EQ(plain.options.step, 1e-3);
   EXPECT_EQ(plain.options.output_step, 0.1);
   EXPECT_EQ(plain.model.start.t_end, 3.0);
-  const io::PreparedRun decided =
-      io::prepare(spec_for(path, {{"rtol", "1e-7"}, {"order", "2"}, {"method", "bliedf"}}));
+  const io::PreparedRun decided = io::prepare(spec_for(path, {{"rtol", "1e-7"}, {"order", "2"}, {"method", "bliedf"}}));
   EXPECT_EQ(decided.options.step, 0.0) << "tolerances of the user go before the step of the file";
   EXPECT_EQ(decided.options.rtol, 1e-7);
   EXPECT_EQ(decided.options.order, 2);
@@ -221,14 +230,17 @@ TEST(ModelFile, SimulationIsTakenOverUnlessTheUserDecides) {
 TEST(ModelFile, RunsDoNotLeaveTheTableOfADriver) {
   const kreisel::test::TemporaryFolder folder;
   const std::filesystem::path path = folder / "kreisel_table.json";
-  std::ofstream(path) << pendulum({}, {}, R"(, "drivers": [{"type": "angle", "name": "motor", "between": ["ground", "rod"], "axis": [1, 0, 0],
+  std::ofstream(path) << pendulum(
+      {}, {}, R"(, "drivers": [{"type": "angle", "name": "motor", "between": ["ground", "rod"], "axis": [1, 0, 0],
     "value": {"table": [[0, 0], [1, 0], [2, 0]]}}], "simulation": {"t_end": 2})");
   EXPECT_NO_THROW(io::prepare(spec_for(path, {})));
   try {
     io::prepare(spec_for(path, {{"t-end", "2.5"}}));
     ADD_FAILURE() << "accepted";
   } catch (const InvalidInput& e) {
-    EXPECT_NE(std::string(e.what()).find("driver 'motor': its table goes from t = 0 to 2, the run from 0 to 2.5"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("driver 'motor': its table goes from t = 0 to 2, the run from 0 to 2.5"),
+              std::string::npos)
+        << e.what();
   }
 }
 
@@ -236,8 +248,11 @@ TEST(ModelFile, ADriverWhoseVelocityJumpsIsRefused) {
   const kreisel::test::TemporaryFolder folder;
   const std::filesystem::path path = folder / "kreisel_corner.json";
   const auto write = [&](const std::string& value) {
-    std::ofstream(path) << pendulum({}, {}, R"(, "drivers": [{"type": "angle", "name": "motor", "between": ["ground", "rod"], "axis": [1, 0, 0],
-      "value": ")" + value + R"("}], "simulation": {"t_end": 2})");
+    std::ofstream(path) << pendulum(
+        {}, {},
+        R"(, "drivers": [{"type": "angle", "name": "motor", "between": ["ground", "rod"], "axis": [1, 0, 0],
+      "value": ")" +
+            value + R"("}], "simulation": {"t_end": 2})");
   };
   const auto refused = [&]() -> std::string {
     try {
@@ -248,10 +263,15 @@ TEST(ModelFile, ADriverWhoseVelocityJumpsIsRefused) {
     }
   };
   write("max(0, t - 1.5)");
-  EXPECT_NE(refused().find("driver 'motor': the velocity that its formula prescribes jumps at t = 1.5, which needs an infinite force"), std::string::npos)
+  EXPECT_NE(
+      refused().find(
+          "driver 'motor': the velocity that its formula prescribes jumps at t = 1.5, which needs an infinite force"),
+      std::string::npos)
       << refused();
   write("0.1*sign(t - 0.5) + 0.1");
-  EXPECT_NE(refused().find("driver 'motor': the position that its formula prescribes jumps at t = 0.5"), std::string::npos) << refused();
+  EXPECT_NE(refused().find("driver 'motor': the position that its formula prescribes jumps at t = 0.5"),
+            std::string::npos)
+      << refused();
   for (const char* smooth : {"max(0, t - 1.5)^2", "max(0, t - 2.5)", "max(0, t - 1)^3"}) {
     write(smooth);
     EXPECT_EQ(refused(), "accepted") << smooth;
@@ -332,14 +352,16 @@ TEST(ModelFile, SchemaNamesEveryJointDriverAndForce) {
 TEST(ModelFile, SimulationTakesListsOfTimesWordsAndStepSequences) {
   const auto options_of = [](const std::string& simulation) {
     io::RunSpec spec;
-    spec.own_model = std::make_shared<models::ModelInfo>(
-        io::model_of(std::make_shared<JsonSource>("m.json", pendulum({}, {}, R"(, "simulation": )" + simulation)), false));
+    spec.own_model = std::make_shared<models::ModelInfo>(io::model_of(
+        std::make_shared<JsonSource>("m.json", pendulum({}, {}, R"(, "simulation": )" + simulation)), false));
     return io::prepare(spec).options;
   };
   EXPECT_EQ(options_of(R"({"corners": [0.25, 0.5], "output_times": 0.5})").corners, (std::vector<double>{0.25, 0.5}));
-  EXPECT_EQ(options_of(R"({"method": "projected-bdf", "conserve": ["energy"]})").conserved, std::vector<std::string>{"energy"});
+  EXPECT_EQ(options_of(R"({"method": "projected-bdf", "conserve": ["energy"]})").conserved,
+            std::vector<std::string>{"energy"});
   EXPECT_TRUE(run::is_given(options_of(R"({"steps": "alternate:h=1e-2,ratio=2"})").steps));
-  EXPECT_NE(refusal(pendulum({}, {}, R"(, "simulation": {"corners": [0.25, "x"]})")).find("/simulation/corners: is a list of 2, expected one or more numbers"),
+  EXPECT_NE(refusal(pendulum({}, {}, R"(, "simulation": {"corners": [0.25, "x"]})"))
+                .find("/simulation/corners: is a list of 2, expected one or more numbers"),
             std::string::npos);
 }
 

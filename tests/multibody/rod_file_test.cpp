@@ -12,7 +12,8 @@ namespace {
 
 using namespace kreisel;
 
-constexpr const char* steel = R"("materials": [{"name": "steel", "young": 210e9, "poisson": 0.3, "density": 7800, "damping_time": 0.02}],
+constexpr const char* steel =
+    R"("materials": [{"name": "steel", "young": 210e9, "poisson": 0.3, "density": 7800, "damping_time": 0.02}],
   "sections": [{"name": "round", "material": "steel", "circle": {"radius": 0.01}}])";
 
 io::ModelFile read(const std::string& text) { return io::read_model(io::JsonSource("rod.json", text)); }
@@ -60,7 +61,8 @@ TEST(RodFile, SwingsAsARubberPendulum) {
 TEST(RodFile, BendsAsTimoshenkosCantilever) {
   for (const char* shear : {"flexible", "rigid"}) {
     const io::ModelFile file = read(std::string("{") + steel + R"(,
-      "rods": [{"name": "bar", "section": "round", "path": {"line": [[0, 0, 0], [0.1, 0, 0]]}, "elements": 4, "shear": ")" + shear + R"("}],
+      "rods": [{"name": "bar", "section": "round", "path": {"line": [[0, 0, 0], [0.1, 0, 0]]}, "elements": 4, "shear": ")" +
+                                    shear + R"("}],
       "joints": [{"type": "weld", "between": ["ground", "bar@start"]}],
       "forces": [{"type": "applied", "on": "bar@end", "force": [0, -60, -80]}]})");
     const run::Report report = motion_of(file, 1.0, 1e-9);
@@ -110,25 +112,37 @@ TEST(RodFile, IsUnderTheTensionItIsGiven) {
 }
 
 TEST(RodFile, SaysWhatIsWrong) {
-  const std::string rod = R"("rods": [{"name": "bar", "section": "round", "path": {"line": [[0, 0, 0], [1, 0, 0]]}, "elements": 4}])";
+  const std::string rod =
+      R"("rods": [{"name": "bar", "section": "round", "path": {"line": [[0, 0, 0], [1, 0, 0]]}, "elements": 4}])";
   const auto with = [&](const std::string& rest) { return std::string("{") + steel + ", " + rest + "}"; };
   EXPECT_EQ(problem_of(with(rod)), "");
   const auto says = [&](const std::string& text, const std::string& part) {
     const std::string problem = problem_of(text);
     EXPECT_NE(problem.find(part), std::string::npos) << problem;
   };
-  says(with(rod + R"(, "joints": [{"type": "weld", "between": ["ground", "bar@0.3"]}])"), "lies between two nodes of 4 equal elements");
-  says(with(rod + R"(, "joints": [{"type": "weld", "between": ["ground", "bar@1.2m"]}])"), "lies outside the rod of length 1 m");
-  says(with(rod + R"(, "joints": [{"type": "weld", "between": ["ground", "bar@middle"]}])"), "expected bar@start, bar@end");
+  says(with(rod + R"(, "joints": [{"type": "weld", "between": ["ground", "bar@0.3"]}])"),
+       "lies between two nodes of 4 equal elements");
+  says(with(rod + R"(, "joints": [{"type": "weld", "between": ["ground", "bar@1.2m"]}])"),
+       "lies outside the rod of length 1 m");
+  says(with(rod + R"(, "joints": [{"type": "weld", "between": ["ground", "bar@middle"]}])"),
+       "expected bar@start, bar@end");
   says(with(rod + R"(, "joints": [{"type": "weld", "between": ["ground", "baz@end"]}])"), "bar");
-  says(with(R"("rods": [{"name": "bar", "section": "rond", "path": {"line": [[0, 0, 0], [1, 0, 0]]}}])"), "unknown section 'rond'");
-  says(with(R"("rods": [{"name": "bar", "section": "round", "path": {"line": [[0, 0, 0], [0, 0, 0]]}}])"), "same point");
-  says(with(R"("rods": [{"name": "bar", "section": "round", "path": {"arc": [[0, 0, 0], [1, 0, 0], [2, 0, 0]]}}])"), "on a line");
-  says(with(R"("rods": [{"name": "bar", "section": "round", "up": [1, 0, 0], "path": {"line": [[0, 0, 0], [1, 0, 0]]}}])"), "parallel");
-  says(R"({"materials": [{"name": "m", "young": 1, "density": 1}], "sections": [{"name": "s", "material": "m", "circle": {"radius": 1, "inner_radius": 2}}], "rods": []})",
-       "smaller than the radius");
-  says(R"({"sections": [{"name": "s", "stiffness": [1, 1, 1, 1, 1, -1], "mass_per_length": 1, "inertia_per_length": [1, 1, 1]}], "rods": []})",
-       "not positive definite");
+  says(with(R"("rods": [{"name": "bar", "section": "rond", "path": {"line": [[0, 0, 0], [1, 0, 0]]}}])"),
+       "unknown section 'rond'");
+  says(with(R"("rods": [{"name": "bar", "section": "round", "path": {"line": [[0, 0, 0], [0, 0, 0]]}}])"),
+       "same point");
+  says(with(R"("rods": [{"name": "bar", "section": "round", "path": {"arc": [[0, 0, 0], [1, 0, 0], [2, 0, 0]]}}])"),
+       "on a line");
+  says(
+      with(
+          R"("rods": [{"name": "bar", "section": "round", "up": [1, 0, 0], "path": {"line": [[0, 0, 0], [1, 0, 0]]}}])"),
+      "parallel");
+  says(
+      R"({"materials": [{"name": "m", "young": 1, "density": 1}], "sections": [{"name": "s", "material": "m", "circle": {"radius": 1, "inner_radius": 2}}], "rods": []})",
+      "smaller than the radius");
+  says(
+      R"({"sections": [{"name": "s", "stiffness": [1, 1, 1, 1, 1, -1], "mass_per_length": 1, "inertia_per_length": [1, 1, 1]}], "rods": []})",
+      "not positive definite");
 }
 
 }  // namespace

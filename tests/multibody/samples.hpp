@@ -54,7 +54,8 @@ inline multibody::ForceSpec random_force_spec(Source& source, const multibody::F
     for (const std::string& w : p.words)
       if (w != word) other_words.push_back(w + ":");
   const auto belongs_elsewhere = [&](const Field& p) {
-    return std::any_of(other_words.begin(), other_words.end(), [&](const std::string& w) { return p.meaning.starts_with(w); });
+    return std::any_of(other_words.begin(), other_words.end(),
+                       [&](const std::string& w) { return p.meaning.starts_with(w); });
   };
   for (const Field& p : info.numbers)
     if (!p.words.empty())
@@ -62,10 +63,12 @@ inline multibody::ForceSpec random_force_spec(Source& source, const multibody::F
     else if (!belongs_elsewhere(p))
       spec.numbers[p.name] = 0.6;
   for (const Field& field : info.vectors) spec.vectors[field.name] = Vector3(1.0, 2.0, 3.0);
-  for (const Field& field : info.signals) spec.signals[field.name] = multibody::Signal(multibody::Expression("0.2 + sin(3*t)"));
+  for (const Field& field : info.signals)
+    spec.signals[field.name] = multibody::Signal(multibody::Expression("0.2 + sin(3*t)"));
   for (const Field& field : info.vector_signals)
-    spec.vector_signals[field.name] = {multibody::Signal(multibody::Expression("1")), multibody::Signal(multibody::Expression("cos(t)")),
-                                             multibody::Signal(multibody::Expression("t"))};
+    spec.vector_signals[field.name] = {multibody::Signal(multibody::Expression("1")),
+                                       multibody::Signal(multibody::Expression("cos(t)")),
+                                       multibody::Signal(multibody::Expression("t"))};
   return spec;
 }
 

@@ -18,14 +18,18 @@ std::string four_bar(double L) {
          {{"name": "coupler", "mass": {}, "inertia": [{}, {}, {}], "position": [{}, {}, 0], "velocity": [{}, 0, 0],
            "rotation": {{"axis": [0, 0, 1], "angle_deg": 21.80140948635181}}}},
          {{"name": "rocker", "mass": {}, "inertia": [{}, {}, {}], "position": [{}, {}, 0], "velocity": [{}, 0, 0], "angular_velocity": [0, 0, -5]}})",
-      0.5 * m, 0.002 * J, 1e-4 * J, 0.002 * J, 0.1 * L, L, 1.2 * m, 1e-4 * J, 0.029 * J, 0.029 * J, 0.25 * L, 0.3 * L, 2.0 * L, m, 0.0133 * J, 1e-4 * J,
-      0.0133 * J, 0.5 * L, 0.2 * L, L);
+      0.5 * m, 0.002 * J, 1e-4 * J, 0.002 * J, 0.1 * L, L, 1.2 * m, 1e-4 * J, 0.029 * J, 0.029 * J, 0.25 * L, 0.3 * L,
+      2.0 * L, m, 0.0133 * J, 1e-4 * J, 0.0133 * J, 0.5 * L, 0.2 * L, L);
   const auto joint = [](const char* name, const char* type, const char* first, const char* second, double x, double y) {
-    return fmt::format(R"({{"name": "{}", "type": "{}", "between": ["{}", "{}"], "at": [{}, {}, 0], "axis": [0, 0, 1]}})", name, type, first, second, x, y);
+    return fmt::format(
+        R"({{"name": "{}", "type": "{}", "between": ["{}", "{}"], "at": [{}, {}, 0], "axis": [0, 0, 1]}})", name, type,
+        first, second, x, y);
   };
   return fmt::format(R"({{"gravity": [0, {}, 0], "bodies": [{}], "joints": [{}, {}, {}, {}]}})", -9.81 * L, bodies,
-                     joint("A", "revolute", "ground", "crank", 0, 0), joint("B", "revolute", "crank", "coupler", 0, 0.2 * L),
-                     joint("C", "point-on-line", "coupler", "rocker", 0.5 * L, 0.4 * L), joint("D", "revolute", "rocker", "ground", 0.5 * L, 0));
+                     joint("A", "revolute", "ground", "crank", 0, 0),
+                     joint("B", "revolute", "crank", "coupler", 0, 0.2 * L),
+                     joint("C", "point-on-line", "coupler", "rocker", 0.5 * L, 0.4 * L),
+                     joint("D", "revolute", "rocker", "ground", 0.5 * L, 0));
 }
 
 TEST(Scale, ASmallMechanismTakesAsManyStepsAsALargeOne) {
@@ -43,7 +47,8 @@ TEST(Scale, ASmallMechanismTakesAsManyStepsAsALargeOne) {
       ASSERT_EQ(report.status, run::Status::success) << method << ", L = " << L << ": " << report.message;
       if (L == 1.0) steps_of_large = report.counters.steps;
       EXPECT_LT(report.counters.steps, 1.5 * static_cast<double>(steps_of_large)) << method << ", L = " << L;
-      EXPECT_LT(report.counters.rejected_steps, 0.05 * static_cast<double>(report.counters.steps)) << method << ", L = " << L;
+      EXPECT_LT(report.counters.rejected_steps, 0.05 * static_cast<double>(report.counters.steps))
+          << method << ", L = " << L;
     }
   }
 }

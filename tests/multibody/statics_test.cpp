@@ -28,8 +28,10 @@ struct Outcome {
 /// A body of 2 kg at `position` under gravity along -z, with joints, drivers and forces.
 Outcome settled(const std::string& position, const std::string& parts, double t_end, const std::string& body = {}) {
   Outcome out;
-  out.file = io::read_model(io::JsonSource("m.json", R"({"gravity": [0, 0, -9.81], "bodies": [{"name": "b", "mass": 2, "inertia": [0.1, 0.2, 0.25],
-    "position": )" + position + body + "}], " + parts + "}"));
+  out.file = io::read_model(io::JsonSource(
+      "m.json", R"({"gravity": [0, 0, -9.81], "bodies": [{"name": "b", "mass": 2, "inertia": [0.1, 0.2, 0.25],
+    "position": )" + position +
+                    body + "}], " + parts + "}"));
   run::Options options;
   options.rtol = options.atol = 1e-9;
   options.t_end = t_end;
@@ -40,7 +42,8 @@ Outcome settled(const std::string& position, const std::string& parts, double t_
 }
 
 void expect_near(const Vector3& found, const Vector3& expected, double tolerance = 1e-8) {
-  EXPECT_LT((found - expected).lpNorm<Eigen::Infinity>(), tolerance) << "found " << found.transpose() << ", expected " << expected.transpose();
+  EXPECT_LT((found - expected).lpNorm<Eigen::Infinity>(), tolerance)
+      << "found " << found.transpose() << ", expected " << expected.transpose();
 }
 
 /// Joints that hold the body at (0.3, 0, 0) at rest: the force is the weight, the torque about the joint balances it.
@@ -65,7 +68,10 @@ TEST(Statics, EveryJointCarriesTheWeight) {
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.type);
-    const Outcome out = settled("[0.3, 0, 0]", std::string(R"("joints": [{"type": ")") + c.type + R"(", "name": "J", "between": ["ground", "b"], )" + c.place + "}]", 0.2);
+    const Outcome out = settled("[0.3, 0, 0]",
+                                std::string(R"("joints": [{"type": ")") + c.type +
+                                    R"(", "name": "J", "between": ["ground", "b"], )" + c.place + "}]",
+                                0.2);
     const system::Reaction reaction = out.reaction("J");
     expect_near(out.x(), {0.3, 0.0, 0.0});
     expect_near(reaction.force, up);
@@ -96,18 +102,24 @@ TEST(Statics, GearPassesTheTorqueOn) {
   expect_near(out.reaction("G").torque, {0.0, 0.0, -2.0});
 }
 
-const std::string hinge = R"("joints": [{"type": "revolute", "name": "hinge", "between": ["ground", "b"], "at": [0, 0, 0], "axis": [0, 1, 0]}], "forces": [)";
+const std::string hinge =
+    R"("joints": [{"type": "revolute", "name": "hinge", "between": ["ground", "b"], "at": [0, 0, 0], "axis": [0, 1, 0]}], "forces": [)";
 
 /// A lever of 0.3 m that each kind of force holds horizontally; the hinge carries what is left.
 TEST(Statics, ForcesHoldTheLever) {
   const std::pair<std::string, double> cases[] = {
       {R"({"type": "applied", "on": "b", "at": [0.6, 0, 0], "force": [0, 0, 9.81]})", 0.5 * weight},
       {R"({"type": "applied", "on": "b", "torque": [0, "-2*9.81*0.3 + 0*t", 0]})", weight},
-      {R"({"type": "spring-damper", "between": ["ground", "b"], "at": [[0.6, 0, 1], [0.6, 0, 0]], "stiffness": 98.1, "damping": 1, "length": 0.9})", 0.5 * weight},
-      {R"({"type": "torsional-spring-damper", "between": ["ground", "b"], "axis": [0, 1, 0], "stiffness": 58.86, "damping": 1, "angle": -0.1})", weight},
-      {R"({"type": "linear-actuator", "between": ["ground", "b"], "at": [[0.6, 0, -1], [0.6, 0, 0]], "value": 9.81})", 0.5 * weight},
-      {R"json({"type": "rotary-actuator", "between": ["ground", "b"], "axis": [0, 1, 0], "value": "-5.886*cos(0*t)"})json", weight},
-      {R"({"type": "bushing", "between": ["ground", "b"], "at": [0.6, 0, 0], "stiffness": [0, 0, 0]}, {"type": "applied", "on": "b", "at": [0.6, 0, 0], "force": [0, 0, 9.81]})", 0.5 * weight},
+      {R"({"type": "spring-damper", "between": ["ground", "b"], "at": [[0.6, 0, 1], [0.6, 0, 0]], "stiffness": 98.1, "damping": 1, "length": 0.9})",
+       0.5 * weight},
+      {R"({"type": "torsional-spring-damper", "between": ["ground", "b"], "axis": [0, 1, 0], "stiffness": 58.86, "damping": 1, "angle": -0.1})",
+       weight},
+      {R"({"type": "linear-actuator", "between": ["ground", "b"], "at": [[0.6, 0, -1], [0.6, 0, 0]], "value": 9.81})",
+       0.5 * weight},
+      {R"json({"type": "rotary-actuator", "between": ["ground", "b"], "axis": [0, 1, 0], "value": "-5.886*cos(0*t)"})json",
+       weight},
+      {R"({"type": "bushing", "between": ["ground", "b"], "at": [0.6, 0, 0], "stiffness": [0, 0, 0]}, {"type": "applied", "on": "b", "at": [0.6, 0, 0], "force": [0, 0, 9.81]})",
+       0.5 * weight},
   };
   for (const auto& [force, carried] : cases) {
     SCOPED_TRACE(force);
@@ -118,8 +130,11 @@ TEST(Statics, ForcesHoldTheLever) {
 }
 
 TEST(Statics, BushingSagsByWeightOverStiffness) {
-  const Outcome out = settled("[0, 0, 0]", R"("forces": [{"type": "bushing", "between": ["ground", "b"], "at": [0, 0, 0], "stiffness": [1e4, 1e4, 1e4],
-    "damping": [600, 600, 600], "rotational_stiffness": [100, 100, 100], "rotational_damping": [1, 1, 1]}])", 1.0);
+  const Outcome out = settled(
+      "[0, 0, 0]",
+      R"("forces": [{"type": "bushing", "between": ["ground", "b"], "at": [0, 0, 0], "stiffness": [1e4, 1e4, 1e4],
+    "damping": [600, 600, 600], "rotational_stiffness": [100, 100, 100], "rotational_damping": [1, 1, 1]}])",
+      1.0);
   expect_near(out.x(), {0.0, 0.0, -weight / 1e4});
   // Half of what gravity gave is in the spring, the other half is lost.
   EXPECT_NEAR(out.report.work.dissipated, 0.5 * weight * weight / 1e4, 1e-7);
@@ -127,39 +142,54 @@ TEST(Statics, BushingSagsByWeightOverStiffness) {
 }
 
 TEST(Statics, FrictionDecelerates) {
-  const Outcome out = settled("[0, 0, 0]", R"("joints": [{"type": "prismatic", "name": "rail", "between": ["ground", "b"], "at": [0, 0, 0], "axis": [1, 0, 0]}],
-    "forces": [{"type": "joint-friction", "joint": "rail", "coefficient": 0.2, "smoothing_speed": 0.001}])", 0.5, R"(, "velocity": [2, 0, 0])");
+  const Outcome out = settled(
+      "[0, 0, 0]",
+      R"("joints": [{"type": "prismatic", "name": "rail", "between": ["ground", "b"], "at": [0, 0, 0], "axis": [1, 0, 0]}],
+    "forces": [{"type": "joint-friction", "joint": "rail", "coefficient": 0.2, "smoothing_speed": 0.001}])",
+      0.5, R"(, "velocity": [2, 0, 0])");
   const double speed = 2.0 - 0.2 * 9.81 * 0.5;
   EXPECT_NEAR(out.motion().v[0], speed, 1e-3);
   EXPECT_NEAR(out.report.work.dissipated, 4.0 - speed * speed, 2e-3);
   EXPECT_LT(out.report.energy_error, 1e-7);
 }
 
-const std::string rail = R"("joints": [{"type": "prismatic", "name": "rail", "between": ["ground", "b"], "at": [0, 0, 0], "axis": [0, 0, 1]}], "drivers": [)";
+const std::string rail =
+    R"("joints": [{"type": "prismatic", "name": "rail", "between": ["ground", "b"], "at": [0, 0, 0], "axis": [0, 0, 1]}], "drivers": [)";
 
 /// Force m (g + z''), work m g Δz + Δ(m z'²/2).
 TEST(Statics, DriversNeedTheForceAndWorkOfTheirMotion) {
   const double pi = M_PI;
-  const Outcome sine = settled("[0, 0, 0]", rail + R"json({"type": "position", "name": "D", "between": ["ground", "b"], "at": [0, 0, 0], "axis": [0, 0, 1], "value": "0.1*sin(2*pi*t)"}])json",
-                           1.25, R"(, "velocity": [0, 0, 0.62831853071795862])");
+  const Outcome sine = settled(
+      "[0, 0, 0]",
+      rail +
+          R"json({"type": "position", "name": "D", "between": ["ground", "b"], "at": [0, 0, 0], "axis": [0, 0, 1], "value": "0.1*sin(2*pi*t)"}])json",
+      1.25, R"(, "velocity": [0, 0, 0.62831853071795862])");
   expect_near(sine.x(), {0.0, 0.0, 0.1});
   expect_near(sine.reaction("D").force, {0.0, 0.0, 2.0 * (9.81 - 0.1 * 4.0 * pi * pi)}, 1e-5);
   EXPECT_NEAR(sine.report.work.drivers, 0.1 * weight - 0.04 * pi * pi, 1e-6);
-  const Outcome winch = settled("[0, 0, -1]", rail + R"({"type": "distance", "name": "D", "between": ["ground", "b"], "at": [[0, 0, 0], [0, 0, -1]], "value": "1 + 0.3*t"}])",
-                            1.0, R"(, "velocity": [0, 0, -0.3])");
+  const Outcome winch = settled(
+      "[0, 0, -1]",
+      rail +
+          R"({"type": "distance", "name": "D", "between": ["ground", "b"], "at": [[0, 0, 0], [0, 0, -1]], "value": "1 + 0.3*t"}])",
+      1.0, R"(, "velocity": [0, 0, -0.3])");
   expect_near(winch.x(), {0.0, 0.0, -1.3});
   expect_near(winch.reaction("D").force, {0.0, 0.0, weight}, 1e-6);
   EXPECT_NEAR(winch.report.work.drivers, -0.3 * weight, 1e-6);
-  const Outcome held = settled("[0.3, 0, 0]", R"("joints": [{"type": "revolute", "name": "hinge", "between": ["ground", "b"], "at": [0, 0, 0], "axis": [0, 1, 0]}],
-    "drivers": [{"type": "angle", "name": "D", "between": ["ground", "b"], "axis": [0, 1, 0], "value": {"table": [[0, 0], [1, 0], [2, 0]]}}])", 0.5);
+  const Outcome held = settled(
+      "[0.3, 0, 0]",
+      R"("joints": [{"type": "revolute", "name": "hinge", "between": ["ground", "b"], "at": [0, 0, 0], "axis": [0, 1, 0]}],
+    "drivers": [{"type": "angle", "name": "D", "between": ["ground", "b"], "axis": [0, 1, 0], "value": {"table": [[0, 0], [1, 0], [2, 0]]}}])",
+      0.5);
   expect_near(held.reaction("D").torque, {0.0, -0.3 * weight, 0.0});
   expect_near(held.reaction("hinge").torque, Vector3::Zero());
 }
 
 /// Frames in body coordinates, of a body that is turned: the same joint as in world coordinates.
 TEST(Statics, FramesInBodyCoordinates) {
-  const Outcome out = settled("[0, 0.3, 0]", R"("joints": [{"type": "revolute", "name": "hinge", "between": ["ground", "b"],
-    "frames": [{"at": [0, 0, 0], "axis": [0, 0, 1]}, {"at": [-0.3, 0, 0], "axis": [0, 0, 1]}]}])", 0.2, R"(, "rotation": {"axis": [0, 0, 1], "angle_deg": 90})");
+  const Outcome out =
+      settled("[0, 0.3, 0]", R"("joints": [{"type": "revolute", "name": "hinge", "between": ["ground", "b"],
+    "frames": [{"at": [0, 0, 0], "axis": [0, 0, 1]}, {"at": [-0.3, 0, 0], "axis": [0, 0, 1]}]}])",
+              0.2, R"(, "rotation": {"axis": [0, 0, 1], "angle_deg": 90})");
   expect_near(out.x(), {0.0, 0.3, 0.0});
   expect_near(out.reaction("hinge").force, {0.0, 0.0, weight});
   expect_near(out.reaction("hinge").torque, {0.3 * weight, 0.0, 0.0});

@@ -58,8 +58,13 @@ TEST(Threads, ChangeNoBitOfTheEquations) {
       Workers workers(threads);
       const WorkersInForce in_force(threads > 1 ? &workers : nullptr);
       const system::Residual blank(assembly.space().nv(), pattern.position_rows(), pattern.rows());
-      Evaluation e{blank, blank, system::KktBlocks(pattern), system::KktBlocks(pattern),
-                   Vector(pattern.rows()), Vector(assembly.space().nv()), Vector(pattern.rows())};
+      Evaluation e{blank,
+                   blank,
+                   system::KktBlocks(pattern),
+                   system::KktBlocks(pattern),
+                   Vector(pattern.rows()),
+                   Vector(assembly.space().nv()),
+                   Vector(pattern.rows())};
       assembly.residual(m, lambda, e.residual);
       assembly.linearize(m, lambda, e.blocks);
       assembly.acceleration_gap(m, e.gap);

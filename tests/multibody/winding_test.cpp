@@ -13,12 +13,17 @@ namespace {
 using namespace kreisel;
 
 /// A wheel of inertia 0.2 about z with angular velocity `spin`, on a hinge unless `joints` says otherwise.
-io::ModelFile wheel(const std::string& force, double spin, const std::string& group = "r3xso3", const std::string& joints = "hinge") {
-  const std::string hinge = R"({"type": "revolute", "between": ["ground", "wheel"], "at": [0, 0, 0], "axis": [0, 0, 1]})";
+io::ModelFile wheel(const std::string& force, double spin, const std::string& group = "r3xso3",
+                    const std::string& joints = "hinge") {
+  const std::string hinge =
+      R"({"type": "revolute", "between": ["ground", "wheel"], "at": [0, 0, 0], "axis": [0, 0, 1]})";
   return io::read_model(io::JsonSource(
-      "wheel.json", R"({"group": ")" + group + R"(", "bodies": [{"name": "wheel", "mass": 1, "inertia": [0.2, 0.2, 0.2], "position": [0, 0, 0],
-      "angular_velocity": [0, 0, )" + std::to_string(spin) + R"(]}], "joints": [)" + (joints == "hinge" ? hinge : joints) + R"(],
-      "forces": [{"between": ["ground", "wheel"], "axis": [0, 0, 1], "name": "spring", )" + force + "}]}"));
+      "wheel.json", R"({"group": ")" + group +
+                        R"(", "bodies": [{"name": "wheel", "mass": 1, "inertia": [0.2, 0.2, 0.2], "position": [0, 0, 0],
+      "angular_velocity": [0, 0, )" +
+                        std::to_string(spin) + R"(]}], "joints": [)" + (joints == "hinge" ? hinge : joints) + R"(],
+      "forces": [{"between": ["ground", "wheel"], "axis": [0, 0, 1], "name": "spring", )" +
+                        force + "}]}"));
 }
 
 struct Case {
@@ -49,23 +54,28 @@ class EveryMethod : public testing::TestWithParam<Case> {};
 TEST_P(EveryMethod, SpringSwingsBeyondHalfATurn) {
   for (const char* group : {"r3xso3", "se3"}) {
     double turned = 0.0;
-    const double spin = final_spin(wheel(R"("type": "torsional-spring-damper", "stiffness": 1)", 10.0, group, GetParam().joints), GetParam(), 1.0, &turned);
+    const double spin =
+        final_spin(wheel(R"("type": "torsional-spring-damper", "stiffness": 1)", 10.0, group, GetParam().joints),
+                   GetParam(), 1.0, &turned);
     EXPECT_NEAR(spin, 10.0 * std::cos(std::sqrt(5.0)), GetParam().tolerance) << group;
     EXPECT_NEAR(turned, 10.0 / std::sqrt(5.0) * std::sin(std::sqrt(5.0)), GetParam().tolerance) << group;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Winding, EveryMethod,
-                         testing::Values(Case{"bliedf", "hinge", 0.0, 1e-5}, Case{"bliedf", "hinge", 0.01, 2e-6}, Case{"mkbdf", "hinge", 0.01, 2e-6},
-                                         Case{"generalized-alpha", "hinge", 0.005, 5e-4}, Case{"projected-bdf", "hinge", 0.0, 1e-5},
-                                         Case{"rkmk", "hinge", 0.0, 1e-6}, Case{"rkmk", "hinge", 0.1, 1e-8}, Case{"crouch-grossman", "", 0.01, 1e-5},
+                         testing::Values(Case{"bliedf", "hinge", 0.0, 1e-5}, Case{"bliedf", "hinge", 0.01, 2e-6},
+                                         Case{"mkbdf", "hinge", 0.01, 2e-6},
+                                         Case{"generalized-alpha", "hinge", 0.005, 5e-4},
+                                         Case{"projected-bdf", "hinge", 0.0, 1e-5}, Case{"rkmk", "hinge", 0.0, 1e-6},
+                                         Case{"rkmk", "hinge", 0.1, 1e-8}, Case{"crouch-grossman", "", 0.01, 1e-5},
                                          Case{"commutator-free", "", 0.01, 1e-5}, Case{"mkam", "", 0.01, 1e-5}));
 
 constexpr Case by_rkmk{"rkmk", "hinge", 0.0, 1e-6};
 
 TEST(Winding, RestAnglesAndTargetsMayHaveAnySize) {
   const double expected = 5.0 * std::sqrt(5.0) * std::sin(std::sqrt(5.0));
-  for (const char* force : {R"("type": "torsional-spring-damper", "stiffness": 1, "angle": 5)", R"("type": "rotary-actuator", "stiffness": 1, "target": 5)"})
+  for (const char* force : {R"("type": "torsional-spring-damper", "stiffness": 1, "angle": 5)",
+                            R"("type": "rotary-actuator", "stiffness": 1, "target": 5)"})
     EXPECT_NEAR(final_spin(wheel(force, 0.0), by_rkmk, 1.0), expected, 1e-6) << force;
 }
 
@@ -73,14 +83,16 @@ TEST(Winding, RestAnglesAndTargetsMayHaveAnySize) {
 TEST(Winding, ActuatorFollowsItsTargetOverManyTurns) {
   const double d = 0.125, w = std::sqrt(5.0 - d * d);
   const double expected = 120.0 - 8.0 * std::exp(-3.0 * d) * std::sin(3.0 * w) * (w + d * d / w);
-  const io::ModelFile file = wheel(R"("type": "rotary-actuator", "stiffness": 1, "damping": 0.05, "target": "20*t^2")", 0.0);
+  const io::ModelFile file =
+      wheel(R"("type": "rotary-actuator", "stiffness": 1, "damping": 0.05, "target": "20*t^2")", 0.0);
   EXPECT_NEAR(final_spin(file, by_rkmk, 3.0), expected, 1e-5);
   // Four turns in the last step.
   EXPECT_NEAR(final_spin(file, {"rkmk", "hinge", 0.25, 1e-3}, 3.0), expected, 1e-3);
 }
 
 TEST(Winding, AngleDriverTurnsManyTimes) {
-  const io::ModelFile file = io::read_model(io::JsonSource("wheel.json", R"({"bodies": [{"name": "wheel", "mass": 1, "inertia": [0.2, 0.2, 0.2],
+  const io::ModelFile file = io::read_model(
+      io::JsonSource("wheel.json", R"({"bodies": [{"name": "wheel", "mass": 1, "inertia": [0.2, 0.2, 0.2],
     "position": [0, 0, 0]}], "joints": [{"type": "revolute", "between": ["ground", "wheel"], "at": [0, 0, 0], "axis": [0, 0, 1]}],
     "drivers": [{"type": "angle", "between": ["ground", "wheel"], "axis": [0, 0, 1], "value": "20*t^2"}]})"));
   const Case adaptive{"bliedf", "hinge", 0.0, 1e-6};
@@ -89,7 +101,8 @@ TEST(Winding, AngleDriverTurnsManyTimes) {
 
 /// Without a spring there is nothing to count.
 TEST(Winding, DampersAndTorquesNeedNoCount) {
-  for (const char* force : {R"("type": "torsional-spring-damper", "damping": 1)", R"("type": "rotary-actuator", "value": "t")"})
+  for (const char* force :
+       {R"("type": "torsional-spring-damper", "damping": 1)", R"("type": "rotary-actuator", "value": "t")"})
     EXPECT_EQ(wheel(force, 1.0).assembly->space().blocks().size(), 1U) << force;
   const io::ModelFile counted = wheel(R"("type": "torsional-spring-damper", "stiffness": 1)", 3.0);
   ASSERT_EQ(counted.assembly->space().blocks().size(), 2U);
@@ -111,10 +124,12 @@ TEST(Winding, OnlyTheTurnIsReadFromTheCountedAngle) {
 /// The driver asks for 0.25 where the file has 0.
 TEST(Winding, AssemblySetsTheCountedAngle) {
   io::RunSpec spec;
-  spec.own_model = std::make_shared<models::ModelInfo>(io::model_of(std::make_shared<io::JsonSource>("wheel.json", R"({"bodies": [{"name": "wheel",
+  spec.own_model = std::make_shared<models::ModelInfo>(
+      io::model_of(std::make_shared<io::JsonSource>("wheel.json", R"({"bodies": [{"name": "wheel",
     "mass": 1, "inertia": [0.2, 0.2, 0.2], "position": [0, 0, 0]}], "joints": [{"type": "revolute", "between": ["ground", "wheel"], "at": [0, 0, 0],
     "axis": [0, 0, 1]}], "drivers": [{"type": "angle", "between": ["ground", "wheel"], "axis": [0, 0, 1], "value": "0.25+2*t"}],
-    "forces": [{"type": "torsional-spring-damper", "between": ["ground", "wheel"], "axis": [0, 0, 1], "stiffness": 1}]})"), true));
+    "forces": [{"type": "torsional-spring-damper", "between": ["ground", "wheel"], "axis": [0, 0, 1], "stiffness": 1}]})"),
+                   true));
   spec.set("assemble", true);
   const io::PreparedRun run = io::prepare(spec);
   EXPECT_NEAR(run.model.start.q0[7], 0.25, 1e-12);

@@ -55,12 +55,14 @@ TEST(MethodsWithoutConstraints, RefuseConstraintsAndSayWhatTheyCanDo) {
       Experiment e = heavy_top(info->name, 2, group);
       const std::string plain = refusal_of(e);
       EXPECT_NE(plain.find(info->name + " is for systems without constraints; this model has 3 constraint rows"),
-                std::string::npos) << plain;
+                std::string::npos)
+          << plain;
       EXPECT_NE(plain.find("group so3"), std::string::npos) << plain;
       for (const char* formulation : {"index3", "stabilized-index2", "index2", "index1", "projected"}) {
         e.options.formulation = formulation;
         const std::string named = refusal_of(e);
-        EXPECT_NE(named.find(info->name + " does not serve '" + formulation + "'; it serves ode"), std::string::npos) << named;
+        EXPECT_NE(named.find(info->name + " does not serve '" + formulation + "'; it serves ode"), std::string::npos)
+            << named;
       }
       e.options.formulation = "ode";
       const std::string ode = refusal_of(e);
@@ -101,7 +103,8 @@ TEST(AdamsMoultonMethods, AreOneMethodForOrderOneAndTwoForOrderTwo) {
   const Trajectory trapezoidal = support::integrate(heavy_top("mkam", 2));
   EXPECT_LT(distance(support::integrate(heavy_top("commutator-free", 2)), trapezoidal), newton_distance);
   EXPECT_GT(distance(support::integrate(heavy_top("crouch-grossman", 2)), trapezoidal), 1e-4);
-  EXPECT_GT(distance(support::integrate(heavy_top("commutator-free", 3)), support::integrate(heavy_top("mkam", 3))), 1e-6);
+  EXPECT_GT(distance(support::integrate(heavy_top("commutator-free", 3)), support::integrate(heavy_top("mkam", 3))),
+            1e-6);
 }
 
 // An independent Adams–Moulton for q' = v, v' = -q, two unknowns solved by hand.
@@ -198,8 +201,7 @@ double gap_of_linearization(const method::MethodInfo& info, const lie::Space& sp
       space.difference(q, plus, forward);
       space.difference(q, minus, backward);
       difference = (forward - backward) / (2.0 * step);
-      for (int r = 0; r < block.nv; ++r)
-        difference[block.v_at + r] -= tangent.q_x[block.matrix_at + c * block.nv + r];
+      for (int r = 0; r < block.nv; ++r) difference[block.v_at + r] -= tangent.q_x[block.matrix_at + c * block.nv + r];
       gap = std::max(gap, difference.lpNorm<Eigen::Infinity>());
     }
   return gap;
@@ -251,7 +253,8 @@ TEST(ExponentialProducts, CountTheirExponentials) {
       const auto known = (is_free ? known_of_commutator_free : known_of_crouch_grossman)[p - 1];
       // One per residual of an iteration and one for the last update; the residual of an accepted point needs none.
       EXPECT_EQ(many.exponentials - few.exponentials,
-                steps * known + many.residual_evaluations - few.residual_evaluations) << e.options.method.name() << " " << p;
+                steps * known + many.residual_evaluations - few.residual_evaluations)
+          << e.options.method.name() << " " << p;
       EXPECT_EQ(many.brackets, 0);
     }
 }

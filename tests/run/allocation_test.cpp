@@ -76,7 +76,8 @@ TEST(StepLoop, DoesNotAllocateWhenItProjectsOntoInvariants) {
   options.method = "projected-bdf";
   for (const char* invariant : {"energy", "angular-momentum-z"}) {
     options.conserved = {invariant};
-    for (const char* group : {"r3xso3", "se3"}) expect_no_allocation(options, group, std::string(invariant) + " " + group);
+    for (const char* group : {"r3xso3", "se3"})
+      expect_no_allocation(options, group, std::string(invariant) + " " + group);
   }
 }
 

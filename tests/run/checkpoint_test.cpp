@@ -54,8 +54,8 @@ bool equal(const method::Entry& a, const method::Entry& b) {
 void expect_same(const run::Report& a, const run::Report& b, const std::string& what) {
   const auto& [status, message, method, formulation, correction, order, step, step_was_adjusted, t_end, counters,
                steps_at_order, rejected_by_error, rejected_by_newton, position_max, velocity_max, energy_initial,
-               energy_final, work, energy_error, solve_seconds, linear_solver, events, corners, warnings,
-               final, final_residual, systems] = a;
+               energy_final, work, energy_error, solve_seconds, linear_solver, events, corners, warnings, final,
+               final_residual, systems] = a;
   EXPECT_EQ(corners, b.corners) << what;
   EXPECT_GE(solve_seconds, 0.0) << what;
   EXPECT_FALSE(systems.empty()) << what;
@@ -68,8 +68,9 @@ void expect_same(const run::Report& a, const run::Report& b, const std::string& 
   EXPECT_EQ(step, b.step) << what;
   EXPECT_EQ(step_was_adjusted, b.step_was_adjusted) << what;
   EXPECT_EQ(t_end, b.t_end) << what;
-  for (const auto count : {&Counters::steps, &Counters::rejected_steps, &Counters::newton_iterations, &Counters::residual_evaluations,
-                           &Counters::jacobian_evaluations, &Counters::factorizations, &Counters::exponentials, &Counters::brackets})
+  for (const auto count :
+       {&Counters::steps, &Counters::rejected_steps, &Counters::newton_iterations, &Counters::residual_evaluations,
+        &Counters::jacobian_evaluations, &Counters::factorizations, &Counters::exponentials, &Counters::brackets})
     EXPECT_EQ(counters.*count, b.counters.*count) << what;
   EXPECT_EQ(steps_at_order, b.steps_at_order) << what;
   EXPECT_EQ(rejected_by_error, b.rejected_by_error) << what;
@@ -133,7 +134,8 @@ TEST(Resumed, EveryMethodWithConstantStepsIsBitwiseTheSame) {
       options.formulation = formulation;
       options.step = 1e-3;
       options.t_end = 0.1;
-      expect_bitwise(model_named("heavy-top", formulation == "ode" ? "so3" : ""), options, 0.4, info.name + " " + formulation);
+      expect_bitwise(model_named("heavy-top", formulation == "ode" ? "so3" : ""), options, 0.4,
+                     info.name + " " + formulation);
     }
 }
 
@@ -159,7 +161,8 @@ TEST(Resumed, ErrorControlIsBitwiseTheSame) {
         options.method = info.name;
         options.formulation = formulation;
         options.t_end = 0.2;
-        expect_bitwise(model_named("heavy-top", formulation == "ode" ? "so3" : ""), options, fraction, info.name + " " + formulation);
+        expect_bitwise(model_named("heavy-top", formulation == "ode" ? "so3" : ""), options, fraction,
+                       info.name + " " + formulation);
       }
 }
 

@@ -134,8 +134,13 @@ TEST(Corners, ATrainOfPulsesInAFormulaIsFollowed) {
 
 TEST(Corners, ConstantStepsAreEqualBetweenThem) {
   const auto system = pushed(Signal(rectangle, Interpolation::linear));
-  for (const auto& [method, order] : std::map<std::string, int>{
-           {"bliedf", 4}, {"mkbdf", 3}, {"generalized-alpha", 2}, {"mkam", 3}, {"crouch-grossman", 3}, {"commutator-free", 4}, {"rkmk", 5}}) {
+  for (const auto& [method, order] : std::map<std::string, int>{{"bliedf", 4},
+                                                                {"mkbdf", 3},
+                                                                {"generalized-alpha", 2},
+                                                                {"mkam", 3},
+                                                                {"crouch-grossman", 3},
+                                                                {"commutator-free", 4},
+                                                                {"rkmk", 5}}) {
     const Outcome out = integrate(*system, system->start(2.0), with_method(method, 0.03, order));
     EXPECT_NEAR(out.report.final.motion.v[0], 1.0, 1e-9) << method;
     EXPECT_NEAR(out.report.final.motion.q[0], 0.995, 1e-9) << method;
@@ -154,7 +159,8 @@ TEST(Corners, TooManyForConstantStepsAreGoneOverWithAWarning) {
   const run::Report report = integrate(*system, system->start(2.0), with_method("bliedf", 0.02, 4)).report;
   EXPECT_EQ(report.corners, 0);
   ASSERT_EQ(report.warnings.size(), 1u);
-  EXPECT_NE(report.warnings[0].find("have corners (the first at t = 0.06283185307) that the constant steps go over"), std::string::npos);
+  EXPECT_NE(report.warnings[0].find("have corners (the first at t = 0.06283185307) that the constant steps go over"),
+            std::string::npos);
   run::Options given = with_method("bliedf");
   given.steps = run::Alternation{0.01, 1.5};
   ASSERT_EQ(integrate(*system, system->start(2.0), given).report.warnings.size(), 1u);
@@ -196,23 +202,27 @@ struct Swing {
 /// (J + m l²) θ̈ = -m g l sin θ + F l cos θ by the classical Runge-Kutta method, in so many steps between the corners.
 Swing exact_swing(const Signal& force, const std::vector<double>& times, int steps = 4000) {
   const double I = moment + mass * length * length;
-  const auto curve = [&](double f, double angle) { return (-mass * gravity * length * std::sin(angle) + f * length * std::cos(angle)) / I; };
+  const auto curve = [&](double f, double angle) {
+    return (-mass * gravity * length * std::sin(angle) + f * length * std::cos(angle)) / I;
+  };
   double x = first_angle, v = first_rate, last = 0.0;
   for (std::size_t i = 0; i + 1 < times.size(); ++i) {
     const double h = (times[i + 1] - times[i]) / steps;
     for (int n = 0; n < steps; ++n) {
       // The force is taken within the interval, where it is smooth.
       const double inside = 1e-13, t = times[i] + n * h;
-      const double f0 = force.at(t + inside).value, f1 = force.at(t + 0.5 * h).value, f2 = force.at(t + h - inside).value;
-      const double k1 = curve(f0, x), k2 = curve(f1, x + 0.5 * h * v), k3 = curve(f1, x + 0.5 * h * v + 0.25 * h * h * k1),
-                   k4 = curve(f2, x + h * v + 0.5 * h * h * k2);
+      const double f0 = force.at(t + inside).value, f1 = force.at(t + 0.5 * h).value,
+                   f2 = force.at(t + h - inside).value;
+      const double k1 = curve(f0, x), k2 = curve(f1, x + 0.5 * h * v),
+                   k3 = curve(f1, x + 0.5 * h * v + 0.25 * h * h * k1), k4 = curve(f2, x + h * v + 0.5 * h * h * k2);
       x += h * v + h * h * (k1 + k2 + k3) / 6.0;
       v += h * (k1 + 2 * k2 + 2 * k3 + k4) / 6.0;
       last = f2;
     }
   }
   const double a = curve(last, x), s = std::sin(x), c = std::cos(x);
-  return {x, v, Vector3(mass * length * (a * c - v * v * s) - last, mass * length * (a * s + v * v * c) + mass * gravity, 0)};
+  return {x, v,
+          Vector3(mass * length * (a * c - v * v * s) - last, mass * length * (a * s + v * v * c) + mass * gravity, 0)};
 }
 
 struct Errors {
@@ -236,10 +246,12 @@ TEST(Corners, KeepTheOrderOfPositionVelocityAndMultipliers) {
     double step;
   };
   for (const auto& [name, force] : forces) {
-    const std::map<double, Swing> exact{{0.6, exact_swing(force, {0, corner, 0.6})}, {0.8, exact_swing(force, {0, corner, 0.8})},
+    const std::map<double, Swing> exact{{0.6, exact_swing(force, {0, corner, 0.6})},
+                                        {0.8, exact_swing(force, {0, corner, 0.8})},
                                         {1.0, exact_swing(force, {0, corner, 1.0})}};
-    for (const auto& [method, order, step] : {Case{"bliedf", 2, 0.01}, Case{"bliedf", 4, 0.01}, Case{"bliedf", 6, 0.008},
-                                              Case{"mkbdf", 3, 0.01}, Case{"generalized-alpha", 2, 0.01}, Case{"rkmk", 5, 0.025}})
+    for (const auto& [method, order, step] :
+         {Case{"bliedf", 2, 0.01}, Case{"bliedf", 4, 0.01}, Case{"bliedf", 6, 0.008}, Case{"mkbdf", 3, 0.01},
+          Case{"generalized-alpha", 2, 0.01}, Case{"rkmk", 5, 0.025}})
       for (const lie::GroupId group : {lie::GroupId::r3xso3, lie::GroupId::se3}) {
         const auto system = pendulum(force, group);
         std::vector<Errors> errors;
@@ -272,7 +284,9 @@ TEST(Corners, UnderErrorControlLeaveTheToleranceInPositionAndVelocity) {
       {"slope", {formula("40*abs(t - 0.371234)"), {0, 0.371234, 1}}},
       {"jump", {formula("10*sign(t - 0.371234)"), {0, 0.371234, 1}}},
       {"curvature", {formula("300*max(0, t - 0.371234)^2"), {0, 0.371234, 1}}},
-      {"pulse", {Signal(Table{{0, 0}, {0.5, 0}, {0.502, 300}, {0.504, 0}, {1, 0}}, Interpolation::linear), {0, 0.5, 0.502, 0.504, 1}}}};
+      {"pulse",
+       {Signal(Table{{0, 0}, {0.5, 0}, {0.502, 300}, {0.504, 0}, {1, 0}}, Interpolation::linear),
+        {0, 0.5, 0.502, 0.504, 1}}}};
   for (const auto& [name, force] : forces) {
     const Swing exact = exact_swing(force.first, force.second);
     for (const std::string& method : adaptive_methods) {
@@ -297,7 +311,8 @@ TEST(Corners, OfMeasuredDataCostLittleMoreThanTheSmoothFunction) {
     for (const Interpolation interpolation : {Interpolation::linear, Interpolation::monotone, Interpolation::spline}) {
       const auto system = pendulum(Signal(table, interpolation));
       const Outcome out = integrate(*system, system->start(10.0), options);
-      EXPECT_LE(out.report.counters.steps, 1.3 * expected.report.counters.steps) << method << " " << static_cast<int>(interpolation);
+      EXPECT_LE(out.report.counters.steps, 1.3 * expected.report.counters.steps)
+          << method << " " << static_cast<int>(interpolation);
       EXPECT_LE(out.report.corners, 2);
       EXPECT_NEAR(out.report.final.motion.v[5], expected.report.final.motion.v[5], 1e-3);
     }
@@ -307,7 +322,8 @@ TEST(Corners, OfMeasuredDataCostLittleMoreThanTheSmoothFunction) {
 TEST(Corners, OfATableOfRoughDataCostAFewStepsEach) {
   Table table;
   unsigned random = 1;
-  for (int i = 0; i <= 1000; ++i) table.push_back({1e-3 * i, 20.0 * ((random = random * 1664525u + 1013904223u) / 4294967296.0 - 0.5)});
+  for (int i = 0; i <= 1000; ++i)
+    table.push_back({1e-3 * i, 20.0 * ((random = random * 1664525u + 1013904223u) / 4294967296.0 - 0.5)});
   const Signal force(table, Interpolation::linear);
   std::vector<double> times;
   for (const auto& [t, value] : table) times.push_back(t);
@@ -338,13 +354,15 @@ TEST(Corners, WithEqualTimesUpToRoundOffAreOne) {
 
 TEST(Corners, AreFoundWhereverTimeBegins) {
   for (const double t0 : {-3.0, 1e3, 1e6}) {
-    const Signal pulse(Table{{t0, 0}, {t0 + 1, 0}, {t0 + 1, 100}, {t0 + 1.01, 100}, {t0 + 1.01, 0}, {t0 + 2, 0}}, Interpolation::linear);
+    const Signal pulse(Table{{t0, 0}, {t0 + 1, 0}, {t0 + 1, 100}, {t0 + 1.01, 100}, {t0 + 1.01, 0}, {t0 + 2, 0}},
+                       Interpolation::linear);
     const auto system = pushed(pulse);
     system::Start start = system->start(t0 + 2);
     start.t0 = t0;
     const double width = (t0 + 1.01) - (t0 + 1);
     for (const std::string& method : adaptive_methods)
-      EXPECT_NEAR(integrate(*system, start, with_method(method)).report.final.motion.v[0], 100 * width, 1e-5) << method << " " << t0;
+      EXPECT_NEAR(integrate(*system, start, with_method(method)).report.final.motion.v[0], 100 * width, 1e-5)
+          << method << " " << t0;
   }
 }
 
@@ -352,7 +370,8 @@ TEST(Corners, OfADriverWhoseAccelerationJumpsLeaveItsForceRight) {
   const Table table{{0, 0}, {0.4, 0.1}, {0.9, 0.7}, {1.0, 0.75}, {2.0, 1.5}};
   const Signal path(table, Interpolation::monotone, multibody::Outside::straight);
   multibody::Mechanism mechanism;
-  mechanism.bodies.push_back({.name = "slide", .mass = 2.0, .velocity = Vector3(path.at(0.0).rate, 0, 0), .shapes = {}});
+  mechanism.bodies.push_back(
+      {.name = "slide", .mass = 2.0, .velocity = Vector3(path.at(0.0).rate, 0, 0), .shapes = {}});
   multibody::JointSpec guide;
   guide.name = "guide";
   guide.bodies = {multibody::ground, 0};
@@ -373,7 +392,8 @@ TEST(Corners, OfADriverWhoseAccelerationJumpsLeaveItsForceRight) {
         EXPECT_NEAR(e.motion.q[0], path.at(t).value, 1e-6) << method << " at " << t;
         EXPECT_NEAR(e.motion.v[0], path.at(t).rate, 1e-5) << method << " at " << t;
         // Starts of order 1 know λ to the root of the tolerance.
-        EXPECT_NEAR(system.reaction(1, e.motion, e.lambda).force[0], 2.0 * path.at(t).curve, 0.02 * 12.0) << method << " " << step << " at " << t;
+        EXPECT_NEAR(system.reaction(1, e.motion, e.lambda).force[0], 2.0 * path.at(t).curve, 0.02 * 12.0)
+            << method << " " << step << " at " << t;
         ++looked_at;
       }
       EXPECT_GT(looked_at, 20);
@@ -384,12 +404,15 @@ TEST(Corners, OfADriverWhoseAccelerationJumpsLeaveItsForceRight) {
 
 TEST(Corners, EventsAtACornerHappenOnce) {
   const auto system = pushed(formula("100*(sign(t - 1) - sign(t - 1.01))/2"));
-  for (const auto action : {system::Action{system::Record{}}, system::Action{system::Jump{[](double, Vector&, Vector& v) { v[1] += 1.0; }}}})
+  for (const auto action : {system::Action{system::Record{}},
+                            system::Action{system::Jump{[](double, Vector&, Vector& v) { v[1] += 1.0; }}}})
     for (const double step : {0.0, 0.02})
       for (const std::string& method : {"bliedf", "rkmk"}) {
         run::Options options = with_method(method, step);
-        options.events = {{"at the jump", [](double t, const Vector&, const Vector&, const Vector&) { return t - 1.0; }, system::Direction::either, action},
-                          {"after it", [](double t, const Vector&, const Vector&, const Vector&) { return t - 1.005; }}};
+        options.events = {
+            {"at the jump", [](double t, const Vector&, const Vector&, const Vector&) { return t - 1.0; },
+             system::Direction::either, action},
+            {"after it", [](double t, const Vector&, const Vector&, const Vector&) { return t - 1.005; }}};
         const run::Report report = integrate(*system, system->start(2.0), options).report;
         ASSERT_EQ(report.events.size(), 2u) << method << " " << step;
         EXPECT_NEAR(report.events[0].t, 1.0, 1e-14);
@@ -418,7 +441,8 @@ TEST(Corners, AReactionThatJumpsWithTheForceIsAnEvent) {
 TEST(Corners, ResumedRunsHaveTheSameBits) {
   for (const double step : {0.0, 0.01})
     for (const std::string& method : {"bliedf", "generalized-alpha", "rkmk"}) {
-      const auto system = pendulum(Signal(Table{{0, 0}, {0.5, 0}, {0.5, 9}, {0.6, 20}, {0.7, 0}, {1, 0}}, Interpolation::linear));
+      const auto system =
+          pendulum(Signal(Table{{0, 0}, {0.5, 0}, {0.5, 9}, {0.6, 20}, {0.7, 0}, {1, 0}}, Interpolation::linear));
       const run::Options options = with_method(method, step);
       Seen whole;
       const run::Report expected = run::integrate(*system, system->start(1.0), options, whole);
@@ -459,7 +483,9 @@ system::SystemFunctions own_push() {
   system::SystemFunctions f;
   f.space = {{lie::GroupId::rn, 1}};
   f.mass = [](const Vector&) -> Matrix { return Matrix::Identity(1, 1); };
-  f.force = [](double t, const Vector&, const Vector&) -> Vector { return Vector::Constant(1, t >= 1.0 && t < 1.01 ? -100.0 : 0.0); };
+  f.force = [](double t, const Vector&, const Vector&) -> Vector {
+    return Vector::Constant(1, t >= 1.0 && t < 1.01 ? -100.0 : 0.0);
+  };
   return f;
 }
 
@@ -476,9 +502,14 @@ TEST(Corners, OfOwnSystemsAreTold) {
   asked.corners = {1.0, 1.01};
   for (const std::string& method : adaptive_methods) {
     asked.method = method;
-    EXPECT_NEAR(integrate(system::FunctionSystem(listed), start, with_method(method)).report.final.motion.v[0], 1.0, 1e-5) << method;
-    EXPECT_NEAR(integrate(system::FunctionSystem(computed), start, with_method(method)).report.final.motion.v[0], 1.0, 1e-5) << method;
-    EXPECT_NEAR(integrate(system::FunctionSystem(own_push()), start, asked).report.final.motion.v[0], 1.0, 1e-5) << method;
+    EXPECT_NEAR(integrate(system::FunctionSystem(listed), start, with_method(method)).report.final.motion.v[0], 1.0,
+                1e-5)
+        << method;
+    EXPECT_NEAR(integrate(system::FunctionSystem(computed), start, with_method(method)).report.final.motion.v[0], 1.0,
+                1e-5)
+        << method;
+    EXPECT_NEAR(integrate(system::FunctionSystem(own_push()), start, asked).report.final.motion.v[0], 1.0, 1e-5)
+        << method;
   }
 }
 
@@ -487,7 +518,8 @@ TEST(Corners, ThatAreNoTimesAreRefused) {
   run::Options options;
   options.corners = {1.0, std::numeric_limits<double>::quiet_NaN()};
   Seen seen;
-  EXPECT_THROW(static_cast<void>(run::integrate(system::FunctionSystem(own_push()), start, options, seen)), InvalidInput);
+  EXPECT_THROW(static_cast<void>(run::integrate(system::FunctionSystem(own_push()), start, options, seen)),
+               InvalidInput);
   system::SystemFunctions f = own_push();
   f.corners = {{std::numeric_limits<double>::infinity(), 0}};
   EXPECT_THROW(system::FunctionSystem{f}, InvalidInput);

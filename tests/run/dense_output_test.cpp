@@ -22,7 +22,8 @@ run::Options at_times(const std::string& method, const std::string& formulation,
 }
 
 /// Largest errors over the output times.
-support::Errors errors_at_times(const models::Model& model, const run::Options& options, const support::Trajectory& exact) {
+support::Errors errors_at_times(const models::Model& model, const run::Options& options,
+                                const support::Trajectory& exact) {
   const support::Trajectory shown = support::integrate(model, options);
   EXPECT_EQ(shown.report.status, run::Status::success) << shown.report.message;
   EXPECT_EQ(shown.points.size(), times.size() + 1);
@@ -32,7 +33,8 @@ support::Errors errors_at_times(const models::Model& model, const run::Options& 
 
 /// rkmk shows what is wanted by steps of its own, so it is exact there.
 const support::Trajectory& exact_at_times(const models::Model& model) {
-  static const support::Trajectory exact = support::integrate(model, at_times("rkmk", "", 8, support::reference_substep));
+  static const support::Trajectory exact =
+      support::integrate(model, at_times("rkmk", "", 8, support::reference_substep));
   return exact;
 }
 
@@ -41,8 +43,10 @@ TEST(DenseOutput, HasTheOrderOfTheMethodBetweenTheSteps) {
   for (const char* formulation : {"index3", "stabilized-index2"})
     for (int order = 2; order <= 5; ++order) {
       const double h = order < 4 ? 5e-4 : 1e-3;
-      const support::Errors coarse = errors_at_times(model, at_times("bliedf", formulation, order, h), exact_at_times(model));
-      const support::Errors fine = errors_at_times(model, at_times("bliedf", formulation, order, h / 2), exact_at_times(model));
+      const support::Errors coarse =
+          errors_at_times(model, at_times("bliedf", formulation, order, h), exact_at_times(model));
+      const support::Errors fine =
+          errors_at_times(model, at_times("bliedf", formulation, order, h / 2), exact_at_times(model));
       const support::Errors slope = support::slopes_of(coarse, fine);
       EXPECT_GT(slope.q, order - 0.3) << formulation << order;
       EXPECT_GT(slope.v, order - 0.3) << formulation << order;
@@ -52,8 +56,10 @@ TEST(DenseOutput, HasTheOrderOfTheMethodBetweenTheSteps) {
 
 TEST(DenseOutput, GeneralizedAlphaKeepsOrderTwoBetweenTheSteps) {
   const models::Model model = support::make_model({});
-  const support::Errors coarse = errors_at_times(model, at_times("generalized-alpha", "stabilized-index2", 2, 5e-4), exact_at_times(model));
-  const support::Errors fine = errors_at_times(model, at_times("generalized-alpha", "stabilized-index2", 2, 2.5e-4), exact_at_times(model));
+  const support::Errors coarse =
+      errors_at_times(model, at_times("generalized-alpha", "stabilized-index2", 2, 5e-4), exact_at_times(model));
+  const support::Errors fine =
+      errors_at_times(model, at_times("generalized-alpha", "stabilized-index2", 2, 2.5e-4), exact_at_times(model));
   const support::Errors slope = support::slopes_of(coarse, fine);
   EXPECT_GT(slope.q, 1.7);
   EXPECT_GT(slope.v, 1.7);

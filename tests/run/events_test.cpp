@@ -17,7 +17,8 @@ using run::Status;
 using system::Direction;
 using system::Event;
 
-support::Experiment experiment(const std::string& model, std::vector<std::pair<std::string, std::string>> settings = {}) {
+support::Experiment experiment(const std::string& model,
+                               std::vector<std::pair<std::string, std::string>> settings = {}) {
   support::Experiment e;
   e.model = model;
   e.model_settings = std::move(settings);
@@ -31,7 +32,8 @@ run::Options tolerances(double tolerance) {
 }
 
 Event position_event(std::string name, double level, Direction direction) {
-  return {std::move(name), [level](double, const Vector& q, const Vector&, const Vector&) { return q[0] - level; }, direction};
+  return {std::move(name), [level](double, const Vector& q, const Vector&, const Vector&) { return q[0] - level; },
+          direction};
 }
 
 run::Options constant_steps(const char* method, int order, double step) {
@@ -54,8 +56,10 @@ TEST(EventTimes, AreFoundToTheToleranceWithEveryDirection) {
   run::Options explicit_steps = tolerances(1e-13);
   explicit_steps.method = "rkmk";
   for (const run::Options& options : {explicit_steps, constant_steps("bliedf", 6, 1e-2)}) {
-    const auto run = oscillate({position_event("down", 0.0, Direction::falling), position_event("up", 0.0, Direction::rising),
-                                position_event("both", 0.0, Direction::either)}, options);
+    const auto run =
+        oscillate({position_event("down", 0.0, Direction::falling), position_event("up", 0.0, Direction::rising),
+                   position_event("both", 0.0, Direction::either)},
+                  options);
     ASSERT_EQ(run.report.status, Status::success);
     std::vector<std::string> names;
     for (const run::Occurrence& o : run.report.events) {
@@ -70,7 +74,10 @@ TEST(EventTimes, AreFoundToTheToleranceWithEveryDirection) {
 
 TEST(EventTimes, ThatABodyTurnsPastManyTimesInAStepAreAllFound) {
   multibody::Mechanism mechanism;
-  mechanism.bodies.push_back({.name = "disc", .inertia = Vector3(0.2, 0.2, 0.3).asDiagonal(), .angular_velocity = Vector3(0, 0, 10), .shapes = {}});
+  mechanism.bodies.push_back({.name = "disc",
+                              .inertia = Vector3(0.2, 0.2, 0.3).asDiagonal(),
+                              .angular_velocity = Vector3(0, 0, 10),
+                              .shapes = {}});
   const multibody::Assembly disc(std::move(mechanism));
   run::Options adaptive = tolerances(1e-10);
   adaptive.method = "rkmk";
@@ -78,8 +85,10 @@ TEST(EventTimes, ThatABodyTurnsPastManyTimesInAStepAreAllFound) {
   relaxed.rtol = 1e-6;
   for (run::Options options : {adaptive, relaxed, constant_steps("rkmk", 8, 0.8), constant_steps("bliedf", 4, 0.01)}) {
     // R11 = cos 10 t, and a function of time that is faster still.
-    options.events = {{"turned", [](double, const Vector& q, const Vector&, const Vector&) { return 1 - 2 * (q[4] * q[4] + q[5] * q[5]); }},
-                      {"clock", [](double t, const Vector&, const Vector&, const Vector&) { return std::sin(50 * t + 1); }}};
+    options.events = {
+        {"turned",
+         [](double, const Vector& q, const Vector&, const Vector&) { return 1 - 2 * (q[4] * q[4] + q[5] * q[5]); }},
+        {"clock", [](double t, const Vector&, const Vector&, const Vector&) { return std::sin(50 * t + 1); }}};
     run::Observer nothing;
     const run::Report report = run::integrate(disc, disc.start(3.2), options, nothing);
     ASSERT_EQ(report.status, Status::success) << report.message;
@@ -96,8 +105,10 @@ TEST(EventTimes, ThatABodyTurnsPastManyTimesInAStepAreAllFound) {
 
 TEST(EventTimes, OfSeveralEventsInOneStepComeInOrder) {
   const run::Options options = constant_steps("rkmk", 8, 0.5);
-  const auto run = oscillate({position_event("c", -0.05, Direction::either), position_event("a", 0.15, Direction::either),
-                              position_event("b", 0.05, Direction::either)}, options);
+  const auto run =
+      oscillate({position_event("c", -0.05, Direction::either), position_event("a", 0.15, Direction::either),
+                 position_event("b", 0.05, Direction::either)},
+                options);
   ASSERT_GE(run.report.events.size(), 3u);
   const std::vector<std::pair<std::string, double>> expected{{"a", 0.15}, {"b", 0.05}, {"c", -0.05}};
   for (int i = 0; i < 3; ++i) {
@@ -110,7 +121,8 @@ TEST(EventTimes, TwoCrossingsWithinOneStepAreNotMissed) {
   // The function is above zero for 0.02 s in steps of 0.1 s, less than the distance of its samples.
   for (const run::Options& options : {constant_steps("bliedf", 6, 0.1), constant_steps("rkmk", 8, 0.1)}) {
     const auto run = oscillate({position_event("peak", std::cos(0.01), Direction::either)}, options);
-    ASSERT_EQ(run.report.events.size(), 3u) << options.method.name() << ": leaves the start, then in and out around 2 pi";
+    ASSERT_EQ(run.report.events.size(), 3u)
+        << options.method.name() << ": leaves the start, then in and out around 2 pi";
     EXPECT_NEAR(run.report.events[2].t - run.report.events[1].t, 0.02, 1e-3) << options.method.name();
   }
 }
@@ -129,9 +141,10 @@ TEST(EventTimes, FollowTheMethodOnTheGroup) {
   fine.method = "rkmk";
   fine.rtol = fine.atol = 1e-12;
   fine.t_end = 0.3;
-  fine.events = {{"attitude", [](double, const Vector& q, const Vector&, const Vector&) { return q[4]; }, Direction::either},
-                 {"rate", [](double, const Vector&, const Vector& v, const Vector&) { return v[3]; }, Direction::falling},
-                 {"pull", [](double, const Vector&, const Vector&, const Vector& l) { return l[2]; }, Direction::rising}};
+  fine.events = {
+      {"attitude", [](double, const Vector& q, const Vector&, const Vector&) { return q[4]; }, Direction::either},
+      {"rate", [](double, const Vector&, const Vector& v, const Vector&) { return v[3]; }, Direction::falling},
+      {"pull", [](double, const Vector&, const Vector&, const Vector& l) { return l[2]; }, Direction::rising}};
   const auto exact = support::integrate(model, fine);
   ASSERT_GE(exact.report.events.size(), 20u);
   run::Options options = fine;
@@ -158,7 +171,8 @@ TEST(TerminalEvent, EndsTheRunAtItsOccurrence) {
     EXPECT_EQ(run.points.back().motion.t, run.report.final.motion.t) << method;
     EXPECT_EQ(run.report.events.size(), 2u);
     EXPECT_TRUE(run.report.events.back().ends_the_run);
-    EXPECT_NE(run.report.message.find("event 'zero' ended the run at t = 4.71"), std::string::npos) << run.report.message;
+    EXPECT_NE(run.report.message.find("event 'zero' ended the run at t = 4.71"), std::string::npos)
+        << run.report.message;
   }
 }
 
@@ -236,12 +250,14 @@ TEST(WallPendulum, HitsTheWallWhenAnIndependentIntegrationDoes) {
       options.t_end = 3.0;
       e.options = options;
       const auto run = support::integrate(e);
-      const std::string what = options.method.name() + " " + group + " " + std::string(options.formulation.name()) + (options.step > 0.0 ? " constant" : "");
+      const std::string what = options.method.name() + " " + group + " " + std::string(options.formulation.name()) +
+                               (options.step > 0.0 ? " constant" : "");
       ASSERT_EQ(run.report.status, Status::success) << what << run.report.message;
       ASSERT_EQ(run.report.events.size(), rod.impacts.size()) << what;
       // Under error control the error of the motion itself is 1000 times the tolerance.
       const double allowed = options.method == "bliedf" && options.step == 0.0 ? 1e-9 : 1e-10;
-      for (std::size_t i = 0; i < rod.impacts.size(); ++i) EXPECT_NEAR(run.report.events[i].t, rod.impacts[i], allowed) << what << " " << i;
+      for (std::size_t i = 0; i < rod.impacts.size(); ++i)
+        EXPECT_NEAR(run.report.events[i].t, rod.impacts[i], allowed) << what << " " << i;
       EXPECT_EQ(run.report.final.motion.t, 3.0) << what;
     }
 }
@@ -279,7 +295,9 @@ TEST(WallPendulum, LosesTheEnergyOfTheRestitution) {
       lie::Motion rest = o.before.motion;
       rest.v.setZero();
       const double potential = model.system->energy(rest);
-      EXPECT_NEAR((model.system->energy(o.after.motion) - potential) / (model.system->energy(o.before.motion) - potential), 0.64, 1e-12);
+      EXPECT_NEAR(
+          (model.system->energy(o.after.motion) - potential) / (model.system->energy(o.before.motion) - potential),
+          0.64, 1e-12);
     }
     EXPECT_LT(run.report.velocity_max, options.step > 0.0 && options.formulation == "index3" ? 1e-6 : 1e-9);
   }
@@ -299,7 +317,8 @@ TEST(WallPendulum, TheTrajectoryHasBothSidesOfTheJump) {
       ++found;
       EXPECT_EQ(run.points[i].motion.t, run.report.events[0].t);
       EXPECT_LT((run.points[i].motion.v + 0.8 * run.points[i - 1].motion.v).norm(), 1e-12);
-      EXPECT_GT((run.points[i].lambda - run.points[i - 1].lambda).norm(), 0.1) << "the hinge carries less after the loss";
+      EXPECT_GT((run.points[i].lambda - run.points[i - 1].lambda).norm(), 0.1)
+          << "the hinge carries less after the loss";
     }
     EXPECT_EQ(found, 1);
   }
@@ -381,7 +400,8 @@ TEST(ImpactsThatAccumulate, EndWithAMessage) {
   for (const run::Options& options : {tolerances(1e-8), constant}) {
     const run::Report report = drop(0.5, options);
     EXPECT_EQ(report.status, Status::event_failed);
-    EXPECT_NE(report.message.find("event 'floor' triggers repeatedly (Zeno behaviour) at t = "), std::string::npos) << report.message;
+    EXPECT_NE(report.message.find("event 'floor' triggers repeatedly (Zeno behaviour) at t = "), std::string::npos)
+        << report.message;
     EXPECT_NEAR(report.final.motion.t, last, 1e-5);
     EXPECT_GE(report.final.motion.q[0], -1e-8) << "never below the floor";
   }
@@ -456,11 +476,13 @@ TEST(Switch, CanAddAConstraint) {
   system::SystemFunctions bound = free;
   bound.position_rows = 1;
   bound.row_names = {"string"};
-  bound.constraint = [](double, const Vector& q) -> Vector { return Vector::Constant(1, 0.5 * (q.squaredNorm() - 1.0)); };
+  bound.constraint = [](double, const Vector& q) -> Vector {
+    return Vector::Constant(1, 0.5 * (q.squaredNorm() - 1.0));
+  };
   const auto taut = std::make_shared<const system::FunctionSystem>(bound);
   system::FunctionSystem loose(free);
-  Event event{"taut", [](double, const Vector& q, const Vector&, const Vector&) { return q.squaredNorm() - 1.0; }, Direction::rising,
-              system::Switch{[&](double, const Vector&, const Vector&) { return taut; }}};
+  Event event{"taut", [](double, const Vector& q, const Vector&, const Vector&) { return q.squaredNorm() - 1.0; },
+              Direction::rising, system::Switch{[&](double, const Vector&, const Vector&) { return taut; }}};
   loose.set_events({event});
   loose.set_result_layout(taut);
   const system::Start start{0.0, 1.0, Eigen::Vector2d(0.6, 0.0), Eigen::Vector2d(0.0, 0.0)};
@@ -497,15 +519,18 @@ TEST(Switch, ToAConstraintThatDoesNotHoldIsRefused) {
   event.action = system::Switch{[&](double, const Vector&, const Vector&) { return far; }};
   system.set_events({event});
   run::Observer nobody;
-  const run::Report report = run::integrate(system, {0.0, 1.0, Vector::Constant(1, 0.2), Vector::Zero(1)}, tolerances(1e-6), nobody);
+  const run::Report report =
+      run::integrate(system, {0.0, 1.0, Vector::Constant(1, 0.2), Vector::Zero(1)}, tolerances(1e-6), nobody);
   EXPECT_EQ(report.status, Status::event_failed);
-  EXPECT_NE(report.message.find("a constraint can only be switched on where it holds"), std::string::npos) << report.message;
+  EXPECT_NE(report.message.find("a constraint can only be switched on where it holds"), std::string::npos)
+      << report.message;
 }
 
 TEST(Jump, IsProjectedOntoTheConstraints) {
   const models::Model model = support::make_model(experiment("pendulum", {{"x0", "0.1"}}));
   run::Options options = tolerances(1e-9);
-  options.events = {{"kick", [](double t, const Vector&, const Vector&, const Vector&) { return t - 0.3; }, Direction::rising,
+  options.events = {{"kick", [](double t, const Vector&, const Vector&, const Vector&) { return t - 0.3; },
+                     Direction::rising,
                      system::Jump{[](double, Vector&, Vector& v) { v += Eigen::Vector2d(1.0, 1.0); }}}};
   const auto run = support::integrate(model, options);
   ASSERT_EQ(run.report.status, Status::success) << run.report.message;

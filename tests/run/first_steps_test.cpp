@@ -20,7 +20,9 @@ models::Model at_rest(double omega) {
   system::SystemFunctions f;
   f.space = {{lie::GroupId::rn, 1}};
   f.mass = [](const Vector&) -> Matrix { return Matrix::Identity(1, 1); };
-  f.force = [omega](double t, const Vector&, const Vector&) -> Vector { return Vector::Constant(1, -omega * omega * std::sin(omega * t)); };
+  f.force = [omega](double t, const Vector&, const Vector&) -> Vector {
+    return Vector::Constant(1, -omega * omega * std::sin(omega * t));
+  };
   models::Model model;
   model.name = "at-rest";
   model.system = std::make_shared<system::FunctionSystem>(f);
@@ -60,7 +62,8 @@ Vector3 force_on_tip(const method::Entry& point) {
 }
 
 TEST(FirstSteps, KnowMultipliersAsWellAsLaterOnes) {
-  support::Experiment experiment{.model = "heavy-top", .group = "r3xso3", .model_settings = {{"constraint", "inertial"}}};
+  support::Experiment experiment{
+      .model = "heavy-top", .group = "r3xso3", .model_settings = {{"constraint", "inertial"}}};
   const models::Model model = support::make_model(experiment);
   for (const double tolerance : {1e-4, 1e-6, 1e-8, 1e-10}) {
     experiment.options.t_end = 0.02;
@@ -104,7 +107,8 @@ TEST(FirstSteps, OfConstantSizeHaveTheFullOrderBetweenStartingPoints) {
   const Trajectory exact = support::reference_at(model, run.points);
   int between = 0;
   for (std::size_t i = 0; i < run.points.size(); ++i) {
-    EXPECT_LT((run.points[i].lambda - exact.points[i].lambda).norm(), run.is_start[i] ? 1e-9 : 2e-5) << "t = " << run.points[i].motion.t;
+    EXPECT_LT((run.points[i].lambda - exact.points[i].lambda).norm(), run.is_start[i] ? 1e-9 : 2e-5)
+        << "t = " << run.points[i].motion.t;
     between += run.is_start[i] ? 1 : 0;
   }
   EXPECT_GE(between, 5);

@@ -244,7 +244,8 @@ TEST_P(GeneralSystem, IsSolvedWithTheOrderOfTheMethod) {
   constexpr std::array<long, 7> coarse_steps{0, 800, 320, 80, 80, 64, 48};
   long steps = order == 6 && problem.is_slow ? 32 : coarse_steps[order];
   if (order == 6 && std::string(GetParam().formulation) == "index1") steps = problem.is_slow ? 40 : 80;
-  if (order >= 5 && std::string(GetParam().name) == "maxwell_element") steps = order == 6 ? 16 : 40;  // so smooth that more drown in round-off
+  if (order >= 5 && std::string(GetParam().name) == "maxwell_element")
+    steps = order == 6 ? 16 : 40;  // so smooth that more drown in round-off
   const support::Errors coarse = errors(problem, model, steps, t_end), fine = errors(problem, model, 2 * steps, t_end);
   const support::Errors slopes = support::slopes_of(coarse, fine);
   // At least: some of these problems are kinder than the general one. Below `floor` differences of Φ are noise.

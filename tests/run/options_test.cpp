@@ -86,8 +86,8 @@ TEST_F(Problems, EveryMethodNamesWhatItServes) {
       const std::vector<run::OptionProblem> found = problems(o, "so3");
       ASSERT_EQ(found.size(), 1u) << info.name;
       EXPECT_EQ(found[0].field, "order") << info.name;
-      EXPECT_NE(found[0].message.find(fmt::format("{} has {}", info.name, info.orders_in_words())),
-                std::string::npos) << found[0].message;
+      EXPECT_NE(found[0].message.find(fmt::format("{} has {}", info.name, info.orders_in_words())), std::string::npos)
+          << found[0].message;
       o.order = 0;
     }
     std::string served;
@@ -98,8 +98,10 @@ TEST_F(Problems, EveryMethodNamesWhatItServes) {
       const std::vector<run::OptionProblem> found = problems(o);
       ASSERT_FALSE(found.empty()) << info.name << " with " << formulation.name;
       EXPECT_EQ(found[0].field, "formulation") << info.name << " with " << formulation.name;
-      EXPECT_NE(found[0].message.find(fmt::format("{} does not serve '{}'; it serves {}", info.name, formulation.name, served)),
-                std::string::npos) << found[0].message;
+      EXPECT_NE(found[0].message.find(
+                    fmt::format("{} does not serve '{}'; it serves {}", info.name, formulation.name, served)),
+                std::string::npos)
+          << found[0].message;
     }
     if (info.variable_formulations.empty()) {
       o = Options{};
@@ -185,7 +187,8 @@ TEST_F(Problems, StepBounds) {
 
 TEST_F(Problems, Starting) {
   Options o = constant();
-  expect_refusal([](Options& wrong) { wrong.starting = "corected"; }, "unknown starting procedure 'corected'; did you mean 'corrected'");
+  expect_refusal([](Options& wrong) { wrong.starting = "corected"; },
+                 "unknown starting procedure 'corected'; did you mean 'corrected'");
   o.starting = "v0";
   expect_one(o, "starting", "'v0' is for generalized-alpha only; bliedf has corrected and exact");
   o.method = "generalized-alpha";

@@ -43,8 +43,8 @@ EichRow eich_row(const Experiment& e) {
   const Trajectory run = support::integrate(e);
   EXPECT_EQ(run.report.status, run::Status::success) << run.report.message;
   const method::Entry& end = run.report.final;
-  return {std::abs(end.motion.q[0] - 1.0), std::abs(end.motion.q[1]), std::abs(end.motion.v[0]), std::abs(end.motion.v[1]),
-          std::abs(end.lambda[0]),         std::abs(end.motion.q.squaredNorm() - 1.0)};
+  return {std::abs(end.motion.q[0] - 1.0), std::abs(end.motion.q[1]), std::abs(end.motion.v[0]),
+          std::abs(end.motion.v[1]),       std::abs(end.lambda[0]),   std::abs(end.motion.q.squaredNorm() - 1.0)};
 }
 
 TEST(ProjectedBdf, ReachesTheAccuracyOfEichsTable) {
@@ -79,7 +79,8 @@ TEST(ProjectedBdf, KeepsNamedInvariantsToRoundOff) {
     const Matrix3 R = model.system->body_pose(0, point.motion.q).R;
     return x.cross(15.0 * u)[2] + (R * Vector3(0.234375 * Omega[0], 0.46875 * Omega[1], 0.234375 * Omega[2]))[2];
   };
-  const auto change = [&](const std::vector<std::string>& conserved, const std::function<double(const method::Entry&)>& quantity) {
+  const auto change = [&](const std::vector<std::string>& conserved,
+                          const std::function<double(const method::Entry&)>& quantity) {
     e.options.conserved = conserved;
     const Trajectory run = support::integrate(model, e.options);
     EXPECT_EQ(run.report.status, run::Status::success) << run.report.message;
@@ -115,7 +116,8 @@ TEST(ProjectedBdf, GainsAccuracyInTheMassMetricOnly) {
       e.options.step = 5e-4;
       return final_errors(e);
     };
-    const Errors none = error("index1", "mass"), mass = error("projected", "mass"), euclidean = error("projected", "euclidean");
+    const Errors none = error("index1", "mass"), mass = error("projected", "mass"),
+                 euclidean = error("projected", "euclidean");
     EXPECT_LT(mass.q, 0.3 * none.q) << k;
     EXPECT_GT(euclidean.q, 1.5 * none.q) << k;
   }
@@ -185,7 +187,8 @@ TEST(Drift, IsLinearInIndex2AndQuadraticInIndex1) {
   e.options.order = 2;
   e.options.formulation = "index2";
   const double first = gap(12.3), second = gap(24.6), third = gap(49.2);
-  EXPECT_GT((third - second) / (second - first), 1.6) << "beyond what one swing leaves, twice the time is twice the drift";
+  EXPECT_GT((third - second) / (second - first), 1.6)
+      << "beyond what one swing leaves, twice the time is twice the drift";
   EXPECT_LT((third - second) / (second - first), 2.4);
   e.options.method = "mkbdf";
   e.options.order = 3;

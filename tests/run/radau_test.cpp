@@ -233,7 +233,8 @@ TEST(RadauDenseOutput, HasOrderThreeAndMoreInLambdaToo) {
     options.output_times = times;
     const support::Trajectory shown = support::integrate(model, options);
     EXPECT_EQ(shown.report.status, run::Status::success) << shown.report.message;
-    return support::errors_of(model, shown, support::reference_at(model, shown.points), {support::Entries::largest, support::Span::all});
+    return support::errors_of(model, shown, support::reference_at(model, shown.points),
+                              {support::Entries::largest, support::Span::all});
   };
   for (const char* formulation : {"index3", "stabilized-index2", "index2", "index1"}) {
     const support::Errors slope = support::slopes_of(errors(formulation, 2e-3), errors(formulation, 1e-3));
@@ -279,7 +280,8 @@ TEST(RadauOnGivenSteps, KeepsOrderFive) {
     options.steps = run::StepList{steps};
     const support::Trajectory run = support::integrate(model, options);
     EXPECT_EQ(run.report.status, run::Status::success) << run.report.message;
-    return support::errors_of(model, run, support::reference_at(model, run.points), {support::Entries::largest, support::Span::all});
+    return support::errors_of(model, run, support::reference_at(model, run.points),
+                              {support::Entries::largest, support::Span::all});
   };
   const support::Errors slope = support::slopes_of(errors(100), errors(200));
   for (const double k : {slope.q, slope.v, slope.lambda}) EXPECT_NEAR(k, 5.0, 0.3);

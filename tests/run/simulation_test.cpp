@@ -22,7 +22,8 @@ struct Case {
   double tolerance = 0.0;
 };
 
-run::Options with(const std::string& method, const std::string& formulation, double step, double rtol, double t_end, int order = 0) {
+run::Options with(const std::string& method, const std::string& formulation, double step, double rtol, double t_end,
+                  int order = 0) {
   run::Options o;
   o.method = method;
   o.formulation = formulation;
@@ -46,7 +47,8 @@ std::vector<Case> cases() {
           {"impacts", "wall-pendulum", with("bliedf", "", 0, 1e-6, 2.0), 1e-4},
           {"impacts explicit", "wall-pendulum", with("rkmk", "", 0, 1e-6, 2.0), 1e-4},
           {"release", "rod-release", with("bliedf", "", 0, 1e-6, 2.0), 1e-4},
-          {"gives way", "flexible-slider-crank", with("bliedf", "", 0, 1e-4, 0.05), 1e-4},  // stages of radau are computed again
+          {"gives way", "flexible-slider-crank", with("bliedf", "", 0, 1e-4, 0.05),
+           1e-4},  // stages of radau are computed again
           {"restarts", "heavy-top", restarts}};
 }
 
@@ -61,7 +63,8 @@ bool same(const Vector& a, const Vector& b, double tolerance = 0.0) {
 }
 
 /// What the run itself shows at given times.
-std::vector<method::Entry> shown_at(const models::Model& model, run::Options options, const std::vector<double>& times) {
+std::vector<method::Entry> shown_at(const models::Model& model, run::Options options,
+                                    const std::vector<double>& times) {
   options.output_times = times;
   const support::Trajectory t = support::integrate(model, options);
   std::vector<method::Entry> found;

@@ -108,7 +108,8 @@ TEST(CorrectedVelocities, AreShiftedTogetherByATermOfOrderK) {
         previous = shift.norm();
       }
       // The other formulations and the other group need none.
-      const History stabilized = starting_values(model, method, order, 1e-3, system::Formulation::stabilized_index2, {});
+      const History stabilized =
+          starting_values(model, method, order, 1e-3, system::Formulation::stabilized_index2, {});
       const History plain =
           starting_values(model, method, order, 1e-3, system::Formulation::stabilized_index2, {false, false});
       EXPECT_EQ(stabilized[0].motion.v, plain[0].motion.v);

@@ -29,7 +29,8 @@ run::Report integrate(const io::ModelFile& file, const run::Options& options, ru
 
 /// 100 rad/s about z for 1 s.
 io::ModelFile disc(const std::string& group) {
-  return read(R"({"group": ")" + group + R"(", "bodies": [{"name": "disc", "mass": 10, "inertia": [0.2, 0.2, 0.3], "position": [0, 0, 0],
+  return read(R"({"group": ")" + group +
+              R"(", "bodies": [{"name": "disc", "mass": 10, "inertia": [0.2, 0.2, 0.3], "position": [0, 0, 0],
     "angular_velocity": [0, 0, 100]}], "joints": [{"type": "revolute", "name": "bearing", "between": ["ground", "disc"], "at": [0, 0, 0],
     "axis": [0, 0, 1]}]})");
 }
@@ -49,7 +50,8 @@ TEST(Follow, StaysOnTheTurnOfItsGuess) {
   space.move(q, x, q);
   for (const double angle : {0.3, 2.0, 3.1, 3.3, 4.5, 5.9}) {
     for (const lie::Block& block : space.blocks())
-      if (block.group != GroupId::rn) x.segment<3>(block.v_at + block.nv - 3) *= angle / x.segment<3>(block.v_at + block.nv - 3).norm();
+      if (block.group != GroupId::rn)
+        x.segment<3>(block.v_at + block.nv - 3) *= angle / x.segment<3>(block.v_at + block.nv - 3).norm();
     space.move(q, x, end);
     found = 0.99 * x;
     lie::follow(space, q, end, found);
@@ -77,11 +79,12 @@ TEST_P(SteadyRotation, LosesNoTurns) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Run, SteadyRotation,
-                         testing::Values(Way{"bliedf", "r3xso3", 0.0}, Way{"bliedf", "se3", 0.0}, Way{"projected-bdf", "r3xso3", 0.0},
-                                         Way{"projected-bdf", "se3", 0.0}, Way{"generalized-alpha", "se3", 0.0}, Way{"rkmk", "se3", 0.0},
-                                         Way{"bliedf", "r3xso3", 0.04}, Way{"bliedf", "se3", 0.05}, Way{"mkbdf", "r3xso3", 0.04},
-                                         Way{"projected-bdf", "r3xso3", 0.04}, Way{"generalized-alpha", "r3xso3", 0.04},
-                                         Way{"rkmk", "r3xso3", 0.04}));
+                         testing::Values(Way{"bliedf", "r3xso3", 0.0}, Way{"bliedf", "se3", 0.0},
+                                         Way{"projected-bdf", "r3xso3", 0.0}, Way{"projected-bdf", "se3", 0.0},
+                                         Way{"generalized-alpha", "se3", 0.0}, Way{"rkmk", "se3", 0.0},
+                                         Way{"bliedf", "r3xso3", 0.04}, Way{"bliedf", "se3", 0.05},
+                                         Way{"mkbdf", "r3xso3", 0.04}, Way{"projected-bdf", "r3xso3", 0.04},
+                                         Way{"generalized-alpha", "r3xso3", 0.04}, Way{"rkmk", "r3xso3", 0.04}));
 
 TEST(GivenStep, ThatTurnsABodyTooFarIsRefusedByName) {
   for (const char* method : {"bliedf", "mkbdf", "generalized-alpha", "projected-bdf"}) {
@@ -92,14 +95,16 @@ TEST(GivenStep, ThatTurnsABodyTooFarIsRefusedByName) {
     run::Observer nobody;
     const run::Report report = integrate(disc("r3xso3"), options, nobody);
     EXPECT_NE(report.status, run::Status::success) << method;
-    EXPECT_NE(report.message.find("turned too far: rotation of 'disc' (10 rad, at most 6.0 in a step)"), std::string::npos)
+    EXPECT_NE(report.message.find("turned too far: rotation of 'disc' (10 rad, at most 6.0 in a step)"),
+              std::string::npos)
         << method << ": " << report.message;
   }
 }
 
 /// A mass on a crank of 1 m that turns at 10 rad/s; the bearing carries 100 N, which turn with it.
 io::ModelFile rotor(const std::string& more) {
-  return read(R"({"group": "se3", )" + more + R"( "bodies": [{"name": "b", "mass": 1, "inertia": [0.1, 0.1, 0.1], "position": [1, 0, 0],
+  return read(R"({"group": "se3", )" + more +
+              R"( "bodies": [{"name": "b", "mass": 1, "inertia": [0.1, 0.1, 0.1], "position": [1, 0, 0],
     "velocity": [0, 10, 0], "angular_velocity": [0, 0, 10]}], "joints": [{"type": "revolute", "name": "j", "between": ["ground", "b"],
     "at": [0, 0, 0], "axis": [0, 0, 1]}]})");
 }
@@ -116,15 +121,18 @@ TEST(SteadyRotation, HasTheReactionsOfTheRotor) {
     ASSERT_EQ(report.status, run::Status::success) << report.message;
     ASSERT_EQ(points.list.size(), 61U);
     // Between the points as well: 1000 times the tolerance of 1e-6.
-    for (const method::Entry& entry : points.list) EXPECT_NEAR(entry.lambda.head<3>().norm(), 100.0, 0.1) << method << " " << entry.motion.t;
+    for (const method::Entry& entry : points.list)
+      EXPECT_NEAR(entry.lambda.head<3>().norm(), 100.0, 0.1) << method << " " << entry.motion.t;
     const Vector& first = points.list.front().lambda;
     for (const method::Entry& entry : points.list)
-      EXPECT_NEAR(entry.lambda.head<3>().dot(first.head<3>()), 1e4 * std::cos(10.0 * entry.motion.t), 10.0) << method << " " << entry.motion.t;
+      EXPECT_NEAR(entry.lambda.head<3>().dot(first.head<3>()), 1e4 * std::cos(10.0 * entry.motion.t), 10.0)
+          << method << " " << entry.motion.t;
   }
 }
 
 TEST(SteadyRotation, OfAMotorDoesTheWorkOfGravity) {
-  const io::ModelFile file = rotor(R"("gravity": [0, -9.81, 0], "drivers": [{"type": "angle", "name": "m", "between": ["ground", "b"],
+  const io::ModelFile file =
+      rotor(R"("gravity": [0, -9.81, 0], "drivers": [{"type": "angle", "name": "m", "between": ["ground", "b"],
     "axis": [0, 0, 1], "value": "10*t"}],)");
   for (const char* method : {"bliedf", "projected-bdf"}) {
     run::Options options;
@@ -136,7 +144,9 @@ TEST(SteadyRotation, OfAMotorDoesTheWorkOfGravity) {
     ASSERT_EQ(report.status, run::Status::success) << report.message;
     EXPECT_NEAR(report.work.drivers, 9.81 * std::sin(30.0), 2e-3) << method;
     for (const method::Entry& entry : points.list)
-      EXPECT_NEAR(std::abs(entry.lambda[entry.lambda.size() - 1]), std::abs(9.81 * std::cos(10.0 * entry.motion.t)), 1e-2) << method << " " << entry.motion.t;
+      EXPECT_NEAR(std::abs(entry.lambda[entry.lambda.size() - 1]), std::abs(9.81 * std::cos(10.0 * entry.motion.t)),
+                  1e-2)
+          << method << " " << entry.motion.t;
   }
 }
 

@@ -36,7 +36,8 @@ TEST(StepSequence, ChangesOnceAtTheTimeAsked) {
 }
 
 TEST(StepSequence, RandomStepsStayWithinTheirBoundsAndChangeWhenAsked) {
-  const run::RandomSteps random{.h_min = 1e-3, .h_max = 4e-3, .ratio_min = 0.5, .ratio_max = 2.0, .every = 10, .seed = 7};
+  const run::RandomSteps random{
+      .h_min = 1e-3, .h_max = 4e-3, .ratio_min = 0.5, .ratio_max = 2.0, .every = 10, .seed = 7};
   const run::Steps steps = run::steps_of(random, 0.0, 2.0, 1);
   int changes = 0;
   for (std::size_t i = 1; i < steps.sizes.size(); ++i) {
@@ -57,7 +58,9 @@ TEST(StepSequence, RandomStepsStayWithinTheirBoundsAndChangeWhenAsked) {
   EXPECT_NE(run::steps_of(other, 0.0, 2.0, 1).sizes, steps.sizes);
   other = random;
   other.member = 10;  // ten times smaller
-  EXPECT_NEAR(static_cast<double>(run::steps_of(other, 0.0, 2.0, 1).sizes.size()) / static_cast<double>(steps.sizes.size()), 10.0, 2.0);
+  EXPECT_NEAR(
+      static_cast<double>(run::steps_of(other, 0.0, 2.0, 1).sizes.size()) / static_cast<double>(steps.sizes.size()),
+      10.0, 2.0);
 }
 
 TEST(StepSequence, RepeatsItsFirstStepForStartingValues) {
@@ -107,7 +110,8 @@ Errors errors_with(const Case& c, const StepSequence& steps) {
   const models::Model model = support::make_model(e);
   const support::Trajectory run = support::integrate(model, e.options);
   EXPECT_EQ(run.report.status, run::Status::success) << run.report.message;
-  return support::errors_of(model, run, support::reference_at(model, run.points), {support::Entries::euclidean, support::Span::all});
+  return support::errors_of(model, run, support::reference_at(model, run.points),
+                            {support::Entries::euclidean, support::Span::all});
 }
 
 Family alternation(const Case& c, double h, double refinement = 2.0) {
@@ -127,7 +131,9 @@ Errors slopes_over_members(const Case& c, run::RandomSteps random) {
     const Errors e = errors_with(c, random);
     const double x = std::log(c.t_end / static_cast<double>(run::steps_of(random, 0.0, c.t_end, 1).sizes.size()));
     n += 1, x1 += x, x2 += x * x;
-    const auto add = [&](double error, double& sum, double& product) { sum += std::log(error), product += x * std::log(error); };
+    const auto add = [&](double error, double& sum, double& product) {
+      sum += std::log(error), product += x * std::log(error);
+    };
     add(e.q, y.q, xy.q), add(e.v, y.v, xy.v), add(e.lambda, y.lambda, xy.lambda);
   }
   const auto slope = [&](double sum, double product) { return (n * product - x1 * sum) / (n * x2 - x1 * x1); };
@@ -175,7 +181,8 @@ TEST(GeneralizedAlphaAfterOneChange, KeepsOrder2WithTheVelocityModification) {
   for (const char* rho : {"0.1", "0.4", "0.8"})
     for (int n = 1; n <= 4; ++n) {
       const Errors slopes = one_change(alpha_case(rho, n, "both"), 5e-4).slopes();
-      for (const double slope : {slopes.q, slopes.v, slopes.lambda}) EXPECT_NEAR(slope, 2.0, 0.1) << rho << " approximation " << n;
+      for (const double slope : {slopes.q, slopes.v, slopes.lambda})
+        EXPECT_NEAR(slope, 2.0, 0.1) << rho << " approximation " << n;
     }
 }
 
@@ -192,13 +199,18 @@ TEST(GeneralizedAlphaAfterOneChange, HasOrder1OfLambdaWithoutIt) {
 }
 
 TEST(GeneralizedAlphaOnRandomSteps, KeepsOrder2) {
-  const run::RandomSteps often{.h_min = 2e-4, .h_max = 1e-3, .ratio_min = 0.5, .ratio_max = 2.0, .every = 10, .seed = 1};
+  const run::RandomSteps often{
+      .h_min = 2e-4, .h_max = 1e-3, .ratio_min = 0.5, .ratio_max = 2.0, .every = 10, .seed = 1};
   const run::RandomSteps wide{.h_min = 2e-4, .h_max = 1e-3, .ratio_min = 0.2, .ratio_max = 5.0, .every = 50, .seed = 1};
-  expect_order_2_in_the_mean("often, rho 0.1, approximation 1", slopes_over_members(alpha_case("0.1", 1, "both"), often));
-  expect_order_2_in_the_mean("often, rho 0.4, approximation 1", slopes_over_members(alpha_case("0.4", 1, "both"), often));
-  expect_order_2_in_the_mean("often, rho 0.8, approximation 3", slopes_over_members(alpha_case("0.8", 3, "both"), often));
+  expect_order_2_in_the_mean("often, rho 0.1, approximation 1",
+                             slopes_over_members(alpha_case("0.1", 1, "both"), often));
+  expect_order_2_in_the_mean("often, rho 0.4, approximation 1",
+                             slopes_over_members(alpha_case("0.4", 1, "both"), often));
+  expect_order_2_in_the_mean("often, rho 0.8, approximation 3",
+                             slopes_over_members(alpha_case("0.8", 3, "both"), often));
   for (const char* rho : {"0.1", "0.4", "0.8"})
-    expect_order_2_in_the_mean(std::string("wide, approximation 1, rho ") + rho, slopes_over_members(alpha_case(rho, 1, "both"), wide));
+    expect_order_2_in_the_mean(std::string("wide, approximation 1, rho ") + rho,
+                               slopes_over_members(alpha_case(rho, 1, "both"), wide));
   EXPECT_LT(slopes_over_members(alpha_case("0.4", 1, "none"), often).lambda, 1.3);
   EXPECT_LT(slopes_over_members(alpha_case("0.4", 1, "none"), wide).lambda, 1.3);
 }
@@ -208,7 +220,8 @@ TEST(GeneralizedAlphaOnRandomSteps, BlowsUpWithApproximation1AtRho08) {
   support::Experiment e;
   e.options.formulation = system::Formulation::index3;
   e.options.t_end = 0.3;
-  e.options.steps = run::RandomSteps{.h_min = 2e-4, .h_max = 1e-3, .ratio_min = 0.5, .ratio_max = 2.0, .every = 10, .seed = 1};
+  e.options.steps =
+      run::RandomSteps{.h_min = 2e-4, .h_max = 1e-3, .ratio_min = 0.5, .ratio_max = 2.0, .every = 10, .seed = 1};
   for (const int approximation : {1, 2, 3, 4}) {
     e.options.method = method::choices::GeneralizedAlpha{.rho_inf = 0.8, .approximation = approximation};
     const support::Trajectory run = support::integrate(e);
@@ -229,14 +242,16 @@ struct BliedfCase {
 };
 // k ≥ 4 with Magnus increments: the modification is derived from their defect, nothing is published there. At half of 6e-4
 // λ of k = 6 is round-off already.
-constexpr BliedfCase bliedf_cases[] = {{"difference", 2, 5e-4}, {"difference", 3, 5e-4}, {"magnus", 2, 5e-4},         {"magnus", 3, 5e-4},
-                                       {"magnus", 4, 5e-4},     {"magnus", 5, 8e-4},     {"magnus", 6, 6e-4, 1.5}, {"magnus-explicit", 4, 5e-4}};
+constexpr BliedfCase bliedf_cases[] = {{"difference", 2, 5e-4},  {"difference", 3, 5e-4},     {"magnus", 2, 5e-4},
+                                       {"magnus", 3, 5e-4},      {"magnus", 4, 5e-4},         {"magnus", 5, 8e-4},
+                                       {"magnus", 6, 6e-4, 1.5}, {"magnus-explicit", 4, 5e-4}};
 
 TEST(BliedfOnAlternatingSteps, KeepsItsOrderInIndex3WithTheVelocityModification) {
   for (const auto& [correction, k, h, refinement] : bliedf_cases) {
     Case c{.method = "bliedf", .correction = correction, .order = k};
     const Errors slopes = alternation(c, h, refinement).slopes();
-    for (const double slope : {slopes.q, slopes.v, slopes.lambda}) EXPECT_NEAR(slope, k, k < 6 ? 0.1 : support::slope_tolerance) << correction << " k = " << k;
+    for (const double slope : {slopes.q, slopes.v, slopes.lambda})
+      EXPECT_NEAR(slope, k, k < 6 ? 0.1 : support::slope_tolerance) << correction << " k = " << k;
   }
 }
 
@@ -252,7 +267,11 @@ TEST(BliedfOnAlternatingSteps, LosesAnOrderOfLambdaInIndex3WithoutIt) {
 TEST(BliedfOnAlternatingSteps, NeedsNoModificationWhereBIsConstantOrVelocitiesAreConstrained) {
   for (const auto& [formulation, group] : {std::pair{"index3", "se3"}, {"stabilized-index2", "r3xso3"}})
     for (const int k : {2, 3}) {
-      Case c{.method = "bliedf", .formulation = formulation, .group = group, .correction = "difference", .order = k,
+      Case c{.method = "bliedf",
+             .formulation = formulation,
+             .group = group,
+             .correction = "difference",
+             .order = k,
              .settings = {{"modification", "none"}}};
       EXPECT_NEAR(alternation(c, 5e-4).slopes().lambda, k, 0.1) << formulation << ' ' << group << " k = " << k;
     }
@@ -269,8 +288,10 @@ TEST(BliedfAfterOneChange, KeepsTheOrderOfLambdaOnlyWithTheVelocityModification)
 
 TEST(BliedfOnRandomSteps, KeepsOrder2) {
   Case c{.method = "bliedf", .correction = "difference", .order = 2};
-  expect_order_2_in_the_mean("[0.5, 2] every 10 steps",
-                             slopes_over_members(c, {.h_min = 2e-4, .h_max = 1e-3, .ratio_min = 0.5, .ratio_max = 2.0, .every = 10, .seed = 1}));
+  expect_order_2_in_the_mean(
+      "[0.5, 2] every 10 steps",
+      slopes_over_members(c,
+                          {.h_min = 2e-4, .h_max = 1e-3, .ratio_min = 0.5, .ratio_max = 2.0, .every = 10, .seed = 1}));
 }
 
 TEST(GivenSteps, AreRefusedWhereAMethodNeedsEqualOnes) {
@@ -310,8 +331,9 @@ TEST(GivenSteps, ThatGrowTooFastForTheOrderAreWarnedOf) {
     e.options.steps = list;
     e.options.t_end = t;
     const support::Trajectory run = support::integrate(e);
-    const bool is_warned = std::any_of(run.report.warnings.begin(), run.report.warnings.end(),
-                                       [](const std::string& text) { return text.find("is unstable on such a grid") != std::string::npos; });
+    const bool is_warned = std::any_of(
+        run.report.warnings.begin(), run.report.warnings.end(),
+        [](const std::string& text) { return text.find("is unstable on such a grid") != std::string::npos; });
     EXPECT_EQ(is_warned, order == 6);
   }
 }

@@ -38,7 +38,8 @@ double angle_of_pendulum(double t_end) {
   double angle = 0.0, speed = 0.0;
   for (int i = 0; i < steps; ++i) {  // the classical method of Runge and Kutta
     const double k1 = rate * std::cos(angle), k2 = rate * std::cos(angle + 0.5 * h * speed);
-    const double k3 = rate * std::cos(angle + 0.5 * h * speed + 0.25 * h * h * k1), k4 = rate * std::cos(angle + h * speed + 0.5 * h * h * k2);
+    const double k3 = rate * std::cos(angle + 0.5 * h * speed + 0.25 * h * h * k1),
+                 k4 = rate * std::cos(angle + h * speed + 0.5 * h * h * k2);
     angle += h * speed + h * h * (k1 + k2 + k3) / 6.0;
     speed += h * (k1 + 2.0 * k2 + 2.0 * k3 + k4) / 6.0;
   }
@@ -95,8 +96,7 @@ TEST(StiffRelaxation, TakesAsManyStepsHoweverStiff) {
     options.rtol = 1e-6;
     options.atol = 1e-8;
     options.method = "bliedf";
-    const run::Report report =
-        run::integrate(system, {0.0, 10.0, Vector::Ones(1), Vector::Zero(1)}, options, nobody);
+    const run::Report report = run::integrate(system, {0.0, 10.0, Vector::Ones(1), Vector::Zero(1)}, options, nobody);
     ASSERT_EQ(report.status, run::Status::success) << report.message;
     EXPECT_LT(report.counters.steps, 400) << omega;
     // (ω² - 1)A + 2ωB = ω², (ω² - 1)B - 2ωA = 0 for q = A cos t + B sin t
@@ -131,7 +131,8 @@ TEST(IndexThree, TestsTheTangentialVelocityUnderErrorControl) {
 
 /// A weight on a damper of 1e12 N s/m, which is a rod: the pendulum of 1 m from the horizontal, θ = 2 asin(√½ cd(√g t | ½)).
 TEST(StiffDamper, LetsAWeightSwingLikeAPendulum) {
-  const io::ModelFile file = io::read_model(io::JsonSource("damper.json", R"({"gravity": [0, 0, -9.81], "bodies": [{"name": "b", "mass": 1, "inertia": [0.01, 0.01, 0.01],
+  const io::ModelFile file = io::read_model(io::JsonSource(
+      "damper.json", R"({"gravity": [0, 0, -9.81], "bodies": [{"name": "b", "mass": 1, "inertia": [0.01, 0.01, 0.01],
     "position": [1, 0, 0]}], "forces": [{"name": "s", "type": "spring-damper", "between": ["ground", "b"], "at": [[0, 0, 0], [1, 0, 0]],
     "stiffness": 1e6, "damping": 1e12}]})"));
   for (const double tolerance : {1e-4, 1e-5, 1e-6, 1e-7, 1e-8}) {

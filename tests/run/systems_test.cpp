@@ -21,7 +21,8 @@ using support::Errors;
 using support::Experiment;
 using support::Trajectory;
 
-Experiment experiment(const std::string& model, const std::string& method, int order, const std::string& formulation, double t_end) {
+Experiment experiment(const std::string& model, const std::string& method, int order, const std::string& formulation,
+                      double t_end) {
   Experiment e;
   e.model = model;
   e.options.method = method;
@@ -37,7 +38,8 @@ Errors slopes(Experiment e, long steps) {
     e.options.step = e.options.t_end / static_cast<double>(n);
     const Trajectory run = support::integrate(model, e.options);
     EXPECT_EQ(run.report.status, run::Status::success) << run.report.message;
-    return support::errors_of(model, run, support::reference(e, 2 * steps), {support::Entries::euclidean, support::Span::all});
+    return support::errors_of(model, run, support::reference(e, 2 * steps),
+                              {support::Entries::euclidean, support::Span::all});
   };
   return support::slopes_of(errors(steps), errors(2 * steps));
 }
@@ -52,10 +54,12 @@ TEST(SingularTop, IsSolvedWithTheOrderOfEveryConstrainedMethod) {
   EXPECT_TRUE(ranks.is_regular);
   for (const char* formulation : {"index3", "stabilized-index2"}) {
     const Errors alpha = slopes(experiment("singular-top", "generalized-alpha", 2, formulation, 0.2), 800);
-    for (const double slope : {alpha.q, alpha.v, alpha.lambda}) EXPECT_NEAR(slope, 2.0, 0.15) << "generalized-alpha " << formulation;
+    for (const double slope : {alpha.q, alpha.v, alpha.lambda})
+      EXPECT_NEAR(slope, 2.0, 0.15) << "generalized-alpha " << formulation;
     for (const char* method : {"bliedf", "mkbdf"}) {
       const Errors bdf = slopes(experiment("singular-top", method, 3, formulation, 0.2), 400);
-      for (const double slope : {bdf.q, bdf.v, bdf.lambda}) EXPECT_NEAR(slope, 3.0, 0.2) << method << ' ' << formulation;
+      for (const double slope : {bdf.q, bdf.v, bdf.lambda})
+        EXPECT_NEAR(slope, 3.0, 0.2) << method << ' ' << formulation;
     }
   }
   const Errors projected = slopes(experiment("singular-top", "projected-bdf", 2, "projected", 0.2), 800);
@@ -98,7 +102,8 @@ TEST(FrictionPendulum, LosesTheEnergyThatFrictionTakes) {
 
 TEST(FrictionPendulum, HasTheOrderOfTheMethodInLambdaToo) {
   for (const auto& [method, order] : {std::pair{"bliedf", 3}, {"generalized-alpha", 2}, {"projected-bdf", 3}}) {
-    Experiment e = experiment("friction-pendulum", method, order, order == 3 && method[0] == 'p' ? "projected" : "stabilized-index2", 0.5);
+    Experiment e = experiment("friction-pendulum", method, order,
+                              order == 3 && method[0] == 'p' ? "projected" : "stabilized-index2", 0.5);
     const Errors s = slopes(e, 500);
     EXPECT_GT(s.q, order - 0.25) << method;
     EXPECT_GT(s.lambda, order - 0.25) << method;
@@ -118,7 +123,9 @@ TEST(ForcesThatDependOnLambda, AreRefusedByTheCheckWhereTheyUndoTheConstraint) {
   f.mass = [](const Vector&) -> Matrix { return Matrix::Identity(2, 2); };
   f.force = [](double, const Vector&, const Vector&) -> Vector { return Eigen::Vector2d(0.0, 9.81); };
   f.constraint = [](double, const Vector& q) -> Vector { return Vector::Constant(1, q[0]); };
-  f.multiplier_force = [](double, const Vector&, const Vector&, const Vector& lambda) -> Vector { return Eigen::Vector2d(-lambda[0], 0.0); };
+  f.multiplier_force = [](double, const Vector&, const Vector&, const Vector& lambda) -> Vector {
+    return Eigen::Vector2d(-lambda[0], 0.0);
+  };
   const system::FunctionSystem undone(f);
   EXPECT_FALSE(system::multiplier_condition(undone, m, Vector(Vector::Zero(1))) < 1e10);
 }
@@ -130,7 +137,9 @@ models::Model twice_held() {
   f.position_rows = 2;
   f.mass = [](const Vector&) -> Matrix { return Matrix::Identity(2, 2); };
   f.force = [](double, const Vector&, const Vector&) -> Vector { return Eigen::Vector2d(0.0, 9.81); };
-  f.constraint = [](double, const Vector& q) -> Vector { return Eigen::Vector2d(0.5 * (q.squaredNorm() - 1.0), q.norm() - 1.0); };
+  f.constraint = [](double, const Vector& q) -> Vector {
+    return Eigen::Vector2d(0.5 * (q.squaredNorm() - 1.0), q.norm() - 1.0);
+  };
   models::Model model;
   model.system = std::make_shared<system::FunctionSystem>(f);
   model.start.q0 = Eigen::Vector2d(1.0, 0.0);
@@ -166,7 +175,8 @@ TEST(NewtonTolerance, HundredTimesCoarserRaisesLambdaOfIndex3WhereTheMatrixIsKep
   EXPECT_GT(coarse.lambda / fine.lambda, 4.0);
   EXPECT_GT(coarse.position, 2.0 * fine.position);
   EXPECT_LT(coarse.iterations, fine.iterations) << "what is saved";
-  const Converged new_fine = converged_to(1e-8, "every-step", "index3"), new_coarse = converged_to(1e-6, "every-step", "index3");
+  const Converged new_fine = converged_to(1e-8, "every-step", "index3"),
+                  new_coarse = converged_to(1e-6, "every-step", "index3");
   EXPECT_NEAR(new_coarse.lambda / new_fine.lambda, 1.0, 0.02);
   EXPECT_LT(new_coarse.position, 1e-13);
 }
@@ -179,7 +189,8 @@ TEST(RoundOffOfLambda, LimitsIndex3AndNotTheStabilizedForm) {
     e.options.step = 1e-5;
     const models::Model model = support::make_model(e);
     return support::errors_of(model, support::integrate(model, e.options), support::reference(e, 2000),
-                              {support::Entries::euclidean, support::Span::all}).lambda;
+                              {support::Entries::euclidean, support::Span::all})
+        .lambda;
   };
   const double index3 = error("index3"), stabilized = error("stabilized-index2");
   EXPECT_GT(index3, 0.2 * 1.8e-2);
@@ -212,15 +223,18 @@ TEST(RedundantConstraints, AreRefusedByEveryMethodUnlessAskedFor) {
       ASSERT_EQ(run.report.status, run::Status::success) << what << ": " << run.report.message;
       // ½ω² = g sin φ: the speed at the depth reached, whatever the multipliers.
       const double height = run.report.final.motion.q[1];
-      EXPECT_NEAR(0.5 * run.report.final.motion.v.squaredNorm(), -9.81 * height, info.max_order == 2 ? 2e-4 : 1e-5) << what;
+      EXPECT_NEAR(0.5 * run.report.final.motion.v.squaredNorm(), -9.81 * height, info.max_order == 2 ? 2e-4 : 1e-5)
+          << what;
       // Of all multipliers with Bᵀλ = f those of least norm: both rows are (x, y) on the circle.
-      EXPECT_NEAR(run.report.final.lambda[0], run.report.final.lambda[1], 1e-3 * std::abs(run.report.final.lambda[0])) << what;
+      EXPECT_NEAR(run.report.final.lambda[0], run.report.final.lambda[1], 1e-3 * std::abs(run.report.final.lambda[0]))
+          << what;
     }
   }
 }
 
 TEST(ActuatedPendulum, IntegratesStatesAndIndex1Unknowns) {
-  for (const auto& [method, formulation] : {std::pair{"bliedf", "stabilized-index2"}, {"bliedf", "index3"}, {"projected-bdf", "projected"}})
+  for (const auto& [method, formulation] :
+       {std::pair{"bliedf", "stabilized-index2"}, {"bliedf", "index3"}, {"projected-bdf", "projected"}})
     for (const int order : {2, 4}) {
       Experiment e = experiment("actuated-pendulum", method, order, formulation, 1.0);
       const Trajectory exact = [&] {
@@ -232,7 +246,8 @@ TEST(ActuatedPendulum, IntegratesStatesAndIndex1Unknowns) {
         e.options.step = h;
         const Trajectory run = support::integrate(e);
         EXPECT_EQ(run.report.status, run::Status::success) << run.report.message;
-        return (run.report.final.motion.q - exact.report.final.motion.q).norm() + std::abs(run.report.final.lambda[0] - exact.report.final.lambda[0]);
+        return (run.report.final.motion.q - exact.report.final.motion.q).norm() +
+               std::abs(run.report.final.lambda[0] - exact.report.final.lambda[0]);
       };
       EXPECT_GT(std::log2(error(1e-2) / error(5e-3)), order - 0.3) << method << ' ' << formulation << ' ' << order;
     }
@@ -240,8 +255,10 @@ TEST(ActuatedPendulum, IntegratesStatesAndIndex1Unknowns) {
 
 // Steady rolling in closed form: the centre moves on a circle with the turning rate, the axis keeps its inclination.
 TEST(RollingDisk, KeepsItsSteadyMotion) {
-  for (const auto& [method, formulation, order] :
-       {std::tuple{"bliedf", "stabilized-index2", 4}, {"bliedf", "index3", 4}, {"generalized-alpha", "stabilized-index2", 2}, {"projected-bdf", "projected", 4}}) {
+  for (const auto& [method, formulation, order] : {std::tuple{"bliedf", "stabilized-index2", 4},
+                                                   {"bliedf", "index3", 4},
+                                                   {"generalized-alpha", "stabilized-index2", 2},
+                                                   {"projected-bdf", "projected", 4}}) {
     Experiment e = experiment("rolling-disk", method, order, formulation, 2.0);
     const models::Model model = support::make_model(e);
     const auto error = [&](double h) {
@@ -250,7 +267,8 @@ TEST(RollingDisk, KeepsItsSteadyMotion) {
       EXPECT_EQ(run.report.status, run::Status::success) << run.report.message;
       const double phi = 1.5 * 2.0;
       const Vector3 x0 = model.start.q0.head<3>();
-      const Vector3 x(std::cos(phi) * x0[0] - std::sin(phi) * x0[1], std::sin(phi) * x0[0] + std::cos(phi) * x0[1], x0[2]);
+      const Vector3 x(std::cos(phi) * x0[0] - std::sin(phi) * x0[1], std::sin(phi) * x0[0] + std::cos(phi) * x0[1],
+                      x0[2]);
       EXPECT_LT(run.report.velocity_max, 1e-6);
       return (run.report.final.motion.q.head<3>() - x).norm();
     };
@@ -274,7 +292,8 @@ TEST(Oscillator, IsDampedAsTheSpectralRadiusSays) {
     EXPECT_EQ(run.report.status, run::Status::success) << run.report.message;
     const auto size = [&](std::size_t from) {
       double largest = 0.0;
-      for (std::size_t n = from; n < from + 60; ++n) largest = std::max(largest, std::hypot(run.points[n].motion.q[0], run.points[n].motion.v[0]));
+      for (std::size_t n = from; n < from + 60; ++n)
+        largest = std::max(largest, std::hypot(run.points[n].motion.q[0], run.points[n].motion.v[0]));
       return largest;
     };
     return std::pow(size(180) / size(60), 1.0 / 120.0);
@@ -282,18 +301,22 @@ TEST(Oscillator, IsDampedAsTheSpectralRadiusSays) {
   for (const double H : {0.3, 0.6})
     for (int k = 1; k <= 6; ++k)
       for (const char* method : {"bliedf", "mkbdf", "projected-bdf"})
-        EXPECT_NEAR(damping(method, k, H, ""), coeff::bdf_spectral_radius(k, H), 4e-3) << method << ' ' << k << ' ' << H;
+        EXPECT_NEAR(damping(method, k, H, ""), coeff::bdf_spectral_radius(k, H), 4e-3)
+            << method << ' ' << k << ' ' << H;
   for (const double H : {0.3, 0.6})
     for (int p = 1; p <= 6; ++p)
       for (const char* method : {"mkam", "crouch-grossman", "commutator-free"})
         if (p <= method::find_method(method).max_order) {
-          EXPECT_NEAR(damping(method, p, H, ""), coeff::adams_moulton_spectral_radius(p - 1, H), 4e-3) << method << ' ' << p << ' ' << H;
+          EXPECT_NEAR(damping(method, p, H, ""), coeff::adams_moulton_spectral_radius(p - 1, H), 4e-3)
+              << method << ' ' << p << ' ' << H;
         }
   for (const double H : {0.3, 0.6, 1.5})
     for (const coeff::Tableau& tableau : coeff::runge_kutta_tableaux())
-      EXPECT_NEAR(damping("rkmk", tableau.order, H, ""), coeff::runge_kutta_spectral_radius(tableau, H), 4e-3) << tableau.name << ' ' << H;
+      EXPECT_NEAR(damping("rkmk", tableau.order, H, ""), coeff::runge_kutta_spectral_radius(tableau, H), 4e-3)
+          << tableau.name << ' ' << H;
   // A triple root at infinity: amplitudes fall like n² ρⁿ, which 120 steps see as 9^(1/120) - 1 = 1.8 %.
-  for (const char* rho : {"0.3", "0.6", "0.8", "0.9"}) EXPECT_NEAR(damping("generalized-alpha", 2, 1e4, rho) / std::stod(rho), 1.0, 0.03) << rho;
+  for (const char* rho : {"0.3", "0.6", "0.8", "0.9"})
+    EXPECT_NEAR(damping("generalized-alpha", 2, 1e4, rho) / std::stod(rho), 1.0, 0.03) << rho;
   for (const double H : {0.5, 2.0})
     for (const char* rho : {"0.3", "0.8"}) {
       const double expected = coeff::alpha_spectral_radius(coeff::GeneralizedAlpha::from_rho_inf(std::stod(rho)), H);

@@ -21,7 +21,8 @@ std::string rods(double u, double s) {
     {{"name": "lower", "mass": 2, "inertia": [{1:.17g}, {2:.17g}, {2:.17g}], "position": [{6:.17g}, 0, 0], "velocity": [0, 0, {7:.17g}], "angular_velocity": [0, {8:.17g}, 0]}}],
     "joints": [{{"type": "revolute", "name": "pin", "between": ["ground", "upper"], "at": [0, 0, 0], "axis": [0, 1, 0]}},
       {{"type": "spherical", "name": "ball", "between": ["upper", "lower"], "at": [{9:.17g}, 0, 0]}}]}})",
-                     -9.81 * u / (s * s), 0.01 * u * u, u * u / 3.0, u, -3.0 * u / s, 3.0 / s, 3.0 * u, -4.0 * u / s, -2.0 / s, 2.0 * u);
+                     -9.81 * u / (s * s), 0.01 * u * u, u * u / 3.0, u, -3.0 * u / s, 3.0 / s, 3.0 * u, -4.0 * u / s,
+                     -2.0 / s, 2.0 * u);
 }
 
 run::Report run_in(const std::string& text, double t_end, double rtol, const std::string& method) {
@@ -47,10 +48,13 @@ TEST_P(UnitOfLengthAndTime, ChangesNeitherStepsNorMotion) {
         SCOPED_TRACE(fmt::format("rtol {}, 1 m is {}, 1 s is {}", rtol, u, s));
         const run::Report report = run_in(rods(u, s), 2.0 * s, rtol, GetParam());
         ASSERT_EQ(report.status, run::Status::success) << report.message;
-        EXPECT_NEAR(static_cast<double>(report.counters.steps), static_cast<double>(metres.counters.steps), 0.06 * metres.counters.steps);  // round-off decides some steps
+        EXPECT_NEAR(static_cast<double>(report.counters.steps), static_cast<double>(metres.counters.steps),
+                    0.06 * metres.counters.steps);  // round-off decides some steps
         for (const int body : {0, 7}) {
-          EXPECT_LT((report.final.motion.q.segment<3>(body) / u - metres.final.motion.q.segment<3>(body)).norm(), 100.0 * rtol);
-          EXPECT_LT((report.final.motion.q.segment<4>(body + 3) - metres.final.motion.q.segment<4>(body + 3)).norm(), 100.0 * rtol);
+          EXPECT_LT((report.final.motion.q.segment<3>(body) / u - metres.final.motion.q.segment<3>(body)).norm(),
+                    100.0 * rtol);
+          EXPECT_LT((report.final.motion.q.segment<4>(body + 3) - metres.final.motion.q.segment<4>(body + 3)).norm(),
+                    100.0 * rtol);
         }
       }
   }

@@ -40,14 +40,16 @@ class QuickFigure : public testing::TestWithParam<std::string> {};
 
 TEST_P(QuickFigure, ComesOutAsExpected) {
   const StudyResult result = run_study(spec_of(find_figure(GetParam())), {});
-  for (const Verdict& v : result.verdicts) EXPECT_TRUE(v.is_met) << v.quantity << ": " << v.measured << ", expected " << v.expected;
+  for (const Verdict& v : result.verdicts)
+    EXPECT_TRUE(v.is_met) << v.quantity << ": " << v.measured << ", expected " << v.expected;
 }
 INSTANTIATE_TEST_SUITE_P(Reproduce, QuickFigure, testing::ValuesIn(ids(true)), test_name);
 
 TEST(Figures, AreThoseOfTheFivePapers) {
   std::set<std::string> papers;
   for (const std::string& id : ids(false)) papers.insert(id.substr(0, id.find('-')));
-  for (const char* paper : {"wieloch2022", "arnold2015", "arnold2015b", "wielocharnold2019", "eich1993"}) EXPECT_TRUE(papers.contains(paper)) << paper;
+  for (const char* paper : {"wieloch2022", "arnold2015", "arnold2015b", "wielocharnold2019", "eich1993"})
+    EXPECT_TRUE(papers.contains(paper)) << paper;
   EXPECT_THROW(find_figure("wieloch2022-fig-6.100"), InvalidInput);
 }
 

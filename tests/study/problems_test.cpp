@@ -29,7 +29,8 @@ TEST_P(ProblemStudy, EveryRunSucceedsAndTheTableIsAsExpected) {
     EXPECT_GT(row.number("seconds"), 0.0);
   }
   EXPECT_FALSE(result.verdicts.empty());
-  for (const Verdict& v : result.verdicts) EXPECT_TRUE(v.is_met) << v.quantity << ": " << v.measured << ", expected " << v.expected;
+  for (const Verdict& v : result.verdicts)
+    EXPECT_TRUE(v.is_met) << v.quantity << ": " << v.measured << ", expected " << v.expected;
 }
 
 INSTANTIATE_TEST_SUITE_P(Shipped, ProblemStudy, testing::ValuesIn(problem_studies()),

@@ -18,7 +18,9 @@ models::Model model_of(const std::string& name, const std::string& group = "") {
 
 TEST(Quad, HasThirtyThreeDigits) {
   // Values from series with 60 digits, in two doubles.
-  const auto expect = [](const Quad& x, double high, double low) { EXPECT_LT(static_cast<double>(abs(x - Quad(high) - Quad(low))), 1e-32); };
+  const auto expect = [](const Quad& x, double high, double low) {
+    EXPECT_LT(static_cast<double>(abs(x - Quad(high) - Quad(low))), 1e-32);
+  };
   expect(sin(Quad(1.0)), 0.8414709848078965, 1.776845092935536e-18);
   expect(cos(Quad(1.0)), 0.5403023058681398, -4.760954612604417e-17);
   expect(sin(Quad(10.0)), -0.5440211108893698, -3.8949898668223557e-17);
@@ -48,13 +50,17 @@ TEST(Precise, EveryModelThatHasItSaysWhatItsDoubleFormulasSay) {
       std::vector<Quad> q_rate(q.size()), v_rate(v.size()), multipliers(lambda.size());
       ASSERT_TRUE(precise->rates(motion.t, q.data(), v.data(), q_rate.data(), v_rate.data(), multipliers.data()));
       for (std::size_t i = 0; i < v.size(); ++i)
-        EXPECT_NEAR(static_cast<double>(v_rate[i]), motion.a[i], 1e-10 * (1.0 + motion.a.norm())) << info.name << " " << group;
+        EXPECT_NEAR(static_cast<double>(v_rate[i]), motion.a[i], 1e-10 * (1.0 + motion.a.norm()))
+            << info.name << " " << group;
       for (std::size_t i = 0; i < multipliers.size(); ++i)
-        EXPECT_NEAR(static_cast<double>(multipliers[i]), lambda[i], 1e-10 * (1.0 + lambda.norm())) << info.name << " " << group;
+        EXPECT_NEAR(static_cast<double>(multipliers[i]), lambda[i], 1e-10 * (1.0 + lambda.norm()))
+            << info.name << " " << group;
       Vector moved(q.size()), x = 1e-6 * motion.v;
       system.space().move(motion.q, x, moved);
       for (std::size_t i = 0; i < q.size(); ++i)
-        EXPECT_NEAR(static_cast<double>(q_rate[i]), (moved[i] - motion.q[i]) / 1e-6, 1e-4 * motion.v.squaredNorm() + 1e-9) << info.name;
+        EXPECT_NEAR(static_cast<double>(q_rate[i]), (moved[i] - motion.q[i]) / 1e-6,
+                    1e-4 * motion.v.squaredNorm() + 1e-9)
+            << info.name;
     }
   EXPECT_GE(count, 9) << "heavy top on three groups, singular top, pendulum, andrews, car axis, two slider cranks";
 }

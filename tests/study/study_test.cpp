@@ -48,14 +48,18 @@ TEST(Study, ThreadsDoNotChangeNumbers) {
   four.jobs = 4;
   const StudyResult a = run_study(spec_from(small_study()), one), b = run_study(spec_from(small_study()), four);
   for (std::size_t i = 0; i < a.rows.size(); ++i)
-    for (const char* name : {"q max", "lambda max", "newton_iterations"}) EXPECT_EQ(a.rows[i].number(name), b.rows[i].number(name));
+    for (const char* name : {"q max", "lambda max", "newton_iterations"})
+      EXPECT_EQ(a.rows[i].number(name), b.rows[i].number(name));
 }
 
 TEST(Study, MeasuresAgreeWithEachOther) {
-  const StudyResult r = run_study(spec_from(R"({"model": "heavy-top", "set": {"constraint": "inertial"}, "formulation": "index3", "order": 3, "step": 1e-3, "t_end": 0.2,
+  const StudyResult r = run_study(
+      spec_from(
+          R"({"model": "heavy-top", "set": {"constraint": "inertial"}, "formulation": "index3", "order": 3, "step": 1e-3, "t_end": 0.2,
       "measures": ["q max", "q end", "q max relative", "q max largest", "q-lie max", "lambda first",
         {"name": "late", "quantity": "lambda", "window": [0.1, 0.2]}, {"name": "lambda 3", "quantity": "lambda", "component": 3}, "lambda max",
-        "position-residual max", "velocity-residual max", "energy end"]})"), quiet());
+        "position-residual max", "velocity-residual max", "energy end"]})"),
+      quiet());
   const Row& row = r.rows[0];
   EXPECT_LE(row.number("q end"), row.number("q max"));
   EXPECT_LE(row.number("q max largest"), row.number("q max"));
@@ -66,7 +70,8 @@ TEST(Study, MeasuresAgreeWithEachOther) {
   EXPECT_LE(row.number("late"), row.number("lambda max"));
   EXPECT_LE(row.number("lambda 3"), row.number("lambda max"));
   EXPECT_LT(row.number("position-residual max"), 1e-12);
-  EXPECT_NEAR(row.number("energy end"), row.number("energy_drift"), 0.01 * row.number("energy_drift")) << "corrected starts shift the first energy";
+  EXPECT_NEAR(row.number("energy end"), row.number("energy_drift"), 0.01 * row.number("energy_drift"))
+      << "corrected starts shift the first energy";
 }
 
 TEST(Study, MeasuresOutputsOfAModelForEveryValueOfAParameter) {
@@ -82,8 +87,10 @@ TEST(Study, MeasuresOutputsOfAModelForEveryValueOfAParameter) {
 }
 
 TEST(Study, AFailedRunIsAMarkedRow) {
-  const StudyResult result = run_study(spec_from(R"({"model": "heavy-top", "formulation": "index3", "order": 6, "correction": "published",
-      "step": [5e-2, 1e-3], "t_end": 0.5, "measures": ["q max"], "expect": [{"unstable": 10, "of": "q max", "where": {"step": 5e-2}}]})"), quiet());
+  const StudyResult result =
+      run_study(spec_from(R"({"model": "heavy-top", "formulation": "index3", "order": 6, "correction": "published",
+      "step": [5e-2, 1e-3], "t_end": 0.5, "measures": ["q max"], "expect": [{"unstable": 10, "of": "q max", "where": {"step": 5e-2}}]})"),
+                quiet());
   EXPECT_FALSE(result.rows[0].is_success());
   EXPECT_NE(result.rows[0].message, "");
   EXPECT_TRUE(result.rows[1].is_success());
@@ -93,7 +100,10 @@ TEST(Study, AFailedRunIsAMarkedRow) {
 }
 
 TEST(Study, PointsBelowTheFloorAreMarkedAndNotUsed) {
-  const StudyResult result = run_study(spec_from(R"({"model": "heavy-top", "method": "rkmk", "order": 8, "step": [5e-3, 2.5e-3, 1e-4, 5e-5], "t_end": 0.1, "measures": ["q max"]})"), quiet());
+  const StudyResult result = run_study(
+      spec_from(
+          R"({"model": "heavy-top", "method": "rkmk", "order": 8, "step": [5e-3, 2.5e-3, 1e-4, 5e-5], "t_end": 0.1, "measures": ["q max"]})"),
+      quiet());
   const ObservedCurve& c = result.curves[0];
   EXPECT_FALSE(c.is_marked[0]);
   EXPECT_TRUE(c.is_marked[2]);
@@ -121,7 +131,8 @@ TEST(Study, AnInterruptedStudyGoesOn) {
   EXPECT_EQ(second.resumed, 2u);
   EXPECT_FALSE(second.is_interrupted);
   const StudyResult direct = run_study(spec_from(small_study()), quiet());
-  for (std::size_t i = 0; i < direct.rows.size(); ++i) EXPECT_EQ(second.rows[i].number("lambda max"), direct.rows[i].number("lambda max"));
+  for (std::size_t i = 0; i < direct.rows.size(); ++i)
+    EXPECT_EQ(second.rows[i].number("lambda max"), direct.rows[i].number("lambda max"));
   write_study(second, "kreisel study", folder.path());
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "study.journal"));
   EXPECT_TRUE(std::filesystem::exists(folder.path() / "report.html"));
@@ -223,9 +234,12 @@ TEST(Study, RelativeErrorsLeaveOutPointsWithoutASize) {
 
 TEST(Study, JsonIsWhatTheViewerReads) {
   test::TemporaryFolder folder;
-  const StudyResult result = run_study(spec_from(R"({"title": "<b>", "model": "pendulum", "method": "generalized-alpha", "step": [2e-2, 1e-2], "t_end": 1,
+  const StudyResult result = run_study(
+      spec_from(
+          R"({"title": "<b>", "model": "pendulum", "method": "generalized-alpha", "step": [2e-2, 1e-2], "t_end": 1,
       "measures": ["lambda max"], "series": [{"quantity": "lambda-value", "component": 1, "name": "force"}],
-      "expect": [{"order": 2, "says": "two"}]})"), quiet());
+      "expect": [{"order": 2, "says": "two"}]})"),
+      quiet());
   write_study(result, "kreisel study x.json", folder.path());
   const io::ReportData data = io::read_report_data(folder.path());
   ASSERT_EQ(data.plots.size(), 3u);  // error, work, series

@@ -10,7 +10,8 @@ using namespace kreisel::study;
 
 /// Two curves with y = c h² and y = 2 c h² at three steps.
 struct Verdicts : testing::Test {
-  Spec spec = test::spec_from(R"({"model": "heavy-top", "step": [4e-3, 2e-3, 1e-3], "measures": ["q max"], "runs": [{"label": "A", "order": 2}, {"label": "B", "order": 3}]})");
+  Spec spec = test::spec_from(
+      R"({"model": "heavy-top", "step": [4e-3, 2e-3, 1e-3], "measures": ["q max"], "runs": [{"label": "A", "order": 2}, {"label": "B", "order": 3}]})");
   std::vector<Row> rows;
 
   void SetUp() override {
@@ -25,7 +26,8 @@ struct Verdicts : testing::Test {
   }
   Verdict judged(const std::string& expectation) {
     Spec with = test::spec_from(R"({"model": "heavy-top", "step": [4e-3, 2e-3, 1e-3], "measures": ["q max"],
-        "runs": [{"label": "A", "order": 2}, {"label": "B", "order": 3}], "expect": [)" + expectation + "]}");
+        "runs": [{"label": "A", "order": 2}, {"label": "B", "order": 3}], "expect": [)" +
+                                expectation + "]}");
     return judge(with.expectations[0], with, rows);
   }
 };

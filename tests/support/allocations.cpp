@@ -20,7 +20,8 @@ long allocation_count() { return count.load(std::memory_order_relaxed); }
 #if defined(__SANITIZE_ADDRESS__)
 
 // The sanitizer has its own malloc, with a hook for us. Debian's gcc comes without sanitizer/allocator_interface.h.
-extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*)(const volatile void*, std::size_t), void (*)(const volatile void*));
+extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*)(const volatile void*, std::size_t),
+                                                         void (*)(const volatile void*));
 
 namespace {
 

@@ -79,12 +79,16 @@ Experiment random_experiment(std::uint64_t seed) {
   experiment.model = model.name;
   experiment.group = dice.one_of(model.groups);
   for (const ParameterInfo& info : model.parameters)
-    if (info.name == "n" || dice.chance(0.3)) experiment.model_settings.emplace_back(info.name, random_value(info, dice));
+    if (info.name == "n" || dice.chance(0.3))
+      experiment.model_settings.emplace_back(info.name, random_value(info, dice));
 
   run::Options& options = experiment.options;
-  const auto serves_constraints = [](const method::MethodInfo& m) { return m.formulations != std::vector<std::string>{"ode"}; };
+  const auto serves_constraints = [](const method::MethodInfo& m) {
+    return m.formulations != std::vector<std::string>{"ode"};
+  };
   const method::MethodInfo* chosen = &dice.one_of(method::catalogue());
-  while (!serves_constraints(*chosen) && !dice.chance(0.2)) chosen = &dice.one_of(method::catalogue());  // most models have some
+  while (!serves_constraints(*chosen) && !dice.chance(0.2))
+    chosen = &dice.one_of(method::catalogue());  // most models have some
   const method::MethodInfo& method = *chosen;
   options.method = method.name;
   // At most the time for which the model is meant: a squeezer of milliseconds would need millions of steps for a second.
@@ -111,7 +115,8 @@ Experiment random_experiment(std::uint64_t seed) {
 
 std::string describe(const Experiment& e) {
   const run::Options& o = e.options;
-  std::string text = fmt::format("kreisel run {} --group {} --method {} --t-end {}", e.model, e.group, o.method.name(), o.t_end);
+  std::string text =
+      fmt::format("kreisel run {} --group {} --method {} --t-end {}", e.model, e.group, o.method.name(), o.t_end);
   if (o.order > 0) text += fmt::format(" --order {}", o.order);
   if (o.formulation.is_given()) text += fmt::format(" --formulation {}", o.formulation.name());
   if (o.step > 0.0)
@@ -132,9 +137,15 @@ RandomRunCounts run_random_experiments(std::uint64_t first, int count) {
     const Experiment experiment = random_experiment(seed);
     SCOPED_TRACE(fmt::format("seed {}: {}", seed, describe(experiment)));
     switch (run_one(experiment)) {
-      case Ending::success: ++counts.succeeded; break;
-      case Ending::failure: ++counts.failed; break;
-      case Ending::refusal: ++counts.refused; break;
+      case Ending::success:
+        ++counts.succeeded;
+        break;
+      case Ending::failure:
+        ++counts.failed;
+        break;
+      case Ending::refusal:
+        ++counts.refused;
+        break;
     }
   }
   return counts;

@@ -424,7 +424,9 @@ TEST(Adapter, ASlowMotionHasTheCurvatureOfItsSpeed) {
 /// What is found at the start need not hold later.
 TEST(Adapter, ADriverThatSpeedsUpIsFollowed) {
   SystemFunctions f = pendulum_functions();
-  const auto phase = [](double t) { return t < 1.0 ? 0.0 : 128.0 * 2.0 * 3.14159265358979323846 * std::pow(t - 1.0, 3); };
+  const auto phase = [](double t) {
+    return t < 1.0 ? 0.0 : 128.0 * 2.0 * 3.14159265358979323846 * std::pow(t - 1.0, 3);
+  };
   f.constraint = [=](double t, const Vector& q) -> Vector { return one(q[0] - std::sin(phase(t))); };
   const FunctionSystem system(f, {0.0, 4.0, Eigen::Vector2d(0.0, 1.0), Vector::Zero(2)});
   for (const double t : {1.25, 1.5, 2.0, 3.0, 4.0}) {
@@ -486,8 +488,10 @@ TEST(Adapter, SaysWhereAFunctionIsNotFinite) {
     const FunctionSystem system(f, {0.5, 1.0, Eigen::Vector2d(-1.0, 2.0), Eigen::Vector2d(0.0, 3.0)});
     FAIL() << "accepted";
   } catch (const InvalidInput& error) {
-    EXPECT_NE(std::string(error.what()).find("'constraint' returned nan at the start, where t = 0.5, q = (-1, 2), v = (0, 3)"),
-              std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what())
+                  .find("'constraint' returned nan at the start, where t = 0.5, q = (-1, 2), v = (0, 3)"),
+              std::string::npos)
+        << error.what();
   }
   const FunctionSystem system(f);
   Motion m(system.space());
@@ -495,7 +499,8 @@ TEST(Adapter, SaysWhereAFunctionIsNotFinite) {
   Residual r(2, 1, 1);
   EXPECT_EQ(system.remark(), "");
   system.residual(m, one(0.0), r);
-  EXPECT_NE(system.remark().find("'constraint' returned (nan) at t = 0, q = (-1, 2)"), std::string::npos) << system.remark();
+  EXPECT_NE(system.remark().find("'constraint' returned (nan) at t = 0, q = (-1, 2)"), std::string::npos)
+      << system.remark();
 }
 
 TEST(Adapter, ReportsTheEnergyItIsGiven) {
@@ -626,8 +631,9 @@ INSTANTIATE_TEST_SUITE_P(
                   f.space = {{GroupId::so3}};
                   f.kinds = {CoordinateKind::algebraic};
                 }},
-        Mistake{"'mass' has entries in the rows or columns of 'block 0', which is not a dynamic block; they must be zero",
-                [](auto& f) { f.kinds = {CoordinateKind::state}; }}),
+        Mistake{
+            "'mass' has entries in the rows or columns of 'block 0', which is not a dynamic block; they must be zero",
+            [](auto& f) { f.kinds = {CoordinateKind::state}; }}),
     [](const auto& mistake) { return "Statement" + std::to_string(mistake.index); });
 
 TEST(Adapter, NoticesASizeThatChangesLater) {

@@ -69,7 +69,8 @@ TEST(Decimation, KeepsEndsAndTheExtremaOfEveryBucket) {
     EXPECT_TRUE(std::is_sorted(indices.begin(), indices.end()));
     const std::set<Eigen::Index> kept(indices.begin(), indices.end());
     EXPECT_EQ(kept.size(), indices.size()) << "an index came twice";
-    for (const Eigen::Index index : {0, 31'415, 31'416, 99'999}) EXPECT_TRUE(kept.count(index)) << index << " of limit " << limit;
+    for (const Eigen::Index index : {0, 31'415, 31'416, 99'999})
+      EXPECT_TRUE(kept.count(index)) << index << " of limit " << limit;
   }
 }
 
@@ -96,7 +97,8 @@ TEST(Decimation, TakesFramesEvenlyInTimeWhateverTheSteps) {
   EXPECT_EQ(frames.front(), 0);
   EXPECT_EQ(frames.back(), 10'000);
   for (std::size_t k = 1; k < frames.size(); ++k)
-    EXPECT_NEAR(times[static_cast<std::size_t>(frames[k])] - times[static_cast<std::size_t>(frames[k - 1])], 0.01, 5e-4);
+    EXPECT_NEAR(times[static_cast<std::size_t>(frames[k])] - times[static_cast<std::size_t>(frames[k - 1])], 0.01,
+                5e-4);
 }
 
 TEST(ReportJson, HoldsWhatWasGiven) {
@@ -176,14 +178,18 @@ TEST(ReportPage, ShrinksToItsLimit) {
 /// The head of a trajectory with the meaning of its columns, as the writer makes it.
 class Head {
  public:
-  Head& add(const std::string& quantity, const std::string& element, const std::vector<std::string>& components, const std::string& unit = "") {
+  Head& add(const std::string& quantity, const std::string& element, const std::vector<std::string>& components,
+            const std::string& unit = "") {
     for (const std::string& component : components) {
       const bool is_velocity = quantity == "v" || quantity == "a";
       number_ = is_velocity && quantity == last_ ? number_ + 1 : 1;
       last_ = quantity;
       const std::string name = is_velocity ? fmt::format("{}{}", quantity, number_) : component;
       const bool is_row = quantity == "lambda" || quantity == "Phi";
-      for (auto& [line, cell] : {std::pair<std::string&, const std::string&>{quantity_, quantity}, {element_, element}, {component_, component}, {unit_, unit}})
+      for (auto& [line, cell] : {std::pair<std::string&, const std::string&>{quantity_, quantity},
+                                 {element_, element},
+                                 {component_, component},
+                                 {unit_, unit}})
         line += (names_.empty() ? "" : ",") + cell;
       names_ += (names_.empty() ? "" : ",") + (element.empty() || is_row ? name : element + "." + name);
     }
@@ -194,7 +200,8 @@ class Head {
     return add("q", name, {"R11", "R12", "R13", "R21", "R22", "R23", "R31", "R32", "R33"}, "1");
   }
   std::string text() const {
-    return "# comment\n# quantity: " + quantity_ + "\n# element: " + element_ + "\n# component: " + component_ + "\n# unit: " + unit_ + "\n" + names_ + "\n";
+    return "# comment\n# quantity: " + quantity_ + "\n# element: " + element_ + "\n# component: " + component_ +
+           "\n# unit: " + unit_ + "\n" + names_ + "\n";
   }
 
  private:
@@ -236,12 +243,16 @@ Path result_of(const std::string& model, const std::vector<std::pair<std::string
 /// At the second point R turns x to y, y to -x; u = R U and u̇ = R (U̇ + Ω × U).
 TEST_F(Folder, OfARunOnSE3ShowsVelocitiesInTheInertialFrame) {
   write("summary.json", R"({"model": "own", "status": "success"})");
-  write("trajectory.csv",
-        Head().add("t", "", {"t"}).body("b").add("v", "b", {"U1", "U2", "U3", "W1", "W2", "W3"}).add("a", "b", {"U1", "U2", "U3", "W1", "W2", "W3"}).text() +
-        "0,0,1,0,1,0,0,0,1,0,0,0,1,1,2,3,4,5,6,7,8,9,0,0,0\n"
-        "0.1,-1,0,0,0,-1,0,1,0,0,0,0,1,1,2,3,4,5,6,7,8,9,0,0,0\n");
+  write("trajectory.csv", Head().add("t", "", {"t"})
+                                  .body("b")
+                                  .add("v", "b", {"U1", "U2", "U3", "W1", "W2", "W3"})
+                                  .add("a", "b", {"U1", "U2", "U3", "W1", "W2", "W3"})
+                                  .text() +
+                              "0,0,1,0,1,0,0,0,1,0,0,0,1,1,2,3,4,5,6,7,8,9,0,0,0\n"
+                              "0.1,-1,0,0,0,-1,0,1,0,0,0,0,1,1,2,3,4,5,6,7,8,9,0,0,0\n");
   std::map<std::string, double> last;
-  for (const ReportSeries& series : read_report_data(folder_).series) last[series.panel + "/" + series.name] = series.values.back();
+  for (const ReportSeries& series : read_report_data(folder_).series)
+    last[series.panel + "/" + series.name] = series.values.back();
   EXPECT_EQ(last["Velocity, inertial frame/v1"], -2.0);
   EXPECT_EQ(last["Velocity, inertial frame/v2"], 1.0);
   EXPECT_EQ(last["Velocity, inertial frame/v3"], 3.0);
@@ -348,7 +359,8 @@ TEST_F(Folder, OfAMechanismShowsShapesJointForcesAndWhichWayIsUp) {
   EXPECT_EQ(data.bodies[0].shape.at(0).at("cylinder").at("length"), 1.0);
   ASSERT_EQ(data.forces.size(), 7u);
   EXPECT_EQ(data.forces[0].joint, "base0");
-  const auto multiplier = std::find_if(data.series.begin(), data.series.end(), [](const ReportSeries& s) { return s.name == "lambda2"; });
+  const auto multiplier =
+      std::find_if(data.series.begin(), data.series.end(), [](const ReportSeries& s) { return s.name == "lambda2"; });
   ASSERT_NE(multiplier, data.series.end());
   EXPECT_EQ(multiplier->of, "base0") << "rows stand under the name of their joint";
   // The first three rows of a revolute joint are the force on its second body, at the joint: the ground pivot, which stays.
@@ -365,7 +377,8 @@ TEST_F(Folder, OfAPendulumSwingsABobOnItsRod) {
   const Vector3 x(bob.x[0][i], bob.x[1][i], bob.x[2][i]);
   EXPECT_NEAR(x.norm(), 1.0, 1e-6);
   EXPECT_GT(std::abs(x.x()), 0.01) << "it moves";
-  EXPECT_LT((Vector3(bob.R[2][i], bob.R[5][i], bob.R[8][i]) + x).norm(), 1e-6) << "the rod points from the bob to the pivot";
+  EXPECT_LT((Vector3(bob.R[2][i], bob.R[5][i], bob.R[8][i]) + x).norm(), 1e-6)
+      << "the rod points from the bob to the pivot";
   // The rod pulls towards the pivot with m (|v|² + g cos φ) / l.
   const ReportForce::Value force = data.forces.at(0).value(static_cast<Eigen::Index>(i));
   double speed_squared = 0.0;

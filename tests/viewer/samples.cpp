@@ -41,7 +41,8 @@ io::ReportData chain() {
   for (std::size_t i = 0; i < time.size(); ++i) time[i] = 1e-4 * static_cast<double>(i);
   data.time = keep(data, std::move(time));
   const Column zeros = column(data, [](double) { return 0.0; }), ones = column(data, [](double) { return 1.0; });
-  const auto add = [&](const char* group, const char* panel, const std::string& of, std::string name, const char* unit, Column values) {
+  const auto add = [&](const char* group, const char* panel, const std::string& of, std::string name, const char* unit,
+                       Column values) {
     data.series.push_back({group, panel, of, std::move(name), unit, values});
   };
   for (int b = 0; b < bodies; ++b) {
@@ -60,9 +61,12 @@ io::ReportData chain() {
     body.x = {keep(data, std::move(x)), zeros, column(data, [&](double t) { return -s * std::cos(angle(t)); })};
     body.R = {c, zeros, m, zeros, ones, zeros, w, zeros, c};
     for (std::size_t i = 0; i < 3; ++i) add("q", "Position", of, std::string(1, "xyz"[i]), "m", body.x[i]);
-    for (std::size_t i = 0; i < 9; ++i) add("q", "Rotation matrix", of, fmt::format("R{}{}", i / 3 + 1, i % 3 + 1), "", body.R[i]);
-    for (int i = 1; i <= 6; ++i) add("v", i <= 3 ? "Velocity" : "Angular velocity", of, fmt::format("v{}", i), "", i % 2 ? c : w);
-    for (int i = 1; i <= 6; ++i) add("a", i <= 3 ? "Acceleration" : "Angular acceleration", of, fmt::format("a{}", i), "", i % 2 ? w : m);
+    for (std::size_t i = 0; i < 9; ++i)
+      add("q", "Rotation matrix", of, fmt::format("R{}{}", i / 3 + 1, i % 3 + 1), "", body.R[i]);
+    for (int i = 1; i <= 6; ++i)
+      add("v", i <= 3 ? "Velocity" : "Angular velocity", of, fmt::format("v{}", i), "", i % 2 ? c : w);
+    for (int i = 1; i <= 6; ++i)
+      add("a", i <= 3 ? "Acceleration" : "Angular acceleration", of, fmt::format("a{}", i), "", i % 2 ? w : m);
     const std::string joint = fmt::format("joint{}", b + 1);
     for (int i = 1; i <= 5; ++i) {
       add("lambda", "Multipliers λ", joint, fmt::format("lambda{}", 5 * b + i), "N", i % 2 ? c : w);
@@ -70,12 +74,19 @@ io::ReportData chain() {
     }
     data.forces.push_back({joint, [body](Eigen::Index point) {
                              const auto i = static_cast<std::size_t>(point);
-                             return io::ReportForce::Value{Vector3(body.x[0][i], 0.0, body.x[2][i]), Vector3(0.0, 0.0, 1.0 + body.R[2][i])};
+                             return io::ReportForce::Value{Vector3(body.x[0][i], 0.0, body.x[2][i]),
+                                                           Vector3(0.0, 0.0, 1.0 + body.R[2][i])};
                            }});
     data.bodies.push_back(std::move(body));
   }
-  data.panels = {{"Position"}, {"Velocity"}, {"Angular velocity"}, {"Multipliers λ"}, {"Constraints Φ", true, true}, {"Rotation matrix", false, false},
-                 {"Acceleration", false, false}, {"Angular acceleration", false, false}};
+  data.panels = {{"Position"},
+                 {"Velocity"},
+                 {"Angular velocity"},
+                 {"Multipliers λ"},
+                 {"Constraints Φ", true, true},
+                 {"Rotation matrix", false, false},
+                 {"Acceleration", false, false},
+                 {"Angular acceleration", false, false}};
   return data;
 }
 

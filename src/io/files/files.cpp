@@ -47,8 +47,10 @@ bool is_users_to_mend(int error_number) {
     case ELOOP:
     case EINVAL:
     case ENXIO:
-    case ETXTBSY: return true;
-    default: return false;
+    case ETXTBSY:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -234,7 +236,8 @@ bool claim_result_folder(const Path& folder) {
   const auto holds = [&](const char* name) { return std::filesystem::exists(folder / name, error); };
   if (!is_empty && !holds("summary.json") && !holds("study.json") && !holds("study.journal"))
     throw InvalidInput(
-        fmt::format("the folder '{}' has files in it but no summary.json or study.json, so it does not look like a kreisel result; nothing was changed; "
+        fmt::format("the folder '{}' has files in it but no summary.json or study.json, so it does not look like a "
+                    "kreisel result; nothing was changed; "
                     "choose another folder with {}, or empty this one",
                     folder.string(), spelled("out")));
   return false;
@@ -253,10 +256,11 @@ PartFile::PartFile(const Path& path, std::int64_t size) : path_(path), size_(siz
   struct stat info {};
   if (::fstat(descriptor_, &info) != 0 || info.st_size < size) {
     ::close(descriptor_);
-    throw InvalidInput(fmt::format("cannot continue '{}': it has {} bytes, the checkpoint was made with {}", part.string(),
-                                   static_cast<std::int64_t>(info.st_size), size));
+    throw InvalidInput(fmt::format("cannot continue '{}': it has {} bytes, the checkpoint was made with {}",
+                                   part.string(), static_cast<std::int64_t>(info.st_size), size));
   }
-  if (::ftruncate(descriptor_, size) != 0 || ::lseek(descriptor_, size, SEEK_SET) != size) throw_write_error(part, errno);
+  if (::ftruncate(descriptor_, size) != 0 || ::lseek(descriptor_, size, SEEK_SET) != size)
+    throw_write_error(part, errno);
 }
 
 PartFile::~PartFile() {
@@ -286,7 +290,8 @@ void PartFile::flush() {
 
 std::int64_t PartFile::sync() {
   flush();
-  if (const int error_number = kreisel::io::sync(descriptor_); error_number != 0) throw_write_error(path_, error_number);
+  if (const int error_number = kreisel::io::sync(descriptor_); error_number != 0)
+    throw_write_error(path_, error_number);
   return size_;
 }
 

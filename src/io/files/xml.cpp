@@ -47,7 +47,8 @@ class Converter {
     if (!result) {
       std::string what = result.description();
       what.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(what.front())));
-      const std::size_t offset = std::min(static_cast<std::size_t>(std::max<std::ptrdiff_t>(result.offset, 0)), text_.size());
+      const std::size_t offset =
+          std::min(static_cast<std::size_t>(std::max<std::ptrdiff_t>(result.offset, 0)), text_.size());
       const std::string_view rest = text_.substr(offset), here = rest.substr(0, rest.find('\n'));
       refuse(offset, here.empty() ? what : fmt::format("{} at '{}'", what, clipped(here, 40)));
     }
@@ -64,7 +65,9 @@ class Converter {
     throw InvalidInput(fmt::format("{}:{}:{}: not valid XML: {}", name_, position_.line, position_.column, message));
   }
   /// Of its '<'.
-  static std::size_t offset_of(const pugi::xml_node& node) { return static_cast<std::size_t>(std::max<std::ptrdiff_t>(node.offset_debug() - 1, 0)); }
+  static std::size_t offset_of(const pugi::xml_node& node) {
+    return static_cast<std::size_t>(std::max<std::ptrdiff_t>(node.offset_debug() - 1, 0));
+  }
 
   XmlElement element(const pugi::xml_node& node, int depth) {
     if (depth > max_depth) refuse(offset_of(node), fmt::format("elements are nested deeper than {} levels", max_depth));

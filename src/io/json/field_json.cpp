@@ -18,7 +18,8 @@ Json schema_of_words(const std::vector<std::string>& words) {
   for (const std::string& word : words) is_open = is_open || word.ends_with(any_path);
   if (!is_open) return {{"enum", words}};
   std::vector<std::string> patterns;
-  for (const std::string& word : words) patterns.push_back(word.ends_with(any_path) ? word.substr(0, word.size() - any_path.size() + 1) : word + "$");
+  for (const std::string& word : words)
+    patterns.push_back(word.ends_with(any_path) ? word.substr(0, word.size() - any_path.size() + 1) : word + "$");
   return {{"type", "string"}, {"pattern", fmt::format("^({})", fmt::join(patterns, "|"))}};
 }
 
@@ -33,24 +34,37 @@ Json schema_of_number(const Field& field, const char* type) {
 
 std::string shown(const Json& json) {
   switch (json.type()) {
-    case Json::value_t::object: return "an object";
-    case Json::value_t::array: return fmt::format("a list of {}", json.size());
-    case Json::value_t::string: return fmt::format("\"{}\"", clipped(json.get_ref<const std::string&>(), 40));
-    default: return json.dump();
+    case Json::value_t::object:
+      return "an object";
+    case Json::value_t::array:
+      return fmt::format("a list of {}", json.size());
+    case Json::value_t::string:
+      return fmt::format("\"{}\"", clipped(json.get_ref<const std::string&>(), 40));
+    default:
+      return json.dump();
   }
 }
 
 Value value_in(const Field& field, const Json& json) {
   const FieldKind kind = kind_of(field);
-  const auto all = [&](auto is) { return json.is_array() && !json.empty() && std::all_of(json.begin(), json.end(), is); };
-  const auto refuse = [&]() -> Value { throw InvalidInput(fmt::format("is {}, expected {}", shown(json), expectation(field))); };
-  if (json.is_number_integer()) return checked(field, Value(json.is_number_unsigned() ? static_cast<double>(json.get<std::uint64_t>()) : static_cast<double>(json.get<std::int64_t>())));
+  const auto all = [&](auto is) {
+    return json.is_array() && !json.empty() && std::all_of(json.begin(), json.end(), is);
+  };
+  const auto refuse = [&]() -> Value {
+    throw InvalidInput(fmt::format("is {}, expected {}", shown(json), expectation(field)));
+  };
+  if (json.is_number_integer())
+    return checked(field, Value(json.is_number_unsigned() ? static_cast<double>(json.get<std::uint64_t>())
+                                                          : static_cast<double>(json.get<std::int64_t>())));
   if (json.is_number()) return checked(field, json.get<double>());
   if (json.is_boolean()) return checked(field, json.get<bool>());
-  const bool takes_text = kind == FieldKind::word || kind == FieldKind::words || kind == FieldKind::numbers || kind == FieldKind::text;
+  const bool takes_text =
+      kind == FieldKind::word || kind == FieldKind::words || kind == FieldKind::numbers || kind == FieldKind::text;
   if (json.is_string() && takes_text) return checked(field, json.get<std::string>());
-  if (kind == FieldKind::numbers && all([](const Json& x) { return x.is_number(); })) return checked(field, json.get<std::vector<double>>());
-  if (kind == FieldKind::words && all([](const Json& x) { return x.is_string(); })) return checked(field, json.get<std::vector<std::string>>());
+  if (kind == FieldKind::numbers && all([](const Json& x) { return x.is_number(); }))
+    return checked(field, json.get<std::vector<double>>());
+  if (kind == FieldKind::words && all([](const Json& x) { return x.is_string(); }))
+    return checked(field, json.get<std::vector<std::string>>());
   return refuse();
 }
 
@@ -61,18 +75,30 @@ Json to_json(const Value& value) {
 Json schema_of(const Field& field) {
   Json schema;
   switch (kind_of(field)) {
-    case FieldKind::number: schema = schema_of_number(field, "number"); break;
-    case FieldKind::whole: schema = schema_of_number(field, "integer"); break;
-    case FieldKind::truth: schema = {{"type", "boolean"}}; break;
-    case FieldKind::word: schema = schema_of_words(field.words); break;
-    case FieldKind::text: schema = {{"type", "string"}}; break;
+    case FieldKind::number:
+      schema = schema_of_number(field, "number");
+      break;
+    case FieldKind::whole:
+      schema = schema_of_number(field, "integer");
+      break;
+    case FieldKind::truth:
+      schema = {{"type", "boolean"}};
+      break;
+    case FieldKind::word:
+      schema = schema_of_words(field.words);
+      break;
+    case FieldKind::text:
+      schema = {{"type", "string"}};
+      break;
     case FieldKind::words:
-      schema["anyOf"] = {Json{{"type", "string"}}, Json{{"type", "array"}, {"items", schema_of_words(field.words)}, {"minItems", 1}}};
+      schema["anyOf"] = {Json{{"type", "string"}},
+                         Json{{"type", "array"}, {"items", schema_of_words(field.words)}, {"minItems", 1}}};
       break;
     case FieldKind::numbers: {
       const Json one = schema_of_number(field, "number");
-      schema["anyOf"] = {one, Json{{"type", "array"}, {"items", one}, {"minItems", 1}},
-                         Json{{"type", "string"}, {"pattern", R"(^[-+0-9.eE, \t\r\n]*[0-9][-+0-9.eE, \t\r\n]*$|^file:)"}}};
+      schema["anyOf"] = {
+          one, Json{{"type", "array"}, {"items", one}, {"minItems", 1}},
+          Json{{"type", "string"}, {"pattern", R"(^[-+0-9.eE, \t\r\n]*[0-9][-+0-9.eE, \t\r\n]*$|^file:)"}}};
       break;
     }
   }

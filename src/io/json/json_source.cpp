@@ -166,7 +166,8 @@ class Survey {
   }
 
   void count_value() {
-    if (++values_ > max_values) give_up(at_, fmt::format("the text has more than {} values, expected a smaller one", max_values));
+    if (++values_ > max_values)
+      give_up(at_, fmt::format("the text has more than {} values, expected a smaller one", max_values));
   }
 
   std::string_view text_;
@@ -258,7 +259,8 @@ JsonSource::JsonSource(std::string name, std::string text) : name_(std::move(nam
   if (text_.starts_with("\xEF\xBB\xBF")) text_.erase(0, 3);  // the mark that some editors put before UTF-8
   const auto message_at = [&](std::size_t byte, const std::string& pointer, std::string_view message) {
     const TextPosition at = position_of_byte(text_, byte);
-    return clipped(fmt::format("{}:{}:{}: {}: {}", name_, at.line, at.column, pointer.empty() ? "/" : pointer, message), longest_message);
+    return clipped(fmt::format("{}:{}:{}: {}: {}", name_, at.line, at.column, pointer.empty() ? "/" : pointer, message),
+                   longest_message);
   };
   const Survey survey(text_, text_.size());
   try {

@@ -12,13 +12,27 @@ constexpr std::string_view any = "any value";
 std::string type_in_words(const Key& key) {
   std::string type = key.form;
   if (type.empty()) switch (kind_of(key.field)) {
-      case FieldKind::number: type = "number"; break;
-      case FieldKind::whole: type = "whole number"; break;
-      case FieldKind::truth: type = "true or false"; break;
-      case FieldKind::word: type = fmt::format("{}", fmt::join(key.field.words, ", ")); break;
-      case FieldKind::words: type = fmt::format("some of {}", fmt::join(key.field.words, ", ")); break;
-      case FieldKind::numbers: type = "numbers"; break;
-      case FieldKind::text: type = "text"; break;
+      case FieldKind::number:
+        type = "number";
+        break;
+      case FieldKind::whole:
+        type = "whole number";
+        break;
+      case FieldKind::truth:
+        type = "true or false";
+        break;
+      case FieldKind::word:
+        type = fmt::format("{}", fmt::join(key.field.words, ", "));
+        break;
+      case FieldKind::words:
+        type = fmt::format("some of {}", fmt::join(key.field.words, ", "));
+        break;
+      case FieldKind::numbers:
+        type = "numbers";
+        break;
+      case FieldKind::text:
+        type = "text";
+        break;
     }
   if (!key.is_list) return type;
   return key.count > 0 ? fmt::format("{} of {}", key.count, type) : fmt::format("list of {}", type);
@@ -30,7 +44,9 @@ std::string default_in_words(const Key& key) {
   if (!field.fallback.empty()) return field.fallback;
   if (!key.form.empty() || key.is_list || field.is_optional) return "";
   if (kind_of(field) == FieldKind::word) return field.words.front();
-  return kind_of(field) == FieldKind::number && std::isfinite(field.default_number) ? fmt::format("{}", field.default_number) : "";
+  return kind_of(field) == FieldKind::number && std::isfinite(field.default_number)
+             ? fmt::format("{}", field.default_number)
+             : "";
 }
 
 std::string in_cell(std::string_view text) {
@@ -42,7 +58,8 @@ std::string in_cell(std::string_view text) {
 }  // namespace
 
 Key key(std::string name, std::string form, std::string unit, std::string meaning) {
-  return {.field = {.name = std::move(name), .meaning = std::move(meaning), .unit = std::move(unit)}, .form = std::move(form)};
+  return {.field = {.name = std::move(name), .meaning = std::move(meaning), .unit = std::move(unit)},
+          .form = std::move(form)};
 }
 
 Key required(Key key) {
@@ -56,7 +73,9 @@ Key list_of(Key key, int count) {
   return key;
 }
 
-Key remark(std::string name, std::string meaning) { return key(std::move(name), std::string(any), "", std::move(meaning)); }
+Key remark(std::string name, std::string meaning) {
+  return key(std::move(name), std::string(any), "", std::move(meaning));
+}
 
 std::vector<std::string> names_of(const std::vector<Key>& keys) {
   std::vector<std::string> names;
@@ -81,7 +100,10 @@ Json schema_of(const Key& key) {
 }
 
 Json schema_of(const ObjectInfo& object) {
-  Json schema{{"type", "object"}, {"description", object.meaning}, {"properties", Json::object()}, {"additionalProperties", false}};
+  Json schema{{"type", "object"},
+              {"description", object.meaning},
+              {"properties", Json::object()},
+              {"additionalProperties", false}};
   Json needed = Json::array();
   for (const Key& key : object.keys) {
     schema["properties"][key.field.name] = schema_of(key);

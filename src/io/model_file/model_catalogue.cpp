@@ -74,9 +74,12 @@ std::shared_ptr<const ModelInfo> find_model(const std::string& name, bool accept
   }
   std::error_code error;
   if (!std::filesystem::exists(name, error)) throw InvalidInput(fmt::format("there is no model file '{}'", name));
-  return std::make_shared<const ModelInfo>(model_of(std::make_shared<JsonSource>(JsonSource::read(name, "model file")), accepts_gaps));
+  return std::make_shared<const ModelInfo>(
+      model_of(std::make_shared<JsonSource>(JsonSource::read(name, "model file")), accepts_gaps));
 }
 
-ModelInfo model_of(std::shared_ptr<const JsonSource> source, bool accepts_gaps) { return info_of(std::move(source), "", accepts_gaps); }
+ModelInfo model_of(std::shared_ptr<const JsonSource> source, bool accepts_gaps) {
+  return info_of(std::move(source), "", accepts_gaps);
+}
 
 }  // namespace kreisel::io

@@ -218,8 +218,8 @@ class ModelReader {
     const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
     const auto found = std::find_if(out.begin(), out.end(), is_control);
     if (found == out.end()) return true;
-    complain(pointer, fmt::format("has the control character 0x{:02x} at byte {}, expected a name on one line", static_cast<unsigned char>(*found),
-                                  found - out.begin() + 1));
+    complain(pointer, fmt::format("has the control character 0x{:02x} at byte {}, expected a name on one line",
+                                  static_cast<unsigned char>(*found), found - out.begin() + 1));
     return false;
   }
   bool numbers(std::string_view pointer, const Json& value, std::size_t count, double* out, std::string_view expected) {
@@ -251,8 +251,11 @@ class ModelReader {
     constexpr std::string_view names[] = {"the value", "the first derivative", "the second derivative"};
     for (int i = 0; i <= derivatives; ++i)
       if (!std::isfinite(parts[i])) {
-        complain(pointer, fmt::format("is {}, {} of which is not finite at t = 0; expected a function that the motion can follow from there",
-                                      shown(value), names[i]));
+        complain(
+            pointer,
+            fmt::format(
+                "is {}, {} of which is not finite at t = 0; expected a function that the motion can follow from there",
+                shown(value), names[i]));
         return false;
       }
     return true;
@@ -280,11 +283,13 @@ class ModelReader {
     // A driver needs accelerations: its table is twice continuously differentiable unless told otherwise. It may not be
     // held outside, where the velocity would jump; a run that leaves the table is refused.
     const bool is_driver = derivatives > 1;
-    multibody::Interpolation interpolation = is_driver ? multibody::Interpolation::spline : multibody::Interpolation::monotone;
+    multibody::Interpolation interpolation =
+        is_driver ? multibody::Interpolation::spline : multibody::Interpolation::monotone;
     if (const Json* given = find(value, "interpolation")) {
       const std::string here = below(pointer, "interpolation");
       std::string name;
-      if (!text(here, *given, name) || !guarded(here, [&] { interpolation = multibody::interpolation_named(name); })) return false;
+      if (!text(here, *given, name) || !guarded(here, [&] { interpolation = multibody::interpolation_named(name); }))
+        return false;
       if (is_driver && interpolation == multibody::Interpolation::linear) {
         complain(here, "is \"linear\", at whose points the velocity jumps; a driver takes spline or monotone");
         return false;
@@ -1203,11 +1208,13 @@ class ModelReader {
 
   void read_bodies(const Json& root) {
     const bool has_rods = find(root, "rods") != nullptr;
-    if (!has_rods && require("", root, "bodies", "a list of bodies: [{\"name\": ..., \"mass\": ..., \"inertia\": ...}]") == nullptr)
+    if (!has_rods &&
+        require("", root, "bodies", "a list of bodies: [{\"name\": ..., \"mass\": ..., \"inertia\": ...}]") == nullptr)
       return;
     const std::size_t before = problem_count_;
     const Json& bodies = list(root, "bodies");
-    if (bodies.empty() && problem_count_ == before && !has_rods) complain("/bodies", "is empty, expected at least one body");
+    if (bodies.empty() && problem_count_ == before && !has_rods)
+      complain("/bodies", "is empty, expected at least one body");
     for (std::size_t i = 0; i < bodies.size(); ++i) read_body(below("/bodies", i), bodies[i]);
   }
 
@@ -1271,7 +1278,8 @@ class ModelReader {
   }
 
   void read_shape(const std::string& at, const Json& value, Body& body) {
-    constexpr Shape::Kind kinds[] = {Shape::Kind::box, Shape::Kind::sphere, Shape::Kind::cylinder, Shape::Kind::capsule, Shape::Kind::cone};
+    constexpr Shape::Kind kinds[] = {Shape::Kind::box, Shape::Kind::sphere, Shape::Kind::cylinder, Shape::Kind::capsule,
+                                     Shape::Kind::cone};
     if (!is_object(at, value, "a shape such as {\"cylinder\": {\"radius\": 0.05, \"length\": 1, \"axis\": [0, 1, 0]}}"))
       return;
     check_keys(at, value, names_in(shape_objects()));
@@ -1301,7 +1309,8 @@ class ModelReader {
       if (const Json* centre = find(*data, "at")) vector(below(here, "at"), *centre, shape.at);
       if (const Json* color = find(*data, "color");
           color != nullptr && text(below(here, "color"), *color, shape.color) && !is_css_colour(shape.color))
-        complain(below(here, "color"), fmt::format("is {}, expected a colour as in CSS: \"#1f77b4\", \"rgb(31, 119, 180)\" or a name such as \"steelblue\"",
+        complain(below(here, "color"), fmt::format("is {}, expected a colour as in CSS: \"#1f77b4\", \"rgb(31, 119, "
+                                                   "180)\" or a name such as \"steelblue\"",
                                                    shown(*color)));
       body.shapes.push_back(std::move(shape));
     }
@@ -1321,12 +1330,13 @@ class ModelReader {
   };
 
   /// A name that is not taken yet.
-  bool new_name(const std::string& at, const Json& value, std::string_view kind, bool is_taken(const ModelReader&, const std::string&),
-                std::string& out) {
+  bool new_name(const std::string& at, const Json& value, std::string_view kind,
+                bool is_taken(const ModelReader&, const std::string&), std::string& out) {
     const Json* given = require(at, value, "name", fmt::format("the name of the {}", kind));
     if (given == nullptr || !name_text(below(at, "name"), *given, out)) return false;
     if (!is_taken(*this, out)) return true;
-    complain(below(at, "name"), fmt::format("\"{}\" is the name of an earlier {}; every name must be unique", out, kind));
+    complain(below(at, "name"),
+             fmt::format("\"{}\" is the name of an earlier {}; every name must be unique", out, kind));
     return false;
   }
   static std::vector<Field> fields_of(const ObjectInfo& object) {
@@ -1344,10 +1354,12 @@ class ModelReader {
       check_keys(at, materials[i], names_of(material_object().keys));
       std::string name;
       multibody::Numbers n;
-      const bool has_name =
-          new_name(at, materials[i], "material", [](const ModelReader& r, const std::string& x) { return r.materials_.contains(x); }, name);
+      const bool has_name = new_name(
+          at, materials[i], "material",
+          [](const ModelReader& r, const std::string& x) { return r.materials_.contains(x); }, name);
       if (!read_numbers(at, materials[i], fields_of(material_object()), n) || !has_name) continue;
-      materials_[name] = {multibody::Material{n.number("young"), n.number("poisson"), n.number("density")}, n.number("damping_time")};
+      materials_[name] = {multibody::Material{n.number("young"), n.number("poisson"), n.number("density")},
+                          n.number("damping_time")};
     }
   }
 
@@ -1359,14 +1371,16 @@ class ModelReader {
       check_keys(at, sections[i], names_of(section_object().keys));
       std::string name;
       NamedSection section;
-      const bool has_name =
-          new_name(at, sections[i], "section", [](const ModelReader& r, const std::string& x) { return r.sections_.contains(x); }, name);
+      const bool has_name = new_name(
+          at, sections[i], "section",
+          [](const ModelReader& r, const std::string& x) { return r.sections_.contains(x); }, name);
       if (read_section(at, sections[i], section) && has_name) sections_[name] = section;
     }
   }
 
   bool read_section(const std::string& at, const Json& value, NamedSection& out) {
-    const Json *circle = find(value, "circle"), *rectangle = find(value, "rectangle"), *stiffness = find(value, "stiffness");
+    const Json *circle = find(value, "circle"), *rectangle = find(value, "rectangle"),
+               *stiffness = find(value, "stiffness");
     if ((circle != nullptr) + (rectangle != nullptr) + (stiffness != nullptr) != 1) {
       complain(at, "expected one of \"circle\", \"rectangle\" (with a \"material\") and \"stiffness\"");
       return false;
@@ -1402,7 +1416,8 @@ class ModelReader {
         if (!read_numbers(here, *circle, fields_of(circle_object()), radii)) return false;
         const double outside = radii.number("radius"), inside = radii.number("inner_radius");
         if (!(inside < outside)) {
-          complain(below(here, "inner_radius"), fmt::format("is {}, must be smaller than the radius {}", inside, outside));
+          complain(below(here, "inner_radius"),
+                   fmt::format("is {}, must be smaller than the radius {}", inside, outside));
           return false;
         }
         out.section = multibody::circular_section(material->second.first, outside, inside);
@@ -1464,14 +1479,17 @@ class ModelReader {
       return false;
     }
     K = (0.5 * (K + K.transpose())).eval();
-    const double smallest = Eigen::SelfAdjointEigenSolver<multibody::Matrix6>(K, Eigen::EigenvaluesOnly).eigenvalues()[0];
-    if (!(smallest > 0.0)) complain(at, fmt::format("is not positive definite: its smallest eigenvalue is {:.6g}", smallest));
+    const double smallest =
+        Eigen::SelfAdjointEigenSolver<multibody::Matrix6>(K, Eigen::EigenvaluesOnly).eigenvalues()[0];
+    if (!(smallest > 0.0))
+      complain(at, fmt::format("is not positive definite: its smallest eigenvalue is {:.6g}", smallest));
     return smallest > 0.0;
   }
 
   void read_rods(const Json& root) {
     const Json& rods = list(root, "rods");
-    if (rods.empty() && mechanism_.bodies.empty() && problem_count_ == 0) complain("/rods", "is empty, and there are no bodies");
+    if (rods.empty() && mechanism_.bodies.empty() && problem_count_ == 0)
+      complain("/rods", "is empty, and there are no bodies");
     for (std::size_t i = 0; i < rods.size(); ++i) read_rod(below("/rods", i), rods[i]);
   }
 
@@ -1480,7 +1498,8 @@ class ModelReader {
     check_keys(at, value, names_of(rod_object().keys));
     multibody::Rod rod;
     multibody::Numbers n;
-    bool ok = new_name(at, value, "rod", [](const ModelReader& r, const std::string& x) { return r.rods_.contains(x); }, rod.name);
+    bool ok = new_name(
+        at, value, "rod", [](const ModelReader& r, const std::string& x) { return r.rods_.contains(x); }, rod.name);
     ok = read_numbers(at, value, fields_of(rod_object()), n) && ok;
     if (ok && rod.name.find('@') != std::string::npos) {
       complain(below(at, "name"), "has an \"@\", which stands before a place on the rod");
@@ -1496,7 +1515,8 @@ class ModelReader {
       complain(below(at, "section"), unknown_name("section", section_name, known));
       ok = false;
     }
-    for (const auto& [key, out] : {std::pair{"velocity", &rod.velocity}, std::pair{"angular_velocity", &rod.angular_velocity}})
+    for (const auto& [key, out] :
+         {std::pair{"velocity", &rod.velocity}, std::pair{"angular_velocity", &rod.angular_velocity}})
       if (const Json* v = find(value, key)) ok = vector(below(at, key), *v, *out) && ok;
     const Json* path = require(at, value, "path", "{\"line\": [from, to]} or {\"arc\": [from, on the way, to]}");
     if (!ok || path == nullptr || !read_path(at, value, *path, static_cast<int>(n.number("elements")), rod)) return;
@@ -1520,7 +1540,9 @@ class ModelReader {
       Body& body = mechanism_.bodies[i];
       body.shapes.push_back(shape);
       if (!body_numbers_.insert({body.name, i}).second)
-        return complain(below(at, "name"), fmt::format("a node of the rod would have the name \"{}\" of a body; give another name", body.name));
+        return complain(
+            below(at, "name"),
+            fmt::format("a node of the rod would have the name \"{}\" of a body; give another name", body.name));
     }
     rods_[rod.name] = {first, elements, rod.length};
   }
@@ -1556,9 +1578,12 @@ class ModelReader {
     if (!is_arc) {
       if (given_up == nullptr && chord.cross(up).norm() < 1e-6 * chord.norm()) up = Vector3::UnitY();
       rod.length = chord.norm();
-      return guarded(given_up != nullptr ? below(at, "up") : here, [&] { rod.nodes = multibody::line(points[0], points[1], elements, up); });
+      return guarded(given_up != nullptr ? below(at, "up") : here,
+                     [&] { rod.nodes = multibody::line(points[0], points[1], elements, up); });
     }
-    return guarded(given_up != nullptr ? below(at, "up") : place, [&] { rod.length = multibody::arc(points, elements, given_up != nullptr ? &up : nullptr, rod.nodes); });
+    return guarded(given_up != nullptr ? below(at, "up") : place, [&] {
+      rod.length = multibody::arc(points, elements, given_up != nullptr ? &up : nullptr, rod.nodes);
+    });
   }
 
   /// "NAME@start", "NAME@0.3", "NAME@1.2m".
@@ -1582,8 +1607,9 @@ class ModelReader {
       if (is_length) place.pop_back();
       const std::optional<double> number = number_in(place);
       if (!number) {
-        complain(at, fmt::format("is \"{}\", expected {}@start, {}@end, a part of the length as {}@0.5 or a length as {}@1.2m", name, rod_name,
-                                 rod_name, rod_name, rod_name));
+        complain(at, fmt::format(
+                         "is \"{}\", expected {}@start, {}@end, a part of the length as {}@0.5 or a length as {}@1.2m",
+                         name, rod_name, rod_name, rod_name, rod_name));
         return false;
       }
       part = is_length ? *number / length : *number;
@@ -1594,7 +1620,8 @@ class ModelReader {
     }
     const double node = part * elements;
     if (!(std::abs(node - std::round(node)) < 1e-6)) {
-      complain(at, fmt::format("is \"{}\", which lies between two nodes of {} equal elements; choose \"elements\" so that a node is there, "
+      complain(at, fmt::format("is \"{}\", which lies between two nodes of {} equal elements; choose \"elements\" so "
+                               "that a node is there, "
                                "such as {}",
                                name, elements, elements_with_node_at(part, elements)));
       return false;
@@ -1692,10 +1719,9 @@ class ModelReader {
       case JointInfo::Place::none:
         break;
       case JointInfo::Place::one_point: {
-        const Json* given =
-            layout.place_is_optional || node_of_rod(bodies) != multibody::ground
-                ? find(value, "at")
-                : require(at, value, "at", "the point [x, y, z] at t = 0 [m]");
+        const Json* given = layout.place_is_optional || node_of_rod(bodies) != multibody::ground
+                                ? find(value, "at")
+                                : require(at, value, "at", "the point [x, y, z] at t = 0 [m]");
         if (given != nullptr)
           ok = vector(below(at, "at"), *given, points[0]);
         else if (layout.place_is_optional)
@@ -1755,16 +1781,15 @@ class ModelReader {
     return true;
   }
 
-  bool read_body_frames(const std::string& at, const Json& value, const Placement& layout, const std::vector<int>& bodies,
-                        std::vector<Frame>& frames) {
+  bool read_body_frames(const std::string& at, const Json& value, const Placement& layout,
+                        const std::vector<int>& bodies, std::vector<Frame>& frames) {
     const std::string here = below(at, "frames");
     const Json& given = *find(value, "frames");
     for (const std::string& key : names_of(place_keys(layout)))
       if (find(value, key) != nullptr) {
-        complain(
-            below(at, key),
-            fmt::format("cannot be combined with \"frames\"; give either \"frames\" (body coordinates) or \"{}\" (world, t = 0)",
-                        key));
+        complain(below(at, key), fmt::format("cannot be combined with \"frames\"; give either \"frames\" (body "
+                                             "coordinates) or \"{}\" (world, t = 0)",
+                                             key));
         return false;
       }
     if (bodies.size() == 3) {
@@ -1790,12 +1815,15 @@ class ModelReader {
       const Json *axis = find(given[i], "axis"), *turned = find(given[i], "rotation");
       const Json* x_axis = find(given[i], "x_axis");
       if ((axis != nullptr || x_axis != nullptr) && turned != nullptr) {
-        complain(place, fmt::format("has both \"{}\" and \"rotation\"; give one, the third axis of the rotation is the joint axis",
-                                    axis != nullptr ? "axis" : "x_axis"));
+        complain(
+            place,
+            fmt::format("has both \"{}\" and \"rotation\"; give one, the third axis of the rotation is the joint axis",
+                        axis != nullptr ? "axis" : "x_axis"));
         ok = false;
       } else if (axis != nullptr || (x_axis != nullptr && (layout.axes == 0 || layout.axis_is_optional))) {
         Vector3 z = Vector3::UnitZ();
-        ok = (axis == nullptr || direction(below(place, "axis"), *axis, z)) && read_axes(place, given[i], z, frames[i].E) && ok;
+        ok = (axis == nullptr || direction(below(place, "axis"), *axis, z)) &&
+             read_axes(place, given[i], z, frames[i].E) && ok;
       } else if (turned != nullptr) {
         ok = rotation(below(place, "rotation"), *turned, frames[i].E) && ok;
       } else if (layout.axes > 0 && !layout.axis_is_optional) {
@@ -1857,7 +1885,8 @@ class ModelReader {
     if (info->place == JointInfo::Place::two_points) {
       const double length = distance_between(spec.bodies, spec.frames);
       if (length == 0.0)
-        return complain(at, "the two points coincide at t = 0; a distance needs two different points, a spherical joint one");
+        return complain(
+            at, "the two points coincide at t = 0; a distance needs two different points, a spherical joint one");
       if (find_field(info->numbers, "length") != nullptr) spec.numbers.numbers.insert({"length", length});
     }
     spec.name = element_name(
@@ -1871,7 +1900,8 @@ class ModelReader {
 
   void swing_second_frame(multibody::JointSpec& spec) const {
     const auto rotation = [&](int i) -> Matrix3 {
-      return spec.bodies[i] == multibody::ground ? Matrix3(Matrix3::Identity()) : mechanism_.bodies[spec.bodies[i]].rotation;
+      return spec.bodies[i] == multibody::ground ? Matrix3(Matrix3::Identity())
+                                                 : mechanism_.bodies[spec.bodies[i]].rotation;
     };
     spec.frames[1].E = multibody::swung(rotation(0), spec.frames[0].E, rotation(1), spec.frames[1].E);
   }
@@ -1879,13 +1909,17 @@ class ModelReader {
   /// Of a universal joint. --assemble can mend a small angle, but no parallel axes: there the row has no gradient.
   bool are_perpendicular(const std::string& at, const Json& value, const multibody::JointSpec& spec) {
     const auto axis = [&](int i) -> Vector3 {
-      return spec.bodies[i] == multibody::ground ? Vector3(spec.frames[i].E.col(2)) : Vector3(mechanism_.bodies[spec.bodies[i]].rotation * spec.frames[i].E.col(2));
+      return spec.bodies[i] == multibody::ground
+                 ? Vector3(spec.frames[i].E.col(2))
+                 : Vector3(mechanism_.bodies[spec.bodies[i]].rotation * spec.frames[i].E.col(2));
     };
     const double cosine = axis(0).dot(axis(1));
     if (std::abs(cosine) <= (options_.accepts_gaps ? 0.99 : 1e-8)) return true;
     const std::string here = below(at, find(value, "frames") != nullptr ? "frames" : "axes");
-    complain(here, fmt::format("has axes {:.6g} degrees apart at t = 0; a {} joint needs perpendicular axes, one of each body",
-                               std::acos(std::clamp(cosine, -1.0, 1.0)) * 180.0 / M_PI, find(value, "type")->get<std::string>()));
+    complain(
+        here,
+        fmt::format("has axes {:.6g} degrees apart at t = 0; a {} joint needs perpendicular axes, one of each body",
+                    std::acos(std::clamp(cosine, -1.0, 1.0)) * 180.0 / M_PI, find(value, "type")->get<std::string>()));
     return false;
   }
 
@@ -1898,7 +1932,8 @@ class ModelReader {
   }
 
   /// Numbers and words of an element: given, or their defaults.
-  bool read_numbers(const std::string& at, const Json& value, const std::vector<Field>& fields, multibody::Numbers& out) {
+  bool read_numbers(const std::string& at, const Json& value, const std::vector<Field>& fields,
+                    multibody::Numbers& out) {
     bool ok = true;
     for (const Field& field : fields) {
       const bool is_word = kind_of(field) == FieldKind::word;
@@ -1916,7 +1951,9 @@ class ModelReader {
                        if (is_word)
                          out.words[field.name] = std::get<std::string>(read);
                        else
-                         out.numbers[field.name] = std::holds_alternative<long>(read) ? static_cast<double>(std::get<long>(read)) : std::get<double>(read);
+                         out.numbers[field.name] = std::holds_alternative<long>(read)
+                                                       ? static_cast<double>(std::get<long>(read))
+                                                       : std::get<double>(read);
                      }) &&
              ok;
       } else if (!is_word && !field.is_optional && std::isnan(field.default_number)) {
@@ -1933,7 +1970,8 @@ class ModelReader {
     try {
       return value_in(field, given);
     } catch (const InvalidInput& e) {
-      throw InvalidInput(fmt::format("{}: {}{}", e.what(), field.meaning, field.unit.empty() ? "" : fmt::format(" [{}]", field.unit)));
+      throw InvalidInput(
+          fmt::format("{}: {}{}", e.what(), field.meaning, field.unit.empty() ? "" : fmt::format(" [{}]", field.unit)));
     }
   }
   double distance_between(const std::vector<int>& bodies, const std::vector<Frame>& frames) const {
@@ -2219,7 +2257,8 @@ class ModelReader {
       });
     }
     if (find(*given, "step") != nullptr && (find(*given, "rtol") != nullptr || find(*given, "atol") != nullptr))
-      complain("/simulation/step", "cannot be combined with rtol or atol; a run has either constant steps or error control");
+      complain("/simulation/step",
+               "cannot be combined with rtol or atol; a run has either constant steps or error control");
     if (!(t_end > 0.0)) complain("/simulation/t_end", fmt::format("is {}, expected a positive time [s]", t_end));
   }
 
@@ -2246,8 +2285,10 @@ class ModelReader {
       const auto refuse = [&](const Vector& rows, const Vector& tolerance, std::string_view what) {
         const int row = worst_row(rows, tolerance, group);
         if (row < 0) return false;
-        complain(joint_places_[j], fmt::format("'{}': the initial {} miss the joint by {:.6g} (row {} of {}); correct them or use {}", group.name,
-                                               what, std::abs(rows[group.at + row]), row + 1, group.rows, spelled("assemble")));
+        complain(
+            joint_places_[j],
+            fmt::format("'{}': the initial {} miss the joint by {:.6g} (row {} of {}); correct them or use {}",
+                        group.name, what, std::abs(rows[group.at + row]), row + 1, group.rows, spelled("assemble")));
         return true;
       };
       if (!refuse(r.gap, allowed.position, "positions")) refuse(r.rate, allowed.velocity, "velocities");
@@ -2258,17 +2299,20 @@ class ModelReader {
     constexpr int most_rows = 500;  // of full matrices: a second
     const std::vector<Body>& bodies = assembly.mechanism().bodies;
     const bool is_suspicious = std::any_of(bodies.begin(), bodies.end(), [](const Body& body) {
-      return body.mass == 0.0 || Eigen::SelfAdjointEigenSolver<Matrix3>(body.inertia, Eigen::EigenvaluesOnly).eigenvalues()[0] <=
-                                     1e-14 * body.inertia.norm();
+      return body.mass == 0.0 ||
+             Eigen::SelfAdjointEigenSolver<Matrix3>(body.inertia, Eigen::EigenvaluesOnly).eigenvalues()[0] <=
+                 1e-14 * body.inertia.norm();
     });
     if (!is_suspicious || assembly.space().nv() + assembly.pattern().rows() > most_rows) return;
     const system::RankReport ranks = system::rank_report(assembly, m);
     if (ranks.has_mass) return;
     for (std::size_t b = 0; b < bodies.size(); ++b)
       if (bodies[b].name == ranks.weakest_block)
-        return complain(below("/bodies", b), fmt::format("'{}' has a motion without mass or inertia that the joints allow; give it mass or inertia "
-                                                         "there, or constrain it",
-                                                         bodies[b].name));
+        return complain(
+            below("/bodies", b),
+            fmt::format("'{}' has a motion without mass or inertia that the joints allow; give it mass or inertia "
+                        "there, or constrain it",
+                        bodies[b].name));
   }
   /// Of a joint, the row that exceeds its tolerance most; -1: none does.
   static int worst_row(const Vector& rows, const Vector& tolerance, const system::RowGroup& group) {
@@ -2312,8 +2356,8 @@ class ModelReader {
   std::map<std::string, RodNodes> rods_;
   std::set<std::string> joint_names_, force_names_;
   std::map<const void*, std::vector<std::string>> known_keys_;  ///< by type
-  std::map<std::string, int> last_numbers_;  ///< of elements without a name, by kind and bodies
-  std::vector<std::string> joint_places_;  ///< pointer per joint
+  std::map<std::string, int> last_numbers_;                     ///< of elements without a name, by kind and bodies
+  std::vector<std::string> joint_places_;                       ///< pointer per joint
   std::vector<std::string> problems_, warnings_;
   std::size_t problem_count_ = 0;
 };

@@ -13,8 +13,8 @@
 namespace kreisel::io {
 
 struct ModelFileOptions {
-  std::string group;  ///< empty: the one of the file
-  bool accepts_gaps = false;  ///< initial positions and velocities may miss the joints
+  std::string group;             ///< empty: the one of the file
+  bool accepts_gaps = false;     ///< initial positions and velocities may miss the joints
   ParameterValues parameters{};  ///< go before those of the file
 };
 

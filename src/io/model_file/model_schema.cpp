@@ -30,25 +30,33 @@ Key number_key(const Field& field) {
 }
 
 Key type_key(std::string_view type) {
-  return required({.field = {.name = "type", .meaning = "of the element", .words = {std::string(type)}, .kind = FieldKind::word}});
+  return required(
+      {.field = {.name = "type", .meaning = "of the element", .words = {std::string(type)}, .kind = FieldKind::word}});
 }
 
 Key positive_length(std::string name, std::string meaning) {
-  return required({.field = {.name = std::move(name), .meaning = std::move(meaning), .minimum = 0.0, .minimum_is_excluded = true, .unit = "m"}});
+  return required({.field = {.name = std::move(name),
+                             .meaning = std::move(meaning),
+                             .minimum = 0.0,
+                             .minimum_is_excluded = true,
+                             .unit = "m"}});
 }
 
 void append(std::vector<Key>& keys, std::vector<Key> more) { keys.insert(keys.end(), more.begin(), more.end()); }
 
 // ---- parts of the schema that are no objects
 
-Json array_of(Json items, int count) { return {{"type", "array"}, {"items", std::move(items)}, {"minItems", count}, {"maxItems", count}}; }
+Json array_of(Json items, int count) {
+  return {{"type", "array"}, {"items", std::move(items)}, {"minItems", count}, {"maxItems", count}};
+}
 
 /// A number, a formula or a table.
 Json signal_schema(std::vector<std::string> interpolations) {
   Json table = schema_of(table_object());
   table["properties"]["interpolation"]["enum"] = std::move(interpolations);
-  return {{"description", "a number, a formula in t such as 0.1*sin(2*pi*t), or a table"},
-          {"anyOf", {Json{{"type", "number"}}, Json{{"type", "string"}, {"minLength", 1}, {"maxLength", 1000}}, table}}};
+  return {
+      {"description", "a number, a formula in t such as 0.1*sin(2*pi*t), or a table"},
+      {"anyOf", {Json{{"type", "number"}}, Json{{"type", "string"}, {"minLength", 1}, {"maxLength", 1000}}, table}}};
 }
 
 /// Every number in it may also be a formula of parameters.
@@ -119,7 +127,10 @@ Json element_schema(const ObjectInfo& object, const Placement& placement) {
 
 /// By its type, one of several objects.
 Json by_type(std::string_view kind, const std::vector<std::string>& types) {
-  Json schema{{"type", "object"}, {"properties", {{"type", {{"enum", types}}}}}, {"required", {"type"}}, {"allOf", Json::array()}};
+  Json schema{{"type", "object"},
+              {"properties", {{"type", {{"enum", types}}}}},
+              {"required", {"type"}},
+              {"allOf", Json::array()}};
   for (const std::string& type : types)
     schema["allOf"].push_back({{"if", {{"properties", {{"type", {{"const", type}}}}}, {"required", {"type"}}}},
                                {"then", reference_to(fmt::format("{} {}", type, kind))}});
@@ -147,14 +158,19 @@ std::vector<Key> place_keys(const Placement& p) {
   if (p.place == Place::one_point)
     keys.push_back(needed(key("at", "vector", "m", "point in world coordinates at t = 0"), p.place_is_optional));
   if (p.place == Place::two_points)
-    keys.push_back(needed(list_of(key("at", "vector", "m", "points in world coordinates at t = 0, one on each body"), 2), p.place_is_optional));
-  if (p.place_is_optional) keys.back().field.fallback = p.place == Place::one_point ? "the centre of mass" : "the centres of mass";
+    keys.push_back(
+        needed(list_of(key("at", "vector", "m", "points in world coordinates at t = 0, one on each body"), 2),
+               p.place_is_optional));
+  if (p.place_is_optional)
+    keys.back().field.fallback = p.place == Place::one_point ? "the centre of mass" : "the centres of mass";
   if (p.axis_is_optional)
     keys.push_back(with_default(key("axis", "direction", "", "third axis in world coordinates at t = 0"), "z"));
   else if (p.axes == 1)
     keys.push_back(required(key("axis", "direction", "", "in world coordinates at t = 0")));
   if (p.axes == 1) keys.push_back(key("x_axis", "direction", "", "where the first axis of the frame points"));
-  if (p.axes == 2) keys.push_back(required(list_of(key("axes", "direction", "", "in world coordinates at t = 0, one of each body"), 2)));
+  if (p.axes == 2)
+    keys.push_back(
+        required(list_of(key("axes", "direction", "", "in world coordinates at t = 0, one of each body"), 2)));
   return keys;
 }
 
@@ -173,9 +189,12 @@ const ObjectInfo& model_object() {
        key("states", "states", "", "of first order, with the formulas of their rates"),
        key("outputs", "outputs", "", "what results report, and laws may use"),
        list_of(key("bodies", "body", "", "at least one, unless there are rods")),
-       list_of(key("materials", "material", "", "of the sections of rods")), list_of(key("sections", "section", "", "of rods")),
-       list_of(key("rods", "rod", "", "flexible bodies")), list_of(key("joints", "joint", "", "that hold bodies together")),
-       list_of(key("drivers", "driver", "", "joints that prescribe a motion")), list_of(key("forces", "force", "", "that act on bodies")),
+       list_of(key("materials", "material", "", "of the sections of rods")),
+       list_of(key("sections", "section", "", "of rods")),
+       list_of(key("rods", "rod", "", "flexible bodies")),
+       list_of(key("joints", "joint", "", "that hold bodies together")),
+       list_of(key("drivers", "driver", "", "joints that prescribe a motion")),
+       list_of(key("forces", "force", "", "that act on bodies")),
        list_of(key("events", "event", "", "zeros of formulas along the motion")),
        key("simulation", "simulation", "", "fields of a run; what the user gives goes before them")}};
   return object;
@@ -199,12 +218,21 @@ const ObjectInfo& body_object() {
       "body",
       "A rigid body at t = 0.",
       {name_key("unique; not ground, which is the world"),
-       {.field = {.name = "group", .meaning = "where this body lives; default that of the model", .words = {"r3xso3", "se3"}, .kind = FieldKind::word}},
+       {.field = {.name = "group",
+                  .meaning = "where this body lives; default that of the model",
+                  .words = {"r3xso3", "se3"},
+                  .kind = FieldKind::word}},
        required({.field = {.name = "mass", .meaning = "of the body", .minimum = 0.0, .unit = "kg"}}),
-       required(key("inertia", "inertia", "kg m^2", "about the centre of mass in the body frame: three diagonal entries, six (xx, yy, zz, xy, xz, yz) or a matrix")),
-       required(key("position", "vector", "m", "centre of mass, inertial")), key("rotation", "rotation", "", "from the body to inertial axes"),
-       key("velocity", "vector", "m/s", "of the centre of mass, inertial"), key("angular_velocity", "vector", "rad/s", "in the body frame"),
-       key("shape", "shape", "", "for pictures"), list_of(key("shapes", "shape", "", "for pictures")), comment()}};
+       required(key("inertia", "inertia", "kg m^2",
+                    "about the centre of mass in the body frame: three diagonal entries, six (xx, yy, zz, xy, xz, yz) "
+                    "or a matrix")),
+       required(key("position", "vector", "m", "centre of mass, inertial")),
+       key("rotation", "rotation", "", "from the body to inertial axes"),
+       key("velocity", "vector", "m/s", "of the centre of mass, inertial"),
+       key("angular_velocity", "vector", "rad/s", "in the body frame"),
+       key("shape", "shape", "", "for pictures"),
+       list_of(key("shapes", "shape", "", "for pictures")),
+       comment()}};
   return object;
 }
 
@@ -213,10 +241,27 @@ const ObjectInfo& material_object() {
       "material",
       "Elastic and isotropic.",
       {required(name_key("unique")),
-       required({.field = {.name = "young", .meaning = "Young's modulus", .default_number = no_default, .minimum = 0.0, .minimum_is_excluded = true, .unit = "Pa"}}),
-       {.field = {.name = "poisson", .meaning = "Poisson's ratio", .default_number = 0.3, .minimum = -1.0, .maximum = 0.5, .minimum_is_excluded = true}},
-       required({.field = {.name = "density", .meaning = "mass per volume", .default_number = no_default, .minimum = 0.0, .unit = "kg/m^3"}}),
-       {.field = {.name = "damping_time", .meaning = "of Kelvin and Voigt: stress grows by this time times its elastic rate", .minimum = 0.0, .unit = "s"}},
+       required({.field = {.name = "young",
+                           .meaning = "Young's modulus",
+                           .default_number = no_default,
+                           .minimum = 0.0,
+                           .minimum_is_excluded = true,
+                           .unit = "Pa"}}),
+       {.field = {.name = "poisson",
+                  .meaning = "Poisson's ratio",
+                  .default_number = 0.3,
+                  .minimum = -1.0,
+                  .maximum = 0.5,
+                  .minimum_is_excluded = true}},
+       required({.field = {.name = "density",
+                           .meaning = "mass per volume",
+                           .default_number = no_default,
+                           .minimum = 0.0,
+                           .unit = "kg/m^3"}}),
+       {.field = {.name = "damping_time",
+                  .meaning = "of Kelvin and Voigt: stress grows by this time times its elastic rate",
+                  .minimum = 0.0,
+                  .unit = "s"}},
        comment()}};
   return object;
 }
@@ -225,7 +270,12 @@ const ObjectInfo& circle_object() {
   static const ObjectInfo object{
       "circle",
       "A full or hollow circle.",
-      {required({.field = {.name = "radius", .meaning = "outside", .default_number = no_default, .minimum = 0.0, .minimum_is_excluded = true, .unit = "m"}}),
+      {required({.field = {.name = "radius",
+                           .meaning = "outside",
+                           .default_number = no_default,
+                           .minimum = 0.0,
+                           .minimum_is_excluded = true,
+                           .unit = "m"}}),
        {.field = {.name = "inner_radius", .meaning = "of a tube", .minimum = 0.0, .unit = "m"}}}};
   return object;
 }
@@ -233,45 +283,84 @@ const ObjectInfo& circle_object() {
 const ObjectInfo& section_object() {
   static const ObjectInfo object{
       "section",
-      "A cross-section: a material with a circle or a rectangle, or stiffness and mass per length. Its axes: x along the rod.",
-      {required(name_key("unique")), key("material", "text", "", "name of a material"), key("circle", "circle", "", "its shape"),
-       list_of({.field = {.name = "rectangle", .meaning = "edges along y and z", .minimum = 0.0, .minimum_is_excluded = true, .unit = "m"}}, 2),
+      "A cross-section: a material with a circle or a rectangle, or stiffness and mass per length. Its axes: x along "
+      "the rod.",
+      {required(name_key("unique")),
+       key("material", "text", "", "name of a material"),
+       key("circle", "circle", "", "its shape"),
+       list_of({.field = {.name = "rectangle",
+                          .meaning = "edges along y and z",
+                          .minimum = 0.0,
+                          .minimum_is_excluded = true,
+                          .unit = "m"}},
+               2),
        key("stiffness", "section stiffness", "N, N m^2", "EA, GA_y, GA_z, GJ, EI_y, EI_z, or a symmetric 6x6 matrix"),
-       {.field = {.name = "mass_per_length", .meaning = "with stiffness", .minimum = 0.0, .is_optional = true, .unit = "kg/m"}},
+       {.field = {.name = "mass_per_length",
+                  .meaning = "with stiffness",
+                  .minimum = 0.0,
+                  .is_optional = true,
+                  .unit = "kg/m"}},
        key("inertia_per_length", "stiffnesses", "kg m", "with stiffness: about x, y, z of the section"),
-       {.field = {.name = "damping_time", .meaning = "instead of that of the material", .minimum = 0.0, .is_optional = true, .unit = "s"}},
+       {.field = {.name = "damping_time",
+                  .meaning = "instead of that of the material",
+                  .minimum = 0.0,
+                  .is_optional = true,
+                  .unit = "s"}},
        comment()}};
   return object;
 }
 
 const ObjectInfo& path_object() {
-  static const ObjectInfo object{"path",
-                                 "Where a rod lies at t = 0, one of these.",
-                                 {list_of(key("line", "vector", "m", "from, to"), 2), list_of(key("arc", "vector", "m", "three points of a circle: from, on the way, to"), 3)}};
+  static const ObjectInfo object{
+      "path",
+      "Where a rod lies at t = 0, one of these.",
+      {list_of(key("line", "vector", "m", "from, to"), 2),
+       list_of(key("arc", "vector", "m", "three points of a circle: from, on the way, to"), 3)}};
   return object;
 }
 
 const ObjectInfo& rod_object() {
   static const ObjectInfo object{
       "rod",
-      "A flexible body: geometrically exact beams between nodes. Joints and forces hold it at NAME@start, NAME@end, NAME@0.3 (part of its "
+      "A flexible body: geometrically exact beams between nodes. Joints and forces hold it at NAME@start, NAME@end, "
+      "NAME@0.3 (part of its "
       "length) or NAME@1.2m, where a node must be.",
-      {required(name_key("unique")), required(key("section", "text", "", "name of a section")), required(key("path", "path", "", "where it lies")),
-       {.field = {.name = "elements", .meaning = "beams along the rod", .default_number = 8, .minimum = 1, .maximum = 100000, .kind = FieldKind::whole}},
+      {required(name_key("unique")),
+       required(key("section", "text", "", "name of a section")),
+       required(key("path", "path", "", "where it lies")),
+       {.field = {.name = "elements",
+                  .meaning = "beams along the rod",
+                  .default_number = 8,
+                  .minimum = 1,
+                  .maximum = 100000,
+                  .kind = FieldKind::whole}},
        with_default(key("up", "direction", "", "towards which z of the section points"), "z, y for a vertical line"),
-       {.field = {.name = "reference", .meaning = "shape without load", .words = {"as-drawn", "straight"}, .kind = FieldKind::word}},
-       {.field = {.name = "shear", .meaning = "rigid: sections stay perpendicular to the axis", .words = {"flexible", "rigid"}, .kind = FieldKind::word}},
-       {.field = {.name = "law", .meaning = "order 4 or 2 in the length of an element", .words = {"magnus", "constant"}, .kind = FieldKind::word}},
+       {.field = {.name = "reference",
+                  .meaning = "shape without load",
+                  .words = {"as-drawn", "straight"},
+                  .kind = FieldKind::word}},
+       {.field = {.name = "shear",
+                  .meaning = "rigid: sections stay perpendicular to the axis",
+                  .words = {"flexible", "rigid"},
+                  .kind = FieldKind::word}},
+       {.field = {.name = "law",
+                  .meaning = "order 4 or 2 in the length of an element",
+                  .words = {"magnus", "constant"},
+                  .kind = FieldKind::word}},
        {.field = {.name = "tension", .meaning = "at t = 0", .unit = "N"}},
-       key("velocity", "vector", "m/s", "of the first node, inertial"), key("angular_velocity", "vector", "rad/s", "of the whole rod, inertial"), comment()}};
+       key("velocity", "vector", "m/s", "of the first node, inertial"),
+       key("angular_velocity", "vector", "rad/s", "of the whole rod, inertial"),
+       comment()}};
   return object;
 }
 
 const ObjectInfo& frame_object() {
-  static const ObjectInfo object{"frame",
-                                 "A frame in body coordinates; its third axis is the joint axis.",
-                                 {key("at", "vector", "m", "its origin"), key("axis", "direction", "", "its third axis"),
-                                  key("x_axis", "direction", "", "where its first axis points"), key("rotation", "rotation", "", "instead of axes")}};
+  static const ObjectInfo object{
+      "frame",
+      "A frame in body coordinates; its third axis is the joint axis.",
+      {key("at", "vector", "m", "its origin"), key("axis", "direction", "", "its third axis"),
+       key("x_axis", "direction", "", "where its first axis points"),
+       key("rotation", "rotation", "", "instead of axes")}};
   return object;
 }
 
@@ -281,8 +370,10 @@ const ObjectInfo& table_object() {
       "Points [t, value] and how they are joined.",
       {required(list_of(key("table", "point", "", "with increasing t"))),
        {.field = {.name = "interpolation",
-                  .meaning = "linear: straight lines; monotone: cubics that stay between neighbouring points; spline: natural cubic spline, may overshoot. "
-                             "A force keeps the first and last value outside the table; a run that leaves the table of a driver is refused, and drivers are not linear",
+                  .meaning = "linear: straight lines; monotone: cubics that stay between neighbouring points; spline: "
+                             "natural cubic spline, may overshoot. "
+                             "A force keeps the first and last value outside the table; a run that leaves the table of "
+                             "a driver is refused, and drivers are not linear",
                   .words = multibody::interpolation_names(),
                   .kind = FieldKind::word,
                   .fallback = "monotone, spline of drivers"}}}};
@@ -389,11 +480,12 @@ const std::vector<ObjectInfo>& shape_objects() {
       keys.push_back(key("color", "text", "", "as in CSS: \"#1f77b4\", \"steelblue\""));
       return ObjectInfo{std::move(name), "For pictures.", std::move(keys)};
     };
-    const std::vector<Key> round{positive_length("radius", "of the circle"), positive_length("length", "along the axis"),
+    const std::vector<Key> round{positive_length("radius", "of the circle"),
+                                 positive_length("length", "along the axis"),
                                  key("axis", "direction", "", "in the body frame")};
     return std::vector<ObjectInfo>{with("box", {required(key("size", "edges", "m", "its three edges"))}),
-                                   with("sphere", {positive_length("radius", "of the sphere")}), with("cylinder", round),
-                                   with("capsule", round), with("cone", round)};
+                                   with("sphere", {positive_length("radius", "of the sphere")}),
+                                   with("cylinder", round), with("capsule", round), with("cone", round)};
   }();
   return objects;
 }
@@ -404,11 +496,14 @@ const std::vector<ObjectInfo>& rotation_objects() {
       return required({.field = {.name = std::move(name), .meaning = std::move(meaning), .unit = std::move(unit)}});
     };
     const Key axis = required(key("axis", "direction", "", "about which it turns"));
-    const Key order = with_default(key("order", "Euler order", "", "of the axes, each turned by the rotations before it"), "zxz");
+    const Key order =
+        with_default(key("order", "Euler order", "", "of the axes, each turned by the rotations before it"), "zxz");
     return std::vector<ObjectInfo>{
         {"axis and angle", "", {axis, number("angle", "rad", "of the rotation")}},
         {"axis and angle in degrees", "", {axis, number("angle_deg", "degrees", "of the rotation")}},
-        {"quaternion", "", {required(list_of({.field = {.name = "quaternion", .meaning = "w, x, y, z of norm 1"}}, 4))}},
+        {"quaternion",
+         "",
+         {required(list_of({.field = {.name = "quaternion", .meaning = "w, x, y, z of norm 1"}}, 4))}},
         {"matrix", "", {required(key("matrix", "matrix", "", "row by row, orthogonal, determinant 1"))}},
         {"Euler angles", "", {required(key("euler", "vector", "rad", "angles")), order}},
         {"Euler angles in degrees", "", {required(key("euler_deg", "vector", "degrees", "angles")), order}}};
@@ -418,15 +513,21 @@ const std::vector<ObjectInfo>& rotation_objects() {
 
 ObjectInfo object_of(const JointInfo& info) {
   ObjectInfo object{std::string(info.name), std::string(info.summary), {type_key(info.name), name_key("unique")}};
-  object.keys.push_back(required(list_of(key("between", "body name", "", "the two bodies, \"ground\" for the world"), 2)));
+  object.keys.push_back(
+      required(list_of(key("between", "body name", "", "the two bodies, \"ground\" for the world"), 2)));
   append(object.keys, place_keys(placement_of(info)));
-  if (!info.has_carrier) object.keys.push_back(list_of(key("frames", "frame", "", "in body coordinates, one per body, instead of points and axes"), 2));
+  if (!info.has_carrier)
+    object.keys.push_back(
+        list_of(key("frames", "frame", "", "in body coordinates, one per body, instead of points and axes"), 2));
   for (const Field& field : info.numbers) object.keys.push_back(number_key(field));
   if (info.has_teeth)
-    object.keys.push_back(required(list_of(key("teeth", "teeth", "", "of the two gears; negative for an internal gear"), 2)));
+    object.keys.push_back(
+        required(list_of(key("teeth", "teeth", "", "of the two gears; negative for an internal gear"), 2)));
   if (info.has_carrier)
-    object.keys.push_back(with_default(key("carrier", "body name", "", "the body that holds the axes of both"), "ground"));
-  if (info.is_driver) object.keys.push_back(required(key("value", "motion", std::string(info.value_unit), "function of t")));
+    object.keys.push_back(
+        with_default(key("carrier", "body name", "", "the body that holds the axes of both"), "ground"));
+  if (info.is_driver)
+    object.keys.push_back(required(key("value", "motion", std::string(info.value_unit), "function of t")));
   if (info.has_coordinate)
     object.keys.push_back(
         key("initial", "initial", "",
@@ -438,14 +539,20 @@ ObjectInfo object_of(const JointInfo& info) {
 
 ObjectInfo object_of(const ForceInfo& info) {
   ObjectInfo object{std::string(info.name), std::string(info.summary), {type_key(info.name), name_key("unique")}};
-  if (info.bodies == 2) object.keys.push_back(required(list_of(key("between", "body name", "", "the two bodies, \"ground\" for the world"), 2)));
+  if (info.bodies == 2)
+    object.keys.push_back(
+        required(list_of(key("between", "body name", "", "the two bodies, \"ground\" for the world"), 2)));
   if (info.bodies == 1) object.keys.push_back(required(key("on", "body name", "", "the body")));
   if (info.bodies == 0) object.keys.push_back(required(key("joint", "text", "", "name of the joint")));
   append(object.keys, place_keys(placement_of(info)));
   if (info.bodies > 0)
-    object.keys.push_back(list_of(key("frames", "frame", "", "in body coordinates, one per body, instead of points and axes"), info.bodies));
+    object.keys.push_back(list_of(
+        key("frames", "frame", "", "in body coordinates, one per body, instead of points and axes"), info.bodies));
   if (info.has_frame)
-    object.keys.push_back({.field = {.name = "frame", .meaning = "in which force and torque are given", .words = {"world", "body"}, .kind = FieldKind::word}});
+    object.keys.push_back({.field = {.name = "frame",
+                                     .meaning = "in which force and torque are given",
+                                     .words = {"world", "body"},
+                                     .kind = FieldKind::word}});
   for (const Field& field : info.numbers) object.keys.push_back(number_key(field));
   const auto add = [&](const std::vector<Field>& fields, const char* form, int count) {
     for (const Field& field : fields) {
@@ -499,7 +606,8 @@ Json model_schema() {
   schema["anyOf"][0]["properties"]["bodies"]["minItems"] = 1;
   schema["anyOf"][1]["properties"]["rods"]["minItems"] = 1;
   Json& defs = schema["$defs"];
-  const Json number{{"type", "number"}}, positive{{"type", "number"}, {"exclusiveMinimum", 0}}, not_negative{{"type", "number"}, {"minimum", 0}};
+  const Json number{{"type", "number"}}, positive{{"type", "number"}, {"exclusiveMinimum", 0}},
+      not_negative{{"type", "number"}, {"minimum", 0}};
   defs["name"] = {{"type", "string"}, {"pattern", "^[^\\u0000-\\u001f\\u007f]+$"}};
   for (const char* form : {"text", "body name"}) defs[form] = {{"type", "string"}, {"minLength", 1}};
   defs["vector"] = array_of(number, 3);
@@ -510,7 +618,8 @@ Json model_schema() {
   defs["matrix"] = array_of(reference_to("vector"), 3);
   defs["point"] = array_of(number, 2);
   defs["teeth"] = {{"type", "integer"}, {"minimum", -1'000'000}, {"maximum", 1'000'000}, {"not", {{"const", 0}}}};
-  defs["Euler order"] = {{"type", "string"}, {"pattern", "^(x[yz]|y[xz]|z[xy])[xyz]$"}, {"not", {{"pattern", "(xx|yy|zz)$"}}}};
+  defs["Euler order"] = {
+      {"type", "string"}, {"pattern", "^(x[yz]|y[xz]|z[xy])[xyz]$"}, {"not", {{"pattern", "(xx|yy|zz)$"}}}};
   defs["inertia"] = {{"anyOf", {reference_to("vector"), array_of(number, 6), reference_to("matrix")}}};
   defs["signal"] = signal_schema(multibody::interpolation_names());
   defs["motion"] = signal_schema({"monotone", "spline"});
@@ -521,16 +630,18 @@ Json model_schema() {
   for (const ObjectInfo& object : shape_objects()) defs["shape"]["properties"][object.name] = schema_of(object);
   defs["body"] = schema_of(body_object());
   defs["body"]["properties"]["name"]["not"] = {{"const", "ground"}};
-  for (const ObjectInfo* object : {&material_object(), &circle_object(), &section_object(), &path_object(), &rod_object()})
+  for (const ObjectInfo* object :
+       {&material_object(), &circle_object(), &section_object(), &path_object(), &rod_object()})
     defs[object->name] = schema_of(*object);
   const auto only = [](const std::vector<std::string>& with, const std::vector<std::string>& without) {
     Json rule = required_keys(with);
     rule.update(lacks(without));
     return rule;
   };
-  defs["section"]["oneOf"] = {only({"material", "circle"}, {"rectangle", "stiffness", "mass_per_length", "inertia_per_length"}),
-                              only({"material", "rectangle"}, {"circle", "stiffness", "mass_per_length", "inertia_per_length"}),
-                              only({"stiffness", "mass_per_length", "inertia_per_length"}, {"material", "circle", "rectangle"})};
+  defs["section"]["oneOf"] = {
+      only({"material", "circle"}, {"rectangle", "stiffness", "mass_per_length", "inertia_per_length"}),
+      only({"material", "rectangle"}, {"circle", "stiffness", "mass_per_length", "inertia_per_length"}),
+      only({"stiffness", "mass_per_length", "inertia_per_length"}, {"material", "circle", "rectangle"})};
   defs["path"]["minProperties"] = defs["path"]["maxProperties"] = 1;
   defs["section stiffness"] = {{"anyOf", {array_of(positive, 6), array_of(array_of(number, 6), 6)}}};
   defs["frame"] = frame_schema(false);
@@ -539,7 +650,8 @@ Json model_schema() {
     const char* kind = is_driver ? "driver" : "joint";
     defs[kind] = by_type(kind, multibody::joint_names(is_driver));
     for (const JointInfo& info : multibody::joint_catalogue())
-      if (info.is_driver == is_driver) defs[fmt::format("{} {}", info.name, kind)] = element_schema(object_of(info), placement_of(info));
+      if (info.is_driver == is_driver)
+        defs[fmt::format("{} {}", info.name, kind)] = element_schema(object_of(info), placement_of(info));
   }
   std::vector<std::string> forces = multibody::force_names();
   for (const std::string& name : multibody::law_names()) forces.push_back(name);
@@ -552,7 +664,8 @@ Json model_schema() {
     defs[fmt::format("{} force", info.name)] = element_schema(object_of(info), placement_of(info));
   defs["simulation"] = schema_of(simulation_object());
   defs["simulation"]["allOf"] = Json::array();
-  for (const char* tolerance : {"rtol", "atol"}) defs["simulation"]["allOf"].push_back({{"not", required_keys({"step", tolerance})}});
+  for (const char* tolerance : {"rtol", "atol"})
+    defs["simulation"]["allOf"].push_back({{"not", required_keys({"step", tolerance})}});
   // Every entry of a list or of named things may stand for many.
   const Json repeat{{"type", "object"},
                     {"description", "copies of this entry: {i} in texts, {i+1} and i in formulas are the index"},
@@ -633,7 +746,8 @@ std::string model_reference() {
   section(3, "A body", body_object());
   for (const ObjectInfo& shape : shape_objects()) section(4, fmt::format("Shape `{}`", shape.name), shape);
   out += "### A rotation\n\nOne of these objects.\n\n";
-  for (const ObjectInfo& rotation : rotation_objects()) section(4, fmt::format("Rotation by {}", rotation.name), rotation);
+  for (const ObjectInfo& rotation : rotation_objects())
+    section(4, fmt::format("Rotation by {}", rotation.name), rotation);
   section(3, "A material", material_object());
   section(3, "A section", section_object());
   section(4, "A circle", circle_object());
@@ -641,11 +755,15 @@ std::string model_reference() {
   section(4, "A path", path_object());
   section(3, "A frame", frame_object());
   section(3, "A signal", table_object());
-  out += "A signal is a number, a formula in t such as `\"0.1*sin(2*pi*t)\"`, or such an object. That of a driver is a motion.\n\n";
+  out +=
+      "A signal is a number, a formula in t such as `\"0.1*sin(2*pi*t)\"`, or such an object. That of a driver is a "
+      "motion.\n\n";
   for (const bool is_driver : {false, true})
     for (const JointInfo& info : multibody::joint_catalogue())
-      if (info.is_driver == is_driver) section(3, fmt::format("{} `{}`", is_driver ? "Driver" : "Joint", info.name), object_of(info));
-  for (const ForceInfo& info : multibody::force_catalogue()) section(3, fmt::format("Force `{}`", info.name), object_of(info));
+      if (info.is_driver == is_driver)
+        section(3, fmt::format("{} `{}`", is_driver ? "Driver" : "Joint", info.name), object_of(info));
+  for (const ForceInfo& info : multibody::force_catalogue())
+    section(3, fmt::format("Force `{}`", info.name), object_of(info));
   for (const multibody::LawInfo& info : multibody::law_catalogue())
     section(3, fmt::format("Force `{}`", info.name), object_of(info));
   section(3, "An input", input_object());

@@ -32,13 +32,13 @@ const ObjectInfo& parameter_object();
 const ObjectInfo& body_object();
 const ObjectInfo& material_object();
 const ObjectInfo& section_object();
-const ObjectInfo& circle_object();                        ///< of a section
-const ObjectInfo& path_object();                          ///< of a rod
+const ObjectInfo& circle_object();  ///< of a section
+const ObjectInfo& path_object();    ///< of a rod
 const ObjectInfo& rod_object();
 const ObjectInfo& frame_object();
-const ObjectInfo& table_object();                         ///< of a function of time
-const std::vector<ObjectInfo>& shape_objects();           ///< by name
-const std::vector<ObjectInfo>& rotation_objects();        ///< the ways to give one
+const ObjectInfo& table_object();                   ///< of a function of time
+const std::vector<ObjectInfo>& shape_objects();     ///< by name
+const std::vector<ObjectInfo>& rotation_objects();  ///< the ways to give one
 ObjectInfo object_of(const multibody::JointInfo& info);
 ObjectInfo object_of(const multibody::ForceInfo& info);
 ObjectInfo object_of(const multibody::LawInfo& info);

@@ -134,21 +134,27 @@ class UrdfReader {
     }
     if (first == nullptr) return;
     const std::string more = count > 1 ? fmt::format(" and {} more", count - 1) : "";
-    complain(*first, fmt::format("{}{}: macros of xacro, which are not URDF; expand them first: `xacro {} > robot.urdf`", what, more, name_));
+    complain(*first,
+             fmt::format("{}{}: macros of xacro, which are not URDF; expand them first: `xacro {} > robot.urdf`", what,
+                         more, name_));
   }
   void check_inertias() {
     for (const XmlElement& link : root_.children) {
       const XmlElement* inertial = link.name == "link" ? link.child("inertial") : nullptr;
       const XmlElement* inertia = inertial == nullptr ? nullptr : inertial->child("inertia");
       if (inertia == nullptr) continue;
-      const std::string problem = multibody::problem_with_inertia(matrix_of(*inertia)), name = attribute(link, "name").value_or("");
+      const std::string problem = multibody::problem_with_inertia(matrix_of(*inertia)),
+                        name = attribute(link, "name").value_or("");
       if (problem.empty()) continue;
       if (!options_.repairs_inertia) {
-        complain(*inertia, fmt::format("the inertia of link '{}' {}; correct it, or {} takes the nearest possible one", name, problem, spelled("repair_inertia")));
+        complain(*inertia, fmt::format("the inertia of link '{}' {}; correct it, or {} takes the nearest possible one",
+                                       name, problem, spelled("repair_inertia")));
         continue;
       }
-      const Vector3 moments = Eigen::SelfAdjointEigenSolver<Matrix3>(multibody::nearest_inertia(matrix_of(*inertia))).eigenvalues();
-      note(fmt::format("the inertia of link '{}' {}: repaired to {:.6g}, {:.6g}, {:.6g}", name, problem, moments[0], moments[1], moments[2]));
+      const Vector3 moments =
+          Eigen::SelfAdjointEigenSolver<Matrix3>(multibody::nearest_inertia(matrix_of(*inertia))).eigenvalues();
+      note(fmt::format("the inertia of link '{}' {}: repaired to {:.6g}, {:.6g}, {:.6g}", name, problem, moments[0],
+                       moments[1], moments[2]));
     }
   }
   Matrix3 matrix_of(const XmlElement& inertia) {
@@ -236,7 +242,9 @@ class UrdfReader {
         complain(*joint.element, unknown_name("joint type", joint.type, types));
       for (const std::string& link : {joint.parent, joint.child})
         if (!link.empty() && !links_.contains(link))
-          complain(*joint.element, unknown_name("link", link, {order_.begin(), order_.begin() + std::min<std::ptrdiff_t>(30, std::ssize(order_))}));
+          complain(*joint.element,
+                   unknown_name("link", link,
+                                {order_.begin(), order_.begin() + std::min<std::ptrdiff_t>(30, std::ssize(order_))}));
       if (!children.insert(joint.child).second)
         complain(*joint.element, fmt::format("link '{}' has two parents; URDF describes trees", joint.child));
     }
@@ -398,20 +406,25 @@ class UrdfReader {
       const auto lower = attribute(*limit, "lower"), upper = attribute(*limit, "upper");
       const bool has_range = joint.type != "continuous" && (lower || upper);
       note(fmt::format("joint '{}': {}<limit> on effort and velocity {} left out", joint.name,
-                       has_range ? fmt::format("its range from {} to {} and the ", lower.value_or("0"), upper.value_or("0")) : "the ",
+                       has_range
+                           ? fmt::format("its range from {} to {} and the ", lower.value_or("0"), upper.value_or("0"))
+                           : "the ",
                        has_range ? "were" : "was"));
     }
     if (const XmlElement* mimic = joint.element->child("mimic"))
-      note(fmt::format("joint '{}' mimics '{}' (multiplier {}, offset {}); this was left out, so that the two move independently", joint.name,
-                       attribute(*mimic, "joint").value_or("?"), attribute(*mimic, "multiplier").value_or("1"),
-                       attribute(*mimic, "offset").value_or("0")));
+      note(fmt::format(
+          "joint '{}' mimics '{}' (multiplier {}, offset {}); this was left out, so that the two move independently",
+          joint.name, attribute(*mimic, "joint").value_or("?"), attribute(*mimic, "multiplier").value_or("1"),
+          attribute(*mimic, "offset").value_or("0")));
     for (const char* ignored : {"safety_controller", "calibration"})
-      if (joint.element->child(ignored) != nullptr) note(fmt::format("joint '{}': <{}> was left out", joint.name, ignored));
+      if (joint.element->child(ignored) != nullptr)
+        note(fmt::format("joint '{}': <{}> was left out", joint.name, ignored));
     const XmlElement* dynamics = joint.element->child("dynamics");
     if (dynamics == nullptr) return;
     if (number(*dynamics, "friction") != 0.0)
-      note(fmt::format("joint '{}': its friction of {} was left out, a constant in URDF; see joint-friction of model files", joint.name,
-                       attribute(*dynamics, "friction").value_or("")));
+      note(fmt::format(
+          "joint '{}': its friction of {} was left out, a constant in URDF; see joint-friction of model files",
+          joint.name, attribute(*dynamics, "friction").value_or("")));
     if ((joint.type == "planar" || joint.type == "floating") && number(*dynamics, "damping") != 0.0)
       note(fmt::format("joint '{}': its damping of {} was left out; a {} joint has none here", joint.name,
                        attribute(*dynamics, "damping").value_or(""), joint.type));

@@ -10,8 +10,9 @@
 namespace kreisel::io {
 
 struct UrdfOptions {
-  bool has_free_base = false;    ///< else the root link stands on the ground
-  bool repairs_inertia = false;  ///< inertias that no body has become the nearest that one may have; else they are refused
+  bool has_free_base = false;  ///< else the root link stands on the ground
+  bool repairs_inertia =
+      false;  ///< inertias that no body has become the nearest that one may have; else they are refused
 };
 
 struct ImportedModel {

@@ -104,7 +104,8 @@ struct Selection {
   std::vector<Index> place;  ///< in `times`, per point; -1: not there
 
   Selection(const ReportData& data, const ReportLimits& limits) : place(data.time.size(), -1) {
-    for (const ReportSeries& one : data.series) series.push_back(indices_with_extrema(one.values, points_per_series(data, limits)));
+    for (const ReportSeries& one : data.series)
+      series.push_back(indices_with_extrema(one.values, points_per_series(data, limits)));
     if (!data.bodies.empty()) frames = indices_evenly_spaced(data.time, frame_limit(data, limits));
     for (const auto& indices : series) mark(indices);
     mark(frames);
@@ -153,7 +154,8 @@ void write_series(const ReportData& data, const Selection& selection, JsonText& 
 }
 
 template <std::size_t width, class Write>
-void write_rows(const std::array<Column, width>& columns, const std::vector<Index>& frames, JsonText& out, Write write) {
+void write_rows(const std::array<Column, width>& columns, const std::vector<Index>& frames, JsonText& out,
+                Write write) {
   out.open('[');
   for (const Index i : frames) {
     out.open('[');
@@ -372,8 +374,10 @@ std::string as_html(std::string_view text) {
 std::string still_page(const ReportData& data) {
   std::string page = fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{0} - kreisel</title>\n"
-      "<style>body{{font:14px sans-serif;margin:24px;max-width:1400px}}svg{{width:640px;height:400px}}</style></head><body>\n"
-      "<h1>{0}</h1>\n<p><code>{1}</code></p>\n<p>This kreisel was built without node, so the plots are static and there "
+      "<style>body{{font:14px "
+      "sans-serif;margin:24px;max-width:1400px}}svg{{width:640px;height:400px}}</style></head><body>\n"
+      "<h1>{0}</h1>\n<p><code>{1}</code></p>\n<p>This kreisel was built without node, so the plots are static and "
+      "there "
       "is no animation.</p>\n",
       as_html(data.title), as_html(data.command));
   constexpr std::size_t few = 40;

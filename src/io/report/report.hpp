@@ -34,9 +34,9 @@ struct ReportPanel {
 
 struct ReportBody {
   std::string name;
-  Json shape;                          ///< {"box": {...}} as in viewer/data.md, or a list of such; null: a plain box
-  std::array<Column, 3> x;             ///< centre of mass, inertial [m]
-  std::array<Column, 9> R;             ///< body to inertial, row by row
+  Json shape;               ///< {"box": {...}} as in viewer/data.md, or a list of such; null: a plain box
+  std::array<Column, 3> x;  ///< centre of mass, inertial [m]
+  std::array<Column, 9> R;  ///< body to inertial, row by row
 };
 
 /// A reaction force on a body.

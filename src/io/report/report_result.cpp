@@ -57,13 +57,15 @@ constexpr PanelStyle styles[] = {
 const PanelStyle* style_of(const TrajectoryColumn& column) {
   for (const PanelStyle& style : styles)
     if (style.quantity == column.quantity &&
-        (style.letters.empty() || (!column.component.empty() && style.letters.find(column.component.front()) != std::string_view::npos)))
+        (style.letters.empty() ||
+         (!column.component.empty() && style.letters.find(column.component.front()) != std::string_view::npos)))
       return &style;
   return nullptr;
 }
 
 const PanelStyle& style_of_energy_change() {
-  return *std::find_if(std::begin(styles), std::end(styles), [](const PanelStyle& s) { return s.quantity == "energy change"; });
+  return *std::find_if(std::begin(styles), std::end(styles),
+                       [](const PanelStyle& s) { return s.quantity == "energy change"; });
 }
 
 /// As pages write units.
@@ -142,7 +144,8 @@ class ColumnReader {
       ReportBody body;
       body.name = column.element;
       for (std::size_t i = 0; i < 3; ++i) body.x[i] = meant("q", column.element, std::string(1, "xyz"[i]));
-      for (std::size_t i = 0; i < 9; ++i) body.R[i] = meant("q", column.element, fmt::format("R{}{}", i / 3 + 1, i % 3 + 1));
+      for (std::size_t i = 0; i < 9; ++i)
+        body.R[i] = meant("q", column.element, fmt::format("R{}{}", i / 3 + 1, i % 3 + 1));
       data_.bodies.push_back(std::move(body));
     }
   }
@@ -176,7 +179,8 @@ class ColumnReader {
   /// A plot of its own for every output.
   void add_output(std::size_t i) {
     const TrajectoryColumn& column = trajectory_.columns[i];
-    if (data_.panels.empty() || data_.panels.back().name != column.element) data_.panels.push_back({column.element, false, true});
+    if (data_.panels.empty() || data_.panels.back().name != column.element)
+      data_.panels.push_back({column.element, false, true});
     ReportSeries out;
     out.group = "output";
     out.panel = column.element;
@@ -196,7 +200,8 @@ class ColumnReader {
     if (is_row_quantity(column.quantity))
       if (const int rows = rows_.at({column.quantity, column.element}); rows > rows_per_plot) {
         const int begin = row / rows_per_plot * rows_per_plot;
-        out.of += fmt::format("{}rows {} to {}", out.of.empty() ? "" : " ", begin + 1, std::min(rows, begin + rows_per_plot));
+        out.of +=
+            fmt::format("{}rows {} to {}", out.of.empty() ? "" : " ", begin + 1, std::min(rows, begin + rows_per_plot));
       }
     // Names of velocities count on: v1 to v3 along the axes, v4 to v6 about them.
     const bool has_prefix = column.name.size() > column.element.size() && column.name.starts_with(column.element + ".");
@@ -213,10 +218,14 @@ class ColumnReader {
       return out;
     };
     const bool is_velocity = column.quantity == "v";
-    const std::array<Column, 3> U = triple_of("v", 'U'), W = triple_of("v", 'W'), U_dot = is_velocity ? U : triple_of("a", 'U');
+    const std::array<Column, 3> U = triple_of("v", 'U'), W = triple_of("v", 'W'),
+                                U_dot = is_velocity ? U : triple_of("a", 'U');
     std::array<Column, 3> row;
-    for (std::size_t j = 0; j < 3; ++j) row[j] = meant("q", column.element, fmt::format("R{}{}", column.component[1], j + 1));
-    const auto at = [](const std::array<Column, 3>& columns, std::size_t i) { return Vector3(columns[0][i], columns[1][i], columns[2][i]); };
+    for (std::size_t j = 0; j < 3; ++j)
+      row[j] = meant("q", column.element, fmt::format("R{}{}", column.component[1], j + 1));
+    const auto at = [](const std::array<Column, 3>& columns, std::size_t i) {
+      return Vector3(columns[0][i], columns[1][i], columns[2][i]);
+    };
     std::vector<double> out(static_cast<std::size_t>(trajectory_.values.rows()));
     for (std::size_t i = 0; i < out.size(); ++i)
       out[i] = at(row, i).dot(is_velocity ? at(U, i) : Vector3(at(U_dot, i) + at(W, i).cross(at(U, i))));
@@ -242,14 +251,16 @@ bool is_vector(const Json& json) {
 }
 
 Vector3 vector_of(const Json& json) {
-  return is_vector(json) ? Vector3(json[0].get<double>(), json[1].get<double>(), json[2].get<double>()) : Vector3::Zero();
+  return is_vector(json) ? Vector3(json[0].get<double>(), json[1].get<double>(), json[2].get<double>())
+                         : Vector3::Zero();
 }
 
 Vector3 position(const ReportBody& body, std::size_t i) { return {body.x[0][i], body.x[1][i], body.x[2][i]}; }
 
 Matrix3 rotation(const ReportBody& body, std::size_t i) {
   Matrix3 R;
-  for (std::size_t k = 0; k < 9; ++k) R(static_cast<Eigen::Index>(k / 3), static_cast<Eigen::Index>(k % 3)) = body.R[k][i];
+  for (std::size_t k = 0; k < 9; ++k)
+    R(static_cast<Eigen::Index>(k / 3), static_cast<Eigen::Index>(k % 3)) = body.R[k][i];
   return R;
 }
 
@@ -261,14 +272,16 @@ bool add_reaction(const Json& joint, const ColumnReader& columns, ReportData& da
                                     columns.meant("reaction", name, "Fz")};
   const Vector3 at = vector_of(joint.value("at", Json()));
   const std::string owner = word_at(joint, "/body");
-  const auto body = std::find_if(data.bodies.begin(), data.bodies.end(), [&](const auto& b) { return b.name == owner; });
+  const auto body =
+      std::find_if(data.bodies.begin(), data.bodies.end(), [&](const auto& b) { return b.name == owner; });
   if (!owner.empty() && body == data.bodies.end()) return false;
   std::optional<ReportBody> moving;
   if (!owner.empty()) moving = *body;
   data.forces.push_back({name, [moving, force, at](Eigen::Index point) {
                            const auto i = static_cast<std::size_t>(point);
-                           return ReportForce::Value{moving ? Vector3(position(*moving, i) + rotation(*moving, i) * at) : at,
-                                                     Vector3(force[0][i], force[1][i], force[2][i])};
+                           return ReportForce::Value{
+                               moving ? Vector3(position(*moving, i) + rotation(*moving, i) * at) : at,
+                               Vector3(force[0][i], force[1][i], force[2][i])};
                          }});
   return true;
 }
@@ -282,7 +295,8 @@ void add_force(const Json& joint, const ColumnReader& columns, ReportData& data)
   const int needed = has_direction ? 1 : 3;
   if (joint.value("rows", 0) < needed || !columns.has(fmt::format("lambda{}", first + needed - 1))) return;
   const std::string owner = word_at(joint, "/body");
-  const auto body = std::find_if(data.bodies.begin(), data.bodies.end(), [&](const auto& b) { return b.name == owner; });
+  const auto body =
+      std::find_if(data.bodies.begin(), data.bodies.end(), [&](const auto& b) { return b.name == owner; });
   if (body == data.bodies.end()) return;
   const Vector3 at = vector_of(joint.value("at", Json()));
   const double sign = joint.value("sign", 1.0);
@@ -291,20 +305,23 @@ void add_force(const Json& joint, const ColumnReader& columns, ReportData& data)
     data.forces.push_back({name, [body = *body, lambda = columns.named(fmt::format("lambda{}", first)),
                                   along = columns.triple(joint["direction"]), at, sign](Eigen::Index point) {
                              const auto i = static_cast<std::size_t>(point);
-                             return ReportForce::Value{position(body, i) + rotation(body, i) * at,
-                                                       sign * lambda[i] * Vector3(along[0][i], along[1][i], along[2][i])};
+                             return ReportForce::Value{
+                                 position(body, i) + rotation(body, i) * at,
+                                 sign * lambda[i] * Vector3(along[0][i], along[1][i], along[2][i])};
                            }});
     return;
   }
-  const std::array<Column, 3> rows{columns.named(fmt::format("lambda{}", first)), columns.named(fmt::format("lambda{}", first + 1)),
+  const std::array<Column, 3> rows{columns.named(fmt::format("lambda{}", first)),
+                                   columns.named(fmt::format("lambda{}", first + 1)),
                                    columns.named(fmt::format("lambda{}", first + 2))};
   const bool is_inertial = joint.value("frame", "inertial") == "inertial";
-  data.forces.push_back({name, [body = *body, lambda = rows, at, sign, is_inertial](Eigen::Index point) {
-                           const auto i = static_cast<std::size_t>(point);
-                           const Matrix3 R = rotation(body, i);
-                           const Vector3 force = sign * Vector3(lambda[0][i], lambda[1][i], lambda[2][i]);
-                           return ReportForce::Value{position(body, i) + R * at, is_inertial ? force : Vector3(R * force)};
-                         }});
+  data.forces.push_back(
+      {name, [body = *body, lambda = rows, at, sign, is_inertial](Eigen::Index point) {
+         const auto i = static_cast<std::size_t>(point);
+         const Matrix3 R = rotation(body, i);
+         const Vector3 force = sign * Vector3(lambda[0][i], lambda[1][i], lambda[2][i]);
+         return ReportForce::Value{position(body, i) + R * at, is_inertial ? force : Vector3(R * force)};
+       }});
 }
 
 /// A body whose place is in other columns; its third axis points to a place, as the rod of a mass point does.
@@ -323,7 +340,8 @@ void add_body_at(const Json& entry, const ColumnReader& columns, ReportData& dat
       axes.col(0) = (std::abs(axes(1, 2)) < 0.9 ? Vector3::UnitY() : Vector3::UnitX()).cross(axes.col(2)).normalized();
       axes.col(1) = axes.col(2).cross(axes.col(0));
     }
-    for (std::size_t k = 0; k < 9; ++k) R[k].push_back(axes(static_cast<Eigen::Index>(k / 3), static_cast<Eigen::Index>(k % 3)));
+    for (std::size_t k = 0; k < 9; ++k)
+      R[k].push_back(axes(static_cast<Eigen::Index>(k / 3), static_cast<Eigen::Index>(k % 3)));
   }
   for (std::size_t k = 0; k < 9; ++k) body.R[k] = own(data, std::move(R[k]));
   data.bodies.push_back(std::move(body));
@@ -360,7 +378,8 @@ void add_events(const Json& summary, ReportData& data) {
   table.columns = {{"t", "s"}, {"event", ""}, {"action", ""}};
   table.rows = Json::array();
   for (const Json& event : events)
-    table.rows.push_back({event.value("t", Json()), event.value("name", ""), event.value("terminal", false) ? "end of the run" : event.value("action", "")});
+    table.rows.push_back({event.value("t", Json()), event.value("name", ""),
+                          event.value("terminal", false) ? "end of the run" : event.value("action", "")});
   data.tables.push_back(table);
 }
 
@@ -397,7 +416,8 @@ ReportData read_run(const Path& folder) {
     data.notes.push_back("The result has no trajectory.");
     return data;
   }
-  if (file.extension() == part_suffix) data.notes.push_back("The trajectory is incomplete: the run has not ended, or it was killed.");
+  if (file.extension() == part_suffix)
+    data.notes.push_back("The trajectory is incomplete: the run has not ended, or it was killed.");
   const auto trajectory = std::make_shared<const Trajectory>(read_trajectory(file));
   if (trajectory->values.rows() == 0) {
     data.notes.push_back("The trajectory has no points.");
@@ -421,7 +441,8 @@ ReportData read_run(const Path& folder) {
 
 std::vector<double> numbers_of(const Json& json) {
   std::vector<double> out;
-  for (const Json& entry : json) out.push_back(entry.is_number() ? entry.get<double>() : std::numeric_limits<double>::quiet_NaN());
+  for (const Json& entry : json)
+    out.push_back(entry.is_number() ? entry.get<double>() : std::numeric_limits<double>::quiet_NaN());
   return out;
 }
 
@@ -431,7 +452,8 @@ ReportCurve curve_of(const Json& json) {
   curve.x = numbers_of(json.value("x", Json::array()));
   curve.y = numbers_of(json.value("y", Json::array()));
   if (json.contains("order") && json["order"].is_number()) curve.order = json["order"].get<double>();
-  for (const Json& entry : json.value("marked", Json::array())) curve.is_marked.push_back(entry.is_boolean() && entry.get<bool>());
+  for (const Json& entry : json.value("marked", Json::array()))
+    curve.is_marked.push_back(entry.is_boolean() && entry.get<bool>());
   return curve;
 }
 
@@ -490,10 +512,12 @@ ReportData read_report_data(const Path& result) {
   if (!first_in(folder, {"study.json"}).empty()) return read_study(folder);
   std::error_code ignored;
   if (!std::filesystem::is_directory(folder, ignored))
-    throw InvalidInput(fmt::format("'{}' is not a folder; expected the result folder of a run, as 'kreisel run MODEL --out DIR' "
-                                   "makes it",
-                                   folder.string()));
-  throw InvalidInput(fmt::format("'{}' contains no result: there is neither summary.json nor study.json", folder.string()));
+    throw InvalidInput(
+        fmt::format("'{}' is not a folder; expected the result folder of a run, as 'kreisel run MODEL --out DIR' "
+                    "makes it",
+                    folder.string()));
+  throw InvalidInput(
+      fmt::format("'{}' contains no result: there is neither summary.json nor study.json", folder.string()));
 }
 
 }  // namespace kreisel::io

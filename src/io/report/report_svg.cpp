@@ -21,16 +21,25 @@ constexpr std::size_t most_markers = 60;
 /// Magnitudes over time dip towards zero wherever they change sign; what lies further below the largest is not shown.
 constexpr double shown_ratio = 1e8;
 // The light colours of viewer/src/style.css.
-constexpr const char* colors[] = {"#1f6fb8", "#d2691e", "#2b8a57", "#a63a8e", "#8a6d00", "#5a54b8", "#c2334d", "#12808a", "#6b6f76"};
+constexpr const char* colors[] = {"#1f6fb8", "#d2691e", "#2b8a57", "#a63a8e", "#8a6d00",
+                                  "#5a54b8", "#c2334d", "#12808a", "#6b6f76"};
 
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
     switch (c) {
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '&': out += "&amp;"; break;
-      case '"': out += "&quot;"; break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
       default:
         if (static_cast<unsigned char>(c) >= 0x20) out += c;  // XML has no control characters
     }
@@ -76,7 +85,10 @@ class Axis {
 
   std::vector<Tick> steps() const {
     const double rough = (high_ - low_) / 5.0, power = std::pow(10.0, std::floor(std::log10(rough)));
-    const double step = power * (rough / power > 5.0 ? 10.0 : rough / power > 2.0 ? 5.0 : rough / power > 1.0 ? 2.0 : 1.0);
+    const double step = power * (rough / power > 5.0   ? 10.0
+                                 : rough / power > 2.0 ? 5.0
+                                 : rough / power > 1.0 ? 2.0
+                                                       : 1.0);
     std::vector<Tick> out;
     for (double k = std::ceil(low_ / step); k * step <= high_ + 1e-9 * step && out.size() < 20; ++k) {
       const double value = k == 0.0 ? 0.0 : k * step;
@@ -119,7 +131,8 @@ class Painter {
     paint_frame();
     // A picture in the picture clips without a name that several pictures on one page would share.
     const double w = width - left - right, h = height - bottom - top_;
-    add("<svg x=\"{0}\" y=\"{1:.1f}\" width=\"{2}\" height=\"{3:.1f}\" viewBox=\"{0} {1:.1f} {2} {3:.1f}\" fill=\"none\" "
+    add("<svg x=\"{0}\" y=\"{1:.1f}\" width=\"{2}\" height=\"{3:.1f}\" viewBox=\"{0} {1:.1f} {2} {3:.1f}\" "
+        "fill=\"none\" "
         "stroke-width=\"1.4\" stroke-linejoin=\"round\">\n",
         left, top_, w, h);
     for (const ReportSlope& slope : drawing_.slopes) paint_slope(slope);
@@ -175,7 +188,8 @@ class Painter {
     if (is_log && !drawing_.has_points) low = std::max(low, high / shown_ratio);
     const double part = is_x && !drawing_.has_points ? 0.0 : 0.05;
     if (is_log) {
-      const double factor = std::max(high / low < 10.0 ? std::sqrt(12.0 * low / high) : 1.0, std::pow(high / low, part));
+      const double factor =
+          std::max(high / low < 10.0 ? std::sqrt(12.0 * low / high) : 1.0, std::pow(high / low, part));
       low /= factor;
       high *= factor;
     } else {
@@ -194,15 +208,18 @@ class Painter {
   void paint_frame() {
     add("<text x=\"{}\" y=\"18\" font-weight=\"600\" font-size=\"13\">{}</text>\n", left, escaped(drawing_.title));
     add("<g stroke=\"#e2e2de\">");
-    for (const Tick& tick : x_.ticks()) add("<path d=\"M{:.1f} {:.1f}V{}\"/>", x_.place(tick.value), top_, height - bottom);
+    for (const Tick& tick : x_.ticks())
+      add("<path d=\"M{:.1f} {:.1f}V{}\"/>", x_.place(tick.value), top_, height - bottom);
     for (const Tick& tick : y_.ticks()) add("<path d=\"M{} {:.1f}H{}\"/>", left, y_.place(tick.value), width - right);
     add("</g>\n<g fill=\"#55595e\" font-size=\"11\">");
     for (const Tick& tick : x_.ticks())
-      add("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>", x_.place(tick.value), height - bottom + 16.0, tick.label);
+      add("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>", x_.place(tick.value), height - bottom + 16.0,
+          tick.label);
     for (const Tick& tick : y_.ticks())
-      add("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>", left - 6.0, y_.place(tick.value) + 4.0, tick.label);
-    add("</g>\n<rect x=\"{}\" y=\"{:.1f}\" width=\"{}\" height=\"{:.1f}\" fill=\"none\" stroke=\"#9a9da2\"/>\n", left, top_,
-        width - left - right, height - bottom - top_);
+      add("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>", left - 6.0, y_.place(tick.value) + 4.0,
+          tick.label);
+    add("</g>\n<rect x=\"{}\" y=\"{:.1f}\" width=\"{}\" height=\"{:.1f}\" fill=\"none\" stroke=\"#9a9da2\"/>\n", left,
+        top_, width - left - right, height - bottom - top_);
     add("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", 0.5 * (left + width - right), height - 12.0,
         escaped(drawing_.x_label));
     add("<text transform=\"translate(16 {:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
@@ -224,8 +241,8 @@ class Painter {
     for (std::size_t i = 0; i < trace.x.size(); ++i) {
       if (!is_drawn(trace.x[i], trace.y[i])) continue;
       const bool is_hollow = i < trace.is_hollow.size() && trace.is_hollow[i];
-      add("<circle cx=\"{:.2f}\" cy=\"{:.2f}\" r=\"3\" stroke=\"{}\" fill=\"{}\"/>", x_.place(trace.x[i]), y_.place(trace.y[i]),
-          stroke, is_hollow ? "#ffffff" : stroke);
+      add("<circle cx=\"{:.2f}\" cy=\"{:.2f}\" r=\"3\" stroke=\"{}\" fill=\"{}\"/>", x_.place(trace.x[i]),
+          y_.place(trace.y[i]), stroke, is_hollow ? "#ffffff" : stroke);
     }
     add("\n");
   }
@@ -251,8 +268,8 @@ class Painter {
     }
     add("<path stroke=\"#8d9095\" stroke-width=\"1\" stroke-dasharray=\"5 4\" d=\"M{:.2f} {:.2f}L{:.2f} {:.2f}\"/>",
         x_.place(from.x()), y_.place(from.y()), x_.place(to_x), y_.place(to_y));
-    add("<text fill=\"#63676c\" font-size=\"11\" x=\"{:.1f}\" y=\"{:.1f}\">{:g}</text>\n", x_.place(to_x), y_.place(to_y) - 5.0,
-        slope.order);
+    add("<text fill=\"#63676c\" font-size=\"11\" x=\"{:.1f}\" y=\"{:.1f}\">{:g}</text>\n", x_.place(to_x),
+        y_.place(to_y) - 5.0, slope.order);
   }
 
   const Drawing& drawing_;
@@ -262,8 +279,10 @@ class Painter {
 };
 
 std::string spelled_out(std::string text) {
-  for (const auto& [letter, word] : {std::pair{"λ", "lambda"}, {"η", "eta"}, {"Φ", "Phi"}, {"α", "alpha"}, {"ρ", "rho"}, {"∞", "inf"}})
-    for (std::size_t at = text.find(letter); at != std::string::npos; at = text.find(letter)) text.replace(at, std::string_view(letter).size(), word);
+  for (const auto& [letter, word] :
+       {std::pair{"λ", "lambda"}, {"η", "eta"}, {"Φ", "Phi"}, {"α", "alpha"}, {"ρ", "rho"}, {"∞", "inf"}})
+    for (std::size_t at = text.find(letter); at != std::string::npos; at = text.find(letter))
+      text.replace(at, std::string_view(letter).size(), word);
   return text;
 }
 
@@ -302,7 +321,8 @@ void add_picture(const std::string& name, const Drawing& drawing, std::vector<Pi
   const std::string base = slug(name);
   std::string unique = base;
   const auto is_taken = [&] {
-    return std::any_of(pictures.begin(), pictures.end(), [&](const Picture& picture) { return picture.name == unique; });
+    return std::any_of(pictures.begin(), pictures.end(),
+                       [&](const Picture& picture) { return picture.name == unique; });
   };
   for (int i = 2; is_taken(); ++i) unique = fmt::format("{}-{}", base, i);
   pictures.push_back({unique, Painter(drawing).paint()});
@@ -327,7 +347,8 @@ void add_run(const ReportData& data, std::vector<Picture>& pictures) {
       }
       // The panel's name may be all mathematics: the column's name then says which it is.
       const std::string stem = first.substr(0, first.find_first_of("0123456789"));
-      const bool is_symbol = std::any_of(panel.name.begin(), panel.name.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
+      const bool is_symbol = std::any_of(panel.name.begin(), panel.name.end(),
+                                         [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
       add_picture(fmt::format("{} {}", is_symbol ? stem : panel.name, subject), drawing, pictures);
     }
   }
@@ -339,8 +360,10 @@ void add_study(const ReportData& data, std::vector<Picture>& pictures) {
     for (const ReportCurve& curve : plot.curves) {
       const std::string name = curve.order ? fmt::format("{} (order {:.2f})", curve.name, *curve.order) : curve.name;
       const std::size_t count = std::min(curve.x.size(), curve.y.size());
-      drawing.traces.push_back({name, {curve.x.begin(), curve.x.begin() + static_cast<std::ptrdiff_t>(count)},
-                                {curve.y.begin(), curve.y.begin() + static_cast<std::ptrdiff_t>(count)}, curve.is_marked});
+      drawing.traces.push_back({name,
+                                {curve.x.begin(), curve.x.begin() + static_cast<std::ptrdiff_t>(count)},
+                                {curve.y.begin(), curve.y.begin() + static_cast<std::ptrdiff_t>(count)},
+                                curve.is_marked});
     }
     add_picture(plot.title, drawing, pictures);
   }

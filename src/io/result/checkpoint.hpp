@@ -12,13 +12,13 @@ inline constexpr const char* checkpoint_name = "checkpoint";
 
 /// What is needed to prepare the same run again and to continue it bitwise.
 struct Checkpoint {
-  RunSpec spec;                     ///< paths are absolute
-  std::string format, log;          ///< as in ResultRequest
-  std::string log_at;               ///< absolute
+  RunSpec spec;             ///< paths are absolute
+  std::string format, log;  ///< as in ResultRequest
+  std::string log_at;       ///< absolute
   std::string command;
-  double every = 0.0;               ///< [s] between checkpoints
-  std::string output, run;          ///< states of the files and of the integration
-  bool verifies = false;            ///< as in ResultRequest
+  double every = 0.0;                  ///< [s] between checkpoints
+  std::string output, run;             ///< states of the files and of the integration
+  bool verifies = false;               ///< as in ResultRequest
   std::vector<std::string> columns{};  ///< as in ResultRequest
 };
 

@@ -72,10 +72,12 @@ class Settings {
     if (key.starts_with("model.")) return set_model(key.substr(6), setting.value);
     if (key.starts_with("method.")) return set_method(key.substr(7), setting.value);
     if (model_ == nullptr || find_field(model_->parameters, key) != nullptr) return set_model(key, setting.value);
-    if (method_ == nullptr || find_field(method_->info().parameters, key) != nullptr) return set_method(key, setting.value);
+    if (method_ == nullptr || find_field(method_->info().parameters, key) != nullptr)
+      return set_method(key, setting.value);
     std::vector<std::string> known = names_in(model_->parameters);
     for (const std::string& name : names_in(method_->info().parameters)) known.push_back(name);
-    problems_.add("set", fmt::format("model '{}', method '{}': {}", model_->name, method_->name(), unknown_name("parameter", key, known)));
+    problems_.add("set", fmt::format("model '{}', method '{}': {}", model_->name, method_->name(),
+                                     unknown_name("parameter", key, known)));
   }
 
   const ParameterValues& model_values() const { return model_values_; }
@@ -83,7 +85,8 @@ class Settings {
  private:
   void set_model(const std::string& key, const Value& value) {
     if (model_ != nullptr)
-      problems_.collect("set", [&] { model_values_.set(fmt::format("model '{}'", model_->name), model_->parameters, key, value); });
+      problems_.collect(
+          "set", [&] { model_values_.set(fmt::format("model '{}'", model_->name), model_->parameters, key, value); });
   }
   void set_method(const std::string& key, const Value& value) {
     if (method_ != nullptr) problems_.collect("set", [&] { method_->set(key, value); });
@@ -116,7 +119,8 @@ ParameterValues model_values_in(const RunSpec& spec, const models::ModelInfo& in
 bool suits_chosen_method(const RunSpec& spec, const models::Suggestion& suggestion) {
   const std::string name = spec.word("method");
   const auto& known = method::catalogue();
-  const auto info = std::find_if(known.begin(), known.end(), [&](const method::MethodInfo& m) { return m.name == name; });
+  const auto info =
+      std::find_if(known.begin(), known.end(), [&](const method::MethodInfo& m) { return m.name == name; });
   if (info == known.end()) return true;
   const auto* word = std::get_if<std::string>(&suggestion.value);
   if (suggestion.field == "formulation") return word != nullptr && std::ranges::count(info->formulations, *word) > 0;
@@ -176,24 +180,28 @@ void apply_fields(const RunSpec& spec, PreparedRun& run, Problems& problems) {
   for (const run::OptionProblem& problem : spec.problems()) problems.add(problem.field, problem.message);
   for (const RunField& field : run_fields())  // in the order of the list: `redundant` looks at `linear_solver`
     for (const RunSpec::Given& given : spec.given())
-      if (given.name == field.field.name && is_readable(spec, given.name)) problems.collect(given.name, [&] { apply(given, run); });
+      if (given.name == field.field.name && is_readable(spec, given.name))
+        problems.collect(given.name, [&] { apply(given, run); });
   // Constant steps were meant, whatever was wrong with their size.
   if (!is_readable(spec, "step")) run.options.step = std::numeric_limits<double>::quiet_NaN();
   for (const std::string_view steps : {"step", "steps"})
     if (spec.has(steps) && (spec.has("rtol") || spec.has("atol")))
-      problems.add("", fmt::format("{} and {}/{} exclude each other: {} steps have no error control; give one of the two",
-                                   spelled(steps), spelled("rtol"), spelled("atol"), steps == "step" ? "constant" : "given"));
+      problems.add(
+          "", fmt::format("{} and {}/{} exclude each other: {} steps have no error control; give one of the two",
+                          spelled(steps), spelled("rtol"), spelled("atol"), steps == "step" ? "constant" : "given"));
   if (!spec.has("step") && !spec.has("steps")) return;
   for (const RunField& field : run_fields())
-    if (field.belongs_to_error_control() && field.field.name != "rtol" && field.field.name != "atol" && spec.has(field.field.name))
-      run.warnings.push_back(
-          fmt::format("{} has no effect with {} steps", spelled(field.field.name), spec.has("step") ? "constant" : "given"));
+    if (field.belongs_to_error_control() && field.field.name != "rtol" && field.field.name != "atol" &&
+        spec.has(field.field.name))
+      run.warnings.push_back(fmt::format("{} has no effect with {} steps", spelled(field.field.name),
+                                         spec.has("step") ? "constant" : "given"));
 }
 
 void read_own_correction(PreparedRun& run) {
   const std::string& name = run.options.correction;
   if (!name.starts_with(file_prefix)) return;
-  run.options.own_correction = std::make_shared<const coeff::CorrectionSet>(read_correction_set(name.substr(file_prefix.size())));
+  run.options.own_correction =
+      std::make_shared<const coeff::CorrectionSet>(read_correction_set(name.substr(file_prefix.size())));
   const int k = run.options.own_correction->k;
   if (run.options.step == 0.0)
     throw InvalidInput(fmt::format("a coefficient set from a file requires constant steps; give {}", spelled("step")));
@@ -222,9 +230,10 @@ void check_tables(const multibody::Assembly& assembly, double t0, double t_end, 
   for (const multibody::JointPtr& joint : assembly.joints()) {
     const auto [begin, end] = joint->span();
     if (t0 >= begin && t_end <= end) continue;
-    problems.add("", fmt::format("driver '{}': its table goes from t = {} to {}, the run from {} to {}; complete the table, or "
-                                 "end the run with it ({})",
-                                 joint->name(), begin, end, t0, t_end, spelled("t_end")));
+    problems.add(
+        "", fmt::format("driver '{}': its table goes from t = {} to {}, the run from {} to {}; complete the table, or "
+                        "end the run with it ({})",
+                        joint->name(), begin, end, t0, t_end, spelled("t_end")));
   }
 }
 
@@ -234,9 +243,11 @@ void check_drivers(const multibody::Assembly& assembly, double t0, double t_end,
     system::Corner corner = joint->next_corner(t0, t_end, 1e-6);
     while (corner.exists() && corner.smooth >= -1) corner = joint->next_corner(corner.t, t_end, 1e-6);
     if (!corner.exists()) continue;
-    problems.add("", fmt::format("driver '{}': the {} that its formula prescribes jumps at t = {:.10g}, which needs an infinite force; "
-                                 "smooth it, as max(0, t - 1)^2 does with max(0, t - 1), or push with an actuator instead",
-                                 joint->name(), corner.smooth == -2 ? "velocity" : "position", corner.t));
+    problems.add(
+        "", fmt::format(
+                "driver '{}': the {} that its formula prescribes jumps at t = {:.10g}, which needs an infinite force; "
+                "smooth it, as max(0, t - 1)^2 does with max(0, t - 1), or push with an actuator instead",
+                joint->name(), corner.smooth == -2 ? "velocity" : "position", corner.t));
   }
 }
 

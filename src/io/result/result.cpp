@@ -22,7 +22,8 @@
 namespace kreisel::io {
 namespace {
 
-const char* const result_files[] = {"trajectory.csv", "trajectory.h5", "trajectory.h5.part.next", journal_name, checkpoint_name, "summary.json"};
+const char* const result_files[] = {"trajectory.csv", "trajectory.h5", "trajectory.h5.part.next",
+                                    journal_name,     checkpoint_name, "summary.json"};
 
 /// Claims the folder at once, but touches what is in it only when there is something to put in its place.
 class ResultFolder final : public run::Observer {
@@ -70,7 +71,8 @@ class ResultFolder final : public run::Observer {
     if (!has_begun_) clear();  // no point was accepted, but the old result is not this run's
     if (run_.model.definition) summary["model_file"] = Json::parse(run_.model.definition());
     for (const system::OutputInfo& info : run_.model.system->result_layout().outputs())
-      summary["outputs"].push_back({{"name", info.name}, {"unit", info.unit}, {"meaning", info.meaning}, {"components", info.components}});
+      summary["outputs"].push_back(
+          {{"name", info.name}, {"unit", info.unit}, {"meaning", info.meaning}, {"components", info.components}});
     if (Json scene = scene_of(run_.model); !scene.is_null()) summary["scene"] = std::move(scene);
     write_atomically(request_.folder / "summary.json", to_text(summary));
   }
@@ -114,7 +116,8 @@ class CheckpointKeeper final : public run::Observer {
       : run_(run), request_(request), folder_(folder), log_(log) {}
 
   bool wants_checkpoint() override {
-    return request_.checkpoint_every && Clock::now() - last_ >= std::chrono::duration<double>(*request_.checkpoint_every);
+    return request_.checkpoint_every &&
+           Clock::now() - last_ >= std::chrono::duration<double>(*request_.checkpoint_every);
   }
   void checkpoint(std::string_view state) override {
     Archive output;
@@ -241,13 +244,14 @@ StepLog::~StepLog() {
 }
 
 void StepLog::attempted(const run::Attempt& a) {
-  buffer_ += fmt::format("{:.17g},{:.17g},{},{},{:.6g},{:.6g},{}\n", a.t, a.h, a.order, a.iterations, a.update_norm, a.error,
-                         name_of(a.outcome));
+  buffer_ += fmt::format("{:.17g},{:.17g},{},{},{:.6g},{:.6g},{}\n", a.t, a.h, a.order, a.iterations, a.update_norm,
+                         a.error, name_of(a.outcome));
   if (buffer_.size() > 32'000 || std::time(nullptr) != flushed_at_) flush();
 }
 
 void StepLog::happened(const run::Occurrence& o) {
-  buffer_ += fmt::format("{:.17g},0,{},0,0,0,event {}\n", o.t, o.before.order, csv_cell(fmt::format("{}: {}", o.event, o.action)));
+  buffer_ += fmt::format("{:.17g},0,{},0,0,0,event {}\n", o.t, o.before.order,
+                         csv_cell(fmt::format("{}: {}", o.event, o.action)));
 }
 
 void StepLog::flush() {
@@ -283,7 +287,8 @@ Resumption prepare_resumption(const Path& folder) {
   r.request.columns = r.checkpoint.columns;
   // As typed, for the summary, unless that is another file from here.
   if (!r.checkpoint.log.empty())
-    r.request.log = std::filesystem::absolute(r.checkpoint.log) == r.checkpoint.log_at ? r.checkpoint.log : r.checkpoint.log_at;
+    r.request.log =
+        std::filesystem::absolute(r.checkpoint.log) == r.checkpoint.log_at ? r.checkpoint.log : r.checkpoint.log_at;
   r.request.command = r.checkpoint.command;
   r.request.checkpoint_every = r.checkpoint.every;
   r.request.verifies = r.checkpoint.verifies;
@@ -303,7 +308,8 @@ RunResult run_to_folder(const PreparedRun& run, const ResultRequest& request, ru
   refuse_log_in_the_way(run, request);
   if (!request.log.empty() && request.resume == nullptr) log.emplace(request.log);  // refused before the folder is made
   ResultFolder folder(run, request);
-  const std::string_view kept = request.resume != nullptr ? std::string_view(request.resume->output) : std::string_view();
+  const std::string_view kept =
+      request.resume != nullptr ? std::string_view(request.resume->output) : std::string_view();
   Archive output(kept);
   if (request.resume != nullptr) folder.exchange(output);
   if (!request.log.empty() && request.resume != nullptr) log.emplace(request.log, output);

@@ -16,9 +16,9 @@ namespace kreisel::io {
 struct ResultRequest {
   Path folder;
   TrajectoryFormat format = TrajectoryFormat::automatic;
-  std::vector<std::string> columns{};  ///< of the trajectory, see TrajectoryLayout; empty: all
-  Path log;             ///< one line per attempt; empty: none
-  std::string command;  ///< as typed, for the summary
+  std::vector<std::string> columns{};      ///< of the trajectory, see TrajectoryLayout; empty: all
+  Path log;                                ///< one line per attempt; empty: none
+  std::string command;                     ///< as typed, for the summary
   std::optional<double> checkpoint_every;  ///< [s]; 0: after every step
   const Checkpoint* resume = nullptr;      ///< go on from it
   bool verifies = false;                   ///< verify_result follows; a checkpoint keeps it

@@ -20,7 +20,10 @@ Json json_of(const Shape& shape) {
   if (shape.kind == Shape::Kind::sphere) return {{"sphere", data}};
   data["length"] = shape.length;
   data["axis"] = list_of(shape.axis);
-  return {{shape.kind == Shape::Kind::cylinder ? "cylinder" : shape.kind == Shape::Kind::capsule ? "capsule" : "cone", data}};
+  return {{shape.kind == Shape::Kind::cylinder  ? "cylinder"
+           : shape.kind == Shape::Kind::capsule ? "capsule"
+                                                : "cone",
+           data}};
 }
 
 }  // namespace
@@ -42,11 +45,12 @@ Json scene_of(const models::Model& model) {
   int row = 0;
   for (const multibody::JointPtr& joint : assembly->joints()) {
     const int second = joint->bodies().at(1);
-    scene["joints"].push_back({{"name", joint->name()},
-                               {"body", second == multibody::ground ? Json(nullptr) : Json(mechanism.bodies[second].name)},
-                               {"at", list_of(joint->frame().p)},
-                               {"first_row", row + 1},
-                               {"rows", joint->rows()}});
+    scene["joints"].push_back(
+        {{"name", joint->name()},
+         {"body", second == multibody::ground ? Json(nullptr) : Json(mechanism.bodies[second].name)},
+         {"at", list_of(joint->frame().p)},
+         {"first_row", row + 1},
+         {"rows", joint->rows()}});
     row += joint->rows();
   }
   return scene;

@@ -192,14 +192,18 @@ Json summarize(const PreparedRun& run, const run::Report& report, const OutputIn
 }
 
 RunLabel label_of(const RunSpec& spec) {
-  return {spec.model, spec.group, spec.word("method"), spec.word("formulation"), spec.word("correction"), spec.word("starting")};
+  return {spec.model,           spec.group, spec.word("method"), spec.word("formulation"), spec.word("correction"),
+          spec.word("starting")};
 }
 
 RunLabel label_of(const PreparedRun& run) {
   const system::Formulation formulation = run::formulation_in_use(run.options, *run.model.system);
-  return {run.model.name,         run.model.group,
-          run.options.method.name(), std::string(system::info_of(formulation).name),
-          run.options.correction, std::string(run.options.starting.name())};
+  return {run.model.name,
+          run.model.group,
+          run.options.method.name(),
+          std::string(system::info_of(formulation).name),
+          run.options.correction,
+          std::string(run.options.starting.name())};
 }
 
 Json summarize(const RunLabel& label, std::string_view status, std::string_view message, std::string_view command) {

@@ -21,8 +21,9 @@ int read_order(const JsonSource& source) {
 void read_weights(const JsonSource& source, const std::string& pointer, const Json& list, int first, int count,
                   std::array<double, coeff::bdf_max_order + 1>& weights) {
   if (!list.is_array() || static_cast<int>(list.size()) != count)
-    source.refuse(pointer, fmt::format("is {}, expected an array of {} numbers",
-                                       list.is_array() ? fmt::format("an array of {} values", list.size()) : list.dump(), count));
+    source.refuse(
+        pointer, fmt::format("is {}, expected an array of {} numbers",
+                             list.is_array() ? fmt::format("an array of {} values", list.size()) : list.dump(), count));
   for (int i = 0; i < count; ++i) {
     if (!list[i].is_number() || !std::isfinite(list[i].get<double>()))
       source.refuse(fmt::format("{}/{}", pointer, i), fmt::format("is {}, expected a number", list[i].dump()));
@@ -34,8 +35,8 @@ coeff::LinearForm read_form(const JsonSource& source, const std::string& pointer
   if (!object.is_object()) source.refuse(pointer, "expected an object with the keys 'a' and 'b'");
   source.refuse_unknown_keys(pointer, {"a", "b"});
   coeff::LinearForm form;
-  read_weights(source, pointer + "/a", source.require(pointer, "a", fmt::format("{} numbers, the weights of h v", k + 1)), 0,
-               k + 1, form.a);
+  read_weights(source, pointer + "/a",
+               source.require(pointer, "a", fmt::format("{} numbers, the weights of h v", k + 1)), 0, k + 1, form.a);
   if (!object.contains("b")) return form;
   const Json& b = object["b"];
   const bool has_b0 = b.is_array() && static_cast<int>(b.size()) == k + 1 && b[0] == 0;
@@ -61,9 +62,9 @@ coeff::CorrectionSet read_correction_set(const Path& path) {
 
   const std::vector<std::string> violated = coeff::violated_conditions(set, correction_tolerance);
   if (!violated.empty())
-    throw InvalidInput(fmt::format("{}: the set does not keep order {}; it violates {} condition{} by more than {}:\n  {}",
-                                   path.string(), set.k, violated.size(), violated.size() == 1 ? "" : "s",
-                                   correction_tolerance, fmt::join(violated, "\n  ")));
+    throw InvalidInput(fmt::format(
+        "{}: the set does not keep order {}; it violates {} condition{} by more than {}:\n  {}", path.string(), set.k,
+        violated.size(), violated.size() == 1 ? "" : "s", correction_tolerance, fmt::join(violated, "\n  ")));
   return set;
 }
 

@@ -73,7 +73,9 @@ std::string with_underscores(std::string_view name) {
 
 // ---- paths
 
-bool looks_like_a_file(std::string_view model) { return model.find('/') != std::string_view::npos || model.ends_with(".json"); }
+bool looks_like_a_file(std::string_view model) {
+  return model.find('/') != std::string_view::npos || model.ends_with(".json");
+}
 
 std::string absolute(std::string_view path) {
   std::error_code ignored;

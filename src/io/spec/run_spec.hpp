@@ -27,7 +27,7 @@ std::string with_absolute_path(const std::string& word);
 /// A field of a run: one of run::Options, or one that is resolved on the way there.
 struct RunField {
   Field field;
-  std::string_view symbol, heading;  ///< as in run::OptionField
+  std::string_view symbol, heading;           ///< as in run::OptionField
   void (*apply)(const Value&, PreparedRun&);  ///< nullptr: run::OptionField::set of `option`
   const run::OptionField* option = nullptr;
   bool belongs_to_error_control() const { return option != nullptr && option->belongs_to_error_control; }
@@ -51,7 +51,7 @@ class RunSpec {
   std::shared_ptr<const models::ModelInfo> own_model;  ///< instead of `model`: one that has neither
   std::string group;                                   ///< empty: the model's first
   std::vector<Setting> settings;
-  std::optional<double> t0;                            ///< start time instead of the model's
+  std::optional<double> t0;  ///< start time instead of the model's
 
   /// Checks the value and keeps it. What cannot be is kept as a problem: `prepare` reports all of them together, from the
   /// place `where` in a file if there is one.
@@ -88,8 +88,8 @@ struct PreparedRun {
   std::shared_ptr<const models::ModelInfo> model_info;  ///< of a built-in model or of a file
   ParameterValues model_parameters;
   run::Options options;
-  std::string step_sequence;  ///< the words of `steps`
-  bool assembles = false;     ///< project the initial values onto the constraints
+  std::string step_sequence;           ///< the words of `steps`
+  bool assembles = false;              ///< project the initial values onto the constraints
   std::vector<solve::Change> changes;  ///< that did
   std::vector<std::string> warnings;
   RunSpec spec;  ///< what was asked, with absolute paths

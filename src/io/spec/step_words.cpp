@@ -30,7 +30,8 @@ class Words {
       text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
       const std::size_t equals = word.find('=');
       if (equals == std::string_view::npos)
-        throw InvalidInput(fmt::format("'{}' is not of the form key=value; {} has the keys {}", word, kind, fmt::join(known, ", ")));
+        throw InvalidInput(
+            fmt::format("'{}' is not of the form key=value; {} has the keys {}", word, kind, fmt::join(known, ", ")));
       const std::string key(word.substr(0, equals));
       if (std::find(known.begin(), known.end(), key) == known.end())
         throw InvalidInput(unknown_name(fmt::format("key of '{}'", kind), key, known));
@@ -47,7 +48,9 @@ class Words {
     if (at == values_.end()) throw InvalidInput(fmt::format("'{}' needs {}, as in {}:{}=1e-3", kind_, key, kind_, key));
     return at->second;
   }
-  double number(const std::string& key, double fallback) const { return values_.contains(key) ? number(key) : fallback; }
+  double number(const std::string& key, double fallback) const {
+    return values_.contains(key) ? number(key) : fallback;
+  }
   long whole(const std::string& key, long fallback, double maximum = 1e15) const {
     const double value = number(key, static_cast<double>(fallback));
     if (value != std::floor(value) || value < 0.0 || value > maximum)

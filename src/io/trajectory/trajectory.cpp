@@ -18,20 +18,26 @@ using lie::GroupId;
 /// Numbers of the embedding of Space::embed.
 int embedding_size(const Block& block) {
   switch (block.group) {
-    case GroupId::rn: return block.nq;
-    case GroupId::so3: return 9;
+    case GroupId::rn:
+      return block.nq;
+    case GroupId::so3:
+      return 9;
     case GroupId::r3xso3:
-    case GroupId::se3: return 12;
+    case GroupId::se3:
+      return 12;
   }
   return 0;
 }
 
 std::string velocity_meaning(GroupId group) {
   switch (group) {
-    case GroupId::rn: return "rn: q'";
-    case GroupId::so3: return "so3: angular velocity in the body frame [rad/s]";
+    case GroupId::rn:
+      return "rn: q'";
+    case GroupId::so3:
+      return "so3: angular velocity in the body frame [rad/s]";
     case GroupId::r3xso3:
-      return "r3xso3: velocity of the centre of mass in the inertial frame [m/s], angular velocity in the body frame [rad/s]";
+      return "r3xso3: velocity of the centre of mass in the inertial frame [m/s], angular velocity in the body frame "
+             "[rad/s]";
     case GroupId::se3:
       return "se3: velocity of the centre of mass and angular velocity, both in the body frame [m/s, rad/s]";
   }
@@ -48,7 +54,9 @@ std::string velocity_meanings(const lie::Space& space) {
 
 using Columns = std::vector<TrajectoryColumn>;
 
-std::string prefixed(const std::string& label, const std::string& name) { return label.empty() ? name : label + "." + name; }
+std::string prefixed(const std::string& label, const std::string& name) {
+  return label.empty() ? name : label + "." + name;
+}
 
 TrajectoryColumn of_element(const std::string& element, const std::string& component, std::string unit) {
   return {prefixed(element, component), {}, element, component, std::move(unit)};
@@ -69,10 +77,14 @@ Columns plain(std::initializer_list<const char*> names, const char* unit) {
 /// What entry i (from 1) of the velocity of a block is.
 std::string velocity_component(GroupId group, char letter, int i) {
   switch (group) {
-    case GroupId::rn: return fmt::format("{}{}", letter, i);
-    case GroupId::so3: return fmt::format("W{}", i);
-    case GroupId::r3xso3: return i > 3 ? fmt::format("W{}", i - 3) : fmt::format("u{}", i);
-    case GroupId::se3: return i > 3 ? fmt::format("W{}", i - 3) : fmt::format("U{}", i);
+    case GroupId::rn:
+      return fmt::format("{}{}", letter, i);
+    case GroupId::so3:
+      return fmt::format("W{}", i);
+    case GroupId::r3xso3:
+      return i > 3 ? fmt::format("W{}", i - 3) : fmt::format("u{}", i);
+    case GroupId::se3:
+      return i > 3 ? fmt::format("W{}", i - 3) : fmt::format("U{}", i);
   }
   return {};
 }
@@ -98,7 +110,9 @@ TrajectoryLayout::TrajectoryLayout(const system::System& system, bool has_eta, c
   add("t", "s", "time", plain({"t"}, "s"));
   std::string coordinates = "coordinates";
   if (system.body_count() > 0) {
-    coordinates = "per body x, y, z: centre of mass in the inertial frame; R11 to R33: rotation matrix, body to inertial, row by row";
+    coordinates =
+        "per body x, y, z: centre of mass in the inertial frame; R11 to R33: rotation matrix, body to inertial, row by "
+        "row";
     if (!free_blocks_.empty())
       coordinates += "; q1, ...: what is not a body, such as the angle of a torsional spring with its turns [rad]";
   }
@@ -110,17 +124,20 @@ TrajectoryLayout::TrajectoryLayout(const system::System& system, bool has_eta, c
   if (has_eta)
     add("eta", "SI", "multipliers of the stabilised kinematic relation, vanish up to discretisation errors",
         row_columns("eta", pattern.position_rows(), ""));
-  add("Phi", "m or rad", "constraint residuals on position level", row_columns("Phi", pattern.position_rows(), "m or rad"));
+  add("Phi", "m or rad", "constraint residuals on position level",
+      row_columns("Phi", pattern.position_rows(), "m or rad"));
   add("Bv", "m/s or rad/s", "constraint residuals on velocity level, B v + Phi_t",
       row_columns("Bv", pattern.rows(), "m/s or rad/s"));
   add_reactions();
   add_energy();
   add("h", "s", "size of the step that ended here", plain({"h"}, "s"));
-  add("order", "1", "order of the step that ended here; 0 for points that another method made", plain({"order"}, "1"), true);
+  add("order", "1", "order of the step that ended here; 0 for points that another method made", plain({"order"}, "1"),
+      true);
   for (const system::OutputInfo& info : system.outputs()) {
     Columns columns;
     for (int i = 0; i < info.size(); ++i)
-      columns.push_back({info.column(i), "output", info.name, info.components.empty() ? "" : info.components[static_cast<std::size_t>(i)], info.unit});
+      columns.push_back({info.column(i), "output", info.name,
+                         info.components.empty() ? "" : info.components[static_cast<std::size_t>(i)], info.unit});
     add(info.name, info.unit.empty() ? "1" : info.unit, info.meaning, std::move(columns));
   }
   if (!chosen.empty()) choose(chosen);
@@ -172,7 +189,8 @@ void TrajectoryLayout::add_reactions() {
       local.push_back(world.back());
       local.back().name += "_joint";
     }
-  add("reaction", "N and N m", "per joint force and torque on its second body, at the joint, in the inertial frame", world);
+  add("reaction", "N and N m", "per joint force and torque on its second body, at the joint, in the inertial frame",
+      world);
   add("reaction_joint", "N and N m", "the same in the axes of the joint frame on that body", local);
 }
 
@@ -254,7 +272,8 @@ void TrajectoryLayout::fill_all(const method::Entry& entry, const system::Residu
     put(pose.R.transpose().reshaped());  // column by column of the transpose is row by row
   }
   if (!free_blocks_.empty()) system_.space().embed(entry.motion.q, embedded_);
-  for (const int b : free_blocks_) put(embedded_.segment(embedding_at_[b], embedding_size(system_.space().blocks()[b])));
+  for (const int b : free_blocks_)
+    put(embedded_.segment(embedding_at_[b], embedding_size(system_.space().blocks()[b])));
   put(entry.motion.v);
   put(entry.motion.a);
   put(entry.lambda);
@@ -276,8 +295,8 @@ void TrajectoryLayout::fill_all(const method::Entry& entry, const system::Residu
   if (system_.has_energy_parts()) {
     if (!first_energy_) first_energy_ = energy.total;
     const system::EnergyParts& parts = energy.parts;
-    for (const double value : {parts.kinetic, parts.potential, parts.elastic, work.forces, work.drivers, work.dissipated,
-                               energy.total - *first_energy_ - work.total()})
+    for (const double value : {parts.kinetic, parts.potential, parts.elastic, work.forces, work.drivers,
+                               work.dissipated, energy.total - *first_energy_ - work.total()})
       row[at++] = value;
   }
   row[at++] = entry.h;
@@ -315,18 +334,19 @@ void TrajectoryLayout::read_position(ConstVectorRef values, Vector& q) const {
         break;
     }
   };
-  for (int body = 0; body < system_.body_count(); ++body) read_block(system_.space().blocks()[system_.body_block(body)], true);
+  for (int body = 0; body < system_.body_count(); ++body)
+    read_block(system_.space().blocks()[system_.body_block(body)], true);
   for (const int b : free_blocks_) read_block(system_.space().blocks()[b], false);
 }
 
 std::vector<std::string> TrajectoryLayout::explanation() const {
   std::vector<std::string> lines;
   for (const Quantity& quantity : quantities_)
-    lines.push_back(fmt::format("{} [{}]: {}",
-                                quantity.size() == 1
-                                    ? quantity.columns.front().name
-                                    : fmt::format("{} to {}", quantity.columns.front().name, quantity.columns.back().name),
-                                quantity.unit, quantity.meaning));
+    lines.push_back(fmt::format(
+        "{} [{}]: {}",
+        quantity.size() == 1 ? quantity.columns.front().name
+                             : fmt::format("{} to {}", quantity.columns.front().name, quantity.columns.back().name),
+        quantity.unit, quantity.meaning));
   std::string rows;
   for (const system::RowGroup& group : system_.pattern().groups())
     rows += fmt::format("{}{} to {}: {}", rows.empty() ? "" : "; ", group.at + 1, group.at + group.rows, group.name);
@@ -390,7 +410,8 @@ void TrajectoryWriter::write(const run::Point& point) {
 
 std::unique_ptr<TrajectoryFile> TrajectoryWriter::make_hdf5() const {
   const Path path = options_.folder / "trajectory.h5";
-  return options_.has_checkpoints ? make_journal_file(path, layout_, options_.about) : make_hdf5_file(path, layout_, options_.about);
+  return options_.has_checkpoints ? make_journal_file(path, layout_, options_.about)
+                                  : make_hdf5_file(path, layout_, options_.about);
 }
 
 void TrajectoryLayout::exchange(Archive& a) {

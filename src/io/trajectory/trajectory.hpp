@@ -24,22 +24,23 @@ namespace kreisel::io {
 
 /// What stands in a column, as the file says it: readers need not guess from names.
 struct TrajectoryColumn {
-  std::string name;       ///< unique in the file, "rod.v3"
-  std::string quantity;   ///< as Quantity::name, "output" of outputs; empty in files that do not say
-  std::string element;    ///< body, joint, or other block of coordinates; empty: the system
+  std::string name;      ///< unique in the file, "rod.v3"
+  std::string quantity;  ///< as Quantity::name, "output" of outputs; empty in files that do not say
+  std::string element;   ///< body, joint, or other block of coordinates; empty: the system
   /// Of q: x, y, z; R11 to R33; q1, … of others. Of v and a: u1 to u3 velocity in the inertial frame, U1 to U3 in the body frame, W1 to W3
   /// angular velocity in the body frame; v1, … of others. Of reactions Fx to Tz. Else the name without the element.
   std::string component;
-  std::string unit;       ///< empty: depends on the model
+  std::string unit;  ///< empty: depends on the model
 };
 
 /// Columns that belong together: one dataset in HDF5.
 struct Quantity {
-  std::string name;     ///< t, q, v, a, lambda, eta, Phi, Bv, reaction, reaction_joint, energy, energy_parts, work, balance, h, order
+  std::string
+      name;  ///< t, q, v, a, lambda, eta, Phi, Bv, reaction, reaction_joint, energy, energy_parts, work, balance, h, order
   std::string unit;
   std::string meaning;  ///< with frames
   std::vector<TrajectoryColumn> columns;
-  int at = 0;           ///< first column
+  int at = 0;  ///< first column
   bool is_count = false;
 
   int size() const { return static_cast<int>(columns.size()); }
@@ -67,7 +68,8 @@ class TrajectoryLayout {
 
  private:
   void choose(const std::vector<std::string>& names);
-  void fill_all(const method::Entry& entry, const system::Residual& residual, const run::Energy& energy, const run::Work& work, VectorRef row);
+  void fill_all(const method::Entry& entry, const system::Residual& residual, const run::Energy& energy,
+                const run::Work& work, VectorRef row);
   using Columns = std::vector<TrajectoryColumn>;
   void add(std::string name, std::string unit, std::string meaning, Columns columns, bool is_count = false);
   Columns pose_columns() const;
@@ -78,8 +80,8 @@ class TrajectoryLayout {
 
   const system::System& system_;
   bool has_eta_;
-  std::vector<int> embedding_at_;  ///< per block
-  std::vector<int> free_blocks_;   ///< that belong to no body
+  std::vector<int> embedding_at_;    ///< per block
+  std::vector<int> free_blocks_;     ///< that belong to no body
   std::vector<std::string> labels_;  ///< per block; empty: the only one
   std::vector<Quantity> quantities_;
   Vector embedded_;
@@ -135,11 +137,11 @@ struct TrajectoryOptions {
   std::int64_t least_rows = 1000;  ///< thinning leaves at least half of these, however many columns there are
   std::vector<std::string> about;
   std::vector<std::string> columns{};  ///< of TrajectoryLayout; empty: all
-  bool has_checkpoints = false;  ///< rows that become HDF5 wait in a journal
+  bool has_checkpoints = false;        ///< rows that become HDF5 wait in a journal
 };
 
 struct TrajectoryInfo {
-  std::string file;           ///< name in the folder; empty when there was no point
+  std::string file;  ///< name in the folder; empty when there was no point
   std::int64_t rows = 0, columns = 0;
   std::int64_t every_nth = 1;  ///< > 1: thinned
 };
@@ -184,7 +186,8 @@ struct Trajectory {
   /// InvalidInput with the nearest name when there is no such column.
   Eigen::Index index(std::string_view column) const;
   /// By its meaning; none: no such column.
-  std::optional<Eigen::Index> find(std::string_view quantity, std::string_view element, std::string_view component) const;
+  std::optional<Eigen::Index> find(std::string_view quantity, std::string_view element,
+                                   std::string_view component) const;
   Vector column(std::string_view name) const { return values.col(index(name)); }
 };
 
@@ -202,7 +205,8 @@ template <>
 struct Spellings<io::TrajectoryFormat> {
   using enum io::TrajectoryFormat;
   static constexpr std::string_view noun = "format";
-  static constexpr std::array<Spelled<io::TrajectoryFormat>, 3> entries{{{automatic, "automatic"}, {csv, "csv"}, {hdf5, "hdf5"}}};
+  static constexpr std::array<Spelled<io::TrajectoryFormat>, 3> entries{
+      {{automatic, "automatic"}, {csv, "csv"}, {hdf5, "hdf5"}}};
 };
 
 }  // namespace kreisel

@@ -36,7 +36,8 @@ class CsvFile final : public TrajectoryFile {
     std::string head = fmt::format("# kreisel {} trajectory, SI units\n", version());
     for (const std::string& line : about) head += "# " + without_line_ends(line) + "\n";
     for (const std::string& line : layout.explanation()) head += "# " + without_line_ends(line) + "\n";
-    for (const auto& [what, member] : column_meanings) head += fmt::format("# {}: {}\n", what, cells_of(layout, member));
+    for (const auto& [what, member] : column_meanings)
+      head += fmt::format("# {}: {}\n", what, cells_of(layout, member));
     head += cells_of(layout, &TrajectoryColumn::name) + "\n";
     part_.append(head);
   }

@@ -56,7 +56,8 @@ Trajectory read_csv(const Path& path) {
     if (trajectory.columns.empty()) {
       for (std::string& name : fields_of(line)) trajectory.columns.push_back({std::move(name), {}, {}, {}, {}});
       for (const auto& [what, member] : column_meanings)
-        if (const auto texts = meanings.find(what); texts != meanings.end() && texts->second.size() == trajectory.columns.size())
+        if (const auto texts = meanings.find(what);
+            texts != meanings.end() && texts->second.size() == trajectory.columns.size())
           for (std::size_t i = 0; i < texts->second.size(); ++i) trajectory.columns[i].*member = texts->second[i];
       continue;
     }
@@ -75,7 +76,8 @@ Trajectory read_csv(const Path& path) {
   }
   if (trajectory.columns.empty()) throw InvalidInput(fmt::format("{}: no header row", path.string()));
   const auto columns = static_cast<Eigen::Index>(trajectory.columns.size());
-  trajectory.values = Eigen::Map<const RowMajor>(values.data(), static_cast<Eigen::Index>(values.size()) / columns, columns);
+  trajectory.values =
+      Eigen::Map<const RowMajor>(values.data(), static_cast<Eigen::Index>(values.size()) / columns, columns);
   return trajectory;
 }
 
@@ -117,14 +119,15 @@ class Hdf5Reader {
       list.resize(static_cast<std::size_t>(width));
       return list;
     };
-    std::vector<std::string> names = texts("columns"), elements = texts("elements"), components = texts("components"), units = texts("units");
+    std::vector<std::string> names = texts("columns"), elements = texts("elements"), components = texts("components"),
+                             units = texts("units");
     check(!names.front().empty());
 
     // A run killed while it wrote may have extended some quantities further than others.
     const Eigen::Index common = out.columns.empty() ? rows : std::min(rows, out.values.rows());
     for (std::size_t i = 0; i < names.size(); ++i)
-      out.columns.push_back({std::move(names[i]), components[i].empty() ? "" : name, std::move(elements[i]), std::move(components[i]),
-                             std::move(units[i])});
+      out.columns.push_back({std::move(names[i]), components[i].empty() ? "" : name, std::move(elements[i]),
+                             std::move(components[i]), std::move(units[i])});
     out.values.conservativeResize(common, out.values.cols() + width);
     out.values.rightCols(width) = values.topRows(common);
   }
@@ -162,7 +165,8 @@ Eigen::Index Trajectory::index(std::string_view column) const {
   throw InvalidInput(unknown_name("column", column, names()));
 }
 
-std::optional<Eigen::Index> Trajectory::find(std::string_view quantity, std::string_view element, std::string_view component) const {
+std::optional<Eigen::Index> Trajectory::find(std::string_view quantity, std::string_view element,
+                                             std::string_view component) const {
   for (std::size_t i = 0; i < columns.size(); ++i)
     if (columns[i].quantity == quantity && columns[i].element == element && columns[i].component == component)
       return static_cast<Eigen::Index>(i);

@@ -10,7 +10,10 @@ Signal signal_or_zero(const ForceSpec& spec, std::string_view key) {
 
 /// `per`: the unit of the coordinate.
 std::vector<Field> servo_numbers(const std::string& effort, const std::string& per) {
-  return {{.name = "stiffness", .meaning = "gain on the deviation from the target", .minimum = 0.0, .unit = effort + "/" + per},
+  return {{.name = "stiffness",
+           .meaning = "gain on the deviation from the target",
+           .minimum = 0.0,
+           .unit = effort + "/" + per},
           {.name = "damping", .meaning = "gain on its rate", .minimum = 0.0, .unit = effort + " s/" + per}};
 }
 std::vector<Field> servo_signals(const std::string& effort, const std::string& per) {

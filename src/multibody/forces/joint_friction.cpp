@@ -99,8 +99,7 @@ class JointFriction final : public Force {
   }
 
   void add_wrench(const ForceState& at, Slopes& wrench) const override {
-    for (std::size_t k = 0; k < terms_.size(); ++k)
-      terms_[k].sliding->measure->add_slopes(at.s, effort(k, at), wrench);
+    for (std::size_t k = 0; k < terms_.size(); ++k) terms_[k].sliding->measure->add_slopes(at.s, effort(k, at), wrench);
   }
   void add_blocks(const ForceState& at, ElementBlocks& out) const override {
     const BodyState* s = at.s;
@@ -176,8 +175,9 @@ double number_or(const ForceSpec& spec, std::string_view key, double otherwise) 
 void refuse_keys(const ForceSpec& spec, std::initializer_list<std::string_view> keys, std::string_view other_law) {
   for (const std::string_view key : keys)
     if (spec.has_number(key))
-      throw InvalidInput(fmt::format("\"{}\" belongs to \"law\": \"{}\", but the law here is \"{}\"; leave it out or change the law", key,
-                                     other_law, spec.word("law")));
+      throw InvalidInput(
+          fmt::format("\"{}\" belongs to \"law\": \"{}\", but the law here is \"{}\"; leave it out or change the law",
+                      key, other_law, spec.word("law")));
 }
 
 ForcePtr build_friction(const ForceSpec& spec) {
@@ -186,23 +186,28 @@ ForcePtr build_friction(const ForceSpec& spec) {
     throw InvalidInput("friction needs a joint that slides: revolute, prismatic, cylindrical or point-on-line, not " +
                        spec.joint->type());
   const double coefficient = spec.number("coefficient");
-  const bool turns = std::any_of(slidings.begin(), slidings.end(), [](const Joint::Sliding& s) { return s.is_rotation; });
+  const bool turns =
+      std::any_of(slidings.begin(), slidings.end(), [](const Joint::Sliding& s) { return s.is_rotation; });
   if (turns && coefficient > 0.0 && !spec.has_number("radius"))
-    throw InvalidInput(fmt::format("joint '{}' is {} and turns: its friction torque is coefficient times radius times bearing force. "
-                                   "Give \"radius\", that of the pin [m]",
-                                   spec.joint->name(), spec.joint->type()));
+    throw InvalidInput(
+        fmt::format("joint '{}' is {} and turns: its friction torque is coefficient times radius times bearing force. "
+                    "Give \"radius\", that of the pin [m]",
+                    spec.joint->name(), spec.joint->type()));
   if (spec.word("law") == "smoothed") {
     refuse_keys(spec, {"static_coefficient", "stribeck_speed", "deflection"}, "stick-slip");
     const Smoothed law{coefficient, number_or(spec, "smoothing_speed", default_speed)};
     return std::make_unique<JointFriction<Smoothed>>(spec, law);
   }
   refuse_keys(spec, {"smoothing_speed"}, "smoothed");
-  const StickSlip law{coefficient, number_or(spec, "static_coefficient", coefficient), number_or(spec, "stribeck_speed", default_speed),
+  const StickSlip law{coefficient, number_or(spec, "static_coefficient", coefficient),
+                      number_or(spec, "stribeck_speed", default_speed),
                       number_or(spec, "deflection", default_deflection)};
-  if (!(coefficient > 0.0)) throw InvalidInput("\"coefficient\" is 0, where nothing sticks; \"law\": \"stick-slip\" needs a positive one");
+  if (!(coefficient > 0.0))
+    throw InvalidInput("\"coefficient\" is 0, where nothing sticks; \"law\": \"stick-slip\" needs a positive one");
   if (law.static_coefficient < coefficient)
-    throw InvalidInput(fmt::format("\"static_coefficient\" is {}, below the coefficient {} of sliding; friction at rest is not smaller",
-                                   law.static_coefficient, coefficient));
+    throw InvalidInput(fmt::format(
+        "\"static_coefficient\" is {}, below the coefficient {} of sliding; friction at rest is not smaller",
+        law.static_coefficient, coefficient));
   return std::make_unique<JointFriction<StickSlip>>(spec, law);
 }
 
@@ -222,11 +227,14 @@ ForceInfo joint_friction() {
           .summary = "Coulomb friction from the reaction of a joint: smoothed at rest, or with bristles that stick",
           .bodies = 0,
           .place = JointInfo::Place::none,
-          .numbers = {{.name = "law", .meaning = "smoothed creeps under load, stick-slip holds it", .words = {"smoothed", "stick-slip"}},
+          .numbers = {{.name = "law",
+                       .meaning = "smoothed creeps under load, stick-slip holds it",
+                       .words = {"smoothed", "stick-slip"}},
                       {.name = "coefficient", .meaning = "of friction", .default_number = NAN, .minimum = 0.0},
                       positive("radius", "m", "of the pin of a joint that turns"),
                       {.name = "viscous", .meaning = "viscous friction", .minimum = 0.0, .unit = "N s/m or N m s/rad"},
-                      positive("smoothing_speed", "m/s", "smoothed: sliding speed at which 76 % of the friction is reached", "0.01"),
+                      positive("smoothing_speed", "m/s",
+                               "smoothed: sliding speed at which 76 % of the friction is reached", "0.01"),
                       {.name = "smoothing_load",
                        .meaning = "reaction below which friction fades",
                        .default_number = 1e-3,
@@ -234,7 +242,8 @@ ForceInfo joint_friction() {
                        .minimum_is_excluded = true,
                        .unit = "N"},
                       positive("static_coefficient", "", "stick-slip: of friction at rest", "the coefficient"),
-                      positive("stribeck_speed", "m/s", "stick-slip: sliding speed at which friction has fallen from rest to sliding", "0.01"),
+                      positive("stribeck_speed", "m/s",
+                               "stick-slip: sliding speed at which friction has fallen from rest to sliding", "0.01"),
                       positive("deflection", "m", "stick-slip: displacement at which the joint breaks away", "1e-5")},
           .build = build_friction};
 }

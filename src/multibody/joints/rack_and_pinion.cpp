@@ -22,7 +22,10 @@ JointInfo rack_and_pinion_joint() {
           .axes = 2,
           .has_carrier = true,
           .build = build,
-          .numbers = {{.name = "radius", .meaning = "of the pinion; negative to reverse the rack", .default_number = std::nan(""), .unit = "m"}}};
+          .numbers = {{.name = "radius",
+                       .meaning = "of the pinion; negative to reverse the rack",
+                       .default_number = std::nan(""),
+                       .unit = "m"}}};
 }
 
 }  // namespace kreisel::multibody

@@ -24,7 +24,10 @@ JointInfo screw_joint() {
           .rows = 5,
           .axes = 1,
           .build = build,
-          .numbers = {{.name = "pitch", .meaning = "translation along the axis per turn; negative for a left-handed thread", .default_number = std::nan(""), .unit = "m"}}};
+          .numbers = {{.name = "pitch",
+                       .meaning = "translation along the axis per turn; negative for a left-handed thread",
+                       .default_number = std::nan(""),
+                       .unit = "m"}}};
 }
 
 }  // namespace kreisel::multibody

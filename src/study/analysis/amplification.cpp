@@ -57,8 +57,13 @@ AnalysisInfo amplification() {
   AnalysisInfo info;
   info.name = "amplification";
   info.summary = "largest norms and entries of the powers of T+^-1 T0 of generalized-alpha";
-  info.parameters = {{.name = "rho_inf", .meaning = "spectral radius at infinity", .default_number = 0.9, .minimum = 0.0, .maximum = 0.999},
-                     {.name = "powers", .meaning = "how many powers", .default_number = 1000, .minimum = 1, .maximum = 100000}};
+  info.parameters = {
+      {.name = "rho_inf",
+       .meaning = "spectral radius at infinity",
+       .default_number = 0.9,
+       .minimum = 0.0,
+       .maximum = 0.999},
+      {.name = "powers", .meaning = "how many powers", .default_number = 1000, .minimum = 1, .maximum = 100000}};
   info.evaluate = evaluate;
   for (const auto& [name, value] : evaluate(ParameterValues(info.parameters))) info.outputs.push_back(name);
   return info;

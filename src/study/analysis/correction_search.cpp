@@ -27,19 +27,23 @@ bool complete(LinearForm& form, const std::vector<std::pair<bool, int>>& free,
     b[row] = value;
     for (int i = 0; i <= k; ++i) b[row] -= form.a[i] * moment(true, i);
     for (int i = 1; i <= k; ++i) b[row] -= form.b[i] * moment(false, i);
-    for (Eigen::Index column = 0; column < n; ++column) A(row, column) = moment(free[column].first, free[column].second);
+    for (Eigen::Index column = 0; column < n; ++column)
+      A(row, column) = moment(free[column].first, free[column].second);
   }
   const Eigen::FullPivLU<Eigen::MatrixXd> lu(A);
   if (!lu.isInvertible()) return false;
   const Eigen::VectorXd x = lu.solve(b);
-  for (Eigen::Index column = 0; column < n; ++column) (free[column].first ? form.a : form.b)[free[column].second] = x[column];
+  for (Eigen::Index column = 0; column < n; ++column)
+    (free[column].first ? form.a : form.b)[free[column].second] = x[column];
   return true;
 }
 
 // Moments of (Wieloch 2022, eq. 3.41): of h v_{n+1-i} and of the increment ω^{(n+1-i)}.
 double one(bool, int) { return 1.0; }
 double offset(bool is_velocity, int i) { return is_velocity ? 1.0 - i : 1.5 - i; }
-double half_square(bool is_velocity, int i) { return is_velocity ? 0.5 * (i - 1.0) * (i - 1.0) : 7.0 / 6 - 1.5 * i + 0.5 * i * i; }
+double half_square(bool is_velocity, int i) {
+  return is_velocity ? 0.5 * (i - 1.0) * (i - 1.0) : 7.0 / 6 - 1.5 * i + 0.5 * i * i;
+}
 double increments(bool is_velocity, int) { return is_velocity ? 0.0 : 1.0; }
 
 /// A set with random entries in (-bound, bound) whose last ones follow from eq. 3.41; entries beyond the bound: refused.
@@ -50,11 +54,11 @@ bool draw(int k, bool is_implicit, double bound, std::mt19937_64& random, Correc
     for (int i = is_implicit ? 0 : 1; i <= k; ++i) set.lin[j].a[i] = entry(random);
     for (int i = is_implicit ? 1 : 2; i <= k; ++i) set.lin[j].b[i] = entry(random);
   }
-  const bool is_done =
-      k == 3 ? complete(set.lin[0], {{true, 3}}, {{one, 1.0 / 12}}, k) && complete(set.lin[1], {{true, 3}, {false, 3}}, {{one, 0.0}, {offset, 1.0}}, k)
-             : complete(set.lin[0], {{true, 4}, {false, 4}}, {{one, 1.0 / 12}, {offset, 0.0}}, k) &&
-                   complete(set.lin[1], {{true, 3}, {true, 4}, {false, 3}, {false, 4}},
-                            {{one, 0.0}, {offset, 1.0}, {half_square, 1.0}, {increments, 0.0}}, k);
+  const bool is_done = k == 3 ? complete(set.lin[0], {{true, 3}}, {{one, 1.0 / 12}}, k) &&
+                                    complete(set.lin[1], {{true, 3}, {false, 3}}, {{one, 0.0}, {offset, 1.0}}, k)
+                              : complete(set.lin[0], {{true, 4}, {false, 4}}, {{one, 1.0 / 12}, {offset, 0.0}}, k) &&
+                                    complete(set.lin[1], {{true, 3}, {true, 4}, {false, 3}, {false, 4}},
+                                             {{one, 0.0}, {offset, 1.0}, {half_square, 1.0}, {increments, 0.0}}, k);
   if (!is_done) return false;
   for (const LinearForm& form : set.lin)
     for (int i = 0; i <= k; ++i)
@@ -115,11 +119,16 @@ Numbers evaluate(const ParameterValues& p) {
       best = error;
       best_size = 0.0;
       for (int j = 0; j < 2; ++j)
-        for (int i = 0; i <= k; ++i) best_size = std::max({best_size, std::abs(set.lin[j].a[i]), std::abs(set.lin[j].b[i])});
+        for (int i = 0; i <= k; ++i)
+          best_size = std::max({best_size, std::abs(set.lin[j].a[i]), std::abs(set.lin[j].b[i])});
     }
   }
-  return {{"difference_error", known}, {"best_error", best}, {"gain", known / best}, {"better", static_cast<double>(better)},
-          {"failed", static_cast<double>(failed)}, {"largest_coefficient", best_size}};
+  return {{"difference_error", known},
+          {"best_error", best},
+          {"gain", known / best},
+          {"better", static_cast<double>(better)},
+          {"failed", static_cast<double>(failed)},
+          {"largest_coefficient", best_size}};
 }
 
 }  // namespace
@@ -127,15 +136,22 @@ Numbers evaluate(const ParameterValues& p) {
 AnalysisInfo correction_search() {
   AnalysisInfo info;
   info.name = "correction-search";
-  info.summary = "random consistent coefficient sets of the commutator correction of bliedf, heavy top in index-3 form: error of q at the end";
-  info.parameters = {{.name = "order", .meaning = "of bliedf", .default_number = 3, .minimum = 3, .maximum = 4},
-                     {.name = "form", .meaning = "whether the set contains the unknown velocity", .words = {"explicit", "implicit"}},
-                     {.name = "group", .meaning = "of the heavy top", .words = {"r3xso3", "se3", "so3"}},
-                     {.name = "sets", .meaning = "how many", .default_number = 100, .minimum = 1, .maximum = 1e6},
-                     {.name = "bound", .meaning = "largest coefficient", .default_number = 10, .minimum = 0, .minimum_is_excluded = true},
-                     {.name = "step", .meaning = "[s]", .default_number = 1e-3, .minimum = 0, .minimum_is_excluded = true},
-                     {.name = "t_end", .meaning = "[s]", .default_number = 1, .minimum = 0, .minimum_is_excluded = true},
-                     {.name = "seed", .meaning = "of the random numbers", .default_number = 1, .minimum = 0}};
+  info.summary =
+      "random consistent coefficient sets of the commutator correction of bliedf, heavy top in index-3 form: error of "
+      "q at the end";
+  info.parameters = {
+      {.name = "order", .meaning = "of bliedf", .default_number = 3, .minimum = 3, .maximum = 4},
+      {.name = "form", .meaning = "whether the set contains the unknown velocity", .words = {"explicit", "implicit"}},
+      {.name = "group", .meaning = "of the heavy top", .words = {"r3xso3", "se3", "so3"}},
+      {.name = "sets", .meaning = "how many", .default_number = 100, .minimum = 1, .maximum = 1e6},
+      {.name = "bound",
+       .meaning = "largest coefficient",
+       .default_number = 10,
+       .minimum = 0,
+       .minimum_is_excluded = true},
+      {.name = "step", .meaning = "[s]", .default_number = 1e-3, .minimum = 0, .minimum_is_excluded = true},
+      {.name = "t_end", .meaning = "[s]", .default_number = 1, .minimum = 0, .minimum_is_excluded = true},
+      {.name = "seed", .meaning = "of the random numbers", .default_number = 1, .minimum = 0}};
   info.outputs = {"difference_error", "best_error", "gain", "better", "failed", "largest_coefficient"};
   info.evaluate = evaluate;
   return info;

@@ -12,12 +12,15 @@ Numbers evaluate(const ParameterValues& p) {
   const double h_omega = p.number("h_omega");
   const auto within = [&](int low, int high) {
     if (order < low || order > high)
-      throw InvalidInput("spectral-radius: " + method + " has orders " + std::to_string(low) + " to " + std::to_string(high));
+      throw InvalidInput("spectral-radius: " + method + " has orders " + std::to_string(low) + " to " +
+                         std::to_string(high));
   };
   if (method == "generalized-alpha")
-    return {{"spectral_radius", coeff::alpha_spectral_radius(coeff::GeneralizedAlpha::from_rho_inf(p.number("rho_inf")), h_omega)}};
+    return {{"spectral_radius",
+             coeff::alpha_spectral_radius(coeff::GeneralizedAlpha::from_rho_inf(p.number("rho_inf")), h_omega)}};
   if (method == "rkmk")
-    return {{"spectral_radius", coeff::runge_kutta_spectral_radius(order == 5 ? coeff::dormand_prince_5() : coeff::dop853(), h_omega)}};
+    return {{"spectral_radius",
+             coeff::runge_kutta_spectral_radius(order == 5 ? coeff::dormand_prince_5() : coeff::dop853(), h_omega)}};
   if (method == "adams-moulton") {
     within(2, 6);
     return {{"spectral_radius", coeff::adams_moulton_spectral_radius(order - 1, h_omega)}};
@@ -32,10 +35,11 @@ AnalysisInfo spectral_radius() {
   AnalysisInfo info;
   info.name = "spectral-radius";
   info.summary = "spectral radius of one step for the linear oscillator, over h times omega";
-  info.parameters = {{.name = "h_omega", .meaning = "step times frequency", .default_number = 1.0, .minimum = 0.0},
-                     {.name = "method", .meaning = "family", .words = {"bdf", "generalized-alpha", "adams-moulton", "rkmk"}},
-                     {.name = "order", .meaning = "of bdf, adams-moulton, rkmk", .default_number = 2, .minimum = 1, .maximum = 8},
-                     {.name = "rho_inf", .meaning = "of generalized-alpha", .default_number = 0.9, .minimum = 0.0, .maximum = 1.0}};
+  info.parameters = {
+      {.name = "h_omega", .meaning = "step times frequency", .default_number = 1.0, .minimum = 0.0},
+      {.name = "method", .meaning = "family", .words = {"bdf", "generalized-alpha", "adams-moulton", "rkmk"}},
+      {.name = "order", .meaning = "of bdf, adams-moulton, rkmk", .default_number = 2, .minimum = 1, .maximum = 8},
+      {.name = "rho_inf", .meaning = "of generalized-alpha", .default_number = 0.9, .minimum = 0.0, .maximum = 1.0}};
   info.outputs = {"spectral_radius"};
   info.evaluate = evaluate;
   return info;

@@ -16,7 +16,9 @@ struct Recursion {
   double rho_inf;
   int approximation;
 
-  double norm(double sigma, double next) const { return coeff::amplification_norm(form, rho_inf, approximation, sigma, next); }
+  double norm(double sigma, double next) const {
+    return coeff::amplification_norm(form, rho_inf, approximation, sigma, next);
+  }
 
   /// Largest norm for ratios in [low, high]². In 1/σ_{n+1} the norm is convex, so that its ends decide; in σ_n it is sampled.
   double largest(double low, double high) const {
@@ -66,7 +68,9 @@ Numbers evaluate(const ParameterValues& p) {
           {"diagonal_min", diagonal_min},
           {"diagonal_max", diagonal_max},
           {"box_max", box_max},
-          {"norm_of_box", p.number("ratio_max") > 1.0 ? r.largest(std::min(p.number("ratio_min"), 1.0), p.number("ratio_max")) : std::nan("")}};
+          {"norm_of_box", p.number("ratio_max") > 1.0
+                              ? r.largest(std::min(p.number("ratio_min"), 1.0), p.number("ratio_max"))
+                              : std::nan("")}};
 }
 
 }  // namespace
@@ -74,12 +78,26 @@ Numbers evaluate(const ParameterValues& p) {
 AnalysisInfo step_ratio_bounds() {
   AnalysisInfo info;
   info.name = "step-ratio-bounds";
-  info.summary = "step ratios for which the error recursion of generalized-alpha contracts: on [1/s, s]^2, for equal ratios, on a box";
-  info.parameters = {{.name = "rho_inf", .meaning = "spectral radius at infinity", .default_number = 0.9, .minimum = 0.0, .maximum = 0.999},
-                     {.name = "approximation", .meaning = "of the second derivative of v, 1 to 4", .default_number = 1, .minimum = 1, .maximum = 4},
-                     {.name = "form", .meaning = "of the constraints", .words = {"index3", "stabilized-index2"}},
-                     {.name = "ratio_min", .meaning = "lower end of the box", .default_number = 0.0, .minimum = 0.0, .maximum = 1.0},
-                     {.name = "ratio_max", .meaning = "upper end of the box of which the largest norm is computed", .default_number = 1.0, .minimum = 1.0}};
+  info.summary =
+      "step ratios for which the error recursion of generalized-alpha contracts: on [1/s, s]^2, for equal ratios, on a "
+      "box";
+  info.parameters = {
+      {.name = "rho_inf",
+       .meaning = "spectral radius at infinity",
+       .default_number = 0.9,
+       .minimum = 0.0,
+       .maximum = 0.999},
+      {.name = "approximation",
+       .meaning = "of the second derivative of v, 1 to 4",
+       .default_number = 1,
+       .minimum = 1,
+       .maximum = 4},
+      {.name = "form", .meaning = "of the constraints", .words = {"index3", "stabilized-index2"}},
+      {.name = "ratio_min", .meaning = "lower end of the box", .default_number = 0.0, .minimum = 0.0, .maximum = 1.0},
+      {.name = "ratio_max",
+       .meaning = "upper end of the box of which the largest norm is computed",
+       .default_number = 1.0,
+       .minimum = 1.0}};
   info.outputs = {"symmetric", "diagonal_min", "diagonal_max", "box_max", "norm_of_box"};
   info.evaluate = evaluate;
   return info;
