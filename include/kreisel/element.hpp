@@ -36,7 +36,7 @@ struct Body {
   Matrix3 rotation = Matrix3::Identity();      ///< body to inertial
   Vector3 velocity = Vector3::Zero();          ///< of the centre of mass, inertial [m/s]
   Vector3 angular_velocity = Vector3::Zero();  ///< body frame [rad/s]
-  std::vector<Shape> shapes;
+  std::vector<Shape> shapes{};
 };
 
 /// A block of the configuration with its own group. Every body has one; others are states, unknowns or coordinates in ℝⁿ.

@@ -59,16 +59,16 @@ inline bool is_given(const StepSequence& sequence) { return !std::holds_alternat
 struct Options {
   /// By name, or as in GeneralizedAlpha{.rho_inf = 0.8}. When none is named, bliedf of variable order gives way to radau where lightly
   /// damped vibrations hold its steps and radau takes far longer ones.
-  method::MethodChoice method;
-  int order = 0;                            ///< 0: the method's default with a step, variable with tolerances
-  Choice<system::Formulation> formulation;  ///< none: ode without constraints, stabilized-index2 with
-  std::string correction;  ///< empty: magnus with a step, magnus-explicit (a third cheaper) with tolerances
-  std::shared_ptr<const coeff::CorrectionSet> own_correction;  ///< coefficients of `file:PATH`
+  method::MethodChoice method{};
+  int order = 0;                              ///< 0: the method's default with a step, variable with tolerances
+  Choice<system::Formulation> formulation{};  ///< none: ode without constraints, stabilized-index2 with
+  std::string correction{};  ///< empty: magnus with a step, magnus-explicit (a third cheaper) with tolerances
+  std::shared_ptr<const coeff::CorrectionSet> own_correction{};  ///< coefficients of `file:PATH`
   Choice<Starting> starting = Starting::corrected;
 
   double t_end = std::numeric_limits<double>::quiet_NaN();  ///< NaN: the model's
   double step = 0.0;                                        ///< > 0: constant steps, shrunk so that they end at t_end
-  StepSequence steps;           ///< given steps instead; with neither, error control chooses them
+  StepSequence steps{};         ///< given steps instead; with neither, error control chooses them
   double rtol = 1e-6;           ///< error control, relative, > 0
   double atol = 1e-8;           ///< error control, absolute, ≥ 0
   bool control_lambda = false;  ///< include λ in the error test
@@ -79,26 +79,27 @@ struct Options {
   double max_step = 0.0;        ///< 0: none
   long max_steps = 10'000'000;  ///< accepted steps
 
-  std::vector<std::string> conserved;  ///< invariants to project onto as well, by name (projected formulation)
+  std::vector<std::string> conserved{};  ///< invariants to project onto as well, by name (projected formulation)
 
   /// Project q onto Φ = 0, v onto B v + Φ_t = 0, in the mass metric, at the first point at or after each of these times.
-  std::vector<double> project_position_at, project_velocity_at;
+  std::vector<double> project_position_at{}, project_velocity_at{};
   Choice<Restart> restart = Restart::none;  ///< after such a projection: go on, or corrected starting values as at t0
 
-  double output_step = 0.0;          ///< > 0: show the motion at t0 + i·output_step instead of at every step
-  std::vector<double> output_times;  ///< show it at these times as well; neither forces the step
+  double output_step = 0.0;            ///< > 0: show the motion at t0 + i·output_step instead of at every step
+  std::vector<double> output_times{};  ///< show it at these times as well; neither forces the step
 
-  std::vector<system::Event> events;  ///< beside those of the system, whatever system is in force
-  double event_tolerance = 0.0;       ///< of event times [s]; 0: round-off
-  std::vector<double> corners;        ///< times at which the equations jump, beside those that the system tells
+  std::vector<system::Event> events{};  ///< beside those of the system, whatever system is in force
+  double event_tolerance = 0.0;         ///< of event times [s]; 0: round-off
+  std::vector<double> corners{};        ///< times at which the equations jump, beside those that the system tells
 
   double newton_tolerance = 0.0;  ///< 0: 1e-10 with constant steps (radau: 1e-12), tied to the tolerances otherwise
   int newton_iterations = 25;     ///< per matrix, ≥ 1; at most 8 under error control
-  Choice<NewtonMatrix> newton_matrix;  ///< none: every step with constant steps, else kept
+  Choice<NewtonMatrix> newton_matrix{};  ///< none: every step with constant steps, else kept
   Choice<linear::SolverKind> linear_solver = linear::SolverKind::automatic;
   int threads = 1;  ///< that share the assembly of large mechanisms, ≥ 1; results do not depend on it
 
-  std::vector<SourceFile> sources;  ///< of the model and of these options; a checkpoint is refused when one has changed
+  std::vector<SourceFile>
+      sources{};  ///< of the model and of these options; a checkpoint is refused when one has changed
 
   bool has_error_control() const { return step == 0.0 && !is_given(steps); }
 };

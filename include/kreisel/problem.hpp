@@ -10,8 +10,8 @@ namespace kreisel::run {
 
 struct Problem {
   std::shared_ptr<const system::System> system;
-  system::Start start;                ///< t0, t_end, q0, v0
-  std::vector<system::Event> events;  ///< beside those of the system
+  system::Start start;                  ///< t0, t_end, q0, v0
+  std::vector<system::Event> events{};  ///< beside those of the system
 };
 
 /// The motion at one time.

@@ -172,7 +172,7 @@ struct EnergyParts {
 struct Start {
   double t0 = 0.0;
   double t_end = 1.0;
-  Vector q0, v0;
+  Vector q0{}, v0{};
 };
 
 /// Of a run, for what a system computes with an error of its own.
