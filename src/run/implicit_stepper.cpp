@@ -143,8 +143,9 @@ Attempt ImplicitStepper::attempt(const Proposal& proposal) {
     trial_.lambda = history_[0].lambda;
   }
   // Multipliers balance M v̇, and an error of v is one of v̇ magnified by α₀/h.
-  velocity_weights(parts_, history_[0].motion, closeness.absolute, closeness.relative, closeness.floor / h_,
-                   closeness.newton.length, weight_, controls_lambda_ ? h_ : 0.0);
+  VelocityScale scale = closeness.scale(h_);
+  if (controls_lambda_) scale.acceleration_step = h_;
+  velocity_weights(parts_, history_[0].motion, scale, weight_);
   method_->begin_step(history_, h_, order_);
   const solve::Closed closed = closer_.close(*method_, history_, h_, weight_, trial_);
   Attempt a{.t = history_[0].motion.t, .h = h_, .order = order_, .iterations = closed.iterations};

@@ -60,6 +60,7 @@ Closeness with_error_control(const Options& options) {
   c.floor = round_off_margin * epsilon;
   c.velocity_tolerance = std::max(1e-14, sweep_fraction * c.newton.tolerance * options.rtol);
   c.extrapolates_lambda = true;
+  c.weighs_values_of_states = true;
   return c;
 }
 

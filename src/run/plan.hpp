@@ -7,6 +7,7 @@
 #include "kreisel/options.hpp"
 #include "kreisel/system.hpp"
 #include "method/catalogue.hpp"
+#include "run/scaling.hpp"
 #include "solve/closer.hpp"
 #include "solve/formulation.hpp"
 
@@ -19,6 +20,15 @@ struct Closeness {
   double floor = 0.0;                     ///< times 1/h: x = ω/h cannot be known better than round-off in q allows
   double velocity_tolerance = 1e-14;      ///< of an implicit velocity relation
   bool extrapolates_lambda = false;       ///< the guess of λ, else the last one
+  bool weighs_values_of_states = false;   ///< instead of their rates
+
+  VelocityScale scale(double h) const {
+    return {.absolute = absolute,
+            .relative = relative,
+            .floor = floor / h,
+            .length = newton.length,
+            .state_step = weighs_values_of_states ? h : 0.0};
+  }
 };
 
 struct Plan {

@@ -55,8 +55,7 @@ RadauStepper::RadauStepper(const system::System& system, const Plan& plan, Count
 bool RadauStepper::place(const system::Start& start) { return start_up_.place(start.t0, start.q0, start.v0, now_); }
 
 void RadauStepper::weigh(const Entry& from, double h) {
-  const Closeness& c = plan_.closeness;
-  velocity_weights(parts_, from.motion, c.absolute, c.relative, c.floor / h, c.newton.length, weight_);
+  velocity_weights(parts_, from.motion, plan_.closeness.scale(h), weight_);
 }
 
 Attempt RadauStepper::attempt(const Proposal& proposal) {

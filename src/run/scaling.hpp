@@ -54,16 +54,32 @@ inline double reach_of(const Part& part, double size, double span, double length
   return std::max(size, part.q_at < 0 ? span / length : span);
 }
 
+/// What updates of velocities are measured against.
+struct VelocityScale {
+  double absolute = 1.0, relative = 1.0;
+  double floor = 0.0;   ///< per unit of |q|: what round-off leaves
+  double length = 1.0;  ///< of the mechanism
+  /// > 0: rates of states and of algebraic unknowns count by what they do to the value within this step. Their rate alone may
+  /// be all noise: the angle that a stiff spring counts is at rest when its bodies are, but for round-off.
+  double state_step = 0.0;
+  /// > 0: velocities count by what they do to accelerations, differences over this step.
+  double acceleration_step = 0.0;
+};
+
 /// weight_i = 1/(absolute + relative·|v part| + floor·|q part|), with `reach_of` for |q part|, a rotation having size 1.
-inline void velocity_weights(const std::vector<Part>& parts, const lie::Motion& m, double absolute, double relative,
-                             double floor, double length, VectorRef weight, double acceleration_step = 0.0) {
+inline void velocity_weights(const std::vector<Part>& parts, const lie::Motion& m, const VelocityScale& scale,
+                             VectorRef weight) {
   const double span = span_of_bodies(parts, m);
   for (const Part& part : parts) {
-    const double size = reach_of(part, part.q_at < 0 ? 1.0 : m.q.segment(part.q_at, part.n).norm(), span, length);
-    double allowed = absolute + relative * m.v.segment(part.v_at, part.n).norm();
-    if (acceleration_step > 0.0)
-      allowed = std::min(allowed, acceleration_step * (absolute + relative * m.a.segment(part.v_at, part.n).norm()));
-    weight.segment(part.v_at, part.n).setConstant(1.0 / (allowed + floor * size));
+    const double own = part.q_at < 0 ? 1.0 : m.q.segment(part.q_at, part.n).norm();
+    double allowed = scale.absolute + scale.relative * m.v.segment(part.v_at, part.n).norm();
+    if (scale.state_step > 0.0 && part.kind != system::CoordinateKind::dynamic)
+      allowed = std::max(allowed, (scale.absolute + scale.relative * own) / scale.state_step);
+    if (scale.acceleration_step > 0.0)
+      allowed = std::min(
+          allowed, scale.acceleration_step * (scale.absolute + scale.relative * m.a.segment(part.v_at, part.n).norm()));
+    const double size = reach_of(part, own, span, scale.length);
+    weight.segment(part.v_at, part.n).setConstant(1.0 / (allowed + scale.floor * size));
   }
 }
 

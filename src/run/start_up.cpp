@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "lie/turns.hpp"
@@ -55,37 +56,65 @@ bool StartUp::place(double t, ConstVectorRef q, ConstVectorRef v, Entry& first) 
 }
 
 /// Of first-order states the equations give v and of algebraic unknowns q; v̇ and v come from differences, central ones unless
-/// there is a corner.
+/// there is a corner, along the parabola through the first point: an explicit step would blow up beside a stiff force.
 bool StartUp::set_rates_of_states(Entry& first) {
+  constexpr double accuracy = 1e-7, refinement = 0.125;
+  constexpr int most_refinements = 8;
   // Of large times only what they resolve.
-  const double s = std::max(rate_step, 1e5 * std::numeric_limits<double>::epsilon() * std::abs(first.motion.t));
-  struct Term {
-    double at, weight;  ///< in steps
-  };
-  constexpr std::array<Term, 3> central{{{1.0, 0.5}, {-1.0, -0.5}, {0.0, 0.0}}},
-      one_sided{{{1.0, -2.5}, {2.0, 4.0}, {3.0, -1.5}}};
-  const std::array<Term, 3>& terms = looks_back_ ? central : one_sided;
-  std::array<Motion, 3> near{first.motion, first.motion, first.motion};
-  for (std::size_t i = 0; i < terms.size(); ++i) {
-    lambda_ = first.lambda;
-    if (terms[i].weight != 0.0 && !rkmk_.step(first.motion, terms[i].at * s, near[i], lambda_, omega_)) return false;
+  const double smallest = 1e5 * std::numeric_limits<double>::epsilon() * std::abs(first.motion.t);
+  double s = std::max(rate_step, smallest);
+  Vector rates = Vector::Zero(omega_.size()), finer = rates;
+  if (!rates_of_states(first, s, rates)) return false;
+  double previous_change = HUGE_VAL;
+  for (int i = 0; i < most_refinements && refinement * s >= smallest; ++i) {
+    s *= refinement;
+    if (!rates_of_states(first, s, finer)) return false;
+    const double change = (finer - rates).lpNorm<Eigen::Infinity>();
+    if (change >= previous_change) break;  // round-off
+    rates = finer;
+    previous_change = change;
+    if (change <= accuracy * finer.lpNorm<Eigen::Infinity>()) break;
   }
   const auto& blocks = system_.space().blocks();
   for (std::size_t b = 0; b < blocks.size(); ++b) {
-    const lie::Block& block = blocks[b];
-    const auto part = [&](Vector& x) { return x.segment(block.v_at, block.nv); };
-    switch (system_.pattern().kind(static_cast<int>(b))) {
-      case system::CoordinateKind::dynamic:
-        break;
-      case system::CoordinateKind::state:
-        part(first.motion.a).setZero();
-        for (std::size_t i = 0; i < terms.size(); ++i) part(first.motion.a) += (terms[i].weight / s) * part(near[i].v);
-        break;
-      case system::CoordinateKind::algebraic:
-        part(first.motion.v).setZero();
-        for (std::size_t i = 0; i < terms.size(); ++i)
-          part(first.motion.v) += (terms[i].weight / s) * near[i].q.segment(block.q_at, block.nv);
-        break;
+    const system::CoordinateKind kind = system_.pattern().kind(static_cast<int>(b));
+    if (kind == system::CoordinateKind::dynamic) continue;
+    Vector& out = kind == system::CoordinateKind::state ? first.motion.a : first.motion.v;
+    out.segment(blocks[b].v_at, blocks[b].nv) = rates.segment(blocks[b].v_at, blocks[b].nv);
+  }
+  return true;
+}
+
+bool StartUp::rates_of_states(const Entry& first, double s, Vector& rates) {
+  struct Term {
+    double at, weight;  ///< in steps
+  };
+  constexpr std::array<Term, 2> central{{{1.0, 0.5}, {-1.0, -0.5}}};
+  constexpr std::array<Term, 3> one_sided{{{1.0, -2.5}, {2.0, 4.0}, {3.0, -1.5}}};
+  rates.setZero();
+  const Motion& centre = first.motion;
+  for (const Term& term : looks_back_ ? std::span<const Term>(central) : std::span<const Term>(one_sided)) {
+    const double way = term.at * s;
+    from_.t = centre.t + way;
+    omega_ = way * centre.v + (0.5 * way * way) * centre.a;
+    system_.space().move(centre.q, omega_, from_.q);
+    from_.v = centre.v + way * centre.a;
+    from_.a = centre.a;
+    lambda_ = first.lambda;
+    if (!rkmk_.kkt().accelerate(from_, lambda_)) return false;
+    const auto& blocks = system_.space().blocks();
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      const lie::Block& block = blocks[b];
+      switch (system_.pattern().kind(static_cast<int>(b))) {
+        case system::CoordinateKind::dynamic:
+          break;
+        case system::CoordinateKind::state:
+          rates.segment(block.v_at, block.nv) += (term.weight / s) * from_.v.segment(block.v_at, block.nv);
+          break;
+        case system::CoordinateKind::algebraic:
+          rates.segment(block.v_at, block.nv) += (term.weight / s) * from_.q.segment(block.q_at, block.nv);
+          break;
+      }
     }
   }
   return true;

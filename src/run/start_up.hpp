@@ -40,6 +40,8 @@ class StartUp {
 
  private:
   [[nodiscard]] bool set_rates_of_states(method::Entry& first);
+  /// By differences of step s, for the entries of states and algebraic unknowns.
+  [[nodiscard]] bool rates_of_states(const method::Entry& first, double s, Vector& rates);
   [[nodiscard]] bool correct_velocities(method::Method& method, double h, int order, method::History& history);
   [[nodiscard]] bool start_one_step(method::Method& method, double h, bool corrects, bool shifts,
                                     method::History& history);

@@ -70,7 +70,7 @@ class LocalExperiment {
     trial.motion.t = exact[n].motion.t;
     trial.lambda = exact[n].lambda;
     Vector weight(space().nv());
-    run::velocity_weights(run::parts_of(*model_.system), exact[n].motion, 1.0, 1.0, 0.0, 1.0, weight);
+    run::velocity_weights(run::parts_of(*model_.system), exact[n].motion, {}, weight);
     method_->begin_step(history, h, order);
     EXPECT_EQ(closer_.close(*method_, history, h, weight, trial).status, solve::CloseStatus::converged);
 

@@ -38,7 +38,7 @@ class Stepper {
     trial_.motion.t = history_[0].motion.t + h;
     trial_.lambda = history_[0].lambda;
     trial_.eta = history_[0].eta;
-    run::velocity_weights(run::parts_of(*model_.system), history_[0].motion, 1.0, 1.0, 0.0, 1.0, weight_);
+    run::velocity_weights(run::parts_of(*model_.system), history_[0].motion, {}, weight_);
     method_->begin_step(history_, h, order_);
     return closer_.close(*method_, history_, h, weight_, trial_);
   }
