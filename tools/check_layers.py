@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 LAYERS = {
-    "api": ["run", "multibody"],
+    "api": ["run", "analysis", "multibody"],
     "study": ["io/result", "io/report"],
-    "io/result": ["io/model_file", "io/trajectory"],
+    "io/result": ["io/model_file", "io/trajectory", "analysis"],
     "io/report": ["io/trajectory", "io/json"],
     "io/model_file": ["io/spec", "multibody"],
     "io/spec": ["io/json", "models"],
@@ -21,6 +21,7 @@ LAYERS = {
     "io/json": ["io/files"],
     "io/files": ["run"],
     "run": ["solve"],
+    "analysis": ["solve"],
     "models": ["multibody", "system"],
     "multibody": ["system", "formula"],
     "formula": ["base"],

@@ -38,7 +38,7 @@ void ModelArguments::fill(io::RunSpec& spec) const {
 }
 
 std::string as_flag(std::string_view field) {
-  if (field == "start" || field == "events") return std::string(field);  // of the model
+  if (field == "initial values" || field == "events") return std::string(field);  // of the model
   std::string flag = "--" + std::string(field);
   std::replace(flag.begin(), flag.end(), '_', '-');
   return flag;

@@ -39,6 +39,8 @@ class Command {
 // One function per subcommand, listed in main.cpp.
 std::unique_ptr<Command> make_run(CLI::App& program);
 std::unique_ptr<Command> make_check(CLI::App& program);
+std::unique_ptr<Command> make_static(CLI::App& program);
+std::unique_ptr<Command> make_modes(CLI::App& program);
 std::unique_ptr<Command> make_import(CLI::App& program);
 std::unique_ptr<Command> make_list(CLI::App& program);
 std::unique_ptr<Command> make_study(CLI::App& program);

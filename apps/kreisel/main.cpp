@@ -34,6 +34,8 @@ constexpr const char* examples =
     "  kreisel study studies/heavy_top.json             errors, orders and costs over a grid of runs\n"
     "  kreisel reproduce wieloch2022-fig-6.10           a published figure, with a verdict\n"
     "  kreisel check heavy-top --group se3              audit a model\n"
+    "  kreisel static quarter-car                       where a model rests\n"
+    "  kreisel modes double-pendulum                    frequencies and damping\n"
     "  kreisel list models                              what there is\n"
     "  kreisel run --help                               all options of a command";
 
@@ -95,8 +97,8 @@ class Program {
     parser_.footer(examples);
     parser_.get_formatter()->column_width(34);
     if (count == 2 && std::string_view(words[1]) == "--version") return;  // asked often, and needs nothing else
-    for (const auto make : {make_run, make_study, make_reproduce, make_check, make_import, make_list, make_view,
-                            make_schema, make_completion, make_man})
+    for (const auto make : {make_run, make_study, make_reproduce, make_check, make_static, make_modes, make_import,
+                            make_list, make_view, make_schema, make_completion, make_man})
       commands_.push_back(make(parser_));
   }
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 
+#include "analysis/equilibrium.hpp"
 #include "base/spelling.hpp"
 #include "base/text.hpp"
 #include "coeff/brackets.hpp"
@@ -17,6 +18,7 @@
 #include "method/catalogue.hpp"
 #include "multibody/assembly.hpp"
 #include "run/integrator.hpp"
+#include "solve/kkt.hpp"
 #include "system/consistency.hpp"
 
 namespace kreisel::io {
@@ -264,6 +266,20 @@ std::vector<solve::Change> assembled(models::Model& model, std::string_view line
   }
 }
 
+/// To the equilibrium, with the velocities that drivers demand.
+void move_to_rest(models::Model& model, std::string_view linear_solver) {
+  const analysis::Equilibrium rest =
+      analysis::find_equilibrium(*model.system, model.start, {.linear_solver = linear_solver});
+  if (!rest.is_found) throw InvalidInput(fmt::format("no equilibrium: {}", rest.message));
+  system::Motion m = rest.motion;
+  Counters unused;
+  solve::Kkt kkt(*model.system, unused, linear_solver);
+  if (model.system->pattern().rows() > 0 && (!kkt.factorize(m) || !kkt.project_velocity(m)))
+    throw InvalidInput("the drivers demand velocities at the equilibrium that the joints do not allow");
+  model.start.q0 = m.q;
+  model.start.v0 = m.v;
+}
+
 }  // namespace
 
 PreparedRun prepare(const RunSpec& given) {
@@ -287,6 +303,8 @@ PreparedRun prepare(const RunSpec& given) {
   if (given.t0) run.model.start.t0 = *given.t0;
   if (run.model.system != nullptr && run.assembles)
     problems.collect("", [&] { run.changes = assembled(run.model, run.options.linear_solver.name()); });
+  if (run.model.system != nullptr && run.starts_at_rest)
+    problems.collect("start", [&] { move_to_rest(run.model, run.options.linear_solver.name()); });
   if (run.model.system != nullptr) {
     const double t_end = std::isfinite(run.options.t_end) ? run.options.t_end : run.model.start.t_end;
     if (const auto* assembly = dynamic_cast<const multibody::Assembly*>(run.model.system.get())) {

@@ -62,6 +62,16 @@ std::vector<RunField> list_of_fields() {
                   "",
                   run::headings::model,
                   [](const Value& value, PreparedRun& run) { run.assembles = std::get<bool>(value); }});
+  list.push_back(
+      {{.name = "start",
+        .meaning = "begin with the given initial values, or at rest where all forces balance",
+        .words = {"given", "static"},
+        .kind = FieldKind::word,
+        .fallback = "given",
+        .noun = "start"},
+       "W",
+       run::headings::model,
+       [](const Value& value, PreparedRun& run) { run.starts_at_rest = std::get<std::string>(value) == "static"; }});
   return list;
 }
 

@@ -1,0 +1,380 @@
+#include "analysis/equilibrium.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "lie/se3.hpp"
+#include "linear/solver.hpp"
+#include "solve/kkt.hpp"
+#include "system/consistency.hpp"
+
+namespace kreisel::analysis {
+namespace {
+
+using system::CoordinateKind;
+using system::Motion;
+using system::Pattern;
+using system::System;
+
+constexpr double epsilon = std::numeric_limits<double>::epsilon();
+
+/// Of one iteration: so many radians, and so many sizes of the mechanism.
+constexpr double longest_way = 0.5;
+/// What is left of a force after a step, in parts of it: more than `overshoot` backwards is refused, less than `good` lets s fall.
+constexpr double overshoot = 0.8, good = 0.5;
+constexpr double easing = 0.1, tightening = 5.0;
+
+class Descent {
+ public:
+  Descent(const System& system, const system::Start& start, const EquilibriumOptions& options)
+      : system_(system),
+        pattern_(system.pattern()),
+        blocks_(system.space().blocks()),
+        nv_(system.space().nv()),
+        rows_(pattern_.rows()),
+        kkt_blocks_(pattern_),
+        residual_(nv_, pattern_.position_rows(), rows_),
+        trial_residual_(residual_),
+        kkt_(system, counters_, options.linear_solver),
+        options_(options) {
+    out_.motion = Motion(system.space());
+    out_.motion.t = start.t0;
+    out_.motion.q = start.q0;
+    out_.lambda = Vector::Zero(rows_);
+    length_ = system::length_scale(system, out_.motion);
+    lay_out(options.linear_solver);
+  }
+
+  Equilibrium run() {
+    if (!begin()) return out_;
+    for (; out_.iterations < options_.max_iterations; ++out_.iterations) {
+      evaluate(out_.motion, out_.lambda, residual_);
+      if (!residual_.force.allFinite()) return fail("the forces are not finite at the positions reached");
+      system_.linearize(out_.motion, out_.lambda, kkt_blocks_);
+      if (!is_kept(residual_)) return fail_for_rate();
+      if (is_balanced()) {
+        out_.is_found = true;
+        return out_;
+      }
+      if (!descend()) {
+        if (is_nearly_balanced()) {
+          out_.is_found = true;
+          return out_;
+        }
+        return fail(fmt::format("no way further down: {}", in_words()));
+      }
+    }
+    return fail(fmt::format("none found within {} iterations: {}", options_.max_iterations, in_words()));
+  }
+
+ private:
+  void lay_out(std::string_view linear_solver) {
+    std::vector<int> sizes;
+    std::vector<std::pair<int, int>> entries;
+    for (const lie::Block& block : blocks_) sizes.push_back(block.nv);
+    const int count = static_cast<int>(sizes.size());
+    for (const system::RowGroup& group : pattern_.groups()) sizes.push_back(group.rows);
+    for (const Pattern::Coupling& c : pattern_.couplings()) entries.emplace_back(c.row, c.column);
+    for (const Pattern::Touch& t : pattern_.touches()) {
+      entries.emplace_back(t.block, count + t.group);
+      entries.emplace_back(count + t.group, t.block);
+    }
+    for (std::size_t b = 0; b < sizes.size(); ++b) entries.emplace_back(static_cast<int>(b), static_cast<int>(b));
+    matrix_ = linear::BlockMatrix(sizes, entries);
+    for (const Pattern::Coupling& c : pattern_.couplings()) coupling_entry_.push_back(matrix_.find(c.row, c.column));
+    for (const Pattern::Touch& t : pattern_.touches()) {
+      force_entry_.push_back(matrix_.find(t.block, count + t.group));
+      row_entry_.push_back(matrix_.find(count + t.group, t.block));
+    }
+    solver_ = linear::make_solver<double>(linear_solver, matrix_);
+    update_.setZero(nv_ + rows_);
+    follows_.assign(blocks_.size(), false);
+  }
+
+  void evaluate(Motion& m, const Vector& lambda, system::Residual& out) {
+    m.v.setZero();
+    m.a.setZero();
+    system_.residual(m, lambda, out);
+  }
+
+  bool begin() {
+    Motion& m = out_.motion;
+    if (!kkt_.factorize(m) || !kkt_.project_position(m))
+      return fail("the positions do not satisfy the constraints, and moving them did not help; try --assemble"), false;
+    // The accelerations from rest say how far a step may go, and give the first multipliers.
+    Motion at_rest = m;
+    at_rest.v.setZero();
+    if (!kkt_.accelerate(at_rest, out_.lambda))
+      return fail("[M B'; B 0] is singular at the start; 'kreisel check' names the cause"), false;
+    damping_ = 0.0;
+    for (std::size_t b = 0; b < blocks_.size(); ++b)
+      if (pattern_.kind(static_cast<int>(b)) == CoordinateKind::dynamic)
+        damping_ = std::max(damping_, way_of(b, at_rest.a) / longest_way);
+    return true;
+  }
+
+  static bool is_rotation(const lie::Block& block, int i) {
+    return block.group != lie::GroupId::rn && i >= block.nv - 3;
+  }
+
+  /// How far an update moves a factor, in radians or sizes of the mechanism.
+  double way_of(std::size_t b, const Vector& x) const {
+    const lie::Block& block = blocks_[b];
+    if (block.group == lie::GroupId::rn)
+      return x.segment(block.v_at, block.nv).norm() /
+             std::max(length_, out_.motion.q.segment(block.q_at, block.nv).norm());
+    double way = x.segment<3>(block.v_at + block.nv - 3).norm();
+    if (block.nv == 6) way = std::max(way, x.segment<3>(block.v_at).norm() / length_);
+    return way;
+  }
+
+  /// States that only add up motion: no force row of theirs depends on a position.
+  void find_followers() {
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+      follows_[b] = pattern_.kind(static_cast<int>(b)) == CoordinateKind::state;
+      for (const Pattern::Coupling& c : pattern_.couplings())
+        if (follows_[b] && c.row == static_cast<int>(b))
+          follows_[b] = kkt_blocks_.K.segment(c.at, blocks_[b].nv * blocks_[c.column].nv).isZero(0.0);
+    }
+  }
+
+  /// The rates of states that only add up motion, and of nonholonomic rows, must vanish at rest by themselves.
+  bool is_kept(const system::Residual& r) {
+    find_followers();
+    moving_.clear();
+    for (std::size_t b = 0; b < blocks_.size(); ++b)
+      if (follows_[b] && r.force.segment(blocks_[b].v_at, blocks_[b].nv).lpNorm<Eigen::Infinity>() > 1e-12)
+        moving_ = pattern_.block_name(static_cast<int>(b));
+    for (int row = pattern_.position_rows(); row < rows_; ++row)
+      if (std::abs(r.rate[row]) > 1e-12) moving_ = pattern_.row_name(row);
+    return moving_.empty();
+  }
+
+  /// Unbalanced beyond round-off of the terms: stiffness times size, and constraint forces.
+  bool is_balanced() {
+    noise_.setZero(nv_);
+    for (const Pattern::Coupling& c : pattern_.couplings()) {
+      const lie::Block &row = blocks_[c.row], &column = blocks_[c.column];
+      const Eigen::Map<const Matrix> K(kkt_blocks_.K.data() + c.at, row.nv, column.nv);
+      const bool is_flat = column.group == lie::GroupId::rn;
+      const int translations = is_flat ? column.nv : column.nv - 3;
+      const double reach = std::max(length_, out_.motion.q.segment(column.q_at, translations).norm());
+      for (int j = 0; j < column.nv; ++j)
+        noise_.segment(row.v_at, row.nv) += (j < translations ? reach : 1.0) * K.col(j).cwiseAbs();
+    }
+    for (const Pattern::Touch& t : pattern_.touches()) {
+      const lie::Block& block = blocks_[t.block];
+      const system::RowGroup& group = pattern_.groups()[t.group];
+      const Eigen::Map<const Matrix> F(kkt_blocks_.F.data() + t.at, block.nv, group.rows);
+      noise_.segment(block.v_at, block.nv) += F.cwiseAbs() * out_.lambda.segment(group.at, group.rows).cwiseAbs();
+    }
+    // Joints pass round-off on: the largest force counts for all, and with the size of the mechanism as its arm for torques.
+    double of_forces = std::numeric_limits<double>::min(), of_torques = of_forces;
+    for (const lie::Block& block : blocks_)
+      for (int i = 0; i < block.nv; ++i)
+        (is_rotation(block, i) ? of_torques : of_forces) =
+            std::max(is_rotation(block, i) ? of_torques : of_forces, noise_[block.v_at + i]);
+    of_torques = std::max(of_torques, length_ * of_forces);
+    of_forces = std::max(of_forces, of_torques / length_);
+    excess_ = 0.0;
+    worst_ = 0;
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+      if (follows_[b]) continue;
+      for (int i = 0; i < blocks_[b].nv; ++i) {
+        const double allowed = 16.0 * epsilon * (is_rotation(blocks_[b], i) ? of_torques : of_forces);
+        const int row = blocks_[b].v_at + i;
+        if (const double part = std::abs(residual_.force[row]) / allowed; !(part <= excess_)) {
+          excess_ = part;
+          worst_ = row;
+        }
+      }
+    }
+    const bool gap_is_closed =
+        residual_.gap.size() == 0 || residual_.gap.lpNorm<Eigen::Infinity>() <= 1e3 * epsilon * std::max(1.0, length_);
+    return excess_ <= 1.0 && gap_is_closed;
+  }
+
+  /// Where iterations no longer help, the rest is round-off of forces that cancel.
+  bool is_nearly_balanced() const { return excess_ <= 1e4; }
+
+  void assemble() {
+    matrix_.values().setZero();
+    const double rate = std::sqrt(damping_);
+    for (std::size_t c = 0; c < coupling_entry_.size(); ++c) {
+      const Pattern::Coupling& coupling = pattern_.couplings()[c];
+      const int r = blocks_[coupling.row].nv, n = blocks_[coupling.column].nv;
+      const auto of = [&](const Vector& values) { return Eigen::Map<const Matrix>(values.data() + coupling.at, r, n); };
+      auto block = matrix_.block(coupling_entry_[c]);
+      switch (pattern_.kind(coupling.row)) {
+        case CoordinateKind::dynamic:
+          block = damping_ * of(kkt_blocks_.M) + of(kkt_blocks_.K);
+          break;
+        case CoordinateKind::state:
+          if (follows_[coupling.row])
+            block = of(kkt_blocks_.D);
+          else
+            block = rate * of(kkt_blocks_.D) + of(kkt_blocks_.K);
+          break;
+        case CoordinateKind::algebraic:
+          block = of(kkt_blocks_.K);
+          break;
+      }
+    }
+    for (std::size_t t = 0; t < row_entry_.size(); ++t) {
+      const Pattern::Touch& touch = pattern_.touches()[t];
+      const int r = pattern_.groups()[touch.group].rows, n = blocks_[touch.block].nv;
+      matrix_.block(row_entry_[t]) = Eigen::Map<const Matrix>(kkt_blocks_.B.data() + touch.at, r, n);
+      matrix_.block(force_entry_[t]) = Eigen::Map<const Matrix>(kkt_blocks_.F.data() + touch.at, n, r);
+    }
+  }
+
+  /// One accepted step. False when none is short enough.
+  bool descend() {
+    constexpr int most_attempts = 60;
+    for (int attempt = 0; attempt < most_attempts; ++attempt) {
+      assemble();
+      if (!solver_->factorize(matrix_)) {
+        stiffen();
+        continue;
+      }
+      update_.head(nv_) = -residual_.force;
+      for (std::size_t b = 0; b < blocks_.size(); ++b)
+        if (follows_[b]) update_.segment(blocks_[b].v_at, blocks_[b].nv).setZero();
+      update_.segment(nv_, rows_).setZero();
+      update_.segment(nv_, pattern_.position_rows()) = -residual_.gap;
+      solver_->solve(update_);
+      if (!update_.allFinite()) {
+        stiffen();
+        continue;
+      }
+      step_ = update_.head(nv_);
+      double way = 0.0;
+      for (std::size_t b = 0; b < blocks_.size(); ++b)
+        if (!follows_[b]) way = std::max(way, way_of(b, step_));
+      const double part = std::min(1.0, longest_way / way);
+      step_ *= part;
+      const double force = -work_of(residual_.force);
+      // Downhill only where s M + K is positive on ker B.
+      if (force < 0.0 && way > 1e-9) {
+        stiffen();
+        continue;
+      }
+      trial_ = out_.motion;
+      move();
+      trial_lambda_ = out_.lambda + part * update_.segment(nv_, rows_);
+      if (!close_gap()) {
+        stiffen();
+        continue;
+      }
+      evaluate(trial_, trial_lambda_, trial_residual_);
+      const double left = -work_of(trial_residual_.force);
+      if (!trial_residual_.force.allFinite() || (left < -overshoot * force && way > 1e-9)) {
+        stiffen();
+        continue;
+      }
+      if (way <= 1e-9 && trial_residual_.force.norm() >= 0.5 * residual_.force.norm()) {
+        if (++idle_ > 3) return false;
+      } else {
+        idle_ = 0;
+      }
+      if (part == 1.0) damping_ *= std::abs(left) <= good * force ? easing : 0.5;
+      if (damping_ < 1e-13 * stiffness()) damping_ = 0.0;
+      out_.motion.q = trial_.q;
+      out_.lambda = trial_lambda_;
+      return true;
+    }
+    return false;
+  }
+
+  /// Every body along a screw, on both groups: what turns about one axis keeps its distances, and stiff forces do not see it.
+  void move() {
+    system_.space().move(out_.motion.q, step_, trial_.q);
+    for (const lie::Block& block : blocks_) {
+      if (block.group != lie::GroupId::r3xso3) continue;
+      lie::SE3::Tangent twist = step_.segment<6>(block.v_at);
+      const lie::SE3::Point from = out_.motion.q.segment<7>(block.q_at);
+      twist.head<3>() = lie::rotate_back(from.data() + 3, twist.head<3>());
+      trial_.q.segment<7>(block.q_at) = lie::SE3::compose(from, lie::SE3::exp(twist));
+    }
+  }
+
+  double work_of(const Vector& force) const {
+    double work = 0.0;
+    for (std::size_t b = 0; b < blocks_.size(); ++b)
+      if (pattern_.kind(static_cast<int>(b)) == CoordinateKind::dynamic)
+        work += force.segment(blocks_[b].v_at, blocks_[b].nv).dot(step_.segment(blocks_[b].v_at, blocks_[b].nv));
+    return work;
+  }
+
+  /// A long step leaves the constraints by its square.
+  bool close_gap() {
+    if (pattern_.position_rows() == 0) return true;
+    system_.constraints(trial_, trial_lambda_, trial_residual_);
+    if (trial_residual_.gap.lpNorm<Eigen::Infinity>() <= 1e-9 * length_) return true;
+    return kkt_.factorize(trial_) && kkt_.project_position(trial_);
+  }
+
+  /// The largest K/M on the diagonal.
+  double stiffness() const {
+    double largest = 0.0;
+    for (const Pattern::Coupling& c : pattern_.couplings()) {
+      if (c.row != c.column || pattern_.kind(c.row) != CoordinateKind::dynamic) continue;
+      const int n = blocks_[c.row].nv;
+      for (int i = 0; i < n; ++i) {
+        const int at = c.at + i * (n + 1);
+        if (kkt_blocks_.M[at] > 0.0) largest = std::max(largest, std::abs(kkt_blocks_.K[at]) / kkt_blocks_.M[at]);
+      }
+    }
+    return largest;
+  }
+
+  void stiffen() { damping_ = std::max(tightening * damping_, 1e-10 * (stiffness() + 1e-12)); }
+
+  std::string in_words() const {
+    std::size_t b = blocks_.size() - 1;
+    while (b > 0 && worst_ < blocks_[b].v_at) --b;
+    return fmt::format("'{}' is left with a force of {:.3g} (N or N m); does anything hold it?",
+                       pattern_.block_name(static_cast<int>(b)), std::abs(residual_.force[worst_]));
+  }
+
+  Equilibrium fail(std::string message) {
+    out_.message = std::move(message);
+    return out_;
+  }
+  Equilibrium fail_for_rate() {
+    return fail(fmt::format("{} moves while everything else is at rest; there is no equilibrium", moving_));
+  }
+
+  const System& system_;
+  const Pattern& pattern_;
+  const std::vector<lie::Block>& blocks_;
+  const int nv_, rows_;
+  system::KktBlocks kkt_blocks_;
+  system::Residual residual_, trial_residual_;
+  Counters counters_;
+  solve::Kkt kkt_;
+  EquilibriumOptions options_;
+  linear::BlockMatrix matrix_;
+  std::unique_ptr<linear::Solver> solver_;
+  std::vector<int> coupling_entry_, force_entry_, row_entry_;
+  std::vector<bool> follows_;  ///< per factor
+  Vector update_, step_, noise_, trial_lambda_;
+  Motion trial_;
+  Equilibrium out_;
+  std::string moving_;
+  double length_ = 1.0, damping_ = 0.0, excess_ = 0.0;
+  int worst_ = 0, idle_ = 0;
+};
+
+}  // namespace
+
+Equilibrium find_equilibrium(const System& system, const system::Start& start, const EquilibriumOptions& options) {
+  return Descent(system, start, options).run();
+}
+
+}  // namespace kreisel::analysis

@@ -1,0 +1,181 @@
+// Positions at rest against closed forms, shooting on the continuous equations, and the energy around them.
+#include "analysis/equilibrium.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <string>
+
+#include "analysis/modes.hpp"
+#include "io/model_file/model_file.hpp"
+#include "io/result/prepare.hpp"
+#include "system/dense.hpp"
+
+namespace {
+
+using namespace kreisel;
+
+io::ModelFile model(const std::string& text) { return io::read_model(io::JsonSource("m.json", text)); }
+
+analysis::Equilibrium rest_of(const io::ModelFile& file) {
+  return analysis::find_equilibrium(*file.assembly, file.model.start);
+}
+
+Vector3 position(const io::ModelFile& file, const analysis::Equilibrium& e, int body) {
+  return file.assembly->body_pose(body, e.motion.q).x;
+}
+
+/// Two masses under each other on springs: m g/k below where the springs are free.
+TEST(Equilibrium, SpringsSagByTheWeight) {
+  for (const char* group : {"r3xso3", "se3"}) {
+    const io::ModelFile file = model(std::string(R"({"group": ")") + group + R"(", "gravity": [0, 0, -10], "bodies": [
+      {"name": "a", "mass": 2, "inertia": [1, 1, 1], "position": [0, 0, -1]}, {"name": "b", "mass": 3, "inertia": [1, 1, 1], "position": [0, 0, -2]}],
+      "joints": [{"type": "prismatic", "between": ["ground", "a"], "at": [0, 0, 0], "axis": [0, 0, 1]},
+                 {"type": "prismatic", "between": ["a", "b"], "at": [0, 0, 0], "axis": [0, 0, 1]}],
+      "forces": [{"type": "spring-damper", "between": ["ground", "a"], "at": [[0, 0, 0], [0, 0, -1]], "stiffness": 1000, "length": 1},
+                 {"type": "spring-damper", "between": ["a", "b"], "at": [[0, 0, -1], [0, 0, -2]], "stiffness": 100, "length": 1}]})");
+    const analysis::Equilibrium e = rest_of(file);
+    ASSERT_TRUE(e.is_found) << e.message;
+    EXPECT_NEAR(position(file, e, 0).z(), -1.0 - 50.0 / 1000.0, 1e-13);
+    EXPECT_NEAR(position(file, e, 1).z(), -2.0 - 50.0 / 1000.0 - 30.0 / 100.0, 1e-13);
+  }
+}
+
+/// A pendulum from any angle falls to the lower rest, also from close to the upper one.
+TEST(Equilibrium, GoesDownhillFromAnyAngle) {
+  for (const double degrees : {5.0, 60.0, 90.0, 135.0, 175.0, 179.9}) {
+    const double angle = degrees * M_PI / 180.0;
+    const io::ModelFile file =
+        model(R"({"gravity": [0, 0, -9.81], "bodies": [{"name": "b", "mass": 1, "inertia": [0.1, 0.1, 0.1],
+      "position": [)" +
+              std::to_string(std::sin(angle)) + ", 0, " + std::to_string(-std::cos(angle)) + R"(]}],
+      "joints": [{"type": "revolute", "between": ["ground", "b"], "at": [0, 0, 0], "axis": [0, 1, 0]}]})");
+    const analysis::Equilibrium e = rest_of(file);
+    ASSERT_TRUE(e.is_found) << degrees << ": " << e.message;
+    EXPECT_NEAR(position(file, e, 0).x(), 0.0, 1e-10) << degrees;
+    EXPECT_NEAR(position(file, e, 0).z(), -1.0, 1e-6) << degrees;
+  }
+}
+
+/// The upper rest is one too when the model begins there, and is said to be unstable: √(m g l/I).
+TEST(Equilibrium, SaysThatTheUpperRestIsUnstable) {
+  const io::ModelFile file =
+      model(R"({"gravity": [0, 0, -9.81], "bodies": [{"name": "b", "mass": 1, "inertia": [0.1, 0.1, 0.1],
+    "position": [0, 0, 1]}], "joints": [{"type": "revolute", "between": ["ground", "b"], "at": [0, 0, 0], "axis": [0, 1, 0]}]})");
+  const analysis::Equilibrium e = rest_of(file);
+  ASSERT_TRUE(e.is_found) << e.message;
+  EXPECT_EQ(e.iterations, 0);
+  const auto modes =
+      analysis::modes_of(*file.assembly, e.motion, analysis::linearize(*file.assembly, e.motion, e.lambda));
+  const analysis::Stability stability = analysis::stability_of(modes);
+  EXPECT_FALSE(stability.is_stable);
+  EXPECT_NEAR(stability.growth, std::sqrt(9.81 / 1.1), 1e-10);
+}
+
+/// Bathe and Bolourchi's bend of 45 degrees under a dead load: the tip by shooting on the continuous equations.
+TEST(Equilibrium, BendsARodAsTheContinuousEquationsSay) {
+  const auto tip_with = [](int elements) {
+    const io::ModelFile file =
+        model(R"({"sections": [{"name": "s", "stiffness": [1e7, 4166666.6666666667, 4166666.6666666667,
+      833333.33333333333, 833333.33333333333, 833333.33333333333], "mass_per_length": 1, "inertia_per_length": [0.16, 0.08, 0.08]}],
+      "rods": [{"name": "r", "section": "s", "elements": )" +
+              std::to_string(elements) + R"(,
+        "path": {"arc": [[0, 0, 0], [7.612046748871326, 38.26834323650898, 0], [29.28932188134524, 70.71067811865476, 0]]}}],
+      "joints": [{"type": "fixed", "between": ["ground", "r@start"]}],
+      "forces": [{"type": "applied", "on": "r@end", "force": [0, 0, 600]}]})");
+    const analysis::Equilibrium e = rest_of(file);
+    EXPECT_TRUE(e.is_found) << e.message;
+    return Vector3(position(file, e, elements) - Vector3(29.28932188134524, 70.71067811865476, 0.0));
+  };
+  const Vector3 exact(-13.6046324024, -23.5605818783, 53.4754779982);
+  const double coarse = (tip_with(16) - exact).norm(), fine = (tip_with(32) - exact).norm();
+  EXPECT_LT(fine, 2e-5);
+  EXPECT_NEAR(std::log2(coarse / fine), 4.0, 0.2);
+}
+
+/// A moment that follows its section rolls a rod up to a full circle, exactly on any mesh.
+TEST(Equilibrium, RollsARodUp) {
+  for (const char* group : {"se3", "r3xso3"}) {
+    const io::ModelFile file = model(std::string(R"({"group": ")") + group +
+                                     R"(", "sections": [{"name": "s", "stiffness": [1e4, 1e4, 1e4, 500, 500, 500],
+      "mass_per_length": 1, "inertia_per_length": [1, 1, 1]}],
+      "rods": [{"name": "r", "section": "s", "elements": 8, "path": {"line": [[0, 0, 0], [10, 0, 0]]}}],
+      "joints": [{"type": "fixed", "between": ["ground", "r@start"]}],
+      "forces": [{"type": "applied", "on": "r@end", "torque": [0, -314.15926535897931, 0], "frame": "body"}]})");
+    const analysis::Equilibrium e = rest_of(file);
+    ASSERT_TRUE(e.is_found) << e.message;
+    EXPECT_LT(position(file, e, 8).norm(), 1e-9);
+  }
+}
+
+/// A torsional spring that is free at three turns brings its wheel there.
+TEST(Equilibrium, CountsTurnsOnTheWay) {
+  const io::ModelFile file =
+      model(R"({"bodies": [{"name": "w", "mass": 1, "inertia": [0.2, 0.2, 0.2], "position": [0, 0, 0]}],
+    "joints": [{"name": "h", "type": "revolute", "between": ["ground", "w"], "at": [0, 0, 0], "axis": [0, 0, 1]}],
+    "forces": [{"type": "torsional-spring-damper", "between": ["ground", "w"], "axis": [0, 0, 1], "stiffness": 1, "angle": 20}],
+    "outputs": {"phi": {"angle": "h"}}})");
+  const analysis::Equilibrium e = rest_of(file);
+  ASSERT_TRUE(e.is_found) << e.message;
+  Vector phi = Vector::Zero(file.assembly->output_size());
+  file.assembly->evaluate_outputs(e.motion, e.lambda, phi);
+  EXPECT_NEAR(phi[0], 20.0, 1e-10);
+}
+
+/// An integral controller ends where its error is zero, with the weight in its state.
+TEST(Equilibrium, SolvesForStates) {
+  const io::ModelFile file = model(
+      R"({"gravity": [0, 0, -9.81], "bodies": [{"name": "b", "mass": 2, "inertia": [0.1, 0.1, 0.1], "position": [1, 0, 0]}],
+    "joints": [{"name": "h", "type": "revolute", "between": ["ground", "b"], "at": [0, 0, 0], "axis": [0, -1, 0]}],
+    "outputs": {"phi": {"angle": "h"}}, "states": {"sum": {"rate": "=0.5 - phi", "initial": 0}},
+    "forces": [{"type": "torque", "joint": "h", "value": "=40*(0.5 - phi) + 10*sum - 5*phi'"}]})");
+  const analysis::Equilibrium e = rest_of(file);
+  ASSERT_TRUE(e.is_found) << e.message;
+  EXPECT_NEAR(std::atan2(position(file, e, 0).z(), position(file, e, 0).x()), 0.5, 1e-10);
+  Vector values = Vector::Zero(file.assembly->output_size());
+  file.assembly->evaluate_outputs(e.motion, e.lambda, values);
+  int at = 0;
+  for (const system::OutputInfo& info : file.assembly->outputs()) {
+    if (info.name == "sum") {
+      EXPECT_NEAR(values[at] * 10.0, 2.0 * 9.81 * std::cos(0.5), 1e-8);
+      return;
+    }
+    at += info.size();
+  }
+  ADD_FAILURE() << "no state";
+}
+
+TEST(Equilibrium, SaysWhatNothingHolds) {
+  const io::ModelFile file = model(
+      R"({"gravity": [0, 0, -9.81], "bodies": [{"name": "stone", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0]}]})");
+  const analysis::Equilibrium e = rest_of(file);
+  EXPECT_FALSE(e.is_found);
+  EXPECT_NE(e.message.find("'stone'"), std::string::npos) << e.message;
+}
+
+/// Models rest where no small motion that the constraints allow lowers their energy.
+TEST(Equilibrium, IsAMinimumOfTheEnergyOfModels) {
+  std::mt19937_64 generator(3);
+  std::normal_distribution<double> normal;
+  for (const char* name :
+       {"heavy-top", "chain", "double-pendulum", "flyball-governor", "hanging-chain", "simple-pendulum",
+        "conical-pendulum", "andrews-bodies", "bricard-independent", "car-axis"}) {
+    io::RunSpec spec;
+    spec.model = name;
+    const models::Model m = io::prepare_model(spec);
+    const analysis::Equilibrium e = analysis::find_equilibrium(*m.system, m.start);
+    ASSERT_TRUE(e.is_found) << name << ": " << e.message;
+    EXPECT_GT(e.iterations, 0) << name;
+    system::KktBlocks blocks(m.system->pattern());
+    m.system->linearize(e.motion, e.lambda, blocks);
+    const Matrix K = system::dense_coupling(*m.system, blocks.K), B = system::dense_rows(*m.system, blocks.B);
+    const Matrix N = B.fullPivLu().kernel();
+    for (int i = 0; i < 20; ++i) {
+      const Vector x = N * Vector::NullaryExpr(N.cols(), [&] { return normal(generator); });
+      EXPECT_GT(x.dot(K * x), -1e-9 * K.norm() * x.squaredNorm()) << name;
+    }
+  }
+}
+
+}  // namespace
