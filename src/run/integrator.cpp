@@ -59,8 +59,9 @@ void inspect_rotations(const system::System& system, ConstVectorRef q0, Inspecti
     const double length = q0.segment(at, 4).norm();
     check.require(
         !std::isfinite(length) || std::abs(length - 1.0) <= 1e-6, "initial values",
-        fmt::format("has a quaternion of length {:g} for '{}', q0[{}] to q0[{}], expected (x, y, z, w) of length 1",
-                    length, system.pattern().block_name(static_cast<int>(b)), at, at + 3));
+        fmt::format(
+            "there is a quaternion of length {:g} for '{}', q0[{}] to q0[{}], expected (x, y, z, w) of length 1",
+            length, system.pattern().block_name(static_cast<int>(b)), at, at + 3));
   }
 }
 
@@ -136,10 +137,10 @@ std::vector<OptionProblem> problems_in(const Options& options, const system::Sys
 
   const lie::Space& space = system.space();
   check.require(start.q0.size() == space.nq() && start.v0.size() == space.nv(), "initial values",
-                fmt::format("has {} positions and {} velocities, but the model has {} and {}", start.q0.size(),
+                fmt::format("{} positions and {} velocities, but the model has {} and {}", start.q0.size(),
                             start.v0.size(), space.nq(), space.nv()));
   check.require(is_number(start.t0) && start.q0.allFinite() && start.v0.allFinite(), "initial values",
-                "has values that are not finite");
+                "not all are finite");
   if (start.q0.size() == space.nq()) inspect_rotations(system, start.q0, check);
   for (const std::vector<system::Event>* list : {&system.events(), &options.events})
     for (const system::Event& event : *list) inspect(event, check);

@@ -278,17 +278,17 @@ TEST_F(InconsistentStart, OffTheVelocityConstraintIsRefused) {
 
 TEST_F(InconsistentStart, ThatIsNotANumberIsRefused) {
   model_.start.v0[4] = nan;
-  EXPECT_EQ(refusal(model_), "start: has values that are not finite");
+  EXPECT_EQ(refusal(model_), "initial values: not all are finite");
   support::Experiment unconstrained;
   unconstrained.group = "so3";
   models::Model free = support::make_model(unconstrained);
   free.start.v0[1] = nan;
-  EXPECT_EQ(refusal(free), "start: has values that are not finite");
+  EXPECT_EQ(refusal(free), "initial values: not all are finite");
 }
 
 TEST_F(InconsistentStart, OfTheWrongSizeIsRefused) {
   model_.start.q0.conservativeResize(3);
-  EXPECT_EQ(refusal(model_), "start: has 3 positions and 6 velocities, but the model has 7 and 6");
+  EXPECT_EQ(refusal(model_), "initial values: 3 positions and 6 velocities, but the model has 7 and 6");
 }
 
 }  // namespace
