@@ -5,6 +5,7 @@
 
 #include "io/model_file/model_file.hpp"
 #include "kreisel/error.hpp"
+#include "kreisel/mechanism.hpp"
 #include "kreisel/simulation.hpp"
 #include "kreisel/solution.hpp"
 
@@ -242,6 +243,69 @@ TEST(Inputs, APulseInATableIsNotSteppedOver) {
   const run::Solution motion = run::solve(problem, options);
   // The impulse is 0.5 N s: v = 0.25 m/s at once, and x goes to m v/c.
   EXPECT_NEAR(motion.at(10.0).q[0], mass * 0.25 / damping * (1.0 - std::exp(-damping / mass * 4.9995)), 1e-5);
+}
+
+// ---- mechanisms in C++
+
+/// The same cart: laws as formulas, or as functions.
+Mechanism cart(bool has_functions) {
+  Mechanism mechanism("cart");
+  mechanism.set_gravity({0, 0, 0});
+  const Body body = mechanism.add_body({.name = "cart", .mass = mass, .shapes = {}});
+  const int guide = mechanism.add_joint(prismatic({ground, body}, {0, 0, 0}, {1, 0, 0}));
+  mechanism.add_parameter("c", damping).add_input("u", 0.0, "N").add_output("way", displacement_of(guide));
+  mechanism.add_output("tip", position_of(body, {0.5, 0, 0})).add_output("twice", "2*way + tip.x'", "m");
+  if (has_functions) {
+    mechanism.add_law("motor", guide,
+                      Law([](double, std::span<const double> y) { return y[0] - damping * y[1]; }, {"u", "way'"}));
+    mechanism.add_state("slow",
+                        Law([](double, std::span<const double> y) { return 5.0 * (y[0] - y[1]); }, {"u", "slow"},
+                            [](double, std::span<const double>, int i) { return i == 0 ? 5.0 : -5.0; }));
+    mechanism.add_event("far", Law([](double, std::span<const double> y) { return y[0] - 0.2; }, {"way"}),
+                        system::Direction::rising);
+  } else {
+    mechanism.add_law("motor", guide, "u - c*way'").add_state("slow", "5*(u - slow)");
+    mechanism.add_event("far", "way - 0.2", system::Direction::rising);
+  }
+  return mechanism;
+}
+
+TEST(Mechanisms, LawsAreFormulasOrFunctionsOfNames) {
+  long steps[2] = {0, 0};
+  for (const bool has_functions : {false, true}) {
+    run::Simulation sim(cart(has_functions).problem({.t_end = 5.0}), options_of("", 1e-8));
+    Exact exact;
+    for (int k = 0; k < 20; ++k) {
+      sim.set("u", 3.0 + sample(k));
+      sim.advance_to(0.05 * (k + 1));
+      exact.go(3.0 + sample(k), 0.05);
+      EXPECT_NEAR(sim.output("way"), exact.x, 3e-7);
+      EXPECT_NEAR(sim.output("way'"), exact.v, 3e-7);
+      EXPECT_NEAR(sim.output("slow"), exact.z, 3e-7);
+      EXPECT_NEAR(sim.output("tip.x"), 0.5 + exact.x, 3e-7);
+      EXPECT_NEAR(sim.output("twice"), 2.0 * exact.x + exact.v, 1e-6);
+    }
+    ASSERT_EQ(sim.report().events.size(), 1u);
+    EXPECT_EQ(sim.report().events[0].event, "far");
+    EXPECT_NEAR(sim.report().events[0].before.motion.q[0], 0.2, 1e-7);
+    steps[has_functions] = sim.report().counters.steps;
+  }
+  EXPECT_NEAR(static_cast<double>(steps[1]) / static_cast<double>(steps[0]), 1.0, 0.1);
+}
+
+TEST(Mechanisms, SayWhatIsWrongWithLaws) {
+  Mechanism mechanism = cart(false);
+  EXPECT_NE(message_of([&] { mechanism.add_parameter("u", 1.0); }).find("named 'u' already"), std::string::npos);
+  EXPECT_NE(message_of([&] { mechanism.add_output("sin", "u"); }).find("'sin'"), std::string::npos);
+  EXPECT_NE(message_of([&] { mechanism.add_output("turn", angle_of(3)); }).find("no joint number 3"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] { cart(false).add_output("turn", angle_of(0)).problem({}); }).find("has no angle"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] { cart(false).add_law("more", 0, "wey").problem({}); }).find("did you mean 'way'"),
+            std::string::npos);
+  EXPECT_NE(
+      message_of([&] { cart(false).add_output("a", "b").add_output("b", "a").problem({}); }).find("algebraic loop"),
+      std::string::npos);
 }
 
 }  // namespace
