@@ -34,7 +34,8 @@ class Simulation {
   /// there, and steps before and after it do not know of each other; a method without a past (radau, rkmk) goes on with
   /// the step that it had, and the default method gives way to radau where values are set again and again. Only this
   /// simulation knows of the value. Throws InvalidInput for a name that the model does not have, with those that it has,
-  /// for a value that is not finite, and where no step ends at `time`.
+  /// for a value that is not finite, and where no step ends at `time`. What is asked before the next advance shows the
+  /// motion as it has arrived at `time`, whatever was set there, in any order; only at the start it is as it goes on.
   void set(std::string_view input, double value);
   /// The value of an input at `time`, set or not.
   double input(std::string_view name) const;

@@ -17,7 +17,8 @@ class Simulation:
     model, method, group, parameters, events and options as in ``solve``; t_span: the end, or (start, end), beyond which it cannot go
 
     sim.advance(0.01)        goes on for a while; sim.advance(to=2.5): until then
-    sim["u"] = 3.0           an input of the model: this constant from now on, until it is set again
+    sim["u"] = 3.0           an input of the model: this constant from now on, until it is set again; everything else that is asked before
+                             the next advance shows the motion as it has arrived
     sim["knee"], sim["foot"] an output, state or input now: a number, or an array of its components; sim["foot.x"], sim["knee'"]: its rate
     sim.t, q, v, a, lam      now; x(body), R(body): where a body is; energy
     sim.events               what has happened: (name, action, t)

@@ -61,10 +61,14 @@ struct Simulation::Inside {
     drive.go_on_behind(set_from);
   }
 
+  /// Nothing has been computed before inputs that were set at the start.
+  void settle_at_start() {
+    if (is_set && set_from == drive.now().motion.t) settle();
+  }
+
   State at(double wanted) {
-    settle();
+    settle_at_start();
     State state;
-    // Behind inputs that were set at the present time.
     if (wanted == t && has_inputs() && !drive.has_ended() && is_at_newest()) wanted = drive.now().motion.t;
     if (!drive.at(wanted, state))
       throw InvalidInput(fmt::format("t = {} is not within the step taken last, from {} to {}", wanted,
@@ -74,7 +78,7 @@ struct Simulation::Inside {
 
   /// All outputs at the present time, or their rates.
   const Vector& outputs(bool are_rates) {
-    settle();
+    settle_at_start();
     Seen& seen = are_rates ? rates : values;
     if (seen.is_known) return seen.values;
     const State now = at(t);
@@ -148,13 +152,15 @@ void Simulation::set(std::string_view input, double value) {
   if (present != nullptr && *present == value) return;
   in.inputs->set(number, in.set_from, value);
   in.is_set = true;
+  if (in.set_from == in.drive.now().motion.t) in.forget_outputs();
 }
 
 double Simulation::input(std::string_view name) const {
   Inside& in = *inside_;
   const int number = in.input_named(name);
-  const State now = in.at(in.t);
-  return now.system->input_at(number, now.t);
+  const double t = in.is_set ? in.set_from : in.drive.now().motion.t;
+  const double* value = in.inputs->find(number, t);
+  return value != nullptr ? *value : in.problem.system->input_at(number, in.t);
 }
 
 double Simulation::output(std::string_view name) const {
