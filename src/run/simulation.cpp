@@ -123,6 +123,9 @@ Simulation& Simulation::operator=(Simulation&&) noexcept = default;
 
 Status Simulation::advance_to(double t) {
   Inside& in = *inside_;
+  // Durations that were added up.
+  if (t > in.t_end() && t - in.t_end() <= 1e-12 * std::max(std::abs(in.t_end()), std::abs(in.problem.start.t0)))
+    t = in.t_end();
   if (!(t <= in.t_end()))
     throw InvalidInput(fmt::format("cannot advance to t = {}: the run ends at {}. Give a larger t_end", t, in.t_end()));
   if (t < in.t && t < in.drive.newest_step_began())

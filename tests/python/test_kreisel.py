@@ -214,6 +214,14 @@ class Simulations(unittest.TestCase):
             sim.advance(0.1)
             self.assertEqual(kreisel.Simulation(arm(), parameters={}).inputs, sim.inputs)
 
+    def test_durations_add_up_to_the_end(self):
+        sim = kreisel.Simulation(arm(), 1)
+        for k in range(100):
+            sim["u"] = k % 7
+            sim.advance(0.01)
+        self.assertGreater(sum([0.01] * 100), 1)
+        self.assertEqual((sim.t, sim.has_ended), (1, True))
+
     def test_events_end_it(self):
         sim = kreisel.Simulation(arm().event("up", "=angle - 0.5", action="stop").event("slow", "=u - 7"), 5)
         sim["u"] = 8
