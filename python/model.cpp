@@ -6,8 +6,10 @@
 #include <pybind11/stl.h>
 
 #include "io/model_file/model_catalogue.hpp"
+#include "io/model_file/model_file.hpp"
 #include "kreisel/error.hpp"
 #include "kreisel/own_system.hpp"
+#include "system/differences.hpp"
 
 namespace kreisel::python {
 namespace {
@@ -25,9 +27,13 @@ class Callable {
 
   const std::string& name() const { return name_; }
   template <class... Arguments>
+  py::object plain(const Arguments&... arguments) const {
+    return (*function_)(arguments...);
+  }
+  template <class... Arguments>
   py::object operator()(const Arguments&... arguments) const {
     try {
-      return (*function_)(arguments...);
+      return plain(arguments...);
     } catch (py::error_already_set& error) {
       if (py::hasattr(error.value(), "add_note"))
         error.value().attr("add_note")(fmt::format("kreisel called it as '{}' of a System", name_));
@@ -174,6 +180,78 @@ void take_corners(Parts& parts, system::SystemFunctions& f) {
   for (py::ssize_t i = 0; i < array.size(); ++i) f.corners.push_back({array.data()[i], -1});
 }
 
+/// A law of the user: a function of t and of a dict with what it uses.
+class PythonFunction final : public formula::Function {
+ public:
+  PythonFunction(py::object function, std::vector<std::string> uses, py::object derivative)
+      : label_(label_of(function)), uses_(std::move(uses)), function_(label_, std::move(function)) {
+    if (!derivative.is_none()) derivative_.emplace("derivative of " + label_, std::move(derivative));
+  }
+
+  double at(std::span<const double> arguments, int by) const override {
+    const py::gil_scoped_acquire lock;
+    if (by == value) return call(function_, arguments).number();
+    if (by > 0 && derivative_) return given_derivative(arguments, by - 1);
+    // By differences, whose steps depend on nothing but the arguments: a run that goes on from a checkpoint has the same ones.
+    std::vector<double> moved(arguments.begin(), arguments.end());
+    const double at = arguments[static_cast<std::size_t>(by)], length = std::max(std::abs(at), 1.0);
+    const system::Steps steps =
+        system::largest_steps({by == 0 ? system::time_range(1.0, at) : system::range_of(length, at)});
+    const system::Columns along = [&](int, double s) {
+      moved[static_cast<std::size_t>(by)] = at + s;
+      return Vector(Vector::Constant(1, call(function_, moved).number()));
+    };
+    return system::differentiate(along, steps, accuracy).value(0, 0);
+  }
+
+ private:
+  static constexpr double accuracy = 1e-6;  ///< of the matrix of Newton's method
+
+  static std::string label_of(const py::object& function) {
+    return py::hasattr(function, "__name__") ? std::string(py::str(function.attr("__name__"))) : "function";
+  }
+  /// A result with the time it belongs to.
+  struct Returned {
+    py::object object;
+    const std::string& label;
+    double t;
+
+    double number() const {
+      const double found = PyFloat_AsDouble(object.ptr());
+      if (found != -1.0 || PyErr_Occurred() == nullptr) return found;
+      PyErr_Clear();
+      throw InvalidInput(
+          fmt::format("law '{}' returned {} at t = {:.10g}, expected a number", label, short_repr(object), t));
+    }
+  };
+  Returned call(const Callable& callable, std::span<const double> arguments) const {
+    py::dict y;
+    for (std::size_t i = 0; i < uses_.size(); ++i) y[py::str(uses_[i])] = arguments[i + 1];
+    try {
+      return {callable.plain(arguments[0], y), callable.name(), arguments[0]};
+    } catch (py::error_already_set& error) {
+      std::string note = fmt::format("kreisel called it as law '{}' at t = {:.10g}", callable.name(), arguments[0]);
+      if (error.matches(PyExc_KeyError))
+        note += fmt::format("; it may read {}: give what it needs as uses=[...]",
+                            uses_.empty() ? std::string("nothing") : fmt::format("{}", fmt::join(uses_, ", ")));
+      if (py::hasattr(error.value(), "add_note")) error.value().attr("add_note")(note);
+      throw;
+    }
+  }
+  double given_derivative(std::span<const double> arguments, int number) const {
+    const Returned all = call(*derivative_, arguments);
+    const auto size = static_cast<py::ssize_t>(uses_.size());
+    const py::array_t<double> list =
+        numbers(fmt::format("{} returned at t = {:.10g}", derivative_->name(), all.t), all.object, {size});
+    return list.data()[number];
+  }
+
+  std::string label_;
+  std::vector<std::string> uses_;
+  Callable function_;
+  std::optional<Callable> derivative_;
+};
+
 void refuse_asymmetry(const Matrix& mass) {
   Eigen::Index i = 0, j = 0;
   if ((mass - mass.transpose()).cwiseAbs().maxCoeff(&i, &j) > 1e-8 * mass.cwiseAbs().maxCoeff())
@@ -183,9 +261,18 @@ void refuse_asymmetry(const Matrix& mass) {
 
 }  // namespace
 
-ModelPtr model_from_json(const std::string& name, const std::string& text, bool accepts_gaps) {
+ModelPtr model_from_json(const std::string& name, const std::string& text, bool accepts_gaps,
+                         const py::dict& functions) {
+  io::UserFunctions given;
+  for (const auto& [key, value] : functions) {
+    const auto parts = value.cast<py::tuple>();
+    const std::string own = py::str(key);
+    io::UserFunction function{.uses = parts[1].cast<std::vector<std::string>>(), .function = {}};
+    function.function = std::make_shared<const PythonFunction>(parts[0], function.uses, parts[2]);
+    given.emplace(own, std::move(function));
+  }
   return std::make_shared<const models::ModelInfo>(
-      io::model_of(std::make_shared<io::JsonSource>(name, text), accepts_gaps));
+      io::model_of(std::make_shared<io::JsonSource>(name, text), accepts_gaps, given));
 }
 
 ModelPtr model_from_functions(const py::dict& functions, std::optional<double> t0, std::optional<double> t_end) {

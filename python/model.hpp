@@ -15,7 +15,10 @@ namespace py = pybind11;
 using ModelPtr = std::shared_ptr<const models::ModelInfo>;
 
 /// The text of a model file; `name` stands for the file in messages. `accepts_gaps`: initial values may miss the joints.
-ModelPtr model_from_json(const std::string& name, const std::string& text, bool accepts_gaps);
+/// `functions`: what formulas of the text may read, by name: tuples (function of t and a dict, names in it, function of the same that
+/// returns the derivatives by them or None).
+ModelPtr model_from_json(const std::string& name, const std::string& text, bool accepts_gaps,
+                         const py::dict& functions);
 
 /// `functions`: callables by name (mass, force, constraint, ...); see `kreisel.System` in Python. `t0`, `t_end`: of the run,
 /// instead of those of the system.

@@ -17,6 +17,7 @@
 #include "method/catalogue.hpp"
 #include "model.hpp"
 #include "run/points.hpp"
+#include "simulation.hpp"
 #include "solution.hpp"
 #include "study/output.hpp"
 #include "study/reference.hpp"
@@ -82,6 +83,18 @@ std::vector<std::pair<std::string, std::string>> options_of_runs() {
     if (as_keyword(field.field.name) == field.field.name)
       list.emplace_back(field.field.name, run::described(field.field));
   return list;
+}
+
+py::dict counters_of(const run::Report& report) {
+  const Counters& c = report.counters;
+  py::dict out;
+  out["steps"] = c.steps;
+  out["rejected_steps"] = c.rejected_steps;
+  out["residual_evaluations"] = c.residual_evaluations;
+  out["jacobian_evaluations"] = c.jacobian_evaluations;
+  out["factorizations"] = c.factorizations;
+  out["newton_iterations"] = c.newton_iterations;
+  return out;
 }
 
 py::list events_of(const run::Report& report) {
@@ -156,9 +169,10 @@ PYBIND11_MODULE(_core, m) {
 
   py::class_<models::ModelInfo, std::shared_ptr<models::ModelInfo>>(m, "ModelInfo")
       .def_property_readonly("name", [](const models::ModelInfo& info) { return info.name; });
-  m.def("model_from_json", [](const std::string& name, const std::string& text, bool accepts_gaps) {
-    return std::const_pointer_cast<models::ModelInfo>(model_from_json(name, text, accepts_gaps));
-  });
+  m.def("model_from_json",
+        [](const std::string& name, const std::string& text, bool accepts_gaps, const py::dict& functions) {
+          return std::const_pointer_cast<models::ModelInfo>(model_from_json(name, text, accepts_gaps, functions));
+        });
   m.def("model_from_functions", [](const py::dict& functions, std::optional<double> t0, std::optional<double> t_end) {
     return std::const_pointer_cast<models::ModelInfo>(model_from_functions(functions, t0, t_end));
   });
@@ -204,17 +218,45 @@ PYBIND11_MODULE(_core, m) {
       .def_property_readonly("solve_seconds", [](const Solution& s) { return s.report().solve_seconds; })
       .def_property_readonly("event_names", &Solution::event_names)
       .def_property_readonly("events", [](const Solution& s) { return events_of(s.report()); })
-      .def_property_readonly("counters", [](const Solution& s) {
-        const Counters& c = s.report().counters;
-        py::dict out;
-        out["steps"] = c.steps;
-        out["rejected_steps"] = c.rejected_steps;
-        out["residual_evaluations"] = c.residual_evaluations;
-        out["jacobian_evaluations"] = c.jacobian_evaluations;
-        out["factorizations"] = c.factorizations;
-        out["newton_iterations"] = c.newton_iterations;
-        return out;
-      });
+      .def_property_readonly("counters", [](const Solution& s) { return counters_of(s.report()); });
+
+  py::class_<Simulation>(m, "Simulation")
+      .def(py::init([](const py::object& model, const std::string& group, const py::dict& parameters,
+                       const py::dict& options, std::optional<double> t0, const py::list& events,
+                       const py::object& should_stop, const std::optional<py::bytes>& checkpoint) {
+        return std::make_unique<Simulation>(spec_of(model, group, parameters, options, t0), events, should_stop,
+                                            checkpoint);
+      }))
+      .def("advance_to", &Simulation::advance_to)
+      .def("set", &Simulation::set)
+      .def("input", &Simulation::input)
+      .def("output", &Simulation::output)
+      .def("checkpoint", &Simulation::checkpoint)
+      .def("solution", &Simulation::solution)
+      .def("state",
+           [](const Simulation& s) {
+             const run::State state = s.state();
+             return py::make_tuple(state.q, state.v, state.a, state.lambda);
+           })
+      .def("pose",
+           [](const Simulation& s, int body) {
+             const system::Pose pose = s.state().pose(body);
+             return py::make_tuple(pose.x, pose.R);
+           })
+      .def_property_readonly("energy", [](const Simulation& s) { return s.state().energy(); })
+      .def_property_readonly("t", &Simulation::time)
+      .def_property_readonly("t_end", &Simulation::t_end)
+      .def_property_readonly("has_ended", &Simulation::has_ended)
+      .def_property_readonly("inputs", &Simulation::inputs)
+      .def_property_readonly("outputs", &Simulation::outputs)
+      .def_property_readonly("bodies", &Simulation::bodies)
+      .def_property_readonly("warnings", &Simulation::warnings)
+      .def_property_readonly("status",
+                             [](const Simulation& s) { return std::string(run::info_of(s.report().status).name); })
+      .def_property_readonly("message", [](const Simulation& s) { return s.report().message; })
+      .def_property_readonly("method", [](const Simulation& s) { return s.report().method; })
+      .def_property_readonly("events", [](const Simulation& s) { return events_of(s.report()); })
+      .def_property_readonly("counters", [](const Simulation& s) { return counters_of(s.report()); });
 
   m.def("read_trajectory", [](const std::string& path) {
     const io::Trajectory trajectory = io::read_trajectory(path);

@@ -71,15 +71,32 @@ system::Event event_of(const py::tuple& given, const std::string& name) {
   return event;
 }
 
-/// Whether constraints come and go: then points have other rows than the system in force.
-bool switches_constraints(const io::PreparedRun& run) {
-  return &run.model.system->result_layout() != run.model.system.get();
-}
-
 /// Within which the run takes a wanted time for that of a step.
 double round_off_at(double t, double h) { return 1e-12 * std::max(std::abs(t), h); }
 
 }  // namespace
+
+bool switches_constraints(const io::PreparedRun& run) {
+  return &run.model.system->result_layout() != run.model.system.get();
+}
+
+std::vector<std::string> add_events(io::PreparedRun& run, const py::list& events) {
+  std::vector<std::string> names;
+  for (const auto& handle : events) {
+    const auto event = handle.cast<py::tuple>();
+    std::vector<system::Event>& own = run.options.events;
+    names.push_back(own_name(event[0].cast<std::string>(), own.size(), {&run.model.system->events(), &own}));
+    own.push_back(event_of(event, names.back()));
+  }
+  return names;
+}
+
+void refuse_problems(const io::PreparedRun& run) {
+  std::string problems;
+  for (const run::OptionProblem& problem : run::problems_in(run.options, *run.model.system, run.model.start))
+    problems += fmt::format("{}{}: {}", problems.empty() ? "" : "\n", spelled(problem.field), problem.message);
+  if (!problems.empty()) throw InvalidInput(problems);
+}
 
 /// Now and then tells how far the run is, and asks whether it shall end with what there is.
 class Solution::Watcher : public run::Observer {
@@ -157,16 +174,8 @@ Solution::Solution(const io::RunSpec& spec, const py::object& t_eval, const py::
     run_.options.output_step = 0.0;
     run_.options.output_times = times;
   }
-  for (const auto& handle : events) {
-    const auto event = handle.cast<py::tuple>();
-    std::vector<system::Event>& own = run_.options.events;
-    event_names_.push_back(own_name(event[0].cast<std::string>(), own.size(), {&run_.model.system->events(), &own}));
-    own.push_back(event_of(event, event_names_.back()));
-  }
-  std::string problems;
-  for (const run::OptionProblem& problem : run::problems_in(run_.options, *run_.model.system, run_.model.start))
-    problems += fmt::format("{}{}: {}", problems.empty() ? "" : "\n", spelled(problem.field), problem.message);
-  if (!problems.empty()) throw InvalidInput(problems);
+  event_names_ = add_events(run_, events);
+  refuse_problems(run_);
   if (has_steps_) run_.options.output_times.clear();
 
   Recorder recorder(*this, has_steps_ ? steps_ : points_, t_eval.is_none() || has_steps_ ? nullptr : &times, progress,
@@ -184,6 +193,16 @@ Solution::Solution(const io::RunSpec& spec, const py::object& t_eval, const py::
     Watcher watcher(*this, progress, should_stop);
     verification_ = io::verify(run_, report_, rows.rows(), watcher);
   }
+}
+
+Solution::Solution(io::PreparedRun run, run::Report report, const run::Points& points,
+                   std::vector<std::string> event_names)
+    : run_(std::move(run)),
+      report_(std::move(report)),
+      event_names_(std::move(event_names)),
+      points_(points),
+      steps_({true, switches_constraints(run_)}) {
+  lay_out_if_empty();
 }
 
 /// Arrays without points have columns all the same.

@@ -19,6 +19,14 @@ namespace kreisel::python {
 
 namespace py = pybind11;
 
+/// Adds `events` of Python, see Solution, to those of the run; returns the names they got, which differ from each other and from those
+/// of the model.
+std::vector<std::string> add_events(io::PreparedRun& run, const py::list& events);
+/// Throws one InvalidInput that lists what is wrong with the options of a run.
+void refuse_problems(const io::PreparedRun& run);
+/// Whether constraints come and go: then points have other rows than the system in force.
+bool switches_constraints(const io::PreparedRun& run);
+
 class Solution {
  public:
   /// `t_eval`: increasing times to keep, or None for every step. `events`:
@@ -26,6 +34,8 @@ class Solution {
   /// times a second, or None. `should_stop`: asked as often; true ends the run as interrupted.
   Solution(const io::RunSpec& spec, const py::object& t_eval, const py::list& events, const py::object& progress,
            const py::object& should_stop, bool has_dense_output, bool verifies);
+  /// Of a run that somebody else has taken so far, with all its steps.
+  Solution(io::PreparedRun run, run::Report report, const run::Points& points, std::vector<std::string> event_names);
 
   const run::Report& report() const { return report_; }
   /// Of the given events, in their order; they differ from each other and from those of the model.

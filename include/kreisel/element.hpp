@@ -62,6 +62,7 @@ struct Slot {
 };
 
 class BodyStates;
+class InputValues;
 struct NamedSignal;
 
 /// The nodes of one element at one instant.
@@ -71,6 +72,7 @@ struct Instant {
   const double* lambda = nullptr;                         ///< of its rows, or of the rows it depends on
   const Slot* slots = nullptr;                            ///< own states stand in the one behind its nodes
   BodyStates* bodies = nullptr;                           ///< for joints and forces
+  const InputValues* inputs = nullptr;                    ///< for laws
 
   const double* q_of(int slot) const { return q + slots[slot].q_at; }
   const double* v_of(int slot) const { return v + slots[slot].v_at; }

@@ -1,8 +1,11 @@
 // Mechanisms in C++: bodies, joints and forces by name, in world coordinates at the start.
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +19,7 @@ namespace kreisel {
 namespace multibody {
 class Assembly;
 struct Frame;
+struct Mechanism;
 }  // namespace multibody
 
 /// A body of a mechanism, or the ground; a number wherever bodies are counted.
@@ -48,6 +52,46 @@ struct ForceDescription {
   std::vector<std::pair<std::string, double>> numbers{};
   std::string name{};
 };
+
+/// Where a mechanism takes a number that depends on the motion: a constant, a formula of t, parameters, inputs, outputs,
+/// states and their rates such as "-k*(knee - 0.8) - 5*knee'", or a function of t and of what it uses, in that order.
+struct Law {
+  using Function = std::function<double(double t, std::span<const double> uses)>;
+  /// ∂/∂uses[i] of a function.
+  using Derivative = std::function<double(double t, std::span<const double> uses, int i)>;
+
+  Law(double number) : constant(number) {}
+  Law(std::string text) : formula(std::move(text)) {}
+  Law(const char* text) : formula(text) {}
+  /// It must depend on nothing but its arguments. Without a derivative: by differences that find their own step.
+  Law(Function of, std::vector<std::string> what, Derivative by = {})
+      : function(std::move(of)), uses(std::move(what)), derivative(std::move(by)) {}
+
+  std::string formula{};
+  std::optional<double> constant{};
+  Function function{};
+  std::vector<std::string> uses{};
+  Derivative derivative{};
+};
+
+/// What an output measures.
+struct MeasureDescription {
+  enum class Kind { angle, displacement, position, distance } kind = Kind::angle;
+  int joint = -1;
+  std::vector<Body> bodies{};
+  std::vector<Vector3> points{};
+};
+/// The angle of a joint with its turns [rad], or its displacement [m]; `joint` as add_joint returned it.
+inline MeasureDescription angle_of(int joint) { return {MeasureDescription::Kind::angle, joint}; }
+inline MeasureDescription displacement_of(int joint) { return {MeasureDescription::Kind::displacement, joint}; }
+/// Where a point of a body is: an output with the components x, y and z [m].
+inline MeasureDescription position_of(Body body, const Vector3& at) {
+  return {MeasureDescription::Kind::position, -1, {body}, {at}};
+}
+/// Between points of two bodies [m].
+inline MeasureDescription distance_between(Body a, const Vector3& from, Body b, const Vector3& to) {
+  return {MeasureDescription::Kind::distance, -1, {a, b}, {from, to}};
+}
 
 using Bodies = std::pair<Body, Body>;
 
@@ -84,6 +128,23 @@ class Mechanism {
   /// Anything else that adds to the equations, on the numbers of bodies and nodes.
   void add_element(multibody::ElementPtr element);
 
+  // ---- names that laws may use; every one once. A word with letters, digits and _.
+
+  Mechanism& add_parameter(std::string name, double value);
+  /// A number, or a formula of t, that a `Simulation` may set.
+  Mechanism& add_input(std::string name, const Law& value = 0.0, std::string unit = {});
+  /// What results report, and `Simulation::output`.
+  Mechanism& add_output(std::string name, MeasureDescription measure);
+  Mechanism& add_output(std::string name, Law law, std::string unit = {});
+  /// An unknown of first order.
+  Mechanism& add_state(std::string name, Law rate, double initial = 0.0, std::string unit = {});
+
+  /// A torque along the angle of a joint, or a force along its displacement; positive drives the second body forwards.
+  Mechanism& add_law(std::string name, int joint, Law law);
+  /// A zero of a law. It belongs to the system of this mechanism, and ends with it where another one is switched to.
+  Mechanism& add_event(std::string name, Law when, system::Direction direction = system::Direction::either,
+                       system::Action action = system::Record{}, int terminal_after = 0);
+
   struct Span {
     double t0 = 0.0, t_end = 1.0;
   };
@@ -98,6 +159,9 @@ class Mechanism {
   std::string label(Body body) const;
   std::vector<multibody::Frame> frames_of(const std::vector<Body>& bodies, const std::vector<Vector3>& points,
                                           const std::vector<Vector3>& axes) const;
+  void take_name(const std::string& name);
+  /// Names, laws and outputs into `parts`; what must be known of the events when the assembly is there.
+  std::function<void(multibody::Assembly&)> add_laws(multibody::Mechanism& parts) const;
 
   std::string name_;
   lie::GroupId group_;
@@ -107,6 +171,20 @@ class Mechanism {
   std::vector<ForceDescription> forces_;
   std::vector<multibody::Node> nodes_;
   std::vector<multibody::ElementPtr> elements_;
+
+  struct NamedLaw {
+    std::string name, unit;
+    Law law;
+    double initial = 0.0;                         ///< of a state
+    int joint = -1;                               ///< of a force
+    std::optional<MeasureDescription> measure{};  ///< of an output, instead of the law
+    system::Direction direction{};                ///< of an event
+    system::Action action = system::Record{};
+    int terminal_after = 0;
+  };
+  std::vector<std::string> names_;
+  std::vector<std::pair<std::string, double>> parameters_;
+  std::vector<NamedLaw> inputs_, outputs_, states_, laws_, events_;
 };
 
 /// The system of a mechanism with these joints, forces and elements switched off, by name: what the `Switch` of an event goes on

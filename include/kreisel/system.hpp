@@ -161,6 +161,12 @@ struct OutputInfo {
   }
 };
 
+/// A number that laws read and that may be set while a run goes on.
+struct InputInfo {
+  std::string name, unit, meaning;
+};
+class SetInputs;
+
 /// The terms of the energy [J].
 struct EnergyParts {
   double kinetic = 0.0;
@@ -272,8 +278,19 @@ class System {
   /// What results report beside the motion; `evaluate_outputs` gives their values, one after the other.
   virtual const std::vector<OutputInfo>& outputs() const;
   virtual void evaluate_outputs(const Motion&, ConstVectorRef, VectorRef) const {}
+  /// Their rates, in the same places; NaN where the motion gives none.
+  virtual void evaluate_output_rates(const Motion&, ConstVectorRef, VectorRef out) const {
+    out.setConstant(std::numeric_limits<double>::quiet_NaN());
+  }
   /// How many numbers all outputs have.
   int output_size() const;
+
+  /// What may be set while a run goes on.
+  virtual const std::vector<InputInfo>& inputs() const;
+  /// The value at t of an input, by its number.
+  virtual double input_at(int, double) const { return std::numeric_limits<double>::quiet_NaN(); }
+  /// This system with the values that one run sets; null: it has no inputs.
+  virtual std::shared_ptr<const System> with_inputs(std::shared_ptr<const SetInputs>) const { return nullptr; }
 
  protected:
   void take_events_and_layout_of(const System& other) {

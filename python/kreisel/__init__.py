@@ -12,10 +12,12 @@ Ctrl-C raises ``Interrupted``, a KeyboardInterrupt with the same ``result``.
 """
 from ._core import method_names, model_names, version
 from ._interrupt import Interrupted
-from ._model import Model, System
+from ._model import Law, Model, System
 from ._read import read
+from ._simulation import Simulation
 from ._solve import IntegrationError, Result, solve
 from ._study import study
 
 __version__ = version()
-__all__ = ["IntegrationError", "Interrupted", "Model", "Result", "System", "method_names", "model_names", "read", "solve", "study"]
+__all__ = ["IntegrationError", "Interrupted", "Law", "Model", "Result", "Simulation", "System", "method_names", "model_names", "read", "solve",
+           "study"]

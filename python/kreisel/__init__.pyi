@@ -11,6 +11,17 @@ Event = Callable[[float, Array, Array, Array], float]
 def model_names() -> list[str]: ...
 def method_names() -> list[str]: ...
 
+class Law:
+    function: Callable[[float, dict[str, float]], float]
+    uses: list[str]
+    derivative: Callable[[float, dict[str, float]], ArrayLike] | None
+    def __init__(
+        self,
+        function: Callable[[float, dict[str, float]], float],
+        uses: Sequence[str] | None = ...,
+        derivative: Callable[[float, dict[str, float]], ArrayLike] | None = ...,
+    ) -> None: ...
+
 class Model:
     def __init__(self, name: str = ..., **settings: Any) -> None: ...
     @classmethod
@@ -23,6 +34,25 @@ class Model:
     def joint(self, name: str, type: str, **properties: Any) -> Model: ...
     def driver(self, name: str, type: str, **properties: Any) -> Model: ...
     def force(self, name: str, type: str, **properties: Any) -> Model: ...
+    def torque(
+        self,
+        joint: str,
+        value: Any,
+        uses: Sequence[str] | None = ...,
+        derivative: Callable[[float, dict[str, float]], ArrayLike] | None = ...,
+        name: str | None = ...,
+        type: str = ...,
+        **properties: Any,
+    ) -> Model: ...
+    def event(
+        self,
+        name: str,
+        when: Any,
+        direction: str = ...,
+        action: Any = ...,
+        uses: Sequence[str] | None = ...,
+        **properties: Any,
+    ) -> Model: ...
     def to_dict(self) -> dict[str, Any]: ...
     def save(self, path: str | PathLike[str]) -> None: ...
 
@@ -86,6 +116,7 @@ class Result:
     def save(self, folder: str | PathLike[str]) -> None: ...
     def report(self, path: str | PathLike[str]) -> None: ...
     def plot(self) -> Any: ...
+    def to_pandas(self) -> Any: ...
 
 class IntegrationError(RuntimeError):
     result: Result
@@ -115,6 +146,55 @@ def solve(
     **options: Any,
 ) -> Result: ...
 
+class Simulation:
+    inputs: list[str]
+    outputs: list[str]
+    bodies: list[str]
+    def __init__(
+        self,
+        model: str | PathLike[str] | dict[str, Any] | Model | System,
+        t_span: float | tuple[float, float] | None = ...,
+        *,
+        method: str | None = ...,
+        group: str | None = ...,
+        parameters: dict[str, Any] | None = ...,
+        events: Event | Sequence[Event] | None = ...,
+        **options: Any,
+    ) -> None: ...
+    @classmethod
+    def resume(
+        cls,
+        path: str | PathLike[str],
+        model: str | PathLike[str] | dict[str, Any] | Model | System,
+        t_span: float | tuple[float, float] | None = ...,
+        *,
+        method: str | None = ...,
+        group: str | None = ...,
+        parameters: dict[str, Any] | None = ...,
+        events: Event | Sequence[Event] | None = ...,
+        **options: Any,
+    ) -> Simulation: ...
+    def advance(self, duration: float | None = ..., *, to: float | None = ...) -> None: ...
+    def __setitem__(self, name: str, value: float) -> None: ...
+    def __getitem__(self, name: str) -> Any: ...
+    t: float
+    t_end: float
+    q: Array
+    v: Array
+    a: Array
+    lam: Array
+    lambda_: Array
+    energy: float
+    has_ended: bool
+    events: list[tuple[str, str, float]]
+    method: str
+    nsteps: int
+    def x(self, body: int | str = ...) -> Array: ...
+    def R(self, body: int | str = ...) -> Array: ...
+    @property
+    def solution(self) -> Result: ...
+    def checkpoint(self, path: str | PathLike[str]) -> None: ...
+
 class Stored:
     summary: dict[str, Any]
     columns: list[str]
@@ -129,6 +209,7 @@ class Stored:
     bodies: list[str]
     joints: list[str]
     def __getitem__(self, column: str) -> Array: ...
+    def to_pandas(self) -> Any: ...
     def x(self, body: int | str = ...) -> Array: ...
     def R(self, body: int | str = ...) -> Array: ...
     def reaction(self, joint: int | str = ...) -> tuple[Array, Array]: ...

@@ -5,6 +5,48 @@ import json
 from . import _core
 
 
+class Law:
+    """A function of Python where a model takes a formula: the value of a torque or force, the rate of a state, an output, an event.
+
+    function    function(t, y): y is a dict of what it uses, y["knee"], y["knee'"]; returns a number
+    uses        names of outputs, states and inputs, as formulas write them; None: those that it asks for when it is called once
+    derivative  derivative(t, y): the derivatives by what it uses, in this order; None: by differences
+
+    It must depend on nothing but its arguments: it is called at trial points too, and several times per step.
+
+    >>> import kreisel
+    >>> kreisel.Law(lambda t, y: -20 * y["knee"] - 2 * y["knee'"])
+    Law(<lambda>, uses=['knee', "knee'"])
+    """
+
+    def __init__(self, function, uses=None, derivative=None):
+        for what, given in (("function", function), ("derivative", derivative)):
+            if not callable(given) and not (what == "derivative" and given is None):
+                raise ValueError(f"{what} of a law is {given!r:.80}, expected a function of (t, y)")
+        if isinstance(uses, str) or (uses is not None and not all(isinstance(name, str) for name in uses)):
+            raise ValueError(f"uses is {uses!r:.80}, expected a list of names such as ['knee', \"knee'\"]")
+        self.function, self.derivative = function, derivative
+        self.uses = _asked_by(function) if uses is None else list(uses)
+
+    def __repr__(self):
+        return f"Law({getattr(self.function, '__name__', self.function)}, uses={self.uses})"
+
+
+def _asked_by(function):
+    """What a law looks up when it is called."""
+    class Asked(dict):
+        def __missing__(self, name):
+            self[name] = 1.0
+            return 1.0
+    asked = Asked()
+    try:
+        function(0.0, asked)
+    except Exception as error:
+        raise ValueError(f"what the law uses cannot be found out: called with t = 0 and ones it raised {type(error).__name__}: {error}; "
+                         "give uses=[...]") from error
+    return list(asked)
+
+
 class Model:
     """A mechanism of bodies, joints, drivers and forces; what a model file says, said in Python.
 
@@ -68,11 +110,43 @@ class Model:
         return self._add("drivers", {"name": name, "type": type, **properties})
 
     def force(self, name, type, **properties):
-        """type: "spring-damper", "applied", "bushing", ..."""
+        """type: "spring-damper", "applied", "bushing", ...; where it takes a formula it takes a ``Law``"""
         return self._add("forces", {"name": name, "type": type, **properties})
 
+    def torque(self, joint, value, uses=None, derivative=None, name=None, type="torque", **properties):
+        """A torque along the angle of a joint, or with type="force" a force along its displacement: a number, a formula or a function
+
+        A function gets t and a dict of what it uses, see ``Law``:
+
+        >>> import kreisel
+        >>> rod = (kreisel.Model("rod", gravity=[0, 0, -9.81])
+        ...        .body("rod", mass=1.0, inertia=[0.0834, 1e-4, 0.0834], position=[0, 0.5, 0])
+        ...        .joint("pin", "revolute", between=["ground", "rod"], at=[0, 0, 0], axis=[1, 0, 0])
+        ...        .output("swing", angle="pin")
+        ...        .torque("pin", lambda t, y: -20 * (y["swing"] + 0.3) - 2 * y["swing'"], uses=["swing", "swing'"]))
+        >>> bool(abs(kreisel.solve(rod, 10)["swing"][-1] + 0.5137) < 1e-3)
+        True
+        """
+        number = sum(force.get("name", "").startswith(f"{joint}_{type}") for force in self._data.get("forces", [])) + 1
+        name = name or f"{joint}_{type}" + (f"{number}" if number > 1 else "")
+        return self.force(name, type, joint=joint, value=_law(value, uses, derivative), **properties)
+
+    def event(self, name, when, direction="either", action="record", uses=None, **properties):
+        """A zero of a formula or of a function of t and outputs, see ``Law``, and what happens there
+
+        direction "rising", "falling" or "either"; action "record", "stop", {"impact": {"restitution": e}} or {"switch": {"off": [...]}}
+
+        >>> import kreisel
+        >>> ball = (kreisel.Model("ball", gravity=[0, 0, -9.81]).body("ball", mass=1.0, inertia=[1, 1, 1], position=[0, 0, 1])
+        ...         .output("ball_at", position="ball")
+        ...         .event("landed", lambda t, y: y["ball_at.z"], direction="falling", action="stop"))
+        >>> round(kreisel.solve(ball, 1, rtol=1e-9).t[-1], 6)
+        0.451524
+        """
+        return self._add("events", {"name": name, "when": _law(when, uses, None), "direction": direction, "action": action, **properties})
+
     def output(self, name, formula=None, **properties):
-        """What results report and laws may use: angle="hinge", position="foot", at=[...], or a formula of other outputs
+        """What results report and laws may use: angle="hinge", position="foot", at=[...], or a formula or ``Law`` of other outputs
 
         >>> import kreisel
         >>> rod = (kreisel.Model("rod", gravity=[0, 0, -9.81])
@@ -90,22 +164,22 @@ class Model:
         return self
 
     def state(self, name, rate, initial=0, **properties):
-        """An unknown of first order; rate is a formula of outputs, inputs and states."""
-        self._data.setdefault("states", {})[name] = {"rate": rate, "initial": initial, **properties}
+        """An unknown of first order; rate is a formula or a function of outputs, inputs and states."""
+        self._data.setdefault("states", {})[name] = {"rate": _law(rate, None, None), "initial": initial, **properties}
         return self
 
     def input(self, name, value=0, **properties):
-        """A number, formula of t or table that laws may use by its name."""
+        """A number, formula of t or table that laws may use by its name, and that a ``Simulation`` may set."""
         self._data.setdefault("inputs", {})[name] = {"value": value, **properties}
         return self
 
     def to_dict(self):
-        """A copy of what a model file would hold."""
+        """A copy of what a model file would hold; functions stay what they are."""
         return copy.deepcopy(self._data)
 
     def save(self, path):
         """Writes a model file, which ``kreisel run`` reads too."""
-        text = self._text(indent=2)
+        text = text_of("model", self._data, 2)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text + "\n")
 
@@ -113,8 +187,10 @@ class Model:
         self._data.setdefault(kind, []).append(properties)
         return self
 
-    def _text(self, indent):
-        return text_of("model", self._data, indent)
+    def _handle(self, assembles):
+        functions = {}
+        text = text_of("model", self._data, 1, functions)
+        return _core.model_from_json("model", text, assembles, functions)
 
     def __repr__(self):
         counts = ", ".join(f"{len(self._data.get(kind, []))} {kind}" for kind in ("bodies", "joints", "drivers", "forces"))
@@ -158,17 +234,34 @@ def handle(model, assembles=False, t0=None, t_end=None):
     if isinstance(model, dict):
         model = Model.from_dict(model)
     if isinstance(model, Model):
-        return _core.model_from_json("model", model._text(indent=1), assembles)
+        return model._handle(assembles)
     if isinstance(model, str) or hasattr(model, "__fspath__"):
         return str(model)
     raise ValueError(f"model is {model!r:.80}, expected a name, the path of a model file, a dict, kreisel.Model or kreisel.System")
 
 
-def text_of(what, data, indent):
-    """JSON of plain values and of numpy's; anything else is a ValueError."""
+def _law(value, uses, derivative):
+    if callable(value):
+        return Law(value, uses, derivative)
+    if uses is not None or derivative is not None:
+        raise ValueError(f"uses and derivative belong to a function, not to {value!r:.80}")
+    return value
+
+
+def text_of(what, data, indent, functions=None):
+    """JSON of plain values and of numpy's; anything else is a ValueError.
+
+    functions: gets what the core needs of every law, by the name that stands for it in the text; None: laws are errors.
+    """
     def plain(value):
         if hasattr(value, "tolist"):
             return value.tolist()
+        if isinstance(value, Law):
+            if functions is None:
+                raise ValueError(f"{what}: {value!r:.80} is a function of Python, which a file cannot hold; write it as a formula")
+            name = f"python_law_{len(functions) + 1}"
+            functions[name] = (value.function, value.uses, value.derivative)
+            return "=" + name
         raise ValueError(f"{what}: {value!r:.80} is neither a number, a text, a list nor a dict")
     try:
         return json.dumps(data, indent=indent, default=plain, allow_nan=False)

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from . import _core
-from ._solve import index_of
+from ._solve import frame_of, index_of
 
 
 class Stored:
@@ -47,6 +47,10 @@ class Stored:
         """Rotation matrices, shape (points, 3, 3)."""
         name = self.bodies[index_of("body", body, self.bodies)]
         return self._stack([f"{name}.R{i}{j}" for i in "123" for j in "123"]).reshape(-1, 3, 3)
+
+    def to_pandas(self):
+        """A pandas.DataFrame of all columns over t."""
+        return frame_of(self.t, {name: self[name] for name in self.columns if name != "t"})
 
     def reaction(self, joint=0):
         """(force, torque) that a joint exerts on its second body, inertial axes, shape (points, 3) each."""

@@ -116,6 +116,17 @@ class Result:
             self.save(folder)
             _core.write_report(folder, str(path))
 
+    def to_pandas(self):
+        """A pandas.DataFrame over t: outputs, positions of bodies, q, v and lambda, energy, h and order."""
+        columns = {}
+        for name in self.outputs:
+            columns.update(_columns(name, self[name]))
+        for i, name in enumerate(self.bodies):
+            columns.update(_columns(name, self.x(i)))
+        for letter, values in (("q", self.q), ("v", self.v), ("lambda", self.lam)):
+            columns.update({f"{letter}{i + 1}": values[:, i] for i in range(values.shape[1])})
+        return frame_of(self.t, {**columns, "energy": self.energy, "h": self.h, "order": self.order})
+
     def plot(self):
         """A matplotlib figure of positions (or q), velocities and multipliers over time."""
         import matplotlib.pyplot as plt
@@ -307,6 +318,20 @@ def _events(given):
                              f"{getattr(function, 'terminal', False)!r:.40} and {getattr(function, 'direction', 0.0)!r:.40}")
         listed.append((name, function, int(direction), int(terminal)))
     return listed
+
+
+def _columns(name, values):
+    return {name: values} if values.ndim == 1 else {f"{name}.{axis}": values[:, i] for i, axis in enumerate("xyz")}
+
+
+def frame_of(t, columns):
+    """A pandas.DataFrame with the times as its index."""
+    try:
+        import pandas
+    except ImportError:
+        raise ImportError("to_pandas needs pandas, which is not installed: pip install pandas; "
+                          "or save the result and read its trajectory.csv with whatever you like") from None
+    return pandas.DataFrame(columns, index=pandas.Index(t, name="t"))
 
 
 def index_of(kind, wanted, names):

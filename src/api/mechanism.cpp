@@ -230,7 +230,10 @@ std::shared_ptr<multibody::Assembly> Mechanism::assembly() const {
   }
   parts.nodes = nodes_;
   parts.elements = elements_;
-  return std::make_shared<multibody::Assembly>(std::move(parts));
+  const std::function<void(multibody::Assembly&)> give_events = add_laws(parts);
+  auto assembly = std::make_shared<multibody::Assembly>(std::move(parts));
+  give_events(*assembly);
+  return assembly;
 }
 
 run::Problem Mechanism::problem(const Span& span) const {

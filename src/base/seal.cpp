@@ -12,7 +12,7 @@ namespace kreisel {
 namespace {
 
 constexpr std::string_view magic = "kreisel checkpoint\n";
-constexpr std::uint32_t format_version = 3;
+constexpr std::uint32_t format_version = 4;
 
 struct Head {
   std::uint32_t version = format_version;

@@ -1,5 +1,7 @@
 #include "base/workers.hpp"
 
+#include <utility>
+
 namespace kreisel {
 namespace {
 
@@ -28,7 +30,12 @@ bool Workers::take_part() {
     const std::uint64_t left = state & parts_mask;
     if (left == 0 || left == end_of_work) return false;
   } while (!state_.compare_exchange_weak(state, state - 1, std::memory_order_acq_rel, std::memory_order_acquire));
-  call_(context_, static_cast<int>(state & parts_mask) - 1);
+  try {
+    call_(context_, static_cast<int>(state & parts_mask) - 1);
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    if (thrown_ == nullptr) thrown_ = std::current_exception();
+  }
   if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) == 1) unfinished_.notify_one();
   return true;
 }
@@ -57,6 +64,7 @@ void Workers::run(int count, Call call, const void* context) {
   for (int left = unfinished_.load(std::memory_order_acquire); left != 0;
        left = unfinished_.load(std::memory_order_acquire))
     unfinished_.wait(left, std::memory_order_acquire);
+  if (thrown_ != nullptr) std::rethrow_exception(std::exchange(thrown_, nullptr));
 }
 
 WorkersInForce::WorkersInForce(Workers* workers) : before_(in_force) { in_force = workers; }

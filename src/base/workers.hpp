@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -18,7 +20,8 @@ class Workers {
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  /// Calls part(i) for 0 ≤ i < count and returns when all are done. Parts must not throw. No allocation.
+  /// Calls part(i) for 0 ≤ i < count and returns when all are done. What a part throws, of several one, is
+  /// thrown then. No allocation.
   template <class Part>
   void share(int count, const Part& part) {
     run(
@@ -38,6 +41,8 @@ class Workers {
   std::atomic<int> unfinished_{0};
   Call call_ = nullptr;
   const void* context_ = nullptr;
+  std::mutex mutex_;
+  std::exception_ptr thrown_;  ///< by a part of the current loop
   std::vector<std::thread> threads_;
 };
 

@@ -69,7 +69,7 @@ double computed(Operation operation, double a, double b) {
 
 Graph::Node Graph::add(const Entry& e) {
   const auto key = std::make_tuple(static_cast<int>(e.kind), static_cast<int>(e.operation), e.number, e.leaf, e.a, e.b,
-                                   e.c, static_cast<const void*>(e.curve));
+                                   e.c, e.function != nullptr ? static_cast<const void*>(e.function) : e.curve);
   const bool is_ordered = !std::isnan(e.number);
   if (is_ordered)
     if (const auto found = known_.find(key);
@@ -86,6 +86,21 @@ Graph::Node Graph::leaf(int number) { return add({.kind = Kind::leaf, .leaf = nu
 
 Graph::Node Graph::curve(const Curve* curve, int derivative, Node a) {
   return add({.kind = Kind::curve, .leaf = derivative, .a = a, .curve = curve});
+}
+
+Graph::Node Graph::call(const Function* function, int by, std::span<const Node> arguments) {
+  if (arguments.size() > Function::max_arguments)
+    throw InvalidInput("has more than 64 arguments; expected a function of fewer");
+  Node last = none;
+  for (const Node argument : arguments) last = add({.kind = Kind::argument, .a = argument, .b = last});
+  return add({.kind = Kind::call, .leaf = by, .a = last, .function = function});
+}
+
+std::vector<Graph::Node> Graph::arguments_of(const Entry& call) const {
+  std::vector<Node> list;
+  for (Node n = call.a; n != none; n = at(n).b) list.push_back(at(n).a);
+  std::ranges::reverse(list);
+  return list;
 }
 
 Graph::Node Graph::choice(Node c, Node a, Node b) {
@@ -170,6 +185,19 @@ Graph::Node Graph::derivative_of(Node node, int leaf, std::map<Node, Node>& know
     case Kind::curve:
       out = product(curve(e.curve, e.leaf + 1, e.a), of(e.a));
       break;
+    case Kind::argument:
+      break;
+    case Kind::call: {
+      if (e.leaf != Function::value) throw InvalidInput("depends on a function whose second derivative is not known");
+      const std::vector<Node> arguments = arguments_of(e);
+      out = number(0.0);
+      for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const Node slope = of(arguments[i]);
+        if (is_number(slope) && value_of(slope) == 0.0) continue;
+        out = sum(out, product(call(e.function, static_cast<int>(i), arguments), slope));
+      }
+      break;
+    }
     case Kind::operation: {
       const Node da = of(e.a), db = e.b == none ? none : of(e.b);
       const auto chained = [&](Node slope) { return product(slope, da); };
@@ -197,9 +225,8 @@ Graph::Node Graph::derivative_of(Node node, int leaf, std::map<Node, Node>& know
           out = over(minus(da, product(node, db)), e.b);
           break;
         case Operation::power:
-          if (is_number(e.b)) {
-            const double n = value_of(e.b);
-            out = chained(product(number(n), apply(Operation::power, e.a, number(n - 1.0))));
+          if (is_number(db) && value_of(db) == 0.0) {
+            out = chained(product(e.b, apply(Operation::power, e.a, minus(e.b, number(1.0)))));
           } else {
             out = product(node, sum(product(db, f(Operation::log, e.a)), over(product(e.b, da), e.a)));
           }

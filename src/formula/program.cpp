@@ -110,6 +110,16 @@ Program::Program(const Graph& graph, std::span<const Graph::Node> results) {
           step.b = e.leaf;
           step.curve = e.curve;
           break;
+        case Graph::Kind::argument:  // calls read what it stands for
+          break;
+        case Graph::Kind::call:
+          step.code = Code::call;
+          step.function = e.function;
+          step.c = e.leaf;
+          step.a = static_cast<int>(arguments_.size());
+          for (const Graph::Node argument : graph.arguments_of(e)) arguments_.push_back(registers.at(argument));
+          step.b = static_cast<int>(arguments_.size()) - step.a;
+          break;
         case Graph::Kind::operation:
           step.code = takes_b ? code_of(e.operation) : graph.value_of(e.b) == 2.0 ? Code::square : Code::cube;
           break;
@@ -131,7 +141,7 @@ void Program::evaluate(const double* leaves, double* out) const {
   r[0] = 0.0;  // the others are written before they are read
   double* to = r.data();
   for (const Step& s : steps_) {
-    const double a = r[s.code == Code::leaf ? 0 : s.a];
+    const double a = r[s.code == Code::leaf || s.code == Code::call ? 0 : s.a];
     switch (s.code) {
       case Code::number:
         *to = s.number;
@@ -220,6 +230,12 @@ void Program::evaluate(const double* leaves, double* out) const {
       case Code::curve:
         *to = s.curve->at(a, s.b);
         break;
+      case Code::call: {
+        std::array<double, Function::max_arguments> arguments;
+        for (int i = 0; i < s.b; ++i) arguments[static_cast<std::size_t>(i)] = r[arguments_[s.a + i]];
+        *to = s.function->at(std::span<const double>(arguments.data(), static_cast<std::size_t>(s.b)), s.c);
+        break;
+      }
     }
     ++to;
   }

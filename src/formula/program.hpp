@@ -19,6 +19,17 @@ class Curve {
   virtual double at(double x, int derivative) const = 0;
 };
 
+/// A function of several variables given by other means, such as a program of the user.
+class Function {
+ public:
+  static constexpr int value = -1;
+  static constexpr int max_arguments = 64;
+
+  virtual ~Function() = default;
+  /// The value, or the derivative by an argument.
+  virtual double at(std::span<const double> arguments, int by) const = 0;
+};
+
 /// Expressions of numbers and leaves; a leaf stands for whatever its owner puts in its place. Equal expressions are
 /// one node.
 class Graph {
@@ -31,6 +42,8 @@ class Graph {
   Node apply(Operation operation, Node a, Node b = none);
   /// The derivative of that order of a curve, which must outlive graph and programs; null stays none.
   Node curve(const Curve* curve, int derivative, Node a);
+  /// A function, or its derivative by an argument; it must outlive graph and programs.
+  Node call(const Function* function, int by, std::span<const Node> arguments);
   /// A formula with the nodes that its names stand for.
   Node build(const Formula& formula, const std::function<Node(const Formula::Name&)>& meaning);
 
@@ -47,15 +60,18 @@ class Graph {
 
  private:
   friend class Program;
-  enum class Kind { number, leaf, operation, choice, curve };
+  /// `call` has the last of its arguments in a; an `argument` has its node in a and the argument before it in b.
+  enum class Kind { number, leaf, operation, choice, curve, call, argument };
   struct Entry {
     Kind kind = Kind::number;
     Operation operation = Operation::number;
     double number = 0.0;
-    int leaf = -1;  ///< or the order of a derivative of a curve
+    int leaf = -1;  ///< or the order of a derivative of a curve, or the argument by which a function is derived
     Node a = none, b = none, c = none;
     const Curve* curve = nullptr;
+    const Function* function = nullptr;
   };
+  std::vector<Node> arguments_of(const Entry& call) const;
   const Entry& at(Node node) const { return nodes_[static_cast<std::size_t>(node)]; }
   Node add(const Entry& entry);
   /// a where c > 0, b elsewhere.
@@ -112,18 +128,20 @@ class Program {
     min,
     max,
     choice,
-    curve
+    curve,
+    call
   };
   struct Step {  ///< its result stands in the register of its number
     Code code = Code::number;
     int a = 0, b = 0, c = 0;
     double number = 0.0;
     const Curve* curve = nullptr;
+    const Function* function = nullptr;  ///< of the registers a … a + b - 1 of arguments_
   };
   static Code code_of(Operation operation);
 
   std::vector<Step> steps_;
-  std::vector<int> leaves_, results_;
+  std::vector<int> leaves_, results_, arguments_;
 };
 
 }  // namespace kreisel::formula

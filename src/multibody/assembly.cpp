@@ -23,7 +23,7 @@ void Assembly::sweep(const Course& course, const Motion& m, const double* lambda
   for (const auto& wave : course.waves)
     share(static_cast<int>(wave.size()), [&](int piece) {
       BodyStates bodies;
-      Instant at{m.t, m.q.data(), m.v.data(), m.a.data(), lambda, nullptr, &bodies};
+      Instant at{m.t, m.q.data(), m.v.data(), m.a.data(), lambda, nullptr, &bodies, &inputs_};
       for (int e = wave[piece].begin; e < wave[piece].end; ++e) {
         const Place& place = course.places[e];
         at.slots = slots_.data() + place.slot_at;
@@ -36,7 +36,7 @@ void Assembly::sweep(const Course& course, const Motion& m, const double* lambda
 template <class Each>
 void Assembly::visit(std::span<const Place> places, const Motion& m, const double* lambda, const Each& each) const {
   BodyStates bodies;
-  Instant at{m.t, m.q.data(), m.v.data(), m.a.data(), lambda, nullptr, &bodies};
+  Instant at{m.t, m.q.data(), m.v.data(), m.a.data(), lambda, nullptr, &bodies, &inputs_};
   for (const Place& place : places) {
     at.slots = slots_.data() + place.slot_at;
     at.lambda = lambda == nullptr ? nullptr : lambda + place.row;
@@ -160,7 +160,7 @@ system::Power Assembly::power(const Motion& m, ConstVectorRef lambda) const {
 }
 
 system::Corner Assembly::next_corner(double t, double until, double resolution) const {
-  system::Corner first;
+  system::Corner first = inputs_.next_corner(t, until, resolution);
   for (const Place& p : timed_) first = earlier(first, p.element->next_corner(t, until, resolution));
   return first;
 }

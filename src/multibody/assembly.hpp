@@ -1,6 +1,7 @@
 // Bodies + joints + forces + other elements = System.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,6 +12,7 @@
 #include "kreisel/system.hpp"
 #include "multibody/body.hpp"
 #include "multibody/force.hpp"
+#include "multibody/inputs.hpp"
 #include "multibody/joint.hpp"
 
 namespace kreisel::multibody {
@@ -28,6 +30,8 @@ struct Mechanism {
   std::vector<Node> nodes{};                 ///< further ones, numbered behind the bodies
   std::vector<ElementPtr> elements{};        ///< further ones, behind joints and forces
   std::shared_ptr<const Outputs> outputs{};  ///< what results report; null: nothing
+  std::shared_ptr<const Outputs> rates{};    ///< of the outputs that have one, each as "name'"; null: none
+  std::vector<Input> inputs{};
 };
 
 /// Elements add to the equations of their nodes; what an element is does not matter here.
@@ -50,7 +54,7 @@ class Assembly final : public system::System {
   const std::vector<bool>& active() const { return active_; }
   /// The mechanism with these elements active, and no others: those that are switched off add no rows, no forces and no
   /// energy, their states rest. What depends on the multipliers of an element is off with it. Throws InvalidInput for a
-  /// mask of another size and for a body without its inertia. Events are not taken over.
+  /// mask of another size and for a body without its inertia. Events are not taken over, inputs are.
   std::shared_ptr<Assembly> with(std::vector<bool> active) const;
   /// The elements of this assembly without those of these names. Throws InvalidInput with the nearest match.
   std::shared_ptr<Assembly> without(const std::vector<std::string>& names) const;
@@ -83,8 +87,17 @@ class Assembly final : public system::System {
 
   const std::vector<system::OutputInfo>& outputs() const override;
   void evaluate_outputs(const lie::Motion& m, ConstVectorRef lambda, VectorRef out) const override;
+  void evaluate_output_rates(const lie::Motion& m, ConstVectorRef lambda, VectorRef out) const override;
   /// Others than its own.
   void evaluate(const Outputs& outputs, const lie::Motion& m, ConstVectorRef lambda, VectorRef out) const;
+
+  const std::vector<system::InputInfo>& inputs() const override;
+  double input_at(int input, double t) const override { return inputs_.at(input, t, 0); }
+  /// With the same elements active; its events are those of this one, made anew.
+  std::shared_ptr<const System> with_inputs(std::shared_ptr<const system::SetInputs> set) const override;
+  /// How events are made for another assembly of the same mechanism: their functions ask the assembly that they belong to.
+  using GiveEvents = std::function<void(Assembly&)>;
+  void set_events_of_copies(GiveEvents give) { gives_events_ = std::move(give); }
 
   std::string undefined_between(double t, double t_next) const override;
   std::string force_that_changes(const lie::Motion& before, const lie::Motion& after,
@@ -121,7 +134,8 @@ class Assembly final : public system::System {
     std::vector<std::vector<Piece>> waves;
   };
 
-  Assembly(std::shared_ptr<const Parts> parts, std::vector<bool> active);
+  Assembly(std::shared_ptr<const Parts> parts, std::vector<bool> active,
+           std::shared_ptr<const system::SetInputs> set = nullptr);
   static system::Pattern make_pattern(const Parts& parts, const std::vector<bool>& active);
   Place place(int element, const std::vector<int>& groups);
   std::vector<std::vector<Piece>> waves_of(const std::vector<Place>& places) const;
@@ -141,6 +155,8 @@ class Assembly final : public system::System {
   void add_forces(const lie::Motion& m, ConstVectorRef lambda, VectorRef force) const;
 
   std::shared_ptr<const Parts> parts_;
+  InputValues inputs_;
+  GiveEvents gives_events_;
   std::vector<bool> active_;
   std::vector<JointPtr> joints_;
   bool is_affine_ = true;

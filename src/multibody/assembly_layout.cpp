@@ -53,6 +53,7 @@ void check_nodes(const std::vector<Node>& nodes, int bodies, const Element& elem
 }  // namespace
 
 Assembly::Parts::Parts(Mechanism given) : mechanism(std::move(given)) {
+  for (const Input& input : mechanism.inputs) inputs.push_back(input.info);
   if (mechanism.bodies.empty() && mechanism.nodes.empty())
     throw InvalidInput(fmt::format("mechanism '{}' has no bodies", mechanism.name));
   const int bodies = static_cast<int>(mechanism.bodies.size());
@@ -112,6 +113,7 @@ Assembly::~Assembly() = default;
 
 const Mechanism& Assembly::mechanism() const { return parts_->mechanism; }
 const std::vector<ElementPtr>& Assembly::elements() const { return parts_->elements; }
+const std::vector<system::InputInfo>& Assembly::inputs() const { return parts_->inputs; }
 
 std::optional<lie::GroupId> Assembly::common_group() const {
   std::optional<lie::GroupId> common;
@@ -146,7 +148,16 @@ std::shared_ptr<Assembly> Assembly::with(std::vector<bool> active) const {
   for (std::size_t e = 0; e < mechanism().bodies.size(); ++e)
     if (!active[e])
       throw InvalidInput(fmt::format("body '{}' cannot be switched off: it would have no inertia", all[e]->name()));
-  return std::shared_ptr<Assembly>(new Assembly(parts_, completed(std::move(active), parts_->depends_on)));
+  std::shared_ptr<Assembly> next(new Assembly(parts_, completed(std::move(active), parts_->depends_on), inputs_.set()));
+  return next;
+}
+
+std::shared_ptr<const system::System> Assembly::with_inputs(std::shared_ptr<const system::SetInputs> set) const {
+  if (parts_->inputs.empty()) return nullptr;
+  std::shared_ptr<Assembly> next(new Assembly(parts_, active_, std::move(set)));
+  next->take_events_and_layout_of(*this);
+  if (gives_events_) gives_events_(*next);
+  return next;
 }
 
 std::shared_ptr<Assembly> Assembly::without(const std::vector<std::string>& names) const {
@@ -201,8 +212,12 @@ Pattern Assembly::make_pattern(const Parts& parts, const std::vector<bool>& acti
   return Pattern(parts.space, std::move(groups), couplings, std::move(kinds), std::move(names));
 }
 
-Assembly::Assembly(std::shared_ptr<const Parts> parts, std::vector<bool> active)
-    : System(parts->space, make_pattern(*parts, active)), parts_(std::move(parts)), active_(std::move(active)) {
+Assembly::Assembly(std::shared_ptr<const Parts> parts, std::vector<bool> active,
+                   std::shared_ptr<const system::SetInputs> set)
+    : System(parts->space, make_pattern(*parts, active)),
+      parts_(std::move(parts)),
+      inputs_(parts_->mechanism.inputs, std::move(set)),
+      active_(std::move(active)) {
   const int count = static_cast<int>(parts_->elements.size());
   if (active_.empty()) active_.assign(count, true);
   std::vector<int> groups(count, -1);  // row group by element

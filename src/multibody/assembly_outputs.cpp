@@ -25,6 +25,24 @@ void Assembly::evaluate_outputs(const lie::Motion& m, ConstVectorRef lambda, Vec
   if (mechanism().outputs != nullptr) evaluate(*mechanism().outputs, m, lambda, out);
 }
 
+void Assembly::evaluate_output_rates(const lie::Motion& m, ConstVectorRef lambda, VectorRef out) const {
+  System::evaluate_output_rates(m, lambda, out);
+  if (mechanism().rates == nullptr) return;
+  const Outputs& rates = *mechanism().rates;
+  Vector found(rates.program().results());
+  evaluate(rates, m, lambda, found);
+  int from = 0, to = 0;
+  std::size_t next = 0;
+  for (const system::OutputInfo& info : outputs()) {
+    if (next < rates.infos().size() && rates.infos()[next].name == info.name + "'") {
+      out.segment(to, info.size()) = found.segment(from, info.size());
+      from += info.size();
+      ++next;
+    }
+    to += info.size();
+  }
+}
+
 void Assembly::evaluate(const Outputs& outputs, const lie::Motion& m, ConstVectorRef lambda, VectorRef out) const {
   const std::vector<lie::Block>& blocks = space().blocks();
 
@@ -56,7 +74,8 @@ void Assembly::evaluate(const Outputs& outputs, const lie::Motion& m, ConstVecto
     if (place == loads_.places.end()) return 0.0;  // it is switched off
     BodyStates bodies;
     const Instant at{
-        m.t, m.q.data(), m.v.data(), m.a.data(), lambda.data() + place->row, slots_.data() + place->slot_at, &bodies};
+        m.t,     m.q.data(), m.v.data(), m.a.data(), lambda.data() + place->row, slots_.data() + place->slot_at,
+        &bodies, &inputs_};
     return element->effort(at);
   };
   const auto reaction_of = [&](int joint, int component) {
@@ -90,6 +109,9 @@ void Assembly::evaluate(const Outputs& outputs, const lie::Motion& m, ConstVecto
         break;
       case Quantity::Kind::state:
         put(m.q[blocks[static_cast<std::size_t>(quantity.index)].q_at]);
+        break;
+      case Quantity::Kind::input:
+        put(inputs_.at(quantity.index, m.t, quantity.component));
         break;
       case Quantity::Kind::effort:
         put(effort_of(quantity.index));

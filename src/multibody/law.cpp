@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kreisel/error.hpp"
+#include "multibody/inputs.hpp"
 
 namespace kreisel::multibody {
 
@@ -74,8 +75,13 @@ int Formulas::add(Gauge gauge) {
 }
 
 const formula::Curve* Formulas::add(std::shared_ptr<const formula::Curve> curve) {
-  curves_.push_back(std::move(curve));
-  return curves_.back().get();
+  curves_.push_back(curve);
+  return curve.get();
+}
+
+const formula::Function* Formulas::add(std::shared_ptr<const formula::Function> function) {
+  curves_.push_back(function);
+  return function.get();
 }
 
 double TableCurve::at(double x, int derivative) const {
@@ -101,6 +107,9 @@ Formulas::Node Formulas::rate_of(Node node) {
         return this->leaf({Kind::acceleration, of.index});
       case Kind::state:
         return rate_of_state(of.index);
+      case Kind::input:
+        if (of.component < 2) return this->leaf({Kind::input, of.index, of.component + 1});
+        throw InvalidInput("has no rate: of an input no more than two are known");
       case Kind::acceleration:
         throw InvalidInput("has no rate: it depends on an acceleration");
       case Kind::effort:
@@ -155,6 +164,7 @@ void needs_of(const Formulas& formulas, Formulas::Node node, std::vector<int>& g
     const Quantity& quantity = formulas.quantity(leaf);
     switch (quantity.kind) {
       case Kind::time:
+      case Kind::input:
         break;
       case Kind::value:
         add(gauges, quantity.index);
@@ -261,9 +271,13 @@ std::vector<Law::Reading> Law::readings_of(const formula::Program& program, cons
   std::vector<Reading> readings;
   for (const int leaf : program.leaves()) {
     const Quantity& quantity = formulas.quantity(leaf);
-    Reading reading{quantity.kind, 0};
+    Reading reading{.kind = quantity.kind};
     if (quantity.kind == Kind::value || quantity.kind == Kind::rate) reading.index = plan.seen_of.at(quantity.index);
     if (quantity.kind == Kind::state) reading.index = plan.slot_of.at(quantity.index);
+    if (quantity.kind == Kind::input) {
+      reading.index = quantity.index;
+      reading.derivative = quantity.component;
+    }
     readings.push_back(reading);
   }
   return readings;
@@ -284,6 +298,9 @@ void Law::read(const std::vector<Reading>& readings, const Instant& at, const Bo
         break;
       case Kind::state:
         *values = *at.q_of(reading.index);
+        break;
+      case Kind::input:
+        *values = at.inputs->at(reading.index, at.t, reading.derivative);
         break;
       case Kind::value:
         *values = value_of(at, s, seen_[static_cast<std::size_t>(reading.index)]);
@@ -342,7 +359,7 @@ void Law::linearize(const Instant& at, const Blocks& out) const {
   for (std::size_t k = 0; k < value_reads_.size(); ++k) {
     const Reading& reading = value_reads_[k];
     const double slope = results[k + 1];
-    if (reading.kind == Kind::time || slope == 0.0) continue;
+    if (reading.kind == Kind::time || reading.kind == Kind::input || slope == 0.0) continue;
     if (reading.kind == Kind::state) {
       by_state[static_cast<std::size_t>(reading.index)] += slope;
       continue;

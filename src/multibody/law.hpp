@@ -28,14 +28,15 @@ struct Quantity {
     rate,          ///< of a gauge
     acceleration,  ///< of a gauge
     state,         ///< a node of first order
+    input,         ///< of the mechanism; its value, rate or curve
     effort,        ///< of a force of the mechanism
     reaction,      ///< of a joint on its second body: force, then torque, inertial axes
     energy,        ///< kinetic, potential, elastic
     rotation       ///< of a body: the rotation vector
   };
   Kind kind = Kind::time;
-  int index = 0;      ///< of gauge, node, force, joint or body
-  int component = 0;  ///< of a reaction, of the energy, of a rotation
+  int index = 0;      ///< of gauge, node, input, force, joint or body
+  int component = 0;  ///< of a reaction, of the energy, of a rotation; derivatives of an input
 
   auto operator<=>(const Quantity&) const = default;
 };
@@ -51,7 +52,9 @@ class Formulas {
 
   /// A table or another function of one variable, which all laws and outputs keep.
   const formula::Curve* add(std::shared_ptr<const formula::Curve> curve);
-  using Curves = std::vector<std::shared_ptr<const formula::Curve>>;
+  /// The same of several variables.
+  const formula::Function* add(std::shared_ptr<const formula::Function> function);
+  using Curves = std::vector<std::shared_ptr<const void>>;
   const Curves& curves() const { return curves_; }
 
   formula::Graph& graph() { return graph_; }
@@ -117,7 +120,8 @@ class Law final : public Element {
   };
   struct Reading {  ///< what a leaf of a program is
     Quantity::Kind kind = Quantity::Kind::time;
-    int index = 0;  ///< in seen_, or a slot
+    int index = 0;       ///< in seen_, a slot, or an input
+    int derivative = 0;  ///< of an input
   };
   struct Plan;
   Law(std::string type, std::string name, Formulas& formulas, Plan plan);

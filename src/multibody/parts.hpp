@@ -14,7 +14,8 @@ struct Assembly::Parts {
   std::vector<ElementPtr> elements;  ///< bodies, joints, forces, others
   std::vector<Facets> facets;        ///< by element
   std::vector<std::vector<int>> on;  ///< nodes by element, that of its states last
-  std::vector<int> depends_on;       ///< by element: the one whose multipliers it needs, -1: none
+  std::vector<system::InputInfo> inputs;
+  std::vector<int> depends_on;  ///< by element: the one whose multipliers it needs, -1: none
 };
 
 }  // namespace kreisel::multibody

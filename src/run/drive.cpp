@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -33,6 +34,12 @@ double round_off_at(const Entry& entry) { return 1e-12 * std::max(std::abs(entry
 
 std::shared_ptr<const system::System> unowned(const system::System& system) {
   return {std::shared_ptr<const void>(), &system};
+}
+
+std::shared_ptr<const system::System> reading(std::shared_ptr<const system::System> system,
+                                              const std::shared_ptr<system::SetInputs>& inputs) {
+  std::shared_ptr<const system::System> next = inputs != nullptr ? system->with_inputs(inputs) : nullptr;
+  return next != nullptr ? next : system;
 }
 
 /// The system that the switches of a checkpoint led to.
@@ -90,19 +97,21 @@ Drive::Segment::Segment(std::shared_ptr<const system::System> in_force, const sy
       policy(make_policy(plan, *system)) {}
 
 Drive::Drive(const system::System& system, const system::Start& start, const Options& options, Observer& observer,
-             std::optional<std::string_view> checkpoint)
+             std::optional<std::string_view> checkpoint, std::shared_ptr<system::SetInputs> inputs)
     : options_(options),
       method_in_force_(options.method.name()),
       first_start_(start),
       asked_(start.t0),
-      first_system_(made_ready(system, start, options)),
+      first_system_(reading(made_ready(system, start, options), inputs)),
       identity_(options_, system, first_start_),
       layout_(first_system_->result_layout()),
       observer_(observer),
       recorder_(report_, observer, {options.rtol, options.atol}),
       output_(options_, start.t0, std::isnan(options.t_end) ? start.t_end : options.t_end, observer),
       events_(options_.events, options.event_tolerance,
-              (std::isnan(options.t_end) ? start.t_end : options.t_end) - start.t0, recorder_, observer) {
+              (std::isnan(options.t_end) ? start.t_end : options.t_end) - start.t0, recorder_, observer),
+      inputs_(std::move(inputs)),
+      wanted_(start.t0) {
   if (options_.threads > 1) workers_.emplace(options_.threads);
   const WorkersInForce team(workers_ ? &*workers_ : nullptr);
   const Plan whole = make_plan(options_, system, start);
@@ -146,6 +155,7 @@ void Drive::begin_segment(std::shared_ptr<const system::System> system, const sy
   segment_ = std::make_unique<Segment>(std::move(system), start, options_with(method_in_force_), layout_,
                                        recorder_.counters(), ends_at_corners_);
   Segment& s = *segment_;
+  s.policy->stop_at(wanted_);
   report_.linear_solver = s.stepper->linear_solver_name();
   if (report_.systems.empty() || report_.systems.back() != s.system) report_.systems.push_back(s.system);
   if (s.rows.map().loses_rows())
@@ -185,6 +195,12 @@ void Drive::exchange_run(Archive& a) {
     archive.all(s.event, s.t, s.q, s.v);
     archive.require(s.q.size() == layout_.space().nq() && s.v.size() == layout_.space().nv());
   });
+  bool has_inputs = inputs_ != nullptr;
+  a(has_inputs);
+  a.require(has_inputs == (inputs_ != nullptr));
+  if (inputs_ == nullptr) return;
+  inputs_->exchange(a);
+  a.all(steps_at_setting_, short_spells_);
 }
 
 void Drive::exchange_segment(Archive& a) {
@@ -203,6 +219,7 @@ void Drive::exchange_segment(Archive& a) {
 }
 
 std::string Drive::checkpoint(double asked) {
+  if (!has_ended_ && !segment_->is_open) static_cast<void>(open());  // who goes on finds it so
   Archive a;
   a(asked);
   exchange_run(a);
@@ -211,10 +228,13 @@ std::string Drive::checkpoint(double asked) {
   return identity_.checkpoint_of(a);
 }
 
-void Drive::advance_to(double t) {
+void Drive::advance_to(double t, bool stops) {
   const WorkersInForce team(workers_ ? &*workers_ : nullptr);
   const double begin = cpu_seconds() - start_up_seconds_;
-  while (!has_ended_ && !(segment_->is_open && now().motion.t >= t) && take_step()) {
+  wanted_ = stops ? t : first_start_.t0;
+  segment_->policy->stop_at(wanted_);
+  const double there = stops ? t - round_off * std::max(std::abs(t), std::abs(segment_->plan.run_end)) : t;
+  while (!has_ended_ && !(segment_->is_open && now().motion.t >= there) && take_step()) {
   }
   report_.solve_seconds += cpu_seconds() - start_up_seconds_ - begin;
 }
@@ -225,6 +245,33 @@ bool Drive::step() {
   const bool goes_on = take_step();
   report_.solve_seconds += cpu_seconds() - start_up_seconds_ - begin;
   return goes_on;
+}
+
+double Drive::first_time_behind() const {
+  const double t = now().motion.t;
+  return segment_->is_open ? std::nextafter(t, std::numeric_limits<double>::infinity()) : t;
+}
+
+void Drive::go_on_behind(double t) {
+  const WorkersInForce team(workers_ ? &*workers_ : nullptr);
+  Segment& s = *segment_;
+  if (!s.is_open) {  // its first point again
+    begin_segment(s.system, s.start);
+    previous_.reset();
+    return;
+  }
+  // A multistep method starts anew at every jump; where they follow each other so closely that it does nothing else, a method
+  // without a past takes over.
+  constexpr long short_spell = 50;
+  constexpr int patience = 3;
+  const long steps = recorder_.counters().steps;
+  short_spells_ = steps - steps_at_setting_ < short_spell ? short_spells_ + 1 : 0;
+  steps_at_setting_ = steps;
+  if (s.plan.may_give_way && short_spells_ >= patience) {
+    report_.method = "bliedf, radau";
+    method_in_force_ = "radau";
+  }
+  static_cast<void>(start_behind(t, true));
 }
 
 double Drive::newest_step_began() const {
@@ -482,13 +529,18 @@ bool Drive::show_wanted(const Entry& entry, bool includes_entry) {
   return true;
 }
 
-bool Drive::start_behind(double after) {
+bool Drive::start_behind(double after, bool may_go_on) {
   Segment& s = *segment_;
   ++report_.corners;
+  const bool jumps = after > now().motion.t;
+  const double h = now().h;
+  const bool goes_on = may_go_on && s.plan.has_error_control() && s.stepper->go_on_behind(after);
   Entry behind = now();
-  const bool jumps = after > behind.motion.t;
-  behind.motion.t = after;
-  make_consistent(*s.system, behind, recorder_.counters(), options_.linear_solver.name());
+  behind.h = h;
+  if (!goes_on) {
+    behind.motion.t = after;
+    make_consistent(*s.system, behind, recorder_.counters(), options_.linear_solver.name());
+  }
   std::variant<std::monostate, Happening, Failure> crossed = events_.cross_corner(behind);
   if (auto* failure = std::get_if<Failure>(&crossed)) return fail(std::move(*failure));
   if (const auto* happening = std::get_if<Happening>(&crossed)) return change(*happening);
@@ -498,6 +550,7 @@ bool Drive::start_behind(double after) {
     recorder_.evaluate(*s.system, behind);
     if (!show(behind)) return interrupt(after);
   }
+  if (goes_on) return open();
   begin_segment(s.system, {after, s.plan.run_end, now().motion.q, now().motion.v});
   return !has_ended_;
 }

@@ -13,6 +13,7 @@
 #include "output.hpp"
 #include "recorder.hpp"
 #include "step_policy.hpp"
+#include "system/inputs.hpp"
 
 namespace kreisel::run {
 
@@ -25,15 +26,22 @@ std::shared_ptr<const system::System> made_ready(const system::System& system, c
 class Drive {
  public:
   /// Options have been checked. The system and the observer live longer. With the bytes of a checkpoint it goes on there,
-  /// or throws InvalidInput when they are none of this run.
+  /// or throws InvalidInput when they are none of this run. `inputs`: what its user sets, see `go_on_behind`.
   Drive(const system::System& system, const system::Start& start, const Options& options, Observer& observer,
-        std::optional<std::string_view> checkpoint = {});
+        std::optional<std::string_view> checkpoint = {}, std::shared_ptr<system::SetInputs> inputs = nullptr);
   ~Drive();
 
   /// To the next accepted point. False: the run has ended and the report says how.
   bool step();
-  /// Until the newest point is at t or later, or the run has ended.
-  void advance_to(double t);
+  /// Of times, relative to the largest.
+  static constexpr double round_off = 1e-14;
+  /// Until the newest point is at t or later, or the run has ended. `stops`: up to round-off, and under error control a step ends
+  /// at t.
+  void advance_to(double t, bool stops = false);
+  /// From when on inputs that are set now are in force: behind the newest point, or at the first one as long as nobody has seen it.
+  double first_time_behind() const;
+  /// After inputs were set at that time.
+  void go_on_behind(double t);
   bool has_ended() const { return has_ended_; }
 
   const Report& report() const { return report_; }
@@ -81,8 +89,8 @@ class Drive {
   /// Tries some steps of radau: how long one may be, where that is far longer than `crawl`, else 0.
   [[nodiscard]] double step_of_radau(const system::Start& from, double crawl);
   Options options_with(std::string_view method) const;
-  /// The method starts anew behind a corner.
-  [[nodiscard]] bool start_behind(double after);
+  /// The method starts anew behind a corner, or goes on if it may and has no past.
+  [[nodiscard]] bool start_behind(double after, bool may_go_on = false);
   /// The step is cut at the first events that change something.
   [[nodiscard]] bool change(const Happening& happening);
   [[nodiscard]] bool fits_together(const method::Entry& entry);
@@ -115,8 +123,12 @@ class Drive {
   bool ends_at_corners_ = false;                 ///< constant steps do; error control finds corners on its way
   std::unique_ptr<Segment> segment_, previous_;  ///< the one before ends in the newest step until another is taken
   std::optional<Workers> workers_;
-  method::Entry between_;   ///< an interpolated point on its way out
-  bool has_final_ = false;  ///< the report has its last point already: an event put it there
+  std::shared_ptr<system::SetInputs> inputs_;  ///< null: nobody sets any
+  long steps_at_setting_ = 0;                  ///< taken when an input was set last
+  int short_spells_ = 0;                       ///< between settings, in a row
+  double wanted_;                              ///< where a step shall end
+  method::Entry between_;                      ///< an interpolated point on its way out
+  bool has_final_ = false;                     ///< the report has its last point already: an event put it there
   bool has_ended_ = false;
   double start_up_seconds_ = 0.0;  ///< CPU time of all begin_segment
 };

@@ -37,6 +37,15 @@ ExplicitStepper::ExplicitStepper(const system::System& system, const Plan& plan,
 
 bool ExplicitStepper::place(const system::Start& start) { return start_up_.place(start.t0, start.q0, start.v0, now_); }
 
+bool ExplicitStepper::go_on_behind(double t) {
+  now_.motion.t = t;
+  if (!start_up_.accelerate(now_)) return false;
+  now_.h = 0.0;
+  now_.work.reset();
+  is_at_start_ = true;
+  return true;
+}
+
 Attempt ExplicitStepper::attempt(const Proposal& proposal) {
   Attempt a{.t = now_.motion.t, .h = proposal.h, .order = rkmk_.tableau().order};
   trial_.lambda = now_.lambda;

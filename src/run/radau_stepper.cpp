@@ -54,6 +54,18 @@ RadauStepper::RadauStepper(const system::System& system, const Plan& plan, Count
 
 bool RadauStepper::place(const system::Start& start) { return start_up_.place(start.t0, start.q0, start.v0, now_); }
 
+bool RadauStepper::go_on_behind(double t) {
+  now_.motion.t = t;
+  if (!start_up_.accelerate(now_)) return false;
+  now_.h = 0.0;
+  now_.work.reset();
+  last_.h = 0.0;  // the stages before the jump say nothing about those behind it
+  is_at_start_ = true;
+  is_shown_ = false;
+  attempts_ = 0;
+  return true;
+}
+
 void RadauStepper::weigh(const Entry& from, double h) {
   velocity_weights(parts_, from.motion, plan_.closeness.scale(h), weight_);
 }

@@ -16,6 +16,7 @@ class RadauStepper final : public Stepper {
   RadauStepper(const system::System& system, const Plan& plan, Counters& counters);
 
   [[nodiscard]] bool place(const system::Start& start) override;
+  [[nodiscard]] bool go_on_behind(double t) override;
   bool is_at_start() const override { return is_at_start_; }
 
   Attempt attempt(const Proposal& proposal) override;

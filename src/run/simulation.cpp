@@ -5,18 +5,22 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <tuple>
 
 #include "drive.hpp"
 #include "kreisel/error.hpp"
+#include "row_map.hpp"
 #include "run/integrator.hpp"
+#include "system/inputs.hpp"
 
 namespace kreisel::run {
 
 struct Simulation::Inside {
-  Inside(Problem given, Options asked, std::optional<std::string_view> checkpoint = {})
+  Inside(Problem given, Options asked, Observer* observer, std::optional<std::string_view> checkpoint = {})
       : problem(std::move(given)),
         options(with_events(std::move(asked), problem)),
-        drive(*problem.system, problem.start, checked(), nobody, checkpoint),
+        inputs(checked_inputs()),
+        drive(*problem.system, problem.start, checked(), observer != nullptr ? *observer : nobody, checkpoint, inputs),
         t(drive.asked()) {
     if (!checkpoint && drive.has_ended()) throw InvalidInput(drive.report().message);
   }
@@ -31,43 +35,157 @@ struct Simulation::Inside {
   }
   double t_end() const { return std::isnan(options.t_end) ? problem.start.t_end : options.t_end; }
 
+  std::shared_ptr<system::SetInputs> checked_inputs() const {
+    if (problem.system == nullptr || problem.system->inputs().empty()) return nullptr;
+    return std::make_shared<system::SetInputs>(problem.system->inputs().size());
+  }
+  bool has_inputs() const { return inputs != nullptr; }
+  int input_named(std::string_view name) const {
+    std::vector<std::string> known;
+    for (const system::InputInfo& info : problem.system->inputs()) known.push_back(info.name);
+    const auto found = std::ranges::find(known, name);
+    if (found == known.end())
+      throw InvalidInput(known.empty() ? fmt::format("there is no input '{}': the model has no inputs", name)
+                                       : unknown_name("input", name, known));
+    return static_cast<int>(found - known.begin());
+  }
+  /// The newest point, as long as its time is the present one.
+  bool is_at_newest() const {
+    return std::abs(drive.now().motion.t - t) <= Drive::round_off * std::max(std::abs(t), std::abs(t_end()));
+  }
+  /// Goes on behind inputs that were set.
+  void settle() {
+    if (!is_set) return;
+    is_set = false;
+    forget_outputs();
+    drive.go_on_behind(set_from);
+  }
+
+  /// Nothing has been computed before inputs that were set at the start.
+  void settle_at_start() {
+    if (is_set && set_from == drive.now().motion.t) settle();
+  }
+
   State at(double wanted) {
+    settle_at_start();
     State state;
+    if (wanted == t && has_inputs() && !drive.has_ended() && is_at_newest()) wanted = drive.now().motion.t;
     if (!drive.at(wanted, state))
       throw InvalidInput(fmt::format("t = {} is not within the step taken last, from {} to {}", wanted,
                                      drive.newest_step_began(), drive.now().motion.t));
     return state;
   }
 
+  /// All outputs at the present time, or their rates.
+  const Vector& outputs(bool are_rates) {
+    settle_at_start();
+    Seen& seen = are_rates ? rates : values;
+    if (seen.is_known) return seen.values;
+    const State now = at(t);
+    const system::System& system = *now.system;
+    lie::Motion m(system.space());
+    std::tie(m.t, m.q, m.v, m.a) = std::tie(now.t, now.q, now.v, now.a);
+    Vector lambda(system.pattern().rows());
+    RowMap(system.pattern(), problem.system->result_layout().pattern()).gather(now.lambda, lambda);
+    seen.values.resize(system.output_size());
+    if (are_rates)
+      system.evaluate_output_rates(m, lambda, seen.values);
+    else
+      system.evaluate_outputs(m, lambda, seen.values);
+    seen.is_known = true;
+    return seen.values;
+  }
+  void forget_outputs() { values.is_known = rates.is_known = false; }
+
+  struct Seen {
+    Vector values{};
+    bool is_known = false;
+  };
+
   Problem problem;
   Options options;
+  std::shared_ptr<system::SetInputs> inputs;  ///< null: the model has none
   Observer nobody;
   Drive drive;
   double t;
+  bool is_set = false;    ///< inputs were set, and nothing has been computed with them
+  double set_from = 0.0;  ///< from when on they are in force
+  Seen values, rates;     ///< of outputs
 };
 
-Simulation::Simulation(Problem problem, Options options)
-    : inside_(std::make_unique<Inside>(std::move(problem), std::move(options))) {}
-Simulation::Simulation(Problem problem, Options options, std::string_view checkpoint)
-    : inside_(std::make_unique<Inside>(std::move(problem), std::move(options), checkpoint)) {}
+Simulation::Simulation(Problem problem, Options options, Observer* observer)
+    : inside_(std::make_unique<Inside>(std::move(problem), std::move(options), observer)) {}
+Simulation::Simulation(Problem problem, Options options, std::string_view checkpoint, Observer* observer)
+    : inside_(std::make_unique<Inside>(std::move(problem), std::move(options), observer, checkpoint)) {}
 Simulation::~Simulation() = default;
 Simulation::Simulation(Simulation&&) noexcept = default;
 Simulation& Simulation::operator=(Simulation&&) noexcept = default;
 
 Status Simulation::advance_to(double t) {
   Inside& in = *inside_;
+  // Durations that were added up.
+  if (t > in.t_end() && t - in.t_end() <= 1e-12 * std::max(std::abs(in.t_end()), std::abs(in.problem.start.t0)))
+    t = in.t_end();
   if (!(t <= in.t_end()))
     throw InvalidInput(fmt::format("cannot advance to t = {}: the run ends at {}. Give a larger t_end", t, in.t_end()));
   if (t < in.t && t < in.drive.newest_step_began())
     throw InvalidInput(
         fmt::format("cannot go back to t = {}: the last step began at {}", t, in.drive.newest_step_began()));
-  in.drive.advance_to(t);
+  in.settle();
+  in.forget_outputs();
+  in.drive.advance_to(t, in.has_inputs());
   in.t = in.drive.has_ended() ? std::min(t, in.drive.report().final.motion.t) : t;
   return in.drive.report().status;
 }
 
+void Simulation::set(std::string_view input, double value) {
+  Inside& in = *inside_;
+  const int number = in.input_named(input);
+  if (!std::isfinite(value))
+    throw InvalidInput(fmt::format("input '{}' cannot be {}: expected a finite number", input, value));
+  if (in.drive.has_ended())
+    throw InvalidInput(fmt::format("input '{}' cannot be set: the run has ended at t = {:.10g}", input, in.t));
+  if (!in.is_at_newest())
+    throw InvalidInput(fmt::format(
+        "input '{}' cannot be set at t = {:.10g}, within a step: the newest step ends at {:.10g}. Advance to a "
+        "time at which a step ends; under error control every time that is advanced to is one",
+        input, in.t, in.drive.now().motion.t));
+  if (!in.is_set) in.set_from = in.drive.first_time_behind();
+  const double* present = in.inputs->find(number, in.set_from);
+  if (present != nullptr && *present == value) return;
+  in.inputs->set(number, in.set_from, value);
+  in.is_set = true;
+  if (in.set_from == in.drive.now().motion.t) in.forget_outputs();
+}
+
+double Simulation::input(std::string_view name) const {
+  Inside& in = *inside_;
+  const int number = in.input_named(name);
+  const double t = in.is_set ? in.set_from : in.drive.now().motion.t;
+  const double* value = in.inputs->find(number, t);
+  return value != nullptr ? *value : in.problem.system->input_at(number, in.t);
+}
+
+double Simulation::output(std::string_view name) const {
+  Inside& in = *inside_;
+  const bool is_rate = name.ends_with('\'');
+  const std::string_view base = is_rate ? name.substr(0, name.size() - 1) : name;
+  const std::vector<system::OutputInfo>& infos = in.problem.system->outputs();
+  std::vector<std::string> known;
+  for (const system::OutputInfo& info : infos)
+    for (int i = 0; i < info.size(); ++i) known.push_back(info.column(i));
+  const auto found = std::ranges::find(known, base);
+  if (found == known.end()) throw InvalidInput(unknown_name("output", base, known));
+  const double value = in.outputs(is_rate)[found - known.begin()];
+  if (is_rate && std::isnan(value))
+    throw InvalidInput(fmt::format("output '{}' has no rate that the motion gives", base));
+  return value;
+}
+
 bool Simulation::step() {
   Inside& in = *inside_;
+  in.settle();
+  in.forget_outputs();
   const bool goes_on = in.drive.step();
   in.t = in.drive.now().motion.t;
   return goes_on;
@@ -78,7 +196,10 @@ State Simulation::state() const { return inside_->at(inside_->t); }
 State Simulation::at(double t) const { return inside_->at(t); }
 double Simulation::t_end() const { return inside_->t_end(); }
 bool Simulation::has_ended() const { return inside_->drive.has_ended(); }
-std::string Simulation::checkpoint() const { return inside_->drive.checkpoint(inside_->t); }
+std::string Simulation::checkpoint() const {
+  inside_->settle();
+  return inside_->drive.checkpoint(inside_->t);
+}
 const Report& Simulation::report() const { return inside_->drive.report(); }
 
 }  // namespace kreisel::run

@@ -136,6 +136,7 @@ class ErrorControl : public StepPolicy {
     const double t = stepper.now().motion.t;
     double h = std::min(step(), stepper.longest_step());
     stop_ = corners_.ahead(t, h);
+    if (wanted_ > t && wanted_ < stop_.t) stop_ = {.t = wanted_, .after = wanted_};
     const double remaining = stop_.t - t;
     const bool is_last = remaining <= h * (1.0 + end_margin);
     if (is_last)
@@ -155,12 +156,14 @@ class ErrorControl : public StepPolicy {
                       spelled("min_step"))};
     return Proposal{is_last ? stop_.t : t + h, h, order(stepper)};
   }
+  void stop_at(double t) override { wanted_ = t; }
   std::optional<double> restart(const Stepper& stepper) const override {
     const bool is_there = stop_.is_corner && stepper.now().motion.t == stop_.t;
     return is_there && restarts_at(stop_, stepper.now().h) ? std::optional(stop_.after) : std::nullopt;
   }
   std::optional<Failure> complaint(const Stepper& stepper) override {
     const double t = stepper.now().motion.t;
+    if (t == wanted_) return {};  // no error has held it back
     if (watchdog_.barks(t))
       return Failure{Status::step_too_small, watchdog_.message(t, name_of(system_, norm_.worst()))};
     if (chatter_.sees(stepper.now())) return Failure{Status::step_too_small, chatter_.message(t)};
@@ -195,6 +198,7 @@ class ErrorControl : public StepPolicy {
   ChatterWatch chatter_;
   const Corners corners_;
   Stop stop_;  ///< where the last proposal had to end
+  double wanted_ = -std::numeric_limits<double>::infinity();
 };
 
 /// Notices that lightly damped vibrations hold the step. BDF of order 3 to 6 amplifies those of up to 1.9, 4.7, 9.4 and 17.6 rad

@@ -27,6 +27,8 @@ class StepPolicy {
   /// The stepper stands at its first point.
   virtual StartingPoints begin(const Stepper& stepper) = 0;
   virtual Failure failure_of_start(const Stepper& stepper) const;
+  /// A step shall end at t; constant and given steps end where they do.
+  virtual void stop_at(double /*t*/) {}
   virtual std::variant<Proposal, Failure> next(const Stepper& stepper) = 0;
   /// Decides, completes the record of the attempt and, unless it accepts, prepares the next proposal.
   virtual Verdict judge(Attempt& attempt, Stepper& stepper) = 0;

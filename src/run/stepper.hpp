@@ -63,6 +63,9 @@ class Stepper {
   [[nodiscard]] virtual bool place(const system::Start& start) = 0;
   /// Points after the first one; `now` stays at the first until `show_next_start`. False: the starter failed.
   [[nodiscard]] virtual bool fill(const StartingPoints&) { return true; }
+  /// Forces jump at t, a few units of round-off after `now`: moves there, with v̇ and λ as they are behind the jump. False: the past
+  /// is needed, and the method must start anew.
+  [[nodiscard]] virtual bool go_on_behind(double /*t*/) { return false; }
   /// Starting points after `now`.
   virtual int starts_left() const { return 0; }
   virtual void show_next_start() {}

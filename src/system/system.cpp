@@ -40,6 +40,11 @@ const std::vector<OutputInfo>& System::outputs() const {
   return none;
 }
 
+const std::vector<InputInfo>& System::inputs() const {
+  static const std::vector<InputInfo> none;
+  return none;
+}
+
 int System::output_size() const {
   int size = 0;
   for (const OutputInfo& info : outputs()) size += info.size();

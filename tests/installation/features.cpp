@@ -56,6 +56,30 @@ void stepping_and_checkpoint() {
   expect_near("q after the checkpoint", resumed.state().q[0], simulation.state().q[0], 0.0);
 }
 
+/// A cart of 2 kg with a motor that a program sets: m x'' = u - 3 x'.
+void laws_and_inputs() {
+  Mechanism cart;
+  cart.set_gravity({0, 0, 0});
+  const Body body = cart.add_body({.name = "cart", .mass = 2.0});
+  const int rail = cart.add_joint(prismatic({ground, body}, {0, 0, 0}, {1, 0, 0}));
+  cart.add_parameter("c", 3.0).add_input("u", 0.0, "N").add_output("way", displacement_of(rail));
+  cart.add_state("work", "u*way'").add_event("far", "way - 1", Direction::rising);
+  cart.add_law("friction", rail, "-c*way'");
+  cart.add_law("motor", rail, Law([](double, std::span<const double> y) { return y[0]; }, {"u"}));
+  Simulation simulation(cart.problem({.t_end = 10.0}), {.rtol = 1e-8, .atol = 1e-8});
+  double x = 0.0, v = 0.0;
+  for (int k = 0; k < 20; ++k) {
+    const double u = k % 2 == 0 ? 6.0 : 3.0, h = 0.1, e = std::exp(-1.5 * h);
+    simulation.set("u", u);
+    simulation.advance_to(h * (k + 1));
+    x += u / 3.0 * h + (v - u / 3.0) * (1.0 - e) / 1.5;
+    v = u / 3.0 + (v - u / 3.0) * e;
+    expect_near("way of the cart", simulation.output("way"), x, 1e-6);
+    expect_near("speed of the cart", simulation.output("way'"), v, 1e-6);
+  }
+  expect_near("number of events", static_cast<double>(simulation.report().events.size()), 1, 0);
+}
+
 /// A crank that a driver turns: the angle is the prescribed one.
 void driven_mechanism() {
   Mechanism crank("crank", GroupId::se3);
@@ -108,6 +132,7 @@ void methods_and_their_parameters() {
 
 int main() {
   own_system_dense_output_and_events();
+  laws_and_inputs();
   stepping_and_checkpoint();
   driven_mechanism();
   methods_and_their_parameters();

@@ -26,6 +26,7 @@ from scipy.integrate import solve_ivp
 import kreisel
 import kreisel._model
 import kreisel._read
+import kreisel._simulation
 import kreisel._solve
 import kreisel._study
 
@@ -71,6 +72,275 @@ class AgainstScipy(unittest.TestCase):
         p = reference.y[:4, -1] / np.linalg.norm(reference.y[:4, -1])
         np.testing.assert_allclose(result.q[-1, 3:] * np.sign(result.q[-1, 3:] @ p), p, atol=2e-7)
         np.testing.assert_allclose(result.x("top")[-1], result.R("top")[-1] @ X, atol=1e-12)
+
+
+def arm(**more):
+    """A rod on a pin with a torque u: J w' = u - m g l cos(angle)."""
+    model = (kreisel.Model("arm", gravity=[0, 0, -9.81], **more).input("u", 0, unit="N m")
+             .body("rod", mass=1.0, inertia=[0.0834, 1e-4, 0.0834], position=[0, 0.5, 0])
+             .joint("pin", "revolute", between=["ground", "rod"], at=[0, 0, 0], axis=[1, 0, 0])
+             .output("angle", angle="pin").output("tip", position="rod", at=[0, 1, 0]).output("power", "=motor*angle'"))
+    return model.force("motor", "torque", joint="pin", value="=u - 0.2*angle'")
+
+
+ARM_INERTIA, ARM_WEIGHT, ARM_FRICTION = 0.0834 + 0.25, 9.81 * 0.5, 0.2
+
+
+def arm_with_hold(samples, period, control):
+    """Its motion with a torque that is held constant over every period, by scipy."""
+    y, integral, motion = np.zeros(2), 0.0, [np.zeros(2)]
+    for _ in range(samples):
+        u, integral = control(y[0], y[1], integral)
+        y = solve_ivp(lambda t, y: [y[1], (u - ARM_FRICTION * y[1] - ARM_WEIGHT * np.cos(y[0])) / ARM_INERTIA], (0, period), y,
+                      method="DOP853", rtol=1e-12, atol=1e-13).y[:, -1]
+        motion.append(y)
+    return np.array(motion)
+
+
+def pid(angle, rate, integral):
+    error = 0.7 - angle
+    integral += 1e-3 * error
+    return max(-12.0, min(12.0, 60 * error + 30 * integral - 6 * rate)), integral
+
+
+class Simulations(unittest.TestCase):
+    def test_a_pid_loop_follows_scipy_and_costs_one_step_per_sample(self):
+        expected = arm_with_hold(1000, 1e-3, pid)
+        for method, tolerance in ((None, 1e-7), ("radau", 1e-8), ("rkmk", 1e-8)):
+            sim = kreisel.Simulation(arm(), 2, method=method, rtol=tolerance, atol=tolerance)
+            integral, motion, steps = 0.0, [[sim["angle"], sim["angle'"]]], []
+            for k in range(1000):
+                sim["u"], integral = pid(sim["angle"], sim["angle'"], integral)
+                sim.advance(to=1e-3 * (k + 1))
+                motion.append([sim["angle"], sim["angle'"]])
+                steps.append(sim.nsteps)
+            np.testing.assert_allclose(np.array(motion)[:, 0], expected[:, 0], atol=1e-6)
+            np.testing.assert_allclose(np.array(motion)[:, 1], expected[:, 1], atol=1e-5)
+            self.assertEqual(steps[-1] - steps[200], 799, method)
+
+    def test_asks_for_everything_now(self):
+        sim = kreisel.Simulation(arm(), 2)
+        self.assertEqual((sim.inputs, sim.outputs, sim.bodies), (["u"], ["angle", "tip", "power"], ["rod"]))
+        sim["u"] = 5
+        self.assertEqual(sim["u"], 5.0)
+        self.assertAlmostEqual(sim.a[3], (5 - ARM_WEIGHT) / ARM_INERTIA, 9)
+        sim.advance(0.25)
+        self.assertEqual(sim.t, 0.25)
+        np.testing.assert_allclose(sim["tip"], [0, np.cos(sim["angle"]), np.sin(sim["angle"])], atol=1e-9)
+        np.testing.assert_allclose(sim["tip'"], sim["angle'"] * np.array([0, -np.sin(sim["angle"]), np.cos(sim["angle"])]), atol=1e-6)
+        self.assertEqual(sim["tip.y"], sim["tip"][1])
+        np.testing.assert_allclose(sim.x("rod"), 0.5 * sim["tip"], atol=1e-9)
+        np.testing.assert_allclose(sim.R(0) @ [0, 1, 0], sim["tip"], atol=1e-9)
+        self.assertAlmostEqual(sim["power"], (5 - 0.2 * sim["angle'"]) * sim["angle'"], 12)
+        np.testing.assert_array_equal(sim.lambda_, sim.lam)
+        self.assertIn("t = 0.25 of 2", repr(sim))
+
+    def test_the_solution_knows_what_was_set_when(self):
+        sim = kreisel.Simulation(arm().output("u_shown", "=u"), 2, method="radau")
+        for u in (1.0, 3.0, -2.0):
+            sim["u"] = u
+            sim.advance(0.1)
+        result = sim.solution
+        for k, u in enumerate((1.0, 3.0, -2.0)):
+            np.testing.assert_array_equal(result["u_shown"][(result.t > 0.1 * k + 1e-9) & (result.t < 0.1 * (k + 1) - 1e-9)], u)
+        self.assertEqual((result.t[-1], result.status), (sim.t, "success"))
+        np.testing.assert_array_equal(result.q[-1], sim.q)
+        q, v, a, lam = result.sol(0.15)
+        again = kreisel.Simulation(arm(), 2, method="radau")
+        again["u"] = 1.0
+        again.advance(0.1)
+        again["u"] = 3.0
+        again.advance(0.05)
+        np.testing.assert_allclose(q, again.q, atol=1e-6)
+        np.testing.assert_allclose(v, again.v, atol=1e-5)
+        sim.advance(0.1)
+        self.assertGreater(len(sim.solution.t), len(result.t))
+        self.assertLess(result.t[-1], 0.31)
+
+    def test_goes_on_from_a_checkpoint_with_the_same_bits(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "state")
+            sim = kreisel.Simulation(arm(), 2)
+            for k in range(5):
+                sim["u"] = float(k)
+                sim.advance(0.01)
+            sim.checkpoint(path)
+            again = kreisel.Simulation.resume(path, arm(), 2)
+            self.assertEqual((again.t, again["u"]), (sim.t, 4.0))
+            for k in range(5):
+                for one in (sim, again):
+                    one["u"] = -float(k)
+                    one.advance(0.01)
+            np.testing.assert_array_equal(sim.q, again.q)
+            np.testing.assert_array_equal(sim.lam, again.lam)
+            self.assertEqual(os.listdir(folder), ["state"])
+            with self.assertRaisesRegex(ValueError, "checkpoint belongs to another run"):
+                kreisel.Simulation.resume(path, arm(), 3)
+            with self.assertRaises(OSError):
+                sim.checkpoint(os.path.join(folder, "nowhere", "state"))
+
+    def test_refuses_nonsense(self):
+        sim = kreisel.Simulation(arm(), 1)
+        for act, message in ((lambda: sim.advance(), "takes a duration"), (lambda: sim.advance(1, to=2), "takes a duration"),
+                             (lambda: sim.advance(-1), "expected a positive time"), (lambda: sim.advance("soon"), "expected a number"),
+                             (lambda: sim.advance(to=2), "the run ends at 1"), (lambda: sim.advance(np.nan), "positive time"),
+                             (lambda: sim.__setitem__("w", 1), "unknown input 'w'.*known: u"), (lambda: sim["angel"], "did you mean 'angle'"),
+                             (lambda: sim.__setitem__("u", None), "input 'u' is None"), (lambda: sim.__setitem__("u", np.inf), "finite"),
+                             (lambda: kreisel.Simulation("pendulum")["u"], "unknown output"),
+                             (lambda: kreisel.Simulation("pendulum").__setitem__("u", 1), "the model has no inputs"),
+                             (lambda: kreisel.Simulation("pendulum", output_step=0.1), "output_step"),
+                             (lambda: kreisel.Simulation("pendulum", method="no"), "unknown method")):
+            with self.assertRaisesRegex(ValueError, message):
+                act()
+        sim.advance(to=1)
+        self.assertTrue(sim.has_ended)
+        with self.assertRaisesRegex(ValueError, "has ended"):
+            sim["u"] = 1
+
+    def test_built_in_models_files_and_systems(self):
+        expected = kreisel.solve("heavy-top", 0.2, dense_output=True).sol(0.15)[0]
+        sim = kreisel.Simulation("heavy-top", 0.2)
+        sim.advance(0.1)
+        sim.advance(to=0.15)
+        np.testing.assert_array_equal(sim.q, expected)
+        system = kreisel.Simulation(pendulum(), (1.0, 3.0))
+        self.assertEqual(system.t, 1.0)
+        system.advance(0.5)
+        np.testing.assert_allclose(np.hypot(*system.q), 1, atol=1e-6)
+        with tempfile.TemporaryDirectory() as folder:
+            arm().save(os.path.join(folder, "arm.json"))
+            sim = kreisel.Simulation(os.path.join(folder, "arm.json"), rtol=1e-8)
+            sim["u"] = 1
+            sim.advance(0.1)
+            self.assertEqual(kreisel.Simulation(arm(), parameters={}).inputs, sim.inputs)
+
+    def test_durations_add_up_to_the_end(self):
+        sim = kreisel.Simulation(arm(), 1)
+        for k in range(100):
+            sim["u"] = k % 7
+            sim.advance(0.01)
+        self.assertGreater(sum([0.01] * 100), 1)
+        self.assertEqual((sim.t, sim.has_ended), (1, True))
+
+    def test_events_end_it(self):
+        sim = kreisel.Simulation(arm().event("up", "=angle - 0.5", action="stop").event("slow", "=u - 7"), 5)
+        sim["u"] = 8
+        sim.advance(3)
+        self.assertTrue(sim.has_ended)
+        self.assertAlmostEqual(sim["angle"], 0.5, 6)
+        self.assertEqual(sim.events[-1][0], "up")
+        with self.assertRaisesRegex(ValueError, "the run has ended at t = .*event 'up' ended the run"):
+            sim.advance(0.1)
+
+    def test_a_failure_keeps_what_was_computed(self):
+        sim = kreisel.Simulation(arm().force("pole", "torque", joint="pin", value="=1/(t - 0.5)^2"), 1)
+        with self.assertRaisesRegex(kreisel.IntegrationError, "at t = 0.(49|5)") as caught:
+            for k in range(100):
+                sim["u"] = k
+                sim.advance(0.01)
+        self.assertGreater(caught.exception.result.t[-1], 0.4)
+
+    def test_ctrl_c_leaves_it_usable(self):
+        code = """
+import kreisel, os, signal, threading
+chain = kreisel.Simulation("hanging-chain", 50, parameters={"n": 30}, rtol=1e-9, atol=1e-9)
+threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    chain.advance(40)
+except kreisel.Interrupted as stop:
+    t = stop.result.t[-1]
+    chain.advance(to=t + 1e-3)
+    print("went on" if chain.t > t else "stuck")
+"""
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
+        self.assertEqual((done.returncode, done.stdout.strip()), (0, "went on"), done.stderr)
+
+
+class Laws(unittest.TestCase):
+    def same(self, with_function, with_formula, t_end, tolerance=1e-7, **options):
+        """Same result to 10 tolerances, and nearly the same steps."""
+        one, other = (kreisel.solve(model, t_end, rtol=tolerance, atol=tolerance, **options) for model in (with_function, with_formula))
+        np.testing.assert_allclose(one.q[-1], other.q[-1], atol=10 * tolerance)
+        np.testing.assert_allclose(one.v[-1], other.v[-1], atol=100 * tolerance)
+        self.assertLessEqual(abs(one.nsteps - other.nsteps), 0.1 * other.nsteps)
+        return one, other
+
+    def rod(self):
+        return (kreisel.Model("rod", gravity=[0, 0, -9.81]).body("rod", mass=1.0, inertia=[0.0834, 1e-4, 0.0834], position=[0, 0.5, 0])
+                .joint("pin", "revolute", between=["ground", "rod"], at=[0, 0, 0], axis=[1, 0, 0]).output("angle", angle="pin"))
+
+    def test_a_torque_is_the_same_as_its_formula(self):
+        formula = self.rod().torque("pin", "=-20*(angle + 0.3) - 2*angle' + 3*sin(5*t)")
+        law = lambda t, y: -20 * (y["angle"] + 0.3) - 2 * y["angle'"] + 3 * np.sin(5 * t)
+        slopes = lambda t, y: [-20.0, -2.0]
+        self.same(self.rod().torque("pin", law, uses=["angle", "angle'"]), formula, 3)
+        self.same(self.rod().torque("pin", law), formula, 3, group="se3")
+        self.same(self.rod().torque("pin", law, uses=["angle", "angle'"], derivative=slopes), formula, 3, method="radau")
+        self.same(self.rod().torque("pin", law), formula, 3, threads=2)
+
+    def test_stiff_laws_keep_newtons_rate(self):
+        law = lambda t, y: -1e6 * y["angle"] - 2e3 * y["angle'"] + 1e5 * y["angle"] ** 3
+        one, other = self.same(self.rod().torque("pin", law), self.rod().torque("pin", "=-1e6*angle - 2e3*angle' + 1e5*angle^3"), 2)
+        self.assertLessEqual(one.nlu, 1.2 * other.nlu + 5)
+
+    def test_states_outputs_and_forces_between_points(self):
+        def model(force, rate, shown):
+            return (self.rod().output("tip", position="rod", at=[0, 1, 0]).state("z", rate).output("shown", shown)
+                    .output("length", distance=["ground", "rod"], at=[[0, 1, 1], [0, 1, 0]])
+                    .force("spring", "spring-damper", between=["ground", "rod"], at=[[0, 1, 1], [0, 1, 0]], force=force))
+        formula = model("=50*(length - 0.5) + 3*length' + z", "=angle - z", "=2*z + tip.z")
+        law = model(kreisel.Law(lambda t, y: 50 * (y["length"] - 0.5) + 3 * y["length'"] + y["z"]), lambda t, y: y["angle"] - y["z"],
+                    kreisel.Law(lambda t, y: 2 * y["z"] + y["tip.z"]))
+        one, other = self.same(law, formula, 2)
+        np.testing.assert_allclose(one["shown"][-1], other["shown"][-1], atol=1e-6)
+
+    def test_events(self):
+        rod = self.rod().output("tip", position="rod", at=[0, 1, 0])
+        rod.event("low", lambda t, y: y["tip.z"] + 0.5, direction="falling", action="stop")
+        stopped = kreisel.solve(rod, 5, rtol=1e-9, atol=1e-9)
+        self.assertAlmostEqual(stopped["tip"][-1, 2], -0.5, 7)
+        self.assertEqual(stopped.events[-1][0], "low")
+
+    def test_exceptions_say_when(self):
+        def broken(t, y):
+            if t > 0.5:
+                raise RuntimeError("no current")
+            return -y["angle"]
+        for threads in (1, 2):
+            with self.assertRaises(RuntimeError) as caught:
+                kreisel.solve(self.rod().torque("pin", broken), 1, threads=threads)
+            self.assertEqual(str(caught.exception), "no current")
+            self.assertRegex("".join(caught.exception.__notes__), r"law 'broken' at t = 0\.5")
+        sim = kreisel.Simulation(self.rod().torque("pin", broken), 1)
+        with self.assertRaisesRegex(RuntimeError, "no current"):
+            sim.advance(0.9)
+        self.assertGreater(sim.solution.t[-1], 0.3)
+        with self.assertRaisesRegex(ValueError, "law 'nothing' returned None at t = 0, expected a number"):
+            def nothing(t, y):
+                return None
+            kreisel.solve(self.rod().torque("pin", nothing), 1)
+        with self.assertRaises(KeyError) as caught:
+            kreisel.solve(self.rod().torque("pin", lambda t, y: y["angle"] if t < 0.1 else y["angle'"]), 1)
+        self.assertIn("it may read angle", "".join(caught.exception.__notes__))
+        for wrong, message in ((lambda: self.rod().torque("pin", lambda t, y: 1 / 0), "cannot be found out"),
+                               (lambda: self.rod().torque("pin", 3, uses=["angle"]), "belong to a function"),
+                               (lambda: kreisel.Law(3), "expected a function"), (lambda: kreisel.Law(len, uses="angle"), "list of names"),
+                               (lambda: self.rod().torque("pin", lambda t, y: 0.0).save("nowhere.json"), "a file cannot hold"),
+                               (lambda: kreisel.solve(self.rod().torque("pin", lambda t, y: y["angel"])), "did you mean 'angle'")):
+            with self.assertRaisesRegex(ValueError, message):
+                wrong()
+
+    def test_to_pandas(self):
+        frames = types.SimpleNamespace(DataFrame=lambda columns, index: (columns, index), Index=lambda values, name: (values, name))
+        result = kreisel.solve(self.rod().output("tip", position="rod", at=[0, 1, 0]), 0.1)
+        with unittest.mock.patch.dict(sys.modules, {"pandas": frames}):
+            columns, (t, name) = result.to_pandas()
+        self.assertEqual((name, list(t)), ("t", list(result.t)))
+        np.testing.assert_array_equal(columns["tip.y"], result["tip"][:, 1])
+        np.testing.assert_array_equal(columns["rod.z"], result.x("rod")[:, 2])
+        with unittest.mock.patch.dict(sys.modules, {"pandas": None}):
+            with self.assertRaisesRegex(ImportError, "pip install pandas"):
+                result.to_pandas()
 
 
 class Results(unittest.TestCase):
@@ -796,7 +1066,7 @@ class Modelling(unittest.TestCase):
 
 
 def load_tests(loader, tests, pattern):
-    for module in (kreisel, kreisel._model, kreisel._solve, kreisel._study, kreisel._read):
+    for module in (kreisel, kreisel._model, kreisel._simulation, kreisel._solve, kreisel._study, kreisel._read):
         examples = doctest.DocTestSuite(module)
         assert examples.countTestCases() > 0, module
         tests.addTests(examples)

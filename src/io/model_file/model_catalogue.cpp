@@ -20,7 +20,8 @@ std::string text_at(const Json& root, const char* key, std::string otherwise) {
 }
 
 /// Only what must be known before the model is made; complaints come then.
-ModelInfo info_of(std::shared_ptr<const JsonSource> source, std::string name, bool accepts_gaps) {
+ModelInfo info_of(std::shared_ptr<const JsonSource> source, std::string name, bool accepts_gaps,
+                  const UserFunctions& functions = {}) {
   ModelInfo info;
   info.name = name.empty() ? text_at(source->root(), "name", "mechanism") : std::move(name);
   info.summary = text_at(source->root(), "comment", "");
@@ -30,9 +31,11 @@ ModelInfo info_of(std::shared_ptr<const JsonSource> source, std::string name, bo
   info.suggestions = [source](const ParameterValues& values) { return suggestions_in(*source, values); };
   for (const models::Suggestion& suggestion : suggestions_in(*source, {}))
     accepts_gaps = accepts_gaps || (suggestion.field == "assemble" && suggestion.value == Value(true));
-  info.make = [source, accepts_gaps, called = info.name](std::string_view group, const ParameterValues& values) {
-    ModelFile file =
-        read_model(*source, {.group = std::string(group), .accepts_gaps = accepts_gaps, .parameters = values});
+  info.make = [source, accepts_gaps, functions, called = info.name](std::string_view group,
+                                                                    const ParameterValues& values) {
+    ModelFile file = read_model(
+        *source,
+        {.group = std::string(group), .accepts_gaps = accepts_gaps, .parameters = values, .functions = functions});
     models::Model model = std::move(file.model);
     model.name = called;
     model.parameters = std::move(file.parameters);
@@ -78,8 +81,8 @@ std::shared_ptr<const ModelInfo> find_model(const std::string& name, bool accept
       model_of(std::make_shared<JsonSource>(JsonSource::read(name, "model file")), accepts_gaps));
 }
 
-ModelInfo model_of(std::shared_ptr<const JsonSource> source, bool accepts_gaps) {
-  return info_of(std::move(source), "", accepts_gaps);
+ModelInfo model_of(std::shared_ptr<const JsonSource> source, bool accepts_gaps, const UserFunctions& functions) {
+  return info_of(std::move(source), "", accepts_gaps, functions);
 }
 
 }  // namespace kreisel::io

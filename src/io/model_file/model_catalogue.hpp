@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "io/json/json_source.hpp"
+#include "io/model_file/model_file.hpp"
 #include "models/catalogue.hpp"
 
 namespace kreisel::io {
@@ -22,8 +23,9 @@ const std::vector<models::ModelInfo>& model_catalogue();
 std::vector<std::string> model_names();
 
 /// The model of a file or of text that is like one, with what its section "simulation" asks for. `accepts_gaps`: initial
-/// values may miss the joints. What is wrong in it shows when the model is made.
-models::ModelInfo model_of(std::shared_ptr<const JsonSource> source, bool accepts_gaps = false);
+/// values may miss the joints. What is wrong in it shows when the model is made. `functions`: that formulas read by name.
+models::ModelInfo model_of(std::shared_ptr<const JsonSource> source, bool accepts_gaps = false,
+                           const UserFunctions& functions = {});
 
 /// By name, or by path when `name` has a slash or ends with .json. Throws
 /// InvalidInput with the nearest name.

@@ -54,6 +54,7 @@ void set_events(multibody::Assembly& assembly, std::shared_ptr<const std::vector
     list.push_back(std::move(out));
   }
   assembly.set_events(std::move(list));
+  assembly.set_events_of_copies([events](multibody::Assembly& copy) { set_events(copy, events); });
 }
 
 }  // namespace kreisel::io

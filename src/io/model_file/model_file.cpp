@@ -14,7 +14,6 @@
 #include "io/json/field_json.hpp"
 #include "io/model_file/colour.hpp"
 #include "io/model_file/model_events.hpp"
-#include "io/model_file/model_names.hpp"
 #include "io/model_file/model_parameters.hpp"
 #include "io/model_file/model_repeat.hpp"
 #include "io/model_file/model_schema.hpp"
@@ -22,6 +21,7 @@
 #include "kreisel/check.hpp"
 #include "kreisel/error.hpp"
 #include "lie/so3.hpp"
+#include "multibody/names.hpp"
 #include "multibody/rod.hpp"
 #include "system/consistency.hpp"
 
@@ -64,6 +64,7 @@ class ModelReader {
     read_joints(root, false);
     read_joints(root, true);
     read_inputs(root);
+    define_functions();
     read_states(root);
     read_outputs(root);
     read_forces(root);
@@ -349,6 +350,7 @@ class ModelReader {
           if (item.value().contains(vector)) components = {"x", "y", "z"};
       declare(at, item.key(), "output", std::move(components));
     }
+    for (const auto& [name, function] : options_.functions) declare("", name, "function");
     // Those of forces count where nothing else has them.
     if (const Json* forces = find(root, "forces"); forces != nullptr && forces->is_array())
       for (const Json& force : *forces) {
@@ -505,13 +507,24 @@ class ModelReader {
       }
       Signal signal;
       if (!this->signal(here, *value, 0, signal)) continue;
-      const Node t = formulas().leaf({multibody::Quantity::Kind::time});
-      if (signal.is_constant())
-        names_.define(item.key(), {formulas().graph().number(signal.at(0.0).value)});
-      else
-        names_.define(item.key(), {formulas().graph().curve(
-                                      formulas().add(std::make_shared<const multibody::TableCurve>(signal)), 0, t)});
+      system::InputInfo info{item.key(), "", ""};
+      if (value != &item.value()) info = {item.key(), unit_of(at, item.value()), meaning_of(at, item.value(), "")};
+      const int number = static_cast<int>(mechanism_.inputs.size());
+      names_.define(item.key(), {formulas().leaf({multibody::Quantity::Kind::input, number})});
+      mechanism_.inputs.push_back({std::move(info), std::move(signal)});
     }
+  }
+
+  void define_functions() {
+    for (const auto& [name, user] : options_.functions)
+      if (names_.has(name))
+        names_.define(name, std::function<std::vector<Node>()>([this, &user = user] {
+                        std::vector<Node> arguments{formulas().leaf({multibody::Quantity::Kind::time})};
+                        for (const std::string& use : user.uses)
+                          arguments.push_back(names_.resolve(formula::Formula(use, names_.known()), no_node, no_node));
+                        return std::vector<Node>{formulas().graph().call(formulas().add(user.function),
+                                                                         formula::Function::value, arguments)};
+                      }));
   }
 
   void read_states(const Json& root) {
@@ -789,6 +802,7 @@ class ModelReader {
       });
     if (problem_count_ > 0) return;
     guarded("/outputs", [&] { mechanism_.outputs = std::make_shared<const multibody::Outputs>(formulas(), entries); });
+    mechanism_.rates = multibody::rates_of(formulas(), entries);
   }
 
   // ---- events
@@ -2330,7 +2344,8 @@ class ModelReader {
   multibody::Mechanism mechanism_;
   ModelParameters parameters_;
   Repeated repeated_;
-  ModelNames names_{parameters_};
+  multibody::FormulaNames names_{parameters_.values(),
+                                 [this](const formula::Formula& formula) { parameters_.note_use(formula); }};
   formula::Names law_names_;  ///< the known ones, x and v
   std::vector<PendingLaw> pending_;
   std::map<std::pair<int, bool>, int> joint_gauges_;

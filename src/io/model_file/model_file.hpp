@@ -6,16 +6,25 @@
 #include <string>
 #include <vector>
 
+#include "formula/program.hpp"
 #include "io/json/json_source.hpp"
 #include "models/catalogue.hpp"
 #include "multibody/assembly.hpp"
 
 namespace kreisel::io {
 
+/// A function that formulas read by its name: of t and of what it uses, "knee", "foot.x'".
+struct UserFunction {
+  std::vector<std::string> uses;
+  std::shared_ptr<const formula::Function> function;
+};
+using UserFunctions = std::map<std::string, UserFunction>;
+
 struct ModelFileOptions {
   std::string group;             ///< empty: the one of the file
   bool accepts_gaps = false;     ///< initial positions and velocities may miss the joints
   ParameterValues parameters{};  ///< go before those of the file
+  UserFunctions functions{};     ///< that programs bring
 };
 
 struct ModelFile {

@@ -1,5 +1,4 @@
-// The names of a model file that formulas may use: parameters, inputs, states, outputs and forces, and what they
-// stand for.
+// The names of a mechanism that formulas may use: parameters, inputs, states, outputs and forces, and what they stand for.
 #pragma once
 
 #include <functional>
@@ -11,16 +10,17 @@
 #include <vector>
 
 #include "formula/formula.hpp"
-#include "io/model_file/model_parameters.hpp"
 #include "multibody/law.hpp"
 
-namespace kreisel::io {
+namespace kreisel::multibody {
 
-class ModelNames {
+class FormulaNames {
  public:
-  using Node = multibody::Formulas::Node;
+  using Node = Formulas::Node;
 
-  explicit ModelNames(ModelParameters& parameters) : parameters_(parameters) {}
+  /// `constants`: the values of parameters, which live longer. `used`: is told of every formula that is resolved.
+  explicit FormulaNames(const formula::Constants& constants, std::function<void(const formula::Formula&)> used = {})
+      : constants_(constants), used_(std::move(used)) {}
 
   /// What may be used as a name in formulas. Throws InvalidInput when it cannot be one, or is one already.
   void declare(const std::string& name, std::string kind, std::vector<std::string> components = {});
@@ -39,7 +39,7 @@ class ModelNames {
   const std::vector<Node>& nodes_of(const std::string& name);
   /// A formula. Throws InvalidInput that says which name is wrong.
   Node resolve(const formula::Formula& formula, Node x, Node v);
-  multibody::Formulas& formulas() { return formulas_; }
+  Formulas& formulas() { return formulas_; }
   /// Of the kind "input", that no formula uses.
   std::vector<std::string> unused_inputs() const;
 
@@ -53,11 +53,15 @@ class ModelNames {
   };
   Node node_of(const formula::Formula& formula, const formula::Formula::Name& name, Node x, Node v);
 
-  ModelParameters& parameters_;
+  const formula::Constants& constants_;
+  std::function<void(const formula::Formula&)> used_;
   formula::Names known_{"t"};
   std::map<std::string, Meaning> meanings_;
   std::vector<std::string> path_;  ///< of names in work, each needs the next
-  multibody::Formulas formulas_;
+  Formulas formulas_;
 };
 
-}  // namespace kreisel::io
+/// The rates of the outputs that have one, each as "name'".
+std::shared_ptr<const Outputs> rates_of(Formulas& formulas, const std::vector<Outputs::Entry>& entries);
+
+}  // namespace kreisel::multibody

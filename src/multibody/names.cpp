@@ -1,4 +1,4 @@
-#include "io/model_file/model_names.hpp"
+#include "multibody/names.hpp"
 
 #include <fmt/format.h>
 
@@ -6,12 +6,12 @@
 
 #include "kreisel/error.hpp"
 
-namespace kreisel::io {
+namespace kreisel::multibody {
 
 using formula::Formula;
 using formula::Graph;
 
-void ModelNames::declare(const std::string& name, std::string kind, std::vector<std::string> components) {
+void FormulaNames::declare(const std::string& name, std::string kind, std::vector<std::string> components) {
   if (const auto found = meanings_.find(name); found != meanings_.end())
     throw InvalidInput(fmt::format("'{}' is the name of {} {} already; formulas need one meaning per name", name,
                                    found->second.kind == "input" || found->second.kind == "output" ? "an" : "a",
@@ -27,19 +27,19 @@ void ModelNames::declare(const std::string& name, std::string kind, std::vector<
   meanings_[name] = {.kind = std::move(kind), .components = std::move(components), .make = {}, .nodes = {}};
 }
 
-void ModelNames::define(const std::string& name, std::vector<Node> nodes) {
+void FormulaNames::define(const std::string& name, std::vector<Node> nodes) {
   meanings_.at(name).nodes = std::move(nodes);
 }
 
-void ModelNames::define(const std::string& name, Formula formula, Node x, Node v) {
+void FormulaNames::define(const std::string& name, Formula formula, Node x, Node v) {
   meanings_.at(name).make = [this, own = std::move(formula), x, v] { return std::vector<Node>{resolve(own, x, v)}; };
 }
 
-void ModelNames::define(const std::string& name, std::function<std::vector<Node>()> make) {
+void FormulaNames::define(const std::string& name, std::function<std::vector<Node>()> make) {
   meanings_.at(name).make = std::move(make);
 }
 
-const std::vector<ModelNames::Node>& ModelNames::nodes_of(const std::string& name) {
+const std::vector<FormulaNames::Node>& FormulaNames::nodes_of(const std::string& name) {
   Meaning& meaning = meanings_.at(name);
   if (!meaning.nodes.empty()) return meaning.nodes;
   if (meaning.is_in_work) {
@@ -62,19 +62,19 @@ const std::vector<ModelNames::Node>& ModelNames::nodes_of(const std::string& nam
   return meaning.nodes;
 }
 
-ModelNames::Node ModelNames::resolve(const Formula& formula, Node x, Node v) {
-  parameters_.note_use(formula);
+FormulaNames::Node FormulaNames::resolve(const Formula& formula, Node x, Node v) {
+  if (used_) used_(formula);
   return formulas_.graph().build(formula, [&](const Formula::Name& name) { return node_of(formula, name, x, v); });
 }
 
-ModelNames::Node ModelNames::node_of(const Formula& formula, const Formula::Name& name, Node x, Node v) {
-  if (name.text == "t") return formulas_.leaf({multibody::Quantity::Kind::time});
+FormulaNames::Node FormulaNames::node_of(const Formula& formula, const Formula::Name& name, Node x, Node v) {
+  if (name.text == "t") return formulas_.leaf({Quantity::Kind::time});
   if (name.text == "x" || name.text == "v") {
     const Node own = name.text == "x" ? x : v;
     if (own == Graph::none) formula.refuse(name, fmt::format("'{}' is known in laws of forces only", name.text));
     return own;
   }
-  if (const double* value = parameters_.values().find(name.text)) return formulas_.graph().number(*value);
+  if (const double* value = constants_.find(name.text)) return formulas_.graph().number(*value);
   const std::size_t rates = name.text.size() - (name.text.find_last_not_of('\'') + 1);
   std::string base = name.text.substr(0, name.text.size() - rates), component;
   if (const std::size_t point = base.rfind('.'); point != std::string::npos) {
@@ -100,11 +100,29 @@ ModelNames::Node ModelNames::node_of(const Formula& formula, const Formula::Name
   return node;
 }
 
-std::vector<std::string> ModelNames::unused_inputs() const {
+std::vector<std::string> FormulaNames::unused_inputs() const {
   std::vector<std::string> list;
   for (const auto& [name, meaning] : meanings_)
     if (meaning.kind == "input" && !meaning.is_used) list.push_back(name);
   return list;
 }
 
-}  // namespace kreisel::io
+std::shared_ptr<const Outputs> rates_of(Formulas& formulas, const std::vector<Outputs::Entry>& entries) {
+  std::vector<Outputs::Entry> rates;
+  for (const Outputs::Entry& entry : entries) {
+    Outputs::Entry rate{entry.info, {}};
+    rate.info.name += "'";
+    try {
+      for (const Formulas::Node node : entry.nodes) rate.nodes.push_back(formulas.rate_of(node));
+      rates.push_back(std::move(rate));
+    } catch (const InvalidInput&) {  // it depends on what has none
+    }
+  }
+  try {
+    return std::make_shared<const Outputs>(formulas, rates);
+  } catch (const InvalidInput&) {  // too long
+    return nullptr;
+  }
+}
+
+}  // namespace kreisel::multibody

@@ -1,0 +1,164 @@
+"""Simulation: a run that its user advances, asks and controls."""
+import os
+import tempfile
+import warnings
+
+import numpy as np
+
+from . import _core
+from ._interrupt import Interrupted, Interruption
+from ._model import handle
+from ._solve import IntegrationError, Result, _events, _plain, _settings, _span, index_of
+
+
+class Simulation:
+    """A run that goes on when you say so, and whose inputs you set.
+
+    model, method, group, parameters, events and options as in ``solve``; t_span: the end, or (start, end), beyond which it cannot go
+
+    sim.advance(0.01)        goes on for a while; sim.advance(to=2.5): until then
+    sim["u"] = 3.0           an input of the model: this constant from now on, until it is set again; everything else that is asked before
+                             the next advance shows the motion as it has arrived
+    sim["knee"], sim["foot"] an output, state or input now: a number, or an array of its components; sim["foot.x"], sim["knee'"]: its rate
+    sim.t, q, v, a, lam      now; x(body), R(body): where a body is; energy
+    sim.events               what has happened: (name, action, t)
+    sim.solution             the Result so far, with ``sol``
+    sim.nsteps, method       steps taken, and the method in force
+
+    A model with inputs ends a step at every time it is advanced to, because an input may be set there; a model without inputs goes on with
+    long steps and interpolates. Where inputs are set again and again the default method, which needs points of the past, gives way to
+    "radau", which needs none: a sample costs one step, as long as the motion allows it.
+
+    >>> import kreisel
+    >>> cart = (kreisel.Model("cart", gravity=[0, 0, 0]).input("u", 0, unit="N")
+    ...         .body("cart", mass=2.0, inertia=[1, 1, 1], position=[0, 0, 0])
+    ...         .joint("rail", "prismatic", between=["ground", "cart"], at=[0, 0, 0], axis=[1, 0, 0])
+    ...         .output("way", displacement="rail").force("motor", "force", joint="rail", value="=u"))
+    >>> sim = kreisel.Simulation(cart, 10)
+    >>> for k in range(300):
+    ...     sim["u"] = 20 * (1 - sim["way"]) - 10 * sim["way'"]
+    ...     sim.advance(to=0.01 * (k + 1))
+    >>> bool(abs(sim["way"] - 1) < 0.01)
+    True
+    """
+
+    def __init__(self, model, t_span=None, *, method=None, group=None, parameters=None, events=None, **options):
+        self._start(None, model, t_span, method, group, parameters, events, options)
+
+    @classmethod
+    def resume(cls, path, model, t_span=None, *, method=None, group=None, parameters=None, events=None, **options):
+        """Goes on from a file that ``checkpoint`` wrote, with the same bits; everything else as it was given then.
+
+        ``solution`` has what follows from here.
+        """
+        with open(path, "rb") as file:
+            state = file.read()
+        simulation = cls.__new__(cls)
+        simulation._start(state, model, t_span, method, group, parameters, events, options)
+        return simulation
+
+    def _start(self, state, model, t_span, method, group, parameters, events, options):
+        asked = {key: _plain(value) for key, value in {"method": method, **options}.items() if value is not None}
+        for key in ("output_times", "output_step"):
+            if key in asked:
+                raise ValueError(f"{key}: a simulation is advanced to the times that you want to see")
+        t0 = None
+        if t_span is not None:
+            if "t_end" in asked:
+                raise ValueError("t_span and t_end say the same; give one of the two")
+            t0, asked["t_end"] = _span(t_span)
+        self._listed = _events(events)
+        self._interruption = None
+        own = handle(model, asked.get("assemble") is True, t0, asked.get("t_end"))
+        self._core = _core.Simulation(own, group or "", _settings(parameters), asked, t0, self._listed, self._was_asked, state)
+        self._outputs = dict(self._core.outputs)
+        self.inputs, self.outputs, self.bodies = self._core.inputs, list(self._outputs), self._core.bodies
+        for warning in self._core.warnings:
+            warnings.warn(warning, stacklevel=3)
+
+    def _was_asked(self):
+        return self._interruption is not None and self._interruption.was_asked()
+
+    def advance(self, duration=None, *, to=None):
+        """Goes on for a duration, or to a time; ends earlier where an event ends the run (``has_ended``).
+
+        A run that cannot go on raises IntegrationError, whose ``result`` holds what was computed. Ctrl-C raises Interrupted; the simulation
+        can go on afterwards.
+        """
+        if (duration is None) == (to is None):
+            raise ValueError("advance takes a duration, advance(0.01), or a time, advance(to=2.5)")
+        time = _number("duration" if to is None else "to", duration if to is None else to)
+        if to is None:
+            if not time > 0:
+                raise ValueError(f"duration is {time!r:.80}, expected a positive time")
+            time += self.t
+        if self.has_ended and time > self.t:
+            raise ValueError(f"the run has ended at t = {self.t:g}: {self._core.message or 'its end is reached'}")
+        with Interruption() as self._interruption:
+            is_there = self._core.advance_to(time)
+        if not is_there:
+            raise Interrupted(f"advance was interrupted on the way to t = {time:g}", self.solution)
+        if self._core.status != "success":
+            raise IntegrationError(f"{self._core.status}: {self._core.message}", self.solution)
+
+    def __setitem__(self, name, value):
+        self._core.set(name, _number(f"input '{name}'", value))
+
+    def __getitem__(self, name):
+        if name in self.inputs:
+            return self._core.input(name)
+        base = name.rstrip("'")
+        components = self._outputs.get(base)
+        if not components:
+            return self._core.output(name)
+        rate = name[len(base):]
+        return np.array([self._core.output(f"{base}.{component}{rate}") for component in components])
+
+    t = property(lambda self: self._core.t)
+    t_end = property(lambda self: self._core.t_end)
+    q = property(lambda self: self._core.state()[0])
+    v = property(lambda self: self._core.state()[1])
+    a = property(lambda self: self._core.state()[2])
+    lam = property(lambda self: self._core.state()[3])
+    lambda_ = lam
+    energy = property(lambda self: self._core.energy)
+    has_ended = property(lambda self: self._core.has_ended)
+    events = property(lambda self: [event[:3] for event in self._core.events])
+    method = property(lambda self: self._core.method)
+    nsteps = property(lambda self: self._core.counters["steps"])
+
+    def x(self, body=0):
+        """Where the centre of mass of a body is now; body by name or number."""
+        return self._core.pose(index_of("body", body, self.bodies))[0]
+
+    def R(self, body=0):
+        """The rotation matrix of a body now."""
+        return self._core.pose(index_of("body", body, self.bodies))[1]
+
+    @property
+    def solution(self):
+        """The Result of all steps so far."""
+        return Result(self._core.solution(), True)
+
+    def checkpoint(self, path):
+        """Writes a file from which ``Simulation.resume`` goes on with the same bits. The file is complete or as it was before."""
+        folder = os.path.dirname(os.path.abspath(path))
+        handle_of_file, unfinished = tempfile.mkstemp(dir=folder)
+        try:
+            with os.fdopen(handle_of_file, "wb") as file:
+                file.write(self._core.checkpoint())
+            os.replace(unfinished, path)
+        except BaseException:
+            os.unlink(unfinished)
+            raise
+
+    def __repr__(self):
+        return f"<kreisel.Simulation: t = {self.t:g} of {self.t_end:g}, {self.nsteps} steps with {self.method}>"
+
+
+def _number(what, value):
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{what} is {value!r:.80}, expected a number") from None
+    return number
