@@ -19,6 +19,7 @@ ModelFile ModelReader::read() {
                             [&](std::string_view pointer, std::string_view message) { complain(pointer, message); });
   const Json& root = repeated_.root.is_null() ? file_root : repeated_.root;
   declare_names(root);
+  declare_settable(root);
   if (const Json* name = find(root, "name")) name_text("/name", *name, mechanism_.name);
   if (const Json* gravity = find(root, "gravity")) vector("/gravity", *gravity, mechanism_.gravity);
   read_group(root);
@@ -26,6 +27,7 @@ ModelFile ModelReader::read() {
   read_materials(root);
   read_sections(root);
   read_rods(root);
+  make_settable(root);
   read_joints(root, false);
   read_joints(root, true);
   read_inputs(root);

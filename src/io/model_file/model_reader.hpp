@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -72,6 +73,8 @@ class ModelReader {
   void check_keys(std::string_view pointer, const Json& object, const std::vector<std::string>& known);
   /// A formula of parameters as the number it is; false after a complaint.
   bool evaluated(std::string_view pointer, const Json& value, double& out);
+  /// Of numbers that stay the same.
+  void refuse_settable(const formula::Formula& formula) const;
   /// What stands for a field: its formula as a number. The null that replaces a formula with a mistake is complained
   /// of.
   bool resolved(std::string_view pointer, const Field& field, const Json& given, Json& out);
@@ -144,10 +147,18 @@ class ModelReader {
     std::string at;
     MakeNode when;
     ModelEvent event;
+    std::vector<std::pair<std::string, MakeNode>> values{};  ///< with their places
   };
+  /// Parameters and inputs that events set, by the place of the first; they are states.
+  void declare_settable(const Json& root);
+  void make_settable(const Json& root);
+  bool read_set(const std::string& at, const Json& value, PendingEvent& out);
+  bool velocity_named(const std::string& at, const std::string& name, ModelEvent::Velocity& out);
+  void make_values(PendingEvent& pending);
+  bool read_jump(const std::string& at, const Json& value, PendingEvent& out);
   void read_events(const Json& root);
   void read_event(const std::string& at, const Json& value);
-  bool read_action(const std::string& at, const Json& value, int after, ModelEvent& out);
+  bool read_action(const std::string& at, const Json& value, int after, PendingEvent& pending);
   void make_events();
   /// With what starts inactive switched off, and with its events.
   std::shared_ptr<multibody::Assembly> with_events(std::shared_ptr<multibody::Assembly> all);
@@ -240,6 +251,15 @@ class ModelReader {
   std::string body_label(int body) const { return body == multibody::ground ? "ground" : mechanism_.bodies[body].name; }
   void read_joints(const Json& root, bool are_drivers);
   void read_joint(const std::string& at, const Json& value, bool is_driver);
+  /// A linear relation between the coordinates of two joints.
+  void read_coupler(const std::string& at, const Json& value);
+  void read_limits(const std::string& at, const Json& value, int joint);
+  /// A law along a joint that acts beyond its limits only.
+  void add_compliant_limits(const std::string& at, int joint, int gauge, bool counts_turns,
+                            const std::array<std::optional<double>, 2>& bounds, double stiffness, double damping);
+  void check_limits(const multibody::Assembly& assembly, const system::Motion& m);
+  /// Laws that are switched with their joint.
+  void add_followers(std::vector<std::string>& names) const;
   void swing_second_frame(multibody::JointSpec& spec) const;
   /// Of a universal joint. --assemble can mend a small angle, but no parallel axes: there the row has no gradient.
   bool are_perpendicular(const std::string& at, const Json& value, const multibody::JointSpec& spec);
@@ -269,6 +289,8 @@ class ModelReader {
   bool mentions_x(const Json& value);
   /// Joints and forces may wait for an event that switches them on.
   void read_active(const std::string& at, const Json& value, const std::string& name);
+  /// Of a pending law: zero while it is switched off, where it is reported.
+  Node reported_force(const std::string& name, std::size_t number, Node value);
   void add_law(const std::string& at, const Json& value, PendingLaw pending);
   /// A force along the coordinate of a joint.
   void read_joint_law(const std::string& at, const Json& value, const multibody::LawInfo& info);
@@ -297,6 +319,7 @@ class ModelReader {
   ModelNames names_{parameters_};
   formula::Names law_names_;  ///< the known ones, x and v
   std::vector<PendingLaw> pending_;
+  std::size_t first_law_ = 0;  ///< among the elements of the mechanism
   std::map<std::pair<int, bool>, int> joint_gauges_;
   std::set<std::string> declared_forces_;  ///< whose names formulas may use
   std::map<std::string, Node> efforts_;    ///< of forces that have no law
@@ -310,6 +333,8 @@ class ModelReader {
   std::vector<PendingEvent> pending_events_;
   std::vector<ModelEvent> events_;
   std::set<std::string> event_names_;
+  std::map<std::string, std::string> settable_;                ///< places by name
+  std::map<std::string, int> set_nodes_;                       ///< states by name
   std::vector<std::pair<std::string, std::string>> switched_;  ///< place and name of what events switch
   std::vector<std::string> inactive_;                          ///< at the start
   std::vector<Placed> placed_;
@@ -321,7 +346,10 @@ class ModelReader {
   std::set<std::string> joint_names_, force_names_;
   std::map<const void*, std::vector<std::string>> known_keys_;  ///< by type
   std::map<std::string, int> last_numbers_;                     ///< of elements without a name, by kind and bodies
-  std::vector<std::string> joint_places_;                       ///< pointer per joint
+  std::vector<std::pair<std::string, const Json*>> couplers_;
+  std::map<std::string, std::string> coupler_places_;  ///< by name
+  std::map<std::string, std::string> limit_laws_;      ///< of compliant limits, by joint
+  std::vector<std::string> joint_places_;              ///< pointer per joint
   std::vector<std::string> problems_, warnings_;
   std::size_t problem_count_ = 0;
 };

@@ -40,29 +40,30 @@ void ModelReader::read_event(const std::string& at, const Json& value) {
     return complain(below(at, "after"),
                     fmt::format("is {}, expected how often it happens before the run stops: 1, 2, ...", shown(*given)));
   if (const Json* action = find(value, "action");
-      action != nullptr && !read_action(below(at, "action"), *action, static_cast<int>(after), pending.event))
+      action != nullptr && !read_action(below(at, "action"), *action, static_cast<int>(after), pending))
     return;
   if (find(value, "after") != nullptr && pending.event.terminal_after == 0)
     return complain(below(at, "after"), "counts events before a stop; expected \"action\": \"stop\"");
   pending_events_.push_back(std::move(pending));
 }
 
-bool ModelReader::read_action(const std::string& at, const Json& value, int after, ModelEvent& out) {
-  const std::vector<std::string> known{"record", "stop", "impact", "switch"};
+bool ModelReader::read_action(const std::string& at, const Json& value, int after, PendingEvent& pending) {
+  const std::vector<std::string> known{"record", "stop", "impact", "switch", "set", "jump"};
+  ModelEvent& out = pending.event;
   if (value.is_string()) {
     const std::string word = value;
     if (word == "stop") out.terminal_after = after;
     if (word == "record" || word == "stop") return true;
-    complain(at, word == "impact" || word == "switch"
+    complain(at, std::ranges::count(known, word) > 0
                      ? fmt::format("is \"{}\", expected {{\"{}\": {{...}}}}", word, word)
                      : unknown_name("action", word, known));
     return false;
   }
   if (!is_object(at, value,
-                 "\"record\", \"stop\", {\"impact\": {\"restitution\": e}} or {\"switch\": {\"off\": [...], \"on\": "
-                 "[...]}}"))
+                 "\"record\", \"stop\", {\"impact\": {\"restitution\": e}}, {\"switch\": {\"off\": [...], \"on\": "
+                 "[...]}}, {\"set\": {name: value}} or {\"jump\": {\"body.velocity\": [x, y, z]}}"))
     return false;
-  check_keys(at, value, {"impact", "switch"});
+  check_keys(at, value, {"impact", "switch", "set", "jump"});
   if (value.size() != 1) {
     complain(at, fmt::format("has {} keys, expected one action", value.size()));
     return false;
@@ -80,6 +81,8 @@ bool ModelReader::read_action(const std::string& at, const Json& value, int afte
     }
     return true;
   }
+  if (const Json* set = find(value, "set")) return read_set(below(at, "set"), *set, pending);
+  if (const Json* jump = find(value, "jump")) return read_jump(below(at, "jump"), *jump, pending);
   const Json* change = find(value, "switch");
   const std::string here = below(at, "switch");
   if (change == nullptr || !is_object(here, *change, "{\"off\": [...], \"on\": [...]}")) return false;
@@ -100,6 +103,120 @@ bool ModelReader::read_action(const std::string& at, const Json& value, int afte
   return true;
 }
 
+bool ModelReader::read_set(const std::string& at, const Json& value, PendingEvent& out) {
+  if (!is_object(at, value, "{\"name\": value, ...} of parameters and inputs") || value.empty()) {
+    if (value.empty()) complain(at, "sets nothing; expected {\"name\": value}");
+    return false;
+  }
+  out.event.action = ModelEvent::Action::sets;
+  for (const auto& item : value.items()) {
+    const std::string here = below(at, item.key());
+    MakeNode make;
+    if (!set_nodes_.contains(item.key()) || !law(here, item.value(), no_node, no_node, make)) return false;
+    out.event.states.push_back(set_nodes_.at(item.key()));
+    out.values.push_back({here, std::move(make)});
+  }
+  return true;
+}
+
+bool ModelReader::read_jump(const std::string& at, const Json& value, PendingEvent& out) {
+  constexpr std::string_view expected = "{\"BODY.velocity\": [x, y, z]} or {\"BODY.angular_velocity\": [x, y, z]}";
+  if (!is_object(at, value, expected)) return false;
+  if (value.empty()) return complain(at, fmt::format("says nothing, expected {}", expected)), false;
+  out.event.action = ModelEvent::Action::jumps;
+  for (const auto& item : value.items()) {
+    const std::string here = below(at, item.key());
+    ModelEvent::Velocity velocity;
+    if (!velocity_named(here, item.key(), velocity)) return false;
+    if (!item.value().is_array() || item.value().size() != 3) {
+      complain(here, fmt::format("is {}, expected three numbers or formulas", shown(item.value())));
+      return false;
+    }
+    for (std::size_t i = 0; i < 3; ++i) {
+      MakeNode make;
+      if (!law(below(here, i), item.value()[i], no_node, no_node, make)) return false;
+      out.values.push_back({below(here, i), std::move(make)});
+    }
+    out.event.velocities.push_back(velocity);
+  }
+  return true;
+}
+
+bool ModelReader::velocity_named(const std::string& at, const std::string& name, ModelEvent::Velocity& out) {
+  const std::size_t point = name.rfind('.');
+  const std::string what = point == std::string::npos ? "" : name.substr(point + 1);
+  if (what != "velocity" && what != "angular_velocity") {
+    complain(at, fmt::format("is \"{}\", expected BODY.velocity or BODY.angular_velocity", name));
+    return false;
+  }
+  out.is_angular = what == "angular_velocity";
+  if (!body_number(at, name.substr(0, point), out.body)) return false;
+  if (out.body != multibody::ground) return true;
+  complain(at, "is a velocity of the ground, which does not move");
+  return false;
+}
+
+/// Formulas of what is known when the event happens.
+void ModelReader::make_values(PendingEvent& pending) {
+  if (pending.values.empty()) return;
+  std::vector<Node> nodes;
+  for (const auto& [at, make] : pending.values)
+    guarded(at, [&, &make = make] {
+      nodes.push_back(make());
+      using Kind = multibody::Quantity::Kind;
+      for (const int leaf : formulas().graph().leaves_of(nodes.back()))
+        if (const Kind kind = formulas().quantity(leaf).kind;
+            kind == Kind::acceleration || kind == Kind::effort || kind == Kind::reaction)
+          throw InvalidInput("depends on an acceleration, a force or a reaction, which jump at events");
+    });
+  if (problem_count_ == 0)
+    pending.event.values =
+        std::make_shared<const multibody::Outputs>(formulas(), std::vector<multibody::Outputs::Entry>{{{}, nodes}});
+}
+
+/// Before any formula is read.
+void ModelReader::declare_settable(const Json& root) {
+  const Json* events = find(root, "events");
+  if (events == nullptr || !events->is_array()) return;
+  for (std::size_t i = 0; i < events->size(); ++i) {
+    const Json& event = (*events)[i];
+    const Json* action = event.is_object() ? find(event, "action") : nullptr;
+    const Json* set = action != nullptr && action->is_object() ? find(*action, "set") : nullptr;
+    if (set == nullptr || !set->is_object()) continue;
+    for (const auto& item : set->items()) {
+      const std::string at = below(below(below(below("/events", i), "action"), "set"), item.key());
+      if (parameters_.names().has(item.key()) || section(root, "inputs").contains(item.key())) {
+        settable_.insert({item.key(), at});
+        continue;
+      }
+      std::vector<std::string> known = parameters_.names().list();
+      for (const auto& input : section(root, "inputs").items()) known.push_back(input.key());
+      complain(at, unknown_name("parameter or input", item.key(), known));
+    }
+  }
+}
+
+void ModelReader::make_settable(const Json& root) {
+  for (const auto& [name, at] : settable_) {
+    if (!parameters_.names().has(name) || !names_.has(name)) continue;
+    for (const auto& item : section(root, "parameters").items()) {
+      const Json* value = item.value().is_object() ? find(item.value(), "value") : &item.value();
+      if (value == nullptr || !is_formula(*value)) continue;
+      guarded(at, [&, &name = name] {
+        const formula::Formula formula(formula_in(*value), parameters_.names());
+        for (const formula::Formula::Name& needed : formula.names())
+          if (needed.text == name)
+            throw InvalidInput(
+                fmt::format("cannot be set: the parameter '{}' depends on it and stays the same; write "
+                            "its formula where it is used",
+                            item.key()));
+      });
+    }
+    set_nodes_[name] = add_state(name, parameters_.value(name));
+    names_.define(name, {formulas().leaf({multibody::Quantity::Kind::state, set_nodes_[name]})});
+  }
+}
+
 void ModelReader::make_events() {
   if (problem_count_ > 0) return;
   for (PendingEvent& pending : pending_events_)
@@ -110,17 +227,22 @@ void ModelReader::make_events() {
           throw InvalidInput("depends on an acceleration, which events do not know");
       pending.event.when =
           std::make_shared<const multibody::Outputs>(formulas(), std::vector<multibody::Outputs::Entry>{{{}, {node}}});
+      make_values(pending);
       events_.push_back(pending.event);
     });
 }
 
 std::shared_ptr<multibody::Assembly> ModelReader::with_events(std::shared_ptr<multibody::Assembly> all) {
+  add_followers(inactive_);
+  for (ModelEvent& event : events_)
+    for (std::vector<std::string>* names : {&event.off, &event.on}) add_followers(*names);
   for (const auto& [at, name] : switched_) guarded(at, [&, &name = name] { all->element_named(name); });
   if (problem_count_ > 0) return all;
   std::shared_ptr<multibody::Assembly> start = all;
   if (!inactive_.empty()) {
     start = all->without(inactive_);
-    start->set_result_layout(all);
+    start->set_result_layout(all->limit_count() == 0 ? all
+                                                     : all->with(std::vector<bool>(all->elements().size(), true)));
   }
   if (!events_.empty()) set_events(*start, std::make_shared<const std::vector<ModelEvent>>(events_));
   return start;

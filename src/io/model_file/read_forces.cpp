@@ -105,15 +105,26 @@ void ModelReader::read_active(const std::string& at, const Json& value, const st
 }
 
 void ModelReader::add_law(const std::string& at, const Json& value, PendingLaw pending) {
-  law_forces_[pending.name] = pending.value;
+  const MakeNode reported = [this, name = pending.name, number = pending_.size(), make = pending.value] {
+    return reported_force(name, number, make());
+  };
+  law_forces_[pending.name] = reported;
   read_active(at, value, pending.name);
   if (declared_forces_.contains(pending.name))
     names_.define(pending.name,
-                  std::function<std::vector<Node>()>([make = pending.value] { return std::vector<Node>{make()}; }));
+                  std::function<std::vector<Node>()>([reported] { return std::vector<Node>{reported()}; }));
   // Through the name, so that a law that depends on itself is found.
   if (declared_forces_.contains(pending.name))
     pending.value = [this, name = pending.name] { return names_.nodes_of(name)[0]; };
   pending_.push_back(std::move(pending));
+}
+
+ModelReader::Node ModelReader::reported_force(const std::string& name, std::size_t number, Node value) {
+  const bool is_switched = std::ranges::count(inactive_, name) > 0 ||
+                           std::ranges::any_of(switched_, [&](const auto& entry) { return entry.second == name; });
+  if (!names_.is_reporting() || !is_switched) return value;
+  const Node active = formulas().leaf({multibody::Quantity::Kind::active, static_cast<int>(first_law_ + number)});
+  return formulas().graph().apply(formula::Operation::multiply, value, active);
 }
 
 void ModelReader::read_joint_law(const std::string& at, const Json& value, const multibody::LawInfo& info) {

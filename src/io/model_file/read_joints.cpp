@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "io/json/field_json.hpp"
 #include "io/model_file/model_reader.hpp"
+#include "multibody/coupler.hpp"
 
 namespace kreisel::io {
 
@@ -221,16 +222,27 @@ void ModelReader::read_joints(const Json& root, bool are_drivers) {
   const std::string_view key = are_drivers ? "drivers" : "joints";
   const Json& joints = list(root, key);
   for (std::size_t i = 0; i < joints.size(); ++i) read_joint(below(below("", key), i), joints[i], are_drivers);
+  if (are_drivers) return;
+  for (const auto& [at, value] : couplers_) read_coupler(at, *value);
 }
 
 void ModelReader::read_joint(const std::string& at, const Json& value, bool is_driver) {
   if (!is_object(at, value, "an object {\"type\": ..., \"between\": [..., ...], ...}")) return;
   std::string type;
   const Json* given_type =
-      require(at, value, "type", fmt::format("one of {}", fmt::join(multibody::joint_names(is_driver), ", ")));
+      require(at, value, "type", fmt::format("one of {}", fmt::join(joint_types(is_driver), ", ")));
   if (given_type == nullptr || !text(below(at, "type"), *given_type, type)) return;
+  if (type == "coupler" && !is_driver) {
+    couplers_.push_back({at, &value});  // joints may follow
+    return;
+  }
   const JointInfo* info = nullptr;
-  if (!guarded(below(at, "type"), [&] { info = &multibody::find_joint(type, is_driver); })) return;
+  if (!guarded(below(at, "type"), [&] {
+        if (std::ranges::count(joint_types(is_driver), type) == 0)
+          throw InvalidInput(unknown_name(is_driver ? "driver" : "joint", type, joint_types(is_driver)));
+        info = &multibody::find_joint(type, is_driver);
+      }))
+    return;
 
   const Placement layout = placement_of(*info);
   check_keys(at, value, known_keys(*info));
@@ -260,8 +272,41 @@ void ModelReader::read_joint(const std::string& at, const Json& value, bool is_d
   joint_numbers_.insert({spec.name, static_cast<int>(mechanism_.joints.size())});
   joint_places_.push_back(at);
   mechanism_.joints.push_back(make_joint(*info, spec));
-  if (info->has_coordinate) read_initial(at, value, static_cast<int>(mechanism_.joints.size()) - 1);
+  const int number = static_cast<int>(mechanism_.joints.size()) - 1;
+  if (info->has_coordinate) read_initial(at, value, number);
+  if (info->has_coordinate) read_limits(at, value, number);
   read_active(at, value, spec.name);
+}
+
+void ModelReader::read_coupler(const std::string& at, const Json& value) {
+  check_keys(at, value, names_of(coupler_object().keys));
+  const Json* joints = require(at, value, "joints", "the names of two joints");
+  multibody::Numbers n;
+  if (!read_numbers(at, value, fields_of(coupler_object()), n) || joints == nullptr) return;
+  const std::string here = below(at, "joints");
+  if (!joints->is_array() || joints->size() != 2)
+    return complain(here, fmt::format("is {}, expected the names of two joints", shown(*joints)));
+  int numbers[2] = {0, 0}, gauges[2] = {-1, -1};
+  for (const std::size_t i : {0, 1}) {
+    if (!joint_named(below(here, i), (*joints)[i], numbers[i])) return;
+    const multibody::JointPtr& of = mechanism_.joints[numbers[i]];
+    if (of->slidings().size() != 1)
+      return complain(below(here, i), fmt::format("'{}' is a {} joint, which has not one coordinate; expected a joint "
+                                                  "with one, such as a revolute or prismatic one",
+                                                  of->name(), of->type()));
+    const bool turns = of->slidings()[0].is_rotation;
+    gauges[i] = joint_gauge(numbers[i], turns);
+    if (turns) value_of(gauges[i], true, of->name());
+  }
+  if (numbers[0] == numbers[1]) return complain(here, "names the same joint twice, expected two different ones");
+  const std::string name = element_name(
+      at, value,
+      fmt::format("coupler {}-{}", mechanism_.joints[numbers[0]]->name(), mechanism_.joints[numbers[1]]->name()),
+      joint_names_);
+  mechanism_.elements.push_back(std::make_shared<const multibody::Coupler>(
+      name, formulas().gauge(gauges[0]), formulas().gauge(gauges[1]), n.number("ratio"), n.number("offset")));
+  coupler_places_[name] = at;
+  read_active(at, value, name);
 }
 
 void ModelReader::swing_second_frame(multibody::JointSpec& spec) const {

@@ -50,7 +50,7 @@ bool ModelReader::is_law(const Json& value) {
   try {
     const formula::Formula formula(text_of(value), law_names_);
     return std::ranges::any_of(formula.names(), [&](const formula::Formula::Name& name) {
-      return name.text != "t" && !parameters_.names().has(name.text);
+      return name.text != "t" && (!parameters_.names().has(name.text) || settable_.contains(name.text));
     });
   } catch (const InvalidInput&) {
     return false;  // whoever reads it as a function of t says what is wrong
@@ -176,7 +176,15 @@ void ModelReader::read_inputs(const Json& root) {
     Signal signal;
     if (!this->signal(here, *value, 0, signal)) continue;
     const Node t = formulas().leaf({multibody::Quantity::Kind::time});
-    if (signal.is_constant())
+    if (const auto set = settable_.find(item.key()); set != settable_.end()) {
+      if (!signal.is_constant()) {
+        complain(set->second,
+                 fmt::format("cannot be set: the input '{}' is a function of t; give it a number", item.key()));
+        continue;
+      }
+      set_nodes_[item.key()] = add_state(item.key(), signal.at(0.0).value);
+      names_.define(item.key(), {formulas().leaf({multibody::Quantity::Kind::state, set_nodes_[item.key()]})});
+    } else if (signal.is_constant())
       names_.define(item.key(), {formulas().graph().number(signal.at(0.0).value)});
     else
       names_.define(item.key(), {formulas().graph().curve(
@@ -250,6 +258,7 @@ void ModelReader::make_laws() {
     mechanism_.nodes[static_cast<std::size_t>(node) - mechanism_.bodies.size()].q0 = Vector::Constant(1, turned);
   }
   if (problem_count_ > 0) return;  // names may lack a meaning
+  first_law_ = mechanism_.elements.size();
   for (const PendingLaw& law : pending_)
     guarded(law.at, [&] {
       const Node value = law.state >= 0 ? formulas().rate_of_state(law.state) : law.value();
@@ -257,6 +266,7 @@ void ModelReader::make_laws() {
           law.state >= 0 ? multibody::Law::rate(law.name, formulas(), value, law.state)
                          : multibody::Law::along(law.type, law.name, formulas(), value, law.gauge, law.sense, law.x0));
     });
+  names_.begin_reports();
   for (const std::string& name : names_.unused_inputs())
     warn(below("/inputs", name), fmt::format("input '{}' is not used", name));
 }

@@ -21,7 +21,9 @@ bool ModelReader::new_name(const std::string& at, const Json& value, std::string
 std::vector<Field> ModelReader::fields_of(const ObjectInfo& object) {
   std::vector<Field> fields;
   for (const Key& key : object.keys)
-    if (key.form.empty() && !key.is_list && kind_of(key.field) != FieldKind::text) fields.push_back(key.field);
+    if (const FieldKind kind = kind_of(key.field);
+        key.form.empty() && !key.is_list && kind != FieldKind::text && kind != FieldKind::truth)
+      fields.push_back(key.field);
   return fields;
 }
 

@@ -23,16 +23,23 @@ void ModelReader::check_consistency(const multibody::Assembly& assembly, const s
   if (!r.gap.allFinite() || !r.rate.allFinite() || !r.force.allFinite())
     return complain("", "positions, velocities or forces at the start are too large to compute with");
   check_mass(assembly, m);
+  if (!options_.accepts_gaps) check_limits(assembly, m);
   if (options_.accepts_gaps) return;
   const system::Consistency allowed = system::consistency_tolerances(assembly, m, start.t_end - start.t0);
   std::size_t next = 0;  // switched off joints have no rows
-  for (std::size_t j = 0; j < joint_places_.size(); ++j) {
-    if (!assembly.active()[assembly.mechanism().bodies.size() + j]) continue;
-    const system::RowGroup& group = pattern.groups()[next++];
-    const auto refuse = [&](const Vector& rows, const Vector& tolerance, std::string_view what) {
+  std::vector<std::pair<const system::RowGroup*, std::string>> places;
+  for (std::size_t j = 0; j < joint_places_.size(); ++j)
+    if (assembly.active()[assembly.mechanism().bodies.size() + j])
+      places.push_back({&pattern.groups()[next++], joint_places_[j]});
+  for (; next < pattern.groups().size(); ++next)
+    if (const auto coupler = coupler_places_.find(pattern.groups()[next].name); coupler != coupler_places_.end())
+      places.push_back({&pattern.groups()[next], coupler->second});
+  for (const auto& [of, place] : places) {
+    const system::RowGroup& group = *of;
+    const auto refuse = [&, &place = place](const Vector& rows, const Vector& tolerance, std::string_view what) {
       const int row = worst_row(rows, tolerance, group);
       if (row < 0) return false;
-      complain(joint_places_[j],
+      complain(place,
                fmt::format("'{}': the initial {} miss the joint by {:.6g} (row {} of {}); correct them or use {}",
                            group.name, what, std::abs(rows[group.at + row]), row + 1, group.rows, spelled("assemble")));
       return true;

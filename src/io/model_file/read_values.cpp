@@ -71,6 +71,7 @@ bool ModelReader::evaluated(std::string_view pointer, const Json& value, double&
   return guarded(pointer, [&] {
     const formula::Formula formula(formula_in(value), names_.known());
     parameters_.note_use(formula);
+    refuse_settable(formula);
     for (const formula::Formula::Name& name : formula.names())
       if (!parameters_.names().has(name.text))
         formula.refuse(name,
@@ -81,6 +82,13 @@ bool ModelReader::evaluated(std::string_view pointer, const Json& value, double&
     if (!std::isfinite(out))
       throw InvalidInput(fmt::format("is {}, which is {}; expected a finite number", shown(value), out));
   });
+}
+
+void ModelReader::refuse_settable(const formula::Formula& formula) const {
+  for (const formula::Formula::Name& name : formula.names())
+    if (settable_.contains(name.text))
+      formula.refuse(
+          name, fmt::format("depends on {}, which an event sets; only laws, rates, outputs and events may", name.text));
 }
 
 bool ModelReader::resolved(std::string_view pointer, const Field& field, const Json& given, Json& out) {
@@ -185,6 +193,7 @@ bool ModelReader::read_signal(std::string_view pointer, const Json& value, int d
     return guarded(pointer, [&] {
       const formula::Formula formula(text_of(value), names_.known());
       parameters_.note_use(formula);
+      refuse_settable(formula);
       for (const formula::Formula::Name& name : formula.names())
         if (name.text != "t" && !parameters_.names().has(name.text))
           formula.refuse(name, fmt::format("depends on {}; expected a function of t", name.text));
