@@ -20,7 +20,7 @@ namespace {
 constexpr double at_once = 1e-9;
 /// Rebounds that are slower than this part of the fastest impact of a limit, or lower than this many roundings of its gap,
 /// are taken for rest, where forces press the limit.
-constexpr double slowest_rebound = 1e-7, lowest_rebound = 1e3;
+constexpr double slowest_rebound = 1e-7, lowest_rebound = 16.0;
 /// Of the velocities that make up a rate: its round-off.
 constexpr double rate_round_off = 1e-13;
 /// Pushes below this part of the largest multiplier are looked at closely; below the other they are zero.

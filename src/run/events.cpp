@@ -383,6 +383,20 @@ std::shared_ptr<const system::System> next_system(const system::Switch& change, 
   return prepared != nullptr ? prepared : next;
 }
 
+namespace {
+
+/// What is wrong, or nothing.
+std::string applied(const system::Jump& jump, Entry& entry) {
+  try {
+    jump.apply(entry.motion.t, entry.motion.q, entry.motion.v);
+    return {};
+  } catch (const InvalidInput& problem) {
+    return problem.what();
+  }
+}
+
+}  // namespace
+
 Changed carry_out(const std::vector<const Event*>& events, Contacts& contacts, const std::vector<bool>& touched,
                   const system::System& system, const Entry& before, Counters& counters,
                   std::string_view linear_solver) {
@@ -398,10 +412,19 @@ Changed carry_out(const std::vector<const Event*>& events, Contacts& contacts, c
       if (out.system != nullptr) current = out.system.get();
       out.switches.push_back({event->name, before.motion.t, out.after.motion.q, out.after.motion.v});
     } else if (const auto* jump = std::get_if<system::Jump>(&event->action)) {
-      try {
-        jump->apply(out.after.motion.t, out.after.motion.q, out.after.motion.v);
-      } catch (const InvalidInput& problem) {
-        out.problem = problem.what();
+      out.problem = applied(*jump, out.after);
+      if (!out.problem.empty() && has_closed_limits(*current)) {  // it may lift something off its limits
+        std::string none(static_cast<std::size_t>(dynamic_cast<const system::LimitedSystem&>(*current).limit_count()),
+                         '0');
+        std::shared_ptr<const system::System> opened = with_closed(*current, none);
+        for (const Event& other : opened->events())
+          if (const auto* same = std::get_if<system::Jump>(&other.action); same != nullptr && other.name == event->name)
+            out.problem = applied(*same, out.after);
+        if (out.problem.empty()) {
+          out.switches.push_back({"", before.motion.t, out.after.motion.q, out.after.motion.v, std::move(none)});
+          out.system = std::move(opened);
+          current = out.system.get();
+        }
       }
     }
     if (out.problem.empty()) out.problem = settle_on(*current, out.after, counters, linear_solver);
@@ -413,7 +436,7 @@ Changed carry_out(const std::vector<const Event*>& events, Contacts& contacts, c
   if (marks.empty() && limited != nullptr) marks.assign(static_cast<std::size_t>(limited->limit_count()), false);
   if (marks.empty()) return out;
   Settled settled = contacts.settle(*current, out.after, marks, counters);
-  if (settled.problem.empty() && settled.outcomes.empty() && touched.empty()) return out;
+  if (settled.problem.empty() && settled.outcomes.empty() && touched.empty()) return out;  // nothing new
   out.problem = std::move(settled.problem);
   out.contacts = std::move(settled.outcomes);
   if (!out.problem.empty()) return out;

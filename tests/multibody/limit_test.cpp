@@ -289,6 +289,18 @@ TEST(Limits, ComplementarityProblemsAreSolved) {
   EXPECT_FALSE(run::solve_lcp(Matrix::Zero(1, 1), Vector::Constant(1, -1.0), z));
 }
 
+TEST(Limits, JumpLiftsOffAClosedLimitOrStrikesIt) {
+  const auto kicked = [](const std::string& speed) {
+    return on_rail(R"({"value": 0})", R"({"from": 0, "restitution": 0.5})",
+                   R"(, "events": [{"name": "kick", "when": "=t - 1", "action": {"jump": {"ball.velocity": [0, 0, )" +
+                       speed + "]}}}]");
+  };
+  const Ran up = ran(spec_of(kicked("3")), 1.2, 1e-9);
+  EXPECT_NEAR(up["height"], 3 * 0.2 - 9.81 / 2 * 0.04, 1e-8);
+  const Ran down = ran(spec_of(kicked("-3")), 1.2, 1e-9);
+  EXPECT_NEAR(down["height"], 1.5 * 0.2 - 9.81 / 2 * 0.04, 1e-8) << "it rebounds at once";
+}
+
 class Keeper final : public run::Observer {
  public:
   explicit Keeper(int keep_at) : keep_at_(keep_at) {}
