@@ -3,6 +3,7 @@
 
 #include <CLI/Option.hpp>
 
+#include "base/text.hpp"
 #include "command.hpp"
 #include "io/model_file/model_file.hpp"
 #include "io/model_file/urdf.hpp"
@@ -24,6 +25,10 @@ class Import final : public Command {
                     "the root link moves freely instead of being fixed to the ground");
     parser.add_flag("--repair-inertia", options_.repairs_inertia,
                     "replace physically impossible inertias by the nearest possible ones, and list them");
+    parser.add_flag("--motors", options_.has_motors,
+                    "give every joint with an effort limit a force or torque by an input, within the limit");
+    parser.add_option("--joint", positions_, "initial position of a joint [rad or m], may be repeated")
+        ->type_name("NAME=VALUE");
     parser.footer(
         "Links connected by fixed joints become one body. Elements without a counterpart are listed.\n"
         "Examples:\n  kreisel import robot.urdf\n  kreisel run robot.json");
@@ -31,6 +36,13 @@ class Import final : public Command {
 
   int execute(const Invocation&) override {
     const io::ReadingList read;
+    for (const std::string& given : positions_) {
+      const std::size_t equals = given.rfind('=');
+      const std::optional<double> value =
+          equals == std::string::npos ? std::nullopt : number_in(std::string_view(given).substr(equals + 1));
+      if (!value) throw InvalidInput(fmt::format("--joint {}: expected NAME=VALUE with a number", given));
+      options_.positions[given.substr(0, equals)] = *value;
+    }
     const io::ImportedModel imported = io::import_urdf(file_, io::read_text(file_, "URDF file"), options_);
     const std::string text = io::to_text(imported.model);
     io::read_model(io::JsonSource(file_ + " as a model", text));  // what cannot be run is refused here
@@ -49,6 +61,7 @@ class Import final : public Command {
 
  private:
   std::string file_, out_;
+  std::vector<std::string> positions_;
   io::UrdfOptions options_;
 };
 

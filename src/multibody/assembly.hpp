@@ -1,6 +1,7 @@
 // Bodies + joints + forces + other elements = System.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -14,6 +15,8 @@
 #include "multibody/force.hpp"
 #include "multibody/inputs.hpp"
 #include "multibody/joint.hpp"
+#include "multibody/limit.hpp"
+#include "system/limits.hpp"
 
 namespace kreisel::multibody {
 
@@ -29,6 +32,7 @@ struct Mechanism {
   std::vector<ForcePtr> forces;
   std::vector<Node> nodes{};                 ///< further ones, numbered behind the bodies
   std::vector<ElementPtr> elements{};        ///< further ones, behind joints and forces
+  std::vector<Limit> limits{};               ///< of joints; open at the start
   std::shared_ptr<const Outputs> outputs{};  ///< what results report; null: nothing
   std::shared_ptr<const Outputs> rates{};    ///< of the outputs that have one, each as "name'"; null: none
   std::vector<Input> inputs{};
@@ -42,13 +46,14 @@ struct Mechanism {
 /// Evaluation allocates nothing and keeps no state. Loops over elements are shared by the workers in force
 /// (base/workers.hpp); the order in which a node collects its forces does not depend on them: inertia, rows, other forces,
 /// each in the order of the elements.
-class Assembly final : public system::System {
+class Assembly final : public system::System, public system::LimitedSystem {
  public:
   /// Throws InvalidInput when nodes, joints or groups do not exist or do not fit.
   explicit Assembly(Mechanism mechanism);
   ~Assembly() override;
 
-  /// Bodies, joints, forces and the further elements of the mechanism, in this order, whether active or not.
+  /// Bodies, joints, forces, the further elements of the mechanism and the rows of its limits, in this order, whether
+  /// active or not. An assembly of all elements has its limits open.
   const std::vector<ElementPtr>& elements() const;
   /// By element.
   const std::vector<bool>& active() const { return active_; }
@@ -98,6 +103,16 @@ class Assembly final : public system::System {
   /// How events are made for another assembly of the same mechanism: their functions ask the assembly that they belong to.
   using GiveEvents = std::function<void(Assembly&)>;
   void set_events_of_copies(GiveEvents give) { gives_events_ = std::move(give); }
+  int limit_count() const override { return static_cast<int>(mechanism().limits.size()); }
+  const std::string& limit_name(int number) const override { return limit(number).name; }
+  double restitution(int number) const override { return limit(number).restitution; }
+  bool is_in_force(int number) const override;
+  bool is_closed(int number) const override;
+  system::GapState gap(int number, const lie::Motion& m) const override;
+  double round_off_of_gap(int number, const lie::Motion& m) const override;
+  void normal(int number, const lie::Motion& m, VectorRef n) const override;
+  double push(int number, ConstVectorRef lambda) const override;
+  std::shared_ptr<const system::System> with_closed(const std::vector<bool>& closed) const override;
 
   std::string undefined_between(double t, double t_next) const override;
   std::string force_that_changes(const lie::Motion& before, const lie::Motion& after,
@@ -153,6 +168,10 @@ class Assembly final : public system::System {
   void store_mass(const lie::Motion& m, system::KktBlocks& out) const;
   void store_F(const Place& place, system::KktBlocks& out) const;
   void add_forces(const lie::Motion& m, ConstVectorRef lambda, VectorRef force) const;
+  struct Seen;
+  std::array<Slot, 2> slots_of(const std::array<int, 2>& bodies) const;
+  const Limit& limit(int number) const;
+  int row_element(int limit) const;
 
   std::shared_ptr<const Parts> parts_;
   InputValues inputs_;

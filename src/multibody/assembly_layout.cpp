@@ -66,6 +66,7 @@ Assembly::Parts::Parts(Mechanism given) : mechanism(std::move(given)) {
   elements.insert(elements.end(), mechanism.joints.begin(), mechanism.joints.end());
   elements.insert(elements.end(), mechanism.forces.begin(), mechanism.forces.end());
   elements.insert(elements.end(), mechanism.elements.begin(), mechanism.elements.end());
+  for (const Limit& limit : mechanism.limits) elements.push_back(row_of(limit));
 
   if (std::find(elements.begin(), elements.end(), nullptr) != elements.end())
     throw InvalidInput(
@@ -138,7 +139,10 @@ std::vector<bool> completed(std::vector<bool> active, const std::vector<int>& de
 
 }  // namespace
 
-Assembly::Assembly(Mechanism mechanism) : Assembly(std::make_shared<const Parts>(std::move(mechanism)), {}) {}
+Assembly::Assembly(Mechanism mechanism) : Assembly(std::make_shared<const Parts>(std::move(mechanism)), {}) {
+  if (limit_count() == 0) return;
+  set_result_layout(std::shared_ptr<Assembly>(new Assembly(parts_, std::vector<bool>(elements().size(), true))));
+}
 
 std::shared_ptr<Assembly> Assembly::with(std::vector<bool> active) const {
   const std::vector<ElementPtr>& all = parts_->elements;
@@ -148,6 +152,9 @@ std::shared_ptr<Assembly> Assembly::with(std::vector<bool> active) const {
   for (std::size_t e = 0; e < mechanism().bodies.size(); ++e)
     if (!active[e])
       throw InvalidInput(fmt::format("body '{}' cannot be switched off: it would have no inertia", all[e]->name()));
+  for (int i = 0; i < limit_count(); ++i)
+    if (!active[mechanism().bodies.size() + static_cast<std::size_t>(limit(i).joint)])
+      active[static_cast<std::size_t>(row_element(i))] = false;
   std::shared_ptr<Assembly> next(new Assembly(parts_, completed(std::move(active), parts_->depends_on), inputs_.set()));
   return next;
 }
@@ -169,7 +176,7 @@ std::shared_ptr<Assembly> Assembly::without(const std::vector<std::string>& name
 int Assembly::element_named(std::string_view name) const {
   int found = -1;
   std::vector<std::string> known;
-  for (std::size_t e = mechanism().bodies.size(); e < elements().size(); ++e) {
+  for (std::size_t e = mechanism().bodies.size(); e < elements().size() - mechanism().limits.size(); ++e) {
     known.push_back(elements()[e]->name());
     if (known.back() != name) continue;
     if (found >= 0)
@@ -187,7 +194,8 @@ int Assembly::element_named(std::string_view name) const {
 Pattern Assembly::make_pattern(const Parts& parts, const std::vector<bool>& active) {
   std::vector<system::RowGroup> groups;
   std::vector<std::pair<int, int>> couplings;
-  const auto is_active = [&](std::size_t e) { return active.empty() || active[e]; };
+  const std::size_t first_limit = parts.elements.size() - parts.mechanism.limits.size();
+  const auto is_active = [&](std::size_t e) { return active.empty() ? e < first_limit : active[e]; };
   for (const system::RowLevel level : {system::RowLevel::position, system::RowLevel::velocity})
     for (std::size_t e = 0; e < parts.elements.size(); ++e) {
       const Facets& facets = parts.facets[e];
@@ -219,7 +227,10 @@ Assembly::Assembly(std::shared_ptr<const Parts> parts, std::vector<bool> active,
       inputs_(parts_->mechanism.inputs, std::move(set)),
       active_(std::move(active)) {
   const int count = static_cast<int>(parts_->elements.size());
-  if (active_.empty()) active_.assign(count, true);
+  if (active_.empty()) {
+    active_.assign(count, true);
+    for (int i = 0; i < limit_count(); ++i) active_[static_cast<std::size_t>(row_element(i))] = false;
+  }
   std::vector<int> groups(count, -1);  // row group by element
   int group = 0;
   for (const system::RowLevel level : {system::RowLevel::position, system::RowLevel::velocity})

@@ -47,14 +47,7 @@ void Assembly::evaluate(const Outputs& outputs, const lie::Motion& m, ConstVecto
   const std::vector<lie::Block>& blocks = space().blocks();
 
   const auto gauged = [&](const Gauge& gauge) {
-    std::array<Slot, 2> slots;
-    for (const std::size_t i : {0, 1}) {
-      const int body = gauge.bodies[i];
-      slots[i].node = body;
-      if (body == ground) continue;
-      const lie::Block& block = blocks[static_cast<std::size_t>(body)];
-      slots[i] = {body, block.group, block.nv, block.q_at, block.v_at, -1};
-    }
+    const std::array<Slot, 2> slots = slots_of(gauge.bodies);
     BodyStates bodies;
     const Instant at{m.t, m.q.data(), m.v.data(), m.a.data(), nullptr, slots.data(), &bodies};
     const Frames frames(at, 2);
@@ -123,6 +116,11 @@ void Assembly::evaluate(const Outputs& outputs, const lie::Motion& m, ConstVecto
         const system::EnergyParts parts = energy_parts(m);
         const double all[] = {parts.kinetic, parts.potential, parts.elastic};
         put(all[quantity.component]);
+        break;
+      }
+      case Quantity::Kind::active: {
+        const std::size_t first = elements().size() - mechanism().limits.size() - mechanism().elements.size();
+        put(active_[first + static_cast<std::size_t>(quantity.index)] ? 1.0 : 0.0);
         break;
       }
       case Quantity::Kind::rotation: {

@@ -41,7 +41,8 @@ void FormulaNames::define(const std::string& name, std::function<std::vector<Nod
 
 const std::vector<FormulaNames::Node>& FormulaNames::nodes_of(const std::string& name) {
   Meaning& meaning = meanings_.at(name);
-  if (!meaning.nodes.empty()) return meaning.nodes;
+  std::vector<Node>& nodes = is_reporting_ && meaning.make ? meaning.reported : meaning.nodes;
+  if (!nodes.empty()) return nodes;
   if (meaning.is_in_work) {
     const auto begin = std::find(path_.begin(), path_.end(), name);
     throw InvalidInput(fmt::format("algebraic loop: {} -> {}; a state in between breaks it",
@@ -51,7 +52,7 @@ const std::vector<FormulaNames::Node>& FormulaNames::nodes_of(const std::string&
   meaning.is_in_work = true;
   path_.push_back(name);
   try {
-    meaning.nodes = meaning.make();
+    nodes = meaning.make();
   } catch (...) {
     meaning.is_in_work = false;
     path_.pop_back();
@@ -59,7 +60,7 @@ const std::vector<FormulaNames::Node>& FormulaNames::nodes_of(const std::string&
   }
   meaning.is_in_work = false;
   path_.pop_back();
-  return meaning.nodes;
+  return nodes;
 }
 
 FormulaNames::Node FormulaNames::resolve(const Formula& formula, Node x, Node v) {
@@ -74,7 +75,9 @@ FormulaNames::Node FormulaNames::node_of(const Formula& formula, const Formula::
     if (own == Graph::none) formula.refuse(name, fmt::format("'{}' is known in laws of forces only", name.text));
     return own;
   }
-  if (const double* value = constants_.find(name.text)) return formulas_.graph().number(*value);
+  // A parameter that events change is a state.
+  if (const double* value = constants_.find(name.text); value != nullptr && !is_defined(name.text))
+    return formulas_.graph().number(*value);
   const std::size_t rates = name.text.size() - (name.text.find_last_not_of('\'') + 1);
   std::string base = name.text.substr(0, name.text.size() - rates), component;
   if (const std::size_t point = base.rfind('.'); point != std::string::npos) {

@@ -25,6 +25,10 @@ class FormulaNames {
   /// What may be used as a name in formulas. Throws InvalidInput when it cannot be one, or is one already.
   void declare(const std::string& name, std::string kind, std::vector<std::string> components = {});
   bool has(const std::string& name) const { return meanings_.contains(name); }
+  bool is_defined(const std::string& name) const {
+    const auto found = meanings_.find(name);
+    return found != meanings_.end() && !found->second.nodes.empty();
+  }
   /// For the parser; t, and parameters once they are declared.
   const formula::Names& known() const { return known_; }
 
@@ -40,6 +44,9 @@ class FormulaNames {
   /// A formula. Throws InvalidInput that says which name is wrong.
   Node resolve(const formula::Formula& formula, Node x, Node v);
   Formulas& formulas() { return formulas_; }
+  /// From now on names stand for what is reported: a force that is switched off is zero.
+  void begin_reports() { is_reporting_ = true; }
+  bool is_reporting() const { return is_reporting_; }
   /// Of the kind "input", that no formula uses.
   std::vector<std::string> unused_inputs() const;
 
@@ -48,7 +55,7 @@ class FormulaNames {
     std::string kind;
     std::vector<std::string> components;
     std::function<std::vector<Node>()> make;
-    std::vector<Node> nodes;
+    std::vector<Node> nodes, reported;
     bool is_in_work = false, is_used = false;
   };
   Node node_of(const formula::Formula& formula, const formula::Formula::Name& name, Node x, Node v);
@@ -59,6 +66,7 @@ class FormulaNames {
   std::map<std::string, Meaning> meanings_;
   std::vector<std::string> path_;  ///< of names in work, each needs the next
   Formulas formulas_;
+  bool is_reporting_ = false;
 };
 
 /// The rates of the outputs that have one, each as "name'".

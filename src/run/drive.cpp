@@ -46,6 +46,10 @@ std::shared_ptr<const system::System> reading(std::shared_ptr<const system::Syst
 std::shared_ptr<const system::System> replayed(const std::vector<Switched>& switches, const Options& options,
                                                std::shared_ptr<const system::System> system) {
   for (const Switched& switched : switches) {
+    if (switched.event.empty()) {
+      system = with_closed(*system, switched.closed);
+      continue;
+    }
     const system::Switch* change = nullptr;
     for (const std::vector<Event>* list : {&options.events, &system->events()})
       for (const Event& event : *list)
@@ -109,7 +113,8 @@ Drive::Drive(const system::System& system, const system::Start& start, const Opt
       recorder_(report_, observer, {options.rtol, options.atol}),
       output_(options_, start.t0, std::isnan(options.t_end) ? start.t_end : options.t_end, observer),
       events_(options_.events, options.event_tolerance,
-              (std::isnan(options.t_end) ? start.t_end : options.t_end) - start.t0, recorder_, observer),
+              (std::isnan(options.t_end) ? start.t_end : options.t_end) - start.t0, options_.linear_solver.name(),
+              recorder_, observer),
       inputs_(std::move(inputs)),
       wanted_(start.t0) {
   if (options_.threads > 1) workers_.emplace(options_.threads);
@@ -118,7 +123,7 @@ Drive::Drive(const system::System& system, const system::Start& start, const Opt
   describe(whole, report_);
   ends_at_corners_ = choose_corners(whole, system);
   if (!checkpoint) {
-    begin_segment(first_system_, start);
+    begin_at_limits(start);
     return;
   }
   Archive state(identity_.state_in(*checkpoint));
@@ -131,6 +136,27 @@ Drive::Drive(const system::System& system, const system::Start& start, const Opt
 }
 
 Drive::~Drive() = default;
+
+/// What rests on its limits at the start, or runs into them there, does so from the first point on.
+void Drive::begin_at_limits(const system::Start& start) {
+  Entry first = method::History::blank(first_system_->space(),
+                                       {first_system_->pattern().rows(), first_system_->pattern().position_rows(), 0});
+  std::tie(first.motion.t, first.motion.q, first.motion.v) = std::tie(start.t0, start.q0, start.v0);
+  const Settled settled = events_.contacts().settle_start(*first_system_, first, recorder_.counters());
+  if (!settled.problem.empty()) throw InvalidInput(fmt::format("limits at the start: {}", settled.problem));
+  if (settled.outcomes.empty()) return begin_segment(first_system_, start);
+  system::Start from = start;
+  from.v0 = first.motion.v;
+  if (settled.system != nullptr) {
+    std::string closed;
+    for (const bool is_closed : settled.closed) closed += is_closed ? '1' : '0';
+    switches_.push_back({"", start.t0, start.q0, from.v0, std::move(closed)});
+  }
+  ResultRows rows(*first_system_, layout_);
+  const Entry shown = rows.of(first);
+  begin_segment(settled.system != nullptr ? settled.system : first_system_, from);
+  for (const Settled::Outcome& contact : settled.outcomes) events_.note(contact, start.t0, shown, shown);
+}
 
 /// Constant steps are equal between two corners, so that they end there. Corners that leave a method no room to start are stepped
 /// over instead, and so are all with given steps.
@@ -152,8 +178,11 @@ bool Drive::choose_corners(const Plan& plan, const system::System& system) {
 void Drive::begin_segment(std::shared_ptr<const system::System> system, const system::Start& start, Archive* state) {
   const double begin = cpu_seconds();
   previous_ = std::move(segment_);
-  segment_ = std::make_unique<Segment>(std::move(system), start, options_with(method_in_force_), layout_,
-                                       recorder_.counters(), ends_at_corners_);
+  Options options = options_with(method_in_force_);
+  // What rests moves nothing: only its multiplier tells when it opens.
+  options.control_lambda = options.control_lambda || has_closed_limits(*system);
+  segment_ =
+      std::make_unique<Segment>(std::move(system), start, options, layout_, recorder_.counters(), ends_at_corners_);
   Segment& s = *segment_;
   s.policy->stop_at(wanted_);
   report_.linear_solver = s.stepper->linear_solver_name();
@@ -192,7 +221,7 @@ void Drive::exchange_run(Archive& a) {
   a.all(method_in_force_, report_.method, has_told_of_crawl_);
   a.require(options_.method == method_in_force_ || method_in_force_ == "radau");
   a(switches_, [&](Archive& archive, Switched& s) {
-    archive.all(s.event, s.t, s.q, s.v);
+    archive.all(s.event, s.t, s.q, s.v, s.closed);
     archive.require(s.q.size() == layout_.space().nq() && s.v.size() == layout_.space().nv());
   });
   bool has_inputs = inputs_ != nullptr;
@@ -575,7 +604,11 @@ bool Drive::change(const Happening& happening) {
   Changed changed;
   changed.after = before;
   if (happening.changes) {
-    changed = carry_out(happening.events, *s.system, before, recorder_.counters(), options_.linear_solver.name());
+    changed = carry_out(happening.events, events_.contacts(), happening.touched, *s.system, before,
+                        recorder_.counters(), options_.linear_solver.name());
+    if (!changed.problem.empty() && happening.events.empty())
+      return fail({Status::event_failed, fmt::format("at t = {:.10g} limit '{}' failed: {}", t,
+                                                     events_.called(happening.crossings.front()), changed.problem)});
     if (!changed.problem.empty()) {
       const Event& event = *happening.events.front();
       return fail({Status::event_failed, fmt::format("at t = {:.10g} event '{}' ({}) failed: {}", t, event.name,
@@ -589,6 +622,7 @@ bool Drive::change(const Happening& happening) {
   next_rows.map().spread(changed.after.lambda, after.lambda);
   next_rows.map().spread(changed.after.eta, after.eta);
   for (const Crossing& crossing : happening.crossings) events_.note(crossing, before_in_layout, after, happening.ends);
+  for (const Settled::Outcome& contact : changed.contacts) events_.note(contact, t, before_in_layout, after);
   if (happening.changes) {
     system::Residual left = residual_of(*next);
     next->residual(changed.after.motion, changed.after.lambda, left);

@@ -74,6 +74,7 @@ class Drive {
   /// Makes the segment and, unless it comes from a checkpoint, its starting points.
   void begin_segment(std::shared_ptr<const system::System> system, const system::Start& start,
                      Archive* state = nullptr);
+  void begin_at_limits(const system::Start& start);
   void exchange_run(Archive& a);
   void exchange_segment(Archive& a);
   [[nodiscard]] bool take_step();

@@ -14,6 +14,8 @@ namespace {
 /// So many changes of the motion within this fraction of the run accumulate at one time.
 constexpr std::size_t accumulating_changes = 10;
 constexpr double accumulation_span = 1e-9;
+/// A limit that is touched so often at one time neither closes nor opens.
+constexpr int most_contacts_in_place = 20;
 /// How far ahead the side of an event function is looked up, as a fraction of the segment.
 constexpr double look_ahead_fraction = 1e-7;
 
@@ -24,18 +26,23 @@ bool only_records(const Event& event) { return std::holds_alternative<system::Re
 void EventStage::begin_segment(const system::System& system, ResultRows& rows, int layout_rows, double segment_span) {
   rows_ = &rows;
   look_ahead_ = look_ahead_fraction * segment_span;
-  watch_ = std::make_unique<EventWatch>(system, asked_, rows.map(), layout_rows, tolerance_);
+  contacts_.begin_segment(system, recorder_.counters());
+  watch_ = std::make_unique<EventWatch>(system, asked_, contacts_.events(), rows.map(), layout_rows, tolerance_);
   scratch_ = method::History::blank(system.space(), {system.pattern().rows(), system.pattern().position_rows(), 0});
 }
 
 void EventStage::open(const Entry& first) {
+  contacts_.open(first);
   if (!watch_->is_idle()) watch_->begin(first, sides_, look_ahead_);
   sides_.clear();
 }
 
-bool EventStage::changes(const Crossing& crossing) const { return !only_records(watch_->event(crossing.event)); }
+bool EventStage::changes(const Crossing& crossing) const {
+  return watch_->is_contact(crossing.event) || !only_records(watch_->event(crossing.event));
+}
 
 bool EventStage::is_terminal(const Crossing& crossing) const {
+  if (watch_->is_contact(crossing.event)) return false;
   const Event& event = watch_->event(crossing.event);
   const auto seen = counts_.find(event.name);
   return event.terminal_after > 0 && (seen == counts_.end() ? 0 : seen->second) + 1 >= event.terminal_after;
@@ -49,7 +56,7 @@ std::variant<std::monostate, Happening, Failure> EventStage::cross(Stepper& step
   for (std::size_t i = 0; i < crossings_.size(); ++i) {
     const Crossing& crossing = crossings_[i];
     if (crossing.is_at_once && !changes(crossing)) continue;
-    if (crossing.is_at_once) return without_end(crossing);
+    if (crossing.is_at_once && !watch_->is_contact(crossing.event)) return without_end(crossing);
     if (changes(crossing) || is_terminal(crossing)) return group_from(i);
     const bool is_here = crossing.t >= entry.motion.t || !stepper.at(crossing.t, scratch_);
     const Entry& shows = rows_->of(is_here ? entry : scratch_);
@@ -82,7 +89,13 @@ Happening EventStage::group_from(std::size_t first) const {
   for (std::size_t i = first; i < crossings_.size() && crossings_[i].t <= group.t + watch_->tolerance_at(group.t);
        ++i) {
     group.crossings.push_back(crossings_[i]);
-    group.events.push_back(&watch_->event(crossings_[i].event));
+    if (const int event = crossings_[i].event; watch_->is_contact(event)) {
+      const int limit = contacts_.limit(watch_->contact(event));
+      group.touched.resize(static_cast<std::size_t>(contacts_.limit_count()), false);
+      group.touched[static_cast<std::size_t>(limit)] = true;
+    } else {
+      group.events.push_back(&watch_->event(event));
+    }
     group.changes = group.changes || changes(crossings_[i]);
     group.ends = group.ends || is_terminal(crossings_[i]);
   }
@@ -90,10 +103,17 @@ Happening EventStage::group_from(std::size_t first) const {
 }
 
 void EventStage::note(const Crossing& crossing, const Entry& before, const Entry& after, bool ends_the_run) {
+  if (watch_->is_contact(crossing.event)) return;  // what came of it is noted apart
   const Event& event = watch_->event(crossing.event);
   ++counts_[event.name];
   std::vector<Occurrence>& list = recorder_.report().events;
   list.push_back({event.name, std::string(name_of(event.action)), crossing.t, ends_the_run, before, after});
+  observer_.happened(list.back());
+}
+
+void EventStage::note(const Settled::Outcome& contact, double t, const Entry& before, const Entry& after) {
+  std::vector<Occurrence>& list = recorder_.report().events;
+  list.push_back({contact.limit, contact.action, t, false, before, after});
   observer_.happened(list.back());
 }
 
@@ -111,6 +131,7 @@ int EventStage::side_after(const Crossing& crossing, const Entry& after) {
 
 std::optional<Failure> EventStage::settle(const Happening& happening, const Changed& changed) {
   for (const Crossing& crossing : happening.crossings) {
+    if (watch_->is_contact(crossing.event)) continue;
     const Event& event = watch_->event(crossing.event);
     if (changed.system != nullptr && watch_->is_own(crossing.event)) continue;  // events of the old system end with it
     const int side = changed.system != nullptr ? 0 : side_after(crossing, changed.after);
@@ -124,6 +145,13 @@ std::optional<Failure> EventStage::settle(const Happening& happening, const Chan
                       event.name, happening.t)};
     if (side != 0) sides_[event.name] = side;
   }
+  if (!happening.touched.empty()) {
+    const bool is_in_place = happening.t - last_contact_ <= 4.0 * watch_->tolerance_at(happening.t);
+    contacts_in_place_ = is_in_place ? contacts_in_place_ + 1 : 0;
+    last_contact_ = happening.t;
+    if (contacts_in_place_ > most_contacts_in_place) return without_end(happening.crossings.front());
+    if (happening.events.empty()) return {};
+  }
   changes_.push_back(happening.t);
   const std::size_t n = changes_.size();
   if (n < accumulating_changes || happening.t - changes_[n - accumulating_changes] > accumulation_span * span_)
@@ -132,6 +160,11 @@ std::optional<Failure> EventStage::settle(const Happening& happening, const Chan
 }
 
 Failure EventStage::without_end(const Crossing& crossing) const {
+  if (watch_->is_contact(crossing.event))
+    return {Status::event_failed,
+            fmt::format("limit '{}' closes and opens again and again at t = {:.10g}, {} events so far.\n"
+                        "  try: smaller tolerances, or a compliant limit (stiffness, damping)",
+                        watch_->event(crossing.event).name, crossing.t, recorder_.report().events.size())};
   return {Status::event_failed,
           fmt::format(
               "event '{}' triggers repeatedly (Zeno behaviour) at t = {:.10g}, {} events so far: impacts accumulate "

@@ -1,6 +1,7 @@
 // Events on accepted steps: which happen, and whether the run can go on after them.
 #pragma once
 
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,15 +19,21 @@ namespace kreisel::run {
 struct Happening {
   double t = 0.0;
   std::vector<Crossing> crossings;
-  std::vector<const system::Event*> events;
+  std::vector<const system::Event*> events;  ///< those of limits are not among them
+  std::vector<bool> touched{};               ///< by limit; empty: none
   bool changes = false, ends = false;
 };
 
 class EventStage {
  public:
-  EventStage(const std::vector<system::Event>& asked, double tolerance, double span, Recorder& recorder,
-             Observer& observer)
-      : asked_(asked), tolerance_(tolerance), span_(span), recorder_(recorder), observer_(observer) {}
+  EventStage(const std::vector<system::Event>& asked, double tolerance, double span, std::string_view linear_solver,
+             Recorder& recorder, Observer& observer)
+      : asked_(asked),
+        tolerance_(tolerance),
+        span_(span),
+        recorder_(recorder),
+        observer_(observer),
+        contacts_(span, linear_solver) {}
 
   /// `rows` lives as long as the segment, which lasts from t0 to t_end at most.
   void begin_segment(const system::System& system, ResultRows& rows, int layout_rows, double segment_span);
@@ -38,13 +45,23 @@ class EventStage {
   /// happens there has the time of `behind`.
   std::variant<std::monostate, Happening, Failure> cross_corner(const method::Entry& behind);
   void note(const Crossing& crossing, const method::Entry& before, const method::Entry& after, bool ends_the_run);
+  /// What limits did.
+  void note(const Settled::Outcome& contact, double t, const method::Entry& before, const method::Entry& after);
+  Contacts& contacts() { return contacts_; }
+  const std::string& called(const Crossing& crossing) const { return watch_->event(crossing.event).name; }
   /// Nothing, or why the events can only fire again and again.
   std::optional<Failure> settle(const Happening& happening, const Changed& changed);
   method::Entry& scratch() { return scratch_; }
 
   /// What lasts over all segments, and the segment's own.
-  void exchange(Archive& a) { a.all(sides_, counts_, changes_); }
-  void exchange_segment(Archive& a) { watch_->exchange(a); }
+  void exchange(Archive& a) {
+    a.all(sides_, counts_, changes_, last_contact_, contacts_in_place_);
+    contacts_.exchange(a);
+  }
+  void exchange_segment(Archive& a) {
+    watch_->exchange(a);
+    contacts_.exchange_segment(a);
+  }
 
  private:
   bool changes(const Crossing& crossing) const;
@@ -66,6 +83,9 @@ class EventStage {
   method::Entry scratch_;
   std::vector<Crossing> crossings_;
   double look_ahead_ = 0.0;
+  Contacts contacts_;
+  double last_contact_ = -std::numeric_limits<double>::infinity();
+  int contacts_in_place_ = 0;  ///< so often something touched at that time
 };
 
 }  // namespace kreisel::run

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kreisel/error.hpp"
 #include "run/scaling.hpp"
 #include "solve/kkt.hpp"
 #include "system/differences.hpp"
@@ -38,12 +39,14 @@ bool counts(system::Direction direction, bool is_rising) {
 
 }  // namespace
 
-EventWatch::EventWatch(const system::System& system, const std::vector<Event>& asked, const RowMap& map,
-                       int layout_rows, double tolerance)
+EventWatch::EventWatch(const system::System& system, const std::vector<Event>& asked,
+                       const std::vector<Event>& contacts, const RowMap& map, int layout_rows, double tolerance)
     : system_(system), map_(map), tolerance_(tolerance), layout_lambda_(Vector::Zero(layout_rows)) {
   for (const Event& event : system.events()) events_.push_back(&event);
   own_ = events_.size();
   for (const Event& event : asked) events_.push_back(&event);
+  contacts_at_ = events_.size();
+  for (const Event& event : contacts) events_.push_back(&event);
   value_.assign(events_.size(), 0.0);
   size_.assign(events_.size(), 0.0);
   side_.assign(events_.size(), 0);
@@ -113,7 +116,7 @@ void EventWatch::sample(const Entry& newest, Interpolant interpolate, Entry& scr
 }
 
 double EventWatch::evaluate(int i, const Entry& at) {
-  if (!is_own(i) && !map_.is_identity()) {
+  if (!is_own(i) && !is_contact(i) && !map_.is_identity()) {
     map_.spread(at.lambda, layout_lambda_);
     return events_[i]->function(at.motion.t, at.motion.q, at.motion.v, layout_lambda_);
   }
@@ -145,6 +148,10 @@ void EventWatch::begin(const Entry& at, const Sides& sides, double look_ahead) {
   for (int i = 0; i < static_cast<int>(events_.size()); ++i) {
     value_[i] = evaluate(i, at);
     size_[i] = std::abs(value_[i]);
+    if (is_contact(i)) {
+      side_[i] = 1;
+      continue;
+    }
     const auto known = sides.find(events_[i]->name);
     side_[i] = known != sides.end() ? known->second : sign_of(value_[i]);
     if (side_[i] == 0) side_[i] = side_ahead(i, at, look_ahead);
@@ -153,7 +160,7 @@ void EventWatch::begin(const Entry& at, const Sides& sides, double look_ahead) {
 
 EventWatch::Sides EventWatch::sides() const {
   Sides sides;
-  for (std::size_t i = 0; i < events_.size(); ++i)
+  for (std::size_t i = 0; i < contacts_at_; ++i)
     if (side_[i] != 0) sides[events_[i]->name] = side_[i];
   return sides;
 }
@@ -225,6 +232,13 @@ Crossing EventWatch::locate(int i, Sample left, Sample right, Interpolant interp
       if (sign_of(inner.g) == -before) right = inner;
       inner.t = start + 0.5 * (inner.t - start);
       inner.g = value_at(inner.t);
+    }
+    if (sign_of(inner.g) != before && is_contact(i) && left.g == 0.0) {  // it leaves zero on the wrong side
+      for (int n = 0; n < max_refinements && right.t - left.t > tolerance_at(right.t); ++n) {
+        const double t = left.t + 0.5 * (right.t - left.t), g = value_at(t);
+        (g < 0.0 ? right : left).t = t;
+      }
+      return {right.t, i, is_rising, false};
     }
     if (sign_of(inner.g) != before) return {start, i, is_rising, true};
     left = inner;
@@ -329,7 +343,8 @@ std::string switch_system(const system::Switch& change, const system::System& sy
   return is_same ? std::string() : "the system it switches to has another configuration space";
 }
 
-/// Onto the constraints in force, with v̇ and λ.
+}  // namespace
+
 std::string settle_on(const system::System& system, Entry& entry, Counters& counters, std::string_view linear_solver) {
   const system::Pattern& pattern = system.pattern();
   entry.lambda.setZero(pattern.rows());
@@ -351,7 +366,14 @@ std::string settle_on(const system::System& system, Entry& entry, Counters& coun
   return {};
 }
 
-}  // namespace
+std::shared_ptr<const system::System> with_closed(const system::System& system, const std::string& closed) {
+  const auto* limited = dynamic_cast<const system::LimitedSystem*>(&system);
+  if (limited == nullptr || static_cast<std::size_t>(limited->limit_count()) != closed.size())
+    throw InvalidInput("the checkpoint has limits that the model does not have");
+  std::vector<bool> mask;
+  for (const char c : closed) mask.push_back(c == '1');
+  return limited->with_closed(mask);
+}
 
 std::shared_ptr<const system::System> next_system(const system::Switch& change, double t, const Vector& q,
                                                   const Vector& v) {
@@ -361,8 +383,23 @@ std::shared_ptr<const system::System> next_system(const system::Switch& change, 
   return prepared != nullptr ? prepared : next;
 }
 
-Changed carry_out(const std::vector<const Event*>& events, const system::System& system, const Entry& before,
-                  Counters& counters, std::string_view linear_solver) {
+namespace {
+
+/// What is wrong, or nothing.
+std::string applied(const system::Jump& jump, Entry& entry) {
+  try {
+    jump.apply(entry.motion.t, entry.motion.q, entry.motion.v);
+    return {};
+  } catch (const InvalidInput& problem) {
+    return problem.what();
+  }
+}
+
+}  // namespace
+
+Changed carry_out(const std::vector<const Event*>& events, Contacts& contacts, const std::vector<bool>& touched,
+                  const system::System& system, const Entry& before, Counters& counters,
+                  std::string_view linear_solver) {
   Changed out;
   out.after = before;
   const system::System* current = &system;
@@ -375,11 +412,42 @@ Changed carry_out(const std::vector<const Event*>& events, const system::System&
       if (out.system != nullptr) current = out.system.get();
       out.switches.push_back({event->name, before.motion.t, out.after.motion.q, out.after.motion.v});
     } else if (const auto* jump = std::get_if<system::Jump>(&event->action)) {
-      jump->apply(out.after.motion.t, out.after.motion.q, out.after.motion.v);
+      out.problem = applied(*jump, out.after);
+      if (!out.problem.empty() && has_closed_limits(*current)) {  // it may lift something off its limits
+        std::string none(static_cast<std::size_t>(dynamic_cast<const system::LimitedSystem&>(*current).limit_count()),
+                         '0');
+        std::shared_ptr<const system::System> opened = with_closed(*current, none);
+        for (const Event& other : opened->events())
+          if (const auto* same = std::get_if<system::Jump>(&other.action); same != nullptr && other.name == event->name)
+            out.problem = applied(*same, out.after);
+        if (out.problem.empty()) {
+          out.switches.push_back({"", before.motion.t, out.after.motion.q, out.after.motion.v, std::move(none)});
+          out.system = std::move(opened);
+          current = out.system.get();
+        }
+      }
     }
     if (out.problem.empty()) out.problem = settle_on(*current, out.after, counters, linear_solver);
-    if (!out.problem.empty()) break;
+    if (!out.problem.empty()) return out;
   }
+  // Whatever has changed may press limits or relieve them.
+  std::vector<bool> marks = touched;
+  const auto* limited = dynamic_cast<const system::LimitedSystem*>(current);
+  if (marks.empty() && limited != nullptr) marks.assign(static_cast<std::size_t>(limited->limit_count()), false);
+  if (marks.empty()) return out;
+  Settled settled = contacts.settle(*current, out.after, marks, counters);
+  if (settled.problem.empty() && settled.outcomes.empty() && touched.empty()) return out;  // nothing new
+  out.problem = std::move(settled.problem);
+  out.contacts = std::move(settled.outcomes);
+  if (!out.problem.empty()) return out;
+  if (settled.system != nullptr) {
+    out.system = std::move(settled.system);
+    std::string closed;
+    for (const bool is_closed : settled.closed) closed += is_closed ? '1' : '0';
+    out.switches.push_back({"", before.motion.t, out.after.motion.q, out.after.motion.v, std::move(closed)});
+    current = out.system.get();
+  }
+  out.problem = settle_on(*current, out.after, counters, linear_solver);
   return out;
 }
 

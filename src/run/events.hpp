@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/archive.hpp"
+#include "contacts.hpp"
 #include "kreisel/system.hpp"
 #include "kreisel/types.hpp"
 #include "method/history.hpp"
@@ -43,13 +44,17 @@ class EventWatch {
   /// Side of zero by event name, for events that have just happened.
   using Sides = std::map<std::string, int, std::less<>>;
 
-  EventWatch(const system::System& system, const std::vector<system::Event>& asked, const RowMap& map, int layout_rows,
-             double tolerance);
+  /// `contacts` are the functions of limits, whose right side is the positive one.
+  EventWatch(const system::System& system, const std::vector<system::Event>& asked,
+             const std::vector<system::Event>& contacts, const RowMap& map, int layout_rows, double tolerance);
 
   bool is_idle() const { return events_.empty(); }
   const system::Event& event(int i) const { return *events_[i]; }
   /// False for events of the run, which outlive the system.
   bool is_own(int i) const { return static_cast<std::size_t>(i) < own_; }
+  bool is_contact(int i) const { return static_cast<std::size_t>(i) >= contacts_at_; }
+  /// Among all contacts.
+  int contact(int i) const { return i - static_cast<int>(contacts_at_); }
   /// The time up to which the signs are known.
   double time() const { return t_; }
   void begin(const method::Entry& at, const Sides& sides, double look_ahead);
@@ -80,8 +85,9 @@ class EventWatch {
   const RowMap& map_;
   double tolerance_;
   std::vector<const system::Event*> events_;
-  std::size_t own_ = 0;         ///< the first ones belong to the system
-  std::vector<int> rotations_;  ///< where angular velocities stand in v
+  std::size_t own_ = 0;          ///< the first ones belong to the system
+  std::size_t contacts_at_ = 0;  ///< the last ones belong to limits
+  std::vector<int> rotations_;   ///< where angular velocities stand in v
   Vector layout_lambda_;
   double t_ = 0.0;
   std::vector<double> value_, size_;
@@ -94,9 +100,10 @@ class EventWatch {
 
 /// A change of the system, with what decided it.
 struct Switched {
-  std::string event;
+  std::string event;  ///< empty: limits have closed or opened
   double t = 0.0;
   Vector q, v;
+  std::string closed{};  ///< limits that are closed then, '1', and those that are not, '0'
 };
 
 /// What a group of events at one time makes of a point.
@@ -104,7 +111,8 @@ struct Changed {
   std::shared_ptr<const system::System> system;  ///< null: the same
   method::Entry after;             ///< consistent: Φ = 0, B v + Φ_t = 0, v̇ and λ from the index-1 equations
   std::vector<Switched> switches;  ///< that led to it
-  std::string problem;             ///< non-empty: why it could not be done
+  std::vector<Settled::Outcome> contacts;
+  std::string problem;  ///< non-empty: why it could not be done
 };
 
 /// Moves an interpolated point onto the constraints and gives it its v̇ and λ; a failure leaves them unchanged.
@@ -115,8 +123,17 @@ void make_consistent(const system::System& system, method::Entry& entry, Counter
 std::shared_ptr<const system::System> next_system(const system::Switch& change, double t, const Vector& q,
                                                   const Vector& v);
 
-/// Carries the actions out one after the other; `before` is consistent.
-Changed carry_out(const std::vector<const system::Event*>& events, const system::System& system,
-                  const method::Entry& before, Counters& counters, std::string_view linear_solver);
+/// The same with other limits closed.
+std::shared_ptr<const system::System> with_closed(const system::System& system, const std::string& closed);
+
+/// Onto the constraints in force, with v̇ and λ; what is wrong, or nothing.
+[[nodiscard]] std::string settle_on(const system::System& system, method::Entry& entry, Counters& counters,
+                                    std::string_view linear_solver);
+
+/// Carries the actions out one after the other, and then what limits do that are touched, by limit; `before` is
+/// consistent.
+Changed carry_out(const std::vector<const system::Event*>& events, Contacts& contacts, const std::vector<bool>& touched,
+                  const system::System& system, const method::Entry& before, Counters& counters,
+                  std::string_view linear_solver);
 
 }  // namespace kreisel::run

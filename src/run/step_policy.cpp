@@ -186,8 +186,11 @@ class ErrorControl : public StepPolicy {
   /// The first step at order 1.
   double first_step(const Stepper& stepper) const {
     const Options& o = plan_.options;
-    return o.initial_step > 0.0 ? o.initial_step
-                                : initial_step(stepper.now().motion, parts_, o.rtol, o.atol, plan_.span());
+    if (o.initial_step > 0.0) return o.initial_step;
+    const lie::Motion& m = stepper.now().motion;
+    // A body at the origin seems to move far: not below what the time can tell.
+    return std::max(initial_step(m, parts_, o.rtol, o.atol, plan_.span()),
+                    64.0 * std::numeric_limits<double>::epsilon() * std::abs(m.t));
   }
 
   const Plan& plan_;

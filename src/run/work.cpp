@@ -22,6 +22,10 @@ void WorkMeter::push(const system::System& system, const method::Entry& entry) {
     return;
   }
   if (count_ == 0 && system.is_conservative()) return;
+  if (count_ > 0 && entry.motion.t == t_[0]) {  // an event at the first point of a segment
+    power_[0] = system.power(entry.motion, entry.lambda);
+    return;
+  }
   if (count_ == capacity) {
     base_ = now();
     from_ = t_[0];

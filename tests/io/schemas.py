@@ -142,13 +142,18 @@ def samples(program):
     for shape in ({"box": {"size": [1, 1, 1]}}, {"sphere": {"radius": 1}}, {"cylinder": {"radius": 1, "length": 1}},
                   {"capsule": {"radius": 1, "length": 1, "axis": [0, 0, 1]}}, {"cone": {"radius": 1, "length": 1, "color": "red"}}):
         yield f"shape {shape}", {"bodies": [{**body, "shape": shape}]}
+    for limits in ({"from": -1, "to": 1, "restitution": 0.5}, {"to": 1}, {"from_deg": -10, "stiffness": 10, "damping": 1}):
+        yield f"limits {limits}", {"bodies": [body], "joints": [{**hinge, "limits": limits}]}
+    other_body = {**body, "name": "b"}
+    yield "coupler", {"bodies": [body, other_body], "joints": [hinge, {**hinge, "name": "second", "between": ["ground", "b"]},
+                                                               {"type": "coupler", "joints": [hinge["name"], "second"], "ratio": 2, "offset": 0}]}
     yield "simulation", {"bodies": [body], "simulation": {"t_end": 1, "step": 0.1, "method": "bliedf", "order": 3, "formulation": "index3",
                                                           "output_times": [0.1, 0.2], "assemble": True, "max_steps": 1000}}
 
 
 # What the program says about the form of a file, not about what it describes: names of bodies and joints, formulas, meaning.
 form = re.compile(r"\.json:\d+:\d+: .*(is missing|unknown |expected|beside|must |has a negative entry|is empty|has an edge|are needed)")
-other = re.compile(r"/(between/\d|on|carrier|joint): unknown (body|joint|rod) '|/(material|section): unknown (material|section) '|: formula '[^']+'|/color: is \"[^\"]+\"")
+other = re.compile(r"/(between/\d|on|carrier|joint|joints/\d): unknown (body|joint|rod) '|/(material|section): unknown (material|section) '|: formula '[^']+'|/color: is \"[^\"]+\"")
 
 
 def compare(program, check, name, document, path):

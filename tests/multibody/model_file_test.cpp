@@ -342,7 +342,7 @@ TEST(ModelFile, SchemaNamesEveryJointDriverAndForce) {
   const auto names = [&](const std::string& definition) {
     return schema["$defs"][definition]["properties"]["type"]["enum"].get<std::vector<std::string>>();
   };
-  EXPECT_EQ(names("joint"), multibody::joint_names(false));
+  EXPECT_EQ(names("joint"), io::joint_types(false));
   EXPECT_EQ(names("driver"), multibody::joint_names(true));
   std::vector<std::string> forces = multibody::force_names();
   for (const std::string& name : multibody::law_names()) forces.push_back(name);

@@ -1,5 +1,9 @@
 #include "io/model_file/model_events.hpp"
 
+#include "kreisel/error.hpp"
+#include "lie/so3.hpp"
+#include "solve/impose.hpp"
+
 namespace kreisel::io {
 namespace {
 
@@ -26,7 +30,52 @@ std::shared_ptr<const system::System> switched(const multibody::Assembly& from, 
   return next;
 }
 
+/// What formulas of t, q and v say; λ and accelerations are not asked for.
+Vector values_of(const multibody::Assembly& assembly, const multibody::Outputs& values, double t, const Vector& q,
+                 const Vector& v) {
+  Vector out(values.program().results());
+  lie::Motion m(assembly.space());
+  m.t = t;
+  m.q = q;
+  m.v = v;
+  const Vector no_lambda = Vector::Zero(assembly.pattern().rows());
+  assembly.evaluate(values, m, no_lambda, out);
+  if (!out.allFinite()) throw InvalidInput("one of its formulas is not finite there");
+  return out;
+}
+
+void set_states(const multibody::Assembly& assembly, const ModelEvent& event, double t, Vector& q, const Vector& v) {
+  const Vector values = values_of(assembly, *event.values, t, q, v);
+  for (std::size_t i = 0; i < event.states.size(); ++i)
+    q[assembly.space().blocks()[static_cast<std::size_t>(event.states[i])].q_at] = values[static_cast<Eigen::Index>(i)];
+}
+
+void set_velocities(const multibody::Assembly& assembly, const ModelEvent& event, double t, const Vector& q,
+                    Vector& v) {
+  system::Motion m(assembly.space());
+  m.t = t;
+  m.q = q;
+  m.v = v;
+  Counters counters;
+  const std::string problem = solve::impose(assembly, m, velocity_rows(assembly, event.velocities, q),
+                                            values_of(assembly, *event.values, t, q, v), counters);
+  if (!problem.empty()) throw InvalidInput(problem);
+  v = m.v;
+}
+
 }  // namespace
+
+Matrix velocity_rows(const multibody::Assembly& assembly, const std::vector<ModelEvent::Velocity>& velocities,
+                     const Vector& q) {
+  Matrix S = Matrix::Zero(3 * static_cast<Eigen::Index>(velocities.size()), assembly.space().nv());
+  for (std::size_t i = 0; i < velocities.size(); ++i) {
+    const lie::Block& block = assembly.space().blocks()[static_cast<std::size_t>(velocities[i].body)];
+    const bool turns = !velocities[i].is_angular && block.group == lie::GroupId::se3;
+    S.block<3, 3>(3 * static_cast<Eigen::Index>(i), block.v_at + (velocities[i].is_angular ? 3 : 0)) =
+        turns ? lie::rotation_matrix(q.data() + block.q_at + 3) : Matrix3(Matrix3::Identity());
+  }
+  return S;
+}
 
 void set_events(multibody::Assembly& assembly, std::shared_ptr<const std::vector<ModelEvent>> events) {
   std::vector<system::Event> list;
@@ -48,6 +97,19 @@ void set_events(multibody::Assembly& assembly, std::shared_ptr<const std::vector
       case ModelEvent::Action::switches:
         out.action = system::Switch{[own = &assembly, events, at = list.size()](double, const Vector&, const Vector&) {
           return switched(*own, (*events)[at], events);
+        }};
+        break;
+      case ModelEvent::Action::sets:
+        out.action = system::Jump{[own = &assembly, events, at = list.size()](double t, Vector& q, Vector& v) {
+          set_states(*own, (*events)[at], t, q, v);
+        }};
+        break;
+      case ModelEvent::Action::restarts:
+        out.action = system::Jump{[](double, Vector&, Vector&) {}};
+        break;
+      case ModelEvent::Action::jumps:
+        out.action = system::Jump{[own = &assembly, events, at = list.size()](double t, Vector& q, Vector& v) {
+          set_velocities(*own, (*events)[at], t, q, v);
         }};
         break;
     }

@@ -15,11 +15,22 @@ struct ModelEvent {
   std::string name;
   std::shared_ptr<const multibody::Outputs> when;  ///< a number
   system::Direction direction = system::Direction::either;
-  enum class Action { record, impact, switches } action = Action::record;
+  enum class Action { record, impact, switches, sets, jumps, restarts } action = Action::record;
   double restitution = 1.0;
-  std::vector<std::string> off{}, on{};  ///< joints and forces
-  int terminal_after = 0;                ///< as in system::Event
+  std::vector<std::string> off{}, on{};                ///< joints and forces
+  std::shared_ptr<const multibody::Outputs> values{};  ///< one of each state that is set, three of each velocity
+  std::vector<int> states{};                           ///< nodes
+  struct Velocity {
+    int body = 0;
+    bool is_angular = false;  ///< in the body frame; else inertial
+  };
+  std::vector<Velocity> velocities{};
+  int terminal_after = 0;  ///< as in system::Event
 };
+
+/// The rows S of S v, three per velocity, at the rotations of q.
+Matrix velocity_rows(const multibody::Assembly& assembly, const std::vector<ModelEvent::Velocity>& velocities,
+                     const Vector& q);
 
 /// Gives the assembly its events; those that switch bring the same events to the system that is in force then.
 void set_events(multibody::Assembly& assembly, std::shared_ptr<const std::vector<ModelEvent>> events);

@@ -410,6 +410,70 @@ const ObjectInfo& state_object() {
   return object;
 }
 
+const ObjectInfo& limits_object() {
+  static const ObjectInfo object{
+      "limits",
+      "Of the coordinate of a joint; at least one of from and to. Angles count their turns. Rigid limits, which are "
+      "the "
+      "default, end in an impact, stay closed while forces press them and open when they would pull. Compliant ones "
+      "have a stiffness.",
+      {{.field = {.name = "from", .meaning = "least value", .is_optional = true, .unit = "rad or m"}},
+       {.field = {.name = "to", .meaning = "largest value", .is_optional = true, .unit = "rad or m"}},
+       {.field =
+            {.name = "from_deg", .meaning = "of an angle, instead of from", .is_optional = true, .unit = "degrees"}},
+       {.field = {.name = "to_deg", .meaning = "of an angle, instead of to", .is_optional = true, .unit = "degrees"}},
+       {.field = {.name = "restitution",
+                  .meaning = "of a rigid limit: speed after an impact over that before",
+                  .minimum = 0.0,
+                  .maximum = 1.0,
+                  .is_optional = true,
+                  .fallback = "0"}},
+       {.field = {.name = "stiffness",
+                  .meaning = "of a compliant limit",
+                  .minimum = 0.0,
+                  .minimum_is_excluded = true,
+                  .is_optional = true,
+                  .unit = "N m/rad or N/m"}},
+       {.field = {.name = "damping",
+                  .meaning = "of a compliant limit, which never pulls",
+                  .minimum = 0.0,
+                  .is_optional = true,
+                  .unit = "N m s/rad or N s/m",
+                  .fallback = "0"}},
+       comment()}};
+  return object;
+}
+
+Key active_key() {
+  return {.field = {.name = "active",
+                    .meaning = "at the start; events may switch it",
+                    .kind = FieldKind::truth,
+                    .fallback = "true"}};
+}
+
+std::vector<std::string> joint_types(bool are_drivers) {
+  std::vector<std::string> names = multibody::joint_names(are_drivers);
+  if (!are_drivers) names.emplace_back("coupler");
+  return names;
+}
+
+const ObjectInfo& coupler_object() {
+  static const ObjectInfo object{
+      "coupler",
+      "A linear relation between the coordinates of two joints: second = ratio*first + offset. Angles count their "
+      "turns.",
+      {type_key("coupler"),
+       name_key("unique"),
+       required(list_of(key("joints", "text", "", "names of two joints that have one coordinate each"), 2)),
+       {.field = {.name = "ratio",
+                  .meaning = "change of the second coordinate over that of the first",
+                  .default_number = 1.0}},
+       {.field = {.name = "offset", .meaning = "of the second coordinate", .default_number = 0.0, .unit = "rad or m"}},
+       active_key(),
+       comment()}};
+  return object;
+}
+
 const ObjectInfo& event_object() {
   static const ObjectInfo object{
       "event",
@@ -429,13 +493,6 @@ const ObjectInfo& event_object() {
                   .kind = FieldKind::whole}},
        comment()}};
   return object;
-}
-
-Key active_key() {
-  return {.field = {.name = "active",
-                    .meaning = "at the start; events may switch it",
-                    .kind = FieldKind::truth,
-                    .fallback = "true"}};
 }
 
 std::vector<std::string> output_kinds() {
@@ -532,6 +589,9 @@ ObjectInfo object_of(const JointInfo& info) {
     object.keys.push_back(
         key("initial", "initial", "",
             "value and rate of its coordinate at the start: the bodies it carries are placed and moved accordingly"));
+  if (info.has_coordinate)
+    object.keys.push_back(
+        key("limits", "limits", "", "of its coordinate: rigid (restitution) or compliant (stiffness)"));
   object.keys.push_back(active_key());
   object.keys.push_back(comment());
   return object;
@@ -648,11 +708,12 @@ Json model_schema() {
   defs["frame with an axis"] = frame_schema(true);
   for (const bool is_driver : {false, true}) {
     const char* kind = is_driver ? "driver" : "joint";
-    defs[kind] = by_type(kind, multibody::joint_names(is_driver));
+    defs[kind] = by_type(kind, joint_types(is_driver));
     for (const JointInfo& info : multibody::joint_catalogue())
       if (info.is_driver == is_driver)
         defs[fmt::format("{} {}", info.name, kind)] = element_schema(object_of(info), placement_of(info));
   }
+  defs["coupler joint"] = schema_of(coupler_object());
   std::vector<std::string> forces = multibody::force_names();
   for (const std::string& name : multibody::law_names()) forces.push_back(name);
   defs["force"] = by_type("force", forces);
@@ -694,12 +755,28 @@ Json model_schema() {
                             {"rate", number_or_formula},
                             {"value_deg", number_or_formula},
                             {"rate_deg", number_or_formula}});
+  defs["limits"] = schema_of(limits_object());
+  defs["limits"]["anyOf"] = Json::array();
+  for (const char* bound : {"from", "to", "from_deg", "to_deg"})
+    defs["limits"]["anyOf"].push_back(required_keys({bound}));
+  defs["limits"]["allOf"] = {Json{{"not", required_keys({"restitution", "stiffness"})}},
+                             Json{{"not", required_keys({"restitution", "damping"})}},
+                             Json{{"not", required_keys({"from", "from_deg"})}},
+                             Json{{"not", required_keys({"to", "to_deg"})}}};
+  defs["limits"]["dependentRequired"] = {{"damping", {"stiffness"}}};
+  allow_formulas(defs["limits"]);
   const Json names{{"type", "array"}, {"items", {{"type", "string"}, {"minLength", 1}}}};
   defs["action"] = {
       {"anyOf",
        {Json{{"enum", {"record", "stop"}}}, closed({{"impact", closed({{"restitution", number_or_formula}})}}),
-        closed({{"switch", closed({{"off", names}, {"on", names}})}})}}};
-  for (const std::size_t i : {1, 2}) defs["action"]["anyOf"][i]["minProperties"] = 1;
+        closed({{"switch", closed({{"off", names}, {"on", names}})}}),
+        closed({{"set", {{"type", "object"}, {"minProperties", 1}, {"additionalProperties", reference_to("law")}}}}),
+        closed({{"jump",
+                 {{"type", "object"},
+                  {"minProperties", 1},
+                  {"propertyNames", {{"pattern", "\\.(angular_)?velocity$"}}},
+                  {"additionalProperties", array_of(reference_to("law"), 3)}}}})}}};
+  for (const std::size_t i : {1, 2, 3, 4}) defs["action"]["anyOf"][i]["minProperties"] = 1;
   defs["event"] = schema_of(event_object());
   allow_formulas(defs["event"]);
   defs["inputs"] = named({{"anyOf", {reference_to("signal"), schema_of(input_object())}}});
@@ -725,6 +802,7 @@ Json model_schema() {
   may_repeat(defs["event"]);
   for (const JointInfo& info : multibody::joint_catalogue())
     may_repeat(defs[fmt::format("{} {}", info.name, info.is_driver ? "driver" : "joint")]);
+  may_repeat(defs["coupler joint"]);
   for (const std::string& name : forces) may_repeat(defs[fmt::format("{} force", name)]);
   may_repeat(defs["inputs"]["additionalProperties"]["anyOf"][1]);
   may_repeat(defs["states"]["additionalProperties"]);
@@ -766,6 +844,8 @@ std::string model_reference() {
     section(3, fmt::format("Force `{}`", info.name), object_of(info));
   for (const multibody::LawInfo& info : multibody::law_catalogue())
     section(3, fmt::format("Force `{}`", info.name), object_of(info));
+  section(3, "Joint `coupler`", coupler_object());
+  section(3, "Limits of a joint", limits_object());
   section(3, "An input", input_object());
   section(3, "A state", state_object());
   section(3, "An output", output_object());

@@ -46,6 +46,10 @@ const ObjectInfo& input_object();
 const ObjectInfo& state_object();
 const ObjectInfo& output_object();
 std::vector<std::string> output_kinds();  ///< the keys of an output of which it has one
+const ObjectInfo& limits_object();
+const ObjectInfo& coupler_object();
+/// Of the catalogue, and couplers.
+std::vector<std::string> joint_types(bool are_drivers);
 const ObjectInfo& event_object();
 const ObjectInfo& law_table_object();  ///< of a function of something else than time
 ObjectInfo simulation_object();

@@ -84,6 +84,15 @@ class UrdfReader {
     collect();
     finish();
     place();
+    for (const auto& [joint, position] : options_.positions)
+      if (const auto found = std::ranges::find(joints_, joint, &JointElement::name); found == joints_.end()) {
+        std::vector<std::string> known;
+        for (const JointElement& of : joints_) known.push_back(of.name);
+        complain(root_, unknown_name("joint", joint, known));
+      } else if (found->type == "fixed" || found->type == "floating" || found->type == "planar") {
+        complain(*found->element,
+                 fmt::format("joint '{}' is {}, it has no position to start from", joint, found->type));
+      }
     finish();
     ImportedModel out;
     out.model = {
@@ -91,6 +100,7 @@ class UrdfReader {
     out.model["bodies"] = bodies();
     out.model["joints"] = joints();
     if (!forces_.empty()) out.model["forces"] = forces_;
+    if (!inputs_.empty()) out.model["inputs"] = inputs_;
     finish();
     out.notes = std::move(notes_);
     return out;
@@ -390,41 +400,116 @@ class UrdfReader {
       axis = child.pose.R * axis.normalized();
       const Json between{body_name(parent), body_name(child)};
       const std::string type = joint.type == "continuous" ? "revolute" : joint.type;
-      list.push_back({{"type", type},
-                      {"name", joint.name},
-                      {"between", between},
-                      {"at", list_of(child.pose.x)},
-                      {"axis", list_of(axis)}});
+      Json entry{{"type", type},
+                 {"name", joint.name},
+                 {"between", between},
+                 {"at", list_of(child.pose.x)},
+                 {"axis", list_of(axis)}};
+      if (joint.type != "planar") add_range(joint, entry);
+      list.push_back(std::move(entry));
       add_forces(joint, between, axis);
+      add_motor(joint);
     }
+    for (const JointElement& joint : joints_) add_coupler(joint, list);
     for (const JointElement& joint : joints_) name_what_is_left_out(joint);
     return list;
+  }
+  /// Limits and the position at the start, which lies between them.
+  void add_range(const JointElement& joint, Json& entry) {
+    const XmlElement* limit = joint.element->child("limit");
+    double initial = initial_of(joint);
+    if (limit != nullptr && joint.type != "continuous" && (attribute(*limit, "lower") || attribute(*limit, "upper"))) {
+      const double lower = number(*limit, "lower"), upper = number(*limit, "upper");
+      if (!(lower < upper))
+        return complain(*limit, fmt::format("joint '{}' goes from {} to {}; expected a smaller and a larger value",
+                                            joint.name, lower, upper));
+      entry["limits"] = {{"from", lower}, {"to", upper}, {"restitution", 0.0}};
+      if (initial < lower || initial > upper) {
+        const double inside = std::clamp(initial, lower, upper);
+        if (options_.positions.contains(joint.name))
+          complain(*limit, fmt::format("joint '{}' shall start at {}, but goes from {} to {}", joint.name, initial,
+                                       lower, upper));
+        else
+          note(fmt::format("joint '{}' cannot stand at {}; it starts at its limit {}", joint.name, initial, inside));
+        initial = inside;
+      }
+    }
+    if (initial != 0.0) entry["initial"] = {{"value", initial}};
+  }
+  /// As asked for; that of a joint that mimics follows.
+  double initial_of(const JointElement& joint) {
+    const auto given = options_.positions.find(joint.name);
+    if (given != options_.positions.end()) return given->second;
+    const JointElement* at = &joint;
+    double factor = 1.0, sum = 0.0;
+    for (std::size_t i = 0; i <= joints_.size(); ++i) {
+      const XmlElement* mimic = at->element->child("mimic");
+      if (const auto asked = options_.positions.find(at->name); asked != options_.positions.end())
+        return sum + factor * asked->second;
+      if (mimic == nullptr) return sum;
+      sum += factor * number(*mimic, "offset");
+      factor *= number(*mimic, "multiplier", 1.0);
+      const auto master = std::ranges::find(joints_, attribute(*mimic, "joint").value_or(""), &JointElement::name);
+      if (master == joints_.end()) return sum;
+      at = &*master;
+    }
+    complain(*joint.element, fmt::format("joint '{}' mimics itself", joint.name));
+    return 0.0;
+  }
+  void add_coupler(const JointElement& joint, Json& list) {
+    const XmlElement* mimic = joint.element->child("mimic");
+    if (mimic == nullptr || joint.type == "fixed") return;
+    const std::string master = required(*mimic, "joint");
+    const auto found = std::ranges::find(joints_, master, &JointElement::name);
+    const auto has_coordinate = [](const std::string& type) {
+      return type == "revolute" || type == "continuous" || type == "prismatic";
+    };
+    if (found == joints_.end() || !has_coordinate(found->type) || !has_coordinate(joint.type))
+      return complain(*mimic, fmt::format("joint '{}' mimics '{}', which is no revolute, continuous or prismatic joint",
+                                          joint.name, master));
+    list.push_back({{"type", "coupler"},
+                    {"name", joint.name + " mimic"},
+                    {"joints", {master, joint.name}},
+                    {"ratio", number(*mimic, "multiplier", 1.0)},
+                    {"offset", number(*mimic, "offset")}});
+  }
+  /// A force that an input gives, within the limit of the effort.
+  void add_motor(const JointElement& joint) {
+    const XmlElement* limit = joint.element->child("limit");
+    if (!options_.has_motors || limit == nullptr || joint.type == "planar" || joint.element->child("mimic") != nullptr)
+      return;
+    const double effort = number(*limit, "effort");
+    if (!(effort > 0.0)) return;
+    std::string name = "motor_" + joint.name;
+    for (char& c : name)
+      if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+    if (inputs_.contains(name)) name += fmt::format("_{}", inputs_.size());
+    const bool slides = joint.type == "prismatic";
+    inputs_[name] = {{"value", 0.0}, {"unit", slides ? "N" : "N m"}};
+    forces_.push_back({{"type", slides ? "force" : "torque"},
+                       {"name", joint.name + " motor"},
+                       {"joint", joint.name},
+                       {"value", fmt::format("=max(-{0}, min({0}, {1}))", effort, name)}});
   }
   void name_what_is_left_out(const JointElement& joint) {
     if (joint.type == "fixed") return;
     if (const XmlElement* limit = joint.element->child("limit")) {
-      const auto lower = attribute(*limit, "lower"), upper = attribute(*limit, "upper");
-      const bool has_range = joint.type != "continuous" && (lower || upper);
-      note(fmt::format("joint '{}': {}<limit> on effort and velocity {} left out", joint.name,
-                       has_range
-                           ? fmt::format("its range from {} to {} and the ", lower.value_or("0"), upper.value_or("0"))
-                           : "the ",
-                       has_range ? "were" : "was"));
+      const bool has_motor = options_.has_motors && number(*limit, "effort") > 0.0;
+      const bool loses_effort = number(*limit, "effort") != 0.0 && !has_motor,
+                 loses_velocity = number(*limit, "velocity") != 0.0;
+      if (loses_effort || loses_velocity)
+        note(fmt::format(
+            "joint '{}': the <limit> on {} was left out{}", joint.name,
+            !loses_effort     ? "velocity"
+            : !loses_velocity ? "effort"
+                              : "effort and velocity",
+            loses_effort ? fmt::format("; {} gives it a motor within that of the effort", spelled("motors")) : ""));
     }
-    if (const XmlElement* mimic = joint.element->child("mimic"))
-      note(fmt::format(
-          "joint '{}' mimics '{}' (multiplier {}, offset {}); this was left out, so that the two move independently",
-          joint.name, attribute(*mimic, "joint").value_or("?"), attribute(*mimic, "multiplier").value_or("1"),
-          attribute(*mimic, "offset").value_or("0")));
     for (const char* ignored : {"safety_controller", "calibration"})
       if (joint.element->child(ignored) != nullptr)
         note(fmt::format("joint '{}': <{}> was left out", joint.name, ignored));
     const XmlElement* dynamics = joint.element->child("dynamics");
     if (dynamics == nullptr) return;
-    if (number(*dynamics, "friction") != 0.0)
-      note(fmt::format(
-          "joint '{}': its friction of {} was left out, a constant in URDF; see joint-friction of model files",
-          joint.name, attribute(*dynamics, "friction").value_or("")));
     if ((joint.type == "planar" || joint.type == "floating") && number(*dynamics, "damping") != 0.0)
       note(fmt::format("joint '{}': its damping of {} was left out; a {} joint has none here", joint.name,
                        attribute(*dynamics, "damping").value_or(""), joint.type));
@@ -437,6 +522,13 @@ class UrdfReader {
     const double damping = number(*dynamics, "damping");
     if (damping < 0.0)
       return complain(*dynamics, fmt::format("damping is {}, expected one that is not negative", damping));
+    const double friction = number(*dynamics, "friction");
+    if (friction < 0.0)
+      return complain(*dynamics, fmt::format("friction is {}, expected one that is not negative", friction));
+    if (friction > 0.0 && joint.type != "planar") {
+      forces_.push_back({{"type", "friction"}, {"joint", joint.name}, {"coulomb", friction}, {"viscous", damping}});
+      return;
+    }
     if (damping == 0.0) return;
     if (joint.type == "prismatic")
       forces_.push_back(
@@ -454,7 +546,7 @@ class UrdfReader {
   std::vector<JointElement> joints_;
   std::vector<std::string> names_, frames_;  ///< of bodies; the link whose frame gives the axes
   std::vector<Pose> bodies_;
-  Json forces_ = Json::array();
+  Json forces_ = Json::array(), inputs_ = Json::object();
   std::vector<std::string> problems_, notes_;
   std::set<std::string> noted_;
   std::size_t problem_count_ = 0;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -17,6 +18,7 @@
 #include "kreisel/error.hpp"
 #include "method/catalogue.hpp"
 #include "multibody/assembly.hpp"
+#include "multibody/hold.hpp"
 #include "run/integrator.hpp"
 #include "solve/kkt.hpp"
 #include "system/consistency.hpp"
@@ -253,11 +255,82 @@ void check_drivers(const multibody::Assembly& assembly, double t0, double t_end,
   }
 }
 
-/// What moving the bodies onto the joints changed.
-std::vector<solve::Change> assembled(models::Model& model, std::string_view linear_solver) {
-  const auto* assembly = dynamic_cast<const multibody::Assembly*>(model.system.get());
+/// "crank.angular_velocity,rocker.position" as elements, those that hold positions first.
+std::array<std::vector<multibody::ElementPtr>, 2> holds_of(const multibody::Assembly& assembly,
+                                                           std::string_view fixed) {
+  using Part = multibody::Hold::Part;
+  const std::vector<std::pair<std::string, Part>> parts{{"position", Part::position},
+                                                        {"rotation", Part::rotation},
+                                                        {"velocity", Part::velocity},
+                                                        {"angular_velocity", Part::angular_velocity}};
+  std::array<std::vector<multibody::ElementPtr>, 2> holds;
+  const std::vector<multibody::Body>& bodies = assembly.mechanism().bodies;
+  while (!fixed.empty()) {
+    const std::size_t comma = fixed.find(',');
+    const std::string name(fixed.substr(0, comma));
+    fixed = comma == std::string_view::npos ? std::string_view() : fixed.substr(comma + 1);
+    const std::size_t point = name.rfind('.');
+    const std::string what = point == std::string::npos ? "" : name.substr(point + 1);
+    const auto part = std::ranges::find(parts, what, &std::pair<std::string, Part>::first);
+    if (part == parts.end())
+      throw InvalidInput(
+          fmt::format("{}: '{}', expected BODY.position, BODY.rotation, BODY.velocity or "
+                      "BODY.angular_velocity",
+                      spelled("fix"), name));
+    const auto body = std::ranges::find(bodies, name.substr(0, point), &multibody::Body::name);
+    if (body == bodies.end()) {
+      std::vector<std::string> known;
+      for (const multibody::Body& b : bodies) known.push_back(b.name);
+      throw InvalidInput(fmt::format("{}: {}", spelled("fix"), unknown_name("body", name.substr(0, point), known)));
+    }
+    const bool is_velocity = part->second == Part::velocity || part->second == Part::angular_velocity;
+    holds[is_velocity ? 1 : 0].push_back(
+        std::make_shared<const multibody::Hold>(part->second, static_cast<int>(body - bodies.begin()), *body));
+  }
+  return holds;
+}
+
+/// The assembly with some more elements.
+std::shared_ptr<const multibody::Assembly> extended(const multibody::Assembly& assembly,
+                                                    const std::vector<multibody::ElementPtr>& more) {
+  multibody::Mechanism mechanism = assembly.mechanism();
+  mechanism.elements.insert(mechanism.elements.end(), more.begin(), more.end());
+  std::vector<bool> active = assembly.active();
+  active.insert(active.end() - static_cast<std::ptrdiff_t>(mechanism.limits.size()), more.size(), true);
+  return multibody::Assembly(std::move(mechanism)).with(std::move(active));
+}
+
+/// First positions, then velocities, where something of them is held: what is held in one says nothing of the other.
+std::vector<solve::Change> assembled_with(const multibody::Assembly& assembly, std::string_view fixed,
+                                          system::Start& start, std::string_view linear_solver) {
+  const auto holds = holds_of(assembly, fixed);
   try {
-    std::vector<solve::Change> changes = solve::assemble(*model.system, model.start, linear_solver);
+    system::Start positions = start;
+    const std::vector<solve::Change> moved = solve::assemble(*extended(assembly, holds[0]), positions, linear_solver);
+    start.q0 = positions.q0;
+    std::vector<solve::Change> changes = solve::assemble(*extended(assembly, holds[1]), start, linear_solver);
+    for (const solve::Change& change : moved) {
+      auto same = std::ranges::find(changes, change.name, &solve::Change::name);
+      if (same == changes.end() && change.distance == 0.0 && change.angle == 0.0) continue;
+      if (same == changes.end()) same = changes.insert(changes.end(), {.name = change.name});
+      same->distance = change.distance;
+      same->angle = change.angle;
+    }
+    return changes;
+  } catch (const InvalidInput& e) {
+    throw InvalidInput(
+        fmt::format("{}\n  what {} holds may be too much, or say the same twice", e.what(), spelled("fix")));
+  }
+}
+
+/// What moving the bodies onto the joints changed.
+std::vector<solve::Change> assembled(models::Model& model, std::string_view fixed, std::string_view linear_solver) {
+  const auto* assembly = dynamic_cast<const multibody::Assembly*>(model.system.get());
+  if (!fixed.empty() && assembly == nullptr)
+    throw InvalidInput(fmt::format("{}: '{}' is no mechanism of bodies", spelled("fix"), model.name));
+  try {
+    std::vector<solve::Change> changes = fixed.empty() ? solve::assemble(*model.system, model.start, linear_solver)
+                                                       : assembled_with(*assembly, fixed, model.start, linear_solver);
     if (assembly != nullptr) assembly->set_states(model.start.t0, model.start.q0, model.start.v0);
     return changes;
   } catch (const InvalidInput& e) {
@@ -302,7 +375,9 @@ PreparedRun prepare(const RunSpec& given) {
   run.warnings.insert(run.warnings.end(), run.model.warnings.begin(), run.model.warnings.end());
   if (given.t0) run.model.start.t0 = *given.t0;
   if (run.model.system != nullptr && run.assembles)
-    problems.collect("", [&] { run.changes = assembled(run.model, run.options.linear_solver.name()); });
+    problems.collect("", [&] { run.changes = assembled(run.model, run.fixed, run.options.linear_solver.name()); });
+  if (!run.fixed.empty() && !run.assembles)
+    problems.add("fix", fmt::format("holds what {} moves, which was not asked for", spelled("assemble")));
   if (run.model.system != nullptr && run.starts_at_rest)
     problems.collect("start", [&] { move_to_rest(run.model, run.options.linear_solver.name()); });
   if (run.model.system != nullptr) {
@@ -332,7 +407,8 @@ models::Model prepare_model(const RunSpec& spec) {
   for (const Setting& setting : spec.settings) settings.apply(setting);
   problems.throw_if_any();
   models::Model model = models::make_model(*info, spec.group, settings.model_values());
-  if (with_suggestions(spec, *info).is_true("assemble")) assembled(model, run::Options().linear_solver.name());
+  if (const RunSpec all = with_suggestions(spec, *info); all.is_true("assemble"))
+    assembled(model, all.word("fix"), run::Options().linear_solver.name());
   return model;
 }
 

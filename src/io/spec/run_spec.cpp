@@ -62,6 +62,13 @@ std::vector<RunField> list_of_fields() {
                   "",
                   run::headings::model,
                   [](const Value& value, PreparedRun& run) { run.assembles = std::get<bool>(value); }});
+  list.push_back({{.name = "fix",
+                   .meaning = "what stays while bodies are assembled: BODY.position, BODY.rotation, BODY.velocity, "
+                              "BODY.angular_velocity",
+                   .kind = FieldKind::text},
+                  "B.x,...",
+                  run::headings::model,
+                  [](const Value& value, PreparedRun& run) { run.fixed = std::get<std::string>(value); }});
   list.push_back(
       {{.name = "start",
         .meaning = "begin with the given initial values, or at rest where all forces balance",

@@ -90,6 +90,7 @@ struct PreparedRun {
   run::Options options;
   std::string step_sequence;           ///< the words of `steps`
   bool assembles = false;              ///< project the initial values onto the constraints
+  std::string fixed;                   ///< what stays then: "crank.angular_velocity,..."
   bool starts_at_rest = false;         ///< move to the equilibrium first
   std::vector<solve::Change> changes;  ///< that did
   std::vector<std::string> warnings;

@@ -1,0 +1,360 @@
+// The reader of model files: one class, whose sections stand in files of their own.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "io/json/json_source.hpp"
+#include "io/model_file/model_events.hpp"
+#include "io/model_file/model_file.hpp"
+#include "io/model_file/model_parameters.hpp"
+#include "io/model_file/model_repeat.hpp"
+#include "io/model_file/model_schema.hpp"
+#include "kreisel/error.hpp"
+#include "multibody/names.hpp"
+#include "multibody/rod.hpp"
+#include "system/consistency.hpp"
+
+namespace kreisel::io {
+
+using multibody::Body;
+using multibody::ForceInfo;
+using multibody::Frame;
+using multibody::JointInfo;
+using multibody::Shape;
+using multibody::Signal;
+
+/// Rotations and inertias are typed with few digits; they are refused beyond this, relative.
+constexpr double typing_tolerance = 1e-6;
+constexpr std::size_t max_problems = 20;
+constexpr std::size_t max_elements = 1'000'000;
+
+class ModelReader {
+ public:
+  ModelReader(const JsonSource& source, const ModelFileOptions& options) : source_(source), options_(options) {}
+  ModelFile read();
+
+ private:
+  // ---- complaints
+
+  void complain(std::string_view pointer, std::string_view message);
+  /// In the file, where a repeated entry stands once.
+  std::string located(std::string_view pointer, std::string_view message) const;
+  void finish() const;
+  /// What may be meant as it stands.
+  void warn(std::string_view pointer, std::string_view message);
+  /// Runs `read`, whose InvalidInput becomes a complaint at `pointer`.
+  template <class Read>
+  bool guarded(std::string_view pointer, Read&& read) {
+    try {
+      read();
+      return true;
+    } catch (const InvalidInput& e) {
+      complain(pointer, e.what());
+      return false;
+    }
+  }
+
+  // ---- plain values: false after a complaint
+
+  static const Json* find(const Json& object, std::string_view key);
+  const Json* require(std::string_view pointer, const Json& object, std::string_view key, std::string_view expected);
+  bool is_object(std::string_view pointer, const Json& value, std::string_view expected);
+  bool is_list(std::string_view pointer, const Json& value, std::string_view expected);
+  void check_keys(std::string_view pointer, const Json& object, const std::vector<std::string>& known);
+  /// A formula of parameters as the number it is; false after a complaint.
+  bool evaluated(std::string_view pointer, const Json& value, double& out);
+  /// Of numbers that stay the same.
+  void refuse_settable(const formula::Formula& formula) const;
+  /// What stands for a field: its formula as a number. The null that replaces a formula with a mistake is complained
+  /// of.
+  bool resolved(std::string_view pointer, const Field& field, const Json& given, Json& out);
+  bool number(std::string_view pointer, const Json& value, double& out, std::string_view expected = "a number");
+  bool text(std::string_view pointer, const Json& value, std::string& out);
+  /// Names appear in single lines of results and messages.
+  bool name_text(std::string_view pointer, const Json& value, std::string& out);
+  bool numbers(std::string_view pointer, const Json& value, std::size_t count, double* out, std::string_view expected);
+  bool vector(std::string_view pointer, const Json& value, Vector3& out);
+  bool direction(std::string_view pointer, const Json& value, Vector3& out);
+  /// `derivatives` that the equations need: none of a force, the first of a target, two of a driver.
+  bool signal(std::string_view pointer, const Json& value, int derivatives, Signal& out);
+  bool read_signal(std::string_view pointer, const Json& value, int derivatives, Signal& out);
+  bool table_points(const std::string& at, const Json& table, std::vector<std::pair<double, double>>& points);
+  static std::string_view text_of(const Json& formula);
+
+  // ---- names and laws
+
+  using Node = multibody::Formulas::Node;
+  static constexpr Node no_node = formula::Graph::none;
+  using MakeNode = std::function<Node()>;
+  multibody::Formulas& formulas() { return names_.formulas(); }
+  /// The section as an object, empty when it is absent or wrong.
+  const Json& section(const Json& root, std::string_view key);
+  /// Every name before the first formula is read, so that any may use any.
+  void declare_names(const Json& root);
+  /// Whether a value can only be a law: a formula that depends on more than t, or a table of something.
+  bool is_law(const Json& value);
+  /// A number, a formula or a table of x or of the formula "of"; false after a complaint. The node is made when all
+  /// names are defined.
+  bool law(const std::string& pointer, const Json& value, Node x, Node v, MakeNode& out);
+  bool table_curve(const std::string& pointer, const Json& value, const formula::Curve*& out);
+  /// A law of which everything but its formula is known.
+  struct PendingLaw {
+    std::string at, type, name;
+    MakeNode value;
+    int gauge = -1, state = -1;
+    multibody::Law::Sense sense = multibody::Law::Sense::pushes;
+    double x0 = 0.0;
+  };
+  /// The value of a gauge; an angle that counts its turns has a state for them from now on.
+  Node value_of(int gauge, bool counts_turns, const std::string& name);
+  Node rate_of(int gauge) { return formulas().leaf({multibody::Quantity::Kind::rate, gauge}); }
+  int add_state(std::string name, double initial);
+  double initial_value(const multibody::Gauge& gauge) const;
+  /// The coordinate of a joint, -1 when it has none of that kind.
+  int joint_gauge(int joint, bool is_rotation);
+  bool joint_named(const std::string& at, const Json& value, int& out);
+  void read_inputs(const Json& root);
+  /// Of the caller, by name.
+  void define_functions();
+  void read_states(const Json& root);
+  std::string unit_of(const std::string& at, const Json& value, std::string otherwise = "");
+  std::string meaning_of(const std::string& at, const Json& value, std::string otherwise);
+
+  // ---- outputs
+
+  void read_outputs(const Json& root);
+  void read_output(const std::string& at, const std::string& name, const Json& value);
+  bool two_bodies(const std::string& at, const Json& value, std::vector<int>& bodies);
+  /// Coordinates of a point of a body in the axes of another one, or their derivatives.
+  bool point_nodes(const std::string& at, const Json& object, const std::string& kind, const std::string& here,
+                   const Json& what, std::vector<Node>& nodes);
+  /// Forces that have no law of their own are known by what they are.
+  void define_forces();
+  void make_laws();
+  void make_outputs();
+
+  // ---- events
+
+  struct PendingEvent {
+    std::string at;
+    MakeNode when;
+    ModelEvent event;
+    std::vector<std::pair<std::string, MakeNode>> values{};  ///< with their places
+  };
+  /// Parameters and inputs that events set, by the place of the first; they are states.
+  void declare_settable(const Json& root);
+  void make_settable(const Json& root);
+  bool read_set(const std::string& at, const Json& value, PendingEvent& out);
+  bool velocity_named(const std::string& at, const std::string& name, ModelEvent::Velocity& out);
+  void make_values(PendingEvent& pending);
+  bool read_jump(const std::string& at, const Json& value, PendingEvent& out);
+  void read_events(const Json& root);
+  void read_event(const std::string& at, const Json& value);
+  bool read_action(const std::string& at, const Json& value, int after, PendingEvent& pending);
+  void make_events();
+  /// With what starts inactive switched off, and with its events.
+  std::shared_ptr<multibody::Assembly> with_events(std::shared_ptr<multibody::Assembly> all);
+
+  // ---- initial values of joints
+
+  struct Placed {
+    std::string at;
+    int joint = 0;
+    std::optional<double> value, rate;
+  };
+  void read_initial(const std::string& at, const Json& value, int joint);
+  /// Joints from the ground outwards, by the order in which they are listed; a joint that closes a loop carries
+  /// nothing.
+  void place_joints();
+  /// The bodies that a joint carries, as one.
+  void move_outer(const Placed& placed, const std::vector<int>& carried_by, bool is_rate);
+
+  // ---- rotations
+
+  bool rotation(std::string_view pointer, const Json& value, Matrix3& out);
+  /// Of the ways to give a rotation that have one of these keys; none: of all.
+  static std::vector<std::string> rotation_keys(const std::vector<std::string>& marks);
+  /// `name` in radians or `name`_deg in degrees, exactly one of them.
+  bool angles(std::string_view pointer, const Json& value, std::string_view name, std::size_t count, double* out);
+  bool rotation_about_axis(std::string_view pointer, const Json& value, Matrix3& out);
+  bool rotation_from_quaternion(std::string_view pointer, const Json& value, Matrix3& out);
+  bool rotation_from_matrix(std::string_view pointer, const Json& value, Matrix3& out);
+  bool rotation_from_euler(std::string_view pointer, const Json& value, Matrix3& out);
+  static Matrix3 about(const Vector3& axis, double angle);
+  bool matrix(std::string_view pointer, const Json& value, Matrix3& out);
+
+  // ---- the model
+
+  static std::vector<std::string> body_groups() { return {"r3xso3", "se3"}; }
+  /// A group that bodies may have.
+  bool group(std::string_view pointer, const Json& value, lie::GroupId& out);
+  void read_group(const Json& root);
+  /// The list under `key`, empty when it is absent or wrong.
+  const Json& list(const Json& root, std::string_view key);
+  void read_bodies(const Json& root);
+  void read_body(const std::string& at, const Json& value);
+  void read_inertia(const std::string& at, const Json& value, Matrix3& J);
+  void read_shape(const std::string& at, const Json& value, Body& body);
+
+  // ---- rods
+
+  struct RodNodes {
+    int first = 0, elements = 0;
+    double length = 0.0;
+  };
+  struct NamedSection {
+    multibody::RodSection section;
+    multibody::Shape shape;  ///< of a piece, but for its length
+  };
+  /// A name that is not taken yet.
+  bool new_name(const std::string& at, const Json& value, std::string_view kind,
+                bool is_taken(const ModelReader&, const std::string&), std::string& out);
+  static std::vector<Field> fields_of(const ObjectInfo& object);
+  void read_materials(const Json& root);
+  void read_sections(const Json& root);
+  bool read_section(const std::string& at, const Json& value, NamedSection& out);
+  bool section_stiffness(const std::string& at, const Json& value, multibody::Matrix6& K);
+  void read_rods(const Json& root);
+  void read_rod(const std::string& at, const Json& value);
+  bool read_path(const std::string& at, const Json& value, const Json& path, int elements, multibody::Rod& rod);
+  /// "NAME@start", "NAME@0.3", "NAME@1.2m".
+  bool node_number(const std::string& at, const std::string& name, int& out);
+  static int elements_with_node_at(double part, int elements);
+  /// The first of the bodies that is a node of a rod; else the ground.
+  int node_of_rod(const std::vector<int>& bodies) const;
+
+  // ---- joints and their frames
+
+  bool body_number(const std::string& at, const Json& value, int& out);
+  bool read_between(const std::string& at, const Json& value, std::vector<int>& bodies);
+  /// World coordinates at t = 0 to those of a body.
+  Frame in_body(int body, const Vector3& p, const Matrix3& E) const;
+  Frame centre_of(int body) const;
+  Vector3 in_world(int body, const Vector3& p) const;
+  /// Axes along `z`; "x_axis" of `value`, if given, says where the first one points.
+  bool read_axes(const std::string& at, const Json& value, const Vector3& z, Matrix3& E);
+  /// "at", "axis", "axes" in world coordinates, or "frames" in those of the bodies.
+  bool read_frames(const std::string& at, const Json& value, const Placement& layout, const std::vector<int>& bodies,
+                   std::vector<Frame>& frames);
+  bool read_body_frames(const std::string& at, const Json& value, const Placement& layout,
+                        const std::vector<int>& bodies, std::vector<Frame>& frames);
+  std::string element_name(const std::string& at, const Json& value, const std::string& fallback,
+                           std::set<std::string>& taken);
+  std::string body_label(int body) const { return body == multibody::ground ? "ground" : mechanism_.bodies[body].name; }
+  void read_joints(const Json& root, bool are_drivers);
+  void read_joint(const std::string& at, const Json& value, bool is_driver);
+  /// A linear relation between the coordinates of two joints.
+  void read_coupler(const std::string& at, const Json& value);
+  void read_limits(const std::string& at, const Json& value, int joint);
+  /// A law along a joint that acts beyond its limits only.
+  void add_compliant_limits(const std::string& at, int joint, int gauge, bool counts_turns,
+                            const std::array<std::optional<double>, 2>& bounds, double stiffness, double damping);
+  void check_limits(const multibody::Assembly& assembly, const system::Motion& m);
+  /// Laws that are switched with their joint.
+  void add_followers(std::vector<std::string>& names) const;
+  void swing_second_frame(multibody::JointSpec& spec) const;
+  /// Of a universal joint. --assemble can mend a small angle, but no parallel axes: there the row has no gradient.
+  bool are_perpendicular(const std::string& at, const Json& value, const multibody::JointSpec& spec);
+  /// Of a type of joint or force, made once: files have many of them.
+  template <class Info>
+  const std::vector<std::string>& known_keys(const Info& info) {
+    const auto [at, is_new] = known_keys_.try_emplace(&info);
+    if (is_new) at->second = names_of(object_of(info).keys);
+    return at->second;
+  }
+  /// Numbers and words of an element: given, or their defaults.
+  bool read_numbers(const std::string& at, const Json& value, const std::vector<Field>& fields,
+                    multibody::Numbers& out);
+  static Value value_with_meaning(const Field& field, const Json& given);
+  double distance_between(const std::vector<int>& bodies, const std::vector<Frame>& frames) const;
+  bool read_teeth(const std::string& at, const Json& value, multibody::JointSpec& spec);
+  bool read_carrier(const std::string& at, const Json& value, multibody::JointSpec& spec);
+
+  // ---- forces and laws along joints
+
+  void read_forces(const Json& root);
+  void read_force(const std::string& at, const Json& value);
+  /// A spring or an actuator whose effort is a formula.
+  void read_measured_law(const std::string& at, const Json& value, const Json& law_value, const ForceInfo& info,
+                         const multibody::ForceSpec& spec);
+  /// Whether a law reads its own coordinate: then turns count.
+  bool mentions_x(const Json& value);
+  /// Joints and forces may wait for an event that switches them on.
+  void read_active(const std::string& at, const Json& value, const std::string& name);
+  /// Of a pending law: zero while it is switched off, where it is reported.
+  Node reported_force(const std::string& name, std::size_t number, Node value);
+  void add_law(const std::string& at, const Json& value, PendingLaw pending);
+  /// A force along the coordinate of a joint.
+  void read_joint_law(const std::string& at, const Json& value, const multibody::LawInfo& info);
+  bool read_force_bodies(const std::string& at, const Json& value, const ForceInfo& info, multibody::ForceSpec& spec);
+  bool read_force_values(const std::string& at, const Json& value, const ForceInfo& info, multibody::ForceSpec& spec,
+                         bool has_law);
+
+  // ---- parameters and simulation
+
+  void read_parameters(const Json& root);
+  void read_simulation(const Json& root, double& t_end);
+
+  // ---- consistency
+
+  void check_consistency(const multibody::Assembly& assembly, const system::Start& start);
+  /// A body without mass or inertia must be carried by others in every motion that the joints leave it.
+  void check_mass(const multibody::Assembly& assembly, const system::Motion& m);
+  /// Of a joint, the row that exceeds its tolerance most; -1: none does.
+  static int worst_row(const Vector& rows, const Vector& tolerance, const system::RowGroup& group);
+
+  const JsonSource& source_;
+  const ModelFileOptions& options_;
+  multibody::Mechanism mechanism_;
+  ModelParameters parameters_;
+  Repeated repeated_;
+  multibody::FormulaNames names_{parameters_.values(),
+                                 [this](const formula::Formula& formula) { parameters_.note_use(formula); }};
+  formula::Names law_names_;  ///< the known ones, x and v
+  std::vector<PendingLaw> pending_;
+  std::size_t first_law_ = 0;  ///< among the elements of the mechanism
+  std::map<std::pair<int, bool>, int> joint_gauges_;
+  std::set<std::string> declared_forces_;  ///< whose names formulas may use
+  std::map<std::string, Node> efforts_;    ///< of forces that have no law
+  std::map<std::string, MakeNode> law_forces_;
+  std::vector<system::OutputInfo> output_infos_;
+  struct EffortOutput {
+    std::string at, output, force;
+  };
+  std::vector<EffortOutput> effort_outputs_;
+  std::vector<std::pair<int, int>> winding_;  ///< node of the turns, gauge
+  std::vector<PendingEvent> pending_events_;
+  std::vector<ModelEvent> events_;
+  std::set<std::string> event_names_;
+  std::map<std::string, std::string> settable_;                ///< places by name
+  std::map<std::string, int> set_nodes_;                       ///< states by name
+  std::vector<std::pair<std::string, std::string>> switched_;  ///< place and name of what events switch
+  std::vector<std::string> inactive_;                          ///< at the start
+  std::vector<Placed> placed_;
+  std::map<int, double> start_of_turns_;  ///< by joint
+  std::map<std::string, int> body_numbers_, joint_numbers_;
+  std::map<std::string, std::pair<multibody::Material, double>> materials_;  ///< and their damping times
+  std::map<std::string, NamedSection> sections_;
+  std::map<std::string, RodNodes> rods_;
+  std::set<std::string> joint_names_, force_names_;
+  std::map<const void*, std::vector<std::string>> known_keys_;  ///< by type
+  std::map<std::string, int> last_numbers_;                     ///< of elements without a name, by kind and bodies
+  std::vector<std::pair<std::string, const Json*>> couplers_;
+  std::map<std::string, std::string> coupler_places_;  ///< by name
+  std::map<std::string, std::string> limit_laws_;      ///< of compliant limits, by joint
+  std::vector<std::string> joint_places_;              ///< pointer per joint
+  std::vector<std::string> problems_, warnings_;
+  std::size_t problem_count_ = 0;
+};
+
+}  // namespace kreisel::io

@@ -1,0 +1,239 @@
+// Forces, and laws along joints.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "io/model_file/model_reader.hpp"
+
+namespace kreisel::io {
+
+void ModelReader::read_forces(const Json& root) {
+  const Json& forces = list(root, "forces");
+  for (std::size_t i = 0; i < forces.size(); ++i) read_force(below("/forces", i), forces[i]);
+}
+
+void ModelReader::read_force(const std::string& at, const Json& value) {
+  if (!is_object(at, value, "an object {\"type\": ..., ...}")) return;
+  std::string type;
+  const Json* given_type =
+      require(at, value, "type", fmt::format("one of {}", fmt::join(multibody::force_names(), ", ")));
+  if (given_type == nullptr || !text(below(at, "type"), *given_type, type)) return;
+  const ForceInfo* info = nullptr;
+  if (const multibody::LawInfo* law_info = multibody::find_law(type)) return read_joint_law(at, value, *law_info);
+  if (!guarded(below(at, "type"), [&] {
+        std::vector<std::string> known = multibody::force_names();
+        for (const std::string& name : multibody::law_names()) known.push_back(name);
+        if (std::ranges::count(known, type) == 0) throw InvalidInput(unknown_name("force", type, known));
+        info = &multibody::find_force(type);
+      }))
+    return;
+
+  const Placement layout = placement_of(*info);
+  check_keys(at, value, known_keys(*info));
+
+  multibody::ForceSpec spec;
+  bool ok = read_force_bodies(at, value, *info, spec);
+  const Json* law_value = info->law.measure == nullptr ? nullptr : find(value, info->law.field.name);
+  if (law_value != nullptr && find_field(info->signals, info->law.field.name) != nullptr && !is_law(*law_value))
+    law_value = nullptr;
+  ok = read_force_values(at, value, *info, spec, law_value != nullptr) && ok;
+  if (const Json* frame = find(value, "frame"); info->has_frame && frame != nullptr) {
+    std::string name;
+    if (text(below(at, "frame"), *frame, name)) {
+      if (name != "world" && name != "body")
+        complain(below(at, "frame"), unknown_name("frame", name, {"world", "body"}));
+      spec.in_body_frame = name == "body";
+    }
+  }
+  ok = ok && (info->bodies == 0 || read_frames(at, value, layout, spec.bodies, spec.frames));
+  if (!ok) return;
+  if (info->place == JointInfo::Place::two_points) {
+    const double length = distance_between(spec.bodies, spec.frames);
+    if (length == 0.0)
+      return complain(at, "the two points coincide at t = 0, where the direction of the force is undefined");
+    if (find_field(info->numbers, "length") != nullptr) spec.numbers.insert({"length", length});
+  }
+  std::string where = info->bodies == 0 ? spec.joint->name() : body_label(spec.bodies[0]);
+  if (info->bodies == 2) where += "-" + body_label(spec.bodies[1]);
+  spec.name = element_name(at, value, fmt::format("{} {}", type, where), force_names_);
+  if (law_value != nullptr) return read_measured_law(at, value, *law_value, *info, spec);
+  guarded(at, [&] { mechanism_.forces.push_back(info->build(spec)); });
+  read_active(at, value, spec.name);
+}
+
+void ModelReader::read_measured_law(const std::string& at, const Json& value, const Json& law_value,
+                                    const ForceInfo& info, const multibody::ForceSpec& spec) {
+  for (const char* other : {"stiffness", "damping", "target"})
+    if (find(value, other) != nullptr)
+      return complain(below(at, other),
+                      fmt::format("stands beside the law \"{}\"; write it into the formula", info.law.field.name));
+  PendingLaw pending{
+      .at = below(at, info.law.field.name), .type = std::string(info.name), .name = spec.name, .value = {}};
+  pending.gauge = formulas().add({.measure = info.law.measure(spec), .bodies = {spec.bodies[0], spec.bodies[1]}});
+  pending.sense = info.law.pushes ? multibody::Law::Sense::pushes : multibody::Law::Sense::pulls;
+  if (!info.law.natural.empty()) pending.x0 = spec.number(info.law.natural);
+  formula::Graph& graph = formulas().graph();
+  const bool needs_value = info.law.counts_turns ? mentions_x(law_value) : true;
+  const Node measured = needs_value ? value_of(pending.gauge, info.law.counts_turns, spec.name) : no_node;
+  const Node x =
+      measured == no_node ? no_node : graph.apply(formula::Operation::subtract, measured, graph.number(pending.x0));
+  if (!law(pending.at, law_value, x, rate_of(pending.gauge), pending.value)) return;
+  add_law(at, value, std::move(pending));
+}
+
+bool ModelReader::mentions_x(const Json& value) {
+  if (value.is_object()) {
+    const Json* of = find(value, "of");
+    return of == nullptr || mentions_x(*of);
+  }
+  if (!value.is_string()) return false;
+  try {
+    const formula::Formula formula(text_of(value), law_names_);
+    return std::ranges::any_of(formula.names(), [](const formula::Formula::Name& name) { return name.text == "x"; });
+  } catch (const InvalidInput&) {
+    return false;
+  }
+}
+
+void ModelReader::read_active(const std::string& at, const Json& value, const std::string& name) {
+  const Json* given = find(value, "active");
+  if (given == nullptr) return;
+  if (!given->is_boolean())
+    return complain(below(at, "active"), fmt::format("is {}, expected true or false", shown(*given)));
+  if (*given == false) inactive_.push_back(name);
+}
+
+void ModelReader::add_law(const std::string& at, const Json& value, PendingLaw pending) {
+  const MakeNode reported = [this, name = pending.name, number = pending_.size(), make = pending.value] {
+    return reported_force(name, number, make());
+  };
+  law_forces_[pending.name] = reported;
+  read_active(at, value, pending.name);
+  if (declared_forces_.contains(pending.name))
+    names_.define(pending.name,
+                  std::function<std::vector<Node>()>([reported] { return std::vector<Node>{reported()}; }));
+  // Through the name, so that a law that depends on itself is found.
+  if (declared_forces_.contains(pending.name))
+    pending.value = [this, name = pending.name] { return names_.nodes_of(name)[0]; };
+  pending_.push_back(std::move(pending));
+}
+
+ModelReader::Node ModelReader::reported_force(const std::string& name, std::size_t number, Node value) {
+  const bool is_switched = std::ranges::count(inactive_, name) > 0 ||
+                           std::ranges::any_of(switched_, [&](const auto& entry) { return entry.second == name; });
+  if (!names_.is_reporting() || !is_switched) return value;
+  const Node active = formulas().leaf({multibody::Quantity::Kind::active, static_cast<int>(first_law_ + number)});
+  return formulas().graph().apply(formula::Operation::multiply, value, active);
+}
+
+void ModelReader::read_joint_law(const std::string& at, const Json& value, const multibody::LawInfo& info) {
+  check_keys(at, value, known_keys(info));
+  int joint = 0;
+  const Json* named = require(at, value, "joint", "the name of a joint");
+  bool ok = named != nullptr && joint_named(below(at, "joint"), *named, joint);
+  multibody::LawParts parts;
+  ok = read_numbers(at, value, info.numbers, parts.numbers) && ok;
+  if (!ok) return;
+  const bool turns = info.on_rotations && joint_gauge(joint, true) >= 0;
+  const int gauge = turns ? joint_gauge(joint, true) : info.on_translations ? joint_gauge(joint, false) : -1;
+  const multibody::JointPtr& of = mechanism_.joints[joint];
+  if (gauge < 0)
+    return complain(
+        below(at, "joint"),
+        fmt::format("'{}' is a {} joint, which has no {} for a {}", of->name(), of->type(),
+                    info.on_rotations ? info.on_translations ? "coordinate" : "angle" : "displacement", info.name));
+  bool needs_x = false;
+  for (const Field& field : info.laws)
+    if (const Json* given = find(value, field.name)) needs_x = needs_x || mentions_x(*given);
+  if (needs_x) parts.x = value_of(gauge, turns, of->name());
+  parts.v = rate_of(gauge);
+  std::map<std::string, MakeNode> laws;
+  for (const Field& field : info.laws) {
+    const Json* given =
+        field.is_optional ? find(value, field.name) : require(at, value, field.name, "a number or a formula");
+    if (given == nullptr) {
+      ok = ok && field.is_optional;
+      continue;
+    }
+    ok = law(below(at, field.name), *given, parts.x, parts.v, laws[field.name]) && ok;
+  }
+  for (const Field& field : info.tables) {
+    const formula::Curve* curve = nullptr;
+    ok = table_curve(at, value, curve) && ok;
+    parts.tables[field.name] = curve;
+  }
+  if (!ok) return;
+  PendingLaw pending{.at = at,
+                     .type = std::string(info.name),
+                     .name = element_name(at, value, fmt::format("{} {}", info.name, of->name()), force_names_),
+                     .value = {}};
+  pending.gauge = gauge;
+  pending.value = [this, &info, parts, laws] {
+    multibody::LawParts all = parts;
+    for (const auto& [name, make] : laws) all.laws[name] = make();
+    return info.build(formulas(), all);
+  };
+  add_law(at, value, std::move(pending));
+}
+
+bool ModelReader::read_force_bodies(const std::string& at, const Json& value, const ForceInfo& info,
+                                    multibody::ForceSpec& spec) {
+  if (info.bodies == 2) return read_between(at, value, spec.bodies);
+  if (info.bodies == 1) {
+    const Json* on = require(at, value, "on", "the name of a body");
+    spec.bodies.assign(1, 0);
+    if (on == nullptr || !body_number(below(at, "on"), *on, spec.bodies[0])) return false;
+    if (spec.bodies[0] != multibody::ground) return true;
+    complain(below(at, "on"), "is \"ground\", which no force can move; expected the name of a body");
+    return false;
+  }
+  const Json* joint = require(at, value, "joint", "the name of a joint");
+  std::string name;
+  if (joint == nullptr || !text(below(at, "joint"), *joint, name)) return false;
+  const auto found = joint_numbers_.find(name);
+  if (found == joint_numbers_.end()) {
+    std::vector<std::string> known;
+    for (const multibody::JointPtr& j : mechanism_.joints)
+      if (known.size() < 30) known.push_back(j->name());
+    complain(below(at, "joint"), unknown_name("joint", name, known));
+    return false;
+  }
+  spec.joint = mechanism_.joints[found->second];
+  return true;
+}
+
+bool ModelReader::read_force_values(const std::string& at, const Json& value, const ForceInfo& info,
+                                    multibody::ForceSpec& spec, bool has_law) {
+  bool ok = read_numbers(at, value, info.numbers, spec);
+  for (const Field& field : info.vectors) {
+    Vector3 x = Vector3::Zero();
+    if (const Json* given = find(value, field.name)) {
+      if (!vector(below(at, field.name), *given, x)) {
+        ok = false;
+      } else if (x.minCoeff() < 0.0) {
+        complain(below(at, field.name), "has a negative entry; stiffness and damping are not negative");
+        ok = false;
+      }
+    }
+    spec.vectors[field.name] = x;
+  }
+  for (const Field& field : info.signals)
+    if (const Json* given = find(value, field.name);
+        given != nullptr && !(has_law && field.name == info.law.field.name))
+      ok = signal(below(at, field.name), *given, field.name == "target" ? 1 : 0, spec.signals[field.name]) && ok;
+  for (const Field& field : info.vector_signals)
+    if (const Json* given = find(value, field.name)) {
+      const std::string here = below(at, field.name);
+      if (!given->is_array() || given->size() != 3) {
+        complain(here, fmt::format("is {}, expected three entries, each a number or a formula in t", shown(*given)));
+        ok = false;
+        continue;
+      }
+      auto& target = spec.vector_signals[field.name];
+      for (std::size_t i = 0; i < 3; ++i) ok = signal(below(here, i), (*given)[i], 0, target[i]) && ok;
+    }
+  return ok;
+}
+
+}  // namespace kreisel::io

@@ -1,0 +1,288 @@
+// Names, inputs, states and the formulas of laws.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "io/model_file/model_reader.hpp"
+
+namespace kreisel::io {
+
+const Json& ModelReader::section(const Json& root, std::string_view key) {
+  static const Json empty = Json::object();
+  const Json* given = find(root, key);
+  return given == nullptr || !is_object(below("", key), *given, "{\"name\": ..., ...}") ? empty : *given;
+}
+
+void ModelReader::declare_names(const Json& root) {
+  const auto declare = [&](const std::string& at, const std::string& name, const char* kind,
+                           std::vector<std::string> components = {}) {
+    return guarded(at, [&] { names_.declare(name, kind, std::move(components)); });
+  };
+  for (const std::string& name : parameters_.names().list()) declare(below("/parameters", name), name, "parameter");
+  for (const auto& item : section(root, "inputs").items()) declare(below("/inputs", item.key()), item.key(), "input");
+  for (const auto& item : section(root, "states").items()) declare(below("/states", item.key()), item.key(), "state");
+  for (const auto& item : section(root, "outputs").items()) {
+    const std::string at = below("/outputs", item.key());
+    std::vector<std::string> components;
+    if (item.value().is_object())
+      for (const char* vector : {"position", "velocity", "acceleration", "rotation", "reaction"})
+        if (item.value().contains(vector)) components = {"x", "y", "z"};
+    declare(at, item.key(), "output", std::move(components));
+  }
+  for (const auto& [name, function] : options_.functions) declare("", name, "function");
+  // Those of forces count where nothing else has them.
+  if (const Json* forces = find(root, "forces"); forces != nullptr && forces->is_array())
+    for (const Json& force : *forces) {
+      const Json* name = force.is_object() ? find(force, "name") : nullptr;
+      if (name == nullptr || !name->is_string() || names_.has(*name) ||
+          !formula::problem_with_name(name->get<std::string>()).empty())
+        continue;
+      names_.declare(*name, "force");
+      declared_forces_.insert(*name);
+    }
+  law_names_ = names_.known();
+  for (const char* own : {"x", "v"}) law_names_.add(own);
+}
+
+bool ModelReader::is_law(const Json& value) {
+  if (value.is_object()) return find(value, "of") != nullptr;
+  if (!value.is_string()) return false;
+  try {
+    const formula::Formula formula(text_of(value), law_names_);
+    return std::ranges::any_of(formula.names(), [&](const formula::Formula::Name& name) {
+      return name.text != "t" && (!parameters_.names().has(name.text) || settable_.contains(name.text));
+    });
+  } catch (const InvalidInput&) {
+    return false;  // whoever reads it as a function of t says what is wrong
+  }
+}
+
+bool ModelReader::law(const std::string& pointer, const Json& value, Node x, Node v, MakeNode& out) {
+  if (value.is_number()) {
+    double number = 0.0;
+    if (!this->number(pointer, value, number)) return false;
+    out = [this, number] { return formulas().graph().number(number); };
+    return true;
+  }
+  if (value.is_string())
+    return guarded(pointer, [&] {
+      formula::Formula formula(text_of(value), law_names_);
+      parameters_.note_use(formula);
+      out = [this, formula = std::move(formula), x, v] { return names_.resolve(formula, x, v); };
+    });
+  if (!is_object(pointer, value, "a number, a formula such as \"=-200*x - 5*v\" or {\"table\": [[x, value], ...]}"))
+    return false;
+  check_keys(pointer, value, names_of(law_table_object().keys));
+  const formula::Curve* curve = nullptr;
+  if (!table_curve(pointer, value, curve)) return false;
+  MakeNode of = [x] { return x; };
+  const Json* given = find(value, "of");
+  if (given == nullptr && x == no_node) {
+    complain(pointer, "the key \"of\" is missing; expected the formula that the table depends on");
+    return false;
+  }
+  if (given != nullptr && !law(below(pointer, "of"), *given, x, v, of)) return false;
+  out = [this, curve, of] { return formulas().graph().curve(curve, 0, of()); };
+  return true;
+}
+
+bool ModelReader::table_curve(const std::string& pointer, const Json& value, const formula::Curve*& out) {
+  multibody::Interpolation interpolation = multibody::Interpolation::monotone;
+  if (const Json* given = find(value, "interpolation")) {
+    const std::string here = below(pointer, "interpolation");
+    std::string name;
+    if (!text(here, *given, name) || !guarded(here, [&] { interpolation = multibody::interpolation_named(name); }))
+      return false;
+  }
+  const Json* table = require(pointer, value, "table", "a list of points [x, value]");
+  const std::string at = below(pointer, "table");
+  std::vector<std::pair<double, double>> points;
+  if (table == nullptr || !table_points(at, *table, points)) return false;
+  return guarded(at, [&] {
+    out = formulas().add(
+        std::make_shared<const multibody::TableCurve>(Signal(points, interpolation, multibody::Outside::hold)));
+  });
+}
+
+ModelReader::Node ModelReader::value_of(int gauge, bool counts_turns, const std::string& name) {
+  if (counts_turns && formulas().gauge(gauge).turns < 0) {
+    const int node = add_state(name + " turns", 0.0);
+    winding_.push_back({node, gauge});
+    formulas().gauge(gauge).turns = node;
+    const Node rate = formulas().leaf({multibody::Quantity::Kind::rate, gauge});
+    formulas().set_rate(node, [rate] { return rate; });
+    pending_.push_back({.at = "", .type = "state", .name = name + " turns", .value = {}, .state = node});
+  }
+  return formulas().leaf({multibody::Quantity::Kind::value, gauge});
+}
+
+int ModelReader::add_state(std::string name, double initial) {
+  mechanism_.nodes.push_back({.name = std::move(name),
+                              .factor = {lie::GroupId::rn, 1},
+                              .kind = system::CoordinateKind::state,
+                              .q0 = Vector::Constant(1, initial)});
+  return static_cast<int>(mechanism_.bodies.size() + mechanism_.nodes.size()) - 1;
+}
+
+double ModelReader::initial_value(const multibody::Gauge& gauge) const {
+  multibody::BodyState s[2];
+  for (const int i : {0, 1})
+    if (const int body = gauge.bodies[i]; body != multibody::ground) {
+      s[i].x = mechanism_.bodies[body].position;
+      s[i].R = mechanism_.bodies[body].rotation;
+    }
+  return gauge.measure->value(s);
+}
+
+int ModelReader::joint_gauge(int joint, bool is_rotation) {
+  const auto known = joint_gauges_.find({joint, is_rotation});
+  if (known != joint_gauges_.end()) return known->second;
+  const multibody::JointPtr& of = mechanism_.joints[joint];
+  int gauge = -1;
+  for (const multibody::Joint::Sliding& sliding : of->slidings())
+    if (sliding.is_rotation == is_rotation)
+      gauge = formulas().add({.measure = {of, sliding.measure.get()}, .bodies = {of->bodies()[0], of->bodies()[1]}});
+  joint_gauges_[{joint, is_rotation}] = gauge;
+  return gauge;
+}
+
+bool ModelReader::joint_named(const std::string& at, const Json& value, int& out) {
+  std::string name;
+  if (!text(at, value, name)) return false;
+  const auto found = joint_numbers_.find(name);
+  if (found == joint_numbers_.end()) {
+    std::vector<std::string> known;
+    for (const multibody::JointPtr& j : mechanism_.joints)
+      if (known.size() < 30) known.push_back(j->name());
+    complain(at, unknown_name("joint", name, known));
+    return false;
+  }
+  out = found->second;
+  return true;
+}
+
+void ModelReader::read_inputs(const Json& root) {
+  for (const auto& item : section(root, "inputs").items()) {
+    const std::string at = below("/inputs", item.key());
+    if (!names_.has(item.key())) continue;
+    const Json* value = &item.value();
+    std::string here = at;
+    if (value->is_object() && find(*value, "table") == nullptr) {
+      check_keys(at, *value, names_of(input_object().keys));
+      value = require(at, item.value(), "value", "a number, a formula in t or a table");
+      here = below(at, "value");
+      if (value == nullptr) continue;
+    }
+    Signal signal;
+    if (!this->signal(here, *value, 0, signal)) continue;
+    if (const auto set = settable_.find(item.key()); set != settable_.end()) {
+      if (!signal.is_constant()) {
+        complain(set->second,
+                 fmt::format("cannot be set: the input '{}' is a function of t; give it a number", item.key()));
+        continue;
+      }
+      set_nodes_[item.key()] = add_state(item.key(), signal.at(0.0).value);
+      names_.define(item.key(), {formulas().leaf({multibody::Quantity::Kind::state, set_nodes_[item.key()]})});
+      continue;
+    }
+    system::InputInfo info{item.key(), "", ""};
+    if (value != &item.value()) info = {item.key(), unit_of(at, item.value()), meaning_of(at, item.value(), "")};
+    const int number = static_cast<int>(mechanism_.inputs.size());
+    names_.define(item.key(), {formulas().leaf({multibody::Quantity::Kind::input, number})});
+    mechanism_.inputs.push_back({std::move(info), std::move(signal)});
+  }
+}
+
+void ModelReader::define_functions() {
+  for (const auto& [name, user] : options_.functions)
+    if (names_.has(name))
+      names_.define(name, std::function<std::vector<Node>()>([this, &user = user] {
+                      std::vector<Node> arguments{formulas().leaf({multibody::Quantity::Kind::time})};
+                      for (const std::string& use : user.uses)
+                        arguments.push_back(names_.resolve(formula::Formula(use, names_.known()), no_node, no_node));
+                      return std::vector<Node>{
+                          formulas().graph().call(formulas().add(user.function), formula::Function::value, arguments)};
+                    }));
+}
+
+void ModelReader::read_states(const Json& root) {
+  for (const auto& item : section(root, "states").items()) {
+    const std::string at = below("/states", item.key());
+    const Json& value = item.value();
+    if (!names_.has(item.key()) || !is_object(at, value, "a state {\"rate\": formula, \"initial\": number}")) continue;
+    check_keys(at, value, names_of(state_object().keys));
+    double initial = 0.0;
+    if (const Json* given = find(value, "initial"); given != nullptr && !number(below(at, "initial"), *given, initial))
+      continue;
+    const Json* rate = require(at, value, "rate", "its rate: a formula");
+    if (rate == nullptr) continue;
+    const int node = add_state(item.key(), initial);
+    PendingLaw law_of_state{.at = below(at, "rate"), .type = "state", .name = item.key(), .value = {}, .state = node};
+    names_.define(item.key(), {formulas().leaf({multibody::Quantity::Kind::state, node})});
+    MakeNode make;
+    if (!law(law_of_state.at, *rate, no_node, no_node, make)) continue;
+    formulas().set_rate(node, make);
+    pending_.push_back(std::move(law_of_state));
+    system::OutputInfo info{item.key(), unit_of(at, value), meaning_of(at, value, "state"), {}};
+    info.is_state = true;
+    output_infos_.push_back(std::move(info));
+  }
+}
+
+std::string ModelReader::unit_of(const std::string& at, const Json& value, std::string otherwise) {
+  if (const Json* unit = find(value, "unit")) text(below(at, "unit"), *unit, otherwise);
+  return otherwise;
+}
+
+std::string ModelReader::meaning_of(const std::string& at, const Json& value, std::string otherwise) {
+  if (const Json* meaning = find(value, "meaning")) text(below(at, "meaning"), *meaning, otherwise);
+  return otherwise;
+}
+
+void ModelReader::define_forces() {
+  for (std::size_t i = 0; i < mechanism_.forces.size(); ++i) {
+    const std::string& name = mechanism_.forces[i]->name();
+    efforts_[name] = formulas().leaf({multibody::Quantity::Kind::effort, static_cast<int>(i)});
+    if (declared_forces_.contains(name)) names_.define(name, {efforts_[name]});
+  }
+  for (const auto& [at, output, force] : effort_outputs_) {
+    const auto known = efforts_.find(force);
+    if (known != efforts_.end()) {
+      names_.define(output, {known->second});
+    } else if (law_forces_.contains(force)) {
+      names_.define(output, std::function<std::vector<Node>()>(
+                                [make = law_forces_.at(force)] { return std::vector<Node>{make()}; }));
+    } else {
+      std::vector<std::string> list;
+      for (const auto& [known_name, node] : efforts_) list.push_back(known_name);
+      for (const auto& [known_name, node] : law_forces_) list.push_back(known_name);
+      complain(at, unknown_name("force", force, list));
+    }
+  }
+}
+
+void ModelReader::make_laws() {
+  define_forces();
+  for (const auto& [node, gauge] : winding_) {
+    double turned = initial_value(formulas().gauge(gauge));
+    for (const auto& [joint, value] : start_of_turns_)
+      if (const auto own = joint_gauges_.find({joint, true}); own != joint_gauges_.end() && own->second == gauge)
+        turned = multibody::unwrapped(turned, value);
+    mechanism_.nodes[static_cast<std::size_t>(node) - mechanism_.bodies.size()].q0 = Vector::Constant(1, turned);
+  }
+  if (problem_count_ > 0) return;  // names may lack a meaning
+  first_law_ = mechanism_.elements.size();
+  for (const PendingLaw& law : pending_)
+    guarded(law.at, [&] {
+      const Node value = law.state >= 0 ? formulas().rate_of_state(law.state) : law.value();
+      mechanism_.elements.push_back(
+          law.state >= 0 ? multibody::Law::rate(law.name, formulas(), value, law.state)
+                         : multibody::Law::along(law.type, law.name, formulas(), value, law.gauge, law.sense, law.x0));
+    });
+  names_.begin_reports();
+  for (const std::string& name : names_.unused_inputs())
+    warn(below("/inputs", name), fmt::format("input '{}' is not used", name));
+}
+
+}  // namespace kreisel::io

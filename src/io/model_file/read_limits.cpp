@@ -1,0 +1,146 @@
+// Limits of the coordinates of joints.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/spelling.hpp"
+#include "base/text.hpp"
+#include "io/model_file/model_reader.hpp"
+
+namespace kreisel::io {
+namespace {
+
+/// Between two looks at an angle within a step it turns by less than this.
+constexpr double widest_look = 0.5;
+
+}  // namespace
+
+void ModelReader::read_limits(const std::string& at, const Json& value, int joint) {
+  const Json* limits = find(value, "limits");
+  if (limits == nullptr) return;
+  const std::string here = below(at, "limits");
+  if (!is_object(here, *limits, "{\"from\": ..., \"to\": ..., \"restitution\": ...}")) return;
+  const multibody::JointPtr& of = mechanism_.joints[joint];
+  const bool turns = of->slidings()[0].is_rotation;
+  check_keys(here, *limits, names_of(limits_object().keys));
+  multibody::Numbers n;
+  if (!read_numbers(here, *limits, fields_of(limits_object()), n)) return;
+  std::array<std::optional<double>, 2> bounds;
+  for (const std::size_t i : {0, 1}) {
+    const std::string key = i == 0 ? "from" : "to", in_degrees = key + "_deg";
+    if (!turns && n.has_number(in_degrees))
+      return complain(below(here, in_degrees),
+                      fmt::format("'{}' has a displacement, no angle; expected \"{}\" [m]", of->name(), key));
+    if (n.has_number(key) && n.has_number(in_degrees))
+      return complain(below(here, in_degrees), "is given twice, in radians and in degrees");
+    if (n.has_number(key)) bounds[i] = n.number(key);
+    if (n.has_number(in_degrees)) bounds[i] = n.number(in_degrees) * M_PI / 180.0;
+    if (turns && n.has_number(key))
+      if (const std::string doubt = suspicion_of_degrees(n.number(key), "rad"); !doubt.empty())
+        warn(below(here, key), doubt);
+  }
+  if (!bounds[0] && !bounds[1]) return complain(here, "has neither \"from\" nor \"to\"; expected one of them or both");
+  if (bounds[0] && bounds[1] && !(*bounds[0] < *bounds[1]))
+    return complain(here,
+                    fmt::format("goes from {} to {}, which leaves no room; exchange the two", *bounds[0], *bounds[1]));
+  const bool is_compliant = n.has_number("stiffness");
+  if (is_compliant && n.has_number("restitution"))
+    return complain(below(here, "restitution"),
+                    "stands beside \"stiffness\"; a limit is rigid (restitution) or compliant (stiffness, damping)");
+  if (!is_compliant && n.has_number("damping"))
+    return complain(below(here, "damping"), "has no \"stiffness\" beside it; expected both, or a \"restitution\"");
+  const int gauge = joint_gauge(joint, turns);
+  // An angle that cannot leave (-π, π) needs no state for its turns.
+  const bool is_narrow = bounds[0] && bounds[1] && *bounds[0] > widest_look - M_PI && *bounds[1] < M_PI - widest_look;
+  const bool counts_turns = turns && (!is_narrow || is_compliant);
+  if (is_compliant)
+    return add_compliant_limits(here, joint, gauge, counts_turns, bounds, n.number("stiffness"),
+                                n.has_number("damping") ? n.number("damping") : 0.0);
+  if (counts_turns) value_of(gauge, true, of->name());
+  for (const std::size_t i : {0, 1}) {
+    if (!bounds[i]) continue;
+    const multibody::Gauge& measured = formulas().gauge(gauge);
+    mechanism_.limits.push_back({.name = fmt::format("{} {}", of->name(), i == 0 ? "lower limit" : "upper limit"),
+                                 .measure = measured.measure,
+                                 .bodies = measured.bodies,
+                                 .turns = counts_turns ? measured.turns : -1,
+                                 .is_angle = turns,
+                                 .is_upper = i == 1,
+                                 .bound = *bounds[i],
+                                 .restitution = n.has_number("restitution") ? n.number("restitution") : 0.0,
+                                 .joint = joint});
+  }
+}
+
+/// Kelvin and Voigt, without pulling: max(0, k δ + c δ̇) where δ > 0.
+void ModelReader::add_compliant_limits(const std::string& at, int joint, int gauge, bool counts_turns,
+                                       const std::array<std::optional<double>, 2>& bounds, double stiffness,
+                                       double damping) {
+  const std::string& name = mechanism_.joints[joint]->name();
+  const Node x = value_of(gauge, counts_turns, name), v = rate_of(gauge);
+  PendingLaw pending{.at = at,
+                     .type = "limit",
+                     .name = element_name(at, Json::object(), name + " limits", force_names_),
+                     .value = {},
+                     .gauge = gauge,
+                     .x0 = bounds[0] ? *bounds[0] : *bounds[1]};
+  pending.value = [this, x, v, bounds, stiffness, damping] {
+    using formula::Operation;
+    formula::Graph& graph = formulas().graph();
+    const Node zero = graph.number(0.0);
+    Node sum = zero;
+    for (const std::size_t i : {0, 1}) {
+      if (!bounds[i]) continue;
+      const double sign = i == 0 ? 1.0 : -1.0;  // of a push along x
+      const Node beyond = graph.apply(Operation::multiply, graph.number(sign),
+                                      graph.apply(Operation::subtract, graph.number(*bounds[i]), x));
+      const Node spring =
+          graph.apply(Operation::multiply, graph.number(stiffness), graph.apply(Operation::max, zero, beyond));
+      sum = graph.apply(Operation::add, sum, graph.apply(Operation::multiply, graph.number(sign), spring));
+      if (damping == 0.0) continue;
+      const Node touches = graph.apply(Operation::max, zero, graph.apply(Operation::sign, beyond));
+      const Node drag =
+          graph.apply(Operation::multiply, graph.apply(Operation::multiply, graph.number(-sign * damping), v), touches);
+      const Node damper = graph.apply(Operation::max, graph.apply(Operation::negate, spring), drag);
+      sum = graph.apply(Operation::add, sum, graph.apply(Operation::multiply, graph.number(sign), damper));
+    }
+    return sum;
+  };
+  // Damping sets in at once: a step ends there.
+  for (const std::size_t i : {0, 1}) {
+    if (!bounds[i] || damping == 0.0) continue;
+    PendingEvent touch{.at = at, .when = {}, .event = {}};
+    touch.event.name = fmt::format("{} {}", name, i == 0 ? "lower limit" : "upper limit");
+    touch.event.direction = i == 0 ? system::Direction::falling : system::Direction::rising;
+    touch.event.action = ModelEvent::Action::restarts;
+    touch.when = [this, x, bound = *bounds[i]] {
+      formula::Graph& graph = formulas().graph();
+      return graph.apply(formula::Operation::subtract, x, graph.number(bound));
+    };
+    event_names_.insert(touch.event.name);
+    pending_events_.push_back(std::move(touch));
+  }
+  law_forces_[pending.name] = pending.value;
+  limit_laws_[name] = pending.name;
+  pending_.push_back(std::move(pending));
+}
+
+void ModelReader::add_followers(std::vector<std::string>& names) const {
+  for (std::size_t i = 0, count = names.size(); i < count; ++i)
+    if (const auto law = limit_laws_.find(names[i]); law != limit_laws_.end()) names.push_back(law->second);
+}
+
+void ModelReader::check_limits(const multibody::Assembly& assembly, const system::Motion& m) {
+  for (int i = 0; i < assembly.limit_count(); ++i) {
+    const multibody::Limit& limit = assembly.mechanism().limits[static_cast<std::size_t>(i)];
+    const double gap = assembly.gap(i, m).value;
+    if (!assembly.is_in_force(i) || gap >= -system::start_tolerance * assembly.round_off_of_gap(i, m)) continue;
+    const double at_start = limit.is_upper ? limit.bound - gap : limit.bound + gap;
+    complain(below(joint_places_[static_cast<std::size_t>(limit.joint)], "limits"),
+             fmt::format("'{}' starts at {:.6g}, beyond its {} {:.6g}; move the limit or the start",
+                         assembly.mechanism().joints[static_cast<std::size_t>(limit.joint)]->name(), at_start,
+                         limit.is_upper ? "upper limit" : "lower limit", limit.bound));
+  }
+}
+
+}  // namespace kreisel::io

@@ -1,0 +1,207 @@
+// What a model reports beside its motion.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "io/model_file/model_reader.hpp"
+
+namespace kreisel::io {
+
+void ModelReader::read_outputs(const Json& root) {
+  for (const auto& item : section(root, "outputs").items())
+    if (names_.has(item.key())) read_output(below("/outputs", item.key()), item.key(), item.value());
+}
+
+void ModelReader::read_output(const std::string& at, const std::string& name, const Json& value) {
+  for (const char* taken : {"q",
+                            "a",
+                            "h",
+                            "lambda",
+                            "eta",
+                            "Phi",
+                            "Bv",
+                            "reaction",
+                            "reaction_joint",
+                            "energy",
+                            "energy_parts",
+                            "kinetic",
+                            "potential",
+                            "elastic",
+                            "work",
+                            "work_forces",
+                            "work_drivers",
+                            "dissipated",
+                            "balance",
+                            "order"})
+    if (name == taken) return complain(at, fmt::format("'{}' is a column of every result; choose another name", name));
+  if (body_numbers_.contains(name))
+    return complain(
+        at,
+        fmt::format("'{}' is the name of a body, whose columns would have the same names; choose another name", name));
+  static const std::vector<std::string> kinds = output_kinds();
+  const Json formula{{"formula", value}};
+  const bool is_formula_alone = !value.is_object();
+  const Json& object = is_formula_alone ? formula : value;
+  if (is_formula_alone && !value.is_string() && !value.is_number())
+    return complain(at, fmt::format("is {}, expected a formula or one of {{\"{}\": ...}}", shown(value),
+                                    fmt::join(kinds, "\": ...}, {\"")));
+  check_keys(at, object, names_of(output_object().keys));
+  std::string kind;
+  for (const std::string& known : kinds) {
+    if (find(object, known) == nullptr) continue;
+    if (!kind.empty())
+      return complain(at, fmt::format("has both \"{}\" and \"{}\"; expected one of them", kind, known));
+    kind = known;
+  }
+  if (kind.empty())
+    return complain(at, fmt::format("says nothing to report; expected one of {}", fmt::join(kinds, ", ")));
+  const std::string here = is_formula_alone ? at : below(at, kind);
+  const Json& what = *find(object, kind);
+  system::OutputInfo info{name, "", kind, {}};
+  std::vector<Node> nodes;
+  bool ok = false;
+  using Quantity = multibody::Quantity;
+  if (kind == "formula") {
+    MakeNode make;
+    ok = law(here, what, no_node, no_node, make);
+    if (ok) names_.define(name, std::function<std::vector<Node>()>([make] { return std::vector<Node>{make()}; }));
+  } else if (kind == "angle" || kind == "displacement") {
+    int joint = 0;
+    ok = joint_named(here, what, joint);
+    const int gauge = ok ? joint_gauge(joint, kind == "angle") : -1;
+    if (ok && gauge < 0) {
+      complain(here, fmt::format("'{}' is a {} joint, which has no {}", mechanism_.joints[joint]->name(),
+                                 mechanism_.joints[joint]->type(), kind));
+      ok = false;
+    }
+    if (ok) nodes = {value_of(gauge, kind == "angle", mechanism_.joints[joint]->name())};
+    info.unit = kind == "angle" ? "rad" : "m";
+  } else if (kind == "distance") {
+    std::vector<int> bodies;
+    std::vector<Frame> frames;
+    Placement layout;
+    layout.place = JointInfo::Place::two_points;
+    layout.place_is_optional = true;
+    ok = two_bodies(here, what, bodies) && read_frames(at, object, layout, bodies, frames);
+    if (ok && distance_between(bodies, frames) == 0.0) {
+      complain(at, "the two points coincide at t = 0, where their distance has no rate");
+      ok = false;
+    }
+    if (ok)
+      nodes = {value_of(formulas().add({.measure = multibody::distance(0, frames[0].p, 1, frames[1].p),
+                                        .bodies = {bodies[0], bodies[1]}}),
+                        false, name)};
+    info.unit = "m";
+  } else if (kind == "position" || kind == "velocity" || kind == "acceleration") {
+    ok = point_nodes(at, object, kind, here, what, nodes);
+    info.unit = kind == "position" ? "m" : kind == "velocity" ? "m/s" : "m/s^2";
+    info.components = {"x", "y", "z"};
+  } else if (kind == "rotation") {
+    int body = multibody::ground;
+    ok = body_number(here, what, body);
+    if (ok && body == multibody::ground) {
+      complain(here, "is \"ground\", which does not turn; expected the name of a body");
+      ok = false;
+    }
+    for (int i = 0; ok && i < 3; ++i) nodes.push_back(formulas().leaf({Quantity::Kind::rotation, body, i}));
+    info.unit = "rad";
+    info.components = {"x", "y", "z"};
+  } else if (kind == "reaction") {
+    int joint = 0, first = 0;
+    ok = joint_named(here, what, joint);
+    if (const Json* part = find(object, "part")) {
+      std::string word;
+      ok = text(below(at, "part"), *part, word) && ok;
+      if (ok && word != "force" && word != "torque")
+        complain(below(at, "part"), unknown_name("part", word, {"force", "torque"})), ok = false;
+      first = word == "torque" ? 3 : 0;
+    }
+    for (int i = 0; ok && i < 3; ++i) nodes.push_back(formulas().leaf({Quantity::Kind::reaction, joint, first + i}));
+    info.unit = first == 0 ? "N" : "N m";
+    info.components = {"x", "y", "z"};
+  } else if (kind == "energy") {
+    std::string word;
+    ok = text(here, what, word);
+    const std::vector<std::string> parts{"kinetic", "potential", "elastic", "total"};
+    const auto found = std::ranges::find(parts, word);
+    if (ok && found == parts.end()) complain(here, unknown_name("energy", word, parts)), ok = false;
+    const int part = static_cast<int>(found - parts.begin());
+    formula::Graph& graph = formulas().graph();
+    Node sum = graph.number(0.0);
+    for (int i = 0; ok && i < 3; ++i)
+      if (part == i || part == 3)
+        sum = graph.apply(formula::Operation::add, sum, formulas().leaf({Quantity::Kind::energy, 0, i}));
+    nodes = {sum};
+    info.unit = "J";
+  } else if (kind == "force") {
+    std::string force;
+    ok = text(here, what, force);
+    if (ok) effort_outputs_.push_back({here, name, force});  // forces are read later
+  }
+  if (!ok) return;
+  if (!nodes.empty()) names_.define(name, std::move(nodes));
+  info.unit = is_formula_alone ? info.unit : unit_of(at, object, info.unit);
+  info.meaning = is_formula_alone ? "formula" : meaning_of(at, object, kind);
+  output_infos_.push_back(std::move(info));
+}
+
+bool ModelReader::two_bodies(const std::string& at, const Json& value, std::vector<int>& bodies) {
+  if (!value.is_array() || value.size() != 2) {
+    complain(at, fmt::format("is {}, expected the names of two bodies, \"ground\" for the world", shown(value)));
+    return false;
+  }
+  bodies.assign(2, multibody::ground);
+  bool ok = true;
+  for (std::size_t i = 0; i < 2; ++i) ok = body_number(below(at, i), value[i], bodies[i]) && ok;
+  if (ok && bodies[0] == bodies[1]) {
+    complain(at, "names the same body twice, expected two different ones");
+    return false;
+  }
+  return ok;
+}
+
+bool ModelReader::point_nodes(const std::string& at, const Json& object, const std::string& kind,
+                              const std::string& here, const Json& what, std::vector<Node>& nodes) {
+  std::vector<int> body{multibody::ground};
+  int other = multibody::ground;
+  if (!body_number(here, what, body[0])) return false;
+  if (const Json* given = find(object, "relative_to");
+      given != nullptr && !body_number(below(at, "relative_to"), *given, other))
+    return false;
+  if (body[0] == other) {
+    complain(here, "is the body it is relative to, expected another one");
+    return false;
+  }
+  Placement layout;
+  layout.place = JointInfo::Place::one_point;
+  layout.place_is_optional = true;
+  layout.bodies = 1;
+  std::vector<Frame> frames;
+  if (!read_frames(at, object, layout, body, frames)) return false;
+  using Kind = multibody::Quantity::Kind;
+  for (int i = 0; i < 3; ++i) {
+    const int gauge =
+        formulas().add({.measure = multibody::offset(0, Vector3::Zero(), Vector3::Unit(i), 1, frames[0].p),
+                        .bodies = {other, body[0]}});
+    nodes.push_back(formulas().leaf({kind == "position"   ? Kind::value
+                                     : kind == "velocity" ? Kind::rate
+                                                          : Kind::acceleration,
+                                     gauge}));
+  }
+  return true;
+}
+
+void ModelReader::make_outputs() {
+  if (problem_count_ > 0 || output_infos_.empty()) return;
+  std::vector<multibody::Outputs::Entry> entries;
+  for (system::OutputInfo& info : output_infos_)
+    guarded(below(info.is_state ? "/states" : "/outputs", info.name), [&] {
+      entries.push_back({info, names_.nodes_of(info.name)});
+    });
+  if (problem_count_ > 0) return;
+  guarded("/outputs", [&] { mechanism_.outputs = std::make_shared<const multibody::Outputs>(formulas(), entries); });
+  mechanism_.rates = multibody::rates_of(formulas(), entries);
+}
+
+}  // namespace kreisel::io

@@ -1,0 +1,82 @@
+// Limits at one instant: impacts, which limits close and which open.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/archive.hpp"
+#include "kreisel/event.hpp"
+#include "method/history.hpp"
+#include "solve/kkt.hpp"
+#include "system/limits.hpp"
+
+namespace kreisel::run {
+
+bool has_closed_limits(const system::System& system);
+
+/// What limits made of a point.
+struct Settled {
+  struct Outcome {
+    std::string limit, action;  ///< "impact", "close" or "open"
+  };
+  std::shared_ptr<const system::System> system;  ///< null: the same
+  std::vector<bool> closed;                      ///< in force from here on
+  std::vector<Outcome> outcomes;                 ///< empty: nothing happened
+  std::string problem;                           ///< non-empty: why it could not be done
+};
+
+/// Follows the limits of a run. An impact is solved for all limits that are touched at its instant,
+///
+///     M (v⁺ - v⁻) + Bᵀp = Nᵀs,   B v⁺ + Φ_t = 0,   0 ≤ ġ⁺ + e min(ġ⁻, 0) ⟂ s ≥ 0   (Moreau 1988),
+///
+/// and what rests then stays closed where its force pushes: 0 ≤ g̈ ⟂ μ ≥ 0. Rebounds become a geometric sequence; where
+/// the rest of it can no longer be told from rest, the limit closes.
+class Contacts {
+ public:
+  /// `span` of the whole run.
+  Contacts(double span, std::string_view linear_solver) : span_(span), linear_solver_(linear_solver) {}
+
+  /// The functions whose falling zeros are contacts, one per limit in force: the gap of an open one, the push of a
+  /// closed one. They refer to this object and to the system, for one segment.
+  void begin_segment(const system::System& system, Counters& counters);
+  const std::vector<system::Event>& events() const { return events_; }
+  /// By number of its event.
+  int limit(int event) const { return numbers_[static_cast<std::size_t>(event)]; }
+  int limit_count() const { return limited_ == nullptr ? 0 : limited_->limit_count(); }
+  /// The gap of an open limit may begin with a small error on the wrong side.
+  void open(const method::Entry& first);
+
+  /// `touched` by limit: those whose function has its zero here. The entry is consistent, and is not made so again.
+  Settled settle(const system::System& system, method::Entry& entry, const std::vector<bool>& touched,
+                 Counters& counters);
+  /// The same at the start of a run. Throws InvalidInput when a limit is violated there.
+  Settled settle_start(const system::System& system, method::Entry& entry, Counters& counters);
+
+  /// What lasts over all segments, and the segment's own.
+  void exchange(Archive& a);
+  void exchange_segment(Archive& a) {
+    const std::size_t count = dead_.size();
+    a(dead_);
+    a.require(dead_.size() == count);
+  }
+
+ private:
+  double push_of(int limit, double t, const Vector& q, const Vector& v, const Vector& lambda);
+
+  double span_;
+  std::string linear_solver_;
+  std::map<std::string, double, std::less<>> fastest_;  ///< approach so far, by limit
+  const system::LimitedSystem* limited_ = nullptr;      ///< of the segment; null: it has no limits
+  std::vector<system::Event> events_;
+  std::vector<int> numbers_;
+  std::vector<double> dead_;  ///< by limit: gaps of this size are zero
+  std::unique_ptr<solve::Kkt> kkt_;
+  lie::Motion motion_;
+  Vector lambda_;
+};
+
+}  // namespace kreisel::run

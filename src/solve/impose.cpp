@@ -1,0 +1,44 @@
+#include "impose.hpp"
+
+#include <fmt/format.h>
+
+#include <Eigen/QR>
+
+#include "kkt.hpp"
+
+namespace kreisel::solve {
+
+std::string impose(const system::System& system, system::Motion& m, const Matrix& S, const Vector& s,
+                   Counters& counters, std::string_view linear_solver) {
+  constexpr double tolerance = 1e-9;  // of the velocities that are asked for and of those there are
+  Kkt kkt(system, counters, linear_solver);
+  system::Motion moved = m;
+  if (!kkt.factorize(moved) || !kkt.project_velocity(moved)) return "the matrix [M B'; B 0] is singular";
+  Matrix jumps(S.cols(), S.rows());
+  for (Eigen::Index i = 0; i < S.rows(); ++i) {
+    Vector impulse = S.row(i).transpose(), jump(S.cols());
+    kkt.jump_by(impulse, jump);
+    jumps.col(i) = jump;
+  }
+  const Vector before = S * moved.v;
+  Matrix compliance = S * jumps;
+  // Units differ between translations and rotations.
+  const Vector scale = compliance.diagonal().unaryExpr([](double d) { return d > 0.0 ? 1.0 / std::sqrt(d) : 0.0; });
+  compliance = (scale.asDiagonal() * compliance * scale.asDiagonal()).eval();
+  Eigen::CompleteOrthogonalDecomposition<Matrix> solver;
+  solver.setThreshold(1e-9);
+  solver.compute(compliance);
+  moved.v += jumps * (scale.asDiagonal() * solver.solve(scale.asDiagonal() * (s - before)));
+  const Vector miss = (S * moved.v - s).cwiseAbs(),
+               size = S.cwiseAbs() * (m.v.cwiseAbs() + moved.v.cwiseAbs()) + s.cwiseAbs();
+  Eigen::Index worst = 0;
+  (miss - tolerance * size).maxCoeff(&worst);
+  if (!(miss[worst] <= tolerance * size.maxCoeff()))
+    return fmt::format(
+        "the constraints do not allow the velocities that are asked for: one of them is {:.6g} instead of {:.6g}",
+        (S.row(worst) * moved.v).value(), s[worst]);
+  m = moved;
+  return {};
+}
+
+}  // namespace kreisel::solve
