@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kreisel/error.hpp"
+#include "system/limits.hpp"
 
 namespace kreisel::apps {
 
@@ -21,13 +22,21 @@ Resting rest(const models::Model& model) {
     return out;
   }
   try {
-    const analysis::Linearization linear =
-        analysis::linearize(*model.system, out.equilibrium.motion, out.equilibrium.lambda);
-    out.modes = analysis::modes_of(*model.system, out.equilibrium.motion, linear);
+    const system::System& system = out.system(model);
+    const analysis::Linearization linear = analysis::linearize(system, out.equilibrium.motion, out.equilibrium.lambda);
+    out.modes = analysis::modes_of(system, out.equilibrium.motion, linear);
   } catch (const InvalidInput& error) {
     out.why_no_modes = fmt::format("not known: {}", error.what());
   }
   return out;
+}
+
+std::vector<std::string> closed_limits(const system::System& system) {
+  std::vector<std::string> names;
+  if (const auto* limits = dynamic_cast<const system::LimitedSystem*>(&system))
+    for (int i = 0; i < limits->limit_count(); ++i)
+      if (limits->is_closed(i)) names.push_back(limits->limit_name(i));
+  return names;
 }
 
 std::string word_of(const std::vector<analysis::Mode>& modes) {

@@ -19,8 +19,16 @@ struct Resting {
   analysis::Equilibrium equilibrium;
   std::optional<std::vector<analysis::Mode>> modes;
   std::string why_no_modes;
+
+  /// That multipliers belong to.
+  const system::System& system(const models::Model& model) const {
+    return equilibrium.leaning != nullptr ? *equilibrium.leaning : *model.system;
+  }
 };
 Resting rest(const models::Model& model);
+
+/// Names of the limits that something leans on.
+std::vector<std::string> closed_limits(const system::System& system);
 
 /// "stable", "unstable".
 std::string word_of(const std::vector<analysis::Mode>& modes);

@@ -48,7 +48,8 @@ class Modes final : public Command {
     if (!is_static && !is_start) spec_.set("t_end", at_);
     const io::PreparedRun run = io::prepare(spec_);
     const models::Model& model = run.model;
-    system::Motion motion(model.system->space());
+    std::shared_ptr<const system::System> system = model.system;
+    system::Motion motion(system->space());
     Vector lambda = Vector::Zero(model.system->pattern().rows());
     if (is_static) {
       analysis::Equilibrium e = analysis::find_equilibrium(*model.system, model.start);
@@ -58,6 +59,7 @@ class Modes final : public Command {
       }
       motion = e.motion;
       lambda = e.lambda;
+      if (e.leaning != nullptr) system = e.leaning;
     } else if (is_start) {
       motion.t = model.start.t0;
       motion.q = model.start.q0;
@@ -76,8 +78,8 @@ class Modes final : public Command {
       motion = report.final.motion;
       lambda = report.final.lambda;
     }
-    const analysis::Linearization linear = analysis::linearize(*model.system, motion, lambda);
-    std::vector<analysis::Mode> modes = analysis::modes_of(*model.system, motion, linear);
+    const analysis::Linearization linear = analysis::linearize(*system, motion, lambda);
+    std::vector<analysis::Mode> modes = analysis::modes_of(*system, motion, linear);
     const std::string stability = linear.is_steady ? in_words(modes) : "not told by frozen coefficients";
     if (!linear.is_steady)
       print_warning(

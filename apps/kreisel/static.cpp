@@ -53,8 +53,9 @@ class Static final : public Command {
     if (!e.is_found) return out;
     out["q"] = list_of(e.motion.q);
     out["lambda"] = list_of(e.lambda);
-    out["bodies"] = poses_of(*model.system, e.motion);
-    out["outputs"] = outputs_of(*model.system, e.motion, e.lambda);
+    out["limits"] = closed_limits(r.system(model));
+    out["bodies"] = poses_of(r.system(model), e.motion);
+    out["outputs"] = outputs_of(r.system(model), e.motion, e.lambda);
     out["energy"] = number(model.system->energy(e.motion));
     out["stability"] = r.modes ? Json(word_of(*r.modes)) : Json(nullptr);
     out["growth"] = r.modes ? number(analysis::stability_of(*r.modes).growth) : Json(nullptr);
@@ -62,11 +63,14 @@ class Static final : public Command {
   }
 
   static void print(const models::Model& model, const Resting& r) {
-    const system::System& system = *model.system;
+    const system::System& system = r.system(model);
     const analysis::Equilibrium& e = r.equilibrium;
     fmt::print("{}\n", coloured(fmt::format("{} on {}", model.name, model.group), Colour::bold, stdout));
     fmt::print("  equilibrium  {}\n", e.iterations == 0 ? std::string("the initial positions")
-                                                        : fmt::format("found after {} iterations", e.iterations));
+                                                        : fmt::format("found after {} iteration{}", e.iterations,
+                                                                      e.iterations == 1 ? "" : "s"));
+    if (const std::vector<std::string> limits = closed_limits(system); !limits.empty())
+      fmt::print("  leans on     {}\n", fmt::join(limits, ", "));
     fmt::print("  stability    {}\n", r.modes ? in_words(*r.modes) : r.why_no_modes);
     if (const double energy = system.energy(e.motion); std::isfinite(energy))
       fmt::print("  energy       {:.9g} J\n", energy);

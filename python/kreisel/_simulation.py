@@ -93,7 +93,7 @@ class Simulation:
                 raise ValueError(f"duration is {time!r:.80}, expected a positive time")
             time += self.t
         if self.has_ended and time > self.t:
-            raise ValueError(f"the run has ended at t = {self.t:g}: {self._core.message or 'its end is reached'}")
+            raise ValueError(f"the run has ended at t = {self.t:g}: {self._core.message or 'its end is reached; give a later t_end'}")
         with Interruption() as self._interruption:
             is_there = self._core.advance_to(time)
         if not is_there:

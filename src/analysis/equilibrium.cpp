@@ -12,6 +12,7 @@
 #include "linear/solver.hpp"
 #include "solve/kkt.hpp"
 #include "system/consistency.hpp"
+#include "system/limits.hpp"
 
 namespace kreisel::analysis {
 namespace {
@@ -29,6 +30,21 @@ constexpr double longest_way = 0.5;
 constexpr double overshoot = 0.8, good = 0.5;
 constexpr double easing = 0.1, tightening = 5.0;
 
+/// The open limit that is passed furthest, in round-offs of its gap; -1: none is.
+int passed_limit(const system::LimitedSystem& limits, const Motion& m) {
+  int worst = -1;
+  double furthest = -system::start_tolerance;
+  for (int i = 0; i < limits.limit_count(); ++i) {
+    if (!limits.is_in_force(i) || limits.is_closed(i)) continue;
+    const double gap = limits.gap(i, m).value / limits.round_off_of_gap(i, m);
+    if (gap < furthest) {
+      furthest = gap;
+      worst = i;
+    }
+  }
+  return worst;
+}
+
 class Descent {
  public:
   Descent(const System& system, const system::Start& start, const EquilibriumOptions& options)
@@ -41,7 +57,8 @@ class Descent {
         residual_(nv_, pattern_.position_rows(), rows_),
         trial_residual_(residual_),
         kkt_(system, counters_, options.linear_solver),
-        options_(options) {
+        options_(options),
+        limits_(dynamic_cast<const system::LimitedSystem*>(&system)) {
     out_.motion = Motion(system.space());
     out_.motion.t = start.t0;
     out_.motion.q = start.q0;
@@ -49,6 +66,9 @@ class Descent {
     length_ = system::length_scale(system, out_.motion);
     lay_out(options.linear_solver);
   }
+
+  /// The limit at which the way down ended; -1: at none.
+  int passed() const { return passed_; }
 
   Equilibrium run() {
     if (!begin()) return out_;
@@ -67,6 +87,10 @@ class Descent {
           return out_;
         }
         return fail(fmt::format("no way further down: {}", in_words()));
+      }
+      if (limits_ != nullptr) {
+        passed_ = passed_limit(*limits_, out_.motion);
+        if (passed_ >= 0) return fail(fmt::format("limit '{}' is passed", limits_->limit_name(passed_)));
       }
     }
     return fail(fmt::format("none found within {} iterations: {}", options_.max_iterations, in_words()));
@@ -367,14 +391,54 @@ class Descent {
   Motion trial_;
   Equilibrium out_;
   std::string moving_;
+  const system::LimitedSystem* limits_;  ///< null: none
   double length_ = 1.0, damping_ = 0.0, excess_ = 0.0;
-  int worst_ = 0, idle_ = 0;
+  int worst_ = 0, idle_ = 0, passed_ = -1;
 };
+
+/// The closed limit that pulls most; -1: none does.
+int pulling_limit(const system::LimitedSystem& limits, const Vector& lambda) {
+  int worst = -1;
+  double most = -1e-10 * lambda.lpNorm<Eigen::Infinity>();
+  for (int i = 0; i < limits.limit_count(); ++i)
+    if (limits.is_closed(i) && limits.push(i, lambda) < most) {
+      most = limits.push(i, lambda);
+      worst = i;
+    }
+  return worst;
+}
 
 }  // namespace
 
 Equilibrium find_equilibrium(const System& system, const system::Start& start, const EquilibriumOptions& options) {
-  return Descent(system, start, options).run();
+  Descent first(system, start, options);
+  Equilibrium found = first.run();
+  const auto* limited = dynamic_cast<const system::LimitedSystem*>(&system);
+  if (limited == nullptr || limited->limit_count() == 0) return found;
+  std::vector<bool> closed(static_cast<std::size_t>(limited->limit_count()));
+  for (std::size_t i = 0; i < closed.size(); ++i) closed[i] = limited->is_closed(static_cast<int>(i));
+  system::Start from = start;
+  int passed = first.passed();
+  // Each round closes or opens one; more than this is a circle.
+  for (std::size_t round = 0; round < 4 * closed.size() + 4; ++round) {
+    if (passed < 0 && !found.is_found) return found;
+    const System& in_force = found.leaning != nullptr ? *found.leaning : system;
+    const auto& limits = dynamic_cast<const system::LimitedSystem&>(in_force);
+    const int pulling = passed < 0 ? pulling_limit(limits, found.lambda) : -1;
+    if (passed < 0 && pulling < 0) return found;
+    closed[static_cast<std::size_t>(passed >= 0 ? passed : pulling)] = passed >= 0;
+    if (passed < 0) from.q0 = found.motion.q;
+    const int iterations = found.iterations;
+    std::shared_ptr<const System> next = limits.with_closed(closed);
+    Descent descent(*next, from, options);
+    found = descent.run();
+    passed = descent.passed();
+    found.leaning = std::move(next);
+    found.iterations += iterations;
+  }
+  found.is_found = false;
+  found.message = "limits close and open in turn; no equilibrium was found among them";
+  return found;
 }
 
 }  // namespace kreisel::analysis

@@ -11,6 +11,7 @@
 #include "io/model_file/model_file.hpp"
 #include "io/result/prepare.hpp"
 #include "system/dense.hpp"
+#include "system/limits.hpp"
 
 namespace {
 
@@ -144,6 +145,31 @@ TEST(Equilibrium, SolvesForStates) {
     at += info.size();
   }
   ADD_FAILURE() << "no state";
+}
+
+/// A pendulum leans on a stop with m g l sin φ, and leaves one that would have to pull.
+TEST(Equilibrium, LeansOnLimits) {
+  const auto pendulum = [](const std::string& limits) {
+    return model(
+        R"({"gravity": [0, 0, -9.81], "bodies": [{"name": "b", "mass": 2, "inertia": [0.1, 0.1, 0.1], "position": [1, 0, 0]}],
+      "joints": [{"name": "h", "type": "revolute", "between": ["ground", "b"], "at": [0, 0, 0], "axis": [0, 1, 0], "limits": )" +
+        limits + "}]}");
+  };
+  // The angle grows as it falls; at π/2 it hangs.
+  const io::ModelFile stopped = pendulum(R"({"to": 0.5, "restitution": 0})");
+  const analysis::Equilibrium e = rest_of(stopped);
+  ASSERT_TRUE(e.is_found) << e.message;
+  EXPECT_NEAR(position(stopped, e, 0).z(), -std::sin(0.5), 1e-12);
+  ASSERT_NE(e.leaning, nullptr);
+  const auto& limits = dynamic_cast<const system::LimitedSystem&>(*e.leaning);
+  double push = 0.0;
+  for (int i = 0; i < limits.limit_count(); ++i) push += limits.is_closed(i) ? limits.push(i, e.lambda) : 0.0;
+  EXPECT_NEAR(push, 2.0 * 9.81 * std::cos(0.5), 1e-9);
+  const io::ModelFile free = pendulum(R"({"from": -0.5, "to": 2, "restitution": 0})");
+  const analysis::Equilibrium below = rest_of(free);
+  ASSERT_TRUE(below.is_found) << below.message;
+  EXPECT_NEAR(position(free, below, 0).z(), -1.0, 1e-9);
+  EXPECT_EQ(below.leaning, nullptr);
 }
 
 TEST(Equilibrium, SaysWhatNothingHolds) {
