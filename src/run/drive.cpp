@@ -262,6 +262,9 @@ void Drive::advance_to(double t, bool stops) {
   const double begin = cpu_seconds() - start_up_seconds_;
   wanted_ = stops ? t : first_start_.t0;
   segment_->policy->stop_at(wanted_);
+  // Starting points must not lead past the first time that is asked for.
+  if (stops && segment_number_ == 0 && !segment_->is_open && segment_->plan.controls_lambda)
+    begin_segment(segment_->system, segment_->start), previous_.reset();
   const double there = stops ? t - round_off * std::max(std::abs(t), std::abs(segment_->plan.run_end)) : t;
   while (!has_ended_ && !(segment_->is_open && now().motion.t >= there) && take_step()) {
   }

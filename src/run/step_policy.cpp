@@ -266,7 +266,8 @@ class OrderControl final : public ErrorControl {
     if (starts_high && options.initial_step <= 0.0)
       first = step_of_order(first_order, first, options.rtol, options.atol);
     if (options.initial_step <= 0.0) first = std::max(first, options.min_step);
-    const double clear = corners_.ahead(plan_.t0, starts_high ? plan_.span() : first).t - plan_.t0;
+    double clear = corners_.ahead(plan_.t0, starts_high ? plan_.span() : first).t - plan_.t0;
+    if (wanted_ > plan_.t0) clear = std::min(clear, wanted_ - plan_.t0);
     first = std::min(first, starts_high ? clear / (2 * stepper.points_needed(first_order)) : clear);
     controller_ = Controller(limits(), first, first_order);
     return {.are_wanted = starts_high || stepper.is_one_step(),

@@ -331,4 +331,24 @@ TEST(Mechanisms, SayWhatIsWrongWithLaws) {
       std::string::npos);
 }
 
+/// A cart of 2 kg is pushed against a stop, leans on it, and is pulled away by u = -4 N: x = 1 - τ² from then on.
+TEST(Inputs, AreSetWhileABodyLeansOnALimit) {
+  const char* const stopped = R"json({ "name": "stop", "gravity": [0, 0, 0], "inputs": { "u": 4 },
+    "bodies": [ {"name": "cart", "mass": 2, "inertia": [1, 1, 1], "position": [0, 0, 0]} ],
+    "joints": [ {"name": "rail", "type": "prismatic", "between": ["ground", "cart"], "at": [0, 0, 0], "axis": [1, 0, 0],
+                 "limits": {"to": 1, "restitution": 0.3}} ],
+    "outputs": { "way": {"displacement": "rail"} }, "forces": [ {"type": "force", "joint": "rail", "value": "=u"} ],
+    "simulation": {"t_end": 100} })json";
+  for (const bool controls_lambda : {false, true}) {
+    run::Options options = options_of("", 1e-8);
+    options.control_lambda = controls_lambda;
+    run::Simulation simulation(problem_of(stopped), options);
+    for (int k = 1; k <= 300; ++k) ASSERT_EQ(simulation.advance_to(0.01 * k), run::Status::success);
+    EXPECT_NEAR(simulation.output("way"), 1.0, 1e-9);
+    simulation.set("u", -4.0);
+    for (int k = 1; k <= 50; ++k) ASSERT_EQ(simulation.advance_to(3.0 + 0.01 * k), run::Status::success);
+    EXPECT_NEAR(simulation.output("way"), 1.0 - 0.25, 1e-6);
+  }
+}
+
 }  // namespace
