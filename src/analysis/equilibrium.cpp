@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <Eigen/Eigenvalues>
+#include <Eigen/LU>
+#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -12,6 +15,7 @@
 #include "linear/solver.hpp"
 #include "solve/kkt.hpp"
 #include "system/consistency.hpp"
+#include "system/dense.hpp"
 #include "system/limits.hpp"
 
 namespace kreisel::analysis {
@@ -396,6 +400,59 @@ class Descent {
   int worst_ = 0, idle_ = 0, passed_ = -1;
 };
 
+/// The direction of length 1 in which an equilibrium is a maximum, by K on ker B; empty: none, or too many coordinates to look.
+Vector way_out(const System& system, const Equilibrium& found) {
+  constexpr int most_coordinates = 300;
+  constexpr double round_off = 1e-9;
+  const int nv = system.space().nv();
+  if (nv > most_coordinates) return {};
+  system::KktBlocks blocks(system.pattern());
+  system.linearize(found.motion, found.lambda, blocks);
+  Matrix B = system::dense_rows(system, blocks.B);
+  const Matrix K = system::dense_coupling(system, blocks.K);
+  for (std::size_t b = 0; b < system.space().blocks().size(); ++b) {
+    if (system.pattern().kind(static_cast<int>(b)) == CoordinateKind::dynamic) continue;
+    // Counted angles do nothing to the energy; other states may.
+    const lie::Block& block = system.space().blocks()[b];
+    if (!K.middleRows(block.v_at, block.nv).isZero(0.0) || !K.middleCols(block.v_at, block.nv).isZero(0.0)) return {};
+    const auto rows = B.rows();
+    B.conservativeResize(rows + block.nv, Eigen::NoChange);
+    B.bottomRows(block.nv).setZero();
+    B.block(rows, block.v_at, block.nv, block.nv).setIdentity();
+  }
+  const Matrix N = B.rows() == 0 ? Matrix::Identity(nv, nv) : Matrix(B.fullPivLu().kernel());
+  // Without a freedom the kernel is one zero.
+  if (N.isZero(0.0)) return {};
+  const Matrix basis = N.householderQr().householderQ() * Matrix::Identity(nv, N.cols());
+  const Matrix stiffness = basis.transpose() * K * basis;
+  const Eigen::SelfAdjointEigenSolver<Matrix> solver(0.5 * (stiffness + stiffness.transpose()));
+  const Vector& values = solver.eigenvalues();
+  if (values[0] >= -round_off * values.cwiseAbs().maxCoeff()) return {};
+  return basis * solver.eigenvectors().col(0);
+}
+
+/// Downhill, and on from equilibria that are none for good: a start without a push in one direction ends on a saddle.
+Equilibrium settle(const System& system, system::Start from, const EquilibriumOptions& options, int& passed) {
+  constexpr int most_saddles = 5;
+  int iterations = 0;
+  for (int saddle = 0;; ++saddle) {
+    Descent descent(system, from, options);
+    Equilibrium found = descent.run();
+    passed = descent.passed();
+    const bool is_start = found.iterations == 0 && saddle == 0;
+    iterations += found.iterations;
+    found.iterations = iterations;
+    if (!found.is_found || is_start || saddle == most_saddles) return found;
+    const Vector out = way_out(system, found);
+    if (out.size() == 0) return found;
+    // A tenth of a radian, or of the size of the mechanism.
+    const double size =
+        0.1 / (out.lpNorm<Eigen::Infinity>() * std::max(1.0, 1.0 / system::length_scale(system, found.motion)));
+    const Vector step = size * out;
+    system.space().move(found.motion.q, step, from.q0);
+  }
+}
+
 /// The closed limit that pulls most; -1: none does.
 int pulling_limit(const system::LimitedSystem& limits, const Vector& lambda) {
   int worst = -1;
@@ -411,14 +468,13 @@ int pulling_limit(const system::LimitedSystem& limits, const Vector& lambda) {
 }  // namespace
 
 Equilibrium find_equilibrium(const System& system, const system::Start& start, const EquilibriumOptions& options) {
-  Descent first(system, start, options);
-  Equilibrium found = first.run();
+  int passed = -1;
+  Equilibrium found = settle(system, start, options, passed);
   const auto* limited = dynamic_cast<const system::LimitedSystem*>(&system);
   if (limited == nullptr || limited->limit_count() == 0) return found;
   std::vector<bool> closed(static_cast<std::size_t>(limited->limit_count()));
   for (std::size_t i = 0; i < closed.size(); ++i) closed[i] = limited->is_closed(static_cast<int>(i));
   system::Start from = start;
-  int passed = first.passed();
   // Each round closes or opens one; more than this is a circle.
   for (std::size_t round = 0; round < 4 * closed.size() + 4; ++round) {
     if (passed < 0 && !found.is_found) return found;
@@ -430,9 +486,7 @@ Equilibrium find_equilibrium(const System& system, const system::Start& start, c
     if (passed < 0) from.q0 = found.motion.q;
     const int iterations = found.iterations;
     std::shared_ptr<const System> next = limits.with_closed(closed);
-    Descent descent(*next, from, options);
-    found = descent.run();
-    passed = descent.passed();
+    found = settle(*next, from, options, passed);
     found.leaning = std::move(next);
     found.iterations += iterations;
   }

@@ -59,6 +59,18 @@ TEST(Equilibrium, GoesDownhillFromAnyAngle) {
   }
 }
 
+/// An inverted pendulum that a spring holds about one axis alone, pushed about that axis: its way leads to a saddle, and on.
+TEST(Equilibrium, DoesNotStayOnASaddle) {
+  const io::ModelFile file =
+      model(R"({"gravity": [0, 0, -9.81], "bodies": [{"name": "b", "mass": 1, "inertia": [0.1, 0.1, 0.1],
+    "position": [0, -0.29552020666133955, 0.95533648912560598], "rotation": {"axis": [1, 0, 0], "angle": 0.3}}],
+    "joints": [{"type": "universal", "between": ["ground", "b"], "at": [0, 0, 0], "axes": [[1, 0, 0], [0, 0.95533648912560598, 0.29552020666133955]]}],
+    "forces": [{"type": "bushing", "between": ["ground", "b"], "at": [0, 0, 0], "stiffness": [0, 0, 0], "rotational_stiffness": [100, 0, 0]}]})");
+  const analysis::Equilibrium e = rest_of(file);
+  ASSERT_TRUE(e.is_found) << e.message;
+  EXPECT_NEAR(position(file, e, 0).z(), -1.0, 1e-6);
+}
+
 /// The upper rest is one too when the model begins there, and is said to be unstable: √(m g l/I).
 TEST(Equilibrium, SaysThatTheUpperRestIsUnstable) {
   const io::ModelFile file =
