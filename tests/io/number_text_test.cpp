@@ -1,4 +1,4 @@
-// Numbers of trajectories: the text reads back as the same bits, and none is shorter.
+// Numbers of trajectories: the text reads back as the same bits, none is shorter, and none as short is closer.
 #include "io/files/number_text.hpp"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ void expect_exact(double value) {
   std::array<char, 32> shortest{};
   const auto done =
       std::to_chars(shortest.data(), shortest.data() + shortest.size(), value, std::chars_format::scientific);
-  ASSERT_EQ(significant(text).size(), significant({shortest.data(), done.ptr}).size()) << text;
+  ASSERT_EQ(significant(text), significant({shortest.data(), done.ptr}));
 }
 
 TEST(NumberText, ReadsBackAsTheSameBitsAndIsShortest) {
@@ -50,6 +50,15 @@ TEST(NumberText, ReadsBackAsTheSameBitsAndIsShortest) {
     expect_exact(static_cast<double>(static_cast<std::int64_t>(bits) >> (bits % 64)));
     expect_exact(std::ldexp(static_cast<double>(bits >> 11), -53));
     expect_exact(static_cast<double>(bits % 100'000) / 1000.0);
+  }
+  // Halfway between two texts, and the neighbours of short ones.
+  for (int i = 0; i < 100'000; ++i) {
+    const std::uint64_t bits = random();
+    expect_exact(static_cast<double>(bits >> 12) + 0.5);
+    const double decimal =
+        std::stod(std::to_string(bits % 1000) + "e" + std::to_string(static_cast<int>(bits >> 32 & 511) - 300));
+    for (const double value : {decimal, std::nextafter(decimal, HUGE_VAL), std::nextafter(decimal, 0.0)})
+      expect_exact(value);
   }
   for (int exponent = -1074; exponent < 1024; ++exponent) expect_exact(std::ldexp(1.0, exponent));
   for (int exponent = -307; exponent <= 308; ++exponent) expect_exact(std::stod("1e" + std::to_string(exponent)));
