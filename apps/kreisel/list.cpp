@@ -10,6 +10,7 @@
 #include "io/result/summary.hpp"
 #include "kreisel/error.hpp"
 #include "kreisel/groups.hpp"
+#include "lie/group_info.hpp"
 #include "method/catalogue.hpp"
 #include "method/correction.hpp"
 #include "solve/formulation.hpp"
@@ -65,24 +66,10 @@ Json methods() {
   return list;
 }
 
-const char* summary_of(lie::GroupId group) {
-  switch (group) {
-    case lie::GroupId::rn:
-      return "vectors with addition";
-    case lie::GroupId::so3:
-      return "rotations; v: angular velocity in the body frame";
-    case lie::GroupId::r3xso3:
-      return "positions and rotations as a direct product; v: inertial velocity, body angular velocity";
-    case lie::GroupId::se3:
-      return "rigid motions; v: velocity and angular velocity in the body frame";
-  }
-  return "";
-}
-
 Json groups() {
   Json list = Json::array();
   for (const std::string& name : lie::group_names())
-    list.push_back({{"name", name}, {"summary", summary_of(lie::group_named(name))}});
+    list.push_back({{"name", name}, {"summary", lie::info_of(lie::group_named(name)).summary}});
   return list;
 }
 

@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "lie/group_info.hpp"
 #include "lie/se3.hpp"
 #include "linear/solver.hpp"
 #include "solve/kkt.hpp"
@@ -146,9 +147,7 @@ class Descent {
     return true;
   }
 
-  static bool is_rotation(const lie::Block& block, int i) {
-    return block.group != lie::GroupId::rn && i >= block.nv - 3;
-  }
+  static bool is_rotation(const lie::Block& block, int i) { return i >= lie::translations_of(block); }
 
   /// How far an update moves a factor, in radians or sizes of the mechanism.
   double way_of(std::size_t b, const Vector& x) const {
@@ -156,9 +155,8 @@ class Descent {
     if (block.group == lie::GroupId::rn)
       return x.segment(block.v_at, block.nv).norm() /
              std::max(length_, out_.motion.q.segment(block.q_at, block.nv).norm());
-    double way = x.segment<3>(block.v_at + block.nv - 3).norm();
-    if (block.nv == 6) way = std::max(way, x.segment<3>(block.v_at).norm() / length_);
-    return way;
+    const int n = lie::translations_of(block);
+    return std::max(x.segment(block.v_at + n, block.nv - n).norm(), x.segment(block.v_at, n).norm() / length_);
   }
 
   /// States that only add up motion: no force row of theirs depends on a position.
@@ -189,8 +187,7 @@ class Descent {
     for (const Pattern::Coupling& c : pattern_.couplings()) {
       const lie::Block &row = blocks_[c.row], &column = blocks_[c.column];
       const Eigen::Map<const Matrix> K(kkt_blocks_.K.data() + c.at, row.nv, column.nv);
-      const bool is_flat = column.group == lie::GroupId::rn;
-      const int translations = is_flat ? column.nv : column.nv - 3;
+      const int translations = lie::translations_of(column);
       const double reach = std::max(length_, out_.motion.q.segment(column.q_at, translations).norm());
       for (int j = 0; j < column.nv; ++j)
         noise_.segment(row.v_at, row.nv) += (j < translations ? reach : 1.0) * K.col(j).cwiseAbs();

@@ -11,6 +11,7 @@
 #include <numbers>
 
 #include "kreisel/error.hpp"
+#include "lie/group_info.hpp"
 #include "system/consistency.hpp"
 #include "system/dense.hpp"
 #include "system/differences.hpp"
@@ -220,7 +221,7 @@ std::vector<Mode> modes_of(const System& system, const Motion& m, const Lineariz
     for (std::size_t b = 0; b < blocks.size(); ++b) {
       const lie::Block& block = blocks[b];
       for (int j = 0; j < block.nv; ++j) {
-        const bool is_rotation = block.group != lie::GroupId::rn && j >= block.nv - 3;
+        const bool is_rotation = j >= lie::translations_of(block);
         const std::complex<double> entry = mode.shape[block.v_at + j];
         if (const double size = std::abs(entry) / (is_rotation ? 1.0 : length); size > largest * (1.0 + 1e-9)) {
           largest = size;

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "kreisel/check.hpp"
+#include "lie/group_info.hpp"
 #include "system/consistency.hpp"
 #include "system/dense.hpp"
 
@@ -47,7 +48,7 @@ std::string describe_reach(const System& system, const Motion& m) {
   // In metres of motion per column: with long levers rotations would hide what translations tell apart.
   const double size = system::length_scale(system, m);
   for (const lie::Block& block : system.space().blocks())
-    if (block.group != lie::GroupId::rn) B.middleCols(block.v_at + block.nv - 3, 3) /= size;
+    B.middleCols(block.v_at + lie::translations_of(block), lie::rotations_of(block)) /= size;
   Vector length = B.rowwise().norm();
   for (Eigen::Index i = 0; i < B.rows(); ++i)
     if (length[i] > 0.0) B.row(i) /= length[i];

@@ -10,6 +10,7 @@
 #include "drive.hpp"
 #include "kreisel/check.hpp"
 #include "kreisel/error.hpp"
+#include "lie/group_info.hpp"
 #include "method/correction.hpp"
 #include "run/option_fields.hpp"
 #include "run/start_up.hpp"
@@ -54,7 +55,7 @@ bool is_same(const Value& a, const Value& b) {
 void inspect_rotations(const system::System& system, ConstVectorRef q0, Inspection& check) {
   const std::vector<lie::Block>& blocks = system.space().blocks();
   for (std::size_t b = 0; b < blocks.size(); ++b) {
-    if (blocks[b].group == lie::GroupId::rn) continue;
+    if (lie::rotations_of(blocks[b]) != 3) continue;
     const int at = blocks[b].q_at + blocks[b].nq - 4;
     const double length = q0.segment(at, 4).norm();
     check.require(

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kreisel/system.hpp"
+#include "lie/group_info.hpp"
 
 namespace kreisel::run {
 
@@ -22,19 +23,9 @@ inline std::vector<Part> parts_of(const system::System& system) {
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     const lie::Block& block = blocks[b];
     const std::size_t first = parts.size();
-    switch (block.group) {
-      case lie::GroupId::rn:
-        parts.push_back({block.v_at, block.nv, block.q_at});
-        break;
-      case lie::GroupId::so3:
-        parts.push_back({block.v_at, 3, -1});
-        break;
-      case lie::GroupId::r3xso3:
-      case lie::GroupId::se3:
-        parts.push_back({block.v_at, 3, block.q_at, block.q_at});
-        parts.push_back({block.v_at + 3, 3, -1, block.q_at});
-        break;
-    }
+    const int n = lie::translations_of(block), body_at = lie::is_pose(block) ? block.q_at : -1;
+    if (n > 0) parts.push_back({block.v_at, n, block.q_at, body_at});
+    if (n < block.nv) parts.push_back({block.v_at + n, block.nv - n, -1, body_at});
     for (std::size_t i = first; i < parts.size(); ++i) parts[i].kind = system.pattern().kind(static_cast<int>(b));
   }
   return parts;

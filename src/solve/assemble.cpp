@@ -5,6 +5,7 @@
 #include "base/spelling.hpp"
 #include "kreisel/check.hpp"
 #include "kreisel/error.hpp"
+#include "lie/group_info.hpp"
 #include "solve/kkt.hpp"
 #include "system/consistency.hpp"
 
@@ -38,17 +39,8 @@ bool needs_least_squares(const system::System& system, const system::Motion& m) 
 
 /// Sizes of the translational and rotational part of x, an element of the Lie algebra of a block.
 std::pair<double, double> sizes(const lie::Block& block, ConstVectorRef x) {
-  const auto part = x.segment(block.v_at, block.nv);
-  switch (block.group) {
-    case lie::GroupId::rn:
-      return {part.norm(), 0.0};
-    case lie::GroupId::so3:
-      return {0.0, part.norm()};
-    case lie::GroupId::r3xso3:
-    case lie::GroupId::se3:
-      return {part.head<3>().norm(), part.tail<3>().norm()};
-  }
-  return {};
+  const int n = lie::translations_of(block);
+  return {x.segment(block.v_at, n).norm(), x.segment(block.v_at + n, block.nv - n).norm()};
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "block_products.hpp"
+#include "lie/group_info.hpp"
 #include "solve/newton_limits.hpp"
 
 namespace kreisel::solve {
@@ -174,22 +175,12 @@ void Closer::fill_right_hand_side(double h) {
 
 double Closer::turn_of(ConstVectorRef x, ConstVectorRef q) const {
   double turn = 0.0;
-  const auto translation = [&](const lie::Block& block, int n) {
+  for (const lie::Block& block : system_.space().blocks()) {
+    const int n = lie::translations_of(block);
     const double way = x.segment(block.v_at, n).norm();
     if (way > 0.0) turn = std::max(turn, way / (way + q.segment(block.q_at, n).norm()));
-  };
-  for (const lie::Block& block : system_.space().blocks()) switch (block.group) {
-      case lie::GroupId::rn:
-        translation(block, block.nv);
-        break;
-      case lie::GroupId::r3xso3:
-      case lie::GroupId::se3:
-        translation(block, 3);
-        [[fallthrough]];
-      case lie::GroupId::so3:
-        turn = std::max(turn, x.segment<3>(block.v_at + block.nv - 3).norm());
-        break;
-    }
+    turn = std::max(turn, x.segment(block.v_at + n, block.nv - n).norm());
+  }
   return turn;
 }
 

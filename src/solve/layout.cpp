@@ -1,4 +1,5 @@
 #include "solve/layout.hpp"
+#include "lie/group_info.hpp"
 
 namespace kreisel::solve {
 
@@ -64,7 +65,7 @@ Layout::Layout(const system::System& system, const FormulationInfo& formulation)
 Vector stabilization_metric(const lie::Space& space, double length) {
   Vector W = Vector::Ones(space.nv());
   for (const lie::Block& block : space.blocks())
-    if (block.group != lie::GroupId::rn) W.segment<3>(block.v_at + block.nv - 3).setConstant(1.0 / (length * length));
+    W.segment(block.v_at + lie::translations_of(block), lie::rotations_of(block)).setConstant(1.0 / (length * length));
   return W;
 }
 

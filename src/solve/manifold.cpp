@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "kreisel/error.hpp"
+#include "lie/group_info.hpp"
 
 namespace kreisel::solve {
 namespace {
@@ -307,8 +308,7 @@ class Manifold::Joint {
   double length_of(int i, const Vector& q) const {
     for (const lie::Block& block : system_.space().blocks()) {
       if (i >= block.v_at + block.nv) continue;
-      const bool is_flat = block.group == lie::GroupId::rn;
-      const int n = is_flat ? block.nv : block.group == lie::GroupId::so3 ? 0 : 3;
+      const int n = lie::translations_of(block);
       const double size = i - block.v_at < n ? q.segment(block.q_at, n).lpNorm<Eigen::Infinity>() : 1.0;
       return size > smallest_length ? size : 1.0;
     }

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "block_products.hpp"
+#include "lie/group_info.hpp"
 #include "radau_coupled.hpp"
 #include "solve/newton_limits.hpp"
 
@@ -34,20 +35,6 @@ constexpr double assumed_rate = 0.1;
 constexpr int guess_sweeps = 2;
 
 constexpr std::complex<double> complex_eigenvalue{Coefficients::alpha, Coefficients::beta};
-
-/// Where the rotation of a block stands in v; -1: it has none.
-int rotation_at(const lie::Block& block) {
-  switch (block.group) {
-    case lie::GroupId::rn:
-      return -1;
-    case lie::GroupId::so3:
-      return block.v_at;
-    case lie::GroupId::r3xso3:
-    case lie::GroupId::se3:
-      return block.v_at + 3;
-  }
-  return -1;
-}
 
 }  // namespace
 
@@ -341,10 +328,10 @@ bool Radau::measure_turns(const Collocation& x) {
   turned_ = 0.0;
   const auto& blocks = system_.space().blocks();
   for (std::size_t b = 0; b < blocks.size(); ++b) {
-    const int at = rotation_at(blocks[b]);
-    if (at < 0) continue;
+    const int n = lie::rotations_of(blocks[b]), at = blocks[b].v_at + blocks[b].nv - n;
+    if (n == 0) continue;
     for (const Vector& theta : x.theta) {
-      const double turn = theta.segment<3>(at).norm() / largest_turn;
+      const double turn = theta.segment(at, n).norm() / largest_turn;
       if (!(turn <= turned_)) {
         turned_ = turn;
         turned_block_ = static_cast<int>(b);

@@ -1,4 +1,5 @@
 #include "system/consistency.hpp"
+#include "lie/group_info.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,28 +12,8 @@ constexpr double relative_tolerance = 1e-8;
 /// Coordinates far from the origin are known to round-off only.
 constexpr double round_off = 64.0 * std::numeric_limits<double>::epsilon();
 
-/// Where a block has translations (with positions in q) and rotations.
-struct Split {
-  int v_at = 0, translations = 0, rotations = 0;
-  int q_at = -1;
-};
-
-Split split(const lie::Block& block) {
-  switch (block.group) {
-    case lie::GroupId::rn:
-      return {block.v_at, block.nv, 0, block.q_at};
-    case lie::GroupId::so3:
-      return {block.v_at, 0, 3, -1};
-    case lie::GroupId::r3xso3:
-    case lie::GroupId::se3:
-      return {block.v_at, 3, 3, block.q_at};
-  }
-  return {};
-}
-
-bool is_body(const lie::Block& block) {
-  return block.group == lie::GroupId::r3xso3 || block.group == lie::GroupId::se3;
-}
+/// In space: three translations, three rotations.
+bool is_body(const lie::Block& block) { return lie::is_pose(block) && block.nv == 6; }
 
 /// Sizes of single coordinates, and how far they are from the origin.
 struct Sizes {
@@ -74,11 +55,10 @@ Sizes sizes_of(const System& system, const Motion& m, const KktBlocks& blocks) {
   if (!(numbers > 0.0)) numbers = length;
   Sizes sizes{Vector::Ones(nv), Vector::Zero(nv), length};
   for (const lie::Block& block : space_blocks) {
-    const Split part = split(block);
-    if (part.translations == 0) continue;
-    sizes.natural.segment(part.v_at, part.translations).setConstant(is_body(block) ? length : numbers);
-    sizes.distance.segment(part.v_at, part.translations)
-        .setConstant(m.q.segment(part.q_at, part.translations).lpNorm<Eigen::Infinity>());
+    const int n = lie::translations_of(block);
+    if (n == 0) continue;
+    sizes.natural.segment(block.v_at, n).setConstant(is_body(block) ? length : numbers);
+    sizes.distance.segment(block.v_at, n).setConstant(m.q.segment(block.q_at, n).lpNorm<Eigen::Infinity>());
   }
   return sizes;
 }

@@ -1,4 +1,5 @@
 #include "system/differences.hpp"
+#include "lie/group_info.hpp"
 
 #include <algorithm>
 #include <array>
@@ -44,20 +45,6 @@ constexpr double smallest_part = 0x1p-27, smallest_part_of_time = 0x1p-30;
 constexpr double units_per_step = 1024.0;
 /// A distance of less than this is the round-off of a zero.
 constexpr double smallest_size = 1e-9;
-
-/// Entries of v of a block that move it along, first.
-int translations_of(const lie::Block& block) {
-  switch (block.group) {
-    case lie::GroupId::rn:
-      return block.nv;
-    case lie::GroupId::so3:
-      return 0;
-    case lie::GroupId::r3xso3:
-    case lie::GroupId::se3:
-      return 3;
-  }
-  return 0;
-}
 
 /// Steps are no round numbers: 709/512.
 constexpr double mantissa = 1.384765625;
@@ -348,8 +335,9 @@ Vector distances(const lie::Space& space, const Vector& q) {
   Vector out = Vector::Zero(space.nv());
   for (const lie::Block& block : space.blocks()) {
     const bool is_flat = block.group == lie::GroupId::rn;
-    for (int i = 0; i < translations_of(block); ++i)
-      out[block.v_at + i] = is_flat ? std::abs(q[block.q_at + i]) : q.segment(block.q_at, 3).norm();
+    const int n = lie::translations_of(block);
+    for (int i = 0; i < n; ++i)
+      out[block.v_at + i] = is_flat ? std::abs(q[block.q_at + i]) : q.segment(block.q_at, n).norm();
   }
   return out;
 }
@@ -359,7 +347,7 @@ std::vector<StepRange> configuration_ranges(const lie::Space& space, const Vecto
   const double farthest = far.maxCoeff();
   std::vector<StepRange> ranges(space.nv());
   for (const lie::Block& block : space.blocks()) {
-    const int n = translations_of(block);
+    const int n = lie::translations_of(block);
     if (n == 0) continue;
     const double own = far.segment(block.v_at, n).maxCoeff();
     const double size = own >= smallest_size ? own : farthest >= smallest_size ? farthest : 1.0;

@@ -12,6 +12,7 @@
 #include "io/result/summary.hpp"
 #include "io/trajectory/trajectory.hpp"
 #include "kreisel/error.hpp"
+#include "lie/group_info.hpp"
 #include "run/integrator.hpp"
 #include "run/step_sequence.hpp"
 #include "solve/formulation.hpp"
@@ -108,7 +109,8 @@ class Outputs {
                      block_name(b), blocks[b].nq);
         continue;
       }
-      if (blocks[b].group != GroupId::so3) put_position({"position", "m", ScaleRule::own, true}, block_name(b), 3);
+      if (const int n = lie::translations_of(blocks[b]); n > 0)
+        put_position({"position", "m", ScaleRule::own, true}, block_name(b), n);
       put_rotation(block_name(b));
     }
   }
@@ -121,13 +123,13 @@ class Outputs {
       // Of states only the first derivative means something, of algebraic unknowns none.
       if (kind_of(b) == system::CoordinateKind::algebraic || (kind_of(b) == system::CoordinateKind::state && !is_state))
         continue;
-      const bool has_both = blocks[b].group == GroupId::r3xso3 || blocks[b].group == GroupId::se3;
-      if (blocks[b].group == GroupId::rn)
+      const int n = lie::translations_of(blocks[b]), rotations = lie::rotations_of(blocks[b]);
+      if (rotations == 0)
         put({name + " of coordinates", "SI", rule, is_state && kind_of(b) == system::CoordinateKind::dynamic},
             where_of(b), at, blocks[b].nv);
-      if (has_both) put({name, linear, rule, is_state}, where_of(b), at, 3);
-      if (blocks[b].group != GroupId::rn)
-        put({"angular " + name, angular, rule, is_state}, where_of(b), at + (has_both ? 3 : 0), 3);
+      else if (n > 0)
+        put({name, linear, rule, is_state}, where_of(b), at, n);
+      if (rotations > 0) put({"angular " + name, angular, rule, is_state}, where_of(b), at + n, rotations);
     }
   }
 
@@ -567,7 +569,7 @@ Verification verify(const PreparedRun& run, const run::Report& report, const Mat
   if (is_adaptive && !v.is_bound && repeated.status == run::Status::success && repeated.method == report.method &&
       report.counters.steps > 50 && v.steps < report.counters.steps + report.counters.steps / 50)
     v.warnings.push_back(fmt::format(
-        "the repeated run took {} steps, the run {}: something else than the tolerance bounds the steps, and true "
+        "the repeated run took {} steps, the run {}: something other than the tolerance limits the steps, and true "
         "errors may exceed these differences; compare with {} and smaller steps",
         v.steps, report.counters.steps, spelled("max_step")));
   return v;

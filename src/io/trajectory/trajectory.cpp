@@ -7,6 +7,7 @@
 
 #include "base/archive.hpp"
 #include "kreisel/error.hpp"
+#include "lie/group_info.hpp"
 #include "lie/so3.hpp"
 
 namespace kreisel::io {
@@ -15,40 +16,18 @@ namespace {
 using lie::Block;
 using lie::GroupId;
 
-/// Numbers of the embedding of Space::embed.
-int embedding_size(const Block& block) {
-  switch (block.group) {
-    case GroupId::rn:
-      return block.nq;
-    case GroupId::so3:
-      return 9;
-    case GroupId::r3xso3:
-    case GroupId::se3:
-      return 12;
-  }
-  return 0;
-}
+bool turns_in_space(const Block& block) { return lie::rotations_of(block) == 3; }
 
-std::string velocity_meaning(GroupId group) {
-  switch (group) {
-    case GroupId::rn:
-      return "rn: q'";
-    case GroupId::so3:
-      return "so3: angular velocity in the body frame [rad/s]";
-    case GroupId::r3xso3:
-      return "r3xso3: velocity of the centre of mass in the inertial frame [m/s], angular velocity in the body frame "
-             "[rad/s]";
-    case GroupId::se3:
-      return "se3: velocity of the centre of mass and angular velocity, both in the body frame [m/s, rad/s]";
-  }
-  return {};
-}
+/// Numbers of the embedding of Space::embed: nine of a rotation in space, others as they stand in q.
+int embedding_size(const Block& block) { return turns_in_space(block) ? lie::translations_of(block) + 9 : block.nq; }
 
 std::string velocity_meanings(const lie::Space& space) {
   std::set<GroupId> groups;
   for (const Block& block : space.blocks()) groups.insert(block.group);
   std::string text = "left-trivialised velocity; ";
-  for (const GroupId group : groups) text += (group == *groups.begin() ? "" : "; ") + velocity_meaning(group);
+  for (const GroupId group : groups)
+    text += fmt::format("{}{}: {}", group == *groups.begin() ? "" : "; ", lie::name_of(group),
+                        lie::info_of(group).velocity_meaning);
   return text;
 }
 
@@ -75,18 +54,10 @@ Columns plain(std::initializer_list<const char*> names, const char* unit) {
 }
 
 /// What entry i (from 1) of the velocity of a block is.
-std::string velocity_component(GroupId group, char letter, int i) {
-  switch (group) {
-    case GroupId::rn:
-      return fmt::format("{}{}", letter, i);
-    case GroupId::so3:
-      return fmt::format("W{}", i);
-    case GroupId::r3xso3:
-      return i > 3 ? fmt::format("W{}", i - 3) : fmt::format("u{}", i);
-    case GroupId::se3:
-      return i > 3 ? fmt::format("W{}", i - 3) : fmt::format("U{}", i);
-  }
-  return {};
+std::string velocity_component(const Block& block, char letter, int i) {
+  const int n = lie::translations_of(block);
+  const char velocity = lie::info_of(block.group).velocity;
+  return i > n ? fmt::format("W{}", i - n) : fmt::format("{}{}", velocity != 0 ? velocity : letter, i);
 }
 
 }  // namespace
@@ -215,8 +186,8 @@ Columns TrajectoryLayout::pose_columns() const {
   for (int body = 0; body < system_.body_count(); ++body) add_pose(system_.body_name(body), true);
   for (const int b : free_blocks_) {
     const Block& block = system_.space().blocks()[b];
-    if (block.group != GroupId::rn)
-      add_pose(labels_[b], block.group != GroupId::so3);
+    if (turns_in_space(block))
+      add_pose(labels_[b], lie::translations_of(block) > 0);
     else
       for (int i = 1; i <= block.nq; ++i) columns.push_back(of_element(labels_[b], fmt::format("q{}", i), ""));
   }
@@ -230,7 +201,7 @@ Columns TrajectoryLayout::velocity_columns(char letter) const {
     const Block& block = system_.space().blocks()[b];
     for (int i = 1; i <= block.nv; ++i) {
       TrajectoryColumn column = of_element(labels_[b], fmt::format("{}{}", letter, i), "");
-      column.component = velocity_component(block.group, letter, i);
+      column.component = velocity_component(block, letter, i);
       if (column.component.front() == 'W')
         column.unit = is_velocity ? "rad/s" : "rad/s^2";
       else if (block.group != GroupId::rn)
@@ -312,27 +283,13 @@ void TrajectoryLayout::read_position(ConstVectorRef values, Vector& q) const {
     Eigen::Map<Eigen::Vector4d>{to} = lie::quaternion_from(R);
     at += 9;
   };
-  const auto read_position = [&](double* to) {
-    Eigen::Map<Vector3>{to} = values.segment<3>(at);
-    at += 3;
-  };
   const auto read_block = [&](const Block& block, bool is_body) {
     double* to = q.data() + block.q_at;
-    switch (block.group) {
-      case GroupId::rn:
-        q.segment(block.q_at, block.nq) = values.segment(at, block.nq);
-        at += block.nq;
-        break;
-      case GroupId::so3:
-        if (is_body) at += 3;  // where its centre of mass is follows from the rotation
-        read_rotation(to);
-        break;
-      case GroupId::r3xso3:
-      case GroupId::se3:
-        read_position(to);
-        read_rotation(to + 3);
-        break;
-    }
+    const int n = turns_in_space(block) ? lie::translations_of(block) : block.nq;
+    if (n == 0 && is_body) at += 3;  // where its centre of mass is follows from the rotation
+    std::copy_n(values.data() + at, n, to);
+    at += n;
+    if (turns_in_space(block)) read_rotation(to + n);
   };
   for (int body = 0; body < system_.body_count(); ++body)
     read_block(system_.space().blocks()[system_.body_block(body)], true);
