@@ -23,7 +23,7 @@ class Static final : public Command {
     parser.add_flag("--json", is_json_, "print one JSON object");
     parser.footer(
         "Finds positions, states and constraint forces at rest under all forces, from the initial positions downhill.\n"
-        "Drivers stand where they are at the start. Exit code 0 if an equilibrium was found, 3 if not.\n"
+        "Drivers stay where they are at the start. Exit code 0 if an equilibrium was found, 3 if not.\n"
         "Examples:\n  kreisel static double-pendulum\n  kreisel static quarter-car --set m=300 --json");
   }
 

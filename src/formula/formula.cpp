@@ -260,7 +260,7 @@ void Formula::refuse(const Name& name, std::string_view message) const {
 std::string problem_with_name(std::string_view name) {
   const bool is_word = !name.empty() && is_letter(name.front()) &&
                        std::ranges::all_of(name, [](char c) { return is_letter(c) || is_digit(c); });
-  if (!is_word) return "is no word of letters, digits and _ that begins with a letter";
+  if (!is_word) return "is not a word of letters, digits and _ that begins with a letter";
   if (name.size() > 60) return "has more than 60 characters";
   if (find_function(name) != nullptr) return "is a function of formulas";
   if (name == "t") return "is the time in formulas";

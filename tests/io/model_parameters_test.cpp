@@ -155,7 +155,7 @@ TEST(ModelParameters, RefusesWhatCannotBeANumber) {
   EXPECT_EQ(refusal_of_parameters(R"({"sin": 1})"),
             "m.json:1:24: /parameters/sin: 'sin' is a function of formulas; choose another name for the parameter");
   EXPECT_EQ(refusal_of_parameters(R"({"2a": 1})"),
-            "m.json:1:23: /parameters/2a: '2a' is no word of letters, digits and _ that "
+            "m.json:1:23: /parameters/2a: '2a' is not a word of letters, digits and _ that "
             "begins with a letter; choose another name for the parameter");
   EXPECT_EQ(refusal_of_parameters(R"([1])"),
             "m.json:1:16: /parameters: is a list of 1, expected {\"name\": value, ...}");

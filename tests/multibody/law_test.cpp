@@ -377,7 +377,7 @@ TEST(Law, RefusesWhatCannotBe) {
   EXPECT_NE(
       refusal(
           rod(R"j(, "forces": [{"type": "spring-damper", "between": ["ground", "rod"], "at": [[0, 0, 1], [0, 1, 0]], "stiffness": 3, "force": "=x"}])j"))
-          .find("/forces/0/stiffness: stands beside the law \"force\"; write it into the formula"),
+          .find("/forces/0/stiffness: cannot be combined with the law \"force\"; write it into the formula"),
       std::string::npos);
   EXPECT_NE(refusal(rod(R"j(, "forces": [{"type": "torqe", "joint": "hinge", "value": 1}])j"))
                 .find("unknown force 'torqe'; did you mean 'torque'?"),

@@ -66,8 +66,8 @@ void ModelReader::read_measured_law(const std::string& at, const Json& value, co
                                     const ForceInfo& info, const multibody::ForceSpec& spec) {
   for (const char* other : {"stiffness", "damping", "target"})
     if (find(value, other) != nullptr)
-      return complain(below(at, other),
-                      fmt::format("stands beside the law \"{}\"; write it into the formula", info.law.field.name));
+      return complain(below(at, other), fmt::format("cannot be combined with the law \"{}\"; write it into the formula",
+                                                    info.law.field.name));
   PendingLaw pending{
       .at = below(at, info.law.field.name), .type = std::string(info.name), .name = spec.name, .value = {}};
   pending.gauge = formulas().add({.measure = info.law.measure(spec), .bodies = {spec.bodies[0], spec.bodies[1]}});

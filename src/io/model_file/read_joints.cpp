@@ -291,9 +291,10 @@ void ModelReader::read_coupler(const std::string& at, const Json& value) {
     if (!joint_named(below(here, i), (*joints)[i], numbers[i])) return;
     const multibody::JointPtr& of = mechanism_.joints[numbers[i]];
     if (of->slidings().size() != 1)
-      return complain(below(here, i), fmt::format("'{}' is a {} joint, which has not one coordinate; expected a joint "
-                                                  "with one, such as a revolute or prismatic one",
-                                                  of->name(), of->type()));
+      return complain(below(here, i),
+                      fmt::format("'{}' is a {} joint, which does not have one coordinate; expected a joint "
+                                  "with one, such as a revolute or prismatic one",
+                                  of->name(), of->type()));
     const bool turns = of->slidings()[0].is_rotation;
     gauges[i] = joint_gauge(numbers[i], turns);
     if (turns) value_of(gauges[i], true, of->name());

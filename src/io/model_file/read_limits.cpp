@@ -45,8 +45,9 @@ void ModelReader::read_limits(const std::string& at, const Json& value, int join
                     fmt::format("goes from {} to {}, which leaves no room; exchange the two", *bounds[0], *bounds[1]));
   const bool is_compliant = n.has_number("stiffness");
   if (is_compliant && n.has_number("restitution"))
-    return complain(below(here, "restitution"),
-                    "stands beside \"stiffness\"; a limit is rigid (restitution) or compliant (stiffness, damping)");
+    return complain(
+        below(here, "restitution"),
+        "cannot be combined with \"stiffness\"; a limit is rigid (restitution) or compliant (stiffness, damping)");
   if (!is_compliant && n.has_number("damping"))
     return complain(below(here, "damping"), "has no \"stiffness\" beside it; expected both, or a \"restitution\"");
   const int gauge = joint_gauge(joint, turns);

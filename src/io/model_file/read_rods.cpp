@@ -117,7 +117,8 @@ bool ModelReader::read_section(const std::string& at, const Json& value, NamedSe
     Matrix3 inertia = Matrix3::Zero();
     Vector3 moments;
     if (find(value, "material") != nullptr) {
-      complain(below(at, "material"), "stands beside \"stiffness\", which says all about elasticity; leave it out");
+      complain(below(at, "material"),
+               "cannot be combined with \"stiffness\", which describes the elasticity; leave it out");
       return false;
     }
     multibody::Matrix6 K;
@@ -182,7 +183,7 @@ void ModelReader::read_rod(const std::string& at, const Json& value) {
       at, value, "rod", [](const ModelReader& r, const std::string& x) { return r.rods_.contains(x); }, rod.name);
   ok = read_numbers(at, value, fields_of(rod_object()), n) && ok;
   if (ok && rod.name.find('@') != std::string::npos) {
-    complain(below(at, "name"), "has an \"@\", which stands before a place on the rod");
+    complain(below(at, "name"), "contains \"@\", which separates a rod from a place on it");
     ok = false;
   }
   std::string section_name;

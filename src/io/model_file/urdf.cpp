@@ -427,10 +427,10 @@ class UrdfReader {
       if (initial < lower || initial > upper) {
         const double inside = std::clamp(initial, lower, upper);
         if (options_.positions.contains(joint.name))
-          complain(*limit, fmt::format("joint '{}' shall start at {}, but goes from {} to {}", joint.name, initial,
-                                       lower, upper));
+          complain(*limit, fmt::format("joint '{}' is to start at {}, outside its range from {} to {}", joint.name,
+                                       initial, lower, upper));
         else
-          note(fmt::format("joint '{}' cannot stand at {}; it starts at its limit {}", joint.name, initial, inside));
+          note(fmt::format("joint '{}' cannot be at {}; it starts at its limit {}", joint.name, initial, inside));
         initial = inside;
       }
     }
@@ -465,8 +465,9 @@ class UrdfReader {
       return type == "revolute" || type == "continuous" || type == "prismatic";
     };
     if (found == joints_.end() || !has_coordinate(found->type) || !has_coordinate(joint.type))
-      return complain(*mimic, fmt::format("joint '{}' mimics '{}', which is no revolute, continuous or prismatic joint",
-                                          joint.name, master));
+      return complain(*mimic,
+                      fmt::format("joint '{}' mimics '{}', which is not a revolute, continuous or prismatic joint",
+                                  joint.name, master));
     list.push_back({{"type", "coupler"},
                     {"name", joint.name + " mimic"},
                     {"joints", {master, joint.name}},

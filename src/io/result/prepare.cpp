@@ -327,7 +327,7 @@ std::vector<solve::Change> assembled_with(const multibody::Assembly& assembly, s
 std::vector<solve::Change> assembled(models::Model& model, std::string_view fixed, std::string_view linear_solver) {
   const auto* assembly = dynamic_cast<const multibody::Assembly*>(model.system.get());
   if (!fixed.empty() && assembly == nullptr)
-    throw InvalidInput(fmt::format("{}: '{}' is no mechanism of bodies", spelled("fix"), model.name));
+    throw InvalidInput(fmt::format("{}: '{}' is not a mechanism of bodies", spelled("fix"), model.name));
   try {
     std::vector<solve::Change> changes = fixed.empty() ? solve::assemble(*model.system, model.start, linear_solver)
                                                        : assembled_with(*assembly, fixed, model.start, linear_solver);
