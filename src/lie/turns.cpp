@@ -11,7 +11,8 @@ constexpr double negligible_square = 1e-18;
 
 }  // namespace
 
-void follow(const Space& space, ConstVectorRef q0, ConstVectorRef q1, VectorRef x) {
+bool follow(const Space& space, ConstVectorRef q0, ConstVectorRef q1, VectorRef x) {
+  bool is_found = true;
   for (const Block& block : space.blocks()) {
     const double* const from = q0.data() + block.q_at;
     const double* const to = q1.data() + block.q_at;
@@ -26,14 +27,17 @@ void follow(const Space& space, ConstVectorRef q0, ConstVectorRef q1, VectorRef 
                                   end = Eigen::Map<const typename G::Point>(to);
           typename G::Tangent y = Eigen::Map<const typename G::Tangent>(at);
           // exp(y)∘exp(d) = exp(y + T(y)⁻¹d + O(d²)).
-          for (int iteration = 0; iteration < max_iterations; ++iteration) {
+          bool is_there = false;
+          for (int iteration = 0; iteration < max_iterations && !is_there; ++iteration) {
             const typename G::Tangent d = G::log(G::compose(G::inverse(G::compose(start, G::exp(y))), end));
             y += G::tangent_inverse(y, d);
-            if (d.squaredNorm() <= negligible_square) break;
+            is_there = d.squaredNorm() <= negligible_square;
           }
+          is_found = is_found && is_there;
           Eigen::Map<typename G::Tangent>{at} = y;
         });
   }
+  return is_found;
 }
 
 }  // namespace kreisel::lie

@@ -5,7 +5,8 @@
 
 namespace kreisel::lie {
 
-/// Moves x, an approximation, such that q0∘exp(x) = q1, on the turn x is on. Rotations of x are below 2π.
-void follow(const Space& space, ConstVectorRef q0, ConstVectorRef q1, VectorRef x);
+/// Moves x, an approximation, such that q0∘exp(x) = q1, on the turn x is on. Rotations of x are below 2π. False where no such x was
+/// found near it: a body has turned too far.
+[[nodiscard]] bool follow(const Space& space, ConstVectorRef q0, ConstVectorRef q1, VectorRef x);
 
 }  // namespace kreisel::lie

@@ -1,5 +1,7 @@
 #include "method/adams_moulton.hpp"
 
+#include <cmath>
+
 #include "base/combine.hpp"
 #include "coeff/adams_moulton.hpp"
 #include "lie/turns.hpp"
@@ -70,7 +72,8 @@ void ExponentialProduct::linearize(ConstVectorRef x, MotionTangent& out) {
 void ExponentialProduct::record(ConstVectorRef x, Entry& entry) {
   last_exponent(x);
   entry.omega = appended_ + factor_;
-  lie::follow(space_, (*history_)[0].motion.q, entry.motion.q, entry.omega);
+  // An infinite turn is one that no step may make.
+  if (!lie::follow(space_, (*history_)[0].motion.q, entry.motion.q, entry.omega)) entry.omega.setConstant(HUGE_VAL);
 }
 
 }  // namespace kreisel::method

@@ -169,7 +169,7 @@ Attempt ImplicitStepper::attempt(const Proposal& proposal) {
 bool ImplicitStepper::project_onto_manifold(double h) {
   if (manifold_ == nullptr) return true;
   if (!manifold_->project(trial_.motion)) return false;
-  lie::follow(method_->space(), history_[0].motion.q, trial_.motion.q, trial_.omega);
+  if (!lie::follow(method_->space(), history_[0].motion.q, trial_.motion.q, trial_.omega)) return false;
   x_ = trial_.omega / h;
   method_->record(x_, trial_);
   return true;
@@ -248,8 +248,7 @@ double ImplicitStepper::longest_step() const { return run::longest_step(parts_, 
 
 bool ImplicitStepper::project_trial(bool position, bool velocity) {
   if (!start_up_.project(trial_.motion, position, velocity)) return false;
-  if (position) lie::follow(method_->space(), history_[0].motion.q, trial_.motion.q, trial_.omega);
-  return true;
+  return !position || lie::follow(method_->space(), history_[0].motion.q, trial_.motion.q, trial_.omega);
 }
 
 /// Multipliers of a step that is short or of low order carry O(h^k) and the error of Newton's method over h. Where that exceeds what

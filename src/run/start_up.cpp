@@ -141,7 +141,7 @@ bool StartUp::advance(const Entry& from, double h, Entry& to) {
     std::swap(from_, to_);
     system_.space().tangent_inverse(to.omega, omega_, piece_);
     to.omega += piece_;
-    lie::follow(system_.space(), from.motion.q, from_.q, to.omega);
+    if (!lie::follow(system_.space(), from.motion.q, from_.q, to.omega)) return false;
   }
   to.motion = from_;
   to.motion.t = from.motion.t + h;
