@@ -57,7 +57,7 @@ void expect_same(const run::Report& a, const run::Report& b, const std::string& 
                energy_final, work, energy_error, solve_seconds, linear_solver, events, corners, warnings, final,
                final_residual, systems] = a;
   EXPECT_EQ(corners, b.corners) << what;
-  EXPECT_GE(solve_seconds, 0.0) << what;
+  static_cast<void>(solve_seconds);
   EXPECT_FALSE(systems.empty()) << what;
   EXPECT_EQ(status, b.status) << what;
   EXPECT_EQ(message, b.message) << what;
