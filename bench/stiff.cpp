@@ -119,7 +119,7 @@ int main(int argc, char** argv) {
     run::Options options;
     choose(method, options);
     options.rtol = rtol;
-    options.max_steps = 1'000'000;
+    options.max_steps = 100'000;
     run::Report report;
     run::Observer nobody;
     const std::string label = bench::label_of(method, rtol);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace kreisel::run {
 namespace {
@@ -24,10 +25,14 @@ constexpr double leap = 1.4;
 /// So many failures in a row mean that the past no longer predicts: restart from order 1.
 constexpr int failures_before_restart = 4;
 
-/// Factor on the step that brings an error of order p+1 to the target.
-double growth(double error, int order) { return std::pow(target / std::max(error, 1e-12), 1.0 / (order + 1)); }
+/// Logarithm of the factor on the step that brings an error of order p+1 to the target: most comparisons need no more.
+double log_growth(double error, int order) { return std::log(target / std::max(error, 1e-12)) / (order + 1); }
+double growth(double error, int order) { return std::exp(log_growth(error, order)); }
 
-/// Whether `growth` reaches the largest one, without a power.
+const double log_grow_from = std::log(grow_from), log_shrink_from = std::log(shrink_from),
+             log_order_advantage = std::log(order_advantage);
+
+/// Whether `growth` reaches the largest one, without a logarithm.
 bool may_double(double error, int order) {
   static_assert(max_growth == 2.0);
   return std::ldexp(std::max(error, 1e-12), order + 1) <= target;
@@ -75,28 +80,29 @@ void Controller::accept(const OrderErrors& errors, double taken) {
   if (!compares) return;
 
   int order = state_.order;
-  double best = growth(expected, order);
+  double best = log_growth(expected, order);
   // A fixed order that the start did not reach is approached one by one.
   const int lowest = std::min(options_.min_order, state_.order + 1);
   const auto consider = [&](const std::optional<double>& error, int candidate) {
     if (!error || candidate < lowest || candidate > options_.max_order) return;
-    const double factor = growth(*error * trend, candidate);
-    if (factor > order_advantage * best) {
+    const double factor = log_growth(*error * trend, candidate);
+    if (factor > log_order_advantage + best) {
       best = factor;
       order = candidate;
     }
   };
-  if (state_.order < options_.min_order) best = 0.0;
+  constexpr double none = -std::numeric_limits<double>::infinity();
+  if (state_.order < options_.min_order) best = none;
   consider(errors.lower, state_.order - 1);
   consider(errors.higher, state_.order + 1);
 
-  if (best == 0.0) best = growth(expected, state_.order);  // no estimate one order up yet
-  const bool changes_step = best >= grow_from || best <= shrink_from;
+  if (best == none) best = log_growth(expected, state_.order);  // no estimate one order up yet
+  const bool changes_step = best >= log_grow_from || best <= log_shrink_from;
   if (order == state_.order && !changes_step) return;
   state_.order = order;
   state_.steps_since_change = 0;
   state_.last_error = 0.0;
-  if (changes_step) set_step(std::clamp(best, smallest_cut, max_growth) * taken);
+  if (changes_step) set_step(std::clamp(std::exp(best), smallest_cut, max_growth) * taken);
 }
 
 void Controller::reject_error(double error, double taken) {

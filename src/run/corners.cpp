@@ -58,6 +58,7 @@ Stop Corners::stop_at(double t, double until) const {
 Stop Corners::ahead(double t, double h) const {
   // Where steps are short, what one of them misses at a corner is little; a longer look still finds it.
   const Stop corner = stop_at(t, t + far * h);
+  if (!corner.is_corner) return corner;
   if (corner.restarts() && corner.t < t + 2.0 * h) return corner;
   return stop_at(t, t + 2.0 * h);
 }

@@ -171,6 +171,7 @@ ChatterWatch::ChatterWatch(const System& system, double t_end)
 
 bool ChatterWatch::sees(const method::Entry& newest) {
   const Motion& m = newest.motion;
+  if (t_end_ - m.t <= many_steps * newest.h) return false;  // no step of a crawl
   if (steps_ == 0) {
     t_ = m.t;
     lowest_ = highest_ = m.v;

@@ -133,6 +133,7 @@ Attempt ImplicitStepper::attempt(const Proposal& proposal) {
   const Closeness& closeness = plan_.closeness;
   h_ = proposal.h;
   order_ = proposal.order;
+  interpolation_share_ = std::numeric_limits<double>::infinity();
   trial_.motion.t = proposal.t;
   trial_.eta = history_[0].eta;
   if (closeness.extrapolates_lambda) {
@@ -145,6 +146,10 @@ Attempt ImplicitStepper::attempt(const Proposal& proposal) {
   // Multipliers balance M v̇, and an error of v is one of v̇ magnified by α₀/h.
   VelocityScale scale = closeness.scale(h_);
   if (controls_lambda_) scale.acceleration_step = h_;
+  // Where stiff forces hold q, what Newton's method leaves of one point is no error of the next: it is noise, and the estimate of
+  // order k magnifies it by 2^(k+1). Another iteration costs less than the steps that noise rejects.
+  constexpr double quiet_fraction = 0.1;
+  if (plan_.has_error_control() && closer_.stiffness() > 1.0) scale.fraction = quiet_fraction;
   velocity_weights(parts_, history_[0].motion, scale, weight_);
   method_->begin_step(history_, h_, order_);
   const solve::Closed closed = closer_.close(*method_, history_, h_, weight_, trial_);
@@ -207,8 +212,11 @@ std::optional<double> ImplicitStepper::error_at(int order, ErrorNorm& norm, bool
   }
   // In index-3 form λ jumps with every change of the step, and shorter steps make it jump further.
   if (turn_.angle > telling_turn && tests_lambda && plan_.formulation != solve::Formulation::index3 &&
-      order < lambda_differences_.points())
-    error = std::max(error, interpolation_error_at(order));
+      order < lambda_differences_.points() && interpolation_share_ > negligible_share) {
+    const double between = interpolation_error_at(order);
+    if (order == order_ && error > 0.0) interpolation_share_ = between / error;
+    error = std::max(error, between);
+  }
   if (controls_lambda_ && tests_lambda && order <= lambda_differences_.points())
     error = std::max(error, lambda_error_at(order));
   return error;

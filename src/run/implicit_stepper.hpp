@@ -80,11 +80,12 @@ class ImplicitStepper final : public Stepper {
   int tangent_age_ = 0;        ///< in attempts
   double tangent_turn_ = 0.0;  ///< since it was made
   method::Differences lambda_differences_;
-  double lambda_scale_ = 0.0;  ///< largest |λ| so far
-  double lambda_noise_ = 0.0;  ///< of the trial, relative
-  double h_ = 0.0;             ///< of the trial
-  Turn turn_;                  ///< the widest of the trial
-  int order_ = 0;              ///< of the trial
+  double lambda_scale_ = 0.0;         ///< largest |λ| so far
+  double lambda_noise_ = 0.0;         ///< of the trial, relative
+  double h_ = 0.0;                    ///< of the trial
+  double interpolation_share_ = 0.0;  ///< what lies between the points of the trial, as a part of its error
+  Turn turn_;                         ///< the widest of the trial
+  int order_ = 0;                     ///< of the trial
   int starts_left_ = 0;
   bool is_at_start_ = true;
   bool controls_lambda_;

@@ -48,8 +48,9 @@ inline double reach_of(const Part& part, double size, double span, double length
 /// What updates of velocities are measured against.
 struct VelocityScale {
   double absolute = 1.0, relative = 1.0;
-  double floor = 0.0;   ///< per unit of |q|: what round-off leaves
-  double length = 1.0;  ///< of the mechanism
+  double fraction = 1.0;  ///< of these, that velocities of bodies may use
+  double floor = 0.0;     ///< per unit of |q|: what round-off leaves
+  double length = 1.0;    ///< of the mechanism
   /// > 0: rates of states and of algebraic unknowns may move the value within this step by a thousandth of what it is allowed.
   /// Their rate alone may be all noise: the angle that a stiff spring counts is at rest when its bodies are, but for round-off.
   double state_step = 0.0;
@@ -63,7 +64,7 @@ inline void velocity_weights(const std::vector<Part>& parts, const lie::Motion& 
   const double span = span_of_bodies(parts, m);
   for (const Part& part : parts) {
     const double own = part.q_at < 0 ? 1.0 : m.q.segment(part.q_at, part.n).norm();
-    double allowed = scale.absolute + scale.relative * m.v.segment(part.v_at, part.n).norm();
+    double allowed = scale.fraction * (scale.absolute + scale.relative * m.v.segment(part.v_at, part.n).norm());
     if (scale.state_step > 0.0 && part.kind != system::CoordinateKind::dynamic)
       allowed = std::max(allowed, 1e-3 * (scale.absolute + scale.relative * own) / scale.state_step);
     if (scale.acceleration_step > 0.0)

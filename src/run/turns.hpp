@@ -24,6 +24,9 @@ constexpr double longest_given_turn = 6.0;
 constexpr double telling_turn = 0.1;
 /// Interpolated multipliers, and the work of drivers that is integrated from them, may err by so many tolerances.
 constexpr double interpolation_margin = 1000.0;
+/// Where that is less than this part of the error of the step, other orders have no more to fear from it: turns by φ magnify
+/// the differences of one order by φ to those of the next, and 0.1 < φ < 3.
+constexpr double negligible_share = 0.1;
 
 /// Error, between the two newest of k + 1 equidistant points, of the polynomial through them, as a part of the
 /// (k+1)-st difference: max of s(1 - s)(1 + s)…(k - 1 + s)/(k + 1)! over 0 < s < 1.

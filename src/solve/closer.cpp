@@ -35,6 +35,8 @@ constexpr double worn_stiffness = 30.0;
 constexpr double most_hidden = 1e3;
 /// Ratios of updates that were smaller than this fraction of the tolerance are round-off.
 constexpr double seen = 1e-3;
+/// No rate of λ is larger: no step turns a body this far [rad].
+constexpr double widest_rate = 7.0;
 /// The size of λ is forgotten at this rate, so that a singular position does not loosen the test for ever.
 constexpr double memory_of_lambda = 0.9;
 
@@ -259,7 +261,9 @@ Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, 
     x_has_converged = x_has_converged || (remaining <= 1.0 && hidden <= 1.0);  // later updates of x are round-off
     const double lambda_update = (alpha_ / (matrix_alpha_ * h)) * largest(right_hand_side_.segment(nv, rows));
     const double allowed_update = options_.lambda_tolerance * std::max(lambda_size_, largest(trial.lambda));
-    bool lambda_is_settled = lambda_update * lambda_rate(matrix, h, trial) <= allowed_update;
+    // Asked for only when it matters: how far bodies have turned costs as much as the test of x.
+    bool lambda_is_settled = x_has_converged && (lambda_update * widest_rate <= allowed_update ||
+                                                 lambda_update * lambda_rate(matrix, h, trial) <= allowed_update);
     // Once x has converged, updates of λ that no longer shrink are round-off, unless B has turned away from the matrix.
     if (!lambda_is_settled && had_converged && lambda_update > 0.5 * previous_lambda_update) {
       if (matrix == Matrix::kept && turned_ > near_turn) {
