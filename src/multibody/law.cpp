@@ -119,6 +119,8 @@ Formulas::Node Formulas::rate_of(Node node) {
         throw InvalidInput("has no rate: it depends on the energy");
       case Kind::rotation:
         throw InvalidInput("has no rate: it depends on a rotation");
+      case Kind::gap:
+        throw InvalidInput("has no rate: it depends on the gap of a contact");
       case Kind::active:
         return this->graph().number(0.0);
     }
@@ -181,7 +183,8 @@ void needs_of(const Formulas& formulas, Formulas::Node node, std::vector<int>& g
         break;
       default:
         throw InvalidInput(
-            "depends on an acceleration, a force, a reaction, an energy or a rotation, which follow from what is "
+            "depends on an acceleration, a force, a reaction, an energy, a rotation or a gap, which follow from what "
+            "is "
             "defined here; expected a formula of t, positions, velocities and states");
     }
   }
