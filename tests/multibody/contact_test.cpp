@@ -12,7 +12,6 @@
 #include "multibody/samples.hpp"
 #include "run/integrator.hpp"
 #include "system/dense.hpp"
-#include "system/differences.hpp"
 
 namespace {
 
@@ -39,7 +38,7 @@ TEST_P(EveryContact, HasTheDerivativesAndThePowerItClaims) {
   const multibody::ForceInfo& info = multibody::find_force("contact");
   samples::Source source;
   int found = 0, several = 0;
-  for (int attempt = 0; attempt < 400 && found < 6; ++attempt) {
+  for (int attempt = 0; attempt < 4000 && found < 6; ++attempt) {
     multibody::Mechanism mechanism;
     mechanism.group = group;
     for (const char* name : {"first", "second"}) mechanism.bodies.push_back(samples::random_body(source, name));
@@ -54,11 +53,17 @@ TEST_P(EveryContact, HasTheDerivativesAndThePowerItClaims) {
     mechanism.forces.push_back(force);
     const multibody::Assembly assembly(std::move(mechanism));
     system::Motion m = samples::random_motion(source, assembly.space());
+    for (const std::size_t b : {0, 1}) m.q.segment<3>(assembly.space().blocks()[b].q_at) *= 0.3;
     for (std::size_t b = 2; b < assembly.space().blocks().size(); ++b)  // speeds of touches
       m.q.segment(assembly.space().blocks()[b].q_at, assembly.space().blocks()[b].nq).setConstant(1.4);
     int touching = 0;
-    for (int i = 0; i < force->gaps(); ++i) touching += assembly.gap_of(0, i, m) < -0.05 ? 1 : 0;
-    if (touching == 0) continue;
+    bool is_smooth = true;  // away from corners of the force
+    for (int i = 0; i < force->gaps(); ++i) {
+      const double gap = assembly.gap_of(0, i, m);
+      touching += gap < 0.0 ? 1 : 0;
+      is_smooth = is_smooth && std::abs(gap) > 0.05;
+    }
+    if (touching == 0 || !is_smooth) continue;
     ++found;
     several += touching > 1 ? 1 : 0;
     const Vector nothing(0);
@@ -76,18 +81,16 @@ TEST_P(EveryContact, HasTheDerivativesAndThePowerItClaims) {
                             .ldlt()
                             .solve(residual.force.head(moving));
     m.v.tail(m.v.size() - moving).setZero();
-    const Vector change = system::slope(
-                              [&](double s) -> Vector {
-                                system::Motion moved = m;
-                                const Vector x = s * m.v + (0.5 * s * s) * m.a;
-                                assembly.space().move(m.q, x, moved.q);
-                                moved.v += s * m.a;
-                                return Vector::Constant(1, assembly.energy(moved));
-                              },
-                              1e-3)
-                              .value;
+    const auto energy_after = [&](double time) {
+      system::Motion moved = m;
+      const Vector x = time * m.v + (0.5 * time * time) * m.a;
+      assembly.space().move(m.q, x, moved.q);
+      moved.v += time * m.a;
+      return assembly.energy(moved);
+    };
+    const double h = 1e-6, change = (energy_after(h) - energy_after(-h)) / (2.0 * h);
     const double power = assembly.power(m, nothing).total();
-    EXPECT_NEAR(change[0], power, 1e-7 * (1.0 + std::abs(power)));
+    EXPECT_NEAR(change, power, 1e-6 * (1.0 + std::abs(power)));
     EXPECT_GE(assembly.power(m, nothing).dissipated, 0.0);
   }
   EXPECT_EQ(found, 6);
@@ -139,14 +142,17 @@ TEST(Contact, WithADampingLosesWhatTheIntegralSays) {
   const run::Report report = run_file(file, 0.02, 1e-11);
   const double after = report.final.motion.v[2];
   EXPECT_GT(after, 0.5);
-  EXPECT_NEAR(v - std::log(1.0 + d * v) / d, -after - std::log(1.0 - d * after) / d, 1e-9);
+  EXPECT_NEAR(v - std::log(1.0 + d * v) / d, -after - std::log(1.0 - d * after) / d, 1e-8);
 }
 
 /// The elastic contact conserves the energy over many bounces.
 TEST(Contact, WithoutDampingKeepsTheEnergy) {
   const io::ModelFile file = read(falling_ball(0.3, R"("stiffness": 1e6)"));
-  const run::Report report = run_file(file, 3.0, 1e-10);
-  EXPECT_LT(report.energy_error, 1e-8);
+  const run::Report coarse = run_file(file, 3.0, 1e-8), report = run_file(file, 3.0, 1e-10);
+  const double energy = 0.7 * 9.81 * 0.3;
+  EXPECT_LT(coarse.energy_error, 1e-4 * energy);
+  EXPECT_LT(report.energy_error, 0.1 * coarse.energy_error);
+  EXPECT_LT(report.energy_error, 1e-6 * energy);
   EXPECT_GT(report.events.size(), 10u);
   EXPECT_EQ(report.events.front().event, "floor");
 }
@@ -156,7 +162,7 @@ TEST(Contact, WithoutDampingKeepsTheEnergy) {
 TEST(Contact, LetsASpinningBallSlideAndThenRoll) {
   const std::string text =
       R"({"gravity": [0, 0, -9.81], "bodies": [{"name": "ball", "mass": 1, "inertia": [0.004, 0.004, 0.004], "position": [0, 0, 1], "angular_velocity": [0, 50, 0]}],
-          "outputs": {"x": {"velocity": "ball"}, "press": {"force": "floor"}},
+          "outputs": {"speed": {"velocity": "ball"}, "press": {"force": "floor"}},
           "forces": [{"name": "floor", "type": "contact", "between": ["ground", "ball"], "at": [[0, 0, 0], [0, 0, 1]], "second_radius": 0.1, "stiffness": 1e7, "restitution": 0.05,
                       "friction": 0.2, "smoothing_speed": 1e-4}]})";
   for (const char* group : {"r3xso3", "se3"}) {
@@ -254,7 +260,7 @@ TEST(GravityField, ClosesAKeplerOrbit) {
     const run::Report report = run_file(file, period, 1e-11);
     EXPECT_NEAR(report.final.motion.q[7], r * m1 / (m1 + m2), 1e-8);
     EXPECT_NEAR(report.final.motion.q[8], 0.0, 1e-7);
-    EXPECT_LT(report.energy_error, 1e-9);
+    EXPECT_LT(report.energy_error, 1e-9 * S / r);
     Vector out(file.assembly->output_size());
     file.assembly->evaluate_outputs(report.final.motion, report.final.lambda, out);
     EXPECT_NEAR(out[0], S / (r * r), 1e-6);

@@ -89,10 +89,10 @@ TEST(CamFollower, FollowsItsMinimalCoordinate) {
   const auto radius = [](double a) { return 0.045 - 0.006 * std::cos(a) + 0.0015 * std::cos(2 * a); };
   const auto radius_1 = [](double a) { return 0.006 * std::sin(a) - 0.003 * std::sin(2 * a); };
   const auto radius_2 = [](double a) { return 0.006 * std::cos(a) - 0.006 * std::cos(2 * a); };
-  // The follower stands above the shaft: at the angle π/2 - φ of the cam.
+  // The follower stands above the shaft: at the angle -φ of the cam.
   const auto f = [&](double, const Eigen::Vector2d& y) {
-    const double a = M_PI / 2 - y[0], s_1 = -radius_1(a), s_2 = radius_2(a);
-    const double lift = radius(a) - radius(M_PI / 2);
+    const double a = -y[0], s_1 = -radius_1(a), s_2 = radius_2(a);
+    const double lift = radius(a) - radius(0);
     const double force = stall * (1 - y[1] / idle) - (preload + k * lift + m * g) * s_1;
     return Eigen::Vector2d(y[1], (force - m * s_1 * s_2 * y[1] * y[1]) / (J + m * s_1 * s_1));
   };
@@ -104,9 +104,9 @@ TEST(CamFollower, FollowsItsMinimalCoordinate) {
     EXPECT_GT(y[0], 8 * M_PI);
     EXPECT_NEAR(run["turned"], y[0], 1e-5);
     EXPECT_NEAR(run["omega"], y[1], 1e-4);
-    EXPECT_NEAR(run["lift"], radius(M_PI / 2 - y[0]) - radius(M_PI / 2), 1e-7);
+    EXPECT_NEAR(run["lift"], radius(y[0]) - radius(0), 1e-7);
     const Eigen::Vector2d slope = f(0, y);
-    const double a = M_PI / 2 - y[0], up = -radius_1(a) * slope[1] + radius_2(a) * y[1] * y[1];
+    const double a = -y[0], up = -radius_1(a) * slope[1] + radius_2(a) * y[1] * y[1];
     EXPECT_NEAR(run["press.y"], m * (up + g) + preload + k * run["lift"], 2e-2);
   }
 }
