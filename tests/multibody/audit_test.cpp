@@ -96,12 +96,16 @@ class EveryForceWithoutMultipliers : public EveryElement {};
 
 TEST_P(EveryJoint, HasTheDerivativesItClaims) {
   const JointInfo& info = find_joint(GetParam().element, GetParam().is_driver);
-  Mechanism mechanism = three_bodies();
-  mechanism.joints.push_back(
-      make_joint(info, samples::random_joint_spec(source_, info, bodies(info.has_carrier ? 3 : 2))));
-  const auto& rolling = mechanism.joints[0]->rolling();
-  EXPECT_EQ(mechanism.joints[0]->rows() + (rolling == nullptr ? 0 : rolling->facets().rows), info.rows);
-  expect_audit_passes(Assembly(std::move(mechanism)));
+  for (const std::string& word : samples::words_of(info)) {
+    Mechanism mechanism = three_bodies();
+    JointSpec spec = samples::random_joint_spec(source_, info, bodies(info.has_carrier ? 3 : 2));
+    for (auto& [key, value] : spec.numbers.words) value = word;
+    mechanism.joints.push_back(make_joint(info, spec));
+    const auto& rolling = mechanism.joints[0]->rolling();
+    const int rows = mechanism.joints[0]->rows() + (rolling == nullptr ? 0 : rolling->facets().rows);
+    EXPECT_EQ(rows, word == "free" ? info.rows - 1 : info.rows);
+    expect_audit_passes(Assembly(std::move(mechanism)));
+  }
 }
 
 TEST_P(EveryJoint, HasIndependentRowsAndNoGapWhenItsFramesCoincide) {

@@ -94,16 +94,18 @@ TEST_P(EveryContact, HasTheDerivativesAndThePowerItClaims) {
     EXPECT_GE(assembly.power(m, nothing).dissipated, 0.0);
   }
   EXPECT_EQ(found, 6);
-  if (word == "plane-capsule") EXPECT_GT(several, 0);
+  if (word == "plane-capsule") {
+    EXPECT_GT(several, 0);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, EveryContact,
                          testing::Combine(testing::ValuesIn(samples::words_of(multibody::find_force("contact"))),
                                           testing::Values(lie::GroupId::r3xso3, lie::GroupId::se3), testing::Bool()),
-                         [](const auto& info) {
-                           std::string name = std::get<0>(info.param) + "_" +
-                                              std::string(lie::name_of(std::get<1>(info.param))) +
-                                              (std::get<2>(info.param) ? "_mixed" : "");
+                         [](const auto& given) {
+                           std::string name = std::get<0>(given.param) + "_" +
+                                              std::string(lie::name_of(std::get<1>(given.param))) +
+                                              (std::get<2>(given.param) ? "_mixed" : "");
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
@@ -155,6 +157,34 @@ TEST(Contact, WithoutDampingKeepsTheEnergy) {
   EXPECT_LT(report.energy_error, 1e-6 * energy);
   EXPECT_GT(report.events.size(), 10u);
   EXPECT_EQ(report.events.front().event, "floor");
+}
+
+/// Steps of constant size over a touch and a release. A linear law has its corner there, and with damping the force jumps in its rate.
+TEST(Contact, KeepsTheOrderOfTheMethodOverTouchAndRelease) {
+  const std::string text =
+      R"({"gravity": [0, 0, -9.81], "bodies": [{"name": "ball", "mass": 0.7, "inertia": [0.01, 0.01, 0.01], "position": [0, 0, 0.2], "angular_velocity": [0, 3, 0]}],
+          "forces": [{"name": "floor", "type": "contact", "between": ["ground", "ball"], "at": [[0, 0, 0], [0, 0, 0.2]], "second_radius": 0.1, "stiffness": 2000, "exponent": 1,
+                      "restitution": 0.6, "friction": 0.2, "smoothing_speed": 0.5}]})";
+  const io::ModelFile file = read(text);
+  const run::Report exact = run_file(file, 0.24, 1e-12);
+  ASSERT_EQ(exact.events.size(), 2u);
+  for (const int order : {2, 3, 4}) {
+    double last = 0.0, slope = 0.0;
+    for (const double step : {4e-4, 2e-4, 1e-4}) {
+      run::Options options;
+      options.t_end = 0.24;
+      options.step = step;
+      options.order = order;
+      run::Observer nobody;
+      const run::Report report = run::integrate(*file.assembly, file.model.start, options, nobody);
+      ASSERT_EQ(report.status, run::Status::success) << report.message;
+      const double error = (report.final.motion.q - exact.final.motion.q).head<7>().norm() +
+                           (report.final.motion.v - exact.final.motion.v).head<6>().norm();
+      slope = std::log2(last / error);
+      last = error;
+    }
+    EXPECT_GT(slope, order - 0.4) << "order " << order << ", error " << last;
+  }
 }
 
 /// Capobianco, Harsch, Eugster, Leine 2021, 10.1: a ball with ω₀ = 50 and μ = 0.2 falls on a plane. The normal impulse is m g t in the mean,

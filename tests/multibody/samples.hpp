@@ -93,8 +93,9 @@ inline multibody::ForceSpec random_force_spec(Source& source, const multibody::F
   return spec;
 }
 
-/// The choices that a force has; one empty word if there are none.
-inline std::vector<std::string> words_of(const multibody::ForceInfo& info) {
+/// The choices that a joint or a force has; one empty word if there are none.
+template <class Info>
+std::vector<std::string> words_of(const Info& info) {
   for (const Field& p : info.numbers)
     if (!p.words.empty()) return p.words;
   return {""};

@@ -15,9 +15,10 @@ namespace {
 constexpr int directions = 25;
 using Number = Dual<double, directions>;
 
-double pow(double x, double n) { return std::pow(x, n); }
+/// Odd, so that a law goes on smoothly beyond zero.
+double pow(double x, double n) { return std::copysign(std::pow(std::abs(x), n), x); }
 Number pow(const Number& x, double n) {
-  return Number::chained(std::pow(x.value, n), n * std::pow(x.value, n - 1.0), x);
+  return Number::chained(pow(x.value, n), n * std::pow(std::abs(x.value), n - 1.0), x);
 }
 
 double plain(double x) { return x; }
@@ -69,13 +70,20 @@ struct Touch {
   T gap{};
 };
 
+/// Methods look a little beyond the time at which a gap closes or opens. Gaps up to this time times their rate belong to what was before.
+constexpr double look_around = 1e-2;  ///< [s]
+
 /// Normal force N = k δⁿ (1 + d δ̇), never pulling (Hunt, Crossley 1975), friction -μ N tanh(|v_t|/v₀) v_t/|v_t| at the contact.
+///
+/// The law has a corner at δ = 0. Steps end there, and a state z says on which side they go on: positive while it is closed, where the law goes on
+/// smoothly for small gaps, negative while it is open, where small depths have no force; zero: by the gap alone. |z| is the speed of the last
+/// touch.
 class Contact final : public Force {
  public:
   struct Law {
     double stiffness, exponent, friction, smoothing;
     double damping;     ///< d, or d times the speed of the touch where it is remembered
-    bool remembers;     ///< the speed of the last touch is a state
+    bool remembers;     ///< the speed of the last touch
     double rest_speed;  ///< least speed of a touch
   };
 
@@ -94,24 +102,28 @@ class Contact final : public Force {
     }
   }
 
-  int states() const override { return law_.remembers ? gaps() : 0; }
-  void start_states(const BodyState*, double* z) const override { std::fill_n(z, states(), law_.rest_speed); }
+  int states() const override { return gaps(); }
+  void start_states(const BodyState* s, double* z) const override {
+    for (int i = 0; i < gaps(); ++i) {
+      const double gap = gap_at(s, i), round_off = 1e-12 * (s[0].x.norm() + s[1].x.norm() + pair(i)[1].radius);
+      z[i] = std::abs(gap) <= round_off ? 0.0 : std::copysign(law_.rest_speed, -gap);
+    }
+  }
   void state_rates(const ForceState&, double* f) const override { std::fill_n(f, states(), 0.0); }
 
   int gaps() const override { return static_cast<int>(pairs_.size()); }
   double gap_at(const BodyState* s, int i) const override { return touch_of(pair(i), moving(s[0]), moving(s[1])).gap; }
   void touched(const BodyState* s, int i, double* z) const override {
-    if (!law_.remembers) return;
     const MovingFrame<double> a = moving(s[0]), b = moving(s[1]);
     const double rate = speed_at(touch_of(pair(i), a, b), a, b);
-    if (rate < 0.0) z[i] = std::max(-rate, law_.rest_speed);
+    z[i] = rate < 0.0 ? std::max(-rate, law_.rest_speed) : -law_.rest_speed;
   }
 
   void add_wrench(const ForceState& at, Slopes& wrench) const override {
     const MovingFrame<double> a = moving(at.s[0]), b = moving(at.s[1]);
     for (int i = 0; i < gaps(); ++i) {
       const Touch<double> touch = touch_of(pair(i), a, b);
-      if (touch.gap >= 0.0) continue;
+      if (!acts(touch.gap, speed_at(touch, a, b), at.z[i])) continue;
       const std::array<double, 12> all = wrench_of(touch, a, b, speed_of_touch(at, i));
       for (std::size_t k = 0; k < 12; ++k) wrench[k / 6][static_cast<Eigen::Index>(k % 6)] += all[k];
     }
@@ -119,27 +131,29 @@ class Contact final : public Force {
   void add_blocks(const ForceState& at, ElementBlocks& out) const override {
     const MovingFrame<double> plain_a = moving(at.s[0]), plain_b = moving(at.s[1]);
     for (int i = 0; i < gaps(); ++i) {
-      if (touch_of(pair(i), plain_a, plain_b).gap >= 0.0) continue;
+      const Touch<double> touch = touch_of(pair(i), plain_a, plain_b);
+      if (!acts(touch.gap, speed_at(touch, plain_a, plain_b), at.z[i])) continue;
       const MovingFrame<Number> a = moving<directions>(at.s[0], 0, 12), b = moving<directions>(at.s[1], 6, 18);
       const std::array<Number, 12> all =
           wrench_of(touch_of(pair(i), a, b), a, b, Number(speed_of_touch(at, i), directions - 1));
+      const double by_z = !law_.remembers || std::abs(at.z[i]) < law_.rest_speed ? 0.0 : std::copysign(1.0, at.z[i]);
       for (int r = 0; r < 12; ++r) {
         const Number& entry = all[static_cast<std::size_t>(r)];
         for (int c = 0; c < 12; ++c) {
           out.K(r / 6, c / 6)(r % 6, c % 6) += entry.slope[static_cast<std::size_t>(c)];
           out.D(r / 6, c / 6)(r % 6, c % 6) += entry.slope[static_cast<std::size_t>(12 + c)];
         }
-        if (law_.remembers)
-          out.G[static_cast<std::size_t>(i)][static_cast<std::size_t>(r / 6)][r % 6] += entry.slope.back();
+        out.G[static_cast<std::size_t>(i)][static_cast<std::size_t>(r / 6)][r % 6] += by_z * entry.slope.back();
       }
     }
   }
 
   double potential(const ForceState& at) const override {
+    const MovingFrame<double> a = moving(at.s[0]), b = moving(at.s[1]);
     double sum = 0.0;
     for (int i = 0; i < gaps(); ++i)
-      if (const double gap = gap_at(at.s, i); gap < 0.0)
-        sum += law_.stiffness * std::pow(-gap, law_.exponent + 1.0) / (law_.exponent + 1.0);
+      if (const Touch<double> touch = touch_of(pair(i), a, b); acts(touch.gap, speed_at(touch, a, b), at.z[i]))
+        sum += law_.stiffness * std::pow(std::abs(touch.gap), law_.exponent + 1.0) / (law_.exponent + 1.0);
     return sum;
   }
   /// The sum of its normal forces.
@@ -147,7 +161,7 @@ class Contact final : public Force {
     const MovingFrame<double> a = moving(at.s[0]), b = moving(at.s[1]);
     double sum = 0.0;
     for (int i = 0; i < gaps(); ++i)
-      if (const Touch<double> touch = touch_of(pair(i), a, b); touch.gap < 0.0)
+      if (const Touch<double> touch = touch_of(pair(i), a, b); acts(touch.gap, speed_at(touch, a, b), at.z[i]))
         sum += normal_force(touch.gap, speed_at(touch, a, b), speed_of_touch(at, i));
     return sum;
   }
@@ -155,10 +169,11 @@ class Contact final : public Force {
     const MovingFrame<double> a = moving(at.s[0]), b = moving(at.s[1]);
     for (int i = 0; i < gaps(); ++i) {
       const Touch<double> touch = touch_of(pair(i), a, b);
-      if (touch.gap >= 0.0) continue;
-      const double rate = speed_at(touch, a, b), press = normal_force(touch.gap, rate, speed_of_touch(at, i));
+      const double rate = speed_at(touch, a, b);
+      if (!acts(touch.gap, rate, at.z[i])) continue;
+      const double press = normal_force(touch.gap, rate, speed_of_touch(at, i));
       const Triple<double> slip = velocity_at(touch, a, b) - rate * touch.normal;
-      const double spring = law_.stiffness * std::pow(-touch.gap, law_.exponent);
+      const double spring = law_.stiffness * pow(-touch.gap, law_.exponent);
       power.dissipated += (spring - press) * rate + press * drag_over(dot(slip, slip)) * dot(slip, slip);
     }
   }
@@ -166,7 +181,12 @@ class Contact final : public Force {
  private:
   using Pair = std::array<Shape, 2>;
   const Pair& pair(int i) const { return pairs_[static_cast<std::size_t>(i)]; }
-  double speed_of_touch(const ForceState& at, int i) const { return law_.remembers ? at.z[i] : 1.0; }
+  double speed_of_touch(const ForceState& at, int i) const {
+    return law_.remembers ? std::max(std::abs(at.z[i]), law_.rest_speed) : 1.0;
+  }
+  static bool acts(double gap, double rate, double z) {
+    return gap < (z == 0.0 ? 0.0 : std::copysign(look_around * std::abs(rate), z));
+  }
 
   template <class T>
   Touch<T> touch_of(const Pair& pair, const MovingFrame<T>& a, const MovingFrame<T>& b) const {
