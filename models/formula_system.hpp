@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "dual.hpp"
+#include "base/dual.hpp"
 #include "kreisel/system.hpp"
 #include "system/precise.hpp"
 

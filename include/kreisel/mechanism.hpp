@@ -18,6 +18,7 @@ namespace kreisel {
 
 namespace multibody {
 class Assembly;
+struct ForceSpec;
 struct Frame;
 struct Mechanism;
 }  // namespace multibody
@@ -30,28 +31,6 @@ struct Body {
 inline constexpr Body ground{};
 
 inline Matrix3 diagonal(double xx, double yy, double zz) { return Vector3(xx, yy, zz).asDiagonal(); }
-
-/// What a mechanism takes as a joint or driver. Points and axes are in world coordinates at the start.
-struct JointDescription {
-  std::string type;
-  std::vector<Body> bodies;
-  std::vector<Vector3> points;                            ///< one that both bodies share, or one on each
-  std::vector<Vector3> axes;                              ///< one that both bodies share, or one of each
-  std::string name{};                                     ///< empty: made from the type and the bodies
-  double length = 0.0;                                    ///< of a distance; 0: that of the points
-  std::string value{};                                    ///< of a driver: a formula in t, such as "0.1*sin(2*pi*t)"
-  std::vector<std::pair<std::string, double>> numbers{};  ///< as in model files, such as {"pitch", 0.005}
-};
-
-/// What a mechanism takes as a force; `numbers` as in model files, such as {"stiffness", 100}.
-struct ForceDescription {
-  std::string type;
-  std::vector<Body> bodies;
-  std::vector<Vector3> points{};  ///< none: the centres of mass
-  std::vector<Vector3> axes{};
-  std::vector<std::pair<std::string, double>> numbers{};
-  std::string name{};
-};
 
 /// Where a mechanism takes a number that depends on the motion: a constant, a formula of t, parameters, inputs, outputs,
 /// states and their rates such as "-k*(knee - 0.8) - 5*knee'", or a function of t and of what it uses, in that order.
@@ -74,10 +53,42 @@ struct Law {
   Derivative derivative{};
 };
 
+/// What a mechanism takes as a joint or driver. Points and axes are in world coordinates at the start.
+struct JointDescription {
+  std::string type;
+  std::vector<Body> bodies;                                  ///< two; then the carrier, where a joint has one
+  std::vector<Vector3> points;                               ///< one that both bodies share, or one on each
+  std::vector<Vector3> axes;                                 ///< one that both bodies share, or one of each
+  std::string name{};                                        ///< empty: made from the type and the bodies
+  double length = 0.0;                                       ///< of a distance; 0: that of the points
+  std::string value{};                                       ///< of a driver: a formula in t, such as "0.1*sin(2*pi*t)"
+  std::vector<std::pair<std::string, double>> numbers{};     ///< as in model files, such as {"pitch", 0.005}
+  std::vector<Eigen::Vector2d> curve{};                      ///< of a cam: points in x and y of its frame, each once
+  std::pair<int, int> teeth{0, 0};                           ///< of gears
+  std::vector<std::pair<std::string, std::string>> words{};  ///< such as {"sideways", "free"} of a wheel
+};
+
+/// What a mechanism takes as a force; numbers, words and laws as in model files, such as {"stiffness", 100}.
+struct ForceDescription {
+  std::string type;
+  std::vector<Body> bodies;
+  std::vector<Vector3> points{};  ///< none: the centres of mass
+  std::vector<Vector3> axes{};
+  std::vector<std::pair<std::string, double>> numbers{};
+  std::string name{};
+  std::vector<std::pair<std::string, std::string>> words{};  ///< such as {"shapes", "plane-sphere"}
+  /// Formulas by key: {"force", {"1e4*x + 250*v"}} of a spring, with x and v its own measure and rate, {"force", {0.0, 0.0,
+  /// "sin(t)"}} of an applied one.
+  std::vector<std::pair<std::string, std::vector<Law>>> laws{};
+  std::vector<std::pair<std::string, Vector3>> vectors{};  ///< of a bushing
+  int joint = -1;                                          ///< of friction in a joint, as add_joint returned it
+  bool in_body_frame = false;                              ///< of an applied force and torque
+};
+
 /// What an output measures.
 struct MeasureDescription {
-  enum class Kind { angle, displacement, position, distance } kind = Kind::angle;
-  int joint = -1;
+  enum class Kind { angle, displacement, position, distance, effort, gap } kind = Kind::angle;
+  int joint = -1;  ///< or force
   std::vector<Body> bodies{};
   std::vector<Vector3> points{};
 };
@@ -93,6 +104,11 @@ inline MeasureDescription distance_between(Body a, const Vector3& from, Body b, 
   return {MeasureDescription::Kind::distance, -1, {a, b}, {from, to}};
 }
 
+/// What a force does along its measure [N or N m], the normal force of a contact; `force` as add_force returned it.
+inline MeasureDescription effort_of(int force) { return {MeasureDescription::Kind::effort, force}; }
+/// Of a contact [m], negative where its shapes overlap.
+inline MeasureDescription gap_of(int force) { return {MeasureDescription::Kind::gap, force}; }
+
 using Bodies = std::pair<Body, Body>;
 
 // Joints: what they allow is said by their name. `kreisel list joints` has all types; any can be given by its type.
@@ -107,6 +123,12 @@ JointDescription universal(Bodies between, const Vector3& at, const Vector3& fir
 JointDescription fixed(Bodies between, const Vector3& at);
 /// A massless rod between two points.
 JointDescription distance(Bodies between, const Vector3& from, const Vector3& to);
+/// A disk of the second body rolls on a plane of the first without slipping.
+JointDescription wheel(Bodies between, const Vector3& point_of_plane, const Vector3& normal, const Vector3& centre,
+                       const Vector3& axis, double radius);
+/// A point of the second body stays on a closed curve of the first, which lies around `origin` across the axis.
+JointDescription cam(Bodies between, const Vector3& origin, const Vector3& axis, const Vector3& point,
+                     std::vector<Eigen::Vector2d> curve, double roller_radius = 0.0);
 /// Prescribes the angle [rad] about the axis from the first body to the second: a formula in t.
 JointDescription angle_driver(Bodies between, const Vector3& axis, std::string value);
 
@@ -122,7 +144,8 @@ class Mechanism {
   Body add_body(multibody::Body body);
   /// Returns the number of the joint, by which `State::system->reaction` asks for it. Throws InvalidInput.
   int add_joint(const JointDescription& joint);
-  void add_force(const ForceDescription& force);
+  /// Returns the number of the force, for `effort_of` and `gap_of`. Throws InvalidInput.
+  int add_force(const ForceDescription& force);
   /// A block of coordinates beside the bodies, for elements; returns its number. Bodies are numbered first: add them before.
   int add_node(multibody::Node node);
   /// Anything else that adds to the equations, on the numbers of bodies and nodes.
@@ -159,6 +182,8 @@ class Mechanism {
   std::string label(Body body) const;
   std::vector<multibody::Frame> frames_of(const std::vector<Body>& bodies, const std::vector<Vector3>& points,
                                           const std::vector<Vector3>& axes) const;
+  static bool is_law(const ForceDescription& force);
+  multibody::ForceSpec spec_of(const ForceDescription& force, const multibody::Mechanism& parts) const;
   void take_name(const std::string& name);
   /// Names, laws and outputs into `parts`; what must be known of the events when the assembly is there.
   std::function<void(multibody::Assembly&)> add_laws(multibody::Mechanism& parts) const;

@@ -9,6 +9,7 @@
 #include "base/field.hpp"
 #include "kreisel/error.hpp"
 #include "multibody/assembly.hpp"
+#include "multibody/closed_curve.hpp"
 #include "multibody/expression.hpp"
 
 namespace kreisel {
@@ -36,6 +37,16 @@ void check_numbers(const std::string& where, const std::vector<Field>& fields, c
   }
 }
 
+void check_words(const std::string& where, const std::vector<Field>& fields,
+                 const std::vector<std::pair<std::string, std::string>>& words) {
+  for (const auto& [key, word] : words) {
+    const Field* field = find_field(fields, key);
+    if (field == nullptr || field->words.empty()) throw InvalidInput(fmt::format("{} has no word '{}'", where, key));
+    if (std::ranges::count(field->words, word) == 0)
+      throw InvalidInput(where + ": " + unknown_name(key, word, field->words));
+  }
+}
+
 }  // namespace
 
 JointDescription spherical(Bodies b, const Vector3& at) { return {"spherical", {b.first, b.second}, {at}, {}}; }
@@ -57,6 +68,19 @@ JointDescription universal(Bodies b, const Vector3& at, const Vector3& first, co
 JointDescription fixed(Bodies b, const Vector3& at) { return {"fixed", {b.first, b.second}, {at}, {}}; }
 JointDescription distance(Bodies b, const Vector3& from, const Vector3& to) {
   return {"distance", {b.first, b.second}, {from, to}, {}};
+}
+JointDescription wheel(Bodies b, const Vector3& point_of_plane, const Vector3& normal, const Vector3& centre,
+                       const Vector3& axis, double radius) {
+  JointDescription joint{"wheel", {b.first, b.second}, {point_of_plane, centre}, {normal, axis}};
+  joint.numbers = {{"radius", radius}};
+  return joint;
+}
+JointDescription cam(Bodies b, const Vector3& origin, const Vector3& axis, const Vector3& point,
+                     std::vector<Eigen::Vector2d> curve, double roller_radius) {
+  JointDescription joint{"cam", {b.first, b.second}, {origin, point}, {axis}};
+  joint.numbers = {{"radius", roller_radius}};
+  joint.curve = std::move(curve);
+  return joint;
 }
 JointDescription angle_driver(Bodies b, const Vector3& axis, std::string value) {
   JointDescription driver{"angle", {b.first, b.second}, {}, {axis}};
@@ -131,16 +155,20 @@ std::vector<Frame> Mechanism::frames_of(const std::vector<Body>& bodies, const s
 int Mechanism::add_joint(const JointDescription& joint) {
   const bool is_driver = !joint.value.empty();
   const JointInfo& info = multibody::find_joint(joint.type, is_driver);
+  if (joint.bodies.size() < 2) throw InvalidInput(fmt::format("a {} joint needs two bodies", joint.type));
+  for (const Body body : joint.bodies) check(body, fmt::format("{} joint", joint.type));
   JointDescription added = joint;
   if (added.name.empty())
-    added.name = fmt::format("{} {}-{}", joint.type, label(joint.bodies[0]), label(joint.bodies[1]));
+    added.name = fmt::format("{} {}-{}", joint.type, label(joint.bodies.at(0)), label(joint.bodies.at(1)));
   for (const JointDescription& other : joints_)
     if (other.name == added.name)
       throw InvalidInput(fmt::format("there is a joint '{}' already; give another name", added.name));
   const std::string where = fmt::format("joint '{}'", added.name);
-  if (info.has_carrier)
-    throw InvalidInput(fmt::format("{}: joints with a carrier, as {}, are for model files", where, info.name));
-  if (joint.bodies.size() != 2) throw InvalidInput(where + " needs two bodies");
+  if (info.has_carrier && joint.bodies.size() == 2) added.bodies.push_back(ground);
+  if (added.bodies.size() != (info.has_carrier ? 3 : 2))
+    throw InvalidInput(where + (info.has_carrier ? " needs two bodies and a carrier" : " needs two bodies"));
+  if (info.has_teeth && (joint.teeth.first == 0 || joint.teeth.second == 0))
+    throw InvalidInput(where + " needs the teeth of both gears, negative for an internal one");
   for (const Body body : joint.bodies) check(body, where);
   if (joint.bodies[0] == joint.bodies[1])
     throw InvalidInput(where + " names the same body twice, expected two different ones");
@@ -152,25 +180,56 @@ int Mechanism::add_joint(const JointDescription& joint) {
                                    joint.axes.size(), points, info.axes));
   check_numbers(where, info.numbers, joint.numbers);
   for (const Field& field : info.numbers)
-    if (!field.is_optional && field.name != "length" && std::isnan(field.default_number) &&
+    if (field.words.empty() && !field.is_optional && field.name != "length" && std::isnan(field.default_number) &&
         !has(joint.numbers, field.name))
       throw InvalidInput(fmt::format("{} needs the number {}: {}", where, field.name, field.meaning));
+  check_words(where, info.numbers, joint.words);
   for (const Vector3& axis : joint.axes)
     if (!(axis.norm() > 0.0) || !axis.allFinite()) throw InvalidInput(where + " has an axis without direction");
+  if (info.has_curve) try {
+      multibody::ClosedCurve{joint.curve};
+    } catch (const InvalidInput& e) {
+      throw InvalidInput(fmt::format("{}: its curve {}", where, e.what()));
+    }
   joints_.push_back(std::move(added));
   return static_cast<int>(joints_.size()) - 1;
 }
 
-void Mechanism::add_force(const ForceDescription& force) {
+int Mechanism::add_force(const ForceDescription& force) {
   const multibody::ForceInfo& info = multibody::find_force(force.type);
   ForceDescription added = force;
   if (added.name.empty()) added.name = fmt::format("{} {}", force.type, forces_.size() + 1);
   const std::string where = fmt::format("force '{}'", added.name);
-  if (static_cast<int>(force.bodies.size()) != info.bodies || info.bodies == 0)
+  if (static_cast<int>(force.bodies.size()) != info.bodies)
     throw InvalidInput(fmt::format("{} has {} bodies, expected {}", where, force.bodies.size(), info.bodies));
+  if (info.bodies == 0 && (force.joint < 0 || force.joint >= static_cast<int>(joints_.size())))
+    throw InvalidInput(
+        fmt::format("{}: there is no joint number {}; the mechanism has {}", where, force.joint, joints_.size()));
   for (const Body body : force.bodies) check(body, where);
+  if (info.bodies == 2 && force.bodies[0] == force.bodies[1])
+    throw InvalidInput(where + " names the same body twice, expected two different ones");
+  for (const ForceDescription& other : forces_)
+    if (other.name == added.name)
+      throw InvalidInput(fmt::format("there is a force '{}' already; give another name", added.name));
   check_numbers(where, info.numbers, force.numbers);
+  for (const Field& field : info.numbers)
+    if (field.words.empty() && !field.is_optional && std::isnan(field.default_number) &&
+        !has(force.numbers, field.name))
+      throw InvalidInput(fmt::format("{} needs the number {}: {}", where, field.name, field.meaning));
+  check_words(where, info.numbers, force.words);
+  for (const auto& [key, vector] : force.vectors)
+    if (find_field(info.vectors, key) == nullptr)
+      throw InvalidInput(where + ": " + unknown_name("vector", key, names_in(info.vectors)));
+  for (const auto& [key, laws] : force.laws) {
+    const bool is_law = info.law.measure != nullptr && key == info.law.field.name;
+    const bool is_vector = find_field(info.vector_signals, key) != nullptr;
+    if (!is_law && !is_vector && find_field(info.signals, key) == nullptr)
+      throw InvalidInput(fmt::format("{} takes no law '{}'", where, key));
+    if (laws.size() != (is_vector ? 3 : 1))
+      throw InvalidInput(fmt::format("{}: '{}' has {} laws, expected {}", where, key, laws.size(), is_vector ? 3 : 1));
+  }
   forces_.push_back(std::move(added));
+  return static_cast<int>(forces_.size()) - 1;
 }
 
 int Mechanism::add_node(multibody::Node node) {
@@ -181,6 +240,63 @@ int Mechanism::add_node(multibody::Node node) {
 void Mechanism::add_element(multibody::ElementPtr element) {
   if (element == nullptr) throw InvalidInput("add_element: the element is null");
   elements_.push_back(std::move(element));
+}
+
+/// Its effort is a formula of more than t, or a function.
+bool Mechanism::is_law(const ForceDescription& force) {
+  const multibody::ForceInfo& info = multibody::find_force(force.type);
+  for (const auto& [key, laws] : force.laws) {
+    if (info.law.measure == nullptr || key != info.law.field.name) continue;
+    if (find_field(info.signals, key) == nullptr || laws[0].function) return true;
+    if (laws[0].constant) return false;
+    try {
+      multibody::Expression{std::string_view(laws[0].formula)};
+    } catch (const InvalidInput&) {
+      return true;
+    }
+  }
+  return false;
+}
+
+multibody::ForceSpec Mechanism::spec_of(const ForceDescription& force, const multibody::Mechanism& parts) const {
+  const multibody::ForceInfo& info = multibody::find_force(force.type);
+  multibody::ForceSpec spec;
+  spec.name = force.name;
+  spec.bodies.assign(force.bodies.begin(), force.bodies.end());
+  spec.frames = frames_of(force.bodies, force.points, force.axes);
+  if (info.bodies == 0) spec.joint = parts.joints[static_cast<std::size_t>(force.joint)];
+  spec.in_body_frame = force.in_body_frame;
+  for (const Body body : force.bodies)
+    spec.masses.push_back(body.number == multibody::ground ? std::numeric_limits<double>::infinity()
+                                                           : bodies_[body.number].mass);
+  for (const Field& field : info.numbers)
+    if (!field.words.empty())
+      spec.words[field.name] = field.words.front();
+    else if (!field.is_optional && !std::isnan(field.default_number))
+      spec.numbers[field.name] = field.default_number;
+  for (const auto& [key, word] : force.words) spec.words[key] = word;
+  for (const auto& [key, value] : force.numbers) spec.numbers[key] = value;
+  for (const Field& field : info.vectors) spec.vectors[field.name] = Vector3::Zero();
+  for (const auto& [key, value] : force.vectors) spec.vectors[key] = value;
+  if (find_field(info.numbers, "length") != nullptr && !spec.numbers.contains("length") && force.bodies.size() == 2) {
+    const Vector3 from = force.points.empty() ? centre_of(force.bodies[0]) : force.points[0];
+    const Vector3 to = force.points.empty() ? centre_of(force.bodies[1]) : force.points.back();
+    spec.numbers["length"] = (from - to).norm();
+  }
+  for (const auto& [key, laws] : force.laws) {
+    const auto signal = [&](const Law& law) {
+      if (law.function)
+        throw InvalidInput(
+            fmt::format("force '{}': '{}' is a function; expected a number or a formula of t", force.name, key));
+      return law.constant ? multibody::Signal(multibody::Expression(*law.constant))
+                          : multibody::Signal(multibody::Expression(std::string_view(law.formula)));
+    };
+    if (find_field(info.vector_signals, key) != nullptr)
+      spec.vector_signals[key] = {signal(laws[0]), signal(laws[1]), signal(laws[2])};
+    else if (find_field(info.signals, key) != nullptr && !is_law(force))
+      spec.signals[key] = signal(laws[0]);
+  }
+  return spec;
 }
 
 std::shared_ptr<multibody::Assembly> Mechanism::assembly() const {
@@ -196,8 +312,11 @@ std::shared_ptr<multibody::Assembly> Mechanism::assembly() const {
     spec.bodies.assign(joint.bodies.begin(), joint.bodies.end());
     spec.frames = frames_of(joint.bodies, joint.points, joint.axes);
     for (const Field& number : info.numbers)
-      if (!number.is_optional && !std::isnan(number.default_number))
+      if (!number.words.empty())
+        spec.numbers.words[number.name] = number.words.front();
+      else if (!number.is_optional && !std::isnan(number.default_number))
         spec.numbers.numbers[number.name] = number.default_number;
+    for (const auto& [key, word] : joint.words) spec.numbers.words[key] = word;
     for (const auto& [key, value] : joint.numbers) spec.numbers.numbers[key] = value;
     if (info.axes_swing) {
       const auto rotation = [&](Body body) -> Matrix3 {
@@ -208,26 +327,24 @@ std::shared_ptr<multibody::Assembly> Mechanism::assembly() const {
     }
     if (find_field(info.numbers, "length") != nullptr && !has(joint.numbers, "length"))
       spec.numbers.numbers["length"] = joint.length > 0.0 ? joint.length : (joint.points[0] - joint.points[1]).norm();
+    spec.curve = joint.curve;
+    spec.teeth = {joint.teeth.first, joint.teeth.second};
+    if (info.has_carrier) {  // the frames of both, as the carrier sees them
+      const std::size_t n = spec.frames.size();
+      spec.frames.resize(2);
+      for (const std::size_t i : {0, 1}) {
+        const Vector3 p =
+            joint.points.empty() ? Vector3(Vector3::Zero()) : joint.points[std::min(i, joint.points.size() - 1)];
+        const Matrix3 E = multibody::axes_along(joint.axes[std::min(i, joint.axes.size() - 1)]);
+        spec.frames[i] = in_body(joint.bodies[i], p, E);
+        spec.frames.push_back(in_body(joint.bodies[n - 1], p, E));
+      }
+    }
     if (!joint.value.empty()) spec.value = multibody::Signal(multibody::Expression(std::string_view(joint.value)));
     parts.joints.push_back(make_joint(info, spec));
   }
-  for (const ForceDescription& force : forces_) {
-    const multibody::ForceInfo& info = multibody::find_force(force.type);
-    multibody::ForceSpec spec;
-    spec.name = force.name;
-    spec.bodies.assign(force.bodies.begin(), force.bodies.end());
-    spec.frames = frames_of(force.bodies, force.points, force.axes);
-    for (const Field& number : info.numbers)
-      if (!number.is_optional) spec.numbers[number.name] = number.default_number;
-    for (const auto& [key, value] : force.numbers) spec.numbers[key] = value;
-    for (const Field& number : info.numbers)
-      if (number.name == "length" && !spec.numbers.contains("length") && force.bodies.size() == 2) {
-        const Vector3 from = force.points.empty() ? centre_of(force.bodies[0]) : force.points[0];
-        const Vector3 to = force.points.empty() ? centre_of(force.bodies[1]) : force.points.back();
-        spec.numbers["length"] = (from - to).norm();
-      }
-    parts.forces.push_back(info.build(spec));
-  }
+  for (const ForceDescription& force : forces_)
+    if (!is_law(force)) parts.forces.push_back(multibody::find_force(force.type).build(spec_of(force, parts)));
   parts.nodes = nodes_;
   parts.elements = elements_;
   const std::function<void(multibody::Assembly&)> give_events = add_laws(parts);

@@ -57,13 +57,17 @@ auto at(const std::string& where, const Act& act) {
   }
 }
 
-Node node_of(const Law& law, FormulaNames& names) {
+/// x and v are those of a force along its own measure, or none.
+Node node_of(const Law& law, FormulaNames& names, Node x = no_node, Node v = no_node) {
   Formulas& formulas = names.formulas();
+  formula::Names known = names.known();
+  if (v != no_node)
+    for (const char* own : {"x", "v"})
+      if (!known.has(own)) known.add(own);
   if (law.constant) return formulas.graph().number(*law.constant);
-  if (!law.function) return names.resolve(formula::Formula(law.formula, names.known()), no_node, no_node);
+  if (!law.function) return names.resolve(formula::Formula(law.formula, known), x, v);
   std::vector<Node> arguments{formulas.leaf({Quantity::Kind::time})};
-  for (const std::string& use : law.uses)
-    arguments.push_back(names.resolve(formula::Formula(use, names.known()), no_node, no_node));
+  for (const std::string& use : law.uses) arguments.push_back(names.resolve(formula::Formula(use, known), x, v));
   return formulas.graph().call(formulas.add(std::make_shared<const UserFunction>(law)), formula::Function::value,
                                arguments);
 }
@@ -112,12 +116,17 @@ Mechanism& Mechanism::add_output(std::string name, MeasureDescription measure) {
   const std::string where = fmt::format("output '{}'", name);
   for (const Body body : measure.bodies) check(body, where);
   using Kind = MeasureDescription::Kind;
+  const bool needs_force = measure.kind == Kind::effort || measure.kind == Kind::gap;
+  if (needs_force && (measure.joint < 0 || measure.joint >= static_cast<int>(forces_.size())))
+    throw InvalidInput(
+        fmt::format("{}: there is no force number {}; the mechanism has {}", where, measure.joint, forces_.size()));
   const bool needs_joint = measure.kind == Kind::angle || measure.kind == Kind::displacement;
   if (needs_joint && (measure.joint < 0 || measure.joint >= static_cast<int>(joints_.size())))
     throw InvalidInput(
         fmt::format("{}: there is no joint number {}; the mechanism has {}", where, measure.joint, joints_.size()));
   outputs_.push_back({.name = std::move(name), .unit = {}, .law = 0.0, .measure = std::move(measure)});
-  outputs_.back().unit = outputs_.back().measure->kind == Kind::angle ? "rad" : "m";
+  const Kind kind = outputs_.back().measure->kind;
+  outputs_.back().unit = kind == Kind::angle ? "rad" : kind == Kind::effort ? "N" : "m";
   return *this;
 }
 
@@ -225,6 +234,49 @@ std::function<void(multibody::Assembly&)> Mechanism::add_laws(multibody::Mechani
     return formulas.leaf({Quantity::Kind::value, gauge});
   };
 
+  // Forces that are formulas act along a gauge of their own; the others stand in the parts in the same order.
+  struct ForceLaw {
+    const ForceDescription* force;
+    int gauge;
+    multibody::Law::Sense sense;
+    double x0;
+    Node value = no_node;
+    bool is_made = false;
+  };
+  std::map<int, ForceLaw> force_laws;
+  std::map<int, int> built;
+  for (std::size_t f = 0; f < forces_.size(); ++f) {
+    const ForceDescription& force = forces_[f];
+    const int number = static_cast<int>(f);
+    if (!is_law(force)) {
+      built.insert({number, static_cast<int>(built.size())});
+      continue;
+    }
+    const multibody::ForceInfo& info = multibody::find_force(force.type);
+    for (const char* other : {"stiffness", "damping"})
+      if (std::ranges::any_of(force.numbers, [&](const auto& given) { return given.first == other; }))
+        throw InvalidInput(fmt::format("force '{}': {} stands beside the law '{}'; write it into the formula",
+                                       force.name, other, info.law.field.name));
+    const multibody::ForceSpec spec = spec_of(force, parts);
+    const int gauge = formulas.add({.measure = info.law.measure(spec), .bodies = {spec.bodies[0], spec.bodies[1]}});
+    force_laws.insert({number,
+                       {&force, gauge, info.law.pushes ? multibody::Law::Sense::pushes : multibody::Law::Sense::pulls,
+                        info.law.natural.empty() ? 0.0 : spec.number(info.law.natural)}});
+  }
+  const auto value_of_law = [&](ForceLaw& law) {
+    if (law.is_made) return law.value;
+    const multibody::ForceInfo& info = multibody::find_force(law.force->type);
+    const Law* formula = nullptr;
+    for (const auto& [key, laws] : law.force->laws)
+      if (key == info.law.field.name) formula = &laws[0];
+    formula::Graph& graph = formulas.graph();
+    const Node x = graph.apply(formula::Operation::subtract,
+                               value_of_gauge(law.gauge, info.law.counts_turns, law.force->name), graph.number(law.x0));
+    law.value = node_of(*formula, names, x, formulas.leaf({Quantity::Kind::rate, law.gauge}));
+    law.is_made = true;
+    return law.value;
+  };
+
   using Kind = MeasureDescription::Kind;
   for (const NamedLaw& output : outputs_) {
     const std::string where = fmt::format("output '{}'", output.name);
@@ -245,6 +297,27 @@ std::function<void(multibody::Assembly&)> Mechanism::add_laws(multibody::Mechani
           throw InvalidInput(fmt::format("{}: '{}' is a {} joint, which has no {}", where, joint.name(), joint.type(),
                                          is_angle ? "angle" : "displacement"));
         nodes = {value_of_gauge(gauge, is_angle, joint.name())};
+        break;
+      }
+      case Kind::effort: {
+        const auto law = force_laws.find(measure.joint);
+        if (law != force_laws.end()) {
+          names.define(output.name, std::function<std::vector<Node>()>([&value_of_law, &of = law->second] {
+                         return std::vector<Node>{value_of_law(of)};
+                       }));
+          continue;
+        }
+        nodes = {formulas.leaf({Quantity::Kind::effort, built.at(measure.joint)})};
+        break;
+      }
+      case Kind::gap: {
+        const auto force = built.find(measure.joint);
+        const int gaps = force == built.end() ? 0 : parts.forces[static_cast<std::size_t>(force->second)]->gaps();
+        if (gaps == 0) throw InvalidInput(fmt::format("{}: '{}' is no contact", where, forces_[measure.joint].name));
+        nodes = {formulas.leaf({Quantity::Kind::gap, force->second, 0})};
+        for (int i = 1; i < gaps; ++i)
+          nodes[0] = formulas.graph().apply(formula::Operation::min, nodes[0],
+                                            formulas.leaf({Quantity::Kind::gap, force->second, i}));
         break;
       }
       case Kind::position:
@@ -287,6 +360,11 @@ std::function<void(multibody::Assembly&)> Mechanism::add_laws(multibody::Mechani
                                    multibody::Law::Sense::pushes, value_at_start(formulas.gauge(gauge)));
     }));
   }
+  for (auto& [number, law] : force_laws)
+    elements.push_back(at(fmt::format("force '{}'", law.force->name), [&, &law = law] {
+      return multibody::Law::along(law.force->type, law.force->name, formulas, value_of_law(law), law.gauge, law.sense,
+                                   law.x0);
+    }));
   std::vector<multibody::Outputs::Entry> entries;
   for (const NamedLaw& output : outputs_)
     entries.push_back(at(fmt::format("output '{}'", output.name), [&] {
@@ -298,12 +376,28 @@ std::function<void(multibody::Assembly&)> Mechanism::add_laws(multibody::Mechani
     entries.push_back({{state.name, state.unit, "state", {}}, names.nodes_of(state.name)});
     entries.back().info.is_state = true;
   }
-  auto events = std::make_shared<std::vector<std::pair<NamedLaw, std::shared_ptr<const multibody::Outputs>>>>();
+  struct Asked {
+    NamedLaw event;
+    std::shared_ptr<const multibody::Outputs> when;
+    int force = -1, gap = 0;  ///< that closes or opens
+  };
+  auto events = std::make_shared<std::vector<Asked>>();
+  for (std::size_t f = 0; f < parts.forces.size(); ++f)
+    for (int i = 0; i < parts.forces[f]->gaps(); ++i) {
+      const int force = static_cast<int>(f);
+      const Node gap = formulas.leaf({Quantity::Kind::gap, force, i});
+      const std::string& name = parts.forces[f]->name();
+      events->push_back(
+          {{.name = parts.forces[f]->gaps() == 1 ? name : fmt::format("{} {}", name, i + 1), .unit = {}, .law = 0.0},
+           std::make_shared<const multibody::Outputs>(formulas, std::vector<multibody::Outputs::Entry>{{{}, {gap}}}),
+           force,
+           i});
+    }
   for (const NamedLaw& event : events_)
-    events->emplace_back(event, at(fmt::format("event '{}'", event.name), [&] {
-                           return std::make_shared<const multibody::Outputs>(
-                               formulas, std::vector<multibody::Outputs::Entry>{{{}, {node_of(event.law, names)}}});
-                         }));
+    events->push_back({event, at(fmt::format("event '{}'", event.name), [&] {
+                         return std::make_shared<const multibody::Outputs>(
+                             formulas, std::vector<multibody::Outputs::Entry>{{{}, {node_of(event.law, names)}}});
+                       })});
   for (const Pending& rate : rates)
     elements.push_back(at(fmt::format("state '{}'", rate.name), [&] {
       return multibody::Law::rate(rate.name, formulas, formulas.rate_of_state(rate.state), rate.state);
@@ -320,11 +414,15 @@ std::function<void(multibody::Assembly&)> Mechanism::add_laws(multibody::Mechani
 
     void operator()(multibody::Assembly& assembly) const {
       std::vector<system::Event> all;
-      for (const auto& [event, when] : *list) {
+      for (const auto& [event, when, force, gap] : *list) {
         system::Event& out = all.emplace_back();
         out.name = event.name;
         out.direction = event.direction;
         out.action = event.action;
+        if (force >= 0)
+          out.action = system::Jump{[own = &assembly, force = force, gap = gap](double, Vector& q, Vector& v) {
+            own->touch(force, gap, v, q);
+          }};
         out.terminal_after = event.terminal_after;
         out.function = [own = &assembly, asked = when](double t, const Vector& q, const Vector& v,
                                                        const Vector& lambda) {

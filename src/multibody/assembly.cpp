@@ -7,6 +7,7 @@
 
 #include "base/workers.hpp"
 #include "lie/so3.hpp"
+#include "multibody/rolling.hpp"
 #include "parts.hpp"
 
 namespace kreisel::multibody {
@@ -275,8 +276,13 @@ std::vector<double> Assembly::joint_gaps(const Motion& m) const {
 
 system::Reaction Assembly::reaction(int joint, const Motion& m, ConstVectorRef lambda) const {
   system::Reaction reaction;
+  Slopes more;
+  set_zero(more, 2);
+  if (const int rolling = rolling_.at(joint); rolling >= 0)
+    visit({&rows_.places[static_cast<std::size_t>(rolling)], 1}, m, lambda.data(),
+          [&](const Place&, const Instant& at) { joints_[joint]->rolling()->add_wrench(at, at.lambda, more); });
   visit({&connecting_.at(joint), 1}, m, lambda.data(),
-        [&](const Place&, const Instant& at) { reaction = joints_[joint]->reaction(at); });
+        [&](const Place&, const Instant& at) { reaction = joints_[joint]->reaction(at, more[1]); });
   return reaction;
 }
 

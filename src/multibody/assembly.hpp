@@ -52,8 +52,8 @@ class Assembly final : public system::System, public system::LimitedSystem {
   explicit Assembly(Mechanism mechanism);
   ~Assembly() override;
 
-  /// Bodies, joints, forces, the further elements of the mechanism and the rows of its limits, in this order, whether
-  /// active or not. An assembly of all elements has its limits open.
+  /// Bodies, joints, forces, what rolls of joints, the further elements of the mechanism and the rows of its limits, in this
+  /// order, whether active or not. An assembly of all elements has its limits open.
   const std::vector<ElementPtr>& elements() const;
   /// By element.
   const std::vector<bool>& active() const { return active_; }
@@ -93,6 +93,10 @@ class Assembly final : public system::System, public system::LimitedSystem {
   const std::vector<system::OutputInfo>& outputs() const override;
   void evaluate_outputs(const lie::Motion& m, ConstVectorRef lambda, VectorRef out) const override;
   void evaluate_output_rates(const lie::Motion& m, ConstVectorRef lambda, VectorRef out) const override;
+  /// Of a force of the mechanism that has gaps, whether active or not.
+  double gap_of(int force, int component, const lie::Motion& m) const;
+  /// Tells a force that one of its gaps closes or opens: its states in q change.
+  void touch(int force, int component, const Vector& v, Vector& q) const;
   /// Others than its own.
   void evaluate(const Outputs& outputs, const lie::Motion& m, ConstVectorRef lambda, VectorRef out) const;
 
@@ -187,6 +191,7 @@ class Assembly final : public system::System, public system::LimitedSystem {
   Course inertia_, rows_, loads_;                 ///< with mass; with rows; all other forces
   std::vector<Place> storing_, working_, timed_;  ///< with energy; that change it; that depend on time
   std::vector<Place> starting_, connecting_;      ///< with states, active or not; joints
+  std::vector<int> rolling_;                      ///< by joint: its place in rows_ where it rolls, -1: none
 };
 
 }  // namespace kreisel::multibody

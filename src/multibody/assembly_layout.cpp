@@ -9,6 +9,7 @@
 
 #include "kreisel/error.hpp"
 #include "multibody/rigid_body.hpp"
+#include "multibody/rolling.hpp"
 #include "parts.hpp"
 
 namespace kreisel::multibody {
@@ -65,6 +66,12 @@ Assembly::Parts::Parts(Mechanism given) : mechanism(std::move(given)) {
   nodes.insert(nodes.end(), mechanism.nodes.begin(), mechanism.nodes.end());
   elements.insert(elements.end(), mechanism.joints.begin(), mechanism.joints.end());
   elements.insert(elements.end(), mechanism.forces.begin(), mechanism.forces.end());
+  first_rolling = elements.size();
+  for (std::size_t j = 0; j < mechanism.joints.size(); ++j)
+    if (mechanism.joints[j] != nullptr && mechanism.joints[j]->rolling() != nullptr) {
+      rolling.push_back(static_cast<int>(j));
+      elements.push_back(mechanism.joints[j]->rolling());
+    }
   elements.insert(elements.end(), mechanism.elements.begin(), mechanism.elements.end());
   for (const Limit& limit : mechanism.limits) elements.push_back(row_of(limit));
 
@@ -152,6 +159,9 @@ std::shared_ptr<Assembly> Assembly::with(std::vector<bool> active) const {
   for (std::size_t e = 0; e < mechanism().bodies.size(); ++e)
     if (!active[e])
       throw InvalidInput(fmt::format("body '{}' cannot be switched off: it would have no inertia", all[e]->name()));
+  for (std::size_t i = 0; i < parts_->rolling.size(); ++i)
+    active[parts_->first_rolling + i] =
+        active[mechanism().bodies.size() + static_cast<std::size_t>(parts_->rolling[i])];
   for (int i = 0; i < limit_count(); ++i)
     if (!active[mechanism().bodies.size() + static_cast<std::size_t>(limit(i).joint)])
       active[static_cast<std::size_t>(row_element(i))] = false;
@@ -177,6 +187,7 @@ int Assembly::element_named(std::string_view name) const {
   int found = -1;
   std::vector<std::string> known;
   for (std::size_t e = mechanism().bodies.size(); e < elements().size() - mechanism().limits.size(); ++e) {
+    if (e >= parts_->first_rolling && e < parts_->first_rolling + parts_->rolling.size()) continue;
     known.push_back(elements()[e]->name());
     if (known.back() != name) continue;
     if (found >= 0)
@@ -260,7 +271,15 @@ Assembly::Assembly(std::shared_ptr<const Parts> parts, std::vector<bool> active,
     if (facets.multipliers_of != nullptr) is_affine_ = false;
     if (static_cast<std::size_t>(e) < first_joint || static_cast<std::size_t>(e) >= last_joint) continue;
     connecting_.push_back(at);
+    rolling_.push_back(-1);
     joints_.push_back(mechanism().joints[e - first_joint]);
+  }
+  for (std::size_t i = 0; i < parts_->rolling.size(); ++i) {
+    const Element* element = parts_->elements[parts_->first_rolling + i].get();
+    const auto at = std::ranges::find(rows_.places, element, &Place::element);
+    const auto joint = std::ranges::find(joints_, mechanism().joints[static_cast<std::size_t>(parts_->rolling[i])]);
+    if (at != rows_.places.end() && joint != joints_.end())
+      rolling_[static_cast<std::size_t>(joint - joints_.begin())] = static_cast<int>(at - rows_.places.begin());
   }
   needs_newton_ = !is_affine_ || !pattern().is_all_dynamic();
   for (Course* course : {&inertia_, &rows_, &loads_}) course->waves = waves_of(course->places);

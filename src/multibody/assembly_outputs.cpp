@@ -43,6 +43,23 @@ void Assembly::evaluate_output_rates(const lie::Motion& m, ConstVectorRef lambda
   }
 }
 
+double Assembly::gap_of(int force, int component, const lie::Motion& m) const {
+  const Force& of = *mechanism().forces[static_cast<std::size_t>(force)];
+  const std::array<Slot, 2> slots = slots_of({of.bodies()[0], of.bodies()[1]});
+  BodyStates bodies;
+  const Instant at{m.t, m.q.data(), m.v.data(), m.a.data(), nullptr, slots.data(), &bodies};
+  return of.gap_at(Frames(at, 2).states(), component);
+}
+
+void Assembly::touch(int force, int component, const Vector& v, Vector& q) const {
+  const Force& of = *mechanism().forces[static_cast<std::size_t>(force)];
+  if (of.states() == 0) return;
+  const auto place = std::ranges::find(starting_, static_cast<const Element*>(&of), &Place::element);
+  BodyStates bodies;
+  const Instant at{0.0, q.data(), v.data(), v.data(), nullptr, slots_.data() + place->slot_at, &bodies};
+  of.touched(Frames(at, of.slots()).states(), component, q.data() + at.slots[of.slots()].q_at);
+}
+
 void Assembly::evaluate(const Outputs& outputs, const lie::Motion& m, ConstVectorRef lambda, VectorRef out) const {
   const std::vector<lie::Block>& blocks = space().blocks();
 
@@ -118,6 +135,9 @@ void Assembly::evaluate(const Outputs& outputs, const lie::Motion& m, ConstVecto
         put(all[quantity.component]);
         break;
       }
+      case Quantity::Kind::gap:
+        put(gap_of(quantity.index, quantity.component, m));
+        break;
       case Quantity::Kind::active: {
         const std::size_t first = elements().size() - mechanism().limits.size() - mechanism().elements.size();
         put(active_[first + static_cast<std::size_t>(quantity.index)] ? 1.0 : 0.0);

@@ -65,7 +65,7 @@ void Force::linearize(const Instant& at, const Blocks& out) const {
 void Force::start(const Instant& at, double* z) const { start_states(Frames(at, slots()).states(), z); }
 
 void Force::add_energy(const Instant& at, system::EnergyParts& parts) const {
-  parts.elastic += potential(state_at(at, Frames(at, slots())));
+  (is_gravity() ? parts.potential : parts.elastic) += potential(state_at(at, Frames(at, slots())));
 }
 
 void Force::add_power(const Instant& at, system::Power& power) const {

@@ -44,6 +44,15 @@ class Force : public Element {
   virtual void add_blocks(const ForceState& at, ElementBlocks& out) const = 0;
   /// Stored energy [J].
   virtual double potential(const ForceState&) const { return 0.0; }
+  /// Whether what it stores is energy in a field of gravity.
+  virtual bool is_gravity() const { return false; }
+
+  /// Gaps whose zeros are corners of the force: a step ends there, and `touched` is told. Of how many, and one of them.
+  virtual int gaps() const { return 0; }
+  virtual double gap_at(const BodyState*, int) const { return std::numeric_limits<double>::quiet_NaN(); }
+  /// Changes z where a gap closes or opens.
+  virtual void touched(const BodyState*, int, double*) const {}
+
   /// Along its measure, as the model file counts it; NaN: it has more than one.
   virtual double effort_at(const ForceState&) const { return std::numeric_limits<double>::quiet_NaN(); }
   /// power += what enters the bodies beside the potential.
@@ -68,8 +77,9 @@ using ForcePtr = std::shared_ptr<const Force>;
 struct ForceSpec : Numbers {
   std::string name;
   std::vector<int> bodies;
-  std::vector<Frame> frames;  ///< one per body; z is the axis
-  JointPtr joint;             ///< of friction
+  std::vector<Frame> frames;   ///< one per body; z is the axis
+  JointPtr joint;              ///< of friction
+  std::vector<double> masses;  ///< of the bodies; that of the ground is not finite
   bool in_body_frame = false;
   std::map<std::string, Vector3, std::less<>> vectors;
   std::map<std::string, Signal, std::less<>> signals;
@@ -86,6 +96,7 @@ struct ForceInfo {
   int axes = 0;
   bool axis_is_optional = false;
   bool has_frame = false;                          ///< "frame": "world" or "body"
+  bool points_may_meet = false;                    ///< as in JointInfo
   std::vector<Field> numbers{};                    ///< required when the default is NaN; or words
   std::vector<Field> vectors{};                    ///< three numbers that are not negative, default zero
   std::vector<Field> signals{}, vector_signals{};  ///< default absent

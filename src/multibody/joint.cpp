@@ -22,6 +22,11 @@ Joint& Joint::slides(Sliding sliding) {
   return *this;
 }
 
+Joint& Joint::rolls(std::shared_ptr<const Rolling> rolling) {
+  rolling_ = std::move(rolling);
+  return *this;
+}
+
 Joint& Joint::set_frames(const Frame& a, const Frame& b) {
   frames_ = {a, b};
   return *this;
@@ -221,11 +226,12 @@ void Joint::add_power(const Instant& at, system::Power& power) const {
   for (int i = 0; i < slots(); ++i) power.drivers -= wrench[i].dot(s[i].twist());
 }
 
-system::Reaction Joint::reaction(const Instant& at) const {
+system::Reaction Joint::reaction(const Instant& at, const Vector6& more) const {
   const BodyState* s = Frames(at, slots()).states();
   Slopes wrench;
   set_zero(wrench, slots());
   add_wrench(s, at.lambda, wrench);
+  wrench[1] += more;
   system::Reaction out;
   out.force = -wrench[1].head<3>();
   // From the centre of mass to the joint.

@@ -13,6 +13,8 @@
 
 namespace kreisel::multibody {
 
+class Rolling;
+
 /// Rows: first, if asked for, the three of P₁ - P₂ (P = x + R p, inertial axes), then one per measure: ξ - s(t).
 /// λ acts as M v̇ = -Bᵀλ: for the first three rows +λ is the force on the second body at the joint.
 class Joint final : public Element {
@@ -46,6 +48,8 @@ class Joint final : public Element {
   /// Where reactions are reported: on the second body.
   const Frame& frame() const { return frames_.at(1); }
   const std::vector<Sliding>& slidings() const { return slidings_; }
+  /// Rows of velocity level that belong to it, null: none. They are on and off with it.
+  const std::shared_ptr<const Rolling>& rolling() const { return rolling_; }
 
   // -- for the builders in joints/
 
@@ -53,6 +57,7 @@ class Joint final : public Element {
   Joint& coincide(const Vector3& p1, const Vector3& p2);
   Joint& demand(MeasurePtr measure, Signal target = {}, double period = 0.0);
   Joint& slides(Sliding sliding);
+  Joint& rolls(std::shared_ptr<const Rolling> rolling);
   /// Frames of the slots 0 and 1, for reactions.
   Joint& set_frames(const Frame& a, const Frame& b);
   Joint& set_driver(bool is_driver);
@@ -71,8 +76,8 @@ class Joint final : public Element {
   std::vector<NamedSignal> signals() const override;
   /// Of its functions of time, whose second derivatives are accelerations.
   system::Corner next_corner(double t, double until, double resolution) const override;
-  /// On the second body, at the joint.
-  system::Reaction reaction(const Instant& at) const;
+  /// On the second body, at the joint; `more` is added to the wrench Bᵀλ of its rows.
+  system::Reaction reaction(const Instant& at, const Vector6& more = Vector6::Zero()) const;
 
  private:
   // s has one state per slot, results have rows() entries.
@@ -87,6 +92,7 @@ class Joint final : public Element {
   Vector3 p1_ = Vector3::Zero(), p2_ = Vector3::Zero();
   std::vector<Row> measured_;
   std::vector<Sliding> slidings_;
+  std::shared_ptr<const Rolling> rolling_;
   std::array<Frame, 2> frames_;
   bool is_driver_ = false;
 };
@@ -111,13 +117,14 @@ struct JointSpec {
   Numbers numbers;            ///< of JointInfo::numbers
   Signal value;
   std::array<int, 2> teeth{1, 1};
+  std::vector<Eigen::Vector2d> curve{};  ///< in x and y of the first frame
 };
 
 /// What a joint is made of, so that files can be read without knowing each joint.
 struct JointInfo {
   std::string_view name, summary;
   bool is_driver = false;
-  int rows = 0;
+  int rows = 0;  ///< all, of velocity level too
   enum class Place { none, one_point, two_points } place = Place::one_point;
   int axes = 0;  ///< 0; 1: shared by both bodies; 2: one per body
   bool axes_are_perpendicular = false;
@@ -127,7 +134,9 @@ struct JointInfo {
   Joint (*build)(const JointSpec&) = nullptr;
   std::vector<Field> numbers{};      ///< of this joint alone; `length` of two points defaults to their distance
   std::string_view value_unit = "";  ///< of a driver
-  bool has_coordinate = false;       ///< one, an angle or a displacement, which may be given for the start
+  int coordinates = 0;               ///< angle and displacement: one of them or both, which may be given for the start
+  bool has_curve = false;            ///< a closed curve on the first body
+  bool points_may_meet = false;      ///< of two points: nothing depends on the direction from one to the other
 };
 
 /// The joint with its frames; `spec` has a number for every one of the info that is not optional, and a length.

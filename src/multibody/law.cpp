@@ -119,6 +119,8 @@ Formulas::Node Formulas::rate_of(Node node) {
         throw InvalidInput("has no rate: it depends on the energy");
       case Kind::rotation:
         throw InvalidInput("has no rate: it depends on a rotation");
+      case Kind::gap:
+        throw InvalidInput("has no rate: it depends on the gap of a contact");
       case Kind::active:
         return this->graph().number(0.0);
     }
@@ -181,7 +183,8 @@ void needs_of(const Formulas& formulas, Formulas::Node node, std::vector<int>& g
         break;
       default:
         throw InvalidInput(
-            "depends on an acceleration, a force, a reaction, an energy or a rotation, which follow from what is "
+            "depends on an acceleration, a force, a reaction, an energy, a rotation or a gap, which follow from what "
+            "is "
             "defined here; expected a formula of t, positions, velocities and states");
     }
   }
@@ -258,14 +261,17 @@ Law::Law(std::string type, std::string name, Formulas& formulas, Plan plan)
   const formula::Graph::Node x = formulas.leaf({Kind::value, plan.gauge}), v = formulas.leaf({Kind::rate, plan.gauge});
   const int own = graph.leaves_of(x)[0], own_rate = graph.leaves_of(v)[0];
   Formulas::Node rest = formula::Graph::none;
-  const Formulas::Node stored = graph.part_of_leaf(plan.value, own, rest);
-  stores_ = !graph.is_number(stored) || graph.value_of(stored) != 0.0;
+  Formulas::Node stored = graph.part_of_leaf(plan.value, own, rest);
+  // A constant drives: its potential would have to count the turns of an angle that nothing else asks for.
+  const bool drives = graph.is_number(stored) && graph.value_of(stored) != 0.0;
+  if (drives) stored = graph.number(0.0), rest = plan.value;
+  stores_ = !graph.is_number(stored);
   spends_ = !graph.is_number(rest) || graph.value_of(rest) != 0.0;
   stored_ = formula::Program(graph, std::array{stored});
   spent_ = formula::Program(graph, std::array{rest});
   spent_reads_ = readings_of(spent_, formulas, plan);
   const std::vector<int> leaves = graph.leaves_of(rest);
-  dissipates_ = std::ranges::all_of(leaves, [&](int leaf) { return leaf == own || leaf == own_rate; });
+  dissipates_ = !drives && std::ranges::all_of(leaves, [&](int leaf) { return leaf == own || leaf == own_rate; });
 }
 
 std::vector<Law::Reading> Law::readings_of(const formula::Program& program, const Formulas& formulas,

@@ -198,7 +198,55 @@ class Combination final : public Measure {
   MeasurePtr first_, second_;
 };
 
+/// ∂f = f₁∂ξ₁ + f₂∂ξ₂, ∂²f = f₁∂²ξ₁ + f₂∂²ξ₂ + Σ f_kl ∂ξ_k ∂ξ_lᵀ.
+class Composite final : public Measure {
+ public:
+  Composite(int a, int b, MeasurePtr first, MeasurePtr second, std::function<PlaneJet(double, double)> f)
+      : a_(a), b_(b), first_(std::move(first)), second_(std::move(second)), f_(std::move(f)) {}
+
+  double value(const BodyState* s) const override { return at(s).value; }
+  double rate(const BodyState* s) const override {
+    const PlaneJet f = at(s);
+    return f.by_1 * first_->rate(s) + f.by_2 * second_->rate(s);
+  }
+  double curve(const BodyState* s) const override {
+    const PlaneJet f = at(s);
+    const double rate_1 = first_->rate(s), rate_2 = second_->rate(s);
+    return f.by_1 * first_->curve(s) + f.by_2 * second_->curve(s) + f.by_11 * rate_1 * rate_1 +
+           2.0 * f.by_12 * rate_1 * rate_2 + f.by_22 * rate_2 * rate_2;
+  }
+  void add_slopes(const BodyState* s, double scale, Slopes& out) const override {
+    const PlaneJet f = at(s);
+    first_->add_slopes(s, scale * f.by_1, out);
+    second_->add_slopes(s, scale * f.by_2, out);
+  }
+  void add_curvature(const BodyState* s, double scale, Curvature& out) const override {
+    const PlaneJet f = at(s);
+    Slopes along_1, along_2;
+    for (const int i : {a_, b_}) along_1[i].setZero(), along_2[i].setZero();
+    first_->add_slopes(s, 1.0, along_1);
+    second_->add_slopes(s, 1.0, along_2);
+    first_->add_curvature(s, scale * f.by_1, out);
+    second_->add_curvature(s, scale * f.by_2, out);
+    for (const int i : {a_, b_})
+      for (const int j : {a_, b_})
+        out(i, j) += scale * (along_1[i] * (f.by_11 * along_1[j] + f.by_12 * along_2[j]).transpose() +
+                              along_2[i] * (f.by_12 * along_1[j] + f.by_22 * along_2[j]).transpose());
+  }
+
+ private:
+  PlaneJet at(const BodyState* s) const { return f_(first_->value(s), second_->value(s)); }
+
+  int a_, b_;
+  MeasurePtr first_, second_;
+  std::function<PlaneJet(double, double)> f_;
+};
+
 }  // namespace
+
+MeasurePtr function_of(int a, int b, MeasurePtr first, MeasurePtr second, std::function<PlaneJet(double, double)> f) {
+  return std::make_unique<Composite>(a, b, std::move(first), std::move(second), std::move(f));
+}
 
 MeasurePtr cosine(int a, const Vector3& e, int b, const Vector3& f) { return std::make_unique<Cosine>(a, e, b, f); }
 

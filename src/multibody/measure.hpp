@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <memory>
 
 #include "multibody/body.hpp"
@@ -56,6 +57,14 @@ double unwrapped(double angle, double turned);
 
 /// c₁ξ₁ + c₂ξ₂.
 MeasurePtr combination(double c1, MeasurePtr first, double c2, MeasurePtr second);
+
+/// A function of two numbers with its first and second derivatives.
+struct PlaneJet {
+  double value = 0.0, by_1 = 0.0, by_2 = 0.0, by_11 = 0.0, by_12 = 0.0, by_22 = 0.0;
+};
+
+/// f(ξ₁, ξ₂) of two measures of the bodies a and b.
+MeasurePtr function_of(int a, int b, MeasurePtr first, MeasurePtr second, std::function<PlaneJet(double, double)> f);
 
 /// The component of the relative rotation of frame B on b against frame A on a along axis i of A: ½ vee(AᵀB - BᵀA)_i, which
 /// is sinθ for a rotation about that axis.

@@ -154,6 +154,9 @@ void EventWatch::begin(const Entry& at, const Sides& sides, double look_ahead) {
     }
     const auto known = sides.find(events_[i]->name);
     side_[i] = known != sides.end() ? known->second : sign_of(value_[i]);
+    // A zero within the tolerance has been met already, by the event that has led here.
+    if (known == sides.end() && side_[i] != 0)
+      if (const int side = side_ahead(i, at, 4.0 * tolerance_at(t_)); side != 0) side_[i] = side;
     if (side_[i] == 0) side_[i] = side_ahead(i, at, look_ahead);
   }
 }

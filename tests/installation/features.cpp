@@ -56,6 +56,37 @@ void stepping_and_checkpoint() {
   expect_near("q after the checkpoint", resumed.state().q[0], simulation.state().q[0], 0.0);
 }
 
+/// A ball on a spring with a formula, above a floor; a wheel that rolls down a slope: s'' = g sin a/(1 + J/(m r²)).
+void wheels_and_contacts() {
+  Mechanism slope;
+  slope.set_gravity({1.0, 0.0, -9.0});
+  const Body disk =
+      slope.add_body({.name = "disk", .mass = 2.0, .inertia = diagonal(1.0, 0.5, 1.0), .position = {0, 0, 0.5}});
+  slope.add_joint(wheel({ground, disk}, {0, 0, 0}, {0, 0, 1}, {0, 0, 0.5}, {0, 1, 0}, 0.5));
+  const Solution rolled = solve(slope.problem({.t_end = 2.0}), {.rtol = 1e-8, .atol = 1e-8});
+  expect_near("way of the wheel", rolled.at(2.0).q[0], 0.5 * 1.0 / 2.0 * 4.0, 1e-6);
+
+  Mechanism hopper;
+  const Body ball = hopper.add_body({.name = "ball", .position = {0, 0, 0.5}});
+  const int floor =
+      hopper.add_force({.type = "contact",
+                        .bodies = {ground, ball},
+                        .points = {{0, 0, 0}, {0, 0, 0.5}},
+                        .axes = {{0, 0, 1}},
+                        .numbers = {{"second_radius", 0.1}, {"stiffness", 1e4}, {"exponent", 1.0}, {"damping", 1.0}},
+                        .name = "floor"});
+  const int drag = hopper.add_force({.type = "spring-damper",
+                                     .bodies = {ground, ball},
+                                     .points = {{0, 0, 2}, {0, 0, 0.5}},
+                                     .name = "drag",
+                                     .laws = {{"force", {"2*v"}}}});
+  hopper.add_output("press", effort_of(floor)).add_output("gap", gap_of(floor)).add_output("pull", effort_of(drag));
+  Simulation simulation(hopper.problem({.t_end = 20.0}), {.rtol = 1e-8, .atol = 1e-8});
+  simulation.advance_to(20.0);
+  expect_near("force on the floor", simulation.output("press"), 9.81, 1e-5);
+  expect_near("gap of the floor", simulation.output("gap"), -9.81e-4, 1e-8);
+}
+
 /// A cart of 2 kg with a motor that a program sets: m x'' = u - 3 x'.
 void laws_and_inputs() {
   Mechanism cart;
@@ -133,6 +164,7 @@ void methods_and_their_parameters() {
 int main() {
   own_system_dense_output_and_events();
   laws_and_inputs();
+  wheels_and_contacts();
   stepping_and_checkpoint();
   driven_mechanism();
   methods_and_their_parameters();

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "kreisel/check.hpp"
+#include "multibody/rolling.hpp"
 #include "multibody/samples.hpp"
 #include "system/dense.hpp"
 #include "system/differences.hpp"
@@ -95,11 +96,16 @@ class EveryForceWithoutMultipliers : public EveryElement {};
 
 TEST_P(EveryJoint, HasTheDerivativesItClaims) {
   const JointInfo& info = find_joint(GetParam().element, GetParam().is_driver);
-  Mechanism mechanism = three_bodies();
-  mechanism.joints.push_back(
-      make_joint(info, samples::random_joint_spec(source_, info, bodies(info.has_carrier ? 3 : 2))));
-  EXPECT_EQ(mechanism.joints[0]->rows(), info.rows);
-  expect_audit_passes(Assembly(std::move(mechanism)));
+  for (const std::string& word : samples::words_of(info)) {
+    Mechanism mechanism = three_bodies();
+    JointSpec spec = samples::random_joint_spec(source_, info, bodies(info.has_carrier ? 3 : 2));
+    for (auto& [key, value] : spec.numbers.words) value = word;
+    mechanism.joints.push_back(make_joint(info, spec));
+    const auto& rolling = mechanism.joints[0]->rolling();
+    const int rows = mechanism.joints[0]->rows() + (rolling == nullptr ? 0 : rolling->facets().rows);
+    EXPECT_EQ(rows, word == "free" ? info.rows - 1 : info.rows);
+    expect_audit_passes(Assembly(std::move(mechanism)));
+  }
 }
 
 TEST_P(EveryJoint, HasIndependentRowsAndNoGapWhenItsFramesCoincide) {
@@ -120,6 +126,11 @@ TEST_P(EveryJoint, HasIndependentRowsAndNoGapWhenItsFramesCoincide) {
     const Body& b = mechanism.bodies[body];
     return {b.rotation.transpose() * (frame.p - b.position), b.rotation.transpose() * frame.E};
   };
+  if (info.name == "wheel") world[1].p = world[0].p + spec.numbers.number("radius") * world[0].E.col(2);
+  if (info.has_curve) {
+    spec.numbers.numbers["radius"] = 0.0;
+    world[1].p = world[0].p + world[0].E.leftCols<2>() * spec.curve[4];
+  }
   const bool is_two = info.axes == 2 || info.place == JointInfo::Place::two_points;
   spec.frames = {in_body(spec.bodies[0], world[0]), in_body(spec.bodies[1], world[is_two ? 1 : 0])};
   if (info.place == JointInfo::Place::one_point) spec.frames[1].p = in_body(spec.bodies[1], world[0]).p;
@@ -173,7 +184,8 @@ TEST_P(EveryForce, HasTheDerivativesItClaims) {
 TEST_P(EveryForceWithoutMultipliers, ChangesTheEnergyByItsPower) {
   const ForceInfo& info = find_force(GetParam().element);
   Mechanism mechanism = three_bodies();
-  const ForceSpec spec = samples::random_force_spec(source_, info, bodies(info.bodies));
+  const ForceSpec spec =
+      samples::random_force_spec(source_, info, bodies(info.bodies), samples::words_of(info).front());
   mechanism.forces.push_back(info.build(spec));
   const Assembly assembly(std::move(mechanism));
   system::Motion m = samples::random_motion(source_, assembly.space());

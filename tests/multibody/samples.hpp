@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 
 #include "lie/so3.hpp"
 #include "multibody/assembly.hpp"
@@ -35,9 +36,17 @@ inline multibody::JointSpec random_joint_spec(Source& source, const multibody::J
   for (int i = 0; i < 4; ++i) spec.frames.push_back(random_frame(source));
   spec.numbers.numbers["length"] = 0.7;
   for (const Field& field : info.numbers)
-    if (kind_of(field) != FieldKind::word) spec.numbers.numbers[field.name] = 0.7;
+    if (kind_of(field) != FieldKind::word)
+      spec.numbers.numbers[field.name] = 0.7;
+    else
+      spec.numbers.words[field.name] = field.words.front();
   if (info.is_driver) spec.value = multibody::Signal(multibody::Expression("0.3 + 0.2*sin(2*t) + 0.1*t^2"));
   spec.teeth = {20, -30};
+  if (info.has_curve)  // without hollows
+    for (int i = 0; i < 12; ++i) {
+      const double angle = 2.0 * M_PI * i / 12.0, r = 0.8 + 0.1 * std::cos(2.0 * angle) + 0.03 * std::sin(3.0 * angle);
+      spec.curve.emplace_back(r * std::cos(angle), r * std::sin(angle));
+    }
   return spec;
 }
 
@@ -62,6 +71,18 @@ inline multibody::ForceSpec random_force_spec(Source& source, const multibody::F
       spec.words[p.name] = word;
     else if (!belongs_elsewhere(p))
       spec.numbers[p.name] = 0.6;
+  if (const std::size_t dash = word.find('-'); info.name == "contact") {
+    spec.numbers.erase("damping");  // the restitution says it
+    const auto shape = [&](bool is_first, std::string_view what) {
+      return (is_first ? word.substr(0, dash) : word.substr(dash + 1)) == what;
+    };
+    for (const bool is_first : {true, false}) {
+      const std::string which = is_first ? "first_" : "second_";
+      if (!shape(is_first, "sphere") && !shape(is_first, "capsule")) spec.numbers.erase(which + "radius");
+      if (!shape(is_first, "capsule")) spec.numbers.erase(which + "length");
+    }
+  }
+  for (int i = 0; i < info.bodies; ++i) spec.masses.push_back(1.5);
   for (const Field& field : info.vectors) spec.vectors[field.name] = Vector3(1.0, 2.0, 3.0);
   for (const Field& field : info.signals)
     spec.signals[field.name] = multibody::Signal(multibody::Expression("0.2 + sin(3*t)"));
@@ -72,8 +93,9 @@ inline multibody::ForceSpec random_force_spec(Source& source, const multibody::F
   return spec;
 }
 
-/// The choices that a force has; one empty word if there are none.
-inline std::vector<std::string> words_of(const multibody::ForceInfo& info) {
+/// The choices that a joint or a force has; one empty word if there are none.
+template <class Info>
+std::vector<std::string> words_of(const Info& info) {
   for (const Field& p : info.numbers)
     if (!p.words.empty()) return p.words;
   return {""};

@@ -1024,6 +1024,30 @@ class Modelling(unittest.TestCase):
                 .state("integral", "=0.8 - knee")
                 .force("tau", "torque", joint="hinge", value="=-60*(knee - 0.8) - 5*knee' + 40*integral + u"))
 
+    def test_wheels_cams_and_contacts_are_built_as_in_files(self):
+        """A disk that rolls down a slope, a point on a circle, a ball that comes to rest on a floor."""
+        model = kreisel.Model("parts", gravity=[1, 0, -9])
+        model.body("disk", mass=2, inertia=[1, 0.5, 1], position=[0, 0, 0.5])
+        model.joint("tyre", "wheel", between=["ground", "disk"], at=[[0, 0, 0], [0, 0, 0.5]], axes=[[0, 0, 1], [0, 1, 0]], radius=0.5)
+        model.body("ball", mass=1, inertia=[1, 1, 1], position=[0, 5, 0.1])
+        model.force("floor", "contact", between=["ground", "ball"], at=[[0, 0, 0], [0, 5, 0.1]], second_radius=0.1, stiffness=1e4, exponent=1, damping=50)
+        angles = np.arange(24) * np.pi / 12
+        model.body("bead", mass=1, inertia=[1, 1, 1], position=[2, 8, 0], velocity=[0, 3, 0])
+        model.joint("ring", "cam", between=["ground", "bead"], at=[[0, 8, 0], [2, 8, 0]], axis=[0, 0, 1],
+                    curve=np.column_stack([2 * np.cos(angles), 2 * np.sin(angles)]).tolist())
+        model.joint("table", "point-on-plane", between=["ground", "bead"], at=[2, 8, 0], axis=[0, 0, 1])
+        model.output("press", force="floor")
+        model.output("gap", gap="floor")
+        model.output("bead_at", position="bead")
+        result = kreisel.solve(model, 4, rtol=1e-9, atol=1e-9)
+        self.assertAlmostEqual(result.x("disk")[-1, 0], 0.25 * 16, places=6)
+        self.assertAlmostEqual(result["press"][-1], 9, places=3)
+        self.assertAlmostEqual(result["gap"][-1], -9e-4, places=6)
+        reference = solve_ivp(lambda t, y: [y[1], -0.5 * np.sin(y[0])], (0, 4), [0, 1.5], rtol=1e-11, atol=1e-12).y[0, -1]
+        np.testing.assert_allclose(result["bead_at"][-1][:2], [2 * np.cos(reference), 8 + 2 * np.sin(reference)], atol=1e-5)
+        with self.assertRaisesRegex(ValueError, "/joints/1/curve"):
+            kreisel.solve({**model.to_dict(), "joints": [model.to_dict()["joints"][0], {**model.to_dict()["joints"][1], "curve": [[0, 0], [1, 0]]}]}, 1)
+
     def test_outputs_and_states_are_arrays_by_name(self):
         result = kreisel.solve(self.leg(), 1.0, rtol=1e-8, atol=1e-9)
         self.assertEqual(result.outputs, ["integral", "knee", "foot", "power"])

@@ -44,6 +44,23 @@ Vector values_of(const multibody::Assembly& assembly, const multibody::Outputs& 
   return out;
 }
 
+/// The rate of a gap is n v + g_t.
+Vector normal_of(const multibody::Assembly& assembly, const multibody::Outputs& rate, const std::vector<int>& between,
+                 double t, const Vector& q) {
+  Vector v = Vector::Zero(assembly.space().nv()), n = v;
+  const double at_rest = values_of(assembly, rate, t, q, v)[0];
+  for (const int body : between) {
+    if (body == multibody::ground) continue;
+    const lie::Block& block = assembly.space().blocks()[static_cast<std::size_t>(body)];
+    for (int i = block.v_at; i < block.v_at + block.nv; ++i) {
+      v[i] = 1.0;
+      n[i] = values_of(assembly, rate, t, q, v)[0] - at_rest;
+      v[i] = 0.0;
+    }
+  }
+  return n;
+}
+
 void set_states(const multibody::Assembly& assembly, const ModelEvent& event, double t, Vector& q, const Vector& v) {
   const Vector values = values_of(assembly, *event.values, t, q, v);
   for (std::size_t i = 0; i < event.states.size(); ++i)
@@ -93,6 +110,11 @@ void set_events(multibody::Assembly& assembly, std::shared_ptr<const std::vector
         break;
       case ModelEvent::Action::impact:
         out.action = system::Impact{.restitution = event.restitution};
+        if (event.rate != nullptr)
+          std::get<system::Impact>(out.action).normal = [own = &assembly, rate = event.rate, between = event.between](
+                                                            double t, const Vector& q) {
+            return normal_of(*own, *rate, between, t, q);
+          };
         break;
       case ModelEvent::Action::switches:
         out.action = system::Switch{[own = &assembly, events, at = list.size()](double, const Vector&, const Vector&) {
@@ -106,6 +128,10 @@ void set_events(multibody::Assembly& assembly, std::shared_ptr<const std::vector
         break;
       case ModelEvent::Action::restarts:
         out.action = system::Jump{[](double, Vector&, Vector&) {}};
+        break;
+      case ModelEvent::Action::touches:
+        out.action = system::Jump{[own = &assembly, force = event.force, gap = event.gap](
+                                      double, Vector& q, Vector& v) { own->touch(force, gap, v, q); }};
         break;
       case ModelEvent::Action::jumps:
         out.action = system::Jump{[own = &assembly, events, at = list.size()](double t, Vector& q, Vector& v) {

@@ -15,8 +15,10 @@ struct ModelEvent {
   std::string name;
   std::shared_ptr<const multibody::Outputs> when;  ///< a number
   system::Direction direction = system::Direction::either;
-  enum class Action { record, impact, switches, sets, jumps, restarts } action = Action::record;
+  enum class Action { record, impact, switches, sets, jumps, restarts, touches } action = Action::record;
   double restitution = 1.0;
+  std::vector<int> between{};                          ///< bodies that collide, where they are named
+  std::shared_ptr<const multibody::Outputs> rate{};    ///< of the gap, with `between`
   std::vector<std::string> off{}, on{};                ///< joints and forces
   std::shared_ptr<const multibody::Outputs> values{};  ///< one of each state that is set, three of each velocity
   std::vector<int> states{};                           ///< nodes
@@ -25,6 +27,7 @@ struct ModelEvent {
     bool is_angular = false;  ///< in the body frame; else inertial
   };
   std::vector<Velocity> velocities{};
+  int force = 0, gap = 0;  ///< that closes or opens
   int terminal_after = 0;  ///< as in system::Event
 };
 

@@ -140,6 +140,7 @@ class ModelReader {
                    const Json& what, std::vector<Node>& nodes);
   /// Forces that have no law of their own are known by what they are.
   void define_forces();
+  void define_gaps();
   void make_laws();
   void make_outputs();
 
@@ -150,6 +151,7 @@ class ModelReader {
     MakeNode when;
     ModelEvent event;
     std::vector<std::pair<std::string, MakeNode>> values{};  ///< with their places
+    std::string between_at{};
   };
   /// Parameters and inputs that events set, by the place of the first; they are states.
   void declare_settable(const Json& root);
@@ -157,6 +159,7 @@ class ModelReader {
   bool read_set(const std::string& at, const Json& value, PendingEvent& out);
   bool velocity_named(const std::string& at, const std::string& name, ModelEvent::Velocity& out);
   void make_values(PendingEvent& pending);
+  void make_normal(PendingEvent& pending, Node when);
   bool read_jump(const std::string& at, const Json& value, PendingEvent& out);
   void read_events(const Json& root);
   void read_event(const std::string& at, const Json& value);
@@ -169,10 +172,10 @@ class ModelReader {
 
   struct Placed {
     std::string at;
-    int joint = 0;
+    int joint = 0, sliding = 0;
     std::optional<double> value, rate;
   };
-  void read_initial(const std::string& at, const Json& value, int joint);
+  void read_initial(const std::string& here, const Json& initial, int joint, int sliding);
   /// Joints from the ground outwards, by the order in which they are listed; a joint that closes a loop carries
   /// nothing.
   void place_joints();
@@ -255,9 +258,10 @@ class ModelReader {
   void read_joint(const std::string& at, const Json& value, bool is_driver);
   /// A linear relation between the coordinates of two joints.
   void read_coupler(const std::string& at, const Json& value);
-  void read_limits(const std::string& at, const Json& value, int joint);
+  void read_coordinates(const std::string& at, const Json& value, const JointInfo& info, int joint);
+  void read_limits(const std::string& here, const Json& limits, int joint, int sliding);
   /// A law along a joint that acts beyond its limits only.
-  void add_compliant_limits(const std::string& at, int joint, int gauge, bool counts_turns,
+  void add_compliant_limits(const std::string& at, int joint, const std::string& name, int gauge, bool counts_turns,
                             const std::array<std::optional<double>, 2>& bounds, double stiffness, double damping);
   void check_limits(const multibody::Assembly& assembly, const system::Motion& m);
   /// Laws that are switched with their joint.
@@ -279,6 +283,7 @@ class ModelReader {
   double distance_between(const std::vector<int>& bodies, const std::vector<Frame>& frames) const;
   bool read_teeth(const std::string& at, const Json& value, multibody::JointSpec& spec);
   bool read_carrier(const std::string& at, const Json& value, multibody::JointSpec& spec);
+  bool read_curve(const std::string& at, const Json& value, multibody::JointSpec& spec);
 
   // ---- forces and laws along joints
 
@@ -287,6 +292,7 @@ class ModelReader {
   /// A spring or an actuator whose effort is a formula.
   void read_measured_law(const std::string& at, const Json& value, const Json& law_value, const ForceInfo& info,
                          const multibody::ForceSpec& spec);
+  void add_touches(const std::string& at, int force);
   /// Whether a law reads its own coordinate: then turns count.
   bool mentions_x(const Json& value);
   /// Joints and forces may wait for an event that switches them on.
@@ -331,7 +337,7 @@ class ModelReader {
   struct EffortOutput {
     std::string at, output, force;
   };
-  std::vector<EffortOutput> effort_outputs_;
+  std::vector<EffortOutput> effort_outputs_, gap_outputs_;
   std::vector<std::pair<int, int>> winding_;  ///< node of the turns, gauge
   std::vector<PendingEvent> pending_events_;
   std::vector<ModelEvent> events_;
@@ -350,9 +356,10 @@ class ModelReader {
   std::map<const void*, std::vector<std::string>> known_keys_;  ///< by type
   std::map<std::string, int> last_numbers_;                     ///< of elements without a name, by kind and bodies
   std::vector<std::pair<std::string, const Json*>> couplers_;
-  std::map<std::string, std::string> coupler_places_;  ///< by name
-  std::map<std::string, std::string> limit_laws_;      ///< of compliant limits, by joint
-  std::vector<std::string> joint_places_;              ///< pointer per joint
+  std::map<std::string, std::string> coupler_places_;   ///< by name
+  std::map<std::string, std::string> rolling_places_;   ///< by name of the rows
+  std::multimap<std::string, std::string> limit_laws_;  ///< of compliant limits, by joint
+  std::vector<std::string> joint_places_;               ///< pointer per joint
   std::vector<std::string> problems_, warnings_;
   std::size_t problem_count_ = 0;
 };

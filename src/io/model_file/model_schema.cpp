@@ -85,7 +85,7 @@ Json placement_rule(const Placement& p) {
   std::vector<std::string> needed;
   if (p.place != Place::none && !p.place_is_optional) needed.emplace_back("at");
   if (p.axes == 1 && !p.axis_is_optional) needed.emplace_back("axis");
-  if (p.axes == 2) needed.emplace_back("axes");
+  if (p.axes == 2 && !p.axis_is_optional) needed.emplace_back("axes");
   Json in_world = needed.empty() ? Json::object() : required_keys(needed);
   // A node of a rod is a point by itself.
   if (p.place == Place::one_point && !p.place_is_optional && p.bodies == 2) {
@@ -163,14 +163,15 @@ std::vector<Key> place_keys(const Placement& p) {
                p.place_is_optional));
   if (p.place_is_optional)
     keys.back().field.fallback = p.place == Place::one_point ? "the centre of mass" : "the centres of mass";
-  if (p.axis_is_optional)
+  if (p.axis_is_optional && p.axes == 1)
     keys.push_back(with_default(key("axis", "direction", "", "third axis in world coordinates at t = 0"), "z"));
   else if (p.axes == 1)
     keys.push_back(required(key("axis", "direction", "", "in world coordinates at t = 0")));
   if (p.axes == 1) keys.push_back(key("x_axis", "direction", "", "where the first axis of the frame points"));
-  if (p.axes == 2)
-    keys.push_back(
-        required(list_of(key("axes", "direction", "", "in world coordinates at t = 0, one of each body"), 2)));
+  if (p.axes == 2) {
+    const Key axes = list_of(key("axes", "direction", "", "in world coordinates at t = 0, one of each body"), 2);
+    keys.push_back(p.axis_is_optional ? with_default(axes, "z") : required(axes));
+  }
   return keys;
 }
 
@@ -497,7 +498,7 @@ const ObjectInfo& event_object() {
 
 std::vector<std::string> output_kinds() {
   return {"angle",    "displacement", "distance", "position", "velocity", "acceleration",
-          "rotation", "force",        "reaction", "energy",   "formula"};
+          "rotation", "force",        "reaction", "energy",   "gap",      "formula"};
 }
 
 const ObjectInfo& output_object() {
@@ -511,13 +512,14 @@ const ObjectInfo& output_object() {
        key("velocity", "body name", "m/s", "of a point of a body"),
        key("acceleration", "body name", "m/s^2", "of a point of a body"),
        key("rotation", "body name", "rad", "of a body: the rotation vector, whose length is at most pi"),
-       key("force", "text", "N or N m", "of a spring, damper, actuator or law"),
+       key("force", "text", "N or N m", "of a spring, damper, actuator or law, normal force of a contact"),
        key("reaction", "text", "N or N m", "of a joint on its second body, in inertial axes"),
        {.field = {.name = "energy",
                   .meaning = "of the mechanism",
                   .words = {"kinetic", "potential", "elastic", "total"},
                   .kind = FieldKind::word,
                   .unit = "J"}},
+       key("gap", "text", "m", "of a contact, negative where the shapes overlap"),
        key("formula", "law", "", "of t, outputs, inputs, states and forces"),
        key("at", "place", "m",
            "the point, or the two points of a distance, in world coordinates at t = 0; default: centres of mass"),
@@ -580,18 +582,23 @@ ObjectInfo object_of(const JointInfo& info) {
   if (info.has_teeth)
     object.keys.push_back(
         required(list_of(key("teeth", "teeth", "", "of the two gears; negative for an internal gear"), 2)));
+  if (info.has_curve)
+    object.keys.push_back(required(
+        list_of(key("curve", "point", "m", "points [x, y] of a closed curve in the first frame, each of them once"))));
   if (info.has_carrier)
     object.keys.push_back(
         with_default(key("carrier", "body name", "", "the body that holds the axes of both"), "ground"));
   if (info.is_driver)
     object.keys.push_back(required(key("value", "motion", std::string(info.value_unit), "function of t")));
-  if (info.has_coordinate)
+  if (info.coordinates > 0) {
+    const std::string two = info.coordinates == 2 ? "of both coordinates, as \"angle\" and \"displacement\": " : "";
+    const std::string form = info.coordinates == 2 ? " of two" : "";
+    object.keys.push_back(key("initial", "initial" + form, "",
+                              two + "value and rate of its coordinate at the start: the bodies it carries are placed "
+                                    "and moved accordingly"));
     object.keys.push_back(
-        key("initial", "initial", "",
-            "value and rate of its coordinate at the start: the bodies it carries are placed and moved accordingly"));
-  if (info.has_coordinate)
-    object.keys.push_back(
-        key("limits", "limits", "", "of its coordinate: rigid (restitution) or compliant (stiffness)"));
+        key("limits", "limits" + form, "", two + "of its coordinate: rigid (restitution) or compliant (stiffness)"));
+  }
   object.keys.push_back(active_key());
   object.keys.push_back(comment());
   return object;
@@ -765,10 +772,14 @@ Json model_schema() {
                              Json{{"not", required_keys({"to", "to_deg"})}}};
   defs["limits"]["dependentRequired"] = {{"damping", {"stiffness"}}};
   allow_formulas(defs["limits"]);
+  for (const std::string form : {"initial", "limits"})
+    defs[form + " of two"] = closed({{"angle", reference_to(form)}, {"displacement", reference_to(form)}});
   const Json names{{"type", "array"}, {"items", {{"type", "string"}, {"minLength", 1}}}};
   defs["action"] = {
       {"anyOf",
-       {Json{{"enum", {"record", "stop"}}}, closed({{"impact", closed({{"restitution", number_or_formula}})}}),
+       {Json{{"enum", {"record", "stop"}}},
+        closed({{"impact", closed({{"restitution", number_or_formula},
+                                   {"between", array_of({{"type", "string"}, {"minLength", 1}}, 2)}})}}),
         closed({{"switch", closed({{"off", names}, {"on", names}})}}),
         closed({{"set", {{"type", "object"}, {"minProperties", 1}, {"additionalProperties", reference_to("law")}}}}),
         closed({{"jump",

@@ -71,8 +71,10 @@ bool ModelReader::read_action(const std::string& at, const Json& value, int afte
   if (const Json* impact = find(value, "impact")) {
     const std::string here = below(at, "impact");
     out.action = ModelEvent::Action::impact;
-    if (!is_object(here, *impact, "{\"restitution\": e}")) return false;
-    check_keys(here, *impact, {"restitution"});
+    if (!is_object(here, *impact, "{\"restitution\": e, \"between\": [..., ...]}")) return false;
+    check_keys(here, *impact, {"restitution", "between"});
+    if (find(*impact, "between") != nullptr && !read_between(here, *impact, out.between)) return false;
+    pending.between_at = below(here, "between");
     const Json* given = find(*impact, "restitution");
     if (given != nullptr && !number(below(here, "restitution"), *given, out.restitution)) return false;
     if (!(out.restitution >= 0.0 && out.restitution <= 1.0)) {
@@ -174,6 +176,34 @@ void ModelReader::make_values(PendingEvent& pending) {
         std::make_shared<const multibody::Outputs>(formulas(), std::vector<multibody::Outputs::Entry>{{{}, nodes}});
 }
 
+/// The gap of an impact between two bodies depends on their positions and on no others: else others would be pushed too. Its normal is
+/// then exact.
+void ModelReader::make_normal(PendingEvent& pending, Node when) {
+  if (pending.event.between.empty()) return;
+  guarded(pending.between_at, [&] {
+    std::set<int> read;
+    for (const int leaf : formulas().graph().leaves_of(when)) {
+      const multibody::Quantity& quantity = formulas().quantity(leaf);
+      if (quantity.kind != multibody::Quantity::Kind::value && quantity.kind != multibody::Quantity::Kind::time)
+        throw InvalidInput("needs a gap that depends on t and positions only, as \"when\"");
+      if (quantity.kind == multibody::Quantity::Kind::value)
+        for (const int body : formulas().gauge(quantity.index).bodies) read.insert(body);
+    }
+    for (const int body : pending.event.between)
+      if (body != multibody::ground && !read.contains(body))
+        throw InvalidInput(fmt::format(
+            "names '{}', on which the formula \"when\" does not depend; expected the bodies whose gap it is",
+            body_label(body)));
+    for (const int body : read)
+      if (body != multibody::ground && std::ranges::count(pending.event.between, body) == 0)
+        throw InvalidInput(fmt::format(
+            "does not name '{}', on whose position the formula \"when\" depends; the impact would push it too",
+            body_label(body)));
+    pending.event.rate = std::make_shared<const multibody::Outputs>(
+        formulas(), std::vector<multibody::Outputs::Entry>{{{}, {formulas().rate_of(when)}}});
+  });
+}
+
 /// Before any formula is read.
 void ModelReader::declare_settable(const Json& root) {
   const Json* events = find(root, "events");
@@ -228,6 +258,7 @@ void ModelReader::make_events() {
       pending.event.when =
           std::make_shared<const multibody::Outputs>(formulas(), std::vector<multibody::Outputs::Entry>{{{}, {node}}});
       make_values(pending);
+      make_normal(pending, node);
       events_.push_back(pending.event);
     });
 }

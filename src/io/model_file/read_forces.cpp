@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/text.hpp"
 #include "io/model_file/model_reader.hpp"
@@ -50,7 +51,7 @@ void ModelReader::read_force(const std::string& at, const Json& value) {
   if (!ok) return;
   if (info->place == JointInfo::Place::two_points) {
     const double length = distance_between(spec.bodies, spec.frames);
-    if (length == 0.0)
+    if (length == 0.0 && !info->points_may_meet)
       return complain(at, "the two points coincide at t = 0, where the direction of the force is undefined");
     if (find_field(info->numbers, "length") != nullptr) spec.numbers.insert({"length", length});
   }
@@ -58,8 +59,27 @@ void ModelReader::read_force(const std::string& at, const Json& value) {
   if (info->bodies == 2) where += "-" + body_label(spec.bodies[1]);
   spec.name = element_name(at, value, fmt::format("{} {}", type, where), force_names_);
   if (law_value != nullptr) return read_measured_law(at, value, *law_value, *info, spec);
-  guarded(at, [&] { mechanism_.forces.push_back(info->build(spec)); });
+  for (const int body : spec.bodies)
+    spec.masses.push_back(body == multibody::ground ? std::numeric_limits<double>::infinity()
+                                                    : mechanism_.bodies[body].mass);
+  if (!guarded(at, [&] { mechanism_.forces.push_back(info->build(spec)); })) return;
   read_active(at, value, spec.name);
+  add_touches(at, static_cast<int>(mechanism_.forces.size()) - 1);
+}
+
+/// A step ends where a gap closes or opens.
+void ModelReader::add_touches(const std::string& at, int force) {
+  const multibody::Force& of = *mechanism_.forces[static_cast<std::size_t>(force)];
+  for (int i = 0; i < of.gaps(); ++i) {
+    PendingEvent touch{.at = at, .when = {}, .event = {}};
+    touch.event.name = of.gaps() == 1 ? of.name() : fmt::format("{} {}", of.name(), i + 1);
+    touch.event.action = ModelEvent::Action::touches;
+    touch.event.force = force;
+    touch.event.gap = i;
+    touch.when = [this, force, i] { return formulas().leaf({multibody::Quantity::Kind::gap, force, i}); };
+    event_names_.insert(touch.event.name);
+    pending_events_.push_back(std::move(touch));
+  }
 }
 
 void ModelReader::read_measured_law(const std::string& at, const Json& value, const Json& law_value,

@@ -11,18 +11,15 @@
 
 namespace kreisel::io {
 
-void ModelReader::read_initial(const std::string& at, const Json& value, int joint) {
-  const Json* initial = find(value, "initial");
-  if (initial == nullptr) return;
-  const std::string here = below(at, "initial");
-  if (!is_object(here, *initial, "{\"value\": ..., \"rate\": ...}")) return;
-  const bool turns = mechanism_.joints[joint]->slidings()[0].is_rotation;
+void ModelReader::read_initial(const std::string& here, const Json& initial, int joint, int sliding) {
+  if (!is_object(here, initial, "{\"value\": ..., \"rate\": ...}")) return;
+  const bool turns = mechanism_.joints[joint]->slidings()[static_cast<std::size_t>(sliding)].is_rotation;
   std::vector<std::string> known{"value", "rate"};
   if (turns) known.insert(known.end(), {"value_deg", "rate_deg"});
-  check_keys(here, *initial, known);
-  Placed placed{here, joint, {}, {}};
+  check_keys(here, initial, known);
+  Placed placed{here, joint, sliding, {}, {}};
   const auto read = [&](const char* key, double factor, std::optional<double>& out) {
-    const Json* given = find(*initial, key);
+    const Json* given = find(initial, key);
     double number = 0.0;
     if (given == nullptr || !this->number(below(here, key), *given, number)) return;
     if (out) return complain(below(here, key), "is given twice, in radians and in degrees");
@@ -76,12 +73,14 @@ void ModelReader::place_joints() {
     for (const Placed& placed : placed_)
       if (are_rates ? placed.rate.has_value() : placed.value.has_value()) move_outer(placed, carried_by, are_rates);
   for (const Placed& placed : placed_)
-    if (placed.value) start_of_turns_[placed.joint] = *placed.value;
+    if (placed.value &&
+        mechanism_.joints[placed.joint]->slidings()[static_cast<std::size_t>(placed.sliding)].is_rotation)
+      start_of_turns_[placed.joint] = *placed.value;
 }
 
 void ModelReader::move_outer(const Placed& placed, const std::vector<int>& carried_by, bool is_rate) {
   const multibody::Joint& joint = *mechanism_.joints[placed.joint];
-  const multibody::Joint::Sliding& sliding = joint.slidings()[0];
+  const multibody::Joint::Sliding& sliding = joint.slidings()[static_cast<std::size_t>(placed.sliding)];
   const int first = joint.bodies()[0], second = joint.bodies()[1];
   const int outer = second != multibody::ground && carried_by[second] == placed.joint ? second : first;
   multibody::BodyState s[2];

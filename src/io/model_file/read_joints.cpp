@@ -8,6 +8,7 @@
 #include "io/json/field_json.hpp"
 #include "io/model_file/model_reader.hpp"
 #include "multibody/coupler.hpp"
+#include "multibody/rolling.hpp"
 
 namespace kreisel::io {
 
@@ -129,8 +130,10 @@ bool ModelReader::read_frames(const std::string& at, const Json& value, const Pl
     std::fill(axes.begin(), axes.end(), axes[0]);
   } else if (layout.axes == 2) {
     constexpr std::string_view expected = "two axes [[x, y, z], [x, y, z]], one of each body, at t = 0";
-    const Json* given = require(at, value, "axes", expected);
-    if (given == nullptr || !given->is_array() || given->size() != 2) {
+    const Json* given = layout.axis_is_optional ? find(value, "axes") : require(at, value, "axes", expected);
+    if (given == nullptr && layout.axis_is_optional) {
+      // third axes of the world
+    } else if (given == nullptr || !given->is_array() || given->size() != 2) {
       if (given != nullptr) complain(below(at, "axes"), fmt::format("is {}, expected {}", shown(*given), expected));
       ok = false;
     } else {
@@ -250,6 +253,7 @@ void ModelReader::read_joint(const std::string& at, const Json& value, bool is_d
   bool ok = read_between(at, value, spec.bodies);
   if (info->has_teeth) ok = read_teeth(at, value, spec) && ok;
   if (info->has_carrier) ok = read_carrier(at, value, spec) && ok;
+  if (info->has_curve) ok = read_curve(at, value, spec) && ok;
   ok = read_numbers(at, value, info->numbers, spec.numbers) && ok;
   if (info->is_driver) {
     const Json* driven = require(at, value, "value", "a number, a formula in t or a table");
@@ -262,20 +266,48 @@ void ModelReader::read_joint(const std::string& at, const Json& value, bool is_d
   if (info->axes_swing && !guarded(at, [&] { swing_second_frame(spec); })) return;
   if (info->place == JointInfo::Place::two_points) {
     const double length = distance_between(spec.bodies, spec.frames);
-    if (length == 0.0)
+    if (length == 0.0 && !info->points_may_meet)
       return complain(at,
                       "the two points coincide at t = 0; a distance needs two different points, a spherical joint one");
     if (find_field(info->numbers, "length") != nullptr) spec.numbers.numbers.insert({"length", length});
   }
   spec.name = element_name(
       at, value, fmt::format("{} {}-{}", type, body_label(spec.bodies[0]), body_label(spec.bodies[1])), joint_names_);
+  multibody::JointPtr made;
+  if (!guarded(info->has_curve ? below(at, "curve") : at, [&] { made = make_joint(*info, spec); })) return;
   joint_numbers_.insert({spec.name, static_cast<int>(mechanism_.joints.size())});
   joint_places_.push_back(at);
-  mechanism_.joints.push_back(make_joint(*info, spec));
+  if (made->rolling() != nullptr) rolling_places_[made->rolling()->name()] = at;
+  mechanism_.joints.push_back(std::move(made));
   const int number = static_cast<int>(mechanism_.joints.size()) - 1;
-  if (info->has_coordinate) read_initial(at, value, number);
-  if (info->has_coordinate) read_limits(at, value, number);
+  read_coordinates(at, value, *info, number);
   read_active(at, value, spec.name);
+}
+
+/// Of two coordinates each is called by what it is.
+void ModelReader::read_coordinates(const std::string& at, const Json& value, const JointInfo& info, int joint) {
+  for (const char* key : {"initial", "limits"}) {
+    const Json* given = find(value, key);
+    if (given == nullptr || info.coordinates == 0) continue;
+    const std::string here = below(at, key);
+    const auto read = [&](const std::string& where, const Json& what, int sliding) {
+      if (std::string_view(key) == "initial")
+        read_initial(where, what, joint, sliding);
+      else
+        read_limits(where, what, joint, sliding);
+    };
+    if (info.coordinates == 1) {
+      read(here, *given, 0);
+      continue;
+    }
+    if (!is_object(here, *given, "{\"angle\": {...}, \"displacement\": {...}}")) continue;
+    check_keys(here, *given, {"angle", "displacement"});
+    const auto& slidings = mechanism_.joints[static_cast<std::size_t>(joint)]->slidings();
+    for (std::size_t i = 0; i < slidings.size(); ++i) {
+      const char* name = slidings[i].is_rotation ? "angle" : "displacement";
+      if (const Json* of = find(*given, name)) read(below(here, name), *of, static_cast<int>(i));
+    }
+  }
 }
 
 void ModelReader::read_coupler(const std::string& at, const Json& value) {
@@ -397,6 +429,19 @@ bool ModelReader::read_teeth(const std::string& at, const Json& value, multibody
       complain(below(at, "teeth"),
                fmt::format("is {}, expected two whole numbers from 1 to 1000000, negative for an internal gear",
                            shown(*teeth)));
+  }
+  return ok;
+}
+
+bool ModelReader::read_curve(const std::string& at, const Json& value, multibody::JointSpec& spec) {
+  const Json* curve = require(at, value, "curve", "a list of points [x, y] of a closed curve [m]");
+  const std::string here = below(at, "curve");
+  if (curve == nullptr || !is_list(here, *curve, "a list of points [x, y] of a closed curve [m]")) return false;
+  bool ok = true;
+  for (std::size_t i = 0; i < curve->size(); ++i) {
+    Eigen::Vector2d point;
+    ok = numbers(below(here, i), (*curve)[i], 2, point.data(), "a point [x, y] [m]") && ok;
+    spec.curve.push_back(point);
   }
   return ok;
 }

@@ -262,8 +262,29 @@ void ModelReader::define_forces() {
   }
 }
 
+/// The smallest of the gaps of a contact.
+void ModelReader::define_gaps() {
+  for (const auto& [at, output, force] : gap_outputs_) {
+    std::vector<std::string> known;
+    Node smallest = no_node;
+    for (std::size_t i = 0; i < mechanism_.forces.size(); ++i) {
+      const multibody::Force& of = *mechanism_.forces[i];
+      if (of.gaps() > 0) known.push_back(of.name());
+      for (int k = 0; of.name() == force && k < of.gaps(); ++k) {
+        const Node gap = formulas().leaf({multibody::Quantity::Kind::gap, static_cast<int>(i), k});
+        smallest = smallest == no_node ? gap : formulas().graph().apply(formula::Operation::min, smallest, gap);
+      }
+    }
+    if (smallest == no_node)
+      complain(at, unknown_name("contact", force, known));
+    else
+      names_.define(output, {smallest});
+  }
+}
+
 void ModelReader::make_laws() {
   define_forces();
+  define_gaps();
   for (const auto& [node, gauge] : winding_) {
     double turned = initial_value(formulas().gauge(gauge));
     for (const auto& [joint, value] : start_of_turns_)

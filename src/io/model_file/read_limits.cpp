@@ -15,16 +15,15 @@ constexpr double widest_look = 0.5;
 
 }  // namespace
 
-void ModelReader::read_limits(const std::string& at, const Json& value, int joint) {
-  const Json* limits = find(value, "limits");
-  if (limits == nullptr) return;
-  const std::string here = below(at, "limits");
-  if (!is_object(here, *limits, "{\"from\": ..., \"to\": ..., \"restitution\": ...}")) return;
+void ModelReader::read_limits(const std::string& here, const Json& limits, int joint, int sliding) {
+  if (!is_object(here, limits, "{\"from\": ..., \"to\": ..., \"restitution\": ...}")) return;
   const multibody::JointPtr& of = mechanism_.joints[joint];
-  const bool turns = of->slidings()[0].is_rotation;
-  check_keys(here, *limits, names_of(limits_object().keys));
+  const bool turns = of->slidings()[static_cast<std::size_t>(sliding)].is_rotation;
+  const std::string name =
+      of->slidings().size() == 1 ? of->name() : fmt::format("{} {}", of->name(), turns ? "angle" : "displacement");
+  check_keys(here, limits, names_of(limits_object().keys));
   multibody::Numbers n;
-  if (!read_numbers(here, *limits, fields_of(limits_object()), n)) return;
+  if (!read_numbers(here, limits, fields_of(limits_object()), n)) return;
   std::array<std::optional<double>, 2> bounds;
   for (const std::size_t i : {0, 1}) {
     const std::string key = i == 0 ? "from" : "to", in_degrees = key + "_deg";
@@ -55,13 +54,13 @@ void ModelReader::read_limits(const std::string& at, const Json& value, int join
   const bool is_narrow = bounds[0] && bounds[1] && *bounds[0] > widest_look - M_PI && *bounds[1] < M_PI - widest_look;
   const bool counts_turns = turns && (!is_narrow || is_compliant);
   if (is_compliant)
-    return add_compliant_limits(here, joint, gauge, counts_turns, bounds, n.number("stiffness"),
+    return add_compliant_limits(here, joint, name, gauge, counts_turns, bounds, n.number("stiffness"),
                                 n.has_number("damping") ? n.number("damping") : 0.0);
   if (counts_turns) value_of(gauge, true, of->name());
   for (const std::size_t i : {0, 1}) {
     if (!bounds[i]) continue;
     const multibody::Gauge& measured = formulas().gauge(gauge);
-    mechanism_.limits.push_back({.name = fmt::format("{} {}", of->name(), i == 0 ? "lower limit" : "upper limit"),
+    mechanism_.limits.push_back({.name = fmt::format("{} {}", name, i == 0 ? "lower limit" : "upper limit"),
                                  .measure = measured.measure,
                                  .bodies = measured.bodies,
                                  .turns = counts_turns ? measured.turns : -1,
@@ -74,11 +73,10 @@ void ModelReader::read_limits(const std::string& at, const Json& value, int join
 }
 
 /// Kelvin and Voigt, without pulling: max(0, k δ + c δ̇) where δ > 0.
-void ModelReader::add_compliant_limits(const std::string& at, int joint, int gauge, bool counts_turns,
-                                       const std::array<std::optional<double>, 2>& bounds, double stiffness,
-                                       double damping) {
-  const std::string& name = mechanism_.joints[joint]->name();
-  const Node x = value_of(gauge, counts_turns, name), v = rate_of(gauge);
+void ModelReader::add_compliant_limits(const std::string& at, int joint, const std::string& name, int gauge,
+                                       bool counts_turns, const std::array<std::optional<double>, 2>& bounds,
+                                       double stiffness, double damping) {
+  const Node x = value_of(gauge, counts_turns, mechanism_.joints[joint]->name()), v = rate_of(gauge);
   PendingLaw pending{.at = at,
                      .type = "limit",
                      .name = element_name(at, Json::object(), name + " limits", force_names_),
@@ -122,13 +120,14 @@ void ModelReader::add_compliant_limits(const std::string& at, int joint, int gau
     pending_events_.push_back(std::move(touch));
   }
   law_forces_[pending.name] = pending.value;
-  limit_laws_[name] = pending.name;
+  limit_laws_.insert({mechanism_.joints[joint]->name(), pending.name});
   pending_.push_back(std::move(pending));
 }
 
 void ModelReader::add_followers(std::vector<std::string>& names) const {
   for (std::size_t i = 0, count = names.size(); i < count; ++i)
-    if (const auto law = limit_laws_.find(names[i]); law != limit_laws_.end()) names.push_back(law->second);
+    for (auto [law, end] = limit_laws_.equal_range(std::string(names[i])); law != end; ++law)
+      names.push_back(law->second);
 }
 
 void ModelReader::check_limits(const multibody::Assembly& assembly, const system::Motion& m) {

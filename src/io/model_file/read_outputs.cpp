@@ -134,10 +134,11 @@ void ModelReader::read_output(const std::string& at, const std::string& name, co
         sum = graph.apply(formula::Operation::add, sum, formulas().leaf({Quantity::Kind::energy, 0, i}));
     nodes = {sum};
     info.unit = "J";
-  } else if (kind == "force") {
+  } else if (kind == "force" || kind == "gap") {
     std::string force;
     ok = text(here, what, force);
-    if (ok) effort_outputs_.push_back({here, name, force});  // forces are read later
+    if (ok) (kind == "gap" ? gap_outputs_ : effort_outputs_).push_back({here, name, force});  // forces are read later
+    if (kind == "gap") info.unit = "m";
   }
   if (!ok) return;
   if (!nodes.empty()) names_.define(name, std::move(nodes));

@@ -32,7 +32,9 @@ void ModelReader::check_consistency(const multibody::Assembly& assembly, const s
     if (assembly.active()[assembly.mechanism().bodies.size() + j])
       places.push_back({&pattern.groups()[next++], joint_places_[j]});
   for (; next < pattern.groups().size(); ++next)
-    if (const auto coupler = coupler_places_.find(pattern.groups()[next].name); coupler != coupler_places_.end())
+    if (const auto joint = rolling_places_.find(pattern.groups()[next].name); joint != rolling_places_.end())
+      places.push_back({&pattern.groups()[next], joint->second});
+    else if (const auto coupler = coupler_places_.find(pattern.groups()[next].name); coupler != coupler_places_.end())
       places.push_back({&pattern.groups()[next], coupler->second});
   for (const auto& [of, place] : places) {
     const system::RowGroup& group = *of;
@@ -44,7 +46,10 @@ void ModelReader::check_consistency(const multibody::Assembly& assembly, const s
                            group.name, what, std::abs(rows[group.at + row]), row + 1, group.rows, spelled("assemble")));
       return true;
     };
-    if (!refuse(r.gap, allowed.position, "positions")) refuse(r.rate, allowed.velocity, "velocities");
+    if (group.level == system::RowLevel::velocity)
+      refuse(r.rate, allowed.velocity, "velocities");
+    else if (!refuse(r.gap, allowed.position, "positions"))
+      refuse(r.rate, allowed.velocity, "velocities");
   }
 }
 

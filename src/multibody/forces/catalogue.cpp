@@ -12,7 +12,9 @@ namespace kreisel::multibody {
   each(bushing) \
   each(joint_friction) \
   each(linear_actuator) \
-  each(rotary_actuator)
+  each(rotary_actuator) \
+  each(gravity_field) \
+  each(contact)
 // clang-format on
 
 #define KREISEL_DECLARE(name) ForceInfo name();

@@ -21,6 +21,8 @@ namespace kreisel::multibody {
   each(point_on_plane_joint) \
   each(gear_joint) \
   each(rack_and_pinion_joint) \
+  each(wheel_joint) \
+  each(cam_joint) \
   each(angle_driver) \
   each(position_driver) \
   each(distance_driver)

@@ -19,7 +19,8 @@ JointInfo cylindrical_joint() {
           .summary = "rotation about and translation along one axis",
           .rows = 4,
           .axes = 1,
-          .build = build};
+          .build = build,
+          .coordinates = 2};
 }
 
 }  // namespace kreisel::multibody

@@ -20,7 +20,7 @@ JointInfo prismatic_joint() {
           .rows = 5,
           .axes = 1,
           .build = build,
-          .has_coordinate = true};
+          .coordinates = 1};
 }
 
 }  // namespace kreisel::multibody

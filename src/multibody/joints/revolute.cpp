@@ -13,12 +13,8 @@ JointInfo revolute_joint() {
         .slides({angle(0, a.E, 1, b.E), true, {0, 1, 2}});
     return joint;
   };
-  return {.name = "revolute",
-          .summary = "rotation about one axis",
-          .rows = 5,
-          .axes = 1,
-          .build = build,
-          .has_coordinate = true};
+  return {
+      .name = "revolute", .summary = "rotation about one axis", .rows = 5, .axes = 1, .build = build, .coordinates = 1};
 }
 
 }  // namespace kreisel::multibody

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-namespace kreisel::models {
+namespace kreisel {
 
 template <class T, int N>
 struct Dual {
@@ -52,7 +52,7 @@ struct Dual {
     return chained(root, T(0.5) / root, a);
   }
 
- private:
+  /// f(a), given f and its derivative there.
   static Dual chained(const T& value, const T& factor, const Dual& a) {
     Dual out;
     out.value = value;
@@ -61,4 +61,4 @@ struct Dual {
   }
 };
 
-}  // namespace kreisel::models
+}  // namespace kreisel
