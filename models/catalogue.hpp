@@ -39,6 +39,8 @@ struct ModelInfo {
   std::function<Model(std::string_view group, const ParameterValues&)> make;
   /// Empty: none.
   std::function<std::vector<Suggestion>(const ParameterValues&)> suggestions{};
+  /// The parameters that there are with these values; empty: always the same.
+  std::function<std::vector<ParameterInfo>(const ParameterValues&)> parameters_with{};
 };
 
 const std::vector<ModelInfo>& catalogue();

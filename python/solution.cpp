@@ -321,7 +321,7 @@ std::vector<std::string> Solution::outputs() const {
   return names;
 }
 
-py::array_t<double> Solution::output(int number) const {
+py::array_t<double> Solution::output(int number, bool is_rate) const {
   const system::System& system = *run_.model.system;
   const std::vector<system::OutputInfo>& infos = system.outputs();
   int at = 0;
@@ -335,7 +335,10 @@ py::array_t<double> Solution::output(int number) const {
   method::Entry point;
   for (std::size_t i = 0; i < count(); ++i) {
     points_.read(i, point);
-    system.evaluate_outputs(point.motion, point.lambda, all);
+    if (is_rate)
+      system.evaluate_output_rates(point.motion, point.lambda, all);
+    else
+      system.evaluate_outputs(point.motion, point.lambda, all);
     to = std::copy_n(all.data() + at, info.size(), to);
   }
   return values;

@@ -57,7 +57,7 @@ class Solution {
   std::vector<std::string> joints() const;
   py::tuple reaction(int joint) const;  ///< force and torque on the second body, inertial, (points, 3) each
   std::vector<std::string> outputs() const;
-  py::array_t<double> output(int number) const;  ///< (points,) or (points, components)
+  py::array_t<double> output(int number, bool is_rate) const;  ///< (points,) or (points, components)
   /// (q, v, v̇, λ) at times within the run, from the steps around them; needs dense output.
   py::tuple interpolate(const std::vector<double>& times) const;
   /// A result folder, as `kreisel run` writes it, of the points as they were computed.

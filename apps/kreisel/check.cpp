@@ -10,10 +10,12 @@
 #include "command.hpp"
 #include "io/result/prepare.hpp"
 #include "io/result/summary.hpp"
+#include "io/result/topology.hpp"
 #include "io/trajectory/trajectory.hpp"
 #include "kreisel/check.hpp"
 #include "kreisel/error.hpp"
 #include "kreisel/types.hpp"
+#include "model_output.hpp"
 #include "run/integrator.hpp"
 #include "solve/kkt.hpp"
 #include "system/consistency.hpp"
@@ -39,6 +41,7 @@ struct Verdict {
   Vector lambda;
   std::optional<double> multiplier_condition;  ///< where forces depend on lambda
   std::vector<system::AuditFinding> audit;     ///< the worse of two motions per law
+  std::optional<io::Freedom> freedom;          ///< of a mechanism
   std::vector<std::string> problems, warnings;
   std::vector<std::string> parameters;  ///< of the model, name=value
   std::vector<solve::Change> changes;   ///< by --assemble
@@ -174,6 +177,9 @@ Verdict examine(const models::Model& model) {
   verdict.energy = system.energy(start);
   verdict.ranks = system::rank_report(system, start);
 
+  if (const auto* assembly = dynamic_cast<const multibody::Assembly*>(&system))
+    verdict.freedom = io::freedom_of(*assembly, start);
+
   if (verdict.miss.position_row >= 0)
     verdict.problems.push_back(
         fmt::format("the initial positions miss the constraints by {:.3e}", verdict.miss.position));
@@ -227,6 +233,24 @@ std::string enumerated(const std::vector<std::string>& names) {
   return fmt::format("{}, ..., {}", fmt::join(names.begin(), names.begin() + 4, ", "), names.back());
 }
 
+std::vector<std::string> names_of(const io::Freedom& freedom, io::Freedom::Kind kind) {
+  std::vector<std::string> names;
+  for (const io::Freedom::Coordinate& c : freedom.coordinates)
+    if (c.kind == kind) names.push_back(c.what == "motion" ? c.name : fmt::format("{} ({})", c.name, c.what));
+  return names;
+}
+
+Json to_json(const io::Freedom& freedom) {
+  Json list = Json::array();
+  for (const io::Freedom::Coordinate& c : freedom.coordinates)
+    list.push_back({{"name", c.name},
+                    {"what", c.what},
+                    {"kind", c.kind == io::Freedom::Kind::independent ? "independent"
+                             : c.kind == io::Freedom::Kind::follows   ? "follows"
+                                                                      : "locked"}});
+  return list;
+}
+
 Json to_json(const models::Model& model, const Verdict& v) {
   const system::Pattern& pattern = model.system->pattern();
   Json constraints = Json::array();
@@ -254,6 +278,7 @@ Json to_json(const models::Model& model, const Verdict& v) {
           {"bodies", body_names(*model.system)},
           {"coordinates", model.system->space().nv()},
           {"degrees_of_freedom", v.ranks.coordinates - v.ranks.rank_of_B},
+          {"freedom", v.freedom ? to_json(*v.freedom) : Json(nullptr)},
           {"constraints", constraints},
           {"constraint_count", pattern.rows()},
           {"rank_of_B", v.ranks.rank_of_B},
@@ -289,6 +314,14 @@ void print(const models::Model& model, const Verdict& v) {
     print_line(true, "bodies", fmt::format("{}: {}", bodies.size(), enumerated(bodies)));
   if (!v.parameters.empty()) print_line(true, "parameters", fmt::format("{}", fmt::join(v.parameters, ", ")));
   print_line(true, "coordinates", fmt::format("{}, degrees of freedom {}", nv, r.coordinates - r.rank_of_B));
+  if (v.freedom) {
+    using Kind = io::Freedom::Kind;
+    for (const auto& [kind, what] :
+         {std::pair{Kind::independent, "independent coordinates"}, std::pair{Kind::follows, "coordinates that follow"},
+          std::pair{Kind::locked, "locked coordinates"}})
+      if (const std::vector<std::string> names = names_of(*v.freedom, kind); !names.empty())
+        print_line(true, what, enumerated(names));
+  }
   print_line(true, "constraint rows", groups.empty() ? "none" : fmt::format("{}: {}", r.rows, enumerated(groups)));
   if (r.rows > 0) print_line(r.rank_of_B == r.rows, "rank of B", fmt::format("{} of {}", r.rank_of_B, r.rows));
   print_line(true, "rank of M", fmt::format("{} of {}", r.rank_of_M, r.coordinates));
@@ -334,6 +367,12 @@ class Check final : public Command {
         .add_option_function<std::string>(
             "--t-end", [this](const std::string& text) { t_end_ = text; }, "also along a run up to T [s]")
         ->type_name("T");
+    parser.add_option("--write-model", model_file_, "write the assembled model without includes, as one file")
+        ->type_name("FILE");
+    parser
+        .add_option("--graph", graph_,
+                    "draw bodies, joints and forces: FILE.dot, or FILE.svg where Graphviz is installed")
+        ->type_name("FILE");
     parser.add_flag("--json", is_json_, "print one JSON object");
     parser.footer(
         "Compares every derivative with differences, and looks at ranks, conditioning and initial values.\n"
@@ -347,6 +386,8 @@ class Check final : public Command {
     if (!t_end_.empty()) spec_.set("t_end", t_end_);
     const io::PreparedRun run = io::prepare(spec_);  // refuses what a run would refuse
     const models::Model& model = run.model;
+    write_model(run, model_file_);
+    write_graph(run, graph_);
     Verdict verdict = examine(model);
     verdict.changes = run.changes;
     verdict.parameters = run.model_parameters.listing();
@@ -383,7 +424,7 @@ class Check final : public Command {
 
   ModelArguments model_;
   io::RunSpec spec_;
-  std::string along_, t_end_;
+  std::string along_, t_end_, model_file_, graph_;
   bool is_json_ = false;
 };
 

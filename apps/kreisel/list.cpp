@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/Option.hpp>
+#include <algorithm>
 #include <cmath>
 
 #include "command.hpp"
@@ -13,6 +14,7 @@
 #include "lie/group_info.hpp"
 #include "method/catalogue.hpp"
 #include "method/correction.hpp"
+#include "model_output.hpp"
 #include "solve/formulation.hpp"
 #include "study/figures.hpp"
 #include "terminal.hpp"
@@ -113,6 +115,7 @@ Json joints() {
   Json list = Json::array();
   for (const multibody::JointInfo& info : multibody::joint_catalogue())
     if (info.is_driver == are_drivers) list.push_back(element(io::object_of(info)));
+  if (!are_drivers) list.push_back(element(io::coupler_object()));
   return list;
 }
 
@@ -203,13 +206,41 @@ void print(const Topic& topic) {
   }
 }
 
+void print_model(const Json& names) {
+  for (const auto& item : names.items()) {
+    if (!item.value().is_array() || item.value().empty()) continue;
+    fmt::print("{}\n", coloured(item.key(), Colour::bold, stdout));
+    for (const Json& entry : item.value()) {
+      std::string line;
+      if (entry.contains("type")) line += entry["type"].get<std::string>();
+      if (entry.contains("bodies"))
+        line += fmt::format(" {}", fmt::join(entry["bodies"].get<std::vector<std::string>>(), ", "));
+      if (entry.contains("mass")) line += fmt::format("{} kg", entry["mass"].get<double>());
+      if (entry.contains("value"))
+        line += entry["value"].is_string() ? entry["value"].get<std::string>()
+                : entry["value"].is_null() ? "-"
+                                           : fmt::format("{}", entry["value"].get<double>());
+      const std::string unit = entry.value("unit", ""), meaning = entry.value("meaning", "");
+      if (entry.contains("components"))
+        line += fmt::format("({})", fmt::join(entry["components"].get<std::vector<std::string>>(), ", "));
+      if (!unit.empty()) line += fmt::format("{}[{}]", line.empty() ? "" : " ", unit);
+      if (!meaning.empty()) line += fmt::format("{}{}", line.empty() ? "" : "  ", meaning);
+      if (!entry.value("active", true)) line += "  (inactive at the start)";
+      fmt::print("  {:<20} {}\n", entry["name"].get<std::string>(), line);
+    }
+  }
+}
+
 class List final : public Command {
  public:
   explicit List(CLI::App& parser) : Command(parser) {
-    parser.add_option("WHAT", topic_, fmt::format("{} (default: everything)", fmt::join(list_topics(), ", ")))
+    parser
+        .add_option("WHAT", topic_,
+                    fmt::format("{} (default: everything); or a model or model file, for its own names",
+                                fmt::join(list_topics(), ", ")))
         ->type_name("");
     parser.add_flag("--json", is_json_, "print an array of objects, or one object with everything");
-    parser.footer("Examples:\n  kreisel list models\n  kreisel list methods --json");
+    parser.footer("Examples:\n  kreisel list models\n  kreisel list methods --json\n  kreisel list mechanism.json");
   }
 
   int execute(const Invocation& invocation) override {
@@ -223,12 +254,28 @@ class List final : public Command {
       else
         print(topic);
     }
+    if (!is_found && is_model(topic_)) return show_model(invocation);
     if (!is_found) throw InvalidInput(unknown_name("list", topic_, list_topics()));
     if (invocation.wants_json) fmt::print("{}", io::to_text(topic_.empty() ? everything : everything[topic_]));
     return success;
   }
 
  private:
+  static bool is_model(const std::string& name) {
+    return name.find('/') != std::string::npos || name.ends_with(".json") ||
+           std::ranges::count(io::model_names(), name) > 0;
+  }
+  int show_model(const Invocation& invocation) const {
+    io::RunSpec spec;
+    spec.model = topic_;
+    const Json names = names_of_model(spec);
+    if (invocation.wants_json)
+      fmt::print("{}", io::to_text(names));
+    else
+      print_model(names);
+    return success;
+  }
+
   std::string topic_;
   bool is_json_ = false;
 };

@@ -10,6 +10,7 @@
 #include "io/result/prepare.hpp"
 #include "io/result/result.hpp"
 #include "kreisel/error.hpp"
+#include "model_output.hpp"
 #include "terminal.hpp"
 
 namespace kreisel::apps {
@@ -55,6 +56,9 @@ class Run final : public Command {
         ->type_name("NAME,...")
         ->delimiter(',')
         ->group(output);
+    parser.add_option("--write-model", model_file_, "write the assembled model without includes, as one file")
+        ->type_name("FILE")
+        ->group(output);
     parser.add_option("--log", log_, "write one line per step attempt")->type_name("FILE")->group(output);
     parser.add_flag("--json", is_json_, "print the summary as one JSON object")->group(output);
     parser.add_flag("--quiet", is_quiet_, "no summary, no progress bar")->group(output);
@@ -83,6 +87,7 @@ class Run final : public Command {
     result.folder = folder_.empty()
                         ? io::Path("results") / (io::as_file_name(run.model.name) + "-" + run.options.method.name())
                         : io::Path(folder_);
+    write_model(run, model_file_);
     result.log = log_;
     result.command = invocation.command_line;
     if (!checkpoint_every_.empty()) result.checkpoint_every = seconds_of(checkpoint_every_);
@@ -210,7 +215,7 @@ class Run final : public Command {
   ModelArguments model_;
   io::RunSpec spec_;
   std::vector<std::string> columns_;
-  std::string folder_, format_ = "automatic", log_, checkpoint_every_, resume_;
+  std::string folder_, format_ = "automatic", log_, model_file_, checkpoint_every_, resume_;
   bool is_quiet_ = false, is_json_ = false, verifies_ = false;
 };
 

@@ -173,6 +173,20 @@ class Model:
         self._data.setdefault("inputs", {})[name] = {"value": value, **properties}
         return self
 
+    def include(self, file, prefix=None, **properties):
+        """Another model file as a part of this one: at, rotation, parameters, connect={"ground": body}, repeat
+
+        A relative path begins at the current folder; a name without slash and ``.json`` is that of a shipped file.
+
+        >>> import kreisel
+        >>> pair = kreisel.Model("pair", gravity=[0, 0, -9.81])
+        >>> for side, y in (("left.", 0.1), ("right.", -0.1)):
+        ...     pair = pair.include("leg", side, at=[0, y, 0], parameters={"L": 0.5})
+        >>> kreisel.solve(pair, 0.1)["left.foot"].shape[1]
+        3
+        """
+        return self._add("include", {"file": str(file), **({} if prefix is None else {"prefix": prefix}), **properties})
+
     def to_dict(self):
         """A copy of what a model file would hold; functions stay what they are."""
         return copy.deepcopy(self._data)

@@ -88,9 +88,11 @@ class Result:
         return self._solution.reaction(index_of("joint", joint, self.joints))
 
     def __getitem__(self, output):
-        """An output or a state of the model at each point; "foot.x" for a component."""
-        name, _, component = output.partition(".")
-        values = self._solution.output(index_of("output", name, self.outputs))
+        """An output or a state of the model at each point; "foot.x" for a component, "knee'" for the rate."""
+        name, component = output.removesuffix("'"), ""
+        if name not in self.outputs and name.rpartition(".")[0] in self.outputs:
+            name, _, component = name.rpartition(".")
+        values = self._solution.output(index_of("output", name, self.outputs), output.endswith("'"))
         if not component:
             return values
         if values.ndim == 1 or component not in ("x", "y", "z"):
@@ -152,7 +154,7 @@ class _Kept:
         self._positions = [result.x(i) for i in range(len(result.bodies))]
         self._rotations = [result.R(i) for i in range(len(result.bodies))]
         self._reactions = [result.reaction(i) for i in range(len(result.joints))]
-        self._outputs = [result._solution.output(i) for i in range(len(result.outputs))]
+        self._outputs = [result._solution.output(i, False) for i in range(len(result.outputs))]
 
     def positions(self, body):
         return self._positions[body]

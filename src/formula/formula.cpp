@@ -258,10 +258,18 @@ void Formula::refuse(const Name& name, std::string_view message) const {
 }
 
 std::string problem_with_name(std::string_view name) {
-  const bool is_word = !name.empty() && is_letter(name.front()) &&
-                       std::ranges::all_of(name, [](char c) { return is_letter(c) || is_digit(c); });
-  if (!is_word) return "is not a word of letters, digits and _ that begins with a letter";
-  if (name.size() > 60) return "has more than 60 characters";
+  const auto is_word = [](std::string_view word) {
+    return !word.empty() && is_letter(word.front()) &&
+           std::ranges::all_of(word, [](char c) { return is_letter(c) || is_digit(c); });
+  };
+  for (std::string_view rest = name;;) {
+    const std::size_t point = rest.find('.');
+    const std::string_view word = rest.substr(0, point);
+    if (!is_word(word)) return "is not a word of letters, digits and _ that begins with a letter";
+    if (word.size() > 60) return "has more than 60 characters";
+    if (point == std::string_view::npos) break;
+    rest.remove_prefix(point + 1);
+  }
   if (find_function(name) != nullptr) return "is a function of formulas";
   if (name == "t") return "is the time in formulas";
   if (name == "pi") return "is a number in formulas";

@@ -18,6 +18,13 @@ void FormulaNames::declare(const std::string& name, std::string kind, std::vecto
                                    found->second.kind));
   if (const std::string problem = formula::problem_with_name(name); !problem.empty())
     throw InvalidInput(fmt::format("'{}' {}; choose another name for the {}", name, problem, kind));
+  std::vector<std::string> own{name};
+  for (const std::string& component : components) own.push_back(name + "." + component);
+  for (const std::string& word : own)
+    if (known_.has(word))
+      throw InvalidInput(fmt::format(
+          "'{}' would mean two things: {}; choose another name for the {}", word,
+          word == name ? "a component of another name, and this" : "its component, and another name", kind));
   known_.add(name, components.empty());
   for (const char* rate : {"'", "''"}) known_.add(name + rate, false);
   for (const std::string& component : components) {
@@ -80,7 +87,7 @@ FormulaNames::Node FormulaNames::node_of(const Formula& formula, const Formula::
     return formulas_.graph().number(*value);
   const std::size_t rates = name.text.size() - (name.text.find_last_not_of('\'') + 1);
   std::string base = name.text.substr(0, name.text.size() - rates), component;
-  if (const std::size_t point = base.rfind('.'); point != std::string::npos) {
+  if (const std::size_t point = base.rfind('.'); point != std::string::npos && !meanings_.contains(base)) {
     component = base.substr(point + 1);
     base.resize(point);
   }

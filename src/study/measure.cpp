@@ -16,9 +16,13 @@ constexpr double vanishing = 1e-12;
 
 constexpr std::string_view of_outputs = "output.";
 
+/// "output.knee'".
+bool is_rate(std::string_view quantity) { return quantity.ends_with('\''); }
+
 /// Where the numbers of an output, or of one component of it, stand among those of all: begin and count.
 std::pair<int, int> place_of(const system::System& system, std::string_view quantity) {
-  const std::string_view name = quantity.substr(of_outputs.size());
+  std::string_view name = quantity.substr(of_outputs.size());
+  if (is_rate(quantity)) name.remove_suffix(1);
   std::vector<std::string> known;
   int at = 0;
   for (const system::OutputInfo& info : system.outputs()) {
@@ -56,7 +60,7 @@ const std::vector<QuantityInfo>& quantities() {
 }
 
 const QuantityInfo& find_quantity(std::string_view name) {
-  static const QuantityInfo output{"output.NAME", "an output or a state of the model"};
+  static const QuantityInfo output{"output.NAME", "an output or a state of the model; with ' behind it its rate"};
   if (name.starts_with(of_outputs) && name.size() > of_outputs.size()) return output;
   return find_named(quantities(), "quantity", name);
 }
@@ -89,7 +93,10 @@ void Meter::evaluate(const std::string& quantity, const Sample& s, Vector& out, 
   if (quantity.starts_with(of_outputs)) {
     const auto [at, count] = place_of(system, quantity);
     a_.resize(system.output_size());
-    system.evaluate_outputs(s.motion, s.lambda, a_);
+    if (is_rate(quantity))
+      system.evaluate_output_rates(s.motion, s.lambda, a_);
+    else
+      system.evaluate_outputs(s.motion, s.lambda, a_);
     out = a_.segment(at, count);
   } else if (quantity == "q") {
     embedded(s.motion.q, a_);

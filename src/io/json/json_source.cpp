@@ -255,7 +255,8 @@ std::string below(std::string_view pointer, std::string_view key) {
 
 std::string below(std::string_view pointer, std::size_t index) { return fmt::format("{}/{}", pointer, index); }
 
-JsonSource::JsonSource(std::string name, std::string text) : name_(std::move(name)), text_(std::move(text)) {
+JsonSource::JsonSource(std::string name, std::string text, Path folder)
+    : name_(std::move(name)), text_(std::move(text)), folder_(std::move(folder)) {
   if (text_.starts_with("\xEF\xBB\xBF")) text_.erase(0, 3);  // the mark that some editors put before UTF-8
   const auto message_at = [&](std::size_t byte, const std::string& pointer, std::string_view message) {
     const TextPosition at = position_of_byte(text_, byte);
@@ -276,7 +277,9 @@ JsonSource::JsonSource(std::string name, std::string text) : name_(std::move(nam
   if (!messages.empty()) throw InvalidInput(fmt::format("{}", fmt::join(messages, "\n")));
 }
 
-JsonSource JsonSource::read(const Path& path, std::string_view what) { return {path.string(), read_text(path, what)}; }
+JsonSource JsonSource::read(const Path& path, std::string_view what) {
+  return {path.string(), read_text(path, what), path.parent_path()};
+}
 
 TextPosition JsonSource::position(std::string_view pointer) const {
   Scanner scanner(text_);

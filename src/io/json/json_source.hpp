@@ -27,10 +27,13 @@ std::string below(std::string_view pointer, std::size_t index);
 class JsonSource {
  public:
   /// Throws InvalidInput "NAME:3:14: /lin/0/a: ..." for text that is no JSON, repeated keys, infinite numbers, or huge texts.
-  JsonSource(std::string name, std::string text);
+  JsonSource(std::string name, std::string text, Path folder = {});
   static JsonSource read(const Path& path, std::string_view what);
 
   const Json& root() const { return root_; }
+  const std::string& name() const { return name_; }
+  /// Where files that it names are looked for; empty: the current folder.
+  const Path& folder() const { return folder_; }
   /// Where the value at `pointer` ("/lin/0/a") begins; the place of its nearest existing parent when it is missing.
   TextPosition position(std::string_view pointer) const;
   /// "NAME:3:14: /lin/0/a".
@@ -48,6 +51,7 @@ class JsonSource {
   const Json& at(std::string_view pointer) const { return root_.at(Json::json_pointer(std::string(pointer))); }
 
   std::string name_, text_;
+  Path folder_;
   Json root_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "io/model_file/model_compose.hpp"
 #include "io/model_file/model_file.hpp"
 #include "io/model_file/model_parameters.hpp"
 #include "kreisel/error.hpp"
@@ -28,6 +29,12 @@ ModelInfo info_of(std::shared_ptr<const JsonSource> source, std::string name, bo
   info.groups = {"r3xso3", "se3"};
   if (text_at(source->root(), "group", "") == "se3") std::swap(info.groups[0], info.groups[1]);
   info.parameters = parameters_in(source->root());
+  if (source->root().is_object() && source->root().contains("include")) {
+    info.parameters_with = [source](const ParameterValues& values) {
+      return parameters_in(composed(*source, values).root);
+    };
+    info.parameters = info.parameters_with({});
+  }
   info.suggestions = [source](const ParameterValues& values) { return suggestions_in(*source, values); };
   for (const models::Suggestion& suggestion : suggestions_in(*source, {}))
     accepts_gaps = accepts_gaps || (suggestion.field == "assemble" && suggestion.value == Value(true));
@@ -39,7 +46,9 @@ ModelInfo info_of(std::shared_ptr<const JsonSource> source, std::string name, bo
     models::Model model = std::move(file.model);
     model.name = called;
     model.parameters = std::move(file.parameters);
-    model.definition = [source, own = std::string(group), values] { return definition_of(*source, own, values); };
+    model.definition = [source, flat = file.flat, own = std::string(group), values] {
+      return definition_of(flat != nullptr ? *flat : source->root(), own, values);
+    };
     return model;
   };
   return info;

@@ -13,11 +13,16 @@ ModelFile ModelReader::read() {
   const Json& file_root = source_.root();
   if (!is_object("", file_root, "a model: {\"bodies\": [...], ...}")) finish();
   check_keys("", file_root, names_of(model_object().keys));
-  read_parameters(file_root);
-  if (has_repeats(file_root))
-    repeated_ = written_out(file_root, parameters_,
-                            [&](std::string_view pointer, std::string_view message) { complain(pointer, message); });
-  const Json& root = repeated_.root.is_null() ? file_root : repeated_.root;
+  composed_ = composed(source_, options_.parameters);
+  const Json& root = composed_.root.is_null() ? file_root : composed_.root;
+  read_parameters(root);
+  parameters_.note_use(composed_.used);
+  for (const std::string& problem : composed_.problems) {
+    ++problem_count_;
+    if (problems_.size() < max_problems) problems_.push_back(problem);
+  }
+  if (!composed_.problems.empty()) finish();  // names of parts are missing, as all that uses them would say
+  warnings_.insert(warnings_.end(), composed_.warnings.begin(), composed_.warnings.end());
   declare_names(root);
   declare_settable(root);
   if (const Json* name = find(root, "name")) name_text("/name", *name, mechanism_.name);
@@ -37,7 +42,9 @@ ModelFile ModelReader::read() {
   read_forces(root);
   read_events(root);
   place_joints();
+  start_bodies(root);
   make_laws();
+  start_states(root);
   make_outputs();
   make_events();
   double t_end = 1.0;
@@ -53,6 +60,7 @@ ModelFile ModelReader::read() {
   file.model.start = assembly->start(t_end);
   file.assembly = assembly;
   file.model.system = assembly;
+  if (composed_.has_includes) file.flat = std::make_shared<const Json>(flat_model());
   for (const std::string& name : parameters_.names().list()) file.parameters[name] = parameters_.value(name);
   for (const std::string& name : parameters_.unused())
     warn(below("/parameters", name), fmt::format("parameter '{}' is not used", name));
@@ -60,6 +68,19 @@ ModelFile ModelReader::read() {
   check_consistency(*assembly, file.model.start);
   finish();
   return file;
+}
+
+Json ModelReader::flat_model() const {
+  Json root = composed_.root;
+  for (const std::string& name : composed_.fixed) {
+    if (!root.contains("parameters") || !root["parameters"].contains(name)) continue;
+    Json& entry = root["parameters"][name];
+    const double value = parameters_.value(name);
+    if (!entry.is_object()) entry = {{"value", value}};
+    entry["value"] = entry["min"] = entry["max"] = value;
+    entry["comment"] = "the places of this file were computed with this value, which cannot change alone";
+  }
+  return root;
 }
 
 void ModelReader::read_parameters(const Json& root) {
@@ -97,7 +118,8 @@ std::vector<models::Suggestion> suggestions_in(const JsonSource& source, const P
   const Json& root = source.root();
   if (!root.is_object() || !root.contains("simulation") || !root["simulation"].is_object()) return list;
   ModelParameters parameters;
-  parameters.read(root, given, [](std::string_view, std::string_view) {});
+  const Composed whole = root.contains("include") ? composed(source, given) : Composed{};
+  parameters.read(whole.root.is_null() ? root : whole.root, given, [](std::string_view, std::string_view) {});
   const auto resolved = [&](const Json& value) -> Json {
     if (!is_formula(value)) return value;
     return multibody::Expression(formula::Formula(formula_in(value), parameters.names()), parameters.values())

@@ -31,6 +31,7 @@ struct ModelFile {
   models::Model model;
   std::shared_ptr<const multibody::Assembly> assembly;  ///< the system of the model, with bodies, shapes and joints
   std::map<std::string, double> parameters;             ///< all of them, with the values in use
+  std::shared_ptr<const Json> flat{};                   ///< of a file that includes others: the whole in one, as read
 };
 
 /// Throws InvalidInput with one line per mistake: FILE:LINE:COLUMN: /json/pointer: what was found; what would be right.

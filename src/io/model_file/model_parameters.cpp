@@ -124,12 +124,14 @@ void ModelParameters::read(const Json& root, const ParameterValues& given, const
     const auto entry = entries_.find(name);
     if (entry == entries_.end() || !evaluate(name, complain)) {
       values_.set(name, 0.0);  // complained of; whoever uses it is not to blame
+      unknown_.insert(name);
       continue;
     }
     try {
       checked(info_of(name, any->at(name)), value(name));
     } catch (const InvalidInput& problem) {
       complain(pointer_to(name), problem.what());
+      unknown_.insert(name);
     }
   }
 }
@@ -138,7 +140,7 @@ bool ModelParameters::evaluate(const std::string& name, const Complain& complain
   const auto found = entries_.find(name);
   if (found == entries_.end()) return false;
   Entry& entry = found->second;
-  if (entry.state == Entry::State::known) return values_.find(name) != nullptr;
+  if (entry.state == Entry::State::known) return values_.find(name) != nullptr && !unknown_.contains(name);
   if (entry.state == Entry::State::in_work) return refuse_cycle(name, complain), false;
   entry.state = Entry::State::in_work;
   path_.push_back(name);
@@ -183,6 +185,11 @@ void ModelParameters::note_use(const formula::Formula& formula) {
   for (const formula::Formula::Name& name : formula.names()) used_.insert(name.text);
 }
 
+bool ModelParameters::needs_unknown(const formula::Formula& formula) const {
+  return std::ranges::any_of(formula.names(),
+                             [&](const formula::Formula::Name& name) { return unknown_.contains(name.text); });
+}
+
 std::vector<std::string> ModelParameters::unused() const {
   std::vector<std::string> list;
   for (const std::string& name : names_.list())
@@ -190,8 +197,8 @@ std::vector<std::string> ModelParameters::unused() const {
   return list;
 }
 
-std::string definition_of(const JsonSource& source, std::string_view group, const ParameterValues& values) {
-  Json root = source.root();
+std::string definition_of(const Json& model, std::string_view group, const ParameterValues& values) {
+  Json root = model;
   if (!root.is_object()) return root.dump();
   if (!group.empty()) root["group"] = group;
   for (const ParameterInfo& info : parameters_in(root)) {

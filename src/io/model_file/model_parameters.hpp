@@ -35,6 +35,11 @@ class ModelParameters {
   double value(const std::string& name) const { return *values_.find(name); }
   /// Whoever evaluates a formula says so.
   void note_use(const formula::Formula& formula);
+  /// Noted, or used by another parameter.
+  const std::set<std::string>& used() const { return used_; }
+  void note_use(const std::set<std::string>& names) { used_.insert(names.begin(), names.end()); }
+  /// Whether it needs a parameter whose value could not be found, as has been complained of.
+  bool needs_unknown(const formula::Formula& formula) const;
   /// Neither noted nor used by another parameter.
   std::vector<std::string> unused() const;
 
@@ -50,11 +55,11 @@ class ModelParameters {
   std::vector<std::string> path_;  ///< of parameters in work, each needs the next
   formula::Names names_;
   formula::Constants values_;
-  std::set<std::string> used_;
+  std::set<std::string> used_, unknown_;
 };
 
 /// The model file that gives the same model without other settings: `values` of parameters and the group stand in it.
-std::string definition_of(const JsonSource& source, std::string_view group, const ParameterValues& values);
+std::string definition_of(const Json& root, std::string_view group, const ParameterValues& values);
 
 /// Why a number of this unit looks like degrees where radians are meant; empty: it does not.
 std::string suspicion_of_degrees(double value, std::string_view unit);

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "io/json/json_source.hpp"
+#include "io/model_file/model_compose.hpp"
 #include "io/model_file/model_events.hpp"
 #include "io/model_file/model_file.hpp"
 #include "io/model_file/model_parameters.hpp"
-#include "io/model_file/model_repeat.hpp"
 #include "io/model_file/model_schema.hpp"
 #include "kreisel/error.hpp"
 #include "multibody/names.hpp"
@@ -42,12 +42,15 @@ class ModelReader {
  public:
   ModelReader(const JsonSource& source, const ModelFileOptions& options) : source_(source), options_(options) {}
   ModelFile read();
+  /// A rotation without formulas; what is wrong with it.
+  static std::vector<std::string> rotation_in(const JsonSource& source, std::string_view pointer, const Json& value,
+                                              Matrix3& out);
 
  private:
   // ---- complaints
 
   void complain(std::string_view pointer, std::string_view message);
-  /// In the file, where a repeated entry stands once.
+  /// In the file that says it, where a repeated entry stands once.
   std::string located(std::string_view pointer, std::string_view message) const;
   void finish() const;
   /// What may be meant as it stands.
@@ -309,7 +312,15 @@ class ModelReader {
   // ---- parameters and simulation
 
   void read_parameters(const Json& root);
+  /// The model without includes and repeats.
+  Json flat_model() const;
   void read_simulation(const Json& root, double& t_end);
+
+  // ---- where the motion begins
+
+  /// Joints and forces keep the places on their bodies that they are drawn at.
+  void start_bodies(const Json& root);
+  void start_states(const Json& root);
 
   // ---- consistency
 
@@ -323,7 +334,7 @@ class ModelReader {
   const ModelFileOptions& options_;
   multibody::Mechanism mechanism_;
   ModelParameters parameters_;
-  Repeated repeated_;
+  Composed composed_;
   multibody::FormulaNames names_{parameters_.values(),
                                  [this](const formula::Formula& formula) { parameters_.note_use(formula); }};
   formula::Names law_names_;  ///< the known ones, x and v

@@ -13,7 +13,7 @@
 namespace kreisel::io {
 namespace {
 
-constexpr std::array<const char*, 5> lists{"bodies", "joints", "drivers", "forces", "events"};
+constexpr std::array<const char*, 6> lists{"bodies", "joints", "drivers", "forces", "events", "include"};
 constexpr std::array<const char*, 3> named{"inputs", "states", "outputs"};
 constexpr double most = 1e6;  ///< entries in all
 

@@ -186,6 +186,7 @@ const ObjectInfo& model_object() {
        {.field =
             {.name = "group", .meaning = "where the bodies live", .words = {"r3xso3", "se3"}, .kind = FieldKind::word}},
        key("parameters", "parameters", "", "numbers with names, which formulas of the file may use"),
+       list_of(key("include", "include", "", "other model files, as parts of this one")),
        key("inputs", "inputs", "", "functions of time with names, which laws may use"),
        key("states", "states", "", "of first order, with the formulas of their rates"),
        key("outputs", "outputs", "", "what results report, and laws may use"),
@@ -197,7 +198,46 @@ const ObjectInfo& model_object() {
        list_of(key("drivers", "driver", "", "joints that prescribe a motion")),
        list_of(key("forces", "force", "", "that act on bodies")),
        list_of(key("events", "event", "", "zeros of formulas along the motion")),
+       key("start", "start", "", "where the motion begins, if not as drawn"),
        key("simulation", "simulation", "", "fields of a run; what the user gives goes before them")}};
+  return object;
+}
+
+const ObjectInfo& start_object() {
+  static const ObjectInfo object{
+      "start",
+      "Where the motion begins. Joints and forces stay where they are drawn on their bodies. run --write-model writes "
+      "it.",
+      {key("bodies", "body starts", "",
+           "by name, nodes of rods included: position, rotation, velocity, angular_velocity"),
+       key("states", "state starts", "", "by name, the turns of joints included: NAME turns [rad]"), comment()}};
+  return object;
+}
+
+const ObjectInfo& start_of_body_object() {
+  static const ObjectInfo object{"start of a body",
+                                 "Of its keys those that differ from what is drawn.",
+                                 {key("position", "vector", "m", "centre of mass, inertial"),
+                                  key("rotation", "rotation", "", "from the body to inertial axes"),
+                                  key("velocity", "vector", "m/s", "of the centre of mass, inertial"),
+                                  key("angular_velocity", "vector", "rad/s", "in the body frame")}};
+  return object;
+}
+
+const ObjectInfo& include_object() {
+  static const ObjectInfo object{
+      "include",
+      "Another model file as a part of this one: its bodies, rods, joints, drivers, forces, events and names. Its "
+      "gravity, "
+      "group and simulation are left out.",
+      {required(key("file", "text", "",
+                    "path, from the folder of this file; without slash and .json: the name of a shipped file")),
+       with_default(key("prefix", "text", "", "of all its names: \"left.\" makes left.knee of knee"), "none"),
+       with_default(key("at", "vector", "m", "where its origin is"), "the origin"),
+       key("rotation", "rotation", "", "from its inertial axes to those of this file"),
+       key("parameters", "included parameters", "", "values of its parameters: numbers, or formulas of this file"),
+       key("connect", "connect", "", "{\"ground\": BODY}: the body of this file that it has for its ground"),
+       comment()}};
   return object;
 }
 
@@ -287,7 +327,7 @@ const ObjectInfo& section_object() {
       "A cross-section: a material with a circle or a rectangle, or stiffness and mass per length. Its axes: x along "
       "the rod.",
       {required(name_key("unique")),
-       key("material", "text", "", "name of a material"),
+       key("material", "material name", "", "of this file"),
        key("circle", "circle", "", "its shape"),
        list_of({.field = {.name = "rectangle",
                           .meaning = "edges along y and z",
@@ -327,7 +367,7 @@ const ObjectInfo& rod_object() {
       "NAME@0.3 (part of its "
       "length) or NAME@1.2m, where a node must be.",
       {required(name_key("unique")),
-       required(key("section", "text", "", "name of a section")),
+       required(key("section", "section name", "", "of this file")),
        required(key("path", "path", "", "where it lies")),
        {.field = {.name = "elements",
                   .meaning = "beams along the rod",
@@ -465,7 +505,7 @@ const ObjectInfo& coupler_object() {
       "turns.",
       {type_key("coupler"),
        name_key("unique"),
-       required(list_of(key("joints", "text", "", "names of two joints that have one coordinate each"), 2)),
+       required(list_of(key("joints", "joint name", "", "two joints that have one coordinate each"), 2)),
        {.field = {.name = "ratio",
                   .meaning = "change of the second coordinate over that of the first",
                   .default_number = 1.0}},
@@ -505,15 +545,15 @@ const ObjectInfo& output_object() {
   static const ObjectInfo object{
       "output",
       "One of the first keys says what it is. Components are called name.x, name.y and name.z, the rate name'.",
-      {key("angle", "text", "rad", "of a revolute or cylindrical joint, with its turns"),
-       key("displacement", "text", "m", "of a prismatic or cylindrical joint"),
+      {key("angle", "joint name", "rad", "of a revolute or cylindrical joint, with its turns"),
+       key("displacement", "joint name", "m", "of a prismatic or cylindrical joint"),
        list_of(key("distance", "body name", "m", "between points of two bodies"), 2),
        key("position", "body name", "m", "of a point of a body"),
        key("velocity", "body name", "m/s", "of a point of a body"),
        key("acceleration", "body name", "m/s^2", "of a point of a body"),
        key("rotation", "body name", "rad", "of a body: the rotation vector, whose length is at most pi"),
-       key("force", "text", "N or N m", "of a spring, damper, actuator or law, normal force of a contact"),
-       key("reaction", "text", "N or N m", "of a joint on its second body, in inertial axes"),
+       key("force", "force name", "N or N m", "of a spring, damper, actuator or law, normal force of a contact"),
+       key("reaction", "joint name", "N or N m", "of a joint on its second body, in inertial axes"),
        {.field = {.name = "energy",
                   .meaning = "of the mechanism",
                   .words = {"kinetic", "potential", "elastic", "total"},
@@ -610,7 +650,7 @@ ObjectInfo object_of(const ForceInfo& info) {
     object.keys.push_back(
         required(list_of(key("between", "body name", "", "the two bodies, \"ground\" for the world"), 2)));
   if (info.bodies == 1) object.keys.push_back(required(key("on", "body name", "", "the body")));
-  if (info.bodies == 0) object.keys.push_back(required(key("joint", "text", "", "name of the joint")));
+  if (info.bodies == 0) object.keys.push_back(required(key("joint", "joint name", "", "along which it acts")));
   append(object.keys, place_keys(placement_of(info)));
   if (info.bodies > 0)
     object.keys.push_back(list_of(
@@ -640,7 +680,7 @@ ObjectInfo object_of(const ForceInfo& info) {
 
 ObjectInfo object_of(const multibody::LawInfo& info) {
   ObjectInfo object{std::string(info.name), std::string(info.summary), {type_key(info.name), name_key("unique")}};
-  object.keys.push_back(required(key("joint", "text", "", "name of the joint")));
+  object.keys.push_back(required(key("joint", "joint name", "", "along which it acts")));
   for (const Field& field : info.numbers) object.keys.push_back(number_key(field));
   for (const Field& field : info.laws)
     object.keys.push_back({.field = field, .form = "law", .is_required = !field.is_optional});
@@ -669,14 +709,17 @@ ObjectInfo simulation_object() {
 Json model_schema() {
   Json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", "kreisel model"}};
   schema.update(schema_of(model_object()));
-  schema["anyOf"] = {required_keys({"bodies"}), required_keys({"rods"})};
-  schema["anyOf"][0]["properties"]["bodies"]["minItems"] = 1;
-  schema["anyOf"][1]["properties"]["rods"]["minItems"] = 1;
+  schema["anyOf"] = Json::array();
+  for (const char* section : {"bodies", "rods", "include"}) {
+    schema["anyOf"].push_back(required_keys({section}));
+    schema["anyOf"].back()["properties"][section]["minItems"] = 1;
+  }
   Json& defs = schema["$defs"];
   const Json number{{"type", "number"}}, positive{{"type", "number"}, {"exclusiveMinimum", 0}},
       not_negative{{"type", "number"}, {"minimum", 0}};
   defs["name"] = {{"type", "string"}, {"pattern", "^[^\\u0000-\\u001f\\u007f]+$"}};
-  for (const char* form : {"text", "body name"}) defs[form] = {{"type", "string"}, {"minLength", 1}};
+  for (const char* form : {"text", "body name", "joint name", "force name", "material name", "section name"})
+    defs[form] = {{"type", "string"}, {"minLength", 1}};
   defs["vector"] = array_of(number, 3);
   defs["direction"] = array_of(number, 3);
   defs["direction"]["not"] = {{"items", {{"const", 0}}}};
@@ -698,7 +741,7 @@ Json model_schema() {
   defs["body"] = schema_of(body_object());
   defs["body"]["properties"]["name"]["not"] = {{"const", "ground"}};
   for (const ObjectInfo* object :
-       {&material_object(), &circle_object(), &section_object(), &path_object(), &rod_object()})
+       {&include_object(), &material_object(), &circle_object(), &section_object(), &path_object(), &rod_object()})
     defs[object->name] = schema_of(*object);
   const auto only = [](const std::vector<std::string>& with, const std::vector<std::string>& without) {
     Json rule = required_keys(with);
@@ -751,7 +794,7 @@ Json model_schema() {
   defs["place"] = {{"anyOf", {reference_to("vector"), array_of(reference_to("vector"), 2)}}};
   const auto named = [](Json entry) -> Json {
     return {{"type", "object"},
-            {"propertyNames", {{"pattern", "^[A-Za-z_][A-Za-z0-9_]{0,59}$"}}},
+            {"propertyNames", {{"pattern", "^[A-Za-z_][A-Za-z0-9_]{0,59}([.][A-Za-z_][A-Za-z0-9_]{0,59})*$"}}},
             {"additionalProperties", std::move(entry)}};
   };
   const auto closed = [](Json properties) -> Json {
@@ -802,14 +845,21 @@ Json model_schema() {
                      {"type", "string"},
                      {"pattern", "^="},
                      {"maxLength", 1001}};
+  defs["start"] = schema_of(start_object());
+  defs["body starts"] = {{"type", "object"}, {"additionalProperties", schema_of(start_of_body_object())}};
+  allow_formulas(defs["body starts"]);
+  defs["state starts"] = {{"type", "object"}, {"additionalProperties", number_or_formula}};
+  defs["included parameters"] = {{"type", "object"}, {"additionalProperties", number_or_formula}};
+  defs["connect"] = closed({{"ground", {{"type", "string"}, {"minLength", 1}}}});
   defs["parameter"] = schema_of(parameter_object());
   defs["parameter"]["properties"]["value"] = {{"anyOf", {number, reference_to("formula")}}};
   defs["parameters"] = {
       {"type", "object"},
-      {"propertyNames", {{"pattern", "^[A-Za-z_][A-Za-z0-9_]{0,59}$"}}},
+      {"propertyNames", {{"pattern", "^[A-Za-z_][A-Za-z0-9_]{0,59}([.][A-Za-z_][A-Za-z0-9_]{0,59})*$"}}},
       {"additionalProperties", {{"anyOf", {number, reference_to("formula"), reference_to("parameter")}}}}};
   const auto may_repeat = [&](Json& object) { object["properties"]["repeat"] = repeat; };
   may_repeat(defs["body"]);
+  may_repeat(defs["include"]);
   may_repeat(defs["event"]);
   for (const JointInfo& info : multibody::joint_catalogue())
     may_repeat(defs[fmt::format("{} {}", info.name, info.is_driver ? "driver" : "joint")]);
@@ -820,7 +870,7 @@ Json model_schema() {
   may_repeat(defs["outputs"]["additionalProperties"]["anyOf"][2]);
   // Names with an index are words once it is filled in.
   for (const char* section : {"inputs", "states", "outputs"})
-    defs[section]["propertyNames"]["pattern"] = "^[A-Za-z_][A-Za-z0-9_{}+*() -]{0,99}$";
+    defs[section]["propertyNames"]["pattern"] = "^[A-Za-z_][A-Za-z0-9_.{}+*() -]{0,99}$";
   return schema;
 }
 
@@ -831,6 +881,7 @@ std::string model_reference() {
                        object.meaning.empty() ? "" : object.meaning + "\n\n", table_of(object.keys));
   };
   section(2, "Model file", model_object());
+  section(3, "An included file", include_object());
   section(3, "A parameter", parameter_object());
   section(3, "A body", body_object());
   for (const ObjectInfo& shape : shape_objects()) section(4, fmt::format("Shape `{}`", shape.name), shape);
@@ -862,6 +913,8 @@ std::string model_reference() {
   section(3, "An output", output_object());
   section(3, "An event", event_object());
   section(3, "A table in a law", law_table_object());
+  section(3, "A start", start_object());
+  section(4, "Start of a body", start_of_body_object());
   return out;
 }
 

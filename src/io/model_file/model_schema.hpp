@@ -28,6 +28,9 @@ std::vector<Key> place_keys(const Placement& placement);
 
 // Every kind of object.
 const ObjectInfo& model_object();
+const ObjectInfo& include_object();
+const ObjectInfo& start_object();
+const ObjectInfo& start_of_body_object();
 const ObjectInfo& parameter_object();
 const ObjectInfo& body_object();
 const ObjectInfo& material_object();

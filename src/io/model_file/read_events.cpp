@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "io/model_file/model_reader.hpp"
+#include "io/model_file/named_entries.hpp"
 
 namespace kreisel::io {
 
@@ -244,6 +245,12 @@ void ModelReader::make_settable(const Json& root) {
     }
     set_nodes_[name] = add_state(name, parameters_.value(name));
     names_.define(name, {formulas().leaf({multibody::Quantity::Kind::state, set_nodes_[name]})});
+    if (is_column_of_results(name) || body_numbers_.contains(name)) continue;
+    const Json& entry = section(root, "parameters")[name];
+    system::OutputInfo info{name, "", "parameter that events set", {}};
+    if (entry.is_object()) info.unit = unit_of(below("/parameters", name), entry);
+    info.is_state = true;
+    output_infos_.push_back(std::move(info));
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "io/model_file/model_reader.hpp"
+#include "io/model_file/named_entries.hpp"
 
 namespace kreisel::io {
 
@@ -216,7 +217,9 @@ bool ModelReader::read_force_bodies(const std::string& at, const Json& value, co
     std::vector<std::string> known;
     for (const multibody::JointPtr& j : mechanism_.joints)
       if (known.size() < 30) known.push_back(j->name());
-    complain(below(at, "joint"), unknown_name("joint", name, known));
+    if (problem_count_ == 0 ||
+        !is_listed(composed_.root.is_null() ? source_.root() : composed_.root, {"joints", "drivers"}, name))
+      complain(below(at, "joint"), unknown_name("joint", name, known));
     return false;
   }
   spec.joint = mechanism_.joints[found->second];

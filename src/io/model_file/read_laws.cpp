@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "io/model_file/model_reader.hpp"
+#include "io/model_file/named_entries.hpp"
 
 namespace kreisel::io {
 
@@ -155,7 +156,9 @@ bool ModelReader::joint_named(const std::string& at, const Json& value, int& out
     std::vector<std::string> known;
     for (const multibody::JointPtr& j : mechanism_.joints)
       if (known.size() < 30) known.push_back(j->name());
-    complain(at, unknown_name("joint", name, known));
+    if (problem_count_ == 0 ||
+        !is_listed(composed_.root.is_null() ? source_.root() : composed_.root, {"joints", "drivers"}, name))
+      complain(at, unknown_name("joint", name, known));
     return false;
   }
   out = found->second;
@@ -184,6 +187,11 @@ void ModelReader::read_inputs(const Json& root) {
       }
       set_nodes_[item.key()] = add_state(item.key(), signal.at(0.0).value);
       names_.define(item.key(), {formulas().leaf({multibody::Quantity::Kind::state, set_nodes_[item.key()]})});
+      if (is_column_of_results(item.key()) || body_numbers_.contains(item.key())) continue;
+      system::OutputInfo set_by_events{item.key(), "", "input that events set", {}};
+      if (value != &item.value()) set_by_events.unit = unit_of(at, item.value());
+      set_by_events.is_state = true;
+      output_infos_.push_back(std::move(set_by_events));
       continue;
     }
     system::InputInfo info{item.key(), "", ""};
@@ -257,7 +265,9 @@ void ModelReader::define_forces() {
       std::vector<std::string> list;
       for (const auto& [known_name, node] : efforts_) list.push_back(known_name);
       for (const auto& [known_name, node] : law_forces_) list.push_back(known_name);
-      complain(at, unknown_name("force", force, list));
+      if (problem_count_ == 0 ||
+          !is_listed(composed_.root.is_null() ? source_.root() : composed_.root, {"forces"}, force))
+        complain(at, unknown_name("force", force, list));
     }
   }
 }

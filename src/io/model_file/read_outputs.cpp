@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "io/model_file/model_reader.hpp"
+#include "io/model_file/named_entries.hpp"
 
 namespace kreisel::io {
 
@@ -14,27 +15,8 @@ void ModelReader::read_outputs(const Json& root) {
 }
 
 void ModelReader::read_output(const std::string& at, const std::string& name, const Json& value) {
-  for (const char* taken : {"q",
-                            "a",
-                            "h",
-                            "lambda",
-                            "eta",
-                            "Phi",
-                            "Bv",
-                            "reaction",
-                            "reaction_joint",
-                            "energy",
-                            "energy_parts",
-                            "kinetic",
-                            "potential",
-                            "elastic",
-                            "work",
-                            "work_forces",
-                            "work_drivers",
-                            "dissipated",
-                            "balance",
-                            "order"})
-    if (name == taken) return complain(at, fmt::format("'{}' is a column of every result; choose another name", name));
+  if (is_column_of_results(name))
+    return complain(at, fmt::format("'{}' is a column of every result; choose another name", name));
   if (body_numbers_.contains(name))
     return complain(
         at,

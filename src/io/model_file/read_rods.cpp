@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "io/model_file/model_reader.hpp"
+#include "io/model_file/named_entries.hpp"
 
 namespace kreisel::io {
 
@@ -84,7 +85,9 @@ bool ModelReader::read_section(const std::string& at, const Json& value, NamedSe
     if (material == materials_.end()) {
       std::vector<std::string> known;
       for (const auto& item : materials_) known.push_back(item.first);
-      complain(below(at, "material"), unknown_name("material", name, known));
+      if (problem_count_ == 0 ||
+          !is_listed(composed_.root.is_null() ? source_.root() : composed_.root, {"materials"}, name))
+        complain(below(at, "material"), unknown_name("material", name, known));
       return false;
     }
     damping_time = material->second.second;
@@ -193,7 +196,9 @@ void ModelReader::read_rod(const std::string& at, const Json& value) {
   if (ok && section == sections_.end()) {
     std::vector<std::string> known;
     for (const auto& item : sections_) known.push_back(item.first);
-    complain(below(at, "section"), unknown_name("section", section_name, known));
+    if (problem_count_ == 0 ||
+        !is_listed(composed_.root.is_null() ? source_.root() : composed_.root, {"sections"}, section_name))
+      complain(below(at, "section"), unknown_name("section", section_name, known));
     ok = false;
   }
   for (const auto& [key, out] :
@@ -276,7 +281,9 @@ bool ModelReader::node_number(const std::string& at, const std::string& name, in
   if (rod == rods_.end()) {
     std::vector<std::string> known;
     for (const auto& item : rods_) known.push_back(item.first);
-    complain(at, unknown_name("rod", rod_name, known));
+    if (problem_count_ == 0 ||
+        !is_listed(composed_.root.is_null() ? source_.root() : composed_.root, {"rods"}, rod_name))
+      complain(at, unknown_name("rod", rod_name, known));
     return false;
   }
   const auto& [first, elements, length] = rod->second;

@@ -6,10 +6,57 @@
 #include <cmath>
 
 #include "base/spelling.hpp"
+#include "base/text.hpp"
 #include "io/model_file/model_reader.hpp"
 #include "kreisel/check.hpp"
 
 namespace kreisel::io {
+
+void ModelReader::start_bodies(const Json& root) {
+  const Json* start = find(root, "start");
+  if (start == nullptr || !is_object("/start", *start, "{\"bodies\": {...}, \"states\": {...}}")) return;
+  check_keys("/start", *start, names_of(start_object().keys));
+  const Json* bodies = find(*start, "bodies");
+  if (bodies == nullptr || !is_object("/start/bodies", *bodies, "{\"NAME\": {\"position\": ..., ...}}")) return;
+  static const std::vector<std::string> known = names_of(start_of_body_object().keys);
+  for (const auto& item : bodies->items()) {
+    const std::string at = below("/start/bodies", item.key());
+    int number = multibody::ground;
+    if (!body_number(at, item.key(), number)) continue;
+    if (number == multibody::ground) {
+      complain(at, "is the ground, which does not move");
+      continue;
+    }
+    if (!is_object(at, item.value(), "{\"position\": ..., \"rotation\": ..., ...}")) continue;
+    check_keys(at, item.value(), known);
+    Body& body = mechanism_.bodies[number];
+    if (const Json* x = find(item.value(), "position")) vector(below(at, "position"), *x, body.position);
+    if (const Json* r = find(item.value(), "rotation")) rotation(below(at, "rotation"), *r, body.rotation);
+    if (const Json* v = find(item.value(), "velocity")) vector(below(at, "velocity"), *v, body.velocity);
+    if (const Json* w = find(item.value(), "angular_velocity"))
+      vector(below(at, "angular_velocity"), *w, body.angular_velocity);
+  }
+}
+
+void ModelReader::start_states(const Json& root) {
+  const Json* start = find(root, "start");
+  const Json* states = start != nullptr && start->is_object() ? find(*start, "states") : nullptr;
+  if (states == nullptr || !is_object("/start/states", *states, "{\"NAME\": value}")) return;
+  std::vector<std::string> known;
+  for (const multibody::Node& node : mechanism_.nodes)
+    if (node.factor.group == lie::GroupId::rn && node.factor.n == 1) known.push_back(node.name);
+  for (const auto& item : states->items()) {
+    const std::string at = below("/start/states", item.key());
+    double value = 0.0;
+    if (!number(at, item.value(), value)) continue;
+    if (std::ranges::count(known, item.key()) == 0) {
+      complain(at, unknown_name("state", item.key(), known));
+      continue;
+    }
+    for (multibody::Node& node : mechanism_.nodes)
+      if (node.name == item.key()) node.q0 = Vector::Constant(1, value);
+  }
+}
 
 void ModelReader::check_consistency(const multibody::Assembly& assembly, const system::Start& start) {
   system::Motion m(assembly.space());

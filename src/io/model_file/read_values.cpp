@@ -18,12 +18,11 @@ void ModelReader::complain(std::string_view pointer, std::string_view message) {
 std::string ModelReader::located(std::string_view pointer, std::string_view message) const {
   const std::size_t name = pointer.find('/', 1),
                     end = name == std::string_view::npos ? name : pointer.find('/', name + 1);
-  const auto origin = repeated_.origins.find(pointer.substr(0, end));
-  if (origin == repeated_.origins.end()) return source_.located(pointer, message);
-  const auto& [entry, index] = origin->second;
+  const auto origin = composed_.origins.find(pointer.substr(0, end));
+  if (origin == composed_.origins.end()) return source_.located(pointer, message);
+  const auto& [source, entry, note] = origin->second;
   const std::string rest(end == std::string_view::npos ? "" : pointer.substr(end));
-  return source_.located(entry + rest,
-                         index.empty() ? std::string(message) : fmt::format("with {}: {}", index, message));
+  return (source == nullptr ? source_ : *source).located(entry + rest, note + std::string(message));
 }
 
 void ModelReader::finish() const {
@@ -68,20 +67,25 @@ void ModelReader::check_keys(std::string_view pointer, const Json& object, const
 }
 
 bool ModelReader::evaluated(std::string_view pointer, const Json& value, double& out) {
-  return guarded(pointer, [&] {
-    const formula::Formula formula(formula_in(value), names_.known());
-    parameters_.note_use(formula);
-    refuse_settable(formula);
-    for (const formula::Formula::Name& name : formula.names())
-      if (!parameters_.names().has(name.text))
-        formula.refuse(name,
-                       fmt::format("depends on {}; this number stays the same while the mechanism moves, expected a "
-                                   "formula of parameters",
-                                   name.text));
-    out = multibody::Expression(formula, parameters_.values()).at(0.0).value;
-    if (!std::isfinite(out))
-      throw InvalidInput(fmt::format("is {}, which is {}; expected a finite number", shown(value), out));
-  });
+  bool is_known = true;  // else its root has been complained of
+  return guarded(pointer,
+                 [&] {
+                   const formula::Formula formula(formula_in(value), names_.known());
+                   parameters_.note_use(formula);
+                   is_known = !parameters_.needs_unknown(formula);
+                   refuse_settable(formula);
+                   for (const formula::Formula::Name& name : formula.names())
+                     if (!parameters_.names().has(name.text))
+                       formula.refuse(
+                           name, fmt::format(
+                                     "depends on {}; this number stays the same while the mechanism moves, expected a "
+                                     "formula of parameters",
+                                     name.text));
+                   out = multibody::Expression(formula, parameters_.values()).at(0.0).value;
+                   if (is_known && !std::isfinite(out))
+                     throw InvalidInput(fmt::format("is {}, which is {}; expected a finite number", shown(value), out));
+                 }) &&
+         is_known;
 }
 
 void ModelReader::refuse_settable(const formula::Formula& formula) const {
@@ -189,16 +193,20 @@ bool ModelReader::read_signal(std::string_view pointer, const Json& value, int d
     out = Signal(multibody::Expression(constant));
     return true;
   }
+  bool is_known = true;
   if (value.is_string())
-    return guarded(pointer, [&] {
-      const formula::Formula formula(text_of(value), names_.known());
-      parameters_.note_use(formula);
-      refuse_settable(formula);
-      for (const formula::Formula::Name& name : formula.names())
-        if (name.text != "t" && !parameters_.names().has(name.text))
-          formula.refuse(name, fmt::format("depends on {}; expected a function of t", name.text));
-      out = Signal(multibody::Expression(formula, parameters_.values()));
-    });
+    return guarded(pointer,
+                   [&] {
+                     const formula::Formula formula(text_of(value), names_.known());
+                     parameters_.note_use(formula);
+                     is_known = !parameters_.needs_unknown(formula);
+                     refuse_settable(formula);
+                     for (const formula::Formula::Name& name : formula.names())
+                       if (name.text != "t" && !parameters_.names().has(name.text))
+                         formula.refuse(name, fmt::format("depends on {}; expected a function of t", name.text));
+                     out = Signal(multibody::Expression(formula, parameters_.values()));
+                   }) &&
+           is_known;
   if (!is_object(pointer, value, expected)) return false;
   check_keys(pointer, value, names_of(table_object().keys));
   // A driver needs accelerations: its table is twice continuously differentiable unless told otherwise. It may not be
@@ -255,6 +263,14 @@ bool ModelReader::rotation(std::string_view pointer, const Json& value, Matrix3&
   check_keys(pointer, value, rotation_keys({}));
   if (problem_count_ == before) complain(pointer, fmt::format("is incomplete, expected {}", expected));
   return false;
+}
+
+std::vector<std::string> ModelReader::rotation_in(const JsonSource& source, std::string_view pointer, const Json& value,
+                                                  Matrix3& out) {
+  static const ModelFileOptions none;
+  ModelReader reader(source, none);
+  reader.rotation(pointer, value, out);
+  return reader.problems_;
 }
 
 std::vector<std::string> ModelReader::rotation_keys(const std::vector<std::string>& marks) {

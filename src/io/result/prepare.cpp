@@ -153,7 +153,15 @@ RunSpec with_suggestions(const RunSpec& given, const models::ModelInfo& info) {
 }
 
 std::shared_ptr<const models::ModelInfo> model_of(const RunSpec& spec) {
-  return spec.own_model != nullptr ? spec.own_model : find_model(spec.model, spec.is_true("assemble"));
+  std::shared_ptr<const models::ModelInfo> info =
+      spec.own_model != nullptr ? spec.own_model : find_model(spec.model, spec.is_true("assemble"));
+  // Counts of parts are parameters, and parts have parameters.
+  for (int pass = 0; info->parameters_with && pass < 3 && !spec.settings.empty(); ++pass) {
+    auto own = std::make_shared<models::ModelInfo>(*info);
+    own->parameters = info->parameters_with(model_values_in(spec, *info));
+    info = std::move(own);
+  }
+  return info;
 }
 
 // ---- from the spec to the options
@@ -371,7 +379,8 @@ PreparedRun prepare(const RunSpec& given) {
   if (run.model_info != nullptr)
     problems.collect("", [&] { run.model = models::make_model(*run.model_info, spec.group, run.model_parameters); });
   for (const auto& [name, value] : run.model.parameters)
-    if (!run.model_parameters.is_set(name)) run.model_parameters.set("", run.model_info->parameters, name, value);
+    if (!run.model_parameters.is_set(name) && find_field(run.model_info->parameters, name) != nullptr)
+      run.model_parameters.set("", run.model_info->parameters, name, value);
   run.warnings.insert(run.warnings.end(), run.model.warnings.begin(), run.model.warnings.end());
   if (given.t0) run.model.start.t0 = *given.t0;
   if (run.model.system != nullptr && run.assembles)

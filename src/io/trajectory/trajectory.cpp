@@ -46,6 +46,11 @@ void add_rotation_columns(const std::string& label, Columns& columns) {
     for (int j = 1; j <= 3; ++j) columns.push_back(of_element(label, fmt::format("R{}{}", i, j), "1"));
 }
 
+/// Of the time derivative.
+std::string rate_unit(const std::string& unit) {
+  return unit.empty() ? "1/s" : unit.ends_with("/s") ? unit + "^2" : unit + "/s";
+}
+
 /// Of the system as a whole, all in one unit.
 Columns plain(std::initializer_list<const char*> names, const char* unit) {
   Columns columns;
@@ -110,6 +115,16 @@ TrajectoryLayout::TrajectoryLayout(const system::System& system, bool has_eta, c
       columns.push_back({info.column(i), "output", info.name,
                          info.components.empty() ? "" : info.components[static_cast<std::size_t>(i)], info.unit});
     add(info.name, info.unit.empty() ? "1" : info.unit, info.meaning, std::move(columns));
+  }
+  has_rates_ = std::ranges::any_of(chosen, [](const std::string& name) { return name.ends_with('\''); });
+  for (const system::OutputInfo& info : system.outputs()) {
+    if (!has_rates_) break;
+    const std::string unit = rate_unit(info.unit);
+    Columns columns;
+    for (int i = 0; i < info.size(); ++i)
+      columns.push_back({info.column(i) + "'", "output", info.name + "'",
+                         info.components.empty() ? "" : info.components[static_cast<std::size_t>(i)], unit});
+    add(info.name + "'", unit, "rate of " + info.name, std::move(columns));
   }
   if (!chosen.empty()) choose(chosen);
 }
@@ -274,6 +289,8 @@ void TrajectoryLayout::fill_all(const method::Entry& entry, const system::Residu
   row[at++] = entry.order;
   if (const int count = system_.output_size(); count > 0)
     system_.evaluate_outputs(entry.motion, entry.lambda, row.segment(at, count));
+  if (const int count = system_.output_size(); count > 0 && has_rates_)
+    system_.evaluate_output_rates(entry.motion, entry.lambda, row.segment(at + count, count));
 }
 
 void TrajectoryLayout::read_position(ConstVectorRef values, Vector& q) const {

@@ -88,6 +88,7 @@ class TrajectoryLayout {
   int columns_ = 0;         ///< of everything
   std::vector<int> picks_;  ///< of these, the columns that are kept; empty: all
   Vector everything_;
+  bool has_rates_ = false;  ///< of outputs, which are chosen only
   std::optional<double> first_energy_;
 };
 
