@@ -5,6 +5,7 @@
 #   make build    the library and the program build/bin/kreisel
 #   make asan     all tests with address and undefined-behaviour sanitizers, in build/asan
 #   make soak     the long random tests
+#   make reproduce  every figure and table of the papers, also with wrong settings that the verdicts must notice
 #   make bench    the benchmarks
 #   make install  to PREFIX (/usr/local), DESTDIR is respected
 #   make package  Debian packages of program, library and Python module, in build/packages
@@ -15,7 +16,7 @@
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 
-.PHONY: build run test asan soak bench setup format install package wheel docs clean
+.PHONY: build run test asan soak reproduce bench setup format install package wheel docs clean
 
 build:
 	@tools/setup build viewer
@@ -46,6 +47,9 @@ soak:
 	@cmake --preset release > /dev/null
 	@cmake --build --preset release -j $(JOBS)
 	ctest --preset soak -j $(JOBS)
+
+reproduce: build
+	build/bin/kreisel reproduce --all --mutations --jobs $(JOBS)
 
 bench:
 	@tools/setup build test bench python

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/Option.hpp>
+#include <algorithm>
 
 #include "base/spelling.hpp"
 #include "command.hpp"
@@ -28,6 +29,8 @@ class Study final : public Command {
     parser.add_option("SPEC", specs_, "the study: a JSON file, or the name of one that ships")->type_name("");
     parser.add_option("--out", folder_, "folder for the result (default results/NAME of the file)")->type_name("DIR");
     parser.add_option("--jobs", jobs_, "runs at the same time (default: one per core)")->type_name("N");
+    parser.add_flag("--mutations", has_mutations_,
+                    "also with the wrong settings that the file lists, which its expectations must notice");
     parser.add_flag("--json", is_json_, "print orders and verdicts as one JSON object");
     parser.add_flag("--quiet", is_quiet_, "no table, no progress line");
     parser.footer(examples);
@@ -47,27 +50,38 @@ class Study final : public Command {
     Interruption interruption;
     const study::StudyResult result =
         run_in_folder(std::move(spec), folder, invocation.command_line, jobs_, is_quiet_, interruption);
+    const std::vector<study::MutationResult> mutations =
+        has_mutations_ && !result.is_interrupted
+            ? run_mutations(result.spec, result.spec.title, jobs_, is_quiet_, interruption)
+            : std::vector<study::MutationResult>();
     if (invocation.wants_json)
-      print_json(result, folder, invocation);
-    else if (!is_quiet_)
+      print_json(result, mutations, folder, invocation);
+    else if (!is_quiet_) {
       print(result, folder);
+      print_mutations(mutations);
+    }
     if (result.is_interrupted) {
       print_error("interrupted; give the same command again to do the remaining runs");
       return interrupted;
     }
-    if (!result.verdicts.empty()) return result.is_as_expected() ? success : expectation_missed;
+    const bool notices_all =
+        std::all_of(mutations.begin(), mutations.end(), [](const auto& m) { return m.is_noticed; });
+    if (!result.verdicts.empty()) return result.is_as_expected() && notices_all ? success : expectation_missed;
     if (result.has_success()) return success;
     print_error(message_of(result));
     return exit_code_of_failure(result);
   }
 
  private:
-  static void print_json(const study::StudyResult& result, const std::string& folder, const Invocation& invocation) {
+  void print_json(const study::StudyResult& result, const std::vector<study::MutationResult>& mutations,
+                  const std::string& folder, const Invocation& invocation) const {
     io::Json json = study::study_json(result, invocation.command_line);
     for (const char* bulk : {"plots", "tables", "rows"}) json.erase(bulk);
     json["status"] = json["summary"]["status"];
     json["message"] = result.has_success() ? "" : message_of(result);
     json["folder"] = folder;
+    for (const study::MutationResult& m : mutations)
+      json["mutations"].push_back({{"name", m.name}, {"noticed", m.is_noticed}});
     fmt::print("{}", io::to_text(json));
   }
 
@@ -97,7 +111,7 @@ class Study final : public Command {
   std::vector<std::string> specs_;
   std::string folder_;
   int jobs_ = 0;
-  bool is_json_ = false, is_quiet_ = false;
+  bool has_mutations_ = false, is_json_ = false, is_quiet_ = false;
 };
 
 }  // namespace

@@ -25,10 +25,10 @@ void StudyLine::clear() {
 }
 
 study::StudyResult run_in_folder(study::Spec spec, const std::string& folder, const std::string& command, int jobs,
-                                 bool is_quiet, const Interruption& interruption) {
+                                 bool is_quiet, const Interruption& interruption, const std::string& name) {
   io::claim_result_folder(folder);
   const io::FolderLock lock(folder);
-  StudyLine line(spec.id.empty() ? spec.title : spec.id, !is_quiet);
+  StudyLine line(!name.empty() ? name : spec.id.empty() ? spec.title : spec.id, !is_quiet);
   study::StudyOptions options;
   options.jobs = jobs;
   options.folder = folder;
@@ -40,6 +40,30 @@ study::StudyResult run_in_folder(study::Spec spec, const std::string& folder, co
   for (const std::string& warning : result.warnings) print_warning(warning);
   study::write_study(result, command, folder);
   return result;
+}
+
+std::vector<study::MutationResult> run_mutations(const study::Spec& spec, const std::string& name, int jobs,
+                                                 bool is_quiet, const Interruption& interruption) {
+  std::vector<study::MutationResult> out;
+  for (const study::Mutation& mutation : spec.mutations) {
+    if (interruption.was_asked()) break;
+    StudyLine line(fmt::format("{}, {}", name, mutation.name), !is_quiet);
+    study::StudyOptions options;
+    options.jobs = jobs;
+    options.cache = study::cache_folder();
+    options.on_progress = [&](const study::StudyProgress& progress) { line.show(progress); };
+    options.wants_to_stop = [&] { return interruption.was_asked(); };
+    out.push_back(study::run_mutation(spec, mutation, options));
+  }
+  return out;
+}
+
+void print_mutations(const std::vector<study::MutationResult>& mutations) {
+  for (const study::MutationResult& m : mutations)
+    fmt::print(
+        "    {}  with {}\n",
+        m.is_noticed ? coloured("noticed    ", Colour::green, stdout) : coloured("NOT noticed", Colour::red, stdout),
+        m.name);
 }
 
 std::string padded(std::string text, std::size_t width) {
@@ -135,11 +159,22 @@ void print_table(const study::StudyResult& result) {
   print_failures(result);
 }
 
+std::string word_of(const study::Verdict& v, std::size_t width) {
+  const Colour colours[] = {Colour::green, Colour::yellow, Colour::red};
+  return coloured(padded(v.word(), width), colours[static_cast<int>(v.outcome())], stdout);
+}
+
+std::string remarks_on(const study::Verdict& v, const std::string& indent) {
+  std::string out;
+  if (!v.explanation.empty()) out += fmt::format("\n{}the paper: {}; {}", indent, v.says, v.explanation);
+  if (!v.note.empty()) out += fmt::format("\n{}{}", indent, v.note);
+  return out;
+}
+
 void print_verdicts(const study::StudyResult& result) {
   for (const study::Verdict& v : result.verdicts)
-    fmt::print("  {}  {}: {} (expected {})\n",
-               v.is_met ? coloured("met   ", Colour::green, stdout) : coloured("missed", Colour::red, stdout),
-               v.quantity, v.measured, v.expected);
+    fmt::print("  {}  {}: {} (expected {}){}\n", word_of(v, 18), v.quantity, v.measured, v.expected,
+               remarks_on(v, "      "));
 }
 
 }  // namespace kreisel::apps

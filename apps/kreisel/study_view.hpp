@@ -21,13 +21,22 @@ class StudyLine {
   bool is_active_, is_drawn_ = false;
 };
 
-/// Runs a study in its folder and writes its files.
+/// Runs a study in its folder and writes its files; `name` stands on the progress line, the study's own when empty.
 study::StudyResult run_in_folder(study::Spec spec, const std::string& folder, const std::string& command, int jobs,
-                                 bool is_quiet, const Interruption& interruption);
+                                 bool is_quiet, const Interruption& interruption, const std::string& name = {});
+
+/// The study with each of the wrong settings that its file lists.
+std::vector<study::MutationResult> run_mutations(const study::Spec& spec, const std::string& name, int jobs,
+                                                 bool is_quiet, const Interruption& interruption);
+void print_mutations(const std::vector<study::MutationResult>& mutations);
 
 /// Observed orders, or errors beside costs when the abscissa is a cost; failed runs.
 void print_table(const study::StudyResult& result);
 void print_verdicts(const study::StudyResult& result);
+/// The word of the verdict in its colour.
+std::string word_of(const study::Verdict& verdict, std::size_t width);
+/// Why it contradicts the paper, and its note, on lines of their own; empty: neither.
+std::string remarks_on(const study::Verdict& verdict, const std::string& indent);
 
 /// The number of columns that text takes, for tables with mathematics in them.
 std::string padded(std::string text, std::size_t width);

@@ -17,14 +17,17 @@ namespace kreisel::apps {
 namespace {
 
 constexpr const char* examples =
-    "Without --html and --svg the page is served on 127.0.0.1 until Ctrl-C, and a browser opens where there is one.\n"
+    "Without --html, --svg and --tex the page is served on 127.0.0.1 until Ctrl-C, and a browser opens where there is "
+    "one.\n"
     "Examples:\n"
     "  kreisel view results/heavy-top\n"
     "  kreisel view results/heavy-top --html heavy-top.html\n"
     "  kreisel view results/coarse results/fine\n"
     "      two results in the same plots and the same picture\n"
     "  kreisel view results/heavy-top --svg figures\n"
-    "      every plot as SVG";
+    "      every plot as SVG\n"
+    "  kreisel view results/reproduce/wieloch2022-fig-6.10 --tex figures\n"
+    "      plots of a study for pgfplots, its tables for LaTeX";
 
 io::ReportData read(const std::string& result, const std::string& other) {
   io::ReportData data = io::read_report_data(result);
@@ -121,6 +124,8 @@ class View final : public Command {
         ->type_name("");
     parser.add_option("--html", html_, "write the page to a file")->type_name("FILE");
     parser.add_option("--svg", svg_, "write every plot as SVG")->type_name("DIR");
+    parser.add_option("--tex", tex_, "write every plot of a study for pgfplots, its tables for LaTeX")
+        ->type_name("DIR");
     port_option_ = parser.add_option("--port", port_, "serve at this port")->type_name("P");
     parser.add_flag("--no-browser", is_alone_, "open no browser");
     parser.footer(examples);
@@ -137,7 +142,7 @@ class View final : public Command {
       throw InvalidInput("--port serves the page, --html writes it: choose one");
     if (port_option_->count() > 0 && port_ < 1)
       throw InvalidInput(fmt::format("--port {}: expected 1 to 65535", port_));
-    if (html_.empty() && svg_.empty()) return serve();
+    if (html_.empty() && svg_.empty() && tex_.empty()) return serve();
     const io::ReadingList inputs;
     const io::ReportData data = read(results_.front(), other_);
     if (!html_.empty()) {
@@ -148,6 +153,8 @@ class View final : public Command {
     }
     if (!svg_.empty())
       for (const io::Path& file : io::write_pictures(data, svg_)) fmt::print("{}\n", file.string());
+    if (!tex_.empty())
+      for (const io::Path& file : io::write_tex(data, tex_)) fmt::print("{}\n", file.string());
     return success;
   }
 
@@ -170,7 +177,7 @@ class View final : public Command {
   }
 
   std::vector<std::string> results_;
-  std::string other_, html_, svg_;
+  std::string other_, html_, svg_, tex_;
   int port_ = 0;
   CLI::Option* port_option_ = nullptr;
   bool is_alone_ = false;

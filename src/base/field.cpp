@@ -12,7 +12,8 @@ namespace kreisel {
 namespace {
 
 constexpr std::string_view separators = ", \t\r\n";
-constexpr std::string_view any_path = ":PATH";
+/// How words end that stand for any path, or for any name.
+constexpr std::string_view any_path = ":PATH", any_name = ".NAME";
 
 std::string noun_of(const Field& field) {
   std::string noun = field.noun.empty() ? field.name : field.noun;
@@ -22,7 +23,8 @@ std::string noun_of(const Field& field) {
 
 bool is_among(const std::vector<std::string>& words, std::string_view word) {
   return std::any_of(words.begin(), words.end(), [&](std::string_view known) {
-    if (known.ends_with(any_path)) return word.starts_with(known.substr(0, known.size() - any_path.size() + 1));
+    for (const std::string_view open : {any_path, any_name})
+      if (known.ends_with(open)) return word.starts_with(known.substr(0, known.size() - open.size() + 1));
     return known == word;
   });
 }

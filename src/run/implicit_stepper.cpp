@@ -98,7 +98,8 @@ ImplicitStepper::ImplicitStepper(const system::System& system, const Plan& plan,
   if (plan.formulation == solve::Formulation::index3 && system.pattern().position_rows() > 0 &&
       plan.has_error_control())
     tangent_ = std::make_unique<solve::Kkt>(system, counters, plan.options.linear_solver.name());
-  if (plan.formulation == solve::Formulation::projected) manifold_ = make_manifold(system, plan, counters);
+  if (plan.formulation == solve::Formulation::projected || !plan.options.conserved.empty())
+    manifold_ = make_manifold(system, plan, counters);
 }
 
 ImplicitStepper::~ImplicitStepper() = default;

@@ -90,7 +90,7 @@ class ImplicitStepper final : public Stepper {
   bool is_at_start_ = true;
   bool controls_lambda_;
   std::unique_ptr<ConstrainedPart> constrained_part_;  ///< index-3 form with given steps only
-  std::unique_ptr<solve::Manifold> manifold_;          ///< projected form only
+  std::unique_ptr<solve::Manifold> manifold_;          ///< of projections after each step; null: none
 };
 
 }  // namespace kreisel::run

@@ -190,15 +190,17 @@ std::vector<OptionProblem> problems_in(const Options& options, const system::Sys
       fmt::format("has an effect only with {} or {}; give one of them", spelled("project_velocity_at"),
                   spelled("project_position_at")));
   if (!options.conserved.empty())
-    check.require(
-        options.method == "projected-bdf" && has_constraints &&
-            (!options.formulation.is_given() || options.formulation == solve::Formulation::projected),
-        "conserve",
-        fmt::format("projects onto invariants: use {} projected-bdf with a constrained model", spelled("method")));
+    check.require(options.method == "projected-bdf" && (!has_constraints || !options.formulation.is_given() ||
+                                                        options.formulation == solve::Formulation::projected),
+                  "conserve",
+                  fmt::format("projects onto invariants: use {} projected-bdf{}", spelled("method"),
+                              has_constraints ? " in its projected form" : ""));
+  check.require(static_cast<int>(options.conserved.size()) <= solve::max_invariants, "conserve",
+                fmt::format("has {} names, at most {} are possible", options.conserved.size(), solve::max_invariants));
   for (const std::string& name : options.conserved) {
     check.require(std::count(options.conserved.begin(), options.conserved.end(), name) == 1, "conserve",
                   fmt::format("names '{}' more than once", name));
-    if (std::ranges::count(solve::invariant_names(), name) == 0) continue;  // the field has said so
+    if (!solve::is_invariant_name(name)) continue;  // the field has said so
     try {
       solve::make_invariant(name, system);
     } catch (const InvalidInput& e) {

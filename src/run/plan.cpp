@@ -23,6 +23,12 @@ std::string default_correction(const Options& options) {
                                                                                            : "magnus-explicit";
 }
 
+solve::RefreshPolicy refresh_of(const Choice<NewtonMatrix>& asked, solve::RefreshPolicy otherwise) {
+  return asked == NewtonMatrix::kept         ? solve::RefreshPolicy::on_request
+         : asked == NewtonMatrix::every_step ? solve::RefreshPolicy::every_step
+                                             : otherwise;
+}
+
 /// With given steps Newton's method goes to a fixed small tolerance, relative to velocities of size 1.
 Closeness with_given_steps(const Options& options) {
   constexpr double default_tolerance = 1e-10;
@@ -33,8 +39,7 @@ Closeness with_given_steps(const Options& options) {
   c.newton.tolerance = options.newton_tolerance > 0.0 ? options.newton_tolerance : default_tolerance;
   c.newton.lambda_tolerance = std::max(c.newton.tolerance, c.newton.lambda_tolerance);
   c.newton.max_iterations = options.newton_iterations;
-  c.newton.refresh =
-      options.newton_matrix == NewtonMatrix::kept ? solve::RefreshPolicy::when_slow : solve::RefreshPolicy::every_step;
+  c.newton.refresh = refresh_of(options.newton_matrix, solve::RefreshPolicy::every_step);
   c.floor = round_off_margin * epsilon / c.newton.tolerance;
   c.velocity_tolerance = std::max(1e-14, sweep_fraction * c.newton.tolerance);
   return c;
@@ -53,8 +58,7 @@ Closeness with_error_control(const Options& options) {
   c.newton.lambda_tolerance =
       std::max(options.control_lambda ? newton_fraction * options.rtol : options.rtol, c.newton.lambda_tolerance);
   c.newton.max_iterations = std::min(options.newton_iterations, most_iterations);
-  c.newton.refresh = options.newton_matrix == NewtonMatrix::every_step ? solve::RefreshPolicy::every_step
-                                                                       : solve::RefreshPolicy::when_slow;
+  c.newton.refresh = refresh_of(options.newton_matrix, solve::RefreshPolicy::when_slow);
   c.absolute = options.atol;
   c.relative = options.rtol;
   c.floor = round_off_margin * epsilon;

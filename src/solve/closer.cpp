@@ -91,8 +91,9 @@ Closed Closer::close(method::Method& method, const method::History& history, dou
   alpha_ = coefficients.alpha;
 
   // B(q_n)ᵀη of the step before last is another direction: in small mechanisms v never gets rid of what that leaves.
-  const bool starts_fresh = options_.refresh == RefreshPolicy::every_step || solver_->is_rank_revealing() ||
-                            is_stale(h) || stabilizes_at_previous(method);
+  const bool serves_badly = stabilizes_at_previous(method) && options_.refresh != RefreshPolicy::on_request;
+  const bool starts_fresh =
+      options_.refresh == RefreshPolicy::every_step || solver_->is_rank_revealing() || is_stale(h) || serves_badly;
   int spent = 0;
   Closed closed;
   for (Matrix rung = starts_fresh ? Matrix::fresh : Matrix::kept;;
@@ -213,7 +214,7 @@ Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, 
   bool x_has_converged = false;
   double rate = rate_;
   // A matrix for every step and a fixed small tolerance leave nothing to hide.
-  const bool may_hide = stiffness_ > stiff_ratio && options_.refresh == RefreshPolicy::when_slow;
+  const bool may_hide = stiffness_ > stiff_ratio && options_.refresh != RefreshPolicy::every_step;
   for (int iteration = 1; iteration <= options_.max_iterations; ++iteration) {
     if (iteration > 1) evaluate(method, trial);
     if (iteration > 1 && matrix == Matrix::of_every_iteration) {

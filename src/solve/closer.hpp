@@ -17,7 +17,8 @@ namespace kreisel::solve {
 /// When the iteration matrix is made anew.
 enum class RefreshPolicy {
   every_step,  ///< one factorisation a step: fewest iterations, the choice for constant steps
-  when_slow,   ///< kept until convergence slows or the step coefficients drift
+  when_slow,   ///< kept until convergence slows or the step coefficients drift, where an old matrix serves well
+  on_request,  ///< the same wherever it can be kept
 };
 
 struct NewtonOptions {

@@ -28,8 +28,6 @@ constexpr double round_off = 4e-16, nearly_round_off = 1e-12;
 constexpr double difference_step = 1e-6;
 /// A length of less than this is the round-off of a zero.
 constexpr double smallest_length = 1e-9;
-/// Energy, three momenta, three angular momenta.
-constexpr int max_invariants = 7;
 using Border = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor, max_invariants, max_invariants>;
 using BorderVector = Eigen::Matrix<double, Eigen::Dynamic, 1, Eigen::ColMajor, max_invariants, 1>;
 
@@ -89,19 +87,66 @@ class Momentum {
   system::Residual with_, without_;
 };
 
+/// A number among the outputs of the system.
+class Output {
+ public:
+  Output(const System& system, int place)
+      : system_(&system), place_(place), lambda_(Vector::Zero(system.pattern().rows())), all_(system.output_size()) {}
+
+  double operator()(const Motion& m) {
+    system_->evaluate_outputs(m, lambda_, all_);
+    return all_[place_];
+  }
+  /// As if accelerations and multipliers were 1: an invariant must not see them.
+  double with_other_forces(Motion m) {
+    m.a.setOnes();
+    lambda_.setOnes();
+    const double value = (*this)(m);
+    lambda_.setZero();
+    return value;
+  }
+
+ private:
+  const System* system_;
+  int place_;
+  Vector lambda_, all_;
+};
+
+Invariant output_invariant(const std::string& name, const System& system) {
+  const std::string_view wanted = std::string_view(name).substr(output_prefix.size());
+  std::vector<std::string> known;
+  int at = 0;
+  for (const system::OutputInfo& info : system.outputs())
+    for (int i = 0; i < info.size(); ++i, ++at) {
+      if (info.column(i) == wanted) {
+        const auto output = std::make_shared<Output>(system, at);
+        return {name, [output](const Motion& m) { return (*output)(m); },
+                [output](const Motion& m) { return output->with_other_forces(m); }};
+      }
+      known.push_back(std::string(output_prefix) + info.column(i));
+    }
+  throw InvalidInput(known.empty() ? fmt::format("'{}' is asked for, but the model has no outputs", name)
+                                   : unknown_name("invariant", name, known));
+}
+
 }  // namespace
+
+bool is_invariant_name(std::string_view name) {
+  const std::vector<std::string> names = invariant_names();
+  return name.starts_with(output_prefix) || std::find(names.begin(), names.end(), name) != names.end();
+}
 
 std::vector<std::string> invariant_names() {
   std::vector<std::string> names{"energy"};
   for (const char* kind : {"momentum", "angular-momentum"})
     for (const char axis : {'x', 'y', 'z'}) names.push_back(fmt::format("{}-{}", kind, axis));
+  names.push_back(std::string(output_prefix) + "NAME");
   return names;
 }
 
 Invariant make_invariant(const std::string& name, const System& system) {
-  const std::vector<std::string> names = invariant_names();
-  if (std::find(names.begin(), names.end(), name) == names.end())
-    throw InvalidInput(unknown_name("invariant", name, names));
+  if (!is_invariant_name(name)) throw InvalidInput(unknown_name("invariant", name, invariant_names()));
+  if (name.starts_with(output_prefix)) return output_invariant(name, system);
   if (name == "energy") return {name, [&system](const Motion& m) { return system.energy(m); }};
   for (const lie::Block& block : system.space().blocks())
     if (block.group == lie::GroupId::rn)
@@ -144,6 +189,11 @@ class Manifold::Joint {
       levels_[i] = invariants_[i].value(m);
       if (!std::isfinite(levels_[i]))
         throw InvalidInput(fmt::format("the model does not define the invariant '{}'", invariants_[i].name));
+      if (invariants_[i].with_other_forces && invariants_[i].with_other_forces(m) != levels_[i])
+        throw InvalidInput(
+            fmt::format("'{}' depends on accelerations or reactions; only what position and velocity decide can be "
+                        "projected onto",
+                        invariants_[i].name));
     }
   }
 

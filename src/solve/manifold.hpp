@@ -14,11 +14,20 @@ namespace kreisel::solve {
 struct Invariant {
   std::string name;
   std::function<double(const system::Motion&)> value;
+  std::function<double(const system::Motion&)> with_other_forces{};  ///< must agree with it; empty: it does
 };
 
-/// energy, momentum-x … -z, angular-momentum-x … -z (about the origin).
+/// So many may be projected onto.
+inline constexpr int max_invariants = 16;
+/// Before the name of an output of the system, which is then the invariant.
+inline constexpr std::string_view output_prefix = "output.";
+
+/// energy, momentum-x … -z, angular-momentum-x … -z (about the origin), and output.NAME for any output.
 std::vector<std::string> invariant_names();
-/// Throws InvalidInput when there is no such invariant or the system does not define it.
+/// One of those, or an output by name.
+bool is_invariant_name(std::string_view name);
+/// Throws InvalidInput when there is no such invariant or the system does not define it. An output must be a number, or a
+/// component, that q and v decide.
 Invariant make_invariant(const std::string& name, const system::System& system);
 
 struct ManifoldOptions {

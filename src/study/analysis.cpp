@@ -6,7 +6,7 @@ namespace kreisel::study {
 
 const std::vector<AnalysisInfo>& analyses() {
   static const std::vector<AnalysisInfo> list{amplification(), spectral_radius(), step_ratio_bounds(),
-                                              correction_search()};
+                                              correction_search(), bdf_stability()};
   return list;
 }
 

@@ -31,5 +31,6 @@ AnalysisInfo amplification();
 AnalysisInfo spectral_radius();
 AnalysisInfo step_ratio_bounds();
 AnalysisInfo correction_search();
+AnalysisInfo bdf_stability();
 
 }  // namespace kreisel::study

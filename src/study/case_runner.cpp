@@ -173,8 +173,9 @@ Row simulate(const Spec& spec, const Case& c, const std::shared_ptr<const Refere
 Row analyse(const Spec& spec, const Case& c) {
   const AnalysisInfo& info = find_analysis(spec.analysis);
   ParameterValues parameters(info.parameters);
-  for (const auto& [key, value] : c.coordinates.items())
-    parameters.set(info.name, info.parameters, key, value.is_string() ? value.get<std::string>() : value.dump());
+  for (const Json* words : {&c.coordinates, &c.changes})
+    for (const auto& [key, value] : words->items())
+      parameters.set(info.name, info.parameters, key, value.is_string() ? value.get<std::string>() : value.dump());
   Row row;
   for (const auto& [name, value] : info.evaluate(parameters)) row.numbers[name] = {value, -1};
   return row;

@@ -21,7 +21,7 @@ const Figure& find_figure(std::string_view id);
 /// Title and source without making the cases.
 struct FigureSummary {
   std::string title, source;
-  bool is_quick = false;
+  bool is_quick = false;  ///< takes a second or two
 };
 FigureSummary summary_of(const Figure& figure);
 Spec spec_of(const Figure& figure);

@@ -144,16 +144,43 @@ void check(const SpecObject& root, Case& c, std::size_t number) {
   }
 }
 
+/// The run of a case, from its coordinates and settings.
+void make_run(const SpecObject& root, const OwnModels& own_models, Case& c, std::size_t number) {
+  // Settings of the model are no options of the run.
+  Case stripped = c;
+  for (const io::Setting& setting : c.run.settings) stripped.coordinates.erase(setting.name);
+  fill_spec(root, stripped);
+  if (const auto own = own_models.find(stripped.run.model); own != own_models.end())
+    stripped.run.own_model = own->second;
+  divide_interval(root, stripped);
+  c.run = stripped.run;
+  check(root, c, number);
+}
+
 constexpr std::size_t max_cases = 100'000;
 
-void multiply(const SpecObject& root, const std::vector<Axis>& axes, const std::string& label,
+/// Curves are told apart by everything that varies: a label stands before the words in which its curves differ.
+std::string curve_of(const std::string& label, const std::vector<Axis>& axes, const Json& coordinates,
+                     const std::string& x) {
+  if (label.empty()) return label;
+  std::string out = label;
+  for (const Axis& axis : axes)
+    if (axis.values.size() > 1 && axis.key != x && !is_abscissa(axis.key))
+      out += ", " + words_for(axis.key, coordinates[axis.key]);
+  return out;
+}
+
+void multiply(const SpecObject& root, const std::vector<Axis>& axes, const std::string& label, const std::string& x,
               std::vector<Case>& cases) {
   Case current;
-  current.label = label;
+  current.family = label;
   current.coordinates = Json::object();
   const std::function<void(std::size_t)> descend = [&](std::size_t depth) {
     if (cases.size() > max_cases) root.source().refuse("", fmt::format("the grid has more than {} cases", max_cases));
-    if (depth == axes.size()) return cases.push_back(current);
+    if (depth == axes.size()) {
+      current.label = curve_of(label, axes, current.coordinates, x);
+      return cases.push_back(current);
+    }
     const Axis& axis = axes[depth];
     for (const Json& value : axis.values) {
       current.coordinates[axis.key] = value;
@@ -207,27 +234,50 @@ std::vector<Case> expand_grid(const SpecObject& root, const Spec& spec, const Ow
   const std::string list = spec.analysis.empty() ? "runs" : "cases";
   const std::vector<Axis> common = axes_of(root, spec, io::names_of(study_object().keys), {});
   std::vector<Case> cases;
-  if (!root.has(list)) multiply(root, common, "", cases);
+  if (!root.has(list)) multiply(root, common, "", spec.x, cases);
   root.each(list, [&](const std::string& pointer, const Json& entry) {
     const SpecObject object(root.source(), pointer, entry);
-    multiply(root, axes_of(object, spec, {"label"}, common), object.text("label"), cases);
+    multiply(root, axes_of(object, spec, {"label"}, common), object.text("label"), spec.x, cases);
   });
   if (cases.empty()) root.source().refuse("", "the study has no case");
   std::size_t number = 0;
-  if (spec.analysis.empty()) {
-    for (Case& c : cases) {
-      // Settings of the model are no options of the run.
-      Case stripped = c;
-      for (const io::Setting& setting : c.run.settings) stripped.coordinates.erase(setting.name);
-      fill_spec(root, stripped);
-      if (const auto own = own_models.find(stripped.run.model); own != own_models.end())
-        stripped.run.own_model = own->second;
-      divide_interval(root, stripped);
-      c.run = stripped.run;
-      check(root, c, ++number);
-    }
-  }
+  if (spec.analysis.empty())
+    for (Case& c : cases) make_run(root, own_models, c, ++number);
   name_curves(cases, spec.x.empty() ? natural_abscissa(cases) : spec.x);
+  return cases;
+}
+
+std::vector<Case> mutated_cases(const SpecObject& mutation, const Spec& spec, const Json& where) {
+  if (!mutation.has("change") || !mutation.value("change").is_object() || mutation.value("change").empty())
+    mutation.refuse("change", "expected an object { } with the wrong settings");
+  const SpecObject change(mutation.source(), mutation.at("change"), mutation.value("change"));
+  const std::vector<Axis> axes = axes_of(change, spec, {}, {});
+  std::vector<Case> cases = spec.cases;
+  std::size_t number = 0;
+  for (Case& c : cases) {
+    ++number;
+    if (!matches(where, c)) continue;
+    Case changed = c;
+    changed.run = io::RunSpec();
+    changed.run.settings = c.run.settings;
+    changed.run.own_model = c.run.own_model;
+    for (const Axis& axis : axes) {
+      if (axis.values.size() != 1) change.refuse(axis.key, "expected one value");
+      c.changes[axis.key] = axis.values.front();
+      changed.coordinates[axis.key] = axis.values.front();
+      if (!axis.is_parameter) continue;
+      const auto at = std::find_if(changed.run.settings.begin(), changed.run.settings.end(),
+                                   [&](const io::Setting& s) { return s.name == axis.key; });
+      if (at == changed.run.settings.end())
+        changed.run.settings.push_back({axis.key, value_in(axis.values.front())});
+      else
+        at->value = value_in(axis.values.front());
+    }
+    if (!spec.analysis.empty()) continue;
+    make_run(mutation, {}, changed, number);
+    c.run = changed.run;
+    c.sources = changed.sources;
+  }
   return cases;
 }
 

@@ -17,6 +17,7 @@ namespace kreisel::study {
 
 std::string key_of(const Spec& spec, const Case& c) {
   std::string text = fmt::format("{} {};{};{};{}", version(), commit(), spec.analysis, c.label, c.coordinates.dump());
+  if (!c.changes.empty()) text += ";" + c.changes.dump();
   for (const io::Setting& setting : c.run.settings)
     text += fmt::format(";{}={}", setting.name, io::to_json(setting.value).dump());
   for (const Measure& m : spec.measures)

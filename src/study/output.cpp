@@ -98,10 +98,9 @@ Json table_of_runs(const StudyResult& result) {
 Json table_of_verdicts(const StudyResult& result) {
   Json rows = Json::array();
   for (const Verdict& v : result.verdicts)
-    rows.push_back({v.quantity, v.says.empty() ? result.spec.says : v.says, v.expected, v.measured,
-                    v.is_met ? "met" : "missed", v.note});
+    rows.push_back({v.quantity, v.says, v.expected, v.measured, v.word(), v.explanation, v.note});
   return {{"title", "Expectations"},
-          {"columns", {"quantity", "paper", "expected", "measured", "verdict", "note"}},
+          {"columns", {"quantity", "paper", "expected", "measured", "verdict", "explanation", "note"}},
           {"rows", rows}};
 }
 
@@ -299,13 +298,7 @@ Json study_json(const StudyResult& result, const std::string& command) {
                           {"step", r.step},
                           {"nodes", r.nodes},
                           {"accuracy", {{"q", r.accuracy.q}, {"v", r.accuracy.v}, {"lambda", r.accuracy.lambda}}}});
-  for (const Verdict& v : result.verdicts)
-    verdicts.push_back({{"quantity", v.quantity},
-                        {"paper", v.says},
-                        {"expected", v.expected},
-                        {"measured", v.measured},
-                        {"met", v.is_met},
-                        {"note", v.note}});
+  for (const Verdict& v : result.verdicts) verdicts.push_back(to_json(v));
   const auto failed =
       std::count_if(result.rows.begin(), result.rows.end(), [](const Row& row) { return !row.is_success(); });
   return {{"format", 1},

@@ -200,11 +200,40 @@ Expectation expectation_of(const SpecObject& o, const Spec& spec) {
   if (!e.values.empty() && static_cast<long>(e.values.size()) != count)
     o.refuse("value", fmt::format("has {} numbers, but {} cases match", e.values.size(), count));
   e.per = o.number("per", 1.0);
+  e.factor = o.number("factor", 0.0);
+  if (o.has("factor") && !(e.kind == ExpectationKind::value && e.factor >= 1.0))
+    o.refuse("factor", "expected a number of at least 1, beside 'value'");
+  if (o.has("factor") && o.has("tolerance")) o.refuse("factor", "and 'tolerance' exclude each other");
+  if (o.has("x")) e.x = number_named(o, "x", o.text("x"), spec);
+  if (o.has("x") && e.kind != ExpectationKind::ranking)
+    o.refuse("x", "is for rankings: at equal values of this number");
   e.at_step = o.whole("at_step", -1, -1, max_whole);
   o.range("range", e.from, e.to);
   e.says = o.text("says");
   e.note = o.text("note");
+  e.differs = o.text("differs");
+  if (!e.differs.empty() && e.says.empty() && spec.says.empty())
+    o.refuse("differs", "explains why the paper is contradicted; 'says' must tell what it says");
+  const std::string source = o.text("source", "expected");
+  if (source != "printed" && source != "computed" && source != "expected")
+    o.refuse("source", "expected \"printed\", \"computed\" or \"expected\"");
+  e.source = source == "printed" ? Origin::printed : source == "computed" ? Origin::computed : Origin::expected;
   return e;
+}
+
+Mutation mutation_of(const SpecObject& o, const Spec& spec) {
+  o.only(names_of(mutation_object().keys));
+  Mutation m;
+  m.name = o.required_text("name", "what is wrong with the settings");
+  m.misses = o.texts("misses");
+  for (const std::string& name : m.misses) {
+    number_named(o, "misses", name, spec);
+    const bool is_judged = std::any_of(spec.expectations.begin(), spec.expectations.end(),
+                                       [&](const Expectation& e) { return e.of == name; });
+    if (!is_judged) o.refuse("misses", fmt::format("no expectation is about '{}'", name));
+  }
+  m.cases = mutated_cases(o, spec, where_of(o, "where", spec));
+  return m;
 }
 
 }  // namespace
@@ -215,7 +244,8 @@ Expectation::Expectation()
 bool matches(const Json& where, const Case& c) {
   for (const auto& [key, wanted] : where.items()) {
     const Json value = key == "label" ? Json(c.label) : c.coordinates.contains(key) ? c.coordinates[key] : Json();
-    const auto equals = [&](const Json& a) {
+    const auto equals = [&, is_label = key == "label"](const Json& a) {
+      if (is_label && a == c.family) return true;
       return a.is_number() && value.is_number() ? a.get<double>() == value.get<double>() : a == value;
     };
     if (wanted.is_array() ? std::none_of(wanted.begin(), wanted.end(), equals) : !equals(wanted)) return false;
@@ -232,7 +262,7 @@ Spec parse_spec(const io::JsonSource& source, const OwnModels& own_models) {
   spec.says = root.text("says");
   spec.notes = root.texts("notes");
   spec.x = root.text("x");
-  spec.is_quick = root.truth("quick", false);
+  root.truth("quick", false);
   const std::string kind = root.text("kind", "runs");
   if (kind != "runs" && kind != "analysis") root.refuse("kind", "expected \"runs\" or \"analysis\"");
   if (kind == "analysis") {
@@ -249,6 +279,9 @@ Spec parse_spec(const io::JsonSource& source, const OwnModels& own_models) {
   spec.plots = plots_of(root, spec);
   root.each("expect", [&](const std::string& pointer, const Json& entry) {
     spec.expectations.push_back(expectation_of(SpecObject(source, pointer, entry), spec));
+  });
+  root.each("mutations", [&](const std::string& pointer, const Json& entry) {
+    spec.mutations.push_back(mutation_of(SpecObject(source, pointer, entry), spec));
   });
   if (root.has("reference")) {
     const SpecObject o(source, "/reference", root.value("reference"));

@@ -18,9 +18,11 @@ using io::Json;
 /// One point of the grid.
 struct Case {
   std::string label;                     ///< of the curve it belongs to
+  std::string family;                    ///< the label that the file gives to this and perhaps other curves
   Json coordinates;                      ///< object: what the grid says about this case, one value per key
   io::RunSpec run;                       ///< of a run
   std::vector<run::SourceFile> sources;  ///< the files that the run is read from
+  Json changes = Json::object();         ///< what a mutation runs instead of some coordinates
 };
 
 struct PlotSpec {
@@ -43,6 +45,13 @@ enum class ExpectationKind {
   unstable  ///< every matching run fails or exceeds the number
 };
 
+/// Where what is expected comes from.
+enum class Origin {
+  expected,  ///< nothing is said
+  printed,   ///< in the paper
+  computed   ///< by ourselves, in another way than by the program
+};
+
 /// What a correct program gives.
 struct Expectation {
   ExpectationKind kind = ExpectationKind::order;
@@ -51,27 +60,38 @@ struct Expectation {
   double value = 0.0;
   std::vector<double> values;                     ///< one per matching case instead
   double tolerance = 0.0;                         ///< absolute for orders, relative for numbers
+  double factor = 0.0;                            ///< a value may be so many times larger or smaller; 0: the tolerance
   double per = 1.0;                               ///< the number is divided by this first
+  std::string x;                                  ///< abscissa of a ranking; empty: that of the study
   long at_step = -1;                              ///< where the maximum must lie; -1: anywhere
   double from, to;                                ///< abscissae that count
   std::vector<std::vector<std::string>> ranking;  ///< groups of labels
   std::string says;                               ///< the paper's words or numbers
-  std::string note;                               ///< why the expectation differs from them
+  std::string differs;                            ///< why the expectation contradicts them; empty: it does not
+  std::string note;
+  Origin source = Origin::expected;
 
   Expectation();
+};
+
+/// Deliberately wrong settings, under which the expectations must be missed: what a verdict is worth.
+struct Mutation {
+  std::string name;
+  std::vector<std::string> misses;  ///< of one of these numbers an expectation must be missed; empty: of any
+  std::vector<Case> cases;          ///< of the study, some of them run with the wrong settings
 };
 
 struct Spec {
   std::string id;  ///< of a published figure; empty: none
   std::string title, source, says;
   std::vector<std::string> notes;
-  std::string analysis;   ///< name; empty: the cases are runs
-  std::string x;          ///< abscissa: "step", "rtol" or any coordinate
-  bool is_quick = false;  ///< part of the subset that tests run
+  std::string analysis;  ///< name; empty: the cases are runs
+  std::string x;         ///< abscissa: "step", "rtol" or any coordinate
   std::vector<Measure> measures;
   std::vector<Series> series;
   std::vector<PlotSpec> plots;
   std::vector<Expectation> expectations;
+  std::vector<Mutation> mutations;
   std::vector<Case> cases;
   ReferenceOptions reference;
 };

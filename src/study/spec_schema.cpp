@@ -101,11 +101,12 @@ const ObjectInfo& study_object() {
        {.field = {.name = "kind", .meaning = "of the cases", .words = {"runs", "analysis"}, .kind = FieldKind::word}},
        text("analysis", "name of the analysis"),
        text("x", "abscissa: a measure, a count or a coordinate; default: the step or the tolerance"),
-       truth("quick", "part of the subset that tests run", "false"),
+       truth("quick", "takes a second or two", "false"),
        list_of(key("measures", "measure", "", "of each run")),
        list_of(key("series", "series", "", "curves over time")),
        list_of(key("plots", "plot", "", "of the report")),
        list_of(key("expect", "expectation", "", "what a correct program gives")),
+       list_of(key("mutations", "mutation", "", "wrong settings that the expectations must notice")),
        list_of(key("runs", "run", "", "one grid each")),
        list_of(key("cases", "case", "", "of an analysis, one grid each over its parameters")),
        key("reference", "reference", "", "of the exact solution")}};
@@ -164,13 +165,31 @@ const ObjectInfo& expectation_object() {
           key("where", "where", "", "coordinates that must agree"),
           key("over", "where", "", "of a ratio: the cases to divide by"),
           number("tolerance", "absolute for orders, relative otherwise", "by kind"),
+          number("factor", "instead of a tolerance: a value may be so many times larger or smaller"),
           number("per", "the number is divided by this first", "1"),
+          text("x", "of a ranking: compare at equal values of this measure or count; default: the abscissa"),
           whole("at_step", -1, 1e15, "where the maximum must lie; -1: anywhere"),
           key("range", "range", "", "abscissae that count"), text("says", "the paper's words or numbers"),
-          text("note", "why the expectation differs from them")})
+          text("differs", "why the expectation contradicts them: the verdict is then 'differs, explained'"),
+          Key{.field = {.name = "source",
+                       .meaning = "where the numbers come from: the paper, or a computation of ours",
+                       .words = {"expected", "printed", "computed"},
+                       .kind = FieldKind::word}},
+          text("note", "for the report")})
       e.keys.push_back(k);
     return e;
   }();
+  return object;
+}
+
+const ObjectInfo& mutation_object() {
+  static const ObjectInfo object{
+      "mutation",
+      "Wrong settings: at least one expectation must be missed with them ('kreisel reproduce --mutations').",
+      {required(text("name", "what is wrong")),
+       required(key("change", "where", "", "fields of runs, and parameters under 'set', with one value each")),
+       key("where", "where", "", "only these cases"),
+       key("misses", "names", "", "an expectation about one of these numbers must be missed; default: any")}};
   return object;
 }
 
@@ -232,6 +251,7 @@ Json spec_schema() {
   defs["names"] = {{"anyOf", {io::reference_to("text"), Json{{"type", "array"}, {"items", io::reference_to("text")}}}}};
   defs["numbers"] = {{"anyOf", {any_number, Json{{"type", "array"}, {"items", any_number}}}}};
   defs["where"] = {{"type", "object"}};
+  defs["mutation"] = io::schema_of(mutation_object());
   defs["relative"] = {{"enum", {true, false, "computed"}}};
   defs["run"] = with_fields(io::schema_of(grid_object()));
   defs["case"] = {{"type", "object"}, {"properties", schema["then"]["properties"]}, {"additionalProperties", false}};
@@ -249,8 +269,9 @@ Json spec_schema() {
 
 std::string spec_reference() {
   std::string out = "## Study file\n\n";
-  for (const ObjectInfo* object : {&study_object(), &grid_object(), &progression_object(), &measure_object(),
-                                   &series_object(), &plot_object(), &expectation_object(), &reference_object()})
+  for (const ObjectInfo* object :
+       {&study_object(), &grid_object(), &progression_object(), &measure_object(), &series_object(), &plot_object(),
+        &expectation_object(), &mutation_object(), &reference_object()})
     out += fmt::format("### Object `{}`\n\n{}\n\n{}\n", object->name, object->meaning, io::table_of(object->keys));
   return out;
 }

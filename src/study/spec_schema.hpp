@@ -14,6 +14,7 @@ const io::ObjectInfo& measure_object();
 const io::ObjectInfo& series_object();
 const io::ObjectInfo& plot_object();
 const io::ObjectInfo& expectation_object();
+const io::ObjectInfo& mutation_object();
 const io::ObjectInfo& reference_object();
 const io::ObjectInfo& progression_object();
 

@@ -183,4 +183,18 @@ StudyResult run_study(Spec spec, const StudyOptions& options) {
   return out;
 }
 
+MutationResult run_mutation(const Spec& spec, const Mutation& mutation, StudyOptions options) {
+  Spec wrong = spec;
+  wrong.cases = mutation.cases;
+  wrong.series.clear();
+  options.folder.clear();
+  const StudyResult result = run_study(std::move(wrong), options);
+  const auto is_noticed = [&](const Verdict& v) {
+    return !v.is_met && (mutation.misses.empty() ||
+                         std::find(mutation.misses.begin(), mutation.misses.end(), v.of) != mutation.misses.end());
+  };
+  return {mutation.name, result.verdicts,
+          result.has_success() && std::any_of(result.verdicts.begin(), result.verdicts.end(), is_noticed)};
+}
+
 }  // namespace kreisel::study

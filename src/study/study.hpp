@@ -49,6 +49,14 @@ struct StudyResult {
   bool has_success() const;
 };
 
+/// Whether the expectations notice wrong settings.
+struct MutationResult {
+  std::string name;
+  std::vector<Verdict> verdicts;
+  bool is_noticed = false;  ///< a run succeeded, and an expectation was missed
+};
+MutationResult run_mutation(const Spec& spec, const Mutation& mutation, StudyOptions options);
+
 /// A failed run is a marked row. Throws EnvironmentError when the journal cannot be written.
 StudyResult run_study(Spec spec, const StudyOptions& options);
 

@@ -53,16 +53,19 @@ class Judge {
   Verdict verdict() {
     out_.quantity = e_.of;
     if (const std::string words = words_of(e_.where); !words.empty()) out_.quantity += ", " + words;
-    out_.says = e_.says;
+    out_.of = e_.of;
+    out_.says = e_.says.empty() ? spec_.says : e_.says;
+    out_.explanation = e_.differs;
     out_.note = e_.note;
+    out_.source = e_.source;
     switch (e_.kind) {
       case ExpectationKind::order:
         order();
         break;
       case ExpectationKind::value:
         if (!e_.values.empty()) return list(), out_;
-        values([&](double y) { return std::abs(y - e_.value) <= e_.tolerance * std::abs(e_.value); });
-        out_.expected = fmt::format("{} within {:g} %", brief(e_.value), 100.0 * e_.tolerance) +
+        values([&](double y) { return is_near(y, e_.value); });
+        out_.expected = fmt::format("{} {}", brief(e_.value), nearness()) +
                         (e_.at_step >= 0 ? fmt::format(", at step {}", e_.at_step) : "");
         break;
       case ExpectationKind::at_most:
@@ -90,6 +93,16 @@ class Judge {
   }
 
  private:
+  /// Within the tolerance or the factor.
+  bool is_near(double y, double wanted) const {
+    if (e_.factor > 0.0) return y / wanted >= 1.0 / e_.factor && y / wanted <= e_.factor;
+    return std::abs(y - wanted) <= e_.tolerance * std::abs(wanted);
+  }
+  std::string nearness() const {
+    return e_.factor > 0.0 ? fmt::format("within a factor of {:g}", e_.factor)
+                           : fmt::format("within {:g} %", 100.0 * e_.tolerance);
+  }
+
   bool counts(std::size_t i, const Json& where) const {
     constexpr double slack = 1e-6;
     if (!matches(where, spec_.cases[i])) return false;
@@ -141,12 +154,14 @@ class Judge {
     bool is_met = true;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       if (!matches(e_.where, spec_.cases[i])) continue;
-      const double wanted = e_.values[k++], deviation = std::abs(number(i) - wanted) / std::abs(wanted);
-      is_met = is_met && deviation <= e_.tolerance;
+      const double wanted = e_.values[k++], ratio = number(i) / wanted;
+      const double deviation = e_.factor > 0.0 ? std::max(ratio, 1.0 / ratio) : std::abs(ratio - 1.0);
+      is_met = is_met && is_near(number(i), wanted);
       worst = std::max(worst, std::isfinite(deviation) ? deviation : HUGE_VAL);
     }
-    out_.expected = fmt::format("{} numbers within {:g} %", k, 100.0 * e_.tolerance);
-    out_.measured = fmt::format("largest deviation {:.2g} %", 100.0 * worst);
+    out_.expected = fmt::format("{} numbers {}", k, nearness());
+    out_.measured = e_.factor > 0.0 ? fmt::format("largest factor {:.3g}", worst)
+                                    : fmt::format("largest deviation {:.2g} %", 100.0 * worst);
     out_.is_met = is_met && k > 0;
   }
 
@@ -155,7 +170,7 @@ class Judge {
     std::vector<std::pair<double, double>> points;
     for (std::size_t i = 0; i < rows_.size(); ++i)
       if (spec_.cases[i].label == label && counts(i, e_.where))
-        points.emplace_back(abscissa(spec_.x, spec_.cases[i], rows_[i]), number(i));
+        points.emplace_back(abscissa(e_.x.empty() ? spec_.x : e_.x, spec_.cases[i], rows_[i]), number(i));
     return points;
   }
 
@@ -176,6 +191,7 @@ class Judge {
     for (const auto& group : e_.ranking) groups.push_back(fmt::format("{}", fmt::join(group, ", ")));
     out_.quantity = "ranking by " + out_.quantity;
     out_.expected = fmt::format("{}", fmt::join(groups, " < "));
+    if (!e_.x.empty()) out_.quantity += " at equal " + e_.x;
     if (e_.tolerance > 0.0) out_.expected += fmt::format(" up to {:g} %", 100.0 * e_.tolerance);
     int compared = 0;
     std::vector<std::string> against;
@@ -268,6 +284,49 @@ class Judge {
 };
 
 }  // namespace
+
+Outcome Verdict::outcome() const {
+  return !is_met ? Outcome::missed : explanation.empty() ? Outcome::met : Outcome::differs;
+}
+
+std::string Verdict::word() const {
+  switch (outcome()) {
+    case Outcome::missed:
+      return "missed";
+    case Outcome::differs:
+      return "differs, explained";
+    case Outcome::met:
+      break;
+  }
+  return fmt::format("as {}", name_of(source));
+}
+
+Outcome outcome_of(const std::vector<Verdict>& verdicts) {
+  Outcome worst = Outcome::met;
+  for (const Verdict& v : verdicts) worst = std::max(worst, v.outcome());
+  return worst;
+}
+
+std::string word_of(const std::vector<Verdict>& verdicts) {
+  Verdict all;
+  all.is_met = true;
+  for (const Verdict& v : verdicts) {
+    if (!v.is_met) all.is_met = false;
+    if (!v.explanation.empty()) all.explanation = v.explanation;
+    if (all.source != Origin::printed && v.source != Origin::expected) all.source = v.source;
+  }
+  return all.word();
+}
+
+std::string_view name_of(Origin source) {
+  return source == Origin::printed ? "printed" : source == Origin::computed ? "computed" : "expected";
+}
+
+Json to_json(const Verdict& v) {
+  return {
+      {"quantity", v.quantity},      {"paper", v.says},     {"expected", v.expected},       {"measured", v.measured},
+      {"source", name_of(v.source)}, {"outcome", v.word()}, {"explanation", v.explanation}, {"note", v.note}};
+}
 
 Verdict judge(const Expectation& expectation, const Spec& spec, const std::vector<Row>& rows) {
   return Judge(expectation, spec, rows).verdict();

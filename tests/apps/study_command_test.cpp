@@ -48,7 +48,58 @@ TEST_F(StudyCommand, ExitCodeSaysWhetherExpectationsAreMet) {
   EXPECT_EQ(bad.exit_code, 1);
   const Json json = Json::parse(bad.out);
   EXPECT_EQ(json["status"], "missed");
-  EXPECT_EQ(json["verdicts"][0]["met"], false);
+  EXPECT_EQ(json["verdicts"][0]["outcome"], "missed");
+}
+
+// A contradiction with the paper never reads as met, on the terminal, in JSON and on the page.
+TEST_F(StudyCommand, ContradictionsAreExplainedWhereverTheVerdictIsShown) {
+  const std::string why = "true for rho = 0 only";
+  const Outcome shown = call({"reproduce", "wieloch2022-fig-6.7"});
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_NE(shown.out.find("differs, explained"), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find(why), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("results/reproduce/wieloch2022-fig-6.7/report.html"), std::string::npos) << "names the page";
+  EXPECT_NE(content_of(folder / "results/reproduce/wieloch2022-fig-6.7/report.html").find(why), std::string::npos);
+  const Json figure = Json::parse(call({"reproduce", "wieloch2022-fig-6.7", "--json"}).out)["figures"][0];
+  EXPECT_EQ(figure["outcome"], "differs, explained");
+  for (const Json& verdict : figure["verdicts"]) {
+    EXPECT_FALSE(verdict.contains("met"));
+    if (verdict["outcome"] == "differs, explained") {
+      EXPECT_NE(verdict["explanation"].get<std::string>().find(why), std::string::npos);
+    }
+  }
+}
+
+TEST_F(StudyCommand, WrongSettingsThatNobodyNoticesAreReported) {
+  const std::string head =
+      small + R"(, "expect": [{"order": 2, "where": {"order": 2}, "tolerance": 0.1}], "mutations": [)";
+  write("good.json", head + R"({"name": "order 1", "change": {"order": 1}, "where": {"order": 2}}]})");
+  write("loose.json", head + R"({"name": "another k elsewhere", "change": {"order": 4}, "where": {"order": 3}}]})");
+  write("bad.json", head + R"({"name": "none", "change": {"ordr": 4}}]})");
+  const Outcome good = call({"study", "good.json", "--mutations"});
+  EXPECT_EQ(good.exit_code, 0) << good.out << good.err;
+  EXPECT_NE(good.out.find("noticed      with order 1"), std::string::npos) << good.out;
+  const Outcome loose = call({"study", "loose.json", "--mutations"});
+  EXPECT_EQ(loose.exit_code, 1);
+  EXPECT_NE(loose.out.find("NOT noticed  with another k elsewhere"), std::string::npos) << loose.out;
+  const Outcome bad = call({"study", "bad.json"});
+  EXPECT_EQ(bad.exit_code, 2);
+  EXPECT_NE(bad.err.find("/mutations/0/change"), std::string::npos) << bad.err;
+}
+
+TEST_F(StudyCommand, FiguresAreDrawnForPapers) {
+  write("s.json", small + "}");
+  ASSERT_EQ(call({"study", "s.json"}).exit_code, 0);
+  ASSERT_EQ(call({"view", "results/s", "--tex", "tex", "--svg", "svg"}).exit_code, 0);
+  const std::string plot = content_of(folder / "tex/q-max.tex"), table = content_of(folder / "tex/table-runs.tex");
+  EXPECT_NE(plot.find("xmode=log, ymode=log"), std::string::npos) << plot;
+  EXPECT_NE(plot.find("\\addlegendentry{k=3 (order "), std::string::npos) << plot;
+  EXPECT_NE(table.find("\\begin{tabular}"), std::string::npos);
+  EXPECT_NE(content_of(folder / "svg/q-max.svg").find("stroke-dasharray=\"7 3\""), std::string::npos);
+  ASSERT_EQ(call({"reproduce", "arnold2015-sec-4.2"}).exit_code, 0);
+  const Outcome overview = call({"view", "results/reproduce", "--svg", "none"});
+  EXPECT_EQ(overview.exit_code, 2) << "the overview has no plot, and says so";
+  EXPECT_FALSE(fs::exists(folder.path() / "none"));
 }
 
 TEST_F(StudyCommand, ExitCodeSaysWhenNoRunSucceeds) {

@@ -25,6 +25,24 @@ auto entry_of_second_row(int j) {
   return [j](const SmallMatrix<3>& T) { return std::abs(T[1][j]); };
 }
 
+// v̇ = t²/2, so that v⃛ = 1: the recursion of a is run until its start is forgotten, and what one step then adds to v is compared
+// with the exact change (Arnold, Brüls, Cardona 2015, eq. 14).
+TEST(GeneralizedAlpha, LocalErrorOfTheVelocityIsThatOfTheRecursion) {
+  for (const double rho : {0.0, 0.3, 0.6, 0.9}) {
+    const auto p = GeneralizedAlpha::from_rho_inf(rho);
+    const auto rate = [](double t) { return 0.5 * t * t; };
+    double a = 0.0, error = 0.0;
+    for (int n = 0; n < 400; ++n) {
+      const double t = 0.01 * n, h = 0.01;
+      const double next = ((1.0 - p.alpha_f) * rate(t + h) + p.alpha_f * rate(t) - p.alpha_m * a) / (1.0 - p.alpha_m);
+      const double exact = (std::pow(t + h, 3) - t * t * t) / 6.0;
+      error = ((1.0 - p.gamma) * h * a + p.gamma * h * next - exact) / (h * h * h);
+      a = next;
+    }
+    EXPECT_NEAR(std::abs(error), std::abs(p.velocity_error()), 1e-6 * std::abs(p.velocity_error()) + 1e-8) << rho;
+  }
+}
+
 TEST(GeneralizedAlpha, FromRhoInfGivesTheKnownSpecialCases) {
   const auto trapezoidal = GeneralizedAlpha::from_rho_inf(1.0);
   EXPECT_DOUBLE_EQ(trapezoidal.alpha_m, 0.5);

@@ -106,6 +106,27 @@ TEST(ProjectedBdf, KeepsNamedInvariantsToRoundOff) {
   EXPECT_THROW(support::integrate(e), InvalidInput) << "no axes in R^n";
 }
 
+// The plain case of (Eich 1993, eq. 1.1, 2.1): an ordinary differential equation with invariants.
+TEST(ProjectedBdf, KeepsInvariantsOfUnconstrainedSystems) {
+  Experiment e = projected("heavy-top", "");
+  e.group = "so3";
+  e.options.t_end = 0.5;
+  const auto change = [&] {
+    const Trajectory run = support::integrate(e);
+    EXPECT_EQ(run.report.status, run::Status::success) << run.report.message;
+    EXPECT_EQ(run.report.formulation, "ode");
+    return std::abs(run.report.energy_final / run.report.energy_initial - 1.0);
+  };
+  EXPECT_GT(change(), 1e-8);
+  e.options.conserved = {"energy", "angular-momentum-z"};
+  EXPECT_LT(change(), 1e-13);
+  e.options.conserved = {"output.total"};
+  EXPECT_THROW(support::integrate(e), InvalidInput) << "the top has no outputs";
+  e.options.conserved = {"energy"};
+  e.options.method = "bliedf";
+  EXPECT_THROW(support::integrate(e), InvalidInput) << "bliedf projects onto nothing";
+}
+
 // Euclidean projection makes the errors of the heavy top larger than none, the mass metric makes them smaller.
 TEST(ProjectedBdf, GainsAccuracyInTheMassMetricOnly) {
   for (const int k : {2, 4}) {

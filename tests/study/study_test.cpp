@@ -86,6 +86,20 @@ TEST(Study, MeasuresOutputsOfAModelForEveryValueOfAParameter) {
   EXPECT_THROW(find_quantity("output."), InvalidInput);
 }
 
+TEST(Study, CurvesAreToldApartByEverythingThatVaries) {
+  const Spec spec = spec_from(
+      R"({"model": "heavy-top", "order": [2, 4], "step": [2e-3, 1e-3, 5e-4], "t_end": 0.1, "measures": ["q max"],
+      "runs": [{"label": "A", "method": "bliedf"}, {"label": "B", "method": "mkbdf", "order": 3}],
+      "expect": [{"order": 2, "where": {"label": "A", "order": 2}}, {"order": 4, "where": {"order": 4}, "tolerance": 0.3},
+                 {"order": 3, "where": {"label": "B"}, "tolerance": 0.3}]})");
+  const StudyResult result = run_study(spec, quiet());
+  ASSERT_EQ(result.curves.size(), 3u);
+  EXPECT_EQ(result.curves[0].label, "A, k=2");
+  EXPECT_EQ(result.curves[1].label, "A, k=4");
+  EXPECT_EQ(result.curves[2].label, "B");
+  for (const Verdict& v : result.verdicts) EXPECT_TRUE(v.is_met) << v.quantity << ": " << v.measured;
+}
+
 TEST(Study, AFailedRunIsAMarkedRow) {
   const StudyResult result =
       run_study(spec_from(R"({"model": "heavy-top", "formulation": "index3", "order": 6, "correction": "published",
@@ -248,7 +262,7 @@ TEST(Study, JsonIsWhatTheViewerReads) {
   EXPECT_EQ(data.plots[2].curves[1].x.size(), 101u);
   ASSERT_EQ(data.tables.size(), 2u);
   EXPECT_EQ(data.tables[0].rows[0][1], "two");
-  EXPECT_EQ(data.tables[0].rows[0][4], "met");
+  EXPECT_EQ(data.tables[0].rows[0][4], "as expected");
   EXPECT_EQ(io::report_pictures(data).size(), 3u);
   EXPECT_EQ(io::report_page(data).find("<b>"), std::string::npos) << "text stays text";
 }

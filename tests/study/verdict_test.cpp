@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
+#include "kreisel/error.hpp"
 #include "samples.hpp"
 #include "study/verdict.hpp"
 
@@ -85,6 +88,54 @@ TEST_F(Verdicts, MarkedPointsDoNotCount) {
   EXPECT_TRUE(judged(R"({"order": 2, "where": {"label": "A"}, "tolerance": 1e-6})").is_met);
   rows[1].floors["q max"] = 1.0;
   EXPECT_FALSE(judged(R"({"order": 2, "where": {"label": "A"}})").is_met) << "one point has no slope";
+}
+
+TEST_F(Verdicts, AContradictionWithThePaperNeverReadsAsMet) {
+  const Verdict printed = judged(R"({"order": 2, "source": "printed"})");
+  EXPECT_EQ(printed.word(), "as printed");
+  EXPECT_EQ(judged(R"({"order": 2, "source": "computed"})").word(), "as computed");
+  EXPECT_EQ(judged(R"({"order": 2})").word(), "as expected");
+  const Verdict differs =
+      judged(R"({"order": 2, "source": "printed", "says": "order 3", "differs": "the paper counts otherwise"})");
+  EXPECT_EQ(differs.outcome(), Outcome::differs);
+  EXPECT_EQ(differs.word(), "differs, explained");
+  const Json json = to_json(differs);
+  EXPECT_EQ(json["outcome"], "differs, explained");
+  EXPECT_EQ(json["explanation"], "the paper counts otherwise");
+  EXPECT_EQ(json["source"], "printed");
+  EXPECT_FALSE(json.contains("met"));
+  const Verdict missed = judged(R"({"order": 5, "says": "order 3", "differs": "the paper counts otherwise"})");
+  EXPECT_EQ(missed.word(), "missed");
+  EXPECT_EQ(word_of({printed, differs}), "differs, explained");
+  EXPECT_EQ(word_of({printed, differs, missed}), "missed");
+  EXPECT_EQ(outcome_of({printed, differs}), Outcome::differs);
+  EXPECT_THROW(judged(R"({"order": 2, "differs": "without saying from what"})"), InvalidInput);
+  EXPECT_THROW(judged(R"({"order": 2, "source": "guessed"})"), InvalidInput);
+}
+
+TEST_F(Verdicts, FactorsAreSymmetric) {
+  for (const char* value : {"1.9e-6", "0.55e-6"})
+    EXPECT_TRUE(
+        judged(fmt::format(R"({{"value": {}, "factor": 2, "where": {{"label": "A", "step": 1e-3}}}})", value)).is_met);
+  for (const char* value : {"2.1e-6", "0.45e-6"})
+    EXPECT_FALSE(
+        judged(fmt::format(R"({{"value": {}, "factor": 2, "where": {{"label": "A", "step": 1e-3}}}})", value)).is_met);
+  EXPECT_TRUE(judged(R"({"value": [9e-6, 7e-6, 1e-6], "factor": 2, "where": {"label": "A"}})").is_met);
+  EXPECT_FALSE(judged(R"({"value": [7e-6, 7e-6, 1e-6], "factor": 2, "where": {"label": "A"}})").is_met);
+  EXPECT_THROW(judged(R"({"value": 1, "factor": 0.5})"), InvalidInput);
+  EXPECT_THROW(judged(R"({"order": 2, "factor": 2})"), InvalidInput);
+}
+
+TEST_F(Verdicts, RankingsMayCompareAtEqualCost) {
+  // B has half the error of A at equal steps, but pays four times as much.
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double h = rows[i].number("step"), is_b = spec.cases[i].label == "B";
+    rows[i].numbers["q max"] = {(is_b ? 0.5 : 1.0) * h * h, 7};
+    rows[i].numbers["brackets"] = {(is_b ? 4.0 : 1.0) / h, -1};
+  }
+  EXPECT_TRUE(judged(R"({"ranking": ["B", "A"]})").is_met);
+  EXPECT_TRUE(judged(R"({"ranking": ["A", "B"], "x": "brackets"})").is_met);
+  EXPECT_FALSE(judged(R"({"ranking": ["B", "A"], "x": "brackets"})").is_met);
 }
 
 }  // namespace

@@ -29,7 +29,9 @@ export function sortableTable(table: Table): HTMLElement {
 
   const kind = (cell: Cell, i: number): string => {
     if (isNumeric[i]) return "number";
-    if (cell === "met" || cell === "missed") return cell;
+    if (cell === "missed") return cell;
+    if (cell === "as printed" || cell === "as computed" || cell === "as expected") return "met";
+    if (cell === "differs, explained") return "differs";
     return typeof cell === "string" && cell.length > 28 ? "sentence" : "";
   };
   const rows = table.rows.map((cells) => ({

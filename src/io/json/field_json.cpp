@@ -10,16 +10,20 @@
 namespace kreisel::io {
 namespace {
 
-constexpr std::string_view any_path = ":PATH";
+constexpr std::string_view any_path = ":PATH", any_name = ".NAME";
 
 /// Words as an enum, or as a pattern where one of them stands for any path.
 Json schema_of_words(const std::vector<std::string>& words) {
-  bool is_open = false;
-  for (const std::string& word : words) is_open = is_open || word.ends_with(any_path);
-  if (!is_open) return {{"enum", words}};
   std::vector<std::string> patterns;
-  for (const std::string& word : words)
-    patterns.push_back(word.ends_with(any_path) ? word.substr(0, word.size() - any_path.size() + 1) : word + "$");
+  bool has_open_ones = false;
+  for (const std::string& word : words) {
+    const bool is_open = word.ends_with(any_path) || word.ends_with(any_name);
+    has_open_ones = has_open_ones || is_open;
+    patterns.push_back(word.ends_with(any_name)   ? word.substr(0, word.size() - any_name.size()) + "[.]"
+                       : word.ends_with(any_path) ? word.substr(0, word.size() - any_path.size() + 1)
+                                                  : word + "$");
+  }
+  if (!has_open_ones) return {{"enum", words}};
   return {{"type", "string"}, {"pattern", fmt::format("^({})", fmt::join(patterns, "|"))}};
 }
 

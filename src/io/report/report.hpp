@@ -126,7 +126,11 @@ struct Picture {
   std::string svg;
 };
 std::vector<Picture> report_pictures(const ReportData& data);
-/// Makes the folder; returns the files.
+/// Makes the folder; returns the files. Throws InvalidInput when the result has no plot.
 std::vector<Path> write_pictures(const ReportData& data, const Path& folder);
+/// Plots of a study as pgfplots, its tables as tabular, one file each.
+std::vector<Path> write_tex(const ReportData& data, const Path& folder);
+/// Lower-case words with hyphens, from any text.
+std::string file_name_of(const std::string& name);
 
 }  // namespace kreisel::io

@@ -24,6 +24,31 @@ constexpr double shown_ratio = 1e8;
 constexpr const char* colors[] = {"#1f6fb8", "#d2691e", "#2b8a57", "#a63a8e", "#8a6d00",
                                   "#5a54b8", "#c2334d", "#12808a", "#6b6f76"};
 
+/// Curves are told apart in black and white too: by dashes, and by marks where there are points.
+constexpr const char* dashes[] = {"none", "7 3", "2 2.5", "8 3 2 3", "12 3", "4 2 1 2 1 2"};
+enum class Mark { circle, square, triangle, diamond, wedge };
+constexpr int mark_count = 5;
+
+/// About (x, y); those of curves with the same colour differ, since 9 colours and 5 marks have no common factor.
+std::string mark_at(std::size_t curve, double x, double y, const char* stroke, const char* fill) {
+  const auto path = [&](const char* shape) {
+    return fmt::format("<path d=\"M{:.2f} {:.2f}{}z\" stroke=\"{}\" fill=\"{}\"/>", x, y, shape, stroke, fill);
+  };
+  switch (static_cast<Mark>(curve % mark_count)) {
+    case Mark::circle:
+      break;
+    case Mark::square:
+      return path("m-2.8 -2.8h5.6v5.6h-5.6");
+    case Mark::triangle:
+      return path("m0 -3.8l3.6 6.2h-7.2");
+    case Mark::diamond:
+      return path("m0 -4l3.4 4l-3.4 4l-3.4 -4");
+    case Mark::wedge:
+      return path("m0 3.8l3.6 -6.2h-7.2");
+  }
+  return fmt::format("<circle cx=\"{:.2f}\" cy=\"{:.2f}\" r=\"3\" stroke=\"{}\" fill=\"{}\"/>", x, y, stroke, fill);
+}
+
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -136,7 +161,7 @@ class Painter {
         "stroke-width=\"1.4\" stroke-linejoin=\"round\">\n",
         left, top_, w, h);
     for (const ReportSlope& slope : drawing_.slopes) paint_slope(slope);
-    for (std::size_t i = 0; i < drawing_.traces.size(); ++i) paint_trace(drawing_.traces[i], color(i));
+    for (std::size_t i = 0; i < drawing_.traces.size(); ++i) paint_trace(drawing_.traces[i], i);
     add("</svg>\n");
     paint_legend();
     add("</svg>\n");
@@ -145,6 +170,8 @@ class Painter {
 
  private:
   static const char* color(std::size_t i) { return colors[i % std::size(colors)]; }
+  static const char* dash(std::size_t i) { return dashes[i % std::size(dashes)]; }
+  bool has_marks(const Trace& trace) const { return drawing_.has_points && trace.x.size() <= most_markers; }
 
   template <class... Arguments>
   void add(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
@@ -167,8 +194,10 @@ class Painter {
     for (std::size_t i = 0; i < drawing_.traces.size(); ++i) {
       const double x = left + entry_width() * static_cast<double>(i % entries_per_row());
       const double y = 36.0 + legend_line * static_cast<double>(i / entries_per_row());
-      add("<path d=\"M{:.1f} {:.1f}h18\" stroke=\"{}\" stroke-width=\"2\"/>", x, y - 4.0, color(i));
-      add("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x + 24.0, y, escaped(drawing_.traces[i].name));
+      add("<path d=\"M{:.1f} {:.1f}h20\" stroke=\"{}\" stroke-width=\"2\" stroke-dasharray=\"{}\"/>", x, y - 4.0,
+          color(i), dash(i));
+      if (has_marks(drawing_.traces[i])) add("{}", mark_at(i, x + 10.0, y - 4.0, color(i), color(i)));
+      add("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x + 26.0, y, escaped(drawing_.traces[i].name));
     }
   }
 
@@ -228,8 +257,9 @@ class Painter {
 
   // ---- curves
 
-  void paint_trace(const Trace& trace, const char* stroke) {
-    add("<path stroke=\"{}\" d=\"", stroke);
+  void paint_trace(const Trace& trace, std::size_t curve) {
+    const char* stroke = color(curve);
+    add("<path stroke=\"{}\" stroke-dasharray=\"{}\" d=\"", stroke, dash(curve));
     bool is_pen_down = false;
     for (std::size_t i = 0; i < trace.x.size(); ++i) {
       const bool draws = is_drawn(trace.x[i], trace.y[i]);
@@ -237,12 +267,11 @@ class Painter {
       is_pen_down = draws;
     }
     add("\"/>\n");
-    if (!drawing_.has_points || trace.x.size() > most_markers) return;
+    if (!has_marks(trace)) return;
     for (std::size_t i = 0; i < trace.x.size(); ++i) {
       if (!is_drawn(trace.x[i], trace.y[i])) continue;
       const bool is_hollow = i < trace.is_hollow.size() && trace.is_hollow[i];
-      add("<circle cx=\"{:.2f}\" cy=\"{:.2f}\" r=\"3\" stroke=\"{}\" fill=\"{}\"/>", x_.place(trace.x[i]),
-          y_.place(trace.y[i]), stroke, is_hollow ? "#ffffff" : stroke);
+      add("{}", mark_at(curve, x_.place(trace.x[i]), y_.place(trace.y[i]), stroke, is_hollow ? "#ffffff" : stroke));
     }
     add("\n");
   }
@@ -286,8 +315,9 @@ std::string spelled_out(std::string text) {
   return text;
 }
 
-/// Lower-case words with hyphens, from any text.
-std::string slug(const std::string& name) {
+}  // namespace
+
+std::string file_name_of(const std::string& name) {
   const std::string text = spelled_out(name);
   std::string out;
   for (const char c : text) {
@@ -301,6 +331,8 @@ std::string slug(const std::string& name) {
   while (!out.empty() && out.back() == '-') out.pop_back();
   return out.empty() ? "plot" : out;
 }
+
+namespace {
 
 Trace trace_of(const ReportSeries& series, Column time, bool is_log) {
   Trace trace{series.name, {}, {}, {}};
@@ -316,9 +348,9 @@ std::string with_unit(const std::string& name, const std::string& unit) {
   return unit.empty() ? name : fmt::format("{} [{}]", name, unit);
 }
 
-/// Names that differ, whatever slug() made of them.
+/// Names that differ, whatever file_name_of made of them.
 void add_picture(const std::string& name, const Drawing& drawing, std::vector<Picture>& pictures) {
-  const std::string base = slug(name);
+  const std::string base = file_name_of(name);
   std::string unique = base;
   const auto is_taken = [&] {
     return std::any_of(pictures.begin(), pictures.end(),
@@ -379,11 +411,15 @@ std::vector<Picture> report_pictures(const ReportData& data) {
 }
 
 std::vector<Path> write_pictures(const ReportData& data, const Path& folder) {
+  const std::vector<Picture> pictures = report_pictures(data);
+  if (pictures.empty())
+    throw InvalidInput(
+        "this result has no plot; the folder of each figure of 'kreisel reproduce' has those of its own");
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw_file_error("cannot make the folder", folder, error.value());
   std::vector<Path> files;
-  for (const Picture& picture : report_pictures(data)) {
+  for (const Picture& picture : pictures) {
     files.push_back(folder / (picture.name + ".svg"));
     write_atomically(files.back(), picture.svg);
   }

@@ -1,4 +1,5 @@
 // Powers of the error amplification matrix of generalized-α in index-3 form (Arnold, Brüls, Cardona 2015, section 4.1).
+#include <algorithm>
 #include <cmath>
 
 #include "coeff/generalized_alpha.hpp"
@@ -15,11 +16,19 @@ struct Largest {
   }
 };
 
-/// Largest modulus of an eigenvalue, as the limit of ‖Tⁿ‖^(1/n) from two far powers, which cancels the polynomial growth
-/// of Jordan blocks up to O(1/n).
+/// Largest modulus of an eigenvalue. The second column has its diagonal entry only: that is one of them, the others are
+/// those of what is left without it. They coincide for parameters from ρ∞, so that powers would not do.
 double spectral_radius(const coeff::SmallMatrix<3>& T) {
-  const double far = coeff::norm2(coeff::power(T, 4000)), near = coeff::norm2(coeff::power(T, 2000));
-  return near > 0.0 && far > 0.0 ? std::pow(far / near / 4.0, 1.0 / 2000.0) : 0.0;
+  const double half_trace = 0.5 * (T[0][0] + T[2][2]), determinant = T[0][0] * T[2][2] - T[0][2] * T[2][0];
+  const double discriminant = half_trace * half_trace - determinant;
+  const double other = discriminant < 0.0 ? std::sqrt(determinant) : std::abs(half_trace) + std::sqrt(discriminant);
+  return std::max(std::abs(T[1][1]), other);
+}
+
+/// Of the 3x3 matrix of theorem 2, blockdiag(-αm/(1-αm), T₊⁻¹T₀) (Arnold, Brüls, Cardona 2015, Remark 4c).
+double stabilized_spectral_radius(const coeff::GeneralizedAlpha& parameters) {
+  const coeff::SmallMatrix<2> S = coeff::stabilized_error_amplification(parameters);
+  return std::max({std::abs(parameters.alpha_m / (1.0 - parameters.alpha_m)), std::abs(S[0][0]), std::abs(S[1][1])});
 }
 
 Numbers evaluate(const ParameterValues& p) {
@@ -35,7 +44,6 @@ Numbers evaluate(const ParameterValues& p) {
     for (int j = 0; j < 3; ++j) row[j].see(std::abs(power[1][j]), n);
   }
   const double formula = 0.9 / (1.0 - std::pow(rho, 0.25));  // approximates the largest norm (section 4.1)
-  const coeff::SmallMatrix<2> S = coeff::stabilized_error_amplification(parameters);
   return {{"c_inf", coeff::transient_growth(rho)},
           {"norm", norm.value},
           {"norm_at", norm.at},
@@ -48,7 +56,7 @@ Numbers evaluate(const ParameterValues& p) {
           {"lambda_from_a", row[2].value},
           {"lambda_from_a_at", row[2].at},
           {"spectral_radius", spectral_radius(T)},
-          {"stabilized_spectral_radius", std::max(std::abs(S[0][0]), std::abs(S[1][1]))}};
+          {"stabilized_spectral_radius", stabilized_spectral_radius(parameters)}};
 }
 
 }  // namespace

@@ -1,0 +1,195 @@
+// Figures and tables of a study for LaTeX: pgfplots and booktabs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <iterator>
+#include <limits>
+
+#include "io/report/report.hpp"
+#include "kreisel/error.hpp"
+
+namespace kreisel::io {
+namespace {
+
+/// Longer curves are lines only.
+constexpr std::size_t most_marks = 60;
+
+/// Words that the papers write as letters, and characters that TeX reads as commands.
+std::string tex(std::string_view text) {
+  static constexpr std::pair<std::string_view, std::string_view> letters[] = {
+      {"lambda_", "$\\lambda$ "},
+      {"lambda", "$\\lambda$"},
+      {"rho_inf", "$\\rho_\\infty$"},
+      {"rho", "$\\rho$"},
+      {"eta", "$\\eta$"},
+      {"Phi", "$\\Phi$"},
+      {"Omega", "$\\Omega$"},
+      {"theta", "$\\theta$"},
+      {"λ", "$\\lambda$"},
+      {"η", "$\\eta$"},
+      {"Φ", "$\\Phi$"},
+      {"ρ", "$\\rho$"},
+      {"∞", "$\\infty$"},
+      {"α", "$\\alpha$"},
+      {"·", "$\\cdot$"},
+      {"²", "$^2$"},
+      {"³", "$^3$"},
+      {"R^3xSO(3)", "$\\mathbb{R}^3\\times SO(3)$"}};
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto letter = std::find_if(std::begin(letters), std::end(letters), [&](const auto& l) {
+      // A word of its own: not the "eta" in "beta".
+      const bool begins = static_cast<unsigned char>(l.first[0]) >= 0x80 || at == 0 ||
+                          !std::isalnum(static_cast<unsigned char>(text[at - 1]));
+      const std::size_t end = at + l.first.size();
+      const bool ends = static_cast<unsigned char>(l.first[0]) >= 0x80 || l.first.ends_with('_') ||
+                        end >= text.size() || !std::isalnum(static_cast<unsigned char>(text[end]));
+      return begins && ends && text.substr(at, l.first.size()) == l.first;
+    });
+    if (letter != std::end(letters)) {
+      out += letter->second;
+      at += letter->first.size();
+      continue;
+    }
+    const char c = text[at++];
+    switch (c) {
+      case '\\':
+        out += "\\textbackslash{}";
+        break;
+      case '~':
+        out += "\\textasciitilde{}";
+        break;
+      case '^':
+        out += "\\textasciicircum{}";
+        break;
+      case '<':
+      case '>':
+        out += fmt::format("${}$", c);
+        break;
+      case '#':
+      case '$':
+      case '%':
+      case '&':
+      case '_':
+      case '{':
+      case '}':
+        out += '\\';
+        [[fallthrough]];
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+/// "1.23\cdot10^{-5}", or the number itself where that is short.
+std::string number(double value) {
+  if (!std::isfinite(value)) return "--";
+  const std::string plain = fmt::format("{:.4g}", value);
+  const std::size_t e = plain.find('e');
+  if (e == std::string::npos) return fmt::format("${}$", plain);
+  return fmt::format("${}\\cdot10^{{{}}}$", plain.substr(0, e), std::stoi(plain.substr(e + 1)));
+}
+
+/// The same marks and dashes as in the SVG, in black and white or colour as the document's cycle list says.
+std::string picture(const ReportPlot& plot) {
+  static constexpr const char* marks[] = {"*", "square*", "triangle*", "diamond*",
+                                          "triangle*, mark options={rotate=180}"};
+  static constexpr const char* dashes[] = {"solid",      "dashed",         "dotted",
+                                           "dashdotted", "loosely dashed", "densely dotted"};
+  static constexpr const char* colors[] = {"blue",   "orange", "green!60!black", "magenta", "olive",
+                                           "violet", "red",    "teal",           "gray"};
+  std::string out = "% needs \\usepackage{pgfplots} \\pgfplotsset{compat=1.16}\n\\begin{tikzpicture}\n";
+  out += fmt::format(
+      "\\begin{{axis}}[{}title={{{}}}, xlabel={{{}}}, ylabel={{{}}}, grid=major, legend pos=outer north east,\n"
+      "  legend cell align=left, mark options={{solid}}, width=9cm, height=7cm]\n",
+      plot.is_log ? "xmode=log, ymode=log, " : "", tex(plot.title), tex(plot.x_label), tex(plot.y_label));
+  double low = std::numeric_limits<double>::infinity(), high = 0.0, top = 0.0;
+  for (std::size_t i = 0; i < plot.curves.size(); ++i) {
+    const ReportCurve& curve = plot.curves[i];
+    const std::size_t count = std::min(curve.x.size(), curve.y.size());
+    const bool has_marks = count <= most_marks;
+    out += fmt::format("\\addplot+[{}, {}, mark={}] coordinates {{", colors[i % std::size(colors)],
+                       dashes[i % std::size(dashes)], has_marks ? marks[i % std::size(marks)] : "none");
+    for (std::size_t k = 0; k < count; ++k) {
+      const bool is_drawn = std::isfinite(curve.x[k]) && std::isfinite(curve.y[k]) &&
+                            (!plot.is_log || (curve.x[k] > 0.0 && curve.y[k] > 0.0));
+      if (!is_drawn) continue;
+      out += fmt::format("{}({:.8g},{:.8g})", k % 4 == 0 ? "\n  " : " ", curve.x[k], curve.y[k]);
+      low = std::min(low, curve.x[k]);
+      high = std::max(high, curve.x[k]);
+      top = std::max(top, curve.y[k]);
+    }
+    const std::string name = curve.order ? fmt::format("{} (order {:.2f})", curve.name, *curve.order) : curve.name;
+    out += fmt::format("}};\n\\addlegendentry{{{}}}\n", tex(name));
+  }
+  if (plot.is_log && high > low)
+    for (const ReportSlope& slope : plot.slopes) {
+      const Eigen::Vector2d from = slope.through.value_or(Eigen::Vector2d(slope.order >= 0.0 ? high : low, 1.5 * top));
+      const double to = slope.order >= 0.0 ? low : high;
+      out += fmt::format(
+          "\\addplot[gray, dashed, forget plot] coordinates {{({:.8g},{:.8g}) ({:.8g},{:.8g})}} node[right] "
+          "{{{:g}}};\n",
+          from.x(), from.y(), to, from.y() * std::pow(to / from.x(), slope.order), slope.order);
+    }
+  return out + "\\end{axis}\n\\end{tikzpicture}\n";
+}
+
+std::string tabular(const ReportTable& table) {
+  std::string out = "% needs \\usepackage{booktabs}\n\\begin{tabular}{";
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    const bool is_numeric = std::any_of(table.rows.begin(), table.rows.end(),
+                                        [&](const Json& row) { return i < row.size() && row[i].is_number(); });
+    out += is_numeric ? 'r' : 'l';
+  }
+  out += "}\n\\toprule\n";
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    const ReportTable::Head& head = table.columns[i];
+    out += fmt::format("{}{}", i == 0 ? "" : " & ", tex(head.name));
+    if (!head.unit.empty()) out += fmt::format(" [{}]", tex(head.unit));
+  }
+  out += " \\\\\n\\midrule\n";
+  for (const Json& row : table.rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const Json& cell = row[i];
+      out += fmt::format("{}{}", i == 0 ? "" : " & ",
+                         cell.is_number()    ? number(cell.get<double>())
+                         : cell.is_string()  ? tex(cell.get<std::string>())
+                         : cell.is_boolean() ? (cell.get<bool>() ? "yes" : "no")
+                                             : "--");
+    }
+    out += " \\\\\n";
+  }
+  return out + "\\bottomrule\n\\end{tabular}\n";
+}
+
+}  // namespace
+
+std::vector<Path> write_tex(const ReportData& data, const Path& folder) {
+  if (data.plots.empty() && data.tables.empty())
+    throw InvalidInput("this result has neither plots nor tables of a study; LaTeX is made of studies");
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw_file_error("cannot make the folder", folder, error.value());
+  std::vector<Path> files;
+  const auto write = [&](const std::string& name, const std::string& text) {
+    files.push_back(folder / (name + ".tex"));
+    write_atomically(files.back(), text);
+  };
+  std::vector<std::string> names;
+  const auto unique = [&](const std::string& name) {
+    const std::string base = file_name_of(name);
+    std::string out = base;
+    for (int i = 2; std::find(names.begin(), names.end(), out) != names.end(); ++i) out = fmt::format("{}-{}", base, i);
+    names.push_back(out);
+    return out;
+  };
+  for (const ReportPlot& plot : data.plots) write(unique(plot.title), picture(plot));
+  for (const ReportTable& table : data.tables) write(unique("table " + table.title), tabular(table));
+  return files;
+}
+
+}  // namespace kreisel::io
