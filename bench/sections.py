@@ -323,4 +323,33 @@ def python(programs, build, output):
     return found
 
 
-ALL = {"steps": steps, "heavy-top": heavy_top, "pendulum": pendulum, "stiff": stiff, "chain": chain, "micro": micro, "python": python}
+def modelling(programs, build, output):
+    """The modelling language: a controller at a fixed rate, and formulas against constant coefficients."""
+    def counted(problem):
+        runs, profiles = callgrind.run(programs / "bench_modelling", [problem], build)
+        return [{**run, "instructions": profiles[run["label"]].total} for run in runs]
+
+    output.title("A robot with six axes and a controller of 1 kHz, rtol = atol = 1e-6, t_end = 1")
+    controller = counted("controller")
+    output.note("The controller is a formula of the model, the first three times, or sets torques that are held for a sample, the last time. "
+                "The error is that of the joints at t_end.\n")
+    output.table(["", "method", "steps", "rejected", "residuals", "error", "million instructions", "per step"],
+                 [[run["label"] + ("" if run["success"] else " FAILED"), run["method"], number(run["steps"]), number(run["rejected"]),
+                   number(run["evaluations"]), f"{run['error']:.1e}", million(run["instructions"]),
+                   number(run["instructions"] / max(1, run["steps"]))] for run in controller])
+    cost = {run["label"]: run["instructions"] for run in controller}
+    output.limit("controller of 1 kHz against steps of 1 ms", cost["controller of 1 kHz"] / cost["steps of 1 ms"], 2, "times")
+    output.limit("controller of 1 kHz against the run without samples", cost["controller of 1 kHz"] / cost["without samples"], 20, "times")
+
+    output.title("Quarter car, constant steps of 1 ms")
+    cars = counted("quarter-car")
+    output.table(["", "steps", "iterations", "residuals", "instructions per step"],
+                 [[run["label"], number(run["steps"]), number(run["iterations"]), number(run["evaluations"]),
+                   number(run["instructions"] / run["steps"])] for run in cars])
+    per_step = {run["label"]: run["instructions"] / run["steps"] for run in cars}
+    output.limit("formulas against constant coefficients", per_step["formulas"] / per_step["constant coefficients"], 1.3, "times")
+    return {"controller": controller, "quarter car": cars}
+
+
+ALL = {"steps": steps, "heavy-top": heavy_top, "pendulum": pendulum, "stiff": stiff, "chain": chain, "micro": micro, "modelling": modelling,
+       "python": python}

@@ -55,11 +55,13 @@ RadauStepper::RadauStepper(const system::System& system, const Plan& plan, Count
 bool RadauStepper::place(const system::Start& start) { return start_up_.place(start.t0, start.q0, start.v0, now_); }
 
 bool RadauStepper::go_on_behind(double t) {
-  now_.motion.t = t;
-  if (!start_up_.accelerate(now_)) return false;
+  if (!radau_.jump_to(t, now_, last_)) {
+    now_.motion.t = t;
+    if (!start_up_.accelerate(now_)) return false;
+    last_.h = 0.0;  // the stages before the jump say nothing about those behind it
+  }
   now_.h = 0.0;
   now_.work.reset();
-  last_.h = 0.0;  // the stages before the jump say nothing about those behind it
   is_at_start_ = true;
   is_shown_ = false;
   attempts_ = 0;
@@ -124,6 +126,7 @@ bool RadauStepper::project_trial(bool position, bool velocity) {
   trial_.omega += correction;
   next_.theta.back() = trial_.omega;
   next_.v.back() = trial_.motion.v;
+  radau_.forget_end();
   return true;
 }
 
@@ -186,8 +189,10 @@ void RadauStepper::exchange(Archive& a) {
   for (system::Power& power : last_power_) a.all(power.forces, power.drivers, power.dissipated);
   a(is_at_start_);
   solve::Radau::State state = radau_.state();
-  a.all(state.has_linearization, state.has_factors, state.factors_h, state.rate, state.age, state.coupled_steps);
+  a.all(state.has_linearization, state.has_factors, state.is_completed, state.factors_h, state.rate, state.age,
+        state.coupled_steps);
   run::exchange(a, state.made_at);
+  run::exchange(a, state.completed_at);
   a.all(state.made_lambda, state.real_pivots, state.complex_pivots_real, state.complex_pivots_imaginary,
         state.coupled_pivots);
   if (a.is_loading()) radau_.restore(state);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <tuple>
 
@@ -21,7 +22,13 @@ struct Simulation::Inside {
         options(with_events(std::move(asked), problem)),
         inputs(checked_inputs()),
         drive(*problem.system, problem.start, checked(), observer != nullptr ? *observer : nobody, checkpoint, inputs),
-        t(drive.asked()) {
+        t(drive.asked()),
+        motion(problem.system->space()) {
+    for (const system::InputInfo& info : problem.system->inputs()) input_names.push_back(info.name);
+    for (const system::OutputInfo& info : problem.system->outputs())
+      for (int i = 0; i < info.size(); ++i) output_names.push_back(info.column(i));
+    for (std::size_t i = 0; i < input_names.size(); ++i) input_numbers.emplace(input_names[i], static_cast<int>(i));
+    for (std::size_t i = 0; i < output_names.size(); ++i) output_numbers.emplace(output_names[i], static_cast<int>(i));
     if (!checkpoint && drive.has_ended()) throw InvalidInput(drive.report().message);
   }
 
@@ -41,13 +48,13 @@ struct Simulation::Inside {
   }
   bool has_inputs() const { return inputs != nullptr; }
   int input_named(std::string_view name) const {
-    std::vector<std::string> known;
-    for (const system::InputInfo& info : problem.system->inputs()) known.push_back(info.name);
-    const auto found = std::ranges::find(known, name);
-    if (found == known.end())
-      throw InvalidInput(known.empty() ? fmt::format("there is no input '{}': the model has no inputs", name)
-                                       : unknown_name("input", name, known));
-    return static_cast<int>(found - known.begin());
+    if (const auto found = input_numbers.find(name); found != input_numbers.end()) return found->second;
+    throw InvalidInput(input_names.empty() ? fmt::format("there is no input '{}': the model has no inputs", name)
+                                           : unknown_name("input", name, input_names));
+  }
+  int output_named(std::string_view name) const {
+    if (const auto found = output_numbers.find(name); found != output_numbers.end()) return found->second;
+    throw InvalidInput(unknown_name("output", name, output_names));
   }
   /// The newest point, as long as its time is the present one.
   bool is_at_newest() const {
@@ -81,17 +88,21 @@ struct Simulation::Inside {
     settle_at_start();
     Seen& seen = are_rates ? rates : values;
     if (seen.is_known) return seen.values;
-    const State now = at(t);
-    const system::System& system = *now.system;
-    lie::Motion m(system.space());
-    std::tie(m.t, m.q, m.v, m.a) = std::tie(now.t, now.q, now.v, now.a);
-    Vector lambda(system.pattern().rows());
-    RowMap(system.pattern(), problem.system->result_layout().pattern()).gather(now.lambda, lambda);
-    seen.values.resize(system.output_size());
+    if (!values.is_known && !rates.is_known) {
+      const State now = at(t);
+      if (seen_system != now.system) {
+        seen_system = now.system;
+        rows.emplace(now.system->pattern(), problem.system->result_layout().pattern());
+        lambda.resize(now.system->pattern().rows());
+      }
+      std::tie(motion.t, motion.q, motion.v, motion.a) = std::tie(now.t, now.q, now.v, now.a);
+      rows->gather(now.lambda, lambda);
+    }
+    seen.values.resize(seen_system->output_size());
     if (are_rates)
-      system.evaluate_output_rates(m, lambda, seen.values);
+      seen_system->evaluate_output_rates(motion, lambda, seen.values);
     else
-      system.evaluate_outputs(m, lambda, seen.values);
+      seen_system->evaluate_outputs(motion, lambda, seen.values);
     seen.is_known = true;
     return seen.values;
   }
@@ -108,9 +119,15 @@ struct Simulation::Inside {
   Observer nobody;
   Drive drive;
   double t;
-  bool is_set = false;    ///< inputs were set, and nothing has been computed with them
-  double set_from = 0.0;  ///< from when on they are in force
-  Seen values, rates;     ///< of outputs
+  bool is_set = false;                                  ///< inputs were set, and nothing has been computed with them
+  double set_from = 0.0;                                ///< from when on they are in force
+  Seen values, rates;                                   ///< of outputs
+  std::shared_ptr<const system::System> seen_system{};  ///< what they were seen with, and where
+  std::optional<RowMap> rows{};
+  lie::Motion motion;
+  Vector lambda{};
+  std::vector<std::string> input_names{}, output_names{};
+  std::map<std::string, int, std::less<>> input_numbers{}, output_numbers{};
 };
 
 Simulation::Simulation(Problem problem, Options options, Observer* observer)
@@ -170,13 +187,7 @@ double Simulation::output(std::string_view name) const {
   Inside& in = *inside_;
   const bool is_rate = name.ends_with('\'');
   const std::string_view base = is_rate ? name.substr(0, name.size() - 1) : name;
-  const std::vector<system::OutputInfo>& infos = in.problem.system->outputs();
-  std::vector<std::string> known;
-  for (const system::OutputInfo& info : infos)
-    for (int i = 0; i < info.size(); ++i) known.push_back(info.column(i));
-  const auto found = std::ranges::find(known, base);
-  if (found == known.end()) throw InvalidInput(unknown_name("output", base, known));
-  const double value = in.outputs(is_rate)[found - known.begin()];
+  const double value = in.outputs(is_rate)[in.output_named(base)];
   if (is_rate && std::isnan(value))
     throw InvalidInput(fmt::format("output '{}' has no rate that the motion gives", base));
   return value;

@@ -23,6 +23,8 @@ constexpr int small_system = 100;
 constexpr double projection_floor = 1e-15;
 /// So does a correction after which, at the rate seen, less than round-off of q or v is left: no need to look again.
 constexpr double invisible = 1e-16;
+/// What a second correction is at most, in parts of the first, where the matrix is exact.
+constexpr double exact_matrix = 1e-3;
 
 }  // namespace
 
@@ -49,6 +51,9 @@ Kkt::Kkt(const system::System& system, Counters& counters, std::string_view line
   if (!needs_newton_ && system.space().nv() > small_system)
     for (Vector* unused : {&blocks_.D, &blocks_.K, &blocks_.H, &blocks_.F}) *unused = Vector();
   const Pattern& pattern = system.pattern();
+  has_algebraic_ = !system.is_affine_in_multipliers();
+  for (std::size_t b = 0; b < system.space().blocks().size(); ++b)
+    has_algebraic_ = has_algebraic_ || pattern.kind(static_cast<int>(b)) == CoordinateKind::algebraic;
   const int x_count = static_cast<int>(system.space().blocks().size());
   std::vector<int> sizes;
   for (const lie::Block& block : system.space().blocks()) sizes.push_back(block.nv);
@@ -89,11 +94,14 @@ Kkt::Kkt(const system::System& system, Counters& counters, std::string_view line
   zero_lambda_.setZero(pattern.rows());
   step_.setZero(system.space().nv());
   target_.setZero(system.space().nv());
+  before_jump_ = Motion(system.space());
+  lambda_before_jump_.setZero(pattern.rows());
 }
 
 Kkt::~Kkt() = default;
 
 bool Kkt::factorize(const Motion& m, Metric metric) {
+  if (needs_newton_ && !has_algebraic_) blocks_.D.setZero();  // but for the rows of states
   system_.mass_and_jacobian(m, blocks_);
   assemble(metric);
   ++counters_.factorizations;
@@ -186,50 +194,68 @@ bool Kkt::accelerate(Motion& m, VectorRef lambda) {
     return m.a.allFinite() && lambda.allFinite();
   }
   target_.setZero();
-  return balance(m, lambda);
+  return balance(m, lambda, false);
 }
 
-/// Newton in (v̇ | v of states | q of index-1 unknowns, λ) until force = target_ and d/dt(B v + Φ_t) = 0.
-bool Kkt::balance(Motion& m, VectorRef lambda) {
-  const Pattern& pattern = system_.pattern();
+/// Newton in (v̇ | v of states | q of index-1 unknowns, λ) until force = target_ and d/dt(B v + Φ_t) = 0. Where forces do not
+/// depend on rates of states, M, B and the rows of the states are the whole matrix: it is tried first, and one factorisation is
+/// enough then.
+bool Kkt::balance(Motion& m, VectorRef lambda, bool is_balanced) {
+  bool is_whole = has_algebraic_;
+  double previous = HUGE_VAL;
   for (int iteration = 0; iteration < max_newton_iterations; ++iteration) {
-    ++counters_.residual_evaluations;
-    ++counters_.jacobian_evaluations;
-    system_.residual(m, lambda, residual_);
-    residual_.force -= target_;
-    system_.acceleration_gap(m, rows_);
-    system_.linearize(m, lambda, blocks_);
-    assemble(Metric::mass);
-    ++counters_.factorizations;
-    if (!solver_->factorize(matrix_)) return false;
-    solve(residual_.force, rows_);
-    if (!residual_.force.allFinite() || !rows_.allFinite()) return false;
-    const Vector& update = residual_.force;
-    double change = 0.0, size = 0.0;
-    const auto& blocks = system_.space().blocks();
-    for (int b = 0; b < static_cast<int>(blocks.size()); ++b) {
-      auto part = update.segment(blocks[b].v_at, blocks[b].nv);
-      change = std::max(change, part.lpNorm<Eigen::Infinity>());
-      switch (pattern.kind(b)) {
-        case CoordinateKind::dynamic:
-          m.a.segment(blocks[b].v_at, blocks[b].nv) -= part;
-          size = std::max(size, m.a.segment(blocks[b].v_at, blocks[b].nv).lpNorm<Eigen::Infinity>());
-          break;
-        case CoordinateKind::state:
-          m.v.segment(blocks[b].v_at, blocks[b].nv) -= part;
-          size = std::max(size, m.v.segment(blocks[b].v_at, blocks[b].nv).lpNorm<Eigen::Infinity>());
-          break;
-        case CoordinateKind::algebraic:
-          // Index-1 unknowns live in ℝⁿ blocks, where moving is adding.
-          m.q.segment(blocks[b].q_at, blocks[b].nv) -= part;
-          size = std::max(size, m.q.segment(blocks[b].q_at, blocks[b].nv).lpNorm<Eigen::Infinity>());
-          break;
-      }
+    if (iteration > 0 || !is_balanced) {
+      ++counters_.residual_evaluations;
+      system_.residual(m, lambda, residual_);
+      residual_.force -= target_;
+    } else {
+      residual_.force.setZero();
     }
-    lambda -= rows_;
-    if (change <= 1e-13 * (1.0 + size)) return true;
+    system_.acceleration_gap(m, rows_);
+    if (!is_whole && iteration == 0) is_whole = !factorize(m);
+    if (is_whole) {
+      ++counters_.jacobian_evaluations;
+      system_.linearize(m, lambda, blocks_);
+      assemble(Metric::mass);
+      ++counters_.factorizations;
+      if (!solver_->factorize(matrix_)) return false;
+    }
+    const double change = correct(m, lambda);
+    if (change < 0.0) return false;
+    if (change <= 1e-13) return true;
+    is_whole = is_whole || change > exact_matrix * previous;
+    previous = change;
   }
   return false;
+}
+
+double Kkt::correct(Motion& m, VectorRef lambda) {
+  solve(residual_.force, rows_);
+  if (!residual_.force.allFinite() || !rows_.allFinite()) return -1.0;
+  const Vector& update = residual_.force;
+  double change = 0.0, size = 0.0;
+  const auto& blocks = system_.space().blocks();
+  for (int b = 0; b < static_cast<int>(blocks.size()); ++b) {
+    auto part = update.segment(blocks[b].v_at, blocks[b].nv);
+    change = std::max(change, part.lpNorm<Eigen::Infinity>());
+    switch (system_.pattern().kind(b)) {
+      case CoordinateKind::dynamic:
+        m.a.segment(blocks[b].v_at, blocks[b].nv) -= part;
+        size = std::max(size, m.a.segment(blocks[b].v_at, blocks[b].nv).lpNorm<Eigen::Infinity>());
+        break;
+      case CoordinateKind::state:
+        m.v.segment(blocks[b].v_at, blocks[b].nv) -= part;
+        size = std::max(size, m.v.segment(blocks[b].v_at, blocks[b].nv).lpNorm<Eigen::Infinity>());
+        break;
+      case CoordinateKind::algebraic:
+        // Index-1 unknowns live in ℝⁿ blocks, where moving is adding.
+        m.q.segment(blocks[b].q_at, blocks[b].nv) -= part;
+        size = std::max(size, m.q.segment(blocks[b].q_at, blocks[b].nv).lpNorm<Eigen::Infinity>());
+        break;
+    }
+  }
+  lambda -= rows_;
+  return change / (1.0 + size);
 }
 
 bool Kkt::complete(Motion& m, VectorRef lambda, bool moves_velocity) {
@@ -241,7 +267,7 @@ bool Kkt::complete(Motion& m, VectorRef lambda, bool moves_velocity) {
   }
   if ((!needs_newton_ || moves_velocity) && !factorize(m)) return false;
   if (moves_velocity && !project_velocity(m)) return false;
-  if (needs_newton_) return balance(m, lambda);
+  if (needs_newton_) return balance(m, lambda, !moves_velocity);
   residual_.force.setZero();
   if (has_target) {
     ++counters_.residual_evaluations;
@@ -253,6 +279,30 @@ bool Kkt::complete(Motion& m, VectorRef lambda, bool moves_velocity) {
   m.a -= residual_.force;
   lambda -= rows_;
   return m.a.allFinite() && lambda.allFinite();
+}
+
+bool Kkt::jump_to(double t, Motion& m, VectorRef lambda) {
+  if (has_algebraic_) return false;
+  system_.residual(m, lambda, residual_);
+  target_ = residual_.force;
+  before_jump_ = m;
+  lambda_before_jump_ = lambda;
+  m.t = t;
+  // The second correction is round-off, unless forces depend on rates of states.
+  const int corrections = needs_newton_ ? 2 : 1;
+  double change = 0.0;
+  for (int i = 0; i < corrections; ++i) {
+    ++counters_.residual_evaluations;
+    system_.residual(m, lambda, residual_);
+    residual_.force -= target_;
+    system_.acceleration_gap(m, rows_);
+    change = correct(m, lambda);
+    if (change < 0.0) break;
+  }
+  if (change >= 0.0 && (corrections == 1 || change <= 1e-12)) return true;
+  m = before_jump_;
+  lambda = lambda_before_jump_;
+  return false;
 }
 
 double Kkt::distance(const Vector& rows) const {

@@ -35,6 +35,9 @@ class Kkt {
   /// method does: moves v onto B v + Φ_t = 0, where asked, and v̇ and λ onto d/dt(B v + Φ_t) = 0, forces balanced as well as
   /// before. Unlike `accelerate` it does not ask the forces for v̇, so that errors of q are not magnified by stiff springs.
   [[nodiscard]] bool complete(system::Motion& m, VectorRef lambda, bool moves_velocity);
+  /// Forces jump at t, a few units of round-off after m.t: moves there, and v̇, λ and the v of states by what they jump. With the
+  /// matrix of m at hand. False: it cannot be done with that matrix, and m and λ are as they were.
+  [[nodiscard]] bool jump_to(double t, system::Motion& m, VectorRef lambda);
 
   /// Moves q onto Φ = 0 and v onto B v + Φ_t = 0 with the matrix at hand. False when the iteration does not contract.
   [[nodiscard]] bool project_position(system::Motion& m);
@@ -56,7 +59,11 @@ class Kkt {
   void assemble(Metric metric);
   void assemble_symmetric(Metric metric);
   void solve(VectorRef top, VectorRef bottom);  ///< in place
-  [[nodiscard]] bool balance(system::Motion& m, VectorRef lambda);
+  /// `is_balanced`: the force is target_ already.
+  [[nodiscard]] bool balance(system::Motion& m, VectorRef lambda, bool is_balanced);
+  /// One correction of `balance` with the matrix at hand, of what stands in residual_.force and rows_. Its size, relative to
+  /// 1 plus the largest unknown; negative: not finite.
+  double correct(system::Motion& m, VectorRef lambda);
   double distance(const Vector& rows) const;  ///< the largest of `rows` over the lengths of their rows of B
 
   const system::System& system_;
@@ -69,7 +76,10 @@ class Kkt {
   system::Residual residual_;
   Vector right_hand_side_, rows_, row_lengths_, step_, zero_lambda_;
   Vector target_;  ///< of the force balance
+  system::Motion before_jump_;
+  Vector lambda_before_jump_;
   bool needs_newton_;
+  bool has_algebraic_ = false;  ///< index-1 unknowns, or forces that depend on λ
   int projection_iterations_ = 0;
 };
 

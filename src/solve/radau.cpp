@@ -33,6 +33,9 @@ constexpr double same_step = 1e-12;
 constexpr double assumed_rate = 0.1;
 /// Sweeps of θ' = T(θ)⁻¹v in a guess; each gains one order in h.
 constexpr int guess_sweeps = 2;
+/// In steps, how far a guess extrapolates; more than a step ever grows. Beyond, as after a step that had to end early, a cubic
+/// says nothing.
+constexpr double longest_reach = 8.5;
 
 constexpr std::complex<double> complex_eigenvalue{Coefficients::alpha, Coefficients::beta};
 
@@ -87,6 +90,7 @@ Radau::Radau(const system::System& system, Formulation formulation, const Newton
       hat_(Vector::Zero(system.space().block_diagonal_size())),
       made_at_(system.space()),
       made_lambda_(Vector::Zero(system.pattern().rows())),
+      completed_at_(system.space()),
       complex_(Eigen::VectorXcd::Zero(layout_.pattern.size())),
       work_lambda_(made_lambda_),
       shifted_(system.space()),
@@ -266,7 +270,7 @@ void Radau::guess(const Entry& from, double h, const Collocation& past, Collocat
   begin(from, h, x);
   for (int i = 0; i < stages; ++i) {
     x.eta[i].setZero();
-    if (past.h > 0.0) {
+    if (past.h > 0.0 && h <= longest_reach * past.h) {
       past.velocity_at(1.0 + Coefficients::c[i] * h / past.h, work_, stage_[i]);
       x.v[i + 1] = stage_[i].v;
       const auto weight = Coefficients::weights(1.0 + Coefficients::c[i] * h / past.h);
@@ -551,12 +555,15 @@ bool Radau::finish(const Entry& from, double h, Collocation& x, Entry& to) {
   to.omega = x.theta[2];
   to.h = h;
   lambda_defect_ = 0.0;
+  is_completed_ = false;
   if (completes_) {
+    completed_at_ = to.motion;
     if (kkt_.complete(to.motion, to.lambda, completes_velocity_)) {
       x.v[3] = to.motion.v;
       x.a[2] = to.motion.a;
       lambda_defect_ = (to.lambda - x.lambda[3]).norm();
       x.lambda[3] = to.lambda;
+      is_completed_ = true;
     } else {  // a singular position: the stage has what there is
       to.motion = stage_[2];
       to.lambda = x.lambda[3];
@@ -565,8 +572,29 @@ bool Radau::finish(const Entry& from, double h, Collocation& x, Entry& to) {
   return to.motion.q.allFinite() && to.motion.v.allFinite();
 }
 
+bool Radau::jump_to(double t, Entry& at, Collocation& past) {
+  if (!is_completed_) {
+    completed_at_ = at.motion;
+    is_completed_ = kkt_.factorize(at.motion);
+  }
+  dv_ = at.motion.v;
+  v_part_ = at.motion.a;
+  rows_ = at.lambda;
+  if (!is_completed_ || !kkt_.jump_to(t, at.motion, at.lambda)) return false;
+  dv_ = at.motion.v - dv_;
+  v_part_ = at.motion.a - v_part_;
+  rows_ = at.lambda - rows_;
+  for (int i = 0; i <= stages; ++i) {
+    const double s = i == 0 ? 0.0 : Coefficients::c[i - 1];
+    past.v[i] += dv_ + ((s - 1.0) * past.h) * v_part_;
+    past.lambda[i] += rows_;
+  }
+  return true;
+}
+
 void Radau::refine(Collocation& step) {
   if (!completes_) return;
+  is_completed_ = false;
   for (int i = 0; i < stages - 1; ++i) {
     Motion& m = shifted_;
     m.t = step.t + Coefficients::c[i] * step.h;
@@ -697,8 +725,20 @@ std::string Radau::worst_rows() const {
 }
 
 Radau::State Radau::state() const {
-  State state{has_linearization_, has_factors_, factors_h_, rate_, age_, coupled_steps_,
-              made_at_,           made_lambda_, {},         {},    {},   {}};
+  State state{.has_linearization = has_linearization_,
+              .has_factors = has_factors_,
+              .is_completed = is_completed_,
+              .factors_h = factors_h_,
+              .rate = rate_,
+              .age = age_,
+              .coupled_steps = coupled_steps_,
+              .made_at = made_at_,
+              .completed_at = completed_at_,
+              .made_lambda = made_lambda_,
+              .real_pivots = {},
+              .complex_pivots_real = {},
+              .complex_pivots_imaginary = {},
+              .coupled_pivots = {}};
   if (const Vector* pivots = real_solver_->pivot_values()) state.real_pivots = *pivots;
   if (const Eigen::VectorXcd* pivots = complex_solver_->pivot_values()) {
     state.complex_pivots_real = pivots->real();
@@ -731,6 +771,8 @@ void Radau::restore(const State& state) {
   rate_ = state.rate;
   age_ = state.age;
   coupled_steps_ = state.coupled_steps;
+  completed_at_ = state.completed_at;
+  is_completed_ = state.is_completed && kkt_.factorize(completed_at_);
   counters_ = before;
 }
 

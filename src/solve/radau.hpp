@@ -62,6 +62,13 @@ class Radau {
   void error_estimate(const method::Entry& from, const Collocation& step, bool is_repeated, VectorRef q_error,
                       VectorRef v_error);
 
+  /// Forces jump at t, a few units of round-off after `at`, the end of the step just taken: moves there, with v̇, λ and the v of
+  /// states as they are behind the jump. `past`, the stages of the step, become those of a motion that leads there with the
+  /// forces behind it, up to first order in h. False: only the equations of the point itself can tell; nothing has moved.
+  [[nodiscard]] bool jump_to(double t, method::Entry& at, Collocation& past);
+  /// The end of the step just taken was moved.
+  void forget_end() { is_completed_ = false; }
+
   /// At the stages of a step, v and λ as they are at its end, for output between its ends.
   void refine(Collocation& step);
 
@@ -86,10 +93,10 @@ class Radau {
 
   /// What a resumed run needs to go on bitwise: where the matrices were made and for which step.
   struct State {
-    bool has_linearization = false, has_factors = false;
+    bool has_linearization = false, has_factors = false, is_completed = false;
     double factors_h = 0.0, rate = 0.0;
     int age = 0, coupled_steps = 0;
-    system::Motion made_at;
+    system::Motion made_at, completed_at;
     Vector made_lambda;
     Vector real_pivots, complex_pivots_real, complex_pivots_imaginary,
         coupled_pivots;  ///< see linear::Solver; empty: none
@@ -158,6 +165,7 @@ class Radau {
   Vector hat_;        ///< hat(v) by blocks
   system::Motion made_at_;
   Vector made_lambda_;
+  system::Motion completed_at_;  ///< where kkt_ was made, if is_completed_
 
   std::array<system::Motion, stages> stage_;
   std::array<system::Residual, stages> residual_;
@@ -173,6 +181,7 @@ class Radau {
   bool completes_ = false;           ///< v̇ and λ of a new point, from its q and v
   bool completes_velocity_ = false;  ///< v too, which the position constraints alone know to order 3 only
   bool has_linearization_ = false, has_factors_ = false;
+  bool is_completed_ = false;  ///< kkt_ is that of the end of the step just taken
   double factors_h_ = 0.0;
   double rate_ = 0.0;
   int age_ = 0, iterations_ = 0;
