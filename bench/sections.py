@@ -339,7 +339,7 @@ def modelling(programs, build, output):
                    number(run["instructions"] / max(1, run["steps"]))] for run in controller])
     cost = {run["label"]: run["instructions"] for run in controller}
     output.limit("controller of 1 kHz against steps of 1 ms", cost["controller of 1 kHz"] / cost["steps of 1 ms"], 2, "times")
-    output.limit("controller of 1 kHz against the run without samples", cost["controller of 1 kHz"] / cost["without samples"], 20, "times")
+    output.limit("controller of 1 kHz against the run without samples", cost["controller of 1 kHz"] / cost["without samples"], 2, "times")
 
     output.title("Quarter car, constant steps of 1 ms")
     cars = counted("quarter-car")

@@ -1,5 +1,8 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "formula/program.hpp"
@@ -7,6 +10,21 @@
 
 namespace kreisel::formula {
 namespace {
+
+/// As formulas write it; empty: it is no function.
+const std::string& function_name(Operation operation) {
+  static const std::map<Operation, std::string> names = [] {
+    std::map<Operation, std::string> list{{Operation::number, ""}};
+    for (const std::string& name : function_names())
+      for (const char* arguments : {"(1)", "(1, 1)"}) try {
+          list.emplace(Formula(name + arguments, {}).program().back().operation, name);
+        } catch (const InvalidInput&) {  // it takes another number of them
+        }
+    return list;
+  }();
+  const auto found = names.find(operation);
+  return found == names.end() ? names.at(Operation::number) : found->second;
+}
 
 double sign_of(double x) { return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : 0.0; }
 
@@ -319,6 +337,87 @@ std::vector<int> Graph::leaves_of(Node node) const {
     open.insert(open.end(), {e.a, e.b, e.c});
   }
   return {leaves.begin(), leaves.end()};
+}
+
+std::vector<Graph::Node> Graph::parts_of(Node node, int leaf) const {
+  std::vector<Node> parts, open{node};
+  std::set<Node> seen;
+  while (!open.empty()) {
+    const Node n = open.back();
+    open.pop_back();
+    if (n == none || !seen.insert(n).second) continue;
+    const std::vector<int> leaves = leaves_of(n);
+    if (std::ranges::find(leaves, leaf) == leaves.end()) continue;
+    const Entry& e = at(n);
+    if (leaves.size() == 1 && e.kind != Kind::argument)
+      parts.push_back(n);
+    else
+      open.insert(open.end(), {e.a, e.b, e.c});
+  }
+  return parts;
+}
+
+std::string Graph::text_of(Node node, std::string_view leaf_name) const {
+  std::string text;
+  return write(node, leaf_name, Formula::max_depth, text) ? text : std::string();
+}
+
+bool Graph::write(Node node, std::string_view leaf_name, int depth, std::string& out) const {
+  if (depth == 0 || out.size() > static_cast<std::size_t>(Formula::max_length)) return false;
+  const Entry& e = at(node);
+  const auto operand = [&](Node of) { return write(of, leaf_name, depth - 1, out); };
+  const auto between = [&](const char* sign) {
+    out += '(';
+    if (!operand(e.a)) return false;
+    out += sign;
+    if (!operand(e.b)) return false;
+    out += ')';
+    return true;
+  };
+  switch (e.kind) {
+    case Kind::number:
+      out += e.number < 0.0 ? fmt::format("({:.17g})", e.number) : fmt::format("{:.17g}", e.number);
+      return std::isfinite(e.number);
+    case Kind::leaf:
+      out += leaf_name;
+      return true;
+    case Kind::operation:
+      break;
+    case Kind::choice:
+    case Kind::curve:
+    case Kind::call:
+    case Kind::argument:
+      return false;
+  }
+  switch (e.operation) {
+    case Operation::add:
+      return between(" + ");
+    case Operation::subtract:
+      return between(" - ");
+    case Operation::multiply:
+      return between("*");
+    case Operation::divide:
+      return between("/");
+    case Operation::power:
+      return between("^");
+    case Operation::negate:
+      out += "(-";
+      if (!operand(e.a)) return false;
+      out += ')';
+      return true;
+    default:
+      break;
+  }
+  const std::string& name = function_name(e.operation);
+  if (name.empty()) return false;
+  out += name + '(';
+  if (!operand(e.a)) return false;
+  if (e.b != none) {
+    out += ", ";
+    if (!operand(e.b)) return false;
+  }
+  out += ')';
+  return true;
 }
 
 Graph::Node Graph::part_of_leaf(Node node, int leaf, Node& rest) {

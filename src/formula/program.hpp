@@ -5,6 +5,8 @@
 #include <functional>
 #include <map>
 #include <span>
+#include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -55,6 +57,11 @@ class Graph {
   std::vector<int> leaves_of(Node node) const;
   bool is_number(Node node) const { return at(node).kind == Kind::number; }
   double value_of(Node node) const { return at(node).number; }
+  /// The largest parts of a node that depend on this leaf and on no other.
+  std::vector<Node> parts_of(Node node, int leaf) const;
+  /// A node as the text of a formula in which its leaves have this name; empty: it calls a curve or a function, or is longer than
+  /// formulas may be.
+  std::string text_of(Node node, std::string_view leaf_name) const;
   /// The terms of a sum that depend on no other leaf than this one; `rest` are the others.
   Node part_of_leaf(Node node, int leaf, Node& rest);
 
@@ -78,6 +85,7 @@ class Graph {
   Node choice(Node c, Node a, Node b);
   Node sum(Node a, Node b) { return apply(Operation::add, a, b); }
   Node product(Node a, Node b) { return apply(Operation::multiply, a, b); }
+  [[nodiscard]] bool write(Node node, std::string_view leaf_name, int depth, std::string& out) const;
   Node derivative_of(Node node, int leaf, std::map<Node, Node>& known);
 
   std::vector<Entry> nodes_;

@@ -7,6 +7,7 @@
 
 #include "base/workers.hpp"
 #include "lie/so3.hpp"
+#include "looks.hpp"
 #include "multibody/rolling.hpp"
 #include "parts.hpp"
 
@@ -162,6 +163,14 @@ system::Power Assembly::power(const Motion& m, ConstVectorRef lambda) const {
 
 system::Corner Assembly::next_corner(double t, double until, double resolution) const {
   system::Corner first = inputs_.next_corner(t, until, resolution);
+  const std::vector<Input>& inputs = mechanism().inputs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Signal& value = inputs[i].value;
+    const bool is_table = std::isfinite(value.span().first);
+    if (is_table || value.is_constant() || (inputs_.set() != nullptr && inputs_.set()->is_set(static_cast<int>(i))))
+      continue;
+    first = earlier(first, next_look(value, t, until, resolution));
+  }
   for (const Place& p : timed_) first = earlier(first, p.element->next_corner(t, until, resolution));
   return first;
 }

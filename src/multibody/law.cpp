@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kreisel/error.hpp"
+#include "looks.hpp"
 #include "multibody/inputs.hpp"
 
 namespace kreisel::multibody {
@@ -48,20 +49,39 @@ constexpr std::array<double, 8> kronrod_weights{
 constexpr std::array<double, 4> gauss_weights{0.129484966168869693270611432679082, 0.279705391489276667901467771423780,
                                               0.381830050505118944950369775488975, 0.417959183673469387755102040816327};
 
-/// ∫ f over (a, b); halves are divided until the two rules agree to round-off.
+constexpr int kronrod_points = 15;
+/// Of the polynomial through the nodes, in increasing order: its value at the right end.
+constexpr std::array<double, kronrod_points> end_weights = [] {
+  std::array<double, kronrod_points> node{}, weight{};
+  for (int i = 0; i < kronrod_points; ++i) node[i] = i < 7 ? -kronrod_nodes[i] : kronrod_nodes[14 - i];
+  for (int i = 0; i < kronrod_points; ++i) {
+    weight[i] = 1.0;
+    for (int j = 0; j < kronrod_points; ++j)
+      if (j != i) weight[i] *= (1.0 - node[j]) / (node[i] - node[j]);
+  }
+  return weight;
+}();
+
+/// ∫ f over (a, b); halves are divided until the two rules agree to round-off, and so do the ends with what the nodes say of them:
+/// a stop that is just touched lies between the last node and the end.
 template <class F>
 double integral(const F& f, double a, double b, double size, int depth) {
   const double middle = 0.5 * (a + b), half = 0.5 * (b - a), centre = f(middle);
   double kronrod = kronrod_weights[7] * centre, gauss = gauss_weights[3] * centre, scale = std::abs(kronrod);
+  double at_a = end_weights[7] * centre, at_b = at_a;
   for (int i = 0; i < 7; ++i) {
     const double left = f(middle - half * kronrod_nodes[i]), right = f(middle + half * kronrod_nodes[i]);
     kronrod += kronrod_weights[i] * (left + right);
     scale += kronrod_weights[i] * (std::abs(left) + std::abs(right));
     if (i % 2 == 1) gauss += gauss_weights[i / 2] * (left + right);
+    at_a += end_weights[i] * right + end_weights[14 - i] * left;
+    at_b += end_weights[i] * left + end_weights[14 - i] * right;
   }
+  const double beyond = (1.0 - kronrod_nodes[0]) * (std::abs(f(a) - at_a) + std::abs(f(b) - at_b));
   const double found = half * kronrod, largest = std::max(size, std::abs(half) * scale);
   // The difference is that of the rule of 7 points; what 15 points miss is far less.
-  if (depth == 0 || !(std::abs(half * (kronrod - gauss)) > 1e-11 * largest)) return found;
+  const double missed = std::abs(half) * std::max(std::abs(kronrod - gauss), beyond);
+  if (depth == 0 || !(missed > 1e-11 * largest)) return found;
   return integral(f, a, middle, largest, depth - 1) + integral(f, middle, b, largest, depth - 1);
 }
 
@@ -146,6 +166,29 @@ Formulas::Node Formulas::rate_of_state(int state) {
 }
 
 // ---- laws
+
+namespace {
+
+/// Parts of a node with corners that are functions of time alone; what cannot be written as a formula has none that are known.
+std::vector<Signal> timed_parts(Formulas& formulas, Formulas::Node node) {
+  std::vector<Signal> parts;
+  formula::Graph& graph = formulas.graph();
+  const int time = graph.leaves_of(formulas.leaf({Kind::time}))[0];
+  for (const Formulas::Node part : graph.parts_of(node, time)) {
+    const std::string text = graph.text_of(part, "t");
+    const bool has_corners = std::ranges::any_of(std::array{"abs(", "sign(", "min(", "max("}, [&](const char* name) {
+      return text.find(name) != std::string::npos;
+    });
+    if (!has_corners) continue;
+    try {
+      parts.emplace_back(Expression(text));
+    } catch (const InvalidInput&) {  // nested deeper, or longer, than a formula in t may be
+    }
+  }
+  return parts;
+}
+
+}  // namespace
 
 /// What a law is made of.
 struct Law::Plan {
@@ -257,6 +300,7 @@ Law::Law(std::string type, std::string name, Formulas& formulas, Plan plan)
   gradient_ = formula::Program(graph, all);
   value_reads_ = readings_of(value_, formulas, plan);
   gradient_reads_ = readings_of(gradient_, formulas, plan);
+  timed_ = timed_parts(formulas, plan.value);
   if (plan.gauge < 0) return;
   const formula::Graph::Node x = formulas.leaf({Kind::value, plan.gauge}), v = formulas.leaf({Kind::rate, plan.gauge});
   const int own = graph.leaves_of(x)[0], own_rate = graph.leaves_of(v)[0];
@@ -431,6 +475,18 @@ void Law::linearize(const Instant& at, const Blocks& out) const {
       if (by_state[static_cast<std::size_t>(j)] != 0.0)
         out.K(i, j).col(0) += by_state[static_cast<std::size_t>(j)] * along;
   }
+}
+
+std::vector<NamedSignal> Law::signals() const {
+  std::vector<NamedSignal> list;
+  for (const Signal& signal : timed_) list.push_back({"value", &signal});
+  return list;
+}
+
+system::Corner Law::next_corner(double t, double until, double resolution) const {
+  system::Corner first;
+  for (const Signal& signal : timed_) first = earlier(first, next_look(signal, t, until, resolution));
+  return first;
 }
 
 double Law::potential(double x) const {

@@ -113,6 +113,9 @@ class Law final : public Element {
   void add_energy(const Instant& at, system::EnergyParts& parts) const override;
   void add_power(const Instant& at, system::Power& power) const override;
   double effort(const Instant& at) const override;
+  /// Parts of the formula that are functions of time alone and have corners.
+  std::vector<NamedSignal> signals() const override;
+  system::Corner next_corner(double t, double until, double resolution) const override;
 
  private:
   struct Seen {  ///< a gauge by slots of this element
@@ -145,6 +148,7 @@ class Law final : public Element {
   std::vector<Reading> spent_reads_;
   bool stores_ = false, spends_ = false, dissipates_ = false;
   double x0_ = 0.0;
+  std::vector<Signal> timed_;
   Formulas::Curves curves_;
 };
 
