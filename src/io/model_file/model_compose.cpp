@@ -370,10 +370,14 @@ class Composer {
     const bool is_path = file.find('/') != std::string::npos || file.ends_with(".json");
     std::string key = file;
     Path path;
+    if (file.find('\0') != std::string::npos) {
+      complain(origin, "/file", "has a character of code 0, expected the path of a model file");
+      return false;
+    }
     if (is_path) {
       path = (Path(text_of(origin.source).folder()) / file).lexically_normal();
       std::error_code error;
-      if (file.find('\0') != std::string::npos || !std::filesystem::exists(path, error)) {
+      if (!std::filesystem::exists(path, error)) {
         complain(origin, "/file",
                  fmt::format("there is no file '{}'{}", clipped(path.string(), 300),
                              Path(file).is_absolute() ? "" : "; paths begin at the folder of the including file"));

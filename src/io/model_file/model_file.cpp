@@ -62,8 +62,11 @@ ModelFile ModelReader::read() {
   file.model.system = assembly;
   if (composed_.has_includes) file.flat = std::make_shared<const Json>(flat_model());
   for (const std::string& name : parameters_.names().list()) file.parameters[name] = parameters_.value(name);
+  std::set<std::string> fixed;  // with one value that they may have, as those of a file that parts were written into
+  for (const ParameterInfo& info : parameters_in(root))
+    if (info.minimum == info.maximum) fixed.insert(info.name);
   for (const std::string& name : parameters_.unused())
-    warn(below("/parameters", name), fmt::format("parameter '{}' is not used", name));
+    if (!fixed.contains(name)) warn(below("/parameters", name), fmt::format("parameter '{}' is not used", name));
   file.model.warnings = warnings_;
   check_consistency(*assembly, file.model.start);
   finish();
