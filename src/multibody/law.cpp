@@ -119,6 +119,8 @@ Formulas::Node Formulas::rate_of(Node node) {
         throw InvalidInput("has no rate: it depends on the energy");
       case Kind::rotation:
         throw InvalidInput("has no rate: it depends on a rotation");
+      case Kind::section:
+        throw InvalidInput("has no rate: it depends on the stress of a rod");
       case Kind::active:
         return this->graph().number(0.0);
     }

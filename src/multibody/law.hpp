@@ -33,11 +33,12 @@ struct Quantity {
     reaction,      ///< of a joint on its second body: force, then torque, inertial axes
     energy,        ///< kinetic, potential, elastic
     rotation,      ///< of a body: the rotation vector
+    section,       ///< of a beam among the further elements: stress at A, at B, then strains there
     active         ///< 1 while a further element of the mechanism is active, else 0
   };
   Kind kind = Kind::time;
   int index = 0;      ///< of gauge, node, input, force, joint, body or element
-  int component = 0;  ///< of a reaction, of the energy, of a rotation; derivatives of an input
+  int component = 0;  ///< of a reaction, of the energy, of a rotation, of a section; derivatives of an input
 
   auto operator<=>(const Quantity&) const = default;
 };
