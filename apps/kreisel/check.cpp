@@ -111,9 +111,19 @@ Motion general_motion(const System& system, const Motion& start) {
   Motion m = start;
   // Translations of bodies in parts of the size of the mechanism, whatever its unit.
   Vector size = Vector::Ones(system.space().nv());
-  for (const lie::Block& block : system.space().blocks())
-    if (block.group == lie::GroupId::r3xso3 || block.group == lie::GroupId::se3)
-      size.segment<3>(block.v_at).setConstant(system::length_scale(system, start));
+  const std::vector<lie::Block>& blocks = system.space().blocks();
+  const auto is_body = [](const lie::Block& block) {
+    return block.group == lie::GroupId::r3xso3 || block.group == lie::GroupId::se3;
+  };
+  for (const lie::Block& block : blocks)
+    if (is_body(block)) size.segment<3>(block.v_at).setConstant(system::length_scale(system, start));
+  // What is tied to a neighbour by a force, as the nodes of a rod are, in parts of their distance: no more is a motion of it.
+  for (const system::Pattern::Coupling& coupling : system.pattern().couplings()) {
+    const lie::Block &a = blocks[coupling.row], &b = blocks[coupling.column];
+    if (coupling.row == coupling.column || !is_body(a) || !is_body(b)) continue;
+    const double distance = (start.q.segment<3>(a.q_at) - start.q.segment<3>(b.q_at)).norm();
+    if (distance > 0.0 && distance < size[a.v_at]) size.segment<3>(a.v_at).setConstant(distance);
+  }
   const Vector x = random(0.3).cwiseProduct(size);
   system.space().move(start.q, x, m.q);
   m.t += 0.1;

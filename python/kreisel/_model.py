@@ -91,6 +91,32 @@ class Model:
         """mass, inertia, position, rotation, velocity, angular_velocity, group, shape"""
         return self._add("bodies", {"name": name, **properties})
 
+    def material(self, name, **properties):
+        """Of sections: young, poisson, density, damping_time, or damping_ratio with at_frequency"""
+        return self._add("materials", {"name": name, **properties})
+
+    def section(self, name, **properties):
+        """Of rods: material with circle={"radius": r} or rectangle=[y, z]; or stiffness, mass_per_length, inertia_per_length"""
+        return self._add("sections", {"name": name, **properties})
+
+    def rod(self, name, **properties):
+        """A flexible body: section, path={"line": [from, to]}, elements, shear, axial, reference, tension, report, ...
+
+        Joints, forces and outputs hold it at "rod@start", "rod@end", "rod@0.3" or "rod@1.2m".
+
+        >>> import kreisel
+        >>> arm = (kreisel.Model("arm", gravity=[0, 0, -9.81])
+        ...        .material("steel", young=210e9, density=7800)
+        ...        .section("wire", material="steel", circle={"radius": 0.001})
+        ...        .rod("rod", section="wire", path={"line": [[0, 0, 0], [0.3, 0, 0]]}, elements=4)
+        ...        .joint("clamp", "fixed", between=["ground", "rod@start"])
+        ...        .output("tip", position="rod@end"))
+        >>> sag = kreisel.solve(arm, 1e-3, start="static")["tip"][0, 2]   # 8 EI z = -q L^4, q = 0.2404 N/m, EI = 0.16493 N m^2
+        >>> bool(abs(sag + 0.2404 * 0.3**4 / (8 * 0.16493)) < 1e-5)
+        True
+        """
+        return self._add("rods", {"name": name, **properties})
+
     def joint(self, name, type, **properties):
         """type: "spherical", "revolute", "prismatic", ...; between=[body, body], at, axis"""
         return self._add("joints", {"name": name, "type": type, **properties})

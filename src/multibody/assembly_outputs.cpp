@@ -4,6 +4,7 @@
 
 #include "lie/so3.hpp"
 #include "multibody/assembly.hpp"
+#include "multibody/beam.hpp"
 #include "multibody/law.hpp"
 #include "parts.hpp"
 
@@ -95,6 +96,27 @@ void Assembly::evaluate(const Outputs& outputs, const lie::Motion& m, ConstVecto
     return component < 3 ? r.force[component] : r.torque[component - 3];
   };
 
+  // Six numbers in a row belong to one end of one beam.
+  struct {
+    int element = -1, part = -1;
+    Vector6 values = Vector6::Zero();
+  } section;
+  const auto section_of = [&](int element, int component) {
+    const int part = component / 6;
+    if (section.element != element || section.part != part) {
+      section = {element, part, Vector6::Zero()};
+      const auto* beam = dynamic_cast<const Beam*>(mechanism().elements[static_cast<std::size_t>(element)].get());
+      const auto place = std::ranges::find(loads_.places, beam, &Place::element);
+      if (beam != nullptr && place != loads_.places.end()) {
+        const Instant at{
+            m.t, m.q.data(), m.v.data(), m.a.data(), lambda.data() + place->row, slots_.data() + place->slot_at};
+        section.values = beam->stress(at, part % 2);
+        if (part >= 2) section.values = beam->strain_of(section.values);
+      }
+    }
+    return section.values[component % 6];
+  };
+
   // Events ask for few; whoever asks for more writes them to a file.
   constexpr std::size_t few = 32;
   std::array<double, few> some;
@@ -137,6 +159,9 @@ void Assembly::evaluate(const Outputs& outputs, const lie::Motion& m, ConstVecto
       }
       case Quantity::Kind::gap:
         put(gap_of(quantity.index, quantity.component, m));
+        break;
+      case Quantity::Kind::section:
+        put(section_of(quantity.index, quantity.component));
         break;
       case Quantity::Kind::active: {
         const std::size_t first = elements().size() - mechanism().limits.size() - mechanism().elements.size();

@@ -3,6 +3,7 @@
 #include <Eigen/Cholesky>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "lie/se3.hpp"
 
@@ -10,9 +11,7 @@ namespace kreisel::multibody {
 namespace {
 
 using lie::cross;
-
-/// Beyond this the logarithm of the relative rotation comes close to the half turn behind which it takes the other way round.
-constexpr double widest_bend = 2.8;  // [rad]
+using Matrix6Map = Eigen::Map<Matrix6>;
 
 Matrix6 hat(const Vector6& x) { return lie::SE3::hat(x); }
 
@@ -31,14 +30,83 @@ Vector6 check(const Vector6& s, const Vector6& d) {
 }
 Vector6 hat(const Vector6& x, const Vector6& y) { return lie::SE3::bracket(x, y); }
 
+/// skew(x) diag(D) skew(y)ᵀ.
+Matrix3 skew_product(const Vector3& x, const Vector3& D, const Vector3& y) {
+  Matrix3 A;
+  A << D[1] * x[2] * y[2] + D[2] * x[1] * y[1], -D[2] * x[1] * y[0], -D[1] * x[2] * y[0],  //
+      -D[2] * x[0] * y[1], D[0] * x[2] * y[2] + D[2] * x[0] * y[0], -D[0] * x[2] * y[1],   //
+      -D[1] * x[0] * y[2], -D[0] * x[1] * y[2], D[0] * x[1] * y[1] + D[1] * x[0] * y[0];
+  return A;
+}
+
+/// f(0) … f(n-1) with numbers that the compiler knows: loops of six are too short to be loops.
+template <int n, class F>
+[[gnu::always_inline]] inline void unrolled(F&& f) {
+  [&]<int... i>(std::integer_sequence<int, i...>) { (f(std::integral_constant<int, i>{}), ...); }
+  (std::make_integer_sequence<int, n>{});
+}
+
+/// A = L Lᵀ of a positive definite 6x6 matrix, of which the lower half is read.
+class Cholesky {
+ public:
+  explicit Cholesky(const Matrix6& A) {
+    unrolled<6>([&](auto column) {
+      constexpr int j = column;
+      double pivot = A(j, j);
+      unrolled<j>([&](auto k) { pivot -= L_[j][k] * L_[j][k]; });
+      over_[j] = 1.0 / std::sqrt(pivot);
+      unrolled<5 - j>([&](auto rest) {
+        constexpr int i = j + 1 + rest;
+        double sum = A(i, j);
+        unrolled<j>([&](auto k) { sum -= L_[i][k] * L_[j][k]; });
+        L_[i][j] = sum * over_[j];
+      });
+    });
+  }
+  Vector6 solve(const Vector6& b) const {
+    Vector6 x;
+    unrolled<6>([&](auto row) {
+      constexpr int i = row;
+      double sum = b[i];
+      unrolled<i>([&](auto k) { sum -= L_[i][k] * x[int{k}]; });
+      x[i] = sum * over_[i];
+    });
+    unrolled<6>([&](auto back) {
+      constexpr int i = 5 - back;
+      double sum = x[i];
+      unrolled<5 - i>([&](auto k) { sum -= L_[i + 1 + k][i] * x[int{i + 1 + k}]; });
+      x[i] = sum * over_[i];
+    });
+    return x;
+  }
+  /// Bᵀ A⁻¹ B, from the rows of B.
+  Matrix6 product(const Matrix6& B) const {
+    Matrix6 Y = B.transpose(), out;  // columns are the rows of L⁻¹B
+    unrolled<6>([&](auto row) {
+      constexpr int i = row;
+      unrolled<i>([&](auto k) { Y.col(i) -= L_[i][k] * Y.col(int{k}); });
+      Y.col(i) *= over_[i];
+    });
+    unrolled<6>([&](auto column) {
+      constexpr int j = column;
+      Vector6 sum = Y(j, 0) * Y.col(0);
+      unrolled<5>([&](auto k) { sum += Y(j, int{k + 1}) * Y.col(int{k + 1}); });
+      out.col(j) = sum;
+    });
+    return out;
+  }
+
+ private:
+  double L_[6][6];
+  double over_[6];  ///< of the diagonal
+};
+
 /// The even part of T⁻¹(d) = E + ½ hat(d), E = [A Q; 0 A] with symmetric A and Q, and what its derivatives need.
 class EvenPart {
  public:
-  explicit EvenPart(const Vector6& d) : u_(d.head<3>()), w_(d.tail<3>()), s_(w_.squaredNorm()), mu_(w_.dot(u_)) {
-    const auto [c, slope] = lie::inverse_tangent_coefficients(s_);
-    c_ = c;
-    slope_ = slope;
-  }
+  /// c and its slope as in lie::inverse_tangent_coefficients.
+  EvenPart(const Vector6& d, double c, double slope)
+      : u_(d.head<3>()), w_(d.tail<3>()), s_(w_.squaredNorm()), mu_(w_.dot(u_)), c_(c), slope_(slope) {}
 
   /// Eᵀσ = (n + c a(n), m + c (a(m) + b(n)) + μ c' a(n)).
   Vector6 transposed(const Vector6& stress) const {
@@ -99,17 +167,72 @@ class EvenPart {
   }
 
   Vector3 u_, w_;
-  double s_, mu_, c_ = 0.0, slope_ = 0.0;
+  double s_, mu_, c_, slope_;
 };
 
 Matrix6 symmetric_inverse(const Matrix6& A) { return A.ldlt().solve(Matrix6::Identity()); }
 
+using Matrix63 = Eigen::Matrix<double, 6, 3>;
+
+/// X R, column by column: columns of six are three pairs of numbers.
+[[gnu::always_inline]] inline Matrix63 times(const Matrix63& X, const Matrix3& R) {
+  Matrix63 out;
+  unrolled<3>([&](auto column) {
+    constexpr int j = column;
+    out.col(j) = X.col(0) * R(0, j) + X.col(1) * R(1, j) + X.col(2) * R(2, j);
+  });
+  return out;
+}
+/// X skew(x).
+[[gnu::always_inline]] inline Matrix63 times_skew(const Matrix63& X, const Vector3& x) {
+  Matrix63 out;
+  out.col(0) = X.col(1) * x[2] - X.col(2) * x[1];
+  out.col(1) = X.col(2) * x[0] - X.col(0) * x[2];
+  out.col(2) = X.col(0) * x[1] - X.col(1) * x[0];
+  return out;
+}
+
+/// -X Ad(h) and -X Ad(h⁻¹) with h = (x, R), Ad(h) = [R x̃R; 0 R].
+Matrix6 minus_times_adjoint(const Matrix6& X, const Vector3& x, const Matrix3& R) {
+  const Matrix63 left = -X.leftCols<3>();
+  Matrix6 out;
+  out.leftCols<3>() = times(left, R);
+  out.rightCols<3>() = times(times_skew(left, x) - X.rightCols<3>(), R);
+  return out;
+}
+Matrix6 minus_times_inverse_adjoint(const Matrix6& X, const Vector3& x, const Matrix3& R) {
+  const Matrix3 minus = -R.transpose();
+  const Matrix63 left = times(X.leftCols<3>(), minus);
+  Matrix6 out;
+  out.leftCols<3>() = left;
+  out.rightCols<3>() = times(X.rightCols<3>(), minus) - times_skew(left, x);
+  return out;
+}
+
+/// X P with P = [a q; 0 a], as P_A and P_B are.
+Matrix6 times_triangular(const Matrix6& X, const Matrix6& P) {
+  const Matrix3 a = P.topLeftCorner<3, 3>(), q = P.topRightCorner<3, 3>();
+  Matrix6 out;
+  out.leftCols<3>() = times(X.leftCols<3>(), a);
+  out.rightCols<3>() = times(X.leftCols<3>(), q) + times(X.rightCols<3>(), a);
+  return out;
+}
+/// Pᵀ X.
+Matrix6 transposed_times(const Matrix6& P, const Matrix6& X) { return times_triangular(X.transpose(), P).transpose(); }
+
+bool is_identity(const Frame& f) { return f.p.isZero(0.0) && f.E == Matrix3::Identity(); }
+
 }  // namespace
 
 struct Beam::Ends {
+  Vector3 x;             ///< of B, seen from A
+  Eigen::Vector4d turn;  ///< the same of its rotation
   Vector6 d;
+  double c, slope;           ///< of T⁻¹(d)
   std::array<Vector6, 2> v;  ///< of the end frames, in their axes
   bool is_too_bent = false;
+
+  EvenPart even() const { return {d, c, slope}; }
 };
 
 struct Beam::Law {
@@ -119,6 +242,18 @@ struct Beam::Law {
   double energy = 0.0;
 };
 
+struct Beam::Slopes {
+  std::array<Vector6, 2> g;
+  std::array<std::array<Matrix6, 2>, 2> K, D;
+  bool has_D = false;
+};
+
+Matrix6 element_compliance(const BeamSection& section, double length, const Vector6& strain) {
+  if (section.law == SectionLaw::constant) return section.compliance;
+  const Matrix6 H = hat(strain);
+  return section.compliance + (length * length / 12.0) * H * section.compliance * H.transpose();
+}
+
 Beam::Beam(std::string name, int node_a, const Frame& a, int node_b, const Frame& b, double length,
            const Vector6& strain0, const BeamSection& section)
     : Element("beam", std::move(name), {node_a, node_b}),
@@ -127,178 +262,432 @@ Beam::Beam(std::string name, int node_a, const Frame& a, int node_b, const Frame
       strain0_(strain0),
       compliance_(section.compliance),
       law_(section.law),
-      is_damped_(section.damping_time > 0.0) {
-  const double commutator = law_ == SectionLaw::magnus ? length * length / 12.0 : 0.0;
-  const Matrix6 H = hat(strain0);
-  stiffness_ = symmetric_inverse(compliance_ + commutator * H * compliance_ * H.transpose());
-  damping_ = section.damping_time * stiffness_;
+      is_damped_(section.damping_time > 0.0),
+      is_rigid_(section.is_rigid) {
+  for (const int i : {0, 1}) {
+    pose_[i] = lie::flat_pose(frame_[i].p, lie::quaternion_from(frame_[i].E));
+    is_plain_[i] = is_identity(frame_[i]);
+  }
+  for (int i = 0; i < 3; ++i) {
+    if (!is_rigid_[i]) continue;
+    compliance_.row(i).setZero();
+    compliance_.col(i).setZero();
+    row_[rows_++] = i;
+  }
+  is_diagonal_ = compliance_.isDiagonal(0.0);
+  scale_ = compliance_.diagonal().maxCoeff();
+  BeamSection own = section;
+  own.compliance = compliance_;
+  stiffness_ = symmetric_inverse(reduced(element_compliance(own, length, strain0)));
+  for (int i = 0; i < rows_; ++i) stiffness_(row_[i], row_[i]) = 0.0;
+  damping_ = (section.damping_time / length) * stiffness_;
+  if (law_ == SectionLaw::constant) return;
+  // Deflection θ(x - 3x²/L + 2x³/L²) of ends that are turned by θ against the chord: the axis is longer by θ²/10, and the chord
+  // is by θ²/2 longer than its part along the ends.
+  for (const int i : {0, 1}) {
+    const double by_shear = compliance_(1 + i, 1 + i), by_bending = length * length / 12.0 * compliance_(5 - i, 5 - i);
+    const double part = by_bending > 0.0 ? by_bending / (by_shear + by_bending) : 0.0;
+    bow_[i] = 0.6 * part * part;
+  }
 }
 
-Facets Beam::facets() const { return {.has_force = true, .stores_energy = true, .does_work = is_damped_}; }
+/// Without the rigid strains.
+Matrix6 Beam::reduced(Matrix6 C) const {
+  for (int i = 0; i < rows_; ++i) {
+    C.row(row_[i]).setZero();
+    C.col(row_[i]).setZero();
+    C(row_[i], row_[i]) = scale_;
+  }
+  return C;
+}
 
-Beam::Ends Beam::ends_of(const Instant& at) const {
-  std::array<Vector3, 2> x;
-  std::array<Matrix3, 2> R;
+Facets Beam::facets() const {
+  return {.rows = rows_, .has_force = true, .stores_energy = true, .does_work = is_damped_};
+}
+
+Beam::Ends Beam::ends_of(const Instant& at, bool with_velocities) const {
+  std::array<lie::FlatPose, 2> end;
+  for (const int i : {0, 1}) {
+    if (at.slots[i].is_ground())
+      end[i] = pose_[i];
+    else if (is_plain_[i])
+      end[i] = Eigen::Map<const lie::FlatPose>(at.q_of(i));
+    else
+      end[i] = lie::SE3::compose(Eigen::Map<const lie::FlatPose>(at.q_of(i)), pose_[i]);
+  }
   Ends out;
-  for (int i = 0; i < 2; ++i) {
-    const Frame& f = frame_[i];
-    const Slot& slot = at.slots[i];
-    if (slot.is_ground()) {
-      x[i] = f.p;
-      R[i] = f.E;
+  const double* const qa = end[0].data() + 3;
+  out.x = lie::rotate_back(qa, end[1].head<3>() - end[0].head<3>());
+  out.turn = lie::SO3::compose(lie::SO3::inverse(end[0].tail<4>()), end[1].tail<4>());
+  const Vector3 omega = lie::SO3::log(out.turn);
+  const double s = omega.squaredNorm();
+  const auto [c, slope] = lie::inverse_tangent_coefficients(s);
+  out.c = c;
+  out.slope = slope;
+  const Vector3 wx = cross(omega, out.x);
+  out.d << out.x - 0.5 * wx + c * cross(omega, wx), omega;
+  out.is_too_bent = !(s < widest_bend * widest_bend);
+  if (!with_velocities) return out;
+  for (const int i : {0, 1}) {
+    if (at.slots[i].is_ground()) {
       out.v[i].setZero();
       continue;
     }
-    const double *q = at.q_of(i), *v = at.v_of(i);
-    const Matrix3 rotation = lie::rotation_matrix(q + 3);
-    x[i] = Eigen::Map<const Vector3>(q) + rotation * f.p;
-    R[i] = rotation * f.E;
+    const double* v = at.v_of(i);
     const Vector3 w(v[3], v[4], v[5]);
     Vector3 u(v[0], v[1], v[2]);
-    if (slot.group != lie::GroupId::se3) u = rotation.transpose() * u;
-    out.v[i] << f.E.transpose() * (u + cross(w, f.p)), f.E.transpose() * w;
+    if (at.slots[i].group != lie::GroupId::se3) u = lie::rotate_back(at.q_of(i) + 3, u);
+    if (is_plain_[i])
+      out.v[i] << u, w;
+    else
+      out.v[i] << frame_[i].E.transpose() * (u + cross(w, frame_[i].p)), frame_[i].E.transpose() * w;
   }
-  const Vector3 omega = lie::SO3::log(lie::quaternion_from(R[0].transpose() * R[1]));
-  out.d << lie::SO3::tangent_inverse(-omega, R[0].transpose() * (x[1] - x[0])), omega;
-  out.is_too_bent = !(omega.squaredNorm() < widest_bend * widest_bend);
   return out;
 }
 
-void Beam::set_law(const Vector6& d, bool with_derivatives, Law& out) const {
+/// ḋ = P v.
+Vector6 Beam::rate_of(const Ends& ends) const {
+  return ends.even() * Vector6(ends.v[1] - ends.v[0]) + 0.5 * hat(ends.d, ends.v[0] + ends.v[1]);
+}
+
+// Everything in one piece: products of six by six are too small for calls.
+template <bool with_derivatives>
+[[gnu::flatten]] void Beam::set_law(const Vector6& d, Law& out) const {
   const double over_L = 1.0 / length_;
-  const Vector6 f = over_L * d, strain = f - strain0_;
+  const Vector6 f = over_L * d;
+  Vector6 strain = f - strain0_;
   if (law_ == SectionLaw::constant) {
     out.stress = out.work = stiffness_ * strain;
-    if (with_derivatives) out.work_derivative = over_L * stiffness_;
+    if constexpr (with_derivatives) out.work_derivative = over_L * stiffness_;
     out.energy = 0.5 * length_ * strain.dot(out.stress);
     return;
   }
   const double k = length_ * length_ / 12.0;
-  const Matrix6 H = hat(f), HC = H * compliance_;
-  const Eigen::LLT<Matrix6> factors(compliance_ + k * HC * H.transpose());
+  const Vector3 u = f.head<3>(), w = f.tail<3>(), a = compliance_.diagonal().head<3>(),
+                b = compliance_.diagonal().tail<3>();
+  Matrix6 star = compliance_;
+  if (is_diagonal_) {
+    star.topLeftCorner<3, 3>() += k * (skew_product(w, a, w) + skew_product(u, b, u));
+    star.bottomLeftCorner<3, 3>() += k * skew_product(w, b, u);
+    star.bottomRightCorner<3, 3>() += k * skew_product(w, b, w);
+  } else {
+    const Matrix6 H = hat(f);
+    star += k * H * compliance_ * H.transpose();
+  }
+  const double slope_y = 2.0 * bow_[0] * strain[1], slope_z = 2.0 * bow_[1] * strain[2];
+  strain[0] += 0.5 * (slope_y * strain[1] + slope_z * strain[2]);
+  if (rows_ > 0) {
+    star = reduced(star);
+    for (int i = 0; i < rows_; ++i) strain[row_[i]] = 0.0;
+  }
+  const Cholesky factors(star);
   out.stress = factors.solve(strain);
   // t = σ + k check(σ) C check(σ) f
-  const Vector6 bent = compliance_ * check(out.stress, f);
+  const Vector6 turned = check(out.stress, f);
+  Vector6 bent;
+  if (is_diagonal_)
+    bent = compliance_.diagonal().cwiseProduct(turned);
+  else
+    bent = compliance_ * turned;
   out.work = out.stress + k * check(out.stress, bent);
+  out.work[1] += slope_y * out.stress[0];
+  out.work[2] += slope_z * out.stress[0];
   out.energy = 0.5 * length_ * strain.dot(out.stress);
-  if (!with_derivatives) return;
-  const Matrix6 S = check(out.stress), SC = S * compliance_;
+  if constexpr (!with_derivatives) return;
   // A = k (hat(f) C check(σ) - hat(C hat(f)ᵀσ)); hat(f)ᵀσ = check(σ) f
-  const Matrix6 B = Matrix6::Identity() - k * (HC * S - hat(bent));
-  out.work_derivative = over_L * (B.transpose() * factors.solve(B) + k * SC * S);
+  const Vector3 n = out.stress.head<3>(), m = out.stress.tail<3>();
+  Matrix6 B, twice;  // ∂ε/∂f - A; -check(σ) C check(σ)
+  if (is_diagonal_) {
+    // X D Y = -X D Yᵀ of antisymmetric Y
+    B.topLeftCorner<3, 3>() = k * skew_product(u, b, n);
+    B.topRightCorner<3, 3>() = k * (skew_product(w, a, n) + skew_product(u, b, m));
+    B.bottomLeftCorner<3, 3>() = k * skew_product(w, b, n);
+    B.bottomRightCorner<3, 3>() = k * skew_product(w, b, m);
+    twice.topLeftCorner<3, 3>() = skew_product(n, b, n);
+    twice.topRightCorner<3, 3>() = skew_product(n, b, m);
+    twice.bottomLeftCorner<3, 3>() = skew_product(m, b, n);
+    twice.bottomRightCorner<3, 3>() = skew_product(n, a, n) + skew_product(m, b, m);
+  } else {
+    const Matrix6 S = check(out.stress), CS = compliance_ * S;
+    B = -k * hat(f) * CS;
+    twice = -S * CS;
+  }
+  B += k * hat(bent);
+  B.diagonal().array() += 1.0;
+  B(0, 1) += slope_y;
+  B(0, 2) += slope_z;
+  for (int i = 0; i < rows_; ++i) B.row(row_[i]).setZero();
+  out.work_derivative = over_L * (factors.product(B) - k * twice);
+  out.work_derivative(1, 1) += 2.0 * over_L * bow_[0] * out.stress[0];
+  out.work_derivative(2, 2) += 2.0 * over_L * bow_[1] * out.stress[0];
 }
 
 /// From the end frame to the node, and to inertial velocities where the node has them.
 void Beam::add_to(const Instant& at, int slot, const Vector6& wrench, const Forces& out) const {
   if (at.slots[slot].is_ground()) return;
+  Eigen::Map<Vector6> force(out.of(slot));
+  const bool is_se3 = at.slots[slot].group == lie::GroupId::se3;
+  if (is_plain_[slot] && is_se3) {
+    force += wrench;
+    return;
+  }
   const Frame& f = frame_[slot];
   Vector3 n = f.E * wrench.head<3>();
   const Vector3 m = f.E * wrench.tail<3>() + cross(f.p, n);
-  if (at.slots[slot].group != lie::GroupId::se3) n = lie::rotate(at.q_of(slot) + 3, n);
-  Eigen::Map<Vector6> force(out.of(slot));
+  if (!is_se3) n = lie::rotate(at.q_of(slot) + 3, n);
   force.head<3>() += n;
   force.tail<3>() += m;
 }
 
 /// g = Pᵀt with P = [-T⁻¹(-d), T⁻¹(d)]: g_A = -e + ½c, g_B = e + ½c, e = Eᵀt, c = check(t) d.
-void Beam::add_force(const Instant& at, const Forces& out) const {
-  const Ends ends = ends_of(at);
+[[gnu::flatten]] void Beam::add_force(const Instant& at, const Forces& out) const {
+  const Ends ends = ends_of(at, is_damped_);
   Law law;
-  set_law(ends.d, false, law);
-  const EvenPart E(ends.d);
+  set_law<false>(ends.d, law);
   Vector6 t = law.work;
-  if (is_damped_) {
-    const Vector6 sum = ends.v[0] + ends.v[1], difference = ends.v[1] - ends.v[0];
-    t += damping_ * ((E * difference + 0.5 * hat(ends.d, sum)) / length_);
-  }
+  if (is_damped_) t += damping_ * rate_of(ends);
   if (ends.is_too_bent) t.setConstant(std::numeric_limits<double>::quiet_NaN());
-  const Vector6 e = E.transposed(t), c = 0.5 * check(t, ends.d);
+  const Vector6 e = ends.even().transposed(t), c = 0.5 * check(t, ends.d);
   add_to(at, 0, c - e, out);
   add_to(at, 1, c + e, out);
 }
 
-/// K = Pᵀ(∂t/∂d)P + G P, G = [-dE + ½check(t); dE + ½check(t)], dE = ∂(Eᵀt)/∂d.
-void Beam::linearize(const Instant& at, const Blocks& out) const {
-  const Ends ends = ends_of(at);
+/// K = Pᵀ(∂t/∂d)P + G P, G = [-dE + ½check(t); dE + ½check(t)], dE = ∂(Eᵀt)/∂d. Rigid motions leave g as it is: the columns
+/// of A follow from those of B by K_A = -K_B Ad(h⁻¹). Without damping K_BA = K_ABᵀ.
+[[gnu::flatten]] void Beam::linearize(const Instant& at, const Blocks& out) const {
+  const Ends ends = ends_of(at, is_damped_);
   Law law;
-  set_law(ends.d, true, law);
-  const EvenPart E(ends.d);
+  set_law<true>(ends.d, law);
+  const EvenPart E = ends.even();
   const Matrix6 half = 0.5 * hat(ends.d), even = E.matrix();
-  const std::array<Matrix6, 2> P{half - even, half + even};
+  const Matrix6 P_A = half - even, P_B = half + even;
   Vector6 t = law.work;
-  Matrix6 by_d = law.work_derivative;
-  const Matrix6 damping = damping_ / length_;
   if (is_damped_) {
-    const Vector6 sum = ends.v[0] + ends.v[1], difference = ends.v[1] - ends.v[0];
-    t += damping * (E * difference + 0.5 * hat(ends.d, sum));
-    by_d += damping * (E.derivative(difference) - 0.5 * hat(sum));
+    t += damping_ * rate_of(ends);
+    law.work_derivative += damping_ * (E.derivative(ends.v[1] - ends.v[0]) - 0.5 * hat(ends.v[0] + ends.v[1]));
   }
   const Matrix6 dE = E.derivative_transposed(t), half_check = 0.5 * check(t);
-  const std::array<Matrix6, 2> G{half_check - dE, half_check + dE};
+  const Matrix3 R = lie::rotation_matrix(ends.turn.data());
+  Slopes slopes;
   const Vector6 e = E.transposed(t), c = 0.5 * check(t, ends.d);
-  const std::array<Vector6, 2> g{c - e, c + e};
-
-  // To the velocities of the nodes: V = Ad(o⁻¹) v, and U = Rᵀu where the node has inertial ones.
-  std::array<Matrix6, 2> to_end;
-  for (int i = 0; i < 2; ++i) {
-    if (at.slots[i].is_ground()) continue;
-    const Matrix3 Et = frame_[i].E.transpose();
-    to_end[i] << Et, -Et * skew(frame_[i].p), Matrix3::Zero(), Et;
+  slopes.g = {c - e, c + e};
+  slopes.has_D = is_damped_;
+  auto& K = slopes.K;
+  K[0][1] = times_triangular(transposed_times(P_A, law.work_derivative) + half_check - dE, P_B);
+  K[0][0] = minus_times_inverse_adjoint(K[0][1], ends.x, R);
+  if (is_damped_) {
+    K[1][1] = times_triangular(transposed_times(P_B, law.work_derivative) + half_check + dE, P_B);
+    K[1][0] = minus_times_inverse_adjoint(K[1][1], ends.x, R);
+    const Matrix6 damped = times_triangular(damping_, P_B);
+    slopes.D[0][1] = transposed_times(P_A, damped);
+    slopes.D[1][1] = transposed_times(P_B, damped);
+    slopes.D[1][0] = slopes.D[0][1].transpose();
+    slopes.D[0][0] = minus_times_inverse_adjoint(slopes.D[0][1], ends.x, R);
+  } else {
+    K[1][0] = K[0][1].transpose();
+    K[1][1] = minus_times_adjoint(K[1][0], ends.x, R);
   }
-  for (int i = 0; i < 2; ++i)
-    for (int j = 0; j < 2; ++j) {
+  add_blocks(at, slopes, out);
+}
+
+void Beam::add_blocks(const Instant& at, const Slopes& from, const Blocks& out) const {
+  const auto is_native = [&](int i) { return is_plain_[i] && at.slots[i].group == lie::GroupId::se3; };
+  for (const int i : {0, 1})
+    for (const int j : {0, 1}) {
       if (at.slots[i].is_ground() || at.slots[j].is_ground()) continue;
-      Matrix6 K = to_end[i].transpose() * ((P[i].transpose() * by_d + G[i]) * P[j]) * to_end[j];
-      Matrix6 D;
-      if (is_damped_) D = to_end[i].transpose() * (P[i].transpose() * damping * P[j]) * to_end[j];
-      const bool row_is_inertial = at.slots[i].group != lie::GroupId::se3,
-                 column_is_inertial = at.slots[j].group != lie::GroupId::se3;
-      if (column_is_inertial) {
+      Matrix6Map K_out(out.coupling(out.all.K, i, j));
+      if (is_native(i) && is_native(j)) {
+        K_out += from.K[i][j];
+        if (from.has_D) Matrix6Map(out.coupling(out.all.D, i, j)) += from.D[i][j];
+        continue;
+      }
+      // To the velocities of the nodes: V = Ad(o⁻¹) v, and U = Rᵀu where the node has inertial ones.
+      const auto moved = [&](const Matrix6& X) -> Matrix6 {
+        std::array<Matrix6, 2> to_end;
+        for (const int side : {0, 1}) {
+          const Frame& f = frame_[side == 0 ? i : j];
+          const Matrix3 Et = f.E.transpose();
+          to_end[side] << Et, -Et * skew(f.p), Matrix3::Zero(), Et;
+        }
+        return to_end[0].transpose() * X * to_end[1];
+      };
+      Matrix6 K = moved(from.K[i][j]), D;
+      if (from.has_D) D = moved(from.D[i][j]);
+      if (at.slots[j].group != lie::GroupId::se3) {
         const Matrix3 R = lie::rotation_matrix(at.q_of(j) + 3);
-        if (is_damped_) {
+        if (from.has_D) {
           const Vector3 U = R.transpose() * Eigen::Map<const Vector3>(at.v_of(j));
           K.rightCols<3>() += D.leftCols<3>() * skew(U);
           D.leftCols<3>() *= R.transpose();
         }
         K.leftCols<3>() *= R.transpose();
       }
-      if (row_is_inertial) {
+      if (at.slots[i].group != lie::GroupId::se3) {
         const Matrix3 R = lie::rotation_matrix(at.q_of(i) + 3);
         K.topRows<3>() = R * K.topRows<3>().eval();
-        if (is_damped_) D.topRows<3>() = R * D.topRows<3>().eval();
-        if (i == j) K.topRightCorner<3, 3>() -= R * skew(frame_[i].E * g[i].head<3>());
+        if (from.has_D) D.topRows<3>() = R * D.topRows<3>().eval();
+        if (i == j) K.topRightCorner<3, 3>() -= R * skew(frame_[i].E * from.g[i].head<3>());
       }
-      out.K(i, j) += K;
-      if (is_damped_) out.D(i, j) += D;
+      K_out += K;
+      if (from.has_D) Matrix6Map(out.coupling(out.all.D, i, j)) += D;
     }
 }
 
+// ---- rigid strains: Φ = L ε, λ the stress
+
+std::array<double, 2> Beam::bow_slope(const Vector6& d) const {
+  return {2.0 * bow_[0] * (d[1] / length_ - strain0_[1]), 2.0 * bow_[1] * (d[2] / length_ - strain0_[2])};
+}
+
+Vector6 Beam::multipliers(const Vector6& d, const double* lambda) const {
+  Vector6 t = Vector6::Zero();
+  for (int i = 0; i < rows_; ++i) t[row_[i]] = lambda[i];
+  const auto [y, z] = bow_slope(d);
+  t[1] += y * t[0];
+  t[2] += z * t[0];
+  return t;
+}
+
+void Beam::constraint(const Instant& at, double* gap, double* rate) const {
+  const Ends ends = ends_of(at, true);
+  Vector6 speed = rate_of(ends), distance = ends.d - length_ * strain0_;
+  const auto [y, z] = bow_slope(ends.d);
+  speed[0] += y * speed[1] + z * speed[2];
+  distance[0] += 0.5 * (y * distance[1] + z * distance[2]);
+  for (int i = 0; i < rows_; ++i) {
+    gap[i] = distance[row_[i]];
+    rate[i] = speed[row_[i]];
+  }
+}
+
+void Beam::add_constraint_force(const Instant& at, const double* mu, const Forces& out) const {
+  const Ends ends = ends_of(at, false);
+  const Vector6 t = multipliers(ends.d, mu), e = ends.even().transposed(t), c = 0.5 * check(t, ends.d);
+  add_to(at, 0, c - e, out);
+  add_to(at, 1, c + e, out);
+}
+
+Matrix6 Beam::to_node(const Instant& at, int slot, const Matrix6& rows) const {
+  Matrix6 out = rows;
+  if (!is_plain_[slot]) {
+    const Frame& f = frame_[slot];
+    out.leftCols<3>() = rows.leftCols<3>() * f.E.transpose();
+    out.rightCols<3>() = rows.rightCols<3>() * f.E.transpose() - out.leftCols<3>() * skew(f.p);
+  }
+  if (at.slots[slot].group != lie::GroupId::se3)
+    out.leftCols<3>() *= lie::rotation_matrix(at.q_of(slot) + 3).transpose();
+  return out;
+}
+
+void Beam::jacobian(const Instant& at, const Blocks& out) const {
+  const Ends ends = ends_of(at, false);
+  const Matrix6 half = 0.5 * hat(ends.d), even = ends.even().matrix();
+  for (const int i : {0, 1}) {
+    if (at.slots[i].is_ground()) continue;
+    Matrix6 rows = to_node(at, i, i == 0 ? Matrix6(half - even) : Matrix6(half + even));
+    const auto [y, z] = bow_slope(ends.d);
+    rows.row(0) += y * rows.row(1) + z * rows.row(2);
+    MatrixMap B = out.B(i);
+    for (int r = 0; r < rows_; ++r) B.row(r) = rows.row(row_[r]);
+  }
+}
+
+void Beam::linearize_constraint(const Instant& at, const Blocks& out) const {
+  const Ends ends = ends_of(at, true);
+  const EvenPart E = ends.even();
+  const Matrix6 half = 0.5 * hat(ends.d), even = E.matrix();
+  const std::array<Matrix6, 2> P{half - even, half + even};
+  Matrix6 by_d = E.derivative(ends.v[1] - ends.v[0]) - 0.5 * hat(ends.v[0] + ends.v[1]);
+  const auto [y, z] = bow_slope(ends.d);
+  const Vector6 speed = rate_of(ends);
+  by_d.row(0) += y * by_d.row(1) + z * by_d.row(2);
+  by_d(0, 1) += 2.0 * bow_[0] / length_ * speed[1];
+  by_d(0, 2) += 2.0 * bow_[1] / length_ * speed[2];
+  for (const int i : {0, 1}) {
+    if (at.slots[i].is_ground()) continue;
+    Matrix6 B = to_node(at, i, P[i]);
+    B.row(0) += y * B.row(1) + z * B.row(2);
+    Matrix6 H = to_node(at, i, by_d * P[i]);
+    if (at.slots[i].group != lie::GroupId::se3) {
+      // U = Rᵀu turns with the body: δU = Ũ δθ.
+      const Matrix3 R = lie::rotation_matrix(at.q_of(i) + 3);
+      const Vector3 U = R.transpose() * Eigen::Map<const Vector3>(at.v_of(i));
+      H.rightCols<3>() += B.leftCols<3>() * R * skew(U);
+    }
+    MatrixMap B_out = out.B(i), H_out = out.H(i);
+    for (int r = 0; r < rows_; ++r) {
+      B_out.row(r) = B.row(row_[r]);
+      H_out.row(r) = H.row(row_[r]);
+    }
+  }
+  const Vector6 t = multipliers(ends.d, at.lambda), e = E.transposed(t), c = 0.5 * check(t, ends.d);
+  const Matrix6 dE = E.derivative_transposed(t), half_check = 0.5 * check(t);
+  Matrix6 G = half_check - dE;
+  for (const int i : {1, 2})
+    G += P[0].row(i).transpose() * (2.0 * bow_[i - 1] / length_ * t[0]) * Vector6::Unit(i).transpose();
+  const Matrix3 R = lie::rotation_matrix(ends.turn.data());
+  Slopes slopes;
+  slopes.g = {c - e, c + e};
+  auto& K = slopes.K;
+  K[0][1] = times_triangular(G, P[1]);
+  K[0][0] = minus_times_inverse_adjoint(K[0][1], ends.x, R);
+  K[1][0] = K[0][1].transpose();
+  K[1][1] = minus_times_adjoint(K[1][0], ends.x, R);
+  add_blocks(at, slopes, out);
+}
+
+void Beam::acceleration_gap(const Instant& at, double* out) const {
+  const Ends ends = ends_of(at, true);
+  std::array<Vector6, 2> a;
+  for (const int i : {0, 1}) {
+    if (at.slots[i].is_ground()) {
+      a[i].setZero();
+      continue;
+    }
+    const Eigen::Map<const Vector6> given(at.a_of(i)), v(at.v_of(i));
+    Vector3 u = given.head<3>();
+    const Vector3 w = given.tail<3>();
+    if (at.slots[i].group != lie::GroupId::se3) {
+      const double* q = at.q_of(i) + 3;
+      u = lie::rotate_back(q, u) - cross(v.tail<3>(), lie::rotate_back(q, v.head<3>()));
+    }
+    a[i] << frame_[i].E.transpose() * (u + cross(w, frame_[i].p)), frame_[i].E.transpose() * w;
+  }
+  const EvenPart E = ends.even();
+  const Matrix6 by_d = E.derivative(ends.v[1] - ends.v[0]) - 0.5 * hat(ends.v[0] + ends.v[1]);
+  const Vector6 speed = rate_of(ends);
+  Vector6 all = E * Vector6(a[1] - a[0]) + 0.5 * hat(ends.d, a[0] + a[1]) + by_d * speed;
+  const auto [y, z] = bow_slope(ends.d);
+  all[0] += y * all[1] + z * all[2] + 2.0 / length_ * (bow_[0] * speed[1] * speed[1] + bow_[1] * speed[2] * speed[2]);
+  for (int i = 0; i < rows_; ++i) out[i] = all[row_[i]];
+}
+
+// ---- energy and reports
+
 void Beam::add_energy(const Instant& at, system::EnergyParts& parts) const {
   Law law;
-  set_law(ends_of(at).d, false, law);
+  set_law<false>(ends_of(at, false).d, law);
   parts.elastic += law.energy;
 }
 
 void Beam::add_power(const Instant& at, system::Power& power) const {
   if (!is_damped_) return;
-  const Ends ends = ends_of(at);
-  const EvenPart E(ends.d);
-  const Vector6 rate = E * (ends.v[1] - ends.v[0]) + 0.5 * hat(ends.d, ends.v[0] + ends.v[1]);
-  power.dissipated += rate.dot(damping_ * rate) / length_;
+  const Vector6 rate = rate_of(ends_of(at, true));
+  power.dissipated += rate.dot(damping_ * rate);
 }
 
-Vector6 Beam::strain(const Instant& at) const { return ends_of(at).d / length_ - strain0_; }
+Vector6 Beam::strain(const Instant& at) const { return ends_of(at, false).d / length_ - strain0_; }
 
-double Beam::bend(const Instant& at) const { return ends_of(at).d.tail<3>().norm(); }
+double Beam::bend(const Instant& at) const { return ends_of(at, false).d.tail<3>().norm(); }
 
 Vector6 Beam::stress(const Instant& at, int end) const {
-  const Ends ends = ends_of(at);
+  const Ends ends = ends_of(at, is_damped_);
   Law law;
-  set_law(ends.d, false, law);
-  const EvenPart E(ends.d);
+  set_law<false>(ends.d, law);
   Vector6 t = law.work;
-  if (is_damped_) t += damping_ * ((E * (ends.v[1] - ends.v[0]) + 0.5 * hat(ends.d, ends.v[0] + ends.v[1])) / length_);
-  const Vector6 e = E.transposed(t), c = 0.5 * check(t, ends.d);
+  if (is_damped_) t += damping_ * rate_of(ends);
+  if (rows_ > 0 && at.lambda != nullptr) t += multipliers(ends.d, at.lambda);
+  const Vector6 e = ends.even().transposed(t), c = 0.5 * check(t, ends.d);
   return end == 0 ? Vector6(e - c) : Vector6(e + c);
 }
 

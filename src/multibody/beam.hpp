@@ -1,7 +1,10 @@
 // Geometrically exact beams: two nodes, a relative pose, a section.
 #pragma once
 
+#include <array>
+
 #include "kreisel/element.hpp"
+#include "lie/flat_pose.hpp"
 #include "multibody/body.hpp"
 
 namespace kreisel::multibody {
@@ -19,7 +22,13 @@ struct BeamSection {
       Matrix6::Identity();    ///< C = K⁻¹; zero shear compliance is a shear-rigid rod, with the magnus law only
   double damping_time = 0.0;  ///< β of Kelvin and Voigt: stress grows by βKε̇ [s]
   SectionLaw law = SectionLaw::magnus;
+  /// Strains Γ that constraint rows keep at those of the reference: extension, shear along y and z. Their stresses are the
+  /// multipliers; the compliance says nothing about them.
+  std::array<bool, 3> is_rigid{false, false, false};
 };
+
+/// C + (L²/12) hat(f) C hat(f)ᵀ, what an element of length L with the strain f yields under stress.
+Matrix6 element_compliance(const BeamSection& section, double length, const Vector6& strain);
 
 /// An element between frames of two nodes A and B. With h = a⁻¹b the pose of one end frame against the other,
 ///
@@ -27,6 +36,11 @@ struct BeamSection {
 ///
 /// where the second part of C* is the commutator of the Magnus series of q' = q f: strain changes along the element because
 /// stress obeys σ' = hat(f)ᵀσ. It vanishes in the constant law. Everything depends on h alone: rigid motions do nothing.
+///
+/// What the commutator adds to shear is an S-shaped bow of the element, which draws its ends together: ε₁ has 0.6 γ² of that
+/// part of shear in it. The term is of fourth order in L; without it tension beyond 12 EI/L² would lengthen the element
+/// sideways.
+/// Rigid strains are rows L ε = 0, whose λ is the stress.
 class Beam final : public Element {
  public:
   /// `strain0` is f₀, the strain of the reference against one frame carried along the rod: (1, 0, 0, 0, 0, 0) is straight.
@@ -38,30 +52,56 @@ class Beam final : public Element {
   Vector6 strain(const Instant& at) const;
   /// Section force and moment at A (end 0) or B (end 1), in the axes of that end: what the part behind the cut does to the part before.
   Vector6 stress(const Instant& at, int end) const;
-  /// Angle between the two ends [rad].
+  /// C σ of that stress, with zeros where the section is rigid.
+  Vector6 strain_of(const Vector6& stress) const { return compliance_ * stress; }
+  /// Angle between the two ends [rad], and the one beyond which it cannot be told from one the other way round.
   double bend(const Instant& at) const;
+  static constexpr double widest_bend = 2.8;
 
   Facets facets() const override;
   void add_force(const Instant& at, const Forces& out) const override;
   void linearize(const Instant& at, const Blocks& out) const override;
+  void constraint(const Instant& at, double* gap, double* rate) const override;
+  void add_constraint_force(const Instant& at, const double* mu, const Forces& out) const override;
+  void jacobian(const Instant& at, const Blocks& out) const override;
+  void linearize_constraint(const Instant& at, const Blocks& out) const override;
+  void acceleration_gap(const Instant& at, double* out) const override;
   void add_energy(const Instant& at, system::EnergyParts& parts) const override;
   void add_power(const Instant& at, system::Power& power) const override;
 
  private:
-  struct Ends;  ///< poses and velocities of the end frames
-  struct Law;   ///< d, the stress that works on ḋ, and its derivative
-  Ends ends_of(const Instant& at) const;
+  struct Ends;    ///< d, and velocities of the end frames
+  struct Law;     ///< the stress that works on ḋ, and its derivative
+  struct Slopes;  ///< of a wrench Pᵀt by the velocities of the end frames
+  Ends ends_of(const Instant& at, bool with_velocities) const;
   /// ∂V/∂d; with derivatives also ∂²V/∂d².
-  void set_law(const Vector6& d, bool with_derivatives, Law& out) const;
+  template <bool with_derivatives>
+  void set_law(const Vector6& d, Law& out) const;
+  Matrix6 reduced(Matrix6 C) const;
   void add_to(const Instant& at, int slot, const Vector6& wrench, const Forces& out) const;
+  /// K and D of a wrench g = Pᵀt in end frames, to the velocities of the nodes.
+  void add_blocks(const Instant& at, const Slopes& from, const Blocks& out) const;
+  /// Rows of end frames to the velocities of a node.
+  Matrix6 to_node(const Instant& at, int slot, const Matrix6& rows) const;
+  Vector6 rate_of(const Ends& ends) const;
+  /// ∂ε₁/∂γ of the bow.
+  std::array<double, 2> bow_slope(const Vector6& d) const;
+  Vector6 multipliers(const Vector6& d, const double* lambda) const;
 
   std::array<Frame, 2> frame_;
+  std::array<lie::FlatPose, 2> pose_;  ///< the same
+  std::array<bool, 2> is_plain_;       ///< the frame of the node itself
   double length_;
   Vector6 strain0_;
   Matrix6 compliance_, stiffness_;
-  Matrix6 damping_;  ///< on ḋ/L
+  Matrix6 damping_;  ///< on ḋ, over L
   SectionLaw law_;
-  bool is_damped_;
+  bool is_damped_, is_diagonal_;
+  std::array<bool, 3> is_rigid_;
+  std::array<int, 3> row_{};  ///< strains that are rows
+  int rows_ = 0;
+  std::array<double, 2> bow_{};  ///< of ε₁ over γ², along y and z
+  double scale_ = 1.0;           ///< of the compliance, where a rigid strain needs a number
 };
 
 }  // namespace kreisel::multibody

@@ -141,6 +141,8 @@ Formulas::Node Formulas::rate_of(Node node) {
         throw InvalidInput("has no rate: it depends on a rotation");
       case Kind::gap:
         throw InvalidInput("has no rate: it depends on the gap of a contact");
+      case Kind::section:
+        throw InvalidInput("has no rate: it depends on the stress of a rod");
       case Kind::active:
         return this->graph().number(0.0);
     }

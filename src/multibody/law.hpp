@@ -34,11 +34,12 @@ struct Quantity {
     energy,        ///< kinetic, potential, elastic
     rotation,      ///< of a body: the rotation vector
     gap,           ///< of a force of the mechanism that has gaps
+    section,       ///< of a beam among the further elements: stress at A, at B, then strains there
     active         ///< 1 while a further element of the mechanism is active, else 0
   };
   Kind kind = Kind::time;
   int index = 0;      ///< of gauge, node, input, force, joint, body or element
-  int component = 0;  ///< of a reaction, of the energy, of a rotation, of the gaps; derivatives of an input
+  int component = 0;  ///< of a reaction, of the energy, of a rotation, of the gaps, of a section; derivatives of an input
 
   auto operator<=>(const Quantity&) const = default;
 };

@@ -13,7 +13,8 @@ namespace {
 
 lie::FlatPose pose_of(const Frame& frame) { return lie::flat_pose(frame.p, lie::quaternion_from(frame.E)); }
 
-constexpr double widest_bend = 0.5 * M_PI;  // of one element, against the next half turn of the logarithm
+/// Three elements per turn: beyond, loads bring the logarithm to the half turn behind which it takes the other way round.
+constexpr double widest_bend = 2.0 * M_PI / 3.0 + 1e-9;
 
 }  // namespace
 
@@ -65,42 +66,31 @@ std::vector<double> node_weights(int elements) {
   return w;
 }
 
+std::vector<double> node_weights(const std::vector<double>& at, const std::vector<int>& breaks) {
+  std::vector<double> weights(at.size(), 0.0);
+  for (std::size_t b = 1; b < breaks.size(); ++b) {
+    const int from = breaks[b - 1], count = breaks[b] - from;
+    const double h = (at[breaks[b]] - at[from]) / count;
+    const std::vector<double> of_stretch = node_weights(count);
+    for (int i = 0; i <= count; ++i) weights[from + i] += h * of_stretch[i];
+  }
+  return weights;
+}
+
+void Rod::set_mesh(RodMesh mesh) {
+  nodes = std::move(mesh.nodes);
+  leaving = std::move(mesh.leaving);
+  at = std::move(mesh.at);
+  breaks = std::move(mesh.breaks);
+  length = at.back();
+}
+
 std::vector<Frame> line(const Vector3& from, const Vector3& to, int elements, const Vector3& up) {
-  const Vector3 x = (to - from).normalized(), across = up - up.dot(x) * x;
-  if (!(across.norm() > 1e-6 * up.norm()))
-    throw InvalidInput("\"up\" is parallel to the axis of the rod; give another direction");
   Frame frame;
-  frame.E.col(0) = x;
-  frame.E.col(2) = across.normalized();
-  frame.E.col(1) = frame.E.col(2).cross(x);
+  frame.E = section_axes(to - from, up);
   std::vector<Frame> nodes(elements + 1, frame);
   for (int i = 0; i <= elements; ++i) nodes[i].p = from + (static_cast<double>(i) / elements) * (to - from);
   return nodes;
-}
-
-double arc(const Vector3* p, int elements, const Vector3* up, std::vector<Frame>& nodes) {
-  const Vector3 a = p[1] - p[0], b = p[2] - p[0], normal = a.cross(b);
-  if (!(normal.norm() > 1e-9 * a.norm() * b.norm()))
-    throw InvalidInput("the three points lie on a line; an arc needs a circle");
-  const Vector3 axis = normal.normalized();
-  const Vector3 centre =
-      p[0] + (b.squaredNorm() * normal.cross(a) + a.squaredNorm() * b.cross(normal)) / (2.0 * normal.squaredNorm());
-  const Vector3 from = p[0] - centre, to = p[2] - centre;
-  double angle = std::atan2(axis.dot(from.cross(to)), from.dot(to));
-  if (angle <= 0.0) angle += 2.0 * M_PI;  // a -> b turns about the axis, the short way or the long one
-  Frame start{p[0], Matrix3::Identity()};
-  start.E.col(0) = axis.cross(from).normalized();
-  const Vector3 z = up != nullptr ? *up : axis, across = z - z.dot(start.E.col(0)) * start.E.col(0);
-  if (!(across.norm() > 1e-6 * z.norm()))
-    throw InvalidInput("\"up\" is parallel to the axis of the rod; give another direction");
-  start.E.col(2) = across.normalized();
-  start.E.col(1) = start.E.col(2).cross(start.E.col(0));
-  Vector6 strain = Vector6::Zero();
-  strain[0] = 1.0;
-  strain.tail<3>() = start.E.transpose() * axis / from.norm();
-  const double length = angle * from.norm();
-  nodes = constant_strain(start, strain, length, elements);
-  return length;
 }
 
 std::vector<Frame> constant_strain(const Frame& from, const Vector6& strain, double length, int elements) {
@@ -119,38 +109,67 @@ int add_rod(Mechanism& mechanism, const Rod& rod) {
     throw InvalidInput(fmt::format("rod '{}' has the length {}, must be positive [m]", rod.name, rod.length));
   const double smallest =
       Eigen::SelfAdjointEigenSolver<Matrix6>(rod.section.beam.compliance, Eigen::EigenvaluesOnly).eigenvalues()[0];
-  if (!(smallest > 0.0) && !(smallest == 0.0 && rod.section.beam.law == SectionLaw::magnus))
+  const std::array<bool, 3>& rigid = rod.section.beam.is_rigid;
+  const bool may_vanish = rod.section.beam.law == SectionLaw::magnus || rigid[0] || rigid[1] || rigid[2];
+  if (!(smallest > 0.0) && !(smallest == 0.0 && may_vanish))
     throw InvalidInput(fmt::format("rod '{}': the stiffness of its section is not positive definite", rod.name));
   const int first = static_cast<int>(mechanism.bodies.size());
-  const double h = rod.length / n;
-  const std::vector<double> weights = node_weights(n);
+  std::vector<double> at = rod.at;
+  std::vector<int> breaks = rod.breaks;
+  const std::vector<Frame>& leaving = rod.leaving.empty() ? rod.nodes : rod.leaving;
+  if (at.empty())
+    for (int i = 0; i <= n; ++i) at.push_back(rod.length * i / n);
+  if (breaks.empty()) breaks = {0, n};
+  // At a corner the weights of the stretches before and behind it belong to sections that are turned against each other.
+  std::vector<double> before(at.size(), 0.0), behind(at.size(), 0.0);
+  for (std::size_t b = 1; b < breaks.size(); ++b) {
+    const std::vector<double> of_stretch = node_weights(at, {breaks[b - 1], breaks[b]});
+    for (int i = breaks[b - 1]; i <= breaks[b]; ++i) (i == breaks[b - 1] ? behind : before)[i] += of_stretch[i];
+  }
+  std::vector<Frame> on_body[2];  // sections as elements reach and leave them
   for (int i = 0; i <= n; ++i) {
     const Frame& node = rod.nodes[i];
+    const Matrix3 turned = node.E.transpose() * leaving[i].E;
+    const double mass_before = before[i] * rod.section.mass_per_length,
+                 mass_behind = behind[i] * rod.section.mass_per_length;
+    const Vector3 c_before = rod.section.centre_of_mass, c_behind = turned * rod.section.centre_of_mass;
+    const double mass = mass_before + mass_behind;
+    const Vector3 centre = mass > 0.0 ? Vector3((mass_before * c_before + mass_behind * c_behind) / mass) : c_before;
+    const auto about_centre = [&](double m, const Vector3& c) -> Matrix3 {
+      const Matrix3 arm = skew(c - centre);
+      return m * arm * arm.transpose();
+    };
     Body body;
     body.name = fmt::format("{}.{}", rod.name, i);
-    body.group = lie::GroupId::se3;
-    body.mass = weights[i] * h * rod.section.mass_per_length;
-    body.inertia = weights[i] * h * rod.section.inertia_per_length;
-    body.position = node.p;
+    body.group = rod.group;
+    body.mass = mass;
+    body.inertia = before[i] * rod.section.inertia_per_length +
+                   behind[i] * turned * rod.section.inertia_per_length * turned.transpose() +
+                   about_centre(mass_before, c_before) + about_centre(mass_behind, c_behind);
+    body.position = node.p + node.E * centre;
     body.rotation = node.E;
-    body.velocity = rod.velocity + rod.angular_velocity.cross(node.p - rod.nodes[0].p);
+    body.velocity = rod.velocity + rod.angular_velocity.cross(body.position - rod.nodes[0].p);
     body.angular_velocity = node.E.transpose() * rod.angular_velocity;
     mechanism.bodies.push_back(std::move(body));
+    on_body[0].push_back({-centre, Matrix3::Identity()});
+    on_body[1].push_back({-centre, turned.isIdentity(1e-14) ? Matrix3(Matrix3::Identity()) : turned});
   }
   Vector6 straight = Vector6::Zero();
   straight[0] = 1.0;
   for (int i = 1; i <= n; ++i) {
+    const double h = at[i] - at[i - 1];
     const Vector6 d =
-        lie::SE3::log(lie::SE3::compose(lie::SE3::inverse(pose_of(rod.nodes[i - 1])), pose_of(rod.nodes[i])));
+        lie::SE3::log(lie::SE3::compose(lie::SE3::inverse(pose_of(leaving[i - 1])), pose_of(rod.nodes[i])));
     const std::string name = fmt::format("{}.{}", rod.name, i);
     if (!(d.tail<3>().norm() < widest_bend))
       throw InvalidInput(fmt::format(
-          "element {} of rod '{}' turns by {:.4g} degrees between its nodes, more than 90; take more elements", i,
-          rod.name, d.tail<3>().norm() * 180.0 / M_PI));
+          "element {} of rod '{}' turns by {:.4g} degrees between its nodes, more than {:.4g}; take more elements", i,
+          rod.name, d.tail<3>().norm() * 180.0 / M_PI, widest_bend * 180.0 / M_PI));
+    const Vector6 drawn = d / h;
     const Vector6 strain0 =
-        (rod.is_straight_unloaded ? straight : Vector6(d / h)) - rod.section.beam.compliance * rod.prestress;
-    mechanism.elements.push_back(
-        std::make_shared<Beam>(name, first + i - 1, Frame{}, first + i, Frame{}, h, strain0, rod.section.beam));
+        (rod.is_straight_unloaded ? straight : drawn) - element_compliance(rod.section.beam, h, drawn) * rod.prestress;
+    mechanism.elements.push_back(std::make_shared<Beam>(name, first + i - 1, on_body[1][i - 1], first + i,
+                                                        on_body[0][i], h, strain0, rod.section.beam));
   }
   return first;
 }

@@ -1,19 +1,22 @@
 // Rods: a path, a section and a mesh become nodes with mass and beam elements between them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "multibody/assembly.hpp"
 #include "multibody/beam.hpp"
+#include "multibody/rod_path.hpp"
 
 namespace kreisel::multibody {
 
-/// A cross-section with its mass, in its own axes: x along the rod, through the centre of mass.
+/// A cross-section with its mass, in its own axes: x along the rod.
 struct RodSection {
   BeamSection beam;
   double mass_per_length = 1.0;                      ///< [kg/m]
   Matrix3 inertia_per_length = Matrix3::Identity();  ///< about the centre of mass [kg m]
+  Vector3 centre_of_mass = Vector3::Zero();          ///< in the section: (0, y, z) [m]
 };
 
 /// Sections from their shape, by Timoshenko's theory: K = diag(EA, kG A, kG A, G J, E I_y, E I_z).
@@ -28,8 +31,8 @@ RodSection circular_section(const Material& material, double radius, double inne
 /// `y` and `z` are the edges; torsion constant of Saint-Venant.
 RodSection rectangular_section(const Material& material, double y, double z);
 
-/// Poses of the cross-sections at the nodes, before loads: equally far apart along the rod, x along it. The rod is free of stress
-/// there unless `prestress` says otherwise.
+/// Poses of the cross-sections at the nodes, before loads, x along the rod. The rod is free of stress there unless `prestress`
+/// says otherwise.
 struct Rod {
   std::string name = "rod";
   std::vector<Frame> nodes;  ///< inertial, two at least
@@ -37,13 +40,22 @@ struct Rod {
   RodSection section;
   Vector6 prestress = Vector6::Zero();  ///< at the nodes as they stand [N, N m]
   Vector3 velocity = Vector3::Zero(),
-          angular_velocity = Vector3::Zero();  ///< of a rigid motion about the first node, inertial
-  bool is_straight_unloaded = false;           ///< the poses are loaded ones, the rod itself is straight
+          angular_velocity = Vector3::Zero();             ///< of a rigid motion about the first node, inertial
+  std::optional<lie::GroupId> group = lie::GroupId::se3;  ///< of the nodes; none: that of the mechanism
+  bool is_straight_unloaded = false;                      ///< the poses are loaded ones, the rod itself is straight
+  // Of meshes that are not even; empty: equal elements without corners.
+  std::vector<Frame> leaving{};  ///< RodMesh::leaving
+  std::vector<double> at{};      ///< RodMesh::at
+  std::vector<int> breaks{};     ///< RodMesh::breaks
+
+  void set_mesh(RodMesh mesh);
 };
 
 /// Gregory's weights of the nodes of a rod with this many elements, in lengths of an element: they integrate what varies along the
 /// rod with order 4 where the trapezoidal rule has 2. For one element they are that rule.
 std::vector<double> node_weights(int elements);
+/// The same in lengths, of a mesh with stretches of equal elements, from one break to the next [m].
+std::vector<double> node_weights(const std::vector<double>& at, const std::vector<int>& breaks);
 
 /// Adds bodies NAME.0 … NAME.n and beams NAME.1 … NAME.n. Returns the number of the first body. Throws InvalidInput for a rod
 /// that cannot be.
@@ -51,9 +63,6 @@ int add_rod(Mechanism& mechanism, const Rod& rod);
 
 /// Poses along a line; z of the sections is as close to `up` as it can be.
 std::vector<Frame> line(const Vector3& from, const Vector3& to, int elements, const Vector3& up = Vector3::UnitZ());
-/// Poses along the circle through three points, from the first over the second to the third; z of the sections along `up` at the
-/// start, as far as it can be, or along the axis of the circle. Returns the length. Throws InvalidInput for points on a line.
-double arc(const Vector3* points, int elements, const Vector3* up, std::vector<Frame>& nodes);
 /// The pose at the first node carried on with constant strain: an arc, a helix, a twisted line.
 std::vector<Frame> constant_strain(const Frame& from, const Vector6& strain, double length, int elements);
 

@@ -156,6 +156,18 @@ std::string explain(Status status, const System& system, const method::Entry& la
   ahead.t += h;
   const Vector lambda =
       last.lambda.size() == system.pattern().rows() ? last.lambda : Vector(Vector::Zero(system.pattern().rows()));
+  // What is not defined a little further on, as a beam is not that is bent by half a turn.
+  for (double way = h; way < 20.0 * h; way *= 10.0) {
+    Motion beyond = m;
+    system.space().move(m.q, Vector(way * m.v), beyond.q);
+    if (!beyond.q.allFinite() || force_at(system, beyond, lambda).allFinite()) continue;
+    const std::string name = system.force_that_changes(m, beyond, lambda);
+    if (name.empty() || !force_at(system, m, lambda).allFinite()) break;
+    return fmt::format(
+        "\n  '{}' is not defined beyond these positions: a beam must not bend by more than 160 degrees between its "
+        "nodes, and a formula must stay finite.\n  try: more elements, or another formula",
+        name);
+  }
   if (const std::string found = describe_jump(system, m, ahead, lambda); !found.empty())
     return fmt::format("\n  {}.\n  try: a smooth law instead, or an event at which it changes", found);
   return {};

@@ -346,6 +346,7 @@ TEST(ModelFile, SchemaNamesEveryJointDriverAndForce) {
   EXPECT_EQ(names("driver"), multibody::joint_names(true));
   std::vector<std::string> forces = multibody::force_names();
   for (const std::string& name : multibody::law_names()) forces.push_back(name);
+  forces.push_back(io::line_load_object().name);
   EXPECT_EQ(names("force"), forces);
 }
 

@@ -1,8 +1,10 @@
 // Rods in model files: what they say, where joints and forces hold them, what is refused.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "io/model_file/model_file.hpp"
 #include "kreisel/error.hpp"
@@ -96,6 +98,98 @@ TEST(RodFile, LiesOnAnArc) {
   EXPECT_LT(r.force.norm(), 1e-3);  // free of stress, beside round-off of EA = 6.6e7 N
 }
 
+std::vector<Vector3> nodes_of(const io::ModelFile& file) {
+  std::vector<Vector3> nodes;
+  for (const multibody::Body& body : file.assembly->mechanism().bodies) nodes.push_back(body.position);
+  return nodes;
+}
+
+/// Largest force at rest where the rod is drawn: none, it is free of stress there.
+double force_as_drawn(const io::ModelFile& file) {
+  const int rows = file.assembly->pattern().rows();
+  system::Residual r(file.assembly->space().nv(), file.assembly->pattern().position_rows(), rows);
+  system::Motion m(file.assembly->space());
+  m.q = file.model.start.q0;
+  file.assembly->residual(m, Vector(Vector::Zero(rows)), r);
+  return r.force.lpNorm<Eigen::Infinity>();
+}
+
+std::string soft_rod(const std::string& path, const std::string& rest = {}) {
+  return R"({"sections": [{"name": "s", "stiffness": [100, 100, 100, 1, 1, 1], "mass_per_length": 1, "inertia_per_length": [1, 1, 1]}],
+    "rods": [{"name": "rod", "section": "s", "path": {)" +
+         path + "}" + rest + "}]}";
+}
+
+TEST(RodFile, LiesOnEveryPath) {
+  // A circle by its axis, a helix by both ends of its screw motion.
+  const auto circle =
+      read(soft_rod(R"("arc": {"from": [2, 0, 0], "centre": [0, 0, 5], "axis": [0, 0, 1], "angle_deg": 270})",
+                    R"(, "elements": 12)"));
+  EXPECT_LT((nodes_of(circle)[12] - Vector3(0, -2, 0)).norm(), 1e-13);
+  EXPECT_LT((nodes_of(circle)[4] - Vector3(0, 2, 0)).norm(), 1e-13);
+  const auto helix = read(
+      soft_rod(R"("helix": {"from": [10, 0, 0], "centre": [0, 0, 0], "axis": [0, 0, 1], "height": 50, "turns": -1.25})",
+               R"(, "elements": 10)"));
+  EXPECT_LT((nodes_of(helix)[8] - Vector3(10, 0, 40)).norm(), 1e-12);
+  EXPECT_LT((nodes_of(helix)[10] - Vector3(0, -10, 50)).norm(), 1e-12);
+  // A right angle whose legs meet in one node, and the same with a quarter of a circle.
+  const auto bent = read(soft_rod(R"("polyline": [[0, 0, 0], [1, 0, 0], [1, 2, 0]])", R"(, "elements": 6)"));
+  ASSERT_EQ(nodes_of(bent).size(), 7u);
+  EXPECT_LT((nodes_of(bent)[2] - Vector3(1, 0, 0)).norm(), 1e-14);
+  const auto round = read(soft_rod(
+      R"("polyline": [[0, 0, 0], [1, 0, 0], [1, 2, 0]], "corners": "round", "radius": 0.5)", R"(, "elements": 6)"));
+  double mass = 0.0;
+  for (const multibody::Body& body : round.assembly->mechanism().bodies) mass += body.mass;
+  EXPECT_NEAR(mass, 0.5 + 1.5 + 0.25 * M_PI, 1e-12);
+  // A spline goes through its points; the one through points of a line is the line.
+  const auto line = read(soft_rod(R"("spline": [[0, 0, 0], [1, 1, 0], [3, 3, 0]])", R"(, "elements": 6)"));
+  for (int i = 0; i <= 6; ++i) EXPECT_LT((nodes_of(line)[i] - Vector3(0.5 * i, 0.5 * i, 0)).norm(), 1e-12);
+  // 1.4 m of chain between points 1 m apart: a = 0.34199..., by y = a cosh(x/a) and L = 2a sinh(1/2a).
+  const auto chain = read(
+      R"({"gravity": [0, 0, -9.81], )" +
+      soft_rod(R"("catenary": {"from": [0, 0, 2], "to": [1, 0, 2], "length": 1.4})", R"(, "elements": 8)").substr(1));
+  double a = 0.4;
+  for (int i = 0; i < 50; ++i)
+    a -= (2.0 * a * std::sinh(0.5 / a) - 1.4) / (2.0 * std::sinh(0.5 / a) - std::cosh(0.5 / a) / a);
+  EXPECT_NEAR(nodes_of(chain)[4].z(), 2.0 + a - a * std::cosh(0.5 / a), 1e-12);
+  EXPECT_LT((nodes_of(chain)[8] - Vector3(1, 0, 2)).norm(), 1e-12);
+  for (const auto* file : {&circle, &helix, &bent, &round, &line}) EXPECT_LT(force_as_drawn(*file), 1e-9);
+  // Sections turn evenly along a twisted line.
+  const auto twisted = read(soft_rod(R"("line": [[0, 0, 0], [3, 0, 0]], "twist_deg": 90)", R"(, "elements": 3)"));
+  EXPECT_NEAR(twisted.assembly->mechanism().bodies[1].rotation(1, 1), std::cos(M_PI / 6.0), 1e-14);
+  EXPECT_NEAR(twisted.assembly->mechanism().bodies[3].rotation(2, 1), 1.0, 1e-14);
+}
+
+/// Where joints, forces, outputs and loads ask for one, and nowhere twice.
+TEST(RodFile, HasNodesWhereTheyAreAskedFor) {
+  const io::ModelFile file = read(std::string("{") + steel + R"(,
+    "rods": [{"name": "bar", "section": "round", "path": {"line": [[0, 0, 0], [2, 0, 0]]}, "elements": 4, "report": [0.25]}],
+    "joints": [{"type": "spherical", "between": ["ground", "bar@0.3"]}],
+    "outputs": {"there": {"position": "bar@1.2m"}},
+    "forces": [{"type": "line-load", "on": "bar", "from": 0.3, "to": 0.9, "force": [0, 0, -10]}]})");
+  std::vector<double> x;
+  double mass = 0.0, first = 0.0;
+  for (const multibody::Body& body : file.assembly->mechanism().bodies) {
+    x.push_back(body.position.x());
+    mass += body.mass;
+    first += body.mass * body.position.x();
+  }
+  for (const double place : {0.5, 0.6, 1.2, 1.8})
+    EXPECT_TRUE(std::ranges::any_of(x, [&](double s) { return std::abs(s - place) < 1e-12; })) << place;
+  for (std::size_t i = 1; i < x.size(); ++i) EXPECT_GT(x[i] - x[i - 1], 0.05);
+  EXPECT_NEAR(mass, 2.0 * 7800.0 * M_PI * 1e-4, 1e-9);
+  EXPECT_NEAR(first, mass, 1e-9);
+  // The load adds up to 10 N/m times 1.2 m, with its centre at 1.2 m.
+  system::Motion m(file.assembly->space());
+  m.q = file.model.start.q0;
+  system::Residual r(file.assembly->space().nv(), 3, 3);
+  file.assembly->residual(m, Vector(Vector::Zero(3)), r);
+  double sum = 0.0, moment = 0.0;
+  for (std::size_t i = 0; i < x.size(); ++i) sum += r.force[6 * i + 2], moment += r.force[6 * i + 2] * x[i];
+  EXPECT_NEAR(sum, 12.0, 1e-9);
+  EXPECT_NEAR(moment, 12.0 * 1.2, 1e-9);
+}
+
 /// EA is that of the section whatever the shape without load: the tension pulls at both ends of a straight rod.
 TEST(RodFile, IsUnderTheTensionItIsGiven) {
   for (const char* reference : {"as-drawn", "straight"}) {
@@ -120,8 +214,6 @@ TEST(RodFile, SaysWhatIsWrong) {
     const std::string problem = problem_of(text);
     EXPECT_NE(problem.find(part), std::string::npos) << problem;
   };
-  says(with(rod + R"(, "joints": [{"type": "weld", "between": ["ground", "bar@0.3"]}])"),
-       "lies between two nodes of 4 equal elements");
   says(with(rod + R"(, "joints": [{"type": "weld", "between": ["ground", "bar@1.2m"]}])"),
        "lies outside the rod of length 1 m");
   says(with(rod + R"(, "joints": [{"type": "weld", "between": ["ground", "bar@middle"]}])"),
@@ -133,6 +225,46 @@ TEST(RodFile, SaysWhatIsWrong) {
        "same point");
   says(with(R"("rods": [{"name": "bar", "section": "round", "path": {"arc": [[0, 0, 0], [1, 0, 0], [2, 0, 0]]}}])"),
        "on a line");
+  const auto rod_with = [&](const std::string& rest) {
+    return with(R"("rods": [{"name": "bar", "section": "round", )" + rest + "}]");
+  };
+  says(rod_with(R"("path": {"polyline": [[0, 0, 0], [1, 0, 0], [1, 0, 0]]})"), "twice in a row");
+  says(rod_with(R"("path": {"polyline": [[0, 0, 0], [1, 0, 0], [0, 0, 0]]})"), "turns back");
+  says(rod_with(R"("path": {"polyline": [[0, 0, 0], [1, 0, 0], [1, 1, 0]], "corners": "round"})"), "no \"radius\"");
+  says(rod_with(R"("path": {"polyline": [[0, 0, 0], [1, 0, 0], [1, 1, 0]], "corners": "round", "radius": 2})"),
+       "no room");
+  says(rod_with(R"("path": {"catenary": {"from": [0, 0, 0], "to": [2, 0, 0], "length": 1}})"),
+       "shorter than the distance");
+  says(rod_with(R"("path": {"catenary": {"from": [0, 0, 0], "to": [0, 0, 1], "length": 2}})"), "one above the other");
+  says(
+      rod_with(
+          R"("path": {"helix": {"from": [0, 0, 0], "centre": [0, 0, 0], "axis": [0, 0, 1], "height": 1, "turns": 1}})"),
+      "radius would be zero");
+  says(rod_with(R"("path": {"line": [[0, 0, 0], [1, 0, 0]], "spline": [[0, 0, 0], [1, 0, 0]]})"), "has both");
+  says(rod_with(R"("path": {"line": [[0, 0, 0], [1, 0, 0]]}, "elements": 3, "element_length": 0.1)"), "one of them");
+  says(rod_with(R"("path": {"arc": [[1, 0, 0], [-1, 0, 0], [0, -1, 0]]}, "elements": 1)"), "take more elements");
+  says(rod_with(R"("path": {"line": [[0, 0, 0], [1, 0, 0]]}, "axial": "rigid", "tension": 5)"),
+       "follows from its loads");
+  says(rod_with(R"("path": {"line": [[0, 0, 0], [1, 0, 0]]}, "report": [1.5])"), "0 to 1");
+  says(
+      R"({"materials": [{"name": "m", "young": 1, "density": 1, "damping_time": 1, "damping_ratio": 0.1, "at_frequency": 3}], "sections": [], "rods": []})",
+      "give one of them");
+  says(R"({"materials": [{"name": "m", "young": 1, "density": 1, "poisson": 0.7}], "sections": [], "rods": []})",
+       "0.5");
+  says(
+      R"({"sections": [{"name": "s", "stiffness": [[1,0,0,0,0,0],[0,1,0,0,0,0],[0,0,1,0,0,0],[0,0,0,1,2,0],[0,0,0,2,1,0],[0,0,0,0,0,1]], "mass_per_length": 1, "inertia_per_length": [1, 1, 1]}], "rods": []})",
+      "smallest eigenvalue");
+  says(
+      R"({"sections": [{"name": "s", "stiffness": [1, 0, 0, 1, 1, 1], "mass_per_length": 1, "inertia_per_length": [1, 1, 1]}],
+          "rods": [{"name": "bar", "section": "s", "path": {"line": [[0, 0, 0], [1, 0, 0]]}}]})",
+      "no stiffness in shear");
+  says(
+      R"({"sections": [{"name": "s", "stiffness": [1, 1, 1, 1, 1, 1], "mass_per_length": 1, "inertia_per_length": [3, 1, 1]}], "rods": []})",
+      "inertia_per_length");
+  says(with(rod + R"(, "forces": [{"type": "line-load", "on": "bar", "from": 0.5, "to": 0.2, "force": [0, 0, 1]}])"),
+       "must be larger");
+  says(with(rod + R"(, "forces": [{"type": "line-load", "on": "bra", "force": [0, 0, 1]}])"), "unknown rod 'bra'");
+  says(with(rod + R"(, "outputs": {"cut": {"section_force": "ground"}})"), "no place on a rod");
   says(
       with(
           R"("rods": [{"name": "bar", "section": "round", "up": [1, 0, 0], "path": {"line": [[0, 0, 0], [1, 0, 0]]}}])"),

@@ -27,7 +27,8 @@ ModelInfo info_of(std::shared_ptr<const JsonSource> source, std::string name, bo
   info.name = name.empty() ? text_at(source->root(), "name", "mechanism") : std::move(name);
   info.summary = text_at(source->root(), "comment", "");
   info.groups = {"r3xso3", "se3"};
-  if (text_at(source->root(), "group", "") == "se3") std::swap(info.groups[0], info.groups[1]);
+  const bool has_rods = source->root().is_object() && source->root().contains("rods");
+  if (text_at(source->root(), "group", has_rods ? "se3" : "") == "se3") std::swap(info.groups[0], info.groups[1]);
   info.parameters = parameters_in(source->root());
   if (source->root().is_object() && source->root().contains("include")) {
     info.parameters_with = [source](const ParameterValues& values) {

@@ -50,6 +50,7 @@ ModelFile ModelReader::read() {
   double t_end = 1.0;
   read_simulation(root, t_end);
   finish();
+  warn_about_rods(t_end);
 
   ModelFile file;
   auto assembly = std::make_shared<multibody::Assembly>(std::move(mechanism_));
@@ -119,7 +120,14 @@ void ModelReader::read_simulation(const Json& root, double& t_end) {
 std::vector<models::Suggestion> suggestions_in(const JsonSource& source, const ParameterValues& given) {
   std::vector<models::Suggestion> list;
   const Json& root = source.root();
-  if (!root.is_object() || !root.contains("simulation") || !root["simulation"].is_object()) return list;
+  if (!root.is_object()) return list;
+  if (root.contains("rods") && root["rods"].is_array())
+    for (std::size_t i = 0; i < root["rods"].size(); ++i)
+      if (const Json& rod = root["rods"][i]; rod.is_object() && rod.value("static_start", Json(false)) == Json(true)) {
+        list.push_back({"start", std::string("static"), source.place(below(below("/rods", i), "static_start"))});
+        break;
+      }
+  if (!root.contains("simulation") || !root["simulation"].is_object()) return list;
   ModelParameters parameters;
   const Composed whole = root.contains("include") ? composed(source, given) : Composed{};
   parameters.read(whole.root.is_null() ? root : whole.root, given, [](std::string_view, std::string_view) {});

@@ -215,12 +215,22 @@ class ModelReader {
   // ---- rods
 
   struct RodNodes {
-    int first = 0, elements = 0;
-    double length = 0.0;
+    std::string at;  ///< where the file has it
+    int first = 0, first_element = 0;
+    std::vector<double> s;           ///< distances of the nodes from the start along the rod [m]
+    std::vector<Vector3> on_axis;    ///< in the body frames of the nodes, whose origins are centres of mass
+    std::vector<double> report;      ///< parts of the length
+    double highest_frequency = 0.0;  ///< of one element [rad/s]
+
+    int last() const { return first + static_cast<int>(s.size()) - 1; }
+    double length() const { return s.back(); }
   };
   struct NamedSection {
+    std::string at;
     multibody::RodSection section;
-    multibody::Shape shape;  ///< of a piece, but for its length
+    multibody::Shape shape;          ///< of a piece, but for its length
+    std::array<bool, 3> has_none{};  ///< no stiffness along x, y, z: for rods that are rigid there
+    double height = 0.0;             ///< [m]
   };
   /// A name that is not taken yet.
   bool new_name(const std::string& at, const Json& value, std::string_view kind,
@@ -232,12 +242,27 @@ class ModelReader {
   bool section_stiffness(const std::string& at, const Json& value, multibody::Matrix6& K);
   void read_rods(const Json& root);
   void read_rod(const std::string& at, const Json& value);
-  bool read_path(const std::string& at, const Json& value, const Json& path, int elements, multibody::Rod& rod);
+  /// The damping time of a material or section; NaN: it says none.
+  bool damping_time(const std::string& at, const Json& value, const multibody::Numbers& n, double& out);
+  bool section_shape(const std::string& at, const Json& value, multibody::Shape& shape, double radii[2]);
+  bool read_path(const std::string& at, const Json& value, const Json& path, multibody::RodPath& out);
+  bool points(const std::string& at, const Json& value, std::vector<Vector3>& out);
+  /// Distances from the start of a rod at which the file asks for nodes, wherever it does so.
+  void find_places(const Json& value, const std::string& rod, double length, std::vector<double>& out) const;
+  static std::optional<double> place_in(std::string_view text, double length);
+  void warn_about_rods(double t_end);
   /// "NAME@start", "NAME@0.3", "NAME@1.2m".
   bool node_number(const std::string& at, const std::string& name, int& out);
-  static int elements_with_node_at(double part, int elements);
+  /// The rod of a place and the node there.
+  const RodNodes* rod_at(const std::string& at, const Json& value, int& node);
+  /// Leaves for the section forces and strains at a node of a rod.
+  std::vector<multibody::Formulas::Node> section_nodes(const RodNodes& rod, int node, bool are_strains);
+  void report_rods();
+  void read_line_load(const std::string& at, const Json& value);
   /// The first of the bodies that is a node of a rod; else the ground.
   int node_of_rod(const std::vector<int>& bodies) const;
+  /// The point of a body that is meant where none is given, in its frame: the centre of mass, or the axis of a rod.
+  Vector3 own_point(int body) const;
 
   // ---- joints and their frames
 
@@ -361,8 +386,11 @@ class ModelReader {
   std::map<int, double> start_of_turns_;  ///< by joint
   std::map<std::string, int> body_numbers_, joint_numbers_;
   std::map<std::string, std::pair<multibody::Material, double>> materials_;  ///< and their damping times
+  std::vector<std::string> asked_places_;                                    ///< "NAME@..." wherever the file has one
   std::map<std::string, NamedSection> sections_;
   std::map<std::string, RodNodes> rods_;
+  std::map<std::string, std::vector<std::string>> load_parts_;  ///< further elements of line loads, by name
+  std::vector<multibody::Outputs::Entry> rod_reports_;
   std::set<std::string> joint_names_, force_names_;
   std::map<const void*, std::vector<std::string>> known_keys_;  ///< by type
   std::map<std::string, int> last_numbers_;                     ///< of elements without a name, by kind and bodies

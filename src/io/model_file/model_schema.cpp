@@ -277,6 +277,31 @@ const ObjectInfo& body_object() {
   return object;
 }
 
+namespace {
+
+Key damping_ratio() {
+  return {.field = {.name = "damping_ratio",
+                    .meaning = "instead of damping_time: of a vibration with at_frequency",
+                    .minimum = 0.0,
+                    .is_optional = true}};
+}
+Key at_frequency() {
+  return {.field = {.name = "at_frequency",
+                    .meaning = "of the vibration that has damping_ratio",
+                    .minimum = 0.0,
+                    .minimum_is_excluded = true,
+                    .is_optional = true,
+                    .unit = "Hz"}};
+}
+Key needed_number(std::string name, std::string unit, std::string meaning) {
+  return required({.field = {.name = std::move(name),
+                             .meaning = std::move(meaning),
+                             .default_number = no_default,
+                             .unit = std::move(unit)}});
+}
+
+}  // namespace
+
 const ObjectInfo& material_object() {
   static const ObjectInfo object{
       "material",
@@ -302,7 +327,11 @@ const ObjectInfo& material_object() {
        {.field = {.name = "damping_time",
                   .meaning = "of Kelvin and Voigt: stress grows by this time times its elastic rate",
                   .minimum = 0.0,
-                  .unit = "s"}},
+                  .is_optional = true,
+                  .unit = "s",
+                  .fallback = "0"}},
+       damping_ratio(),
+       at_frequency(),
        comment()}};
   return object;
 }
@@ -341,13 +370,66 @@ const ObjectInfo& section_object() {
                   .minimum = 0.0,
                   .is_optional = true,
                   .unit = "kg/m"}},
-       key("inertia_per_length", "stiffnesses", "kg m", "with stiffness: about x, y, z of the section"),
+       key("inertia_per_length", "inertia", "kg m",
+           "with stiffness, about the centre of mass: three diagonal entries, six (xx, yy, zz, xy, xz, yz) or a "
+           "matrix"),
+       list_of({.field = {.name = "centre_of_mass",
+                          .meaning = "with stiffness: y and z from the axis of the rod",
+                          .unit = "m",
+                          .fallback = "0, 0"}},
+               2),
+       key("shape", "section shape", "", "with stiffness, for pictures"),
        {.field = {.name = "damping_time",
                   .meaning = "instead of that of the material",
                   .minimum = 0.0,
                   .is_optional = true,
                   .unit = "s"}},
+       damping_ratio(),
+       at_frequency(),
        comment()}};
+  return object;
+}
+
+const ObjectInfo& section_shape_object() {
+  static const ObjectInfo object{
+      "section shape",
+      "For pictures, one of these.",
+      {key("circle", "circle", "", "a circle"), list_of({.field = {.name = "rectangle",
+                                                                   .meaning = "edges along y and z",
+                                                                   .minimum = 0.0,
+                                                                   .minimum_is_excluded = true,
+                                                                   .unit = "m"}},
+                                                        2)}};
+  return object;
+}
+
+const ObjectInfo& arc_object() {
+  static const ObjectInfo object{"arc",
+                                 "A part of a circle.",
+                                 {required(key("from", "vector", "m", "where it begins")),
+                                  required(key("centre", "vector", "m", "of the circle, or another point of its axis")),
+                                  required(key("axis", "direction", "", "about which it turns")),
+                                  needed_number("angle_deg", "degrees", "by which it turns")}};
+  return object;
+}
+
+const ObjectInfo& helix_object() {
+  static const ObjectInfo object{"helix",
+                                 "A screw line.",
+                                 {required(key("from", "vector", "m", "where it begins")),
+                                  required(key("centre", "vector", "m", "a point of its axis")),
+                                  required(key("axis", "direction", "", "along which it climbs")),
+                                  needed_number("height", "m", "by which it climbs in all"),
+                                  needed_number("turns", "", "in all; negative: left-handed")}};
+  return object;
+}
+
+const ObjectInfo& catenary_object() {
+  static const ObjectInfo object{
+      "catenary",
+      "The line in which a chain hangs under the gravity of the model.",
+      {required(key("from", "vector", "m", "where it begins")), required(key("to", "vector", "m", "where it ends")),
+       positive_length("length", "of the chain")}};
   return object;
 }
 
@@ -356,7 +438,24 @@ const ObjectInfo& path_object() {
       "path",
       "Where a rod lies at t = 0, one of these.",
       {list_of(key("line", "vector", "m", "from, to"), 2),
-       list_of(key("arc", "vector", "m", "three points of a circle: from, on the way, to"), 3)}};
+       list_of(key("polyline", "vector", "m", "corners of straight legs")),
+       key("arc", "arc", "m", "of a circle, or three points of it: from, on the way, to"),
+       list_of(key("spline", "vector", "m", "points of a natural cubic spline")),
+       key("helix", "helix", "", "a screw line"),
+       key("catenary", "catenary", "", "a hanging chain"),
+       {.field = {.name = "corners",
+                  .meaning = "of a polyline: rigid ones hold the sections of both legs together",
+                  .words = {"rigid", "round"},
+                  .kind = FieldKind::word}},
+       {.field = {.name = "radius",
+                  .meaning = "of round corners",
+                  .minimum = 0.0,
+                  .minimum_is_excluded = true,
+                  .is_optional = true,
+                  .unit = "m"}},
+       {.field = {.name = "twist_deg",
+                  .meaning = "of the last section about the axis against the first, evenly along the path",
+                  .unit = "degrees"}}}};
   return object;
 }
 
@@ -365,16 +464,23 @@ const ObjectInfo& rod_object() {
       "rod",
       "A flexible body: geometrically exact beams between nodes. Joints and forces hold it at NAME@start, NAME@end, "
       "NAME@0.3 (part of its "
-      "length) or NAME@1.2m, where a node must be.",
+      "length) or NAME@1.2m, where it gets a node.",
       {required(name_key("unique")),
        required(key("section", "section name", "", "of this file")),
        required(key("path", "path", "", "where it lies")),
        {.field = {.name = "elements",
-                  .meaning = "beams along the rod",
-                  .default_number = 8,
+                  .meaning = "beams along the rod; more where corners and places ask for nodes between them",
                   .minimum = 1,
                   .maximum = 100000,
-                  .kind = FieldKind::whole}},
+                  .is_optional = true,
+                  .kind = FieldKind::whole,
+                  .fallback = "8"}},
+       {.field = {.name = "element_length",
+                  .meaning = "instead of elements: no beam is longer",
+                  .minimum = 0.0,
+                  .minimum_is_excluded = true,
+                  .is_optional = true,
+                  .unit = "m"}},
        with_default(key("up", "direction", "", "towards which z of the section points"), "z, y for a vertical line"),
        {.field = {.name = "reference",
                   .meaning = "shape without load",
@@ -384,11 +490,29 @@ const ObjectInfo& rod_object() {
                   .meaning = "rigid: sections stay perpendicular to the axis",
                   .words = {"flexible", "rigid"},
                   .kind = FieldKind::word}},
+       {.field = {.name = "axial",
+                  .meaning = "rigid: the rod does not stretch",
+                  .words = {"flexible", "rigid"},
+                  .kind = FieldKind::word}},
        {.field = {.name = "law",
                   .meaning = "order 4 or 2 in the length of an element",
                   .words = {"magnus", "constant"},
                   .kind = FieldKind::word}},
-       {.field = {.name = "tension", .meaning = "at t = 0", .unit = "N"}},
+       {.field = {.name = "tension", .meaning = "at t = 0", .is_optional = true, .unit = "N", .fallback = "0"}},
+       list_of({.field = {.name = "prestress",
+                          .meaning = "at t = 0: N, Q_y, Q_z, T, M_y, M_z in the axes of the sections",
+                          .unit = "N, N m"}},
+               6),
+       {.field = {.name = "static_start",
+                  .meaning = "begin at rest where all forces balance",
+                  .kind = FieldKind::truth,
+                  .fallback = "false"}},
+       with_default(
+           list_of({.field = {.name = "report",
+                              .meaning = "parts of the length, 0 to 1, at which results have the section forces",
+                              .minimum = 0.0,
+                              .maximum = 1.0}}),
+           "0, 1"),
        key("velocity", "vector", "m/s", "of the first node, inertial"),
        key("angular_velocity", "vector", "rad/s", "of the whole rod, inertial"),
        comment()}};
@@ -492,6 +616,27 @@ Key active_key() {
                     .fallback = "true"}};
 }
 
+const ObjectInfo& line_load_object() {
+  static const ObjectInfo object{
+      "line-load",
+      "Force and torque per length along a rod, constant or formulas in t.",
+      {type_key("line-load"),
+       name_key("unique"),
+       required(key("on", "text", "", "name of a rod")),
+       {.field = {.name = "from", .meaning = "part of the length", .minimum = 0.0, .maximum = 1.0}},
+       {.field =
+            {.name = "to", .meaning = "part of the length", .default_number = 1.0, .minimum = 0.0, .maximum = 1.0}},
+       list_of(key("force", "signal", "N/m", "three functions of t"), 3),
+       list_of(key("torque", "signal", "N", "per length, three functions of t"), 3),
+       {.field = {.name = "frame",
+                  .meaning = "in which force and torque are given: that of the world, or the axes of the sections",
+                  .words = {"world", "body"},
+                  .kind = FieldKind::word}},
+       active_key(),
+       comment()}};
+  return object;
+}
+
 std::vector<std::string> joint_types(bool are_drivers) {
   std::vector<std::string> names = multibody::joint_names(are_drivers);
   if (!are_drivers) names.emplace_back("coupler");
@@ -536,9 +681,14 @@ const ObjectInfo& event_object() {
   return object;
 }
 
+std::vector<std::string> section_force_components() { return {"N", "Qy", "Qz", "T", "My", "Mz"}; }
+std::vector<std::string> section_strain_components() {
+  return {"extension", "shear_y", "shear_z", "twist", "curvature_y", "curvature_z"};
+}
+
 std::vector<std::string> output_kinds() {
-  return {"angle",    "displacement", "distance", "position", "velocity", "acceleration",
-          "rotation", "force",        "reaction", "energy",   "gap",      "formula"};
+  return {"angle",    "displacement",  "distance",       "position", "velocity", "acceleration", "rotation", "force",
+          "reaction", "section_force", "section_strain", "energy",   "gap",      "formula"};
 }
 
 const ObjectInfo& output_object() {
@@ -554,6 +704,12 @@ const ObjectInfo& output_object() {
        key("rotation", "body name", "rad", "of a body: the rotation vector, whose length is at most pi"),
        key("force", "force name", "N or N m", "of a spring, damper, actuator or law, normal force of a contact"),
        key("reaction", "joint name", "N or N m", "of a joint on its second body, in inertial axes"),
+       key("section_force", "body name", "N, N m",
+           "of a rod at a place such as rod@0.5: N, Qy, Qz, T, My, Mz in the axes of the section, what the part behind "
+           "the cut does to the part before"),
+       key("section_strain", "body name", "1, 1/m",
+           "of a rod at a place: extension, shear_y, shear_z, twist, curvature_y, curvature_z, from the section "
+           "forces"),
        {.field = {.name = "energy",
                   .meaning = "of the mechanism",
                   .words = {"kinetic", "potential", "elastic", "total"},
@@ -740,8 +896,9 @@ Json model_schema() {
   for (const ObjectInfo& object : shape_objects()) defs["shape"]["properties"][object.name] = schema_of(object);
   defs["body"] = schema_of(body_object());
   defs["body"]["properties"]["name"]["not"] = {{"const", "ground"}};
-  for (const ObjectInfo* object :
-       {&include_object(), &material_object(), &circle_object(), &section_object(), &path_object(), &rod_object()})
+  for (const ObjectInfo* object : {&include_object(), &material_object(), &circle_object(), &section_object(),
+                                   &path_object(), &rod_object(), &helix_object(), &catenary_object(),
+                                   &section_shape_object()})
     defs[object->name] = schema_of(*object);
   const auto only = [](const std::vector<std::string>& with, const std::vector<std::string>& without) {
     Json rule = required_keys(with);
@@ -749,11 +906,26 @@ Json model_schema() {
     return rule;
   };
   defs["section"]["oneOf"] = {
-      only({"material", "circle"}, {"rectangle", "stiffness", "mass_per_length", "inertia_per_length"}),
-      only({"material", "rectangle"}, {"circle", "stiffness", "mass_per_length", "inertia_per_length"}),
+      only({"material", "circle"},
+           {"rectangle", "stiffness", "mass_per_length", "inertia_per_length", "centre_of_mass", "shape"}),
+      only({"material", "rectangle"},
+           {"circle", "stiffness", "mass_per_length", "inertia_per_length", "centre_of_mass", "shape"}),
       only({"stiffness", "mass_per_length", "inertia_per_length"}, {"material", "circle", "rectangle"})};
-  defs["path"]["minProperties"] = defs["path"]["maxProperties"] = 1;
-  defs["section stiffness"] = {{"anyOf", {array_of(positive, 6), array_of(array_of(number, 6), 6)}}};
+  defs["section shape"]["minProperties"] = defs["section shape"]["maxProperties"] = 1;
+  defs["path"]["oneOf"] = Json::array();
+  for (const char* kind : {"line", "polyline", "arc", "spline", "helix", "catenary"})
+    defs["path"]["oneOf"].push_back(required_keys({kind}));
+  for (const char* kind : {"polyline", "spline"}) defs["path"]["properties"][kind]["minItems"] = 2;
+  for (const char* of_corners : {"corners", "radius"}) defs["path"]["dependentRequired"][of_corners] = {"polyline"};
+  defs["arc"] = {{"anyOf", {array_of(reference_to("vector"), 3), schema_of(arc_object())}}};
+  for (const char* damped : {"material", "section"}) {
+    defs[damped]["dependentRequired"] = {{"damping_ratio", {"at_frequency"}}, {"at_frequency", {"damping_ratio"}}};
+    defs[damped]["not"] = required_keys({"damping_ratio", "damping_time"});
+  }
+  defs["rod"]["allOf"] = {Json{{"not", required_keys({"elements", "element_length"})}},
+                          Json{{"not", required_keys({"tension", "prestress"})}}};
+  // Zero where a rod is rigid.
+  defs["section stiffness"] = {{"anyOf", {array_of(not_negative, 6), array_of(array_of(number, 6), 6)}}};
   defs["frame"] = frame_schema(false);
   defs["frame with an axis"] = frame_schema(true);
   for (const bool is_driver : {false, true}) {
@@ -766,7 +938,9 @@ Json model_schema() {
   defs["coupler joint"] = schema_of(coupler_object());
   std::vector<std::string> forces = multibody::force_names();
   for (const std::string& name : multibody::law_names()) forces.push_back(name);
+  forces.push_back(line_load_object().name);
   defs["force"] = by_type("force", forces);
+  defs["line-load force"] = schema_of(line_load_object());
   for (const multibody::LawInfo& info : multibody::law_catalogue()) {
     defs[fmt::format("{} force", info.name)] = schema_of(object_of(info));
     if (!info.tables.empty()) defs[fmt::format("{} force", info.name)]["properties"]["table"]["minItems"] = 2;
@@ -891,8 +1065,12 @@ std::string model_reference() {
   section(3, "A material", material_object());
   section(3, "A section", section_object());
   section(4, "A circle", circle_object());
+  section(4, "A shape of a section", section_shape_object());
   section(3, "A rod", rod_object());
   section(4, "A path", path_object());
+  section(4, "An arc", arc_object());
+  section(4, "A helix", helix_object());
+  section(4, "A catenary", catenary_object());
   section(3, "A frame", frame_object());
   section(3, "A signal", table_object());
   out +=
@@ -906,6 +1084,7 @@ std::string model_reference() {
     section(3, fmt::format("Force `{}`", info.name), object_of(info));
   for (const multibody::LawInfo& info : multibody::law_catalogue())
     section(3, fmt::format("Force `{}`", info.name), object_of(info));
+  section(3, "Force `line-load`", line_load_object());
   section(3, "Joint `coupler`", coupler_object());
   section(3, "Limits of a joint", limits_object());
   section(3, "An input", input_object());

@@ -37,6 +37,11 @@ const ObjectInfo& material_object();
 const ObjectInfo& section_object();
 const ObjectInfo& circle_object();  ///< of a section
 const ObjectInfo& path_object();    ///< of a rod
+const ObjectInfo& section_shape_object();
+const ObjectInfo& arc_object();
+const ObjectInfo& helix_object();
+const ObjectInfo& catenary_object();
+const ObjectInfo& line_load_object();
 const ObjectInfo& rod_object();
 const ObjectInfo& frame_object();
 const ObjectInfo& table_object();                   ///< of a function of time
@@ -48,6 +53,8 @@ ObjectInfo object_of(const multibody::LawInfo& info);
 const ObjectInfo& input_object();
 const ObjectInfo& state_object();
 const ObjectInfo& output_object();
+std::vector<std::string> section_force_components();
+std::vector<std::string> section_strain_components();
 std::vector<std::string> output_kinds();  ///< the keys of an output of which it has one
 const ObjectInfo& limits_object();
 const ObjectInfo& coupler_object();

@@ -10,6 +10,7 @@
 namespace kreisel::io {
 
 void ModelReader::read_group(const Json& root) {
+  if (find(root, "rods") != nullptr) mechanism_.group = lie::GroupId::se3;  // what turns and bends is cheapest there
   if (const Json* given = find(root, "group")) group("/group", *given, mechanism_.group);
   if (options_.group.empty()) return;
   const std::string& name = options_.group;

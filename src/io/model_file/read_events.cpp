@@ -169,7 +169,7 @@ void ModelReader::make_values(PendingEvent& pending) {
       using Kind = multibody::Quantity::Kind;
       for (const int leaf : formulas().graph().leaves_of(nodes.back()))
         if (const Kind kind = formulas().quantity(leaf).kind;
-            kind == Kind::acceleration || kind == Kind::effort || kind == Kind::reaction)
+            kind == Kind::acceleration || kind == Kind::effort || kind == Kind::reaction || kind == Kind::section)
           throw InvalidInput("depends on an acceleration, a force or a reaction, which jump at events");
     });
   if (problem_count_ == 0)

@@ -22,10 +22,12 @@ void ModelReader::read_force(const std::string& at, const Json& value) {
       require(at, value, "type", fmt::format("one of {}", fmt::join(multibody::force_names(), ", ")));
   if (given_type == nullptr || !text(below(at, "type"), *given_type, type)) return;
   const ForceInfo* info = nullptr;
+  if (type == line_load_object().name) return read_line_load(at, value);
   if (const multibody::LawInfo* law_info = multibody::find_law(type)) return read_joint_law(at, value, *law_info);
   if (!guarded(below(at, "type"), [&] {
         std::vector<std::string> known = multibody::force_names();
         for (const std::string& name : multibody::law_names()) known.push_back(name);
+        known.push_back(line_load_object().name);
         if (std::ranges::count(known, type) == 0) throw InvalidInput(unknown_name("force", type, known));
         info = &multibody::find_force(type);
       }))

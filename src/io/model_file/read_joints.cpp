@@ -95,9 +95,9 @@ bool ModelReader::read_frames(const std::string& at, const Json& value, const Pl
       if (given != nullptr)
         ok = vector(below(at, "at"), *given, points[0]);
       else if (layout.place_is_optional)
-        points[0] = in_world(bodies[0], centre_of(bodies[0]).p);
+        points[0] = in_world(bodies[0], own_point(bodies[0]));
       else if (const int node = node_of_rod(bodies); node != multibody::ground)
-        points[0] = mechanism_.bodies[node].position;
+        points[0] = in_world(node, own_point(node));
       else
         ok = false;
       std::fill(points.begin(), points.end(), points[0]);
@@ -108,7 +108,7 @@ bool ModelReader::read_frames(const std::string& at, const Json& value, const Pl
       const Json* given = layout.place_is_optional ? find(value, "at") : require(at, value, "at", expected);
       if (given == nullptr) {
         ok = layout.place_is_optional;
-        for (std::size_t i = 0; i < n; ++i) points[i] = in_world(bodies[i], centre_of(bodies[i]).p);
+        for (std::size_t i = 0; i < n; ++i) points[i] = in_world(bodies[i], own_point(bodies[i]));
       } else if (!given->is_array() || given->size() != 2) {
         complain(below(at, "at"), fmt::format("is {}, expected {}", shown(*given), expected));
         ok = false;

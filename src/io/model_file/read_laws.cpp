@@ -29,6 +29,8 @@ void ModelReader::declare_names(const Json& root) {
     if (item.value().is_object())
       for (const char* vector : {"position", "velocity", "acceleration", "rotation", "reaction"})
         if (item.value().contains(vector)) components = {"x", "y", "z"};
+    if (item.value().is_object() && item.value().contains("section_force")) components = section_force_components();
+    if (item.value().is_object() && item.value().contains("section_strain")) components = section_strain_components();
     declare(at, item.key(), "output", std::move(components));
   }
   for (const auto& [name, function] : options_.functions) declare("", name, "function");

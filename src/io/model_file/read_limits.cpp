@@ -125,9 +125,12 @@ void ModelReader::add_compliant_limits(const std::string& at, int joint, const s
 }
 
 void ModelReader::add_followers(std::vector<std::string>& names) const {
-  for (std::size_t i = 0, count = names.size(); i < count; ++i)
+  for (std::size_t i = 0, count = names.size(); i < count; ++i) {
     for (auto [law, end] = limit_laws_.equal_range(std::string(names[i])); law != end; ++law)
       names.push_back(law->second);
+    if (const auto load = load_parts_.find(names[i]); load != load_parts_.end())
+      names.insert(names.end(), load->second.begin(), load->second.end());
+  }
 }
 
 void ModelReader::check_limits(const multibody::Assembly& assembly, const system::Motion& m) {

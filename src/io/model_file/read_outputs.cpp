@@ -102,6 +102,14 @@ void ModelReader::read_output(const std::string& at, const std::string& name, co
     for (int i = 0; ok && i < 3; ++i) nodes.push_back(formulas().leaf({Quantity::Kind::reaction, joint, first + i}));
     info.unit = first == 0 ? "N" : "N m";
     info.components = {"x", "y", "z"};
+  } else if (kind == "section_force" || kind == "section_strain") {
+    const bool are_strains = kind == "section_strain";
+    int node = 0;
+    const RodNodes* rod = rod_at(here, what, node);
+    ok = rod != nullptr;
+    if (ok) nodes = section_nodes(*rod, node, are_strains);
+    info.unit = are_strains ? "1, 1/m" : "N, N m";
+    info.components = are_strains ? section_strain_components() : section_force_components();
   } else if (kind == "energy") {
     std::string word;
     ok = text(here, what, word);
@@ -176,13 +184,15 @@ bool ModelReader::point_nodes(const std::string& at, const Json& object, const s
 }
 
 void ModelReader::make_outputs() {
-  if (problem_count_ > 0 || output_infos_.empty()) return;
+  report_rods();
+  if (problem_count_ > 0 || (output_infos_.empty() && rod_reports_.empty())) return;
   std::vector<multibody::Outputs::Entry> entries;
   for (system::OutputInfo& info : output_infos_)
     guarded(below(info.is_state ? "/states" : "/outputs", info.name), [&] {
       entries.push_back({info, names_.nodes_of(info.name)});
     });
   if (problem_count_ > 0) return;
+  entries.insert(entries.end(), rod_reports_.begin(), rod_reports_.end());
   guarded("/outputs", [&] { mechanism_.outputs = std::make_shared<const multibody::Outputs>(formulas(), entries); });
   mechanism_.rates = multibody::rates_of(formulas(), entries);
 }
