@@ -8,13 +8,14 @@
 #include <limits>
 #include <map>
 
-#include "analysis/equilibrium.hpp"
 #include "base/spelling.hpp"
 #include "base/text.hpp"
 #include "coeff/brackets.hpp"
 #include "io/files/files.hpp"
 #include "io/model_file/model_catalogue.hpp"
+#include "io/model_file/part_numbers.hpp"
 #include "io/spec/correction_file.hpp"
+#include "kreisel/analysis.hpp"
 #include "kreisel/error.hpp"
 #include "method/catalogue.hpp"
 #include "multibody/assembly.hpp"
@@ -152,8 +153,20 @@ RunSpec with_suggestions(const RunSpec& given, const models::ModelInfo& info) {
   return spec;
 }
 
+/// Settings may name numbers of parts, "spring.length", which become parameters by that.
 std::shared_ptr<const models::ModelInfo> model_of(const RunSpec& spec) {
-  return spec.own_model != nullptr ? spec.own_model : find_model(spec.model, spec.is_true("assemble"));
+  if (spec.own_model != nullptr) return spec.own_model;
+  const bool accepts_gaps = spec.is_true("assemble");
+  std::shared_ptr<const models::ModelInfo> info = find_model(spec.model, accepts_gaps);
+  std::vector<std::string> numbers;
+  for (const Setting& setting : spec.settings) {
+    if (setting.name.starts_with("method.")) continue;
+    const std::string name = setting.name.starts_with("model.") ? setting.name.substr(6) : setting.name;
+    if (name.find('.') != std::string::npos && find_field(info->parameters, name) == nullptr &&
+        std::ranges::count(numbers, name) == 0)
+      numbers.push_back(name);
+  }
+  return numbers.empty() ? info : find_model_with(numbers, spec.model, accepts_gaps);
 }
 
 // ---- from the spec to the options
