@@ -19,6 +19,7 @@
 #include "run/points.hpp"
 #include "simulation.hpp"
 #include "solution.hpp"
+#include "spec.hpp"
 #include "study/output.hpp"
 #include "study/reference.hpp"
 #include "study/study.hpp"
@@ -48,8 +49,10 @@ Value value_of(const std::string& name, const py::handle& object) {
                      ", expected a number, a word, or a list of them");
 }
 
-io::RunSpec spec_of(const py::object& model, const std::string& group, const py::dict& parameters,
-                    const py::dict& options, std::optional<double> t0 = {}) {
+}  // namespace
+
+io::RunSpec kreisel::python::spec_of(const py::object& model, const std::string& group, const py::dict& parameters,
+                                     const py::dict& options, std::optional<double> t0) {
   io::RunSpec spec;
   spec.t0 = t0;
   if (py::isinstance<py::str>(model))
@@ -67,6 +70,8 @@ io::RunSpec spec_of(const py::object& model, const std::string& group, const py:
   }
   return spec;
 }
+
+namespace {
 
 /// Fields that solve has under other names.
 std::string as_keyword(std::string_view field) {
@@ -263,6 +268,7 @@ PYBIND11_MODULE(_core, m) {
     return py::make_tuple(trajectory.names(), trajectory.values);
   });
   m.def("study", &run_study);
+  add_analyses(m);
   py::module_::import("atexit").attr("register")(py::cpp_function(&Unlocked::end_all));
   m.def("run_without_python",
         [](const py::object& model, const std::string& group, const py::dict& parameters, const py::dict& options,

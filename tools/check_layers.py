@@ -41,6 +41,7 @@ PUBLIC = {
     "system": ["event", "system", "own_system", "check"],
     "method": ["methods"],
     "multibody": ["element"],
+    "analysis": ["analysis"],
     "run": ["problem", "options", "observer", "report", "solution", "simulation"],
     "api": ["mechanism", "kreisel"],
 }

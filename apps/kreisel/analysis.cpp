@@ -2,41 +2,26 @@
 
 #include <fmt/format.h>
 
+#include <CLI/Option.hpp>
+#include <algorithm>
 #include <cmath>
 
+#include "base/text.hpp"
 #include "kreisel/error.hpp"
-#include "system/limits.hpp"
 
 namespace kreisel::apps {
 
-using io::Json;
-
-Resting rest(const models::Model& model) {
-  Resting out;
-  out.equilibrium = analysis::find_equilibrium(*model.system, model.start);
-  if (!out.equilibrium.is_found) return out;
+SmallMotions small_motions(const io::OperatingPoint& point) {
   // Full matrices take seconds from here on.
   constexpr int most_coordinates = 300;
-  if (model.system->space().nv() > most_coordinates) {
-    out.why_no_modes = "not computed for so many coordinates; 'kreisel modes' does it";
-    return out;
-  }
+  if (point.system->space().nv() > most_coordinates)
+    return {{}, "not computed for so many coordinates; 'kreisel modes' does it"};
   try {
-    const system::System& system = out.system(model);
-    const analysis::Linearization linear = analysis::linearize(system, out.equilibrium.motion, out.equilibrium.lambda);
-    out.modes = analysis::modes_of(system, out.equilibrium.motion, linear);
+    const analysis::Linearization linear = analysis::linearize(*point.system, point.motion, point.lambda);
+    return {analysis::modes_of(*point.system, point.motion, linear), ""};
   } catch (const InvalidInput& error) {
-    out.why_no_modes = fmt::format("not known: {}", error.what());
+    return {{}, fmt::format("not known: {}", error.what())};
   }
-  return out;
-}
-
-std::vector<std::string> closed_limits(const system::System& system) {
-  std::vector<std::string> names;
-  if (const auto* limits = dynamic_cast<const system::LimitedSystem*>(&system))
-    for (int i = 0; i < limits->limit_count(); ++i)
-      if (limits->is_closed(i)) names.push_back(limits->limit_name(i));
-  return names;
 }
 
 std::string word_of(const std::vector<analysis::Mode>& modes) {
@@ -52,53 +37,59 @@ std::string in_words(const std::vector<analysis::Mode>& modes) {
   return "unstable";
 }
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
-Json list_of(ConstVectorRef values) {
-  Json out = Json::array();
-  for (const double value : values) out.push_back(number(value));
-  return out;
-}
-
-Json poses_of(const system::System& system, const system::Motion& m) {
-  Json out = Json::array();
-  for (int b = 0; b < system.body_count(); ++b) {
-    const system::Pose pose = system.body_pose(b, m.q);
-    Json R = Json::array();
-    for (int i = 0; i < 3; ++i) R.push_back({pose.R(i, 0), pose.R(i, 1), pose.R(i, 2)});
-    out.push_back({{"name", system.body_name(b)}, {"position", list_of(pose.x)}, {"rotation", std::move(R)}});
+Along read_along(const std::string& text) {
+  const auto refuse = [&] {
+    throw InvalidInput(
+        fmt::format("--along is '{}', expected NAME=FROM:TO or NAME=FROM:TO:POINTS, as in omega=0:100:51", text));
+  };
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) refuse();
+  Along along{.parameter = text.substr(0, equals)};
+  std::vector<double> numbers;
+  for (std::size_t at = equals + 1; at <= text.size();) {
+    const std::size_t colon = std::min(text.find(':', at), text.size());
+    const std::optional<double> value = number_in(text.substr(at, colon - at));
+    if (!value) refuse();
+    numbers.push_back(*value);
+    at = colon + 1;
   }
-  return out;
+  if (numbers.size() < 2 || numbers.size() > 3 || numbers[0] == numbers[1]) refuse();
+  along.from = numbers[0];
+  along.to = numbers[1];
+  if (numbers.size() == 3) {
+    if (!(numbers[2] >= 2.0 && numbers[2] <= 1e5 && numbers[2] == std::floor(numbers[2]))) refuse();
+    along.points = static_cast<int>(numbers[2]);
+  }
+  return along;
 }
 
-namespace {
+std::string label_of(const io::PreparedRun& run, const std::string& parameter) {
+  const Field* field = run.model_info != nullptr ? find_field(run.model_info->parameters, parameter) : nullptr;
+  return field == nullptr || field->unit.empty() ? parameter : fmt::format("{} [{}]", parameter, field->unit);
+}
 
-/// visit(info, values) for every output.
-template <class Visit>
-void for_each_output(const system::System& system, const system::Motion& m, const Vector& lambda, const Visit& visit) {
+void PlotFiles::add_to(CLI::App& parser) {
+  parser.add_option("--html", page, "write a page with plots to this file")->type_name("FILE");
+  parser.add_option("--svg", pictures, "write the plots as pictures to this folder")->type_name("FOLDER");
+}
+
+void PlotFiles::write(const io::ReportData& data, bool is_quiet) const {
+  if (!page.empty()) io::write_report(data, page);
+  if (!page.empty() && !is_quiet) fmt::print("  page         {}\n", page);
+  if (pictures.empty()) return;
+  for (const io::Path& file : io::write_pictures(data, pictures))
+    if (!is_quiet) fmt::print("  picture      {}\n", file.string());
+}
+
+void print_outputs(const system::System& system, const system::Motion& m, const Vector& lambda) {
   Vector values = Vector::Zero(system.output_size());
   system.evaluate_outputs(m, lambda, values);
   int at = 0;
   for (const system::OutputInfo& info : system.outputs()) {
-    visit(info, Vector(values.segment(at, info.size())));
+    fmt::print("  output       {} = {:.9g} {}\n", info.name, fmt::join(values.segment(at, info.size()), ", "),
+               info.unit);
     at += info.size();
   }
-}
-
-}  // namespace
-
-Json outputs_of(const system::System& system, const system::Motion& m, const Vector& lambda) {
-  Json out = Json::object();
-  for_each_output(system, m, lambda, [&](const system::OutputInfo& info, const Vector& values) {
-    out[info.name] = info.components.empty() ? number(values[0]) : list_of(values);
-  });
-  return out;
-}
-
-void print_outputs(const system::System& system, const system::Motion& m, const Vector& lambda) {
-  for_each_output(system, m, lambda, [](const system::OutputInfo& info, const Vector& values) {
-    fmt::print("  output       {} = {:.9g} {}\n", info.name, fmt::join(values, ", "), info.unit);
-  });
 }
 
 void print_poses(const system::System& system, const system::Motion& m) {

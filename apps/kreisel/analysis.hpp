@@ -1,43 +1,52 @@
-// What static and modes share: an equilibrium with its stability, and how it is shown.
+// What static, modes and their kin share: ranges of a parameter, and how a point is shown.
 #pragma once
 
+#include <CLI/App.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "analysis/equilibrium.hpp"
-#include "analysis/modes.hpp"
-#include "io/json/json_source.hpp"
-#include "models/catalogue.hpp"
+#include "io/report/report.hpp"
+#include "io/result/operating_point.hpp"
+#include "io/result/prepare.hpp"
+#include "io/result/tuning.hpp"
 
 namespace kreisel::apps {
 
 /// Exit code of a computation that did not come to its end.
 inline constexpr int analysis_failed = 3;
 
-struct Resting {
-  analysis::Equilibrium equilibrium;
+/// Modes about a point; a text that says why there are none.
+struct SmallMotions {
   std::optional<std::vector<analysis::Mode>> modes;
-  std::string why_no_modes;
-
-  /// That multipliers belong to.
-  const system::System& system(const models::Model& model) const {
-    return equilibrium.leaning != nullptr ? *equilibrium.leaning : *model.system;
-  }
+  std::string why_none;
 };
-Resting rest(const models::Model& model);
-
-/// Names of the limits that something leans on.
-std::vector<std::string> closed_limits(const system::System& system);
+SmallMotions small_motions(const io::OperatingPoint& point);
 
 /// "stable", "unstable".
 std::string word_of(const std::vector<analysis::Mode>& modes);
 std::string in_words(const std::vector<analysis::Mode>& modes);
 
-io::Json number(double value);
-io::Json list_of(ConstVectorRef values);
-io::Json poses_of(const system::System& system, const system::Motion& m);
-io::Json outputs_of(const system::System& system, const system::Motion& m, const Vector& lambda);
+/// "omega=0:100" or "omega=0:100:51".
+struct Along {
+  std::string parameter;
+  double from = 0.0, to = 1.0;
+  std::optional<int> points;
+};
+Along read_along(const std::string& text);
+/// "L [m]" of a parameter of the model.
+std::string label_of(const io::PreparedRun& run, const std::string& parameter);
+/// Where plots go: a page, a folder of pictures; empty: nowhere.
+struct PlotFiles {
+  std::string page, pictures;
+
+  void add_to(CLI::App& parser);
+  bool are_wanted() const { return !page.empty() || !pictures.empty(); }
+  /// Writes what is wanted and says so unless the answer is JSON.
+  void write(const io::ReportData& data, bool is_quiet) const;
+};
+
 void print_outputs(const system::System& system, const system::Motion& m, const Vector& lambda);
 void print_poses(const system::System& system, const system::Motion& m);
 void print_reactions(const system::System& system, const system::Motion& m, const Vector& lambda);

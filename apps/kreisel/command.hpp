@@ -41,6 +41,7 @@ std::unique_ptr<Command> make_run(CLI::App& program);
 std::unique_ptr<Command> make_check(CLI::App& program);
 std::unique_ptr<Command> make_static(CLI::App& program);
 std::unique_ptr<Command> make_modes(CLI::App& program);
+std::unique_ptr<Command> make_fit(CLI::App& program);
 std::unique_ptr<Command> make_import(CLI::App& program);
 std::unique_ptr<Command> make_list(CLI::App& program);
 std::unique_ptr<Command> make_study(CLI::App& program);

@@ -35,7 +35,8 @@ std::vector<std::string> figure_ids() {
 }
 
 std::vector<std::string> positional_words(const std::string& subcommand) {
-  if (subcommand == "run" || subcommand == "check" || subcommand == "static" || subcommand == "modes")
+  if (subcommand == "run" || subcommand == "check" || subcommand == "static" || subcommand == "modes" ||
+      subcommand == "inverse" || subcommand == "fit")
     return io::model_names();
   if (subcommand == "list") return list_topics();
   if (subcommand == "schema") return schema_topics();

@@ -13,6 +13,7 @@
 
 #include "base/spelling.hpp"
 #include "command.hpp"
+#include "inverse.hpp"
 #include "io/result/summary.hpp"
 #include "kreisel/error.hpp"
 #include "terminal.hpp"
@@ -36,6 +37,7 @@ constexpr const char* examples =
     "  kreisel check heavy-top --group se3              audit a model\n"
     "  kreisel static quarter-car                       where a model rests\n"
     "  kreisel modes double-pendulum                    frequencies and damping\n"
+    "  kreisel fit car.json data.csv --free k=1e3:1e5   parameters from measured outputs\n"
     "  kreisel list models                              what there is\n"
     "  kreisel run --help                               all options of a command";
 
@@ -97,8 +99,8 @@ class Program {
     parser_.footer(examples);
     parser_.get_formatter()->column_width(34);
     if (count == 2 && std::string_view(words[1]) == "--version") return;  // asked often, and needs nothing else
-    for (const auto make : {make_run, make_study, make_reproduce, make_check, make_static, make_modes, make_import,
-                            make_list, make_view, make_schema, make_completion, make_man})
+    for (const auto make : {make_run, make_study, make_reproduce, make_check, make_static, make_modes, make_inverse,
+                            make_fit, make_import, make_list, make_view, make_schema, make_completion, make_man})
       commands_.push_back(make(parser_));
   }
 

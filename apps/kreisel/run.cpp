@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
 #include "io/result/prepare.hpp"
 #include "io/result/result.hpp"
+#include "io/result/sensitivities.hpp"
 #include "kreisel/error.hpp"
 #include "model_output.hpp"
 #include "terminal.hpp"
@@ -67,6 +69,13 @@ class Run final : public Command {
                   "repeat the run with a tenth of the tolerances, or half the steps, and report the observed error of "
                   "every output")
         ->group(output);
+    parser
+        .add_option("--sensitivities", sensitivities_,
+                    "write derivatives of outputs, q, v and lambda by these parameters, or numbers of parts as in "
+                    "spring1.length, to sensitivities.csv")
+        ->type_name("NAME,...")
+        ->delimiter(',')
+        ->group(output);
     parser.add_option("--checkpoint-every", checkpoint_every_, "write a checkpoint this often, for --resume")
         ->type_name("SECONDS")
         ->group(output);
@@ -82,6 +91,7 @@ class Run final : public Command {
     io::ResultRequest result;
     result.format = Choice<io::TrajectoryFormat>(format_).value_or(io::TrajectoryFormat::automatic);
     result.columns = columns_;
+    for (const std::string& name : sensitivities_) static_cast<void>(io::parameter_value(spec_, name));
     const io::PreparedRun run = io::prepare(spec_);
     for (const std::string& warning : run.warnings) print_warning(warning);
     result.folder = folder_.empty()
@@ -126,6 +136,8 @@ class Run final : public Command {
     io::RunResult done = integrate(run, result);
     for (const std::string& warning : done.report.warnings) print_warning(warning);
     if (result.verifies && done.report.status == run::Status::success) verify(run, done);
+    if (!sensitivities_.empty() && done.report.status == run::Status::success && !differentiate(run, done))
+      return analysis_failed;
     if (invocation.wants_json)
       fmt::print("{}", io::to_text(done.summary));
     else if (!is_quiet_)
@@ -135,6 +147,22 @@ class Run final : public Command {
     const bool was_interrupted =
         done.verification && done.verification->status == run::info_of(run::Status::interrupted).name;
     return io::ending_of(was_interrupted ? run::Status::interrupted : done.report.status).exit_code;
+  }
+
+  /// Names are checked before the run: by the first prepare with them as parameters.
+  bool differentiate(const io::PreparedRun& run, io::RunResult& done) const {
+    Interruption interruption;
+    const run::Sensitivities found = io::sensitivities(spec_, sensitivities_, interruption);
+    if (found.report.status != run::Status::success || !found.problem.empty()) {
+      print_error(found.problem.empty() ? found.report.message : found.problem);
+      return false;
+    }
+    const io::Path file = io::Path(done.output.folder) / "sensitivities.csv";
+    io::write_sensitivities(file, run.model.system->result_layout(), sensitivities_, found);
+    for (std::size_t j = 0; j < found.by.size(); ++j)
+      done.summary["sensitivities"][sensitivities_[j]] = {
+          {"uncertainty", std::isfinite(found.by[j].uncertainty) ? io::Json(found.by[j].uncertainty) : io::Json()}};
+    return true;
   }
 
   void verify(const io::PreparedRun& run, io::RunResult& done) const {
@@ -200,8 +228,9 @@ class Run final : public Command {
         trajectory.every_nth > 1
             ? fmt::format(" (one point in {}; --format csv or hdf5 keeps all)", trajectory.every_nth)
             : "";
-    fmt::print("  {:<12} {}/: summary.json{}{}{}\n", "result", done.output.folder, trajectory.file.empty() ? "" : ", ",
-               trajectory.file, thinned);
+    fmt::print("  {:<12} {}/: summary.json{}{}{}{}\n", "result", done.output.folder,
+               trajectory.file.empty() ? "" : ", ", trajectory.file, thinned,
+               done.summary.contains("sensitivities") ? ", sensitivities.csv" : "");
   }
 
   static void print_events(const std::vector<run::Occurrence>& events) {
@@ -214,7 +243,7 @@ class Run final : public Command {
 
   ModelArguments model_;
   io::RunSpec spec_;
-  std::vector<std::string> columns_;
+  std::vector<std::string> columns_, sensitivities_;
   std::string folder_, format_ = "automatic", log_, model_file_, checkpoint_every_, resume_;
   bool is_quiet_ = false, is_json_ = false, verifies_ = false;
 };

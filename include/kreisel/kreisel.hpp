@@ -1,6 +1,7 @@
 // Everything a program needs. What is not in these headers is private and not installed.
 #pragma once
 
+#include "kreisel/analysis.hpp"
 #include "kreisel/check.hpp"
 #include "kreisel/choices.hpp"
 #include "kreisel/element.hpp"

@@ -111,6 +111,7 @@ class Result:
     def __getitem__(self, output: str) -> Array: ...
     @property
     def sol(self) -> Callable[[ArrayLike], tuple[Array, Array, Array, Array]] | None: ...
+    def d(self, parameter: str) -> Sensitivity: ...
     def x(self, body: int | str = ...) -> Array: ...
     def R(self, body: int | str = ...) -> Array: ...
     def reaction(self, joint: int | str = ...) -> tuple[Array, Array]: ...
@@ -139,6 +140,7 @@ def solve(
     progress: bool | Callable[[float], None] | None = ...,
     parameters: dict[str, Any] | None = ...,
     verify: bool = ...,
+    sensitivities: Sequence[str] | None = ...,
     rtol: float | None = ...,
     atol: float | None = ...,
     step: float | None = ...,
@@ -231,3 +233,115 @@ class Study:
     curves: list[Curve]
 
 def study(spec: dict[str, Any] | str | PathLike[str], jobs: int = ...) -> Study: ...
+
+class AnalysisError(RuntimeError): ...
+
+class Point:
+    parameter: float  # of a Path
+    is_limit: bool
+    t: float
+    q: Array
+    v: Array
+    lam: Array
+    energy: float
+    outputs: dict[str, Any]
+    limits: list[str]
+    def x(self, body: str) -> Array: ...
+    def R(self, body: str) -> Array: ...
+    def reaction(self, joint: str) -> tuple[Array, Array]: ...
+    def __getitem__(self, output: str) -> Any: ...
+
+class Equilibrium(Point):
+    stability: str | None
+    growth: float | None
+    iterations: int
+    solved: dict[str, float]
+
+class Path(list[Point]):
+    parameters: Array
+    limits: list[Point]
+
+class Linearization(Point):
+    A: Array
+    B: Array
+    C: Array
+    D: Array
+    X: Array
+    V: Array
+    inputs: list[str]
+    columns: list[str]
+    axes: str
+    is_steady: bool
+    stability: str | None
+    eigenvalues: NDArray[np.complex128]
+    shapes: NDArray[np.complex128]
+    largest: list[str]
+    frequencies: Array
+    damping_ratios: Array
+    def response(self, omega: float | Sequence[float] | Array) -> NDArray[np.complex128]: ...
+
+def static(
+    model: str | PathLike[str] | dict[str, Any] | Model | System,
+    *,
+    solve: str | None = ...,
+    so_that: dict[str, float] | None = ...,
+    group: str | None = ...,
+    parameters: dict[str, Any] | None = ...,
+    **options: Any,
+) -> Equilibrium: ...
+def static_path(
+    model: str | PathLike[str] | dict[str, Any] | Model | System,
+    along: tuple[str, float, float],
+    *,
+    points: int = ...,
+    group: str | None = ...,
+    parameters: dict[str, Any] | None = ...,
+    **options: Any,
+) -> Path: ...
+def linearize(
+    model: str | PathLike[str] | dict[str, Any] | Model | System,
+    *,
+    at: str | float = ...,
+    axes: str = ...,
+    group: str | None = ...,
+    parameters: dict[str, Any] | None = ...,
+    **options: Any,
+) -> Linearization: ...
+def modes(
+    model: str | PathLike[str] | dict[str, Any] | Model | System,
+    *,
+    at: str | float = ...,
+    axes: str = ...,
+    group: str | None = ...,
+    parameters: dict[str, Any] | None = ...,
+    **options: Any,
+) -> Linearization: ...
+
+class Sensitivity:
+    q: Array
+    v: Array
+    lam: Array
+    t_events: Array
+    uncertainty: float
+    def __getitem__(self, output: str) -> Array: ...
+
+class Fit:
+    parameters: dict[str, float]
+    standard_errors: dict[str, float]
+    covariance: Array
+    correlation: Array
+    noise: dict[str, float]
+    fitted: dict[str, Array]
+    iterations: int
+    runs: int
+    is_at_bound: dict[str, bool]
+
+def fit(
+    model: str | PathLike[str] | dict[str, Any] | Model | System,
+    data: dict[str, Any],
+    free: dict[str, tuple[float, float] | None],
+    *,
+    group: str | None = ...,
+    parameters: dict[str, Any] | None = ...,
+    **options: Any,
+) -> Fit: ...

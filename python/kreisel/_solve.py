@@ -75,6 +75,14 @@ class Result:
     def __getstate__(self):
         return {**self.__dict__, "order": self.order, "energy": self.energy, "_solution": _Kept(self), "_is_dense": False}
 
+    def d(self, parameter):
+        """The ``Sensitivity`` by a parameter that ``solve(..., sensitivities=[...])`` named."""
+        known = getattr(self, "_sensitivities", {})
+        if parameter not in known:
+            raise ValueError(f"there are no derivatives by {parameter!r:.40}; known: {', '.join(known) or 'none'}; "
+                             "solve(..., sensitivities=[...]) computes them")
+        return known[parameter]
+
     def x(self, body=0):
         """Positions of the centre of mass, shape (points, 3); body by name or number."""
         return self._solution.positions(index_of("body", body, self.bodies))
@@ -146,6 +154,37 @@ class Result:
         return f"<kreisel.Result: {self.status} at t = {self._solution.t_final:g} after {self.nsteps} steps with {self.method}>"
 
 
+class Sensitivity:
+    """Derivatives of a result by one parameter, at its points.
+
+    q, v, lam    q left-trivialised: a change dp moves q to q∘exp(q dp)
+    t_events     of the events, all of them in order
+    uncertainty  relative, of the largest numbers, as two steps of differences show it
+    ["knee"]     of an output; "foot.x" for a component
+    """
+
+    def __init__(self, found, result):
+        self.q, self.v, self.lam, self.t_events = found["q"], found["v"], found["lam"], found["t_events"]
+        self.uncertainty = found["uncertainty"]
+        self._outputs, at = {}, 0
+        for name in result.outputs:
+            size = 1 if result[name].ndim == 1 else result[name].shape[1]
+            block = found["outputs"][:, at:at + size]
+            self._outputs[name] = block[:, 0] if size == 1 else block
+            at += size
+
+    def __getitem__(self, output):
+        name, _, component = output.partition(".")
+        if name not in self._outputs:
+            raise ValueError(f"there is no output '{name}'; known: {', '.join(self._outputs) or 'none'}")
+        values = self._outputs[name]
+        if not component:
+            return values
+        if values.ndim == 1 or component not in ("x", "y", "z"):
+            raise ValueError(f"output {name!r} has no component {component!r}")
+        return values[:, "xyz".index(component)]
+
+
 class _Kept:
     """The numbers of a Solution, without the model they belong to."""
 
@@ -173,7 +212,7 @@ class _Kept:
 
 
 def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=None, dense_output=False, progress=None, parameters=None,
-          verify=False, **options):
+          verify=False, sensitivities=None, **options):
     """Integrates a model.
 
     model       name of a built-in model, path of a model file, dict, Model or System
@@ -188,6 +227,8 @@ def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=No
     events      function or list of functions f(t, q, v, lam); attributes ``terminal`` and ``direction`` as in scipy
     dense_output  whether the result has ``sol``
     verify      True: repeat the run with a tenth of the tolerances, or half the steps; ``result.verification`` has the observed errors
+    sensitivities  names of parameters, or of numbers of parts as "spring1.length": ``result.d(name)`` has derivatives by them, of the
+                discrete motion, which neighbouring runs with the same steps give
     progress    None: a bar in notebooks; True: also a line on standard error elsewhere; False: nothing; or a function of t
 
     Ctrl-C ends the run and raises Interrupted, a KeyboardInterrupt whose ``result`` holds what there is.
@@ -209,6 +250,16 @@ def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=No
     >>> [quantity["name"] for quantity in checked.verification["quantities"]][:2]
     ['coordinates', 'velocity of coordinates']
     >>> max(quantity["tolerances"] for quantity in checked.verification["quantities"]) < 1000
+    True
+
+    How does the motion change with a parameter?
+
+    >>> rod = (kreisel.Model("rod", gravity=[0, 0, -9.81]).parameter("k", 20.0)
+    ...        .body("rod", mass=1.0, inertia=[0.0834, 1e-4, 0.0834], position=[0, 0.5, 0])
+    ...        .joint("pin", "revolute", between=["ground", "rod"], at=[0, 0, 0], axis=[1, 0, 0])
+    ...        .output("swing", angle="pin").torque("pin", "=-k*swing"))
+    >>> swing = kreisel.solve(rod, 1.0, sensitivities=["k"])
+    >>> swing.d("k")["swing"].shape == swing.t.shape
     True
 
     Input that cannot be served is a ValueError:
@@ -243,6 +294,16 @@ def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=No
     for warning in solution.warnings:
         warnings.warn(warning, stacklevel=2)
     result = Result(solution, bool(dense_output))
+    if sensitivities is not None and result.success and not interruption.was_asked():
+        if isinstance(sensitivities, str) or not all(isinstance(name, str) for name in sensitivities):
+            raise ValueError(f"sensitivities is {sensitivities!r:.80}, expected a list of names of parameters")
+        with Interruption() as interruption:
+            message, found = _core.sensitivities(own, group or "", settings, asked, t0, list(sensitivities), listed,
+                                                 None if times is None and "output_step" not in asked else result.t.tolist(),
+                                                 interruption.was_asked)
+        if found is None and not interruption.was_asked():
+            raise IntegrationError(message, result)
+        result._sensitivities = {name: Sensitivity(one, result) for name, one in zip(sensitivities, found or [])}
     if interruption.was_asked():
         raise Interrupted(f"solve was interrupted at t = {result.t[-1] if len(result.t) else solution.t_final:g}", result)
     if not result.success and result.status != "interrupted":

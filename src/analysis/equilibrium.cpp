@@ -1,4 +1,4 @@
-#include "analysis/equilibrium.hpp"
+#include "kreisel/analysis.hpp"
 
 #include <fmt/format.h>
 
@@ -11,9 +11,10 @@
 #include <memory>
 #include <vector>
 
+#include "analysis/static_matrix.hpp"
+#include "kreisel/check.hpp"
 #include "lie/group_info.hpp"
 #include "lie/se3.hpp"
-#include "linear/solver.hpp"
 #include "solve/kkt.hpp"
 #include "system/consistency.hpp"
 #include "system/dense.hpp"
@@ -63,13 +64,15 @@ class Descent {
         trial_residual_(residual_),
         kkt_(system, counters_, options.linear_solver),
         options_(options),
+        matrix_(system, options.linear_solver),
         limits_(dynamic_cast<const system::LimitedSystem*>(&system)) {
     out_.motion = Motion(system.space());
     out_.motion.t = start.t0;
     out_.motion.q = start.q0;
     out_.lambda = Vector::Zero(rows_);
     length_ = system::length_scale(system, out_.motion);
-    lay_out(options.linear_solver);
+    update_.setZero(nv_ + rows_);
+    follows_.assign(blocks_.size(), false);
   }
 
   /// The limit at which the way down ended; -1: at none.
@@ -102,29 +105,6 @@ class Descent {
   }
 
  private:
-  void lay_out(std::string_view linear_solver) {
-    std::vector<int> sizes;
-    std::vector<std::pair<int, int>> entries;
-    for (const lie::Block& block : blocks_) sizes.push_back(block.nv);
-    const int count = static_cast<int>(sizes.size());
-    for (const system::RowGroup& group : pattern_.groups()) sizes.push_back(group.rows);
-    for (const Pattern::Coupling& c : pattern_.couplings()) entries.emplace_back(c.row, c.column);
-    for (const Pattern::Touch& t : pattern_.touches()) {
-      entries.emplace_back(t.block, count + t.group);
-      entries.emplace_back(count + t.group, t.block);
-    }
-    for (std::size_t b = 0; b < sizes.size(); ++b) entries.emplace_back(static_cast<int>(b), static_cast<int>(b));
-    matrix_ = linear::BlockMatrix(sizes, entries);
-    for (const Pattern::Coupling& c : pattern_.couplings()) coupling_entry_.push_back(matrix_.find(c.row, c.column));
-    for (const Pattern::Touch& t : pattern_.touches()) {
-      force_entry_.push_back(matrix_.find(t.block, count + t.group));
-      row_entry_.push_back(matrix_.find(count + t.group, t.block));
-    }
-    solver_ = linear::make_solver<double>(linear_solver, matrix_);
-    update_.setZero(nv_ + rows_);
-    follows_.assign(blocks_.size(), false);
-  }
-
   void evaluate(Motion& m, const Vector& lambda, system::Residual& out) {
     m.v.setZero();
     m.a.setZero();
@@ -159,19 +139,9 @@ class Descent {
     return std::max(x.segment(block.v_at + n, block.nv - n).norm(), x.segment(block.v_at, n).norm() / length_);
   }
 
-  /// States that only add up motion: no force row of theirs depends on a position.
-  void find_followers() {
-    for (std::size_t b = 0; b < blocks_.size(); ++b) {
-      follows_[b] = pattern_.kind(static_cast<int>(b)) == CoordinateKind::state;
-      for (const Pattern::Coupling& c : pattern_.couplings())
-        if (follows_[b] && c.row == static_cast<int>(b))
-          follows_[b] = kkt_blocks_.K.segment(c.at, blocks_[b].nv * blocks_[c.column].nv).isZero(0.0);
-    }
-  }
-
   /// The rates of states that only add up motion, and of nonholonomic rows, must vanish at rest by themselves.
   bool is_kept(const system::Residual& r) {
-    find_followers();
+    follows_ = followers(system_, kkt_blocks_);
     moving_.clear();
     for (std::size_t b = 0; b < blocks_.size(); ++b)
       if (follows_[b] && r.force.segment(blocks_[b].v_at, blocks_[b].nv).lpNorm<Eigen::Infinity>() > 1e-12)
@@ -227,43 +197,26 @@ class Descent {
   /// Where iterations no longer help, the rest is round-off of forces that cancel.
   bool is_nearly_balanced() const { return excess_ <= 1e4; }
 
-  void assemble() {
-    matrix_.values().setZero();
-    const double rate = std::sqrt(damping_);
-    for (std::size_t c = 0; c < coupling_entry_.size(); ++c) {
-      const Pattern::Coupling& coupling = pattern_.couplings()[c];
-      const int r = blocks_[coupling.row].nv, n = blocks_[coupling.column].nv;
-      const auto of = [&](const Vector& values) { return Eigen::Map<const Matrix>(values.data() + coupling.at, r, n); };
-      auto block = matrix_.block(coupling_entry_[c]);
-      switch (pattern_.kind(coupling.row)) {
+  bool factorize() {
+    return matrix_.factorize(kkt_blocks_, [&](int b) -> StaticMatrix::Weights {
+      switch (pattern_.kind(b)) {
         case CoordinateKind::dynamic:
-          block = damping_ * of(kkt_blocks_.M) + of(kkt_blocks_.K);
-          break;
+          return {.m = damping_};
         case CoordinateKind::state:
-          if (follows_[coupling.row])
-            block = of(kkt_blocks_.D);
-          else
-            block = rate * of(kkt_blocks_.D) + of(kkt_blocks_.K);
-          break;
+          return follows_[static_cast<std::size_t>(b)] ? StaticMatrix::Weights{.d = 1.0, .k = 0.0}
+                                                       : StaticMatrix::Weights{.d = std::sqrt(damping_)};
         case CoordinateKind::algebraic:
-          block = of(kkt_blocks_.K);
           break;
       }
-    }
-    for (std::size_t t = 0; t < row_entry_.size(); ++t) {
-      const Pattern::Touch& touch = pattern_.touches()[t];
-      const int r = pattern_.groups()[touch.group].rows, n = blocks_[touch.block].nv;
-      matrix_.block(row_entry_[t]) = Eigen::Map<const Matrix>(kkt_blocks_.B.data() + touch.at, r, n);
-      matrix_.block(force_entry_[t]) = Eigen::Map<const Matrix>(kkt_blocks_.F.data() + touch.at, n, r);
-    }
+      return {};
+    });
   }
 
   /// One accepted step. False when none is short enough.
   bool descend() {
     constexpr int most_attempts = 60;
     for (int attempt = 0; attempt < most_attempts; ++attempt) {
-      assemble();
-      if (!solver_->factorize(matrix_)) {
+      if (!factorize()) {
         stiffen();
         continue;
       }
@@ -272,7 +225,7 @@ class Descent {
         if (follows_[b]) update_.segment(blocks_[b].v_at, blocks_[b].nv).setZero();
       update_.segment(nv_, rows_).setZero();
       update_.segment(nv_, pattern_.position_rows()) = -residual_.gap;
-      solver_->solve(update_);
+      matrix_.solve(update_);
       if (!update_.allFinite()) {
         stiffen();
         continue;
@@ -384,9 +337,7 @@ class Descent {
   Counters counters_;
   solve::Kkt kkt_;
   EquilibriumOptions options_;
-  linear::BlockMatrix matrix_;
-  std::unique_ptr<linear::Solver> solver_;
-  std::vector<int> coupling_entry_, force_entry_, row_entry_;
+  StaticMatrix matrix_;
   std::vector<bool> follows_;  ///< per factor
   Vector update_, step_, noise_, trial_lambda_;
   Motion trial_;
@@ -462,9 +413,19 @@ int pulling_limit(const system::LimitedSystem& limits, const Vector& lambda) {
   return worst;
 }
 
-}  // namespace
+/// Rows that depend on each other: the multipliers of least norm of all that balance the forces.
+void take_smallest_multipliers(const System& system, Equilibrium& found) {
+  system::KktBlocks blocks(system.pattern());
+  system.linearize(found.motion, found.lambda, blocks);
+  const Matrix F = system::dense_forces(system, blocks.F);
+  if (F.size() == 0) return;
+  Eigen::CompleteOrthogonalDecomposition<Matrix> decomposition;
+  decomposition.setThreshold(1e-10);
+  decomposition.compute(F);
+  found.lambda = decomposition.solve(F * found.lambda);
+}
 
-Equilibrium find_equilibrium(const System& system, const system::Start& start, const EquilibriumOptions& options) {
+Equilibrium find_with(const System& system, const system::Start& start, const EquilibriumOptions& options) {
   int passed = -1;
   Equilibrium found = settle(system, start, options, passed);
   const auto* limited = dynamic_cast<const system::LimitedSystem*>(&system);
@@ -489,6 +450,32 @@ Equilibrium find_equilibrium(const System& system, const system::Start& start, c
   }
   found.is_found = false;
   found.message = "limits close and open in turn; no equilibrium was found among them";
+  return found;
+}
+
+}  // namespace
+
+Equilibrium find_equilibrium(const System& system, const system::Start& start, const EquilibriumOptions& options) {
+  constexpr int most_rows = 1000;  // of full matrices
+  Equilibrium found = find_with(system, start, options);
+  const bool may_be_redundant = options.linear_solver == "automatic" && system.pattern().rows() > 0 &&
+                                system.pattern().rows() + system.space().nv() <= most_rows;
+  if (!found.is_found && may_be_redundant) {
+    system::Motion m(system.space());
+    m.t = start.t0;
+    m.q = start.q0;
+    if (!system::redundancy(system, m).rows.empty()) {
+      EquilibriumOptions of_least_norm = options;
+      of_least_norm.linear_solver = "least-squares";
+      Equilibrium again = find_with(system, start, of_least_norm);
+      if (again.is_found) {
+        found = std::move(again);
+        take_smallest_multipliers(found.leaning != nullptr ? *found.leaning : system, found);
+      }
+    }
+  } else if (found.is_found && options.linear_solver == "least-squares") {
+    take_smallest_multipliers(found.leaning != nullptr ? *found.leaning : system, found);
+  }
   return found;
 }
 

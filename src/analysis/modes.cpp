@@ -1,20 +1,24 @@
-#include "analysis/modes.hpp"
+#include "kreisel/analysis.hpp"
 
 #include <fmt/format.h>
 
 #include <Eigen/Eigenvalues>
+#include <Eigen/Geometry>
 #include <Eigen/LU>
 #include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numbers>
 
+#include "analysis/lowest_modes.hpp"
 #include "kreisel/error.hpp"
 #include "lie/group_info.hpp"
 #include "system/consistency.hpp"
 #include "system/dense.hpp"
 #include "system/differences.hpp"
+#include "system/inputs.hpp"
 
 namespace kreisel::analysis {
 namespace {
@@ -24,8 +28,6 @@ using system::Motion;
 using system::Pattern;
 using system::System;
 
-/// Full matrices: by the third power, some minutes.
-constexpr int most_coordinates = 2000;
 constexpr double rank_tolerance = 1e-10;
 
 std::vector<int> coordinates(const System& system, CoordinateKind kind) {
@@ -89,9 +91,61 @@ Matrix change_of_acceleration_gap(const System& system, const Motion& m, const M
   return out;
 }
 
-/// Whether the coefficients are the same a little later on the motion.
-bool is_steady(const System& system, const Motion& m, const Vector& lambda, const system::KktBlocks& now) {
-  if (m.v.isZero(0.0) && m.a.isZero(0.0)) return true;
+/// ẋ of perturbations that are described in inertial axes, less ẋ in those of the bodies: Ω x. Its rows are those of rotations, and of
+/// translations where a group has them in the axes of the body.
+Matrix spin_of(const System& system, const Vector& v) {
+  Matrix out = Matrix::Zero(v.size(), v.size());
+  for (const lie::Block& block : system.space().blocks()) {
+    if (block.group == lie::GroupId::rn) continue;
+    const int rotation = block.v_at + block.nv - 3;
+    const Vector3 w = v.segment<3>(rotation);
+    Matrix3 hat;
+    hat << 0.0, -w.z(), w.y(), w.z(), 0.0, -w.x(), -w.y(), w.x(), 0.0;
+    out.block<3, 3>(rotation, rotation) = hat;
+    if (block.group == lie::GroupId::se3) out.block<3, 3>(block.v_at, block.v_at) = hat;
+  }
+  return out;
+}
+
+/// From the axes of the bodies to inertial ones.
+Matrix turn_of(const System& system, const Vector& q) {
+  Matrix out = Matrix::Identity(system.space().nv(), system.space().nv());
+  for (const lie::Block& block : system.space().blocks()) {
+    if (block.group == lie::GroupId::rn) continue;
+    const Eigen::Map<const Eigen::Quaterniond> turn(q.data() + block.q_at + block.nq - 4);
+    const Matrix3 R = turn.toRotationMatrix();
+    out.block<3, 3>(block.v_at + block.nv - 3, block.v_at + block.nv - 3) = R;
+    if (block.group == lie::GroupId::se3) out.block<3, 3>(block.v_at, block.v_at) = R;
+  }
+  return out;
+}
+
+/// What the linear equations are made of at one instant, in axes that T leads to. Rows of constraints may turn among themselves, as
+/// those of a joint do whose axes turn: what counts is the space that they span, and what they ask of velocities in it.
+std::vector<Matrix> coefficients(const System& system, const Motion& m, const Vector& lambda, const Matrix& T,
+                                 const Matrix& spin) {
+  system::KktBlocks blocks(system.pattern());
+  system.linearize(m, lambda, blocks);
+  std::vector<Matrix> list;
+  for (const Vector* values : {&blocks.M, &blocks.D, &blocks.K})
+    list.push_back(T * system::dense_coupling(system, *values) * T.transpose());
+  const Matrix B = system::dense_rows(system, blocks.B) * T.transpose(),
+               H = system::dense_rows(system, blocks.H) * T.transpose();
+  if (B.size() > 0) {
+    const Matrix inverse = B.completeOrthogonalDecomposition().pseudoInverse();
+    list.push_back(inverse * B);
+    list.push_back(inverse * H);
+  }
+  list.push_back(T * spin * T.transpose());
+  return list;
+}
+
+/// Whether the coefficients are the same a little later on the motion, in axes of the bodies and in inertial ones.
+struct Steady {
+  bool in_body = true, in_inertial = true;
+};
+Steady is_steady(const System& system, const Motion& m, const Vector& lambda, const system::KktBlocks& now) {
+  if (m.v.isZero(0.0) && m.a.isZero(0.0)) return {};
   // Far enough to see a change, by about a milliradian.
   const double rate = std::max({m.v.lpNorm<Eigen::Infinity>(), std::sqrt(m.a.lpNorm<Eigen::Infinity>()), 1e-9});
   const double s = 1e-3 / rate;
@@ -102,20 +156,70 @@ bool is_steady(const System& system, const Motion& m, const Vector& lambda, cons
   later.v += s * m.a;
   system::KktBlocks then(system.pattern());
   system.linearize(later, lambda, then);
-  const auto stays = [](const Vector& a, const Vector& b) { return (a - b).norm() <= 1e-6 * (a.norm() + b.norm()); };
-  return stays(now.M, then.M) && stays(now.D, then.D) && stays(now.K, then.K) && stays(now.B, then.B) &&
-         stays(now.H, then.H);
+  const Matrix F = system::dense_forces(system, now.F), F_later = system::dense_forces(system, then.F);
+  const auto stays = [&](const Matrix& T, const Matrix& T_later) {
+    // The same constraint forces in these axes.
+    Vector lambda_later = lambda;
+    if (F.size() > 0)
+      lambda_later = Matrix(T_later * F_later).completeOrthogonalDecomposition().solve(T * (F * lambda));
+    const std::vector<Matrix> a = coefficients(system, m, lambda, T, spin_of(system, m.v)),
+                              b = coefficients(system, later, lambda_later, T_later, spin_of(system, later.v));
+    // What vanishes does so up to round-off of what the speed makes of the masses: M, D, K, then rows and speeds.
+    const double mass = a[0].norm();
+    const double size[] = {mass, mass * rate, mass * rate * rate, 1.0, rate, rate};
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      const double floor = 1e-9 * (i + 1 == a.size() ? rate : size[i]);
+      if ((a[i] - b[i]).norm() > 1e-6 * (a[i].norm() + b[i].norm()) + floor) return false;
+    }
+    return true;
+  };
+  const Matrix I = Matrix::Identity(m.v.size(), m.v.size());
+  return {stays(I, I), stays(turn_of(system, m.q), turn_of(system, later.q))};
+}
+
+/// Derivatives of force and of d/dt (B v + Φ_t) by the inputs.
+struct Pushes {
+  Matrix force, curvature;
+};
+Pushes pushes_of(const System& system, const Motion& m, const Vector& lambda) {
+  const int nv = system.space().nv(), rows = system.pattern().rows();
+  const int count = static_cast<int>(system.inputs().size());
+  Pushes out{Matrix::Zero(nv, count), Matrix::Zero(rows, count)};
+  const auto set = std::make_shared<system::SetInputs>(static_cast<std::size_t>(count));
+  const std::shared_ptr<const System> driven = system.with_inputs(set);
+  if (count == 0 || driven == nullptr) return out;
+  std::vector<system::StepRange> ranges;
+  Vector at(count);
+  for (int i = 0; i < count; ++i) {
+    at[i] = system.input_at(i, m.t);
+    ranges.push_back(system::range_of(std::max(std::abs(at[i]), 1.0), at[i]));
+    set->set(i, -std::numeric_limits<double>::infinity(), at[i]);
+  }
+  system::Residual residual(nv, system.pattern().position_rows(), rows);
+  const system::Columns along = [&](int i, double s) {
+    set->set(i, -std::numeric_limits<double>::infinity(), at[i] + s);
+    Vector all(nv + rows), gap(rows);
+    driven->residual(m, lambda, residual);
+    driven->acceleration_gap(m, gap);
+    all << residual.force, gap;
+    set->set(i, -std::numeric_limits<double>::infinity(), at[i]);
+    return all;
+  };
+  const Matrix by = system::differentiate(along, system::largest_steps(ranges), 1e-9).value;
+  out.force = by.topRows(nv);
+  out.curvature = by.bottomRows(rows);
+  return out;
 }
 
 }  // namespace
 
-Linearization linearize(const System& system, const Motion& m, const Vector& lambda) {
+Linearization linearize(const System& system, const Motion& m, const Vector& lambda, Axes axes) {
   const int nv = system.space().nv(), position_rows = system.pattern().position_rows();
-  if (nv + system.pattern().rows() > most_coordinates)
+  if (nv + system.pattern().rows() > most_of_full_matrices)
     throw InvalidInput(
         fmt::format("the system has {} coordinates and {} constraint rows; modes work with full matrices of at "
                     "most {} rows. Take a coarser model",
-                    nv, system.pattern().rows(), most_coordinates));
+                    nv, system.pattern().rows(), most_of_full_matrices));
   const std::vector<int> d = coordinates(system, CoordinateKind::dynamic),
                          z = coordinates(system, CoordinateKind::state);
   if (!coordinates(system, CoordinateKind::algebraic).empty())
@@ -130,7 +234,11 @@ Linearization linearize(const System& system, const Motion& m, const Vector& lam
     if (!A->allFinite()) throw InvalidInput("the derivatives are not finite there");
 
   Linearization out;
-  out.is_steady = is_steady(system, m, lambda, blocks);
+  const Steady steady = is_steady(system, m, lambda, blocks);
+  out.axes = axes != Axes::automatic ? axes : steady.in_inertial || !steady.in_body ? Axes::inertial : Axes::body;
+  out.is_steady = out.axes == Axes::inertial ? steady.in_inertial : steady.in_body;
+  const Pushes pushes = pushes_of(system, m, lambda);
+  const auto inputs = pushes.force.cols();
   // Positions: B x = 0.
   out.X = spaces_of(B.topRows(position_rows)).null;
   const auto np = out.X.cols();
@@ -142,22 +250,27 @@ Linearization linearize(const System& system, const Motion& m, const Vector& lam
   // (C range)⁺: rows x rank of full column rank.
   const Matrix fit = rank > 0 ? Matrix((C_all * spaces.range).completeOrthogonalDecomposition().pseudoInverse())
                               : Matrix(0, C_all.rows());
-  // δv of y: particular part by the constraints, then the free part.
-  out.V = Matrix::Zero(nv, np + nu);
+  // δv of (y, u): particular part by the constraints, then the free part; inputs move states only.
+  const auto all = np + nu + inputs;
+  Matrix v = Matrix::Zero(nv, all);
   const Matrix H_x = H * out.X;
-  Matrix v_d = Matrix::Zero(nd, np + nu);
+  Matrix v_d = Matrix::Zero(nd, all);
   if (rank > 0) v_d.leftCols(np) = -spaces.range * (fit * H_x);
-  v_d.rightCols(nu) = N;
-  out.V(d, Eigen::all) = v_d;
-  Matrix x = Matrix::Zero(nv, np + nu);
+  v_d.middleCols(np, nu) = N;
+  v(d, Eigen::all) = v_d;
+  Matrix x = Matrix::Zero(nv, all);
   x.leftCols(np) = out.X;
-  // States: D_zz δv_z + D_zd δv_d + K_z x + F_z δλ = 0; multipliers do not act on states.
+  Matrix push = Matrix::Zero(nv, all);
+  push.rightCols(inputs) = pushes.force;
+  // States: D_zz δv_z + D_zd δv_d + K_z x + F_z δλ + ∂f/∂u δu = 0; multipliers do not act on states.
   if (!z.empty()) {
-    const Matrix right = D(z, d) * v_d + K(z, Eigen::all) * x;
-    out.V(z, Eigen::all) = -D(z, z).partialPivLu().solve(right);
+    const Matrix right = D(z, d) * v_d + K(z, Eigen::all) * x + push(z, Eigen::all);
+    v(z, Eigen::all) = -D(z, z).partialPivLu().solve(right);
   }
-  // ẋ = δv - [v, x].
-  const Matrix rate = out.V - hat_of(system, m.v) * x;
+  out.V = v.leftCols(np + nu);
+  // ẋ = δv - [v, x], and what the turn of the axes adds.
+  const Matrix spin = out.axes == Axes::inertial ? spin_of(system, m.v) : Matrix(Matrix::Zero(nv, nv));
+  const Matrix rate = v - hat_of(system, m.v) * x + spin * x;
   // M δv̇ + F δλ = -(D δv + K x), C δv̇ = -δ(d/dt rate), in the directions that the constraints leave and in those they take.
   Matrix saddle = Matrix::Zero(nd + rank, nd + rank);
   // Multipliers that differ by a combination without force are one.
@@ -170,9 +283,13 @@ Linearization linearize(const System& system, const Motion& m, const Vector& lam
     saddle.topRightCorner(nd, rank) = F_d * of_forces.range;
     saddle.bottomLeftCorner(rank, nd) = spaces.range.transpose();
   }
-  Matrix right = Matrix::Zero(nd + rank, np + nu);
-  right.topRows(nd) = -(D(d, Eigen::all) * out.V + K(d, Eigen::all) * x);
-  if (rank > 0) right.bottomRows(rank) = -fit * change_of_acceleration_gap(system, m, x, out.V);
+  Matrix right = Matrix::Zero(nd + rank, all);
+  right.topRows(nd) = -(D(d, Eigen::all) * v + K(d, Eigen::all) * x + push(d, Eigen::all));
+  if (rank > 0) {
+    Matrix change = change_of_acceleration_gap(system, m, x, v);
+    change.rightCols(inputs) += pushes.curvature;
+    right.bottomRows(rank) = -fit * change;
+  }
   // Whatever the units, rows and columns have entries about 1.
   Vector rows = Vector::Ones(nd + rank), columns = rows;
   for (int pass = 0; pass < 3; ++pass) {
@@ -186,11 +303,100 @@ Linearization linearize(const System& system, const Motion& m, const Vector& lam
   if (!lu.isInvertible())
     throw InvalidInput("the mass matrix is singular on the motions that the constraints allow; give the bodies mass");
   const Matrix solution = columns.asDiagonal() * lu.solve(rows.asDiagonal() * right);
-  const Matrix acceleration = solution.topRows(nd);
-  out.A.resize(np + nu, np + nu);
-  out.A.topRows(np) = out.X.transpose() * rate;
-  out.A.bottomRows(nu) = N.transpose() * acceleration;
+  out.a = Matrix::Zero(nv, all);
+  out.a(d, Eigen::all) = solution.topRows(nd);
+  out.lambda = rank > 0 ? Matrix(of_forces.range * solution.bottomRows(rank)) : Matrix::Zero(B.rows(), all);
+  Matrix both(np + nu, all);
+  both.topRows(np) = out.X.transpose() * rate;
+  both.bottomRows(nu) = N.transpose() * Matrix(out.a + spin * v)(d, Eigen::all);
+  out.A = both.leftCols(np + nu);
+  out.B = both.rightCols(inputs);
   return out;
+}
+
+OutputMatrices output_matrices(const System& system, const Motion& m, const Vector& lambda,
+                               const Linearization& linear) {
+  OutputMatrices out;
+  for (const system::OutputInfo& info : system.outputs())
+    for (int i = 0; i < info.size(); ++i) out.columns.push_back(info.column(i));
+  const auto n = linear.A.rows(), inputs = linear.B.cols(), rows = static_cast<Eigen::Index>(out.columns.size());
+  out.C = Matrix::Zero(rows, n);
+  out.D = Matrix::Zero(rows, inputs);
+  if (rows == 0) return out;
+  const auto set = std::make_shared<system::SetInputs>(static_cast<std::size_t>(inputs));
+  const std::shared_ptr<const System> driven = inputs > 0 ? system.with_inputs(set) : nullptr;
+  const double length = system::length_scale(system, m);
+  std::vector<system::StepRange> ranges;
+  for (Eigen::Index j = 0; j < n + inputs; ++j) {
+    // By sizes of the mechanism and radians, by parts of velocities, accelerations and multipliers.
+    const auto part = [](const Vector& change, const Vector& value) {
+      return change.size() > 0 ? change.lpNorm<Eigen::Infinity>() / (value.lpNorm<Eigen::Infinity>() + 1.0) : 0.0;
+    };
+    const double way =
+        j < linear.positions() ? linear.X.col(j).lpNorm<Eigen::Infinity>() * std::max(1.0, 1.0 / length) : 0.0;
+    const double size = std::max({way, j < n ? part(linear.V.col(j), m.v) : 0.0, part(linear.a.col(j), m.a),
+                                  part(linear.lambda.col(j), lambda), 1e-6});
+    ranges.push_back({0x1p-27 / size, system::step_part / size});
+  }
+  const system::Columns along = [&](int j, double s) {
+    Motion near = m;
+    Vector near_lambda = lambda + s * linear.lambda.col(j);
+    near.a += s * linear.a.col(j);
+    if (j < n) near.v += s * linear.V.col(j);
+    if (j < linear.positions()) system.space().move(m.q, Vector(s * linear.X.col(j)), near.q);
+    const System* at = &system;
+    if (j >= n && driven != nullptr) {
+      for (int i = 0; i < inputs; ++i)
+        set->set(i, -std::numeric_limits<double>::infinity(), system.input_at(i, m.t) + (i == j - n ? s : 0.0));
+      at = driven.get();
+    }
+    Vector values = Vector::Zero(rows);
+    at->evaluate_outputs(near, near_lambda, values);
+    return values;
+  };
+  const Matrix by = system::differentiate(along, system::largest_steps(ranges), 1e-9).value;
+  out.C = by.leftCols(n);
+  out.D = by.rightCols(inputs);
+  return out;
+}
+
+std::vector<Eigen::MatrixXcd> frequency_response(const Linearization& linear, const OutputMatrices& outputs,
+                                                 const std::vector<double>& frequencies) {
+  const auto n = linear.A.rows();
+  const Eigen::MatrixXcd B = linear.B.cast<std::complex<double>>(), C = outputs.C.cast<std::complex<double>>(),
+                         D = outputs.D.cast<std::complex<double>>();
+  std::vector<Eigen::MatrixXcd> list;
+  for (const double w : frequencies) {
+    Eigen::MatrixXcd pencil = -linear.A.cast<std::complex<double>>();
+    pencil.diagonal().array() += std::complex<double>(0.0, w);
+    list.push_back(n > 0 ? Eigen::MatrixXcd(C * pencil.partialPivLu().solve(B) + D) : D);
+  }
+  return list;
+}
+
+std::vector<double> telling_frequencies(const Linearization& linear) {
+  double low = std::numeric_limits<double>::infinity(), high = 0.0;
+  const Eigen::VectorXcd values =
+      linear.A.size() > 0 ? Eigen::VectorXcd(linear.A.eigenvalues()) : Eigen::VectorXcd(Eigen::VectorXcd::Zero(0));
+  const double largest = values.size() > 0 ? values.cwiseAbs().maxCoeff() : 0.0;
+  for (const std::complex<double>& value : values)
+    if (std::abs(value) > 1e-6 * largest) {
+      low = std::min(low, std::abs(value));
+      high = std::max(high, std::abs(value));
+    }
+  if (!(low <= high)) low = high = 1.0;
+  constexpr int points_per_decade = 60;
+  constexpr double most_decades = 8.0;
+  low = std::max(low / 10.0, high * std::pow(10.0, 1.0 - most_decades));
+  high *= 10.0;
+  const int count = static_cast<int>(std::ceil(points_per_decade * std::log10(high / low)));
+  std::vector<double> list;
+  for (int i = 0; i <= count; ++i) list.push_back(low * std::pow(high / low, static_cast<double>(i) / count));
+  // A sharp resonance lies between two points of any grid.
+  for (const std::complex<double>& value : values)
+    if (value.imag() > low && value.imag() < high) list.push_back(value.imag());
+  std::ranges::sort(list);
+  return list;
 }
 
 double Mode::frequency() const { return std::abs(eigenvalue.imag()) / (2.0 * std::numbers::pi); }
@@ -215,22 +421,7 @@ std::vector<Mode> modes_of(const System& system, const Motion& m, const Lineariz
     const Eigen::VectorXcd y = solver.eigenvectors().col(i);
     mode.shape = linear.X.cast<std::complex<double>>() * y.head(linear.positions());
     if (mode.shape.norm() <= 1e-10 * y.norm()) mode.shape = linear.V.cast<std::complex<double>>() * y;
-    double largest = 0.0;
-    const auto& blocks = system.space().blocks();
-    std::complex<double> turn = 1.0;
-    for (std::size_t b = 0; b < blocks.size(); ++b) {
-      const lie::Block& block = blocks[b];
-      for (int j = 0; j < block.nv; ++j) {
-        const bool is_rotation = j >= lie::translations_of(block);
-        const std::complex<double> entry = mode.shape[block.v_at + j];
-        if (const double size = std::abs(entry) / (is_rotation ? 1.0 : length); size > largest * (1.0 + 1e-9)) {
-          largest = size;
-          turn = entry / size;
-          mode.largest = system.pattern().block_name(static_cast<int>(b));
-        }
-      }
-    }
-    if (largest > 0.0) mode.shape /= turn;
+    normalize(system, length, mode);
     modes.push_back(std::move(mode));
   }
   std::ranges::sort(modes, [](const Mode& a, const Mode& b) {

@@ -101,7 +101,7 @@ Drive::Segment::Segment(std::shared_ptr<const system::System> in_force, const sy
       policy(make_policy(plan, *system)) {}
 
 Drive::Drive(const system::System& system, const system::Start& start, const Options& options, Observer& observer,
-             std::optional<std::string_view> checkpoint, std::shared_ptr<system::SetInputs> inputs)
+             std::optional<std::string_view> checkpoint, std::shared_ptr<system::SetInputs> inputs, Tape* tape)
     : options_(options),
       method_in_force_(options.method.name()),
       first_start_(start),
@@ -116,6 +116,7 @@ Drive::Drive(const system::System& system, const system::Start& start, const Opt
               (std::isnan(options.t_end) ? start.t_end : options.t_end) - start.t0, options_.linear_solver.name(),
               recorder_, observer),
       inputs_(std::move(inputs)),
+      tape_(tape),
       wanted_(start.t0) {
   if (options_.threads > 1) workers_.emplace(options_.threads);
   const WorkersInForce team(workers_ ? &*workers_ : nullptr);
@@ -184,6 +185,7 @@ void Drive::begin_segment(std::shared_ptr<const system::System> system, const sy
   segment_ =
       std::make_unique<Segment>(std::move(system), start, options, layout_, recorder_.counters(), ends_at_corners_);
   Segment& s = *segment_;
+  if (tape_ != nullptr) s.policy = tape_->policy_for(std::move(s.policy), s.plan);
   s.policy->stop_at(wanted_);
   report_.linear_solver = s.stepper->linear_solver_name();
   if (report_.systems.empty() || report_.systems.back() != s.system) report_.systems.push_back(s.system);
@@ -459,7 +461,7 @@ bool Drive::take() {
 bool Drive::give_way(double crawl) {
   Segment& s = *segment_;
   const system::Start from{now().motion.t, s.plan.run_end, now().motion.q, now().motion.v};
-  const double h = step_of_radau(from, crawl);
+  const double h = tape_ != nullptr && tape_->is_followed() ? crawl : step_of_radau(from, crawl);
   if (h == 0.0) return false;
   recorder_.warn(
       fmt::format("at t = {:.6g} radau takes over: lightly damped vibrations hold the steps of bliedf at {:.2g}, radau "

@@ -14,6 +14,7 @@
 #include "recorder.hpp"
 #include "step_policy.hpp"
 #include "system/inputs.hpp"
+#include "tape.hpp"
 
 namespace kreisel::run {
 
@@ -26,9 +27,11 @@ std::shared_ptr<const system::System> made_ready(const system::System& system, c
 class Drive {
  public:
   /// Options have been checked. The system and the observer live longer. With the bytes of a checkpoint it goes on there,
-  /// or throws InvalidInput when they are none of this run. `inputs`: what its user sets, see `go_on_behind`.
+  /// or throws InvalidInput when they are none of this run. `inputs`: what its user sets, see `go_on_behind`. `tape`: keeps the
+  /// steps, or says which to take.
   Drive(const system::System& system, const system::Start& start, const Options& options, Observer& observer,
-        std::optional<std::string_view> checkpoint = {}, std::shared_ptr<system::SetInputs> inputs = nullptr);
+        std::optional<std::string_view> checkpoint = {}, std::shared_ptr<system::SetInputs> inputs = nullptr,
+        Tape* tape = nullptr);
   ~Drive();
 
   /// To the next accepted point. False: the run has ended and the report says how.
@@ -125,6 +128,7 @@ class Drive {
   std::unique_ptr<Segment> segment_, previous_;  ///< the one before ends in the newest step until another is taken
   std::optional<Workers> workers_;
   std::shared_ptr<system::SetInputs> inputs_;  ///< null: nobody sets any
+  Tape* tape_;                                 ///< null: none
   long steps_at_setting_ = 0;                  ///< taken when an input was set last
   int short_spells_ = 0;                       ///< between settings, in a row
   double wanted_;                              ///< where a step shall end

@@ -138,7 +138,7 @@ class ErrorControl : public StepPolicy {
     stop_ = corners_.ahead(t, h);
     if (wanted_ > t && wanted_ < stop_.t) stop_ = {.t = wanted_, .after = wanted_};
     const double remaining = stop_.t - t;
-    const bool is_last = remaining <= h * (1.0 + end_margin);
+    const bool is_last = is_last_ = remaining <= h * (1.0 + end_margin);
     if (is_last)
       h = remaining;
     else if (remaining < 2.0 * h)
@@ -157,6 +157,7 @@ class ErrorControl : public StepPolicy {
     return Proposal{is_last ? stop_.t : t + h, h, order(stepper)};
   }
   void stop_at(double t) override { wanted_ = t; }
+  bool ends_at_stop() const override { return is_last_; }
   std::optional<double> restart(const Stepper& stepper) const override {
     const bool is_there = stop_.is_corner && stepper.now().motion.t == stop_.t;
     return is_there && restarts_at(stop_, stepper.now().h) ? std::optional(stop_.after) : std::nullopt;
@@ -200,7 +201,8 @@ class ErrorControl : public StepPolicy {
   Watchdog watchdog_;
   ChatterWatch chatter_;
   const Corners corners_;
-  Stop stop_;  ///< where the last proposal had to end
+  Stop stop_;             ///< where the last proposal had to end
+  bool is_last_ = false;  ///< it does
   double wanted_ = -std::numeric_limits<double>::infinity();
 };
 

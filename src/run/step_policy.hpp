@@ -30,6 +30,8 @@ class StepPolicy {
   /// A step shall end at t; constant and given steps end where they do.
   virtual void stop_at(double /*t*/) {}
   virtual std::variant<Proposal, Failure> next(const Stepper& stepper) = 0;
+  /// Whether the last proposal ends at a given time: the end, a corner, a time that was asked for.
+  virtual bool ends_at_stop() const { return false; }
   /// Decides, completes the record of the attempt and, unless it accepts, prepares the next proposal.
   virtual Verdict judge(Attempt& attempt, Stepper& stepper) = 0;
   /// After Verdict::give_up.

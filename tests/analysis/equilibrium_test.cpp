@@ -1,15 +1,18 @@
 // Positions at rest against closed forms, shooting on the continuous equations, and the energy around them.
-#include "analysis/equilibrium.hpp"
+#include "kreisel/analysis.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <Eigen/LU>
 #include <cmath>
+#include <memory>
 #include <random>
 #include <string>
 
-#include "analysis/modes.hpp"
 #include "io/model_file/model_file.hpp"
 #include "io/result/prepare.hpp"
+#include "support/random_mechanisms.hpp"
 #include "system/dense.hpp"
 #include "system/limits.hpp"
 
@@ -214,6 +217,98 @@ TEST(Equilibrium, IsAMinimumOfTheEnergyOfModels) {
       EXPECT_GT(x.dot(K * x), -1e-9 * K.norm() * x.squaredNorm()) << name;
     }
   }
+}
+
+/// Three legs where two would do: the reactions of least norm share the weight.
+TEST(Equilibrium, SharesLoadsOfRedundantConstraints) {
+  const io::ModelFile file = model(
+      R"({"gravity": [0, 0, -10], "bodies": [{"name": "b", "mass": 3, "inertia": [1, 1, 1], "position": [0, 0, 0]}],
+    "joints": [{"name": "one", "type": "revolute", "between": ["ground", "b"], "at": [-1, 0, 0], "axis": [1, 0, 0]},
+               {"name": "two", "type": "revolute", "between": ["ground", "b"], "at": [1, 0, 0], "axis": [1, 0, 0]}],
+    "forces": [{"type": "torsional-spring-damper", "between": ["ground", "b"], "axis": [1, 0, 0], "stiffness": 5, "angle": 0.3}]})");
+  const analysis::Equilibrium e = rest_of(file);
+  ASSERT_TRUE(e.is_found) << e.message;
+  for (int j = 0; j < 2; ++j) {
+    const system::Reaction r = file.assembly->reaction(j, e.motion, e.lambda);
+    EXPECT_NEAR(r.force.z(), 15.0, 1e-9);
+    EXPECT_NEAR(r.force.x(), 0.0, 1e-9);
+  }
+}
+
+/// Two springs from (±a, 0, 0) to a mass at height h carry 2 k h (L₀/L - 1), most where L³ = L₀ a² (von Mises' truss).
+TEST(Path, OfATrussThatSnapsThrough) {
+  const double a = 1.0, height = 0.4, k = 1000.0, L0 = std::hypot(a, height);
+  const analysis::Family make = [&](double load) -> std::shared_ptr<const system::System> {
+    return model(
+               R"({"bodies": [{"name": "m", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0.4]}],
+      "joints": [{"name": "p", "type": "prismatic", "between": ["ground", "m"], "at": [0, 0, 0], "axis": [0, 0, 1]}],
+      "forces": [{"type": "spring-damper", "between": ["ground", "m"], "at": [[-1, 0, 0], [0, 0, 0.4]], "stiffness": 1000, "length": )" +
+               fmt::format("{:.17g}", L0) +
+               R"(}, {"type": "spring-damper", "between": ["ground", "m"], "at": [[1, 0, 0], [0, 0, 0.4]], "stiffness": 1000, "length": )" +
+               fmt::format("{:.17g}", L0) + R"(},
+        {"type": "applied", "on": "m", "force": [0, 0, )" +
+               fmt::format("{:.17g}", -load) + "]}]}")
+        .assembly;
+  };
+  const auto first = std::dynamic_pointer_cast<const multibody::Assembly>(make(0.0));
+  const analysis::Equilibrium start = analysis::find_equilibrium(*first, first->start(1.0));
+  ASSERT_TRUE(start.is_found) << start.message;
+  const analysis::StaticPath path = analysis::follow(make, start, {.from = 0.0, .to = 60.0});
+  EXPECT_TRUE(path.is_complete) << path.message;
+  std::vector<double> limits;
+  for (const analysis::PathPoint& point : path.points) {
+    const double h = point.motion.q[2], load = 2.0 * k * h * (L0 / std::hypot(a, h) - 1.0);
+    EXPECT_NEAR(point.parameter, load, 1e-7) << h;
+    if (point.is_limit) limits.push_back(point.parameter);
+  }
+  const double L = std::cbrt(L0 * a * a), h = std::sqrt(L * L - a * a), exact = 2.0 * k * h * (L0 / L - 1.0);
+  ASSERT_EQ(limits.size(), 2u);
+  EXPECT_NEAR(limits[0], exact, 1e-8 * exact);
+  EXPECT_NEAR(limits[1], -exact, 1e-8 * exact);
+  EXPECT_EQ(path.points.back().parameter, 60.0);
+}
+
+/// Random mechanisms rest where forces balance to round-off and no small motion lowers the energy, or say what nothing holds.
+TEST(Equilibrium, OfRandomMechanisms) {
+  std::mt19937_64 generator(5);
+  std::normal_distribution<double> normal;
+  int found = 0;
+  std::string missed;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    const io::ModelFile file = model(support::random_mechanism(seed));
+    const system::System& system = *file.assembly;
+    const analysis::Equilibrium e = rest_of(file);
+    if (!e.is_found) {
+      EXPECT_FALSE(e.message.empty()) << seed;
+      missed += fmt::format("{}: {}\n", seed, e.message);
+      continue;
+    }
+    ++found;
+    system::Residual r(system.space().nv(), system.pattern().position_rows(), system.pattern().rows());
+    system.residual(e.motion, e.lambda, r);
+    system::KktBlocks blocks(system.pattern());
+    system.linearize(e.motion, e.lambda, blocks);
+    const Matrix K = system::dense_coupling(system, blocks.K), B = system::dense_rows(system, blocks.B),
+                 F = system::dense_forces(system, blocks.F);
+    // Round-off of the terms: stiffness times positions, and constraint forces.
+    const double reach = std::max(1.0, e.motion.q.lpNorm<Eigen::Infinity>());
+    const double terms =
+        K.cwiseAbs().maxCoeff() * reach + (F.size() > 0 ? (F.cwiseAbs() * e.lambda.cwiseAbs()).maxCoeff() : 0.0);
+    for (Eigen::Index i = 0; i < r.force.size(); ++i) EXPECT_LT(std::abs(r.force[i]), 1e-11 * terms) << seed;
+    // Scaled to the sizes of translations and rotations.
+    Vector scale = Vector::Ones(K.rows());
+    for (Eigen::Index i = 0; i < scale.size(); ++i)
+      if (const double size = K(i, i); size > 0.0) scale[i] = 1.0 / std::sqrt(size);
+    const Matrix N = B.rows() > 0 ? Matrix((B * scale.asDiagonal()).fullPivLu().kernel())
+                                  : Matrix(Matrix::Identity(K.rows(), K.rows()));
+    const Matrix scaled = scale.asDiagonal() * K * scale.asDiagonal();
+    for (int i = 0; i < 10; ++i) {
+      const Vector x = N * Vector::NullaryExpr(N.cols(), [&] { return normal(generator); });
+      EXPECT_GT(x.dot(scaled * x), -1e-8 * scaled.norm() * x.squaredNorm()) << seed;
+    }
+  }
+  // Of the others, with springs of very different stiffness, the search runs out of iterations and says so.
+  EXPECT_GE(found, 186) << missed;
 }
 
 }  // namespace

@@ -1,13 +1,14 @@
 // Frequencies and damping against closed forms, and the matrix against differences of the equations of motion.
-#include "analysis/modes.hpp"
+#include "kreisel/analysis.hpp"
 
 #include <gtest/gtest.h>
 
 #include <Eigen/Eigenvalues>
+#include <algorithm>
 #include <cmath>
+#include <complex>
 #include <string>
 
-#include "analysis/equilibrium.hpp"
 #include "io/model_file/model_file.hpp"
 #include "io/result/prepare.hpp"
 #include "solve/kkt.hpp"
@@ -82,7 +83,8 @@ TEST(Modes, OfACantilever) {
       EXPECT_NEAR(modes[2 * i + plane].eigenvalue.imag() / (roots[i] * roots[i] * unit), 1.0, 5e-4) << i;
 }
 
-analysis::Linearization about_start(const system::System& system, const system::Start& start, system::Motion& m) {
+analysis::Linearization about_start(const system::System& system, const system::Start& start, system::Motion& m,
+                                    analysis::Axes axes = analysis::Axes::automatic) {
   m = system::Motion(system.space());
   m.t = start.t0;
   m.q = start.q0;
@@ -91,18 +93,25 @@ analysis::Linearization about_start(const system::System& system, const system::
   Counters unused;
   solve::Kkt kkt(system, unused);
   EXPECT_TRUE(kkt.accelerate(m, lambda));
-  return analysis::linearize(system, m, lambda);
+  return analysis::linearize(system, m, lambda, axes);
 }
 
 /// A free body that turns about its axis of symmetry, in its own axes: the axis nutates with (I₁ - I₃)/I₁ Ω, a direction fixed in
-/// space turns with Ω.
+/// space turns with Ω. In inertial axes the axis nutates with I₃/I₁ Ω.
 TEST(Modes, OfASpinningBody) {
   const io::ModelFile file =
       io::read_model(io::JsonSource("spin.json", R"({"group": "se3", "bodies": [{"name": "b", "mass": 1,
     "inertia": [5, 5, 1], "position": [0, 0, 0], "angular_velocity": [0, 0, 2]}]})"));
   system::Motion m;
-  const analysis::Linearization linear = about_start(*file.assembly, file.model.start, m);
+  const analysis::Linearization linear = about_start(*file.assembly, file.model.start, m, analysis::Axes::body);
   EXPECT_TRUE(linear.is_steady);
+  const analysis::Linearization inertial = about_start(*file.assembly, file.model.start, m);
+  EXPECT_EQ(inertial.axes, analysis::Axes::inertial);
+  EXPECT_TRUE(inertial.is_steady);
+  int seen_from_outside = 0;
+  for (const analysis::Mode& mode : analysis::modes_of(*file.assembly, m, inertial))
+    seen_from_outside += std::abs(mode.eigenvalue - std::complex<double>(0.0, 0.4)) < 1e-9 ? 1 : 0;
+  EXPECT_EQ(seen_from_outside, 1);
   const auto modes = analysis::modes_of(*file.assembly, m, linear);
   int nutation = 0, turning = 0;
   for (const analysis::Mode& mode : modes) {
@@ -113,15 +122,82 @@ TEST(Modes, OfASpinningBody) {
   EXPECT_GE(turning, 1);
 }
 
-/// In a cage that does not turn, the axes of a rotor do: their coefficients change, and frozen ones would give wrong whirls.
-TEST(Modes, SayWhereCoefficientsChange) {
-  const io::ModelFile file = io::read_model(io::JsonSource("gyro.json", R"({"bodies": [
-    {"name": "cage", "mass": 1, "inertia": [0.1, 0.1, 0.1], "position": [0, 0, 0]},
-    {"name": "rotor", "mass": 1, "inertia": [0.3, 0.3, 0.5], "position": [0, 0, 0], "angular_velocity": [0, 0, 30]}],
+std::string rotor_with(const std::string& inertia, double speed) {
+  std::string springs;
+  for (const char* at : {"1, 0", "-1, 0", "0, 1", "0, -1"})
+    springs += std::string(springs.empty() ? "" : ", ") + R"({"type": "spring-damper", "between": ["ground", "cage"],
+      "at": [[)" +
+               at + ", -1], [" + at + R"(, 0]], "stiffness": 100, "length": 1})";
+  return R"({"bodies": [{"name": "cage", "mass": 1, "inertia": [0.1, 0.1, 0.1], "position": [0, 0, 0]},
+    {"name": "rotor", "mass": 1, "inertia": )" +
+         inertia + R"(, "position": [0, 0, 0], "angular_velocity": [0, 0, )" + std::to_string(speed) + R"(]}],
     "joints": [{"type": "universal", "between": ["ground", "cage"], "at": [0, 0, 0], "axes": [[1, 0, 0], [0, 1, 0]]},
-               {"type": "revolute", "between": ["cage", "rotor"], "at": [0, 0, 0], "axis": [0, 0, 1]}]})"));
+               {"type": "revolute", "between": ["cage", "rotor"], "at": [0, 0, 0], "axis": [0, 0, 1]}],
+    "forces": [)" +
+         springs + "]}";
+}
+
+/// A rotor that tilts on springs whirls with I ω² ∓ I₃ Ω ω - k = 0, and is critical where ω = Ω: √(k/(I - I₃)), √(k/(I + I₃)).
+TEST(Modes, OfAGyroscopicRotor) {
+  const double I = 0.4, I3 = 0.2, k = 200.0;
+  for (const double speed : {0.0, 5.0, 40.0, std::sqrt(k / (I - I3)), std::sqrt(k / (I + I3))})
+    for (const char* group : {"se3", "r3xso3"}) {
+      const io::ModelFile file =
+          io::read_model(io::JsonSource("rotor.json", rotor_with("[0.3, 0.3, 0.2]", speed)), {.group = group});
+      system::Motion m;
+      const analysis::Linearization linear = about_start(*file.assembly, file.model.start, m);
+      EXPECT_TRUE(linear.is_steady) << group << ", " << speed;
+      const auto modes = analysis::modes_of(*file.assembly, m, linear);
+      const double part = I3 * speed / (2.0 * I), root = std::sqrt(part * part + k / I);
+      for (const double exact : {root + part, root - part}) {
+        double nearest = HUGE_VAL;
+        for (const analysis::Mode& mode : modes)
+          nearest = std::min(nearest, std::abs(mode.eigenvalue - std::complex<double>(0.0, exact)));
+        // The speed is written with six digits.
+        EXPECT_LT(nearest, 2e-6 * exact) << group << ", " << speed << ": " << exact;
+      }
+    }
+}
+
+/// A rotor that is not symmetric has constant coefficients neither in its axes, where the bearings turn, nor in inertial ones.
+TEST(Modes, SayWhereCoefficientsChange) {
+  const io::ModelFile file = io::read_model(io::JsonSource("gyro.json", rotor_with("[0.3, 0.2, 0.4]", 30.0)));
   system::Motion m;
   EXPECT_FALSE(about_start(*file.assembly, file.model.start, m).is_steady);
+}
+
+/// m x'' + c x' + k x = u with a filter y' = 10 (x - y): from u to x, x', x'', the reaction of the guide and y.
+TEST(Modes, TransferFunctionOfADrivenMass) {
+  const double mass = 2.0, c = 8.0, k = 800.0;
+  const io::ModelFile file = io::read_model(io::JsonSource("driven.json", R"({"bodies": [{"name": "m", "mass": 2,
+    "inertia": [1, 1, 1], "position": [0, 0, 0]}],
+    "joints": [{"name": "p", "type": "prismatic", "between": ["ground", "m"], "at": [0, 0, 0], "axis": [0, 0, 1]}],
+    "inputs": {"u": {"value": 0.3}}, "states": {"y": {"rate": "=10*way - 10*y + 0.5*u", "initial": 0}},
+    "outputs": {"way": {"displacement": "p"}, "speed": {"formula": "=way'"}, "acceleration": {"formula": "=way''"},
+                "both": {"formula": "=way*way + 3*u"}},
+    "forces": [{"type": "force", "joint": "p", "value": "=u - 800*way - 8*way'"}]})"));
+  const analysis::Equilibrium e = analysis::find_equilibrium(*file.assembly, file.model.start);
+  ASSERT_TRUE(e.is_found) << e.message;
+  const analysis::Linearization linear = analysis::linearize(*file.assembly, e.motion, e.lambda);
+  const analysis::OutputMatrices outputs = analysis::output_matrices(*file.assembly, e.motion, e.lambda, linear);
+  ASSERT_EQ(linear.B.cols(), 1);
+  const std::vector<double> frequencies{0.0, 1.0, 20.0, 300.0};
+  const std::vector<Eigen::MatrixXcd> G = analysis::frequency_response(linear, outputs, frequencies);
+  const double rest = 0.3 / k;
+  for (std::size_t i = 0; i < frequencies.size(); ++i) {
+    const std::complex<double> s(0.0, frequencies[i]), x = 1.0 / (mass * s * s + c * s + k);
+    for (std::size_t row = 0; row < outputs.columns.size(); ++row) {
+      const std::string& name = outputs.columns[row];
+      const std::complex<double> exact = name == "way"            ? x
+                                         : name == "speed"        ? s * x
+                                         : name == "acceleration" ? s * s * x
+                                         : name == "both"         ? 2.0 * rest * x + 3.0
+                                         : name == "y"            ? (10.0 * x + 0.5) / (s + 10.0)
+                                                                  : NAN;
+      EXPECT_LT(std::abs(G[i](static_cast<Eigen::Index>(row), 0) - exact), 1e-9 * (1.0 + std::abs(exact)))
+          << name << " at " << frequencies[i];
+    }
+  }
 }
 
 /// ẏ = A y against differences of accelerations, of moving models too.
@@ -140,7 +216,7 @@ TEST(Modes, LinearizationIsTheDerivativeOfTheEquationsOfMotion) {
     m.v = model.start.v0;
     Vector lambda = Vector::Zero(system.pattern().rows());
     ASSERT_TRUE(kkt.accelerate(m, lambda)) << name;
-    const analysis::Linearization linear = analysis::linearize(system, m, lambda);
+    const analysis::Linearization linear = analysis::linearize(system, m, lambda, analysis::Axes::body);
     const int np = linear.positions(), nu = linear.velocities();
     // V of a pure velocity is the basis of the free directions.
     const Matrix N = linear.V.rightCols(nu);

@@ -159,6 +159,21 @@ void methods_and_their_parameters() {
   expect_near("length of the pendulum", swing.at(1.0).pose(rod).x.norm(), 0.5, 1e-10);
 }
 
+/// A rod that hangs down and swings with √(m g l/I).
+void rest_and_small_motions() {
+  Mechanism pendulum;
+  const Body rod = pendulum.add_body(
+      {.name = "rod", .mass = 1.0, .inertia = diagonal(1e-4, 1.0 / 12.0, 1.0 / 12.0), .position = {0.5, 0, 0}});
+  pendulum.add_joint(revolute({ground, rod}, {0, 0, 0}, {0, 1, 0}));
+  const Problem problem = pendulum.problem({.t_end = 1.0});
+  const analysis::Equilibrium rest = analysis::find_equilibrium(*problem.system, problem.start);
+  if (!rest.is_found) ++failures;
+  expect_near("height at rest", problem.system->body_pose(0, rest.motion.q).x.z(), -0.5, 1e-9);
+  const analysis::Linearization linear = analysis::linearize(*problem.system, rest.motion, rest.lambda);
+  const std::vector<analysis::Mode> modes = analysis::modes_of(*problem.system, rest.motion, linear);
+  expect_near("swing", modes.at(0).eigenvalue.imag(), std::sqrt(9.81 * 0.5 * 3.0), 1e-9);
+}
+
 }  // namespace
 
 int main() {
@@ -168,6 +183,7 @@ int main() {
   stepping_and_checkpoint();
   driven_mechanism();
   methods_and_their_parameters();
+  rest_and_small_motions();
   std::cout << "kreisel " << version() << "\n";
   return failures == 0 && version() == WANTED_VERSION ? 0 : 1;
 }

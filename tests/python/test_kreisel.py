@@ -24,6 +24,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import kreisel
+import kreisel._analyses
 import kreisel._model
 import kreisel._read
 import kreisel._simulation
@@ -975,7 +976,8 @@ class Stubs(unittest.TestCase):
         self.assertLessEqual(set(kreisel.__all__), named)
 
     def test_parameters_are_those_of_the_code(self):
-        places = {"Stored": kreisel._read, "Curve": kreisel._study, "Study": kreisel._study}
+        places = {"Stored": kreisel._read, "Curve": kreisel._study, "Study": kreisel._study, "Sensitivity": kreisel._solve}
+        places.update(dict.fromkeys(("Point", "Equilibrium", "Path", "Linearization", "Fit"), kreisel._analyses))
         checked = 0
         for node in self.tree.body:
             if isinstance(node, ast.FunctionDef) and inspect.isfunction(getattr(kreisel, node.name)):
@@ -1011,6 +1013,53 @@ class Stubs(unittest.TestCase):
             real = {key for key in dir(thing) if not key.startswith("_") and not inspect.ismethod(getattr(thing, key))}
             stubs |= {part.name for part in node.body if isinstance(part, ast.FunctionDef) and part.decorator_list}
             self.assertEqual(stubs, real, name)
+
+
+class Analyses(unittest.TestCase):
+    """Equilibria, linearisations, derivatives and fits."""
+
+    DRIVEN = {
+        "parameters": {"k": 800.0, "start": 0.0},
+        "bodies": [{"name": "mass", "mass": 2, "inertia": [1, 1, 1], "position": [0, 0, "=start"]}],
+        "joints": [{"name": "guide", "type": "prismatic", "between": ["ground", "mass"], "at": [0, 0, 0], "axis": [0, 0, 1]}],
+        "inputs": {"u": {"value": 0}},
+        "outputs": {"at": {"position": "mass"}, "way": {"formula": "=at.z"}},
+        "forces": [{"name": "spring", "type": "force", "joint": "guide", "value": "=u - k*way - 8*way'"}],
+    }
+
+    def test_linearize_gives_the_transfer_function(self):
+        linear = kreisel.linearize(self.DRIVEN)
+        omega = np.array([0.0, 1.0, 20.0, 100.0])
+        way = linear.columns.index("way")
+        exact = 1 / (800 - 2 * omega**2 + 8j * omega)
+        np.testing.assert_allclose(linear.response(omega)[:, way, 0], exact, rtol=1e-10)
+        self.assertEqual((linear.inputs, linear.stability), (["u"], "stable"))
+        np.testing.assert_allclose(kreisel.modes(self.DRIVEN).damping_ratios, [0.1], rtol=1e-10)
+
+    def test_no_equilibrium_is_an_analysis_error(self):
+        stone = {"gravity": [0, 0, -9.81], "bodies": [{"name": "stone", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0]}]}
+        with self.assertRaisesRegex(kreisel.AnalysisError, "stone"):
+            kreisel.static(stone)
+
+    def test_sensitivities_agree_with_the_closed_form(self):
+        times = np.linspace(0.05, 1, 20)
+        run = kreisel.solve(self.DRIVEN, 1.0, parameters={"start": 0.1}, rtol=1e-9, atol=1e-9, t_eval=times, sensitivities=["k", "start"])
+        decay, w = 2.0, np.sqrt(800 / 2 - 4)
+        shape = np.exp(-decay * times) * (np.cos(w * times) + decay / w * np.sin(w * times))
+        np.testing.assert_allclose(run.d("start")["way"], shape, atol=1e-5)
+        with self.assertRaisesRegex(ValueError, "known: k, start"):
+            run.d("x")
+        with self.assertRaisesRegex(ValueError, "did you mean 'start'"):
+            kreisel.solve(self.DRIVEN, 1.0, sensitivities=["stat"])
+
+    def test_fit_finds_what_made_the_data(self):
+        times = np.linspace(0.05, 1, 20)
+        truth = kreisel.solve(self.DRIVEN, 1.0, parameters={"start": 0.1, "k": 700}, rtol=1e-8, atol=1e-8, t_eval=times)["way"]
+        found = kreisel.fit(self.DRIVEN, {"way": (times, truth)}, {"k": (100, 2000), "start": None}, parameters={"start": 0.05}, rtol=1e-8, atol=1e-8)
+        self.assertAlmostEqual(found.parameters["k"], 700, delta=1e-2)
+        self.assertAlmostEqual(found.parameters["start"], 0.1, delta=1e-6)
+        with self.assertRaisesRegex(ValueError, "unknown output 'wya'"):
+            kreisel.fit(self.DRIVEN, {"wya": (times, truth)}, {"k": None})
 
 
 class Modelling(unittest.TestCase):
@@ -1090,7 +1139,7 @@ class Modelling(unittest.TestCase):
 
 
 def load_tests(loader, tests, pattern):
-    for module in (kreisel, kreisel._model, kreisel._simulation, kreisel._solve, kreisel._study, kreisel._read):
+    for module in (kreisel, kreisel._analyses, kreisel._model, kreisel._simulation, kreisel._solve, kreisel._study, kreisel._read):
         examples = doctest.DocTestSuite(module)
         assert examples.countTestCases() > 0, module
         tests.addTests(examples)

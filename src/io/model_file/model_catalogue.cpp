@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <filesystem>
 
 #include "io/model_file/model_compose.hpp"
 #include "io/model_file/model_file.hpp"
 #include "io/model_file/model_parameters.hpp"
+#include "io/model_file/part_numbers.hpp"
 #include "kreisel/error.hpp"
 
 namespace kreisel::io {
@@ -20,9 +22,84 @@ std::string text_at(const Json& root, const char* key, std::string otherwise) {
   return found != root.end() && found->is_string() ? found->get<std::string>() : otherwise;
 }
 
+ModelInfo info_of(std::shared_ptr<const JsonSource> source, std::string name, bool accepts_gaps,
+                  const UserFunctions& functions = {});
+
+/// Where the part of this name stands in the file; empty: nowhere.
+std::string find_part(const Json& root, const std::string& name) {
+  for (const char* kind : {"forces", "joints", "drivers", "bodies", "events", "rods", "sections", "materials"}) {
+    const auto list = root.is_object() ? root.find(kind) : root.end();
+    if (!root.is_object() || list == root.end() || !list->is_array()) continue;
+    for (std::size_t i = 0; i < list->size(); ++i)
+      if (text_at((*list)[i], "name", "") == name) return below(below("", kind), i);
+  }
+  return {};
+}
+
+/// The model with another name for one of its parameters.
+ModelInfo renamed(ModelInfo info, const std::string& own, const std::string& called) {
+  const std::vector<ParameterInfo> parameters = info.parameters;
+  for (ParameterInfo& parameter : info.parameters)
+    if (parameter.name == own) parameter.name = called;
+  const auto translated = [parameters, own, called](const ParameterValues& values) {
+    ParameterValues out = values;
+    if (values.is_set(called)) out.set("", parameters, own, values.number(called));
+    return out;
+  };
+  info.make = [make = info.make, translated, own, called](std::string_view group, const ParameterValues& values) {
+    models::Model model = make(group, translated(values));
+    if (auto entry = model.parameters.extract(own)) {
+      entry.key() = called;
+      model.parameters.insert(std::move(entry));
+    }
+    return model;
+  };
+  info.suggestions = [suggestions = info.suggestions, translated](const ParameterValues& values) {
+    return suggestions(translated(values));
+  };
+  return info;
+}
+
+/// The file with parameters in the place of numbers: each of `numbers` is "spring.length".
+ModelInfo with_numbers(const JsonSource& source, const std::string& called, bool accepts_gaps,
+                       const std::vector<std::string>& numbers) {
+  Json root = source.root();
+  std::vector<std::string> names;
+  for (const std::string& number : numbers) {
+    const std::size_t point = number.rfind('.');
+    const std::string part = number.substr(0, point), key = point == std::string::npos ? "" : number.substr(point + 1);
+    const std::string pointer = find_part(root, part);
+    if (key.empty() || pointer.empty())
+      throw InvalidInput(fmt::format(
+          "the model has no parameter '{}', and no part with the name '{}' whose number it could be", number, part));
+    Json& owner = root.at(Json::json_pointer(pointer));
+    const auto value = owner.find(key);
+    if (value == owner.end() || !(value->is_number() || is_formula(*value))) {
+      std::vector<std::string> known;
+      for (const auto& item : owner.items())
+        if (item.value().is_number() || is_formula(item.value())) known.push_back(part + "." + item.key());
+      throw InvalidInput(source.located(
+          pointer,
+          fmt::format("'{}' {} no number '{}'; {}", part, value == owner.end() ? "gives" : "has", key,
+                      known.empty() ? std::string("it has none") : fmt::format("it has {}", fmt::join(known, ", ")))));
+    }
+    std::string own;
+    for (const char c : number) own += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+    if (std::isalpha(static_cast<unsigned char>(own.front())) == 0) own = "part_" + own;
+    while (root.contains("parameters") && root["parameters"].contains(own)) own += "_";
+    const Json before = *value;
+    *value = "=" + own;
+    root["parameters"][own] = {{"value", before}, {"meaning", fmt::format("{} of '{}'", key, part)}};
+    names.push_back(own);
+  }
+  ModelInfo info = info_of(std::make_shared<JsonSource>(called, root.dump(1)), called, accepts_gaps);
+  for (std::size_t i = 0; i < numbers.size(); ++i) info = renamed(std::move(info), names[i], numbers[i]);
+  return info;
+}
+
 /// Only what must be known before the model is made; complaints come then.
 ModelInfo info_of(std::shared_ptr<const JsonSource> source, std::string name, bool accepts_gaps,
-                  const UserFunctions& functions = {}) {
+                  const UserFunctions& functions) {
   ModelInfo info;
   info.name = name.empty() ? text_at(source->root(), "name", "mechanism") : std::move(name);
   info.summary = text_at(source->root(), "comment", "");
@@ -78,17 +155,27 @@ std::vector<std::string> model_names() {
 }
 
 std::shared_ptr<const ModelInfo> find_model(const std::string& name, bool accepts_gaps) {
+  return find_model_with({}, name, accepts_gaps);
+}
+
+std::shared_ptr<const ModelInfo> find_model_with(const std::vector<std::string>& numbers, const std::string& name,
+                                                 bool accepts_gaps) {
   if (name.empty()) throw InvalidInput("no model given; 'kreisel list models' shows the built-in ones");
   const bool looks_like_a_file = name.find('/') != std::string::npos || name.ends_with(".json");
   if (!looks_like_a_file) {
+    for (const ShippedFile& file : shipped_files())
+      if (!numbers.empty() && file.name == name)
+        return std::make_shared<const ModelInfo>(with_numbers(*source_of(file), name, accepts_gaps, numbers));
     for (const ModelInfo& info : model_catalogue())
       if (info.name == name) return {std::shared_ptr<const void>(), &info};
     throw InvalidInput(unknown_name("model", name, model_names()));
   }
   std::error_code error;
   if (!std::filesystem::exists(name, error)) throw InvalidInput(fmt::format("there is no model file '{}'", name));
+  const auto source = std::make_shared<JsonSource>(JsonSource::read(name, "model file"));
   return std::make_shared<const ModelInfo>(
-      model_of(std::make_shared<JsonSource>(JsonSource::read(name, "model file")), accepts_gaps));
+      numbers.empty() ? model_of(source, accepts_gaps)
+                      : with_numbers(*source, text_at(source->root(), "name", "mechanism"), accepts_gaps, numbers));
 }
 
 ModelInfo model_of(std::shared_ptr<const JsonSource> source, bool accepts_gaps, const UserFunctions& functions) {

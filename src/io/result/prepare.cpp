@@ -8,14 +8,15 @@
 #include <limits>
 #include <map>
 
-#include "analysis/equilibrium.hpp"
 #include "base/spelling.hpp"
 #include "base/text.hpp"
 #include "coeff/brackets.hpp"
 #include "coeff/generalized_alpha.hpp"
 #include "io/files/files.hpp"
 #include "io/model_file/model_catalogue.hpp"
+#include "io/model_file/part_numbers.hpp"
 #include "io/spec/correction_file.hpp"
+#include "kreisel/analysis.hpp"
 #include "kreisel/error.hpp"
 #include "method/catalogue.hpp"
 #include "method/parameters.hpp"
@@ -154,16 +155,29 @@ RunSpec with_suggestions(const RunSpec& given, const models::ModelInfo& info) {
   return spec;
 }
 
+/// Settings may name numbers of parts, "spring.length", which become parameters by that.
 std::shared_ptr<const models::ModelInfo> model_of(const RunSpec& spec) {
-  std::shared_ptr<const models::ModelInfo> info =
-      spec.own_model != nullptr ? spec.own_model : find_model(spec.model, spec.is_true("assemble"));
+  const bool accepts_gaps = spec.is_true("assemble");
   // Counts of parts are parameters, and parts have parameters.
-  for (int pass = 0; info->parameters_with && pass < 3 && !spec.settings.empty(); ++pass) {
-    auto own = std::make_shared<models::ModelInfo>(*info);
-    own->parameters = info->parameters_with(model_values_in(spec, *info));
-    info = std::move(own);
+  const auto with_parts = [&](std::shared_ptr<const models::ModelInfo> info) {
+    for (int pass = 0; info->parameters_with && pass < 3 && !spec.settings.empty(); ++pass) {
+      auto own = std::make_shared<models::ModelInfo>(*info);
+      own->parameters = info->parameters_with(model_values_in(spec, *info));
+      info = std::move(own);
+    }
+    return info;
+  };
+  if (spec.own_model != nullptr) return with_parts(spec.own_model);
+  const std::shared_ptr<const models::ModelInfo> info = with_parts(find_model(spec.model, accepts_gaps));
+  std::vector<std::string> numbers;
+  for (const Setting& setting : spec.settings) {
+    if (setting.name.starts_with("method.")) continue;
+    const std::string name = setting.name.starts_with("model.") ? setting.name.substr(6) : setting.name;
+    if (name.find('.') != std::string::npos && find_field(info->parameters, name) == nullptr &&
+        std::ranges::count(numbers, name) == 0)
+      numbers.push_back(name);
   }
-  return info;
+  return numbers.empty() ? info : with_parts(find_model_with(numbers, spec.model, accepts_gaps));
 }
 
 // ---- from the spec to the options

@@ -1,0 +1,58 @@
+// Derivatives of a run by parameters of its model, and fits of parameters to data.
+#pragma once
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/files/files.hpp"
+#include "io/spec/run_spec.hpp"
+#include "run/sensitivity.hpp"
+
+namespace kreisel::io {
+
+/// Runs the spec and differentiates it by parameters, or numbers of parts as "spring.length". Throws InvalidInput for names that do
+/// not exist. `events`: beside those of the model.
+run::Sensitivities sensitivities(const RunSpec& spec, const std::vector<std::string>& names, run::Observer& observer,
+                                 bool is_cheap = false, const std::vector<system::Event>& events = {});
+
+/// t, then for each parameter d OUTPUT/d NAME, d q/d NAME, d v/d NAME, d lambda/d NAME.
+void write_sensitivities(const Path& path, const system::System& layout, const std::vector<std::string>& names,
+                         const run::Sensitivities& found);
+
+// ---- fits
+
+/// Measured outputs over time.
+struct FitData {
+  std::vector<double> t;
+  std::vector<std::string> columns;  ///< "knee", "foot.x"
+  Matrix values;                     ///< one row per time; NaN: not measured
+};
+/// A CSV file whose first line names t and outputs; lines that begin with # are left out, and so are empty cells.
+FitData read_fit_data(const Path& path);
+
+struct FreeParameter {
+  std::string name;
+  double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
+};
+
+struct Fit {
+  bool is_found = false;
+  std::string message;
+  std::vector<FreeParameter> free;
+  Vector values, standard_errors;
+  Matrix covariance;
+  std::vector<bool> is_at_bound;
+  Vector noise;   ///< standard deviation of what is left, per column
+  Matrix fitted;  ///< as FitData::values
+  int iterations = 0;
+  long runs = 0;
+  std::vector<std::string> warnings;
+};
+
+/// Least squares by Levenberg's and Marquardt's method within bounds (Moré 1978), columns weighed by what is left of them. Throws
+/// InvalidInput for names that do not exist and times outside the run. A parameter that the data do not determine is named.
+Fit fit(const RunSpec& spec, const FitData& data, const std::vector<FreeParameter>& free, run::Observer& observer);
+
+}  // namespace kreisel::io

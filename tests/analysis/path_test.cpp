@@ -1,0 +1,162 @@
+// Limit loads of frames of rods, and motions that are given.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "analysis/inverse.hpp"
+#include "analysis/lowest_modes.hpp"
+#include "io/model_file/model_catalogue.hpp"
+#include "io/model_file/model_file.hpp"
+#include "io/result/tuning.hpp"
+#include "kreisel/analysis.hpp"
+#include "kreisel/error.hpp"
+
+namespace {
+
+using namespace kreisel;
+
+io::ModelFile model(const std::string& text) { return io::read_model(io::JsonSource("m.json", text)); }
+
+/// Lee's frame turns back at 18544.5 and -9392.5, by converged meshes of two kinds of elements.
+TEST(Path, OfLeesFrame) {
+  const analysis::Family make = [](double load) -> std::shared_ptr<const system::System> {
+    return model(
+               R"({"sections": [{"name": "s", "stiffness": [43200000, 13846153.846153846, 13846153.846153846, 11076923.076923077,
+        14400000, 14400000], "mass_per_length": 1, "inertia_per_length": [1, 1, 1]}],
+      "rods": [{"name": "leg", "section": "s", "elements": 10, "path": {"line": [[0, 0, 0], [0, 120, 0]]}},
+               {"name": "beam", "section": "s", "elements": 10, "path": {"line": [[0, 120, 0], [120, 120, 0]]}}],
+      "joints": [{"type": "revolute", "between": ["ground", "leg@start"], "axis": [0, 0, 1]},
+                 {"type": "revolute", "between": ["ground", "beam@end"], "axis": [0, 0, 1]},
+                 {"type": "fixed", "between": ["leg@end", "beam@start"]}],
+      "forces": [{"type": "applied", "on": "beam@24m", "force": [0, )" +
+               std::to_string(-load) + ", 0]}]}")
+        .assembly;
+  };
+  const std::shared_ptr<const system::System> first = make(0.0);
+  const auto& assembly = dynamic_cast<const multibody::Assembly&>(*first);
+  const analysis::Equilibrium start = analysis::find_equilibrium(*first, assembly.start(1.0));
+  ASSERT_TRUE(start.is_found) << start.message;
+  const analysis::StaticPath path = analysis::follow(make, start, {.from = 0.0, .to = 20000.0, .points = 30});
+  EXPECT_TRUE(path.is_complete) << path.message;
+  std::vector<double> limits;
+  for (const analysis::PathPoint& point : path.points)
+    if (point.is_limit) limits.push_back(point.parameter);
+  ASSERT_EQ(limits.size(), 2u);
+  EXPECT_NEAR(limits[0], 18544.5, 2.0);
+  EXPECT_NEAR(limits[1], -9392.5, 2.0);
+}
+
+/// Of a large system the lowest modes are those of full matrices.
+TEST(LowestModes, AgreeWithFullMatrices) {
+  for (const char* held : {R"("joints": [{"type": "fixed", "between": ["ground", "r@start"]}], )", ""}) {
+    const io::ModelFile file = model(
+        std::string(R"({"sections": [{"name": "s", "stiffness": [1e6, 1e6, 1e6, 100, 150, 200],
+        "mass_per_length": 1, "inertia_per_length": [1e-3, 1e-3, 1e-3]}], )") +
+        held + R"("rods": [{"name": "r", "section": "s", "elements": 20, "path": {"line": [[0, 0, 0], [1, 0, 0]]}}]})");
+    system::Motion m(file.assembly->space());
+    m.q = file.model.start.q0;
+    const Vector lambda = Vector::Zero(file.assembly->pattern().rows());
+    const auto all = analysis::modes_of(*file.assembly, m, analysis::linearize(*file.assembly, m, lambda));
+    // Without a joint six ways to move and as many speeds have the eigenvalue zero.
+    const bool is_free = std::string(held).empty();
+    const int count = is_free ? 20 : 10;
+    const auto lowest = analysis::lowest_modes(*file.assembly, m, lambda, count);
+    ASSERT_EQ(lowest.size(), static_cast<std::size_t>(count));
+    // Zero is a double eigenvalue, which both find with the square root of round-off.
+    std::vector<double> exact;
+    for (const analysis::Mode& mode : all)
+      if (mode.eigenvalue.imag() > 1.0) exact.push_back(mode.eigenvalue.imag());
+    std::size_t at = 0;
+    for (const analysis::Mode& mode : lowest)
+      if (mode.eigenvalue.imag() > 1.0) {
+        EXPECT_NEAR(mode.eigenvalue.imag(), exact[at], 1e-6 * exact[at]) << at;
+        ++at;
+      }
+    EXPECT_GE(at, is_free ? 8u : 10u);
+  }
+}
+
+/// A mass on a spring rests where it should with the length z + m g/k.
+TEST(Tuning, FindsThePreload) {
+  const std::string text = R"({"gravity": [0, 0, -10], "parameters": {"L": 1.0},
+    "bodies": [{"name": "b", "mass": 2, "inertia": [1, 1, 1], "position": [0, 0, 1]}],
+    "joints": [{"name": "p", "type": "prismatic", "between": ["ground", "b"], "at": [0, 0, 0], "axis": [0, 0, 1]}],
+    "forces": [{"name": "spring", "type": "spring-damper", "between": ["ground", "b"], "at": [[0, 0, 0], [0, 0, 1]], "stiffness": 100, "length": "=L"}],
+    "outputs": {"at": {"position": "b"}}})";
+  io::RunSpec spec;
+  spec.own_model =
+      std::make_shared<const models::ModelInfo>(io::model_of(std::make_shared<io::JsonSource>("m.json", text)));
+  const io::Tuned tuned = io::tune(spec, "L", {"at.z", 0.9});
+  ASSERT_TRUE(tuned.is_found) << tuned.message;
+  EXPECT_NEAR(tuned.value, 0.9 + 2.0 * 10.0 / 100.0, 1e-12);
+  const io::Tuned in_vain = io::tune(spec, "L", {"at.x", 0.9});
+  EXPECT_FALSE(in_vain.is_found);
+  EXPECT_NE(in_vain.message.find("does not depend on"), std::string::npos) << in_vain.message;
+  EXPECT_THROW(io::tune(spec, "M", {"at.z", 0.9}), InvalidInput);
+  EXPECT_THROW(io::tune(spec, "L", {"height", 0.9}), InvalidInput);
+}
+
+std::vector<double> times(double t_end, int count) {
+  std::vector<double> list;
+  for (int i = 0; i <= count; ++i) list.push_back(t_end * i / count);
+  return list;
+}
+
+/// A pendulum whose angle follows 0.3 sin 2t needs the torque I φ'' + m g l cos φ, l = 1 from the pin, horizontal at φ = 0.
+TEST(Inverse, TorqueOfAPendulum) {
+  for (const char* group : {"se3", "r3xso3"}) {
+    const io::ModelFile file = model(std::string(R"({"group": ")") + group + R"(", "gravity": [0, 0, -9.81],
+      "bodies": [{"name": "b", "mass": 2, "inertia": [0.1, 0.2, 0.3], "position": [1, 0, 0]}],
+      "joints": [{"name": "h", "type": "revolute", "between": ["ground", "b"], "at": [0, 0, 0], "axis": [0, -1, 0]}],
+      "inputs": {"u": {"value": 0}}, "outputs": {"phi": {"angle": "h"}},
+      "forces": [{"type": "torque", "joint": "h", "value": "=3*u"}]})");
+    analysis::InverseOptions options;
+    options.servos.push_back(
+        {0, "phi",
+         [](double t) { return Vector3(0.3 * std::sin(2.0 * t), 0.6 * std::cos(2.0 * t), -1.2 * std::sin(2.0 * t)); }});
+    options.inputs = {0};
+    options.times = times(3.0, 60);
+    const analysis::InverseMotion motion = analysis::invert(*file.assembly, file.model.start, options);
+    ASSERT_TRUE(motion.is_complete) << motion.message;
+    for (const analysis::InversePoint& p : motion.points) {
+      const double t = p.motion.t, phi = 0.3 * std::sin(2.0 * t);
+      EXPECT_NEAR(p.inputs[0], ((0.2 + 2.0) * -1.2 * std::sin(2.0 * t) + 2.0 * 9.81 * std::cos(phi)) / 3.0, 1e-9) << t;
+    }
+    options.servos.clear();
+    EXPECT_THROW(analysis::invert(*file.assembly, file.model.start, options), InvalidInput);
+  }
+}
+
+/// Kinematics of a crank with a rod of 2: s = cos φ + √(4 - sin² φ) with φ = t² and no freedom left.
+TEST(Inverse, KinematicsOfASliderCrank) {
+  const io::ModelFile file = model(R"({"bodies": [
+      {"name": "crank", "mass": 1, "inertia": [1, 1, 1], "position": [0.5, 0, 0]},
+      {"name": "rod", "mass": 1, "inertia": [1, 1, 1], "position": [2, 0, 0]},
+      {"name": "slider", "mass": 1, "inertia": [1, 1, 1], "position": [3, 0, 0]}],
+    "joints": [{"type": "revolute", "between": ["ground", "crank"], "at": [0, 0, 0], "axis": [0, 0, 1]},
+               {"type": "revolute", "between": ["crank", "rod"], "at": [1, 0, 0], "axis": [0, 0, 1]},
+               {"type": "spherical", "between": ["rod", "slider"], "at": [3, 0, 0]},
+               {"type": "prismatic", "between": ["ground", "slider"], "at": [3, 0, 0], "axis": [1, 0, 0]}],
+    "drivers": [{"name": "motor", "type": "angle", "between": ["ground", "crank"], "axis": [0, 0, 1], "value": "t^2"}],
+    "outputs": {"s": {"position": "slider"}}})");
+  analysis::InverseOptions options;
+  options.times = times(2.5, 50);
+  const analysis::InverseMotion motion = analysis::invert(*file.assembly, file.model.start, options);
+  ASSERT_TRUE(motion.is_complete) << motion.message;
+  const int slider = file.assembly->space().blocks()[2].v_at;
+  for (const analysis::InversePoint& p : motion.points) {
+    const double t = p.motion.t, phi = t * t, w = 2.0 * t, root = std::sqrt(4.0 - std::pow(std::sin(phi), 2));
+    EXPECT_NEAR(file.assembly->body_pose(2, p.motion.q).x.x(), std::cos(phi) + root, 1e-10) << t;
+    const double slope = -std::sin(phi) - std::sin(phi) * std::cos(phi) / root;
+    EXPECT_NEAR(p.motion.v[slider], slope * w, 1e-9) << t;
+    // Reactions balance inertia: the residual vanishes.
+    system::Residual r(file.assembly->space().nv(), file.assembly->pattern().position_rows(),
+                       file.assembly->pattern().rows());
+    file.assembly->residual(p.motion, p.lambda, r);
+    EXPECT_LT(r.force.lpNorm<Eigen::Infinity>(), 1e-8 * (1.0 + p.lambda.norm()));
+  }
+}
+
+}  // namespace

@@ -1,0 +1,223 @@
+// Derivatives of runs by parameters, against closed forms.
+#include "run/sensitivity.hpp"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Dense>
+#include <cmath>
+#include <memory>
+#include <random>
+#include <string>
+
+#include "io/model_file/model_catalogue.hpp"
+#include "io/result/prepare.hpp"
+#include "io/result/sensitivities.hpp"
+#include "io/result/tuning.hpp"
+#include "kreisel/error.hpp"
+
+namespace {
+
+using namespace kreisel;
+
+std::shared_ptr<const models::ModelInfo> info_of(const std::string& text) {
+  return std::make_shared<const models::ModelInfo>(io::model_of(std::make_shared<io::JsonSource>("m.json", text)));
+}
+
+io::RunSpec spec_of(const std::string& text, double t_end, double tolerance) {
+  io::RunSpec spec;
+  spec.own_model = info_of(text);
+  spec.set("t_end", t_end);
+  spec.set("rtol", tolerance);
+  spec.set("atol", tolerance);
+  return spec;
+}
+
+/// A mass on a spring, x = x0 cos ωt with ω² = k/m.
+constexpr const char* oscillator = R"({"parameters": {"k": 9.0, "x0": 0.5},
+  "bodies": [{"name": "m", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, "=x0"]}],
+  "joints": [{"name": "p", "type": "prismatic", "between": ["ground", "m"], "at": [0, 0, 0], "axis": [0, 0, 1]}],
+  "outputs": {"at": {"position": "m"}, "z": {"formula": "=at.z"}},
+  "forces": [{"type": "applied", "on": "m", "force": [0, 0, 0]},
+             {"type": "force", "joint": "p", "value": "=-k*z"}]})";
+
+class Methods : public testing::TestWithParam<const char*> {};
+
+TEST_P(Methods, DerivativesOfAnOscillatorFallWithTheTolerance) {
+  run::Observer nobody;
+  double before = HUGE_VAL;
+  for (const double tolerance : {1e-4, 1e-6, 1e-8}) {
+    io::RunSpec spec = spec_of(oscillator, 2.0, tolerance);
+    spec.set("method", std::string(GetParam()));
+    const run::Sensitivities found = io::sensitivities(spec, {"k", "x0"}, nobody);
+    ASSERT_EQ(found.report.status, run::Status::success) << found.report.message;
+    ASSERT_EQ(found.problem, "");
+    ASSERT_EQ(found.by.size(), 2u);
+    double worst = 0.0;
+    for (std::size_t i = 0; i < found.points.t.size(); ++i) {
+      const double t = found.points.t[i], w = 3.0;
+      const auto row = static_cast<Eigen::Index>(i);
+      const Eigen::Index z = found.points.outputs.cols() - 1;
+      worst = std::max(worst, std::abs(found.by[0].outputs(row, z) + 0.5 * std::sin(w * t) * t / (2.0 * w)));
+      worst = std::max(worst, std::abs(found.by[1].outputs(row, z) - std::cos(w * t)));
+      worst = std::max(worst, std::abs(found.by[1].q(row, 2) - std::cos(w * t)));
+      worst = std::max(worst, std::abs(found.by[1].v(row, 2) + w * std::sin(w * t)));
+    }
+    EXPECT_LT(worst, 0.3 * before) << tolerance;
+    EXPECT_LT(worst, 2000.0 * tolerance);
+    before = worst;
+    for (const run::Sensitivity& s : found.by) EXPECT_LT(s.uncertainty, 1e-7);
+  }
+}
+INSTANTIATE_TEST_SUITE_P(All, Methods, testing::Values("bliedf", "radau", "generalized-alpha", "rkmk"));
+
+/// A ball that falls from h and springs back with e: after the impact at t₁ = √(2h/g) its height is
+/// e g t₁ (t - t₁) - g (t - t₁)²/2, and the derivatives jump.
+TEST(Sensitivity, ThroughAnImpact) {
+  const std::string ball = R"({"gravity": [0, 0, -10], "parameters": {"h": 0.8, "e": 0.7},
+    "bodies": [{"name": "b", "mass": 2, "inertia": [1, 1, 1], "position": [0, 0, "=h"]}],
+    "outputs": {"at": {"position": "b"}, "z": {"formula": "=at.z"}},
+    "events": [{"name": "floor", "when": "=z", "direction": "falling", "action": {"impact": {"restitution": "=e"}}}]})";
+  run::Observer nobody;
+  for (const char* method : {"bliedf", "radau"}) {
+    io::RunSpec spec = spec_of(ball, 0.7, 1e-9);
+    spec.set("method", std::string(method));
+    const run::Sensitivities found = io::sensitivities(spec, {"h", "e"}, nobody);
+    ASSERT_EQ(found.report.status, run::Status::success) << found.report.message;
+    ASSERT_EQ(found.problem, "") << method;
+    const double g = 10.0, h = 0.8, e = 0.7, t1 = std::sqrt(2.0 * h / g), t1_h = 1.0 / (g * t1);
+    ASSERT_EQ(found.by[0].event_times.size(), 1);
+    EXPECT_NEAR(found.by[0].event_times[0], t1_h, 1e-6);
+    EXPECT_NEAR(found.by[1].event_times[0], 0.0, 1e-9);
+    const Eigen::Index z = found.points.outputs.cols() - 1;
+    int behind = 0;
+    for (std::size_t i = 0; i < found.points.t.size(); ++i) {
+      const double t = found.points.t[i], s = t - t1;
+      const auto row = static_cast<Eigen::Index>(i);
+      if (found.points.segment[i] == 0) {
+        EXPECT_NEAR(found.by[0].outputs(row, z), 1.0, 1e-6) << method << ", t = " << t;
+        EXPECT_NEAR(found.by[1].outputs(row, z), 0.0, 1e-9);
+      } else {
+        ++behind;
+        // d/dt₁ of the height after the impact, times dt₁/dh.
+        EXPECT_NEAR(found.by[0].outputs(row, z), t1_h * (e * g * s - e * g * t1 + g * s), 1e-5)
+            << method << ", t = " << t;
+        EXPECT_NEAR(found.by[1].outputs(row, z), g * t1 * s, 1e-5);
+        EXPECT_NEAR(found.by[0].v(row, 2), t1_h * (e * g + g), 1e-5);
+      }
+    }
+    EXPECT_GT(behind, 2);
+  }
+}
+
+/// Of a built-in model with joints, against runs at tolerances far below: chosen steps do not enter.
+TEST(Sensitivity, OfADoublePendulum) {
+  run::Observer nobody;
+  io::RunSpec spec;
+  spec.model = "heavy-top";
+  spec.set("t_end", 0.3);
+  const auto final_of = [&](double mass) {
+    io::RunSpec fine = io::with_parameter(spec, "mass", mass);
+    fine.set("rtol", 1e-12);
+    fine.set("atol", 1e-12);
+    fine.set("method", std::string("radau"));
+    const io::PreparedRun run = io::prepare(fine);
+    return run::integrate(*run.model.system, run.model.start, run.options, nobody).final;
+  };
+  const double mass = io::parameter_value(spec, "mass"), step = 1e-3 * mass;
+  const Vector exact = (8.0 * (final_of(mass + step).motion.v - final_of(mass - step).motion.v) -
+                        (final_of(mass + 2.0 * step).motion.v - final_of(mass - 2.0 * step).motion.v)) /
+                       (12.0 * step);
+  spec.set("rtol", 1e-8);
+  spec.set("atol", 1e-8);
+  const run::Sensitivities found = io::sensitivities(spec, {"mass"}, nobody);
+  ASSERT_EQ(found.problem, "");
+  const Vector last = found.by[0].v.row(found.by[0].v.rows() - 1);
+  EXPECT_LT((last - exact).norm(), 1e-4 * exact.norm());
+}
+
+TEST(Sensitivity, SaysWhatCannotBe) {
+  run::Observer nobody;
+  const io::RunSpec spec = spec_of(oscillator, 1.0, 1e-6);
+  EXPECT_THROW(io::sensitivities(spec, {"kk"}, nobody), InvalidInput);
+  EXPECT_THROW(io::sensitivities(spec, {"k", "k"}, nobody), InvalidInput);
+}
+
+// ---- fits
+
+io::FitData data_of(const io::RunSpec& spec, const std::vector<double>& times, double noise, unsigned seed) {
+  run::Observer nobody;
+  const run::Sensitivities found = io::sensitivities(spec, {}, nobody);
+  const Matrix z = found.at(times, found.points.outputs.rightCols(1));
+  io::FitData data{times, {"z"}, z};
+  std::mt19937_64 generator(seed);
+  std::normal_distribution<double> normal(0.0, 1.0);
+  for (double& y : data.values.reshaped()) y += noise * normal(generator);
+  return data;
+}
+
+/// The least squares of x0 cos √k t itself, by Gauss and Newton, with their standard errors.
+TEST(Fit, FindsTheLeastSquaresOfTheClosedForm) {
+  run::Observer nobody;
+  const io::RunSpec spec = spec_of(oscillator, 2.0, 1e-8);
+  std::vector<double> times;
+  for (int i = 1; i <= 40; ++i) times.push_back(0.05 * i);
+  const io::RunSpec truth = io::with_parameter(io::with_parameter(spec, "k", 12.0), "x0", 0.7);
+  for (unsigned seed = 1; seed <= 4; ++seed) {
+    const io::FitData data = data_of(truth, times, 0.01, seed);
+    const io::Fit fit = io::fit(spec, data, {{.name = "k", .low = 1.0, .high = 100.0}, {.name = "x0"}}, nobody);
+    ASSERT_TRUE(fit.is_found) << fit.message;
+    Eigen::Vector2d p(12.0, 0.7);
+    Matrix J(40, 2);
+    Vector r(40);
+    for (int iteration = 0; iteration < 20; ++iteration) {
+      for (int i = 0; i < 40; ++i) {
+        const double w = std::sqrt(p[0]), t = times[static_cast<std::size_t>(i)];
+        r[i] = p[1] * std::cos(w * t) - data.values(i, 0);
+        J(i, 0) = -p[1] * std::sin(w * t) * t / (2.0 * w);
+        J(i, 1) = std::cos(w * t);
+      }
+      p -= J.colPivHouseholderQr().solve(r);
+    }
+    const Matrix covariance = r.squaredNorm() / 38.0 * (J.transpose() * J).inverse();
+    for (int j = 0; j < 2; ++j) {
+      const double sigma = std::sqrt(covariance(j, j));
+      EXPECT_NEAR(fit.values[j], p[j], 1e-3 * sigma);
+      EXPECT_NEAR(fit.standard_errors[j], sigma, 1e-3 * sigma);
+    }
+  }
+}
+
+TEST(Fit, StopsAtItsBound) {
+  run::Observer nobody;
+  const io::RunSpec spec = spec_of(oscillator, 2.0, 1e-8);
+  std::vector<double> times;
+  for (int i = 1; i <= 40; ++i) times.push_back(0.05 * i);
+  const io::FitData data = data_of(io::with_parameter(spec, "k", 12.0), times, 0.0, 1);
+  const io::Fit fit = io::fit(spec, data, {{.name = "k", .low = 1.0, .high = 11.0}}, nobody);
+  ASSERT_TRUE(fit.is_found) << fit.message;
+  EXPECT_EQ(fit.values[0], 11.0);
+  EXPECT_TRUE(fit.is_at_bound[0]);
+}
+
+TEST(Fit, NamesWhatTheDataDoNotDetermine) {
+  run::Observer nobody;
+  // Only k + c enters, and nothing depends on d.
+  const std::string text = R"({"parameters": {"k": 5.0, "c": 4.0, "d": 1.0},
+    "bodies": [{"name": "m", "mass": 1, "inertia": [1, 1, "=d"], "position": [0, 0, 0.5]}],
+    "joints": [{"name": "p", "type": "prismatic", "between": ["ground", "m"], "at": [0, 0, 0], "axis": [0, 0, 1]}],
+    "outputs": {"at": {"position": "m"}, "z": {"formula": "=at.z"}},
+    "forces": [{"type": "force", "joint": "p", "value": "=-(k + c)*z"}]})";
+  const io::RunSpec spec = spec_of(text, 2.0, 1e-8);
+  std::vector<double> times;
+  for (int i = 1; i <= 40; ++i) times.push_back(0.05 * i);
+  const io::FitData data = data_of(io::with_parameter(spec, "k", 6.0), times, 0.001, 1);
+  const io::Fit both = io::fit(spec, data, {{.name = "k"}, {.name = "c"}}, nobody);
+  EXPECT_FALSE(both.is_found);
+  EXPECT_NE(both.message.find(" k"), std::string::npos) << both.message;
+  EXPECT_NE(both.message.find(" c"), std::string::npos) << both.message;
+  const io::Fit none = io::fit(spec, data, {{.name = "k"}, {.name = "d"}}, nobody);
+  EXPECT_FALSE(none.is_found);
+  EXPECT_NE(none.message.find("'d'"), std::string::npos) << none.message;
+}
+
+}  // namespace
