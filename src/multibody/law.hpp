@@ -38,8 +38,9 @@ struct Quantity {
     active         ///< 1 while a further element of the mechanism is active, else 0
   };
   Kind kind = Kind::time;
-  int index = 0;      ///< of gauge, node, input, force, joint, body or element
-  int component = 0;  ///< of a reaction, of the energy, of a rotation, of the gaps, of a section; derivatives of an input
+  int index = 0;  ///< of gauge, node, input, force, joint, body or element
+  int component =
+      0;  ///< of a reaction, of the energy, of a rotation, of the gaps, of a section; derivatives of an input
 
   auto operator<=>(const Quantity&) const = default;
 };

@@ -687,8 +687,8 @@ std::vector<std::string> section_strain_components() {
 }
 
 std::vector<std::string> output_kinds() {
-  return {"angle",    "displacement",  "distance",       "position", "velocity", "acceleration", "rotation", "force",
-          "reaction", "section_force", "section_strain", "energy",   "gap",      "formula"};
+  return {"angle", "displacement", "distance",      "position",       "velocity", "acceleration", "rotation",
+          "force", "reaction",     "section_force", "section_strain", "energy",   "gap",          "formula"};
 }
 
 const ObjectInfo& output_object() {
@@ -896,9 +896,9 @@ Json model_schema() {
   for (const ObjectInfo& object : shape_objects()) defs["shape"]["properties"][object.name] = schema_of(object);
   defs["body"] = schema_of(body_object());
   defs["body"]["properties"]["name"]["not"] = {{"const", "ground"}};
-  for (const ObjectInfo* object : {&include_object(), &material_object(), &circle_object(), &section_object(),
-                                   &path_object(), &rod_object(), &helix_object(), &catenary_object(),
-                                   &section_shape_object()})
+  for (const ObjectInfo* object :
+       {&include_object(), &material_object(), &circle_object(), &section_object(), &path_object(), &rod_object(),
+        &helix_object(), &catenary_object(), &section_shape_object()})
     defs[object->name] = schema_of(*object);
   const auto only = [](const std::vector<std::string>& with, const std::vector<std::string>& without) {
     Json rule = required_keys(with);
