@@ -379,7 +379,7 @@ void ModelReader::read_rod(const std::string& at, const Json& value) {
           fmt::format("asks for {:.6g} elements on {:.6g} m, at most 100000 are possible", elements, length));
   }
   std::vector<double> places;
-  find_places(repeated_.root.is_null() ? source_.root() : repeated_.root, rod.name, length, places);
+  find_places(composed_.root.is_null() ? source_.root() : composed_.root, rod.name, length, places);
   for (const double part : nodes.report) places.push_back(part * length);
   if (!guarded(below(at, "path"),
                [&] { rod.set_mesh(multibody::mesh_of(curve, std::max(1, static_cast<int>(elements)), places)); }))
