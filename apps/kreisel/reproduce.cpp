@@ -87,8 +87,8 @@ class Reproduce final : public Command {
                                    ? std::string(figure->id)
                                    : fmt::format("{} ({} of {})", figure->id, all.size() + 1, figures.size());
       all.push_back({std::string(figure->id),
-                     run_in_folder(spec, folder_of(figure->id), fmt::format("kreisel reproduce {}", figure->id), jobs_,
-                                   is_quiet_, interruption, name)});
+                     run_in_folder(spec, folder_of(figure->id), fmt::format("kreisel reproduce {}", figure->id),
+                                   {.jobs = jobs_}, is_quiet_, interruption, name)});
       if (has_mutations_ && !all.back().result.is_interrupted)
         all.back().mutations = run_mutations(spec, name, jobs_, is_quiet_, interruption);
       write_overview(all, invocation.command_line);

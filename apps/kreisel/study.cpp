@@ -3,11 +3,15 @@
 
 #include <CLI/Option.hpp>
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <optional>
 
 #include "base/spelling.hpp"
 #include "command.hpp"
 #include "io/result/summary.hpp"
 #include "kreisel/error.hpp"
+#include "study/journal.hpp"
 #include "study/output.hpp"
 #include "study_view.hpp"
 
@@ -31,6 +35,15 @@ class Study final : public Command {
     parser.add_option("--jobs", jobs_, "runs at the same time (default: one per core)")->type_name("N");
     parser.add_flag("--mutations", has_mutations_,
                     "also with the wrong settings that the file lists, which its expectations must notice");
+    parser
+        .add_option("--shard", shard_,
+                    "run part I of N only (I from 0 to N-1), or auto: as the array task or MPI rank says; the same "
+                    "command without --shard then puts all parts together")
+        ->type_name("I/N");
+    parser.add_flag("--status", is_status_, "say how many cases are done, failed and missing; run nothing");
+    parser.add_flag("--print-cases", is_listing_, "print one line of JSON per case with its key; run nothing");
+    parser.add_option("--retry", retry_, "failed: run the cases again that failed")->type_name("WHAT");
+    parser.add_option("--cache", cache_, "folder of exact solutions, which machines may share")->type_name("DIR");
     parser.add_flag("--json", is_json_, "print orders and verdicts as one JSON object");
     parser.add_flag("--quiet", is_quiet_, "no table, no progress line");
     parser.footer(examples);
@@ -45,11 +58,19 @@ class Study final : public Command {
     const io::Path file = study_file(specs_.front());
     const io::ReadingList read;
     study::Spec spec = study::parse_spec(io::JsonSource::read(file, "study"));
+    if (is_listing_) return print_cases(spec);
     const std::string folder = folder_.empty() ? (io::Path("results") / file.stem()).string() : folder_;
+    if (is_status_) return print_state(study::state_of(spec, folder), folder, invocation);
     study::refuse_to_overwrite(read.files(), folder);
+    study::StudyOptions options;
+    options.jobs = jobs_;
+    options.shard = shard();
+    options.retries_failures = retries_failures();
+    options.cache = cache_;
     Interruption interruption;
     const study::StudyResult result =
-        run_in_folder(std::move(spec), folder, invocation.command_line, jobs_, is_quiet_, interruption);
+        run_in_folder(std::move(spec), folder, invocation.command_line, options, is_quiet_, interruption);
+    if (options.shard) return report_shard(*options.shard, result, folder, invocation);
     const std::vector<study::MutationResult> mutations =
         has_mutations_ && !result.is_interrupted
             ? run_mutations(result.spec, result.spec.title, jobs_, is_quiet_, interruption)
@@ -73,6 +94,115 @@ class Study final : public Command {
   }
 
  private:
+  bool retries_failures() const {
+    if (retry_.empty() || retry_ == "failed") return !retry_.empty();
+    throw InvalidInput(fmt::format("--retry {}: expected 'failed'", retry_));
+  }
+
+  std::optional<study::Shard> shard() const {
+    if (shard_.empty()) return {};
+    if (shard_ == "auto") return shard_of_environment();
+    const std::size_t slash = shard_.find('/');
+    const std::optional<long> index = whole_number(shard_.substr(0, slash)),
+                              count =
+                                  slash == std::string::npos ? std::nullopt : whole_number(shard_.substr(slash + 1));
+    if (!index || !count || *count < 1 || *count > 1'000'000 || *index < 0 || *index >= *count)
+      throw InvalidInput(fmt::format(
+          "--shard {}: expected auto, or I/N with I from 0 to N-1, for example 0/4 for the first of four parts",
+          shard_));
+    return study::Shard{static_cast<int>(*index), static_cast<int>(*count)};
+  }
+
+  static std::optional<long> whole_number(const std::string& text) {
+    long value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) return {};
+    return value;
+  }
+
+  static std::optional<long> environment_number(const char* name) {
+    const char* text = std::getenv(name);
+    return text == nullptr ? std::nullopt : whole_number(text);
+  }
+
+  /// Array tasks of SLURM may begin anywhere; ranks of MPI begin at 0.
+  static study::Shard shard_of_environment() {
+    if (const auto task = environment_number("SLURM_ARRAY_TASK_ID"),
+        count = environment_number("SLURM_ARRAY_TASK_COUNT");
+        task && count) {
+      const long index = *task - environment_number("SLURM_ARRAY_TASK_MIN").value_or(0);
+      if (*count >= 1 && index >= 0 && index < *count) return {static_cast<int>(index), static_cast<int>(*count)};
+      throw InvalidInput(fmt::format(
+          "--shard auto: task {} of an array of {}: expected tasks without gaps, as 'sbatch --array=0-{}' makes them",
+          *task, *count, *count - 1));
+    }
+    for (const auto& [rank_name, size_name] : {std::pair{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                               {"PMI_RANK", "PMI_SIZE"},
+                                               {"SLURM_PROCID", "SLURM_NTASKS"}})
+      if (const auto rank = environment_number(rank_name), size = environment_number(size_name);
+          rank && size && *size >= 1 && *rank >= 0 && *rank < *size)
+        return {static_cast<int>(*rank), static_cast<int>(*size)};
+    throw InvalidInput(
+        "--shard auto: there is neither an array task (SLURM_ARRAY_TASK_ID, SLURM_ARRAY_TASK_COUNT) nor a rank "
+        "(OMPI_COMM_WORLD_RANK, PMI_RANK, SLURM_PROCID) in the environment; give --shard I/N");
+  }
+
+  /// For Snakemake, GNU parallel and the like.
+  static int print_cases(const study::Spec& spec) {
+    for (std::size_t i = 0; i < spec.cases.size(); ++i)
+      fmt::print("{}\n", io::Json({{"case", i},
+                                   {"key", study::key_of(spec, spec.cases[i])},
+                                   {"label", spec.cases[i].label},
+                                   {"coordinates", spec.cases[i].coordinates}})
+                             .dump());
+    return success;
+  }
+
+  static int print_state(const study::StudyState& state, const std::string& folder, const Invocation& invocation) {
+    const std::size_t missing = state.cases - state.done;
+    if (invocation.wants_json) {
+      fmt::print("{}", io::to_text({{"status", state.is_complete() ? "complete" : "incomplete"},
+                                    {"folder", folder},
+                                    {"cases", state.cases},
+                                    {"done", state.done},
+                                    {"failed", state.failed},
+                                    {"missing", missing},
+                                    {"failures", state.failures},
+                                    {"damaged_lines", state.damaged}}));
+    } else {
+      fmt::print("{}: {} cases: {} done, {} of them failed, {} missing\n", folder, state.cases, state.done,
+                 state.failed, missing);
+      for (const auto& [status, count] : state.failures) fmt::print("  {} {}\n", count, status);
+      if (state.damaged > 0) fmt::print("  {} damaged lines of journals; their cases are missing\n", state.damaged);
+    }
+    return state.is_complete() ? success : expectation_missed;
+  }
+
+  int report_shard(const study::Shard& shard, const study::StudyResult& result, const std::string& folder,
+                   const Invocation& invocation) const {
+    std::size_t mine = 0, failed = 0, done = 0;
+    for (std::size_t i = 0; i < result.rows.size(); ++i) {
+      if (!shard.has(study::key_of(result.spec, result.spec.cases[i]))) continue;
+      ++mine;
+      if (result.rows[i].status == "not-run") continue;
+      ++done;
+      if (!result.rows[i].is_success()) ++failed;
+    }
+    if (invocation.wants_json)
+      fmt::print("{}", io::to_text({{"status", result.is_interrupted ? "interrupted" : "success"},
+                                    {"folder", folder},
+                                    {"shard", fmt::format("{}/{}", shard.index, shard.count)},
+                                    {"cases", mine},
+                                    {"done", done},
+                                    {"failed", failed}}));
+    else if (!is_quiet_)
+      fmt::print(
+          "shard {}/{}: {} of {} cases done, {} of them failed; the same command without --shard puts all parts "
+          "together\n",
+          shard.index, shard.count, done, mine, failed);
+    return result.is_interrupted ? interrupted : success;
+  }
+
   void print_json(const study::StudyResult& result, const std::vector<study::MutationResult>& mutations,
                   const std::string& folder, const Invocation& invocation) const {
     io::Json json = study::study_json(result, invocation.command_line);
@@ -109,9 +239,9 @@ class Study final : public Command {
   }
 
   std::vector<std::string> specs_;
-  std::string folder_;
+  std::string folder_, shard_, retry_, cache_;
   int jobs_ = 0;
-  bool has_mutations_ = false, is_json_ = false, is_quiet_ = false;
+  bool has_mutations_ = false, is_json_ = false, is_quiet_ = false, is_status_ = false, is_listing_ = false;
 };
 
 }  // namespace

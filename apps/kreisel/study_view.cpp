@@ -24,21 +24,23 @@ void StudyLine::clear() {
   is_drawn_ = false;
 }
 
-study::StudyResult run_in_folder(study::Spec spec, const std::string& folder, const std::string& command, int jobs,
-                                 bool is_quiet, const Interruption& interruption, const std::string& name) {
+study::StudyResult run_in_folder(study::Spec spec, const std::string& folder, const std::string& command,
+                                 study::StudyOptions options, bool is_quiet, const Interruption& interruption,
+                                 const std::string& name) {
   io::claim_result_folder(folder);
-  const io::FolderLock lock(folder);
+  // The study as a whole has the folder for itself; a shard keeps others out of its part only.
+  if (!options.shard) io::refuse_locked_parts(folder);
+  const io::FolderLock lock(folder, options.shard ? options.shard->suffix() : "");
   StudyLine line(!name.empty() ? name : spec.id.empty() ? spec.title : spec.id, !is_quiet);
-  study::StudyOptions options;
-  options.jobs = jobs;
   options.folder = folder;
-  options.cache = study::cache_folder().empty() ? io::Path(folder) / "cache" : study::cache_folder();
+  if (options.cache.empty())
+    options.cache = study::cache_folder().empty() ? io::Path(folder) / "cache" : study::cache_folder();
   options.on_progress = [&](const study::StudyProgress& progress) { line.show(progress); };
   options.wants_to_stop = [&] { return interruption.was_asked(); };
   study::StudyResult result = study::run_study(std::move(spec), options);
   line.clear();
   for (const std::string& warning : result.warnings) print_warning(warning);
-  study::write_study(result, command, folder);
+  if (!options.shard) study::write_study(result, command, folder);
   return result;
 }
 

@@ -21,9 +21,11 @@ class StudyLine {
   bool is_active_, is_drawn_ = false;
 };
 
-/// Runs a study in its folder and writes its files; `name` stands on the progress line, the study's own when empty.
-study::StudyResult run_in_folder(study::Spec spec, const std::string& folder, const std::string& command, int jobs,
-                                 bool is_quiet, const Interruption& interruption, const std::string& name = {});
+/// Runs a study in its folder and writes its files; of a shard, its journal alone. Of `options` what the user chose;
+/// `name` stands on the progress line, the study's own when empty.
+study::StudyResult run_in_folder(study::Spec spec, const std::string& folder, const std::string& command,
+                                 study::StudyOptions options, bool is_quiet, const Interruption& interruption,
+                                 const std::string& name = {});
 
 /// The study with each of the wrong settings that its file lists.
 std::vector<study::MutationResult> run_mutations(const study::Spec& spec, const std::string& name, int jobs,

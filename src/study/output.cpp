@@ -15,7 +15,7 @@
 namespace kreisel::study {
 namespace {
 
-constexpr const char *csv_name = "study.csv", *json_name = "study.json", *page_name = "report.html";
+constexpr const char *csv_name = "study.csv", *page_name = "report.html";
 
 Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
@@ -310,6 +310,7 @@ Json study_json(const StudyResult& result, const std::string& command) {
            {{"status", status_of(result)},
             {"id", spec.id},
             {"source", spec.source},
+            {"key", key_of(spec)},
             {"cases", result.rows.size()},
             {"failed", failed}}},
           {"notes", notes_of(result)},
@@ -323,16 +324,20 @@ Json study_json(const StudyResult& result, const std::string& command) {
 
 void write_study(const StudyResult& result, const std::string& command, const io::Path& folder) {
   io::write_atomically(folder / csv_name, study_csv(result));
-  io::write_atomically(folder / json_name, io::to_text(study_json(result, command)));
+  io::write_atomically(folder / study_json_name, io::to_text(study_json(result, command)));
   io::write_report(io::read_report_data(folder), folder / page_name);
+  if (result.is_interrupted) return;
   std::error_code error;
-  if (!result.is_interrupted) std::filesystem::remove(folder / journal_name, error);
+  for (const io::Path& journal : journals_in(folder)) std::filesystem::remove(journal, error);
 }
 
 void refuse_to_overwrite(const std::vector<run::SourceFile>& inputs, const io::Path& folder) {
-  for (const char* name : {csv_name, json_name, page_name, journal_name})
-    for (const io::Path& path : {folder / name, io::part_of(folder / name)})
-      io::refuse_to_overwrite(inputs, path, "out");
+  std::vector<io::Path> written = journals_in(folder);
+  for (const char* name : {csv_name, study_json_name, page_name, journal_name}) {
+    written.push_back(folder / name);
+    written.push_back(io::part_of(folder / name));
+  }
+  for (const io::Path& path : written) io::refuse_to_overwrite(inputs, path, "out");
 }
 
 }  // namespace kreisel::study

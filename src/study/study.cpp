@@ -11,6 +11,7 @@
 #include <numeric>
 #include <thread>
 
+#include "base/archive.hpp"
 #include "base/workers.hpp"
 #include "case_runner.hpp"
 #include "io/result/prepare.hpp"
@@ -109,6 +110,36 @@ class Clock {
 
 }  // namespace
 
+bool Shard::has(const std::string& key) const {
+  return fingerprint_of(key) % static_cast<std::uint64_t>(count) == static_cast<std::uint64_t>(index);
+}
+
+std::string Shard::suffix() const { return fmt::format(".{}-of-{}", index, count); }
+
+StudyState state_of(const Spec& spec, const io::Path& folder) {
+  StudyState state;
+  state.cases = spec.cases.size();
+  const JournalRows known = read_journals(folder);
+  state.damaged = known.damaged;
+  const auto count = [&](const std::string& status) {
+    ++state.done;
+    if (status == Row().status) return;
+    ++state.failed;
+    ++state.failures[status];
+  };
+  for (const Case& c : spec.cases)
+    if (const Row* row = known.find(key_of(spec, c))) count(row->status);
+  std::error_code error;
+  if (state.done > 0 || !std::filesystem::exists(folder / study_json_name, error)) return state;
+  // A complete study has no journal any more.
+  const Json study =
+      Json::parse(io::read_text(folder / study_json_name, "result of the study", std::size_t{4} << 30), nullptr, false);
+  if (!study.is_object() || study.value("/summary/key"_json_pointer, "") != key_of(spec)) return state;
+  for (const Json& row : study.at("rows"))
+    if (row.at("status") != not_run) count(row.at("status").get<std::string>());
+  return state;
+}
+
 bool StudyResult::is_as_expected() const {
   return std::all_of(verdicts.begin(), verdicts.end(), [](const Verdict& v) { return v.is_met; });
 }
@@ -122,28 +153,37 @@ StudyResult run_study(Spec spec, const StudyOptions& options) {
   StudyResult out;
   out.spec = std::move(spec);
   out.rows.resize(out.spec.cases.size());
-  Journal journal(options.folder);
-  if (journal.damaged() > 0)
+  const JournalRows known = read_journals(options.folder);
+  Journal journal(options.folder, options.shard ? options.shard->suffix() : "");
+  if (known.damaged > 0)
     out.warnings.push_back(
         fmt::format("{} lines of '{}' are damaged, or an earlier version wrote them: their runs are made again",
-                    journal.damaged(), (options.folder / journal_name).string()));
+                    known.damaged, (options.folder / journal_name).string()));
+  if (known.contradicting > 0)
+    out.warnings.push_back(fmt::format(
+        "{} cases in '{}' were run twice and gave different numbers, on different processors or by different builds of "
+        "the program; the last ones count",
+        known.contradicting, options.folder.string()));
   std::vector<std::string> keys;
   std::vector<std::size_t> open;
   for (std::size_t i = 0; i < out.rows.size(); ++i) {
     keys.push_back(key_of(out.spec, out.spec.cases[i]));
     out.rows[i].status = not_run;
-    if (const Row* row = journal.find(keys[i]))
+    const Row* row = known.find(keys[i]);
+    if (row != nullptr && !(options.retries_failures && !row->is_success())) {
       out.rows[i] = *row;
-    else
+      ++out.resumed;
+    } else if (!options.shard || options.shard->has(keys[i])) {
       open.push_back(i);
+    }
   }
-  out.resumed = out.rows.size() - open.size();
 
   References references;
   if (needs_reference(out.spec)) {
-    std::vector<std::size_t> all(out.rows.size());
-    std::iota(all.begin(), all.end(), std::size_t{0});
-    references = make_references(out.spec, all, options, jobs);
+    // The report names all references, a shard needs its own.
+    std::vector<std::size_t> wanted(out.rows.size());
+    std::iota(wanted.begin(), wanted.end(), std::size_t{0});
+    references = make_references(out.spec, options.shard ? open : wanted, options, jobs);
     for (const References::Group& group : references.groups)
       if (group.reference)
         out.references.push_back({group.model.name + " on " + group.model.group, group.t_end, group.reference->step(),
@@ -174,7 +214,8 @@ StudyResult run_study(Spec spec, const StudyOptions& options) {
     clock.tick(cost[i]);
   });
   out.is_interrupted =
-      std::any_of(out.rows.begin(), out.rows.end(), [](const Row& row) { return row.status == not_run; });
+      std::any_of(open.begin(), open.end(), [&](std::size_t i) { return out.rows[i].status == not_run; });
+  if (options.shard) return out;  // what belongs to the whole waits for all of it
 
   for (const Measure& m : out.spec.measures)
     for (ObservedCurve& curve : observe(out.spec, out.rows, m.name)) out.curves.push_back(std::move(curve));

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,10 +20,21 @@ struct StudyProgress {
   double seconds_left = 0.0;  ///< estimate; NaN: not known yet
 };
 
+/// A part of the cases: those whose keys fall to `index` of `count`. Every case belongs to exactly one part, whatever
+/// machine asks.
+struct Shard {
+  int index = 0, count = 1;
+  bool has(const std::string& key) const;
+  /// Of its journal: ".3-of-64".
+  std::string suffix() const;
+};
+
 struct StudyOptions {
-  int jobs = 0;     ///< threads; 0: one per core
-  io::Path folder;  ///< where finished rows are kept until the study is complete; empty: nowhere
-  io::Path cache;   ///< of reference solutions
+  int jobs = 0;                   ///< threads; 0: one per core
+  std::optional<Shard> shard;     ///< only these cases
+  bool retries_failures = false;  ///< runs cases again whose rows say that they failed
+  io::Path folder;                ///< where finished rows are kept until the study is complete; empty: nowhere
+  io::Path cache;                 ///< of reference solutions
   std::function<void(const StudyProgress&)> on_progress;
   std::function<bool()> wants_to_stop;
 };
@@ -40,7 +53,7 @@ struct StudyResult {
   std::vector<ReferenceUse> references;
   std::vector<ObservedCurve> curves;
   std::vector<Verdict> verdicts;
-  std::size_t resumed = 0;  ///< rows that an interrupted study had finished
+  std::size_t resumed = 0;  ///< rows that were there before: of an interrupted study, or of other shards
   bool is_interrupted = false;
   std::vector<std::string> warnings;
 
@@ -56,6 +69,15 @@ struct MutationResult {
   bool is_noticed = false;  ///< a run succeeded, and an expectation was missed
 };
 MutationResult run_mutation(const Spec& spec, const Mutation& mutation, StudyOptions options);
+
+/// How far a study in a folder is, without running anything.
+struct StudyState {
+  std::size_t cases = 0, done = 0, failed = 0;               ///< failed ones are done
+  std::size_t damaged = 0;                                   ///< lines of journals
+  std::map<std::string, std::size_t, std::less<>> failures;  ///< by status
+  bool is_complete() const { return done == cases; }
+};
+StudyState state_of(const Spec& spec, const io::Path& folder);
 
 /// A failed run is a marked row. Throws EnvironmentError when the journal cannot be written.
 StudyResult run_study(Spec spec, const StudyOptions& options);

@@ -1,6 +1,7 @@
 // kreisel study and kreisel reproduce, from outside.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -144,6 +145,50 @@ TEST_F(StudyCommand, InterruptedStudiesGoOn) {
   EXPECT_NE(outcome.err.find("give the same command again"), std::string::npos) << outcome.err;
   EXPECT_TRUE(fs::exists(folder.path() / "r/study.journal"));
   EXPECT_TRUE(fs::exists(folder.path() / "r/study.csv"));
+}
+
+TEST_F(StudyCommand, PartsOnManyMachinesMakeTheSameStudy) {
+  write("s.json", small + "}");
+  const Outcome list = call({"study", "s.json", "--print-cases"});
+  EXPECT_EQ(list.exit_code, 0) << list.err;
+  EXPECT_EQ(std::count(list.out.begin(), list.out.end(), '\n'), 4);
+  EXPECT_EQ(Json::parse(list.out.substr(0, list.out.find('\n')))["coordinates"]["order"], 2);
+
+  EXPECT_EQ(call({"study", "s.json", "--out", "r", "--status"}).exit_code, 1);
+  EXPECT_FALSE(fs::exists(folder.path() / "r")) << "asking changes nothing";
+  EXPECT_EQ(call({"study", "s.json", "--out", "r", "--shard", "0/2", "--quiet"}).exit_code, 0);
+  const Json half = Json::parse(call({"study", "s.json", "--out", "r", "--status", "--json"}).out);
+  EXPECT_EQ(half["cases"], 4);
+  EXPECT_EQ(half["done"].get<int>() + half["missing"].get<int>(), 4);
+  const Outcome second = Process({"study", "s.json", "--out", "r", "--shard", "auto", "--json"}, folder.path(), [] {
+                           ::setenv("SLURM_ARRAY_TASK_ID", "8", 1);
+                           ::setenv("SLURM_ARRAY_TASK_MIN", "7", 1);
+                           ::setenv("SLURM_ARRAY_TASK_COUNT", "2", 1);
+                         }).wait();
+  EXPECT_EQ(second.exit_code, 0) << second.err;
+  EXPECT_EQ(Json::parse(second.out)["shard"], "1/2");
+  EXPECT_EQ(call({"study", "s.json", "--out", "r", "--status"}).exit_code, 0);
+  EXPECT_EQ(call({"study", "s.json", "--out", "r", "--quiet"}).exit_code, 0);
+  EXPECT_EQ(call({"study", "s.json", "--out", "r", "--status"}).exit_code, 0);
+  EXPECT_EQ(call({"study", "s.json", "--out", "direct", "--quiet"}).exit_code, 0);
+  const auto rows_of = [&](const char* name) {
+    Json rows = Json::parse(content_of(folder.path() / name / "study.json"))["rows"];
+    for (Json& row : rows)
+      for (const char* clock : {"seconds", "seconds_per_step"}) row["numbers"].erase(clock);
+    return rows;
+  };
+  EXPECT_EQ(rows_of("r"), rows_of("direct"));
+}
+
+TEST_F(StudyCommand, BadPartsAreRefused) {
+  write("s.json", small + "}");
+  for (const char* shard : {"2/2", "-1/2", "1", "0/0", "a/b", "1/2x", "auto", "/", "0/99999999999999999999"}) {
+    const Outcome outcome = call({"study", "s.json", "--out", "r", "--shard", shard});
+    EXPECT_EQ(outcome.exit_code, 2) << shard;
+    EXPECT_NE(outcome.err.find("--shard"), std::string::npos) << outcome.err;
+  }
+  EXPECT_EQ(call({"study", "s.json", "--retry", "all"}).exit_code, 2);
+  EXPECT_FALSE(fs::exists(folder.path() / "r"));
 }
 
 TEST_F(StudyCommand, ReproduceRunsAFigureAndListsAll) {

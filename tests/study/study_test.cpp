@@ -8,6 +8,7 @@
 #include "io/temporary_folder.hpp"
 #include "kreisel/error.hpp"
 #include "samples.hpp"
+#include "study/journal.hpp"
 #include "study/output.hpp"
 
 namespace {
@@ -157,6 +158,75 @@ TEST(Study, AnInterruptedStudyGoesOn) {
   std::string changed = small_study();
   changed.replace(changed.find("0.1"), 3, "0.2");
   EXPECT_EQ(run_study(spec_from(changed), quiet(folder.path())).resumed, 0u);
+}
+
+TEST(Study, ShardsTogetherAreTheStudy) {
+  test::TemporaryFolder folder;
+  const StudyResult direct = run_study(spec_from(small_study()), quiet());
+  std::size_t ran = 0;
+  for (int i = 0; i < 3; ++i) {
+    StudyOptions options = quiet(folder.path());
+    options.shard = Shard{i, 3};
+    const StudyResult part = run_study(spec_from(small_study()), options);
+    EXPECT_FALSE(part.is_interrupted);
+    const StudyState state = state_of(part.spec, folder.path());
+    EXPECT_GE(state.done, ran) << "every case belongs to one shard";
+    ran = state.done;
+    EXPECT_EQ(state.is_complete(), ran == direct.rows.size());
+  }
+  EXPECT_EQ(ran, direct.rows.size());
+  std::atomic<int> runs = 0;
+  StudyOptions options = quiet(folder.path());
+  options.on_progress = [&](const StudyProgress&) { ++runs; };
+  const StudyResult merged = run_study(spec_from(small_study()), options);
+  EXPECT_EQ(runs, 0);
+  for (std::size_t i = 0; i < direct.rows.size(); ++i)
+    for (const char* name : {"q max", "lambda max", "steps", "energy_error"})
+      EXPECT_EQ(merged.rows[i].number(name), direct.rows[i].number(name)) << i << ", " << name;
+  write_study(merged, "kreisel study", folder.path());
+  EXPECT_TRUE(journals_in(folder.path()).empty());
+  EXPECT_TRUE(state_of(merged.spec, folder.path()).is_complete()) << "as study.json says";
+  std::string changed = small_study();
+  changed.replace(changed.find("0.1"), 3, "0.2");
+  EXPECT_EQ(state_of(spec_from(changed), folder.path()).done, 0u) << "another study";
+}
+
+TEST(Study, TwoWritersOfOneShardAreOne) {
+  test::TemporaryFolder folder, other;
+  StudyOptions options = quiet(folder.path());
+  options.shard = Shard{0, 1};
+  run_study(spec_from(small_study()), options);
+  options.folder = other.path();
+  run_study(spec_from(small_study()), options);
+  const std::string twice =
+      test::content_of(folder / "study.journal.0-of-1") + test::content_of(other / "study.journal.0-of-1");
+  test::write_file(folder / "study.journal.0-of-1", twice);
+  const StudyResult merged = run_study(spec_from(small_study()), quiet(folder.path()));
+  EXPECT_TRUE(merged.warnings.empty());
+  EXPECT_EQ(merged.resumed, merged.rows.size());
+  // A row of the same key that says something else is told.
+  JournalRows rows = read_journals(other.path());
+  Row row = rows.rows.begin()->second;
+  row.numbers["q max"].value *= 2.0;
+  Journal(folder.path(), ".z").add(rows.rows.begin()->first, row);
+  const StudyResult differs = run_study(spec_from(small_study()), quiet(folder.path()));
+  ASSERT_EQ(differs.warnings.size(), 1u);
+  EXPECT_NE(differs.warnings[0].find("1 cases in"), std::string::npos) << differs.warnings[0];
+}
+
+TEST(Study, FailedCasesAreRunAgainWhenAskedTo) {
+  test::TemporaryFolder folder;
+  const std::string text = R"({"model": "heavy-top", "step": [0.05, 1e-3], "t_end": 0.1, "measures": ["energy end"]})";
+  StudyOptions options = quiet(folder.path());
+  options.shard = Shard{0, 1};
+  EXPECT_FALSE(run_study(spec_from(text), options).rows[0].is_success());
+  std::atomic<int> runs = 0;
+  options.on_progress = [&](const StudyProgress&) { ++runs; };
+  run_study(spec_from(text), options);
+  EXPECT_EQ(runs, 0);
+  options.retries_failures = true;
+  run_study(spec_from(text), options);
+  EXPECT_EQ(runs, 1);
 }
 
 /// Whatever a damaged journal says, the rows are those of a study without one.

@@ -189,7 +189,7 @@ void refuse_to_overwrite(const std::vector<run::SourceFile>& inputs, const Path&
   }
 }
 
-FolderLock::FolderLock(const Path& folder) : path_(folder / lock_name) {
+FolderLock::FolderLock(const Path& folder, const std::string& part) : path_(folder / (lock_name + part)) {
   while (descriptor_ < 0) {
     descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (descriptor_ < 0) throw_file_error("cannot write", path_, errno);
@@ -222,19 +222,38 @@ FolderLock::~FolderLock() {
   ::close(descriptor_);
 }
 
+namespace {
+
+std::vector<std::string> names_in(const Path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (auto entry = std::filesystem::directory_iterator(folder, error);
+       !error && entry != std::filesystem::directory_iterator(); entry.increment(error))
+    names.push_back(entry->path().filename().string());
+  if (error) throw_file_error("cannot read the result folder", folder, error.value());
+  return names;
+}
+
+}  // namespace
+
+void refuse_locked_parts(const Path& folder) {
+  const std::string whole = lock_name;
+  for (const std::string& name : names_in(folder))
+    if (name.size() > whole.size() && name.starts_with(whole)) FolderLock(folder, name.substr(whole.size()));
+}
+
 bool claim_result_folder(const Path& folder) {
   std::error_code error;
   const bool is_new = std::filesystem::create_directories(folder, error);
   if (error) throw_file_error("cannot make the result folder", folder, error.value());
   if (::access(folder.c_str(), W_OK | X_OK) != 0) throw_file_error("cannot write to the result folder", folder, errno);
   if (is_new) return true;
-  bool is_empty = true;
-  for (auto entry = std::filesystem::directory_iterator(folder, error);
-       !error && entry != std::filesystem::directory_iterator(); entry.increment(error))
-    is_empty = is_empty && entry->path().filename() == lock_name;  // all that a killed run may have left
-  if (error) throw_file_error("cannot read the result folder", folder, error.value());
-  const auto holds = [&](const char* name) { return std::filesystem::exists(folder / name, error); };
-  if (!is_empty && !holds("summary.json") && !holds("study.json") && !holds("study.journal"))
+  bool is_empty = true, is_result = false;
+  for (const std::string& name : names_in(folder)) {
+    is_empty = is_empty && name.starts_with(lock_name);  // all that a killed run may have left
+    is_result = is_result || name == "summary.json" || name == "study.json" || name.starts_with("study.journal");
+  }
+  if (!is_empty && !is_result)
     throw InvalidInput(
         fmt::format("the folder '{}' has files in it but no summary.json or study.json, so it does not look like a "
                     "kreisel result; nothing was changed; "

@@ -48,11 +48,12 @@ void write_atomically(const Path& path, std::string_view text);
 void refuse_to_overwrite(const std::vector<run::SourceFile>& inputs, const Path& output, std::string_view option);
 
 /// Keeps other processes, and other threads, out of a result folder while it lives: FOLDER/lock, which holds the number
-/// of this process. The lock of a process that has died is taken over.
+/// of this process. The lock of a process that has died is taken over. With a `part` it keeps others out of that part
+/// only: FOLDER/lock and the part's name.
 class FolderLock {
  public:
   /// InvalidInput when another one has it.
-  explicit FolderLock(const Path& folder);
+  explicit FolderLock(const Path& folder, const std::string& part = "");
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
@@ -61,6 +62,9 @@ class FolderLock {
   Path path_;
   int descriptor_ = -1;
 };
+
+/// InvalidInput when another process has a part of the folder.
+void refuse_locked_parts(const Path& folder);
 
 /// Makes the folder, parents included, or checks that an existing one may be overwritten: it is empty or holds a
 /// summary.json, a study.json or the journal of a study. InvalidInput otherwise, or when it cannot be written to. True when the folder is new.
