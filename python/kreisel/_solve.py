@@ -185,6 +185,14 @@ class Sensitivity:
         return values[:, "xyz".index(component)]
 
 
+def _rate_or_reason(solution, number):
+    """The rate of an output, or why it has none."""
+    try:
+        return solution.output(number, True)
+    except ValueError as error:
+        return str(error)
+
+
 class _Kept:
     """The numbers of a Solution, without the model they belong to."""
 
@@ -194,12 +202,15 @@ class _Kept:
         self._rotations = [result.R(i) for i in range(len(result.bodies))]
         self._reactions = [result.reaction(i) for i in range(len(result.joints))]
         self._outputs = [result._solution.output(i, False) for i in range(len(result.outputs))]
+        self._rates = [_rate_or_reason(result._solution, i) for i in range(len(result.outputs))]
 
     def positions(self, body):
         return self._positions[body]
 
-    def output(self, number):
-        return self._outputs[number]
+    def output(self, number, is_rate):
+        if is_rate and isinstance(self._rates[number], str):
+            raise ValueError(self._rates[number])
+        return (self._rates if is_rate else self._outputs)[number]
 
     def rotations(self, body):
         return self._rotations[body]

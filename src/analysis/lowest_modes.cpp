@@ -32,7 +32,7 @@ class Inverse {
     // Zero finds the lowest ones at once; where something is free to move it is one of them.
     const double fastest = rate();
     for (const double shift : {0.0, 1e-3 * fastest, 1e-2 * fastest, 0.1 * fastest})
-      if (try_shift(shift)) return;
+      if (try_shift(shift, fastest)) return;
     throw InvalidInput("no shifted stiffness can be factorised; 'kreisel check' says more about the model");
   }
 
@@ -77,14 +77,16 @@ class Inverse {
     return std::isfinite(lowest) ? lowest : 1.0;
   }
 
-  bool try_shift(double shift) {
+  bool try_shift(double shift, double rate) {
     shift_ = shift;
     if (!matrix_.factorize(blocks_, [&](int) { return StaticMatrix::Weights{.m = shift * shift, .d = shift}; }))
       return false;
-    // A matrix that is singular up to round-off is found out by what it makes of ones.
-    Vector z = Vector::Ones(2 * nv_);
-    const Vector once = (*this)(z), again = (*this)(once);
-    return once.allFinite() && again.allFinite() && again.norm() < 1e14 * once.norm();
+    // A matrix that is singular up to round-off is found out by what it makes of ones: twice 1/λ, with λ² of the order of
+    // round-off where something is free to move.
+    constexpr double free = 1e13;
+    const auto size = [&](const Vector& z) { return rate * z.head(nv_).norm() + z.tail(nv_).norm(); };
+    const Vector z = Vector::Ones(2 * nv_), again = (*this)((*this)(z));
+    return again.allFinite() && rate * rate * size(again) < free * size(z);
   }
 
   const System& system_;

@@ -9,6 +9,7 @@ import copy
 import glob
 import itertools
 import json
+import math
 import os
 import re
 import subprocess
@@ -98,7 +99,11 @@ elements = {
                "point-on-line": {**point, **axis}, "point-on-plane": {**point, **axis},
                "gear": {"axes": [[0, 0, 1], [0, 0, 1]], "teeth": [20, 40], "carrier": "ground"}, "weld": point, "screw": {**point, **axis, "pitch": 1},
                "rack-and-pinion": {**axes, "radius": 1, "carrier": "ground"},
-               "constant-velocity": {**point, "axes": [[0, 0, 1], [0, 0, 1]]}},
+               "constant-velocity": {**point, "axes": [[0, 0, 1], [0, 0, 1]]},
+               "wheel": {"at": [[0, 0, -1], [0, 0, 0]], "axes": [[0, 0, 1], [0, 1, 0]], "radius": 1, "sideways": "held"},
+               "cam": {"at": [[0, 0, 0], [1, 0, 0]], **axis, "x_axis": [1, 0, 0], "radius": 0,
+                       "curve": [[math.cos(0.5 * i), math.sin(0.5 * i)] for i in range(12)]},
+               "coupler": {"joints": ["hinge", "other"], "ratio": -1, "offset": 0}},
     "drivers": {"angle": {**axis, "value": {"table": [[0, 0], [9, 0]], "interpolation": "spline"}},
                 "position": {**point, **axis, "value": "0*t"}, "distance": {**ends, "value": 1}},
     "forces": {"applied": {"on": "a", "at": [0, 0, 0], "force": [0, 0, "t"], "torque": [0, 0, 1], "frame": "body"},
@@ -107,6 +112,9 @@ elements = {
                            "rotational_stiffness": [1, 1, 1], "rotational_damping": [1, 1, 1]},
                "torque": {"joint": "hinge", "value": "=t"}, "force": {"joint": "slide", "value": "=t"},
                "motor": {"joint": "hinge", "table": [[0, 1], [9, 0]]}, "friction": {"joint": "hinge", "coulomb": 1, "viscous": 1, "speed": 1},
+               "contact": {"shapes": "plane-sphere", "at": [[0, 0, -1], [0, 0, 0]], **axes, "second_radius": 0.5, "stiffness": 1e4, "damping": 0.1,
+                           "friction": 0.2, "smoothing_speed": 1e-3},
+               "gravity-field": {"at": [[0, 0, 2], [0, 0, 0]], "strength": 1},
                "joint-friction": friction, "linear-actuator": {**ends, **servo}, "rotary-actuator": {**axis, **servo}}}
 
 
@@ -119,10 +127,13 @@ def samples(program):
         if known != set(types):
             fail(f"{kind}: {sorted(known ^ set(types))} have no sample here")
         for name, keys in types.items():
-            owner = {} if name == "applied" or "joint" in keys else {"between": ["ground", "a"]}
+            owner = {} if name == "applied" or "joint" in keys or "joints" in keys else {"between": ["ground", "a"]}
             element = {"type": name, **owner, **keys}
             joint = {**hinge, "type": "prismatic", "name": "slide"} if name == "force" else hinge
-            yield f"{kind} {name}", {"bodies": [body], "joints": [joint], **{kind: [hinge, element] if kind == "joints" else [element]}}
+            more = "joints" in keys
+            bodies = [body, {**body, "name": "b"}] if more else [body]
+            joints = [hinge, {**hinge, "name": "other", "between": ["ground", "b"]}] if more else [hinge]
+            yield f"{kind} {name}", {"bodies": bodies, "joints": [joint], **{kind: [*joints, element] if kind == "joints" else [element]}}
             if "at" in keys or "axis" in keys:
                 framed = {key: value for key, value in keys.items() if key not in ("at", "axis", "x_axis", "axes")}
                 frame = {key: value for key, value in {"at": [0, 0, 0], "axis": [0, 0, 1]}.items() if key in keys or name == "universal"}

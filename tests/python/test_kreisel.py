@@ -1108,7 +1108,10 @@ class Modelling(unittest.TestCase):
             result["kne"]
         with self.assertRaisesRegex(ValueError, "'knee' has no component 'x'"):
             result["knee.x"]
-        np.testing.assert_array_equal(pickle.loads(pickle.dumps(result))["foot"], result["foot"])
+        np.testing.assert_allclose(result["foot.y'"], -0.5 * np.sin(result["knee"]) * result["knee'"], atol=1e-7)
+        copied = pickle.loads(pickle.dumps(result))
+        for output in ("foot", "foot.y'", "knee'"):
+            np.testing.assert_array_equal(copied[output], result[output])
 
     def test_a_controller_follows_its_minimal_coordinates(self):
         def f(t, y):

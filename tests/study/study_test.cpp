@@ -216,7 +216,7 @@ TEST(Study, TwoWritersOfOneShardAreOne) {
 
 TEST(Study, FailedCasesAreRunAgainWhenAskedTo) {
   test::TemporaryFolder folder;
-  const std::string text = R"({"model": "heavy-top", "step": [0.05, 1e-3], "t_end": 0.1, "measures": ["energy end"]})";
+  const std::string text = R"({"model": "heavy-top", "step": [0.05, 1e-3], "t_end": 0.5, "measures": ["energy end"]})";
   StudyOptions options = quiet(folder.path());
   options.shard = Shard{0, 1};
   EXPECT_FALSE(run_study(spec_from(text), options).rows[0].is_success());
