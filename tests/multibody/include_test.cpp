@@ -338,4 +338,19 @@ TEST(ModelFile, ComplainsOfRootsOnly) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
 }
 
+/// The including file is composed anew from what is set: a number of its own parts has no place to be put in between.
+TEST(Include, NumbersOfPartsAreSetInFilesWithoutIt) {
+  TemporaryFolder folder;
+  write_file(folder / "rod.json",
+             R"j({"bodies": [{"name": "rod", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0]}]})j");
+  write_file(folder / "whole.json", R"j({"include": [{"file": "rod.json", "prefix": "a."}],
+      "bodies": [{"name": "b", "mass": 1, "inertia": [1, 1, 1], "position": [1, 0, 0]}]})j");
+  io::RunSpec alone = file_spec(folder / "rod.json"), whole = file_spec(folder / "whole.json");
+  alone.settings.push_back({"rod.mass", 3.0});
+  EXPECT_NO_THROW(io::prepare(alone));
+  whole.settings.push_back({"b.mass", 3.0});
+  EXPECT_TRUE(says(text_of<InvalidInput>([&] { io::prepare(whole); }),
+                   "/bodies/0: 'b.mass' can be set by this name in models without"));
+}
+
 }  // namespace

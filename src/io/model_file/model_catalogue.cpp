@@ -72,6 +72,11 @@ ModelInfo with_numbers(const JsonSource& source, const std::string& called, bool
     if (key.empty() || pointer.empty())
       throw InvalidInput(fmt::format(
           "the model has no parameter '{}', and no part with the name '{}' whose number it could be", number, part));
+    if (root.contains("include"))
+      throw InvalidInput(source.located(
+          pointer, fmt::format("'{}' can be set by this name in models without \"include\" only; make it a parameter: "
+                               "\"{}\": \"=NAME\"",
+                               number, key)));
     Json& owner = root.at(Json::json_pointer(pointer));
     const auto value = owner.find(key);
     if (value == owner.end() || !(value->is_number() || is_formula(*value))) {

@@ -7,6 +7,7 @@
 
 #include "io/spec/run_spec.hpp"
 #include "kreisel/groups.hpp"
+#include "multibody/closed_curve.hpp"
 
 namespace kreisel::io {
 namespace {
@@ -931,9 +932,14 @@ Json model_schema() {
   for (const bool is_driver : {false, true}) {
     const char* kind = is_driver ? "driver" : "joint";
     defs[kind] = by_type(kind, joint_types(is_driver));
-    for (const JointInfo& info : multibody::joint_catalogue())
-      if (info.is_driver == is_driver)
-        defs[fmt::format("{} {}", info.name, kind)] = element_schema(object_of(info), placement_of(info));
+    for (const JointInfo& info : multibody::joint_catalogue()) {
+      if (info.is_driver != is_driver) continue;
+      Json& joint = defs[fmt::format("{} {}", info.name, kind)];
+      joint = element_schema(object_of(info), placement_of(info));
+      if (!info.has_curve) continue;
+      joint["properties"]["curve"]["minItems"] = multibody::ClosedCurve::fewest_points;
+      joint["properties"]["curve"]["maxItems"] = multibody::ClosedCurve::most_points;
+    }
   }
   defs["coupler joint"] = schema_of(coupler_object());
   std::vector<std::string> forces = multibody::force_names();
