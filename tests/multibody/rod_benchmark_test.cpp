@@ -192,8 +192,8 @@ TEST(RodBenchmark, FourBarWithAMisalignedHinge) {
   expect_near(point(late, "C_position"), {0.3345270, 0.0737444, -0.0040529}, 1e-5);
 }
 
-/// (Bauchau et al. 2016), IFToMM: MBDyn has (0.07599, 0.02918) at t = 0.5; the sag at rest is 0.0033098. The density of the tube,
-/// which is not given, is that of steel here; it makes a thousandth of the sag uncertain.
+/// (Bauchau et al. 2016), IFToMM: MBDyn has (0.07599, 0.02918) at t = 0.5; the sag at rest is 0.0033098. The density of the tube is
+/// not given and is that of steel here. The sag misses by 3.0e-6; whether the density is the cause is not known.
 TEST(RodBenchmark, RotatingShaft) {
   EXPECT_NEAR(test::ran(test::shipped("rotating-shaft"), 1e-6, 1e-6)["middle.z"], -0.0033098, 4e-6);
   const Ran fast = test::ran(test::shipped("rotating-shaft"), 0.5, 1e-6);
