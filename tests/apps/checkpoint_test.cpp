@@ -10,6 +10,7 @@
 #include "io/trajectory/trajectory.hpp"
 #include "kreisel/error.hpp"
 #include "program.hpp"
+#include "support/places.hpp"
 
 namespace {
 
@@ -199,7 +200,7 @@ TEST_F(Checkpoints, AFolderWithoutOneIsRefused) {
 }
 
 TEST_F(Checkpoints, AChangedModelFileIsRefused) {
-  const std::string model = content_of(fs::path(KREISEL_SOURCE_DIR) / "models/double_pendulum.json");
+  const std::string model = content_of(support::in_sources("models/double_pendulum.json"));
   write_file(folder / "killed/model.json", model);
   Process process(words({"./model.json", "--t-end", "1000"}), folder / "killed");
   ASSERT_TRUE(wait_until([&] { return has_checkpoint(); }));

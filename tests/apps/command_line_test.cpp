@@ -9,6 +9,7 @@
 #include "io/temporary_folder.hpp"
 #include "io/trajectory/trajectory.hpp"
 #include "program.hpp"
+#include "support/places.hpp"
 
 namespace {
 
@@ -607,7 +608,7 @@ TEST_F(CommandLine, CheckFindsSingularPositionsAndShippedFilesRunByName) {
 }
 
 TEST_F(CommandLine, ImportTurnsARobotIntoAModelFile) {
-  const Outcome outcome = call({"import", KREISEL_SOURCE_DIR "/tests/fuzz/corpus/urdf/arm.urdf", "--out", "arm.json"});
+  const Outcome outcome = call({"import", support::in_sources("tests/fuzz/corpus/urdf/arm.urdf"), "--out", "arm.json"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(outcome.out, "arm.json: 2 bodies, 2 joints\n");
   EXPECT_EQ(run({"arm.json", "--t-end", "0.05"})["model"], "arm");

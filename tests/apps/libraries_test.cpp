@@ -8,6 +8,7 @@
 #include "io/temporary_folder.hpp"
 #include "io/trajectory/trajectory.hpp"
 #include "program.hpp"
+#include "support/places.hpp"
 
 namespace {
 
@@ -15,7 +16,7 @@ using namespace kreisel;
 using namespace kreisel::test;
 
 TEST(Libraries, NoNetworkLibraryIsLoadedAtTheStart) {
-  std::FILE* const pipe = ::popen("ldd " KREISEL_PROGRAM, "r");
+  std::FILE* const pipe = ::popen(("ldd " + support::program_path()).c_str(), "r");
   ASSERT_NE(pipe, nullptr);
   std::string list;
   std::array<char, 4096> piece{};

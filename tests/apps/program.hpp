@@ -17,6 +17,8 @@
 #include <thread>
 #include <vector>
 
+#include "support/places.hpp"
+
 namespace kreisel::test {
 
 struct Outcome {
@@ -35,6 +37,7 @@ class Process {
       int error_terminal = -1) {
     std::array<int, 2> out{}, err{};
     if (::pipe(out.data()) != 0 || ::pipe(err.data()) != 0) return;
+    const std::string& program = support::program_path();
     child_ = ::fork();
     if (child_ == 0) {
       ::dup2(out[1], STDOUT_FILENO);
@@ -46,7 +49,7 @@ class Process {
       std::vector<char*> arguments{const_cast<char*>("kreisel")};
       for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
       arguments.push_back(nullptr);
-      ::execv(KREISEL_PROGRAM, arguments.data());
+      ::execv(program.c_str(), arguments.data());
       ::_exit(127);
     }
     ::close(out[1]);

@@ -8,6 +8,7 @@
 #include "io/temporary_folder.hpp"
 #include "io/trajectory/trajectory.hpp"
 #include "program.hpp"
+#include "support/places.hpp"
 
 namespace {
 
@@ -19,7 +20,7 @@ namespace fs = std::filesystem;
 
 class Safety : public testing::Test {
  protected:
-  Safety() : model(content_of(fs::path(KREISEL_SOURCE_DIR) / "models/double_pendulum.json")) {
+  Safety() : model(content_of(support::in_sources("models/double_pendulum.json"))) {
     write_file(folder / "m.json", model);
   }
 

@@ -11,6 +11,7 @@
 #include "kreisel/error.hpp"
 #include "multibody/expression.hpp"
 #include "study/spec.hpp"
+#include "support/places.hpp"
 
 namespace {
 
@@ -19,8 +20,7 @@ using namespace kreisel;
 template <class Read>
 void read_all(const char* folder, const Read& read) {
   int count = 0;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(std::string(KREISEL_SOURCE_DIR "/tests/fuzz/corpus/") + folder)) {
+  for (const auto& entry : std::filesystem::directory_iterator(support::in_sources("tests/fuzz/corpus/") + folder)) {
     ++count;
     try {
       read(io::read_text(entry.path(), "input"));

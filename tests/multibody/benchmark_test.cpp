@@ -11,6 +11,7 @@
 #include "models/catalogue.hpp"
 #include "run/integrator.hpp"
 #include "solve/kkt.hpp"
+#include "support/places.hpp"
 #include "system/dense.hpp"
 
 namespace {
@@ -18,7 +19,7 @@ namespace {
 using namespace kreisel;
 
 io::ModelFile load(const std::string& name) {
-  return io::read_model_file(std::string(KREISEL_SOURCE_DIR "/models/") + name + ".json");
+  return io::read_model_file(support::in_sources("models/") + name + ".json");
 }
 
 run::Report run_to(const models::Model& model, double t_end, double step,

@@ -14,6 +14,7 @@
 #include "kreisel/check.hpp"
 #include "kreisel/error.hpp"
 #include "solve/assemble.hpp"
+#include "support/places.hpp"
 
 namespace {
 
@@ -305,7 +306,7 @@ TEST(ModelFile, ComplaintsAboutSimulationNameTheirPlace) {
 TEST(ModelFile, EveryShippedFileIsInTheProgram) {
   std::set<std::string> names;
   for (const io::ShippedFile& file : io::shipped_files()) names.insert(std::string(file.name));
-  for (const auto& entry : std::filesystem::directory_iterator(KREISEL_SOURCE_DIR "/models"))
+  for (const auto& entry : std::filesystem::directory_iterator(support::in_sources("models")))
     if (entry.path().extension() == ".json") {
       std::string name = entry.path().stem().string();
       std::replace(name.begin(), name.end(), '_', '-');
@@ -316,7 +317,7 @@ TEST(ModelFile, EveryShippedFileIsInTheProgram) {
 
 TEST(ModelFile, EveryShippedModelIsRightOnBothGroups) {
   int count = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(KREISEL_SOURCE_DIR "/models")) {
+  for (const auto& entry : std::filesystem::directory_iterator(support::in_sources("models"))) {
     if (entry.path().extension() != ".json") continue;
     ++count;
     for (const char* group : {"se3", "r3xso3"}) {

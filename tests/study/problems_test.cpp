@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "samples.hpp"
+#include "support/places.hpp"
 
 namespace {
 
@@ -13,7 +14,7 @@ using namespace kreisel::study;
 
 std::vector<std::filesystem::path> problem_studies() {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(KREISEL_SOURCE_DIR "/studies"))
+  for (const auto& entry : std::filesystem::directory_iterator(support::in_sources("studies")))
     if (entry.path().stem().string().starts_with("problem_")) files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   return files;

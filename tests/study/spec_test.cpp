@@ -4,6 +4,7 @@
 
 #include "kreisel/error.hpp"
 #include "samples.hpp"
+#include "support/places.hpp"
 
 namespace {
 
@@ -91,7 +92,7 @@ TEST(Spec, ComplaintsSayWhere) {
 
 TEST(Spec, TheExamplesOfTheRepositoryCanRun) {
   int count = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(KREISEL_SOURCE_DIR) + "/studies")) {
+  for (const auto& entry : std::filesystem::directory_iterator(support::in_sources("studies"))) {
     EXPECT_NO_THROW(parse_spec(io::JsonSource::read(entry.path(), "study"))) << entry.path();
     ++count;
   }
