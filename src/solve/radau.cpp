@@ -36,8 +36,14 @@ constexpr int guess_sweeps = 2;
 /// In steps, how far a guess extrapolates; more than a step ever grows. Beyond, as after a step that had to end early, a cubic
 /// says nothing.
 constexpr double longest_reach = 8.5;
+/// A B that has turned by φ since the matrix was made leaves 2 sin(φ/2) of an update of λ. Where it has turned less than this
+/// [rad], updates that do not shrink to a half are round-off; a kept matrix is made anew sooner.
+constexpr double near_turn = 0.4, near_turn_of_kept = 0.1;
 
 constexpr std::complex<double> complex_eigenvalue{Coefficients::alpha, Coefficients::beta};
+
+/// Zero for systems without constraints.
+double largest(ConstVectorRef x) { return x.size() > 0 ? x.lpNorm<Eigen::Infinity>() : 0.0; }
 
 }  // namespace
 
@@ -393,7 +399,8 @@ void Radau::solve_stages() {
 Closed Radau::iterate(const Entry& from, double h, ConstVectorRef weight, Matrix matrix, Collocation& x) {
   const int nv = system_.space().nv(), rows = system_.pattern().rows(),
             position_rows = system_.pattern().position_rows();
-  double previous_norm = 0.0;
+  double previous_norm = 0.0, previous_lambda_update = 0.0;
+  bool x_has_converged = false;
   // A rate that this linearisation has shown before may end the iteration at once (Hairer, Wanner 1996, section IV.8).
   double rate = matrix == Matrix::kept ? rate_ : 0.0;
   for (int iteration = 1; iteration <= options_.max_iterations; ++iteration) {
@@ -410,7 +417,7 @@ Closed Radau::iterate(const Entry& from, double h, ConstVectorRef weight, Matrix
     else
       solve_stages();
     ++counters_.newton_iterations;
-    double norm = 0.0;
+    double norm = 0.0, lambda_update = 0.0, lambda_size = largest(x.lambda[0]);
     for (int i = 0; i < stages; ++i) {
       const Vector& update = right_hand_side_[i];
       norm = std::max(norm, Coefficients::gamma * update.head(nv).cwiseProduct(weight).lpNorm<Eigen::Infinity>());
@@ -422,6 +429,8 @@ Closed Radau::iterate(const Entry& from, double h, ConstVectorRef weight, Matrix
         x.theta[i] -= work_;
       }
       x.lambda[i + 1] -= update.segment(nv, rows) / h;
+      lambda_update = std::max(lambda_update, largest(update.segment(nv, rows)) / h);
+      lambda_size = std::max(lambda_size, largest(x.lambda[i + 1]));
       if (!formulation_.has_eta) continue;
       x.eta[i] -= update.tail(position_rows);
       rows_.head(position_rows) = update.tail(position_rows);
@@ -434,8 +443,8 @@ Closed Radau::iterate(const Entry& from, double h, ConstVectorRef weight, Matrix
     const bool is_known = iteration > 1;
     if (is_known) {
       rate = norm / previous_norm;
-      if (matrix != Matrix::coupled) rate_ = rate;
-      const bool is_judged = matrix != Matrix::coupled || iteration > 2;
+      if (matrix != Matrix::coupled && !x_has_converged) rate_ = rate;
+      const bool is_judged = !x_has_converged && (matrix != Matrix::coupled || iteration > 2);
       if (is_judged && norm > 1.0 &&
           rate > (iteration <= limits.patience ? limits.hopeless_rate : limits.diverging_rate))
         return {CloseStatus::diverged, iteration, norm};
@@ -451,9 +460,39 @@ Closed Radau::iterate(const Entry& from, double h, ConstVectorRef weight, Matrix
       const double bounded = std::clamp(rate, iteration > 2 ? 0.0 : assumed_rate, limits.diverging_rate);
       remaining *= bounded / (1.0 - bounded);
     }
-    if (remaining <= 1.0) return {CloseStatus::converged, iteration, norm};
+    const bool had_converged = x_has_converged;
+    x_has_converged = x_has_converged || remaining <= 1.0;  // later updates of x are round-off
+    // In steady rotation x is right from the first guess on, while λ still turns.
+    const double allowed_update = options_.lambda_tolerance * lambda_size;
+    const double lambda_rate = previous_lambda_update > 0.0 ? lambda_update / previous_lambda_update : 1.0;
+    bool lambda_is_settled = lambda_update * std::min(1.0, lambda_rate) <= allowed_update;
+    if (x_has_converged && !lambda_is_settled && iteration == 1)
+      lambda_is_settled =
+          lambda_update * (matrix == Matrix::coupled ? rate : std::max(rate, turn_of_matrix())) <= allowed_update;
+    if (!lambda_is_settled && had_converged && lambda_rate > 0.5) {  // round-off, or B has turned away
+      if (matrix != Matrix::coupled && turn_of_matrix() > (matrix == Matrix::kept ? near_turn_of_kept : near_turn))
+        return {CloseStatus::diverged, iteration, norm};
+      lambda_is_settled = true;
+    }
+    previous_lambda_update = lambda_update;
+    if (x_has_converged && lambda_is_settled) return {CloseStatus::converged, iteration, norm};
   }
   return {CloseStatus::diverged, options_.max_iterations, previous_norm};
+}
+
+/// How far bodies have turned, or moved relative to where they are, between the matrix and the stages.
+double Radau::turn_of_matrix() {
+  double turn = 0.0;
+  for (const Motion& m : stage_) {
+    system_.space().difference(made_at_.q, m.q, work_);
+    for (const lie::Block& block : system_.space().blocks()) {
+      const int n = lie::translations_of(block);
+      const double way = work_.segment(block.v_at, n).norm();
+      if (way > 0.0) turn = std::max(turn, way / (way + m.q.segment(block.q_at, n).norm()));
+      turn = std::max(turn, work_.segment(block.v_at + n, block.nv - n).norm());
+    }
+  }
+  return turn;
 }
 
 Closed Radau::step(const Entry& from, double h, const Collocation& past, ConstVectorRef weight, Collocation& out,

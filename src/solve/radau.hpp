@@ -133,6 +133,7 @@ class Radau {
   void fill_right_hand_sides(double h);
   void solve_stages();
   Closed iterate(const method::Entry& from, double h, ConstVectorRef weight, Matrix matrix, Collocation& x);
+  [[nodiscard]] double turn_of_matrix();
   [[nodiscard]] bool prepare(Matrix rung, double h, const Collocation& x);
   [[nodiscard]] bool finish(const method::Entry& from, double h, Collocation& x, method::Entry& to);
 
