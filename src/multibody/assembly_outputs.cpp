@@ -105,7 +105,8 @@ void Assembly::evaluate(const Outputs& outputs, const lie::Motion& m, ConstVecto
     const int part = component / 6;
     if (section.element != element || section.part != part) {
       section = {element, part, Vector6::Zero()};
-      const auto* beam = dynamic_cast<const Beam*>(mechanism().elements[static_cast<std::size_t>(element)].get());
+      const auto* beam =
+          dynamic_cast<const SectionElement*>(mechanism().elements[static_cast<std::size_t>(element)].get());
       const auto place = std::ranges::find(loads_.places, beam, &Place::element);
       if (beam != nullptr && place != loads_.places.end()) {
         const Instant at{

@@ -1,6 +1,7 @@
 #include "multibody/beam.hpp"
 
 #include <Eigen/Cholesky>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -46,10 +47,25 @@ template <int n, class F>
   (std::make_integer_sequence<int, n>{});
 }
 
-/// A = L Lᵀ of a positive definite 6x6 matrix, of which the lower half is read.
+/// The lower half of a symmetric 6x6 matrix.
+struct Lower {
+  double values[21];
+
+  static constexpr int at(int i, int j) { return i * (i + 1) / 2 + j; }
+  double operator()(int i, int j) const { return values[at(i, j)]; }
+  double& operator()(int i, int j) { return values[at(i, j)]; }
+
+  Lower() = default;
+  explicit Lower(const Matrix6& A) {
+    for (int i = 0; i < 6; ++i)
+      for (int j = 0; j <= i; ++j) values[at(i, j)] = A(i, j);
+  }
+};
+
+/// A = L Lᵀ of a positive definite 6x6 matrix.
 class Cholesky {
  public:
-  explicit Cholesky(const Matrix6& A) {
+  explicit Cholesky(const Lower& A) {
     unrolled<6>([&](auto column) {
       constexpr int j = column;
       double pivot = A(j, j);
@@ -220,6 +236,17 @@ Matrix6 times_triangular(const Matrix6& X, const Matrix6& P) {
 /// Pᵀ X.
 Matrix6 transposed_times(const Matrix6& P, const Matrix6& X) { return times_triangular(X.transpose(), P).transpose(); }
 
+/// The rotation vector of a unit quaternion. Elements turn by little: asin(x)/x by its series up to 0.2 rad, to round-off.
+[[gnu::always_inline]] inline Vector3 rotation_vector(const Eigen::Vector4d& turn) {
+  const double s = turn[0] * turn[0] + turn[1] * turn[1] + turn[2] * turn[2];
+  if (!(s < 0.01)) return lie::SO3::log(turn);
+  double series = 6435.0 / 557056.0;
+  for (const double c :
+       {143.0 / 10240.0, 231.0 / 13312.0, 63.0 / 2816.0, 35.0 / 1152.0, 5.0 / 112.0, 3.0 / 40.0, 1.0 / 6.0, 1.0})
+    series = series * s + c;
+  return ((turn[3] < 0.0 ? -2.0 : 2.0) * series) * turn.head<3>();
+}
+
 bool is_identity(const Frame& f) { return f.p.isZero(0.0) && f.E == Matrix3::Identity(); }
 
 }  // namespace
@@ -256,7 +283,7 @@ Matrix6 element_compliance(const BeamSection& section, double length, const Vect
 
 Beam::Beam(std::string name, int node_a, const Frame& a, int node_b, const Frame& b, double length,
            const Vector6& strain0, const BeamSection& section)
-    : Element("beam", std::move(name), {node_a, node_b}),
+    : SectionElement("beam", std::move(name), {node_a, node_b}),
       frame_{a, b},
       length_(length),
       strain0_(strain0),
@@ -281,14 +308,18 @@ Beam::Beam(std::string name, int node_a, const Frame& a, int node_b, const Frame
   stiffness_ = symmetric_inverse(reduced(element_compliance(own, length, strain0)));
   for (int i = 0; i < rows_; ++i) stiffness_(row_[i], row_[i]) = 0.0;
   damping_ = (section.damping_time / length) * stiffness_;
-  if (law_ == SectionLaw::constant) return;
-  // Deflection θ(x - 3x²/L + 2x³/L²) of ends that are turned by θ against the chord: the axis is longer by θ²/10, and the chord
-  // is by θ²/2 longer than its part along the ends.
-  for (const int i : {0, 1}) {
-    const double by_shear = compliance_(1 + i, 1 + i), by_bending = length * length / 12.0 * compliance_(5 - i, 5 - i);
-    const double part = by_bending > 0.0 ? by_bending / (by_shear + by_bending) : 0.0;
-    bow_[i] = 0.6 * part * part;
+  if (law_ == SectionLaw::magnus) {
+    // Of γ = u_y/L the part p is an S-shaped bow: sections inside are turned by φ = 6pγ(ξ - ξ²). Then u_x/L = ∫cos φ - (1-p)γ sin φ
+    // is shorter by ½∫φ² + (1-p)γ∫φ = (0.6 p² + p(1-p))γ². The commutator has pγ² of it.
+    for (const int i : {0, 1}) {
+      const double by_shear = compliance_(1 + i, 1 + i),
+                   by_bending = length * length / 12.0 * compliance_(5 - i, 5 - i);
+      const double part = by_bending > 0.0 ? by_bending / (by_shear + by_bending) : 0.0;
+      bow_[i] = -0.4 * part * part;
+      chord_bow_[i] = part + bow_[i] - 0.5;
+    }
   }
+  length0_ = stretch_of(length_ * strain0_).length;
 }
 
 /// Without the rigid strains.
@@ -319,7 +350,7 @@ Beam::Ends Beam::ends_of(const Instant& at, bool with_velocities) const {
   const double* const qa = end[0].data() + 3;
   out.x = lie::rotate_back(qa, end[1].head<3>() - end[0].head<3>());
   out.turn = lie::SO3::compose(lie::SO3::inverse(end[0].tail<4>()), end[1].tail<4>());
-  const Vector3 omega = lie::SO3::log(out.turn);
+  const Vector3 omega = rotation_vector(out.turn);
   const double s = omega.squaredNorm();
   const auto [c, slope] = lie::inverse_tangent_coefficients(s);
   out.c = c;
@@ -365,20 +396,44 @@ template <bool with_derivatives>
   const double k = length_ * length_ / 12.0;
   const Vector3 u = f.head<3>(), w = f.tail<3>(), a = compliance_.diagonal().head<3>(),
                 b = compliance_.diagonal().tail<3>();
-  Matrix6 star = compliance_;
+  Lower star;
   if (is_diagonal_) {
-    star.topLeftCorner<3, 3>() += k * (skew_product(w, a, w) + skew_product(u, b, u));
-    star.bottomLeftCorner<3, 3>() += k * skew_product(w, b, u);
-    star.bottomRightCorner<3, 3>() += k * skew_product(w, b, w);
+    // skew(x) D skew(y)ᵀ written out, as only the lower half is needed.
+    const double a0 = k * a[0], a1 = k * a[1], a2 = k * a[2], b0 = k * b[0], b1 = k * b[1], b2 = k * b[2];
+    const double u0 = u[0], u1 = u[1], u2 = u[2], w0 = w[0], w1 = w[1], w2 = w[2];
+    const double w00 = w0 * w0, w11 = w1 * w1, w22 = w2 * w2, u00 = u0 * u0, u11 = u1 * u1, u22 = u2 * u2;
+    const double w01 = w0 * w1, w02 = w0 * w2, w12 = w1 * w2;
+    star(0, 0) = a[0] + a1 * w22 + a2 * w11 + b1 * u22 + b2 * u11;
+    star(1, 0) = -a2 * w01 - b2 * (u0 * u1);
+    star(1, 1) = a[1] + a0 * w22 + a2 * w00 + b0 * u22 + b2 * u00;
+    star(2, 0) = -a1 * w02 - b1 * (u0 * u2);
+    star(2, 1) = -a0 * w12 - b0 * (u1 * u2);
+    star(2, 2) = a[2] + a0 * w11 + a1 * w00 + b0 * u11 + b1 * u00;
+    star(3, 0) = b1 * (w2 * u2) + b2 * (w1 * u1);
+    star(3, 1) = -b2 * (w1 * u0);
+    star(3, 2) = -b1 * (w2 * u0);
+    star(4, 0) = -b2 * (w0 * u1);
+    star(4, 1) = b0 * (w2 * u2) + b2 * (w0 * u0);
+    star(4, 2) = -b0 * (w2 * u1);
+    star(5, 0) = -b1 * (w0 * u2);
+    star(5, 1) = -b0 * (w1 * u2);
+    star(5, 2) = b0 * (w1 * u1) + b1 * (w0 * u0);
+    star(3, 3) = b[0] + b1 * w22 + b2 * w11;
+    star(4, 3) = -b2 * w01;
+    star(4, 4) = b[1] + b0 * w22 + b2 * w00;
+    star(5, 3) = -b1 * w02;
+    star(5, 4) = -b0 * w12;
+    star(5, 5) = b[2] + b0 * w11 + b1 * w00;
   } else {
     const Matrix6 H = hat(f);
-    star += k * H * compliance_ * H.transpose();
+    star = Lower(compliance_ + k * H * compliance_ * H.transpose());
   }
   const double slope_y = 2.0 * bow_[0] * strain[1], slope_z = 2.0 * bow_[1] * strain[2];
   strain[0] += 0.5 * (slope_y * strain[1] + slope_z * strain[2]);
-  if (rows_ > 0) {
-    star = reduced(star);
-    for (int i = 0; i < rows_; ++i) strain[row_[i]] = 0.0;
+  for (int i = 0; i < rows_; ++i) {
+    const int r = row_[i];
+    for (int j = 0; j < 6; ++j) star(std::max(r, j), std::min(r, j)) = j == r ? scale_ : 0.0;
+    strain[r] = 0.0;
   }
   const Cholesky factors(star);
   out.stress = factors.solve(strain);
@@ -533,30 +588,42 @@ void Beam::add_blocks(const Instant& at, const Slopes& from, const Blocks& out) 
     }
 }
 
-// ---- rigid strains: Φ = L ε, λ the stress
+// ---- rigid strains: Φ = L ε in shear and the change of length in extension; λ is the stress
 
-std::array<double, 2> Beam::bow_slope(const Vector6& d) const {
-  return {2.0 * bow_[0] * (d[1] / length_ - strain0_[1]), 2.0 * bow_[1] * (d[2] / length_ - strain0_[2])};
+/// The chord, and what the bow needs: |u| + (p - 0.4p² - ½) Lγ². Beside u_x + (p - 0.4p²) Lγ², which is the same for small bows,
+/// it grows for no tilt: tension does not draw an element out sideways. Under constant strain it is u_x.
+Beam::Stretch Beam::stretch_of(const Vector6& d) const {
+  if (law_ == SectionLaw::constant) return {d[0], Vector3::UnitX(), Matrix3::Zero()};
+  const Vector3 u = d.head<3>(), bow(0.0, chord_bow_[0] / length_, chord_bow_[1] / length_);
+  const double chord = u.norm();
+  const Vector3 along = u / chord;
+  Stretch out{chord + u.dot(bow.cwiseProduct(u)), along + 2.0 * bow.cwiseProduct(u),
+              (Matrix3::Identity() - along * along.transpose()) / chord};
+  out.curvature.diagonal() += 2.0 * bow;
+  return out;
 }
 
 Vector6 Beam::multipliers(const Vector6& d, const double* lambda) const {
   Vector6 t = Vector6::Zero();
-  for (int i = 0; i < rows_; ++i) t[row_[i]] = lambda[i];
-  const auto [y, z] = bow_slope(d);
-  t[1] += y * t[0];
-  t[2] += z * t[0];
+  for (int i = 0; i < rows_; ++i) {
+    if (row_[i] == 0)
+      t.head<3>() += lambda[i] * stretch_of(d).slope;
+    else
+      t[row_[i]] += lambda[i];
+  }
   return t;
 }
 
 void Beam::constraint(const Instant& at, double* gap, double* rate) const {
   const Ends ends = ends_of(at, true);
-  Vector6 speed = rate_of(ends), distance = ends.d - length_ * strain0_;
-  const auto [y, z] = bow_slope(ends.d);
-  speed[0] += y * speed[1] + z * speed[2];
-  distance[0] += 0.5 * (y * distance[1] + z * distance[2]);
+  const Vector6 speed = rate_of(ends), distance = ends.d - length_ * strain0_;
   for (int i = 0; i < rows_; ++i) {
     gap[i] = distance[row_[i]];
     rate[i] = speed[row_[i]];
+    if (row_[i] > 0) continue;
+    const Stretch stretch = stretch_of(ends.d);
+    gap[i] = stretch.length - length0_;
+    rate[i] = stretch.slope.dot(speed.head<3>());
   }
 }
 
@@ -585,8 +652,7 @@ void Beam::jacobian(const Instant& at, const Blocks& out) const {
   for (const int i : {0, 1}) {
     if (at.slots[i].is_ground()) continue;
     Matrix6 rows = to_node(at, i, i == 0 ? Matrix6(half - even) : Matrix6(half + even));
-    const auto [y, z] = bow_slope(ends.d);
-    rows.row(0) += y * rows.row(1) + z * rows.row(2);
+    rows.row(0) = stretch_of(ends.d).slope.transpose() * rows.topRows<3>();
     MatrixMap B = out.B(i);
     for (int r = 0; r < rows_; ++r) B.row(r) = rows.row(row_[r]);
   }
@@ -598,15 +664,14 @@ void Beam::linearize_constraint(const Instant& at, const Blocks& out) const {
   const Matrix6 half = 0.5 * hat(ends.d), even = E.matrix();
   const std::array<Matrix6, 2> P{half - even, half + even};
   Matrix6 by_d = E.derivative(ends.v[1] - ends.v[0]) - 0.5 * hat(ends.v[0] + ends.v[1]);
-  const auto [y, z] = bow_slope(ends.d);
+  const Stretch stretch = stretch_of(ends.d);
   const Vector6 speed = rate_of(ends);
-  by_d.row(0) += y * by_d.row(1) + z * by_d.row(2);
-  by_d(0, 1) += 2.0 * bow_[0] / length_ * speed[1];
-  by_d(0, 2) += 2.0 * bow_[1] / length_ * speed[2];
+  by_d.row(0) = stretch.slope.transpose() * by_d.topRows<3>();
+  by_d.row(0).head<3>() += stretch.curvature * speed.head<3>();
   for (const int i : {0, 1}) {
     if (at.slots[i].is_ground()) continue;
     Matrix6 B = to_node(at, i, P[i]);
-    B.row(0) += y * B.row(1) + z * B.row(2);
+    B.row(0) = stretch.slope.transpose() * B.topRows<3>();
     Matrix6 H = to_node(at, i, by_d * P[i]);
     if (at.slots[i].group != lie::GroupId::se3) {
       // U = Rᵀu turns with the body: δU = Ũ δθ.
@@ -623,8 +688,7 @@ void Beam::linearize_constraint(const Instant& at, const Blocks& out) const {
   const Vector6 t = multipliers(ends.d, at.lambda), e = E.transposed(t), c = 0.5 * check(t, ends.d);
   const Matrix6 dE = E.derivative_transposed(t), half_check = 0.5 * check(t);
   Matrix6 G = half_check - dE;
-  for (const int i : {1, 2})
-    G += P[0].row(i).transpose() * (2.0 * bow_[i - 1] / length_ * t[0]) * Vector6::Unit(i).transpose();
+  if (is_rigid_[0]) G.leftCols<3>() += P[0].topRows<3>().transpose() * (at.lambda[0] * stretch.curvature);
   const Matrix3 R = lie::rotation_matrix(ends.turn.data());
   Slopes slopes;
   slopes.g = {c - e, c + e};
@@ -657,8 +721,9 @@ void Beam::acceleration_gap(const Instant& at, double* out) const {
   const Matrix6 by_d = E.derivative(ends.v[1] - ends.v[0]) - 0.5 * hat(ends.v[0] + ends.v[1]);
   const Vector6 speed = rate_of(ends);
   Vector6 all = E * Vector6(a[1] - a[0]) + 0.5 * hat(ends.d, a[0] + a[1]) + by_d * speed;
-  const auto [y, z] = bow_slope(ends.d);
-  all[0] += y * all[1] + z * all[2] + 2.0 / length_ * (bow_[0] * speed[1] * speed[1] + bow_[1] * speed[2] * speed[2]);
+  const Stretch stretch = stretch_of(ends.d);
+  const Vector3 inside = speed.head<3>();
+  all[0] = stretch.slope.dot(all.head<3>()) + inside.dot(stretch.curvature * inside);
   for (int i = 0; i < rows_; ++i) out[i] = all[row_[i]];
 }
 

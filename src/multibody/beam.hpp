@@ -27,6 +27,20 @@ struct BeamSection {
   std::array<bool, 3> is_rigid{false, false, false};
 };
 
+/// An element of a rod, with the force and moment of its sections.
+class SectionElement : public Element {
+ public:
+  using Element::Element;
+  /// Section force and moment at A (end 0) or B (end 1), in the axes of that end: what the part behind the cut does to the part before.
+  virtual Vector6 stress(const Instant& at, int end) const = 0;
+  /// The strains of that stress, with zeros where the section is rigid.
+  virtual Vector6 strain_of(const Vector6& stress) const = 0;
+  /// Of the reference [m].
+  virtual double length() const = 0;
+  /// The section at an end, seen from its node.
+  virtual Frame end(int end) const = 0;
+};
+
 /// C + (L²/12) hat(f) C hat(f)ᵀ, what an element of length L with the strain f yields under stress.
 Matrix6 element_compliance(const BeamSection& section, double length, const Vector6& strain);
 
@@ -37,23 +51,22 @@ Matrix6 element_compliance(const BeamSection& section, double length, const Vect
 /// where the second part of C* is the commutator of the Magnus series of q' = q f: strain changes along the element because
 /// stress obeys σ' = hat(f)ᵀσ. It vanishes in the constant law. Everything depends on h alone: rigid motions do nothing.
 ///
-/// What the commutator adds to shear is an S-shaped bow of the element, which draws its ends together: ε₁ has 0.6 γ² of that
-/// part of shear in it. The term is of fourth order in L; without it tension beyond 12 EI/L² would lengthen the element
-/// sideways.
-/// Rigid strains are rows L ε = 0, whose λ is the stress.
-class Beam final : public Element {
+/// What the commutator adds to shear is an S-shaped bow of the element, which draws its ends together. For the part p of shear γ
+/// that is bow the ends come closer by (p - 0.4 p²)γ² per length; the commutator says pγ², so that ε₁ has -0.4 p²γ² in it. The
+/// term is of fourth order in L, as the error is: it takes most of it away.
+/// Rigid strains are rows, whose λ is the stress; that of extension keeps the length of the bow.
+class Beam final : public SectionElement {
  public:
   /// `strain0` is f₀, the strain of the reference against one frame carried along the rod: (1, 0, 0, 0, 0, 0) is straight.
   Beam(std::string name, int node_a, const Frame& a, int node_b, const Frame& b, double length, const Vector6& strain0,
        const BeamSection& section);
 
-  double length() const { return length_; }
+  double length() const override { return length_; }
+  Frame end(int end) const override { return frame_[static_cast<std::size_t>(end)]; }
   /// ε at the middle.
   Vector6 strain(const Instant& at) const;
-  /// Section force and moment at A (end 0) or B (end 1), in the axes of that end: what the part behind the cut does to the part before.
-  Vector6 stress(const Instant& at, int end) const;
-  /// C σ of that stress, with zeros where the section is rigid.
-  Vector6 strain_of(const Vector6& stress) const { return compliance_ * stress; }
+  Vector6 stress(const Instant& at, int end) const override;
+  Vector6 strain_of(const Vector6& stress) const override { return compliance_ * stress; }
   /// Angle between the two ends [rad], and the one beyond which it cannot be told from one the other way round.
   double bend(const Instant& at) const;
   static constexpr double widest_bend = 2.8;
@@ -84,8 +97,13 @@ class Beam final : public Element {
   /// Rows of end frames to the velocities of a node.
   Matrix6 to_node(const Instant& at, int slot, const Matrix6& rows) const;
   Vector6 rate_of(const Ends& ends) const;
-  /// ∂ε₁/∂γ of the bow.
-  std::array<double, 2> bow_slope(const Vector6& d) const;
+  /// The length of an element by its d, with derivatives by the first three numbers of d.
+  struct Stretch {
+    double length;
+    Vector3 slope;
+    Matrix3 curvature;
+  };
+  Stretch stretch_of(const Vector6& d) const;
   Vector6 multipliers(const Vector6& d, const double* lambda) const;
 
   std::array<Frame, 2> frame_;
@@ -100,8 +118,10 @@ class Beam final : public Element {
   std::array<bool, 3> is_rigid_;
   std::array<int, 3> row_{};  ///< strains that are rows
   int rows_ = 0;
-  std::array<double, 2> bow_{};  ///< of ε₁ over γ², along y and z
-  double scale_ = 1.0;           ///< of the compliance, where a rigid strain needs a number
+  std::array<double, 2> bow_{};        ///< of ε₁ over γ², along y and z
+  std::array<double, 2> chord_bow_{};  ///< of the length over γ², beside that of the chord
+  double length0_ = 1.0;               ///< stretch_of the reference
+  double scale_ = 1.0;                 ///< of the compliance, where a rigid strain needs a number
 };
 
 }  // namespace kreisel::multibody

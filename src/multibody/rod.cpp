@@ -7,6 +7,7 @@
 
 #include "kreisel/error.hpp"
 #include "lie/se3.hpp"
+#include "multibody/cable.hpp"
 
 namespace kreisel::multibody {
 namespace {
@@ -109,9 +110,11 @@ int add_rod(Mechanism& mechanism, const Rod& rod) {
     throw InvalidInput(fmt::format("rod '{}' has the length {}, must be positive [m]", rod.name, rod.length));
   const double smallest =
       Eigen::SelfAdjointEigenSolver<Matrix6>(rod.section.beam.compliance, Eigen::EigenvaluesOnly).eigenvalues()[0];
+  if (rod.is_cable && !(rod.section.beam.compliance(0, 0) > 0.0))
+    throw InvalidInput(fmt::format("cable '{}' needs a finite stiffness EA", rod.name));
   const std::array<bool, 3>& rigid = rod.section.beam.is_rigid;
   const bool may_vanish = rod.section.beam.law == SectionLaw::magnus || rigid[0] || rigid[1] || rigid[2];
-  if (!(smallest > 0.0) && !(smallest == 0.0 && may_vanish))
+  if (!rod.is_cable && !(smallest > 0.0) && !(smallest == 0.0 && may_vanish))
     throw InvalidInput(fmt::format("rod '{}': the stiffness of its section is not positive definite", rod.name));
   const int first = static_cast<int>(mechanism.bodies.size());
   std::vector<double> at = rod.at;
@@ -161,6 +164,15 @@ int add_rod(Mechanism& mechanism, const Rod& rod) {
     const Vector6 d =
         lie::SE3::log(lie::SE3::compose(lie::SE3::inverse(pose_of(leaving[i - 1])), pose_of(rod.nodes[i])));
     const std::string name = fmt::format("{}.{}", rod.name, i);
+    if (rod.is_cable) {
+      // Between the nodes it is straight, so that the distance of the nodes as drawn is its length there.
+      const double EA = 1.0 / rod.section.beam.compliance(0, 0);
+      const double chord = (rod.nodes[i].p - leaving[i - 1].p).norm();
+      mechanism.elements.push_back(std::make_shared<Cable>(
+          name, first + i - 1, on_body[1][i - 1].p, first + i, on_body[0][i].p,
+          (rod.is_straight_unloaded ? h : chord) / (1.0 + rod.prestress[0] / EA), EA, rod.section.beam.damping_time));
+      continue;
+    }
     if (!(d.tail<3>().norm() < widest_bend))
       throw InvalidInput(fmt::format(
           "element {} of rod '{}' turns by {:.4g} degrees between its nodes, more than {:.4g}; take more elements", i,

@@ -43,6 +43,7 @@ struct Rod {
           angular_velocity = Vector3::Zero();             ///< of a rigid motion about the first node, inertial
   std::optional<lie::GroupId> group = lie::GroupId::se3;  ///< of the nodes; none: that of the mechanism
   bool is_straight_unloaded = false;                      ///< the poses are loaded ones, the rod itself is straight
+  bool is_cable = false;                                  ///< pulls only: of the section no more than EA counts
   // Of meshes that are not even; empty: equal elements without corners.
   std::vector<Frame> leaving{};  ///< RodMesh::leaving
   std::vector<double> at{};      ///< RodMesh::at

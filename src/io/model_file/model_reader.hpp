@@ -217,9 +217,10 @@ class ModelReader {
   struct RodNodes {
     std::string at;  ///< where the file has it
     int first = 0, first_element = 0;
-    std::vector<double> s;           ///< distances of the nodes from the start along the rod [m]
-    std::vector<Vector3> on_axis;    ///< in the body frames of the nodes, whose origins are centres of mass
-    std::vector<double> report;      ///< parts of the length
+    std::vector<double> s;         ///< distances of the nodes from the start along the rod [m]
+    std::vector<Vector3> on_axis;  ///< in the body frames of the nodes, whose origins are centres of mass
+    std::vector<double> report;    ///< parts of the length
+    bool reports_all = false, reports_strains = false;
     double highest_frequency = 0.0;  ///< of one element [rad/s]
 
     int last() const { return first + static_cast<int>(s.size()) - 1; }
@@ -230,6 +231,7 @@ class ModelReader {
     multibody::RodSection section;
     multibody::Shape shape;          ///< of a piece, but for its length
     std::array<bool, 3> has_none{};  ///< no stiffness along x, y, z: for rods that are rigid there
+    bool is_limp = false;            ///< neither torsion nor bending stiffness: for cables
     double height = 0.0;             ///< [m]
   };
   /// A name that is not taken yet.

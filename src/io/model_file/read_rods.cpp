@@ -178,6 +178,8 @@ bool ModelReader::read_section(const std::string& at, const Json& value, NamedSe
     multibody::Matrix6 invertible = K;
     for (int i = 0; i < 3; ++i)
       if (K.row(i).isZero(0.0)) out.has_none[static_cast<std::size_t>(i)] = true, invertible(i, i) = 1.0;
+    out.is_limp = K.bottomRows<3>().isZero(0.0);
+    if (out.is_limp) invertible.bottomRightCorner<3, 3>().setIdentity();
     out.section.beam.compliance = invertible.inverse();
     for (int i = 0; i < 3; ++i)
       if (out.has_none[static_cast<std::size_t>(i)]) out.section.beam.compliance(i, i) = 0.0;
@@ -236,6 +238,7 @@ bool ModelReader::section_stiffness(const std::string& at, const Json& value, mu
   multibody::Matrix6 judged = K;
   for (int i = 0; i < 3; ++i)
     if (K.row(i).isZero(0.0)) judged(i, i) = 1.0;
+  if (K.bottomRows<3>().isZero(0.0) && K(0, 0) > 0.0) judged.bottomRightCorner<3, 3>().setIdentity();
   // In units in which the diagonal is one, so that they do not decide which direction is the weakest.
   multibody::Vector6 unit = judged.diagonal().cwiseAbs().cwiseSqrt();
   constexpr std::array<const char*, 6> meaning{"extension", "shear along y",   "shear along z",
@@ -243,7 +246,8 @@ bool ModelReader::section_stiffness(const std::string& at, const Json& value, mu
   for (int i = 0; i < 6; ++i)
     if (!(judged(i, i) > 0.0)) {
       complain(at, fmt::format("is not positive definite: the stiffness of {} is {:.6g}; a rod may be \"rigid\" in "
-                               "extension and shear only",
+                               "extension and shear only, and a cable (\"bending\": \"none\") has neither torsion nor "
+                               "bending stiffness",
                                meaning[static_cast<std::size_t>(i)], judged(i, i)));
       return false;
     }
@@ -345,11 +349,19 @@ void ModelReader::read_rod(const std::string& at, const Json& value) {
     }
   }
   if (n.has_number("tension")) rod.prestress[0] = n.number("tension");
-  if (const Json* rest = find(value, "static_start"); rest != nullptr && !rest->is_boolean()) {
-    complain(below(at, "static_start"), fmt::format("is {}, expected true or false", shown(*rest)));
-    ok = false;
-  }
   RodNodes nodes;
+  bool static_start = false;
+  for (const auto& [key, out] : {std::pair{"static_start", &static_start}, std::pair{"report_all", &nodes.reports_all},
+                                 std::pair{"report_strains", &nodes.reports_strains}}) {
+    const Json* truth = find(value, key);
+    if (truth == nullptr) continue;
+    if (truth->is_boolean()) {
+      *out = truth->get<bool>();
+    } else {
+      complain(below(at, key), fmt::format("is {}, expected true or false", shown(*truth)));
+      ok = false;
+    }
+  }
   nodes.at = at;
   nodes.report = {0.0, 1.0};
   if (const Json* report = find(value, "report")) {
@@ -391,8 +403,24 @@ void ModelReader::read_rod(const std::string& at, const Json& value) {
   rod.is_straight_unloaded = n.word("reference") == "straight";
   rod.group = {};
   const bool is_shear_rigid = n.word("shear") == "rigid", is_axial_rigid = n.word("axial") == "rigid";
+  rod.is_cable = n.word("bending") == "none";
+  if (rod.is_cable) {
+    for (const char* key : {"shear", "axial", "law", "prestress"})
+      if (find(value, key) != nullptr)
+        return complain(below(at, key),
+                        "belongs to rods that bend; a cable (\"bending\": \"none\") has a tension only");
+    if (section->second.has_none[0])
+      return complain(at,
+                      fmt::format("its section '{}' has no stiffness in extension; a cable needs one", section_name));
+  } else if (section->second.is_limp) {
+    return complain(
+        at, fmt::format("its section '{}' has neither torsion nor bending stiffness; give them, or \"bending\": "
+                        "\"none\" for a cable",
+                        section_name));
+  }
   for (int i = 0; i < 3; ++i)
-    if (section->second.has_none[static_cast<std::size_t>(i)] && !(i == 0 ? is_axial_rigid : is_shear_rigid))
+    if (!rod.is_cable && section->second.has_none[static_cast<std::size_t>(i)] &&
+        !(i == 0 ? is_axial_rigid : is_shear_rigid))
       return complain(at, fmt::format("its section '{}' has no stiffness in {}; give one, or \"{}\": \"rigid\"",
                                       section_name, i == 0 ? "extension" : "shear", i == 0 ? "axial" : "shear"));
   if (is_axial_rigid && rod.prestress[0] != 0.0)
@@ -429,7 +457,7 @@ void ModelReader::read_rod(const std::string& at, const Json& value) {
     multibody::Vector6 straight = multibody::Vector6::Unit(0), mass;
     mass << Vector3::Constant(rod.section.mass_per_length), rod.section.inertia_per_length.diagonal();
     const multibody::Vector6 compliance = multibody::element_compliance(beam, h, straight).diagonal();
-    for (int k = 0; k < 6; ++k)
+    for (int k = 0; k < (rod.is_cable ? 1 : 6); ++k)
       if (compliance[k] > 0.0 && mass[k] > 0.0)
         nodes.highest_frequency = std::max(nodes.highest_frequency, 2.0 / (h * std::sqrt(compliance[k] * mass[k])));
   }
@@ -630,16 +658,26 @@ std::vector<multibody::Formulas::Node> ModelReader::section_nodes(const RodNodes
 void ModelReader::report_rods() {
   for (const auto& [name, rod] : rods_) {
     std::set<int> seen;
+    const auto report = [&](int node, double part) {
+      if (!seen.insert(node).second) return;
+      const std::string place = fmt::format("{}@{}", name,
+                                            part == 0.0   ? "start"
+                                            : part == 1.0 ? "end"
+                                                          : fmt::format("{:.6g}", part));
+      rod_reports_.push_back(
+          {{place, "N, N m", "section_force", section_force_components()}, section_nodes(rod, node, false)});
+      if (rod.reports_strains)
+        rod_reports_.push_back({{place + ".strain", "1, 1/m", "section_strain", section_strain_components()},
+                                section_nodes(rod, node, true)});
+    };
     for (const double part : rod.report) {
       const double s = part * rod.length();
       const auto nearest = std::ranges::min_element(rod.s, {}, [&](double x) { return std::abs(x - s); });
-      const int node = rod.first + static_cast<int>(nearest - rod.s.begin());
-      if (!seen.insert(node).second) continue;
-      const std::string place = part == 0.0 ? "start" : part == 1.0 ? "end" : fmt::format("{:.6g}", part);
-      rod_reports_.push_back(
-          {{fmt::format("{}@{}", name, place), "N, N m", "section_force", section_force_components()},
-           section_nodes(rod, node, false)});
+      report(rod.first + static_cast<int>(nearest - rod.s.begin()), part);
     }
+    if (rod.reports_all)
+      for (std::size_t k = 0; k < rod.s.size(); ++k)
+        report(rod.first + static_cast<int>(k), k + 1 == rod.s.size() ? 1.0 : rod.s[k] / rod.length());
   }
 }
 
@@ -719,7 +757,8 @@ void ModelReader::warn_about_rods(double t_end) {
     for (const multibody::JointPtr& joint : mechanism_.joints) is_held = is_held || touches(*joint);
     for (const multibody::ForcePtr& force : mechanism_.forces) is_loaded = is_loaded || touches(*force);
     for (const multibody::ElementPtr& element : mechanism_.elements)
-      is_loaded = is_loaded || (element->type() != "beam" && touches(*element));
+      is_loaded =
+          is_loaded || (dynamic_cast<const multibody::SectionElement*>(element.get()) == nullptr && touches(*element));
     const Body& first = mechanism_.bodies[rod.first];
     if (!is_held && !is_loaded && first.velocity.isZero(0.0) && first.angular_velocity.isZero(0.0))
       warn(rod.at, fmt::format("no joint holds rod '{}', no force acts on it and it has no velocity", name));
