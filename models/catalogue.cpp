@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kreisel/error.hpp"
+#include "models/wheelset.hpp"
 
 namespace kreisel::models {
 
@@ -14,7 +15,7 @@ const std::vector<ModelInfo>& catalogue() {
       oscillator(),        singular_top(), massless(),     friction_pendulum(),
       actuated_pendulum(), rolling_disk(), chain(),        four_bar(),
       andrews(),           car_axis(),     slider_crank(), flexible_slider_crank(),
-      wall_pendulum(),     rod_release(),
+      wall_pendulum(),     rod_release(),  wheelset(),
   };
   return list;
 }

@@ -1,4 +1,5 @@
 // kreisel._core: what the Python package is made of. Users see python/kreisel/*.py.
+#include <fmt/format.h>
 #include <pybind11/eigen.h>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
@@ -16,6 +17,7 @@
 #include "kreisel/version.hpp"
 #include "method/catalogue.hpp"
 #include "model.hpp"
+#include "own_method.hpp"
 #include "run/points.hpp"
 #include "simulation.hpp"
 #include "solution.hpp"
@@ -132,9 +134,21 @@ void run_without_python(const io::RunSpec& spec, bool keeps_points) {
 
 /// study.json as text. `models`: those that are no files, by name. `should_stop` is asked now and then; true ends the study with the runs that are finished.
 std::string run_study(const std::string& spec, const std::map<std::string, ModelPtr>& models, int jobs,
-                      const py::object& should_stop) {
+                      const py::object& should_stop, const py::object& reference, double accuracy) {
   study::StudyOptions options;
   options.jobs = jobs;
+  if (!reference.is_none()) {
+    options.reference = [&reference](double t, Vector& q, Vector& v, Vector& lambda) {
+      const py::gil_scoped_acquire lock;
+      const auto parts = py::tuple(reference(t));
+      if (parts.size() != 3)
+        throw InvalidInput(fmt::format("the reference gives {} things, expected (q, v, lam)", parts.size()));
+      q = parts[0].cast<Vector>();
+      v = parts[1].cast<Vector>();
+      lambda = parts[2].cast<Vector>();
+    };
+    options.reference_accuracy = {accuracy, accuracy, accuracy};
+  }
   options.cache = study::cache_folder();
   options.wants_to_stop = [&] {
     if (Unlocked::shall_end()) return true;
@@ -154,7 +168,7 @@ std::vector<std::string> names(const char* what) {
   if (std::string_view(what) == "models")
     list = io::model_names();
   else
-    for (const method::MethodInfo& info : method::catalogue()) list.push_back(info.name);
+    list = method::method_names();
   return list;
 }
 
@@ -268,6 +282,7 @@ PYBIND11_MODULE(_core, m) {
     return py::make_tuple(trajectory.names(), trajectory.values);
   });
   m.def("study", &run_study);
+  m.def("register_method", &register_method);
   add_analyses(m);
   py::module_::import("atexit").attr("register")(py::cpp_function(&Unlocked::end_all));
   m.def("run_without_python",

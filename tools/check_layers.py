@@ -39,7 +39,7 @@ PUBLIC = {
     "base": ["types", "error", "version", "choices"],
     "lie": ["groups", "motion"],
     "system": ["event", "system", "own_system", "check"],
-    "method": ["methods"],
+    "method": ["methods", "own_method"],
     "multibody": ["element"],
     "analysis": ["analysis"],
     "run": ["problem", "options", "observer", "report", "solution", "simulation"],

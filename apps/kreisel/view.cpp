@@ -11,13 +11,15 @@
 #include "io/report/report.hpp"
 #include "kreisel/error.hpp"
 #include "page_server.hpp"
+#include "pdf.hpp"
 #include "terminal.hpp"
 
 namespace kreisel::apps {
 namespace {
 
 constexpr const char* examples =
-    "Without --html, --svg and --tex the page is served on 127.0.0.1 until Ctrl-C, and a browser opens where there is "
+    "Without --html, --svg, --pdf and --tex the page is served on 127.0.0.1 until Ctrl-C, and a browser opens where "
+    "there is "
     "one.\n"
     "Examples:\n"
     "  kreisel view results/heavy-top\n"
@@ -26,6 +28,8 @@ constexpr const char* examples =
     "      two results in the same plots and the same picture\n"
     "  kreisel view results/heavy-top --svg figures\n"
     "      every plot as SVG\n"
+    "  kreisel view results/heavy-top --pdf figures\n"
+    "      every plot as PDF, by rsvg-convert, inkscape or chromium\n"
     "  kreisel view results/reproduce/wieloch2022-fig-6.10 --tex figures\n"
     "      plots of a study for pgfplots, its tables for LaTeX";
 
@@ -124,6 +128,7 @@ class View final : public Command {
         ->type_name("");
     parser.add_option("--html", html_, "write the page to a file")->type_name("FILE");
     parser.add_option("--svg", svg_, "write every plot as SVG")->type_name("DIR");
+    parser.add_option("--pdf", pdf_, "write every plot as PDF")->type_name("DIR");
     parser.add_option("--tex", tex_, "write every plot of a study for pgfplots, its tables for LaTeX")
         ->type_name("DIR");
     port_option_ = parser.add_option("--port", port_, "serve at this port")->type_name("P");
@@ -142,7 +147,7 @@ class View final : public Command {
       throw InvalidInput("--port serves the page, --html writes it: choose one");
     if (port_option_->count() > 0 && port_ < 1)
       throw InvalidInput(fmt::format("--port {}: expected 1 to 65535", port_));
-    if (html_.empty() && svg_.empty() && tex_.empty()) return serve();
+    if (html_.empty() && svg_.empty() && pdf_.empty() && tex_.empty()) return serve();
     const io::ReadingList inputs;
     const io::ReportData data = read(results_.front(), other_);
     if (!html_.empty()) {
@@ -153,6 +158,8 @@ class View final : public Command {
     }
     if (!svg_.empty())
       for (const io::Path& file : io::write_pictures(data, svg_)) fmt::print("{}\n", file.string());
+    if (!pdf_.empty())
+      for (const io::Path& file : pdf_of(io::write_pictures(data, pdf_))) fmt::print("{}\n", file.string());
     if (!tex_.empty())
       for (const io::Path& file : io::write_tex(data, tex_)) fmt::print("{}\n", file.string());
     return success;
@@ -177,7 +184,7 @@ class View final : public Command {
   }
 
   std::vector<std::string> results_;
-  std::string other_, html_, svg_, tex_;
+  std::string other_, html_, svg_, pdf_, tex_;
   int port_ = 0;
   CLI::Option* port_option_ = nullptr;
   bool is_alone_ = false;

@@ -13,6 +13,7 @@ Ctrl-C raises ``Interrupted``, a KeyboardInterrupt with the same ``result``.
 from ._analyses import AnalysisError, fit, linearize, modes, static, static_path
 from ._core import method_names, model_names, version
 from ._interrupt import Interrupted
+from ._method import multistep, register_method
 from ._model import Law, Model, System
 from ._read import read
 from ._simulation import Simulation
@@ -21,4 +22,4 @@ from ._study import study
 
 __version__ = version()
 __all__ = ["AnalysisError", "IntegrationError", "Interrupted", "Law", "Model", "Result", "Simulation", "System", "fit", "linearize", "method_names",
-           "model_names", "modes", "read", "solve", "static", "static_path", "study"]
+           "model_names", "modes", "multistep", "read", "register_method", "solve", "static", "static_path", "study"]

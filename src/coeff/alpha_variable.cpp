@@ -153,4 +153,12 @@ double ratio_bound(AlphaForm form, double rho_inf, int approximation) {
   return low;
 }
 
+GeneralizedAlpha with_ratio(const GeneralizedAlpha& alpha, double sigma) {
+  const double delta = alpha.delta(), over = 1.0 + delta - delta / sigma;
+  GeneralizedAlpha out = alpha;
+  out.gamma = (0.5 - delta / sigma) / over;
+  out.beta = (alpha.beta + 0.5 * delta * (1.0 - 1.0 / sigma)) / over;
+  return out;
+}
+
 }  // namespace kreisel::coeff

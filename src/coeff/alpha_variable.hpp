@@ -43,4 +43,9 @@ double amplification_norm(AlphaForm form, double rho_inf, int approximation, dou
 /// Largest s ≤ 100 with ‖T_{z,n}‖_* < 1 for all ratios in [1/s, s]: enough for convergence, far from necessary.
 double ratio_bound(AlphaForm form, double rho_inf, int approximation);
 
+/// β and γ for a step σ times the one before, such that a_n, which belongs to t_n + Δα h_{n-1}, serves as it is:
+///   γ(σ) = (½ - Δα/σ)/(1 + Δα - Δα/σ),   β(σ) = (β + Δα/2 (1 - 1/σ))/(1 + Δα - Δα/σ).
+/// The first keeps order 2 of v, the second the coefficient of v̈ in the local error of q.
+GeneralizedAlpha with_ratio(const GeneralizedAlpha& alpha, double sigma);
+
 }  // namespace kreisel::coeff

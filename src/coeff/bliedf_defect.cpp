@@ -71,6 +71,20 @@ double difference_defect(std::span<const double> steps) {
   return steps[0] * steps[0] * steps[0] * above / (24.0 * s * s * t * (1.0 + t + s * t));
 }
 
+PrintedDefect printed_defect_difference(int k, std::span<const double> steps) {
+  const double h = steps[0], r = steps[0] / steps[1], s = steps[1] / steps[2], t = steps[2] / steps[3];
+  if (k < 2) return {bdf_defect(k, steps) - bdf_defect(k, steps.subspan(1)), 0.0};
+  if (k == 2)
+    return {h * h / 6.0 * ((1.0 + s) / (r * r) - (1.0 + r) / r),
+            h * h / 12.0 * ((2.0 * r - 1.0) / r - (2.0 * s - 1.0) / (s * r))};
+  const double h3 = h * h * h;
+  const auto shape = [&](std::span<const double> list) {
+    return difference_defect(list) / (list[0] * list[0] * list[0]);
+  };
+  return {h3 / 24.0 * ((1.0 + s) / (r * r * r * t * t) - (1.0 + r) / (r * r * t)),
+          h3 * (shape(steps) - shape(steps.subspan(1)) / (r * r))};
+}
+
 double difference_weight(std::span<const double> steps) {
   const double s = steps[0] / steps[1], t = steps[1] / steps[2];
   return -0.25 * steps[0] * (s - 1.0 + 1.0 / (1.0 + t + s * t));

@@ -27,6 +27,13 @@ std::span<const NestedBracket> magnus_defect(int k);
 /// (Wieloch 2022, eq. 5.32). Uses three steps.
 double difference_defect(std::span<const double> steps);
 
+/// What the printed formulas (Wieloch 2022, eq. 5.33) give for l_m - l_{m-1} of orders 2 and 3, as coefficients of v⁽ᵏ⁾ and of the
+/// bracket; powers of step ratios are missing there, and with them λ loses the order that the modification is to keep.
+struct PrintedDefect {
+  double derivative, bracket;
+};
+PrintedDefect printed_defect_difference(int k, std::span<const double> steps);
+
 /// Coefficient of [v_n, v_{n-1}] in that correction (Wieloch 2022, eq. 5.36b). Uses three steps.
 double difference_weight(std::span<const double> steps);
 

@@ -22,11 +22,14 @@ struct LinearForm {
 ///   k = 3, 4:  hL = [lin₁, lin₂]
 ///   k = 5:     hL = [lin₁, lin₂ + [lin₃, lin₄]]
 ///   k = 6:     hL = [lin₁, lin₂ + [lin₃, lin₄ + [lin₅, lin₆]]]
+/// or, with eight forms, k = 5: hL = [lin₁, lin₂ + [lin₃, lin₄]] + [lin₅, lin₆ + [lin₇, lin₈]] (ibid., before lemma 7).
 struct CorrectionSet {
   int k;
-  int count;  ///< linear forms in use: 2, 2, 4, 6
+  int count;  ///< linear forms in use: 2, 2, 4 (or 8), 6
   std::array<LinearForm, 8> lin;
   std::string_view name;
+
+  constexpr bool has_two_chains() const { return k == 5 && count == 8; }
 
   /// No form contains v_{n+1} or ω^{(n)}: L is known before the step (Wieloch 2022, eq. 3.36).
   constexpr bool is_explicit() const {
@@ -39,7 +42,7 @@ struct CorrectionSet {
 /// Number of linear forms of eq. 3.34 for k = 3…6.
 constexpr int linear_form_count(int k) { return k <= 4 ? 2 : 2 * (k - 3); }
 
-/// All built-in sets: "difference" (k = 3, 4), "published" (k = 3…6), "tuned" and "tuned-implicit" (k = 3, 4).
+/// All built-in sets: "difference" (k = 3, 4), "published" (k = 3…6), "two-chains" (k = 5), "tuned" and "tuned-implicit" (k = 3, 4).
 std::span<const CorrectionSet> correction_sets();
 
 /// The built-in set, or nullptr if there is none of that name for this k.

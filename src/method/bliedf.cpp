@@ -6,6 +6,8 @@
 #include <span>
 
 #include "base/combine.hpp"
+#include "coeff/bliedf_defect.hpp"
+#include "coeff/starting_defect.hpp"
 
 namespace kreisel::method {
 namespace {
@@ -20,10 +22,10 @@ constexpr double sweep_fraction = 0.1;
 }  // namespace
 
 Bliedf::Bliedf(const lie::Space& space, Counters& counters, std::unique_ptr<Correction> correction,
-               bool modifies_velocity)
+               bool modifies_velocity, DefectSource defect)
     : Method(space, counters),
       correction_(std::move(correction)),
-      modification_(space),
+      modification_(space, defect),
       modifies_velocity_(modifies_velocity) {
   for (Vector* v : {&known_v_, &known_a_, &base_, &shift_, &last_v_, &last_base_}) v->setZero(space.nv());
   scratch_.setZero(space.nv());
@@ -135,6 +137,19 @@ Method::Coefficients Bliedf::coefficients() const { return {bdf_.gamma[1], bdf_.
 void Bliedf::record(ConstVectorRef x, Entry& entry) {
   entry.omega = h_ * x;
   correction_->commutator_part(entry.motion.v, shift_, entry.memory);
+}
+
+bool Bliedf::leading_defect(int order, double h, std::span<const Vector> derivatives, bool, VectorRef out) {
+  if (correction_->has_printed_defect(order)) {
+    sum_defect(order, h, coeff::bliedf_starting_defect(order), derivatives, out);
+    return true;
+  }
+  if (!correction_->has_defect(order)) return false;
+  std::array<double, coeff::bdf_max_order> steps;
+  steps.fill(h);
+  correction_->defect_bracket(order, derivatives, out);
+  out = correction_->defect_weight(order, steps) * out + coeff::bdf_defect(order, steps) * derivatives[order];
+  return true;
 }
 
 bool Bliedf::local_errors(int order, const Motion& accepted, VectorRef q_error, VectorRef v_error) {

@@ -17,7 +17,7 @@ class Bliedf final : public Method {
  public:
   /// `modifies_velocity`: in index-3 form on steps of different size, see VelocityModification.
   Bliedf(const lie::Space& space, Counters& counters, std::unique_ptr<Correction> correction,
-         bool modifies_velocity = true);
+         bool modifies_velocity = true, DefectSource defect = DefectSource::corrected);
 
   int memory_size() const override { return space_.nv(); }
   int points_needed(int order) const override { return order; }
@@ -29,6 +29,8 @@ class Bliedf final : public Method {
   Coefficients coefficients() const override;
   void record(ConstVectorRef x, Entry& entry) override;
   void adopt(History& history) override { correction_->adopt(history); }
+  bool leading_defect(int order, double h, std::span<const Vector> derivatives, bool as_printed,
+                      VectorRef out) override;
   bool local_errors(int order, const Motion& accepted, VectorRef q_error, VectorRef v_error) override;
 
  private:

@@ -4,8 +4,9 @@
 
 namespace kreisel::method {
 
-Canonical::Canonical(const lie::Space& space, Counters& counters)
+Canonical::Canonical(const lie::Space& space, Counters& counters, Series bch)
     : space_(space),
+      bch_(bch),
       counters_(counters),
       power_(Vector::Zero(space.nv())),
       bracket_(Vector::Zero(space.nv())),
@@ -16,6 +17,7 @@ void Canonical::combine(int k, ConstVectorRef a, ConstVectorRef b, VectorRef out
   node_[1] = b;
   out = node_[0] + node_[1];
   for (int i = 0; i < coeff::bch_bracket_count(k); ++i) {
+    if (i == coeff::bch_unprinted && bch_ == Series::as_printed) break;
     const coeff::BchBracket& term = coeff::bch_brackets[i];
     bracket(node_[term.left], node_[term.right], node_[i + 2]);
     if (term.numerator != 0) out += term.weight() * node_[i + 2];

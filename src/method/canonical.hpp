@@ -5,13 +5,14 @@
 
 #include "kreisel/groups.hpp"
 #include "kreisel/types.hpp"
+#include "method/variants.hpp"
 
 namespace kreisel::method {
 
 /// Owns its scratch, so that nothing is allocated in a step.
 class Canonical {
  public:
-  Canonical(const lie::Space& space, Counters& counters);
+  Canonical(const lie::Space& space, Counters& counters, Series bch = Series::complete);
 
   /// BCH_k(a, b); out may be a or b.
   void combine(int k, ConstVectorRef a, ConstVectorRef b, VectorRef out);
@@ -25,6 +26,7 @@ class Canonical {
   }
 
   const lie::Space& space_;
+  Series bch_;
   Counters& counters_;
   Vector power_, bracket_;
   std::vector<Vector> node_;

@@ -38,6 +38,10 @@ struct MethodInfo {
   std::function<std::unique_ptr<Method>(const lie::Space&, Counters&, const MethodRequest&)> make{};
   bool takes_step_sequences = false;  ///< given steps of different size
   int order_step = 1;                 ///< from one order it has to the next
+  bool is_one_step = false;           ///< needs no past but, perhaps, a memory
+  /// For rigid bodies alone: M constant in the body frame, no states, no unknowns without mass, no forces that depend on λ, no
+  /// nonholonomic rows.
+  bool needs_constant_mass = false;
 
   /// All serve "ode".
   bool serves(std::string_view formulation) const;
@@ -45,7 +49,12 @@ struct MethodInfo {
   std::string orders_in_words() const;  ///< "orders 1 to 6", "orders 5 and 8", "order 2 only"
 };
 
+/// The built-in ones.
 const std::vector<MethodInfo>& catalogue();
+/// Those, and what the program has registered (kreisel/own_method.hpp).
+std::vector<std::string> method_names();
+/// Adds a method of the program. Throws InvalidInput when there is one of that name.
+void register_method(MethodInfo info);
 /// Throws InvalidInput with the nearest match.
 const MethodInfo& find_method(std::string_view name);
 

@@ -68,9 +68,17 @@ class VariableDifference final : public Correction {
 class SetCorrection final : public Correction {
  public:
   SetCorrection(std::array<const coeff::CorrectionSet*, 7> sets, const lie::Space& space, Counters& counters)
-      : Correction(space, counters), sets_(sets), past_(8, Vector::Zero(space.nv())), lin_(past_), sum_(space.nv()) {}
+      : Correction(space, counters),
+        sets_(sets),
+        past_(8, Vector::Zero(space.nv())),
+        lin_(past_),
+        sum_(space.nv()),
+        other_(space.nv()) {}
 
   bool serves_variable_steps() const override { return false; }
+  bool has_printed_defect(int k) const override {
+    return k <= 2 || (sets_[k] != nullptr && (sets_[k]->name == "published" || sets_[k]->name == "difference"));
+  }
 
   CorrectionNeeds begin(const History& history, double h, int k, double) override {
     set_ = space_.is_commutative() ? nullptr : sets_[k];
@@ -100,21 +108,30 @@ class SetCorrection final : public Correction {
     }
     for (int j = 0; j < set_->count; ++j)
       lin_[j] = past_[j] + (h_ * set_->lin[j].a[0]) * v + (h_ * set_->lin[j].b[1]) * x;
-    int j = set_->count - 2;
-    bracket(lin_[j], lin_[j + 1], out);
-    for (j -= 2; j >= 0; j -= 2) {
-      sum_ = lin_[j + 1] + out;
-      bracket(lin_[j], sum_, out);
+    add_chain(0, set_->has_two_chains() ? set_->count / 2 : set_->count, out);
+    if (set_->has_two_chains()) {
+      add_chain(set_->count / 2, set_->count, other_);
+      out += other_;
     }
     out /= h_;
   }
 
  private:
+  /// out = [lin_first, lin_{first+1} + [lin_{first+2}, …]]
+  void add_chain(int first, int last, VectorRef out) {
+    int j = last - 2;
+    bracket(lin_[j], lin_[j + 1], out);
+    for (j -= 2; j >= first; j -= 2) {
+      sum_ = lin_[j + 1] + out;
+      bracket(lin_[j], sum_, out);
+    }
+  }
+
   std::array<const coeff::CorrectionSet*, 7> sets_;
   const coeff::CorrectionSet* set_ = nullptr;
   double h_ = 0.0;
   std::vector<Vector> past_, lin_;
-  Vector sum_;
+  Vector sum_, other_;
 };
 
 /// Brackets of backward differences at t_{n+1}:
@@ -179,8 +196,8 @@ class DifferenceCorrection final : public Correction {
 void Correction::commutator_part(ConstVectorRef, ConstVectorRef, VectorRef out) { out.setZero(); }
 
 std::vector<std::string> correction_names() {
-  return {"magnus",    "magnus-explicit", "magnus-taylor",  "implicit", "difference",
-          "published", "tuned",           "tuned-implicit", "none",     "file:PATH"};
+  return {"magnus",     "magnus-explicit", "magnus-taylor",  "implicit", "difference", "published",
+          "two-chains", "tuned",           "tuned-implicit", "none",     "file:PATH"};
 }
 
 std::unique_ptr<Correction> make_correction(std::string_view name, int max_order, const coeff::CorrectionSet* own,

@@ -40,6 +40,8 @@ class Correction {
   ///   l_m = bdf_defect(steps) v⁽ᵏ⁾ + defect_weight(steps) W,  steps = h_m, h_{m-1}, …
   virtual bool has_defect(int) const { return false; }
   virtual double defect_weight(int, std::span<const double>) const { return 0.0; }
+  /// Whether the papers print the leading local error at order k on equal steps (coeff::bliedf_starting_defect).
+  virtual bool has_printed_defect(int k) const { return k <= 2; }
   /// W from v, v', …, v⁽ᵏ⁾ at one time.
   virtual void defect_bracket(int, std::span<const Vector>, VectorRef out) { out.setZero(); }
 

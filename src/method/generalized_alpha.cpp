@@ -24,11 +24,12 @@ void GeneralizedAlpha::begin_step(const History& history, double h, int) {
   history_ = &history;
   h_ = h;
   const Entry& now = history[0];
-  const auto& [alpha_m, alpha_f, beta, gamma] = parameters_;
   const double sigma = now.h > 0.0 ? h / now.h : 1.0;
   const bool has_changed = std::abs(sigma - 1.0) > equal_steps;
+  in_use_ = has_changed && modification_.parameters ? coeff::with_ratio(parameters_, sigma) : parameters_;
+  const auto& [alpha_m, alpha_f, beta, gamma] = in_use_;
   const bool modifies_velocity = has_changed && modification_.velocity && constrained_part_ != nullptr;
-  step_ = coeff::alpha_step(parameters_, has_changed ? modification_.jerk(sigma) : coeff::JerkWeights{}, sigma,
+  step_ = coeff::alpha_step(in_use_, has_changed ? modification_.jerk(sigma) : coeff::JerkWeights{}, sigma,
                             modifies_velocity, has_changed && modification_.acceleration);
   const auto& [A1, A2, A3, A4] = step_.A;
 

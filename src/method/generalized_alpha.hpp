@@ -12,6 +12,7 @@ namespace kreisel::method {
 struct AlphaModification {
   bool velocity = true;      ///< v̄ in index-3 form: without it λ drops to order 1 at every change
   bool acceleration = true;  ///< ā: a_n belongs to t_n + Δα h_{n-1}
+  bool parameters = false;   ///< β(σ), γ(σ) instead: order 2 in q and v, but not in λ
   /// h v̈(t_n) in terms of accelerations, for σ = h_n/h_{n-1}.
   std::function<coeff::JerkWeights(double sigma)> jerk;
 };
@@ -42,6 +43,7 @@ class GeneralizedAlpha final : public Method {
  private:
   coeff::GeneralizedAlpha parameters_;
   AlphaModification modification_;
+  coeff::GeneralizedAlpha in_use_;  ///< of this step
   coeff::AlphaStep step_;
   Vector known_a_, known_x_, known_v_;  ///< a_{n+1}, x and v_{n+1} of v̇_{n+1} = 0
   Vector next_a_, y_, Cy_;

@@ -1,6 +1,9 @@
 // An implicit integration method as a step map x ↦ (q, v, v̇), its history frozen.
 #pragma once
 
+#include <span>
+
+#include "coeff/bliedf_defect.hpp"
 #include "kreisel/types.hpp"
 #include "lie/motion.hpp"
 #include "method/constrained_part.hpp"
@@ -58,6 +61,13 @@ class Method {
   /// constrained part must be added to v0 to avoid order reduction in λ (Arnold, Brüls, Cardona 2015, eq. 56, 57).
   virtual void one_step_start(ConstVectorRef jerk, double h, bool shifts_memory, Entry& entry, VectorRef defect);
 
+  /// The leading local error of the velocity relation on equal steps, by the formulas of the papers, from v, v', …, v⁽ᵏ⁾ at the
+  /// beginning of the step; `as_printed` where that differs. False: there is no formula for this order.
+  virtual bool leading_defect(int /*order*/, double /*h*/, std::span<const Vector> /*derivatives*/, bool /*as_printed*/,
+                              VectorRef /*out*/) {
+    return false;
+  }
+
   /// Local error of q (in the Lie algebra) and of v if this step had been taken with `order`; false when the past is
   /// too short to tell. Valid between the closing of a step and the next begin_step.
   virtual bool local_errors(int order, const Motion& accepted, VectorRef q_error, VectorRef v_error);
@@ -70,6 +80,9 @@ class Method {
     ++counters_.brackets;
     space_.bracket(a, b, out);
   }
+  /// out = h^k (-v⁽ᵏ⁾/(k+1) + Σ terms)
+  void sum_defect(int k, double h, std::span<const coeff::NestedBracket> terms, std::span<const Vector> derivatives,
+                  VectorRef out);
 
   const lie::Space& space_;
   Counters& counters_;

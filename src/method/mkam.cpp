@@ -15,7 +15,8 @@ constexpr double last_correction = 1e-12;
 
 }  // namespace
 
-Mkam::Mkam(const lie::Space& space, Counters& counters) : AdamsMoulton(space, counters), canonical_(space, counters) {
+Mkam::Mkam(const lie::Space& space, Counters& counters, Series dexp)
+    : AdamsMoulton(space, counters), dexp_(dexp), canonical_(space, counters) {
   for (Vector* v : {&known_, &omega_, &at_, &next_, &image_, &coordinates_, &bracket_}) v->setZero(space.nv());
 }
 
@@ -33,7 +34,7 @@ void Mkam::begin_step(const History& history, double h, int order) {
     if (i == 1) {
       known_ = weight * past_velocity(1);
     } else {
-      canonical_.dexp_inverse(k_ + 1, coordinates_, past_velocity(i), image_);
+      canonical_.dexp_inverse(terms(), coordinates_, past_velocity(i), image_);
       known_ += weight * image_;
     }
   }
@@ -45,7 +46,7 @@ bool Mkam::solve_for_omega(ConstVectorRef x) {
   const double weight = h_ * beta0_;
   next_ = omega_ + weight * (x - at_);
   for (int sweep = 0; sweep < max_sweeps; ++sweep) {
-    canonical_.dexp_inverse(k_ + 1, next_, x, image_);
+    canonical_.dexp_inverse(terms(), next_, x, image_);
     image_ = known_ + weight * image_ - next_;
     // Newton's correction with the leading part of its matrix: ∂/∂ω dexp⁻¹(-ω, x) = -x̂/2 + O(h).
     if (has_brackets()) {

@@ -12,7 +12,7 @@ namespace kreisel::method {
 /// would be k (k = 2: local error h³/12 [v, v̇]). The ωᵢ are nested to the right, which needs k - 2 of them for all i.
 class Mkam final : public AdamsMoulton {
  public:
-  Mkam(const lie::Space& space, Counters& counters);
+  Mkam(const lie::Space& space, Counters& counters, Series dexp = Series::complete);
 
   void begin_step(const History& history, double h, int order) override;
   void position(ConstVectorRef x, VectorRef q) override;
@@ -20,9 +20,11 @@ class Mkam final : public AdamsMoulton {
   void record(ConstVectorRef x, Entry& entry) override;
 
  private:
-  bool has_brackets() const { return k_ >= 2; }          ///< dexp_p⁻¹ is the identity below order 3
+  int terms() const { return dexp_ == Series::complete ? k_ + 1 : std::max(k_, 1); }  ///< p
+  bool has_brackets() const { return terms() >= 3; }     ///< dexp_p⁻¹ is the identity below order 3
   [[nodiscard]] bool solve_for_omega(ConstVectorRef x);  ///< omega_ = known_ + h β₀ dexp_p⁻¹(-omega_, x)
 
+  Series dexp_;
   Canonical canonical_;
   Vector known_;       ///< h Σ_{i≥1} βᵢ dexp_p⁻¹(-ωᵢ, v_{n+1-i})
   Vector omega_, at_;  ///< ω₀ and the x it belongs to

@@ -3,20 +3,27 @@
 #include <algorithm>
 
 #include "coeff/bch.hpp"
+#include "coeff/starting_defect.hpp"
 
 namespace kreisel::method {
 
-Mkbdf::Mkbdf(const lie::Space& space, Counters& counters) : Method(space, counters), canonical_(space, counters) {
+Mkbdf::Mkbdf(const lie::Space& space, Counters& counters, const Variant& variant)
+    : Method(space, counters), variant_(variant), canonical_(space, counters, variant.bch) {
   for (Vector* v : {&known_rate_, &known_a_, &omega0_, &rate_, &image_, &bracket_, &argument_}) v->setZero(space.nv());
   for (Vector* v : {&hat_rate_, &hat_omega_, &hat_inner_}) v->setZero(space.block_diagonal_size());
   scratch_.setZero(space.nv());
   for (Vector& v : coordinates_) v.setZero(space.nv());
 }
 
+Mkbdf::Mkbdf(const lie::Space& space, Counters& counters, const coeff::Multistep& coefficients)
+    : Mkbdf(space, counters, Variant{}) {
+  own_ = coefficients;
+}
+
 void Mkbdf::begin_step(const History& history, double h, int order) {
   history_ = &history;
   h_ = h;
-  k_ = std::min(order, history.size());
+  k_ = std::min(own_ ? own_->k : order, history.size());
   known_rate_.setZero();
   known_a_.setZero();
   // The left recursion, from the oldest increment inwards: the printed right-associated one loses an order in λ for
@@ -26,12 +33,35 @@ void Mkbdf::begin_step(const History& history, double h, int order) {
     if (i == 0)
       coordinates_[0] = omega0_;
     else
-      canonical_.combine(k_, omega0_, history[0].memory.segment((i - 1) * space_.nv(), space_.nv()), coordinates_[i]);
-    known_rate_ += (coeff::bdf_alpha(k_, i + 2) / h) * coordinates_[i];
+      canonical_.combine(series(), omega0_, history[0].memory.segment((i - 1) * space_.nv(), space_.nv()),
+                         coordinates_[i]);
+    known_rate_ += (alpha(i + 2) / h) * coordinates_[i];
   }
-  for (int i = 2; i <= k_; ++i)
-    known_a_ += (coeff::bdf_gamma(k_, i) / h) * (history[i - 2].motion.v - history[i - 1].motion.v);
+  if (own_) {
+    add_own_terms();
+  } else {
+    for (int i = 2; i <= k_; ++i)
+      known_a_ += (coeff::bdf_gamma(k_, i) / h) * (history[i - 2].motion.v - history[i - 1].motion.v);
+  }
   differences_.build(history, k_ + 1, h, [](const Entry& e) -> const Vector& { return e.motion.v; });
+}
+
+/// Past velocities in the coordinates about q_n, and past accelerations; both divided by β₀ where the new ones are wanted.
+void Mkbdf::add_own_terms() {
+  for (int i = 1; i <= k_; ++i) {
+    const Motion& past = (*history_)[i - 1].motion;
+    if (own_->beta[i] != 0.0) {
+      if (i == 1)
+        image_ = past.v;
+      else
+        canonical_.dexp_inverse(series(), coordinates_[i - 2], past.v, image_);
+      known_rate_ -= own_->beta[i] * image_;
+      known_a_ -= own_->beta[i] * past.a;
+    }
+    known_a_ += (own_->alpha[i] / h_) * past.v;
+  }
+  known_rate_ /= own_->beta[0];
+  known_a_ /= own_->beta[0];
 }
 
 void Mkbdf::record(ConstVectorRef x, Entry& entry) {
@@ -44,12 +74,31 @@ void Mkbdf::adopt(History& history) {
   Entry& newest = history.edit(0);
   for (int i = 0; i + 3 <= k; ++i) {
     argument_ = -history[i + 1].omega;
-    for (int j = i; j >= 1; --j) {
-      omega0_ = -history[j].omega;
-      canonical_.combine(k, omega0_, argument_, argument_);
+    switch (variant_.recursion) {
+      case Recursion::left:
+        for (int j = i; j >= 1; --j) {
+          omega0_ = -history[j].omega;
+          canonical_.combine(own_ ? max_order : k, omega0_, argument_, argument_);
+        }
+        break;
+      case Recursion::right_as_printed:
+        if (i > 0) {
+          omega0_ = coordinates_in(newest, i - 1);
+          canonical_.combine(k, omega0_, argument_, argument_);
+        }
+        break;
+      case Recursion::logarithms_as_printed:
+        space_.difference(history[1].motion.q, history[i + 2].motion.q, argument_);
+        break;
     }
     coordinates_in(newest, i) = argument_;
   }
+}
+
+bool Mkbdf::leading_defect(int order, double h, std::span<const Vector> derivatives, bool as_printed, VectorRef out) {
+  if (own_) return false;
+  sum_defect(order, h, coeff::mkbdf_starting_defect(order, as_printed), derivatives, out);
+  return true;
 }
 
 void Mkbdf::guess(VectorRef x) {
@@ -58,40 +107,43 @@ void Mkbdf::guess(VectorRef x) {
   x = (*history_)[0].motion.v;
   for (int sweep = 0; sweep < k_; ++sweep) {
     omega0_ = h_ * x;
-    canonical_.dexp_inverse(k_, omega0_, argument_, image_);
-    x = (image_ - known_rate_) / coeff::bdf_alpha(k_, 0);
+    canonical_.dexp_inverse(series(), omega0_, argument_, image_);
+    x = (image_ - known_rate_) * (beta0() / alpha(0));
   }
 }
 
 void Mkbdf::velocity(ConstVectorRef x, ConstVectorRef dv, Motion& trial) {
   omega0_ = h_ * x;
-  rate_ = known_rate_ + coeff::bdf_alpha(k_, 0) * x;
+  rate_ = known_rate_ + (alpha(0) / beta0()) * x;
   // dexp_k⁻¹ is T⁻¹ up to a truncation: T is nearly its inverse, so that a few corrections reach round-off. For k ≤ 2 it
   // is the identity.
-  const int sweeps = coeff::dexp_inverse_degree(k_) == 0 ? 0 : 8;
+  const int sweeps = coeff::dexp_inverse_degree(series()) == 0 ? 0 : 8;
   if (sweeps == 0)
     trial.v = rate_;
   else
     space_.tangent(omega0_, rate_, trial.v);
   for (int sweep = 0; sweep < sweeps; ++sweep) {
-    canonical_.dexp_inverse(k_, omega0_, trial.v, image_);
+    canonical_.dexp_inverse(series(), omega0_, trial.v, image_);
     image_ = rate_ - image_;
     space_.tangent(omega0_, image_, argument_);
     trial.v += argument_;
     if (argument_.lpNorm<Eigen::Infinity>() <= 1e-15 * trial.v.lpNorm<Eigen::Infinity>()) break;
   }
   trial.v += dv;
-  trial.a = known_a_ + (coeff::bdf_gamma(k_, 1) / h_) * (trial.v - (*history_)[0].motion.v);
+  if (own_)
+    trial.a = known_a_ + (alpha(0) / (beta0() * h_)) * trial.v;
+  else
+    trial.a = known_a_ + (coeff::bdf_gamma(k_, 1) / h_) * (trial.v - (*history_)[0].motion.v);
 }
 
 void Mkbdf::linearize(ConstVectorRef x, MotionTangent& out) {
-  const double alpha0 = coeff::bdf_alpha(k_, 0);
+  const double alpha0 = alpha(0) / beta0();
   omega0_ = h_ * x;
   rate_ = known_rate_ + alpha0 * x;
   space_.tangent_blocks(omega0_, out.q_x);
   out.v_dv = 1.0;
   out.a_dv = alpha0 / h_;
-  out.has_blocks = coeff::dexp_inverse_degree(k_) > 0;
+  out.has_blocks = coeff::dexp_inverse_degree(series()) > 0;
   if (!out.has_blocks) {
     out.q_x *= h_;
     out.v_x = alpha0;

@@ -6,6 +6,8 @@
 #include <type_traits>
 #include <variant>
 
+#include "method/variants.hpp"
+
 namespace kreisel::method {
 namespace {
 
@@ -83,6 +85,76 @@ std::vector<Member<GeneralizedAlpha>> members() {
       bound<&A::modification, A>({.name = "modification", .meaning = "what is modified where the step size changes"})};
 }
 
+Field baumgarte_field() {
+  return {.name = "baumgarte",
+          .meaning = "rate at which errors of constraints decay (index1)",
+          .minimum = 0.0,
+          .minimum_is_excluded = true,
+          .unit = "1/s"};
+}
+Field start_field() {
+  return {.name = "start", .meaning = "error by which corrected starting velocities are shifted (index3)"};
+}
+
+template <>
+std::vector<Member<variants::Bliedf>> members() {
+  using B = variants::Bliedf;
+  return {bound<&B::defect, B>(
+              {.name = "defect", .meaning = "leading error by which velocities are modified (index3, given steps)"}),
+          bound<&B::start, B>(start_field()), bound<&B::baumgarte, B>(baumgarte_field())};
+}
+
+template <>
+std::vector<Member<variants::GeneralizedAlpha>> members() {
+  using A = variants::GeneralizedAlpha;
+  return {bound<&A::coefficients, A>(
+              {.name = "coefficients", .meaning = "whether beta and gamma follow the ratio of steps"}),
+          bound<&A::jerk, A>({.name = "jerk", .meaning = "differences that give the jerk at the start"}),
+          bound<&A::baumgarte, A>(baumgarte_field())};
+}
+
+template <>
+std::vector<Member<variants::Mkam>> members() {
+  return {bound<&variants::Mkam::dexp, variants::Mkam>(
+      {.name = "dexp", .meaning = "terms of the inverse tangent operator"})};
+}
+
+template <>
+std::vector<Member<variants::Mkbdf>> members() {
+  using M = variants::Mkbdf;
+  return {bound<&M::recursion, M>({.name = "recursion", .meaning = "coordinates of the starting points"}),
+          bound<&M::bch, M>(
+              {.name = "bch", .meaning = "terms of degree 5 of the Baker-Campbell-Hausdorff series (order 6)"}),
+          bound<&M::start, M>(start_field()), bound<&M::baumgarte, M>(baumgarte_field())};
+}
+
+template <>
+std::vector<Member<variants::MkMultistep>> members() {
+  using M = variants::MkMultistep;
+  const auto alpha = [](const char* name) { return Field{.name = name, .meaning = "weight of coordinates"}; };
+  const auto beta = [](const char* name) { return Field{.name = name, .meaning = "weight of velocities"}; };
+  return {bound<&M::alpha0, M>(alpha("alpha0")), bound<&M::alpha1, M>(alpha("alpha1")),
+          bound<&M::alpha2, M>(alpha("alpha2")), bound<&M::alpha3, M>(alpha("alpha3")),
+          bound<&M::alpha4, M>(alpha("alpha4")), bound<&M::alpha5, M>(alpha("alpha5")),
+          bound<&M::alpha6, M>(alpha("alpha6")), bound<&M::beta0, M>(beta("beta0")),
+          bound<&M::beta1, M>(beta("beta1")),    bound<&M::beta2, M>(beta("beta2")),
+          bound<&M::beta3, M>(beta("beta3")),    bound<&M::beta4, M>(beta("beta4")),
+          bound<&M::beta5, M>(beta("beta5")),    bound<&M::beta6, M>(beta("beta6"))};
+}
+
+template <>
+std::vector<Member<variants::ProjectedBdf>> members() {
+  using P = variants::ProjectedBdf;
+  return {bound<&P::tested_error, P>({.name = "tested_error", .meaning = "what of the error estimate is tested"})};
+}
+
+template <>
+std::vector<Member<variants::Rkmk>> members() {
+  using K = variants::Rkmk;
+  return {
+      bound<&K::derivatives, K>({.name = "derivatives", .meaning = "q' of a stage, as it is or on B v = 0 (index1)"})};
+}
+
 template <>
 std::vector<Member<ProjectedBdf>> members() {
   return {bound<&ProjectedBdf::metric, ProjectedBdf>({.name = "metric", .meaning = "metric of the projections"}),
@@ -99,9 +171,26 @@ std::vector<Field> fields_of() {
   return fields;
 }
 
+namespace {
+
+/// What the method has beside its public struct.
+std::vector<Field> variant_fields(std::string_view name) {
+  if (name == variants::Bliedf::name) return fields_of<variants::Bliedf>();
+  if (name == variants::GeneralizedAlpha::name) return fields_of<variants::GeneralizedAlpha>();
+  if (name == variants::Mkam::name) return fields_of<variants::Mkam>();
+  if (name == variants::Mkbdf::name) return fields_of<variants::Mkbdf>();
+  if (name == variants::ProjectedBdf::name) return fields_of<variants::ProjectedBdf>();
+  if (name == variants::Rkmk::name) return fields_of<variants::Rkmk>();
+  return {};
+}
+
+}  // namespace
+
 template <class Parameters>
 ParameterValues values_of(const Parameters& parameters) {
-  const std::vector<Field> fields = fields_of<Parameters>();
+  std::vector<Field> fields = fields_of<Parameters>();
+  for (Field& field : variant_fields(Parameters::name))
+    if (find_field(fields, field.name) == nullptr) fields.push_back(std::move(field));
   ParameterValues values(fields);
   for (const Member<Parameters>& member : members<Parameters>()) {
     const Value value = member.get(parameters);
@@ -132,6 +221,13 @@ KREISEL_PARAMETERS(Mkbdf)
 KREISEL_PARAMETERS(ProjectedBdf)
 KREISEL_PARAMETERS(Radau)
 KREISEL_PARAMETERS(Rkmk)
+KREISEL_PARAMETERS(variants::Bliedf)
+KREISEL_PARAMETERS(variants::GeneralizedAlpha)
+KREISEL_PARAMETERS(variants::Mkam)
+KREISEL_PARAMETERS(variants::Mkbdf)
+KREISEL_PARAMETERS(variants::MkMultistep)
+KREISEL_PARAMETERS(variants::ProjectedBdf)
+KREISEL_PARAMETERS(variants::Rkmk)
 #undef KREISEL_PARAMETERS
 
 }  // namespace kreisel::method

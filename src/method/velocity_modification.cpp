@@ -13,8 +13,9 @@ constexpr double equal_steps = 1e-9;
 
 }  // namespace
 
-VelocityModification::VelocityModification(const lie::Space& space)
-    : projected_(coeff::bdf_max_order + 1, Vector::Zero(space.nv())),
+VelocityModification::VelocityModification(const lie::Space& space, DefectSource source)
+    : source_(source),
+      projected_(coeff::bdf_max_order + 1, Vector::Zero(space.nv())),
       derivative_(coeff::bdf_max_order + 1, Vector::Zero(space.nv())) {
   for (Vector* v : {&bracket_, &sum_}) v->setZero(space.nv());
 }
@@ -35,7 +36,10 @@ void VelocityModification::differentiate(const History& history, int k, Constrai
   for (int age = k; age >= 0; --age) {  // ends at q_n, where C is wanted afterwards
     times[age] = history.offset(age);
     constrained.move_to(history[age].motion);
-    constrained.project(history[age].motion, projected_[age]);
+    if (source_ == DefectSource::raw_as_printed)
+      projected_[age] = history[age].motion.v;
+    else
+      constrained.project(history[age].motion, projected_[age]);
   }
   const int count = k + 1;
   std::array<double, (coeff::max_derivative_order + 1) * coeff::max_nodes> weights{};
@@ -55,6 +59,12 @@ void VelocityModification::add_to(Correction& correction, const History& history
   const auto steps_before = [&](int i) { return std::span<const double>(steps_.data() + i, steps_.size() - i); };
   double a = 0.0, b = 0.0;  // Σ γᵢ (l_{n+1-i} - l_{n-i}) = a v⁽ᵏ⁾ + b W
   for (int i = 1; i <= k; ++i) {
+    if (source_ == DefectSource::as_printed && k <= 3) {
+      const coeff::PrintedDefect printed = coeff::printed_defect_difference(k, steps_before(i - 1));
+      a += bdf.gamma[i] * printed.derivative;
+      b += bdf.gamma[i] * printed.bracket;
+      continue;
+    }
     a += bdf.gamma[i] * (coeff::bdf_defect(k, steps_before(i - 1)) - coeff::bdf_defect(k, steps_before(i)));
     b += bdf.gamma[i] *
          (correction.defect_weight(k, steps_before(i - 1)) - correction.defect_weight(k, steps_before(i)));

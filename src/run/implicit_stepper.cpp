@@ -6,6 +6,7 @@
 #include "corners.hpp"
 #include "exchange.hpp"
 #include "lie/turns.hpp"
+#include "method/variants.hpp"
 #include "turns.hpp"
 
 namespace kreisel::run {
@@ -88,7 +89,10 @@ ImplicitStepper::ImplicitStepper(const system::System& system, const Plan& plan,
       hidden_lambda_(system.pattern().rows()),
       dense_(system.space()),
       tangent_at_(system.space()),
-      controls_lambda_(plan.controls_lambda) {
+      controls_lambda_(plan.controls_lambda),
+      tests_tangential_alone_(
+          method::parameters_in<method::variants::ProjectedBdf>(plan.options.method.parameters).tested_error ==
+          method::TestedError::tangential_as_printed) {
   method_->set_velocity_tolerance(plan.closeness.velocity_tolerance);
   if (is_just_behind_corner(plan, system)) start_up_.look_ahead_only();
   if (plan.formulation == solve::Formulation::index3 && system.pattern().position_rows() > 0 && !plan.steps.empty()) {
@@ -209,7 +213,8 @@ std::optional<double> ImplicitStepper::error_at(int order, ErrorNorm& norm, bool
   // projection is not orthogonal in this norm, and by more when it is (Eich 1993, section 4.1): the larger one counts.
   if (manifold_ != nullptr) {
     manifold_->keep_tangential(q_error_, v_error_);
-    error = std::max(error, norm(q_error_, v_error_));
+    const double tangential = norm(q_error_, v_error_);
+    error = tests_tangential_alone_ ? tangential : std::max(error, tangential);
   }
   // In index-3 form λ jumps with every change of the step, and shorter steps make it jump further.
   if (turn_.angle > telling_turn && tests_lambda && plan_.formulation != solve::Formulation::index3 &&

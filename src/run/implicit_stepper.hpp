@@ -89,6 +89,7 @@ class ImplicitStepper final : public Stepper {
   int starts_left_ = 0;
   bool is_at_start_ = true;
   bool controls_lambda_;
+  bool tests_tangential_alone_;                        ///< d = P d̃ (Eich 1993, eq. 4.1)
   std::unique_ptr<ConstrainedPart> constrained_part_;  ///< index-3 form with given steps only
   std::unique_ptr<solve::Manifold> manifold_;          ///< of projections after each step; null: none
 };

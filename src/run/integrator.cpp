@@ -81,6 +81,69 @@ void inspect(const system::Event& event, Inspection& check) {
                   fmt::format("'{}' has no function for its jump", event.name));
 }
 
+/// Which words a method has, where formulas exist, and which forms a parameter belongs to.
+void inspect_variants(const Options& options, bool has_constraints, Inspection& check) {
+  const method::MethodInfo& info = options.method.info();
+  const ParameterValues& parameters = options.method.parameters;
+  const auto set_to = [&](const char* name, const char* word) {
+    return parameters.has(name) && parameters.word(name) != word;
+  };
+  if (has_constraints && parameters.is_set("baumgarte"))
+    check.require(options.formulation == solve::Formulation::index1, "baumgarte",
+                  fmt::format("has an effect only with {} index1", spelled("formulation")));
+  if (has_constraints && set_to("derivatives", "plain"))
+    check.require(options.formulation == solve::Formulation::index1, "derivatives",
+                  fmt::format("has an effect only with {} index1", spelled("formulation")));
+  if (!set_to("start", "scheme")) return;
+  const bool is_printed = parameters.word("start") == "formula-as-printed";
+  check.require(options.formulation == solve::Formulation::index3 && options.starting == Starting::corrected &&
+                    !options.has_error_control(),
+                "start",
+                fmt::format("has an effect only with {} index3, {} corrected and given steps", spelled("formulation"),
+                            spelled("starting")));
+  check.require(!is_printed || info.name == "mkbdf", "start",
+                "'formula-as-printed' is for mkbdf, where what is printed differs; use formula");
+  const int order = options.order > 0 ? options.order : info.default_order;
+  if (info.name != "bliedf" || order <= 2) return;
+  for (const char* without : {"tuned", "tuned-implicit", "implicit", "two-chains", "magnus-taylor", "none"})
+    check.require(options.correction != without, "start",
+                  fmt::format("'formula' knows the leading error of the corrections published, difference and magnus, "
+                              "not of {}; use scheme, which needs no formula",
+                              without));
+  check.require(!options.correction.starts_with("file:"), "start",
+                "'formula' knows no leading error of a correction from a file; use scheme, which needs no formula");
+}
+
+/// What methods without a solver for general forces need.
+void inspect_forces(const system::System& system, const std::string& name, Inspection& check) {
+  check.require(system.pattern().is_all_dynamic() && system.is_affine_in_multipliers(), "method",
+                fmt::format("{} is for mechanical systems without states, unknowns without mass and forces that depend "
+                            "on reactions, as friction does; use bliedf or radau",
+                            name));
+}
+
+void inspect_rigid_bodies(const system::System& system, const system::Start& start, const std::string& name,
+                          Inspection& check) {
+  inspect_forces(system, name, check);
+  check.require(system.pattern().rows() == system.pattern().position_rows(), "method",
+                fmt::format("{} does not serve nonholonomic constraints; use bliedf", name));
+  if (start.q0.size() != system.space().nq()) return;
+  system::Motion m(system.space());
+  m.t = start.t0;
+  m.q = start.q0;
+  system::KktBlocks here(system.pattern()), there(system.pattern());
+  system.mass_and_jacobian(m, here);
+  Vector way(system.space().nv());
+  for (Eigen::Index i = 0; i < way.size(); ++i) way[i] = 0.3 + 0.1 * static_cast<double>(i % 7);
+  system.space().move(start.q0, way, m.q);
+  system.mass_and_jacobian(m, there);
+  const double size = here.M.size() > 0 ? here.M.lpNorm<Eigen::Infinity>() : 0.0;
+  check.require(!((here.M - there.M).lpNorm<Eigen::Infinity>() > 1e-9 * size), "method",
+                fmt::format("{} needs a mass matrix that is constant in the body frame, as that of rigid bodies is; "
+                            "this one depends on q. Use generalized-alpha or bliedf",
+                            name));
+}
+
 /// Above this the dense factorisation that names redundant rows would cost more than the start of a run.
 constexpr int most_rows_to_inspect = 100;
 
@@ -216,6 +279,9 @@ std::vector<OptionProblem> problems_in(const Options& options, const system::Sys
       "starting",
       fmt::format("'{}' is for generalized-alpha only; {} has corrected and exact", options.starting.name(),
                   info.name));
+  inspect_variants(options, has_constraints, check);
+  if (info.needs_constant_mass) inspect_rigid_bodies(system, start, info.name, check);
+  if (info.name == "half-explicit") inspect_forces(system, info.name, check);
   if (options.formulation.is_given() && has_constraints) {
     const std::string_view formulation = options.formulation.name();
     check.require(formulation != "ode", "formulation",

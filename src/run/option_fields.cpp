@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <list>
+#include <mutex>
 #include <type_traits>
 
 #include "method/catalogue.hpp"
@@ -93,7 +95,7 @@ std::vector<OptionField> list() {
   constexpr double unbounded = std::numeric_limits<double>::infinity();
   return {
       bound<&O::method>(method, "M",
-                        word("method", names_in(method::catalogue()), "integration method",
+                        word("method", method::method_names(), "integration method",
                              "bliedf, replaced by radau where stiff vibrations limit its steps")),
       bound<&O::order>(method, "K",
                        count("order", unbounded, "order of the method; with tolerances it fixes the order")),
@@ -172,8 +174,16 @@ std::vector<OptionField> list() {
 }  // namespace
 
 const std::vector<OptionField>& option_fields() {
-  static const std::vector<OptionField> fields = list();
-  return fields;
+  // Methods that a program registers join the words; what earlier calls have returned stays.
+  static std::mutex access;
+  static std::list<std::vector<OptionField>> versions;
+  static std::size_t known = 0;
+  const std::scoped_lock lock(access);
+  if (const std::size_t now = method::method_names().size(); versions.empty() || now != known) {
+    known = now;
+    versions.push_back(list());
+  }
+  return versions.back();
 }
 
 std::string described(const Field& field) {

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "corners.hpp"
+#include "method/variants.hpp"
 #include "run/integrator.hpp"
 #include "run/step_sequence.hpp"
 #include "system/consistency.hpp"
@@ -140,6 +141,9 @@ Plan make_plan(const Options& given, const system::System& system, const system:
                    : options.has_error_control() ? with_error_control(options)
                                                  : with_given_steps(options);
   plan.closeness.newton.linear_solver = options.linear_solver.name();
+  if (plan.formulation == solve::Formulation::index1)
+    plan.closeness.newton.baumgarte =
+        method::parameters_in<method::variants::Bliedf>(options.method.parameters).baumgarte.value_or(0.0);
   if (options.has_error_control()) {
     system::Motion m(system.space());
     m.q = start.q0;
@@ -149,7 +153,7 @@ Plan make_plan(const Options& given, const system::System& system, const system:
   if (options.step > 0.0) set_constant_steps(plan);
   if (is_given(options.steps)) {
     // Multistep methods start from equidistant points; one more equal step belongs to the correction of their velocities.
-    const int equal = info.name == "generalized-alpha" || info.name == "radau" ? 1 : plan.order;
+    const int equal = info.is_one_step ? 1 : plan.order;
     Steps steps = steps_of(options.steps, plan.t0, plan.t_end - plan.t0, equal);
     plan.step_factor = steps.factor;
     plan.steps = std::move(steps.sizes);

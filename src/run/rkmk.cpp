@@ -15,7 +15,8 @@ Rkmk::Rkmk(const system::System& system, const coeff::Tableau& tableau, Counters
       v_rate_(q_rate_),
       stage_(system.space()),
       u_(Vector::Zero(system.space().nv())),
-      stage_lambda_(Vector::Zero(system.pattern().rows())) {}
+      stage_lambda_(Vector::Zero(system.pattern().rows())),
+      kept_v_(u_) {}
 
 bool Rkmk::step(const Motion& from, double h, Motion& to, VectorRef lambda, VectorRef omega) {
   const lie::Space& space = system_.space();
@@ -24,6 +25,11 @@ bool Rkmk::step(const Motion& from, double h, Motion& to, VectorRef lambda, Vect
   v_rate_[0] = from.a;
   stage_lambda_ = lambda;
   stage_.a = from.a;  // the step depends on nothing but its arguments
+  if (projects_derivatives_) {
+    u_.setZero();
+    stage_ = from;
+    if (!kkt_.factorize(from) || !set_position_rate(0)) return false;
+  }
   if (integrates_work_) work_ = system::Power();
   add_power(0, from, lambda);
   for (int i = 1; i < tableau_.stages; ++i) {
@@ -39,8 +45,8 @@ bool Rkmk::step(const Motion& from, double h, Motion& to, VectorRef lambda, Vect
     ++counters_.exponentials;
     space.move(from.q, u_, stage_.q);
     if (!kkt_.accelerate(stage_, stage_lambda_)) return false;
-    space.tangent_inverse(u_, stage_.v, q_rate_[i]);
     v_rate_[i] = stage_.a;
+    if (!set_position_rate(i)) return false;
     add_power(i, stage_, stage_lambda_);
   }
   omega.setZero();
@@ -59,6 +65,14 @@ bool Rkmk::step(const Motion& from, double h, Motion& to, VectorRef lambda, Vect
   to.a = stage_.a;
   lambda = stage_lambda_;
   return kkt_.accelerate(to, lambda);
+}
+
+bool Rkmk::set_position_rate(int stage) {
+  kept_v_ = stage_.v;
+  if (projects_derivatives_ && !kkt_.project_velocity(stage_)) return false;
+  system_.space().tangent_inverse(u_, stage_.v, q_rate_[stage]);
+  stage_.v = kept_v_;
+  return true;
 }
 
 void Rkmk::add_power(int stage, const Motion& motion, ConstVectorRef lambda) {

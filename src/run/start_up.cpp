@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "coeff/starting_defect.hpp"
 #include "lie/turns.hpp"
 
 namespace kreisel::run {
@@ -180,7 +181,7 @@ bool StartUp::fill(method::Method& method, double h, int order, system::Formulat
                    const StartUpOptions& options, History& history) {
   const bool has_position_form = formulation == system::Formulation::index3;
   const bool corrects = options.corrects_velocity && has_position_form && system_.pattern().position_rows() > 0;
-  if (method.is_one_step()) return start_one_step(method, h, corrects, options.shifts_memory, history);
+  if (method.is_one_step()) return start_one_step(method, h, corrects, options, history);
 
   const int points = method.points_needed(order);
   if (points > 1 || corrects) {
@@ -192,12 +193,44 @@ bool StartUp::fill(method::Method& method, double h, int order, system::Formulat
     history.push(next);
   }
   method.adopt(history);
-  return !corrects || correct_velocities(method, h, order, history);
+  return !corrects || correct_velocities(method, h, order, options, history);
 }
 
 /// The defect of the scheme itself on one extra point: l = v(x_exact) - v_k; then v_i += C(q_{k-1}) l. It makes the
 /// starting error of v equal to the one the scheme produces, so that λ sees no jump (theory: docs/methods/bliedf.md).
-bool StartUp::correct_velocities(method::Method& method, double h, int order, History& history) {
+bool StartUp::correct_velocities(method::Method& method, double h, int order, const StartUpOptions& options,
+                                 History& history) {
+  const bool is_printed = options.by == method::StartBy::formula_as_printed;
+  Vector defect(omega_.size()), correction(omega_.size());
+  if (options.by == method::StartBy::formula || is_printed) {
+    if (!defect_by_formula(method, h, order, is_printed, history, defect)) return false;
+  } else if (!defect_of_scheme(method, h, order, history, defect)) {
+    return false;
+  }
+  if (!rkmk_.kkt().factorize(history[0].motion)) return false;
+  rkmk_.kkt().constrained_part(defect, correction);
+  if (!correction.allFinite()) return false;  // the velocity relation of the method has no solution at this step
+  for (int age = 0; age < history.size(); ++age) history.edit(age).motion.v += correction;
+  return true;
+}
+
+/// From v and v̇ of the starting points (Wieloch 2022, eq. 3.58, 3.59; Wieloch & Arnold 2019, eq. 56).
+bool StartUp::defect_by_formula(method::Method& method, double h, int order, bool as_printed, const History& history,
+                                Vector& defect) {
+  std::vector<Vector> derivatives(order + 1, Vector::Zero(defect.size()));
+  derivatives[0] = history[0].motion.v;
+  if (order >= 1) derivatives[1] = history[0].motion.a;
+  for (int j = 2; j <= order; ++j) {
+    const std::span<const double> weights = coeff::starting_derivative(j);
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      derivatives[j] += weights[i] * history[static_cast<int>(i)].motion.v;
+    derivatives[j] += (j * h) * history[0].motion.a;
+    derivatives[j] /= std::pow(h, j);
+  }
+  return method.leading_defect(order, h, derivatives, as_printed, defect);
+}
+
+bool StartUp::defect_of_scheme(method::Method& method, double h, int order, const History& history, Vector& defect) {
   Entry extra = history[0];
   if (!advance(history[0], h, extra)) return false;
   method.begin_step(history, h, order);
@@ -206,25 +239,33 @@ bool StartUp::correct_velocities(method::Method& method, double h, int order, Hi
   Motion image = extra.motion;
   const Vector no_shift = Vector::Zero(x.size());
   method.velocity(x, no_shift, image);
-  const Vector defect = image.v - extra.motion.v;
-  Vector correction(defect.size());
-  if (!rkmk_.kkt().factorize(history[0].motion)) return false;
-  rkmk_.kkt().constrained_part(defect, correction);
-  if (!correction.allFinite()) return false;  // the velocity relation of the method has no solution at this step
-  for (int age = 0; age < history.size(); ++age) history.edit(age).motion.v += correction;
+  defect = image.v - extra.motion.v;
   return true;
 }
 
-bool StartUp::start_one_step(method::Method& method, double h, bool corrects, bool shifts, History& history) {
+bool StartUp::start_one_step(method::Method& method, double h, bool corrects, const StartUpOptions& options,
+                             History& history) {
   Entry& first = history.edit(0);
   const Motion centre = first.motion;
   // v̈ by central differences of accelerations along the Taylor polynomial (Arnold, Brüls, Cardona 2015, section 4.2, s = 1), at a
-  // corner by one-sided ones of the same order.
-  // Another corner may follow at the end of the step.
-  const double part = looks_back_ ? h : 0.25 * h;
-  Vector jerk = looks_back_ ? Vector(Vector::Zero(centre.v.size())) : Vector(centre.a * (-1.5 / part));
-  for (const int i : {1, looks_back_ ? -1 : 2}) {
-    const double s = i * part, weight = looks_back_ ? 0.5 / s : (i == 1 ? 2.0 : -0.5) / part;
+  // corner by one-sided ones of the same order: another corner may follow at the end of the step. `forward` is the
+  // alternative of that section, s = 0.01.
+  struct Term {
+    double at, weight;  ///< in parts of the step
+  };
+  constexpr std::array<Term, 2> central{{{1.0, 0.5}, {-1.0, -0.5}}}, forward{{{0.0, -1.0}, {1.0, 1.0}}};
+  constexpr std::array<Term, 3> one_sided{{{0.0, -1.5}, {1.0, 2.0}, {2.0, -0.5}}};
+  const bool is_forward = options.jerk == method::JerkBy::forward;
+  const double part = is_forward ? 0.01 * h : looks_back_ ? h : 0.25 * h;
+  Vector jerk = Vector::Zero(centre.v.size());
+  for (const Term& term : is_forward    ? std::span<const Term>(forward)
+                          : looks_back_ ? std::span<const Term>(central)
+                                        : std::span<const Term>(one_sided)) {
+    const double s = term.at * part;
+    if (s == 0.0) {
+      jerk += (term.weight / part) * centre.a;
+      continue;
+    }
     from_.t = centre.t + s;
     omega_ = s * centre.v + (0.5 * s * s) * centre.a;
     system_.space().move(centre.q, omega_, from_.q);
@@ -232,10 +273,10 @@ bool StartUp::start_one_step(method::Method& method, double h, bool corrects, bo
     from_.a = centre.a;
     lambda_ = first.lambda;
     if (!rkmk_.kkt().accelerate(from_, lambda_)) return false;
-    jerk += weight * from_.a;
+    jerk += (term.weight / part) * from_.a;
   }
   Vector defect(centre.v.size()), correction(centre.v.size());
-  method.one_step_start(jerk, h, shifts, first, defect);
+  method.one_step_start(jerk, h, options.shifts_memory, first, defect);
   if (corrects) {
     if (!rkmk_.kkt().factorize(centre)) return false;
     rkmk_.kkt().constrained_part(defect, correction);

@@ -5,6 +5,7 @@
 
 #include "kreisel/system.hpp"
 #include "method/method.hpp"
+#include "method/variants.hpp"
 #include "run/rkmk.hpp"
 #include "solve/formulation.hpp"
 
@@ -13,6 +14,8 @@ namespace kreisel::run {
 struct StartUpOptions {
   bool corrects_velocity = true;  ///< add the constrained part of the defect to v (index-3 form only)
   bool shifts_memory = true;      ///< algorithmic acceleration at its own time (generalized-α)
+  method::StartBy by = method::StartBy::scheme;
+  method::JerkBy jerk = method::JerkBy::central;  ///< of generalized-α
 };
 
 /// Fills histories. Every point has q, v, v̇, λ, ω, h.
@@ -44,8 +47,14 @@ class StartUp {
   [[nodiscard]] bool set_rates_of_states(method::Entry& first);
   /// By differences of step s, for the entries of states and algebraic unknowns.
   [[nodiscard]] bool rates_of_states(const method::Entry& first, double s, Vector& rates);
-  [[nodiscard]] bool correct_velocities(method::Method& method, double h, int order, method::History& history);
-  [[nodiscard]] bool start_one_step(method::Method& method, double h, bool corrects, bool shifts,
+  [[nodiscard]] bool correct_velocities(method::Method& method, double h, int order, const StartUpOptions& options,
+                                        method::History& history);
+  /// l of the scheme itself on one extra point, or by the formulas of the papers.
+  [[nodiscard]] bool defect_of_scheme(method::Method& method, double h, int order, const method::History& history,
+                                      Vector& defect);
+  [[nodiscard]] bool defect_by_formula(method::Method& method, double h, int order, bool as_printed,
+                                       const method::History& history, Vector& defect);
+  [[nodiscard]] bool start_one_step(method::Method& method, double h, bool corrects, const StartUpOptions& options,
                                     method::History& history);
 
   const system::System& system_;

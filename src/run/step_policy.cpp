@@ -10,8 +10,8 @@
 #include "base/spelling.hpp"
 #include "exchange.hpp"
 #include "explain.hpp"
-#include "explicit_stepper.hpp"
 #include "implicit_stepper.hpp"
+#include "one_step_stepper.hpp"
 #include "radau_control.hpp"
 #include "radau_stepper.hpp"
 #include "run/controller.hpp"
@@ -64,13 +64,16 @@ class GivenSteps final : public StepPolicy {
 
   StartingPoints begin(const Stepper&) override {
     const Choice<Starting> starting = plan_.options.starting;
+    const ParameterValues& parameters = plan_.options.method.parameters;
     number_ = 0;
     has_starts_ = true;
     return {.are_wanted = true,
             .h = plan_.h,
             .order = plan_.order,
             .corrections = {starting == Starting::corrected || starting == Starting::v0,
-                            starting == Starting::corrected || starting == Starting::a0},
+                            starting == Starting::corrected || starting == Starting::a0,
+                            method::parameters_in<method::variants::Bliedf>(parameters).start,
+                            method::parameters_in<method::variants::GeneralizedAlpha>(parameters).jerk},
             .last = plan_.step_count,
             .t_end = plan_.t_end};
   }
@@ -458,7 +461,7 @@ std::unique_ptr<StepPolicy> make_policy(const Plan& plan, const system::System& 
 
 std::unique_ptr<Stepper> make_stepper(const Plan& plan, const system::System& system, Counters& counters) {
   if (is_radau(plan)) return std::make_unique<RadauStepper>(system, plan, counters);
-  if (plan.method->make == nullptr) return std::make_unique<ExplicitStepper>(system, plan, counters);
+  if (plan.method->make == nullptr) return std::make_unique<OneStepStepper>(system, plan, counters);
   return std::make_unique<ImplicitStepper>(system, plan, counters);
 }
 

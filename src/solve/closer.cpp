@@ -152,6 +152,11 @@ void Closer::evaluate(method::Method& method, method::Entry& trial) {
   system_.residual(trial.motion, trial.lambda, residual_);
   if (formulation_.lambda_row == ConstraintLevel::acceleration)
     system_.acceleration_gap(trial.motion, acceleration_gap_);
+  if (const double a = options_.baumgarte; a > 0.0) {
+    const int position_rows = system_.pattern().position_rows();
+    acceleration_gap_ += a * residual_.rate;
+    acceleration_gap_.head(position_rows) += a * residual_.rate.head(position_rows) + (a * a) * residual_.gap;
+  }
 }
 
 /// Rows (h·force, constraint/h, rate), scaled for a matrix made with other coefficients: with y = γ₁δx the linearised
@@ -403,6 +408,11 @@ void Closer::assemble(double h) {
           add_product(row, H, tangent_.v_x_blocks.data() + block.matrix_at, r, n, n, 2.0 * h);
         } else {
           for (int i = 0; i < r * n; ++i) row[i] += h * (tangent_.a_x * B[i] + 2.0 * tangent_.v_x * H[i]);
+        }
+        if (const double a = options_.baumgarte; a > 0.0) {
+          const double rate = is_nonholonomic ? a : 2.0 * a;
+          add_rate(row, h * rate, h * rate);
+          if (!is_nonholonomic) add_product(row, B, q_x, r, n, n, h * a * a);
         }
         break;
     }

@@ -31,6 +31,8 @@ struct NewtonOptions {
   /// Bᵀη moves rotations by 1/length² of what it says. 1 is the form of the papers, in which BBᵀ of a mechanism in millimetres
   /// has a condition of 1e7, and a matrix that has turned a little no longer finds η.
   double length = 1.0;
+  double baumgarte =
+      0.0;  ///< a of Φ̈ + 2aΦ̇ + a²Φ = 0 against λ (Baumgarte 1972), and of d/dt + a for nonholonomic rows [1/s]
   std::string linear_solver = "automatic";
 };
 

@@ -11,6 +11,7 @@
 #include "io/result/prepare.hpp"
 #include "io/result/summary.hpp"
 #include "kreisel/error.hpp"
+#include "kreisel/own_system.hpp"
 #include "method/catalogue.hpp"
 #include "run/integrator.hpp"
 #include "study/analysis.hpp"
@@ -95,6 +96,15 @@ Sizes round_off(const Reference& r, const std::string& method, int order, const 
   return {5e-17 / h * r.q_size, 7e-18 / h * r.v_size, 3e-15 / h * r.lambda_size};
 }
 
+/// Systems made of functions have B from differences, good to 2e-13: α₀/h times that enters λ where B v = 0 is an equation.
+Sizes round_off_of(const system::System& system, const Reference& r, const run::Report& report, double h) {
+  Sizes noise = round_off(r, report.method, report.order, report.formulation, h);
+  constexpr double error_of_differences = 2e-13;
+  if (dynamic_cast<const system::FunctionSystem*>(&system) != nullptr && report.formulation != "index3")
+    noise.lambda = std::max(noise.lambda, error_of_differences / h * r.lambda_size);
+  return noise;
+}
+
 double floor_of(const Measure& m, const Reference& r, const Sizes& noise) {
   const auto floor = [&](double accuracy, double noise_of, double size) {
     const double value = std::max(reference_distance * accuracy, round_off_distance * noise_of);
@@ -162,9 +172,8 @@ Row simulate(const Spec& spec, const Case& c, const std::shared_ptr<const Refere
   for (std::size_t i = 0; i < spec.measures.size(); ++i) {
     row.numbers[spec.measures[i].name] = meter.values()[i];
     if (find_quantity(spec.measures[i].quantity).needs_reference)
-      row.floors[spec.measures[i].name] =
-          floor_of(spec.measures[i], *reference,
-                   round_off(*reference, report.method, report.order, report.formulation, row.number("step")));
+      row.floors[spec.measures[i].name] = floor_of(
+          spec.measures[i], *reference, round_off_of(*run.model.system, *reference, report, row.number("step")));
   }
   for (const Curve& curve : meter.curves()) row.curves.push_back(decimated(curve));
   return row;

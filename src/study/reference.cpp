@@ -221,6 +221,32 @@ std::shared_ptr<const Reference> compute(const models::Model& model, double t_en
   return search.best();
 }
 
+/// Sizes from a few points.
+std::shared_ptr<const Reference> external_reference(const models::Model& model, double t_end,
+                                                    const ReferenceOptions& options) {
+  constexpr int samples = 16;
+  auto out = std::make_shared<Reference>();
+  out->t0 = model.start.t0;
+  out->t_end = t_end;
+  out->steps = 1;
+  out->external = options.external;
+  out->accuracy = options.external_accuracy;
+  const lie::Space& space = model.system->space();
+  Vector q(space.nq()), v(space.nv()), lambda(model.system->pattern().rows()), embedded(space.embedding_size());
+  for (int i = 0; i <= samples; ++i) {
+    out->external(out->t0 + (t_end - out->t0) * i / samples, q, v, lambda);
+    if (q.size() != space.nq() || v.size() != space.nv() || lambda.size() != model.system->pattern().rows())
+      throw InvalidInput(
+          fmt::format("the reference has {}, {} and {} numbers for q, v and lambda, but the model has {}, {} and {}",
+                      q.size(), v.size(), lambda.size(), space.nq(), space.nv(), model.system->pattern().rows()));
+    space.embed(q, embedded);
+    out->q_size = std::max(out->q_size, embedded.norm());
+    out->v_size = std::max(out->v_size, v.norm());
+    out->lambda_size = std::max(out->lambda_size, lambda.norm());
+  }
+  return out;
+}
+
 }  // namespace
 
 std::shared_ptr<const Reference> make_reference(const models::Model& model, double t_end,
@@ -230,6 +256,7 @@ std::shared_ptr<const Reference> make_reference(const models::Model& model, doub
         "'{}' has events, which the reference solution does not follow; measure only what needs no reference "
         "(residuals, energy, counts)",
         model.name));
+  if (options.external) return external_reference(model, t_end, options);
   const std::string key = reference_key(model, t_end, options);
   if (auto cached = read_cached(options.cache, key)) return cached;
   auto computed = compute(model, t_end, options);
@@ -283,6 +310,11 @@ void ExactSolution::load(long stored) {
 const lie::Motion& ExactSolution::at(double t) {
   if (t == asked_) return now_;
   const Reference& r = *reference_;
+  if (r.external) {
+    r.external(t, now_.q, now_.v, lambda_);
+    now_.t = asked_ = t;
+    return now_;
+  }
   const double h = r.step(), spacing = h * static_cast<double>(r.every);
   const double round_off = 1e-13 * std::max({std::abs(t), std::abs(r.t0), std::abs(r.t_end)});
   load(std::clamp(static_cast<long>((t - r.t0) / spacing + 1e-6), 0L, r.steps / r.every));

@@ -20,6 +20,9 @@ struct Accuracy {
   double q = 0.0, v = 0.0, lambda = 0.0;
 };
 
+/// A motion that somebody else has computed: q, v and λ at t.
+using ExternalMotion = std::function<void(double t, Vector& q, Vector& v, Vector& lambda)>;
+
 /// Points at equal spacing; what lies between them is one more step away.
 struct Reference {
   double t0 = 0.0, t_end = 0.0;
@@ -31,6 +34,7 @@ struct Reference {
   Accuracy accuracy;
   double q_size = 0.0, v_size = 0.0, lambda_size = 0.0;  ///< largest norms over time
   bool was_cached = false;
+  ExternalMotion external{};  ///< instead of points
 
   double step() const { return (t_end - t0) / static_cast<double>(steps); }
 };
@@ -38,6 +42,8 @@ struct Reference {
 struct ReferenceOptions {
   double tolerance = 1e-13;  ///< relative difference of two resolutions that is small enough
   long max_steps = 1'024'000;
+  ExternalMotion external{};              ///< taken as it is; asked from several threads
+  Accuracy external_accuracy{};           ///< that it is said to have
   io::Path cache{};                       ///< folder; empty: none
   std::function<bool()> wants_to_stop{};  ///< asked now and then; once true it stays so
 

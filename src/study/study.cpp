@@ -77,6 +77,8 @@ References make_references(const Spec& spec, const std::vector<std::size_t>& wan
   References out = group_cases(spec, wanted);
   ReferenceOptions how = spec.reference;
   how.cache = options.cache;
+  how.external = options.reference;
+  how.external_accuracy = options.reference_accuracy;
   how.wants_to_stop = options.wants_to_stop;
   spread(jobs, out.groups.size(), [&](std::size_t i) {
     try {

@@ -35,6 +35,8 @@ struct StudyOptions {
   bool retries_failures = false;  ///< runs cases again whose rows say that they failed
   io::Path folder;                ///< where finished rows are kept until the study is complete; empty: nowhere
   io::Path cache;                 ///< of reference solutions
+  ExternalMotion reference{};     ///< instead of one that is computed
+  Accuracy reference_accuracy{};
   std::function<void(const StudyProgress&)> on_progress;
   std::function<bool()> wants_to_stop;
 };

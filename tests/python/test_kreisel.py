@@ -1149,5 +1149,66 @@ def load_tests(loader, tests, pattern):
     return tests
 
 
+# ---- studies of own systems and own methods
+
+class OwnStudies(unittest.TestCase):
+    def test_a_study_takes_an_own_system(self):
+        pendulum = kreisel.System(name="own pendulum", space=[("rn", 2)], mass=lambda q: np.eye(2), force=lambda t, q, v: [0, 9.81],
+                                  constraint=lambda t, q: [(q @ q - 1) / 2], constraints=1, jacobian=lambda t, q: [q],
+                                  constraint_rate=lambda t, q: [0.0], q0=[1, 0])
+        result = kreisel.study({"model": pendulum, "method": "bliedf", "order": [2, 3], "formulation": "index3", "t_end": 0.5,
+                                "step": [0.01, 0.005], "measures": ["q max", "lambda max"], "reference": {"tolerance": 1e-10}})
+        self.assertEqual(result.status, "success")
+        self.assertEqual([round(curve.order) for curve in result.curves], [2, 3, 2, 3])
+
+    def test_a_study_takes_a_reference_from_elsewhere(self):
+        # x'' = -x from (1, 0): the exact motion as a function and as a table
+        system = kreisel.System(space=[("rn", 1)], mass=lambda q: np.eye(1), force=lambda t, q, v: q, q0=[1.0])
+        spec = {"model": system, "method": "bliedf", "order": 2, "t_end": 1, "step": [0.02, 0.01], "measures": ["q max", "v max"]}
+        by_function = kreisel.study(spec, reference=lambda t: ([np.cos(t)], [-np.sin(t)], []))
+        self.assertEqual([round(curve.order) for curve in by_function.curves], [2, 2])
+        times = np.arange(101) * 0.01
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "exact.csv"
+            np.savetxt(path, np.c_[times, np.cos(times), -np.sin(times)], delimiter=",", header="t,q1,v1", comments="", fmt="%.17g")
+            by_table = kreisel.study(spec, reference=path)
+        self.assertTrue(np.allclose(by_table.curves[0].y, by_function.curves[0].y, rtol=1e-9))
+        wrong = kreisel.study(spec, reference=lambda t: ([np.cos(t) + 0.1], [-np.sin(t)], []))
+        self.assertLess(abs(wrong.curves[0].order), 0.2)
+
+    def test_a_method_of_ones_own_gets_its_order_table(self):
+        class Trapezoidal:
+            points = 1
+
+            def velocity(self, x, past, h):
+                v = 2 * x - past[0].v
+                return v, 2 * (v - past[0].v) / h - past[0].a
+
+        kreisel.register_method("test-trapezoidal", Trapezoidal, order=2, formulations=["ode"])
+        self.assertIn("test-trapezoidal", kreisel.method_names())
+        table = kreisel.study({"model": "heavy-top", "group": "so3", "method": "test-trapezoidal", "t_end": 0.1, "step": [2e-3, 1e-3],
+                               "measures": ["q max", "v max"]})
+        self.assertEqual([round(curve.order) for curve in table.curves], [2, 2])
+        with self.assertRaisesRegex(ValueError, "already"):
+            kreisel.register_method("test-trapezoidal", Trapezoidal)
+
+        class Wrong:
+            points = 1
+
+            def velocity(self, x, past, h):
+                return x[:1], x
+
+        kreisel.register_method("test-wrong", Wrong, order=1)
+        with self.assertRaisesRegex(ValueError, "velocity returned"):
+            kreisel.solve("pendulum", 0.1, method="test-wrong", step=0.01)
+
+    def test_coefficients_of_ones_own(self):
+        result = kreisel.solve("heavy-top", 0.05, method="mk-multistep", step=1e-3, parameters=kreisel.multistep([1.5, -2, 0.5]))
+        other = kreisel.solve("heavy-top", 0.05, method="mkbdf", order=2, step=1e-3)
+        self.assertLess(np.abs(result.q[-1] - other.q[-1]).max(), 1e-3)
+        with self.assertRaisesRegex(ValueError, "zero-stable"):
+            kreisel.solve("heavy-top", 0.05, method="mk-multistep", step=1e-3, parameters=kreisel.multistep([1, -3, 2], [-1]))
+
+
 if __name__ == "__main__":
     sys.exit(not unittest.main(exit=False, verbosity=2).result.wasSuccessful())

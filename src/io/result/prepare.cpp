@@ -125,10 +125,8 @@ ParameterValues model_values_in(const RunSpec& spec, const models::ModelInfo& in
 /// Whether the method that the user has chosen, if any, has what a model suggests for another one.
 bool suits_chosen_method(const RunSpec& spec, const models::Suggestion& suggestion) {
   const std::string name = spec.word("method");
-  const auto& known = method::catalogue();
-  const auto info =
-      std::find_if(known.begin(), known.end(), [&](const method::MethodInfo& m) { return m.name == name; });
-  if (info == known.end()) return true;
+  if (std::ranges::count(method::method_names(), name) == 0) return true;
+  const method::MethodInfo* info = &method::find_method(name);
   const auto* word = std::get_if<std::string>(&suggestion.value);
   if (suggestion.field == "formulation") return word != nullptr && std::ranges::count(info->formulations, *word) > 0;
   if (suggestion.field == "correction") return info->has_corrections;

@@ -1,15 +1,18 @@
-// Explicit Runge-Kutta-Munthe-Kaas as a method of its own.
+// A one-step method with the point before: Runge-Kutta-Munthe-Kaas, half-explicit, variational, energy-momentum.
 #pragma once
 
+#include <memory>
+
 #include "plan.hpp"
-#include "run/rkmk.hpp"
+#include "run/one_step.hpp"
 #include "stepper.hpp"
+#include "turns.hpp"
 
 namespace kreisel::run {
 
-class ExplicitStepper final : public Stepper {
+class OneStepStepper final : public Stepper {
  public:
-  ExplicitStepper(const system::System& system, const Plan& plan, Counters& counters);
+  OneStepStepper(const system::System& system, const Plan& plan, Counters& counters);
 
   [[nodiscard]] bool place(const system::Start& start) override;
   [[nodiscard]] bool go_on_behind(double t) override;
@@ -18,8 +21,9 @@ class ExplicitStepper final : public Stepper {
   Attempt attempt(const Proposal& proposal) override;
   const Entry& trial() const override { return trial_; }
   std::optional<double> error_at(int order, ErrorNorm& norm, bool tests_lambda) override;
-  /// Every step is projected already.
-  [[nodiscard]] bool project_trial(bool, bool) override { return true; }
+  [[nodiscard]] bool project_trial(bool position, bool velocity) override {
+    return start_up_.project(trial_.motion, position, velocity);
+  }
   void commit() override;
 
   const Entry& now() const override { return now_; }
@@ -31,7 +35,7 @@ class ExplicitStepper final : public Stepper {
   void exchange(Archive& a) override;
 
  private:
-  Rkmk rkmk_;
+  std::unique_ptr<OneStep> map_;
   StartUp start_up_;
   Entry before_, now_, trial_;
   Vector q_error_, v_error_;

@@ -1,0 +1,107 @@
+#include "pdf.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <regex>
+#include <sstream>
+
+#include "kreisel/error.hpp"
+
+namespace kreisel::apps {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<fs::path> program_named(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (const fs::path file = fs::path(folder) / name; ::access(file.c_str(), X_OK) == 0) return file;
+  return {};
+}
+
+bool succeeds(const std::vector<std::string>& words) {
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t quiet;
+  posix_spawn_file_actions_init(&quiet);
+  posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&quiet, 2, "/dev/null", O_WRONLY, 0);
+  pid_t child = 0;
+  const int error = posix_spawn(&child, words.front().c_str(), &quiet, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&quiet);
+  int status = 0;
+  return error == 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/// A page as large as the picture: browsers print on paper.
+fs::path page_around(const fs::path& picture) {
+  std::ifstream in(picture);
+  std::stringstream text;
+  text << in.rdbuf();
+  std::smatch found;
+  const std::string svg = text.str();
+  std::string width = "640", height = "400";
+  if (std::regex_search(svg, found, std::regex("viewBox=\"[-0-9.]+ [-0-9.]+ ([0-9.]+) ([0-9.]+)\""))) {
+    width = found[1];
+    height = found[2];
+  }
+  const fs::path page = fs::path(picture).replace_extension(".page.html");
+  std::ofstream(page) << fmt::format(
+      "<!doctype html><meta charset=\"utf-8\"><style>@page{{size:{0}px {1}px;margin:0}}html,body{{margin:0}}"
+      "svg{{display:block;width:{0}px;height:{1}px}}</style>{2}",
+      width, height, svg);
+  return page;
+}
+
+}  // namespace
+
+std::vector<io::Path> pdf_of(const std::vector<io::Path>& pictures) {
+  const auto rsvg = program_named("rsvg-convert"), inkscape = program_named("inkscape");
+  auto browser = program_named("chromium");
+  for (const char* name : {"chromium-browser", "google-chrome"})
+    if (!browser) browser = program_named(name);
+  if (!rsvg && !inkscape && !browser)
+    throw InvalidInput(
+        "--pdf: there is no program that makes PDF from SVG; install librsvg2-bin (rsvg-convert), inkscape or "
+        "chromium, or "
+        "use --svg or --tex");
+  std::vector<io::Path> files;
+  for (const io::Path& picture : pictures) {
+    const fs::path in = picture, out = fs::path(in).replace_extension(".pdf");
+    bool is_done = false;
+    if (rsvg) {
+      is_done = succeeds({rsvg->string(), "-f", "pdf", "-o", out.string(), in.string()});
+    } else if (inkscape) {
+      is_done = succeeds({inkscape->string(), "--export-type=pdf", "--export-filename=" + out.string(), in.string()});
+    } else {
+      const fs::path page = page_around(in);
+      is_done = succeeds({browser->string(), "--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer",
+                          "--print-to-pdf=" + fs::absolute(out).string(), "file://" + fs::absolute(page).string()});
+      std::error_code ignored;
+      fs::remove(page, ignored);
+    }
+    std::error_code missing;
+    if (!is_done || fs::file_size(out, missing) == 0 || missing)
+      throw EnvironmentError(fmt::format("--pdf: {} could not make '{}'; use --svg or --tex",
+                                         (rsvg       ? *rsvg
+                                          : inkscape ? *inkscape
+                                                     : *browser)
+                                             .string(),
+                                         out.string()));
+    fs::remove(in, missing);
+    files.emplace_back(out);
+  }
+  return files;
+}
+
+}  // namespace kreisel::apps
