@@ -157,7 +157,7 @@ bool Bliedf::local_errors(int order, const Motion& accepted, VectorRef q_error, 
   // A defect d of h·(derivative) moves the new point by d/α₀; the α₀ of the order in use stands for its neighbours too.
   const double h = h_ / bdf_.alpha[0];
   differences_.deviation(order, accepted.v, h / (order + 1), q_error);
-  differences_.deviation(order + 1, accepted.v, h / (h_ - history_->offset(order)), v_error);
+  differences_.deviation(order + 1, accepted.v, h / (h_ - differences_.offset(order)), v_error);
   return true;
 }
 

@@ -23,10 +23,15 @@ class Differences {
     history.offsets(points_, nodes.data());
     nodes[points_] = h;
     for (int i = 0; i < points_; ++i) value_[i] = pick(history[i]).data();
-    if (grid_.replace({nodes.data(), static_cast<std::size_t>(points_) + 1})) is_known_.fill(false);
+    if (grid_.replace({nodes.data(), static_cast<std::size_t>(points_) + 1})) {
+      is_known_.fill(false);
+      multiplied_ = 0;
+    }
   }
 
   int points() const { return points_; }
+  /// t of a point, the newest being 0, minus t_n.
+  double offset(int point) const { return grid_.nodes()[static_cast<std::size_t>(point)]; }
   /// Value at t_n + h of the polynomial through the newest `points` points.
   void extrapolate(int points, VectorRef out);
   /// y minus that value, times scale.
@@ -34,10 +39,15 @@ class Differences {
 
  private:
   const double* weights(int points);
+  /// Makes `above_` and `below_` up to this number of points.
+  void multiply_to(int points);
 
   coeff::KeptNodes grid_;                                              ///< offsets from t_n, then h
   std::array<std::array<double, max_points>, max_points + 1> weight_;  ///< by number of points
   std::array<bool, max_points + 1> is_known_{};
+  /// Numerators and denominators of the weights: those of one more point have one more factor each.
+  std::array<std::array<double, max_points>, max_points + 1> above_, below_;
+  int multiplied_ = 0;
   std::array<const double*, max_points> value_{};
   int points_ = 0;
 };

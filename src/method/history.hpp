@@ -15,7 +15,8 @@ struct EntrySizes {
 class History {
  public:
   History() = default;
-  History(const lie::Space& space, const EntrySizes& sizes, int capacity) : ring_(capacity, blank(space, sizes)) {}
+  History(const lie::Space& space, const EntrySizes& sizes, int capacity)
+      : ring_(capacity, blank(space, sizes)), capacity_(capacity) {}
 
   static Entry blank(const lie::Space& space, const EntrySizes& sizes) {
     Entry e;
@@ -28,7 +29,7 @@ class History {
   }
 
   int size() const { return size_; }
-  int capacity() const { return static_cast<int>(ring_.size()); }
+  int capacity() const { return capacity_; }
   const Entry& operator[](int age) const { return ring_[slot(age)]; }
   /// t_{n-age} - t_n from the step sizes, so that equal steps give exactly equal spacing.
   double offset(int age) const {
@@ -52,16 +53,19 @@ class History {
   Entry& edit(int age) { return ring_[slot(age)]; }
   /// Takes the contents of `trial` and leaves it with the contents of the entry that fell out.
   void push(Entry& trial) {
-    newest_ = (newest_ + 1) % capacity();
+    newest_ = newest_ + 1 < capacity_ ? newest_ + 1 : 0;
     std::swap(ring_[newest_], trial);
     if (size_ < capacity()) ++size_;
   }
 
  private:
-  int slot(int age) const { return (newest_ - age + capacity()) % capacity(); }
+  int slot(int age) const {
+    const int i = newest_ - age;
+    return i < 0 ? i + capacity_ : i;
+  }
 
   std::vector<Entry> ring_;
-  int newest_ = -1, size_ = 0;
+  int capacity_ = 0, newest_ = -1, size_ = 0;
 };
 
 }  // namespace kreisel::method

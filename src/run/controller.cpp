@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace kreisel::run {
 namespace {
@@ -63,6 +64,7 @@ void Controller::accept(const OrderErrors& errors, double taken) {
   const bool compares = compares_orders(errors.current);
   state_.failures = 0;
   state_.is_leaping = false;
+  state_.former_order = 0;
   ++state_.steps_since_change;
   if (state_.is_starting) {
     // Every step doubles while twice the step is expected to pass. Beyond order 2 that is not zero-stable: increments of
@@ -99,6 +101,10 @@ void Controller::accept(const OrderErrors& errors, double taken) {
   if (best == none) best = log_growth(expected, state_.order);  // no estimate one order up yet
   const bool changes_step = best >= log_grow_from || best <= log_shrink_from;
   if (order == state_.order && !changes_step) return;
+  if (order != state_.order) {
+    state_.former_order = state_.order;
+    state_.former_step = taken;
+  }
   state_.order = order;
   state_.steps_since_change = 0;
   state_.last_error = 0.0;
@@ -112,6 +118,16 @@ void Controller::reject_error(double error, double taken) {
 void Controller::reject_newton(double taken) { reject(newton_cut, taken); }
 
 void Controller::reject(double factor, double taken) {
+  // Where errors oscillate, an estimate of another order that is about to change its sign promises what it cannot keep. The order and
+  // step that have passed are better than a shorter step of the order that has failed.
+  if (state_.former_order > 0) {
+    state_.order = std::exchange(state_.former_order, 0);
+    ++state_.failures;
+    state_.last_error = 0.0;
+    state_.steps_since_change = 0;
+    set_step(state_.former_step);
+    return;
+  }
   const bool was_leap = state_.is_leaping;
   state_.is_leaping =
       state_.failures == 0 && state_.last_error > 0.0 && state_.last_error * std::pow(leap, state_.order + 1) < 1.0;

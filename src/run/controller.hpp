@@ -28,6 +28,8 @@ class Controller {
     double last_error = 0.0;  ///< of the accepted step before, at the same order and step; 0: none
     bool is_starting = true;  ///< the step still rises with every step
     bool is_leaping = false;  ///< the step is longer than one that failed
+    int former_order = 0;     ///< that the accepted step before had, if the order has just changed; 0: it has not
+    double former_step = 0.0;
   };
 
   Controller(const ControllerOptions& options, double initial_step, int initial_order);

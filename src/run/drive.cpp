@@ -663,6 +663,13 @@ bool Drive::fail(Failure failure) {
   if (s.is_open)
     report_.message =
         explained(std::move(report_.message), failure.status, *s.system, now(), s.plan.run_end - s.plan.t0);
+  const bool is_numerical = failure.status == Status::step_too_small || failure.status == Status::newton_failed ||
+                            failure.status == Status::too_many_steps;
+  if (is_numerical && s.plan.has_error_control() && s.plan.formulation == solve::Formulation::index3)
+    report_.message += fmt::format(
+        "\n  in index-3 form lambda carries the round-off of q over h^2, which short steps cannot bear; try: {} "
+        "stabilized-index2",
+        spelled("formulation"));
   if (const std::string remark = segment_->system->remark(); failure.status != Status::interrupted && !remark.empty())
     report_.message += "\n  " + remark;
   return end();

@@ -36,13 +36,13 @@ class ErrorNorm {
     const double span = span_of_bodies(parts_, m);
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       const Part& part = parts_[i];
-      const double size = part.q_at < 0 ? 1.0 : m.q.segment(part.q_at, part.n).norm();
+      const double size = part.q_at < 0 ? 1.0 : norm_of(m.q.data() + part.q_at, part.n);
       const double noise = units * std::numeric_limits<double>::epsilon() * reach_of(part, size, span, length_);
       const auto allowed = [&](double tolerance, double floor) {
         return std::min(tolerance + floor, most * tolerance);
       };
       scale_q_[i] = 1.0 / allowed(atol_ + rtol_ * size, noise);
-      scale_v_[i] = 1.0 / allowed(atol_ + rtol_ * m.v.segment(part.v_at, part.n).norm(), h > 0.0 ? noise / h : 0.0);
+      scale_v_[i] = 1.0 / allowed(atol_ + rtol_ * norm_of(m.v.data() + part.v_at, part.n), h > 0.0 ? noise / h : 0.0);
     }
   }
   double operator()(ConstVectorRef q_error, ConstVectorRef v_error) {
@@ -51,8 +51,8 @@ class ErrorNorm {
       const Part& part = parts_[i];
       if (part.kind == system::CoordinateKind::algebraic) continue;
       const bool has_velocity = part.kind == system::CoordinateKind::dynamic;
-      const double error = std::max(scale_q_[i] * q_error.segment(part.v_at, part.n).norm(),
-                                    has_velocity ? scale_v_[i] * v_error.segment(part.v_at, part.n).norm() : 0.0);
+      const double error = std::max(scale_q_[i] * norm_of(q_error.data() + part.v_at, part.n),
+                                    has_velocity ? scale_v_[i] * norm_of(v_error.data() + part.v_at, part.n) : 0.0);
       if (!(error <= largest)) {  // NaN wins
         largest = error;
         worst_ = static_cast<int>(i);

@@ -77,8 +77,9 @@ inline void exchange(Archive& a, solve::Manifold* manifold, Counters& counters) 
 inline void exchange(Archive& a, Controller& controller) {
   Controller::State state = controller.state();
   a.all(state.h, state.order, state.steps_since_change, state.failures, state.last_error, state.is_starting,
-        state.is_leaping);
+        state.is_leaping, state.former_order, state.former_step);
   a.require(state.h > 0.0 && controller.allows(state.order));
+  a.require(state.former_order == 0 || (state.former_step > 0.0 && controller.allows(state.former_order)));
   if (a.is_loading()) controller.restore(state);
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/norm.hpp"
 #include "kreisel/system.hpp"
 #include "lie/group_info.hpp"
 
@@ -35,7 +36,7 @@ inline std::vector<Part> parts_of(const system::System& system) {
 inline double span_of_bodies(const std::vector<Part>& parts, const lie::Motion& m) {
   double span = 0.0;
   for (const Part& part : parts)
-    if (part.q_at >= 0 && part.body_at >= 0) span = std::max(span, m.q.segment<3>(part.body_at).norm());
+    if (part.q_at >= 0 && part.body_at >= 0) span = std::max(span, norm_of(m.q.data() + part.body_at, 3));
   return span;
 }
 
@@ -63,15 +64,15 @@ inline void velocity_weights(const std::vector<Part>& parts, const lie::Motion& 
                              VectorRef weight) {
   const double span = span_of_bodies(parts, m);
   for (const Part& part : parts) {
-    const double own = part.q_at < 0 ? 1.0 : m.q.segment(part.q_at, part.n).norm();
-    double allowed = scale.fraction * (scale.absolute + scale.relative * m.v.segment(part.v_at, part.n).norm());
+    const double own = part.q_at < 0 ? 1.0 : norm_of(m.q.data() + part.q_at, part.n);
+    double allowed = scale.fraction * (scale.absolute + scale.relative * norm_of(m.v.data() + part.v_at, part.n));
     if (scale.state_step > 0.0 && part.kind != system::CoordinateKind::dynamic)
       allowed = std::max(allowed, 1e-3 * (scale.absolute + scale.relative * own) / scale.state_step);
     if (scale.acceleration_step > 0.0)
       allowed = std::min(
           allowed, scale.acceleration_step * (scale.absolute + scale.relative * m.a.segment(part.v_at, part.n).norm()));
     const double size = reach_of(part, own, span, scale.length);
-    weight.segment(part.v_at, part.n).setConstant(1.0 / (allowed + scale.floor * size));
+    std::fill_n(weight.data() + part.v_at, part.n, 1.0 / (allowed + scale.floor * size));
   }
 }
 

@@ -44,4 +44,21 @@ inline void add_product_transposed(double* out, const double* A, const double* B
   add_product_of<true>(out, A, B, rows, inner, columns, scale);
 }
 
+/// out = (a A + b B) diag(W), A and B rows x columns.
+template <int fixed>
+void weigh_columns_of_fixed(double* out, const double* A, double a, const double* B, double b, const double* W,
+                            int columns) {
+  using Column = Eigen::Matrix<double, fixed, 1>;
+  for (int j = 0; j < columns; ++j, out += fixed, A += fixed, B += fixed)
+    Eigen::Map<Column>(out).noalias() = (a * Eigen::Map<const Column>(A) + b * Eigen::Map<const Column>(B)) * W[j];
+}
+
+inline void weigh_columns_of(double* out, const double* A, double a, const double* B, double b, const double* W,
+                             int rows, int columns) {
+  if (rows == 6) return weigh_columns_of_fixed<6>(out, A, a, B, b, W, columns);
+  if (rows == 3) return weigh_columns_of_fixed<3>(out, A, a, B, b, W, columns);
+  for (int j = 0, i = 0; j < columns; ++j)
+    for (int row = 0; row < rows; ++row, ++i) out[i] = (a * A[i] + b * B[i]) * W[j];
+}
+
 }  // namespace kreisel::solve

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/norm.hpp"
 #include "block_products.hpp"
 #include "lie/group_info.hpp"
 #include "solve/newton_limits.hpp"
@@ -185,9 +186,9 @@ double Closer::turn_of(ConstVectorRef x, ConstVectorRef q) const {
   double turn = 0.0;
   for (const lie::Block& block : system_.space().blocks()) {
     const int n = lie::translations_of(block);
-    const double way = x.segment(block.v_at, n).norm();
-    if (way > 0.0) turn = std::max(turn, way / (way + q.segment(block.q_at, n).norm()));
-    turn = std::max(turn, x.segment(block.v_at + n, block.nv - n).norm());
+    const double way = norm_of(x.data() + block.v_at, n);
+    if (way > 0.0) turn = std::max(turn, way / (way + norm_of(q.data() + block.q_at, n)));
+    turn = std::max(turn, norm_of(x.data() + block.v_at + n, block.nv - n));
   }
   return turn;
 }
@@ -302,8 +303,7 @@ bool Closer::refresh(method::Method& method, double h, const method::Entry& tria
   }
   eta_B_ = stabilizes_at_previous(method) ? previous_B_.data() : blocks_.B.data();
   system_.linearize(trial.motion, trial.lambda, blocks_);
-  stiffness_ = stiffness(h);
-  find_vibration();
+  find_stiffness(h);
   assemble(h);
   ++counters_.factorizations;
   has_matrix_ = solver_->factorize(matrix_);
@@ -317,32 +317,21 @@ bool Closer::refresh(method::Method& method, double h, const method::Entry& tria
   return has_matrix_;
 }
 
-double Closer::stiffness(double h) const {
+void Closer::find_stiffness(double h) {
   const double damping = h / alpha_, spring = h * damping / gamma_;
-  double largest = 0.0;
+  const double *const M = blocks_.M.data(), *const D = blocks_.D.data(), *const K = blocks_.K.data();
+  double largest = 0.0, square = 0.0;
   for (const Pattern::Coupling& c : system_.pattern().couplings()) {
     if (c.row != c.column) continue;
     const int n = system_.space().blocks()[c.row].nv;
-    for (int i = 0; i < n; ++i) {
-      const int at = c.at + i * (n + 1);
-      if (const double M = blocks_.M[at]; M > 0.0)
-        largest = std::max(largest, (damping * std::abs(blocks_.D[at]) + spring * std::abs(blocks_.K[at])) / M);
+    for (int i = 0, at = c.at; i < n; ++i, at += n + 1) {
+      const double m = M[at], d = D[at], k = K[at];
+      if (!(m > 0.0) || (d == 0.0 && k == 0.0)) continue;
+      largest = std::max(largest, (damping * std::abs(d) + spring * std::abs(k)) / m);
+      if (k > 0.0 && d * d < light_damping * light_damping * k * m) square = std::max(square, k / m);
     }
   }
-  return largest;
-}
-
-void Closer::find_vibration() {
-  double square = 0.0;
-  for (const Pattern::Coupling& c : system_.pattern().couplings()) {
-    if (c.row != c.column) continue;
-    const int n = system_.space().blocks()[c.row].nv;
-    for (int i = 0; i < n; ++i) {
-      const int at = c.at + i * (n + 1);
-      const double M = blocks_.M[at], D = blocks_.D[at], K = blocks_.K[at];
-      if (M > 0.0 && K > 0.0 && D * D < light_damping * light_damping * K * M) square = std::max(square, K / M);
-    }
-  }
+  stiffness_ = largest;
   vibration_ = std::sqrt(square);
 }
 
@@ -428,8 +417,7 @@ void Closer::assemble(double h) {
     const double* D = blocks_.D.data() + coupling.at;
     const double m = h * tangent_.a_dv, d = h * tangent_.v_dv;
     const double* W = metric_.data() + blocks[coupling.column].v_at;
-    for (int j = 0, i = 0; j < inner; ++j)
-      for (int row = 0; row < rows; ++row, ++i) shifted_[i] = (m * M[i] + d * D[i]) * W[j];
+    weigh_columns_of(shifted_.data(), M, m, D, d, W, rows, inner);
     add_product_transposed(entry_at(p.entry), shifted_.data(), eta_B_ + touch.at, rows, inner, columns, 1.0);
   }
   for (const Layout::Product& p : layout_.eta_diagonal) {
@@ -438,8 +426,7 @@ void Closer::assemble(double h) {
     const int rows = pattern.groups()[left.group].rows, inner = blocks[left.block].nv;
     const double* B = blocks_.B.data() + left.at;
     const double* W = metric_.data() + blocks[left.block].v_at;
-    for (int j = 0, i = 0; j < inner; ++j)
-      for (int row = 0; row < rows; ++row, ++i) weighed_[i] = B[i] * W[j];
+    weigh_columns_of(weighed_.data(), B, 1.0, B, 0.0, W, rows, inner);
     add_product_transposed(entry_at(p.entry), weighed_.data(), eta_B_ + right.at, rows, inner,
                            pattern.groups()[right.group].rows, tangent_.v_dv);
   }

@@ -101,9 +101,9 @@ class Closer {
   void fill_right_hand_side(double h);
   [[nodiscard]] bool refresh(method::Method& method, double h, const method::Entry& trial);
   void assemble(double h);
-  /// The largest ratio of hD + h²K to M on the diagonal, as the step sees them.
-  double stiffness(double h) const;
-  void find_vibration();
+  /// Sets `stiffness_`, the largest ratio of hD + h²K to M as the step sees them, and `vibration_`, by the
+  /// diagonals of the blocks.
+  void find_stiffness(double h);
   [[nodiscard]] bool is_stale(double h) const;
   [[nodiscard]] bool stabilizes_at_previous(const method::Method& method) const;
   void take_smallest_multipliers(method::Entry& trial);

@@ -1,6 +1,7 @@
 // Bodies that turn at a constant rate: nothing changes in their frame, and only the step decides what is lost.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -82,6 +83,7 @@ INSTANTIATE_TEST_SUITE_P(Run, SteadyRotation,
                          testing::Values(Way{"bliedf", "r3xso3", 0.0}, Way{"bliedf", "se3", 0.0},
                                          Way{"projected-bdf", "r3xso3", 0.0}, Way{"projected-bdf", "se3", 0.0},
                                          Way{"generalized-alpha", "se3", 0.0}, Way{"rkmk", "se3", 0.0},
+                                         Way{"radau", "r3xso3", 0.0}, Way{"radau", "se3", 0.0},
                                          Way{"bliedf", "r3xso3", 0.04}, Way{"bliedf", "se3", 0.05},
                                          Way{"mkbdf", "r3xso3", 0.04}, Way{"projected-bdf", "r3xso3", 0.04},
                                          Way{"generalized-alpha", "r3xso3", 0.04}, Way{"rkmk", "r3xso3", 0.04}));
@@ -110,7 +112,7 @@ io::ModelFile rotor(const std::string& more) {
 }
 
 TEST(SteadyRotation, HasTheReactionsOfTheRotor) {
-  for (const char* method : {"bliedf", "projected-bdf", "generalized-alpha"}) {
+  for (const char* method : {"bliedf", "projected-bdf", "generalized-alpha", "radau"}) {
     const io::ModelFile file = rotor("");
     run::Options options;
     options.method = method;
@@ -134,7 +136,7 @@ TEST(SteadyRotation, OfAMotorDoesTheWorkOfGravity) {
   const io::ModelFile file =
       rotor(R"("gravity": [0, -9.81, 0], "drivers": [{"type": "angle", "name": "m", "between": ["ground", "b"],
     "axis": [0, 0, 1], "value": "10*t"}],)");
-  for (const char* method : {"bliedf", "projected-bdf"}) {
+  for (const char* method : {"bliedf", "projected-bdf", "radau"}) {
     run::Options options;
     options.method = method;
     options.t_end = 3.0;
@@ -147,6 +149,34 @@ TEST(SteadyRotation, OfAMotorDoesTheWorkOfGravity) {
       EXPECT_NEAR(std::abs(entry.lambda[entry.lambda.size() - 1]), std::abs(9.81 * std::cos(10.0 * entry.motion.t)),
                   1e-2)
           << method << " " << entry.motion.t;
+  }
+}
+
+/// A disc whose product of inertia of 0.05 kg m² turns at 100 rad/s: its bearing carries 500 N m, which turn with it.
+TEST(SteadyRotation, OfATiltedDiscLoadsItsBearing) {
+  const io::ModelFile file = read(R"({"bodies": [{"name": "rotor", "mass": 10, "inertia": [0.2, 0.3, 0.2, 0, 0.05, 0],
+    "position": [0, 0, 0], "angular_velocity": [0, 0, 100]}], "joints": [{"type": "revolute", "name": "bearing",
+    "between": ["rotor", "ground"], "at": [0, 0, 0], "axis": [0, 0, 1]}]})");
+  struct Case {
+    const char *method, *formulation;
+    double rtol;
+  };
+  for (const Case& c : {Case{"bliedf", "stabilized-index2", 1e-6}, Case{"projected-bdf", "projected", 1e-6},
+                        Case{"generalized-alpha", "stabilized-index2", 1e-5}, Case{"radau", "stabilized-index2", 1e-3},
+                        Case{"radau", "stabilized-index2", 1e-6}, Case{"radau", "stabilized-index2", 1e-9},
+                        Case{"radau", "index3", 1e-6}, Case{"radau", "index2", 1e-6}, Case{"radau", "index1", 1e-6}}) {
+    run::Options options;
+    options.method = c.method;
+    options.formulation = c.formulation;
+    options.rtol = options.atol = c.rtol;
+    options.t_end = 1.0;
+    Points points;
+    const run::Report report = integrate(file, options, points);
+    ASSERT_EQ(report.status, run::Status::success) << report.message;
+    double worst = 0.0;
+    for (const method::Entry& entry : points.list)
+      worst = std::max(worst, std::abs(entry.lambda.tail<2>().norm() - 500.0) / 500.0);
+    EXPECT_LT(worst, 1000.0 * c.rtol) << c.method << " " << c.formulation << " " << c.rtol;
   }
 }
 

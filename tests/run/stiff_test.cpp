@@ -8,6 +8,7 @@
 #include "io/model_file/model_file.hpp"
 #include "kreisel/own_system.hpp"
 #include "run/integrator.hpp"
+#include "support/experiment.hpp"
 
 namespace {
 
@@ -192,6 +193,23 @@ TEST(StiffDamper, LeavesACountedAngleAStart) {
     const double inertia = 0.2 + 4e-6, spin = 10.0 * 0.2 / inertia;
     EXPECT_NEAR(report.final.motion.v[5], spin * std::cos(std::sqrt(1.0 / inertia)), 1e-5) << method;
   }
+}
+
+/// An order that fails as soon as it is taken must not be kept: between orders 2 and 3 that was a cycle without an end in sight.
+TEST(StiffTop, TakesNoMoreStepsForALooserTolerance) {
+  const models::Model model = support::make_model({.model = "stiff-top"});
+  long before = 0;
+  for (const double tolerance : {1e-6, 1e-7, 3.16228e-8, 1e-8}) {
+    run::Options options;
+    options.rtol = options.atol = tolerance;
+    options.t_end = 2.0;
+    run::Observer nobody;
+    const run::Report report = run::integrate(*model.system, model.start, options, nobody);
+    ASSERT_EQ(report.status, run::Status::success) << report.message;
+    EXPECT_LT(before, 1.25 * static_cast<double>(report.counters.steps)) << tolerance;
+    before = report.counters.steps;
+  }
+  EXPECT_LT(before, 800);
 }
 
 }  // namespace
