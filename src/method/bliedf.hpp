@@ -30,6 +30,7 @@ class Bliedf final : public Method {
   void record(ConstVectorRef x, Entry& entry) override;
   void adopt(History& history) override { correction_->adopt(history); }
   bool local_errors(int order, const Motion& accepted, VectorRef q_error, VectorRef v_error) override;
+  bool follows_jumps() const override { return true; }
 
  private:
   void solve_for_velocity(ConstVectorRef x, VectorRef v);  ///< v = base_ - shift(x, v)
