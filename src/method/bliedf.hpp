@@ -32,6 +32,7 @@ class Bliedf final : public Method {
   bool leading_defect(int order, double h, std::span<const Vector> derivatives, bool as_printed,
                       VectorRef out) override;
   bool local_errors(int order, const Motion& accepted, VectorRef q_error, VectorRef v_error) override;
+  bool follows_jumps() const override { return true; }
 
  private:
   void solve_for_velocity(ConstVectorRef x, VectorRef v);  ///< v = base_ - shift(x, v)

@@ -72,6 +72,9 @@ class Method {
   /// too short to tell. Valid between the closing of a step and the next begin_step.
   virtual bool local_errors(int order, const Motion& accepted, VectorRef q_error, VectorRef v_error);
 
+  /// Whether ω and v of the past, moved by a jump of v̇, are all that its next step sees of it.
+  virtual bool follows_jumps() const { return false; }
+
   const lie::Space& space() const { return space_; }
 
  protected:

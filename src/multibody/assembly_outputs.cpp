@@ -9,15 +9,6 @@
 #include "parts.hpp"
 
 namespace kreisel::multibody {
-namespace {
-
-/// A gauge at one instant.
-struct GaugeState {
-  double value = 0.0, rate = 0.0, acceleration = 0.0;
-};
-
-}  // namespace
-
 const std::vector<system::OutputInfo>& Assembly::outputs() const {
   return mechanism().outputs == nullptr ? System::outputs() : mechanism().outputs->infos();
 }
@@ -64,20 +55,24 @@ void Assembly::touch(int force, int component, const Vector& v, Vector& q) const
 void Assembly::evaluate(const Outputs& outputs, const lie::Motion& m, ConstVectorRef lambda, VectorRef out) const {
   const std::vector<lie::Block>& blocks = space().blocks();
 
-  const auto gauged = [&](const Gauge& gauge) {
+  const auto gauged = [&](const Gauge& gauge, Quantity::Kind what) {
     const std::array<Slot, 2> slots = slots_of(gauge.bodies);
     BodyStates bodies;
     const Instant at{m.t, m.q.data(), m.v.data(), m.a.data(), nullptr, slots.data(), &bodies};
     const Frames frames(at, 2);
     const BodyState* s = frames.states();
+    if (what == Quantity::Kind::rate) return gauge.measure->rate(s);
+    if (what == Quantity::Kind::value) {
+      const double value = gauge.measure->value(s);
+      return gauge.turns < 0 ? value : unwrapped(value, m.q[blocks[static_cast<std::size_t>(gauge.turns)].q_at]);
+    }
     Slopes slopes, accelerations;
     set_zero(slopes, 2);
     gauge.measure->add_slopes(s, 1.0, slopes);
     frames.set_accelerations(accelerations);
-    GaugeState state{gauge.measure->value(s), gauge.measure->rate(s), gauge.measure->curve(s)};
-    for (const std::size_t i : {0, 1}) state.acceleration += slopes[i].dot(accelerations[i]);
-    if (gauge.turns >= 0) state.value = unwrapped(state.value, m.q[blocks[static_cast<std::size_t>(gauge.turns)].q_at]);
-    return state;
+    double acceleration = gauge.measure->curve(s);
+    for (const std::size_t i : {0, 1}) acceleration += slopes[i].dot(accelerations[i]);
+    return acceleration;
   };
   const auto effort_of = [&](int force) {
     const Element* element = mechanism().forces[static_cast<std::size_t>(force)].get();
@@ -125,20 +120,15 @@ void Assembly::evaluate(const Outputs& outputs, const lie::Motion& m, ConstVecto
   double* const leaves = many.empty() ? some.data() : many.data();
   double* next = leaves;
   for (const Quantity& quantity : outputs.quantities()) {
-    const auto gauge = [&] { return gauged(outputs.gauges()[static_cast<std::size_t>(quantity.index)]); };
     const auto put = [&](double value) { *next++ = value; };
     switch (quantity.kind) {
       case Quantity::Kind::time:
         put(m.t);
         break;
       case Quantity::Kind::value:
-        put(gauge().value);
-        break;
       case Quantity::Kind::rate:
-        put(gauge().rate);
-        break;
       case Quantity::Kind::acceleration:
-        put(gauge().acceleration);
+        put(gauged(outputs.gauges()[static_cast<std::size_t>(quantity.index)], quantity.kind));
         break;
       case Quantity::Kind::state:
         put(m.q[blocks[static_cast<std::size_t>(quantity.index)].q_at]);

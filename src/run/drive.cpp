@@ -179,6 +179,7 @@ bool Drive::choose_corners(const Plan& plan, const system::System& system) {
 void Drive::begin_segment(std::shared_ptr<const system::System> system, const system::Start& start, Archive* state) {
   const double begin = cpu_seconds();
   previous_ = std::move(segment_);
+  if (state == nullptr) is_behind_jump_ = false;
   Options options = options_with(method_in_force_);
   // What rests moves nothing: only its multiplier tells when it opens.
   options.control_lambda = options.control_lambda || has_closed_limits(*system);
@@ -231,7 +232,7 @@ void Drive::exchange_run(Archive& a) {
   a.require(has_inputs == (inputs_ != nullptr));
   if (inputs_ == nullptr) return;
   inputs_->exchange(a);
-  a.all(steps_at_setting_, short_spells_);
+  a.all(steps_at_setting_, short_spells_, has_started_anew_, is_behind_jump_);
 }
 
 void Drive::exchange_segment(Archive& a) {
@@ -294,18 +295,25 @@ void Drive::go_on_behind(double t) {
     previous_.reset();
     return;
   }
-  // A multistep method starts anew at every jump; where they follow each other so closely that it does nothing else, a method
-  // without a past takes over.
+  // Where jumps are so large that a multistep method has to start anew, and follow each other so closely that it does nothing else, a
+  // method without a past takes over.
   constexpr long short_spell = 50;
-  constexpr int patience = 3;
+  constexpr int patience = 6;
   const long steps = recorder_.counters().steps;
-  short_spells_ = steps - steps_at_setting_ < short_spell ? short_spells_ + 1 : 0;
+  if (steps - steps_at_setting_ >= short_spell)
+    short_spells_ = 0;
+  else if (has_started_anew_)
+    ++short_spells_;
+  else if (short_spells_ > 0)
+    --short_spells_;
   steps_at_setting_ = steps;
-  if (s.plan.may_give_way && short_spells_ >= patience) {
+  has_started_anew_ = false;
+  const bool gives_way = s.plan.may_give_way && short_spells_ >= patience;
+  if (gives_way) {
     report_.method = "bliedf, radau";
     method_in_force_ = "radau";
   }
-  static_cast<void>(start_behind(t, true));
+  static_cast<void>(start_behind(t, !gives_way));
 }
 
 double Drive::newest_step_began() const {
@@ -382,10 +390,17 @@ bool Drive::attempt() {
     const Verdict verdict = s.policy->judge(attempt, *s.stepper);
     recorder_.attempted(attempt);
     if (verdict == Verdict::give_up) return fail(s.policy->failure(attempt, *s.stepper));
+    if (verdict == Verdict::retry && std::exchange(is_behind_jump_, false)) {  // the past says too little of what comes
+      has_started_anew_ = true;
+      ++segment_number_;
+      begin_segment(s.system, {t, s.plan.run_end, now().motion.q, now().motion.v});
+      return !has_ended_;
+    }
     if (verdict == Verdict::retry) continue;
     if (!project_on_demand()) return false;
     s.stepper->commit();
     s.policy->committed(attempt);
+    is_behind_jump_ = false;
     return take();
   }
 }
@@ -578,13 +593,23 @@ bool Drive::start_behind(double after, bool may_go_on) {
   std::variant<std::monostate, Happening, Failure> crossed = events_.cross_corner(behind);
   if (auto* failure = std::get_if<Failure>(&crossed)) return fail(std::move(*failure));
   if (const auto* happening = std::get_if<Happening>(&crossed)) return change(*happening);
-  ++segment_number_;
+  const bool keeps_past = goes_on && !s.stepper->is_one_step();
+  if (!keeps_past) ++segment_number_;
   // Of a jump both sides are shown, as of an event.
   if (jumps && !output_.schedule().is_active()) {
-    recorder_.evaluate(*s.system, behind);
+    if (!keeps_past)
+      recorder_.evaluate(*s.system, behind);  // else what was left of the equations is left behind the jump
     if (!show(behind)) return interrupt(after);
   }
+  if (keeps_past) {
+    events_.open(now());
+    recorder_.reopen(*s.system, now());
+    has_final_ = false;
+    is_behind_jump_ = true;
+    return true;
+  }
   if (goes_on) return open();
+  has_started_anew_ = true;
   begin_segment(s.system, {after, s.plan.run_end, now().motion.q, now().motion.v});
   return !has_ended_;
 }

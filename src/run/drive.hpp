@@ -130,7 +130,9 @@ class Drive {
   std::shared_ptr<system::SetInputs> inputs_;  ///< null: nobody sets any
   Tape* tape_;                                 ///< null: none
   long steps_at_setting_ = 0;                  ///< taken when an input was set last
-  int short_spells_ = 0;                       ///< between settings, in a row
+  int short_spells_ = 0;                       ///< between settings, that began with a start anew
+  bool has_started_anew_ = false;              ///< since inputs were set
+  bool is_behind_jump_ = false;                ///< no step has been taken since, and the past was kept
   double wanted_;                              ///< where a step shall end
   method::Entry between_;                      ///< an interpolated point on its way out
   bool has_final_ = false;                     ///< the report has its last point already: an event put it there

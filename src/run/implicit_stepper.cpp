@@ -61,6 +61,11 @@ std::unique_ptr<solve::Manifold> make_manifold(const system::System& system, con
       std::move(invariants));
 }
 
+/// Both sides of a jump.
+bool is_same_time(const method::Entry& before, const method::Entry& behind) {
+  return behind.motion.t - before.motion.t <= 1e-9 * before.h;
+}
+
 bool is_just_behind_corner(const Plan& plan, const system::System& system) {
   constexpr double part_of_run = 1e-2;  // more than a first step under error control
   const double reach = std::max(plan.h, part_of_run * (plan.run_end - plan.t0));
@@ -132,6 +137,39 @@ bool ImplicitStepper::fill(const StartingPoints& wanted) {
   for (int number = 1; number < history_.size(); ++number)
     history_.edit(starts_left_ - number).motion.t = number == wanted.last ? wanted.t_end : t0 + number * wanted.h;
   return true;
+}
+
+bool ImplicitStepper::go_on_behind(double t) {
+  const bool has_past = !is_at_start_ && history_.size() > 1;
+  if (!has_past || !method_->follows_jumps() || manifold_ != nullptr || tangent_ != nullptr) return false;
+  trial_ = history_[0];
+  if (!start_up_.jump(t, history_.edit(0))) return false;
+  move_past(trial_);
+  is_behind_jump_ = true;
+  return true;
+}
+
+/// What the past had been with the forces that are in force behind a jump: v̇ there differs by Δ, and so v by -sΔ and q by s²Δ/2 a time s ago,
+/// up to one more power of s; of states v itself jumps. Estimates see what that leaves as they see every other error.
+void ImplicitStepper::move_past(const Entry& before) {
+  Entry& now = history_.edit(0);
+  const Vector &v = now.motion.v, &a = now.motion.a;
+  v_error_ = v - before.motion.v;
+  q_error_ = a - before.motion.a;
+  hidden_lambda_ = now.lambda - before.lambda;
+  double s = 0.0;
+  for (int age = 0; age < history_.size(); ++age) {
+    Entry& entry = history_.edit(age);
+    if (age > 0) {
+      entry.motion.v += v_error_ - s * q_error_;
+      entry.motion.a += q_error_;
+      entry.lambda += hidden_lambda_;
+    }
+    const double began = s + entry.h;
+    entry.omega += entry.h * v_error_ - (0.5 * (began * began - s * s)) * q_error_;
+    s = began;
+  }
+  now.work.reset();
 }
 
 Attempt ImplicitStepper::attempt(const Proposal& proposal) {
@@ -286,12 +324,12 @@ void ImplicitStepper::commit() {
   settle_lambda();
   trial_.order = order_;
   history_.push(trial_);
-  is_at_start_ = false;
+  is_at_start_ = is_behind_jump_ = false;
 }
 
 bool ImplicitStepper::at(double t, Entry& out) {
   if (!is_at_start_) {
-    if (history_.size() < 2) return false;
+    if (history_.size() < 2 || (is_behind_jump_ && t < history_[0].motion.t)) return false;
     dense_.evaluate(history_, history_[0].order + 1, t, out);
     return true;
   }
@@ -307,7 +345,13 @@ void ImplicitStepper::recall(std::span<const Entry> past) {
   history_.clear();
   for (const Entry& entry : past) {
     trial_ = entry;
-    history_.push(trial_);
+    if (history_.size() > 0 && is_same_time(history_[0], entry)) {
+      std::swap(history_.edit(0), trial_);
+      history_.edit(0).omega = trial_.omega;
+      move_past(trial_);
+    } else {
+      history_.push(trial_);
+    }
   }
   starts_left_ = 0;
   is_at_start_ = history_[0].order == 0;
@@ -323,7 +367,7 @@ void ImplicitStepper::exchange(Archive& a) {
   run::exchange(a, history_);
   run::exchange(a, closer_);
   run::exchange(a, manifold_.get(), counters_);
-  a.all(lambda_scale_, starts_left_, is_at_start_);
+  a.all(lambda_scale_, starts_left_, is_at_start_, is_behind_jump_);
   if (tangent_ != nullptr) {
     a.all(has_tangent_, tangent_age_, tangent_turn_);
     run::exchange(a, tangent_at_);

@@ -27,6 +27,7 @@ class ImplicitStepper final : public Stepper {
   int points_needed(int order) const override { return method_->points_needed(order); }
   [[nodiscard]] bool place(const system::Start& start) override;
   [[nodiscard]] bool fill(const StartingPoints& wanted) override;
+  [[nodiscard]] bool go_on_behind(double t) override;
   int starts_left() const override { return starts_left_; }
   void show_next_start() override { --starts_left_; }
   bool is_at_start() const override { return is_at_start_; }
@@ -44,7 +45,8 @@ class ImplicitStepper final : public Stepper {
   double vibration() const override { return closer_.vibration(); }
   [[nodiscard]] bool at(double t, Entry& out) override;
 
-  int depth() const override { return DenseOutput::max_points; }
+  /// Both sides of a jump at every point.
+  int depth() const override { return 2 * DenseOutput::max_points; }
   void recall(std::span<const Entry> past) override;
 
   void forget_matrix() override { closer_.forget_matrix(); }
@@ -55,6 +57,7 @@ class ImplicitStepper final : public Stepper {
 
  private:
   method::EntrySizes sizes() const;
+  void move_past(const Entry& before);
   [[nodiscard]] bool project_onto_manifold(double h);
   double lambda_error_at(int order);
   void settle_lambda();
@@ -88,6 +91,7 @@ class ImplicitStepper final : public Stepper {
   int order_ = 0;                     ///< of the trial
   int starts_left_ = 0;
   bool is_at_start_ = true;
+  bool is_behind_jump_ = false;  ///< no step has been taken since
   bool controls_lambda_;
   bool tests_tangential_alone_;                        ///< d = P d̃ (Eich 1993, eq. 4.1)
   std::unique_ptr<ConstrainedPart> constrained_part_;  ///< index-3 form with given steps only

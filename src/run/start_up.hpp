@@ -29,6 +29,10 @@ class StartUp {
   [[nodiscard]] bool place(double t, ConstVectorRef q, ConstVectorRef v, method::Entry& first);
   /// v̇ and λ of a point, anew; of states v, but not v̇. False when [M Bᵀ; B 0] is singular.
   [[nodiscard]] bool accelerate(method::Entry& at) { return rkmk_.kkt().accelerate(at.motion, at.lambda); }
+  /// The same where forces jump at t, by what they jump: what a step has left of the equations stays.
+  [[nodiscard]] bool jump(double t, method::Entry& at) {
+    return rkmk_.kkt().factorize(at.motion) && rkmk_.kkt().jump_to(t, at.motion, at.lambda);
+  }
   /// λ from the index-1 equations. False when they have none.
   [[nodiscard]] bool multipliers(const system::Motion& at, Vector& lambda);
   /// Moves q onto Φ = 0, v onto B v + Φ_t = 0, in the mass metric.

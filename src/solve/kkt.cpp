@@ -295,9 +295,10 @@ bool Kkt::jump_to(double t, Motion& m, VectorRef lambda) {
     ++counters_.residual_evaluations;
     system_.residual(m, lambda, residual_);
     residual_.force -= target_;
-    system_.acceleration_gap(m, rows_);
+    rows_.setZero();  // B Δv̇ = 0: constraints do not jump
     change = correct(m, lambda);
     if (change < 0.0) break;
+    if (i == 0 && m.v == before_jump_.v) return true;  // no rate of a state has jumped
   }
   if (change >= 0.0 && (corrections == 1 || change <= 1e-12)) return true;
   m = before_jump_;
