@@ -351,5 +351,56 @@ def modelling(programs, build, output):
     return {"controller": controller, "quarter car": cars}
 
 
+def beams(programs, build, output):
+    """Rods: elements, steps, memory, a rod by constraints, and flight against generalized-alpha."""
+    output.title("One element of a rod")
+    found, profiles = callgrind.run(programs / "bench_beams", ["kernel"], build)
+    cost = {row["label"]: profiles[row["label"]].total / row["calls"] for row in found}
+    laws = ["constant", "magnus", "magnus, damped", "magnus, coupled"]
+    output.table(["law", "residual", "tangent with residual"],
+                 [[law, number(cost[f"{law} residual"]), number(cost[f"{law} tangent"])] for law in laws])
+    output.limit("residual, constant strain", cost["constant residual"], 700)
+    output.limit("residual, order 4", cost["magnus residual"], 1300)
+    output.limit("tangent, constant strain", cost["constant tangent"], 4500)
+    output.limit("tangent, order 4", cost["magnus tangent"], 7000)
+
+    output.title("One constant step of a falling rod, per element: bliedf of order 2, h = 1e-3, Newton tolerance 1e-7")
+    rows, sizes = [], [16, 128, 1024, 8192]
+    for kind, counts in (("fresh", sizes), ("kept", sizes), ("rigid", [256])):
+        for n in counts:
+            runs, profiles = callgrind.run(programs / "bench_beams", ["step", kind, n], build)
+            run = runs[0]
+            plain = json.loads(subprocess.run([programs / "bench_beams", "step", kind, str(n)], capture_output=True, text=True,
+                                              check=True).stdout)
+            rows.append({**run, "kind": kind, "instructions": profiles[run["label"]].total / run["counted"],
+                         "resident_kb": plain["resident_kb"], "seconds_per_step": plain["seconds_per_step"]})
+    output.table(["matrix, elements", "instructions per element", "iterations per step", "resident MB", "ms per step", "solver"],
+                 [[row["label"], number(row["instructions"] / row["n"]), number(row["iterations"] / max(1, row["steps"]), 2),
+                   number(row["resident_kb"] / 1024, 1), number(1e3 * row["seconds_per_step"], 3), row["solver"]] for row in rows])
+    for kind, limit in (("fresh", 25_000), ("kept", 10_000)):
+        of_kind = [row for row in rows if row["kind"] == kind]
+        middle = next(row for row in of_kind if row["n"] == 128)
+        output.limit(f"step per element, {kind} matrix, 128 elements", middle["instructions"] / 128, limit)
+        first, last = of_kind[0], of_kind[-1]
+        exponent = math.log(last["instructions"] / first["instructions"]) / math.log(last["n"] / first["n"])
+        output.limit(f"exponent of the cost of a step, {kind} matrix, 16 to 8192 elements", exponent, 1.05, "")
+        output.limit(f"memory per element, {kind} matrix", (last["resident_kb"] - first["resident_kb"]) / (last["n"] - first["n"]), 20, "kB")
+    constrained = next(row for row in rows if row["kind"] == "rigid")
+    output.limit("rod of 256 elements that does not stretch", 1e3 * constrained["seconds_per_step"], 3, "ms per step")
+
+    error = 1e-3
+    output.title("The flying beam of 32 elements, t_end = 10: instructions for the error of its ends")
+    adaptive = [Curve("kreisel default", "bench_beams", ["flight", "default"], [1e-3, 3e-4, 1e-4, 3e-5, 1e-5])]
+    alpha = [Curve("generalized-alpha, constant steps", "bench_beams", ["flight", "generalized-alpha@step"], [2e-2, 1e-2, 5e-3, 2.5e-3])]
+    curves.measure([*adaptive, *alpha], programs, build)
+    output.table(["method, tolerance or step", "error", "steps", "rejected", "iterations", "million instructions"],
+                 [[run["label"] + ("" if run["success"] else " FAILED"), f"{run['error']:.1e}", number(run["steps"]), number(run["rejected"]),
+                   number(run["iterations"]), million(run["instructions"])] for curve in [*adaptive, *alpha] for run in curve.runs])
+    ours_cost, their_cost = curves.best(adaptive, error), curves.best(alpha, error)
+    output.limit("adaptive against generalized-alpha with the best constant step, error 1e-3",
+                 ours_cost / their_cost if ours_cost and their_cost else None, 0.5, "times")
+    return {"elements": cost, "steps": rows, "flight": {curve.name: curve.runs for curve in [*adaptive, *alpha]}}
+
+
 ALL = {"steps": steps, "heavy-top": heavy_top, "pendulum": pendulum, "stiff": stiff, "chain": chain, "micro": micro, "modelling": modelling,
-       "python": python}
+       "beams": beams, "python": python}

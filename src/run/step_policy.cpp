@@ -216,26 +216,34 @@ class Crawl {
   /// `rate`: at which velocities change.
   template <class Rate>
   void see(double h, double vibration, Rate rate) {
+    last_ = h;
+    longest_ = std::max(longest_, h);
     if (!(h * vibration > unresolved && vibration > much_faster * rate())) return;
     ++steps_;
     way_ += h;
   }
-  /// The mean step, when it is time to try something else; each failure makes the next try rarer.
+  /// The mean step, when it is time to try something else; each failure makes the next try rarer. Steps that collapse are those of a
+  /// vibration that has just been amplified: every further step feeds it, and whoever takes over must then follow it.
   std::optional<double> is_due() {
-    if (steps_ < patience_) return {};
-    const double mean = way_ / steps_;
+    const bool collapses = steps_ >= few && last_ < collapse * longest_;
+    if (steps_ < patience_ && !collapses) return {};
+    const double mean = collapses ? last_ : way_ / steps_;
     steps_ = 0;
     way_ = 0.0;
-    patience_ = std::min(patience_ * 2, 1'000'000);
+    longest_ = last_;
+    if (!collapses) patience_ = std::min(patience_ * 2, 1'000'000);
     return mean;
   }
-  void exchange(Archive& a) { a.all(steps_, patience_, way_); }
+  void exchange(Archive& a) { a.all(steps_, patience_, way_, longest_, last_); }
 
  private:
   static constexpr double unresolved = 0.3;    ///< [rad] per step
   static constexpr double much_faster = 30.0;  ///< than what the motion needs
+  static constexpr double collapse = 0.5;      ///< of the longest step since the last try
+  static constexpr int few = 8;                ///< steps that may be short by chance
   int steps_ = 0, patience_ = 50;
   double way_ = 0.0;  ///< sum of the steps
+  double longest_ = 0.0, last_ = 0.0;
 };
 
 /// At which velocities change: |v̇|/|v|, of the translations or the rotations.
