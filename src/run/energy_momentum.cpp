@@ -26,11 +26,10 @@ EnergyMomentum::EnergyMomentum(const system::System& system, Counters& counters,
       newton_(system.space().nv() + system.pattern().rows(), linear_solver == "least-squares", counters),
       M_(mechanics_.M),
       first_B_(mechanics_.B),
-      mean_B_(mechanics_.B),
       end_(system.space()) {
   const int nv = system.space().nv(), rows = system.pattern().rows();
   for (Vector* v : {&unknowns_, &scale_}) v->setZero(nv + rows);
-  for (Vector* v : {&first_force_, &force_, &mean_, &momentum_, &row_}) v->setZero(nv);
+  for (Vector* v : {&first_force_, &force_, &mean_, &momentum_, &row_, &row_first_, &row_last_}) v->setZero(nv);
   first_gap_.setZero(system.pattern().position_rows());
 }
 
@@ -41,6 +40,16 @@ void EnergyMomentum::cayley(ConstVectorRef y, VectorRef omega) const {
     auto turn = omega.segment<3>(block.v_at + block.nv - 3);
     const double half = 0.5 * turn.norm();
     if (half > 0.0) turn *= std::atan(half) / half;
+  }
+}
+
+void EnergyMomentum::set_mean(double h, ConstVectorRef first, ConstVectorRef last, VectorRef out) const {
+  out = 0.5 * (first + last);
+  for (const lie::Block& block : system_.space().blocks()) {
+    if (block.group == lie::GroupId::se3 || lie::rotations_of(block) != 3) continue;
+    const int at = block.v_at + block.nv - 3;
+    const Vector3 turn = mean_.segment<3>(at), change = last.segment<3>(at) - first.segment<3>(at);
+    out.segment<3>(at) += (0.25 * h) * turn.cross(change);
   }
 }
 
@@ -82,7 +91,8 @@ bool EnergyMomentum::step(const Motion& from, double h, Motion& to, VectorRef la
     forces_at(from.t, from.q, first_force_);
     if (rows > 0) first_gap_ = mechanics_.residual.gap;
     forces_at(t, end_.q, force_);
-    force_ = 0.5 * (force_ + first_force_);
+    row_ = force_;
+    set_mean(h, first_force_, row_, force_);
     if (is_conservative) {
       const double energy = mechanics_.energy(t, end_.q);
       if (std::isfinite(energy)) complete(h, energy - first_energy, std::abs(energy) + std::abs(first_energy), force_);
@@ -95,9 +105,10 @@ bool EnergyMomentum::step(const Motion& from, double h, Motion& to, VectorRef la
     out.head(nv) -= h * row_;
     if (rows == 0) return;
     mechanics_.set_matrices(end_);
-    mean_B_ = 0.5 * (first_B_ + mechanics_.B);
     for (int r = 0; r < rows; ++r) {
-      row_ = mean_B_.row(r).transpose();
+      row_first_ = first_B_.row(r).transpose();
+      row_last_ = mechanics_.B.row(r).transpose();
+      set_mean(h, row_first_, row_last_, row_);
       complete(h, mechanics_.residual.gap[r] - first_gap_[r], 1.0 + from.q.lpNorm<Eigen::Infinity>(), row_);
       out.head(nv) += x[nv + r] * row_;
     }

@@ -23,6 +23,8 @@ class EnergyMomentum final : public OneStep {
  private:
   /// omega such that exp(omega) = cay(y).
   void cayley(ConstVectorRef y, VectorRef omega) const;
+  /// Of forces at both ends: the mean in space, in the frame of R̄ = (R_n + R_{n+1})/2, ½((1 - Â)f_n + (1 + Â)f_{n+1}), A = h ω̄/2.
+  void set_mean(double h, ConstVectorRef first, ConstVectorRef last, VectorRef out) const;
   /// Adds the multiple of M v̄ that makes h v̄·force equal `change`, unless round-off is all that is missing.
   void complete(double h, double change, double size, VectorRef force);
 
@@ -32,8 +34,8 @@ class EnergyMomentum final : public OneStep {
   solve::Kkt kkt_;
   DenseMechanics mechanics_;
   DifferenceNewton newton_;
-  Matrix M_, first_B_, mean_B_;
-  Vector unknowns_, scale_, first_force_, first_gap_, force_, mean_, momentum_, row_;
+  Matrix M_, first_B_;
+  Vector unknowns_, scale_, first_force_, first_gap_, force_, mean_, momentum_, row_, row_first_, row_last_;
   system::Motion end_;
 };
 

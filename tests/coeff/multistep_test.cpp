@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
+#include <span>
 
 #include "coeff/alpha_variable.hpp"
 #include "coeff/bdf.hpp"

@@ -60,6 +60,7 @@ std::vector<OrderCase> full_order_cases() {
           c.grid.steps = 2000;
           if (c.formulation == "index3") c.lambda = unjudged;  // at round-off by then; judged at order 4
         }
+        if (correction == "two-chains" && c.formulation != "index3") c.grid = {0.25, 400};
         // In index-3 form unstable for h|Ω| > 0.11, and λ is at round-off where it is stable.
         if (correction == "magnus-explicit" && order == 6 && c.formulation == "index3") {
           c.grid = {0.25, 400};

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <list>
+#include <mutex>
 
 #include "base/spelling.hpp"
 #include "base/text.hpp"
@@ -106,14 +108,20 @@ std::string with_absolute_path(const std::string& word) {
 }
 
 const std::vector<RunField>& run_fields() {
-  static const std::vector<RunField> fields = list_of_fields();
-  return fields;
+  // Methods that a program registers make new fields of options; what earlier calls have returned stays.
+  static std::mutex access;
+  static std::list<std::pair<const void*, std::vector<RunField>>> versions;
+  const std::scoped_lock lock(access);
+  const void* options = &run::option_fields();
+  if (versions.empty() || versions.back().first != options) versions.emplace_back(options, list_of_fields());
+  return versions.back().second;
 }
 
 const RunField* find_run_field(std::string_view name) {
   const std::string wanted = with_underscores(name);
-  const auto found = std::ranges::find_if(run_fields(), [&](const RunField& f) { return f.field.name == wanted; });
-  return found == run_fields().end() ? nullptr : &*found;
+  const std::vector<RunField>& fields = run_fields();
+  const auto found = std::ranges::find_if(fields, [&](const RunField& f) { return f.field.name == wanted; });
+  return found == fields.end() ? nullptr : &*found;
 }
 
 RunSpec& RunSpec::set(std::string_view name, const Value& value, std::string where) {
