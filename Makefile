@@ -3,6 +3,7 @@
 #   make run      build, simulate the heavy top, write the page that shows it
 #   make test     build everything and run all tests but the soak tests
 #   make build    the library and the program build/bin/kreisel
+#   make test-cluster  studies on Dask, MPI and SLURM, all of them on this machine
 #   make asan     all tests with address and undefined-behaviour sanitizers, in build/asan
 #   make soak     the long random tests
 #   make reproduce  every figure and table of the papers, also with wrong settings that the verdicts must notice
@@ -16,7 +17,7 @@
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 
-.PHONY: build run test asan soak reproduce bench setup format install package wheel docs clean
+.PHONY: build run test test-cluster asan soak reproduce bench setup format install package wheel docs clean
 
 build:
 	@tools/setup build viewer
@@ -34,6 +35,12 @@ test:
 	@cmake --preset release > /dev/null
 	@cmake --build --preset release -j $(JOBS)
 	ctest --preset release -j $(JOBS)
+
+test-cluster:
+	@tools/setup build viewer python cluster
+	@cmake --preset release > /dev/null
+	@cmake --build --preset release --target product kreisel_python -j $(JOBS)
+	PYTHONPATH=build/python PYTHONDONTWRITEBYTECODE=1 KREISEL_PROGRAM=$(CURDIR)/build/bin/kreisel /usr/bin/python3 tests/cluster/test_cluster.py
 
 asan:
 	@tools/setup build viewer test

@@ -323,6 +323,28 @@ def python(programs, build, output):
     return found
 
 
+def ensembles(programs, build, output):
+    """Studies of many cases: overhead per case, messages, merging, beside a plain ProcessPoolExecutor over kreisel.solve."""
+    output.title("Ensembles: studies of many cases")
+    environment = {**os.environ, "PYTHONPATH": str(build.parent / "python")}
+    done = subprocess.run(["/usr/bin/python3", Path(__file__).parent / "ensembles.py", build.parent / "bin" / "kreisel"], capture_output=True,
+                          text=True, check=True, env=environment)
+    found = json.loads(done.stdout)
+    one, merged = found["pendulum"], found["merge"]
+    output.note(f"{one['cases']:,} runs of a pendulum, milliseconds per case:\n")
+    output.table(["by", "CPU", "wall"], [[name, number(1e3 * one[key]["cpu"], 3), number(1e3 * one[key]["wall"], 3)]
+                                         for key, name in (("threads", "two threads"), ("workers", "two worker processes"),
+                                                           ("plain", "ProcessPoolExecutor over kreisel.solve"))])
+    output.limit("CPU per case of two workers beyond threads", 1e3 * (one["workers"]["cpu"] - one["threads"]["cpu"]), 0.3, "ms")
+    output.note("\nCases of no cost: microseconds of the driver per case.\n")
+    output.table(["workers", "cases per message", "driver", "wall"],
+                 [[str(row["workers"]), str(row["chunk"]), number(1e6 * row["driver"], 3), number(1e6 * row["wall"], 3)] for row in found["empty"]])
+    output.limit(f"merge of {merged['rows']:,} rows", merged["merge"]["wall"], 30, "s")
+    output.limit(f"--status of {merged['rows']:,} rows", merged["status"]["wall"], 2, "s")
+    output.limit("memory of the merge", merged["merge"]["mb"], 2000, "MB")
+    return found
+
+
 def modelling(programs, build, output):
     """The modelling language: a controller at a fixed rate, and formulas against constant coefficients."""
     def counted(problem):
@@ -403,4 +425,4 @@ def beams(programs, build, output):
 
 
 ALL = {"steps": steps, "heavy-top": heavy_top, "pendulum": pendulum, "stiff": stiff, "chain": chain, "micro": micro, "modelling": modelling,
-       "beams": beams, "python": python}
+       "beams": beams, "python": python, "ensembles": ensembles}

@@ -22,6 +22,7 @@
 #include "simulation.hpp"
 #include "solution.hpp"
 #include "spec.hpp"
+#include "study/optimize.hpp"
 #include "study/output.hpp"
 #include "study/reference.hpp"
 #include "study/study.hpp"
@@ -132,36 +133,152 @@ void run_without_python(const io::RunSpec& spec, bool keeps_points) {
                  keeps_points ? static_cast<run::Observer&>(keeper) : nobody);
 }
 
-/// study.json as text. `models`: those that are no files, by name. `should_stop` is asked now and then; true ends the study with the runs that are finished.
-std::string run_study(const std::string& spec, const std::map<std::string, ModelPtr>& models, int jobs,
-                      const py::object& should_stop, const py::object& reference, double accuracy) {
-  study::StudyOptions options;
-  options.jobs = jobs;
-  if (!reference.is_none()) {
-    options.reference = [&reference](double t, Vector& q, Vector& v, Vector& lambda) {
+/// A study while it runs, for threads of its own or for workers elsewhere. `models`: those that are no files, by name.
+class StudyCampaign {
+ public:
+  /// `should_stop` is asked now and then; true ends the study with the runs that are finished.
+  StudyCampaign(const std::string& spec, const std::map<std::string, ModelPtr>& models, const std::string& own_text,
+                const std::string& folder, int jobs, bool retries_failures, const std::string& cache, bool is_worker,
+                const py::object& should_stop, const py::object& reference, double accuracy)
+      : should_stop_(should_stop), reference_(reference), folder_(folder) {
+    options_.jobs = jobs;
+    if (!reference.is_none()) {
+      options_.reference = [this](double t, Vector& q, Vector& v, Vector& lambda) {
+        const py::gil_scoped_acquire lock;
+        const auto parts = py::tuple(reference_(t));
+        if (parts.size() != 3)
+          throw InvalidInput(fmt::format("the reference gives {} things, expected (q, v, lam)", parts.size()));
+        q = parts[0].cast<Vector>();
+        v = parts[1].cast<Vector>();
+        lambda = parts[2].cast<Vector>();
+      };
+      options_.reference_accuracy = {accuracy, accuracy, accuracy};
+    }
+    options_.folder = folder;
+    options_.retries_failures = retries_failures;
+    options_.is_worker = is_worker;
+    options_.cache = cache.empty() ? study::cache_folder() : io::Path(cache);
+    options_.wants_to_stop = [this] {
+      if (Unlocked::shall_end()) return true;
       const py::gil_scoped_acquire lock;
-      const auto parts = py::tuple(reference(t));
-      if (parts.size() != 3)
-        throw InvalidInput(fmt::format("the reference gives {} things, expected (q, v, lam)", parts.size()));
-      q = parts[0].cast<Vector>();
-      v = parts[1].cast<Vector>();
-      lambda = parts[2].cast<Vector>();
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+      return should_stop_().cast<bool>();
     };
-    options.reference_accuracy = {accuracy, accuracy, accuracy};
+    const study::OwnModels own_models(models.begin(), models.end());
+    const Unlocked unlocked;
+    const io::ReadingList read;
+    study::Spec parsed = study::parse_spec(io::JsonSource("study", spec), own_models, own_text);
+    if (!folder.empty()) {
+      study::refuse_to_overwrite(read.files(), folder);
+      io::claim_result_folder(folder);
+      io::refuse_locked_parts(folder);
+      lock_ = std::make_unique<io::FolderLock>(folder);
+    }
+    campaign_ = std::make_unique<study::Campaign>(std::move(parsed), options_);
   }
-  options.cache = study::cache_folder();
-  options.wants_to_stop = [&] {
-    if (Unlocked::shall_end()) return true;
-    const py::gil_scoped_acquire lock;
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-    return should_stop().cast<bool>();
-  };
-  const study::OwnModels own_models(models.begin(), models.end());
-  const Unlocked unlocked;
-  const study::StudyResult result =
-      study::run_study(study::parse_spec(io::JsonSource("study", spec), own_models), options);
-  return study::study_json(result, "kreisel.study").dump();
-}
+
+  std::size_t size() const { return campaign_->spec().size(); }
+  std::vector<std::size_t> open() const { return campaign_->open(); }
+  /// Done and failed.
+  std::pair<std::size_t, std::size_t> tally() const {
+    const study::Tally tally = campaign_->tally();
+    return {tally.done, tally.failed};
+  }
+  void make_references() {
+    const Unlocked unlocked;
+    campaign_->make_references();
+  }
+  py::bytes run(const std::vector<std::size_t>& cases) {
+    std::string lines;
+    {
+      const Unlocked unlocked;
+      for (const std::size_t number : cases) lines += campaign_->run(number);
+    }
+    return lines;
+  }
+  void take(const std::string& lines) {
+    const Unlocked unlocked;
+    for (std::size_t at = 0; at < lines.size();) {
+      const std::size_t end = std::min(lines.find('\n', at), lines.size() - 1) + 1;
+      campaign_->take(std::string_view(lines).substr(at, end - at));
+      at = end;
+    }
+  }
+  py::bytes lost(std::size_t number, const std::string& status, const std::string& message) const {
+    return campaign_->lost(number, status, message);
+  }
+  void run_all(const py::object& show) {
+    const Unlocked unlocked;
+    study::run_all(*campaign_, options_, [&](const study::StudyProgress&) {
+      const py::gil_scoped_acquire lock;
+      show();
+    });
+  }
+  /// study.json as text; the folder gets its files.
+  std::string finish(const std::string& command) {
+    const Unlocked unlocked;
+    const study::StudyResult result = campaign_->finish();
+    if (!folder_.empty()) study::write_study(result, command, folder_);
+    lock_.reset();
+    return study::study_json(result, command).dump();
+  }
+
+ private:
+  py::object should_stop_, reference_;
+  std::string folder_;
+  study::StudyOptions options_;
+  std::unique_ptr<io::FolderLock> lock_;
+  std::unique_ptr<study::Campaign> campaign_;
+};
+
+/// A search for an optimum, for threads of its own or for workers elsewhere.
+class StudySearch {
+ public:
+  StudySearch(const std::string& spec, const std::map<std::string, ModelPtr>& models, const std::string& own_text,
+              const std::string& folder, bool is_worker, const py::object& should_stop)
+      : should_stop_(should_stop), folder_(folder) {
+    const study::OwnModels own_models(models.begin(), models.end());
+    const Unlocked unlocked;
+    const io::ReadingList read;
+    study::OptimizationSpec parsed = study::parse_optimization(io::JsonSource("search", spec), own_models, own_text);
+    if (!folder.empty()) {
+      study::refuse_to_overwrite(read.files(), folder);
+      io::claim_result_folder(folder);
+      lock_ = std::make_unique<io::FolderLock>(folder);
+    }
+    search_ = std::make_unique<study::Search>(std::move(parsed), folder, is_worker);
+  }
+
+  std::vector<std::vector<double>> ask() { return search_->ask(); }
+  py::bytes evaluate(const std::vector<double>& x) const {
+    const std::function<bool()> wants_to_stop = [this] {
+      if (Unlocked::shall_end()) return true;
+      const py::gil_scoped_acquire lock;
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+      return should_stop_().cast<bool>();
+    };
+    std::string line;
+    {
+      const Unlocked unlocked;
+      line = search_->evaluate(x, wants_to_stop);
+    }
+    return line;
+  }
+  void tell(const std::vector<std::string>& lines) { search_->tell(lines); }
+  std::size_t done() const { return search_->result().evaluations.size(); }
+  std::size_t most() const { return search_->spec().evaluations; }
+  std::string finish(const std::string& command) {
+    if (!folder_.empty()) study::write_optimum(*search_, command, folder_);
+    lock_.reset();
+    return study::optimum_json(*search_, command).dump();
+  }
+
+ private:
+  py::object should_stop_;
+  std::string folder_;
+  std::unique_ptr<io::FolderLock> lock_;
+  std::unique_ptr<study::Search> search_;
+};
 
 std::vector<std::string> names(const char* what) {
   std::vector<std::string> list;
@@ -281,8 +398,27 @@ PYBIND11_MODULE(_core, m) {
     const io::Trajectory trajectory = io::read_trajectory(path);
     return py::make_tuple(trajectory.names(), trajectory.values);
   });
-  m.def("study", &run_study);
-  m.def("register_method", &register_method);
+  py::class_<StudySearch>(m, "Search")
+      .def(py::init<const std::string&, const std::map<std::string, ModelPtr>&, const std::string&, const std::string&,
+                    bool, const py::object&>())
+      .def("ask", &StudySearch::ask)
+      .def("evaluate", &StudySearch::evaluate)
+      .def("tell", &StudySearch::tell)
+      .def("done", &StudySearch::done)
+      .def("most", &StudySearch::most)
+      .def("finish", &StudySearch::finish);
+  py::class_<StudyCampaign>(m, "Campaign")
+      .def(py::init<const std::string&, const std::map<std::string, ModelPtr>&, const std::string&, const std::string&,
+                    int, bool, const std::string&, bool, const py::object&, const py::object&, double>())
+      .def("size", &StudyCampaign::size)
+      .def("open", &StudyCampaign::open)
+      .def("tally", &StudyCampaign::tally)
+      .def("make_references", &StudyCampaign::make_references)
+      .def("run", &StudyCampaign::run)
+      .def("run_all", &StudyCampaign::run_all)
+      .def("take", &StudyCampaign::take)
+      .def("lost", &StudyCampaign::lost)
+      .def("finish", &StudyCampaign::finish);
   add_analyses(m);
   py::module_::import("atexit").attr("register")(py::cpp_function(&Unlocked::end_all));
   m.def("run_without_python",

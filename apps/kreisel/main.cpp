@@ -24,6 +24,8 @@ io::Json Command::failure(std::string_view status, std::string_view message, con
   return {{"status", status}, {"message", message}};
 }
 
+std::unique_ptr<Command> make_optimize(CLI::App& program);
+
 namespace {
 
 constexpr const char* description =
@@ -99,8 +101,9 @@ class Program {
     parser_.footer(examples);
     parser_.get_formatter()->column_width(34);
     if (count == 2 && std::string_view(words[1]) == "--version") return;  // asked often, and needs nothing else
-    for (const auto make : {make_run, make_study, make_reproduce, make_check, make_static, make_modes, make_inverse,
-                            make_fit, make_import, make_list, make_view, make_schema, make_completion, make_man})
+    for (const auto make :
+         {make_run, make_study, make_optimize, make_reproduce, make_check, make_static, make_modes, make_inverse,
+          make_fit, make_import, make_list, make_view, make_schema, make_completion, make_man})
       commands_.push_back(make(parser_));
   }
 

@@ -149,12 +149,13 @@ class Study final : public Command {
 
   /// For Snakemake, GNU parallel and the like.
   static int print_cases(const study::Spec& spec) {
-    for (std::size_t i = 0; i < spec.cases.size(); ++i)
-      fmt::print("{}\n", io::Json({{"case", i},
-                                   {"key", study::key_of(spec, spec.cases[i])},
-                                   {"label", spec.cases[i].label},
-                                   {"coordinates", spec.cases[i].coordinates}})
-                             .dump());
+    const study::Keys keys(spec);
+    for (std::size_t i = 0; i < spec.size(); ++i) {
+      const study::Case c = spec.outline(i);
+      fmt::print(
+          "{}\n",
+          io::Json({{"case", i}, {"key", keys.of(c)}, {"label", c.label}, {"coordinates", c.coordinates}}).dump());
+    }
     return success;
   }
 
@@ -181,12 +182,14 @@ class Study final : public Command {
   int report_shard(const study::Shard& shard, const study::StudyResult& result, const std::string& folder,
                    const Invocation& invocation) const {
     std::size_t mine = 0, failed = 0, done = 0;
-    for (std::size_t i = 0; i < result.rows.size(); ++i) {
-      if (!shard.has(study::key_of(result.spec, result.spec.cases[i]))) continue;
+    const study::Keys keys(result.spec);
+    for (std::size_t i = 0; i < result.spec.size(); ++i) {
+      if (!shard.has(keys.of(result.spec.outline(i)))) continue;
       ++mine;
-      if (result.rows[i].status == "not-run") continue;
+      const std::string status = result.status(i);
+      if (status == "not-run") continue;
       ++done;
-      if (!result.rows[i].is_success()) ++failed;
+      if (status != "success") ++failed;
     }
     if (invocation.wants_json)
       fmt::print("{}", io::to_text({{"status", result.is_interrupted ? "interrupted" : "success"},
@@ -216,19 +219,19 @@ class Study final : public Command {
   }
 
   static std::string message_of(const study::StudyResult& result) {
-    const study::Row& first = result.rows.front();
-    return fmt::format("none of {} runs succeeded; the first: {}: {}", result.rows.size(), first.status, first.message);
+    return fmt::format("none of {} runs succeeded; the first: {}: {}", result.spec.size(), result.tally.first_status,
+                       result.tally.first_message);
   }
 
   /// That of the first run. An error that cannot be measured is not an outcome of a run but a mistake in the study.
   static int exit_code_of_failure(const study::StudyResult& result) {
     for (const io::Ending& ending : io::endings())
-      if (ending.id == result.rows.front().status) return ending.exit_code;
+      if (ending.id == result.tally.first_status) return ending.exit_code;
     return bad_input;
   }
 
   static void print(const study::StudyResult& result, const std::string& folder) {
-    fmt::print("{}\n", coloured(fmt::format("{}: {} cases{}", result.spec.title, result.rows.size(),
+    fmt::print("{}\n", coloured(fmt::format("{}: {} cases{}", result.spec.title, result.spec.size(),
                                             result.resumed > 0
                                                 ? fmt::format(" ({} from before the interruption)", result.resumed)
                                                 : ""),

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "study/output.hpp"
@@ -10,11 +11,21 @@
 
 namespace kreisel::apps {
 
+namespace {
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+}  // namespace
+
 void StudyLine::show(const study::StudyProgress& p) {
   if (!is_active_) return;
+  const double time = now();
+  // Thousands of cases end in a second.
+  if (p.done < p.total && time - drawn_at_ < 0.05) return;
+  drawn_at_ = time;
+  const std::string failed = p.failed > 0 ? fmt::format(", {} failed", p.failed) : "";
+  const std::string rate = p.done > 10 && p.rate >= 1.0 ? fmt::format(", {:.0f} per second", p.rate) : "";
   const std::string left =
       std::isfinite(p.seconds_left) ? fmt::format(", about {} left", duration(p.seconds_left)) : "";
-  fmt::print(stderr, "\r\033[K{}: {} of {} runs{}", name_, p.done, p.total, left);
+  fmt::print(stderr, "\r\033[K{}: {} of {} runs{}{}{}", name_, p.done, p.total, failed, rate, left);
   std::fflush(stderr);
   is_drawn_ = true;
 }
@@ -76,7 +87,14 @@ std::string padded(std::string text, std::size_t width) {
 
 namespace {
 
+/// More than these fill the screen; the table of the report has them all.
+constexpr std::size_t most_failures = 20;
+
 void print_failures(const study::StudyResult& result) {
+  if (result.tally.failed > most_failures || result.rows.empty()) {
+    for (const auto& [status, count] : result.tally.failures) print_warning(fmt::format("{} cases: {}", count, status));
+    return;
+  }
   for (std::size_t i = 0; i < result.rows.size(); ++i)
     if (!result.rows[i].is_success())
       print_warning(fmt::format("{} {}: {}: {}", result.spec.cases[i].label, result.spec.cases[i].coordinates.dump(),
@@ -134,7 +152,25 @@ bool is_over_work(const study::Spec& spec) {
 
 }  // namespace
 
+void print_statistics(const study::StudyResult& result) {
+  std::size_t width = 0;
+  for (const study::NumberStatistics& s : result.ensemble->statistics) width = std::max(width, s.name.size());
+  for (const study::NumberStatistics& s : result.ensemble->statistics)
+    fmt::print("  {}  mean {:.5g}  deviation {:.3g}  5 % {:.5g}  median {:.5g}  95 % {:.5g}  ({} cases)\n",
+               padded(s.name, width), s.mean, s.deviation, s.quantiles.front(), s.quantiles[2], s.quantiles.back(),
+               s.count);
+  std::string last;
+  for (const study::SobolIndex& i : result.ensemble->indices) {
+    if (i.number != last) fmt::print("  {}\n", coloured("Sobol indices of " + i.number, Colour::bold, stdout));
+    last = i.number;
+    fmt::print("    {}  first {:.3f} ± {:.3f}  total {:.3f} ± {:.3f}\n", padded(i.parameter, 12), i.first,
+               i.first_error, i.total, i.total_error);
+  }
+  print_failures(result);
+}
+
 void print_table(const study::StudyResult& result) {
+  if (result.ensemble) return print_statistics(result);
   if (is_over_work(result.spec)) return print_work(result);
   std::size_t width = 0;
   for (const study::ObservedCurve& curve : result.curves) width = std::max(width, curve.label.size());

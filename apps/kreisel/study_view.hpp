@@ -19,6 +19,7 @@ class StudyLine {
  private:
   std::string name_;
   bool is_active_, is_drawn_ = false;
+  double drawn_at_ = -1.0;
 };
 
 /// Runs a study in its folder and writes its files; of a shard, its journal alone. Of `options` what the user chose;

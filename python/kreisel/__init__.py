@@ -12,14 +12,17 @@ Ctrl-C raises ``Interrupted``, a KeyboardInterrupt with the same ``result``.
 """
 from ._analyses import AnalysisError, fit, linearize, modes, static, static_path
 from ._core import method_names, model_names, version
+from ._ensemble import ExecutorBroken
 from ._interrupt import Interrupted
 from ._method import multistep, register_method
 from ._model import Law, Model, System
+from ._optimize import Optimum, optimize
 from ._read import read
 from ._simulation import Simulation
 from ._solve import IntegrationError, Result, solve
 from ._study import study
 
 __version__ = version()
-__all__ = ["AnalysisError", "IntegrationError", "Interrupted", "Law", "Model", "Result", "Simulation", "System", "fit", "linearize", "method_names",
-           "model_names", "modes", "multistep", "read", "register_method", "solve", "static", "static_path", "study"]
+__all__ = ["AnalysisError", "ExecutorBroken", "IntegrationError", "Interrupted", "Law", "Model", "Optimum", "Result", "Simulation", "System",
+           "fit", "linearize", "method_names", "model_names", "modes", "multistep", "optimize", "read", "register_method", "solve", "static",
+           "static_path", "study"]

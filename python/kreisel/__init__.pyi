@@ -1,3 +1,4 @@
+from concurrent.futures import Executor
 from os import PathLike
 from typing import Any, Callable, Sequence
 
@@ -236,9 +237,45 @@ class Study:
     rows: list[dict[str, Any]]
     plots: list[dict[str, Any]]
     curves: list[Curve]
+    folder: str
+    @property
+    def statistics(self) -> dict[str, dict[str, Any]]: ...
+    def columns(self) -> dict[str, Array]: ...
+    def __len__(self) -> int: ...
 
-def study(spec: dict[str, Any] | str | PathLike[str], jobs: int = ..., *,
-          reference: Callable[[float], tuple[ArrayLike, ArrayLike, ArrayLike]] | str | PathLike[str] | None = ..., accuracy: float = ...) -> Study: ...
+def study(
+    spec: dict[str, Any] | str | PathLike[str],
+    jobs: int = ...,
+    *,
+    folder: str | PathLike[str] | None = ...,
+    executor: Executor | Callable[[], Executor] | None = ...,
+    retry: str | None = ...,
+    cache: str | PathLike[str] | None = ...,
+    progress: bool | None = ...,
+    reference: Callable[[float], tuple[ArrayLike, ArrayLike, ArrayLike]] | str | PathLike[str] | None = ...,
+    accuracy: float = ...,
+) -> Study: ...
+
+class ExecutorBroken(RuntimeError):
+    result: Study | None
+
+class Optimum:
+    variables: dict[str, float]
+    value: float | None
+    success: bool
+    message: str
+    points: Array
+    values: Array
+    data: dict[str, Any]
+
+def optimize(
+    spec: dict[str, Any] | str | PathLike[str],
+    *,
+    folder: str | PathLike[str] | None = ...,
+    executor: Executor | None = ...,
+    jobs: int = ...,
+    progress: bool | None = ...,
+) -> Optimum: ...
 
 class AnalysisError(RuntimeError): ...
 

@@ -1,12 +1,15 @@
 """study: errors, orders and costs over a grid of runs."""
+import csv
 import itertools
 import json
+import os
 import warnings
 from pathlib import Path
 
 import numpy as np
 
 from . import _core
+from ._ensemble import Driver, ExecutorBroken, Progress, _payload, fingerprint
 from ._interrupt import Interrupted, Interruption
 from ._model import Model, System, handle, text_of
 
@@ -21,24 +24,56 @@ class Curve:
 
 class Study:
     """curves: what was measured, as arrays; plots: the same with title, x_label and y_label; rows: one dict per run; status: "success",
-    "failed" when no run succeeded, "interrupted", or "passed" and "missed" when the study says what it expects; data: everything as in
-    study.json."""
+    "failed" when no run succeeded, "interrupted", or "passed" and "missed" when the study says what it expects; statistics: of a sample;
+    data: everything as in study.json. A study of more than 10,000 runs has no rows; columns() reads them from its folder."""
 
-    def __init__(self, data):
-        self.data = data
+    def __init__(self, data, folder=""):
+        self.data, self.folder = data, folder
         self.status = data["summary"]["status"]
         self.rows = data.get("rows", [])
         self.plots = data.get("plots", [])
         self.curves = [Curve(curve) for plot in self.plots for curve in plot.get("curves", [])]
 
+    def __len__(self):
+        return self.data["summary"]["cases"]
+
+    @property
+    def statistics(self):
+        """A dict per measure by its name: mean, deviation, minimum, maximum, quantiles, count."""
+        return {one["name"]: one for one in (self.data.get("statistics") or {}).get("numbers", [])}
+
+    def columns(self):
+        """study.csv of the folder: a dict of arrays, of numbers where all cells are."""
+        if not self.folder:
+            raise ValueError("the study has no folder; give kreisel.study(..., folder=...)")
+        with open(Path(self.folder) / "study.csv", newline="", encoding="utf-8") as file:
+            lines = csv.reader(file)
+            names = next(lines)
+            cells = list(zip(*lines))
+
+        def array(column):
+            try:
+                return np.array([float(cell) if cell else np.nan for cell in column])
+            except ValueError:
+                return np.array(column)
+        return {name: array(column) for name, column in zip(names, cells)}
+
     def __repr__(self):
-        return f"<kreisel.Study: {self.status}, {len(self.rows)} runs, {len(self.curves)} curves>"
+        return f"<kreisel.Study: {self.status}, {len(self)} runs, {len(self.curves)} curves>"
 
 
-def study(spec, jobs=0, *, reference=None, accuracy=0.0):
+def study(spec, jobs=0, *, folder=None, executor=None, retry=None, cache=None, progress=None, reference=None, accuracy=0.0):
     """Runs a study: a dict as in docs/studies.md or the path of such a file.
 
     A model may also be a Model, its dict, or a System; its name names its curves. Runs that fail are rows with their status and message, and one warning.
+    folder    keeps every row as soon as it is there, and gets study.csv, study.json and report.html: the same call again goes on where
+              an interrupted one stopped, and so does ``kreisel study``
+    executor  runs the cases: any executor of concurrent.futures (ProcessPoolExecutor, ``Client.get_executor()`` of Dask, MPIPoolExecutor of
+              mpi4py), or a function that makes one, which then replaces a broken one; None: threads, ``jobs`` of them (0: one per core)
+    retry     "failed" runs cases again that failed
+    cache     folder of exact solutions, which workers on other machines share
+    progress  None shows it on terminals and in notebooks once it takes more than a second, True always, False never
+
     Ctrl-C ends the study and raises Interrupted, a KeyboardInterrupt whose ``result`` holds the runs that are finished.
 
     reference: an exact motion from elsewhere instead of one that is computed, a function of t that returns (q, v, lam), or the path of a
@@ -56,30 +91,45 @@ def study(spec, jobs=0, *, reference=None, accuracy=0.0):
     >>> round(result.curves[0].order)
     3
     """
-    if isinstance(reference, str) or hasattr(reference, "__fspath__"):
+    if reference is not None and executor is not None:
+        raise ValueError("reference and executor: a function of this process cannot be asked by workers; leave one of them out")
+    told = [] if reference is None else [Path(reference).read_bytes().hex() if _is_path(reference) and Path(reference).is_file() else reference, accuracy]
+    if _is_path(reference):
         reference = _table(reference)
     elif reference is not None and not callable(reference):
         raise ValueError(f"reference is {reference!r:.80}, expected a function of t or the path of a trajectory")
-    models = {}
-    if isinstance(spec, dict):
-        text = text_of("study", _with_names(spec, models), indent=1)
-    elif isinstance(spec, str) or hasattr(spec, "__fspath__"):
-        try:
-            text = Path(spec).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ValueError(f"cannot read the study '{spec}': {error}") from None
-    else:
-        raise ValueError(f"spec is {spec!r:.80}, expected a dict or the path of a study file")
+    if retry not in (None, "failed"):
+        raise ValueError(f"retry is {retry!r:.80}, expected None or 'failed'")
+    text, models = _text_and_models(spec)
+    folder, cache = (os.fspath(path) if path is not None else "" for path in (folder, cache))
+    own_text = ""
+    if folder or executor is not None:
+        own_text = fingerprint({**{name: _described(spec, name) for name in models}, **({"reference": told} if told else {})})
     with Interruption() as interruption:
-        result = Study(json.loads(_core.study(text, models, jobs, interruption.was_asked, reference, float(accuracy))))
+        campaign = _core.Campaign(text, models, own_text, folder, jobs, retry == "failed", cache, False, interruption.was_asked, reference, float(accuracy))
+        done, _ = campaign.tally()
+        shown = Progress(progress, campaign.size(), done)
+        try:
+            if executor is None:
+                campaign.run_all(lambda: shown.show(*campaign.tally()))
+            else:
+                campaign.make_references()
+                Driver(executor, _payload(spec, own_text, cache), campaign, interruption.was_asked, shown.show).run()
+        except ExecutorBroken as error:
+            error.result = Study(json.loads(campaign.finish("kreisel.study")), folder)
+            raise
+        finally:
+            shown.end()
+        result = Study(json.loads(campaign.finish("kreisel.study")), folder)
     if interruption.was_asked():
-        done = sum(row["status"] != "not-run" for row in result.rows)
-        raise Interrupted(f"study was interrupted after {done} of {len(result.rows)} runs", result)
+        raise Interrupted(f"study was interrupted after {result.data['summary']['done']} of {len(result)} runs", result)
     failed = [row for row in result.rows if row["status"] not in ("success", "not-run")]
     if failed:
         first = failed[0]
         warnings.warn(f"{len(failed)} of {len(result.rows)} runs did not succeed; the first: {first['label']} {first['coordinates']}: "
                       f"{first['status']}: {first['message']}", stacklevel=2)
+    elif result.data["summary"]["failed"]:
+        warnings.warn(f"{result.data['summary']['failed']} of {len(result)} runs did not succeed: {result.data['summary']['failures']}", stacklevel=2)
     return result
 
 
@@ -103,6 +153,34 @@ def _table(path):
             raise ValueError(f"the reference '{path}' has no row at t = {t:g}; the nearest is {times[i]:g}")
         return tuple(values[i, part] for part in columns)
     return at
+
+
+def _is_path(thing):
+    return isinstance(thing, str) or hasattr(thing, "__fspath__")
+
+
+def _text_and_models(spec):
+    """The text of a study, and its own models by name as _core takes them."""
+    models = {}
+    if isinstance(spec, dict):
+        return text_of("study", _with_names(spec, models), indent=1), models
+    if not isinstance(spec, str) and not hasattr(spec, "__fspath__"):
+        raise ValueError(f"spec is {spec!r:.80}, expected a dict or the path of a study file")
+    try:
+        return Path(spec).read_text(encoding="utf-8"), models
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"cannot read the study '{spec}': {error}") from None
+
+
+def _described(spec, name):
+    """What tells own models of one name apart."""
+    def models_in(value):
+        if isinstance(value, dict) and "bodies" not in value:
+            return [model for part in value.values() for model in models_in(part)]
+        if isinstance(value, (list, tuple)):
+            return [model for part in value for model in models_in(part)]
+        return [] if value is None or isinstance(value, (str, int, float)) else [value]
+    return [name, *models_in([spec.get("model"), spec.get("runs")] if isinstance(spec, dict) else [])]
 
 
 def _with_names(spec, models):

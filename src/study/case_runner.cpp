@@ -33,8 +33,8 @@ double thread_seconds() {
 
 class Recorder final : public run::Observer {
  public:
-  Recorder(Meter& meter, const std::function<bool()>& wants_to_stop)
-      : meter_(meter), wants_to_stop_(wants_to_stop), batch_(batch_size) {}
+  Recorder(Meter& meter, Tracks* tracks, const std::function<bool()>& wants_to_stop)
+      : meter_(meter), tracks_(tracks), wants_to_stop_(wants_to_stop), batch_(batch_size) {}
 
   bool accept(const run::Point& point) override {
     Sample& s = batch_[count_++];
@@ -50,11 +50,14 @@ class Recorder final : public run::Observer {
     if (count_ < batch_size) return true;
     flush();
     was_stopped_ = wants_to_stop_ && wants_to_stop_();
-    return !was_stopped_ && !meter_.is_done();
+    return !was_stopped_ && !(meter_.is_done() && tracks_ == nullptr);
   }
   void flush() {
     const double begin = thread_seconds();
-    for (std::size_t i = 0; i < count_; ++i) meter_.take(batch_[i]);
+    for (std::size_t i = 0; i < count_; ++i) {
+      meter_.take(batch_[i]);
+      if (tracks_ != nullptr) tracks_->take(batch_[i]);
+    }
     count_ = 0;
     seconds_ += thread_seconds() - begin;
   }
@@ -63,6 +66,7 @@ class Recorder final : public run::Observer {
 
  private:
   Meter& meter_;
+  Tracks* tracks_;
   const std::function<bool()>& wants_to_stop_;
   std::vector<Sample> batch_;
   std::size_t count_ = 0;
@@ -158,13 +162,17 @@ Row simulate(const Spec& spec, const Case& c, const std::shared_ptr<const Refere
   std::optional<ExactSolution> exact;
   if (reference != nullptr) exact.emplace(run.model, reference);
   Meter meter(run.model, spec.measures, spec.series, order, exact ? &*exact : nullptr);
-  Recorder recorder(meter, wants_to_stop);
+  std::optional<Tracks> tracks;
+  if (!spec.trajectories.outputs.empty())
+    tracks.emplace(run.model, spec.trajectories.outputs, spec.trajectories.points,
+                   std::isnan(run.options.t_end) ? run.model.start.t_end : run.options.t_end);
+  Recorder recorder(meter, tracks ? &*tracks : nullptr, wants_to_stop);
   Row row;
   const run::Report report = run::integrate(*run.model.system, run.model.start, run.options, recorder);
   const double measuring_seconds = recorder.seconds();
   recorder.flush();
   add_statistics(report, run.model.start.t0, measuring_seconds, row);
-  const bool was_cut_short = report.status == run::Status::interrupted && meter.is_done();
+  const bool was_cut_short = report.status == run::Status::interrupted && meter.is_done() && !tracks;
   if (!was_cut_short) {
     row.status = recorder.was_stopped() ? not_run : run::info_of(report.status).name;
     row.message = report.message;
@@ -176,6 +184,7 @@ Row simulate(const Spec& spec, const Case& c, const std::shared_ptr<const Refere
           spec.measures[i], *reference, round_off_of(*run.model.system, *reference, report, row.number("step")));
   }
   for (const Curve& curve : meter.curves()) row.curves.push_back(decimated(curve));
+  if (tracks) row.trajectories = tracks->curves();
   return row;
 }
 

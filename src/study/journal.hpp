@@ -1,9 +1,12 @@
 // Finished rows of a study that is not complete yet.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "study/row.hpp"
@@ -13,26 +16,72 @@ namespace kreisel::study {
 inline constexpr const char *journal_name = "study.journal", *study_json_name = "study.json";
 
 /// What a row depends on: the case, the measures and the program.
+class Keys {
+ public:
+  explicit Keys(const Spec& spec);
+  std::string of(const Case& a_case) const;
+
+ private:
+  std::string common_;
+};
 std::string key_of(const Spec& spec, const Case& a_case);
-/// Of all its cases.
-std::string key_of(const Spec& spec);
 
 /// The journals of all writers in the folder, in the order of their names.
 std::vector<io::Path> journals_in(const io::Path& folder);
 
-/// What the journals of a folder hold. A last line that was cut off is passed over.
-struct JournalRows {
-  std::map<std::string, Row> rows;  ///< by key
-  std::size_t damaged = 0;          ///< lines whose checksum is wrong: their rows are not there
-  std::size_t contradicting = 0;    ///< rows that two writers made, and that differ (times of the clock aside)
-
-  /// Null when the row is not there.
-  const Row* find(const std::string& key) const;
+/// What stands in a line of a journal before its numbers.
+struct JournalLine {
+  std::string_view key;    ///< of the case
+  std::string_view study;  ///< Spec::key of the study that made the row
+  std::size_t number = 0;  ///< of the case in that study
+  std::string_view status;
+  std::string_view json;  ///< all of it
 };
-JournalRows read_journals(const io::Path& folder);
+/// Nothing when the line, without its end, is not what was written.
+std::optional<JournalLine> read_line(std::string_view line);
+/// A checksum of 16 hexadecimal digits, the row as JSON, the end of the line.
+std::string line_of(const Spec& spec, std::size_t number, const std::string& key, const Row& row);
+/// Throws Json::exception when it is none.
+Row row_of(const Spec& spec, const JournalLine& line);
 
-/// One line per row, on disk as soon as the row is there: a checksum of 16 hexadecimal digits and the row as JSON.
-/// Every writer has a file of its own, study.journal and a suffix, and appends to it.
+/// What the journals of a folder hold for the cases of a study. A last line that was cut off is passed over. The rows
+/// themselves stay in the files: a case takes eight bytes here.
+class JournalIndex {
+ public:
+  JournalIndex() = default;
+  JournalIndex(const Spec& spec, const io::Path& folder);
+  ~JournalIndex();
+  JournalIndex(const JournalIndex&) = delete;
+  JournalIndex& operator=(const JournalIndex&) = delete;
+
+  bool has(std::size_t number) const { return number < places_.size() && places_[number] != 0; }
+  std::string_view status(std::size_t number) const;
+  Row row(const Spec& spec, std::size_t number) const;
+  /// Which of files() has the row.
+  std::size_t file_of(std::size_t number) const { return (places_[number] >> offset_bits) - 1; }
+  const std::vector<io::Path>& files() const { return paths_; }
+
+  std::size_t damaged = 0;        ///< lines whose checksum is wrong: their rows are not there
+  std::size_t contradicting = 0;  ///< rows that two writers made, and that differ (times of the clock aside)
+  std::size_t others = 0;         ///< lines of cases that this study does not have
+
+ private:
+  static constexpr int offset_bits = 44;
+  struct File {
+    const char* begin = nullptr;
+    std::size_t size = 0;
+  };
+  void read(const Spec& spec, std::size_t file, std::map<std::string, std::uint64_t, std::less<>>& foreign);
+  std::string_view line_at(std::uint64_t place) const;
+  void put(const Spec& spec, std::size_t number, std::uint64_t place);
+
+  std::vector<io::Path> paths_;
+  std::vector<File> files_;
+  std::vector<std::uint64_t> places_;  ///< by case: file + 1 and offset; 0: no row
+};
+
+/// One line per row, on disk as soon as the row is there. Every writer has a file of its own, study.journal and a
+/// suffix, and appends to it.
 class Journal {
  public:
   /// An empty folder: nothing is kept.
@@ -41,7 +90,8 @@ class Journal {
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  void add(const std::string& key, const Row& row);
+  /// Whole lines.
+  void add(std::string_view lines);
 
  private:
   io::Path path_;

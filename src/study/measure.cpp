@@ -19,8 +19,9 @@ constexpr std::string_view of_outputs = "output.";
 /// "output.knee'".
 bool is_rate(std::string_view quantity) { return quantity.ends_with('\''); }
 
-/// Where the numbers of an output, or of one component of it, stand among those of all: begin and count.
-std::pair<int, int> place_of(const system::System& system, std::string_view quantity) {
+}  // namespace
+
+std::pair<int, int> output_place(const system::System& system, std::string_view quantity) {
   std::string_view name = quantity.substr(of_outputs.size());
   if (is_rate(quantity)) name.remove_suffix(1);
   std::vector<std::string> known;
@@ -37,8 +38,6 @@ std::pair<int, int> place_of(const system::System& system, std::string_view quan
   throw InvalidInput(known.empty() ? fmt::format("'{}' is measured, but the model has no outputs", quantity)
                                    : unknown_name("output", name, known));
 }
-
-}  // namespace
 
 const std::vector<QuantityInfo>& quantities() {
   static const std::vector<QuantityInfo> list{
@@ -65,6 +64,53 @@ const QuantityInfo& find_quantity(std::string_view name) {
   return find_named(quantities(), "quantity", name);
 }
 
+Tracks::Tracks(const models::Model& model, const std::vector<std::string>& outputs, int points, double t_end)
+    : model_(model) {
+  const system::System& system = *model.system;
+  for (const std::string& name : outputs) {
+    const auto [begin, count] = output_place(system, std::string(of_outputs) + name);
+    int at = 0;
+    for (const system::OutputInfo& info : system.outputs())
+      for (int i = 0; i < info.size(); ++i, ++at)
+        if (at >= begin && at < begin + count) {
+          places_.push_back(at);
+          curves_.push_back({});
+          curves_.back().name = count == 1 ? name : info.column(i);
+        }
+  }
+  for (int i = 0; i < points; ++i)
+    times_.push_back(i + 1 == points ? t_end : model.start.t0 + (t_end - model.start.t0) * i / (points - 1));
+}
+
+void Tracks::take(const Sample& s) {
+  const system::System& system = *model_.system;
+  values_.resize(system.output_size());
+  rates_.resize(system.output_size());
+  system.evaluate_outputs(s.motion, s.lambda, values_);
+  system.evaluate_output_rates(s.motion, s.lambda, rates_);
+  const double t = s.motion.t, h = t - t_before_;
+  for (std::size_t k = 0; k < places_.size(); ++k) {
+    const int i = places_[k];
+    for (std::size_t n = curves_[k].t.size(); n < times_.size() && times_[n] <= t; ++n) {
+      double y = values_[i];
+      if (has_before_ && h > 0.0 && times_[n] < t) {
+        const double x = (times_[n] - t_before_) / h, a = values_before_[i], b = values_[i];
+        y = a + x * (b - a);
+        const double da = h * rates_before_[i] - (b - a), db = h * rates_[i] - (b - a);
+        if (std::isfinite(da + db)) y += x * (1.0 - x) * ((1.0 - x) * da - x * db);
+      }
+      curves_[k].t.push_back(times_[n]);
+      curves_[k].y.push_back(y);
+    }
+  }
+  std::swap(values_, values_before_);
+  std::swap(rates_, rates_before_);
+  t_before_ = t;
+  has_before_ = true;
+}
+
+std::vector<Curve> Tracks::curves() const { return curves_; }
+
 Meter::Meter(const models::Model& model, const std::vector<Measure>& measures, const std::vector<Series>& series,
              int order, ExactSolution* exact)
     : model_(model),
@@ -75,9 +121,9 @@ Meter::Meter(const models::Model& model, const std::vector<Measure>& measures, c
       values_(measures.size()),
       curves_(series.size()) {
   for (const Measure& measure : measures)
-    if (measure.quantity.starts_with(of_outputs)) place_of(*model.system, measure.quantity);
+    if (measure.quantity.starts_with(of_outputs)) output_place(*model.system, measure.quantity);
   for (const Series& one : series)
-    if (one.quantity.starts_with(of_outputs)) place_of(*model.system, one.quantity);
+    if (one.quantity.starts_with(of_outputs)) output_place(*model.system, one.quantity);
 }
 
 void Meter::evaluate(const std::string& quantity, const Sample& s, Vector& out, double& exact_size,
@@ -91,7 +137,7 @@ void Meter::evaluate(const std::string& quantity, const Sample& s, Vector& out, 
   };
   const auto exact = [&]() -> const lie::Motion& { return exact_->at(s.motion.t); };
   if (quantity.starts_with(of_outputs)) {
-    const auto [at, count] = place_of(system, quantity);
+    const auto [at, count] = output_place(system, quantity);
     a_.resize(system.output_size());
     if (is_rate(quantity))
       system.evaluate_output_rates(s.motion, s.lambda, a_);
@@ -147,6 +193,7 @@ bool Meter::counts(const Measure& m, const Sample& s) const {
   switch (m.span) {
     case Span::end:
     case Span::max:
+    case Span::min:
       return true;
     case Span::first:
       return s.number <= 3 * order_ + 3;
@@ -162,6 +209,7 @@ bool Meter::has_later_points(const Measure& m, const Sample& s) const {
   switch (m.span) {
     case Span::end:
     case Span::max:
+    case Span::min:
       return true;
     case Span::first:
       return s.number < 3 * order_ + 3;
@@ -186,7 +234,8 @@ void Meter::take(const Sample& s) {
     const Measure& m = measures_[i];
     if (!counts(m, s)) continue;
     evaluate(m.quantity, s, out_, exact_size, computed_size);
-    double value = std::abs(reduced(m.component, m.is_largest));
+    double value = reduced(m.component, m.is_largest);
+    if (!m.is_signed) value = std::abs(value);
     if (m.scale != Scale::absolute) {
       const double size = m.scale == Scale::by_exact ? exact_size : computed_size;
       // Where the value passes through zero, as multipliers do, there is no relative error.
@@ -195,7 +244,8 @@ void Meter::take(const Sample& s) {
       value = vanishes ? std::numeric_limits<double>::quiet_NaN() : value / size;
     }
     // A value that is not a number must not hide behind smaller ones.
-    const bool is_larger = !(value <= values_[i].value) && !std::isnan(values_[i].value);
+    const bool is_beyond = m.span == Span::min ? !(value >= values_[i].value) : !(value <= values_[i].value);
+    const bool is_larger = is_beyond && !std::isnan(values_[i].value);
     if (m.span == Span::end || m.span == Span::local || values_[i].at_step < 0 || is_larger)
       values_[i] = {value, s.number};
   }

@@ -17,6 +17,7 @@ namespace kreisel::study {
 enum class Span {
   end,     ///< the last one
   max,     ///< all: the largest value
+  min,     ///< all: the smallest value
   first,   ///< the first 3k+3 steps, which isolate the starting transient
   window,  ///< those with Measure::from ≤ t ≤ Measure::to
   local    ///< the first one that the method makes: one step from exact values
@@ -33,6 +34,7 @@ struct Measure {
   Scale scale = Scale::absolute;
   int component = 0;        ///< counts from 1; 0: the norm of all
   bool is_largest = false;  ///< largest absolute entry instead of the Euclidean norm
+  bool is_signed = false;   ///< keeps the sign of a single entry
 };
 
 /// One quantity over time.
@@ -51,6 +53,10 @@ const std::vector<QuantityInfo>& quantities();
 /// Throws InvalidInput with the nearest match.
 const QuantityInfo& find_quantity(std::string_view name);
 
+/// Where the numbers of "output.NAME", or of one component of it, stand among all outputs: begin and count. Throws
+/// InvalidInput with the nearest match.
+std::pair<int, int> output_place(const system::System& system, std::string_view quantity);
+
 /// A point of a run, as a meter sees it.
 struct Sample {
   lie::Motion motion;
@@ -68,6 +74,26 @@ struct Value {
 
 struct Curve {
   std::vector<double> t, y;
+  std::string name{};
+};
+
+/// Outputs of a model at evenly spaced times, cubic between the points of the run where rates exist.
+class Tracks {
+ public:
+  Tracks(const models::Model& model, const std::vector<std::string>& outputs, int points, double t_end);
+
+  void take(const Sample& sample);
+  /// One per number of the outputs; times that the run did not reach are missing.
+  std::vector<Curve> curves() const;
+
+ private:
+  const models::Model& model_;
+  std::vector<int> places_;  ///< among all outputs
+  std::vector<double> times_;
+  std::vector<Curve> curves_;
+  Vector values_, rates_, values_before_, rates_before_;
+  double t_before_ = 0.0;
+  bool has_before_ = false;
 };
 
 /// Follows one run.

@@ -13,8 +13,8 @@ template <>
 struct Spellings<study::Span> {
   using enum study::Span;
   static constexpr std::string_view noun = "span";
-  static constexpr std::array<Spelled<study::Span>, 5> entries{
-      {{max, "max"}, {end, "end"}, {first, "first"}, {window, "window"}, {local, "local"}}};
+  static constexpr std::array<Spelled<study::Span>, 6> entries{
+      {{max, "max"}, {min, "min"}, {end, "end"}, {first, "first"}, {window, "window"}, {local, "local"}}};
 };
 
 }  // namespace kreisel

@@ -4,13 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "base/text.hpp"
+#include "ensemble_output.hpp"
 #include "io/result/summary.hpp"
-#include "journal.hpp"
 #include "kreisel/version.hpp"
 #include "study/analysis.hpp"
+#include "trajectory_store.hpp"
 
 namespace kreisel::study {
 namespace {
@@ -23,34 +25,27 @@ std::string plain(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.is_null() ? "" : value.dump();
 }
 
-std::vector<std::string> coordinate_names(const Spec& spec) {
-  std::vector<std::string> names;
-  for (const Case& c : spec.cases)
-    for (const auto& [key, value] : c.coordinates.items())
-      if (std::find(names.begin(), names.end(), key) == names.end()) names.push_back(key);
-  return names;
-}
-
-std::vector<std::string> number_names(const Spec& spec) {
-  std::vector<std::string> names;
-  for (const Measure& m : spec.measures) names.push_back(m.name);
-  const std::vector<std::string>& others =
-      spec.analysis.empty() ? statistics_names() : find_analysis(spec.analysis).outputs;
-  names.insert(names.end(), others.begin(), others.end());
-  return names;
-}
-
 /// The step in use may differ from the one asked for.
 std::string heading_of(const std::string& coordinate) { return coordinate == "step" ? "asked step" : coordinate; }
 
-/// The slope at a case, from the one before on its curve; NaN: none.
-double slope_at(const StudyResult& result, const std::string& measure, std::size_t i) {
-  for (const ObservedCurve& curve : result.curves)
-    if (curve.number == measure)
-      for (std::size_t k = 0; k < curve.cases.size(); ++k)
-        if (curve.cases[k] == i) return curve.pairwise[k];
-  return std::numeric_limits<double>::quiet_NaN();
-}
+/// Slopes by case, each from the case before on its curve; NaN: none.
+class Slopes {
+ public:
+  explicit Slopes(const StudyResult& result) {
+    for (const ObservedCurve& curve : result.curves) {
+      std::vector<double>& list = by_measure_[curve.number];
+      list.resize(result.rows.size(), std::numeric_limits<double>::quiet_NaN());
+      for (std::size_t k = 0; k < curve.cases.size(); ++k) list[curve.cases[k]] = curve.pairwise[k];
+    }
+  }
+  double at(const std::string& measure, std::size_t i) const {
+    const auto found = by_measure_.find(measure);
+    return found == by_measure_.end() ? std::numeric_limits<double>::quiet_NaN() : found->second[i];
+  }
+
+ private:
+  std::map<std::string, std::vector<double>> by_measure_;
+};
 
 Json coordinate(const Case& c, const std::string& key) {
   return c.coordinates.contains(key) ? c.coordinates[key] : Json();
@@ -66,18 +61,19 @@ Json table_of_runs(const StudyResult& result) {
   const Spec& spec = result.spec;
   Json columns = Json::array({"curve"}), rows = Json::array();
   std::vector<std::string> coordinates;
-  for (const std::string& key : coordinate_names(spec))
+  for (const std::string& key : spec.coordinate_names())
     if (varies(spec, key)) coordinates.push_back(key);
   for (const std::string& key : coordinates) columns.push_back(heading_of(key));
-  const std::vector<std::string> numbers = number_names(spec);
+  const std::vector<std::string> numbers = spec.number_names();
   for (const std::string& name : numbers) {
     columns.push_back({{"name", name}, {"unit", unit_of(name)}});
     const bool is_measure =
         std::any_of(spec.measures.begin(), spec.measures.end(), [&](const Measure& m) { return m.name == name; });
-    if (is_measure) columns.push_back("order of " + name);
+    if (is_measure && !spec.is_ensemble()) columns.push_back("order of " + name);
   }
   columns.push_back("status");
   columns.push_back("message");
+  const Slopes slopes(result);
   for (std::size_t i = 0; i < result.rows.size(); ++i) {
     const Row& row = result.rows[i];
     Json cells = Json::array({spec.cases[i].label});
@@ -86,7 +82,7 @@ Json table_of_runs(const StudyResult& result) {
       cells.push_back(number_or_null(row.number(name)));
       const bool is_measure =
           std::any_of(spec.measures.begin(), spec.measures.end(), [&](const Measure& m) { return m.name == name; });
-      if (is_measure) cells.push_back(number_or_null(slope_at(result, name, i)));
+      if (is_measure && !spec.is_ensemble()) cells.push_back(number_or_null(slopes.at(name, i)));
     }
     cells.push_back(row.status);
     cells.push_back(row.message);
@@ -153,7 +149,7 @@ Json plot_of(const StudyResult& result, const PlotSpec& plot) {
 }
 
 std::vector<PlotSpec> plots_of(const Spec& spec) {
-  if (!spec.plots.empty() || !spec.analysis.empty()) return spec.plots;
+  if (!spec.plots.empty() || !spec.analysis.empty() || spec.is_ensemble()) return spec.plots;
   std::vector<PlotSpec> plots;
   const bool has_abscissa = spec.cases.size() > 1;
   for (const Measure& m : spec.measures)
@@ -178,6 +174,10 @@ Json plots(const StudyResult& result) {
     Json json = plot_of(result, plot);
     if (!plot.is_log || has_positive_values(json)) list.push_back(std::move(json));
   }
+  std::map<std::string, std::size_t> labels;
+  for (const Case& c : result.spec.cases) ++labels[c.label];
+  if (result.ensemble)
+    for (Json& plot : ensemble_plots(*result.ensemble)) list.push_back(std::move(plot));
   for (std::size_t s = 0; s < result.spec.series.size(); ++s) {
     Json curves = Json::array();
     for (std::size_t i = 0; i < result.rows.size(); ++i) {
@@ -187,8 +187,7 @@ Json plots(const StudyResult& result) {
       for (const double value : curve.y) y.push_back(number_or_null(value));
       const Case& c = result.spec.cases[i];
       const double x = abscissa(result.spec.x, c, result.rows[i]);
-      const bool is_alone = std::count_if(result.spec.cases.begin(), result.spec.cases.end(),
-                                          [&](const Case& o) { return o.label == c.label; }) == 1;
+      const bool is_alone = labels[c.label] == 1;
       curves.push_back({{"name", is_alone ? c.label : fmt::format("{}, {:.4g}", c.label, x)},
                         {"x", curve.t},
                         {"y", y},
@@ -231,48 +230,76 @@ std::vector<std::string> notes_of(const StudyResult& result) {
                           "steps, is bounded",
                           r.step),
         r.accuracy.q, r.accuracy.v, r.accuracy.lambda));
-  const auto failed =
-      std::count_if(result.rows.begin(), result.rows.end(), [](const Row& row) { return !row.is_success(); });
-  if (failed > 0)
+  const std::size_t missing = result.spec.size() - result.tally.done;
+  if (const std::size_t failed = result.tally.failed + missing; failed > 0)
     notes.push_back(
-        fmt::format("{} of {} runs did not succeed; the table has their messages.", failed, result.rows.size()));
+        fmt::format("{} of {} runs did not succeed; the table has their messages.", failed, result.spec.size()));
+  if (!result.spec.is_listed())
+    notes.push_back(fmt::format("{} cases: their rows stand in study.csv.", result.spec.size()));
   return notes;
 }
+
+/// Heads the columns of study.csv and writes its lines.
+class CsvLines {
+ public:
+  explicit CsvLines(const StudyResult& result)
+      : result_(result),
+        coordinates_(result.spec.coordinate_names()),
+        numbers_(result.spec.number_names()),
+        slopes_(result) {}
+
+  std::string head() const {
+    std::vector<std::string> head{"curve"};
+    for (const std::string& key : coordinates_) head.push_back(csv_cell(heading_of(key)));
+    head.push_back("status");
+    for (const std::string& name : numbers_) head.push_back(csv_cell(name));
+    for (const Measure& m : result_.spec.measures) {
+      head.push_back(csv_cell("order of " + m.name));
+      head.push_back(csv_cell("below floor: " + m.name));
+      head.push_back(csv_cell("at step: " + m.name));
+    }
+    head.push_back("message");
+    return fmt::format("{}\n", fmt::join(head, ","));
+  }
+
+  void append(std::size_t i, std::string& out) const {
+    const Case c = result_.spec.outline(i);
+    const Row row = result_.row(i);
+    const auto number = [&](double value) {
+      out += ',';
+      if (std::isfinite(value)) fmt::format_to(std::back_inserter(out), "{:.17g}", value);
+    };
+    out += csv_cell(c.label);
+    for (const std::string& key : coordinates_) {
+      out += ',';
+      if (c.coordinates.contains(key)) out += csv_cell(plain(c.coordinates[key]));
+    }
+    out += ',';
+    out += row.status;
+    for (const std::string& name : numbers_) number(row.number(name));
+    for (const Measure& m : result_.spec.measures) {
+      number(slopes_.at(m.name, i));
+      out += row.is_marked(m.name) ? ",true," : ",false,";
+      const auto at = row.numbers.find(m.name);
+      if (at != row.numbers.end()) fmt::format_to(std::back_inserter(out), "{}", at->second.at_step);
+    }
+    out += ',';
+    out += csv_cell(row.message);
+    out += '\n';
+  }
+
+ private:
+  const StudyResult& result_;
+  std::vector<std::string> coordinates_, numbers_;
+  Slopes slopes_;
+};
 
 }  // namespace
 
 std::string study_csv(const StudyResult& result) {
-  const Spec& spec = result.spec;
-  const std::vector<std::string> coordinates = coordinate_names(spec), numbers = number_names(spec);
-  std::vector<std::string> head{"curve"};
-  for (const std::string& key : coordinates) head.push_back(csv_cell(heading_of(key)));
-  head.push_back("status");
-  for (const std::string& name : numbers) head.push_back(csv_cell(name));
-  for (const Measure& m : spec.measures) {
-    head.push_back(csv_cell("order of " + m.name));
-    head.push_back(csv_cell("below floor: " + m.name));
-    head.push_back(csv_cell("at step: " + m.name));
-  }
-  head.push_back("message");
-  std::string out = fmt::format("{}\n", fmt::join(head, ","));
-  for (std::size_t i = 0; i < result.rows.size(); ++i) {
-    const Row& row = result.rows[i];
-    const auto number = [](double value) {
-      return std::isfinite(value) ? fmt::format("{:.17g}", value) : std::string();
-    };
-    std::vector<std::string> cells{csv_cell(spec.cases[i].label)};
-    for (const std::string& key : coordinates) cells.push_back(csv_cell(plain(coordinate(spec.cases[i], key))));
-    cells.push_back(row.status);
-    for (const std::string& name : numbers) cells.push_back(number(row.number(name)));
-    for (const Measure& m : spec.measures) {
-      cells.push_back(number(slope_at(result, m.name, i)));
-      cells.push_back(row.is_marked(m.name) ? "true" : "false");
-      const auto at = row.numbers.find(m.name);
-      cells.push_back(at == row.numbers.end() ? "" : fmt::format("{}", at->second.at_step));
-    }
-    cells.push_back(csv_cell(row.message));
-    out += fmt::format("{}\n", fmt::join(cells, ","));
-  }
+  const CsvLines lines(result);
+  std::string out = lines.head();
+  for (std::size_t i = 0; i < result.spec.size(); ++i) lines.append(i, out);
   return out;
 }
 
@@ -281,10 +308,12 @@ Json study_json(const StudyResult& result, const std::string& command) {
   Json tables = Json::array(), rows = Json::array(), references = Json::array(), verdicts = Json::array(),
        curves = Json::array();
   if (!result.verdicts.empty()) tables.push_back(table_of_verdicts(result));
-  tables.push_back(table_of_runs(result));
-  for (std::size_t i = 0; i < result.rows.size(); ++i) {
+  if (result.ensemble)
+    for (Json& table : ensemble_tables(*result.ensemble)) tables.push_back(std::move(table));
+  if (result.tally.failed > 0) tables.push_back(table_of_failures(result.tally));
+  if (!result.rows.empty() && spec.is_listed()) tables.push_back(table_of_runs(result));
+  for (std::size_t i = 0; i < spec.cases.size(); ++i) {
     Json row = to_json(result.rows[i]);
-    row.erase("curves");
     row["label"] = spec.cases[i].label;
     row["coordinates"] = spec.cases[i].coordinates;
     rows.push_back(row);
@@ -299,8 +328,6 @@ Json study_json(const StudyResult& result, const std::string& command) {
                           {"nodes", r.nodes},
                           {"accuracy", {{"q", r.accuracy.q}, {"v", r.accuracy.v}, {"lambda", r.accuracy.lambda}}}});
   for (const Verdict& v : result.verdicts) verdicts.push_back(to_json(v));
-  const auto failed =
-      std::count_if(result.rows.begin(), result.rows.end(), [](const Row& row) { return !row.is_success(); });
   return {{"format", 1},
           {"title", spec.title},
           {"command", command},
@@ -310,22 +337,45 @@ Json study_json(const StudyResult& result, const std::string& command) {
            {{"status", status_of(result)},
             {"id", spec.id},
             {"source", spec.source},
-            {"key", key_of(spec)},
-            {"cases", result.rows.size()},
-            {"failed", failed}}},
+            {"key", spec.key},
+            {"cases", spec.size()},
+            {"done", result.tally.done},
+            {"failed", result.tally.failed + spec.size() - result.tally.done},
+            {"failures", result.tally.failures}}},
           {"notes", notes_of(result)},
           {"plots", plots(result)},
           {"tables", tables},
           {"orders", curves},
           {"verdicts", verdicts},
           {"references", references},
+          {"statistics", result.ensemble ? statistics_json(*result.ensemble) : Json()},
           {"rows", rows}};
 }
 
+namespace {
+
+void write_csv(const StudyResult& result, const io::Path& path) {
+  const CsvLines lines(result);
+  io::PartFile file(path);
+  std::string text = lines.head();
+  for (std::size_t i = 0; i < result.spec.size(); ++i) {
+    lines.append(i, text);
+    if (text.size() < (1u << 16)) continue;
+    file.append(text);
+    text.clear();
+  }
+  file.append(text);
+  file.commit();
+}
+
+}  // namespace
+
 void write_study(const StudyResult& result, const std::string& command, const io::Path& folder) {
-  io::write_atomically(folder / csv_name, study_csv(result));
+  write_csv(result, folder / csv_name);
   io::write_atomically(folder / study_json_name, io::to_text(study_json(result, command)));
   io::write_report(io::read_report_data(folder), folder / page_name);
+  if (!result.spec.trajectories.outputs.empty())
+    write_trajectories(result.spec, JournalIndex(result.spec, folder), folder);
   if (result.is_interrupted) return;
   std::error_code error;
   for (const io::Path& journal : journals_in(folder)) std::filesystem::remove(journal, error);

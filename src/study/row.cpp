@@ -54,34 +54,14 @@ double abscissa(const std::string& x, const Case& c, const Row& row) {
   return c.coordinates.contains(x) ? number_of(c.coordinates[x]) : used;
 }
 
+bool is_of_the_clock(std::string_view name) { return name == "seconds" || name == "seconds_per_step"; }
+
 Json to_json(const Row& row) {
-  Json numbers = Json::object(), floors = Json::object(), curves = Json::array();
+  Json numbers = Json::object(), floors = Json::object();
   for (const auto& [name, value] : row.numbers)
     numbers[name] = Json::array({number_or_null(value.value), value.at_step});
   for (const auto& [name, floor] : row.floors) floors[name] = number_or_null(floor);
-  for (const Curve& curve : row.curves) {
-    Json y = Json::array();
-    for (const double value : curve.y) y.push_back(number_or_null(value));
-    curves.push_back({{"t", curve.t}, {"y", y}});
-  }
-  return {
-      {"status", row.status}, {"message", row.message}, {"numbers", numbers}, {"floors", floors}, {"curves", curves}};
-}
-
-Row row_from_json(const Json& json) {
-  Row row;
-  row.status = json.at("status").get<std::string>();
-  row.message = json.at("message").get<std::string>();
-  for (const auto& [name, value] : json.at("numbers").items())
-    row.numbers[name] = {number_of(value.at(0)), value.at(1).get<long>()};
-  for (const auto& [name, value] : json.at("floors").items()) row.floors[name] = number_of(value);
-  for (const Json& curve : json.at("curves")) {
-    Curve c;
-    c.t = curve.at("t").get<std::vector<double>>();
-    for (const Json& value : curve.at("y")) c.y.push_back(number_of(value));
-    row.curves.push_back(std::move(c));
-  }
-  return row;
+  return {{"status", row.status}, {"message", row.message}, {"numbers", numbers}, {"floors", floors}};
 }
 
 }  // namespace kreisel::study

@@ -19,6 +19,7 @@ struct Row {
   std::map<std::string, Value, std::less<>> numbers;  ///< measures and statistics by name
   std::map<std::string, double, std::less<>> floors;  ///< below these the reference or round-off counts, by measure
   std::vector<Curve> curves;                          ///< one per series of the study
+  std::vector<Curve> trajectories;                    ///< one per number of the outputs that are kept
 
   bool is_success() const { return status == "success"; }
   /// NaN when there is none.
@@ -36,8 +37,10 @@ std::string unit_of(std::string_view name);
 /// The abscissa of a case: a number of its row or a coordinate.
 double abscissa(const std::string& x, const Case& a_case, const Row& row);
 
+/// Times of the clock differ from run to run.
+bool is_of_the_clock(std::string_view name);
+
+/// As study.json has it, without curves.
 Json to_json(const Row& row);
-/// Throws Json::exception when the object is none.
-Row row_from_json(const Json& json);
 
 }  // namespace kreisel::study

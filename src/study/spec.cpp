@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <sstream>
 
+#include "base/archive.hpp"
 #include "grid.hpp"
+#include "kreisel/version.hpp"
 #include "names.hpp"
 #include "study/analysis.hpp"
 #include "study/row.hpp"
@@ -36,6 +38,8 @@ Measure measure_from_words(const std::string& text) {
       m.scale = Scale::by_exact;
     else if (word == "largest")
       m.is_largest = true;
+    else if (word == "signed")
+      m.is_signed = true;
     else
       m.span = Choice<Span>(word).value_or(m.span);
   }
@@ -66,6 +70,7 @@ Measure measure_from_object(const SpecObject& o) {
   const std::string entries = o.text("entries", "euclidean");
   if (entries != "euclidean" && entries != "largest") o.refuse("entries", "expected \"euclidean\" or \"largest\"");
   m.is_largest = entries == "largest";
+  m.is_signed = o.truth("signed", false);
   m.name = o.text("name", m.quantity);
   return m;
 }
@@ -92,8 +97,12 @@ std::vector<Measure> measures_of(const SpecObject& root) {
       if (list[i].name == list.back().name)
         root.source().refuse(pointer, fmt::format("the measure '{}' is defined twice", list[i].name));
   });
-  if (!root.has("measures"))
-    for (const char* text : {"q max", "v max", "lambda max"}) list.push_back(measure_from_words(text));
+  if (root.has("measures")) return list;
+  // Every point of a sample would need an exact solution of its own.
+  const bool is_ensemble = root.has("sample") || root.has("table");
+  for (const char* text : {"q max", "v max", "lambda max"})
+    if (!is_ensemble) list.push_back(measure_from_words(text));
+  if (is_ensemble) list.push_back(measure_from_words("energy max"));
   return list;
 }
 
@@ -113,18 +122,8 @@ std::vector<Series> series_of(const SpecObject& root) {
   return list;
 }
 
-std::vector<std::string> number_names(const Spec& spec) {
-  std::vector<std::string> names;
-  for (const Measure& m : spec.measures) names.push_back(m.name);
-  if (spec.analysis.empty())
-    for (const std::string& name : statistics_names()) names.push_back(name);
-  else
-    for (const std::string& name : find_analysis(spec.analysis).outputs) names.push_back(name);
-  return names;
-}
-
 std::string number_named(const SpecObject& o, std::string_view key, const std::string& name, const Spec& spec) {
-  const std::vector<std::string> known = number_names(spec);
+  const std::vector<std::string> known = spec.number_names();
   if (std::find(known.begin(), known.end(), name) == known.end()) o.refuse(key, unknown_name("measure", name, known));
   return name;
 }
@@ -221,6 +220,35 @@ Expectation expectation_of(const SpecObject& o, const Spec& spec) {
   return e;
 }
 
+TrajectorySpec trajectories_of(const SpecObject& root, const Spec& spec) {
+  if (!spec.analysis.empty()) root.refuse("trajectories", "analyses have none; they belong to runs");
+  TrajectorySpec out;
+  out.outputs = root.texts("trajectories");
+  if (out.outputs.empty()) root.refuse("trajectories", "expected names of outputs of the model");
+  out.points = static_cast<int>(root.whole("trajectory_points", out.points, 2, 100'000));
+  return out;
+}
+
+/// The cases, and what their rows depend on.
+void make_cases(const SpecObject& root, const OwnModels& own_models, const std::string& own_text, Spec& spec) {
+  const io::ReadingList read;
+  auto grid = std::make_shared<Grid>(root, spec, own_models);
+  if (spec.x.empty())
+    spec.x = spec.analysis.empty() ? grid->abscissa() : find_analysis(spec.analysis).parameters.front().name;
+  grid->check_runs();
+  if (grid->size() <= Spec::max_listed)
+    for (std::size_t i = 0; i < grid->size(); ++i) spec.cases.push_back(grid->at(i));
+  spec.grid = std::move(grid);
+  spec.own_text = own_text;
+  Json said = root.json();
+  for (const char* word :
+       {"$schema", "id", "title", "source", "says", "notes", "x", "quick", "plots", "expect", "mutations"})
+    said.erase(word);
+  std::string text = fmt::format("{} {} {} {}", version(), commit(), said.dump(), own_text);
+  for (const run::SourceFile& file : read.files()) text += fmt::format(";{} {:016x}", file.path, file.fingerprint);
+  spec.key = fmt::format("{:016x}", fingerprint_of(text));
+}
+
 Mutation mutation_of(const SpecObject& o, const Spec& spec) {
   o.only(names_of(mutation_object().keys));
   Mutation m;
@@ -241,6 +269,26 @@ Mutation mutation_of(const SpecObject& o, const Spec& spec) {
 Expectation::Expectation()
     : from(-std::numeric_limits<double>::infinity()), to(std::numeric_limits<double>::infinity()) {}
 
+std::size_t Spec::size() const { return is_listed() || grid == nullptr ? cases.size() : grid->size(); }
+
+Case Spec::case_at(std::size_t i) const { return is_listed() ? cases[i] : grid->at(i); }
+
+Case Spec::outline(std::size_t i) const { return is_listed() ? cases[i] : grid->outline(i); }
+
+bool Spec::is_ensemble() const { return grid != nullptr && (!is_listed() || grid->is_ensemble()); }
+
+std::vector<std::string> Spec::coordinate_names() const {
+  return grid == nullptr ? std::vector<std::string>() : grid->keys();
+}
+
+std::vector<std::string> Spec::number_names() const {
+  std::vector<std::string> names;
+  for (const Measure& m : measures) names.push_back(m.name);
+  const std::vector<std::string>& others = analysis.empty() ? statistics_names() : find_analysis(analysis).outputs;
+  names.insert(names.end(), others.begin(), others.end());
+  return names;
+}
+
 bool matches(const Json& where, const Case& c) {
   for (const auto& [key, wanted] : where.items()) {
     const Json value = key == "label" ? Json(c.label) : c.coordinates.contains(key) ? c.coordinates[key] : Json();
@@ -253,7 +301,7 @@ bool matches(const Json& where, const Case& c) {
   return true;
 }
 
-Spec parse_spec(const io::JsonSource& source, const OwnModels& own_models) {
+Spec parse_spec(const io::JsonSource& source, const OwnModels& own_models, const std::string& own_text) {
   const SpecObject root(source, "", source.root());
   Spec spec;
   spec.id = root.text("id");
@@ -272,10 +320,13 @@ Spec parse_spec(const io::JsonSource& source, const OwnModels& own_models) {
     spec.measures = measures_of(root);
     spec.series = series_of(root);
   }
-  spec.cases = expand_grid(root, spec, own_models);
-  if (spec.x.empty())
-    spec.x =
-        spec.analysis.empty() ? natural_abscissa(spec.cases) : find_analysis(spec.analysis).parameters.front().name;
+  if (root.has("trajectories")) spec.trajectories = trajectories_of(root, spec);
+  make_cases(root, own_models, own_text, spec);
+  if (!spec.is_listed())
+    for (const char* word : {"plots", "expect", "mutations"})
+      if (root.has(word))
+        root.refuse(word,
+                    fmt::format("is for studies of up to {} cases; this one has {}", Spec::max_listed, spec.size()));
   spec.plots = plots_of(root, spec);
   root.each("expect", [&](const std::string& pointer, const Json& entry) {
     spec.expectations.push_back(expectation_of(SpecObject(source, pointer, entry), spec));

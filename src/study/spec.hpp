@@ -81,6 +81,14 @@ struct Mutation {
   std::vector<Case> cases;          ///< of the study, some of them run with the wrong settings
 };
 
+class Grid;
+
+/// Curves over time that are kept of every run, at evenly spaced times.
+struct TrajectorySpec {
+  std::vector<std::string> outputs;  ///< or parts of them: "knee", "foot.x"
+  int points = 101;                  ///< from the start to the end
+};
+
 struct Spec {
   std::string id;  ///< of a published figure; empty: none
   std::string title, source, says;
@@ -92,15 +100,34 @@ struct Spec {
   std::vector<PlotSpec> plots;
   std::vector<Expectation> expectations;
   std::vector<Mutation> mutations;
-  std::vector<Case> cases;
+  std::vector<Case> cases;  ///< empty when there are more than max_listed
   ReferenceOptions reference;
+  TrajectorySpec trajectories;
+  std::shared_ptr<const Grid> grid;
+  std::string key;       ///< of everything that rows depend on
+  std::string own_text;  ///< what they depend on besides the file, such as own models
+
+  /// Studies with more cases than this list them in study.csv alone, and make them when they are needed.
+  static constexpr std::size_t max_listed = 10'000;
+  bool is_listed() const { return !cases.empty(); }
+  std::size_t size() const;
+  Case case_at(std::size_t i) const;
+  /// Without its run.
+  Case outline(std::size_t i) const;
+  /// Statistics are asked for, not orders: points are drawn, come from a table, or are too many to list.
+  bool is_ensemble() const;
+  /// Keys of the cases, in the order of the file.
+  std::vector<std::string> coordinate_names() const;
+  /// Measures, then what every run or analysis gives besides.
+  std::vector<std::string> number_names() const;
 };
 
 /// Models that are no files, by the names a study calls them by.
 using OwnModels = std::map<std::string, std::shared_ptr<const models::ModelInfo>, std::less<>>;
 
-/// Throws InvalidInput with line, column and JSON pointer, or with the case whose run cannot be served.
-Spec parse_spec(const io::JsonSource& source, const OwnModels& own_models = {});
+/// Throws InvalidInput with line, column and JSON pointer, or with the case whose run cannot be served. `own_text`: what
+/// the rows depend on besides the file, such as the text of own models.
+Spec parse_spec(const io::JsonSource& source, const OwnModels& own_models = {}, const std::string& own_text = {});
 
 /// What parse_spec knows of a "where": true when every key has the value, or one of the listed ones, in the case.
 bool matches(const Json& where, const Case& a_case);

@@ -6,6 +6,7 @@
 #include "names.hpp"
 #include "study/analysis.hpp"
 #include "study/measure.hpp"
+#include "study/sampling.hpp"
 
 namespace kreisel::study {
 namespace {
@@ -57,7 +58,8 @@ Json scalar_of(const Field& field) {
 Json axis_of(const Json& scalar, std::string_view meaning) {
   return {{"description", meaning},
           {"anyOf",
-           {scalar, Json{{"type", "array"}, {"items", scalar}, {"minItems", 1}}, io::reference_to("progression")}}};
+           {scalar, Json{{"type", "array"}, {"items", scalar}, {"minItems", 1}}, io::reference_to("progression"),
+            io::reference_to("distribution")}}};
 }
 
 /// Every field of runs may have one value or several.
@@ -108,6 +110,15 @@ const ObjectInfo& study_object() {
        list_of(key("expect", "expectation", "", "what a correct program gives")),
        list_of(key("mutations", "mutation", "", "wrong settings that the expectations must notice")),
        list_of(key("runs", "run", "", "one grid each")),
+       {.field = {.name = "sample",
+                  .meaning = "how keys that have a distribution are drawn, together",
+                  .words = kreisel::names_of<SampleKind>(),
+                  .kind = FieldKind::word}},
+       whole("points", 1, 2e7, "of the sample; saltelli: times the number of drawn keys and two"),
+       whole("seed", 0, 1e15, "of the sample; 0: the plain Sobol sequence"),
+       text("table", "a CSV file with one case per line; its columns are fields of runs or parameters"),
+       key("trajectories", "names", "", "outputs whose curves over time are kept of every run"),
+       whole("trajectory_points", 2, 1e5, "times of each, evenly spaced"),
        list_of(key("cases", "case", "", "of an analysis, one grid each over its parameters")),
        key("reference", "reference", "", "of the exact solution")}};
   return object;
@@ -124,6 +135,7 @@ const ObjectInfo& measure_object() {
        window(),
        key("relative", "relative", "", "divided by the norm of the exact value, or of the computed one"),
        component(),
+       truth("signed", "keep the sign of a single entry", "false"),
        {.field = {.name = "entries",
                   .meaning = "norm of several entries",
                   .words = {"euclidean", "largest"},
@@ -208,11 +220,20 @@ const ObjectInfo& progression_object() {
           {.field = {
                .name = std::move(name), .meaning = std::move(meaning), .minimum = 0.0, .minimum_is_excluded = true}});
     };
-    return ObjectInfo{"progression",
-                      "Values in geometric progression.",
-                      {positive("from", "first value"), positive("to", "last value"),
-                       required(whole("points", 2, 1000, "how many"))}};
+    return ObjectInfo{
+        "progression",
+        "Values in geometric progression.",
+        {positive("from", "first value"), positive("to", "last value"), required(whole("points", 2, 1e6, "how many"))}};
   }();
+  return object;
+}
+
+const ObjectInfo& distribution_object() {
+  static const ObjectInfo object{
+      "distribution",
+      "What a sample draws a value from; exactly one of these.",
+      {key("uniform", "range", "", "from, to"), key("normal", "range", "", "mean, standard deviation"),
+       key("lognormal", "range", "", "mean and standard deviation of the logarithm")}};
   return object;
 }
 
@@ -239,11 +260,13 @@ Json spec_schema() {
   defs["text"] = {{"type", "string"}};
   defs["scalar"] = {{"type", {"string", "number", "boolean"}}};
   defs["axis"] = {
-      {"description", "a value, a list of values, or values in geometric progression"},
+      {"description", "a value, a list of values, values in geometric progression, or a distribution"},
       {"anyOf",
        {io::reference_to("scalar"), Json{{"type", "array"}, {"items", io::reference_to("scalar")}, {"minItems", 1}},
-        io::reference_to("progression")}}};
+        io::reference_to("progression"), io::reference_to("distribution")}}};
   defs["progression"] = io::schema_of(progression_object());
+  defs["distribution"] = io::schema_of(distribution_object());
+  defs["distribution"]["minProperties"] = defs["distribution"]["maxProperties"] = 1;
   defs["settings"] = {{"type", "object"}, {"additionalProperties", io::reference_to("axis")}};
   defs["quantity"] = {
       {"anyOf", {Json{{"enum", names_in(quantities())}}, Json{{"type", "string"}, {"pattern", "^output\\..+"}}}}};
@@ -270,8 +293,8 @@ Json spec_schema() {
 std::string spec_reference() {
   std::string out = "## Study file\n\n";
   for (const ObjectInfo* object :
-       {&study_object(), &grid_object(), &progression_object(), &measure_object(), &series_object(), &plot_object(),
-        &expectation_object(), &mutation_object(), &reference_object()})
+       {&study_object(), &grid_object(), &progression_object(), &distribution_object(), &measure_object(),
+        &series_object(), &plot_object(), &expectation_object(), &mutation_object(), &reference_object()})
     out += fmt::format("### Object `{}`\n\n{}\n\n{}\n", object->name, object->meaning, io::table_of(object->keys));
   return out;
 }

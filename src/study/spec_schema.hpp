@@ -17,6 +17,7 @@ const io::ObjectInfo& expectation_object();
 const io::ObjectInfo& mutation_object();
 const io::ObjectInfo& reference_object();
 const io::ObjectInfo& progression_object();
+const io::ObjectInfo& distribution_object();
 
 /// Accepts what the reader of studies accepts, as far as the form of a file goes.
 io::Json spec_schema();

@@ -15,7 +15,7 @@
 #include "base/workers.hpp"
 #include "case_runner.hpp"
 #include "io/result/prepare.hpp"
-#include "journal.hpp"
+#include "io/result/summary.hpp"
 #include "kreisel/error.hpp"
 
 namespace kreisel::study {
@@ -43,74 +43,129 @@ void spread(int jobs, std::size_t count, const Work& work) {
   if (trouble) std::rethrow_exception(trouble);
 }
 
-/// Which cases share a reference, and what it is.
-struct References {
+/// The exact solutions of the cases. Cases that differ in their runs alone share one, up to the last of their ends.
+class References {
+ public:
+  References(const Spec& spec, const StudyOptions& options) : spec_(spec) {
+    how_ = spec.reference;
+    how_.cache = options.cache;
+    how_.external = options.reference;
+    how_.external_accuracy = options.reference_accuracy;
+    how_.wants_to_stop = options.wants_to_stop;
+    if (!needs_reference(spec) || !spec.is_listed()) return;
+    for (std::size_t i = 0; i < spec.cases.size(); ++i) group_of_.push_back(group_with(spec.cases[i], false));
+  }
+
+  /// Null and `trouble` when there is none.
+  std::shared_ptr<const Reference> of(std::size_t number, const Case& c, std::string& trouble) {
+    Group* group = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      group = spec_.is_listed() ? group_of_[number] : group_with(c, true);
+    }
+    make(*group);
+    trouble = group->trouble;
+    return group->reference;
+  }
+
+  /// Those of these cases, on several threads.
+  void make(const std::vector<std::size_t>& cases, int jobs) {
+    std::vector<Group*> wanted;
+    for (const std::size_t i : cases)
+      if (i < group_of_.size()) wanted.push_back(group_of_[i]);
+    std::sort(wanted.begin(), wanted.end());
+    wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+    spread(jobs, wanted.size(), [&](std::size_t i) { make(*wanted[i]); });
+  }
+
+  /// In the order of the cases; those that were made.
+  std::vector<ReferenceUse> uses() const {
+    std::vector<ReferenceUse> list;
+    if (!spec_.is_listed()) return list;
+    for (const auto& group : groups_)
+      if (group->reference)
+        list.push_back({group->model.name + " on " + group->model.group, group->t_end, group->reference->step(),
+                        group->reference->nodes, group->reference->accuracy});
+    return list;
+  }
+
+ private:
   struct Group {
     models::Model model;
     double t_end = 0.0;
+    std::once_flag once;
     std::shared_ptr<const Reference> reference;
     std::string trouble;
   };
-  std::vector<Group> groups;
-  std::vector<std::size_t> group_of;  ///< by case
-};
 
-References group_cases(const Spec& spec, const std::vector<std::size_t>& wanted) {
-  References out;
-  out.group_of.resize(spec.cases.size());
-  std::map<std::string, std::size_t> known;
-  for (const std::size_t i : wanted) {
-    const io::PreparedRun run = io::prepare(spec.cases[i].run);
+  /// In a study that is too large for a list, every interval has a solution of its own: nobody looks at all cases.
+  Group* group_with(const Case& c, bool counts_interval) {
+    const io::PreparedRun run = io::prepare(c.run);
     const double t_end = std::isnan(run.options.t_end) ? run.model.start.t_end : run.options.t_end;
-    const auto [at, is_new] =
-        known.emplace(reference_key(run.model, run.model.start.t0 + 1.0, spec.reference), out.groups.size());
-    if (is_new) out.groups.push_back({run.model, t_end, nullptr, ""});
-    out.group_of[i] = at->second;
-    References::Group& group = out.groups[at->second];
-    group.t_end = std::max(group.t_end, t_end);
-  }
-  return out;
-}
-
-References make_references(const Spec& spec, const std::vector<std::size_t>& wanted, const StudyOptions& options,
-                           int jobs) {
-  References out = group_cases(spec, wanted);
-  ReferenceOptions how = spec.reference;
-  how.cache = options.cache;
-  how.external = options.reference;
-  how.external_accuracy = options.reference_accuracy;
-  how.wants_to_stop = options.wants_to_stop;
-  spread(jobs, out.groups.size(), [&](std::size_t i) {
-    try {
-      out.groups[i].reference = make_reference(out.groups[i].model, out.groups[i].t_end, how);
-    } catch (const InvalidInput& problem) {
-      out.groups[i].trouble = problem.what();
+    const std::string key =
+        reference_key(run.model, counts_interval ? t_end : run.model.start.t0 + 1.0, spec_.reference);
+    const auto [at, is_new] = known_.emplace(key, groups_.size());
+    if (is_new) {
+      groups_.push_back(std::make_unique<Group>());
+      groups_.back()->model = run.model;
+      groups_.back()->t_end = t_end;
     }
-  });
-  return out;
-}
+    Group& group = *groups_[at->second];
+    group.t_end = std::max(group.t_end, t_end);
+    return &group;
+  }
+  void make(Group& group) {
+    std::call_once(group.once, [&] {
+      try {
+        group.reference = make_reference(group.model, group.t_end, how_);
+      } catch (const InvalidInput& problem) {
+        group.trouble = problem.what();
+      }
+    });
+  }
+
+  const Spec& spec_;
+  ReferenceOptions how_;
+  std::vector<std::unique_ptr<Group>> groups_;
+  std::map<std::string, std::size_t> known_;
+  std::vector<Group*> group_of_;  ///< by case, of a listed study
+  std::mutex mutex_;
+};
 
 /// Counts what is done and guesses the rest from what it cost so far.
 class Clock {
  public:
-  Clock(const StudyOptions& options, std::size_t total, double cost)
-      : options_(options), total_(total), cost_(cost), begin_(now()) {}
-  void tick(double cost) {
+  Clock(const std::function<void(const StudyProgress&)>& show, std::size_t total, double cost)
+      : show_(show), total_(total), cost_(cost), begin_(now()) {}
+  void tick(double cost, std::size_t failed) {
     const std::lock_guard lock(mutex_);
     ++done_;
     spent_ += cost;
-    if (!options_.on_progress) return;
-    options_.on_progress({done_, total_, spent_ > 0.0 ? (now() - begin_) * (cost_ - spent_) / spent_ : NAN});
+    if (!show_) return;
+    const double seconds = now() - begin_;
+    show_({done_, total_, failed, static_cast<double>(done_) / seconds,
+           spent_ > 0.0 ? seconds * (cost_ - spent_) / spent_ : NAN});
   }
 
  private:
-  const StudyOptions& options_;
+  const std::function<void(const StudyProgress&)>& show_;
   std::size_t total_, done_ = 0;
   double cost_, spent_ = 0.0, begin_;
   std::mutex mutex_;
 };
 
 }  // namespace
+
+void Tally::add(std::string_view status) {
+  ++done;
+  if (status == Row().status) return;
+  ++failed;
+  const auto at = failures.find(status);
+  if (at != failures.end())
+    ++at->second;
+  else
+    failures.emplace(status, 1);
+}
 
 bool Shard::has(const std::string& key) const {
   return fingerprint_of(key) % static_cast<std::uint64_t>(count) == static_cast<std::uint64_t>(index);
@@ -120,25 +175,22 @@ std::string Shard::suffix() const { return fmt::format(".{}-of-{}", index, count
 
 StudyState state_of(const Spec& spec, const io::Path& folder) {
   StudyState state;
-  state.cases = spec.cases.size();
-  const JournalRows known = read_journals(folder);
+  state.cases = spec.size();
+  const JournalIndex known(spec, folder);
   state.damaged = known.damaged;
-  const auto count = [&](const std::string& status) {
-    ++state.done;
-    if (status == Row().status) return;
-    ++state.failed;
-    ++state.failures[status];
-  };
-  for (const Case& c : spec.cases)
-    if (const Row* row = known.find(key_of(spec, c))) count(row->status);
+  for (std::size_t i = 0; i < state.cases; ++i)
+    if (known.has(i)) state.add(known.status(i));
   std::error_code error;
   if (state.done > 0 || !std::filesystem::exists(folder / study_json_name, error)) return state;
   // A complete study has no journal any more.
   const Json study =
       Json::parse(io::read_text(folder / study_json_name, "result of the study", std::size_t{4} << 30), nullptr, false);
-  if (!study.is_object() || study.value("/summary/key"_json_pointer, "") != key_of(spec)) return state;
-  for (const Json& row : study.at("rows"))
-    if (row.at("status") != not_run) count(row.at("status").get<std::string>());
+  if (!study.is_object() || study.value("/summary/key"_json_pointer, "") != spec.key) return state;
+  const Json& summary = study.at("summary");
+  state.done = summary.value("done", std::size_t{0});
+  if (summary.contains("failures"))
+    for (const auto& [status, count] : summary["failures"].items())
+      state.failed += state.failures[status] = count.get<std::size_t>();
   return state;
 }
 
@@ -146,84 +198,212 @@ bool StudyResult::is_as_expected() const {
   return std::all_of(verdicts.begin(), verdicts.end(), [](const Verdict& v) { return v.is_met; });
 }
 
-bool StudyResult::has_success() const {
-  return std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.is_success(); });
+Row StudyResult::row(std::size_t number) const {
+  if (!rows.empty()) return rows[number];
+  if (journals && journals->has(number)) return journals->row(spec, number);
+  Row none;
+  none.status = not_run;
+  return none;
 }
 
-StudyResult run_study(Spec spec, const StudyOptions& options) {
-  const int jobs = options.jobs > 0 ? options.jobs : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  StudyResult out;
-  out.spec = std::move(spec);
-  out.rows.resize(out.spec.cases.size());
-  const JournalRows known = read_journals(options.folder);
-  Journal journal(options.folder, options.shard ? options.shard->suffix() : "");
+std::string StudyResult::status(std::size_t number) const {
+  if (!rows.empty()) return rows[number].status;
+  return journals && journals->has(number) ? std::string(journals->status(number)) : not_run;
+}
+
+struct Campaign::State {
+  State(Spec given, const StudyOptions& how)
+      : options(how),
+        jobs(how.jobs > 0 ? how.jobs : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))),
+        spec(std::move(given)),
+        keys(spec),
+        journal(how.folder, how.shard ? how.shard->suffix() : "") {}
+
+  const StudyOptions options;
+  const int jobs;
+  Spec spec;
+  Keys keys;
+  Journal journal;
+  std::unique_ptr<References> references;
+  std::vector<std::size_t> open;
+  std::vector<double> cost;  ///< by case, of a listed study
+  std::vector<Row> rows;     ///< empty: the journals have them
+  std::vector<std::string> warnings;
+  Tally tally;
+  std::size_t resumed = 0;
+  std::mutex mutex;
+};
+
+Campaign::Campaign(Spec spec, const StudyOptions& options) : state_(std::make_unique<State>(std::move(spec), options)) {
+  State& s = *state_;
+  s.references = std::make_unique<References>(s.spec, options);
+  if (options.is_worker) return;
+  const std::size_t count = s.spec.size();
+  const JournalIndex known(s.spec, options.folder);
   if (known.damaged > 0)
-    out.warnings.push_back(
+    s.warnings.push_back(
         fmt::format("{} lines of '{}' are damaged, or an earlier version wrote them: their runs are made again",
                     known.damaged, (options.folder / journal_name).string()));
   if (known.contradicting > 0)
-    out.warnings.push_back(fmt::format(
+    s.warnings.push_back(fmt::format(
         "{} cases in '{}' were run twice and gave different numbers, on different processors or by different builds of "
         "the program; the last ones count",
         known.contradicting, options.folder.string()));
-  std::vector<std::string> keys;
-  std::vector<std::size_t> open;
-  for (std::size_t i = 0; i < out.rows.size(); ++i) {
-    keys.push_back(key_of(out.spec, out.spec.cases[i]));
-    out.rows[i].status = not_run;
-    const Row* row = known.find(keys[i]);
-    if (row != nullptr && !(options.retries_failures && !row->is_success())) {
-      out.rows[i] = *row;
-      ++out.resumed;
-    } else if (!options.shard || options.shard->has(keys[i])) {
-      open.push_back(i);
+  // Without a folder there is no other place for them.
+  if (s.spec.is_listed() || options.folder.empty()) {
+    s.rows.resize(count);
+    for (Row& row : s.rows) row.status = not_run;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    if (known.has(i) && !(options.retries_failures && known.status(i) != Row().status)) {
+      s.tally.add(known.status(i));
+      ++s.resumed;
+      if (!s.rows.empty()) s.rows[i] = known.row(s.spec, i);
+    } else if (!options.shard || options.shard->has(s.keys.of(s.spec.outline(i)))) {
+      s.open.push_back(i);
     }
   }
+  if (!s.spec.is_listed()) return;
+  s.cost.resize(count);
+  for (const std::size_t i : s.open) s.cost[i] = cost_of(s.spec, s.spec.cases[i]);
+  // So that no core is left alone with a long one at the end.
+  std::stable_sort(s.open.begin(), s.open.end(), [&](std::size_t a, std::size_t b) { return s.cost[a] > s.cost[b]; });
+}
 
-  References references;
-  if (needs_reference(out.spec)) {
-    // The report names all references, a shard needs its own.
-    std::vector<std::size_t> wanted(out.rows.size());
-    std::iota(wanted.begin(), wanted.end(), std::size_t{0});
-    references = make_references(out.spec, options.shard ? open : wanted, options, jobs);
-    for (const References::Group& group : references.groups)
-      if (group.reference)
-        out.references.push_back({group.model.name + " on " + group.model.group, group.t_end, group.reference->step(),
-                                  group.reference->nodes, group.reference->accuracy});
-  }
+Campaign::~Campaign() = default;
 
-  // The long ones first, so that no core is left alone with one at the end.
-  std::vector<double> cost(out.rows.size());
-  double total = 0.0;
-  for (const std::size_t i : open) total += cost[i] = cost_of(out.spec, out.spec.cases[i]);
-  std::stable_sort(open.begin(), open.end(), [&](std::size_t a, std::size_t b) { return cost[a] > cost[b]; });
-  Clock clock(options, open.size(), total);
-  spread(jobs, open.size(), [&](std::size_t k) {
-    if (options.wants_to_stop && options.wants_to_stop()) return;
-    const std::size_t i = open[k];
+const Spec& Campaign::spec() const { return state_->spec; }
+const std::vector<std::size_t>& Campaign::open() const { return state_->open; }
+
+Tally Campaign::tally() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->tally;
+}
+
+std::size_t Campaign::failed() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->tally.failed;
+}
+
+void Campaign::make_references() {
+  State& s = *state_;
+  if (s.options.shard) return s.references->make(s.open, s.jobs);
+  // The report names all of them.
+  std::vector<std::size_t> all(s.spec.is_listed() ? s.spec.size() : 0);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  s.references->make(all, s.jobs);
+}
+
+std::string Campaign::run(std::size_t number) {
+  State& s = *state_;
+  const auto& wants_to_stop = s.options.wants_to_stop;
+  if (wants_to_stop && wants_to_stop()) return {};
+  Row row;
+  std::string key;
+  try {
+    const Case c = s.spec.case_at(number);
+    key = s.keys.of(c);
     std::shared_ptr<const Reference> reference;
-    if (!references.groups.empty()) {
-      const References::Group& group = references.groups[references.group_of[i]];
-      if (group.reference == nullptr) {
-        out.rows[i].status = no_reference;
-        out.rows[i].message = group.trouble;
-        return clock.tick(cost[i]);
+    if (needs_reference(s.spec)) {
+      reference = s.references->of(number, c, row.message);
+      if (reference == nullptr) {
+        row.status = no_reference;
+        return line_of(s.spec, number, key, row);
       }
-      reference = group.reference;
     }
-    out.rows[i] = run_case(out.spec, out.spec.cases[i], reference, options.wants_to_stop);
-    if (out.rows[i].status != not_run) journal.add(keys[i], out.rows[i]);
-    clock.tick(cost[i]);
-  });
-  out.is_interrupted =
-      std::any_of(open.begin(), open.end(), [&](std::size_t i) { return out.rows[i].status == not_run; });
-  if (options.shard) return out;  // what belongs to the whole waits for all of it
+    row = run_case(s.spec, c, reference, wants_to_stop);
+  } catch (const InvalidInput& problem) {  // a point of a sample that no run can be made of
+    row.status = io::invalid_input;
+    row.message = problem.what();
+    key = s.keys.of(s.spec.outline(number));
+  }
+  return row.status == not_run ? std::string() : line_of(s.spec, number, key, row);
+}
 
-  for (const Measure& m : out.spec.measures)
-    for (ObservedCurve& curve : observe(out.spec, out.rows, m.name)) out.curves.push_back(std::move(curve));
+std::string Campaign::lost(std::size_t number, const std::string& status, const std::string& message) const {
+  Row row;
+  row.status = status;
+  row.message = message;
+  return line_of(state_->spec, number, state_->keys.of(state_->spec.outline(number)), row);
+}
+
+void Campaign::take(std::string_view line) {
+  State& s = *state_;
+  const std::optional<JournalLine> read = read_line(line.substr(0, line.find('\n')));
+  if (!read || read->study != s.spec.key || read->number >= s.spec.size())
+    throw InvalidInput(
+        "a worker has sent a row that does not belong to this study: it runs another version of kreisel, or its files "
+        "differ");
+  s.journal.add(line);
+  Row row;
+  if (!s.rows.empty()) row = row_of(s.spec, *read);
+  const std::lock_guard lock(s.mutex);
+  s.tally.add(read->status);
+  if (!s.rows.empty()) s.rows[read->number] = std::move(row);
+}
+
+StudyResult Campaign::finish() {
+  State& s = *state_;
+  StudyResult out;
+  out.warnings = s.warnings;
+  out.resumed = s.resumed;
+  out.references = s.references->uses();
+  out.rows = std::move(s.rows);
+  out.spec = std::move(s.spec);
+  if (out.rows.empty()) {
+    out.journals = std::make_shared<const JournalIndex>(out.spec, s.options.folder);
+    for (std::size_t i = 0; i < out.spec.size(); ++i)
+      if (out.journals->has(i)) out.tally.add(out.journals->status(i));
+    const auto is_there = [&](std::size_t i) { return out.journals->has(i); };
+    out.is_interrupted = !std::all_of(s.open.begin(), s.open.end(), is_there);
+  } else {
+    for (const Row& row : out.rows)
+      if (row.status != not_run) out.tally.add(row.status);
+    out.is_interrupted =
+        std::any_of(s.open.begin(), s.open.end(), [&](std::size_t i) { return out.rows[i].status == not_run; });
+  }
+  if (out.spec.size() > 0) {
+    const Row first = out.row(0);
+    out.tally.first_status = first.status;
+    out.tally.first_message = first.message;
+  }
+  if (s.options.shard) return out;  // what belongs to the whole waits for all of it
+
+  if (out.spec.is_ensemble()) {
+    out.ensemble = ensemble_of(out.spec, [&](std::size_t i) { return out.row(i); });
+    if (!out.spec.is_listed()) return out;
+  } else {
+    for (const Measure& m : out.spec.measures)
+      for (ObservedCurve& curve : observe(out.spec, out.rows, m.name)) out.curves.push_back(std::move(curve));
+  }
   for (const Expectation& expectation : out.spec.expectations)
     out.verdicts.push_back(judge(expectation, out.spec, out.rows));
   return out;
+}
+
+void run_all(Campaign& campaign, const StudyOptions& options,
+             const std::function<void(const StudyProgress&)>& on_progress) {
+  campaign.make_references();
+  const std::vector<std::size_t>& open = campaign.open();
+  const auto cost = [&](std::size_t i) {
+    return campaign.spec().is_listed() ? cost_of(campaign.spec(), campaign.spec().cases[i]) : 1.0;
+  };
+  double total = 0.0;
+  for (const std::size_t i : open) total += cost(i);
+  Clock clock(on_progress, open.size(), total);
+  const int jobs = options.jobs > 0 ? options.jobs : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  spread(jobs, open.size(), [&](std::size_t k) {
+    const std::string line = campaign.run(open[k]);
+    if (line.empty()) return;
+    campaign.take(line);
+    clock.tick(cost(open[k]), campaign.failed());
+  });
+}
+
+StudyResult run_study(Spec spec, const StudyOptions& options) {
+  Campaign campaign(std::move(spec), options);
+  run_all(campaign, options, options.on_progress);
+  return campaign.finish();
 }
 
 MutationResult run_mutation(const Spec& spec, const Mutation& mutation, StudyOptions options) {

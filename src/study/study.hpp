@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "study/ensemble.hpp"
+#include "study/journal.hpp"
 #include "study/observed.hpp"
 #include "study/row.hpp"
 #include "study/verdict.hpp"
@@ -17,6 +19,8 @@ namespace kreisel::study {
 /// How far a study is.
 struct StudyProgress {
   std::size_t done = 0, total = 0;
+  std::size_t failed = 0;     ///< of those done
+  double rate = 0.0;          ///< cases per second; NaN: not known yet
   double seconds_left = 0.0;  ///< estimate; NaN: not known yet
 };
 
@@ -37,6 +41,7 @@ struct StudyOptions {
   io::Path cache;                 ///< of reference solutions
   ExternalMotion reference{};     ///< instead of one that is computed
   Accuracy reference_accuracy{};
+  bool is_worker = false;         ///< runs cases for another process, which keeps the rows
   std::function<void(const StudyProgress&)> on_progress;
   std::function<bool()> wants_to_stop;
 };
@@ -49,9 +54,22 @@ struct ReferenceUse {
   Accuracy accuracy;
 };
 
+/// How many cases ended how.
+struct Tally {
+  std::size_t done = 0, failed = 0;                          ///< failed ones are done
+  std::map<std::string, std::size_t, std::less<>> failures;  ///< by status
+  std::string first_status, first_message;                   ///< of the first case
+
+  void add(std::string_view status);
+};
+
 struct StudyResult {
   Spec spec;
-  std::vector<Row> rows;  ///< one per case; those not reached have the status "not-run"
+  std::vector<Row>
+      rows;  ///< one per case; those not reached have the status "not-run". Empty: too many, see `journals`
+  std::shared_ptr<const JournalIndex> journals;  ///< of rows that are too many
+  Tally tally;
+  std::optional<Ensemble> ensemble;
   std::vector<ReferenceUse> references;
   std::vector<ObservedCurve> curves;
   std::vector<Verdict> verdicts;
@@ -61,7 +79,9 @@ struct StudyResult {
 
   bool is_as_expected() const;
   /// Of at least one run.
-  bool has_success() const;
+  bool has_success() const { return tally.done > tally.failed; }
+  Row row(std::size_t number) const;
+  std::string status(std::size_t number) const;
 };
 
 /// Whether the expectations notice wrong settings.
@@ -73,13 +93,46 @@ struct MutationResult {
 MutationResult run_mutation(const Spec& spec, const Mutation& mutation, StudyOptions options);
 
 /// How far a study in a folder is, without running anything.
-struct StudyState {
-  std::size_t cases = 0, done = 0, failed = 0;               ///< failed ones are done
-  std::size_t damaged = 0;                                   ///< lines of journals
-  std::map<std::string, std::size_t, std::less<>> failures;  ///< by status
+struct StudyState : Tally {
+  std::size_t cases = 0;
+  std::size_t damaged = 0;  ///< lines of journals
   bool is_complete() const { return done == cases; }
 };
 StudyState state_of(const Spec& spec, const io::Path& folder);
+
+/// A study while it runs. Whoever runs a case, a thread, another process or another machine, makes a line of it, and the
+/// owner of the folder takes the lines.
+class Campaign {
+ public:
+  /// Reads what the journals of the folder hold.
+  Campaign(Spec spec, const StudyOptions& options);
+  ~Campaign();
+
+  const Spec& spec() const;
+  /// Cases that are to be run, the long ones first.
+  const std::vector<std::size_t>& open() const;
+  /// Exact solutions of the cases to be run, into the cache: workers find them there.
+  void make_references();
+  /// Runs a case, in any thread; empty when it was stopped.
+  std::string run(std::size_t number);
+  /// The line for a case that could not be run at all.
+  std::string lost(std::size_t number, const std::string& status, const std::string& message) const;
+  /// Keeps a line, in the journal if there is a folder. Throws InvalidInput when it is none of this study, EnvironmentError
+  /// when the journal cannot be written.
+  void take(std::string_view line);
+  Tally tally() const;
+  std::size_t failed() const;
+  /// Puts together what there is.
+  StudyResult finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// The open cases of a campaign on threads.
+void run_all(Campaign& campaign, const StudyOptions& options,
+             const std::function<void(const StudyProgress&)>& on_progress);
 
 /// A failed run is a marked row. Throws EnvironmentError when the journal cannot be written.
 StudyResult run_study(Spec spec, const StudyOptions& options);

@@ -1,0 +1,297 @@
+"""Studies over many processes and machines: any executor of concurrent.futures runs the cases, one journal keeps the rows."""
+import concurrent.futures
+import hashlib
+import json
+import os
+import pickle
+import sys
+import time
+
+from . import _core
+from ._model import Model
+from ._progress import PATIENCE, _notebook
+
+CHUNK_SECONDS = 0.25  # of work per message: long against the message, short against what a killed worker loses
+MOST_PER_CHUNK = 2000
+MOST_LOSSES = 3  # workers that a case may take with it
+
+
+class ExecutorBroken(RuntimeError):
+    """The executor cannot run anything any more; ``result`` holds what is done. The same call with a new executor goes on."""
+
+    def __init__(self, message, result=None):
+        super().__init__(message)
+        self.result = result
+
+
+# ---- what workers do
+
+_jobs = {}
+
+
+def _job_of(payload):
+    """The study of a message, read once per process."""
+    job = _jobs.get(payload)
+    if job is None:
+        from ._study import _text_and_models
+        spec, own_text, cache = pickle.loads(payload)
+        text, models = _text_and_models(spec)
+        job = _core.Campaign(text, models, own_text, "", 1, False, cache, True, lambda: False, None, 0.0)
+        while len(_jobs) > 3:
+            _jobs.pop(next(iter(_jobs)))
+        _jobs[payload] = job
+    return job
+
+
+def work(payload, cases):
+    """Runs some cases: the lines for the journal, and how long they took."""
+    job = _job_of(payload)
+    begin = time.perf_counter()
+    return job.run(cases), time.perf_counter() - begin
+
+
+def search_work(payload, point):
+    """Evaluates a point of a search: its line for the journal."""
+    job = _jobs.get(payload)
+    if job is None:
+        from ._study import _text_and_models
+        spec, own_text, _ = pickle.loads(payload)
+        text, models = _text_and_models(spec)
+        job = _jobs[payload] = _core.Search(text, models, own_text, "", True, lambda: False)
+    return job.evaluate(point)
+
+
+def _payload(spec, own_text, cache):
+    try:
+        return pickle.dumps((spec, own_text, cache))
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise ValueError(f"the study cannot be sent to workers: {error}; functions of models must stand in a module, not in a lambda "
+                         "or in a function") from None
+
+
+# ---- what rows depend on
+
+def fingerprint(models):
+    """A text that differs when models differ; functions count by their code."""
+    def described(thing):
+        if isinstance(thing, Model):
+            return thing.to_dict()
+        if hasattr(thing, "tolist"):
+            return thing.tolist()
+        code = getattr(thing, "__code__", None)
+        if code is not None:
+            cells = [cell.cell_contents for cell in thing.__closure__ or ()]
+            return [code.co_code.hex(), repr(code.co_consts), code.co_names, repr(thing.__defaults__), repr(cells)]
+        if hasattr(thing, "__dict__"):
+            return {"class": type(thing).__name__, **vars(thing)}
+        return repr(thing)
+    if not models:
+        return ""
+    return hashlib.sha256(json.dumps(models, default=described, sort_keys=True).encode()).hexdigest()
+
+
+# ---- progress
+
+class Progress:
+    """How many cases are done and failed, how fast, how long it takes: a line on a terminal, a bar in a notebook."""
+
+    def __init__(self, wanted, total, already):
+        self._total, self._already, self._begin, self._shown = total, already, time.monotonic(), 0.0
+        self._display = _notebook() if wanted is not False else None
+        self._is_line = self._display is None and (wanted is True or (wanted is None and sys.stderr.isatty()))
+        self._handle, self._is_drawn = None, False
+
+    def text(self, done, failed):
+        seconds = time.monotonic() - self._begin
+        rate = (done - self._already) / seconds if seconds > 0 else 0.0
+        words = f"{done} of {self._total} cases"
+        if failed:
+            words += f", {failed} failed"
+        if rate > 0:
+            left = (self._total - done) / rate
+            words += f", {rate:.3g} per second, about {_duration(left)} left"
+        return words
+
+    def show(self, done, failed):
+        now = time.monotonic()
+        if not (self._is_line or self._display) or now - self._begin < PATIENCE or now - self._shown < 0.2:
+            return
+        self._shown = now
+        words = self.text(done, failed)
+        if self._is_line:
+            print(f"\r\033[K{words}", end="", file=sys.stderr, flush=True)
+            self._is_drawn = True
+            return
+        bar = self._display.HTML(f'<progress value="{done / max(1, self._total):.4f}"></progress> {words}')
+        if self._handle is None:
+            self._handle = self._display.display(bar, display_id=True)
+        else:
+            self._handle.update(bar)
+
+    def end(self):
+        if self._is_drawn:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+        if self._handle is not None:
+            self._handle.update(self._display.HTML(""))
+
+
+def _duration(seconds):
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+# ---- the driver
+
+def _workers_of(executor):
+    for name in ("num_workers", "_max_workers"):
+        count = getattr(executor, name, None)
+        if isinstance(count, int) and count > 0:
+            return count
+    client = getattr(executor, "_client", None)  # of Dask
+    if client is not None:
+        return max(1, sum(client.nthreads().values()))
+    return os.cpu_count() or 1
+
+
+def _is_loss(error):
+    """A worker has died. Dask says so of the case that it had, after moving it to others; a pool is broken as a whole."""
+    return isinstance(error, concurrent.futures.BrokenExecutor) or type(error).__name__ in ("KilledWorker", "CommClosedError")
+
+
+class Driver:
+    """Sends cases to an executor and takes their rows.
+
+    Cases travel in chunks that take about CHUNK_SECONDS. When a worker dies, the chunks that it may have had are run again one after the other,
+    and what dies again case by case; a case that has taken MOST_LOSSES workers with it is a row with the status worker-lost.
+    """
+
+    def __init__(self, executor, payload, campaign, wants_to_stop, show):
+        self._make = executor if callable(executor) and not hasattr(executor, "submit") else None
+        self._executor = self._make() if self._make else executor
+        self._is_own = self._make is not None
+        self._payload, self._campaign, self._wants_to_stop, self._show = payload, campaign, wants_to_stop, show
+        self._seconds_per_case = None
+        self._losses, self._loss, self._is_broken = {}, "", False
+        self._running = {}
+
+    def run(self):
+        try:
+            cases = Queue(self._campaign.open())
+            while not self._wants_to_stop():
+                suspects = self._spread(cases)
+                if not suspects:
+                    return
+                self._one_by_one(suspects)
+        finally:
+            for future in self._running:
+                future.cancel()
+            if self._is_own:
+                self._executor.shutdown(wait=True)
+
+    def _chunk_size(self):
+        if self._seconds_per_case is None:
+            return 1
+        return max(1, min(MOST_PER_CHUNK, int(CHUNK_SECONDS / max(self._seconds_per_case, 1e-7))))
+
+    def _submit(self, cases):
+        self._running[self._executor.submit(work, self._payload, cases)] = cases
+
+    def _take(self, lines, seconds, count):
+        self._campaign.take(lines)
+        per_case = seconds / max(1, count)
+        before = self._seconds_per_case
+        self._seconds_per_case = per_case if before is None else 0.7 * before + 0.3 * per_case
+        self._show(*self._campaign.tally())
+
+    def _spread(self, cases):
+        """All cases, with a few chunks waiting for every worker. Ends early when a worker dies: returns the chunks that it may have had."""
+        window = 3 * _workers_of(self._executor) + 1
+        suspects = []
+        while True:
+            while not suspects and len(self._running) < window and not self._wants_to_stop():
+                chunk = cases.take(self._chunk_size())
+                if not chunk:
+                    break
+                try:
+                    self._submit(chunk)
+                except concurrent.futures.BrokenExecutor:
+                    self._is_broken = True
+                    suspects.append(chunk)
+            if not self._running:
+                return suspects
+            done, _ = concurrent.futures.wait(self._running, timeout=0.2, return_when=concurrent.futures.FIRST_COMPLETED)
+            for future in done:
+                chunk = self._running.pop(future)
+                result = self._result_of(future)
+                if result is None:
+                    suspects.append(chunk)
+                else:
+                    self._take(*result, len(chunk))
+            if self._wants_to_stop():
+                for future in [future for future in self._running if future.cancel()]:
+                    del self._running[future]
+
+    def _result_of(self, future):
+        """None when a worker has died."""
+        try:
+            return future.result()
+        except BaseException as error:  # noqa: B902 - Dask raises exceptions of its own
+            if not _is_loss(error):
+                raise
+            self._is_broken = self._is_broken or isinstance(error, concurrent.futures.BrokenExecutor)
+            self._loss = type(error).__name__
+            return None
+
+    def _one_by_one(self, suspects):
+        """Chunks one after the other, so that the case that kills workers is found."""
+        queue = [list(chunk) for chunk in suspects]
+        while queue and not self._wants_to_stop():
+            if self._is_broken:
+                self._replace()
+            chunk = queue.pop(0)
+            try:
+                future = self._executor.submit(work, self._payload, chunk)
+            except concurrent.futures.BrokenExecutor:  # a worker has died since the last one
+                self._is_broken = True
+                queue.insert(0, chunk)
+                continue
+            result = self._result_of(future)
+            if result is not None:
+                self._take(*result, len(chunk))
+            elif len(chunk) > 1:
+                queue[:0] = [[case] for case in chunk]
+            else:
+                losses = self._losses[chunk[0]] = self._losses.get(chunk[0], 0) + 1
+                # Dask has given the case to several workers already.
+                if losses < MOST_LOSSES and self._is_broken:
+                    queue.insert(0, chunk)
+                else:
+                    self._campaign.take(self._campaign.lost(chunk[0], "worker-lost", f"the worker that ran this case died ({self._loss})"))
+                    self._show(*self._campaign.tally())
+
+    def _replace(self):
+        """A new executor in place of a broken one."""
+        old, self._is_broken = self._executor, False
+        if self._make:
+            old.shutdown(wait=False)
+            self._executor = self._make()
+        elif isinstance(old, concurrent.futures.ProcessPoolExecutor):
+            kept = {"mp_context": old._mp_context, "initializer": old._initializer, "initargs": old._initargs}
+            self._executor = concurrent.futures.ProcessPoolExecutor(old._max_workers, **kept)
+            self._is_own = True
+        else:
+            raise ExecutorBroken(f"{type(old).__name__} is broken: a worker died; give the same call with a new executor to go on, or give "
+                                 "a function that makes one")
+
+
+class Queue:
+    """Takes cases from a list, some at a time."""
+
+    def __init__(self, cases):
+        self._cases, self._at = cases, 0
+
+    def take(self, count):
+        part = self._cases[self._at:self._at + count]
+        self._at += len(part)
+        return part
