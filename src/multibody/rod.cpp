@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Eigenvalues>
 #include <cmath>
 
+#include "base/decompositions.hpp"
 #include "kreisel/error.hpp"
 #include "lie/se3.hpp"
 
@@ -107,8 +107,7 @@ int add_rod(Mechanism& mechanism, const Rod& rod) {
   if (n < 1) throw InvalidInput(fmt::format("rod '{}' has {} nodes, needs two at least", rod.name, rod.nodes.size()));
   if (!(rod.length > 0.0) || !std::isfinite(rod.length))
     throw InvalidInput(fmt::format("rod '{}' has the length {}, must be positive [m]", rod.name, rod.length));
-  const double smallest =
-      Eigen::SelfAdjointEigenSolver<Matrix6>(rod.section.beam.compliance, Eigen::EigenvaluesOnly).eigenvalues()[0];
+  const double smallest = symmetric_eigenvalues(rod.section.beam.compliance)[0];
   const std::array<bool, 3>& rigid = rod.section.beam.is_rigid;
   const bool may_vanish = rod.section.beam.law == SectionLaw::magnus || rigid[0] || rigid[1] || rigid[2];
   if (!(smallest > 0.0) && !(smallest == 0.0 && may_vanish))
