@@ -121,7 +121,7 @@ class Keeper final : public run::Observer {
   run::Points points_{{}};
 };
 
-/// The same run in C++ alone, which benchmarks compare with: with nobody who looks on, or keeping its points.
+/// The same run in C++ alone, which benchmarks compare with: without an observer, or keeping its points.
 void run_without_python(const io::RunSpec& spec, bool keeps_points) {
   const io::PreparedRun run = io::prepare(spec);
   run::Observer nobody;
@@ -130,7 +130,7 @@ void run_without_python(const io::RunSpec& spec, bool keeps_points) {
                  keeps_points ? static_cast<run::Observer&>(keeper) : nobody);
 }
 
-/// study.json as text. `models`: those that are no files, by name. `should_stop` is asked now and then; true ends the study with the runs that are finished.
+/// study.json as text. `models`: those that are not files, by name. `should_stop` is asked now and then; true ends the study with the runs that are finished.
 std::string run_study(const std::string& spec, const std::map<std::string, ModelPtr>& models, int jobs,
                       const py::object& should_stop) {
   study::StudyOptions options;

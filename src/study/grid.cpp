@@ -101,7 +101,7 @@ bool is_abscissa(const std::string& key) {
   return key == "step" || key == "step_count" || key == "steps" || key == "rtol" || key == "atol" || key == "tolerance";
 }
 
-/// What stands in the file as a text may be a number all the same: "1e-3".
+/// A text in the file may be a number as well: "1e-3".
 kreisel::Value value_in(const Json& value) {
   if (value.is_boolean()) return value.get<bool>();
   if (value.is_number()) return value.get<double>();
@@ -146,7 +146,7 @@ void check(const SpecObject& root, Case& c, std::size_t number) {
 
 /// The run of a case, from its coordinates and settings.
 void make_run(const SpecObject& root, const OwnModels& own_models, Case& c, std::size_t number) {
-  // Settings of the model are no options of the run.
+  // Settings of the model are not options of the run.
   Case stripped = c;
   for (const io::Setting& setting : c.run.settings) stripped.coordinates.erase(setting.name);
   fill_spec(root, stripped);

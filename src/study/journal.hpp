@@ -31,7 +31,7 @@ struct JournalRows {
 };
 JournalRows read_journals(const io::Path& folder);
 
-/// One line per row, on disk as soon as the row is there: a checksum of 16 hexadecimal digits and the row as JSON.
+/// One line per row, on disk as soon as the row is finished: a checksum of 16 hexadecimal digits and the row as JSON.
 /// Every writer has a file of its own, study.journal and a suffix, and appends to it.
 class Journal {
  public:

@@ -37,7 +37,7 @@ std::string unit_of(std::string_view name);
 double abscissa(const std::string& x, const Case& a_case, const Row& row);
 
 Json to_json(const Row& row);
-/// Throws Json::exception when the object is none.
+/// Throws Json::exception when the object is not a row.
 Row row_from_json(const Json& json);
 
 }  // namespace kreisel::study

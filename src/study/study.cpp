@@ -215,7 +215,7 @@ StudyResult run_study(Spec spec, const StudyOptions& options) {
   });
   out.is_interrupted =
       std::any_of(open.begin(), open.end(), [&](std::size_t i) { return out.rows[i].status == not_run; });
-  if (options.shard) return out;  // what belongs to the whole waits for all of it
+  if (options.shard) return out;  // results of the whole study wait for all parts
 
   for (const Measure& m : out.spec.measures)
     for (ObservedCurve& curve : observe(out.spec, out.rows, m.name)) out.curves.push_back(std::move(curve));
