@@ -2,9 +2,11 @@
 import json
 import math
 import os
+import re
 import resource
 import signal
 import subprocess
+import tempfile
 from pathlib import Path
 
 import callgrind
@@ -424,5 +426,54 @@ def beams(programs, build, output):
     return {"elements": cost, "steps": rows, "flight": {curve.name: curve.runs for curve in [*adaptive, *alpha]}}
 
 
+def collected(build, options, command, folder):
+    """Instructions that callgrind collects of a whole program."""
+    done = subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={build / 'program.callgrind'}", *options, *map(str, command)],
+                          capture_output=True, text=True, check=True, cwd=folder)
+    return int(re.search(r"Collected : (\d+)", done.stderr)[1])
+
+
+def files(programs, build, output):
+    """A row of trajectory.csv, and the start of the program."""
+    program = build.parent / "bin" / "kreisel"
+    output.title("A row of trajectory.csv with 40 columns, and the start of the program")
+    with tempfile.TemporaryDirectory() as folder:
+        command = [program, "run", "heavy-top", "--step", "1e-3", "--t-end", "1", "--out", "top", "--quiet"]
+        rows = collected(build, ["--toggle-collect=*TrajectoryWriter::accept*"], command, folder) / 1001
+        start = collected(build, [], [program, "--version"], folder)
+    libraries = len([line for line in subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout.splitlines()
+                     if "=>" in line or "ld-linux" in line])
+    output.table(["", "instructions"], [["a row of 40 columns", number(rows)], ["kreisel --version", number(start)]])
+    output.limit("a row of 40 columns", rows, 10000)
+    output.limit("kreisel --version", start, 4e6)
+    output.limit("shared libraries", libraries, 12, "")
+    return {"row": rows, "start": start, "libraries": libraries}
+
+
+def compile_times(programs, build, output):
+    """Where the time of the last build went, by room, from the log of ninja; lines of code. Fresh: CCACHE_DISABLE=1 make clean build."""
+    output.title("Seconds of the compiler")
+    newest = {}
+    for line in (build.parent / ".ninja_log").read_text().splitlines()[1:]:
+        begin, end, _, name, _ = line.split("\t")
+        if found := re.search(r"(kreisel_\w+)\.dir/(.*)\.(o|gch)$", name):
+            newest[name] = found[1], found[2], (int(end) - int(begin)) / 1000
+    rooms = {}
+    for room, unit, seconds in newest.values():
+        rooms.setdefault(room, []).append((seconds, unit))
+    output.table(["room", "units", "seconds", "longest", ""],
+                 [[room, len(units), number(sum(s for s, _ in units)), number(max(units)[0], 1), Path(max(units)[1]).name]
+                  for room, units in sorted(rooms.items(), key=lambda item: -sum(s for s, _ in item[1]))])
+    tests = sum(s for room, units in rooms.items() if re.search("test|soak|viewer_samples", room) for s, _ in units)
+    python_module = sum(s for s, _ in rooms.get("kreisel_python", []))
+    product = sum(s for units in rooms.values() for s, _ in units) - tests - python_module
+    output.table(["", "seconds"], [["product", number(product)], ["Python module", number(python_module)], ["tests", number(tests)]])
+    root = build.parent.parent
+    lines = {room: sum(len(file.read_text(encoding="utf-8").splitlines()) for file in (root / room).rglob("*.[ch]pp"))
+             for room in ("src/run", "src/io", "src/study", "apps")}
+    output.table(["room", "lines"], [[room, number(count)] for room, count in lines.items()])
+    return {"product": product, "tests": tests, "python": python_module, "lines": lines}
+
+
 ALL = {"steps": steps, "heavy-top": heavy_top, "pendulum": pendulum, "stiff": stiff, "chain": chain, "micro": micro, "modelling": modelling,
-       "beams": beams, "python": python, "ensembles": ensembles}
+       "beams": beams, "python": python, "ensembles": ensembles, "files": files, "build": compile_times}

@@ -58,7 +58,7 @@ py::dict dict_of(const system::System& system, const system::Motion& m, const Ve
   return out;
 }
 
-/// What is not found is no mistake of the input: (message, None).
+/// A result that is not found is not an input error: (message, None).
 py::tuple failed(const std::string& message) { return py::make_tuple(message, py::none()); }
 
 py::tuple static_of(const io::RunSpec& given, const std::string& solved, const std::string& output, double value) {
@@ -172,7 +172,7 @@ py::tuple path_of(const io::RunSpec& spec, const std::string& parameter, double 
   return py::make_tuple(path.is_complete ? "" : path.message, list);
 }
 
-/// Ends a computation when Python wants to.
+/// Ends a computation when Python requests it.
 class Watcher final : public run::Observer {
  public:
   explicit Watcher(const py::object& should_stop) : should_stop_(should_stop) {}

@@ -156,7 +156,7 @@ std::vector<lie::Factor> space_of(const py::object& given) {
   return factors;
 }
 
-/// Times at which the functions jump: a list, or a function that tells the next one after t, or None.
+/// Times at which the functions jump: a list, or a function that returns the next one after t, or None.
 void take_corners(Parts& parts, system::SystemFunctions& f) {
   const py::object given = parts.take("corners");
   if (given.is_none()) return;
@@ -192,7 +192,7 @@ class PythonFunction final : public formula::Function {
     const py::gil_scoped_acquire lock;
     if (by == value) return call(function_, arguments).number();
     if (by > 0 && derivative_) return given_derivative(arguments, by - 1);
-    // By differences, whose steps depend on nothing but the arguments: a run that goes on from a checkpoint has the same ones.
+    // By differences, whose steps depend on nothing but the arguments: a run resumed from a checkpoint has the same ones.
     std::vector<double> moved(arguments.begin(), arguments.end());
     const double at = arguments[static_cast<std::size_t>(by)], length = std::max(std::abs(at), 1.0);
     const system::Steps steps =

@@ -124,7 +124,7 @@ class Keeper final : public run::Observer {
   run::Points points_{{}};
 };
 
-/// The same run in C++ alone, which benchmarks compare with: with nobody who looks on, or keeping its points.
+/// The same run in C++ alone, which benchmarks compare with: without an observer, or keeping its points.
 void run_without_python(const io::RunSpec& spec, bool keeps_points) {
   const io::PreparedRun run = io::prepare(spec);
   run::Observer nobody;

@@ -98,7 +98,7 @@ void refuse_problems(const io::PreparedRun& run) {
   if (!problems.empty()) throw InvalidInput(problems);
 }
 
-/// Now and then tells how far the run is, and asks whether it shall end with what there is.
+/// Reports progress from time to time and asks whether the run shall end early.
 class Solution::Watcher : public run::Observer {
  public:
   Watcher(const Solution& out, py::object progress, py::object should_stop)

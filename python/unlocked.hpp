@@ -9,7 +9,7 @@ namespace kreisel::python {
 
 /// While it lives the lock is released and other threads run.
 ///
-/// A thread that asks for the lock while the interpreter goes down never returns; in C++ that ends the process with an
+/// A thread that asks for the lock while the interpreter shuts down never returns; in C++ that ends the process with an
 /// abort. So before it goes down computations of daemon threads are told to end, and waited for.
 class Unlocked {
  public:

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Fails when a file of a room includes a header of a room it may not see.
+"""Fails when a file of a room includes a header of a room it may not see, or a public header is missing in kreisel.hpp or docs/cpp.md.
 
     tools/check_layers.py [ROOT]
 
@@ -116,9 +116,22 @@ def problems_in(root):
                            f"allowed: {', '.join(sorted(allowed)) or 'nothing'}")
 
 
+def public_headers_in(root):
+    """The umbrella includes every public header, and docs/cpp.md names each of them and no other."""
+    headers = {file.name for file in (root / "include/kreisel").glob("*.hpp")} - {"kreisel.hpp"}
+    umbrella, page = root / "include/kreisel/kreisel.hpp", root / "docs/cpp.md"
+    if not umbrella.exists() or not page.exists():
+        return
+    rows = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    for place, found in ((umbrella, re.findall(r'"kreisel/(\w+\.hpp)"', umbrella.read_text(encoding="utf-8"))),
+                         (page, re.findall(r"`(\w+\.hpp)`", "\n".join(rows)))):
+        for name in sorted(headers ^ set(found)):
+            yield f"{place.relative_to(root)}:1: {name} {'is missing' if name in headers else 'is not a public header'}"
+
+
 def main():
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent).resolve()
-    problems = list(problems_in(root))
+    problems = [*problems_in(root), *public_headers_in(root)]
     print("\n".join(problems) or "every include goes downwards")
     return 1 if problems else 0
 

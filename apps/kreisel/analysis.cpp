@@ -15,7 +15,7 @@ SmallMotions small_motions(const io::OperatingPoint& point) {
   // Full matrices take seconds from here on.
   constexpr int most_coordinates = 300;
   if (point.system->space().nv() > most_coordinates)
-    return {{}, "not computed for so many coordinates; 'kreisel modes' does it"};
+    return {{}, "not computed for this many coordinates; 'kreisel modes' does it"};
   try {
     const analysis::Linearization linear = analysis::linearize(*point.system, point.motion, point.lambda);
     return {analysis::modes_of(*point.system, point.motion, linear), ""};

@@ -49,7 +49,7 @@ struct Verdict {
   run::Status ending = run::Status::success;  ///< of the run along which it looked
 };
 
-/// The accepted points of a run, at most so many, evenly spread over them.
+/// The accepted points of a run, at most this many, evenly spread over them.
 constexpr std::size_t most_points = 400;
 
 std::vector<Motion> thinned(std::vector<Motion> motions) {

@@ -87,7 +87,7 @@ class Modes final : public Command {
                     "coefficients are constant, inertial ones first")
         ->type_name("automatic|inertial|body")
         ->default_str("automatic");
-    parser.add_option("--count", count_, "at most so many modes, those of the lowest frequencies; 0: all")
+    parser.add_option("--count", count_, "largest number of modes, lowest frequencies first; 0: all")
         ->type_name("N")
         ->default_str("20");
     parser
@@ -157,8 +157,8 @@ class Modes final : public Command {
   static void warn_of(const Found& found) {
     if (!found.linear.is_steady)
       print_warning(
-          "the coefficients change along this motion: eigenvalues of frozen ones are its frequencies only as far as "
-          "it is slow beside them");
+          "the coefficients change along this motion: the eigenvalues are frequencies only where the motion is "
+          "much slower than they are");
   }
 
   int execute_once(const Invocation& invocation) {

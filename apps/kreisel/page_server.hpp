@@ -28,14 +28,14 @@ io::Path file_below(const io::Path& folder, std::string_view request_path);
 struct Request {
   std::string method, path, host;
 };
-/// False when the text is no HTTP/1 request head.
+/// False when the text is not an HTTP/1 request head.
 bool parse_request(std::string_view head, Request& request);
 
 class PageServer {
  public:
   using Answer = std::function<Response(std::string_view path)>;
 
-  /// Listens at once, and takes SIGINT, SIGTERM and SIGHUP as the wish to end while it lives. Port 0: the usual one, or
+  /// Listens at once, and takes SIGINT, SIGTERM and SIGHUP as requests to end while it exists. Port 0: the usual one, or
   /// a free one when that is taken. InvalidInput when the given port is not to be had.
   explicit PageServer(int port);
   ~PageServer();

@@ -171,7 +171,7 @@ class Reproduce final : public Command {
     return text;
   }
 
-  /// As soon as a figure is there.
+  /// As soon as a figure is finished.
   void print(const Reproduced& r, double seconds) const {
     fmt::print("{}  {:<26}  {:>6}  {}\n",
                coloured(fmt::format("{:<18}", study::word_of(r.result.verdicts)), colour_of(r.outcome()), stdout), r.id,

@@ -23,7 +23,7 @@ class StudyLine {
 };
 
 /// Runs a study in its folder and writes its files; of a shard, its journal alone. Of `options` what the user chose;
-/// `name` stands on the progress line, the study's own when empty.
+/// `name` is shown on the progress line; empty: the name of the study.
 study::StudyResult run_in_folder(study::Spec spec, const std::string& folder, const std::string& command,
                                  study::StudyOptions options, bool is_quiet, const Interruption& interruption,
                                  const std::string& name = {});

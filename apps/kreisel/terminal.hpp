@@ -23,10 +23,10 @@ void print_warning(std::string_view text);
 /// "40 s", "3 min", "1.5 h".
 std::string duration(double seconds);
 
-/// A bar on standard error, from half a second on, ten times a second; nothing when that is no terminal.
+/// A bar on standard error, from half a second on, ten times a second; nothing when that is not a terminal.
 class Progress final : public run::Observer {
  public:
-  /// `what` stands before the bar.
+  /// `what` is shown before the bar.
   Progress(double t0, double t_end, bool is_wanted, std::string what = {});
   ~Progress() override;
   bool goes_on(double t, long steps) override;

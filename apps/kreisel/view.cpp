@@ -51,7 +51,7 @@ std::string stamp_of(const std::string& folder) {
   return stamp;
 }
 
-/// Pages are made anew when the result has changed: a run that goes on is followed by reloading.
+/// Pages are rebuilt when the result has changed: reloading follows a running simulation.
 class PageCache {
  public:
   PageCache(std::string result, std::string other) : result_(std::move(result)), other_(std::move(other)) {}
@@ -110,7 +110,7 @@ void open_browser(const std::string& address) {
   const pid_t child = ::fork();
   if (child < 0) return;
   if (child == 0) {
-    if (::fork() != 0) ::_exit(0);  // the grandchild belongs to nobody and leaves no zombie
+    if (::fork() != 0) ::_exit(0);  // the grandchild is adopted by init and leaves no zombie
     ::setsid();
     if (std::freopen("/dev/null", "r", stdin) == nullptr || std::freopen("/dev/null", "w", stdout) == nullptr ||
         std::freopen("/dev/null", "w", stderr) == nullptr)

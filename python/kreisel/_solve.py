@@ -404,7 +404,7 @@ def frame_of(t, columns):
         import pandas
     except ImportError:
         raise ImportError("to_pandas needs pandas, which is not installed: pip install pandas; "
-                          "or save the result and read its trajectory.csv with whatever you like") from None
+                          "or save the result and read its trajectory.csv with another tool") from None
     return pandas.DataFrame(columns, index=pandas.Index(t, name="t"))
 
 

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Eigenvalues>
-#include <Eigen/LU>
-#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -12,6 +9,7 @@
 #include <vector>
 
 #include "analysis/static_matrix.hpp"
+#include "base/decompositions.hpp"
 #include "kreisel/check.hpp"
 #include "lie/group_info.hpp"
 #include "lie/se3.hpp"
@@ -368,15 +366,15 @@ Vector way_out(const System& system, const Equilibrium& found) {
     B.bottomRows(block.nv).setZero();
     B.block(rows, block.v_at, block.nv, block.nv).setIdentity();
   }
-  const Matrix N = B.rows() == 0 ? Matrix::Identity(nv, nv) : Matrix(B.fullPivLu().kernel());
+  const Matrix N = B.rows() == 0 ? Matrix::Identity(nv, nv) : kernel_of(B);
   // Without a freedom the kernel is one zero.
   if (N.isZero(0.0)) return {};
-  const Matrix basis = N.householderQr().householderQ() * Matrix::Identity(nv, N.cols());
+  const Matrix basis = orthonormal_columns(N);
   const Matrix stiffness = basis.transpose() * K * basis;
-  const Eigen::SelfAdjointEigenSolver<Matrix> solver(0.5 * (stiffness + stiffness.transpose()));
-  const Vector& values = solver.eigenvalues();
+  const auto eigen = symmetric_eigen(Matrix(0.5 * (stiffness + stiffness.transpose())));
+  const Vector& values = eigen.values;
   if (values[0] >= -round_off * values.cwiseAbs().maxCoeff()) return {};
-  return basis * solver.eigenvectors().col(0);
+  return basis * eigen.vectors.col(0);
 }
 
 /// Downhill, and on from equilibria that are none for good: a start without a push in one direction ends on a saddle.
@@ -419,10 +417,7 @@ void take_smallest_multipliers(const System& system, Equilibrium& found) {
   system.linearize(found.motion, found.lambda, blocks);
   const Matrix F = system::dense_forces(system, blocks.F);
   if (F.size() == 0) return;
-  Eigen::CompleteOrthogonalDecomposition<Matrix> decomposition;
-  decomposition.setThreshold(1e-10);
-  decomposition.compute(F);
-  found.lambda = decomposition.solve(F * found.lambda);
+  found.lambda = LeastNorm(F, 1e-10).solve(F * found.lambda);
 }
 
 Equilibrium find_with(const System& system, const system::Start& start, const EquilibriumOptions& options) {

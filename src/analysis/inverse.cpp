@@ -2,14 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/LU>
-#include <Eigen/QR>
-#include <Eigen/SVD>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "analysis/static_matrix.hpp"
+#include "base/decompositions.hpp"
 #include "kreisel/error.hpp"
 #include "lie/group_info.hpp"
 #include "system/consistency.hpp"
@@ -125,10 +123,7 @@ class Inversion {
 
   /// Least norm where constraints say the same twice; scaled to sizes of the mechanism and radians.
   Vector solved(const Vector& right) const {
-    Eigen::CompleteOrthogonalDecomposition<Matrix> qr;
-    qr.setThreshold(1e-11);
-    qr.compute(matrix_ * scale_.asDiagonal());
-    return scale_.cwiseProduct(qr.solve(right));
+    return scale_.cwiseProduct(LeastNorm(matrix_ * scale_.asDiagonal(), 1e-11).solve(right));
   }
 
   Vector misses(const Motion& m) {
@@ -167,24 +162,24 @@ class Inversion {
   void refuse_freedom() {
     find_matrix(motion_);
     const Matrix scaled = matrix_ * scale_.asDiagonal();
-    const Eigen::JacobiSVD<Matrix> svd(scaled, Eigen::ComputeFullV);
-    const double largest = svd.singularValues().size() > 0 ? svd.singularValues()[0] : 0.0;
+    const Svd parts = jacobi_svd(scaled, SingularVectors::full_v);
+    const double largest = parts.values.size() > 0 ? parts.values[0] : 0.0;
     Eigen::Index rank = 0;
-    for (const double s : svd.singularValues()) rank += s > 1e-9 * largest ? 1 : 0;
+    for (const double s : parts.values) rank += s > 1e-9 * largest ? 1 : 0;
     rank_ = rank;
     if (rank == nv_) return;
-    const Vector free = svd.matrixV().col(nv_ - 1);
+    const Vector free = parts.V.col(nv_ - 1);
     Eigen::Index most = 0;
     free.cwiseAbs().maxCoeff(&most);
     std::string name;
     const auto& factors = system_.space().blocks();
     for (std::size_t b = 0; b < factors.size(); ++b)
       if (most >= factors[b].v_at) name = system_.pattern().block_name(static_cast<int>(b));
-    throw InvalidInput(fmt::format(
-        "degrees of freedom that are left: {}, most in '{}'; prescribe as many more outputs, or add drivers, or "
-        "integrate the motion with "
-        "kreisel run",
-        nv_ - rank, name));
+    throw InvalidInput(
+        fmt::format("{} degrees of freedom are left, most in '{}'; prescribe as many more outputs, or add drivers, or "
+                    "integrate the motion with "
+                    "kreisel run",
+                    nv_ - rank, name));
   }
 
   /// In steps as short as it takes that the prediction is near what is found.
@@ -195,8 +190,8 @@ class Inversion {
       for (;; h *= 0.5) {
         if (h < shortest) {
           fail(
-              "the motion ends: the constraints cannot go on with it, as in a dead centre; another branch, or none, "
-              "leads on");
+              "the motion ends: the constraints cannot follow it beyond this point, as in a dead centre; continue on "
+              "another branch if there is one");
           return false;
         }
         Motion next = motion_;
@@ -211,8 +206,8 @@ class Inversion {
         if (motion_.t < t && !find_velocities()) return false;
         if (determinant_ * det_before < 0.0)
           out_.warnings.push_back(
-              fmt::format("near t = {:.6g} the mechanism passes a singular position, where two branches meet; the one "
-                          "that goes on smoothly was taken",
+              fmt::format("near t = {:.6g} the mechanism passes a singular position, where two branches meet; the "
+                          "smooth continuation was taken",
                           motion_.t));
         break;
       }
@@ -223,12 +218,11 @@ class Inversion {
   [[nodiscard]] bool find_velocities() {
     find_matrix(motion_);
     const Matrix scaled = matrix_ * scale_.asDiagonal();
-    const Eigen::JacobiSVD<Matrix> svd(scaled);
-    const Vector& sizes = svd.singularValues();
+    const Vector sizes = jacobi_svd(scaled, SingularVectors::none).values;
     condition_ = sizes.size() >= nv_ && sizes[0] > 0.0 ? sizes[nv_ - 1] / sizes[0] : 0.0;
-    determinant_ = scaled.rows() == nv_ ? scaled.partialPivLu().determinant() : 0.0;
+    determinant_ = scaled.rows() == nv_ ? determinant_of(scaled) : 0.0;
     if (condition_ < singular) {
-      fail("this is a singular position: velocities are not determined; begin elsewhere, or ask for times beside it");
+      fail("this is a singular position: velocities are not determined; choose another start, or other times");
       return false;
     }
     motion_.v.setZero();
@@ -296,10 +290,7 @@ class Inversion {
       }
       for (const int state : states_) all.row(state).setZero();
       const Matrix weighed = scale_.asDiagonal() * all;
-      Eigen::CompleteOrthogonalDecomposition<Matrix> qr;
-      qr.setThreshold(1e-11);
-      qr.compute(weighed);
-      const Vector update = qr.solve(-scale_.cwiseProduct(force));
+      const Vector update = LeastNorm(weighed, 1e-11).solve(-scale_.cwiseProduct(force));
       lambda += update.head(rows_);
       for (Eigen::Index i = 0; i < m; ++i) put(i, inputs_[i] += update[rows_ + i]);
       system_.residual(motion_, lambda, residual_);
@@ -317,7 +308,7 @@ class Inversion {
       for (std::size_t b = 0; b < factors.size(); ++b)
         if (worst >= factors[b].v_at) name = system_.pattern().block_name(static_cast<int>(b));
       fail(fmt::format(
-          "the inputs cannot make this motion: '{}' lacks a force that none of them exerts; name more inputs, "
+          "the inputs cannot make this motion: '{}' needs a force that none of them exerts; name more inputs, "
           "or prescribe other outputs",
           name));
       return false;

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <complex>
 
 #include "analysis/static_matrix.hpp"
+#include "base/decompositions.hpp"
 #include "kreisel/error.hpp"
 #include "lie/group_info.hpp"
 #include "system/consistency.hpp"
@@ -155,13 +155,13 @@ std::vector<Mode> lowest_modes(const System& system, const Motion& m, const Vect
     is_invariant = H(k + 1, k) <= 1e-14 * before;
     if (!is_invariant) V.col(k + 1) = w / H(k + 1, k);
   }
-  const Eigen::EigenSolver<Matrix> ritz(H.topLeftCorner(size, size));
-  if (ritz.info() != Eigen::Success) throw InvalidInput("the eigenvalues of the linearised system were not found");
+  const GeneralEigen ritz = general_eigen(H.topLeftCorner(size, size));
+  if (!ritz.is_found) throw InvalidInput("the eigenvalues of the linearised system were not found");
   const double rest = is_invariant ? 0.0 : H(size, size - 1);
   std::vector<Mode> modes;
   for (int i = 0; i < size; ++i) {
-    const std::complex<double> theta = ritz.eigenvalues()[i];
-    const Eigen::VectorXcd y = ritz.eigenvectors().col(i);
+    const std::complex<double> theta = ritz.values[i];
+    const Eigen::VectorXcd y = ritz.vectors.col(i);
     if (std::abs(theta) == 0.0 || rest * std::abs(y[size - 1]) > accuracy * std::abs(theta) * y.norm()) continue;
     Mode mode;
     mode.eigenvalue = inverse.shift() + 1.0 / theta;

@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Eigenvalues>
 #include <Eigen/Geometry>
-#include <Eigen/LU>
-#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,6 +10,7 @@
 #include <numbers>
 
 #include "analysis/lowest_modes.hpp"
+#include "base/decompositions.hpp"
 #include "kreisel/error.hpp"
 #include "lie/group_info.hpp"
 #include "system/consistency.hpp"
@@ -49,10 +47,8 @@ Spaces spaces_of(const Matrix& A) {
   Matrix rows = A;
   for (Eigen::Index i = 0; i < rows.rows(); ++i)
     if (const double length = rows.row(i).norm(); length > 0.0) rows.row(i) /= length;
-  Eigen::ColPivHouseholderQR<Matrix> qr(rows.transpose());
-  qr.setThreshold(rank_tolerance);
-  const Matrix Q = qr.householderQ() * Matrix::Identity(A.cols(), A.cols());
-  return {Q.leftCols(qr.rank()), Q.rightCols(A.cols() - qr.rank())};
+  const ColumnSpace space = column_space(rows.transpose(), rank_tolerance);
+  return {space.Q.leftCols(space.rank), space.Q.rightCols(A.cols() - space.rank)};
 }
 
 Matrix hat_of(const System& system, const Vector& v) {
@@ -96,7 +92,7 @@ Matrix change_of_acceleration_gap(const System& system, const Motion& m, const M
 Matrix spin_of(const System& system, const Vector& v) {
   Matrix out = Matrix::Zero(v.size(), v.size());
   for (const lie::Block& block : system.space().blocks()) {
-    if (block.group == lie::GroupId::rn) continue;
+    if (lie::rotations_of(block) != 3) continue;
     const int rotation = block.v_at + block.nv - 3;
     const Vector3 w = v.segment<3>(rotation);
     Matrix3 hat;
@@ -111,7 +107,7 @@ Matrix spin_of(const System& system, const Vector& v) {
 Matrix turn_of(const System& system, const Vector& q) {
   Matrix out = Matrix::Identity(system.space().nv(), system.space().nv());
   for (const lie::Block& block : system.space().blocks()) {
-    if (block.group == lie::GroupId::rn) continue;
+    if (lie::rotations_of(block) != 3) continue;
     const Eigen::Map<const Eigen::Quaterniond> turn(q.data() + block.q_at + block.nq - 4);
     const Matrix3 R = turn.toRotationMatrix();
     out.block<3, 3>(block.v_at + block.nv - 3, block.v_at + block.nv - 3) = R;
@@ -132,7 +128,7 @@ std::vector<Matrix> coefficients(const System& system, const Motion& m, const Ve
   const Matrix B = system::dense_rows(system, blocks.B) * T.transpose(),
                H = system::dense_rows(system, blocks.H) * T.transpose();
   if (B.size() > 0) {
-    const Matrix inverse = B.completeOrthogonalDecomposition().pseudoInverse();
+    const Matrix inverse = pseudo_inverse(B);
     list.push_back(inverse * B);
     list.push_back(inverse * H);
   }
@@ -160,8 +156,7 @@ Steady is_steady(const System& system, const Motion& m, const Vector& lambda, co
   const auto stays = [&](const Matrix& T, const Matrix& T_later) {
     // The same constraint forces in these axes.
     Vector lambda_later = lambda;
-    if (F.size() > 0)
-      lambda_later = Matrix(T_later * F_later).completeOrthogonalDecomposition().solve(T * (F * lambda));
+    if (F.size() > 0) lambda_later = least_norm(T_later * F_later, T * (F * lambda));
     const std::vector<Matrix> a = coefficients(system, m, lambda, T, spin_of(system, m.v)),
                               b = coefficients(system, later, lambda_later, T_later, spin_of(system, later.v));
     // What vanishes does so up to round-off of what the speed makes of the masses: M, D, K, then rows and speeds.
@@ -248,8 +243,7 @@ Linearization linearize(const System& system, const Motion& m, const Vector& lam
   const Matrix& N = spaces.null;
   const auto nu = N.cols(), rank = spaces.range.cols(), nd = static_cast<Eigen::Index>(d.size());
   // (C range)⁺: rows x rank of full column rank.
-  const Matrix fit = rank > 0 ? Matrix((C_all * spaces.range).completeOrthogonalDecomposition().pseudoInverse())
-                              : Matrix(0, C_all.rows());
+  const Matrix fit = rank > 0 ? pseudo_inverse(C_all * spaces.range) : Matrix(0, C_all.rows());
   // δv of (y, u): particular part by the constraints, then the free part; inputs move states only.
   const auto all = np + nu + inputs;
   Matrix v = Matrix::Zero(nv, all);
@@ -265,7 +259,7 @@ Linearization linearize(const System& system, const Motion& m, const Vector& lam
   // States: D_zz δv_z + D_zd δv_d + K_z x + F_z δλ + ∂f/∂u δu = 0; multipliers do not act on states.
   if (!z.empty()) {
     const Matrix right = D(z, d) * v_d + K(z, Eigen::all) * x + push(z, Eigen::all);
-    v(z, Eigen::all) = -D(z, z).partialPivLu().solve(right);
+    v(z, Eigen::all) = -solve_square(Matrix(D(z, z)), right);
   }
   out.V = v.leftCols(np + nu);
   // ẋ = δv - [v, x], and what the turn of the axes adds.
@@ -299,10 +293,11 @@ Linearization linearize(const System& system, const Motion& m, const Vector& lam
       if (const double size = scaled.col(i).maxCoeff(); size > 0.0) columns[i] /= std::sqrt(size);
     }
   }
-  const Eigen::FullPivLU<Matrix> lu(rows.asDiagonal() * saddle * columns.asDiagonal());
-  if (!lu.isInvertible())
+  const std::optional<Matrix> scaled =
+      solve_fully_pivoted(rows.asDiagonal() * saddle * columns.asDiagonal(), rows.asDiagonal() * right);
+  if (!scaled)
     throw InvalidInput("the mass matrix is singular on the motions that the constraints allow; give the bodies mass");
-  const Matrix solution = columns.asDiagonal() * lu.solve(rows.asDiagonal() * right);
+  const Matrix solution = columns.asDiagonal() * *scaled;
   out.a = Matrix::Zero(nv, all);
   out.a(d, Eigen::all) = solution.topRows(nd);
   out.lambda = rank > 0 ? Matrix(of_forces.range * solution.bottomRows(rank)) : Matrix::Zero(B.rows(), all);
@@ -369,15 +364,15 @@ std::vector<Eigen::MatrixXcd> frequency_response(const Linearization& linear, co
   for (const double w : frequencies) {
     Eigen::MatrixXcd pencil = -linear.A.cast<std::complex<double>>();
     pencil.diagonal().array() += std::complex<double>(0.0, w);
-    list.push_back(n > 0 ? Eigen::MatrixXcd(C * pencil.partialPivLu().solve(B) + D) : D);
+    list.push_back(n > 0 ? Eigen::MatrixXcd(C * solve_square(pencil, B) + D) : D);
   }
   return list;
 }
 
 std::vector<double> telling_frequencies(const Linearization& linear) {
   double low = std::numeric_limits<double>::infinity(), high = 0.0;
-  const Eigen::VectorXcd values =
-      linear.A.size() > 0 ? Eigen::VectorXcd(linear.A.eigenvalues()) : Eigen::VectorXcd(Eigen::VectorXcd::Zero(0));
+  const Eigen::VectorXcd values = linear.A.size() > 0 ? Eigen::VectorXcd(general_eigenvalues(linear.A))
+                                                      : Eigen::VectorXcd(Eigen::VectorXcd::Zero(0));
   const double largest = values.size() > 0 ? values.cwiseAbs().maxCoeff() : 0.0;
   for (const std::complex<double>& value : values)
     if (std::abs(value) > 1e-6 * largest) {
@@ -410,15 +405,15 @@ std::vector<Mode> modes_of(const System& system, const Motion& m, const Lineariz
   std::vector<Mode> modes;
   const auto n = linear.A.rows();
   if (n == 0) return modes;
-  const Eigen::EigenSolver<Matrix> solver(linear.A);
-  if (solver.info() != Eigen::Success) throw InvalidInput("the eigenvalues of the linearised system were not found");
+  const GeneralEigen eigen = general_eigen(linear.A);
+  if (!eigen.is_found) throw InvalidInput("the eigenvalues of the linearised system were not found");
   const double length = system::length_scale(system, m);
   // Pairs that are double in exact numbers come out with parts of the square root of round-off.
   for (Eigen::Index i = 0; i < n; ++i) {
     Mode mode;
-    mode.eigenvalue = solver.eigenvalues()[i];
+    mode.eigenvalue = eigen.values[i];
     if (mode.eigenvalue.imag() < 0.0) continue;
-    const Eigen::VectorXcd y = solver.eigenvectors().col(i);
+    const Eigen::VectorXcd y = eigen.vectors.col(i);
     mode.shape = linear.X.cast<std::complex<double>>() * y.head(linear.positions());
     if (mode.shape.norm() <= 1e-10 * y.norm()) mode.shape = linear.V.cast<std::complex<double>>() * y;
     normalize(system, length, mode);

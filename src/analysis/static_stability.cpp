@@ -1,10 +1,9 @@
 #include "analysis/static_stability.hpp"
 
-#include <Eigen/Eigenvalues>
-#include <Eigen/QR>
 #include <cmath>
 
 #include "analysis/static_matrix.hpp"
+#include "base/decompositions.hpp"
 #include "system/dense.hpp"
 
 namespace kreisel::analysis {
@@ -35,16 +34,15 @@ std::optional<bool> is_minimum(const system::System& system, const system::Motio
   K = scale.asDiagonal() * K * scale.asDiagonal();
   Matrix N = Matrix::Identity(nv, nv);
   if (rows.rows() > 0) {
-    Eigen::ColPivHouseholderQR<Matrix> qr(Matrix(scale.asDiagonal() * rows.transpose()));
-    qr.setThreshold(1e-10);
-    N = Matrix(qr.householderQ() * Matrix::Identity(nv, nv)).rightCols(nv - qr.rank());
+    const ColumnSpace held = column_space(scale.asDiagonal() * rows.transpose(), 1e-10);
+    N = held.Q.rightCols(nv - held.rank);
   }
   if (N.cols() == 0) return true;
   const Matrix reduced = N.transpose() * K * N;
   const double size = reduced.norm();
   if ((reduced - reduced.transpose()).norm() <= 1e-9 * size)
-    return Eigen::SelfAdjointEigenSolver<Matrix>(reduced, Eigen::EigenvaluesOnly).eigenvalues()[0] >= -round_off * size;
-  for (const std::complex<double>& value : Eigen::EigenSolver<Matrix>(reduced, false).eigenvalues())
+    return symmetric_eigenvalues(reduced)[0] >= -round_off * size;
+  for (const std::complex<double>& value : general_eigenvalues(reduced))
     if (value.real() < -round_off * size && std::abs(value.imag()) <= round_off * size) return false;
   return true;
 }

@@ -1,9 +1,9 @@
 // Rank-revealing dense solver: of all solutions the one of least norm, for matrices that redundant constraints make singular.
 #include <fmt/format.h>
 
-#include <Eigen/QR>
 #include <cmath>
 
+#include "base/decompositions.hpp"
 #include "kreisel/error.hpp"
 #include "linear/solver.hpp"
 
@@ -24,13 +24,12 @@ class LeastSquaresSolver final : public SolverOf<Scalar> {
 
  public:
   explicit LeastSquaresSolver(const BlockMatrixOf<Scalar>& matrix)
-      : scale_(matrix.size()), decomposition_(matrix.size(), matrix.size()) {
+      : scale_(matrix.size()), decomposition_(rank_threshold) {
     if (matrix.size() > most_unknowns)
       throw InvalidInput(
           fmt::format("least-squares works on dense matrices of at most {} unknowns, this model has {}; remove "
                       "the redundant constraints that 'kreisel check' names",
                       most_unknowns, matrix.size()));
-    decomposition_.setThreshold(rank_threshold);
   }
 
   std::string_view name() const override { return "least-squares"; }
@@ -60,7 +59,7 @@ class LeastSquaresSolver final : public SolverOf<Scalar> {
  private:
   Vector scale_;  ///< rows to size 1; columns keep theirs, since the norm of the solution is what is minimised
   Dense matrix_;
-  Eigen::CompleteOrthogonalDecomposition<Dense> decomposition_;
+  LeastNormOf<Scalar> decomposition_;
 };
 
 }  // namespace

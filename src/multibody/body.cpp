@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Eigenvalues>
 #include <cmath>
 
+#include "base/decompositions.hpp"
 #include "kreisel/error.hpp"
 
 namespace kreisel::multibody {
@@ -30,11 +30,15 @@ Matrix3 swung(const Matrix3& R1, const Matrix3& E1, const Matrix3& R2, const Mat
   const Vector3 from = R1 * E1.col(2), to = R2 * E2.col(2);
   if (!(from.dot(to) > -1.0 + 1e-8))
     throw InvalidInput("has axes in opposite directions at t = 0; both must point along the flow of power");
-  return R2.transpose() * Eigen::Quaterniond::FromTwoVectors(from, to).toRotationMatrix() * R1 * E1;
+  // Eigen's FromTwoVectors, without its singular value decomposition for opposite directions, which takes seconds to compile.
+  const Vector3 a = from.normalized(), b = to.normalized(), turn = a.cross(b);
+  const double s = std::sqrt((1.0 + b.dot(a)) * 2.0), over = 1.0 / s;
+  const Eigen::Quaterniond swing(s * 0.5, turn.x() * over, turn.y() * over, turn.z() * over);
+  return R2.transpose() * swing.toRotationMatrix() * R1 * E1;
 }
 
 std::string problem_with_inertia(const Matrix3& J) {
-  const Vector3 principal = Eigen::SelfAdjointEigenSolver<Matrix3>(J, Eigen::EigenvaluesOnly).eigenvalues();
+  const Vector3 principal = symmetric_eigenvalues(J);
   const double size = principal.cwiseAbs().maxCoeff();
   if (!(principal[0] >= -1e-9 * size))
     return fmt::format("has the negative principal moment {:.6g}; a body has none", principal[0]);
@@ -47,10 +51,10 @@ std::string problem_with_inertia(const Matrix3& J) {
 
 /// With S = ∫ r rᵀ dm, which has no negative eigenvalue, J = tr(S) 1 - S.
 Matrix3 nearest_inertia(const Matrix3& J) {
-  const Eigen::SelfAdjointEigenSolver<Matrix3> solver(0.5 * (J + J.transpose()));
-  const Vector3 second = (0.5 * solver.eigenvalues().sum() - solver.eigenvalues().array()).max(0.0);
+  const auto eigen = symmetric_eigen(Matrix3(0.5 * (J + J.transpose())));
+  const Vector3 second = (0.5 * eigen.values.sum() - eigen.values.array()).max(0.0);
   const Vector3 principal = second.sum() - second.array();
-  return solver.eigenvectors() * principal.asDiagonal() * solver.eigenvectors().transpose();
+  return eigen.vectors * principal.asDiagonal() * eigen.vectors.transpose();
 }
 
 }  // namespace kreisel::multibody

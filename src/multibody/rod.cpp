@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Eigenvalues>
 #include <cmath>
 
+#include "base/decompositions.hpp"
 #include "kreisel/error.hpp"
 #include "lie/se3.hpp"
 #include "multibody/cable.hpp"
@@ -108,8 +108,7 @@ int add_rod(Mechanism& mechanism, const Rod& rod) {
   if (n < 1) throw InvalidInput(fmt::format("rod '{}' has {} nodes, needs two at least", rod.name, rod.nodes.size()));
   if (!(rod.length > 0.0) || !std::isfinite(rod.length))
     throw InvalidInput(fmt::format("rod '{}' has the length {}, must be positive [m]", rod.name, rod.length));
-  const double smallest =
-      Eigen::SelfAdjointEigenSolver<Matrix6>(rod.section.beam.compliance, Eigen::EigenvaluesOnly).eigenvalues()[0];
+  const double smallest = symmetric_eigenvalues(rod.section.beam.compliance)[0];
   if (rod.is_cable && !(rod.section.beam.compliance(0, 0) > 0.0))
     throw InvalidInput(fmt::format("cable '{}' needs a finite stiffness EA", rod.name));
   const std::array<bool, 3>& rigid = rod.section.beam.is_rigid;

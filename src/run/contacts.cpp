@@ -183,7 +183,7 @@ Settled Contacts::settle(const system::System& system, Entry& entry, const std::
   Vector lambda = Vector::Zero(free.pattern().rows());
   lie::Motion moving = entry.motion;
   if (!kkt.accelerate(moving, lambda)) {
-    out.problem = "there are no accelerations after it";
+    out.problem = "the accelerations after it are undefined";
     return out;
   }
   std::vector<Eigen::Index> resting;

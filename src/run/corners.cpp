@@ -18,7 +18,7 @@ constexpr double resolution_of_constant_steps = 1e-11;
 constexpr double much_shorter = 0.1;
 /// In steps.
 constexpr double far = 8.0;
-/// Time plus step differs from the end of the step by less than so many units of round-off.
+/// Time plus step differs from the end of the step by less than this many units of round-off.
 constexpr double units_of_round_off = 4.0;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Corners on the way of a run: where steps end, and where methods start anew.
+// Corners of a run: where steps end, and where methods restart.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@ namespace kreisel::run {
 /// Where a step has to end.
 struct Stop {
   double t = 0.0;      ///< at the latest; of a jump, a few units of round-off before it
-  double after = 0.0;  ///< where the motion goes on
+  double after = 0.0;  ///< where the motion continues
   int smooth = 0;      ///< see system::Corner
   bool is_corner = false;
 
@@ -27,9 +27,9 @@ class Corners {
 
   /// Where a step from t, of size h or two of half that size, has to end; no corner: t_end.
   Stop ahead(double t, double h) const;
-  /// The next one at which methods start anew; no corner: t_end.
+  /// The next one at which methods restart; no corner: t_end.
   Stop next_restart(double t) const;
-  /// Whether a method starts anew where a step of size h has ended: at corners that ask for it, and where steps have to become
+  /// Whether a method restarts where a step of size h has ended: at corners that ask for it, and where steps have to become
   /// so much shorter that the past is of no use.
   bool restarts_at(const Stop& stop, double h) const;
   /// How many of those follow; more than `most` are not counted.

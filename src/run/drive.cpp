@@ -181,7 +181,7 @@ void Drive::begin_segment(std::shared_ptr<const system::System> system, const sy
   previous_ = std::move(segment_);
   if (state == nullptr) is_behind_jump_ = false;
   Options options = options_with(method_in_force_);
-  // What rests moves nothing: only its multiplier tells when it opens.
+  // A resting contact does not move: only its multiplier shows when it opens.
   options.control_lambda = options.control_lambda || has_closed_limits(*system);
   segment_ =
       std::make_unique<Segment>(std::move(system), start, options, layout_, recorder_.counters(), ends_at_corners_);
@@ -251,7 +251,7 @@ void Drive::exchange_segment(Archive& a) {
 }
 
 std::string Drive::checkpoint(double asked) {
-  if (!has_ended_ && !segment_->is_open) static_cast<void>(open());  // who goes on finds it so
+  if (!has_ended_ && !segment_->is_open) static_cast<void>(open());  // a resumed run finds it so
   Archive a;
   a(asked);
   exchange_run(a);
@@ -412,7 +412,7 @@ bool Drive::is_due(const std::vector<double>& times, double t, double h) const {
                      [&](double wanted) { return wanted <= t + round_off && wanted > t - h + round_off; });
 }
 
-/// Projects the accepted trial where the options ask for it.
+/// Projects the accepted trial where the options require it.
 bool Drive::project_on_demand() {
   if (options_.project_position_at.empty() && options_.project_velocity_at.empty()) return true;
   const Entry& trial = segment_->stepper->trial();
@@ -425,11 +425,11 @@ bool Drive::project_on_demand() {
   return fail(
       {Status::singular_matrix,
        fmt::format(
-           "at t = {:.10g} the projection asked for failed: [M B'; B 0] is singular there.\n  try: `kreisel check`",
+           "at t = {:.10g} the requested projection failed: [M B'; B 0] is singular there.\n  try: `kreisel check`",
            t)});
 }
 
-/// Whether the method starts anew after a projection at the newest point, as at t0.
+/// Whether the method restarts after a projection at the newest point, as at t0.
 bool Drive::restarts_here() const {
   if (options_.restart != Restart::corrected || segment_->stepper->is_at_start()) return false;
   const Entry& newest = now();
@@ -539,7 +539,7 @@ double Drive::step_of_radau(const system::Start& from, double crawl) {
   return 0.0;
 }
 
-/// Least squares make the best of constraints that contradict each other; that is no motion of the mechanism.
+/// Least squares make the best of constraints that contradict each other; that is not a motion of the mechanism.
 bool Drive::fits_together(const Entry& entry) {
   const Vector& gaps = recorder_.residual().gap;
   Eigen::Index worst = 0;

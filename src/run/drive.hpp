@@ -22,12 +22,12 @@ namespace kreisel::run {
 std::shared_ptr<const system::System> made_ready(const system::System& system, const system::Start& start,
                                                  const Options& options);
 
-/// A run that goes on step by step. A segment lasts from a consistent start to t_end, or to an event or projection after
-/// which the method starts anew as at t0; most runs have one.
+/// A run that is advanced step by step. A segment lasts from a consistent start to t_end, or to an event or projection after
+/// which the method restarts as at t0; most runs have one.
 class Drive {
  public:
-  /// Options have been checked. The system and the observer live longer. With the bytes of a checkpoint it goes on there,
-  /// or throws InvalidInput when they are none of this run. `inputs`: what its user sets, see `go_on_behind`. `tape`: keeps the
+  /// Options have been checked. The system and the observer must outlive it. With the bytes of a checkpoint it resumes there,
+  /// or throws InvalidInput when they belong to another run. `inputs`: what its user sets, see `go_on_behind`. `tape`: keeps the
   /// steps, or says which to take.
   Drive(const system::System& system, const system::Start& start, const Options& options, Observer& observer,
         std::optional<std::string_view> checkpoint = {}, std::shared_ptr<system::SetInputs> inputs = nullptr,
@@ -93,7 +93,7 @@ class Drive {
   /// Tries some steps of radau: how long one may be, where that is far longer than `crawl`, else 0.
   [[nodiscard]] double step_of_radau(const system::Start& from, double crawl);
   Options options_with(std::string_view method) const;
-  /// The method starts anew behind a corner, or goes on if it may and has no past.
+  /// The method restarts behind a corner, or continues if it may and has no past.
   [[nodiscard]] bool start_behind(double after, bool may_go_on = false);
   /// The step is cut at the first events that change something.
   [[nodiscard]] bool change(const Happening& happening);

@@ -19,7 +19,7 @@ namespace kreisel::run {
 /// Errors in multiples of the tolerance: translations atol + rtol |x|, rotations atol + rtol, velocities
 /// atol + rtol |v|, each by the Euclidean norm of its part; the largest counts. First-order states have no velocity of their
 /// own; algebraic unknowns follow from the other coordinates and what is known of their past rate may be wrong: they do not count.
-/// Round-off in q is no error: shorter steps would only make it worse.
+/// Round-off in q is not an error: shorter steps would only make it worse.
 class ErrorNorm {
  public:
   ErrorNorm(const std::vector<Part>& parts, double rtol, double atol, double length)

@@ -117,7 +117,7 @@ void EventStage::note(const Settled::Outcome& contact, double t, const Entry& be
   observer_.happened(list.back());
 }
 
-/// On which side of zero the function of an event goes on.
+/// On which side of zero the function of an event continues.
 int EventStage::side_after(const Crossing& crossing, const Entry& after) {
   const Event& event = watch_->event(crossing.event);
   const int crossed_to = crossing.is_rising ? 1 : -1;

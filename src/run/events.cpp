@@ -18,7 +18,7 @@ using system::Event;
 
 namespace {
 
-/// Each step is looked at in so many pieces at least, because a function may cross zero twice within one; their number doubles until
+/// Each step is sampled in at least this many pieces, because a function may cross zero twice within one; their number doubles until
 /// bodies turn by less than this angle in one and polynomials through every other sample tell the rest to a part of its range.
 constexpr std::size_t least_pieces = 4, most_pieces = 256;
 constexpr double largest_turn = 0.4;
@@ -358,14 +358,13 @@ std::string settle_on(const system::System& system, Entry& entry, Counters& coun
   const double gap = residual.gap.size() > 0 ? residual.gap.lpNorm<Eigen::Infinity>() : 0.0;
   if (!(gap <= switch_tolerance * (1.0 + entry.motion.q.lpNorm<Eigen::Infinity>())))
     return fmt::format(
-        "the constraints in force after it are missed by {:.3g}; a constraint can only be switched on where it holds",
-        gap);
+        "the constraints after it are violated by {:.3g}; a constraint can only be switched on where it holds", gap);
   solve::Kkt kkt(system, counters, linear_solver);
   if (!kkt.factorize(entry.motion)) return "the matrix [M B'; B 0] is singular after it";
   if (!kkt.project_position(entry.motion)) return "the positions after it cannot be moved onto the constraints";
   if (!kkt.factorize(entry.motion) || !kkt.project_velocity(entry.motion))
     return "the velocities after it cannot be moved onto the constraints";
-  if (!kkt.accelerate(entry.motion, entry.lambda)) return "there are no accelerations and multipliers after it";
+  if (!kkt.accelerate(entry.motion, entry.lambda)) return "accelerations and multipliers after it are undefined";
   return {};
 }
 

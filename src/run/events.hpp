@@ -16,7 +16,7 @@
 
 namespace kreisel::run {
 
-/// A driver's way to fill a point within its newest step; refers to a function that lives longer. False: it cannot.
+/// A driver's way to fill a point within its newest step; refers to a function that must outlive it. False: it cannot.
 class Interpolant {
  public:
   template <class F>
@@ -62,7 +62,7 @@ class EventWatch {
   Sides sides() const;
   /// Sign changes in the direction of their event on the step that ended at `newest`, in the order of time.
   const std::vector<Crossing>& scan(const method::Entry& newest, Interpolant interpolate, method::Entry& scratch);
-  /// On which side an event function stands a little later: 1, -1, or 0 when it does not leave zero.
+  /// On which side of zero an event function is a little later: 1, -1, or 0 when it does not leave zero.
   int side_ahead(int event, const method::Entry& at, double look_ahead);
   double evaluate(int event, const method::Entry& at);
   /// Values of that size are round-off of a function that is zero.

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/SVD>
 #include <algorithm>
 #include <cmath>
 
+#include "base/decompositions.hpp"
 #include "kreisel/check.hpp"
 #include "lie/group_info.hpp"
 #include "system/consistency.hpp"
@@ -53,15 +53,15 @@ std::string describe_reach(const System& system, const Motion& m) {
   for (Eigen::Index i = 0; i < B.rows(); ++i)
     if (length[i] > 0.0) B.row(i) /= length[i];
   if (!B.allFinite()) return {};
-  const Eigen::JacobiSVD<Matrix> svd(B, Eigen::ComputeThinU);
-  const Eigen::Index last = svd.singularValues().size() - 1;
-  if (!(svd.singularValues()[last] < nearly_singular * svd.singularValues()[last / 2])) return {};
+  const Svd parts = jacobi_svd(B, SingularVectors::thin_u);
+  const Eigen::Index last = parts.values.size() - 1;
+  if (!(parts.values[last] < nearly_singular * parts.values[last / 2])) return {};
   // uᵀB = 0 leaves uᵀΦ_t = 0 to be satisfied, which no velocity can do: the driver with the largest part pulls too far.
   Motion still = m;
   still.v.setZero();
   system::Residual r(system.space().nv(), pattern.position_rows(), pattern.rows());
   system.constraints(still, Vector(Vector::Zero(pattern.rows())), r);
-  const Vector u = svd.matrixU().col(last);
+  const Vector u = parts.U.col(last);
   std::string driver, held;
   double largest = 0.0;
   for (const system::RowGroup& group : pattern.groups()) {

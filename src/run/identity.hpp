@@ -23,7 +23,7 @@ class Identity {
 
   /// The state of this run as the bytes of a checkpoint.
   std::string checkpoint_of(const Archive& state) const;
-  /// The state in the bytes of a checkpoint; throws InvalidInput when they are none of this run.
+  /// The state in the bytes of a checkpoint; throws InvalidInput when they belong to another run.
   std::string_view state_in(std::string_view checkpoint) const;
 
  private:

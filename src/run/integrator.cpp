@@ -32,7 +32,7 @@ class Inspection {
   void require(bool ok, std::string field, std::string message) {
     if (!ok && std::ranges::count(unreadable_, field) == 0) problems_.push_back({std::move(field), std::move(message)});
   }
-  /// What is no value of its field at all cannot be judged any further.
+  /// A value outside its field is not checked any further.
   void refuse(const std::string& field, std::string message) {
     problems_.push_back({field, std::move(message)});
     unreadable_.push_back(field);

@@ -12,7 +12,7 @@ namespace kreisel::run {
 /// one after the other in rising order is cheapest. Not for several threads at once.
 class Interpolation {
  public:
-  /// The points have increments; `options` are those of the run. All of them live longer.
+  /// The points have increments; `options` are those of the run. All of them must outlive it.
   Interpolation(const Points& points, const Options& options, const system::System& layout);
   ~Interpolation();
 

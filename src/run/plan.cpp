@@ -33,7 +33,7 @@ solve::RefreshPolicy refresh_of(const Choice<NewtonMatrix>& asked, solve::Refres
 /// With given steps Newton's method goes to a fixed small tolerance, relative to velocities of size 1.
 Closeness with_given_steps(const Options& options) {
   constexpr double default_tolerance = 1e-10;
-  constexpr double round_off_margin = 8.0;  // updates below so many units of round-off in q are noise
+  constexpr double round_off_margin = 8.0;  // updates below this many units of round-off in q are noise
   // A sweep of the velocity relation leaves a tenth of its last change, so that v is ten times as good again.
   constexpr double sweep_fraction = 0.1;
   Closeness c;

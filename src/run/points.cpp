@@ -117,7 +117,7 @@ const Points::Spell& Points::spell_of(std::size_t i) const {
 
 std::size_t Points::oldest_of(std::size_t i, std::size_t most) const {
   const std::size_t first = spell_of(i).first;
-  // A method that starts anew where no event shows the point again begins at the last point of the segment before.
+  // A method that restarts where no event shows the point again begins at the last point of the segment before.
   const bool begins_before = first > 0 && number(t, first - 1) < number(t, first);
   const std::size_t oldest = begins_before ? first - 1 : first;
   return std::max(oldest, i + 1 > most ? i + 1 - most : 0);

@@ -27,7 +27,7 @@ class StartUp {
   void look_ahead_only() { looks_back_ = false; }
   /// (t, q, v) with v̇ and λ from the index-1 equations. False when [M Bᵀ; B 0] is singular.
   [[nodiscard]] bool place(double t, ConstVectorRef q, ConstVectorRef v, method::Entry& first);
-  /// v̇ and λ of a point, anew; of states v, but not v̇. False when [M Bᵀ; B 0] is singular.
+  /// Recomputes v̇ and λ of a point; of states v, but not v̇. False when [M Bᵀ; B 0] is singular.
   [[nodiscard]] bool accelerate(method::Entry& at) { return rkmk_.kkt().accelerate(at.motion, at.lambda); }
   /// The same where forces jump at t, by what they jump: what a step has left of the equations stays.
   [[nodiscard]] bool jump(double t, method::Entry& at) {

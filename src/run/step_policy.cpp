@@ -192,7 +192,7 @@ class ErrorControl : public StepPolicy {
     const Options& o = plan_.options;
     if (o.initial_step > 0.0) return o.initial_step;
     const lie::Motion& m = stepper.now().motion;
-    // A body at the origin seems to move far: not below what the time can tell.
+    // Relative to a position at the origin every move is large: not below the resolution of time.
     return std::max(initial_step(m, parts_, o.rtol, o.atol, plan_.span()),
                     64.0 * std::numeric_limits<double>::epsilon() * std::abs(m.t));
   }
@@ -272,7 +272,7 @@ class OrderControl final : public ErrorControl {
 
   StartingPoints begin(const Stepper& stepper) override {
     const Options& options = plan_.options;
-    // A first step of order 1 knows λ to O(h) and round-off/h: no step is small enough for both. Exact points are.
+    // A first step of order 1 has errors of O(h) and of round-off/h in λ: no step is small enough for both. Exact starting points avoid it.
     const bool starts_high = plan_.controls_lambda && !stepper.is_one_step();
     const int first_order = starts_high ? plan_.max_order : plan_.method->min_order;
     double first = first_step(stepper);
@@ -393,7 +393,7 @@ class EmbeddedControl final : public ErrorControl {
   }
   double step() const override { return h_; }
   int order(const Stepper&) const override { return order_; }
-  /// Without a past it goes on behind a corner as it is, if only the acceleration there is the same.
+  /// Without a past it continues behind a corner as it is, if only the acceleration there is the same.
   bool restarts_at(const Stop& corner, double) const override { return corner.smooth < 0; }
 
   int order_;

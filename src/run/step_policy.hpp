@@ -24,7 +24,7 @@ class StepPolicy {
  public:
   virtual ~StepPolicy() = default;
 
-  /// The stepper stands at its first point.
+  /// The stepper is at its first point.
   virtual StartingPoints begin(const Stepper& stepper) = 0;
   virtual Failure failure_of_start(const Stepper& stepper) const;
   /// A step shall end at t; constant and given steps end where they do.
@@ -41,7 +41,7 @@ class StepPolicy {
   virtual std::optional<Failure> complaint(const Stepper&) { return {}; }
   /// The step that another method would have to exceed far; nothing: the one at hand does well.
   virtual std::optional<double> crawl() { return {}; }
-  /// The time behind a corner at which the stepper has arrived, if the method is to start anew there.
+  /// The time behind a corner at which the stepper has arrived, if the method is to restart there.
   virtual std::optional<double> restart(const Stepper& stepper) const = 0;
   virtual void exchange(Archive& a) = 0;
 };

@@ -64,7 +64,7 @@ class Stepper {
   /// Points after the first one; `now` stays at the first until `show_next_start`. False: the starter failed.
   [[nodiscard]] virtual bool fill(const StartingPoints&) { return true; }
   /// Forces jump at t, a few units of round-off after `now`: moves there, with v̇ and λ as they are behind the jump. False: the past
-  /// is needed, and the method must start anew.
+  /// is needed, and the method must restart.
   [[nodiscard]] virtual bool go_on_behind(double /*t*/) { return false; }
   /// Starting points after `now`.
   virtual int starts_left() const { return 0; }
@@ -72,7 +72,7 @@ class Stepper {
   /// Whether `now` was made by the starting procedure.
   virtual bool is_at_start() const = 0;
 
-  /// Solves the equations of one step. Outcome::accepted: the trial is there.
+  /// Solves the equations of one step. Outcome::accepted: the trial is valid.
   virtual Attempt attempt(const Proposal& proposal) = 0;
   virtual const Entry& trial() const = 0;
   /// Error of the trial in multiples of the tolerance, as if its step had been taken with `order`; nothing when the past

@@ -9,7 +9,7 @@
 namespace kreisel::run {
 
 /// Integrates the polynomial through the powers of the six newest points over each step: error O(h⁶) as long as the power
-/// is smooth. The first five intervals are integrated anew with every point until six are there. Points that come with
+/// is smooth. The first five intervals are integrated again with every point until six are there. Points that come with
 /// the work of their step are added up: between the long steps of a one-step method no polynomial follows the power.
 class WorkMeter {
  public:

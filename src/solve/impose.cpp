@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/QR>
-
+#include "base/decompositions.hpp"
 #include "kkt.hpp"
 
 namespace kreisel::solve {
@@ -25,18 +24,15 @@ std::string impose(const system::System& system, system::Motion& m, const Matrix
   // Units differ between translations and rotations.
   const Vector scale = compliance.diagonal().unaryExpr([](double d) { return d > 0.0 ? 1.0 / std::sqrt(d) : 0.0; });
   compliance = (scale.asDiagonal() * compliance * scale.asDiagonal()).eval();
-  Eigen::CompleteOrthogonalDecomposition<Matrix> solver;
-  solver.setThreshold(1e-9);
-  solver.compute(compliance);
-  moved.v += jumps * (scale.asDiagonal() * solver.solve(scale.asDiagonal() * (s - before)));
+  const Vector push = LeastNorm(compliance, 1e-9).solve(scale.asDiagonal() * (s - before));
+  moved.v += jumps * (scale.asDiagonal() * push);
   const Vector miss = (S * moved.v - s).cwiseAbs(),
                size = S.cwiseAbs() * (m.v.cwiseAbs() + moved.v.cwiseAbs()) + s.cwiseAbs();
   Eigen::Index worst = 0;
   (miss - tolerance * size).maxCoeff(&worst);
   if (!(miss[worst] <= tolerance * size.maxCoeff()))
-    return fmt::format(
-        "the constraints do not allow the velocities that are asked for: one of them is {:.6g} instead of {:.6g}",
-        (S.row(worst) * moved.v).value(), s[worst]);
+    return fmt::format("the constraints do not allow the given velocities: one of them is {:.6g} instead of {:.6g}",
+                       (S.row(worst) * moved.v).value(), s[worst]);
   m = moved;
   return {};
 }

@@ -125,7 +125,7 @@ Invariant output_invariant(const std::string& name, const System& system) {
       }
       known.push_back(std::string(output_prefix) + info.column(i));
     }
-  throw InvalidInput(known.empty() ? fmt::format("'{}' is asked for, but the model has no outputs", name)
+  throw InvalidInput(known.empty() ? fmt::format("'{}' is requested, but the model has no outputs", name)
                                    : unknown_name("invariant", name, known));
 }
 
@@ -149,9 +149,10 @@ Invariant make_invariant(const std::string& name, const System& system) {
   if (name.starts_with(output_prefix)) return output_invariant(name, system);
   if (name == "energy") return {name, [&system](const Motion& m) { return system.energy(m); }};
   for (const lie::Block& block : system.space().blocks())
-    if (block.group == lie::GroupId::rn)
-      throw InvalidInput(fmt::format(
-          "invariant '{}' needs bodies with a position and a rotation; coordinates in R^n have no axes", name));
+    if (lie::rotations_of(block) != 3)
+      throw InvalidInput(
+          fmt::format("invariant '{}' needs bodies that turn in space; coordinates on {} have no such axes", name,
+                      lie::name_of(block.group)));
   const bool is_rotation = name.starts_with("angular");
   const Vector3 axis = Vector3::Unit(name.back() - 'x');
   return {name, Momentum(system, axis, is_rotation)};

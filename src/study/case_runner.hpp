@@ -8,7 +8,7 @@
 
 namespace kreisel::study {
 
-/// `reference` may be null when nothing is compared with it. Never throws: whatever goes wrong is the status of the row.
+/// `reference` may be null when nothing is compared with it. Never throws: errors become the status of the row.
 Row run_case(const Spec& spec, const Case& a_case, const std::shared_ptr<const Reference>& reference,
              const std::function<bool()>& wants_to_stop);
 

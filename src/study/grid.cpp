@@ -163,7 +163,7 @@ bool is_abscissa(const std::string& key) {
   return key == "step" || key == "step_count" || key == "steps" || key == "rtol" || key == "atol" || key == "tolerance";
 }
 
-/// What stands in the file as a text may be a number all the same: "1e-3".
+/// A text in the file may be a number as well: "1e-3".
 kreisel::Value value_in(const Json& value) {
   if (value.is_boolean()) return value.get<bool>();
   if (value.is_number()) return value.get<double>();
@@ -208,7 +208,7 @@ std::vector<run::SourceFile> prepared_sources(const io::JsonSource& source, cons
 
 /// The run of a case, from its coordinates and settings.
 io::RunSpec run_of(const io::JsonSource& source, const OwnModels& own_models, const Case& c) {
-  // Settings of the model are no options of the run.
+  // Settings of the model are not options of the run.
   Case stripped = c;
   for (const io::Setting& setting : c.run.settings) stripped.coordinates.erase(setting.name);
   fill_spec(source, stripped);

@@ -116,7 +116,7 @@ Json json_of(const ObservedCurve& curve, const std::vector<double>& x, const std
     ys.push_back(number_or_null(curve.y[k]));
     marked.push_back(static_cast<bool>(curve.is_marked[k]));
   }
-  // Errors fall with the work: that slope is no order.
+  // Errors fall with the work: that slope is not an order.
   const bool shows_order = has_order && curve.order && *curve.order > 0.0;
   return {
       {"name", name}, {"x", xs}, {"y", ys}, {"order", shows_order ? Json(*curve.order) : Json()}, {"marked", marked}};

@@ -15,7 +15,7 @@ namespace {
 
 /// A multiple of it and of powers of two: steps of 1/1000, 1/1600, 1/2000, ... of the interval meet stored points.
 constexpr long first_steps = 500;
-constexpr long stop_interval = 256;  ///< steps between two looks at wants_to_stop
+constexpr long stop_interval = 256;  ///< steps between two calls of wants_to_stop
 constexpr long max_stored_points = 65'536;
 /// Below this a difference that doubling the steps does not reduce fourfold (order 8 promises 256) is round-off.
 constexpr double noise_level = 1e-8;
@@ -72,7 +72,7 @@ class Comparison {
   }
   /// Relative difference of q and v.
   double relative() const { return is_finite_ ? largest.q / (1.0 + sizes.q) + largest.v / (1.0 + sizes.v) : HUGE_VAL; }
-  /// Differences below the rounding of the stored numbers are no accuracy.
+  /// Differences below the rounding of the stored numbers mean nothing.
   void fill(Reference& out, double factor) const {
     constexpr double epsilon = std::numeric_limits<double>::epsilon();
     const auto stated = [&](double difference, double size) { return std::max(factor * difference, epsilon * size); };

@@ -75,7 +75,7 @@ Measure measure_from_object(const SpecObject& o) {
   return m;
 }
 
-/// Puts the place before complaints that know none.
+/// Adds the place to messages without one.
 template <class Work>
 auto located(const io::JsonSource& source, const std::string& pointer, const Work& work) {
   try {

@@ -60,7 +60,7 @@ struct Expectation {
   double value = 0.0;
   std::vector<double> values;                     ///< one per matching case instead
   double tolerance = 0.0;                         ///< absolute for orders, relative for numbers
-  double factor = 0.0;                            ///< a value may be so many times larger or smaller; 0: the tolerance
+  double factor = 0.0;                            ///< largest factor between value and expectation; 0: the tolerance
   double per = 1.0;                               ///< the number is divided by this first
   std::string x;                                  ///< abscissa of a ranking; empty: that of the study
   long at_step = -1;                              ///< where the maximum must lie; -1: anywhere
@@ -122,7 +122,7 @@ struct Spec {
   std::vector<std::string> number_names() const;
 };
 
-/// Models that are no files, by the names a study calls them by.
+/// Models that are not files, by their names in the study.
 using OwnModels = std::map<std::string, std::shared_ptr<const models::ModelInfo>, std::less<>>;
 
 /// Throws InvalidInput with line, column and JSON pointer, or with the case whose run cannot be served. `own_text`: what

@@ -177,7 +177,7 @@ const ObjectInfo& expectation_object() {
           key("where", "where", "", "coordinates that must agree"),
           key("over", "where", "", "of a ratio: the cases to divide by"),
           number("tolerance", "absolute for orders, relative otherwise", "by kind"),
-          number("factor", "instead of a tolerance: a value may be so many times larger or smaller"),
+          number("factor", "instead of a tolerance: largest factor between the value and the expected one"),
           number("per", "the number is divided by this first", "1"),
           text("x", "of a ranking: compare at equal values of this measure or count; default: the abscissa"),
           whole("at_step", -1, 1e15, "where the maximum must lie; -1: anywhere"),

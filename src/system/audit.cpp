@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <span>
 
+#include "base/decompositions.hpp"
 #include "system/dense.hpp"
 #include "system/differences.hpp"
 
@@ -88,11 +88,6 @@ Differences differentiate_columns(const std::function<Vector(int, double)>& f, c
 }
 
 Vector at_least_one(const Vector& x) { return x.cwiseAbs().cwiseMax(1.0); }
-
-/// Of a symmetric matrix, ascending.
-Vector eigenvalues(const Matrix& A) {
-  return Eigen::SelfAdjointEigenSolver<Matrix>(A, Eigen::EigenvaluesOnly).eigenvalues();
-}
 
 // ---- the audit
 
@@ -182,7 +177,7 @@ class Auditor {
 
   void check_mass() {
     compare("M symmetric", M_, {M_.transpose(), {}}, exact_tolerance_of(M_), coordinate(), coordinate());
-    const double smallest = eigenvalues(0.5 * (M_ + M_.transpose()))[0];
+    const double smallest = symmetric_eigenvalues(Matrix(0.5 * (M_ + M_.transpose())))[0];
     const double deficit = smallest >= 0.0 ? 0.0 : -smallest;
     findings_.push_back(
         {"M positive semidefinite", deficit, nv_ * exact_tolerance * M_.cwiseAbs().maxCoeff(), "smallest eigenvalue"});

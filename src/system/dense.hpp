@@ -1,6 +1,7 @@
 // The blocks of a linearised system as dense matrices, and back.
 #pragma once
 
+#include "base/matrix_products.hpp"
 #include "kreisel/system.hpp"
 
 namespace kreisel::system {

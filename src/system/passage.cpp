@@ -1,8 +1,8 @@
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "base/decompositions.hpp"
 #include "kreisel/check.hpp"
 #include "system/dense.hpp"
 
@@ -75,9 +75,8 @@ Matrix gram_matrix(const System& system, const Motion& m) {
 
 /// The row with the largest part in the combination of rows that nearly vanishes.
 std::vector<std::string> rows_that_meet(const System& system, const Motion& m) {
-  const Eigen::SelfAdjointEigenSolver<Matrix> solver(gram_matrix(system, m));
   Eigen::Index row = 0;
-  solver.eigenvectors().col(0).cwiseAbs().maxCoeff(&row);
+  symmetric_eigen(gram_matrix(system, m)).vectors.col(0).cwiseAbs().maxCoeff(&row);
   return {system.pattern().row_name(static_cast<int>(row))};
 }
 
@@ -85,8 +84,7 @@ std::vector<std::string> rows_that_meet(const System& system, const Motion& m) {
 
 double rank_margin(const System& system, const Motion& m) {
   if (system.pattern().rows() == 0) return std::numeric_limits<double>::infinity();
-  const Eigen::SelfAdjointEigenSolver<Matrix> solver(gram_matrix(system, m), Eigen::EigenvaluesOnly);
-  return std::sqrt(std::max(0.0, solver.eigenvalues()[0]));
+  return std::sqrt(std::max(0.0, symmetric_eigenvalues(gram_matrix(system, m))[0]));
 }
 
 Passage examine_passage(const System& system, const std::vector<Motion>& motions) {

@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Eigenvalues>
-#include <Eigen/QR>
-#include <Eigen/SVD>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "base/decompositions.hpp"
 #include "system/dense.hpp"
 
 namespace kreisel::system {
@@ -17,11 +15,6 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 /// Below this part of the largest entry, numbers are round-off.
 constexpr double exact_tolerance = 1e-12;
-
-/// Of a symmetric matrix, ascending.
-Vector eigenvalues(const Matrix& A) {
-  return Eigen::SelfAdjointEigenSolver<Matrix>(A, Eigen::EigenvaluesOnly).eigenvalues();
-}
 
 constexpr double rank_tolerance = 1e-10;
 
@@ -49,15 +42,14 @@ Matrix with_unit_rows(Matrix B) {
 }
 
 /// Of two rows that do the same the first is kept: lengths fall by more than round-off from row to row.
-Eigen::ColPivHouseholderQR<Matrix> pivoted(const Matrix& unit_rows) {
+PivotOrder pivoted(const Matrix& unit_rows) {
   const Vector preference = Vector::LinSpaced(unit_rows.rows(), 1.0, 1.0 - 1e-3);
-  return Eigen::ColPivHouseholderQR<Matrix>(unit_rows.transpose() * preference.asDiagonal());
+  return pivot_order(unit_rows.transpose() * preference.asDiagonal(), rank_tolerance);
 }
 
 /// The rows behind the first `rank` pivots, in their own order.
-std::vector<int> rows_past(int rank, const Eigen::ColPivHouseholderQR<Matrix>& qr) {
-  const auto& order = qr.colsPermutation().indices();
-  std::vector<int> rows(order.data() + rank, order.data() + order.size());
+std::vector<int> rows_past(int rank, const PivotOrder& order) {
+  std::vector<int> rows(order.columns.begin() + rank, order.columns.end());
   std::sort(rows.begin(), rows.end());
   return rows;
 }
@@ -66,7 +58,7 @@ int rank_of_mass(const Matrix& M) {
   Vector scale = M.diagonal().cwiseAbs().cwiseSqrt();
   for (double& s : scale) s = s > 0.0 ? 1.0 / s : 0.0;
   const Matrix scaled = scale.asDiagonal() * M * scale.asDiagonal();
-  return static_cast<int>((eigenvalues(scaled).array().abs() > rank_tolerance).count());
+  return static_cast<int>((symmetric_eigenvalues(scaled).array().abs() > rank_tolerance).count());
 }
 
 /// Whether M > 0 on ker B, after scaling the diagonal of M to 1, so that masses and inertias compare.
@@ -75,11 +67,10 @@ bool has_mass(const Matrix& M, const Matrix& B) {
   const Matrix scaled = size.asDiagonal() * M * size.asDiagonal();
   Matrix kernel = Matrix::Identity(M.rows(), M.rows());
   if (B.rows() > 0) {
-    Eigen::BDCSVD<Matrix> svd(with_unit_rows(B * size.asDiagonal()), Eigen::ComputeFullV);
-    svd.setThreshold(rank_tolerance);
-    kernel = svd.matrixV().rightCols(M.rows() - svd.rank()).eval();
+    const Svd parts = svd(with_unit_rows(B * size.asDiagonal()), SingularVectors::full_v);
+    kernel = parts.V.rightCols(M.rows() - parts.rank(rank_tolerance));
   }
-  return kernel.cols() == 0 || eigenvalues(kernel.transpose() * scaled * kernel)[0] > exact_tolerance;
+  return kernel.cols() == 0 || symmetric_eigenvalues(Matrix(kernel.transpose() * scaled * kernel))[0] > exact_tolerance;
 }
 
 /// Of [M F; B 0], after scaling the diagonal of M and the rows of B to 1.
@@ -92,7 +83,7 @@ double condition_of_saddle(const Matrix& M, const Matrix& B, const Matrix& F) {
   A.topLeftCorner(n, n) = size.asDiagonal() * M * size.asDiagonal();
   A.topRightCorner(n, r) = size.asDiagonal() * F * row.asDiagonal();
   A.bottomLeftCorner(r, n) = row.asDiagonal() * scaled;
-  const Vector values = Eigen::JacobiSVD<Matrix>(A).singularValues();
+  const Vector values = jacobi_svd(A, SingularVectors::none).values;
   return values.size() == 0                                       ? 1.0
          : values[values.size() - 1] > rank_tolerance * values[0] ? values[0] / values[values.size() - 1]
                                                                   : infinity;
@@ -109,7 +100,7 @@ double condition_of_kkt(const Matrix& M, const Matrix& B) {
   kkt.topLeftCorner(n, n) = size.asDiagonal() * M * size.asDiagonal();
   kkt.bottomLeftCorner(r, n) = rows;
   kkt.topRightCorner(n, r) = rows.transpose();
-  const Vector sizes = eigenvalues(kkt).cwiseAbs();
+  const Vector sizes = symmetric_eigenvalues(kkt).cwiseAbs();
   const double smallest = sizes.minCoeff(), greatest = sizes.maxCoeff();
   return smallest > std::numeric_limits<double>::epsilon() * greatest ? greatest / smallest : infinity;
 }
@@ -132,20 +123,19 @@ RankReport rank_report(const System& system, const Motion& m) {
   Matrix kernel = Matrix::Identity(M.rows(), M.rows());
   if (report.rows > 0) {
     const Matrix unit = with_unit_rows(B);
-    Eigen::BDCSVD<Matrix> svd(unit, Eigen::ComputeFullV);
-    svd.setThreshold(rank_tolerance);
-    report.rank_of_B = static_cast<int>(svd.rank());
-    kernel = svd.matrixV().rightCols(M.rows() - report.rank_of_B).eval();
+    const Svd parts = svd(unit, SingularVectors::full_v);
+    report.rank_of_B = parts.rank(rank_tolerance);
+    kernel = parts.V.rightCols(M.rows() - report.rank_of_B);
 
     report.redundant_rows = rows_past(report.rank_of_B, pivoted(unit));
     for (const int row : report.redundant_rows) report.redundant_names.push_back(system.pattern().row_name(row));
   }
   report.smallest_mass = infinity;
   if (kernel.cols() > 0) {
-    const Eigen::SelfAdjointEigenSolver<Matrix> solver(kernel.transpose() * M * kernel);
-    report.smallest_mass = solver.eigenvalues()[0];
+    const auto mass = symmetric_eigen(Matrix(kernel.transpose() * M * kernel));
+    report.smallest_mass = mass.values[0];
     Eigen::Index worst = 0;
-    (kernel * solver.eigenvectors().col(0)).cwiseAbs().maxCoeff(&worst);
+    (kernel * mass.vectors.col(0)).cwiseAbs().maxCoeff(&worst);
     const auto& blocks_of_space = system.space().blocks();
     for (int b = 0; b < static_cast<int>(blocks_of_space.size()); ++b)
       if (dynamic[worst] >= blocks_of_space[b].v_at && dynamic[worst] < blocks_of_space[b].v_at + blocks_of_space[b].nv)
@@ -164,23 +154,20 @@ Redundancy redundancy(const System& system, const Motion& m) {
   KktBlocks blocks(pattern);
   system.mass_and_jacobian(m, blocks);
   const Matrix B = with_unit_rows(dense_rows(system, blocks.B)(Eigen::all, dynamic_coordinates(system)));
-  Eigen::ColPivHouseholderQR<Matrix> qr = pivoted(B);
-  qr.setThreshold(rank_tolerance);
-  const std::vector<int> rows = rows_past(static_cast<int>(qr.rank()), qr);
+  const PivotOrder order = pivoted(B);
+  const std::vector<int> rows = rows_past(order.rank, order);
   if (rows.empty()) return out;
   for (const int row : rows) out.rows.push_back(pattern.row_name(row));
 
   // Combinations of rows that vanish: the left null space of B.
-  Eigen::BDCSVD<Matrix> svd(B, Eigen::ComputeFullU);
-  const Matrix null_space = svd.matrixU().rightCols(static_cast<Eigen::Index>(rows.size()));
+  const Matrix null_space = svd(B, SingularVectors::full_u).U.rightCols(static_cast<Eigen::Index>(rows.size()));
   std::vector<int> joint_rows;
   for (const RowGroup& group : pattern.groups()) {
     for (int i = 0; i < group.rows && !group.is_driver; ++i) joint_rows.push_back(group.at + i);
     if (group.is_driver) out.driver_rows += group.rows;
   }
-  Eigen::ColPivHouseholderQR<Matrix> joints = pivoted(B(joint_rows, Eigen::all));
-  joints.setThreshold(rank_tolerance);
-  out.freedom = static_cast<int>(B.cols() - (joint_rows.empty() ? 0 : joints.rank()));
+  const int held = joint_rows.empty() ? 0 : pivoted(B(joint_rows, Eigen::all)).rank;
+  out.freedom = static_cast<int>(B.cols()) - held;
   for (const RowGroup& group : pattern.groups()) {
     const bool is_involved = null_space.middleRows(group.at, group.rows).cwiseAbs().maxCoeff() > 1e-6;
     if (is_involved) out.involved.push_back(group.name);

@@ -264,7 +264,7 @@ TEST(RodFile, SaysWhatIsWrong) {
   says(with(rod + R"(, "forces": [{"type": "line-load", "on": "bar", "from": 0.5, "to": 0.2, "force": [0, 0, 1]}])"),
        "must be larger");
   says(with(rod + R"(, "forces": [{"type": "line-load", "on": "bra", "force": [0, 0, 1]}])"), "unknown rod 'bra'");
-  says(with(rod + R"(, "outputs": {"cut": {"section_force": "ground"}})"), "no place on a rod");
+  says(with(rod + R"(, "outputs": {"cut": {"section_force": "ground"}})"), "not a place on a rod");
   says(
       with(
           R"("rods": [{"name": "bar", "section": "round", "up": [1, 0, 0], "path": {"line": [[0, 0, 0], [1, 0, 0]]}}])"),

@@ -14,7 +14,7 @@ namespace kreisel::io {
 
 using Path = std::filesystem::path;
 
-/// What stands behind the name of a file until it is complete.
+/// Suffix of a file name until the file is complete.
 inline constexpr std::string_view part_suffix = ".part";
 Path part_of(const Path& path);
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view any_path = ":PATH", any_name = ".NAME";
 
-/// Words as an enum, or as a pattern where one of them stands for any path.
+/// Words as an enum, or as a pattern where one of them means any path.
 Json schema_of_words(const std::vector<std::string>& words) {
   std::vector<std::string> patterns;
   bool has_open_ones = false;

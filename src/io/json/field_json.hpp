@@ -16,7 +16,7 @@ Json to_json(const Value& value);
 /// What value_in accepts, as a schema with description and default.
 Json schema_of(const Field& field);
 
-/// For messages: what stands there, in a few words.
+/// For messages: the value found, in a few words.
 std::string shown(const Json& json);
 
 }  // namespace kreisel::io

@@ -26,7 +26,7 @@ std::string below(std::string_view pointer, std::size_t index);
 /// A parsed JSON text that keeps its source for messages.
 class JsonSource {
  public:
-  /// Throws InvalidInput "NAME:3:14: /lin/0/a: ..." for text that is no JSON, repeated keys, infinite numbers, or huge texts.
+  /// Throws InvalidInput "NAME:3:14: /lin/0/a: ..." for text that is not JSON, repeated keys, infinite numbers, or huge texts.
   JsonSource(std::string name, std::string text, Path folder = {});
   static JsonSource read(const Path& path, std::string_view what);
 

@@ -25,7 +25,7 @@ std::string text_at(const Json& root, const char* key, std::string otherwise) {
 ModelInfo info_of(std::shared_ptr<const JsonSource> source, std::string name, bool accepts_gaps,
                   const UserFunctions& functions = {});
 
-/// Where the part of this name stands in the file; empty: nowhere.
+/// Position of the part of this name in the file; empty: not found.
 std::string find_part(const Json& root, const std::string& name) {
   for (const char* kind : {"forces", "joints", "drivers", "bodies", "events", "rods", "sections", "materials"}) {
     const auto list = root.is_object() ? root.find(kind) : root.end();

@@ -71,7 +71,7 @@ Json as_json(const Matrix3& R) {
   return {{"matrix", rows}};
 }
 
-/// What describes an entry of a section; nullptr: nobody knows it, as the reader will say.
+/// What describes an entry of a section; nullptr: unknown, which the reader reports.
 const ObjectInfo* object_of_entry(std::string_view section, const Json& entry) {
   if (section == "bodies") return &body_object();
   if (section == "materials") return &material_object();
@@ -126,7 +126,7 @@ class Scope {
   const std::string& prefix() const { return prefix_; }
   bool has(const std::string& name) const { return own_.contains(name); }
 
-  /// A formula in the names outside. Throws InvalidInput for what is no formula here.
+  /// A formula in the names outside. Throws InvalidInput for anything else.
   std::string renamed(std::string_view text) const {
     const formula::Formula check(text, known_);
     std::string out;
@@ -563,7 +563,7 @@ class Composer {
     return ModelReader::rotation_in(top_, "", numbers, out).empty();
   }
 
-  // ---- names that nobody has given
+  // ---- generated names
 
   /// As the reader would call them in the file alone.
   static void name_all(Json& root) {

@@ -123,7 +123,7 @@ void ModelParameters::read(const Json& root, const ParameterValues& given, const
   for (const std::string& name : names_.list()) {
     const auto entry = entries_.find(name);
     if (entry == entries_.end() || !evaluate(name, complain)) {
-      values_.set(name, 0.0);  // complained of; whoever uses it is not to blame
+      values_.set(name, 0.0);  // already reported; its uses are not reported again
       unknown_.insert(name);
       continue;
     }

@@ -1,4 +1,4 @@
-// The reader of model files: one class, whose sections stand in files of their own.
+// The reader of model files: one class, with one file per section.
 #pragma once
 
 #include <algorithm>
@@ -50,7 +50,7 @@ class ModelReader {
   // ---- complaints
 
   void complain(std::string_view pointer, std::string_view message);
-  /// In the file that says it, where a repeated entry stands once.
+  /// In the original file, where a repeated entry is written once.
   std::string located(std::string_view pointer, std::string_view message) const;
   void finish() const;
   /// What may be meant as it stands.

@@ -1,4 +1,4 @@
-// "repeat" in a model file: one entry that stands for many.
+// "repeat" in a model file: one entry for many.
 #pragma once
 
 #include <functional>

@@ -45,7 +45,7 @@ Key positive_length(std::string name, std::string meaning) {
 
 void append(std::vector<Key>& keys, std::vector<Key> more) { keys.insert(keys.end(), more.begin(), more.end()); }
 
-// ---- parts of the schema that are no objects
+// ---- parts of the schema that are not objects
 
 Json array_of(Json items, int count) {
   return {{"type", "array"}, {"items", std::move(items)}, {"minItems", count}, {"maxItems", count}};
@@ -969,7 +969,7 @@ Json model_schema() {
   defs["simulation"]["allOf"] = Json::array();
   for (const char* tolerance : {"rtol", "atol"})
     defs["simulation"]["allOf"].push_back({{"not", required_keys({"step", tolerance})}});
-  // Every entry of a list or of named things may stand for many.
+  // Every entry of a list or of named things may be repeated.
   const Json repeat{{"type", "object"},
                     {"description", "copies of this entry: {i} in texts, {i+1} and i in formulas are the index"},
                     {"properties",

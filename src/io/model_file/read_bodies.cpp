@@ -16,7 +16,7 @@ void ModelReader::read_group(const Json& root) {
   const std::string& name = options_.group;
   const std::vector<std::string> known = body_groups();
   if (std::find(known.begin(), known.end(), name) == known.end())
-    throw InvalidInput(fmt::format("a mechanism runs on r3xso3 or se3; '{}' was asked for", name));
+    throw InvalidInput(fmt::format("a mechanism runs on r3xso3 or se3, not on '{}'", name));
   mechanism_.group = lie::group_named(name);
 }
 

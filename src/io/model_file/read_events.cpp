@@ -125,7 +125,7 @@ bool ModelReader::read_set(const std::string& at, const Json& value, PendingEven
 bool ModelReader::read_jump(const std::string& at, const Json& value, PendingEvent& out) {
   constexpr std::string_view expected = "{\"BODY.velocity\": [x, y, z]} or {\"BODY.angular_velocity\": [x, y, z]}";
   if (!is_object(at, value, expected)) return false;
-  if (value.empty()) return complain(at, fmt::format("says nothing, expected {}", expected)), false;
+  if (value.empty()) return complain(at, fmt::format("is empty, expected {}", expected)), false;
   out.event.action = ModelEvent::Action::jumps;
   for (const auto& item : value.items()) {
     const std::string here = below(at, item.key());

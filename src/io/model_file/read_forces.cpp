@@ -212,19 +212,9 @@ bool ModelReader::read_force_bodies(const std::string& at, const Json& value, co
     return false;
   }
   const Json* joint = require(at, value, "joint", "the name of a joint");
-  std::string name;
-  if (joint == nullptr || !text(below(at, "joint"), *joint, name)) return false;
-  const auto found = joint_numbers_.find(name);
-  if (found == joint_numbers_.end()) {
-    std::vector<std::string> known;
-    for (const multibody::JointPtr& j : mechanism_.joints)
-      if (known.size() < 30) known.push_back(j->name());
-    if (problem_count_ == 0 ||
-        !is_listed(composed_.root.is_null() ? source_.root() : composed_.root, {"joints", "drivers"}, name))
-      complain(below(at, "joint"), unknown_name("joint", name, known));
-    return false;
-  }
-  spec.joint = mechanism_.joints[found->second];
+  int number = 0;
+  if (joint == nullptr || !joint_named(below(at, "joint"), *joint, number)) return false;
+  spec.joint = mechanism_.joints[number];
   return true;
 }
 

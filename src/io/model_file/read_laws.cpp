@@ -57,7 +57,7 @@ bool ModelReader::is_law(const Json& value) {
       return name.text != "t" && (!parameters_.names().has(name.text) || settable_.contains(name.text));
     });
   } catch (const InvalidInput&) {
-    return false;  // whoever reads it as a function of t says what is wrong
+    return false;  // the reader of functions of t reports what is wrong
   }
 }
 

@@ -10,7 +10,7 @@
 namespace kreisel::io {
 namespace {
 
-/// Between two looks at an angle within a step it turns by less than this.
+/// An angle changes by less than this between two samples of a step.
 constexpr double widest_look = 0.5;
 
 }  // namespace
@@ -105,7 +105,7 @@ void ModelReader::add_compliant_limits(const std::string& at, int joint, const s
     }
     return sum;
   };
-  // Damping sets in at once: a step ends there.
+  // Damping starts abruptly, so a step ends there.
   for (const std::size_t i : {0, 1}) {
     if (!bounds[i] || damping == 0.0) continue;
     PendingEvent touch{.at = at, .when = {}, .event = {}};

@@ -1,12 +1,12 @@
 // Materials, sections and rods.
 #include <fmt/format.h>
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
+#include "base/decompositions.hpp"
 #include "base/text.hpp"
 #include "io/model_file/model_reader.hpp"
 #include "io/model_file/named_entries.hpp"
@@ -71,7 +71,7 @@ bool ModelReader::damping_time(const std::string& at, const Json& value, const m
   const bool has_ratio = n.has_number("damping_ratio"), has_frequency = n.has_number("at_frequency");
   out = n.has_number("damping_time") ? n.number("damping_time") : std::numeric_limits<double>::quiet_NaN();
   if (has_ratio && n.has_number("damping_time")) {
-    complain(below(at, "damping_ratio"), "stands beside \"damping_time\"; give one of them");
+    complain(below(at, "damping_ratio"), "cannot be combined with \"damping_time\"; give one of them");
     return false;
   }
   if (has_ratio != has_frequency) {
@@ -174,7 +174,7 @@ bool ModelReader::read_section(const std::string& at, const Json& value, NamedSe
       if (!numbers(below(at, "centre_of_mass"), *centre, 2, yz, "two numbers [y, z] [m]")) return false;
       out.section.centre_of_mass = {0.0, yz[0], yz[1]};
     }
-    // What is rigid in a rod has no compliance, whatever number stands here.
+    // Rigid directions of a rod have no compliance; their numbers are ignored.
     multibody::Matrix6 invertible = K;
     for (int i = 0; i < 3; ++i)
       if (K.row(i).isZero(0.0)) out.has_none[static_cast<std::size_t>(i)] = true, invertible(i, i) = 1.0;
@@ -252,10 +252,10 @@ bool ModelReader::section_stiffness(const std::string& at, const Json& value, mu
       return false;
     }
   const multibody::Vector6 over = unit.cwiseInverse();
-  const Eigen::SelfAdjointEigenSolver<multibody::Matrix6> solver(over.asDiagonal() * judged * over.asDiagonal());
-  const double smallest = solver.eigenvalues()[0];
+  const auto eigen = symmetric_eigen(multibody::Matrix6(over.asDiagonal() * judged * over.asDiagonal()));
+  const double smallest = eigen.values[0];
   if (smallest > 0.0) return true;
-  const multibody::Vector6 direction = over.cwiseProduct(solver.eigenvectors().col(0)).normalized();
+  const multibody::Vector6 direction = over.cwiseProduct(eigen.vectors.col(0)).normalized();
   complain(at,
            fmt::format("is not positive definite: its smallest eigenvalue, with ones on the diagonal, is {:.6g}, "
                        "for strains along [{:.3g}, {:.3g}, {:.3g}, {:.3g}, {:.3g}, {:.3g}]",
@@ -344,7 +344,7 @@ void ModelReader::read_rod(const std::string& at, const Json& value) {
     ok = numbers(below(at, "prestress"), *stress, 6, rod.prestress.data(), "six numbers [N, Q_y, Q_z, T, M_y, M_z]") &&
          ok;
     if (n.has_number("tension")) {
-      complain(below(at, "tension"), "stands beside \"prestress\", whose first number it is; give one of them");
+      complain(below(at, "tension"), "is the first number of \"prestress\" as well; give one of them");
       ok = false;
     }
   }
@@ -383,7 +383,7 @@ void ModelReader::read_rod(const std::string& at, const Json& value) {
   double elements = n.has_number("elements") ? n.number("elements") : 8.0;
   if (n.has_number("element_length")) {
     if (n.has_number("elements"))
-      return complain(below(at, "element_length"), "stands beside \"elements\"; give one of them");
+      return complain(below(at, "element_length"), "cannot be combined with \"elements\"; give one of them");
     elements = std::ceil(length / n.number("element_length") * (1.0 - 1e-12));
     if (!(elements <= 1e5))
       return complain(
@@ -641,7 +641,7 @@ const ModelReader::RodNodes* ModelReader::rod_at(const std::string& at, const Js
   if (!body_number(at, value, node)) return nullptr;
   for (const auto& [name, rod] : rods_)
     if (node >= rod.first && node <= rod.last()) return &rod;
-  complain(at, fmt::format("is {}, which is no place on a rod such as NAME@0.5", shown(value)));
+  complain(at, fmt::format("is {}, which is not a place on a rod such as NAME@0.5", shown(value)));
   return nullptr;
 }
 

@@ -1,10 +1,10 @@
 // Whether the start fits the joints.
 #include <fmt/format.h>
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 
+#include "base/decompositions.hpp"
 #include "base/spelling.hpp"
 #include "base/text.hpp"
 #include "io/model_file/model_reader.hpp"
@@ -104,9 +104,7 @@ void ModelReader::check_mass(const multibody::Assembly& assembly, const system::
   constexpr int most_rows = 500;  // of full matrices: a second
   const std::vector<Body>& bodies = assembly.mechanism().bodies;
   const bool is_suspicious = std::any_of(bodies.begin(), bodies.end(), [](const Body& body) {
-    return body.mass == 0.0 ||
-           Eigen::SelfAdjointEigenSolver<Matrix3>(body.inertia, Eigen::EigenvaluesOnly).eigenvalues()[0] <=
-               1e-14 * body.inertia.norm();
+    return body.mass == 0.0 || symmetric_eigenvalues(body.inertia)[0] <= 1e-14 * body.inertia.norm();
   });
   if (!is_suspicious || assembly.space().nv() + assembly.pattern().rows() > most_rows) return;
   const system::RankReport ranks = system::rank_report(assembly, m);

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <optional>
 #include <set>
 
+#include "base/decompositions.hpp"
 #include "base/spelling.hpp"
 #include "base/text.hpp"
 #include "io/files/xml.hpp"
@@ -161,8 +161,7 @@ class UrdfReader {
                                        name, problem, spelled("repair_inertia")));
         continue;
       }
-      const Vector3 moments =
-          Eigen::SelfAdjointEigenSolver<Matrix3>(multibody::nearest_inertia(matrix_of(*inertia))).eigenvalues();
+      const Vector3 moments = symmetric_eigen(multibody::nearest_inertia(matrix_of(*inertia))).values;
       note(fmt::format("the inertia of link '{}' {}: repaired to {:.6g}, {:.6g}, {:.6g}", name, problem, moments[0],
                        moments[1], moments[2]));
     }
@@ -372,7 +371,7 @@ class UrdfReader {
                          {"axis", list_of(R.col(2))}}}});
     if (const XmlElement* box = geometry.child("box")) {
       const Vector3 size = R.cwiseAbs() * vector(*box, "size");
-      // Boxes of model files stand along the body axes.
+      // Boxes of model files are aligned with the body axes.
       const bool is_aligned = (R.cwiseAbs().array().round() - R.cwiseAbs().array()).abs().maxCoeff() < 1e-6;
       if (!is_aligned) note(fmt::format("the box of link '{}' is turned against its body and was left out", link));
       return is_aligned && size.minCoeff() > 0.0 ? Json{{"box", {{"size", list_of(size)}}}} : Json(nullptr);

@@ -11,7 +11,7 @@
 namespace kreisel::io {
 
 struct UrdfOptions {
-  bool has_free_base = false;  ///< else the root link stands on the ground
+  bool has_free_base = false;  ///< else the root link is fixed to the ground
   bool repairs_inertia =
       false;                ///< inertias that no body has become the nearest that one may have; else they are refused
   bool has_motors = false;  ///< every joint with an effort limit gets a force by an input, within it
@@ -26,7 +26,7 @@ struct ImportedModel {
 /// Links that fixed joints hold together become one body, in the pose in which all joints are zero; revolute, continuous,
 /// prismatic, planar and floating joints, their limits, damping and friction, inertias and the primitives of visuals are
 /// kept; a joint that mimics another one becomes a coupler. Macros of xacro are
-/// refused: they are no part of URDF, and what they stand for would be missing. Throws
+/// refused: they are not part of URDF, and what they expand to would be missing. Throws
 /// InvalidInput "NAME:LINE:COLUMN: ...", several mistakes together.
 ImportedModel import_urdf(std::string_view name, std::string_view text, const UrdfOptions& options = {});
 

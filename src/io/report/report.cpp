@@ -25,7 +25,7 @@ class JsonText {
   void raw(std::string_view text) { out_.append(text); }
   void key(std::string_view name) {
     separate();
-    fmt::format_to(std::back_inserter(out_), "\"{}\":", name);
+    out_ += fmt::format("\"{}\":", name);
     needs_comma_ = false;
   }
   void text(const std::string& value) { item(dumped(value)); }
@@ -33,13 +33,13 @@ class JsonText {
   void flag(bool value) { item(value ? "true" : "false"); }
   void whole(Index value) {
     separate();
-    fmt::format_to(std::back_inserter(out_), "{}", value);
+    out_ += fmt::format("{}", value);
   }
   void number(double value, int digits = 7) {
     separate();
     if (!std::isfinite(value)) return raw("null");
     if (value == 0.0) return raw("0");
-    fmt::format_to(std::back_inserter(out_), "{:.{}g}", value, digits);
+    out_ += fmt::format("{:.{}g}", value, digits);
   }
   /// Entries of rotation matrices: absolute, not relative accuracy.
   void fraction(double value) { number(std::round(value * 1e6) * 1e-6, 6); }
@@ -344,7 +344,7 @@ void write_data(const ReportData& data, const ReportLimits& limits, JsonText& ou
   out.close('}');
 }
 
-/// In JSON a '<' can stand in strings only.
+/// In JSON a '<' occurs in strings only.
 std::string without_markup(const std::string& json) {
   std::string out;
   out.reserve(json.size() + json.size() / 64);
@@ -377,8 +377,7 @@ std::string still_page(const ReportData& data) {
       "<style>body{{font:14px "
       "sans-serif;margin:24px;max-width:1400px}}svg{{width:640px;height:400px}}</style></head><body>\n"
       "<h1>{0}</h1>\n<p><code>{1}</code></p>\n<p>This kreisel was built without node, so the plots are static and "
-      "there "
-      "is no animation.</p>\n",
+      "animations are missing.</p>\n",
       as_html(data.title), as_html(data.command));
   constexpr std::size_t few = 40;
   const std::vector<Picture> pictures = report_pictures(data);

@@ -95,7 +95,7 @@ struct ReportData {
   std::vector<std::shared_ptr<const void>> storage;  ///< keeps what the columns point to
 };
 
-/// What a folder holds: summary.json with trajectory.csv or .h5 (also as .part, from a run that goes on or was killed), or
+/// What a folder holds: summary.json with trajectory.csv or .h5 (also as .part, from a run that is still running or was killed), or
 /// study.json with "plots" and "tables" in the format of viewer/data.md. InvalidInput when it holds neither.
 ReportData read_report_data(const Path& result);
 

@@ -175,7 +175,7 @@ class Painter {
 
   template <class... Arguments>
   void add(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<Arguments>(arguments)...);
+    out_ += fmt::format(format, std::forward<Arguments>(arguments)...);
   }
 
   // ---- legend: entries in rows below the title
@@ -291,7 +291,7 @@ class Painter {
     double to_x = slope.order >= 0.0 ? low : high, to_y = from.y() * std::pow(to_x / from.x(), slope.order);
     if (!is_drawn(to_x, to_y)) return;
     const double floor = height - bottom - 4.0;
-    if (y_.place(to_y) > floor && slope.order != 0.0) {  // the label stands where the line leaves the picture
+    if (y_.place(to_y) > floor && slope.order != 0.0) {  // the label is placed where the line leaves the picture
       to_y = y_.value_at(floor);
       to_x = from.x() * std::pow(to_y / from.y(), 1.0 / slope.order);
     }

@@ -105,7 +105,7 @@ class Settings {
   ParameterValues model_values_;
 };
 
-/// As far as they can be read; Settings tells what is wrong.
+/// As far as they can be read; Settings reports errors.
 ParameterValues model_values_in(const RunSpec& spec, const models::ModelInfo& info) {
   constexpr std::string_view own = "model.";
   ParameterValues values(info.parameters);
@@ -135,7 +135,7 @@ bool suits_chosen_method(const RunSpec& spec, const models::Suggestion& suggesti
   return true;
 }
 
-/// Adds what the model asks for and the user does not decide. Tolerances of the user go before a step of the model, and
+/// Adds what the model suggests and the user has not decided. Tolerances of the user go before a step of the model, and
 /// the other way round.
 RunSpec with_suggestions(const RunSpec& given, const models::ModelInfo& info) {
   RunSpec spec = given;
@@ -180,7 +180,7 @@ std::shared_ptr<const models::ModelInfo> model_of(const RunSpec& spec) {
 
 // ---- from the spec to the options
 
-/// Times may stand in a file.
+/// Times may be read from a file.
 Value resolved(const Field& field, const Value& value) {
   const auto* text = std::get_if<std::string>(&value);
   if (field.kind != FieldKind::numbers || text == nullptr) return value;
@@ -208,7 +208,7 @@ void apply_fields(const RunSpec& spec, PreparedRun& run, Problems& problems) {
     for (const RunSpec::Given& given : spec.given())
       if (given.name == field.field.name && is_readable(spec, given.name))
         problems.collect(given.name, [&] { apply(given, run); });
-  // Constant steps were meant, whatever was wrong with their size.
+  // A wrong step size still means constant steps.
   if (!is_readable(spec, "step")) run.options.step = std::numeric_limits<double>::quiet_NaN();
   for (const std::string_view steps : {"step", "steps"})
     if (spec.has(steps) && (spec.has("rtol") || spec.has("atol")))
@@ -416,7 +416,7 @@ PreparedRun prepare(const RunSpec& given) {
   if (run.model.system != nullptr && run.assembles)
     problems.collect("", [&] { run.changes = assembled(run.model, run.fixed, run.options.linear_solver.name()); });
   if (!run.fixed.empty() && !run.assembles)
-    problems.add("fix", fmt::format("holds what {} moves, which was not asked for", spelled("assemble")));
+    problems.add("fix", fmt::format("has an effect only with {}; give both", spelled("assemble")));
   if (run.model.system != nullptr && run.starts_at_rest)
     problems.collect("start", [&] { move_to_rest(run.model, run.options.linear_solver.name()); });
   if (run.model.system != nullptr) {

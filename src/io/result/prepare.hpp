@@ -1,4 +1,4 @@
-// From what a user asks for to a run that can start.
+// From the specification of a user to a run that can start.
 #pragma once
 
 #include "io/spec/run_spec.hpp"

@@ -216,7 +216,7 @@ StepLog::StepLog(const Path& path, Archive& state) : path_(path) {
   state(size);
   descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor_ < 0) throw_file_error("cannot continue the log", path, errno);
-  // A pipe has no size and just goes on.
+  // A pipe has no size; writing continues.
   if (size > 0 && (::ftruncate(descriptor_, size) != 0 || ::lseek(descriptor_, size, SEEK_SET) != size)) {
     const int error_number = errno;
     ::close(descriptor_);

@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Cholesky>
-#include <Eigen/QR>
-#include <Eigen/SVD>
 #include <algorithm>
 #include <cmath>
 
+#include "base/decompositions.hpp"
 #include "base/text.hpp"
 #include "io/result/prepare.hpp"
 #include "io/result/tuning.hpp"
@@ -189,7 +187,7 @@ class Fitter {
     if (data.t.front() < t0)
       throw InvalidInput(fmt::format("the data begin at t = {}, before the run does at {}", data.t.front(), t0));
     if (spec.has("t_end") && data.t.back() > t_end)
-      throw InvalidInput(fmt::format("the data go on to t = {}, the run ends at {}", data.t.back(), t_end));
+      throw InvalidInput(fmt::format("the data extend to t = {}, but the run ends at {}", data.t.back(), t_end));
     spec_.set("t_end", std::max(data.t.back(), std::nextafter(t0, HUGE_VAL)));
     for (Eigen::Index i = 0; i < out_.values.size(); ++i) {
       FreeParameter& p = out_.free[static_cast<std::size_t>(i)];
@@ -198,7 +196,8 @@ class Fitter {
         p.high = std::min(p.high, field->maximum);
       }
       if (!(p.low < p.high))
-        throw InvalidInput(fmt::format("'{}' is free between {} and {}: nothing lies between", p.name, p.low, p.high));
+        throw InvalidInput(
+            fmt::format("'{}' is free between {} and {}, which is an empty interval", p.name, p.low, p.high));
       // A start outside its bounds begins between them.
       if (!(out_.values[i] >= p.low && out_.values[i] <= p.high))
         out_.values[i] = std::isfinite(p.low) && std::isfinite(p.high)
@@ -219,7 +218,7 @@ class Fitter {
     }
     std::string problem;
     if (!sample(out_.values, values_, problem)) return fail("at the initial parameters: " + problem);
-    // Columns are weighed by what is left of them, which the first fit tells.
+    // Columns are weighted by their residuals, known after a first fit.
     const int rounds = weight_.size() > 1 ? 2 : 1;
     for (int round = 0; round < rounds; ++round) {
       if (!minimize()) return out_;
@@ -372,7 +371,7 @@ class Fitter {
       A(jacobian_.rows() + k, k) = std::sqrt(damping) * A.col(k).head(jacobian_.rows()).norm();
     }
     b.head(jacobian_.rows()) = -r;
-    const Vector x = A.colPivHouseholderQr().solve(b);
+    const Vector x = least_squares(A, b);
     for (Eigen::Index k = 0; k < m; ++k)
       step[moves[static_cast<std::size_t>(k)]] = scale[moves[static_cast<std::size_t>(k)]] * x[k];
     return step;
@@ -419,14 +418,14 @@ class Fitter {
     Matrix J = jacobian_ * scale.asDiagonal();
     for (Eigen::Index k = 0; k < weight_.size(); ++k)
       J.middleRows(k * data_.values.rows(), data_.values.rows()) /= weight_[k] * std::max(out_.noise[k], 1e-300);
-    const Eigen::JacobiSVD<Matrix> svd(J, Eigen::ComputeThinV);
-    const Vector& sizes = svd.singularValues();
+    const Svd parts = jacobi_svd(J, SingularVectors::thin_v);
+    const Vector& sizes = parts.values;
     constexpr double noise_of_derivatives = 1e-7;
     std::vector<std::string> lost;
     for (Eigen::Index i = 0; i < sizes.size(); ++i) {
       if (sizes[i] > noise_of_derivatives * sizes[0]) continue;
       std::vector<std::string> terms;
-      const Vector direction = svd.matrixV().col(i);
+      const Vector direction = parts.V.col(i);
       for (Eigen::Index j = 0; j < direction.size(); ++j)
         if (std::abs(direction[j]) > 0.1)
           terms.push_back(fmt::format("{:+.3f} {}", direction[j], names_[static_cast<std::size_t>(j)]));
@@ -445,7 +444,7 @@ class Fitter {
           fmt::join(lost, "; ")));
       return;
     }
-    const Matrix V = svd.matrixV();
+    const Matrix& V = parts.V;
     Matrix inverse = V * sizes.cwiseAbs2().cwiseInverse().asDiagonal() * V.transpose();
     out_.covariance = scale.asDiagonal() * inverse * scale.asDiagonal();
     out_.standard_errors = out_.covariance.diagonal().cwiseSqrt();

@@ -42,7 +42,7 @@ struct RunLabel {
 RunLabel label_of(const RunSpec& spec);
 RunLabel label_of(const PreparedRun& run);
 
-/// The same fields for a run that has no report: what is known stands there, the rest is null.
+/// The same fields for a run that has no report: known fields are filled in, the rest is null.
 Json summarize(const RunLabel& label, std::string_view status, std::string_view message, std::string_view command);
 
 /// What --assemble moved.

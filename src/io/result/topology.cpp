@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/SVD>
 #include <algorithm>
 #include <array>
 
+#include "base/decompositions.hpp"
 #include "multibody/joint.hpp"
 #include "system/consistency.hpp"
 #include "system/dense.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 using multibody::Assembly;
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -43,9 +43,8 @@ Matrix allowed_motions(const Assembly& assembly, const lie::Motion& m) {
   if (B.rows() > 0) {
     for (Eigen::Index i = 0; i < B.rows(); ++i)
       if (const double size = B.row(i).norm(); size > 0.0) B.row(i) /= size;
-    Eigen::BDCSVD<Matrix> svd(B, Eigen::ComputeFullV);
-    svd.setThreshold(1e-10);
-    kernel = svd.matrixV().rightCols(free - svd.rank()).eval();
+    const Svd parts = svd(B, SingularVectors::full_v);
+    kernel = parts.V.rightCols(free - parts.rank(1e-10));
   }
   Matrix motions = Matrix::Zero(n, kernel.cols());
   for (Eigen::Index i = 0; i < free; ++i) motions.row(dynamic[static_cast<std::size_t>(i)]) = kernel.row(i);
@@ -92,10 +91,10 @@ std::string graph_of(const Assembly& assembly) {
   const multibody::Mechanism& mechanism = assembly.mechanism();
   const int bodies = assembly.body_count();
   std::string out = fmt::format("graph {} {{\n  node [shape=ellipse];\n  ground [shape=box, style=filled];\n",
-                                quoted(mechanism.name));
+                                in_quotes(mechanism.name));
   for (int b = 0; b < bodies; ++b)
     out += fmt::format("  b{} [label={}];\n", b,
-                       quoted(fmt::format("{}\n{:.4g} kg", mechanism.bodies[b].name, mechanism.bodies[b].mass)));
+                       in_quotes(fmt::format("{}\n{:.4g} kg", mechanism.bodies[b].name, mechanism.bodies[b].mass)));
   const auto node = [](int body) {
     return body == multibody::ground ? std::string("ground") : fmt::format("b{}", body);
   };
@@ -112,7 +111,7 @@ std::string graph_of(const Assembly& assembly) {
                        : facets.is_driver ? "color=red, fontcolor=red"
                                           : "style=bold";
     if (!assembly.active()[e]) look += ", style=dotted";
-    const std::string label = quoted(fmt::format("{}\n{}", element.name(), element.type()));
+    const std::string label = in_quotes(fmt::format("{}\n{}", element.name(), element.type()));
     if (on.size() == 1 && facets.rows == 0) on.push_back(multibody::ground);
     if (on.size() == 2) {
       out += fmt::format("  {} -- {} [label={}, {}];\n", node(on[0]), node(on[1]), label, look);

@@ -28,7 +28,7 @@ double parameter_value(const RunSpec& spec, const std::string& name) {
   const PreparedRun run = prepare(spec);
   if (run.model_info != nullptr && find_field(run.model_info->parameters, name) != nullptr) {
     if (run.model_parameters.is_set(name)) return run.model_parameters.number(name);
-    throw InvalidInput(fmt::format("parameter '{}' is no number", name));
+    throw InvalidInput(fmt::format("parameter '{}' is not a number", name));
   }
   std::vector<std::string> known;
   if (run.model_info != nullptr)

@@ -104,7 +104,7 @@ class Outputs {
     }
     for (std::size_t b = 0; b < blocks.size(); ++b) {
       if (!is_free[b]) continue;
-      if (blocks[b].group == GroupId::rn) {
+      if (lie::rotations_of(blocks[b]) != 3) {
         put_position({"coordinates", "SI", ScaleRule::own, kind_of(b) != system::CoordinateKind::algebraic},
                      block_name(b), blocks[b].nq);
         continue;
@@ -226,7 +226,7 @@ run::StepSequence halved(const run::StepSequence& sequence, double t0, double sp
   return list;
 }
 
-/// A tenth would ask for digits that numbers do not have.
+/// A tenth of it would be below round-off.
 bool is_tightest(const run::Options& options) { return options.rtol < 10.0 * least_rtol; }
 
 run::Options repeated_options(const PreparedRun& run, const run::Report& report) {
@@ -465,7 +465,7 @@ void judge_errors(Verification& v) {
                           e.where.empty() ? "" : fmt::format(" of '{}'", e.where), e.error, e.unit, e.tolerances, e.t);
   if (!list.empty())
     v.warnings.push_back(
-        fmt::format("errors of more than {:g} tolerances:{}\n  try: {} smaller by what is missing, and verify again",
+        fmt::format("errors of more than {:g} tolerances:{}\n  try: reduce {} by that factor and verify again",
                     expected_tolerances, list, spelled("rtol")));
 }
 

@@ -1,4 +1,4 @@
-// How files say what stands in their columns: comment lines of a CSV file, attributes of an HDF5 dataset.
+// How files describe their columns: comment lines of a CSV file, attributes of an HDF5 dataset.
 #pragma once
 
 #include <string>

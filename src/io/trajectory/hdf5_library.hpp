@@ -11,7 +11,7 @@
 
 namespace kreisel::io {
 
-/// Empty when the library is there, else why not and what to do.
+/// Empty when the library is available, else why not and what to do.
 const std::string& trouble_with_hdf5();
 
 /// Throws EnvironmentError when the library, or this symbol in it, is missing.

@@ -18,7 +18,7 @@ using lie::GroupId;
 
 bool turns_in_space(const Block& block) { return lie::rotations_of(block) == 3; }
 
-/// Numbers of the embedding of Space::embed: nine of a rotation in space, others as they stand in q.
+/// Numbers of the embedding of Space::embed: nine of a rotation in space, others as in q.
 int embedding_size(const Block& block) { return turns_in_space(block) ? lie::translations_of(block) + 9 : block.nq; }
 
 std::string velocity_meanings(const lie::Space& space) {

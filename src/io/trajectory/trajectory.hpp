@@ -22,7 +22,7 @@ class Archive;
 
 namespace kreisel::io {
 
-/// What stands in a column, as the file says it: readers need not guess from names.
+/// The meaning of a column, as the file describes it: readers need not guess from names.
 struct TrajectoryColumn {
   std::string name;      ///< unique in the file, "rod.v3"
   std::string quantity;  ///< as Quantity::name, "output" of outputs; empty in files that do not say

@@ -1,4 +1,4 @@
-// Comment lines with '#', one header row, then numbers with as many digits as tell them apart: exact in both
+// Comment lines with '#', one header row, then numbers with the fewest digits that round-trip: exact in both
 // directions.
 #include <fmt/format.h>
 

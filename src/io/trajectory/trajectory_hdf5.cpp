@@ -1,6 +1,6 @@
 // One dataset per quantity, rows along the first axis. Rows are gathered and appended in batches. A killed run and a
 // full disk leave a readable file: space is reserved before a batch, the metadata cache may not evict during it, and
-// the file is flushed after it, so that what stands on disk is the state after the last batch.
+// the file is flushed after it, so that the disk holds the state after the last batch.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -172,7 +172,7 @@ class Table {
     check(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, pointers.data()));
   }
 
-  /// HDF5 goes on writing metadata after a write has failed, which ruins the file; so a full disk must show before.
+  /// HDF5 continues to write metadata after a write has failed, which ruins the file; so a full disk must show before.
   void reserve(hsize_t count) const {
     hsize_t bytes = metadata_reserve;
     for (const Quantity& quantity : quantities_)
@@ -256,7 +256,7 @@ class Hdf5File final : public TrajectoryFile {
     try {
       write_batch();
     } catch (const EnvironmentError&) {
-      batch_ = gathered;  // nothing of it stands in the file yet: the next attempt may have room
+      batch_ = gathered;  // nothing of it is in the file yet: the next attempt may have room
       throw;
     }
     // A file of its own until it is complete: a kill or a full disk in between leaves the old one.

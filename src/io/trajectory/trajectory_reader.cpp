@@ -81,7 +81,7 @@ Trajectory read_csv(const Path& path) {
   return trajectory;
 }
 
-/// Every failure means that the file is no trajectory.
+/// Every failure means that the file is not a trajectory.
 class Hdf5Reader {
  public:
   explicit Hdf5Reader(const Path& path)

@@ -1,11 +1,11 @@
 // How BDF damps errors of the past: A(α) angles, norms of the error recursion, and the step ratios that it tolerates
 // (Wieloch & Arnold 2019, eq. 47 to 52; Wieloch 2022, eq. 5.42 and appendix E).
-#include <Eigen/Eigenvalues>
 #include <Eigen/LU>
 #include <cmath>
 #include <complex>
 #include <vector>
 
+#include "base/decompositions.hpp"
 #include "coeff/bdf_variable.hpp"
 #include "study/analysis.hpp"
 
@@ -28,11 +28,11 @@ Matrix recursion(int k, const std::vector<double>& ratios, bool is_divided) {
   return T;
 }
 
-double spectral_radius(const Matrix& T) { return T.size() == 0 ? 0.0 : T.eigenvalues().cwiseAbs().maxCoeff(); }
+double spectral_radius(const Matrix& T) { return T.size() == 0 ? 0.0 : general_eigenvalues(T).cwiseAbs().maxCoeff(); }
 
 /// The norm in which constant steps contract the most: by the spectral radius, since the roots are simple.
 Norm norm_of_constant_steps(int k) {
-  return Eigen::EigenSolver<Matrix>(recursion(k, std::vector<double>(k - 1, 1.0), false)).eigenvectors();
+  return general_eigen(recursion(k, std::vector<double>(k - 1, 1.0), false)).vectors;
 }
 double norm(const Norm& V, const Matrix& T) {
   return (V.lu().solve(T.cast<std::complex<double>>() * V)).cwiseAbs().rowwise().sum().maxCoeff();
