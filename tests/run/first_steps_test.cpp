@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "io/model_file/model_catalogue.hpp"
+#include "io/model_file/model_file.hpp"
 #include "kreisel/own_system.hpp"
 #include "support/experiment.hpp"
 
@@ -78,6 +80,43 @@ TEST(FirstSteps, KnowMultipliersAsWellAsLaterOnes) {
     }
     EXPECT_LT(error, 300.0 * tolerance * largest) << tolerance;
   }
+}
+
+/// A rod of 1 m and 1 kg that falls onto a stop and bounces: the force of its hinge from angle and speed alone, at every point, those right
+/// behind the start and behind the impacts included.
+TEST(FirstSteps, KnowReactionsBehindImpacts) {
+  const io::ModelFile file = io::read_model(io::JsonSource("rod.json", R"({"gravity": [0, 0, -9.81],
+    "bodies": [{"name": "rod", "mass": 1, "inertia": [0.001, 0.08333333333333333, 0.08333333333333333], "position": [0.5, 0, 0]}],
+    "joints": [{"name": "hinge", "type": "revolute", "between": ["ground", "rod"], "at": [0, 0, 0], "axis": [0, 1, 0],
+                "limits": {"to": 2.0, "restitution": 0.8}}]})"));
+  struct Points final : run::Observer {
+    bool accept(const run::Point& point) override {
+      list.push_back(point.entry);
+      return true;
+    }
+    std::vector<method::Entry> list;
+  };
+  for (const char* method : {"bliedf", "radau", "projected-bdf"})
+    for (const double tolerance : {1e-4, 1e-6, 1e-8, 1e-10}) {
+      run::Options options;
+      options.method = method;
+      options.rtol = options.atol = tolerance;
+      options.t_end = 3.0;
+      Points points;
+      const run::Report report = run::integrate(*file.assembly, file.model.start, options, points);
+      ASSERT_EQ(report.status, run::Status::success) << report.message;
+      EXPECT_EQ(report.events.size(), 3U);
+      double largest = 0.0, error = 0.0;
+      for (const method::Entry& point : points.list) {
+        const double c = 2.0 * point.motion.q[0], s = -2.0 * point.motion.q[2], w = point.motion.v[4];
+        const double faster = 1.5 * 9.81 * c;
+        const Vector3 force(0.5 * (-s * faster - c * w * w), 0.0, 0.5 * (-c * faster + s * w * w) + 9.81);
+        const Vector3 found = point.lambda.head<3>();
+        largest = std::max(largest, force.norm());
+        error = std::max(error, std::min((found - force).norm(), (found + force).norm()));
+      }
+      EXPECT_LT(error, 1000.0 * tolerance * largest) << method << " " << tolerance;
+    }
 }
 
 TEST(FirstSteps, AreTestedWhenTheUserChoosesThem) {
