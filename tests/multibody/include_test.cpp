@@ -1,4 +1,5 @@
 // Files as parts of others: the same motion as written out by hand, and what is wrong said where it stands.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
@@ -9,7 +10,9 @@
 #include "io/result/write_model.hpp"
 #include "io/temporary_folder.hpp"
 #include "kreisel/error.hpp"
+#include "kreisel/solution.hpp"
 #include "model_runs.hpp"
+#include "multibody/assembly.hpp"
 
 namespace {
 
@@ -236,7 +239,7 @@ TEST(Include, SaysWhatIsWrongInTheRightFile) {
   EXPECT_TRUE(says(with(R"j({"file": "leg", "connect": {"ground": "torso"}})j"),
                    "/include/0/connect/ground: unknown body 'torso'"));
   EXPECT_TRUE(says(with(R"j({"file": "leg", "connect": {"thigh": "torso"}})j"),
-                   "/include/0/connect/thigh: unknown body to connect 'thigh'"));
+                   "/include/0/connect/thigh: unknown body 'torso'"));
   EXPECT_TRUE(says(with("3"), "/include/0: is 3, expected"));
   EXPECT_TRUE(says(with(R"j({"file": "leg", "prefix": "a.", "repeat": {"count": 2}})j"), "included by"));
 }
@@ -339,7 +342,7 @@ TEST(ModelFile, ComplainsOfRootsOnly) {
 }
 
 /// The including file is composed anew from what is set: a number of its own parts has no place to be put in between.
-TEST(Include, NumbersOfPartsAreSetInFilesWithoutIt) {
+TEST(Include, NumbersOfPartsAreSet) {
   TemporaryFolder folder;
   write_file(folder / "rod.json",
              R"j({"bodies": [{"name": "rod", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0]}]})j");
@@ -349,8 +352,51 @@ TEST(Include, NumbersOfPartsAreSetInFilesWithoutIt) {
   alone.settings.push_back({"rod.mass", 3.0});
   EXPECT_NO_THROW(io::prepare(alone));
   whole.settings.push_back({"b.mass", 3.0});
-  EXPECT_TRUE(says(text_of<InvalidInput>([&] { io::prepare(whole); }),
-                   "/bodies/0: 'b.mass' can be set by this name in models without"));
+  whole.settings.push_back({"a.rod.mass", 5.0});
+  const models::Model made = io::prepare(whole).model;
+  for (const multibody::Body& body : dynamic_cast<const multibody::Assembly&>(*made.system).mechanism().bodies)
+    EXPECT_EQ(body.mass, body.name == "b" ? 3.0 : 5.0) << body.name;
+  whole.settings.push_back({"a.red.mass", 5.0});
+  EXPECT_TRUE(says(text_of<InvalidInput>([&] { io::prepare(whole); }), "a.red"));
+}
+
+/// A body of the whole stands for one of the part: the joints of the part hold it.
+TEST(Include, ConnectsAnyBody) {
+  TemporaryFolder folder;
+  write_file(folder / "arm.json",
+             R"j({"bodies": [{"name": "rod", "mass": 1, "inertia": [1, 1, 1], "position": [1, 0, 0]},
+                             {"name": "hand", "mass": 7, "inertia": [7, 7, 7], "position": [2, 0, 0]}],
+                  "joints": [{"name": "shoulder", "type": "revolute", "between": ["ground", "rod"], "at": [0, 0, 0], "axis": [0, 1, 0]},
+                             {"name": "wrist", "type": "revolute", "between": ["rod", "hand"], "at": [2, 0, 0], "axis": [0, 1, 0]}],
+                  "outputs": {"grip": {"position": "hand"}}})j");
+  const char* const tool =
+      R"j("bodies": [{"name": "tool", "mass": 2, "inertia": [0.1, 0.1, 0.1], "position": [2, 0, 0.5]}])j";
+  write_file(
+      folder / "whole.json",
+      fmt::format(R"j({{{}, "include": [{{"file": "arm.json", "prefix": "a.", "connect": {{"hand": "tool"}}}}]}})j",
+                  tool));
+  write_file(folder / "flat.json",
+             fmt::format(R"j({{{}, "joints": [
+      {{"name": "s", "type": "revolute", "between": ["ground", "rod"], "at": [0, 0, 0], "axis": [0, 1, 0]}},
+      {{"name": "w", "type": "revolute", "between": ["rod", "tool"], "at": [2, 0, 0], "axis": [0, 1, 0]}}]}})j",
+                         std::string(tool).replace(
+                             std::string(tool).size() - 1, 1,
+                             R"j(, {"name": "rod", "mass": 1, "inertia": [1, 1, 1], "position": [1, 0, 0]}])j")));
+  const models::Model whole = io::prepare(file_spec(folder / "whole.json")).model;
+  const models::Model flat = io::prepare(file_spec(folder / "flat.json")).model;
+  ASSERT_EQ(whole.system->space().nv(), flat.system->space().nv());
+  run::Options options;
+  options.rtol = options.atol = 1e-8;
+  options.t_end = 0.5;
+  const run::Solution one = run::solve({whole.system, whole.start}, options);
+  const run::Solution other = run::solve({flat.system, flat.start}, options);
+  EXPECT_EQ(one.at(0.5).q, other.at(0.5).q);
+  write_file(
+      folder / "wrong.json",
+      fmt::format(R"j({{{}, "include": [{{"file": "arm.json", "prefix": "a.", "connect": {{"hend": "tool"}}}}]}})j",
+                  tool));
+  EXPECT_TRUE(
+      says(text_of<InvalidInput>([&] { io::prepare(file_spec(folder / "wrong.json")); }), "did you mean 'hand'"));
 }
 
 }  // namespace

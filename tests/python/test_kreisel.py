@@ -1097,6 +1097,15 @@ class Modelling(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "/joints/1/curve"):
             kreisel.solve({**model.to_dict(), "joints": [model.to_dict()["joints"][0], {**model.to_dict()["joints"][1], "curve": [[0, 0], [1, 0]]}]}, 1)
 
+    def test_joints_are_reported_where_a_model_asks_for_nothing(self):
+        model = kreisel.Model("rod", gravity=[0, 0, -9.81])
+        model.body("rod", mass=1.0, inertia=[0.0834, 1e-4, 0.0834], position=[0, 0.5, 0])
+        model.joint("pin", "revolute", between=["ground", "rod"], at=[0, 0, 0], axis=[1, 0, 0])
+        result = kreisel.solve(model, 0.5, rtol=1e-8, atol=1e-9)
+        self.assertEqual(result.outputs, ["pin.angle", "pin.speed"])
+        x = result.x("rod")
+        np.testing.assert_allclose(result["pin.angle"], np.arctan2(x[:, 2], x[:, 1]), atol=1e-8)
+
     def test_outputs_and_states_are_arrays_by_name(self):
         result = kreisel.solve(self.leg(), 1.0, rtol=1e-8, atol=1e-9)
         self.assertEqual(result.outputs, ["integral", "knee", "foot", "power"])

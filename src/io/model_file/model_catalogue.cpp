@@ -60,9 +60,31 @@ ModelInfo renamed(ModelInfo info, const std::string& own, const std::string& cal
   return info;
 }
 
+ModelInfo with_numbers(const JsonSource& source, const std::string& called, bool accepts_gaps,
+                       const std::vector<std::string>& numbers);
+
+/// The same of a file that includes others. How many parts there are may depend on parameters: it is composed for every set of values.
+ModelInfo with_numbers_of_composed(const JsonSource& source, const std::string& called, bool accepts_gaps,
+                                   const std::vector<std::string>& numbers) {
+  const auto kept = std::make_shared<const JsonSource>(source);
+  const auto flat = [kept, called, accepts_gaps, numbers](const ParameterValues& values) {
+    const Composed whole = composed(*kept, values);
+    if (!whole.problems.empty()) throw InvalidInput(fmt::format("{}", fmt::join(whole.problems, "\n")));
+    return with_numbers(JsonSource(called, whole.root.dump(1)), called, accepts_gaps, numbers);
+  };
+  ModelInfo info = flat({});
+  info.parameters_with = [flat](const ParameterValues& values) { return flat(values).parameters; };
+  info.make = [flat](std::string_view group, const ParameterValues& values) {
+    return flat(values).make(group, values);
+  };
+  return info;
+}
+
 /// The file with parameters in the place of numbers: each of `numbers` is "spring.length".
 ModelInfo with_numbers(const JsonSource& source, const std::string& called, bool accepts_gaps,
                        const std::vector<std::string>& numbers) {
+  if (source.root().is_object() && source.root().contains("include"))
+    return with_numbers_of_composed(source, called, accepts_gaps, numbers);
   Json root = source.root();
   std::vector<std::string> names;
   for (const std::string& number : numbers) {
@@ -72,11 +94,6 @@ ModelInfo with_numbers(const JsonSource& source, const std::string& called, bool
     if (key.empty() || pointer.empty())
       throw InvalidInput(fmt::format(
           "the model has no parameter '{}', and no part with the name '{}' whose number it could be", number, part));
-    if (root.contains("include"))
-      throw InvalidInput(source.located(
-          pointer, fmt::format("'{}' can be set by this name in models without \"include\" only; make it a parameter: "
-                               "\"{}\": \"=NAME\"",
-                               number, key)));
     Json& owner = root.at(Json::json_pointer(pointer));
     const auto value = owner.find(key);
     if (value == owner.end() || !(value->is_number() || is_formula(*value))) {

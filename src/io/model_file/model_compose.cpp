@@ -54,6 +54,7 @@ struct Part {
   formula::Names names;
   std::set<std::string> used;
   std::map<std::pair<std::string, std::string>, std::string> taken;  ///< pointers by kind and name
+  std::set<std::string> left_out;                                    ///< bodies for which others stand
 };
 
 /// Where a part lies in the file that includes it.
@@ -61,7 +62,8 @@ struct Pose {
   Vector3 x = Vector3::Zero();
   Matrix3 R = Matrix3::Identity();
   bool turns = false, moves = false;
-  std::string ground = "ground";  ///< what the part has for its ground
+  std::string ground = "ground";                ///< what the part has for its ground
+  std::map<std::string, std::string> bodies{};  ///< of the whole, for those of the part by name
 };
 
 Json as_json(const Vector3& x) { return {x[0], x[1], x[2]}; }
@@ -347,6 +349,7 @@ class Composer {
     Part part = expand(source, source->root(), outer_prefix + prefix, note, bound);
     chain_.pop_back();
     name_all(part.root);
+    if (!connects_bodies(origin, pose, part)) return;
     place_part(part, pose, whole);
     rename(part, prefix, pose);
     bind(part.root, bound, [&](const std::string& name, const Bound* value) -> Json {
@@ -354,6 +357,7 @@ class Composer {
       part.origins[below("/parameters", name)].note += fmt::format("with the value of {}: ", value->place);
       return value->formula;
     });
+    for (const auto& [own, stands] : pose.bodies) part.left_out.insert(prefix + own);
     merge(whole, part, prefix, place(origin.source, origin.pointer));
   }
 
@@ -467,25 +471,50 @@ class Composer {
     }
     for (const auto& item : given->items()) {
       const std::string rest = "/connect" + below("", item.key());
-      if (item.key() != "ground") {
-        complain(origin, rest, unknown_name("body to connect", item.key(), {"ground"}));
-        return false;
-      }
       if (!item.value().is_string() || item.value().get<std::string>().empty()) {
         complain(origin, rest, fmt::format("is {}, expected the name of a body", shown(item.value())));
         return false;
       }
-      pose.ground = item.value();
-      if (pose.ground.find('@') != std::string::npos || pose.ground == "ground") continue;
+      const std::string stands = item.value();
+      (item.key() == "ground" ? pose.ground : pose.bodies[item.key()]) = stands;
+      if (stands.find('@') != std::string::npos || stands == "ground") continue;
       std::vector<std::string> known{"ground"};
       for (std::size_t i = 0; i < section_of(whole.root, "bodies").size(); ++i) {
         const std::string name = text_in(whole.root["bodies"][i], "name");
         known.push_back(name.empty() ? fmt::format("body{}", i + 1) : name);
       }
-      if (std::ranges::count(known, pose.ground) > 0) continue;
+      if (std::ranges::count(known, stands) > 0) continue;
       if (known.size() > 30) known.resize(30);
-      complain(origin, rest, unknown_name("body", pose.ground, known));
+      complain(origin, rest, unknown_name("body", stands, known));
       return false;
+    }
+    return true;
+  }
+
+  /// A body of the whole stands for one of the part, which is left out with its mass.
+  bool connects_bodies(const Origin& origin, const Pose& pose, const Part& part) {
+    std::vector<std::string> known{"ground"};
+    for (const Json& body : section_of(part.root, "bodies")) known.push_back(text_in(body, "name"));
+    for (const auto& [own, stands] : pose.bodies) {
+      const std::string rest = "/connect" + below("", own);
+      if (std::ranges::count(known, own) == 0) {
+        if (known.size() > 30) known.resize(30);
+        complain(origin, rest, unknown_name("body to connect", own, known));
+        return false;
+      }
+      for (const char* key : {"joints", "drivers", "forces"})
+        for (std::size_t i = 0; i < section_of(part.root, key).size(); ++i) {
+          const Json& entry = section_of(part.root, key)[i];
+          const Json& between = section_of(entry, "between");
+          const bool has_frames = entry.contains("frames") && between.is_array() &&
+                                  std::count(between.begin(), between.end(), Json(own)) > 0;
+          if (!has_frames) continue;
+          complain(part.origins.at(below(std::string("/") + key, i)), "/frames",
+                   fmt::format("has a frame of '{}', for which '{}' stands; give \"at\" and \"axis\" in world "
+                               "coordinates instead",
+                               own, stands));
+          return false;
+        }
     }
     return true;
   }
@@ -816,8 +845,10 @@ class Composer {
           key.form == "section name")
         each_text(*found, [&](const std::string& name) { return scope.prefix() + name; });
       else if (key.form == "body name")
-        each_text(*found,
-                  [&](const std::string& name) { return name == "ground" ? pose.ground : scope.prefix() + name; });
+        each_text(*found, [&](const std::string& name) {
+          const auto stands = pose.bodies.find(name);
+          return name == "ground" ? pose.ground : stands != pose.bodies.end() ? stands->second : scope.prefix() + name;
+        });
       else if (key.form == "action")
         rename_action(scope, origin, *found);
       else
@@ -902,6 +933,7 @@ class Composer {
       if (!section_of(part.root, key).is_array()) continue;
       for (std::size_t i = 0; i < part.root[key].size(); ++i) {
         const Origin& origin = part.origins[below(std::string("/") + key, i)];
+        if (key == lists.front() && part.left_out.contains(text_in(part.root[key][i], "name"))) continue;
         if (!is_free(key, text_in(part.root[key][i], "name"), origin) || !has_room(origin)) continue;
         Json& list = whole.root[key];
         if (list.is_null()) list = Json::array();

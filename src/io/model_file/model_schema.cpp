@@ -237,7 +237,8 @@ const ObjectInfo& include_object() {
        with_default(key("at", "vector", "m", "where its origin is"), "the origin"),
        key("rotation", "rotation", "", "from its inertial axes to those of this file"),
        key("parameters", "included parameters", "", "values of its parameters: numbers, or formulas of this file"),
-       key("connect", "connect", "", "{\"ground\": BODY}: the body of this file that it has for its ground"),
+       key("connect", "connect", "",
+           "{\"ground\": BODY}: the bodies of this file that stand for its ground or for bodies of its own"),
        comment()}};
   return object;
 }
@@ -1042,7 +1043,7 @@ Json model_schema() {
   allow_formulas(defs["body starts"]);
   defs["state starts"] = {{"type", "object"}, {"additionalProperties", number_or_formula}};
   defs["included parameters"] = {{"type", "object"}, {"additionalProperties", number_or_formula}};
-  defs["connect"] = closed({{"ground", {{"type", "string"}, {"minLength", 1}}}});
+  defs["connect"] = {{"type", "object"}, {"additionalProperties", {{"type", "string"}, {"minLength", 1}}}};
   defs["parameter"] = schema_of(parameter_object());
   defs["parameter"]["properties"]["value"] = {{"anyOf", {number, reference_to("formula")}}};
   defs["parameters"] = {

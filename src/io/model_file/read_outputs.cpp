@@ -185,7 +185,7 @@ bool ModelReader::point_nodes(const std::string& at, const Json& object, const s
 
 void ModelReader::make_outputs() {
   report_rods();
-  if (problem_count_ > 0 || (output_infos_.empty() && rod_reports_.empty())) return;
+  if (problem_count_ > 0) return;
   std::vector<multibody::Outputs::Entry> entries;
   for (system::OutputInfo& info : output_infos_)
     guarded(below(info.is_state ? "/states" : "/outputs", info.name), [&] {
@@ -193,6 +193,21 @@ void ModelReader::make_outputs() {
     });
   if (problem_count_ > 0) return;
   entries.insert(entries.end(), rod_reports_.begin(), rod_reports_.end());
+  // Where a file asks for nothing: the coordinates of its joints.
+  const bool asks = std::ranges::any_of(output_infos_, [](const system::OutputInfo& info) { return !info.is_state; });
+  for (int j = 0; !asks && j < static_cast<int>(mechanism_.joints.size()); ++j) {
+    const multibody::Joint& joint = *mechanism_.joints[static_cast<std::size_t>(j)];
+    if (joint.slidings().size() != 1) continue;
+    const bool turns = joint.slidings()[0].is_rotation;
+    const int gauge = joint_gauge(j, turns);
+    const std::string unit = turns ? "rad" : "m", coordinate = turns ? "angle" : "displacement";
+    const std::string range = turns && formulas().gauge(gauge).turns < 0 ? ", between -pi and pi" : "";
+    entries.push_back({{fmt::format("{}.{}", joint.name(), coordinate), unit, coordinate + " of a joint" + range, {}},
+                       {value_of(gauge, false, "")}});
+    entries.push_back(
+        {{joint.name() + ".speed", unit + "/s", "rate of the coordinate of a joint", {}}, {rate_of(gauge)}});
+  }
+  if (entries.empty()) return;
   guarded("/outputs", [&] { mechanism_.outputs = std::make_shared<const multibody::Outputs>(formulas(), entries); });
   mechanism_.rates = multibody::rates_of(formulas(), entries);
 }
