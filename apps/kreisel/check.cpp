@@ -7,6 +7,7 @@
 #include <optional>
 #include <random>
 
+#include "analysis/lowest_modes.hpp"
 #include "command.hpp"
 #include "io/result/prepare.hpp"
 #include "io/result/summary.hpp"
@@ -16,6 +17,7 @@
 #include "kreisel/error.hpp"
 #include "kreisel/types.hpp"
 #include "model_output.hpp"
+#include "multibody/beam.hpp"
 #include "run/integrator.hpp"
 #include "solve/kkt.hpp"
 #include "system/consistency.hpp"
@@ -33,6 +35,13 @@ Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nul
 /// Of coordinates and constraint rows: 4000 take some minutes and 1.5 GB, by the third and second power.
 constexpr int most_rows = 4000;
 
+/// Of a mechanism with rods, about its start [rad/s].
+struct Vibrations {
+  double lowest = 0.0, highest = 0.0;  ///< zero: none
+  bool is_bound = false;               ///< the highest is one from above, element by element
+  bool is_damped = true;               ///< all of them
+};
+
 /// What was measured, and what is wrong with it.
 struct Verdict {
   system::RankReport ranks;
@@ -42,6 +51,7 @@ struct Verdict {
   std::optional<double> multiplier_condition;  ///< where forces depend on lambda
   std::vector<system::AuditFinding> audit;     ///< the worse of two motions per law
   std::optional<io::Freedom> freedom;          ///< of a mechanism
+  std::optional<Vibrations> vibrations;        ///< of rods
   std::vector<std::string> problems, warnings;
   std::vector<std::string> parameters;  ///< of the model, name=value
   std::vector<solve::Change> changes;   ///< by --assemble
@@ -172,6 +182,54 @@ void keep_the_worse(const std::vector<system::AuditFinding>& findings, std::vect
   }
 }
 
+/// What the node at one place alone would do against the others held: a rod has at most √2 of the largest of these.
+double bound_of(const System& system, const Motion& m, const Vector& lambda) {
+  system::KktBlocks blocks(system.pattern());
+  system.linearize(m, lambda, blocks);
+  double largest = 0.0;
+  const auto& couplings = system.pattern().couplings();
+  for (const system::Pattern::Coupling& c : couplings) {
+    if (c.row != c.column) continue;
+    const int n = system.space().blocks()[static_cast<std::size_t>(c.row)].nv;
+    const Eigen::Map<const Matrix> M(blocks.M.data() + c.at, n, n), K(blocks.K.data() + c.at, n, n);
+    for (int i = 0; i < n; ++i)
+      if (M(i, i) > 0.0) largest = std::max(largest, K(i, i) / M(i, i));
+  }
+  return std::sqrt(2.0 * largest);
+}
+
+/// Where rods are; the lowest and the highest say how long runs will take, and damping how many steps.
+std::optional<Vibrations> vibrations_of(const multibody::Assembly& assembly, const Motion& start,
+                                        const Vector& lambda) {
+  constexpr int most_of_all = 160;  // coordinates of which all modes are found within a second
+  bool has_rods = false;
+  for (const multibody::ElementPtr& element : assembly.mechanism().elements)
+    has_rods = has_rods || dynamic_cast<const multibody::SectionElement*>(element.get()) != nullptr;
+  if (!has_rods) return {};
+  Motion m = start;
+  m.v.setZero();
+  m.a.setZero();
+  Vibrations found;
+  try {
+    found.is_bound = assembly.space().nv() > most_of_all;
+    const std::vector<analysis::Mode> modes =
+        found.is_bound ? analysis::lowest_modes(assembly, m, lambda, 12)
+                       : analysis::modes_of(assembly, m, analysis::linearize(assembly, m, lambda));
+    for (const analysis::Mode& mode : modes) found.highest = std::max(found.highest, std::abs(mode.eigenvalue.imag()));
+    for (const analysis::Mode& mode : modes) {
+      // What is free to move has zero, up to the square root of round-off.
+      const double omega = std::abs(mode.eigenvalue.imag());
+      if (!(omega > 1e-6 * found.highest)) continue;
+      if (found.lowest == 0.0 || omega < found.lowest) found.lowest = omega;
+      found.is_damped = found.is_damped && -mode.eigenvalue.real() > 1e-6 * omega;
+    }
+    if (found.is_bound) found.highest = bound_of(assembly, m, lambda);
+  } catch (const InvalidInput&) {
+    return {};  // they have no modes there
+  }
+  return found;
+}
+
 Verdict examine(const models::Model& model) {
   const System& system = *model.system;
   const system::Pattern& pattern = system.pattern();
@@ -221,6 +279,14 @@ Verdict examine(const models::Model& model) {
       verdict.problems.emplace_back(
           "forces that depend on lambda undo the constraints: B M^-1 (B' + dg/dlambda) is singular at the start");
   }
+  if (const auto* assembly = dynamic_cast<const multibody::Assembly*>(&system);
+      assembly != nullptr && verdict.ranks.is_regular)
+    verdict.vibrations = vibrations_of(*assembly, start, verdict.lambda);
+  if (verdict.vibrations && !verdict.vibrations->is_damped && verdict.vibrations->lowest > 0.0)
+    verdict.warnings.push_back(
+        fmt::format("vibrations of rods are not damped; a little damping saves many steps: \"damping_ratio\": 0.01 and "
+                    "\"at_frequency\": {:.3g} of the material or section damp the slowest by 1 % and faster ones more",
+                    verdict.vibrations->lowest / (2.0 * M_PI)));
   const Vector general_lambda = verdict.lambda + Vector::Ones(pattern.rows());
   keep_the_worse(audited(system, start, verdict.lambda), verdict.audit);
   keep_the_worse(system::audit(system, general_motion(system, start), general_lambda), verdict.audit);
@@ -289,6 +355,11 @@ Json to_json(const models::Model& model, const Verdict& v) {
           {"coordinates", model.system->space().nv()},
           {"degrees_of_freedom", v.ranks.coordinates - v.ranks.rank_of_B},
           {"freedom", v.freedom ? to_json(*v.freedom) : Json(nullptr)},
+          {"vibrations", v.vibrations ? Json{{"lowest", number(v.vibrations->lowest)},
+                                             {"highest", number(v.vibrations->highest)},
+                                             {"highest_is_bound", v.vibrations->is_bound},
+                                             {"are_damped", v.vibrations->is_damped}}
+                                      : Json(nullptr)},
           {"constraints", constraints},
           {"constraint_count", pattern.rows()},
           {"rank_of_B", v.ranks.rank_of_B},
@@ -349,6 +420,14 @@ void print(const models::Model& model, const Verdict& v) {
                v.lambda.size() <= 30 ? fmt::format("{:.6g}", fmt::join(v.lambda, ", "))
                                      : fmt::format("largest entry {:.6g}", v.lambda.lpNorm<Eigen::Infinity>()));
   }
+  if (v.vibrations)
+    print_line(true, "vibrations about the start",
+               v.vibrations->lowest > 0.0
+                   ? fmt::format("{:.4g} to {}{:.4g} rad/s ({:.4g} to {:.4g} Hz){}", v.vibrations->lowest,
+                                 v.vibrations->is_bound ? "at most " : "", v.vibrations->highest,
+                                 v.vibrations->lowest / (2.0 * M_PI), v.vibrations->highest / (2.0 * M_PI),
+                                 v.vibrations->is_damped ? "" : ", not damped")
+                   : "none");
   print_line(true, "energy", std::isfinite(v.energy) ? fmt::format("{:.6g} J", v.energy) : "not defined");
   for (const solve::Change& change : v.changes) print_line(true, "assembled", io::described(change));
   for (const system::AuditFinding& f : v.audit)

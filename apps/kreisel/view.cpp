@@ -18,7 +18,7 @@ namespace kreisel::apps {
 namespace {
 
 constexpr const char* examples =
-    "Without --html, --svg, --pdf and --tex the page is served on 127.0.0.1 until Ctrl-C, and a browser opens where "
+    "Without --html, --svg, --pdf, --tex and --vtk the page is served on 127.0.0.1 until Ctrl-C, and a browser opens where "
     "there is "
     "one.\n"
     "Examples:\n"
@@ -31,7 +31,9 @@ constexpr const char* examples =
     "  kreisel view results/heavy-top --pdf figures\n"
     "      every plot as PDF, by rsvg-convert, inkscape or chromium\n"
     "  kreisel view results/reproduce/wieloch2022-fig-6.10 --tex figures\n"
-    "      plots of a study for pgfplots, its tables for LaTeX";
+    "      plots of a study for pgfplots, its tables for LaTeX\n"
+    "  kreisel view results/whip --vtk paraview\n"
+    "      surfaces of bodies and rods, with section forces, for ParaView";
 
 io::ReportData read(const std::string& result, const std::string& other) {
   io::ReportData data = io::read_report_data(result);
@@ -131,6 +133,7 @@ class View final : public Command {
     parser.add_option("--pdf", pdf_, "write every plot as PDF")->type_name("DIR");
     parser.add_option("--tex", tex_, "write every plot of a study for pgfplots, its tables for LaTeX")
         ->type_name("DIR");
+    parser.add_option("--vtk", vtk_, "write the motion for ParaView: a .pvd with files of surfaces")->type_name("DIR");
     port_option_ = parser.add_option("--port", port_, "serve at this port")->type_name("P");
     parser.add_flag("--no-browser", is_alone_, "open no browser");
     parser.footer(examples);
@@ -147,7 +150,7 @@ class View final : public Command {
       throw InvalidInput("--port serves the page, --html writes it: choose one");
     if (port_option_->count() > 0 && port_ < 1)
       throw InvalidInput(fmt::format("--port {}: expected 1 to 65535", port_));
-    if (html_.empty() && svg_.empty() && pdf_.empty() && tex_.empty()) return serve();
+    if (html_.empty() && svg_.empty() && pdf_.empty() && tex_.empty() && vtk_.empty()) return serve();
     const io::ReadingList inputs;
     const io::ReportData data = read(results_.front(), other_);
     if (!html_.empty()) {
@@ -162,6 +165,8 @@ class View final : public Command {
       for (const io::Path& file : pdf_of(io::write_pictures(data, pdf_))) fmt::print("{}\n", file.string());
     if (!tex_.empty())
       for (const io::Path& file : io::write_tex(data, tex_)) fmt::print("{}\n", file.string());
+    if (!vtk_.empty())
+      for (const io::Path& file : io::write_vtk(data, vtk_)) fmt::print("{}\n", file.string());
     return success;
   }
 
@@ -184,7 +189,7 @@ class View final : public Command {
   }
 
   std::vector<std::string> results_;
-  std::string other_, html_, svg_, pdf_, tex_;
+  std::string other_, html_, svg_, pdf_, tex_, vtk_;
   int port_ = 0;
   CLI::Option* port_option_ = nullptr;
   bool is_alone_ = false;

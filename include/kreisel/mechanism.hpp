@@ -135,6 +135,56 @@ JointDescription angle_driver(Bodies between, const Vector3& axis, std::string v
 ForceDescription spring_damper(Bodies between, const Vector3& from, const Vector3& to, double stiffness,
                                double damping);
 
+/// What rods are made of.
+struct RodMaterial {
+  double young = 210e9, poisson = 0.3;  ///< [Pa], [-]
+  double density = 7800.0;              ///< [kg/m³]
+  double damping_time = 0.0;            ///< β of Kelvin and Voigt [s]: a vibration of ω has the damping ratio βω/2
+};
+
+/// A cross-section, in its own axes: x along the rod.
+struct CrossSection {
+  /// (N, Q_y, Q_z, T, M_y, M_z) = K (extension, shear along y and z, twist, curvature about y and z).
+  Eigen::Matrix<double, 6, 6> stiffness = Eigen::Matrix<double, 6, 6>::Identity();
+  double mass_per_length = 1.0;                      ///< [kg/m]
+  Matrix3 inertia_per_length = Matrix3::Identity();  ///< about the centre of mass [kg m]
+  Vector3 centre_of_mass = Vector3::Zero();          ///< (0, y, z) [m]
+  double damping_time = 0.0;                         ///< [s]
+  multibody::Shape shape{
+      .kind = multibody::Shape::Kind::cylinder};  ///< for pictures: a radius, or the size of a box in y and z
+};
+/// A circle or a tube, shear factors of Cowper (1966).
+CrossSection circular_cross_section(const RodMaterial& material, double radius, double inner_radius = 0.0);
+/// Edges along y and z, torsion constant of Saint-Venant.
+CrossSection rectangular_cross_section(const RodMaterial& material, double y, double z);
+
+/// A flexible rod through points: geometrically exact beams of order 4 between nodes, which are bodies. Free of stress as it is
+/// drawn, unless it says otherwise.
+struct RodDescription {
+  enum class Path { polyline, spline, arc };
+  std::string name = "rod";
+  CrossSection section{};
+  std::vector<Vector3> points{};      ///< two are a line; an arc has three: from, on the way, to
+  Path path = Path::polyline;         ///< corners of a polyline are rigid
+  int elements = 8;                   ///< more where corners and places ask for nodes between them
+  std::vector<double> places{};       ///< parts of the length, 0 to 1, that get nodes
+  std::optional<Vector3> up{};        ///< towards which z of the section points; none: z, y for a vertical line
+  bool is_shear_rigid = false;        ///< sections stay perpendicular to the axis
+  bool is_axial_rigid = false;        ///< it does not stretch; its tension is a multiplier
+  bool is_straight_unloaded = false;  ///< what is drawn is loaded, the rod itself is straight
+  Vector3 velocity = Vector3::Zero(), angular_velocity = Vector3::Zero();  ///< of a rigid motion about the first node
+};
+
+/// The nodes of a rod: bodies for joints, forces and outputs, as they stand along it.
+struct RodNodes {
+  int first = 0;
+  std::vector<double> parts;  ///< of the length, 0 to 1
+  Body start() const { return {first}; }
+  Body end() const { return {first + static_cast<int>(parts.size()) - 1}; }
+  /// The node nearest to a part of the length.
+  Body at(double part) const;
+};
+
 class Mechanism {
  public:
   /// group: ℝ³×SO(3) or SE(3), of every body that does not say its own.
@@ -142,6 +192,8 @@ class Mechanism {
 
   Mechanism& set_gravity(const Vector3& gravity);  ///< [m/s²]; (0, 0, -9.81) unless set
   Body add_body(multibody::Body body);
+  /// Nodes live on SE(3), where a rod that turns needs the fewest steps. Throws InvalidInput.
+  RodNodes add_rod(const RodDescription& rod);
   /// Returns the number of the joint, by which `State::system->reaction` asks for it. Throws InvalidInput.
   int add_joint(const JointDescription& joint);
   /// Returns the number of the force, for `effort_of` and `gap_of`. Throws InvalidInput.

@@ -174,6 +174,26 @@ void rest_and_small_motions() {
   expect_near("swing", modes.at(0).eigenvalue.imag(), std::sqrt(9.81 * 0.5 * 3.0), 1e-9);
 }
 
+/// A thin rod under its weight sags by w L⁴/(8 E I).
+void rods() {
+  Mechanism shelf;
+  RodDescription board;
+  board.name = "board";
+  board.section = rectangular_cross_section({.young = 70e9, .poisson = 0.33, .density = 2700.0}, 0.02, 0.005);
+  board.points = {{0, 0, 0}, {0.5, 0, 0}};
+  board.places = {0.3};
+  const RodNodes nodes = shelf.add_rod(board);
+  shelf.add_joint(fixed({ground, nodes.start()}, {0, 0, 0}));
+  shelf.add_output("tip", position_of(nodes.end(), {0.5, 0, 0}));
+  const Problem problem = shelf.problem({.t_end = 1.0});
+  const analysis::Equilibrium rest = analysis::find_equilibrium(*problem.system, problem.start);
+  if (!rest.is_found) ++failures;
+  const double w = 2700.0 * 0.02 * 0.005 * 9.81, EI = 70e9 * 0.02 * std::pow(0.005, 3) / 12.0;
+  expect_near("sag", problem.system->body_pose(nodes.end(), rest.motion.q).x.z(), -w * std::pow(0.5, 4) / (8.0 * EI),
+              2e-6);
+  expect_near("place of a node", problem.start.q0[7 * nodes.at(0.3)], 0.15, 1e-12);
+}
+
 }  // namespace
 
 int main() {
@@ -184,6 +204,7 @@ int main() {
   driven_mechanism();
   methods_and_their_parameters();
   rest_and_small_motions();
+  rods();
   std::cout << "kreisel " << version() << "\n";
   return failures == 0 && version() == WANTED_VERSION ? 0 : 1;
 }

@@ -92,7 +92,10 @@ Index points_per_series(const ReportData& data, const ReportLimits& limits) {
 }
 
 Index frame_limit(const ReportData& data, const ReportLimits& limits) {
-  const auto per_frame = static_cast<Index>(12 * data.bodies.size() + 6 * data.forces.size());
+  std::size_t along = 0;
+  for (const ReportRod& rod : data.rods)
+    for (const ReportRod::Quantity& quantity : rod.quantities) along += quantity.columns.size();
+  const auto per_frame = static_cast<Index>(12 * data.bodies.size() + 6 * data.forces.size() + along);
   return std::max<Index>(8, limits.pose_numbers / std::max<Index>(1, per_frame));
 }
 
@@ -187,6 +190,56 @@ void write_bodies(const ReportData& data, const std::vector<Index>& frames, Json
   out.close(']');
 }
 
+/// Values per quantity, frame and place where they are known.
+void write_rods(const ReportData& data, const std::vector<Index>& frames, JsonText& out) {
+  if (data.rods.empty()) return;
+  out.key("rods");
+  out.open('[');
+  for (const ReportRod& rod : data.rods) {
+    out.open('{');
+    write_text_field("name", rod.name, out);
+    Json axis = Json::array(), turned = Json::array();
+    for (const Vector3& p : rod.axis) axis.push_back({p.x(), p.y(), p.z()});
+    for (const auto& [node, R] : rod.turned) {
+      Json entries = Json::array();
+      for (int k = 0; k < 9; ++k) entries.push_back(R(k / 3, k % 3));
+      turned.push_back({{"node", node}, {"R", entries}});
+    }
+    out.key("bodies");
+    out.json(Json(rod.bodies));
+    out.key("at");
+    out.json(Json(rod.at));
+    out.key("axis");
+    out.json(axis);
+    out.key("section");
+    out.json(rod.section);
+    out.key("turned");
+    out.json(turned);
+    out.key("quantities");
+    out.open('[');
+    for (const ReportRod::Quantity& quantity : rod.quantities) {
+      out.open('{');
+      write_text_field("name", quantity.name, out);
+      Json places = Json::array();
+      for (const auto& known : quantity.columns) places.push_back(known.first);
+      out.key("at");
+      out.json(places);
+      out.key("values");
+      out.open('[');
+      for (const Index i : frames) {
+        out.open('[');
+        for (const auto& known : quantity.columns) out.number(known.second[static_cast<std::size_t>(i)], 5);
+        out.close(']');
+      }
+      out.close(']');
+      out.close('}');
+    }
+    out.close(']');
+    out.close('}');
+  }
+  out.close(']');
+}
+
 void write_forces(const ReportData& data, const std::vector<Index>& frames, JsonText& out) {
   if (data.forces.empty()) return;
   out.key("forces");
@@ -240,6 +293,7 @@ void write_run(const ReportData& data, const ReportLimits& limits, JsonText& out
     write_indices(selection.places_of(selection.frames), out);
   }
   write_bodies(data, selection.frames, out);
+  write_rods(data, selection.frames, out);
   write_forces(data, selection.frames, out);
 }
 

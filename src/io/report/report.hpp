@@ -39,6 +39,22 @@ struct ReportBody {
   std::array<Column, 9> R;  ///< body to inertial, row by row
 };
 
+/// A rod: sections along the nodes that are its bodies.
+struct ReportRod {
+  std::string name;
+  std::vector<std::size_t> bodies;  ///< by number
+  std::vector<double> at;           ///< along the rod [m]
+  std::vector<Vector3> axis;        ///< where its axis goes through the body [m]
+  Json section;                     ///< {"circle": {"radius": r}} or {"rectangle": [y, z]}; null: not known
+  std::vector<std::pair<std::size_t, Matrix3>> turned;  ///< at a corner: the section behind it, seen from the body
+  /// What results report along it.
+  struct Quantity {
+    std::string name;
+    std::vector<std::pair<double, Column>> columns;  ///< by place [m]
+  };
+  std::vector<Quantity> quantities;
+};
+
 /// A reaction force on a body.
 struct ReportForce {
   struct Value {
@@ -86,6 +102,7 @@ struct ReportData {
   std::vector<ReportSeries> series;
   std::vector<ReportPanel> panels;
   std::vector<ReportBody> bodies;
+  std::vector<ReportRod> rods;
   std::vector<ReportForce> forces;
   Vector3 up = Vector3::Zero();  ///< against gravity; zero: not known
   std::vector<ReportPlot> plots;
@@ -130,6 +147,9 @@ std::vector<Picture> report_pictures(const ReportData& data);
 std::vector<Path> write_pictures(const ReportData& data, const Path& folder);
 /// Plots of a study as pgfplots, its tables as tabular, one file each.
 std::vector<Path> write_tex(const ReportData& data, const Path& folder);
+/// The motion for ParaView: NAME.pvd and a file of surfaces for at most so many points of time, evenly spaced. Rods are swept sections with
+/// what is known along them at their points. Returns the list. Throws InvalidInput when nothing moves in space.
+std::vector<Path> write_vtk(const ReportData& data, const Path& folder, Eigen::Index most_points = 500);
 /// Lower-case words with hyphens, from any text.
 std::string file_name_of(const std::string& name);
 

@@ -347,6 +347,42 @@ void add_body_at(const Json& entry, const ColumnReader& columns, ReportData& dat
   data.bodies.push_back(std::move(body));
 }
 
+/// Section forces and strains stand in columns ROD@PLACE.COMPONENT.
+void add_rod(const Json& entry, const ColumnReader& columns, ReportData& data) {
+  ReportRod rod;
+  rod.name = entry.at("name").get<std::string>();
+  for (const Json& name : entry.at("bodies")) {
+    const auto body = std::ranges::find(data.bodies, name.get<std::string>(), &ReportBody::name);
+    if (body == data.bodies.end()) return;  // its columns were not asked for
+    rod.bodies.push_back(static_cast<std::size_t>(body - data.bodies.begin()));
+  }
+  rod.at = entry.at("at").get<std::vector<double>>();
+  for (const Json& point : entry.at("axis")) rod.axis.push_back(vector_of(point));
+  if (rod.at.size() != rod.bodies.size() || rod.axis.size() != rod.bodies.size()) return;
+  rod.section = entry.value("section", Json());
+  for (const Json& corner : entry.value("turned", Json::array())) {
+    Matrix3 R;
+    for (std::size_t k = 0; k < 9; ++k)
+      R(static_cast<Eigen::Index>(k / 3), static_cast<Eigen::Index>(k % 3)) = corner.at("R").at(k).get<double>();
+    rod.turned.emplace_back(corner.at("node").get<std::size_t>(), R);
+  }
+  for (const Json& place : entry.value("reports", Json::array())) {
+    const auto node = place.at("node").get<std::size_t>();
+    if (node >= rod.at.size()) continue;
+    for (const Json& column : place.at("columns")) {
+      const auto name = column.get<std::string>();
+      if (!columns.has(name)) continue;
+      const std::string component = name.substr(name.rfind('.') + 1);
+      auto quantity = std::ranges::find(rod.quantities, component, &ReportRod::Quantity::name);
+      if (quantity == rod.quantities.end()) quantity = rod.quantities.insert(rod.quantities.end(), {component, {}});
+      quantity->columns.emplace_back(rod.at[node], columns.named(name));
+    }
+  }
+  for (ReportRod::Quantity& quantity : rod.quantities)
+    std::ranges::sort(quantity.columns, {}, [](const auto& known) { return known.first; });
+  data.rods.push_back(std::move(rod));
+}
+
 void apply_scene(const Json& scene, const ColumnReader& columns, ReportData& data) {
   data.up = vector_of(scene.value("up", Json()));
   for (const Json& entry : scene.value("bodies", Json::array())) {
@@ -355,6 +391,8 @@ void apply_scene(const Json& scene, const ColumnReader& columns, ReportData& dat
     for (ReportBody& body : data.bodies)
       if (body.name == entry.value("name", "")) body.shape = entry.value("shape", Json());
   }
+  for (const Json& rod : scene.value("rods", Json::array()))
+    if (rod.is_object()) add_rod(rod, columns, data);
   for (const Json& joint : scene.value("joints", Json::array()))
     if (joint.is_object()) add_force(joint, columns, data);
 }

@@ -1,6 +1,11 @@
 #include "io/result/scene.hpp"
 
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.hpp"
 #include "multibody/assembly.hpp"
+#include "multibody/beam.hpp"
 
 namespace kreisel::io {
 namespace {
@@ -26,6 +31,70 @@ Json json_of(const Shape& shape) {
            data}};
 }
 
+/// The place of a column ROD@PLACE.N, from the start of the rod [m].
+std::optional<double> place_in(std::string_view text, double length) {
+  if (text == "start") return 0.0;
+  if (text == "end") return length;
+  const std::optional<double> part = number_in(std::string(text));
+  return part ? std::optional(*part * length) : std::nullopt;
+}
+
+/// Rods are elements NAME.1, NAME.2, … in a row between nodes that follow each other.
+Json rods_of(const multibody::Assembly& assembly) {
+  const multibody::Mechanism& mechanism = assembly.mechanism();
+  Json rods = Json::array();
+  std::string name;
+  for (const multibody::ElementPtr& element : mechanism.elements) {
+    const auto* part = dynamic_cast<const multibody::SectionElement*>(element.get());
+    if (part == nullptr) continue;
+    const std::size_t dot = part->name().rfind('.');
+    if (dot == std::string::npos) continue;
+    const auto body = [&](int end) -> const multibody::Body& {
+      return mechanism.bodies[static_cast<std::size_t>(part->nodes()[static_cast<std::size_t>(end)])];
+    };
+    if (part->name().substr(dot) == ".1") {
+      name = part->name().substr(0, dot);
+      rods.push_back({{"name", name},
+                      {"bodies", {body(0).name}},
+                      {"at", {0.0}},
+                      {"axis", {list_of(part->end(0).p)}},
+                      {"turned", Json::array()},
+                      {"reports", Json::array()}});
+      for (const Shape& shape : body(0).shapes)
+        if (shape.kind == Shape::Kind::box)
+          rods.back()["section"] = {{"rectangle", {shape.size.y(), shape.size.z()}}};
+        else
+          rods.back()["section"] = {{"circle", {{"radius", shape.radius}}}};
+    } else if (rods.empty() || part->name().substr(0, dot) != name) {
+      continue;
+    } else if (const Matrix3 E = part->end(0).E; !E.isIdentity(0.0)) {
+      Json entries = Json::array();
+      for (int i = 0; i < 9; ++i) entries.push_back(E(i / 3, i % 3));
+      rods.back()["turned"].push_back({{"node", rods.back()["at"].size() - 1}, {"R", entries}});
+    }
+    Json& rod = rods.back();
+    rod["bodies"].push_back(body(1).name);
+    rod["at"].push_back(rod["at"].back().get<double>() + part->length());
+    rod["axis"].push_back(list_of(part->end(1).p));
+  }
+  for (Json& rod : rods) {
+    const std::string prefix = rod["name"].get<std::string>() + "@";
+    const auto at = rod["at"].get<std::vector<double>>();
+    for (const system::OutputInfo& info : assembly.outputs()) {
+      if (!info.name.starts_with(prefix)) continue;
+      std::string_view text = std::string_view(info.name).substr(prefix.size());
+      if (text.ends_with(".strain")) text.remove_suffix(7);
+      const std::optional<double> s = place_in(text, at.back());
+      if (!s) continue;
+      const auto node = std::ranges::min_element(at, {}, [&](double x) { return std::abs(x - *s); }) - at.begin();
+      Json columns = Json::array();
+      for (int c = 0; c < info.size(); ++c) columns.push_back(info.column(c));
+      rod["reports"].push_back({{"node", node}, {"columns", std::move(columns)}});
+    }
+  }
+  return rods;
+}
+
 }  // namespace
 
 Json scene_of(const models::Model& model) {
@@ -42,6 +111,7 @@ Json scene_of(const models::Model& model) {
     scene["bodies"].push_back({{"name", body.name}, {"shape", shapes}});
     if (is_mixed) scene["bodies"].back()["group"] = lie::name_of(body.group.value_or(mechanism.group));
   }
+  if (Json rods = rods_of(*assembly); !rods.empty()) scene["rods"] = std::move(rods);
   int row = 0;
   for (const multibody::JointPtr& joint : assembly->joints()) {
     const int second = joint->bodies().at(1);
