@@ -6,7 +6,7 @@
     ```sh                bash; must succeed. ```sh exit=3: must end with this code
     ```python            one interpreter per page, so that blocks build on each other
     ```json              must be JSON; a mechanism goes through 'kreisel check' (exit= as above), a study
-                         through 'kreisel study'
+                         through 'kreisel study', one with variables through 'kreisel optimize'
     ```cpp               a program: compiled with WORDS, run
     ```text, ```console  not run: output, pseudo code, and commands that cannot run here (make, sudo, cmake)
 
@@ -30,8 +30,8 @@ from pathlib import Path
 RUN = ["sh", "python", "json", "cpp"]
 NOT_RUN = {"text", "console", "cmake"}
 COMMAND = re.compile(r"^\s*(\$ )?(build/bin/)?kreisel [a-z-]+|^\s*(\$ )?python3 ")
-# What console blocks are for: commands that build, install, need root or a browser, or do not return.
-CANNOT_RUN_HERE = re.compile(r"^(make|bench/run|sudo|cmake|cd|git|kreisel view \S+$|kreisel (run|study) .*# long)|^#|^$|^\S+=\S+ python3$")
+# What console blocks are for: commands that build, install, need root, a browser or a cluster, or do not return.
+CANNOT_RUN_HERE = re.compile(r"^(dask-\w+|srun|sbatch|mpiexec|make|bench/run|sudo|cmake|cd|git|kreisel view \S+$|kreisel (run|study) .*# long)|^#|^$|^\S+=\S+ python3$")
 
 
 class Block:
@@ -116,7 +116,8 @@ class Runner:
         if "bodies" in data:
             self.call([self.program, "check", file], int(block.options.get("exit", 0)))
         elif "measures" in data or data.get("kind") == "analysis":
-            self.call([self.program, "study", file, "--quiet", "--out", self.folder / f"study{block.line}"])
+            command = "optimize" if "variables" in data else "study"
+            self.call([self.program, command, file, "--quiet", "--out", self.folder / f"study{block.line}"])
 
     def run_cpp(self, page, block):
         if "int main" not in block.text:
