@@ -22,6 +22,8 @@ const { align, magnitudes } = await load("align");
 const { readResult, nearestIndex, lastNotAbove } = await load("data");
 const { significant, running, ticks, powerSplits, powerTicks } = await load("format");
 const { Clock } = await load("clock");
+const { valueAt, difference, within, magnitudeEnvelope, floorOf } = await load("curves");
+const { webm } = await load("webm");
 const { top, study } = await import(pathToFileURL(join(viewerFolder, "sample.mjs")).href);
 
 test("curves on one grid stay on it", () => {
@@ -109,4 +111,77 @@ test("the pointer moves the time that is shown only while the animation rests", 
   assert.equal(clock.t, 0);
   clock.hover(null);
   assert.equal(clock.shown, 0);
+});
+
+test("values between points lie on the line, and outside there are none", () => {
+  const curve = { t: [0, 1, 1, 3], y: [0, 2, 4, 8] };
+  assert.deepEqual([-1, 0, 0.25, 2, 3, 4].map((t) => valueAt(curve, t)), [NaN, 0, 0.5, 6, 8, NaN]);
+});
+
+test("a difference has the points of both, where both are", () => {
+  const { t, y } = difference({ t: [0, 1, 2], y: [0, 1, 2] }, { t: [0.5, 1.5, 2.5], y: [1, 1, 1] });
+  assert.deepEqual([...t], [0.5, 1, 1.5, 2]);
+  assert.deepEqual([...y], [0.5, 0, -0.5, -1]);
+});
+
+test("a stretch of time takes a neighbour on each side", () => {
+  assert.deepEqual(within([0, 1, 2, 3, 4], 1.5, 2.5), [1, 4]);
+  assert.deepEqual(within([], 0, 1), [0, 0]);
+});
+
+test("envelopes hold the smallest and the largest magnitude of every bucket", () => {
+  const { t, low, high } = magnitudeEnvelope({ t: [0, 0.1, 0.6, 0.9, 1], y: [-3, 1, 0, NaN, 5] }, 0, 1, 2);
+  assert.deepEqual([t, low, high], [[0.25, 0.75], [1, 5], [3, 5]]);
+});
+
+test("the floor comes from the size of what the numbers were computed from", () => {
+  const eps = 64 * 2 ** -52;
+  const series = [
+    { panel: "Position", group: "q", name: "x", unit: "m", y: [3, -7] }, { panel: "R", group: "q", name: "R11", unit: "", y: [1] },
+    { panel: "v", group: "v", name: "vx", unit: "m/s", y: [20] }, { panel: "Phi", group: "residual", name: "Phi1", unit: "m", y: [1e-16] },
+    { panel: "Bv", group: "residual", name: "Bv1", unit: "m/s", y: [1e-15] }, { panel: "E", group: "energy", name: "change", unit: "J", y: [1e-9] },
+  ];
+  const result = { series, summary: { energy: { initial: -500 } } };
+  assert.equal(floorOf(result, "Position"), 7 * eps);
+  assert.equal(floorOf(result, "Phi"), 7 * eps);
+  assert.equal(floorOf(result, "Bv"), 20 * eps);
+  assert.equal(floorOf(result, "E"), 500 * eps);
+});
+
+test("numbers in base 64 are read, and turns of 16 bits", () => {
+  const bytes = (array) => Buffer.from(array.buffer).toString("base64");
+  const half = Math.round(32767 * Math.SQRT1_2);
+  const { series, bodies } = readResult({
+    format: 1, title: "x", time: [0, 1],
+    series: [{ group: "q", name: "x", values: bytes(Float32Array.of(0, 1e-9)), base: 5000 }],
+    bodies: [{ name: "b", shape: null, x: bytes(Float32Array.of(1, 2, 3, 4, 5, 6)), Q: bytes(Int16Array.of(0, 0, half, half, 0, 0, -half, -half)) }],
+  });
+  assert.ok(Math.abs(series[0].y[1] - 5000 - 1e-9) < 1e-12);
+  assert.deepEqual([...bodies[0].x], [1, 2, 3, 4, 5, 6]);
+  for (const [i, expected] of [0, 0, Math.SQRT1_2, Math.SQRT1_2, 0, 0, Math.SQRT1_2, Math.SQRT1_2].entries()) assert.ok(Math.abs(bodies[0].q[i] - expected) < 1e-4, "neighbours lie on the same side");
+});
+
+test("rotation matrices and quaternions are the same turns", () => {
+  const angles = [0.3, 2.9, -3.1];
+  for (const a of angles) {
+    const [c, s] = [Math.cos(a), Math.sin(a)];
+    const R = { x: [1, 0, 0, 0, c, -s, 0, s, c], y: [c, 0, s, 0, 1, 0, -s, 0, c], z: [c, -s, 0, s, c, 0, 0, 0, 1] };
+    for (const [k, axis] of ["x", "y", "z"].entries()) {
+      const { q } = readResult({ format: 1, title: "x", time: [0], bodies: [{ name: "b", x: [[0, 0, 0]], R: [R[axis]] }] }).bodies[0];
+      const expected = [0, 0, 0, Math.cos(a / 2)];
+      expected[k] = Math.sin(a / 2);
+      const sign = Math.sign(expected[3] * q[3] + expected[k] * q[k]);
+      for (let i = 0; i < 4; ++i) assert.ok(Math.abs(q[i] - sign * expected[i]) < 1e-6, `${axis} ${a}: ${q}`);
+    }
+  }
+});
+
+test("a film is a Matroska file with its pictures in order", async () => {
+  const picture = (at, isKey) => ({ bytes: Uint8Array.of(1, 2, 3), at, isKey });
+  const bytes = new Uint8Array(await webm([picture(0, true), picture(40, false), picture(80, true)], 320, 240, 120, "V_VP8").arrayBuffer());
+  assert.deepEqual([...bytes.subarray(0, 4)], [0x1a, 0x45, 0xdf, 0xa3]);
+  const text = Buffer.from(bytes).toString("latin1");
+  assert.equal(text.split("\x1f\x43\xb6\x75").length - 1, 2, "a cluster for every key picture");
+  assert.equal(text.split("\xa3\x01\x00\x00\x00\x00\x00\x00\x07\x81").length - 1, 3, "three blocks");
+  assert.ok(text.includes("V_VP8") && text.includes("webm"));
 });

@@ -15,7 +15,7 @@ export class Clock {
   speed: number;
 
   /** `stops` are where the arrow keys halt: the points of the result. */
-  constructor(readonly stops: Float64Array) {
+  constructor(public stops: Float64Array) {
     this.now = this.begin;
     const wanted = (this.end - this.begin) / comfortable;
     this.speed = speeds.reduce((best, s) => (Math.abs(Math.log(s / wanted)) < Math.abs(Math.log(best / wanted)) ? s : best));
@@ -63,6 +63,14 @@ export class Clock {
     const isBetween = this.stops[i] < this.now;
     const next = i + count + (count < 0 && isBetween ? 1 : 0);
     this.set(this.stops[Math.min(this.stops.length - 1, Math.max(0, next))] ?? 0);
+  }
+
+  /** Other points of the same run; who stands at its end stays there. */
+  extend(stops: Float64Array): void {
+    const wasAtEnd = this.now >= this.end && this.stops.length > 1;
+    this.stops = stops;
+    this.now = wasAtEnd ? this.end : Math.min(this.end, Math.max(this.begin, this.now));
+    this.notify();
   }
 
   toggle(): void {

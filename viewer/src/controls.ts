@@ -4,8 +4,10 @@ import { nearestIndex } from "./data";
 import { h, toggle } from "./dom";
 import { minus, running } from "./format";
 import type { TimePanels } from "./panels";
-import type { Scene } from "./scene";
+import { fileName, saveBlob } from "./save";
+import { views, type Scene, type SceneSettings, type View } from "./scene";
 import { toggleTheme } from "./theme";
+import { canFilm, film } from "./webm";
 
 const scrubSteps = 10000;
 
@@ -32,15 +34,78 @@ export function transport(clock: Clock, scene: Scene | null): HTMLElement {
   follow();
 
   const bar = h("div", { class: "transport" }, play, scrub, time, speed);
-  const view = h("div", { class: "view-bar" });
-  if (scene) {
-    view.append(
-      toggle("trails", "Paths of the centres of mass (t)", scene.settings.trails, (on) => scene.set("trails", on)),
-      toggle("forces", "Reaction forces as arrows (f)", scene.settings.forces, (on) => scene.set("forces", on)),
-      h("button", { type: "button", title: "Camera back to where it was (c)", click: () => scene.resetCamera() }, "camera"),
-    );
+  return h("div", { class: "controls" }, bar, scene ? viewBar(clock, scene) : null);
+}
+
+function choice(label: string, title: string, options: [value: string, text: string][], value: string, change: (value: string) => void): HTMLSelectElement {
+  const select = h("select", { "aria-label": label, title, change: () => change(select.value) }, ...options.map(([v, text]) => h("option", { value: v }, text)));
+  select.value = value;
+  return select;
+}
+
+function viewBar(clock: Clock, scene: Scene): HTMLElement {
+  const { settings } = scene;
+  const camera = choice("camera", "Where the camera looks from (1 to 4)", [["", "camera"], ...views.map((view): [string, string] => [view, view])], "", (view) => {
+    if (view) scene.resetCamera(view as View);
+    camera.value = "";
+  });
+  const record = h("button", { type: "button", title: "Save the animation as a film (WebM), picture by picture", click: () => void saveFilm(clock, scene, record) }, "record");
+  record.hidden = !canFilm();
+  return h("div", { class: "view-bar" },
+    toggle("trails", "Paths of the centres of mass (t)", settings.trails, (on) => scene.set("trails", on)),
+    toggle("forces", "Forces as arrows (f)", settings.forces, (on) => scene.set("forces", on)),
+    toggle("parts", "Joints, springs, actuators, outputs (p)", settings.parts, (on) => scene.set("parts", on)),
+    toggle("names", "Names of bodies and parts, axes of bodies (n)", settings.names, (on) => scene.set("names", on)),
+    choice("look", "Solid, seen through, or cut across an axis (x)", [["solid", "solid"], ["clear", "transparent"], ["x", "cut x"], ["y", "cut y"], ["z", "cut z"]], settings.look,
+      (look) => scene.set("look", look as SceneSettings["look"])),
+    camera,
+    scene.bodyNames.length > 0 ? choice("follow", "The body that the camera goes with", [["", "follow"], ...scene.bodyNames.slice(0, 500).map((name): [string, string] => [name, name])], settings.follow, (name) => scene.set("follow", name)) : null,
+    scene.tintNames.length > 0 ? choice("colour", "What the colours of the bodies mean", [["-1", "colour"], ...scene.tintNames.map((name, i): [string, string] => [String(i), name])], String(settings.tint), (i) => scene.set("tint", Number(i))) : null,
+    h("button", { type: "button", title: "Save the picture (PNG)", click: () => scene.pictureBlob((blob) => saveBlob(blob, `${fileName(scene.title)}.png`)) }, "PNG"),
+    record,
+  );
+}
+
+/** Of the whole run, as fast as it is shown. */
+export async function filmOf(clock: Clock, scene: Scene, width: number, height: number, seconds: number, rate: number, tell?: (done: number) => boolean): Promise<Blob> {
+  const count = Math.max(2, Math.round(seconds * rate));
+  const was = clock.t;
+  try {
+    return await film({
+      width, height, rate, count,
+      draw: (i) => scene.pictureAt(clock.begin + (i / (count - 1)) * (clock.end - clock.begin), width, height),
+      progress: (i) => (tell ? tell((i + 1) / count) : true),
+    });
+  } finally {
+    scene.restoreSize();
+    clock.set(was);
   }
-  return h("div", { class: "controls" }, bar, view);
+}
+
+let isFilming = false;
+async function saveFilm(clock: Clock, scene: Scene, button: HTMLButtonElement): Promise<void> {
+  if (isFilming) {
+    isFilming = false; // the second press stops
+    return;
+  }
+  isFilming = true;
+  try {
+    const box = scene.element.getBoundingClientRect();
+    // Encoders want even sizes.
+    const even = (length: number) => 2 * Math.round((length * Math.min(2, devicePixelRatio)) / 2);
+    const seconds = Math.min(120, (clock.end - clock.begin) / clock.speed);
+    const blob = await filmOf(clock, scene, even(box.width), even(box.height), seconds, 30, (done) => {
+      button.textContent = `${Math.round(100 * done)} %, stop`;
+      return isFilming;
+    });
+    saveBlob(blob, `${fileName(scene.title)}.webm`);
+    button.textContent = "record";
+  } catch (error) {
+    button.textContent = "no film";
+    button.title = (error as Error).message;
+  } finally {
+    isFilming = false;
+  }
 }
 
 export const keys: [string, string][] = [
@@ -50,8 +115,11 @@ export const keys: [string, string][] = [
   ["+ −", "faster or slower"],
   ["a d w s", "turn the camera"],
   ["q e", "camera nearer or farther"],
-  ["c", "camera back"],
-  ["t f", "trails, forces"],
+  ["c 1 2 3 4", "camera back; oblique, front, side, top"],
+  ["t f p n", "trails, forces, parts, names"],
+  ["x", "solid, transparent, cut"],
+  ["[ ]", "zoom into the plots, out of them"],
+  [", .", "shift the plots back, on"],
   ["z", "whole time axis"],
   ["l", "light or dark"],
   ["?", "these keys"],
@@ -63,6 +131,12 @@ const ownArrows = new Set(["SELECT", "INPUT"]);
 export function listenToKeys(clock: Clock | null, scene: Scene | null, panels: TimePanels | null, help: () => void): void {
   const press = (title: string) =>
     document.querySelector<HTMLButtonElement>(`.view-bar button[title^="${title}"]`)?.click();
+  const nextLook = () => {
+    const select = document.querySelector<HTMLSelectElement>('.view-bar select[aria-label="look"]');
+    if (!select) return;
+    select.selectedIndex = (select.selectedIndex + 1) % select.options.length;
+    select.dispatchEvent(new Event("change"));
+  };
   const faster = (by: number) => {
     if (!clock) return;
     const i = nearestIndex(speeds, clock.speed) + by;
@@ -84,8 +158,19 @@ export function listenToKeys(clock: Clock | null, scene: Scene | null, panels: T
     q: () => scene?.orbit(0, 0, 1.1),
     e: () => scene?.orbit(0, 0, 1 / 1.1),
     c: () => scene?.resetCamera(),
+    "1": () => scene?.resetCamera("oblique"),
+    "2": () => scene?.resetCamera("front"),
+    "3": () => scene?.resetCamera("side"),
+    "4": () => scene?.resetCamera("top"),
     t: () => press("Paths"),
-    f: () => press("Reaction"),
+    f: () => press("Forces"),
+    p: () => press("Joints"),
+    n: () => press("Names"),
+    x: nextLook,
+    "[": () => clock && panels?.window.scale(0.5, clock.t),
+    "]": () => clock && panels?.window.scale(2, clock.t),
+    ",": () => panels?.window.shift(-0.25),
+    ".": () => panels?.window.shift(0.25),
     z: () => panels?.resetZoom(),
     l: toggleTheme,
     "?": help,
@@ -95,7 +180,9 @@ export function listenToKeys(clock: Clock | null, scene: Scene | null, panels: T
     const { tagName } = event.target;
     if (event.key === " " && ownSpace.has(tagName)) return;
     if (/^(Arrow|Home|End)/.test(event.key) && ownArrows.has(tagName)) return;
-    if (tagName === "SELECT" && /^[a-z]$/.test(event.key)) return;
+    if (tagName === "SELECT" && /^[a-z0-9]$/.test(event.key)) return;
+    if (event.target instanceof HTMLInputElement && event.target.type !== "range" && event.target.type !== "checkbox") return;
+    if (document.querySelector("dialog[open]")) return;
     const action = actions[event.key];
     if (!action) return;
     event.preventDefault();

@@ -15,12 +15,21 @@ export interface Series {
   t: Float64Array;
   /** NaN where there is no value. */
   y: Float64Array;
+  /** Number in the file, where the local server can give more points; and of which result. */
+  column?: number;
+  result?: number;
+  /** Its extrema have come. */
+  isExact?: boolean;
 }
 
 export interface Panel {
   name: string;
   log: boolean;
   open: boolean;
+  /** Of plots that the reader made: the curves, what they are drawn over (absent: time), and how the address says it. */
+  y?: string[];
+  x?: string;
+  text?: string;
 }
 
 export interface Body {
@@ -28,12 +37,39 @@ export interface Body {
   shapes: Shape[];
   /** Three numbers per frame. */
   x: Float64Array;
-  /** Nine numbers per frame, row by row, body to inertial. */
-  R: Float64Array;
+  /** Unit quaternions x, y, z, w per frame, body to inertial. */
+  q: Float32Array;
+}
+
+/** A point of a body; the body is its number, -1 the ground. */
+export interface Place {
+  body: number;
+  at: Vec3;
+}
+
+/** What pictures show beside bodies. */
+export interface Mark {
+  kind: "joint" | "force" | "output";
+  name: string;
+  type: string;
+  places: Place[];
+  /** In the frame of the body of the last place. */
+  axis: Vec3;
+}
+
+/** A number per body and frame that bodies are coloured by. */
+export interface Tint {
+  name: string;
+  unit: string;
+  bodies: number[];
+  /** One number per body of the list and frame, frame by frame. */
+  values: Float64Array;
 }
 
 export interface Force {
   joint: string;
+  /** "reaction", "spring", "applied" … */
+  kind: string;
   /** Three numbers per frame each, inertial. */
   at: Float64Array;
   vector: Float64Array;
@@ -81,6 +117,8 @@ export interface Result {
   time: Float64Array;
   /** Points of the result; `time` may hold fewer, chosen for display. */
   points: number;
+  /** Some points, equally many apart: extrema are still to be asked for. */
+  sampled: boolean;
   series: Series[];
   panels: Panel[];
   frameTimes: Float64Array;
@@ -88,9 +126,30 @@ export interface Result {
   up: Vec3;
   bodies: Body[];
   forces: Force[];
+  marks: Mark[];
+  tints: Tint[];
+  /** Not along `up` where a model has gravity in no direction: then zero [m/s²]. */
+  gravity: number;
+  /** What can be changed from the page while the program runs. */
+  live: Live | null;
   plots: StudyPlot[];
   tables: Table[];
   overlays: Result[];
+}
+
+/** A parameter or input of the model. */
+export interface Knob {
+  name: string;
+  value: number;
+  min: number;
+  max: number;
+  unit: string;
+  meaning: string;
+}
+
+export interface Live {
+  parameters: Knob[];
+  inputs: Knob[];
 }
 
 export const supportedFormat = 1;
@@ -120,8 +179,53 @@ function number(value: unknown): number {
   return typeof value === "number" ? value : NaN;
 }
 
+/** A list, or the bytes of numbers of single precision, little endian, in base 64. */
 function numbers(value: unknown): Float64Array {
+  if (typeof value === "string") return Float64Array.from(new Float32Array(bytesOf(value)));
   return Array.isArray(value) ? Float64Array.from(value, number) : new Float64Array();
+}
+
+function bytesOf(text: string): ArrayBuffer {
+  const letters = atob(text);
+  const bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < letters.length; ++i) bytes[i] = letters.charCodeAt(i);
+  return bytes.buffer;
+}
+
+function vec3(value: unknown): Vec3 {
+  const [x, y, z] = Array.isArray(value) ? value.map(number) : [];
+  return [x || 0, y || 0, z || 0];
+}
+
+function quaternions(body: Json, frames: number): Float32Array {
+  const name = text(body.name);
+  if (typeof body.Q === "string") {
+    const whole = new Int16Array(bytesOf(body.Q));
+    if (whole.length !== 4 * frames) throw new Error(`Q of body '${name}' has ${whole.length / 4} frames, expected ${frames}`);
+    return normalized(Float32Array.from(whole));
+  }
+  const R = flat(body.R, 9, frames, `R of body '${name}'`);
+  const out = new Float32Array(4 * frames);
+  for (let i = 0; i < frames; ++i) {
+    const [a, b, c, d, e, f, g, h, k] = R.subarray(9 * i, 9 * i + 9);
+    // From the largest of the four (Shepperd 1978).
+    const sums = [1 + a - e - k, 1 - a + e - k, 1 - a - e + k, 1 + a + e + k];
+    const largest = sums.indexOf(Math.max(...sums));
+    const rows = [[sums[0], b + d, c + g, h - f], [b + d, sums[1], f + h, c - g], [c + g, f + h, sums[2], d - b], [h - f, c - g, d - b, sums[3]]];
+    out.set(rows[largest] ?? [0, 0, 0, 1], 4 * i);
+  }
+  return normalized(out);
+}
+
+/** Of length 1, and each on the side of the one before it. */
+function normalized(q: Float32Array): Float32Array {
+  for (let i = 0; i < q.length; i += 4) {
+    const length = Math.hypot(q[i], q[i + 1], q[i + 2], q[i + 3]);
+    const dot = i > 0 ? q[i] * q[i - 4] + q[i + 1] * q[i - 3] + q[i + 2] * q[i - 2] + q[i + 3] * q[i - 1] : 1;
+    const scale = (dot < 0 ? -1 : 1) / (length || 1);
+    for (let k = 0; k < 4; ++k) q[i + k] *= scale;
+  }
+  return q;
 }
 
 /** Indices written as increments: [3, 2, 2] means 3, 5, 7. */
@@ -138,6 +242,11 @@ function pick(values: Float64Array, at: Int32Array): Float64Array {
 
 /** `width` numbers per frame in one array. */
 function flat(value: unknown, width: number, frames: number, what: string): Float64Array {
+  if (typeof value === "string") {
+    const all = numbers(value);
+    if (all.length !== frames * width) throw new Error(`${what} has ${all.length / width} frames, expected ${frames}`);
+    return all;
+  }
   const rows = Array.isArray(value) ? value : [];
   if (rows.length !== frames) throw new Error(`${what} has ${rows.length} frames, expected ${frames}`);
   const out = new Float64Array(frames * width);
@@ -150,10 +259,16 @@ function flat(value: unknown, width: number, frames: number, what: string): Floa
 function readSeries(source: Json, time: Float64Array): Series {
   const t = Array.isArray(source.at) ? pick(time, indices(source.at, time.length)) : time;
   const y = numbers(source.values);
+  if (typeof source.base === "number") for (let i = 0; i < y.length; ++i) y[i] += source.base;
   const name = text(source.name);
+  const column = typeof source.column === "number" ? source.column : undefined;
+  if (source.values === undefined && column !== undefined) {
+    const none = new Float64Array();
+    return { group: text(source.group), panel: text(source.panel, text(source.group)), of: text(source.of), name, unit: text(source.unit), t: none, y: none, column };
+  }
   if (y.length !== t.length) throw new Error(`series '${name}' has ${y.length} values for ${t.length} times`);
   const group = text(source.group);
-  return { group, panel: text(source.panel, group), of: text(source.of), name, unit: text(source.unit), t, y };
+  return { group, panel: text(source.panel, group), of: text(source.of), name, unit: text(source.unit), t, y, column };
 }
 
 function readPanels(source: unknown, series: Series[]): Panel[] {
@@ -199,6 +314,28 @@ function readTable(source: Json): Table {
   return { title: text(source.title, "Table"), columns, rows };
 }
 
+function readMark(source: Json): Mark {
+  const kind = text(source.kind);
+  return {
+    kind: kind === "force" || kind === "output" ? kind : "joint",
+    name: text(source.name),
+    type: text(source.type),
+    places: objects(source.places).map((p) => ({ body: Number.isInteger(p.body) ? (p.body as number) : -1, at: vec3(p.at) })),
+    axis: vec3(source.axis),
+  };
+}
+
+function readTint(source: Json, frames: number): Tint {
+  const bodies = Array.from(numbers(source.bodies));
+  const values = numbers(source.values);
+  if (values.length !== bodies.length * frames) throw new Error(`colours of '${text(source.name)}' do not fit the frames`);
+  return { name: text(source.name), unit: text(source.unit), bodies, values };
+}
+
+function readKnobs(source: unknown): Knob[] {
+  return objects(source).map((k) => ({ name: text(k.name), value: number(k.value), min: number(k.min), max: number(k.max), unit: text(k.unit), meaning: text(k.meaning) }));
+}
+
 /** Throws with a sentence for the reader when this is no data of a report. */
 export function readResult(source: unknown): Result {
   if (!isObject(source)) throw new Error("this page has no data");
@@ -216,6 +353,7 @@ export function readResult(source: unknown): Result {
     notes: Array.isArray(source.notes) ? source.notes.map((n) => text(n)) : [],
     time,
     points: typeof source.points === "number" ? source.points : time.length,
+    sampled: source.sampled === true,
     series,
     panels: readPanels(source.panels, series),
     frameTimes,
@@ -224,13 +362,18 @@ export function readResult(source: unknown): Result {
       name: text(b.name),
       shapes: [b.shape].flat().filter(isObject) as Shape[],
       x: flat(b.x, 3, frames, `x of body '${text(b.name)}'`),
-      R: flat(b.R, 9, frames, `R of body '${text(b.name)}'`),
+      q: quaternions(b, frames),
     })),
     forces: objects(source.forces).map((f) => ({
       joint: text(f.joint),
+      kind: text(f.kind, "reaction"),
       at: flat(f.at, 3, frames, `the point of force '${text(f.joint)}'`),
       vector: flat(f.vector, 3, frames, `force '${text(f.joint)}'`),
     })),
+    marks: objects(source.marks).map(readMark),
+    tints: objects(source.tints).map((t) => readTint(t, frames)),
+    gravity: typeof source.gravity === "number" ? source.gravity : 0,
+    live: isObject(source.live) ? { parameters: readKnobs(source.live.parameters), inputs: readKnobs(source.live.inputs) } : null,
     plots: objects(source.plots).map(readPlot),
     tables: objects(source.tables).map(readTable),
     overlays: objects(source.overlay).map(readResult),

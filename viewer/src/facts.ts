@@ -60,7 +60,7 @@ function factGroups(summary: unknown): [string, Fact[]][] {
 
 export function facts(result: Result): HTMLElement {
   const groups = factGroups(result.summary).filter(([, list]) => list.length > 0);
-  return h("section", { class: "facts", "aria-label": "Summary" }, ...groups.map(([title, list]) =>
+  return h("section", { class: "facts", "aria-label": "Summary", hidden: groups.length === 0 }, ...groups.map(([title, list]) =>
     h("div", {}, h("h3", {}, title), h("dl", {}, ...list.map(([label, value]) => h("div", {}, h("dt", {}, label), h("dd", {}, value)))))));
 }
 

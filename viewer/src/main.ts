@@ -4,12 +4,14 @@ import "./style.css";
 import { Clock } from "./clock";
 import { helpDialog, listenToKeys, transport } from "./controls";
 import { readResult, readResultText, type Result } from "./data";
-import { h } from "./dom";
+import { h, toggle } from "./dom";
 import { extremes, facts, remarks, status } from "./facts";
+import { LiveControls } from "./live";
 import { TimePanels } from "./panels";
 import { Scene } from "./scene";
 import { StudyPanel } from "./study";
 import { sortableTable } from "./table";
+import { takePictures } from "./take";
 import { startTheme, toggleTheme } from "./theme";
 
 class Page {
@@ -17,6 +19,7 @@ class Page {
   private scene: Scene | null = null;
   private panels: TimePanels | null = null;
   private studies: StudyPanel[] = [];
+  private live: LiveControls | null = null;
   private readonly overlayLine = h("p", { class: "overlay-line", hidden: true });
   private readonly root: HTMLElement;
 
@@ -28,6 +31,7 @@ class Page {
     listenToKeys(this.clock, this.scene, this.panels, () => help.showModal());
     this.acceptDrops();
     result.overlays.slice(0, 1).forEach((other) => this.overlay(other));
+    if (this.clock && this.scene) takePictures(this.clock, this.scene);
     // For tests and for the console of the curious.
     Object.assign(window, { kreisel: { result, clock: this.clock, scene: this.scene, panels: this.panels, studies: this.studies } });
   }
@@ -39,6 +43,7 @@ class Page {
       h("div", { class: "title" }, h("h1", {}, this.result.title), status(this.result)),
       h("div", { class: "toolbar" },
         button("overlay…", "Lay a second result over this one: another report, or its data as JSON", () => file.click()),
+        ...(this.result.series.length > 0 ? [button("new plot…", "Choose what to plot, over time or over each other", () => this.plotDialog())] : []),
         button("print", "Print this page", () => print()),
         button("light / dark", "Change the colours (l)", toggleTheme),
         button("keys", "What the keys do (?)", () => help.showModal()),
@@ -68,9 +73,12 @@ class Page {
     this.clock = clock;
     this.panels = new TimePanels(result, clock, () => undefined);
     const side = h("div", { class: "side" });
+    if (result.live) this.live = new LiveControls(result.live, (next) => this.replace(next));
     if (result.bodies.length > 0) side.append(...this.animation(clock));
     else side.append(transport(clock, null));
-    return [facts(result), h("div", { class: result.bodies.length > 0 ? "run" : "run flat" }, side, this.panels.element)];
+    if (this.live) side.append(this.live.element);
+    const isAlone = result.bodies.length === 0 || result.series.length === 0;
+    return [facts(result), h("div", { class: isAlone ? "run flat" : "run" }, side, this.panels.element)];
   }
 
   private animation(clock: Clock): HTMLElement[] {
@@ -97,7 +105,8 @@ class Page {
   private footer(): HTMLElement {
     const { points, series } = this.result;
     const isThinned = series.some((s) => s.y.length < points);
-    const what = points > 0 ? `${points.toLocaleString("en")} points${isThinned ? ", thinned for display; extrema are kept" : ""}` : "";
+    const isRough = this.result.sampled ? ", read in pieces: more where you look" : ", thinned for display; extrema are kept";
+    const what = points > 0 ? `${points.toLocaleString("en")} points${isThinned ? isRough : ""}` : "";
     return h("footer", {}, h("span", {}, this.result.program), h("span", {}, what));
   }
 
@@ -120,7 +129,46 @@ class Page {
     }
     this.overlayLine.replaceChildren(h("span", { class: "dashed" }), "laid over, dashed: ", h("b", {}, other.title));
     if (other.command) this.overlayLine.append(h("code", {}, other.command));
+    if (this.panels) {
+      const isOn = this.panels.showsDifference;
+      this.overlayLine.append(toggle("difference", "The second result minus this one, instead of both", isOn, (on) => this.panels?.setDifference(on)));
+    }
     this.overlayLine.hidden = false;
+  }
+
+  /** Which quantities, and over what. */
+  private plotDialog(): void {
+    const panels = this.panels;
+    if (!panels) return;
+    const { choices } = panels;
+    const options = () => choices.map(({ key, unit }) => h("option", { value: key }, unit ? `${key} [${unit}]` : key));
+    const y = h("select", { multiple: true, size: 12, "aria-label": "curves", required: true }, ...options());
+    const x = h("select", { "aria-label": "over" }, h("option", { value: "" }, "time"), ...options());
+    const filter = h("input", { type: "search", placeholder: "find…", "aria-label": "find a quantity", input: () => {
+      for (const option of y.options) option.hidden = !option.text.toLowerCase().includes(filter.value.toLowerCase());
+    } });
+    const dialog = h("dialog", { class: "help plot-dialog", "aria-label": "New plot" },
+      h("h3", {}, "New plot"),
+      h("form", { method: "dialog", submit: () => {
+        const chosen = Array.from(y.selectedOptions, (option) => option.value);
+        if (chosen.length > 0) panels.addPlot(x.value === "" ? null : x.value, chosen);
+      } },
+        h("label", {}, "Curves, several with ctrl or shift", filter, y),
+        h("label", {}, "over", x),
+        h("div", { class: "row" }, h("button", { type: "submit", value: "add" }, "add"), h("button", { type: "button", click: () => dialog.close() }, "cancel"))));
+    dialog.addEventListener("close", () => dialog.remove());
+    this.root.append(dialog);
+    dialog.showModal();
+  }
+
+  // -- live: the program that made this page goes on
+
+  private replace(result: Result): void {
+    this.panels?.replace(result);
+    this.scene?.replace(result);
+    this.clock?.extend(result.bodies.length > 0 ? result.frameTimes : result.time);
+    document.querySelector(".facts")?.replaceWith(facts(result));
+    document.querySelector(".title .status")?.replaceWith(status(result) ?? "");
   }
 
   private acceptDrops(): void {

@@ -2,93 +2,43 @@
 import * as THREE from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import type { Clock } from "./clock";
-import { lastNotAbove, type Body, type Result } from "./data";
+import { between, ManyBodies, manyBodies, pointBetween, SingleBodies, type Bodies } from "./bodies";
+import type { Result, Tint } from "./data";
 import { h } from "./dom";
 import { significant } from "./format";
+import { label, Marks } from "./marks";
 import { Arrow, buildShape } from "./shapes";
+import { keep, kept } from "./state";
 import { color, onThemeChange, seriesColor } from "./theme";
 
 /** Length of the longest force arrow, in multiples of the size of the scene. */
 const longestArrow = 0.45;
 
+/** More paths than these hide what moves. */
+const fewBodies = 16;
+
 /** Vertical angle of view of a picture that is not narrow [degrees]. */
 const viewAngle = 35;
-
-class MovingBody {
-  readonly object: THREE.Object3D;
-  readonly path: THREE.Line;
-  readonly travelled: THREE.Line;
-  private readonly count: number;
-  private readonly quaternions: Float32Array;
-
-  constructor(
-    readonly body: Body,
-    private readonly times: Float64Array,
-    tint: string,
-    size: number,
-    isGhost: boolean,
-  ) {
-    this.count = times.length;
-    this.object = buildShape(body.shapes, tint, size, isGhost);
-    this.object.traverse((part) => (part.userData.body = body.name));
-    this.quaternions = new Float32Array(4 * this.count);
-    const matrix = new THREE.Matrix4();
-    const q = new THREE.Quaternion();
-    for (let i = 0; i < this.count; ++i) {
-      const r = body.R.subarray(9 * i, 9 * i + 9);
-      matrix.set(r[0], r[1], r[2], 0, r[3], r[4], r[5], 0, r[6], r[7], r[8], 0, 0, 0, 0, 1);
-      q.setFromRotationMatrix(matrix).toArray(this.quaternions, 4 * i);
-    }
-    // The point at the present time is the one after the last frame that was passed.
-    const positions = new Float32Array(3 * (this.count + 1));
-    positions.set(body.x);
-    const whole = new THREE.BufferGeometry().setAttribute("position", new THREE.BufferAttribute(Float32Array.from(body.x), 3));
-    const part = new THREE.BufferGeometry().setAttribute("position", new THREE.BufferAttribute(positions, 3));
-    this.path = new THREE.Line(whole, new THREE.LineBasicMaterial({ color: tint, transparent: true, opacity: 0.18 }));
-    this.travelled = new THREE.Line(part, new THREE.LineBasicMaterial({ color: tint, transparent: true, opacity: 0.8 }));
-    this.path.frustumCulled = this.travelled.frustumCulled = false;
-    this.path.renderOrder = this.travelled.renderOrder = 1;
-  }
-
-  move(t: number): void {
-    if (this.count === 0) return;
-    const i = lastNotAbove(this.times, t);
-    const j = Math.min(i + 1, this.count - 1);
-    const span = this.times[j] - this.times[i];
-    const s = span > 0 ? Math.min(1, Math.max(0, (t - this.times[i]) / span)) : 0;
-    const { x } = this.body;
-    this.object.position.set(
-      x[3 * i] + s * (x[3 * j] - x[3 * i]),
-      x[3 * i + 1] + s * (x[3 * j + 1] - x[3 * i + 1]),
-      x[3 * i + 2] + s * (x[3 * j + 2] - x[3 * i + 2]),
-    );
-    const next = new THREE.Quaternion().fromArray(this.quaternions, 4 * j);
-    this.object.quaternion.fromArray(this.quaternions, 4 * i).slerp(next, s);
-    this.trail(i);
-  }
-
-  private trail(i: number): void {
-    const { geometry } = this.travelled;
-    const positions = geometry.getAttribute("position") as THREE.BufferAttribute;
-    const { x } = this.body;
-    // Restores the frame that held the moving end last time.
-    for (const k of [this.end, i]) if (k < this.count) positions.setXYZ(k, x[3 * k], x[3 * k + 1], x[3 * k + 2]);
-    this.end = i + 1;
-    positions.setXYZ(this.end, this.object.position.x, this.object.position.y, this.object.position.z);
-    positions.needsUpdate = true;
-    geometry.setDrawRange(0, i + 2);
-  }
-  private end = 0;
-}
 
 export interface SceneSettings {
   trails: boolean;
   forces: boolean;
+  parts: boolean;
+  names: boolean;
+  /** "solid", "clear", or a cut across an axis. */
+  look: "solid" | "clear" | "x" | "y" | "z";
+  /** Name of the body that the camera goes with. */
+  follow: string;
+  /** Number of the tint that colours bodies; -1: none. */
+  tint: number;
 }
+
+export const views = ["oblique", "front", "side", "top"] as const;
+export type View = (typeof views)[number];
 
 export class Scene {
   readonly element: HTMLElement;
-  readonly settings: SceneSettings = { trails: true, forces: true };
+  readonly settings: SceneSettings;
   private readonly canvas = h("canvas", { tabindex: 0, "aria-label": "3D animation of the bodies" });
   private readonly caption = h("div", { class: "scene-caption" });
   private readonly renderer: THREE.WebGLRenderer;
@@ -97,11 +47,13 @@ export class Scene {
   private readonly controls: OrbitControls;
   private readonly content = new THREE.Group();
   private readonly results: Result[];
-  private bodies: MovingBody[] = [];
+  private bodies: Bodies[] = [];
+  private marks: Marks | null = null;
   private arrows: { arrow: Arrow; result: Result; force: number }[] = [];
+  private readonly bar = h("div", { class: "tint-bar", hidden: true });
   private arrowScale = 0;
-  private readonly bounds: THREE.Box3;
-  private readonly size: number;
+  private bounds: THREE.Box3;
+  private size: number;
   /** Turns z into the direction against gravity. */
   private readonly upright: THREE.Quaternion;
   private isDue = false;
@@ -113,9 +65,19 @@ export class Scene {
     private readonly onPick: (body: string) => void,
   ) {
     this.results = [first];
+    this.settings = {
+      trails: kept("trails") === null ? first.bodies.length <= fewBodies : kept("trails") === "1",
+      forces: kept("forces") !== "0",
+      parts: kept("parts") !== "0",
+      names: kept("names") === "1",
+      look: (["clear", "x", "y", "z"].find((word) => word === kept("look")) ?? "solid") as SceneSettings["look"],
+      follow: first.bodies.some((body) => body.name === kept("follow")) ? kept("follow")! : "",
+      tint: first.tints.length > 0 && kept("tint") !== "none" ? Math.max(0, first.tints.findIndex((tint) => tint.name === kept("tint"))) : -1,
+    };
     this.renderer = new THREE.WebGLRenderer({ canvas: this.canvas, antialias: true, alpha: true, preserveDrawingBuffer: true });
     this.renderer.setPixelRatio(Math.min(2, devicePixelRatio));
-    this.element = h("div", { class: "scene" }, this.canvas, this.caption);
+    this.renderer.localClippingEnabled = true;
+    this.element = h("div", { class: "scene" }, this.canvas, this.caption, this.bar);
     this.bounds = boundsOf(first);
     this.size = this.bounds.getSize(new THREE.Vector3()).length() / Math.sqrt(3) || 1;
 
@@ -128,6 +90,7 @@ export class Scene {
 
     this.controls = new OrbitControls(this.camera, this.canvas);
     this.controls.addEventListener("change", () => this.draw());
+    this.controls.addEventListener("start", () => (this.wasMoved = true));
     this.resetCamera();
     this.build();
 
@@ -147,15 +110,60 @@ export class Scene {
     this.build();
   }
 
+  /** The same run with more points, or run anew; the camera stays where the reader has put it. */
+  replace(result: Result): void {
+    this.results[0] = result;
+    const grown = boundsOf(result);
+    const isInside = this.bounds.containsBox(grown);
+    this.bounds.union(grown);
+    this.size = this.bounds.getSize(new THREE.Vector3()).length() / Math.sqrt(3) || 1;
+    this.build();
+    if (!isInside && !this.wasMoved) this.resetCamera();
+  }
+  private wasMoved = false;
+
   set<K extends keyof SceneSettings>(key: K, value: SceneSettings[K]): void {
     this.settings[key] = value;
+    const usual: Record<string, unknown> = { trails: this.results[0].bodies.length <= fewBodies, forces: true, parts: true, names: false, look: "solid", follow: "" };
+    const word = typeof value === "boolean" ? (value ? "1" : "0") : key === "tint" ? (this.results[0].tints[value as number]?.name ?? "none") : String(value);
+    keep(key, value === usual[key] ? null : word);
+    if (key === "look" || key === "tint") this.applyLook();
+    if (key === "follow") this.followed = null;
     this.draw();
   }
 
+  /** Solid, seen through, or cut: what lies towards the camera is taken away. */
+  private applyLook(): void {
+    const { look } = this.settings;
+    const isCut = look === "x" || look === "y" || look === "z";
+    this.renderer.clippingPlanes = [];
+    for (const bodies of this.bodies) bodies.setOpacity(look === "clear" ? 0.3 : 1);
+    const planes: THREE.Plane[] = [];
+    if (isCut) {
+      const normal = new THREE.Vector3(look === "x" ? 1 : 0, look === "y" ? 1 : 0, look === "z" ? 1 : 0);
+      const center = this.results[0].bodies.length > 0 ? this.bounds.getCenter(new THREE.Vector3()) : new THREE.Vector3();
+      if (normal.dot(this.camera.position.clone().sub(center)) > 0) normal.negate();
+      planes.push(new THREE.Plane().setFromNormalAndCoplanarPoint(normal, center));
+    }
+    for (const bodies of this.bodies)
+      bodies.object.traverse((part) => {
+        if (part instanceof THREE.Mesh) for (const material of [part.material].flat()) material.clippingPlanes = planes;
+      });
+    const tint = this.results[0].tints[this.settings.tint] ?? null;
+    const range = tint ? rangeOf(tint) : ([0, 1] as [number, number]);
+    this.bodies[0]?.setTint(tint, range);
+    this.bar.hidden = tint === null;
+    if (tint) this.bar.replaceChildren(h("span", {}, `${tint.name}${tint.unit ? ` [${tint.unit}]` : ""}`), h("span", {}, significant(range[0], 3)), h("i", {}), h("span", {}, significant(range[1], 3)));
+  }
+
   /** Looks from a little above, as near as everything is seen at all times. */
-  resetCamera(): void {
+  resetCamera(view: View = "oblique"): void {
+    this.wasMoved = false;
+    this.followed = null;
     const center = this.bounds.getCenter(new THREE.Vector3());
-    const direction = new THREE.Vector3(1, -1.6, 1.05).normalize().applyQuaternion(this.upright);
+    // Almost along the axes: up must not be the direction of view.
+    const directions: Record<View, [number, number, number]> = { oblique: [1, -1.6, 1.05], front: [0, -1, 0], side: [1, 0, 0], top: [0, -1e-3, 1] };
+    const direction = new THREE.Vector3(...directions[view]).normalize().applyQuaternion(this.upright);
     const distance = this.distanceToSeeAll(center, direction);
     this.camera.near = distance / 200;
     this.camera.far = distance * 20;
@@ -181,6 +189,7 @@ export class Scene {
       const stride = 3 * Math.max(1, Math.ceil(x.length / 3 / 400));
       for (let i = 0; i + 2 < x.length; i += stride) see(x[i], x[i + 1], x[i + 2], radii[k] ?? 0);
     });
+    for (const { places } of this.results[0].marks) for (const { body, at } of places) if (body < 0) see(...at, 0.03 * this.size);
     if (this.bounds.containsPoint(new THREE.Vector3())) see(0, 0, 0, 0.22 * this.size);
     return 1.06 * distance || 3;
   }
@@ -193,60 +202,126 @@ export class Scene {
     const turn = Math.atan2(arm.y, arm.x) + azimuth;
     arm.set(Math.sin(tilt) * Math.cos(turn), Math.sin(tilt) * Math.sin(turn), Math.cos(tilt)).multiplyScalar(radius);
     this.camera.position.copy(this.controls.target).add(arm.applyQuaternion(this.upright));
+    this.wasMoved = true;
     this.controls.update();
     this.draw();
   }
 
   private build(): void {
     dispose(this.content);
-    this.bodies = [];
     this.arrows = [];
-    this.content.add(ground(this.bounds, this.size, this.upright), axes(0.22 * this.size));
-    this.results.forEach((result, i) => {
-      result.bodies.forEach((body, k) => {
-        const tint = i === 0 ? seriesColor(k) : color("ghost");
-        this.bodies.push(new MovingBody(body, result.frameTimes, tint, 0.12 * this.size, i > 0));
-      });
+    const paper = color("surface");
+    this.content.add(ground(this.bounds, this.size, this.upright), axes(0.22 * this.size, paper));
+    if (this.results[0].gravity > 0) this.content.add(gravityArrow(this.results[0], this.bounds, 0.16 * this.size, paper));
+    this.bodies = this.results.map((result, i) => {
+      const tintOf = (k: number) => (i === 0 ? seriesColor(k) : color("ghost"));
+      const kind = result.bodies.length >= manyBodies ? ManyBodies : SingleBodies;
+      return new kind(result, tintOf, 0.12 * this.size, i > 0);
     });
-    for (const moving of this.bodies) this.content.add(moving.object, moving.path, moving.travelled);
+    for (const bodies of this.bodies) this.content.add(bodies.object);
+    this.bodies.forEach((bodies) => bodies.move(this.clock.shown));
+    this.marks = new Marks(this.results[0].marks, this.bodies[0], this.results[0].bodies.map((body) => body.name), this.size, {
+      joint: color("mark-joint"), spring: color("mark-spring"), damper: color("mark-joint"), actuator: color("mark-actuator"),
+      output: color("mark-output"), text: color("text"), surface: paper,
+    });
+    this.content.add(this.marks.object);
 
     const largest = Math.max(0, ...this.results.map(largestForce));
     // Many arrows are shorter, so that the bodies stay visible.
     const crowd = Math.cbrt(Math.max(1, this.results[0].forces.length));
     this.arrowScale = largest > 0 ? (longestArrow * this.size) / (crowd * largest) : 0;
     this.caption.textContent = largest > 0 ? `longest arrow: ${significant(largest, 3)} N` : "";
+    const shades: Record<string, string> = { spring: color("mark-spring"), applied: color("mark-actuator") };
     this.results.forEach((result, i) => {
-      const material = new THREE.MeshStandardMaterial({
-        color: i === 0 ? color("force") : color("ghost"),
-        roughness: 0.7,
-        transparent: i > 0,
-        opacity: i > 0 ? 0.5 : 1,
+      // Seen through solids: a force acts inside of them as a rule.
+      const paintOf = (shade: string) => new THREE.MeshStandardMaterial({
+        color: i === 0 ? shade : color("ghost"), roughness: 0.7, transparent: true, opacity: i > 0 ? 0.5 : 0.92, depthTest: false, depthWrite: false,
       });
-      result.forces.forEach((_, force) => {
-        const arrow = new Arrow(material, (0.008 * this.size) / crowd);
+      const paints = new Map<string, THREE.Material>();
+      result.forces.forEach(({ kind }, force) => {
+        if (!paints.has(kind)) paints.set(kind, paintOf(shades[kind] ?? color("force")));
+        const arrow = new Arrow(paints.get(kind)!, (0.008 * this.size) / crowd);
+        arrow.traverse((part) => (part.renderOrder = 10));
         this.arrows.push({ arrow, result, force });
         this.content.add(arrow);
       });
     });
+    this.applyLook();
     this.draw();
   }
 
+  /** The camera goes with a body without turning. */
+  private followBody(): void {
+    const k = this.results[0].bodies.findIndex((body) => body.name === this.settings.follow);
+    if (k < 0) return;
+    const [now, turn] = [new THREE.Vector3(), new THREE.Quaternion()];
+    this.bodies[0].pose(k, now, turn);
+    if (!Number.isFinite(now.x)) return;
+    const way = now.clone().sub(this.followed ?? this.controls.target);
+    this.followed = now;
+    this.camera.position.add(way);
+    this.controls.target.add(way);
+    this.camera.lookAt(this.controls.target);
+    this.camera.updateMatrixWorld();
+  }
+  private followed: THREE.Vector3 | null = null;
+
   private moveAll(): void {
     const t = this.clock.shown;
-    for (const moving of this.bodies) {
-      moving.move(t);
-      moving.path.visible = moving.travelled.visible = this.settings.trails;
+    for (const bodies of this.bodies) {
+      bodies.showTrails(this.settings.trails);
+      bodies.move(t);
     }
+    if (this.settings.follow) this.followBody();
+    this.marks?.move(this.settings.parts, this.settings.names);
     const at = new THREE.Vector3();
     const vector = new THREE.Vector3();
     for (const { arrow, result, force } of this.arrows) {
       arrow.visible = this.settings.forces;
       if (!this.settings.forces || result.frameTimes.length === 0) continue;
-      interpolate(result.forces[force].at, result.frameTimes, t, at);
-      interpolate(result.forces[force].vector, result.frameTimes, t, vector);
+      const place = between(result.frameTimes, t);
+      pointBetween(result.forces[force].at, place, at);
+      pointBetween(result.forces[force].vector, place, vector);
       arrow.point(at, vector.multiplyScalar(this.arrowScale));
     }
     this.caption.hidden = !this.settings.forces;
+  }
+
+  /** One picture of a given size at a time, as the page would draw it; for films. */
+  pictureAt(t: number, width: number, height: number): HTMLCanvasElement {
+    this.clock.pause();
+    this.clock.set(t);
+    this.setSize(width, height, 1);
+    this.renderer.setClearColor(new THREE.Color(color("surface")), 1);
+    this.render();
+    this.renderer.setClearColor(0x000000, 0);
+    return this.canvas;
+  }
+  /** The picture as it stands, on paper. */
+  pictureBlob(take: (blob: Blob) => void): void {
+    const { width, height } = this.canvas;
+    this.pictureAt(this.clock.t, width, height).toBlob((blob) => blob && take(blob));
+    this.restoreSize();
+  }
+  /** After pictures of another size. */
+  restoreSize(): void {
+    this.renderer.setPixelRatio(Math.min(2, devicePixelRatio));
+    this.resize();
+  }
+  get title(): string {
+    return this.results[0].title;
+  }
+  get bodyNames(): string[] {
+    return this.results[0].bodies.map((body) => body.name);
+  }
+  get tintNames(): string[] {
+    return this.results[0].tints.map((tint) => tint.name);
+  }
+  /** Milliseconds that one move of everything takes, without the drawing; for tests. */
+  timeMoves(count: number): number {
+    const begin = performance.now();
+    for (let i = 0; i < count; ++i) for (const bodies of this.bodies) bodies.move(this.clock.begin + (i / count) * (this.clock.end - this.clock.begin));
+    return (performance.now() - begin) / count;
   }
 
   private pick(event: PointerEvent): void {
@@ -257,20 +332,26 @@ export class Scene {
     );
     const ray = new THREE.Raycaster();
     ray.setFromCamera(point, this.camera);
-    const hit = ray.intersectObjects(this.bodies.map((moving) => moving.object), true)[0];
-    if (hit) this.onPick(hit.object.userData.body as string);
+    const hit = ray.intersectObjects(this.bodies.map((bodies) => bodies.object), true).find(({ object }) => object instanceof THREE.Mesh);
+    const body = hit && this.bodies.map((bodies) => bodies.picked(hit)).find((name) => name !== null);
+    if (body) this.onPick(body);
   }
 
   private resize(): void {
     const { clientWidth: width, clientHeight: height } = this.element;
     if (width === 0 || height === 0) return;
+    this.setSize(width, height, Math.min(2, devicePixelRatio));
+    this.render();
+  }
+
+  private setSize(width: number, height: number, ratio: number): void {
+    this.renderer.setPixelRatio(ratio);
     this.renderer.setSize(width, height, false);
     this.camera.aspect = width / height;
     // A narrow picture shows as much as a square one.
     const half = Math.tan((viewAngle * Math.PI) / 360) / Math.min(1, this.camera.aspect);
     this.camera.fov = (360 / Math.PI) * Math.atan(half);
     this.camera.updateProjectionMatrix();
-    this.render();
   }
 
   private draw(): void {
@@ -288,12 +369,13 @@ export class Scene {
   }
 }
 
-function interpolate(values: Float64Array, times: Float64Array, t: number, out: THREE.Vector3): void {
-  const i = lastNotAbove(times, t);
-  const j = Math.min(i + 1, times.length - 1);
-  const s = times[j] > times[i] ? Math.min(1, Math.max(0, (t - times[i]) / (times[j] - times[i]))) : 0;
-  const part = (k: number) => values[3 * i + k] + s * (values[3 * j + k] - values[3 * i + k]);
-  out.set(part(0), part(1), part(2));
+function rangeOf(tint: Tint): [number, number] {
+  let [low, high] = [Infinity, -Infinity];
+  for (const value of tint.values) {
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  return low <= high ? [low, high] : [0, 1];
 }
 
 function largestForce(result: Result): number {
@@ -312,6 +394,7 @@ function boundsOf(result: Result): THREE.Box3 {
   const corner = new THREE.Vector3();
   for (const { x } of result.bodies)
     for (let i = 0; i + 2 < x.length; i += 3) if (Number.isFinite(x[i])) box.expandByPoint(corner.set(x[i], x[i + 1], x[i + 2]));
+  for (const { places } of result.marks) for (const { body, at } of places) if (body < 0) box.expandByPoint(corner.set(...at));
   if (box.isEmpty()) return new THREE.Box3(new THREE.Vector3(-1, -1, -1), new THREE.Vector3(1, 1, 1));
   const span = box.getSize(new THREE.Vector3()).length();
   if (box.distanceToPoint(new THREE.Vector3()) < Math.max(span, 1)) box.expandByPoint(new THREE.Vector3());
@@ -356,7 +439,7 @@ function ground(bounds: THREE.Box3, size: number, upright: THREE.Quaternion): TH
 }
 
 /** The inertial frame: x red, y green, z blue. */
-function axes(length: number): THREE.Object3D {
+function axes(length: number, paper: string): THREE.Object3D {
   const group = new THREE.Group();
   const directions: [string, THREE.Vector3][] = [
     ["axis-x", new THREE.Vector3(length, 0, 0)],
@@ -366,14 +449,35 @@ function axes(length: number): THREE.Object3D {
   for (const [name, direction] of directions) {
     const arrow = new Arrow(new THREE.MeshBasicMaterial({ color: color(name) }), 0.016 * length);
     arrow.point(new THREE.Vector3(), direction);
-    group.add(arrow);
+    const letter = label(name.slice(-1), color(name), paper);
+    letter.position.copy(direction).multiplyScalar(1.12);
+    group.add(arrow, letter);
   }
+  return group;
+}
+
+/** Where things fall, beside what moves. */
+function gravityArrow(result: Result, bounds: THREE.Box3, length: number, paper: string): THREE.Object3D {
+  const group = new THREE.Group();
+  const arrow = new Arrow(new THREE.MeshBasicMaterial({ color: color("faint") }), 0.02 * length);
+  const down = new THREE.Vector3(...result.up).negate();
+  // Beside the axes of the inertial frame, or beside what moves where that is far away.
+  const root = bounds.containsPoint(new THREE.Vector3()) ? new THREE.Vector3() : bounds.min.clone();
+  const aside = new THREE.Vector3(-1, -1, -1).addScaledVector(down, -new THREE.Vector3(-1, -1, -1).dot(down)).normalize();
+  const from = root.addScaledVector(aside, 0.6 * length).addScaledVector(down, -1.2 * length);
+  arrow.point(from, down.clone().multiplyScalar(length));
+  const letter = label("g", color("faint"), paper);
+  letter.position.copy(from).addScaledVector(down, 1.2 * length);
+  group.add(arrow, letter);
   return group;
 }
 
 function dispose(group: THREE.Group): void {
   group.traverse((part) => {
-    if (part instanceof THREE.Mesh || part instanceof THREE.Line) {
+    if (part instanceof THREE.Sprite) {
+      part.material.map?.dispose();
+      part.material.dispose();
+    } else if (part instanceof THREE.Mesh || part instanceof THREE.Line) {
       part.geometry.dispose();
       for (const material of [part.material].flat()) material.dispose();
     }

@@ -19,12 +19,13 @@ function vector(value: unknown, otherwise: Vec3): THREE.Vector3 {
 }
 
 /** Turns the y axis, along which three.js builds round shapes, into `axis`. */
-function along(axis: THREE.Vector3): THREE.Quaternion {
+export function along(axis: THREE.Vector3): THREE.Quaternion {
   const unit = axis.lengthSq() > 0 ? axis.clone().normalize() : new THREE.Vector3(0, 1, 0);
   return new THREE.Quaternion().setFromUnitVectors(new THREE.Vector3(0, 1, 0), unit);
 }
 
-const segments = 48;
+/** Sides of round shapes, in the shape that is being built. */
+let segments = 48;
 
 /** A round body of which a quarter is marked, so that its spin is seen. */
 function turned(profile: THREE.Vector2[], paint: Paint): THREE.Group {
@@ -128,7 +129,8 @@ function tinted(value: unknown, otherwise: THREE.ColorRepresentation): THREE.Col
 }
 
 /** The shapes, or a small box of `size` where the model names none. */
-export function buildShape(shapes: Shape[], tint: THREE.ColorRepresentation, size: number, isGhost: boolean): THREE.Object3D {
+export function buildShape(shapes: Shape[], tint: THREE.ColorRepresentation, size: number, isGhost: boolean, roundness = 48): THREE.Object3D {
+  segments = roundness;
   const material = (shade: THREE.Color) =>
     new THREE.MeshStandardMaterial({
       color: shade,

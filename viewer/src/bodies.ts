@@ -1,0 +1,268 @@
+// Bodies in motion: poses between frames, meshes of a few bodies, and instances of many.
+import * as THREE from "three";
+import { lastNotAbove, type Body, type Result, type Tint } from "./data";
+import { buildShape } from "./shapes";
+
+/** From this many bodies on, equal shapes are drawn together. */
+export const manyBodies = 150;
+
+/** Where a time lies between two frames. */
+export interface Between {
+  i: number;
+  j: number;
+  s: number;
+}
+
+export function between(times: Float64Array, t: number): Between {
+  const i = lastNotAbove(times, t);
+  const j = Math.min(i + 1, times.length - 1);
+  const span = times[j] - times[i];
+  return { i, j, s: span > 0 ? Math.min(1, Math.max(0, (t - times[i]) / span)) : 0 };
+}
+
+export function pointBetween(values: Float64Array, { i, j, s }: Between, out: THREE.Vector3): THREE.Vector3 {
+  const part = (k: number) => values[3 * i + k] + s * (values[3 * j + k] - values[3 * i + k]);
+  return out.set(part(0), part(1), part(2));
+}
+
+/** Quaternions of neighbours lie on the same side, so that the chord needs no question. */
+export function turnBetween(q: Float32Array, { i, j, s }: Between, out: THREE.Quaternion): THREE.Quaternion {
+  const [a, b] = [4 * i, 4 * j];
+  const dot = q[a] * q[b] + q[a + 1] * q[b + 1] + q[a + 2] * q[b + 2] + q[a + 3] * q[b + 3];
+  if (dot > 0.9995) {
+    const part = (k: number) => q[a + k] + s * (q[b + k] - q[a + k]);
+    return out.set(part(0), part(1), part(2), part(3)).normalize();
+  }
+  const next = new THREE.Quaternion().fromArray(q, b);
+  return out.fromArray(q, a).slerp(next, s);
+}
+
+/** Blue over grey to red, as people read small to large. */
+export function tintColor(value: number, low: number, high: number, out: THREE.Color): THREE.Color {
+  const s = high > low ? Math.min(1, Math.max(0, (value - low) / (high - low))) : 0.5;
+  return s < 0.5 ? out.setRGB(0.13 + 1.1 * s, 0.35 + 0.8 * s, 0.85 - 0.4 * s) : out.setRGB(0.68 + 0.4 * (s - 0.5), 0.75 - 1.2 * (s - 0.5), 0.65 - 1.1 * (s - 0.5));
+}
+
+export interface Bodies {
+  readonly object: THREE.Object3D;
+  move(t: number): void;
+  showTrails(shows: boolean): void;
+  setOpacity(opacity: number): void;
+  setTint(tint: Tint | null, range: [number, number]): void;
+  /** Of a body, as it was moved last. */
+  pose(body: number, position: THREE.Vector3, turn: THREE.Quaternion): void;
+  /** The body that a ray meets first. */
+  picked(hit: THREE.Intersection): string | null;
+}
+
+class Poses {
+  readonly position: THREE.Vector3[];
+  readonly turn: THREE.Quaternion[];
+  at: Between = { i: 0, j: 0, s: 0 };
+
+  constructor(readonly result: Result) {
+    this.position = result.bodies.map(() => new THREE.Vector3());
+    this.turn = result.bodies.map(() => new THREE.Quaternion());
+  }
+  move(t: number): void {
+    if (this.result.frameTimes.length === 0) return;
+    this.at = between(this.result.frameTimes, t);
+    this.result.bodies.forEach((body, k) => {
+      pointBetween(body.x, this.at, this.position[k]);
+      turnBetween(body.q, this.at, this.turn[k]);
+    });
+  }
+}
+
+class Trail {
+  readonly path: THREE.Line;
+  readonly travelled: THREE.Line;
+  private end = 0;
+
+  constructor(private readonly body: Body, private readonly count: number, tint: string) {
+    // The point at the present time is the one after the last frame that was passed.
+    const positions = new Float32Array(3 * (count + 1));
+    positions.set(body.x);
+    const whole = new THREE.BufferGeometry().setAttribute("position", new THREE.BufferAttribute(Float32Array.from(body.x), 3));
+    const part = new THREE.BufferGeometry().setAttribute("position", new THREE.BufferAttribute(positions, 3));
+    this.path = new THREE.Line(whole, new THREE.LineBasicMaterial({ color: tint, transparent: true, opacity: 0.18 }));
+    this.travelled = new THREE.Line(part, new THREE.LineBasicMaterial({ color: tint, transparent: true, opacity: 0.8 }));
+    this.path.frustumCulled = this.travelled.frustumCulled = false;
+    this.path.renderOrder = this.travelled.renderOrder = 1;
+  }
+  move(i: number, now: THREE.Vector3): void {
+    const { geometry } = this.travelled;
+    const positions = geometry.getAttribute("position") as THREE.BufferAttribute;
+    const { x } = this.body;
+    // Restores the frame that held the moving end last time.
+    for (const k of [this.end, i]) if (k < this.count) positions.setXYZ(k, x[3 * k], x[3 * k + 1], x[3 * k + 2]);
+    this.end = i + 1;
+    positions.setXYZ(this.end, now.x, now.y, now.z);
+    positions.needsUpdate = true;
+    geometry.setDrawRange(0, i + 2);
+  }
+}
+
+/** One group of meshes per body, and its trail. */
+export class SingleBodies implements Bodies {
+  readonly object = new THREE.Group();
+  private readonly poses: Poses;
+  private readonly bodies: THREE.Object3D[];
+  private readonly trails: Trail[];
+  private tint: { tint: Tint; range: [number, number]; materials: THREE.MeshStandardMaterial[][] } | null = null;
+
+  constructor(private readonly result: Result, tintOf: (k: number) => string, size: number, isGhost: boolean) {
+    this.poses = new Poses(result);
+    this.bodies = result.bodies.map((body, k) => {
+      const object = buildShape(body.shapes, tintOf(k), size, isGhost);
+      object.traverse((part) => (part.userData.body = body.name));
+      return object;
+    });
+    this.trails = result.bodies.map((body, k) => new Trail(body, result.frameTimes.length, tintOf(k)));
+    this.object.add(...this.bodies, ...this.trails.flatMap((trail) => [trail.path, trail.travelled]));
+  }
+
+  move(t: number): void {
+    if (this.result.frameTimes.length === 0) return;
+    this.poses.move(t);
+    this.bodies.forEach((object, k) => {
+      object.position.copy(this.poses.position[k]);
+      object.quaternion.copy(this.poses.turn[k]);
+      if (this.trails[k].path.visible) this.trails[k].move(this.poses.at.i, object.position);
+    });
+    if (!this.tint) return;
+    const { tint, range, materials } = this.tint;
+    const { i, j, s } = this.poses.at;
+    const n = tint.bodies.length;
+    tint.bodies.forEach((_, k) => {
+      const value = tint.values[n * i + k] + s * (tint.values[n * j + k] - tint.values[n * i + k]);
+      for (const material of materials[k]) tintColor(value, ...range, material.color);
+    });
+  }
+  showTrails(shows: boolean): void {
+    for (const trail of this.trails) trail.path.visible = trail.travelled.visible = shows;
+  }
+  setOpacity(opacity: number): void {
+    for (const body of this.bodies) eachMaterial(body, (material) => fade(material, opacity));
+  }
+  setTint(tint: Tint | null, range: [number, number]): void {
+    this.tint = tint && {
+      tint,
+      range,
+      materials: tint.bodies.map((k) => {
+        const found: THREE.MeshStandardMaterial[] = [];
+        if (this.bodies[k]) eachMaterial(this.bodies[k], (material) => material instanceof THREE.MeshStandardMaterial && found.push(material));
+        return found;
+      }),
+    };
+  }
+  pose(body: number, position: THREE.Vector3, turn: THREE.Quaternion): void {
+    position.copy(this.poses.position[body]);
+    turn.copy(this.poses.turn[body]);
+  }
+  picked(hit: THREE.Intersection): string | null {
+    return (hit.object.userData.body as string | undefined) ?? null;
+  }
+}
+
+/** All bodies of one shape and colour as instances of its meshes: thousands of them cost a few calls. */
+export class ManyBodies implements Bodies {
+  readonly object = new THREE.Group();
+  private readonly poses: Poses;
+  private readonly kinds: { bodies: number[]; parts: { mesh: THREE.InstancedMesh; local: THREE.Matrix4 }[] }[] = [];
+  private tint: { tint: Tint; range: [number, number]; place: Map<number, number> } | null = null;
+
+  constructor(private readonly result: Result, tintOf: (k: number) => string, size: number, isGhost: boolean) {
+    this.poses = new Poses(result);
+    const kinds = new Map<string, number[]>();
+    result.bodies.forEach((body, k) => {
+      // Nine colours are told apart; bodies of one shape share theirs in groups.
+      const key = JSON.stringify([body.shapes, tintOf(k)]);
+      const list = kinds.get(key);
+      if (list) list.push(k);
+      else kinds.set(key, [k]);
+    });
+    for (const bodies of kinds.values()) {
+      const template = buildShape(result.bodies[bodies[0]].shapes, tintOf(bodies[0]), size, isGhost, 16);
+      template.updateMatrixWorld(true);
+      const parts: { mesh: THREE.InstancedMesh; local: THREE.Matrix4 }[] = [];
+      template.traverse((part) => {
+        if (!(part instanceof THREE.Mesh)) return;
+        const mesh = new THREE.InstancedMesh(part.geometry, part.material, bodies.length);
+        mesh.frustumCulled = false;
+        mesh.userData.bodies = bodies;
+        parts.push({ mesh, local: part.matrixWorld.clone() });
+        this.object.add(mesh);
+      });
+      this.kinds.push({ bodies, parts });
+    }
+  }
+
+  move(t: number): void {
+    if (this.result.frameTimes.length === 0) return;
+    this.poses.move(t);
+    const [world, placed, one] = [new THREE.Matrix4(), new THREE.Matrix4(), new THREE.Vector3(1, 1, 1)];
+    for (const { bodies, parts } of this.kinds) {
+      bodies.forEach((k, slot) => {
+        world.compose(this.poses.position[k], this.poses.turn[k], one);
+        for (const { mesh, local } of parts) {
+          placed.multiplyMatrices(world, local);
+          placed.toArray(mesh.instanceMatrix.array, 16 * slot);
+        }
+      });
+      for (const { mesh } of parts) {
+        mesh.instanceMatrix.needsUpdate = true;
+        mesh.boundingSphere = null;
+      }
+    }
+    if (this.tint) this.colour();
+  }
+  private colour(): void {
+    const { tint, range, place } = this.tint!;
+    const { i, j, s } = this.poses.at;
+    const n = tint.bodies.length;
+    const [shade, plain] = [new THREE.Color(), new THREE.Color(0xffffff)];
+    for (const { bodies, parts } of this.kinds)
+      for (const { mesh } of parts) {
+        bodies.forEach((body, slot) => {
+          const k = place.get(body);
+          const value = k === undefined ? NaN : tint.values[n * i + k] + s * (tint.values[n * j + k] - tint.values[n * i + k]);
+          mesh.setColorAt(slot, Number.isFinite(value) ? tintColor(value, ...range, shade) : plain);
+        });
+        mesh.instanceColor!.needsUpdate = true;
+        (mesh.material as THREE.MeshStandardMaterial).color.set(0xffffff);
+      }
+  }
+  showTrails(): void {
+    // Thousands of paths hide what moves.
+  }
+  setOpacity(opacity: number): void {
+    eachMaterial(this.object, (material) => fade(material, opacity));
+  }
+  setTint(tint: Tint | null, range: [number, number]): void {
+    this.tint = tint && { tint, range, place: new Map(tint.bodies.map((body, k) => [body, k])) };
+  }
+  pose(body: number, position: THREE.Vector3, turn: THREE.Quaternion): void {
+    position.copy(this.poses.position[body]);
+    turn.copy(this.poses.turn[body]);
+  }
+  picked(hit: THREE.Intersection): string | null {
+    const bodies = hit.object.userData.bodies as number[] | undefined;
+    return bodies && hit.instanceId !== undefined ? this.result.bodies[bodies[hit.instanceId]].name : null;
+  }
+}
+
+function eachMaterial(object: THREE.Object3D, use: (material: THREE.Material) => void): void {
+  object.traverse((part) => {
+    if (part instanceof THREE.Mesh || part instanceof THREE.LineSegments) for (const material of [part.material].flat()) use(material);
+  });
+}
+
+function fade(material: THREE.Material, opacity: number): void {
+  if (!(material instanceof THREE.MeshStandardMaterial)) return;
+  material.userData.opacity ??= material.opacity;
+  material.opacity = material.userData.opacity * opacity;
+  material.transparent = material.opacity < 1;
+  material.depthWrite = material.opacity > 0.9;
+  material.needsUpdate = true;
+}

@@ -1,0 +1,65 @@
+// A run that goes on: new points come in, sliders of parameters run it anew, sliders of inputs steer it.
+import { readResult, type Knob, type Live, type Result } from "./data";
+import { h } from "./dom";
+import { significant } from "./format";
+import { fetchJson, post } from "./remote";
+
+/** Between two questions for news [ms]. */
+const pause = 400;
+
+export class LiveControls {
+  readonly element: HTMLElement;
+  private readonly state = h("output", { class: "live-state" });
+  private version = -1;
+
+  constructor(live: Live, private readonly replace: (result: Result) => void) {
+    const group = (title: string, knobs: Knob[], path: string) =>
+      knobs.length === 0 ? null : h("fieldset", {}, h("legend", {}, title), ...knobs.map((knob) => this.knob(knob, path)));
+    this.element = h("section", { class: "live", "aria-label": "Live" },
+      h("div", { class: "row" }, h("h3", {}, "Live"), this.state),
+      group("parameters: a change runs the model anew", live.parameters, "/set-parameter"),
+      group("inputs: a change steers the run", live.inputs, "/set-input"));
+    void this.watch();
+  }
+
+  private knob(knob: Knob, path: string): HTMLElement {
+    const [min, max] = rangeOf(knob);
+    const value = h("input", { type: "number", step: "any", value: knob.value, "aria-label": `${knob.name}, as a number`, change: () => send(Number(value.value)) });
+    const slide = h("input", { type: "range", min, max, step: (max - min) / 200, value: knob.value, "aria-label": knob.name, input: () => {
+      value.value = String(Number(Number(slide.value).toPrecision(4)));
+      clearTimeout(timer);
+      timer = window.setTimeout(() => send(Number(slide.value)), 150);
+    } });
+    let timer = 0;
+    const send = (number: number) => {
+      if (!Number.isFinite(number)) return;
+      slide.value = String(number);
+      post(path, { name: knob.name, value: number }).then(() => (this.state.textContent = "…"), (error: Error) => (this.state.textContent = error.message));
+    };
+    const title = `${knob.meaning}${knob.unit ? ` [${knob.unit}]` : ""}`.trim();
+    return h("label", { class: "knob", title }, h("span", {}, knob.name, knob.unit ? h("span", { class: "unit" }, ` [${knob.unit}]`) : null), slide, value);
+  }
+
+  private async watch(): Promise<void> {
+    for (;;) {
+      try {
+        const news = (await fetchJson("/live", { version: this.version })) as { version: number; status: string; data?: unknown; t?: number };
+        if (news.data && news.version !== this.version) this.replace(readResult(news.data));
+        this.version = news.version;
+        this.state.textContent = `${news.status}${typeof news.t === "number" ? `, t = ${significant(news.t, 5)} s` : ""}`;
+      } catch {
+        this.state.textContent = "the program has ended";
+        return;
+      }
+      await new Promise((resolve) => setTimeout(resolve, pause));
+    }
+  }
+}
+
+/** Of a parameter without limits: around its value. */
+export function rangeOf({ value, min, max }: Knob): [number, number] {
+  const reach = value === 0 ? 1 : 2 * Math.abs(value);
+  const low = Number.isFinite(min) ? min : Number.isFinite(max) ? Math.min(value, max - 2 * reach) : value >= 0 && value !== 0 ? 0 : -reach;
+  const high = Number.isFinite(max) ? max : Math.max(value, low + reach);
+  return low < high ? [low, high] : [low, low + 1];
+}
