@@ -18,7 +18,8 @@ namespace kreisel::apps {
 namespace {
 
 constexpr const char* examples =
-    "Without --html, --svg, --pdf, --tex and --vtk the page is served on 127.0.0.1 until Ctrl-C, and a browser opens where "
+    "Without --html, --svg, --pdf, --tex and --vtk the page is served on 127.0.0.1 until Ctrl-C, and a browser opens "
+    "where "
     "there is "
     "one.\n"
     "Examples:\n"

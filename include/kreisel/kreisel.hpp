@@ -13,6 +13,7 @@
 #include "kreisel/motion.hpp"
 #include "kreisel/observer.hpp"
 #include "kreisel/options.hpp"
+#include "kreisel/own_method.hpp"
 #include "kreisel/own_system.hpp"
 #include "kreisel/problem.hpp"
 #include "kreisel/report.hpp"
@@ -30,7 +31,10 @@ using lie::Motion;
 using linear::SolverKind;
 using method::Metric;
 using method::Modification;
+using method::OwnMethod;
+using method::OwnMethodInfo;
 using method::Projection;
+using method::register_method;
 using namespace method::choices;  // methods and their parameters: Bliedf, GeneralizedAlpha, Radau, ...
 using run::integrate;
 using run::NewtonMatrix;

@@ -41,7 +41,7 @@ struct StudyOptions {
   io::Path cache;                 ///< of reference solutions
   ExternalMotion reference{};     ///< instead of one that is computed
   Accuracy reference_accuracy{};
-  bool is_worker = false;         ///< runs cases for another process, which keeps the rows
+  bool is_worker = false;  ///< runs cases for another process, which keeps the rows
   std::function<void(const StudyProgress&)> on_progress;
   std::function<bool()> wants_to_stop;
 };

@@ -84,6 +84,24 @@ void observers() {
   expect_near("largest speed", watch.fastest, 1.0, 1e-12);
 }
 
+/// BDF of order 2 in increments: exact for a fall.
+struct OwnBdf2 final : OwnMethod {
+  int points_needed() const override { return 2; }
+  void velocity(const Vector& x, Vector& v, Vector& a) override {
+    v = (3.0 * x - past(0).omega / h()) / 2.0;
+    a = (3.0 * v - 4.0 * past(0).motion.v + past(1).motion.v) / (2.0 * h());
+  }
+};
+
+void own_methods() {
+  register_method({.name = "own-bdf2", .order = 2, .make = [] { return std::make_unique<OwnBdf2>(); }});
+  const Problem problem = fall(1.0);
+  Watch watch;
+  const Report report = integrate(*problem.system, problem.start, {.method = "own-bdf2", .step = 0.125}, watch);
+  expect_near("height by a method of one's own", report.final.motion.q[0], 0.5, 1e-9);
+  expect_near("its speed", report.final.motion.v[0], -1.0, 1e-9);
+}
+
 /// Two bodies on a line, a spring V = k/2 (x2 - x1 - 1)² between them.
 class LineSpring final : public multibody::Element {
  public:
@@ -151,6 +169,7 @@ int main() {
   impacts();
   jumps();
   observers();
+  own_methods();
   elements_and_switches();
   return failures == 0 ? 0 : 1;
 }
