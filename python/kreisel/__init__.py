@@ -10,7 +10,7 @@ True
 Errors in the input are ``ValueError``; an integration that fails raises ``IntegrationError``, whose ``result`` holds what was computed.
 Ctrl-C raises ``Interrupted``, a KeyboardInterrupt with the same ``result``.
 """
-from ._analyses import AnalysisError, fit, linearize, modes, static, static_path
+from ._analyses import AnalysisError, fit, inverse, linearize, minimize, modes, static, static_path
 from ._core import method_names, model_names, version
 from ._interrupt import Interrupted
 from ._model import Law, Model, System
@@ -20,5 +20,5 @@ from ._solve import IntegrationError, Result, solve
 from ._study import study
 
 __version__ = version()
-__all__ = ["AnalysisError", "IntegrationError", "Interrupted", "Law", "Model", "Result", "Simulation", "System", "fit", "linearize", "method_names",
-           "model_names", "modes", "read", "solve", "static", "static_path", "study"]
+__all__ = ["AnalysisError", "IntegrationError", "Interrupted", "Law", "Model", "Result", "Simulation", "System", "fit", "inverse", "linearize",
+           "method_names", "minimize", "model_names", "modes", "read", "solve", "static", "static_path", "study"]

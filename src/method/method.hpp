@@ -1,6 +1,8 @@
 // An implicit integration method as a step map x ↦ (q, v, v̇), its history frozen.
 #pragma once
 
+#include <span>
+
 #include "kreisel/types.hpp"
 #include "lie/motion.hpp"
 #include "method/constrained_part.hpp"
@@ -61,6 +63,20 @@ class Method {
   /// Local error of q (in the Lie algebra) and of v if this step had been taken with `order`; false when the past is
   /// too short to tell. Valid between the closing of a step and the next begin_step.
   virtual bool local_errors(int order, const Motion& accepted, VectorRef q_error, VectorRef v_error);
+
+  // ---- the derivative of the closed step along changes of the past, its steps unchanged
+
+  /// False: it is left to differences of the map. `accepted` is what the step led to.
+  [[nodiscard]] virtual bool begin_tangents(const Motion& /*accepted*/) { return false; }
+  /// The points of the past, newest first, moved by these.
+  virtual void move_past(std::span<const PastChange>) {}
+  /// δv and δv̇ that δx and δ(dv) lead to; `dv` comes with a guess.
+  virtual void tangent(ConstVectorRef /*dx*/, ConstVectorRef /*ddv*/, VectorRef /*dv*/, VectorRef /*da*/) {}
+  /// δω and δmemory of the new point, with δv as `tangent` left it.
+  virtual void record_tangent(ConstVectorRef /*dx*/, ConstVectorRef /*dv*/, VectorRef /*domega*/,
+                              VectorRef /*dmemory*/) {}
+  /// Whether `position` is q_n∘exp(h x).
+  virtual bool moves_by_increment() const { return true; }
 
   const lie::Space& space() const { return space_; }
 
