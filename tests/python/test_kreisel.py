@@ -1062,7 +1062,7 @@ class Analyses(unittest.TestCase):
             kreisel.fit(self.DRIVEN, {"wya": (times, truth)}, {"k": None})
 
     def test_sensitivities_by_initial_values(self):
-        run = kreisel.solve(self.DRIVEN, 1.0, rtol=1e-9, atol=1e-9, sensitivities=["v0.3", "q0.3"])
+        run = kreisel.solve(self.DRIVEN, 1.0, parameters={"start": 0.1}, rtol=1e-9, atol=1e-9, sensitivities=["v0.3", "q0.3"])
         decay, w = 2.0, np.sqrt(800 / 2 - 4)
         np.testing.assert_allclose(run.d("v0.3")["way"], np.exp(-decay * run.t) * np.sin(w * run.t) / w, atol=1e-6)
         np.testing.assert_allclose(run.d("q0.3")["way"], np.exp(-decay * run.t) * (np.cos(w * run.t) + decay / w * np.sin(w * run.t)), atol=1e-5)
