@@ -258,7 +258,7 @@ def inverse(model, t_span=None, *, follow=None, inputs=None, points=101, t_eval=
     Raises AnalysisError where the motion ends at a singular position or the inputs cannot make it; its ``motion`` holds what there is.
 
     >>> import kreisel
-    >>> arm = (kreisel.Model("arm").body("rod", mass=2, inertia=[1, 1, 1]).input("u")
+    >>> arm = (kreisel.Model("arm").body("rod", mass=2, inertia=[1, 1, 1], position=[0, 0, 0]).input("u")
     ...        .joint("pin", "revolute", between=["ground", "rod"], at=[0, 0, 0], axis=[1, 0, 0])
     ...        .output("swing", angle="pin").torque("pin", "=u"))
     >>> motion = kreisel.inverse(arm, 1.0, follow={"swing": "t^2"}, points=3)

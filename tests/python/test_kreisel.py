@@ -977,7 +977,7 @@ class Stubs(unittest.TestCase):
 
     def test_parameters_are_those_of_the_code(self):
         places = {"Stored": kreisel._read, "Curve": kreisel._study, "Study": kreisel._study, "Sensitivity": kreisel._solve}
-        places.update(dict.fromkeys(("Point", "Equilibrium", "Path", "Linearization", "Fit"), kreisel._analyses))
+        places.update(dict.fromkeys(("Point", "Equilibrium", "Path", "Linearization", "Fit", "Inverse", "Minimum"), kreisel._analyses))
         checked = 0
         for node in self.tree.body:
             if isinstance(node, ast.FunctionDef) and inspect.isfunction(getattr(kreisel, node.name)):
