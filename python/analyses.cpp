@@ -1,8 +1,13 @@
 // Equilibria, their paths and linearisations for Python: dicts of numbers and arrays, which python/kreisel/_analyses.py names.
+#include <fmt/format.h>
 #include <pybind11/complex.h>
 #include <pybind11/eigen.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/inverse.hpp"
 #include "io/result/operating_point.hpp"
 #include "io/result/prepare.hpp"
 #include "io/result/sensitivities.hpp"
@@ -10,6 +15,7 @@
 #include "kreisel/analysis.hpp"
 #include "kreisel/error.hpp"
 #include "model.hpp"
+#include "multibody/expression.hpp"
 #include "solution.hpp"
 #include "spec.hpp"
 #include "unlocked.hpp"
@@ -197,7 +203,7 @@ py::tuple sensitivities_of(const io::RunSpec& spec, const std::vector<std::strin
   run::Sensitivities found;
   {
     const Unlocked unlocked;
-    found = io::sensitivities(spec, names, watcher, false, run.options.events);
+    found = io::sensitivities(spec, names, watcher, {}, run.options.events);
   }
   if (found.report.status != run::Status::success) return failed(found.report.message);
   if (!found.problem.empty()) return failed(found.problem);
@@ -217,7 +223,7 @@ py::tuple sensitivities_of(const io::RunSpec& spec, const std::vector<std::strin
 }
 
 py::tuple fit_of(const io::RunSpec& spec, const std::vector<double>& t, const std::vector<std::string>& columns,
-                 const Matrix& values, const std::vector<std::tuple<std::string, double, double>>& free,
+                 const Matrix& values, const std::vector<std::tuple<std::string, double, double>>& free, int starts,
                  const py::object& should_stop) {
   io::FitData data{t, columns, values};
   std::vector<io::FreeParameter> parameters;
@@ -226,7 +232,7 @@ py::tuple fit_of(const io::RunSpec& spec, const std::vector<double>& t, const st
   io::Fit fit;
   {
     const Unlocked unlocked;
-    fit = io::fit(spec, data, parameters, watcher);
+    fit = io::fit(spec, data, parameters, watcher, {.starts = starts});
   }
   if (!fit.is_found) return failed(fit.message);
   py::dict out;
@@ -239,7 +245,105 @@ py::tuple fit_of(const io::RunSpec& spec, const std::vector<double>& t, const st
   out["runs"] = fit.runs;
   out["is_at_bound"] = fit.is_at_bound;
   out["warnings"] = fit.warnings;
+  py::list others;
+  for (const io::Fit::Other& other : fit.others) others.append(py::make_tuple(other.values, other.ratio));
+  out["others"] = others;
   return py::make_tuple("", out);
+}
+
+/// The numbers that a function of time gives: value, rate and curve.
+Vector3 jet_of(const py::object& function, const std::string& name, double t) {
+  const py::object found = function(t);
+  try {
+    return found.cast<Vector3>();
+  } catch (const py::cast_error&) {
+    throw InvalidInput("follow: the function of '" + name +
+                       "' must return three numbers: value, first and second derivative at t");
+  }
+}
+
+py::tuple inverse_of(const io::RunSpec& spec, const std::vector<std::pair<std::string, py::object>>& follow,
+                     const std::optional<std::vector<std::string>>& inputs, const std::vector<double>& times,
+                     int points) {
+  const io::PreparedRun run = io::prepare(spec);
+  const models::Model& model = run.model;
+  const system::System& system = *model.system;
+  analysis::InverseOptions options;
+  bool has_functions = false;
+  for (const auto& [name, target] : follow) {
+    analysis::Servo servo;
+    servo.name = name;
+    servo.output = io::output_number(system, name);
+    if (py::isinstance<py::str>(target)) {
+      const multibody::Expression formula(target.cast<std::string>());
+      servo.target = [formula](double t) {
+        const multibody::Jet jet = formula.at(t);
+        return Vector3(jet.value, jet.rate, jet.curve);
+      };
+    } else {
+      has_functions = true;
+      servo.target = [target, name](double t) { return jet_of(target, name, t); };
+    }
+    options.servos.push_back(std::move(servo));
+  }
+  std::vector<std::string> known;
+  for (const system::InputInfo& info : system.inputs()) known.push_back(info.name);
+  const std::vector<std::string> wanted = inputs ? *inputs : follow.empty() ? std::vector<std::string>{} : known;
+  for (const std::string& name : wanted) {
+    const auto found = std::find(known.begin(), known.end(), name);
+    if (found == known.end())
+      throw InvalidInput(known.empty() ? "inputs: there is no input '" + name + "': the model has none"
+                                       : "inputs: " + unknown_name("input", name, known));
+    options.inputs.push_back(static_cast<int>(found - known.begin()));
+  }
+  options.times = times;
+  const double t_end = std::isnan(run.options.t_end) ? model.start.t_end : run.options.t_end;
+  for (int i = 0; i < points && times.empty(); ++i)
+    options.times.push_back(model.start.t0 + (t_end - model.start.t0) * i / (points - 1));
+  if (options.times.front() < model.start.t0)
+    throw InvalidInput(
+        fmt::format("t_eval begins at {}, before the motion does at {}", options.times.front(), model.start.t0));
+  analysis::InverseMotion motion;
+  if (has_functions) {
+    motion = analysis::invert(system, model.start, options);
+  } else {
+    const Unlocked unlocked;
+    motion = analysis::invert(system, model.start, options);
+  }
+  const auto n = static_cast<Eigen::Index>(motion.points.size());
+  Vector t(n), condition(n);
+  Rows q(n, system.space().nq()), v(n, system.space().nv()), a(n, system.space().nv()),
+      lambda(n, system.pattern().rows()), u(n, static_cast<Eigen::Index>(wanted.size())),
+      outputs(n, system.output_size());
+  Vector values = Vector::Zero(system.output_size());
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const analysis::InversePoint& point = motion.points[static_cast<std::size_t>(i)];
+    t[i] = point.motion.t;
+    q.row(i) = point.motion.q;
+    v.row(i) = point.motion.v;
+    a.row(i) = point.motion.a;
+    lambda.row(i) = point.lambda;
+    if (u.cols() > 0) u.row(i) = point.inputs;
+    condition[i] = point.condition;
+    system.evaluate_outputs(point.motion, point.lambda, values);
+    outputs.row(i) = values;
+  }
+  std::vector<std::string> columns;
+  for (const system::OutputInfo& info : system.outputs())
+    for (int i = 0; i < info.size(); ++i) columns.push_back(info.column(i));
+  py::dict out;
+  out["t"] = t;
+  out["q"] = q;
+  out["v"] = v;
+  out["a"] = a;
+  out["lam"] = lambda;
+  out["inputs"] = u;
+  out["input_names"] = wanted;
+  out["outputs"] = outputs;
+  out["columns"] = columns;
+  out["condition"] = condition;
+  out["warnings"] = motion.warnings;
+  return py::make_tuple(motion.is_complete ? "" : motion.message, out);
 }
 
 }  // namespace
@@ -251,12 +355,25 @@ void add_analyses(py::module_& m) {
            const std::optional<std::vector<double>>& times, const py::object& should_stop) {
           return sensitivities_of(spec_of(model, group, parameters, options, t0), names, events, times, should_stop);
         });
-  m.def("fit",
+  m.def("fit", [](const py::object& model, const std::string& group, const py::dict& parameters,
+                  const py::dict& options, const std::vector<double>& t, const std::vector<std::string>& columns,
+                  const Matrix& values, const std::vector<std::tuple<std::string, double, double>>& free, int starts,
+                  const py::object& should_stop) {
+    return fit_of(spec_of(model, group, parameters, options), t, columns, values, free, starts, should_stop);
+  });
+  m.def("inverse",
         [](const py::object& model, const std::string& group, const py::dict& parameters, const py::dict& options,
-           const std::vector<double>& t, const std::vector<std::string>& columns, const Matrix& values,
-           const std::vector<std::tuple<std::string, double, double>>& free, const py::object& should_stop) {
-          return fit_of(spec_of(model, group, parameters, options), t, columns, values, free, should_stop);
+           std::optional<double> t0, const std::vector<std::pair<std::string, py::object>>& follow,
+           const std::optional<std::vector<std::string>>& inputs, const std::vector<double>& times, int points) {
+          return inverse_of(spec_of(model, group, parameters, options, t0), follow, inputs, times, points);
         });
+  m.def("parameter_values", [](const py::object& model, const std::string& group, const py::dict& parameters,
+                               const py::dict& options, const std::vector<std::string>& names) {
+    const io::RunSpec spec = spec_of(model, group, parameters, options);
+    std::vector<double> values;
+    for (const std::string& name : names) values.push_back(io::parameter_value(spec, name));
+    return values;
+  });
   m.def("static", [](const py::object& model, const std::string& group, const py::dict& parameters,
                      const py::dict& options, const std::string& solved, const std::string& output, double value) {
     return static_of(spec_of(model, group, parameters, options), solved, output, value);

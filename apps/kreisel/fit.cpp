@@ -29,6 +29,13 @@ class Fit final : public Command {
                     "parameters to find, or numbers of parts as in spring1.stiffness, with bounds: k=1e3:1e5,L")
         ->type_name("NAME[=LOW:HIGH],...")
         ->delimiter(',');
+    parser
+        .add_option(
+            "--starts", starts_,
+            "so many searches: from the values of the model, then from points spread between the bounds; tells of "
+            "other minima")
+        ->type_name("N")
+        ->default_str("1");
     for (const io::RunField& field : io::run_fields()) add_run_option(parser, field, spec_);
     plots_.add_to(parser);
     parser.add_flag("--json", is_json_, "print one JSON object");
@@ -47,7 +54,7 @@ class Fit final : public Command {
     std::vector<io::FreeParameter> free;
     for (const std::string& text : free_) free.push_back(read_free(text));
     Interruption interruption;
-    const io::Fit fit = io::fit(spec_, data, free, interruption);
+    const io::Fit fit = io::fit(spec_, data, free, interruption, {.starts = starts_});
     for (const std::string& warning : fit.warnings) print_warning(warning);
     if (invocation.wants_json)
       fmt::print("{}", io::to_text(to_json(fit, data)));
@@ -102,6 +109,13 @@ class Fit final : public Command {
           {"is_at_bound", i < fit.is_at_bound.size() && fit.is_at_bound[i]}};
     }
     if (!fit.is_found) return out;
+    out["other_minima"] = Json::array();
+    for (const io::Fit::Other& other : fit.others) {
+      Json values = Json::object();
+      for (std::size_t i = 0; i < fit.free.size(); ++i)
+        values[fit.free[i].name] = io::number_or_null(other.values[static_cast<Eigen::Index>(i)]);
+      out["other_minima"].push_back({{"parameters", std::move(values)}, {"ratio", io::number_or_null(other.ratio)}});
+    }
     out["covariance"] = io::json_rows(fit.covariance);
     out["correlation"] = io::json_rows(correlations(fit));
     for (std::size_t k = 0; k < data.columns.size(); ++k)
@@ -118,6 +132,13 @@ class Fit final : public Command {
     for (std::size_t i = 0; i < fit.free.size(); ++i)
       fmt::print("  parameter    {} = {:.9g} +- {:.2g}{}\n", fit.free[i].name, fit.values[static_cast<Eigen::Index>(i)],
                  fit.standard_errors[static_cast<Eigen::Index>(i)], fit.is_at_bound[i] ? ", at its bound" : "");
+    for (const io::Fit::Other& other : fit.others) {
+      std::vector<std::string> values;
+      for (std::size_t i = 0; i < fit.free.size(); ++i)
+        values.push_back(fmt::format("{} = {:.6g}", fit.free[i].name, other.values[static_cast<Eigen::Index>(i)]));
+      fmt::print("  other        minimum at {}: {:.3g} times the sum of squares\n", fmt::join(values, ", "),
+                 other.ratio);
+    }
     const Matrix correlation = correlations(fit);
     for (Eigen::Index i = 0; i < correlation.rows(); ++i)
       for (Eigen::Index j = 0; j < i; ++j)
@@ -168,6 +189,7 @@ class Fit final : public Command {
   std::string data_;
   std::vector<std::string> free_;
   PlotFiles plots_;
+  int starts_ = 1;
   bool is_json_ = false;
 };
 

@@ -71,8 +71,8 @@ class Run final : public Command {
         ->group(output);
     parser
         .add_option("--sensitivities", sensitivities_,
-                    "write derivatives of outputs, q, v and lambda by these parameters, or numbers of parts as in "
-                    "spring1.length, to sensitivities.csv")
+                    "write derivatives of outputs, q, v and lambda by these parameters, numbers of parts as in "
+                    "spring1.length, or initial values (v0.2, q0.2) to sensitivities.csv")
         ->type_name("NAME,...")
         ->delimiter(',')
         ->group(output);
@@ -91,7 +91,7 @@ class Run final : public Command {
     io::ResultRequest result;
     result.format = Choice<io::TrajectoryFormat>(format_).value_or(io::TrajectoryFormat::automatic);
     result.columns = columns_;
-    for (const std::string& name : sensitivities_) static_cast<void>(io::parameter_value(spec_, name));
+    if (!sensitivities_.empty()) io::refuse_unknown_names(spec_, sensitivities_);
     const io::PreparedRun run = io::prepare(spec_);
     for (const std::string& warning : run.warnings) print_warning(warning);
     result.folder = folder_.empty()

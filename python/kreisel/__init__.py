@@ -10,7 +10,7 @@ True
 Errors in the input are ``ValueError``; an integration that fails raises ``IntegrationError``, whose ``result`` holds what was computed.
 Ctrl-C raises ``Interrupted``, a KeyboardInterrupt with the same ``result``.
 """
-from ._analyses import AnalysisError, fit, linearize, modes, static, static_path
+from ._analyses import AnalysisError, fit, inverse, linearize, minimize, modes, static, static_path
 from ._core import method_names, model_names, version
 from ._ensemble import ExecutorBroken
 from ._interrupt import Interrupted
@@ -24,5 +24,5 @@ from ._study import study
 
 __version__ = version()
 __all__ = ["AnalysisError", "ExecutorBroken", "IntegrationError", "Interrupted", "Law", "Model", "Optimum", "Result", "Simulation", "System",
-           "fit", "linearize", "method_names", "model_names", "modes", "multistep", "optimize", "read", "register_method", "solve", "static",
-           "static_path", "study"]
+           "fit", "inverse", "linearize", "method_names", "minimize", "model_names", "modes", "multistep", "optimize", "read",
+           "register_method", "solve", "static", "static_path", "study"]

@@ -378,12 +378,58 @@ class Fit:
     iterations: int
     runs: int
     is_at_bound: dict[str, bool]
+    others: list[tuple[dict[str, float], float]]
 
+class Inverse:
+    t: Array
+    q: Array
+    v: Array
+    a: Array
+    lam: Array
+    condition: Array
+    inputs: dict[str, Array]
+    def __getitem__(self, output: str) -> Array: ...
+
+def inverse(
+    model: str | PathLike[str] | dict[str, Any] | Model | System,
+    t_span: float | tuple[float, float] | None = ...,
+    *,
+    follow: dict[str, str | Callable[[float], Any]] | None = ...,
+    inputs: list[str] | None = ...,
+    points: int = ...,
+    t_eval: Any = ...,
+    group: str | None = ...,
+    parameters: dict[str, Any] | None = ...,
+    **options: Any,
+) -> Inverse: ...
+
+class Minimum:
+    parameters: dict[str, float]
+    value: float
+    gradient: dict[str, float]
+    is_at_bound: dict[str, bool]
+    runs: int
+    history: list[float]
+
+def minimize(
+    model: str | PathLike[str] | dict[str, Any] | Model | System,
+    objective: Callable[[Array, dict[str, Array]], float],
+    free: dict[str, tuple[float, float] | None],
+    t_span: float | tuple[float, float] | None = ...,
+    *,
+    t_eval: Any = ...,
+    tolerance: float = ...,
+    max_runs: int = ...,
+    group: str | None = ...,
+    parameters: dict[str, Any] | None = ...,
+    **options: Any,
+) -> Minimum: ...
 def fit(
     model: str | PathLike[str] | dict[str, Any] | Model | System,
     data: dict[str, Any],
     free: dict[str, tuple[float, float] | None],
     *,
+    starts: int = ...,
     group: str | None = ...,
     parameters: dict[str, Any] | None = ...,
     **options: Any,

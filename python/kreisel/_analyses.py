@@ -1,4 +1,4 @@
-"""Equilibria, their paths over a parameter, linearisations and modes; fits of parameters."""
+"""Equilibria, their paths over a parameter, linearisations and modes; given motions; fits of parameters and best parameters."""
 import warnings
 
 import numpy as np
@@ -6,7 +6,7 @@ import numpy as np
 from . import _core
 from ._interrupt import Interrupted, Interruption
 from ._model import handle
-from ._solve import _plain, _settings
+from ._solve import IntegrationError, _plain, _settings, _span, solve
 
 
 class AnalysisError(RuntimeError):
@@ -219,6 +219,83 @@ def modes(model, *, at="static", axes="automatic", group=None, parameters=None, 
     return linearize(model, at=at, axes=axes, group=group, parameters=parameters, **options)
 
 
+class Inverse:
+    """A motion that is given, and what it needs.
+
+    t, q, v, a, lam   arrays over the points of time
+    inputs            dict of the inputs that make the motion
+    condition         0 at a singular position, 1 far from any
+    inverse["knee"]   an output over time
+    """
+
+    def __init__(self, found):
+        for name in ("t", "q", "v", "a", "lam", "condition"):
+            setattr(self, name, found[name])
+        self.inputs = {name: found["inputs"][:, i] for i, name in enumerate(found["input_names"])}
+        self._outputs = {name: found["outputs"][:, i] for i, name in enumerate(found["columns"])}
+
+    def __getitem__(self, output):
+        if output in self._outputs:
+            return self._outputs[output]
+        parts = [column for column in self._outputs if column.startswith(output + ".")]
+        if not parts:
+            raise ValueError(f"there is no output {output!r}; known: {', '.join(self._outputs) or 'none'}")
+        return np.column_stack([self._outputs[column] for column in parts])
+
+    def __repr__(self):
+        return f"<kreisel.Inverse: {len(self.t)} points, inputs {', '.join(self.inputs) or 'none'}>"
+
+
+def inverse(model, t_span=None, *, follow=None, inputs=None, points=101, t_eval=None, group=None, parameters=None, **options):
+    """The inputs and reactions that a given motion needs, by solves alone: nothing is integrated.
+
+    t_span   end time, or (start, end); None: what the model says
+    follow   dict: outputs and what they shall do, a formula of t ("0.3*sin(t)") or a function of t that returns value, first and
+             second derivative; without it drivers must leave no freedom (kinematic analysis)
+    inputs   names of the inputs that are wanted (default: all of the model where outputs follow)
+    points   so many, equally spaced; or t_eval, increasing times
+
+    Raises AnalysisError where the motion ends at a singular position or the inputs cannot make it; its ``motion`` holds what there is.
+
+    >>> import kreisel
+    >>> arm = (kreisel.Model("arm").body("rod", mass=2, inertia=[1, 1, 1], position=[0, 0, 0]).input("u")
+    ...        .joint("pin", "revolute", between=["ground", "rod"], at=[0, 0, 0], axis=[1, 0, 0])
+    ...        .output("swing", angle="pin").torque("pin", "=u"))
+    >>> motion = kreisel.inverse(arm, 1.0, follow={"swing": "t^2"}, points=3)
+    >>> [round(float(u), 9) for u in motion.inputs["u"]]
+    [2.0, 2.0, 2.0]
+    """
+    asked = dict(options)
+    t0 = None
+    if t_span is not None:
+        t0, asked["t_end"] = _span(t_span)
+    follow = {} if follow is None else follow
+    if not hasattr(follow, "items"):
+        raise ValueError(f"follow is {follow!r:.80}, expected a dict such as {{'knee': '0.3*sin(t)'}}")
+    pairs = []
+    for name, target in follow.items():
+        if not isinstance(target, str) and not callable(target):
+            raise ValueError(f"follow: '{name}' has {target!r:.40}, expected a formula of t or a function of t")
+        pairs.append((str(name), target))
+    if isinstance(inputs, str) or (inputs is not None and not all(isinstance(name, str) for name in inputs)):
+        raise ValueError(f"inputs is {inputs!r:.80}, expected a list of names")
+    times = None if t_eval is None else np.asarray(t_eval, dtype=float)
+    if times is not None and (times.ndim != 1 or len(times) < 1 or not np.isfinite(times).all() or (np.diff(times) <= 0).any()):
+        raise ValueError("t_eval must be numbers that increase")
+    if times is None and not (int(points) == points and 2 <= points <= 1_000_000):
+        raise ValueError(f"points is {points!r:.40}, expected a number from 2 to a million")
+    message, found = _core.inverse(*_asked(model, group, parameters, asked), t0, pairs, None if inputs is None else list(inputs),
+                                   [] if times is None else times.tolist(), int(points))
+    for warning in found["warnings"]:
+        warnings.warn(warning, stacklevel=2)
+    motion = Inverse(found)
+    if message:
+        error = AnalysisError(message)
+        error.motion = motion
+        raise error
+    return motion
+
+
 class Fit:
     """Parameters found from data.
 
@@ -226,7 +303,8 @@ class Fit:
     standard_errors  dict; covariance and correlation are arrays in the order of the parameters
     noise            dict: standard deviation of what is left of each output
     fitted           dict of arrays at the times of the data
-    runs             so many were needed
+    runs             so many were needed, each with its derivatives
+    others           other minima that further starts led to: (dict of values, ratio of the sums of squares)
     """
 
     def __init__(self, names, columns, found):
@@ -238,18 +316,21 @@ class Fit:
         self.fitted = {name: found["fitted"][:, i] for i, name in enumerate(columns)}
         self.iterations, self.runs = found["iterations"], found["runs"]
         self.is_at_bound = dict(zip(names, found["is_at_bound"]))
+        self.others = [(dict(zip(names, values.tolist())), ratio) for values, ratio in found["others"]]
 
     def __repr__(self):
         return "<kreisel.Fit: " + ", ".join(f"{name} = {value:.6g} +- {self.standard_errors[name]:.2g}"
                                             for name, value in self.parameters.items()) + ">"
 
 
-def fit(model, data, free, *, group=None, parameters=None, **options):
+def fit(model, data, free, *, starts=1, group=None, parameters=None, **options):
     """Parameters with which outputs of the model come nearest to data, in the sense of least squares.
 
     data        dict: {"knee": (t, y)}, all with the same increasing times, or {"t": t, "knee": y, ...}
     free        dict of parameters, or of numbers of parts as "spring1.stiffness", with bounds: {"k": (1e3, 1e5), "L": None}
     parameters  where the search begins, and what is not free
+    starts      so many searches, the first from the values of the model, others spread between the bounds: ``others`` tells of
+                further minima
 
     Raises AnalysisError when there is no minimum, or the data do not determine a parameter, which is named.
 
@@ -265,6 +346,168 @@ def fit(model, data, free, *, group=None, parameters=None, **options):
     30.0
     """
     times, columns, values = _data(data)
+    bounds = _bounds(free)
+    with Interruption() as interruption:
+        message, found = _core.fit(*_asked(model, group, parameters, options), times.tolist(), columns, values, bounds,
+                                   int(starts), interruption.was_asked)
+    if interruption.was_asked():
+        raise Interrupted("fit was interrupted", None)
+    _found(message, found)
+    for warning in found["warnings"]:
+        warnings.warn(warning, stacklevel=2)
+    return Fit([name for name, _, _ in bounds], columns, found)
+
+
+class Minimum:
+    """Parameters with which an objective is smallest.
+
+    parameters   dict of values
+    value        of the objective there
+    gradient     dict: its derivatives there
+    is_at_bound  dict
+    runs         so many were needed, each with its derivatives
+    history      values of the objective on the way
+    """
+
+    def __repr__(self):
+        return f"<kreisel.Minimum: {self.value:.6g} at " + ", ".join(f"{name} = {value:.6g}" for name, value in self.parameters.items()) + ">"
+
+
+def minimize(model, objective, free, t_span=None, *, t_eval=None, tolerance=1e-8, max_runs=200, group=None, parameters=None, **options):
+    """Parameters with which a number that outputs of a run determine is smallest, within bounds.
+
+    objective   function of the run, called as objective(t, y) with the times and the outputs: y["knee"] is an array, y["foot.x"] too. It
+                returns a number. Its gradient comes from the derivatives of the outputs, so that no further runs are needed
+    free        dict of parameters, or of numbers of parts as "spring1.stiffness", with bounds: {"k": (1e3, 1e5), "L": None}
+    t_eval      times at which outputs are given (default: the steps of the run, whose number changes with the parameters)
+    tolerance   the search ends where a step promises less than this part of the objective
+    parameters  where the search begins, and what is not free
+
+    Quasi-Newton steps of Broyden, Fletcher, Goldfarb and Shanno within bounds. Raises AnalysisError when there is no minimum within
+    max_runs.
+
+    >>> import kreisel, numpy as np
+    >>> rod = (kreisel.Model("rod", gravity=[0, 0, -9.81]).parameter("k", 20.0)
+    ...        .body("rod", mass=1.0, inertia=[0.0834, 1e-4, 0.0834], position=[0, 0.5, 0])
+    ...        .joint("pin", "revolute", between=["ground", "rod"], at=[0, 0, 0], axis=[1, 0, 0])
+    ...        .output("swing", angle="pin").torque("pin", "=-k*swing"))
+    >>> best = kreisel.minimize(rod, lambda t, y: (y["swing"][-1] + 0.2)**2, {"k": (5, 100)}, 0.3, t_eval=[0.1, 0.2, 0.3])
+    >>> best.value < 1e-8
+    True
+    """
+    bounds = _bounds(free)
+    names = [name for name, _, _ in bounds]
+    low, high = np.array([b[1] for b in bounds]), np.array([b[2] for b in bounds])
+    if not callable(objective):
+        raise ValueError(f"objective is {objective!r:.60}, expected a function of (t, y)")
+    given = dict(parameters or {})
+    runs = 0
+
+    def outputs(result):
+        return _Outputs({name: result[name] for name in result.outputs})
+
+    def valued(t, y):
+        value = objective(t, y)
+        if np.ndim(value) != 0 or not np.isfinite(float(value)):
+            raise ValueError(f"objective returned {value!r:.60}, expected a finite number")
+        return float(value)
+
+    def evaluate(p):
+        nonlocal runs
+        runs += 1
+        result = solve(model, t_span, t_eval=t_eval, group=group, parameters={**given, **dict(zip(names, p.tolist()))}, sensitivities=names,
+                       progress=False, **options)
+        y = outputs(result)
+        value = valued(result.t, y)
+        gradient = np.empty(len(names))
+        for j, name in enumerate(names):
+            by = {output: result.d(name)[output] for output in result.outputs}
+            # Along the derivatives of the outputs: central differences of the objective alone.
+            size = max((np.max(np.abs(d)) / (1e-12 + np.max(np.abs(y[o]))) for o, d in by.items() if d.size), default=0.0)
+            s = 1e-6 / size if size > 0 else 0.0
+            if s == 0.0:
+                gradient[j] = 0.0
+                continue
+            ahead, behind = (_Outputs({o: y[o] + side * s * by[o] for o in by}) for side in (1, -1))
+            gradient[j] = (valued(result.t, ahead) - valued(result.t, behind)) / (2 * s)
+        return value, gradient
+
+    first = _core.parameter_values(*_asked(model, group, given, options), names)
+    p = np.clip(np.array(first, dtype=float), low, high)
+    scale = np.where(p != 0, np.abs(p), np.where(np.isfinite(high - low), high - low, 1.0))
+    value, gradient = evaluate(p)
+    inverse_hessian, history = None, [value]
+    while runs < max_runs:
+        g = gradient * scale
+        held = ((p <= low) & (g > 0)) | ((p >= high) & (g < 0))
+        if not np.any(g[~held]):
+            break
+        if inverse_hessian is None:
+            step = -np.where(held, 0.0, g) * (0.1 / np.max(np.abs(g[~held])))
+        else:
+            # What a bound holds takes no part.
+            hessian = np.linalg.inv(inverse_hessian)
+            step = np.zeros_like(g)
+            step[~held] = -np.linalg.solve(hessian[np.ix_(~held, ~held)], g[~held])
+        if g @ step >= 0:
+            inverse_hessian, step = None, -np.where(held, 0.0, g) * (0.1 / np.max(np.abs(g[~held])))
+        if inverse_hessian is not None and -0.5 * (g @ step) <= tolerance * abs(value):
+            break
+        length, has_moved = 1.0, False
+        while runs < max_runs and length > 1e-10:
+            trial = np.clip(p + length * step * scale, low, high)
+            moved = (trial - p) / scale
+            if not np.any(moved):
+                break
+            try:
+                new_value, new_gradient = evaluate(trial)
+            except IntegrationError:
+                length *= 0.25
+                continue
+            if new_value <= value + 1e-4 * (g @ moved):
+                has_moved = True
+                break
+            slope = g @ moved
+            length *= float(np.clip(-slope / (2 * (new_value - value - slope)), 0.1, 0.5))
+        if not has_moved:
+            if runs >= max_runs:
+                break
+            if inverse_hessian is None:
+                break
+            inverse_hessian = None
+            continue
+        change = (new_gradient - gradient) * scale
+        if moved @ change > 1e-12 * np.linalg.norm(moved) * np.linalg.norm(change):
+            if inverse_hessian is None:
+                inverse_hessian = np.eye(len(p)) * (moved @ change) / (change @ change)
+            rho = 1.0 / (moved @ change)
+            left = np.eye(len(p)) - rho * np.outer(moved, change)
+            inverse_hessian = left @ inverse_hessian @ left.T + rho * np.outer(moved, moved)
+        gain, p, value, gradient = value - new_value, trial, new_value, new_gradient
+        history.append(value)
+        if value == 0.0 or gain <= tolerance * abs(value) * 1e-3:
+            break
+    else:
+        raise AnalysisError(f"no minimum within {max_runs} runs; the smallest value so far is {value:.6g} at "
+                            + ", ".join(f"{name} = {x:.9g}" for name, x in zip(names, p)))
+    best = Minimum()
+    best.parameters, best.value, best.runs, best.history = dict(zip(names, p.tolist())), value, runs, history
+    best.gradient = dict(zip(names, gradient.tolist()))
+    best.is_at_bound = {name: bool(x <= a or x >= b) for name, x, a, b in zip(names, p, low, high)}
+    return best
+
+
+class _Outputs(dict):
+    """Outputs by name, components as "foot.x"."""
+
+    def __missing__(self, name):
+        output, _, component = name.partition(".")
+        if component in ("x", "y", "z") and output in self and np.ndim(self[output]) == 2:
+            return self[output][:, "xyz".index(component)]
+        raise KeyError(f"there is no output {name!r}; known: {', '.join(self) or 'none'}")
+
+
+def _bounds(free):
     if not hasattr(free, "items") or not free:
         raise ValueError(f"free is {free!r:.80}, expected a dict of parameters with bounds, as in {{'k': (1e3, 1e5), 'L': None}}")
     bounds = []
@@ -273,16 +516,10 @@ def fit(model, data, free, *, group=None, parameters=None, **options):
             low, high = (-np.inf, np.inf) if range_ is None else (float(range_[0]), float(range_[1]))
         except (TypeError, ValueError, IndexError):
             raise ValueError(f"free: '{name}' has {range_!r:.40}, expected (low, high) or None") from None
+        if not low < high:
+            raise ValueError(f"free: '{name}' has {range_!r:.40}: nothing lies between")
         bounds.append((str(name), low, high))
-    with Interruption() as interruption:
-        message, found = _core.fit(*_asked(model, group, parameters, options), times.tolist(), columns, values, bounds,
-                                   interruption.was_asked)
-    if interruption.was_asked():
-        raise Interrupted("fit was interrupted", None)
-    _found(message, found)
-    for warning in found["warnings"]:
-        warnings.warn(warning, stacklevel=2)
-    return Fit([name for name, _, _ in bounds], columns, found)
+    return bounds
 
 
 def _data(data):

@@ -239,7 +239,7 @@ def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=No
     dense_output  whether the result has ``sol``
     verify      True: repeat the run with a tenth of the tolerances, or half the steps; ``result.verification`` has the observed errors
     sensitivities  names of parameters, or of numbers of parts as "spring1.length": ``result.d(name)`` has derivatives by them, of the
-                discrete motion, which neighbouring runs with the same steps give
+                discrete motion: its steps, starts and events are differentiated
     progress    None: a bar in notebooks; True: also a line on standard error elsewhere; False: nothing; or a function of t
 
     Ctrl-C ends the run and raises Interrupted, a KeyboardInterrupt whose ``result`` holds what there is.

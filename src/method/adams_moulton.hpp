@@ -40,6 +40,7 @@ class ExponentialProduct : public AdamsMoulton {
  public:
   ExponentialProduct(const lie::Space& space, Counters& counters);
 
+  bool moves_by_increment() const override { return false; }
   void position(ConstVectorRef x, VectorRef q) override;
   void linearize(ConstVectorRef x, MotionTangent& out) override;
   void record(ConstVectorRef x, Entry& entry) override;

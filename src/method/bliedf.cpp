@@ -152,6 +152,51 @@ bool Bliedf::leading_defect(int order, double h, std::span<const Vector> derivat
   return true;
 }
 
+bool Bliedf::begin_tangents(const Motion& accepted) {
+  if (correction_needs_ == CorrectionNeeds::increment || correction_needs_ == CorrectionNeeds::both) return false;
+  for (Vector* v : {&known_dv_, &known_da_, &past_dv_}) v->resize(space_.nv());
+  return correction_->begin_tangents(accepted.v);
+}
+
+void Bliedf::move_past(std::span<const PastChange> past) {
+  DifferenceCombination velocity, acceleration;
+  for (std::size_t i = 2; i <= static_cast<std::size_t>(k_); ++i) {
+    velocity.add(bdf_.gamma[i] / h_, past[i - 2].omega, past[i - 2].memory);
+    acceleration.add(bdf_.gamma[i] / h_, past[i - 2].v, past[i - 1].v);
+  }
+  velocity.assign_to(known_dv_);
+  acceleration.assign_to(known_da_);
+  past_dv_ = past[0].v;
+  correction_->move_past(past);
+  if (correction_needs_ == CorrectionNeeds::nothing) {
+    correction_->shift_tangent(past_dv_, shift_);
+    known_dv_ -= shift_;
+  }
+}
+
+void Bliedf::tangent(ConstVectorRef dx, ConstVectorRef ddv, VectorRef dv, VectorRef da) {
+  if (correction_needs_ == CorrectionNeeds::nothing) {
+    dv = known_dv_ + bdf_.gamma[1] * dx + ddv;
+  } else {
+    // It contracts as the velocity relation itself does.
+    constexpr double part = 1e-12;
+    base_ = known_dv_ + bdf_.gamma[1] * dx + ddv;
+    for (int sweep = 0; sweep < max_sweeps; ++sweep) {
+      correction_->shift_tangent(dv, shift_);
+      shift_ = base_ - shift_;
+      const double change = (shift_ - dv).squaredNorm();
+      dv = shift_;
+      if (!(change > part * part * dv.squaredNorm())) break;
+    }
+  }
+  da = known_da_ + (bdf_.gamma[1] / h_) * (dv - past_dv_);
+}
+
+void Bliedf::record_tangent(ConstVectorRef dx, ConstVectorRef dv, VectorRef domega, VectorRef dmemory) {
+  domega = h_ * dx;
+  correction_->commutator_tangent(dv, dmemory);
+}
+
 bool Bliedf::local_errors(int order, const Motion& accepted, VectorRef q_error, VectorRef v_error) {
   if (differences_.points() < order + 1) return false;
   // A defect d of h·(derivative) moves the new point by d/α₀; the α₀ of the order in use stands for its neighbours too.

@@ -33,6 +33,10 @@ class Bliedf final : public Method {
                       VectorRef out) override;
   bool local_errors(int order, const Motion& accepted, VectorRef q_error, VectorRef v_error) override;
   bool follows_jumps() const override { return true; }
+  bool begin_tangents(const Motion& accepted) override;
+  void move_past(std::span<const PastChange> past) override;
+  void tangent(ConstVectorRef dx, ConstVectorRef ddv, VectorRef dv, VectorRef da) override;
+  void record_tangent(ConstVectorRef dx, ConstVectorRef dv, VectorRef domega, VectorRef dmemory) override;
 
  private:
   void solve_for_velocity(ConstVectorRef x, VectorRef v);  ///< v = base_ - shift(x, v)
@@ -48,6 +52,7 @@ class Bliedf final : public Method {
   bool is_iterating_ = false;  ///< the last velocity belongs to this step and the Newton iteration goes on from it
   double sweep_tolerance_ = 1e-14;
   Vector known_v_, known_a_, base_, shift_, last_v_, last_base_;
+  Vector known_dv_, known_da_, past_dv_;  ///< of derivatives
 };
 
 }  // namespace kreisel::method

@@ -33,6 +33,14 @@ class Correction {
   /// The commutator part c_n of the accepted increment, `shift` being that of the accepted v; zero for corrections that
   /// do not split increments.
   virtual void commutator_part(ConstVectorRef v, ConstVectorRef shift, VectorRef out);
+
+  // ---- derivatives at the accepted v, see Method::begin_tangents
+
+  [[nodiscard]] virtual bool begin_tangents(ConstVectorRef /*v*/) { return false; }
+  virtual void move_past(std::span<const PastChange>) {}
+  /// δs of δv; of corrections that need the increment there is none.
+  virtual void shift_tangent(ConstVectorRef /*dv*/, VectorRef out) { out.setZero(); }
+  virtual void commutator_tangent(ConstVectorRef /*dv*/, VectorRef out) { out.setZero(); }
   /// Fills Entry::memory of start-up points with their commutator parts.
   virtual void adopt(History&) {}
 

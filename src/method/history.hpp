@@ -12,6 +12,11 @@ struct EntrySizes {
   int rows = 0, position_rows = 0, memory = 0;
 };
 
+/// What changes in a point of the past.
+struct PastChange {
+  const Vector &omega, &v, &memory;
+};
+
 class History {
  public:
   History() = default;

@@ -11,7 +11,8 @@
 namespace kreisel::method {
 
 MagnusCommutator::MagnusCommutator(const lie::Space& space) : space_(space) {
-  for (Vector* v : {&C1_, &C2_, &sum1_, &sum2_}) v->setZero(space.nv());
+  for (Vector* v : {&C1_, &C2_, &sum1_, &sum2_, &A1_, &A2_, &inner_, &left_, &right_, &dC1_, &dC2_, &term_})
+    v->setZero(space.nv());
 }
 
 void MagnusCommutator::operator()(int k, const Vector& A1, const Vector& A2, const Vector& A3, VectorRef out) {
@@ -32,6 +33,43 @@ void MagnusCommutator::operator()(int k, const Vector& A1, const Vector& A2, con
   sum2_ = A2 + C2_ / 60.0;
   space_.bracket(sum1_, sum2_, out);
   out *= 1.0 / 240.0;
+}
+
+void MagnusCommutator::move_to(int k, const Vector& A1, const Vector& A2, const Vector& A3) {
+  k_ = k;
+  A1_ = A1;
+  A2_ = A2;
+  if (k <= 4) return;
+  space_.bracket(A1, A2, C1_);
+  C1_ = -C1_;
+  inner_ = 2.0 * A3 + C1_;
+  space_.bracket(A1, inner_, C2_);
+  left_ = 20.0 * A1 + A3 - C1_;
+  right_ = A2 + C2_ / 60.0;
+}
+
+void MagnusCommutator::derivative(const Vector& dA1, const Vector& dA2, const Vector& dA3, VectorRef out) {
+  if (k_ < 3) {
+    out.setZero();
+    return;
+  }
+  space_.bracket(dA1, A2_, dC1_);
+  space_.bracket(A1_, dA2, term_);
+  dC1_ += term_;
+  if (k_ <= 4) {
+    out = dC1_ / 12.0;
+    return;
+  }
+  dC1_ = -dC1_;
+  space_.bracket(dA1, inner_, dC2_);
+  sum1_ = 2.0 * dA3 + dC1_;
+  space_.bracket(A1_, sum1_, term_);
+  dC2_ += term_;
+  sum1_ = 20.0 * dA1 + dA3 - dC1_;
+  sum2_ = dA2 + dC2_ / 60.0;
+  space_.bracket(sum1_, right_, out);
+  space_.bracket(left_, sum2_, term_);
+  out = (out + term_) / 240.0;
 }
 
 MagnusCorrection::MagnusCorrection(MagnusVariant variant, const lie::Space& space, Counters& counters)
@@ -103,6 +141,74 @@ void MagnusCorrection::commutator_part(ConstVectorRef v, ConstVectorRef shift, V
     freeze(*history_, true, h_, k_);
     sweep(v, out);
   }
+}
+
+const std::array<double, coeff::bdf_max_order>& MagnusCorrection::slopes(const coeff::MagnusWeights& w) const {
+  return k_ > 4 && variant_ != MagnusVariant::taylor ? w.a2_gauss : w.a2;
+}
+
+bool MagnusCorrection::begin_tangents(ConstVectorRef v) {
+  if (k_ < 3 || space_.is_commutative()) return true;
+  if (of_shift_ == nullptr) of_shift_ = std::make_unique<Linearized>(space_);
+  linearize(*of_shift_, is_implicit_, v);
+  if (is_implicit_) return true;
+  if (of_memory_ == nullptr) of_memory_ = std::make_unique<Linearized>(space_);
+  linearize(*of_memory_, true, v);
+  return true;
+}
+
+void MagnusCorrection::linearize(Linearized& at, bool through_new, ConstVectorRef v) {
+  freeze(*history_, through_new, h_, k_);
+  A1_ = past1_ + new_weight_[0] * v;
+  A2_ = past2_ + new_weight_[1] * v;
+  if (k_ > 4) A3_ = past3_ + new_weight_[2] * v;
+  at.brackets.move_to(k_, A1_, A2_, A3_);
+  std::copy_n(new_weight_, 3, at.weight);
+}
+
+void MagnusCorrection::move_past(std::span<const PastChange> past) {
+  if (k_ < 3 || space_.is_commutative()) return;
+  move_past(*of_shift_, is_implicit_, past);
+  if (!is_implicit_) move_past(*of_memory_, true, past);
+}
+
+void MagnusCorrection::move_past(Linearized& at, bool through_new, std::span<const PastChange> past) {
+  const coeff::MagnusWeights& w = (through_new ? through_new_ : through_old_).weights;
+  const auto& slope = slopes(w);
+  const int shift = through_new ? 1 : 0;
+  Combination sum1, sum2, sum3;
+  for (int i = shift; i < k_; ++i) {
+    const Vector& dv = past[static_cast<std::size_t>(i - shift)].v;
+    sum1.add(w.a1[i] * h_, dv);
+    sum2.add(slope[i] * h_, dv);
+    sum3.add(w.a3[i] * h_, dv);
+  }
+  sum1.assign_to(at.d1);
+  sum2.assign_to(at.d2);
+  if (k_ > 4) sum3.assign_to(at.d3);
+}
+
+void MagnusCorrection::tangent(Linearized& at, ConstVectorRef dv, VectorRef out) {
+  at.e1 = at.d1 + at.weight[0] * dv;
+  at.e2 = at.d2 + at.weight[1] * dv;
+  if (k_ > 4) at.e3 = at.d3 + at.weight[2] * dv;
+  at.brackets.derivative(at.e1, at.e2, at.e3, out);
+}
+
+void MagnusCorrection::shift_tangent(ConstVectorRef dv, VectorRef out) {
+  if (k_ < 3 || space_.is_commutative()) {
+    out.setZero();
+    return;
+  }
+  tangent(*of_shift_, dv, out);
+  out *= gamma1_ / h_;
+}
+
+void MagnusCorrection::commutator_tangent(ConstVectorRef dv, VectorRef out) {
+  if (k_ < 3 || space_.is_commutative())
+    out.setZero();
+  else
+    tangent(is_implicit_ ? *of_shift_ : *of_memory_, dv, out);
 }
 
 double MagnusCorrection::defect_weight(int k, std::span<const double> steps) const {

@@ -1,6 +1,10 @@
 // The Magnus correction: ω = ∫v + c, c from the interpolation polynomial of recent velocities.
 #pragma once
 
+#include <array>
+#include <memory>
+#include <span>
+
 #include "coeff/bdf_variable.hpp"
 #include "method/correction.hpp"
 
@@ -14,9 +18,17 @@ class MagnusCommutator {
   void operator()(int k, const Vector& A1, const Vector& A2, const Vector& A3, VectorRef out);
   static int brackets(int k) { return k < 3 ? 0 : k <= 4 ? 1 : 3; }
 
+  /// Where `derivative` is taken.
+  void move_to(int k, const Vector& A1, const Vector& A2, const Vector& A3);
+  void derivative(const Vector& dA1, const Vector& dA2, const Vector& dA3, VectorRef out);
+
  private:
   const lie::Space& space_;
   Vector C1_, C2_, sum1_, sum2_;
+  int k_ = 0;
+  Vector A1_, A2_, inner_, left_,
+      right_;  ///< of the point of derivatives: c = [left, right]/240, right = A₂ + [A₁, inner]/60
+  Vector dC1_, dC2_, term_;
 };
 
 enum class MagnusVariant {
@@ -35,6 +47,10 @@ class MagnusCorrection final : public Correction {
   void shift(ConstVectorRef x, ConstVectorRef v, VectorRef out) override;
   void commutator_part(ConstVectorRef v, ConstVectorRef shift, VectorRef out) override;
   void adopt(History& history) override;
+  bool begin_tangents(ConstVectorRef v) override;
+  void move_past(std::span<const PastChange> past) override;
+  void shift_tangent(ConstVectorRef dv, VectorRef out) override;
+  void commutator_tangent(ConstVectorRef dv, VectorRef out) override;
   bool has_defect(int k) const override { return k <= 4 || variant_ != MagnusVariant::taylor; }
   double defect_weight(int k, std::span<const double> steps) const override;
   void defect_bracket(int k, std::span<const Vector> v, VectorRef out) override;
@@ -59,6 +75,20 @@ class MagnusCorrection final : public Correction {
   Vector past1_, past2_, past3_;  ///< contribution of known velocities to A₁, A₂, A₃
   Vector A1_, A2_, A3_;
   MagnusCommutator brackets_;
+
+  /// Of a polynomial at the accepted point: its brackets, and what the past changes in A₁, A₂, A₃.
+  struct Linearized {
+    explicit Linearized(const lie::Space& space)
+        : brackets(space), d1(Vector::Zero(space.nv())), d2(d1), d3(d1), e1(d1), e2(d1), e3(d1) {}
+    MagnusCommutator brackets;
+    Vector d1, d2, d3, e1, e2, e3;
+    double weight[3] = {0, 0, 0};  ///< of v_{n+1}
+  };
+  const std::array<double, coeff::bdf_max_order>& slopes(const coeff::MagnusWeights& w) const;
+  void linearize(Linearized& at, bool through_new, ConstVectorRef v);
+  void move_past(Linearized& at, bool through_new, std::span<const PastChange> past);
+  void tangent(Linearized& at, ConstVectorRef dv, VectorRef out);
+  std::unique_ptr<Linearized> of_shift_, of_memory_;  ///< made when derivatives are asked for
 };
 
 }  // namespace kreisel::method

@@ -75,6 +75,20 @@ class Method {
   /// Whether ω and v of the past, moved by a jump of v̇, are all that its next step sees of it.
   virtual bool follows_jumps() const { return false; }
 
+  // ---- the derivative of the closed step along changes of the past, its steps unchanged
+
+  /// False: it is left to differences of the map. `accepted` is what the step led to.
+  [[nodiscard]] virtual bool begin_tangents(const Motion& /*accepted*/) { return false; }
+  /// The points of the past, newest first, moved by these.
+  virtual void move_past(std::span<const PastChange>) {}
+  /// δv and δv̇ that δx and δ(dv) lead to; `dv` comes with a guess.
+  virtual void tangent(ConstVectorRef /*dx*/, ConstVectorRef /*ddv*/, VectorRef /*dv*/, VectorRef /*da*/) {}
+  /// δω and δmemory of the new point, with δv as `tangent` left it.
+  virtual void record_tangent(ConstVectorRef /*dx*/, ConstVectorRef /*dv*/, VectorRef /*domega*/,
+                              VectorRef /*dmemory*/) {}
+  /// Whether `position` is q_n∘exp(h x).
+  virtual bool moves_by_increment() const { return true; }
+
   const lie::Space& space() const { return space_; }
 
  protected:

@@ -15,6 +15,7 @@ class Mkam final : public AdamsMoulton {
   Mkam(const lie::Space& space, Counters& counters, Series dexp = Series::complete);
 
   void begin_step(const History& history, double h, int order) override;
+  bool moves_by_increment() const override { return false; }
   void position(ConstVectorRef x, VectorRef q) override;
   void linearize(ConstVectorRef x, MotionTangent& out) override;
   void record(ConstVectorRef x, Entry& entry) override;

@@ -11,6 +11,7 @@
 
 #include "base/spelling.hpp"
 #include "explain.hpp"
+#include "forward.hpp"
 #include "kreisel/error.hpp"
 
 namespace kreisel::run {
@@ -101,7 +102,8 @@ Drive::Segment::Segment(std::shared_ptr<const system::System> in_force, const sy
       policy(make_policy(plan, *system)) {}
 
 Drive::Drive(const system::System& system, const system::Start& start, const Options& options, Observer& observer,
-             std::optional<std::string_view> checkpoint, std::shared_ptr<system::SetInputs> inputs, Tape* tape)
+             std::optional<std::string_view> checkpoint, std::shared_ptr<system::SetInputs> inputs, Tape* tape,
+             Forward* forward)
     : options_(options),
       method_in_force_(options.method.name()),
       first_start_(start),
@@ -117,6 +119,7 @@ Drive::Drive(const system::System& system, const system::Start& start, const Opt
               recorder_, observer),
       inputs_(std::move(inputs)),
       tape_(tape),
+      forward_(forward),
       wanted_(start.t0) {
   if (options_.threads > 1) workers_.emplace(options_.threads);
   const WorkersInForce team(workers_ ? &*workers_ : nullptr);
@@ -146,6 +149,7 @@ void Drive::begin_at_limits(const system::Start& start) {
   const Settled settled = events_.contacts().settle_start(*first_system_, first, recorder_.counters());
   if (!settled.problem.empty()) throw InvalidInput(fmt::format("limits at the start: {}", settled.problem));
   if (settled.outcomes.empty()) return begin_segment(first_system_, start);
+  if (forward_ != nullptr) forward_->stop("limits are touched at the start");
   system::Start from = start;
   from.v0 = first.motion.v;
   if (settled.system != nullptr) {
@@ -186,7 +190,7 @@ void Drive::begin_segment(std::shared_ptr<const system::System> system, const sy
   segment_ =
       std::make_unique<Segment>(std::move(system), start, options, layout_, recorder_.counters(), ends_at_corners_);
   Segment& s = *segment_;
-  if (tape_ != nullptr) s.policy = tape_->policy_for(std::move(s.policy), s.plan);
+  if (tape_ != nullptr) s.policy = tape_->policy_for(std::move(s.policy), s.plan, *s.system);
   s.policy->stop_at(wanted_);
   report_.linear_solver = s.stepper->linear_solver_name();
   if (report_.systems.empty() || report_.systems.back() != s.system) report_.systems.push_back(s.system);
@@ -209,7 +213,12 @@ void Drive::begin_segment(std::shared_ptr<const system::System> system, const sy
     fail(s.policy->StepPolicy::failure_of_start(*s.stepper));
   } else {
     if (segment_number_ == 0) recorder_.begin(*s.system, now());
-    if (!s.stepper->fill(s.policy->begin(*s.stepper)) && open()) fail(s.policy->failure_of_start(*s.stepper));
+    const StartingPoints wanted = s.policy->begin(*s.stepper);
+    if (!s.stepper->fill(wanted)) {
+      if (open()) fail(s.policy->failure_of_start(*s.stepper));
+    } else if (forward_ != nullptr && forward_->is_going()) {
+      forward_->begin(s.system, s.plan, options, ends_at_corners_, *s.stepper, wanted);
+    }
   }
   start_up_seconds_ += cpu_seconds() - begin;
 }
@@ -354,6 +363,7 @@ bool Drive::take_step() {
   if (now().motion.t >= s.plan.run_end) return end();
   if (s.stepper->starts_left() > 0) {
     s.stepper->show_next_start();
+    if (forward_ != nullptr) forward_->show_start(*s.stepper);
     return take();
   }
   return attempt();
@@ -386,7 +396,8 @@ bool Drive::attempt() {
   while (true) {
     std::variant<Proposal, Failure> next = s.policy->next(*s.stepper);
     if (auto* failure = std::get_if<Failure>(&next)) return fail(std::move(*failure));
-    Attempt attempt = s.stepper->attempt(std::get<Proposal>(next));
+    const Proposal proposal = std::get<Proposal>(next);
+    Attempt attempt = s.stepper->attempt(proposal);
     const Verdict verdict = s.policy->judge(attempt, *s.stepper);
     recorder_.attempted(attempt);
     if (verdict == Verdict::give_up) return fail(s.policy->failure(attempt, *s.stepper));
@@ -398,7 +409,9 @@ bool Drive::attempt() {
     }
     if (verdict == Verdict::retry) continue;
     if (!project_on_demand()) return false;
+    if (forward_ != nullptr) forward_->take(*s.stepper, proposal, s.policy->ends_at_stop());
     s.stepper->commit();
+    if (forward_ != nullptr) forward_->committed(*s.stepper);
     s.policy->committed(attempt);
     is_behind_jump_ = false;
     return take();
@@ -485,6 +498,7 @@ bool Drive::give_way(double crawl) {
                   from.t0, crawl, h));
   report_.method = "bliedf, radau";
   method_in_force_ = "radau";
+  if (forward_ != nullptr) forward_->stop("radau takes over");
   ++segment_number_;
   begin_segment(s.system, from);
   return true;
@@ -583,7 +597,10 @@ bool Drive::start_behind(double after, bool may_go_on) {
   ++report_.corners;
   const bool jumps = after > now().motion.t;
   const double h = now().h;
-  const bool goes_on = may_go_on && s.plan.has_error_control() && s.stepper->go_on_behind(after);
+  // Neighbouring motions and derivatives know the past of a segment only.
+  const bool is_followed = tape_ != nullptr || forward_ != nullptr;
+  const bool goes_on = may_go_on && !(is_followed && !s.stepper->is_one_step()) && s.plan.has_error_control() &&
+                       s.stepper->go_on_behind(after);
   Entry behind = now();
   behind.h = h;
   if (!goes_on) {
@@ -592,9 +609,13 @@ bool Drive::start_behind(double after, bool may_go_on) {
   }
   std::variant<std::monostate, Happening, Failure> crossed = events_.cross_corner(behind);
   if (auto* failure = std::get_if<Failure>(&crossed)) return fail(std::move(*failure));
-  if (const auto* happening = std::get_if<Happening>(&crossed)) return change(*happening);
+  if (const auto* happening = std::get_if<Happening>(&crossed)) {
+    if (forward_ != nullptr) forward_->stop("something happens at a corner");
+    return change(*happening);
+  }
   const bool keeps_past = goes_on && !s.stepper->is_one_step();
   if (!keeps_past) ++segment_number_;
+  if (forward_ != nullptr) forward_->pass_corner(*s.stepper, after, behind);
   // Of a jump both sides are shown, as of an event.
   if (jumps && !output_.schedule().is_active()) {
     if (!keeps_past)
@@ -624,6 +645,8 @@ bool Drive::change(const Happening& happening) {
   before.motion.t = t;
   make_consistent(*s.system, before, recorder_.counters(), options_.linear_solver.name());
 
+  if (forward_ != nullptr) forward_->cut(*s.stepper, happening, events_.event_of(happening.crossings.front()), before);
+
   ++recorder_.counters().steps;
   bool goes_on = !output_.schedule().is_active() || show_wanted(before, false);
   recorder_.measure(*s.system, before);
@@ -645,6 +668,7 @@ bool Drive::change(const Happening& happening) {
                                                      name_of(event.action), changed.problem)});
     }
   }
+  if (forward_ != nullptr) forward_->change(happening, changed);
   const std::shared_ptr<const system::System> next = changed.system != nullptr ? changed.system : s.system;
   ResultRows next_rows(*next, layout_);
   Entry after = before_in_layout;

@@ -18,6 +18,8 @@
 
 namespace kreisel::run {
 
+class Forward;
+
 /// The system as the run has it: prepared for its start, or as it is, and then not owned.
 std::shared_ptr<const system::System> made_ready(const system::System& system, const system::Start& start,
                                                  const Options& options);
@@ -28,10 +30,10 @@ class Drive {
  public:
   /// Options have been checked. The system and the observer must outlive it. With the bytes of a checkpoint it resumes there,
   /// or throws InvalidInput when they belong to another run. `inputs`: what its user sets, see `go_on_behind`. `tape`: keeps the
-  /// steps, or says which to take.
+  /// steps, or says which to take. `forward`: is told what derivatives need.
   Drive(const system::System& system, const system::Start& start, const Options& options, Observer& observer,
         std::optional<std::string_view> checkpoint = {}, std::shared_ptr<system::SetInputs> inputs = nullptr,
-        Tape* tape = nullptr);
+        Tape* tape = nullptr, Forward* forward = nullptr);
   ~Drive();
 
   /// To the next accepted point. False: the run has ended and the report says how.
@@ -48,6 +50,9 @@ class Drive {
   bool has_ended() const { return has_ended_; }
 
   const Report& report() const { return report_; }
+  Stepper& stepper() { return *segment_->stepper; }
+  /// That may happen now, by name; null: none.
+  const system::Event* event(std::string_view name) const { return events_.event(name); }
   /// The newest accepted point, in the rows of the system in force.
   const method::Entry& now() const { return segment_->stepper->now(); }
   /// Where the newest step began: before an event that ended it, not after.
@@ -129,6 +134,7 @@ class Drive {
   std::optional<Workers> workers_;
   std::shared_ptr<system::SetInputs> inputs_;  ///< null: nobody sets any
   Tape* tape_;                                 ///< null: none
+  Forward* forward_;                           ///< null: none
   long steps_at_setting_ = 0;                  ///< taken when an input was set last
   int short_spells_ = 0;                       ///< between settings, that began with a start anew
   bool has_started_anew_ = false;              ///< since inputs were set

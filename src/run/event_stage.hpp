@@ -48,6 +48,9 @@ class EventStage {
   /// What limits did.
   void note(const Settled::Outcome& contact, double t, const method::Entry& before, const method::Entry& after);
   Contacts& contacts() { return contacts_; }
+  const system::Event& event_of(const Crossing& crossing) const { return watch_->event(crossing.event); }
+  /// Null: none has that name.
+  const system::Event* event(std::string_view name) const { return watch_ != nullptr ? watch_->event(name) : nullptr; }
   const std::string& called(const Crossing& crossing) const { return watch_->event(crossing.event).name; }
   /// Nothing, or why the events can only fire again and again.
   std::optional<Failure> settle(const Happening& happening, const Changed& changed);

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -50,6 +51,11 @@ class EventWatch {
 
   bool is_idle() const { return events_.empty(); }
   const system::Event& event(int i) const { return *events_[i]; }
+  const system::Event* event(std::string_view name) const {
+    for (const system::Event* event : events_)
+      if (event->name == name) return event;
+    return nullptr;
+  }
   /// False for events of the run, which outlive the system.
   bool is_own(int i) const { return static_cast<std::size_t>(i) < own_; }
   bool is_contact(int i) const { return static_cast<std::size_t>(i) >= contacts_at_; }

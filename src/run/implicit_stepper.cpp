@@ -308,6 +308,7 @@ bool ImplicitStepper::project_trial(bool position, bool velocity) {
 void ImplicitStepper::settle_lambda() {
   const double promise = order_ <= 2 ? 30.0 : 150.0;  // tolerances; differences of few points see least
   constexpr double belief = 3.0;                      // of what λ deviates from its past
+  has_settled_lambda_ = false;
   if (!plan_.has_error_control() || order_ > lambda_differences_.points() || closer_.stiffness() > 1.0) return;
   // In index-3 form λ jumps with every change of the step: it would be settled at each, for a third more factorisations.
   if (plan_.formulation == solve::Formulation::index3 && order_ > 2) return;
@@ -316,8 +317,10 @@ void ImplicitStepper::settle_lambda() {
   if (!(deviation > promise * (order_ + 1) * (options.atol + options.rtol * lambda_scale_))) return;
   hidden_lambda_ = trial_.lambda;
   if (start_up_.multipliers(trial_.motion, hidden_lambda_) &&
-      (hidden_lambda_ - trial_.lambda).norm() <= belief * deviation)
+      (hidden_lambda_ - trial_.lambda).norm() <= belief * deviation) {
     trial_.lambda = hidden_lambda_;
+    has_settled_lambda_ = true;
+  }
 }
 
 void ImplicitStepper::commit() {

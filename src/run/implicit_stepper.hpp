@@ -55,6 +55,17 @@ class ImplicitStepper final : public Stepper {
   std::string_view linear_solver_name() const override { return closer_.linear_solver_name(); }
   void exchange(Archive& a) override;
 
+  // ---- for derivatives of its steps
+
+  /// Whether a step is its map and its equations alone: nothing is projected, and no operator of the system enters the map.
+  bool is_plain() const { return manifold_ == nullptr && constrained_part_ == nullptr; }
+  /// Frozen for the trial between an attempt and the next.
+  method::Method& method() { return *method_; }
+  const method::History& history() const { return history_; }
+  const solve::Closer& closer() const { return closer_; }
+  /// Whether the multipliers of the newest point follow from its q and v.
+  bool has_settled_lambda() const { return has_settled_lambda_; }
+
  private:
   method::EntrySizes sizes() const;
   void move_past(const Entry& before);
@@ -92,6 +103,7 @@ class ImplicitStepper final : public Stepper {
   int starts_left_ = 0;
   bool is_at_start_ = true;
   bool is_behind_jump_ = false;  ///< no step has been taken since
+  bool has_settled_lambda_ = false;
   bool controls_lambda_;
   bool tests_tangential_alone_;                        ///< d = P d̃ (Eich 1993, eq. 4.1)
   std::unique_ptr<ConstrainedPart> constrained_part_;  ///< index-3 form with given steps only

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <optional>
 
 #include "drive.hpp"
+#include "forward.hpp"
 #include "kreisel/error.hpp"
 #include "run/integrator.hpp"
 #include "solve/kkt.hpp"
@@ -35,6 +37,9 @@ class Keeper final : public Observer {
     put(lambda_, e.lambda);
     put(values_, outputs_);
     put(output_rates_, rates_);
+    sample(e.motion.t);
+    if (forward_ != nullptr && forward_->is_going())
+      for (int j = 0; j < forward_->count(); ++j) keep_derivatives(j, e);
     return next_ == nullptr || next_->accept(point);
   }
   bool goes_on(double t, long steps) override { return next_ == nullptr || next_->goes_on(t, steps); }
@@ -42,7 +47,31 @@ class Keeper final : public Observer {
     if (next_ != nullptr) next_->attempted(attempt);
   }
   void happened(const Occurrence& event) override {
+    if (forward_ != nullptr && forward_->is_going() && drive_ != nullptr)
+      for (int j = 0; j < forward_->count(); ++j)
+        kept_[static_cast<std::size_t>(j)].event_times.push_back(
+            forward_->time_of(j, drive_->stepper(), drive_->event(event.event), event.t));
     if (next_ != nullptr) next_->happened(event);
+  }
+  void follow(Drive& drive, Forward* forward, const std::vector<double>& times) {
+    drive_ = &drive;
+    forward_ = forward;
+    if (forward != nullptr) kept_.resize(static_cast<std::size_t>(forward->count()));
+    times_ = &times;
+    sampled_ = Matrix::Constant(static_cast<Eigen::Index>(times.size()), layout_.output_size(),
+                                std::numeric_limits<double>::quiet_NaN());
+  }
+  const Matrix& sampled() const { return sampled_; }
+  /// At the points, whose times move by `t`.
+  struct Kept {
+    std::vector<double> t, q, v, lambda, outputs, event_times;
+  };
+  const Kept& kept(std::size_t j) const { return kept_[j]; }
+  Matrix rows(const std::vector<double>& from) const {
+    const auto count = static_cast<Eigen::Index>(t_.size());
+    using Rows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+    const Eigen::Index width = count > 0 ? static_cast<Eigen::Index>(from.size()) / count : 0;
+    return Eigen::Map<const Rows>(from.data(), count, width);
   }
 
   /// In force at each point; the report of the run keeps them.
@@ -61,17 +90,45 @@ class Keeper final : public Observer {
   }
 
  private:
+  /// Up to the newest point.
+  void sample(double until) {
+    if (times_ == nullptr) return;
+    const double round_off = 1e-9 * std::max(1.0, std::abs(until));
+    for (; next_time_ < times_->size() && (*times_)[next_time_] <= until + round_off; ++next_time_) {
+      State state;
+      if (!drive_->at(std::min((*times_)[next_time_], until), state)) continue;
+      motion_.t = state.t;
+      motion_.q = state.q;
+      motion_.v = state.v;
+      motion_.a = state.a;
+      layout_.evaluate_outputs(motion_, state.lambda, outputs_);
+      sampled_.row(static_cast<Eigen::Index>(next_time_)) = outputs_;
+    }
+  }
   static void put(std::vector<double>& to, const Vector& from) { to.insert(to.end(), from.begin(), from.end()); }
-  Matrix rows(const std::vector<double>& from) const {
-    const auto count = static_cast<Eigen::Index>(t_.size());
-    using Rows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-    const Eigen::Index width = count > 0 ? static_cast<Eigen::Index>(from.size()) / count : 0;
-    return Eigen::Map<const Rows>(from.data(), count, width);
+  void keep_derivatives(int j, const method::Entry& e) {
+    Kept& kept = kept_[static_cast<std::size_t>(j)];
+    const Forward::Tangent& tangent = forward_->shown(j);
+    kept.t.push_back(tangent.t);
+    put(kept.q, tangent.q);
+    put(kept.v, tangent.v);
+    lambda_change_.resize(e.lambda.size());
+    forward_->spread_lambda(j, lambda_change_);
+    put(kept.lambda, lambda_change_);
+    forward_->outputs(j, e, output_change_);
+    put(kept.outputs, output_change_);
   }
 
   const system::System& layout_;
   Observer* next_;
-  Vector outputs_, rates_;
+  Forward* forward_ = nullptr;
+  Drive* drive_ = nullptr;
+  std::vector<Kept> kept_;
+  const std::vector<double>* times_ = nullptr;
+  std::size_t next_time_ = 0;
+  Matrix sampled_;
+  system::Motion motion_;
+  Vector outputs_, rates_, lambda_change_, output_change_;
   std::vector<double> t_, q_, v_, a_, lambda_, values_, output_rates_;
   std::vector<int> segment_;
   std::vector<const system::System*> systems_;
@@ -153,6 +210,12 @@ Matrix rates_of(const RunPoints& points, const Matrix& rows) {
   return out;
 }
 
+/// Between neighbours, as a power of two: p ± s without rounding of s.
+double step_of(const SensitivityOptions& wanted, const Vector& parameters, Eigen::Index j, int bits) {
+  const double size = wanted.scale.size() > 0 ? wanted.scale[j] : parameters[j] != 0.0 ? std::abs(parameters[j]) : 1.0;
+  return std::exp2(std::floor(std::log2(size)) - bits);
+}
+
 class Differentiation {
  public:
   Differentiation(const ProblemOf& make, const Vector& parameters, const Options& options,
@@ -176,13 +239,24 @@ class Differentiation {
       if (!std::isfinite(output_rates_.data()[i])) output_rates_.data()[i] = by_differences.data()[i];
   }
 
+  /// As it was carried along.
+  Sensitivity carried(const Keeper& keeper, std::size_t j, double remainder) {
+    const Keeper::Kept& kept = keeper.kept(j);
+    Sensitivity out;
+    out.q = keeper.rows(kept.q);
+    out.v = keeper.rows(kept.v);
+    out.lambda = keeper.rows(kept.lambda);
+    out.outputs = keeper.rows(kept.outputs);
+    out.event_times =
+        Eigen::Map<const Vector>(kept.event_times.data(), static_cast<Eigen::Index>(kept.event_times.size()));
+    out.uncertainty = remainder;
+    for (Eigen::Index i = 0; i < out.q.rows(); ++i) hold_time(i, kept.t[static_cast<std::size_t>(i)], out);
+    return out;
+  }
+
   /// Empty problem: found.
   std::string find(Eigen::Index j, Sensitivity& out) {
-    const double size = wanted_.scale.size() > 0 ? wanted_.scale[j]
-                        : parameters_[j] != 0.0  ? std::abs(parameters_[j])
-                                                 : 1.0;
-    // Powers of two: p ± s without rounding of s.
-    double s = std::exp2(std::floor(std::log2(size)) - 12.0);
+    double s = step_of(wanted_, parameters_, j, 12);
     std::string problem;
     constexpr int most_attempts = 6;
     for (int attempt = 0; attempt < most_attempts; ++attempt, s /= 16.0) {
@@ -267,19 +341,22 @@ class Differentiation {
       space_.difference(q, behind, y);
       out.q.row(i) = part * (x - y);
       const auto k = static_cast<std::size_t>(i);
-      const double dt = part * (plus.t[k] - minus.t[k]);
-      // At the time of the run, not at that of the step, which events move.
-      if (dt == 0.0) continue;
-      out.q.row(i) -= dt * points_.v.row(i);
-      out.v.row(i) -= dt * acceleration_at(i).transpose();
-      out.lambda.row(i) -= dt * lambda_rates_.row(i);
-      out.outputs.row(i) -= dt * output_rates_.row(i);
+      hold_time(i, part * (plus.t[k] - minus.t[k]), out);
     }
     out.event_times.resize(static_cast<Eigen::Index>(near[0].event_times.size()));
     for (Eigen::Index i = 0; i < out.event_times.size(); ++i)
       out.event_times[i] =
           part * (near[0].event_times[static_cast<std::size_t>(i)] - near[1].event_times[static_cast<std::size_t>(i)]);
     return out;
+  }
+
+  /// At the time of the run, not at that of the step, which events move.
+  void hold_time(Eigen::Index i, double dt, Sensitivity& out) {
+    if (dt == 0.0) return;
+    out.q.row(i) -= dt * points_.v.row(i);
+    out.v.row(i) -= dt * acceleration_at(i).transpose();
+    out.lambda.row(i) -= dt * lambda_rates_.row(i);
+    out.outputs.row(i) -= dt * output_rates_.row(i);
   }
 
   /// From the forces: the v̇ of a method is round-off where it has just started with tiny steps.
@@ -336,19 +413,35 @@ Sensitivities differentiate(const ProblemOf& make, const Vector& parameters, con
   nominal_options.events.insert(nominal_options.events.end(), problem.events.begin(), problem.events.end());
   refuse_what_cannot_run(*problem.system, problem.start, nominal_options);
   Sensitivities out;
-  Tape tape;
-  std::vector<const system::System*> systems;
-  {
-    Keeper keeper(problem.system->result_layout(), &observer);
-    Drive drive(*problem.system, problem.start, nominal_options, keeper, {}, nullptr, &tape);
-    drive.advance_to(std::numeric_limits<double>::infinity());
-    out.report = drive.report();
-    out.points = keeper.points();
-    systems = keeper.systems();
+  std::unique_ptr<Forward> forward;
+  if (wanted.uses_differences) {
+    out.differences = "they were asked for";
+  } else {
+    Vector steps(parameters.size());
+    for (Eigen::Index j = 0; j < steps.size(); ++j) steps[j] = step_of(wanted, parameters, j, Forward::parameter_bits);
+    try {
+      forward = std::make_unique<Forward>(make, parameters, steps, options, problem);
+    } catch (const InvalidInput& e) {
+      out.differences = e.what();
+    }
   }
+  Tape tape;
+  Keeper keeper(problem.system->result_layout(), &observer);
+  Drive drive(*problem.system, problem.start, nominal_options, keeper, {}, nullptr, &tape, forward.get());
+  keeper.follow(drive, forward.get(), wanted.times);
+  drive.advance_to(std::numeric_limits<double>::infinity());
+  out.report = drive.report();
+  out.points = keeper.points();
+  out.sampled = keeper.sampled();
   if (out.report.status != Status::success) return out;
-  Differentiation differences(make, parameters, options, wanted, out.report, out.points, systems, tape, problem);
+  if (forward != nullptr) out.differences = forward->obstacle();
+  Differentiation differences(make, parameters, options, wanted, out.report, out.points, keeper.systems(), tape,
+                              problem);
   for (Eigen::Index j = 0; j < parameters.size() && out.problem.empty(); ++j) {
+    if (out.differences.empty()) {
+      out.by.push_back(differences.carried(keeper, static_cast<std::size_t>(j), forward->remainder()));
+      continue;
+    }
     out.by.emplace_back();
     out.problem = differences.find(j, out.by.back());
   }
@@ -369,7 +462,7 @@ Matrix Sensitivities::at(const std::vector<double>& times, const Matrix& rows) c
     }
     std::size_t first = before, last = before + 1;
     const auto belongs = [&](std::size_t k) { return points.segment[k] == points.segment[last]; };
-    while (last - first < 3) {
+    while (last - first < 5) {
       const bool can_go_back = first > 0 && belongs(first - 1) && t[first - 1] < t[first];
       const bool can_go_on =
           last + 1 < t.size() && points.segment[last + 1] == points.segment[last] && t[last + 1] > t[last];

@@ -23,28 +23,34 @@ struct RunPoints {
 /// By one parameter, at the points of the run and at their times: δq left-trivialised, q∘exp(δq dp).
 struct Sensitivity {
   Matrix q, v, lambda, outputs;
-  Vector event_times;        ///< of the events that happened, in their order
-  double uncertainty = 0.0;  ///< of the largest numbers, relative, as two steps of differences show it
+  Vector event_times;  ///< of the events that happened, in their order
+  /// Of the largest numbers, relative: what linear equations have left, or as two steps of differences show it.
+  double uncertainty = 0.0;
 };
 
 struct SensitivityOptions {
-  std::vector<std::string> names;  ///< of the parameters, for messages
-  Vector scale;                    ///< change of each parameter that matters; empty: its size, or 1
-  bool is_cheap = false;           ///< two neighbouring runs per parameter instead of four: for searches
+  std::vector<std::string> names{};  ///< of the parameters, for messages
+  Vector scale{};                    ///< change of each parameter that matters; empty: its size, or 1
+  bool is_cheap = false;          ///< where it takes neighbouring runs, two per parameter instead of four: for searches
+  bool uses_differences = false;  ///< of neighbouring runs in any case: a check of the others
+  std::vector<double> times{};    ///< at which outputs are wanted as the run itself interpolates them, increasing
 };
 
 struct Sensitivities {
   Report report;  ///< of the run
   RunPoints points;
   std::vector<Sensitivity> by;
-  std::string problem;  ///< why there are none although the run succeeded; empty: they are there
+  Matrix sampled;           ///< outputs at the times asked for, one row each; NaN where the run did not come
+  std::string problem;      ///< why there are none although the run succeeded; empty: they are there
+  std::string differences;  ///< why they come from neighbouring runs; empty: they were carried along with the run
 
-  /// Rows of a matrix of this run at other times, by cubics through the nearest points of their segment.
+  /// Rows of a matrix of this run at other times, by polynomials through the six nearest points of their segment.
   Matrix at(const std::vector<double>& times, const Matrix& rows) const;
 };
 
-/// The run and, for each parameter, neighbouring runs that take its steps with its orders, solved to round-off: differences of these are
-/// derivatives of the discrete motion, free of what another choice of steps would add (Bock 1981). Events move with the
+/// The run with the derivatives of its discrete motion, see Forward. Where that cannot serve (Runge-Kutta methods, projections,
+/// redundant constraints) they come, for each parameter, from neighbouring runs that take its steps with its orders, solved to
+/// round-off, so that differences have nothing of what another choice of steps would add (Bock 1981). Events move with the
 /// parameters, so that what happens after them has its jump. Throws InvalidInput where a parameter changes how many coordinates,
 /// constraints or outputs there are.
 Sensitivities differentiate(const ProblemOf& problem, const Vector& parameters, const Options& options,

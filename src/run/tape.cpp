@@ -14,6 +14,7 @@ class Tape::Writer final : public StepPolicy {
   StartingPoints begin(const Stepper& stepper) override { return spell().start = own_->begin(stepper); }
   Failure failure_of_start(const Stepper& stepper) const override { return own_->failure_of_start(stepper); }
   void stop_at(double t) override { own_->stop_at(t); }
+  bool ends_at_stop() const override { return own_->ends_at_stop(); }
   std::variant<Proposal, Failure> next(const Stepper& stepper) override {
     std::variant<Proposal, Failure> proposal = own_->next(stepper);
     if (const auto* p = std::get_if<Proposal>(&proposal)) asked_ = *p;
@@ -48,8 +49,8 @@ class Tape::Writer final : public StepPolicy {
 
 class Tape::Reader final : public StepPolicy {
  public:
-  Reader(std::unique_ptr<StepPolicy> own, Tape& tape, std::size_t spell)
-      : own_(std::move(own)), tape_(tape), spell_(spell) {}
+  Reader(std::unique_ptr<StepPolicy> own, Tape& tape, std::size_t spell, const Plan& plan, const system::System& system)
+      : own_(std::move(own)), tape_(tape), spell_(spell), corners_(system, plan.options, plan.t0, plan.t_end) {}
 
   StartingPoints begin(const Stepper& stepper) override {
     static_cast<void>(own_->begin(stepper));
@@ -63,12 +64,14 @@ class Tape::Reader final : public StepPolicy {
                                  stepper.now().motion.t)};
     const Step& step = steps()[number_];
     const double t = stepper.now().motion.t;
-    const double h = step.ends_at_stop ? step.t - t : step.h;
+    stop_ = step.ends_at_stop ? corners_.ahead(t, step.h * (1.0 + 1e-3)) : Stop{};
+    const double end = stop_.is_corner ? stop_.t : step.t;
+    const double h = step.ends_at_stop ? end - t : step.h;
     if (!(h > 0.0))
       return Failure{
           Status::step_too_small,
           fmt::format("at t = {:.10g} a step to follow has no length: the neighbouring motion is too far", t)};
-    return Proposal{step.ends_at_stop ? step.t : t + h, h, step.order};
+    return Proposal{step.ends_at_stop ? end : t + h, h, step.order};
   }
   Verdict judge(Attempt& attempt, Stepper&) override {
     return attempt.outcome == Outcome::accepted ? Verdict::accept : Verdict::give_up;
@@ -78,7 +81,8 @@ class Tape::Reader final : public StepPolicy {
   }
   void committed(const Attempt&) override { tape_.used_[spell_] = ++number_; }
   std::optional<double> restart(const Stepper&) const override {
-    return number_ > 0 ? steps()[number_ - 1].restart : std::nullopt;
+    if (number_ == 0 || !steps()[number_ - 1].restart) return {};
+    return stop_.is_corner ? stop_.after : steps()[number_ - 1].restart;
   }
   std::optional<double> crawl() override {
     return number_ > 0 && steps()[number_ - 1].hands_over ? std::optional(steps()[number_ - 1].h) : std::nullopt;
@@ -92,13 +96,16 @@ class Tape::Reader final : public StepPolicy {
   std::unique_ptr<StepPolicy> own_;
   Tape& tape_;
   std::size_t spell_, number_ = 0;
+  Corners corners_;
+  Stop stop_;  ///< where the last step ends, if it does at one
 };
 
-std::unique_ptr<StepPolicy> Tape::policy_for(std::unique_ptr<StepPolicy> own, const Plan& plan) {
+std::unique_ptr<StepPolicy> Tape::policy_for(std::unique_ptr<StepPolicy> own, const Plan& plan,
+                                             const system::System& system) {
   if (!plan.has_error_control()) return own;
   if (is_followed_) {
     used_.push_back(0);
-    return std::make_unique<Reader>(std::move(own), *this, next_spell_++);
+    return std::make_unique<Reader>(std::move(own), *this, next_spell_++, plan, system);
   }
   if (!spells_.empty() && spells_.back().method != plan.method->name && !spells_.back().steps.empty())
     spells_.back().steps.back().hands_over = true;

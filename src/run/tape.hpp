@@ -11,7 +11,7 @@
 namespace kreisel::run {
 
 /// One run writes it, others follow it: Bock's internal differentiation needs the same steps and orders for neighbouring
-/// parameters (Bock 1981). Steps that ended at a given time end there again; those that an event ended, where it is now.
+/// parameters (Bock 1981). Steps that ended at a given time end there again; those that a corner or an event ended, where it is now.
 class Tape {
  public:
   struct Step {
@@ -36,7 +36,8 @@ class Tape {
     used_.clear();
   }
   /// For the next segment of a run: the policy that writes, or the one that reads. Constant and given steps need no tape.
-  std::unique_ptr<StepPolicy> policy_for(std::unique_ptr<StepPolicy> own, const Plan& plan);
+  std::unique_ptr<StepPolicy> policy_for(std::unique_ptr<StepPolicy> own, const Plan& plan,
+                                         const system::System& system);
   /// Whether the run that read it took as many steps in every spell.
   bool was_followed_to_the_end() const;
 

@@ -317,6 +317,62 @@ bool Closer::refresh(method::Method& method, double h, const method::Entry& tria
   return has_matrix_;
 }
 
+bool Closer::linearize_at(method::Method& method, const method::History& history, double h, ConstVectorRef x,
+                          const method::Entry& closed) {
+  history_ = &history;
+  x_ = x;
+  const method::Method::Coefficients coefficients = method.coefficients();
+  gamma_ = coefficients.gamma;
+  alpha_ = coefficients.alpha;
+  return refresh(method, h, closed);
+}
+
+void Closer::add_changes(ConstVectorRef dq, ConstVectorRef dv, ConstVectorRef da, ConstVectorRef dlambda,
+                         system::Residual& out) const {
+  const Pattern& pattern = system_.pattern();
+  const auto& blocks = system_.space().blocks();
+  for (const Pattern::Coupling& c : pattern.couplings()) {
+    const lie::Block &row = blocks[c.row], &column = blocks[c.column];
+    double* to = out.force.data() + row.v_at;
+    add_product(to, blocks_.M.data() + c.at, da.data() + column.v_at, row.nv, column.nv, 1, 1.0);
+    add_product(to, blocks_.D.data() + c.at, dv.data() + column.v_at, row.nv, column.nv, 1, 1.0);
+    add_product(to, blocks_.K.data() + c.at, dq.data() + column.v_at, row.nv, column.nv, 1, 1.0);
+  }
+  for (const Pattern::Touch& touch : pattern.touches()) {
+    const RowGroup& group = pattern.groups()[touch.group];
+    const lie::Block& block = blocks[touch.block];
+    const int n = block.nv, r = group.rows;
+    const double* B = blocks_.B.data() + touch.at;
+    add_product(out.force.data() + block.v_at, blocks_.F.data() + touch.at, dlambda.data() + group.at, n, r, 1, 1.0);
+    if (group.level == RowLevel::position)
+      add_product(out.gap.data() + group.at, B, dq.data() + block.v_at, r, n, 1, 1.0);
+    add_product(out.rate.data() + group.at, B, dv.data() + block.v_at, r, n, 1, 1.0);
+    add_product(out.rate.data() + group.at, blocks_.H.data() + touch.at, dq.data() + block.v_at, r, n, 1, 1.0);
+  }
+}
+
+void Closer::add_constraint_force(ConstVectorRef mu, VectorRef out) const {
+  for (const Pattern::Touch& touch : system_.pattern().touches()) {
+    const RowGroup& group = system_.pattern().groups()[touch.group];
+    const lie::Block& block = system_.space().blocks()[touch.block];
+    if (group.level != RowLevel::position) continue;
+    Eigen::Map<Vector>(out.data() + block.v_at, block.nv).noalias() +=
+        ConstMatrixMap(blocks_.B.data() + touch.at, group.rows, block.nv)
+            .transpose()
+            .lazyProduct(ConstVectorRef(mu.data() + group.at, group.rows));
+  }
+}
+
+void Closer::correct(double h, const system::Residual& left, VectorRef dx, VectorRef dlambda, VectorRef deta) {
+  const int nv = system_.space().nv(), rows = system_.pattern().rows();
+  residual_ = left;
+  fill_right_hand_side(h);
+  solver_->solve(right_hand_side_);
+  dx -= right_hand_side_.head(nv);
+  dlambda -= right_hand_side_.segment(nv, rows) / h;
+  if (formulation_.has_eta) deta -= right_hand_side_.tail(deta.size());
+}
+
 void Closer::find_stiffness(double h) {
   const double damping = h / alpha_, spring = h * damping / gamma_;
   const double *const M = blocks_.M.data(), *const D = blocks_.D.data(), *const K = blocks_.K.data();

@@ -61,6 +61,28 @@ class Closer {
   [[nodiscard]] Closed close(method::Method& method, const method::History& history, double h, ConstVectorRef weight,
                              method::Entry& trial);
 
+  /// The unknown of the step that was closed last.
+  const Vector& unknown() const { return x_; }
+
+  // ---- derivatives of a step that another closer has closed
+
+  /// The matrix at that step, made anew. False: it is singular.
+  [[nodiscard]] bool linearize_at(method::Method& method, const method::History& history, double h, ConstVectorRef x,
+                                  const method::Entry& closed);
+  /// q_x of that step, block diagonal.
+  const lie::MotionTangent& tangent() const { return tangent_; }
+  /// out += what the left-hand sides change by.
+  void add_changes(ConstVectorRef dq, ConstVectorRef dv, ConstVectorRef da, ConstVectorRef dlambda,
+                   system::Residual& out) const;
+  /// out += Bᵀμ over the position rows, at that step.
+  void add_constraint_force(ConstVectorRef mu, VectorRef out) const;
+  /// Newton's update for these changes of the left-hand sides: what has to be added to the changes of x, λ and η.
+  void correct(double h, const system::Residual& left, VectorRef dx, VectorRef dlambda, VectorRef deta);
+  bool is_rank_revealing() const { return solver_->is_rank_revealing(); }
+  /// Whether gap and rate of the residual, and nothing else, stand in the rows of λ and η.
+  bool closes_with_residuals() const { return formulation_.lambda_row != ConstraintLevel::acceleration; }
+  bool has_eta() const { return formulation_.has_eta; }
+
   /// The rows that kept the last attempt from converging, by element name.
   std::string worst_rows() const { return solve::worst_rows(system_, formulation_, residual_); }
 

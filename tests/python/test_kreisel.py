@@ -977,7 +977,7 @@ class Stubs(unittest.TestCase):
 
     def test_parameters_are_those_of_the_code(self):
         places = {"Stored": kreisel._read, "Curve": kreisel._study, "Study": kreisel._study, "Sensitivity": kreisel._solve}
-        places.update(dict.fromkeys(("Point", "Equilibrium", "Path", "Linearization", "Fit"), kreisel._analyses))
+        places.update(dict.fromkeys(("Point", "Equilibrium", "Path", "Linearization", "Fit", "Inverse", "Minimum"), kreisel._analyses))
         checked = 0
         for node in self.tree.body:
             if isinstance(node, ast.FunctionDef) and inspect.isfunction(getattr(kreisel, node.name)):
@@ -1060,6 +1060,46 @@ class Analyses(unittest.TestCase):
         self.assertAlmostEqual(found.parameters["start"], 0.1, delta=1e-6)
         with self.assertRaisesRegex(ValueError, "unknown output 'wya'"):
             kreisel.fit(self.DRIVEN, {"wya": (times, truth)}, {"k": None})
+
+    def test_sensitivities_by_initial_values(self):
+        run = kreisel.solve(self.DRIVEN, 1.0, parameters={"start": 0.1}, rtol=1e-9, atol=1e-9, sensitivities=["v0.3", "q0.3"])
+        decay, w = 2.0, np.sqrt(800 / 2 - 4)
+        np.testing.assert_allclose(run.d("v0.3")["way"], np.exp(-decay * run.t) * np.sin(w * run.t) / w, atol=1e-6)
+        np.testing.assert_allclose(run.d("q0.3")["way"], np.exp(-decay * run.t) * (np.cos(w * run.t) + decay / w * np.sin(w * run.t)), atol=1e-5)
+        with self.assertRaisesRegex(ValueError, "entries 1 to 6"):
+            kreisel.solve(self.DRIVEN, 1.0, sensitivities=["v0.9"])
+
+    def test_inverse_gives_the_input_that_a_motion_needs(self):
+        motion = kreisel.inverse(self.DRIVEN, 1.0, follow={"way": "0.1*sin(3*t)"}, points=11)
+        way, rate, curve = 0.1 * np.sin(3 * motion.t), 0.3 * np.cos(3 * motion.t), -0.9 * np.sin(3 * motion.t)
+        expected = 2 * curve + 8 * rate + 800 * way
+        np.testing.assert_allclose(motion.inputs["u"], expected, atol=1e-9)
+        np.testing.assert_allclose(motion["way"], way, atol=1e-12)
+        self.assertEqual(motion["at"].shape, (11, 3))
+        again = kreisel.inverse(self.DRIVEN, 1.0, follow={"way": lambda t: (0.1 * np.sin(3 * t), 0.3 * np.cos(3 * t), -0.9 * np.sin(3 * t))}, points=11)
+        np.testing.assert_allclose(again.inputs["u"], expected, atol=1e-9)
+        for arguments, message in (({"follow": {"wya": "t"}}, "unknown output 'wya'"), ({"follow": "way"}, "expected a dict"),
+                                   ({"follow": {"way": 3}}, "formula of t or a function"), ({"follow": {"way": "t"}, "inputs": ["w"]}, "unknown input 'w'"),
+                                   ({"follow": {"way": "t"}, "points": 1}, "points is 1"), ({"follow": {"way": lambda t: t}}, "three numbers"),
+                                   ({}, "free|freedom")):
+            with self.assertRaisesRegex(ValueError, message):
+                kreisel.inverse(self.DRIVEN, 1.0, **arguments)
+
+    def test_minimize_finds_the_best_parameter(self):
+        times = np.linspace(0.05, 1, 20)
+        shape = lambda k: kreisel.solve(self.DRIVEN, 1.0, parameters={"start": 0.1, "k": k}, rtol=1e-8, atol=1e-8, t_eval=times)["way"]
+        target = shape(700)
+        best = kreisel.minimize(self.DRIVEN, lambda t, y: float(np.sum((y["way"] - target)**2)), {"k": (600, 900)}, 1.0, t_eval=times,
+                                parameters={"start": 0.1}, rtol=1e-8, atol=1e-8)
+        self.assertAlmostEqual(best.parameters["k"], 700, delta=0.05)
+        self.assertLess(best.runs, 25)
+        held = kreisel.minimize(self.DRIVEN, lambda t, y: float(np.sum((y["way"] - target)**2)), {"k": (750, 900)}, 1.0, t_eval=times,
+                                parameters={"start": 0.1})
+        self.assertEqual((held.parameters["k"], held.is_at_bound["k"]), (750, True))
+        with self.assertRaisesRegex(ValueError, "expected a finite number"):
+            kreisel.minimize(self.DRIVEN, lambda t, y: np.nan, {"k": None}, 1.0)
+        with self.assertRaisesRegex(ValueError, "unknown parameter"):
+            kreisel.minimize(self.DRIVEN, lambda t, y: 0.0, {"kk": None}, 1.0)
 
 
 class Modelling(unittest.TestCase):

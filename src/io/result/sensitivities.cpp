@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <optional>
 
 #include "base/decompositions.hpp"
 #include "base/text.hpp"
@@ -11,6 +13,7 @@
 #include "io/result/tuning.hpp"
 #include "kreisel/error.hpp"
 #include "run/integrator.hpp"
+#include "solve/assemble.hpp"
 
 namespace kreisel::io {
 namespace {
@@ -31,15 +34,66 @@ Vector values_of(const RunSpec& spec, const std::vector<std::string>& names) {
   return values;
 }
 
+/// "q0.3", "v0.2": an entry of the initial position, left-trivialised, or velocity, numbered from 1.
+struct InitialValue {
+  bool is_velocity = false;
+  int entry = 0;
+};
+std::optional<InitialValue> initial_value(const std::string& name) {
+  if (!name.starts_with("q0.") && !name.starts_with("v0.")) return {};
+  const std::optional<double> number = number_in(name.substr(3));
+  if (!number || *number != std::floor(*number) || std::abs(*number) > 1e9)
+    throw InvalidInput(fmt::format("'{}' is no initial value; expected q0.N or v0.N with a number from 1 on", name));
+  return InitialValue{name[0] == 'v', static_cast<int>(*number)};
+}
+
+/// By initial values, then onto the constraints in the metric of the masses.
+void move_start(const std::vector<std::string>& names, const Vector& by, const system::System& system,
+                system::Start& start) {
+  Vector step = Vector::Zero(system.space().nv());
+  bool has_moved = false;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const double way = by[static_cast<Eigen::Index>(i)];
+    const std::optional<InitialValue> initial = initial_value(names[i]);
+    if (!initial) continue;
+    if (initial->entry < 1 || initial->entry > system.space().nv())
+      throw InvalidInput(
+          fmt::format("'{}': the model has entries 1 to {} of velocities", names[i], system.space().nv()));
+    has_moved = has_moved || way != 0.0;
+    (initial->is_velocity ? start.v0 : step)[initial->entry - 1] += way;
+  }
+  if (!has_moved) return;
+  system.space().move(start.q0, step, start.q0);
+  static_cast<void>(solve::assemble(system, start));
+}
+
 }  // namespace
 
+void refuse_unknown_names(const RunSpec& spec, const std::vector<std::string>& names) {
+  for (const std::string& name : names)
+    if (!initial_value(name)) static_cast<void>(parameter_value(spec, name));
+  PreparedRun run = prepare(spec);
+  move_start(names, Vector::Zero(static_cast<Eigen::Index>(names.size())), *run.model.system, run.model.start);
+}
+
 run::Sensitivities sensitivities(const RunSpec& spec, const std::vector<std::string>& names, run::Observer& observer,
-                                 bool is_cheap, const std::vector<system::Event>& events) {
-  const Vector values = values_of(spec, names);
-  const PreparedRun nominal = prepare(with_all(spec, names, values));
-  run::SensitivityOptions wanted;
+                                 run::SensitivityOptions wanted, const std::vector<system::Event>& events) {
+  std::vector<std::string> parameters;
+  for (const std::string& name : names) {
+    if (std::ranges::count(names, name) > 1)
+      throw InvalidInput(fmt::format("parameter '{}' is named more than once", name));
+    if (!initial_value(name)) parameters.push_back(name);
+  }
+  const Vector of_parameters = values_of(spec, parameters);
+  Vector values = Vector::Zero(static_cast<Eigen::Index>(names.size()));
+  std::vector<Eigen::Index> place;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (!initial_value(names[i])) {
+      values[static_cast<Eigen::Index>(i)] = of_parameters[static_cast<Eigen::Index>(place.size())];
+      place.push_back(static_cast<Eigen::Index>(i));
+    }
+  const PreparedRun nominal = prepare(with_all(spec, parameters, of_parameters));
   wanted.names = names;
-  wanted.is_cheap = is_cheap;
   wanted.scale = Vector::Ones(values.size());
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto at = static_cast<Eigen::Index>(i);
@@ -48,7 +102,8 @@ run::Sensitivities sensitivities(const RunSpec& spec, const std::vector<std::str
     wanted.scale[at] = values[at] != 0.0 ? std::abs(values[at]) : std::isfinite(range) ? range : 1.0;
   }
   const run::ProblemOf make = [&](const Vector& p) -> run::Problem {
-    PreparedRun run = prepare(with_all(spec, names, p));
+    PreparedRun run = prepare(with_all(spec, parameters, p(place)));
+    move_start(names, p, *run.model.system, run.model.start);
     return {run.model.system, run.model.start, events};
   };
   return run::differentiate(make, values, nominal.options, wanted, observer);
@@ -140,37 +195,6 @@ FitData read_fit_data(const Path& path) {
 
 namespace {
 
-/// Outputs at the times of the data.
-class Sampler final : public run::Observer {
- public:
-  Sampler(const system::System& layout, const std::vector<int>& numbers, const std::vector<double>& times,
-          run::Observer& next)
-      : layout_(layout), numbers_(numbers), times_(times), next_(next), all_(layout.output_size()) {
-    values_ = Matrix::Constant(static_cast<Eigen::Index>(times.size()), static_cast<Eigen::Index>(numbers.size()), NAN);
-  }
-  bool accept(const run::Point& point) override {
-    const double t = point.entry.motion.t;
-    const double round_off = 1e-9 * std::max(1.0, std::abs(t));
-    const auto near = std::lower_bound(times_.begin(), times_.end(), t - round_off);
-    if (near != times_.end() && std::abs(*near - t) <= round_off) {
-      layout_.evaluate_outputs(point.entry.motion, point.entry.lambda, all_);
-      for (std::size_t k = 0; k < numbers_.size(); ++k)
-        values_(near - times_.begin(), static_cast<Eigen::Index>(k)) = all_[numbers_[k]];
-    }
-    return true;
-  }
-  bool goes_on(double t, long steps) override { return next_.goes_on(t, steps); }
-  const Matrix& values() const { return values_; }
-
- private:
-  const system::System& layout_;
-  const std::vector<int>& numbers_;
-  const std::vector<double>& times_;
-  run::Observer& next_;
-  Vector all_;
-  Matrix values_;
-};
-
 class Fitter {
  public:
   Fitter(const RunSpec& spec, const FitData& data, const std::vector<FreeParameter>& free, run::Observer& observer)
@@ -206,124 +230,217 @@ class Fitter {
     }
   }
 
-  Fit run() {
-    weight_ = Vector::Ones(data_.values.cols());
-    for (Eigen::Index k = 0; k < weight_.size(); ++k) {
+  Fit run(const FitOptions& options) {
+    Vector size(data_.values.cols());
+    for (Eigen::Index k = 0; k < size.size(); ++k) {
       double low = HUGE_VAL, high = -HUGE_VAL;
       for (const double y : data_.values.col(k))
         if (std::isfinite(y)) low = std::min(low, y), high = std::max(high, y);
       if (low > high)
         throw InvalidInput(fmt::format("column '{}' holds no number", data_.columns[static_cast<std::size_t>(k)]));
-      weight_[k] = 1.0 / std::max({high - low, 1e-9 * std::max(std::abs(low), std::abs(high)), 1e-300});
+      size[k] = std::max({high - low, 1e-9 * std::max(std::abs(low), std::abs(high)), 1e-300});
     }
-    std::string problem;
-    if (!sample(out_.values, values_, problem)) return fail("at the initial parameters: " + problem);
-    // Columns are weighted by their residuals, known after a first fit.
-    const int rounds = weight_.size() > 1 ? 2 : 1;
-    for (int round = 0; round < rounds; ++round) {
-      if (!minimize()) return out_;
-      estimate_noise();
-      for (Eigen::Index k = 0; k < weight_.size() && rounds > 1; ++k)
-        weight_[k] = 1.0 / std::max(out_.noise[k], 1e-12 / weight_[k]);
+    const std::vector<Vector> starts = starts_of(options.starts);
+    std::vector<Found> found;
+    std::string message;
+    for (const Vector& start : starts) {
+      weight_ = size.cwiseInverse();
+      out_.message.clear();
+      if (search(start))
+        found.push_back({at_, weight_, badness(size)});
+      else if (message.empty())
+        message = out_.message;
+      if (starts.size() > 1 && !observer_.goes_on(0.0, 0)) break;
     }
+    if (found.empty()) return fail(message);
+    const auto best = std::ranges::min_element(found, {}, &Found::badness);
+    for (const Found& other : found)
+      if (&other != &*best && is_elsewhere(other.at.p, best->at.p)) {
+        const double ratio = other.badness / std::max(best->badness, 1e-300);
+        if (std::ranges::none_of(out_.others, [&](const Fit::Other& o) { return !is_elsewhere(o.values, other.at.p); }))
+          out_.others.push_back({other.at.p, ratio});
+      }
+    if (found.size() < starts.size())
+      out_.warnings.push_back(
+          fmt::format("{} of {} starts led to no minimum", starts.size() - found.size(), starts.size()));
+    at_ = best->at;
+    weight_ = best->weight;
+    out_.message.clear();
+    estimate_noise();
     judge();
+    if (out_.is_found) look_at_residuals();
     return out_;
   }
 
  private:
+  /// A point of the search with everything known there.
+  struct Evaluated {
+    Vector p;
+    Matrix values;
+    std::vector<Matrix> by;  ///< derivatives, as the values
+  };
+  struct Found {
+    Evaluated at;
+    Vector weight;
+    double badness = 0.0;
+  };
+
   Fit fail(std::string message) {
     out_.message = std::move(message);
     return out_;
   }
 
-  bool sample(const Vector& p, Matrix& values, std::string& problem) {
-    PreparedRun run;
+  /// The values of the spec, then points spread over the bounds by a Halton sequence; positive bounds of different size by their
+  /// logarithms.
+  std::vector<Vector> starts_of(int count) const {
+    constexpr std::array<int, 8> primes{2, 3, 5, 7, 11, 13, 17, 19};
+    std::vector<Vector> starts{out_.values};
+    for (int number = 1; number < count; ++number) {
+      Vector p = out_.values;
+      for (Eigen::Index j = 0; j < p.size(); ++j) {
+        const FreeParameter& free = out_.free[static_cast<std::size_t>(j)];
+        const int base = primes[static_cast<std::size_t>(j) % primes.size()];
+        double place = 0.0, digit = 1.0;
+        for (int n = number; n > 0; n /= base) {
+          digit /= base;
+          place += digit * (n % base);
+        }
+        // Without bounds: a decade around the start.
+        const double middle = out_.values[j] != 0.0 ? out_.values[j] : 1.0;
+        double low = std::isfinite(free.low) ? free.low : std::min(middle * 0.3, middle * 3.0);
+        double high = std::isfinite(free.high) ? free.high : std::max(middle * 0.3, middle * 3.0);
+        if (!(low < high)) std::swap(low, high);
+        p[j] = low > 0.0 && high > 3.0 * low ? low * std::pow(high / low, place) : low + place * (high - low);
+      }
+      starts.push_back(p);
+    }
+    return starts;
+  }
+
+  bool is_elsewhere(const Vector& a, const Vector& b) const {
+    return ((a - b).cwiseAbs().array() > 1e-2 * (a.cwiseAbs() + b.cwiseAbs()).array().max(1e-12)).any();
+  }
+
+  /// Sums of squares that can be compared, whatever the weights.
+  double badness(const Vector& size) const {
+    double product = 1.0;
+    const Matrix left = differences();
+    for (Eigen::Index k = 0; k < size.size(); ++k) product *= left.col(k).squaredNorm() / (size[k] * size[k]) + 1e-30;
+    return std::pow(product, 1.0 / static_cast<double>(size.size()));
+  }
+
+  /// Zero where nothing was measured.
+  Matrix differences() const {
+    Matrix r = at_.values - data_.values;
+    for (double& x : r.reshaped()) x = std::isfinite(x) ? x : 0.0;
+    return r;
+  }
+
+  bool evaluate(const Vector& p, Evaluated& out, std::string& problem) {
+    run::Sensitivities found;
+    ++out_.runs;
     try {
-      run = prepare(with_all(spec_, names_, p));
+      found = sensitivities(with_all(spec_, names_, p), names_, observer_, {.is_cheap = true, .times = data_.t});
     } catch (const InvalidInput& e) {
       problem = e.what();
       return false;
     }
-    run.options.output_step = 0.0;
-    run.options.output_times = data_.t;
-    std::erase_if(run.options.output_times, [&](double t) { return t <= run.model.start.t0; });
-    Sampler sampler(run.model.system->result_layout(), numbers_, data_.t, observer_);
-    ++out_.runs;
-    const run::Report report = run::integrate(*run.model.system, run.model.start, run.options, sampler);
-    values = sampler.values();
-    if (report.status != run::Status::success) {
-      problem = fmt::format("{}: {}", run::info_of(report.status).name, report.message);
+    if (found.report.status != run::Status::success) {
+      problem = fmt::format("{}: {}", run::info_of(found.report.status).name, found.report.message);
       return false;
     }
-    for (Eigen::Index i = 0; i < values.rows(); ++i)
-      for (Eigen::Index k = 0; k < values.cols(); ++k)
-        if (!std::isfinite(values(i, k)) && std::isfinite(data_.values(i, k))) {
+    if (!found.problem.empty()) {
+      problem = found.problem;
+      return false;
+    }
+    const auto mine = [&](const Matrix& all) {
+      Matrix out(all.rows(), static_cast<Eigen::Index>(numbers_.size()));
+      for (std::size_t k = 0; k < numbers_.size(); ++k) out.col(static_cast<Eigen::Index>(k)) = all.col(numbers_[k]);
+      return out;
+    };
+    out.p = p;
+    out.values = mine(found.sampled);
+    for (Eigen::Index i = 0; i < out.values.rows(); ++i)
+      for (Eigen::Index k = 0; k < out.values.cols(); ++k)
+        if (!std::isfinite(out.values(i, k)) && std::isfinite(data_.values(i, k))) {
           problem = fmt::format("the run has no value of '{}' at t = {}; did it end before?",
                                 data_.columns[static_cast<std::size_t>(k)], data_.t[static_cast<std::size_t>(i)]);
           return false;
         }
+    out.by.clear();
+    for (const run::Sensitivity& s : found.by) {
+      out.by.push_back(mine(found.at(data_.t, s.outputs)));
+      if (!out.by.back().allFinite()) {
+        problem = "the derivatives of the outputs are not finite";
+        return false;
+      }
+    }
     return true;
   }
 
-  /// Weighed differences, zero where nothing was measured.
-  Vector residual(const Matrix& values) const {
-    Matrix r = values - data_.values;
+  /// Weighed.
+  Vector residual(const Evaluated& at) const {
+    Matrix r = at.values - data_.values;
     for (Eigen::Index k = 0; k < r.cols(); ++k)
       for (Eigen::Index i = 0; i < r.rows(); ++i) r(i, k) = std::isfinite(r(i, k)) ? weight_[k] * r(i, k) : 0.0;
     return r.reshaped();
   }
 
-  bool find_jacobian(std::string& problem) {
-    const run::Sensitivities found = sensitivities(with_all(spec_, names_, out_.values), names_, observer_, true);
-    out_.runs += 1 + 2 * static_cast<long>(names_.size());
-    if (found.report.status != run::Status::success || !found.problem.empty()) {
-      problem = found.problem.empty() ? found.report.message : found.problem;
-      return false;
-    }
-    jacobian_.resize(data_.values.size(), out_.values.size());
+  void set_jacobian() {
+    jacobian_.resize(data_.values.size(), static_cast<Eigen::Index>(names_.size()));
     for (std::size_t j = 0; j < names_.size(); ++j) {
-      const Matrix all = found.at(data_.t, found.by[j].outputs);
-      Matrix mine(all.rows(), static_cast<Eigen::Index>(numbers_.size()));
-      for (std::size_t k = 0; k < numbers_.size(); ++k)
-        mine.col(static_cast<Eigen::Index>(k)) = weight_[static_cast<Eigen::Index>(k)] * all.col(numbers_[k]);
-      for (Eigen::Index i = 0; i < mine.size(); ++i)
-        if (!std::isfinite(data_.values.data()[i])) mine.data()[i] = 0.0;
-      jacobian_.col(static_cast<Eigen::Index>(j)) = mine.reshaped();
+      Matrix by = at_.by[j] * weight_.asDiagonal();
+      for (Eigen::Index i = 0; i < by.size(); ++i)
+        if (!std::isfinite(data_.values.data()[i])) by.data()[i] = 0.0;
+      jacobian_.col(static_cast<Eigen::Index>(j)) = by.reshaped();
     }
-    if (jacobian_.allFinite()) return true;
-    problem = "the derivatives of the outputs are not finite";
-    return false;
   }
 
-  [[nodiscard]] bool minimize() {
-    constexpr int most_iterations = 100;
+  /// Columns are weighed by what is left of them, which a rough fit tells.
+  [[nodiscard]] bool search(const Vector& start) {
+    std::string problem;
+    if (!evaluate(start, at_, problem)) return fail("at the initial parameters: " + problem), false;
+    set_jacobian();
+    if (!all_matter()) return false;
     double damping = 1e-3;
-    Vector r = residual(values_);
+    const int rounds = weight_.size() > 1 ? 2 : 1;
+    for (int round = 0; round < rounds; ++round) {
+      if (!minimize(damping, round + 1 < rounds ? 1e-2 : 1e-8)) return false;
+      if (round + 1 == rounds) break;
+      estimate_noise();
+      for (Eigen::Index k = 0; k < weight_.size(); ++k) weight_[k] = 1.0 / std::max(out_.noise[k], 1e-12 / weight_[k]);
+    }
+    return true;
+  }
+
+  /// Until a step would lower the sum of squares by less than this part of the variance: √part standard errors away.
+  [[nodiscard]] bool minimize(double& damping, double part) {
+    constexpr int most_iterations = 100;
+    const auto free =
+        static_cast<double>(std::max<Eigen::Index>(1, data_.values.array().isFinite().count() - out_.values.size()));
+    Vector r = residual(at_);
     for (int i = 0; i < most_iterations; ++i, ++out_.iterations) {
-      std::string problem;
-      if (!find_jacobian(problem)) return fail(std::move(problem)), false;
-      if (i == 0 && !all_matter()) return false;
+      set_jacobian();
       const Vector scale = scales();
+      const double variance = r.squaredNorm() / free;
+      {
+        const Vector step = bounded(step_with(0.0, r, scale));
+        if (r.squaredNorm() - (r + jacobian_ * step).squaredNorm() <= part * variance) return true;
+      }
       bool has_moved = false;
       for (int attempt = 0; attempt < 25 && !has_moved; ++attempt) {
-        const Vector step = step_with(damping, r, scale);
-        Vector next = out_.values + step;
-        for (Eigen::Index j = 0; j < next.size(); ++j)
-          next[j] = std::clamp(next[j], out_.free[static_cast<std::size_t>(j)].low,
-                               out_.free[static_cast<std::size_t>(j)].high);
-        const Vector taken = next - out_.values;
+        const Vector taken = bounded(step_with(damping, r, scale));
         const double promised = r.squaredNorm() - (r + jacobian_ * taken).squaredNorm();
-        const double size = taken.cwiseQuotient(scale).norm();
-        if (size <= 1e-10 || promised <= 1e-12 * r.squaredNorm()) return true;
-        Matrix values;
+        if (taken.cwiseQuotient(scale).norm() <= 1e-10 || promised <= 1e-12 * r.squaredNorm()) return true;
+        Evaluated next;
         std::string trouble;
-        const bool can_run = sample(next, values, trouble);
-        const double gain = can_run ? r.squaredNorm() - residual(values).squaredNorm() : -1.0;
+        const bool can_run = evaluate(at_.p + taken, next, trouble);
+        if (!can_run && !observer_.goes_on(0.0, 0)) return fail("interrupted"), false;
+        const double gain = can_run ? r.squaredNorm() - residual(next).squaredNorm() : -1.0;
         if (can_run && gain > 1e-4 * promised) {
-          out_.values = next;
-          values_ = values;
           const double before = r.squaredNorm();
-          r = residual(values_);
+          at_ = std::move(next);
+          r = residual(at_);
           damping = std::max(gain > 0.75 * promised ? damping / 10.0 : damping, 1e-12);
           has_moved = true;
           if (gain <= 1e-10 * before) return true;
@@ -343,21 +460,29 @@ class Fitter {
     return fail(fmt::format("no minimum within {} iterations", most_iterations)), false;
   }
 
+  /// As much of a step as bounds allow.
+  Vector bounded(const Vector& step) const {
+    Vector next = at_.p + step;
+    for (Eigen::Index j = 0; j < next.size(); ++j)
+      next[j] =
+          std::clamp(next[j], out_.free[static_cast<std::size_t>(j)].low, out_.free[static_cast<std::size_t>(j)].high);
+    return next - at_.p;
+  }
+
   Vector scales() const {
-    Vector scale(out_.values.size());
-    for (Eigen::Index j = 0; j < scale.size(); ++j) scale[j] = out_.values[j] != 0.0 ? std::abs(out_.values[j]) : 1.0;
+    Vector scale(at_.p.size());
+    for (Eigen::Index j = 0; j < scale.size(); ++j) scale[j] = at_.p[j] != 0.0 ? std::abs(at_.p[j]) : 1.0;
     return scale;
   }
 
   /// (JᵀJ + μ diag) δ = -Jᵀr without what a bound holds back.
   Vector step_with(double damping, const Vector& r, const Vector& scale) const {
-    const auto n = out_.values.size();
+    const auto n = at_.p.size();
     const Vector gradient = jacobian_.transpose() * r;
     std::vector<Eigen::Index> moves;
     for (Eigen::Index j = 0; j < n; ++j) {
       const FreeParameter& p = out_.free[static_cast<std::size_t>(j)];
-      const bool is_held =
-          (out_.values[j] <= p.low && gradient[j] > 0.0) || (out_.values[j] >= p.high && gradient[j] < 0.0);
+      const bool is_held = (at_.p[j] <= p.low && gradient[j] > 0.0) || (at_.p[j] >= p.high && gradient[j] < 0.0);
       if (!is_held) moves.push_back(j);
     }
     Vector step = Vector::Zero(n);
@@ -396,7 +521,7 @@ class Fitter {
       double sum = 0.0;
       long count = 0;
       for (Eigen::Index i = 0; i < data_.values.rows(); ++i)
-        if (const double d = values_(i, k) - data_.values(i, k); std::isfinite(d)) {
+        if (const double d = at_.values(i, k) - data_.values(i, k); std::isfinite(d)) {
           sum += d * d;
           ++count;
         }
@@ -409,11 +534,8 @@ class Fitter {
   }
 
   void judge() {
-    std::string problem;
-    if (!find_jacobian(problem)) {
-      fail(std::move(problem));
-      return;
-    }
+    out_.values = at_.p;
+    set_jacobian();
     const Vector scale = scales();
     Matrix J = jacobian_ * scale.asDiagonal();
     for (Eigen::Index k = 0; k < weight_.size(); ++k)
@@ -431,7 +553,7 @@ class Fitter {
           terms.push_back(fmt::format("{:+.3f} {}", direction[j], names_[static_cast<std::size_t>(j)]));
       lost.push_back(fmt::format("{}", fmt::join(terms, " ")));
     }
-    out_.fitted = values_;
+    out_.fitted = at_.values;
     out_.is_at_bound.clear();
     for (Eigen::Index j = 0; j < out_.values.size(); ++j) {
       const FreeParameter& p = out_.free[static_cast<std::size_t>(j)];
@@ -451,20 +573,48 @@ class Fitter {
     out_.is_found = true;
   }
 
+  /// What is left of a right model is noise, whose neighbours know nothing of each other.
+  void look_at_residuals() {
+    const Matrix left = differences();
+    for (Eigen::Index k = 0; k < left.cols(); ++k) {
+      double product = 0.0, square = 0.0;
+      Eigen::Index pairs = 0;
+      for (Eigen::Index i = 0; i < left.rows(); ++i) {
+        square += left(i, k) * left(i, k);
+        if (i == 0 || !std::isfinite(data_.values(i, k)) || !std::isfinite(data_.values(i - 1, k))) continue;
+        product += left(i, k) * left(i - 1, k);
+        ++pairs;
+      }
+      const double range =
+          data_.values.col(k).array().isFinite().select(data_.values.col(k).array().abs(), 0.0).maxCoeff();
+      constexpr double seen = 4.0;  // standard deviations
+      if (pairs < 8 || !(std::sqrt(square / static_cast<double>(pairs)) > 1e-6 * range)) continue;
+      const double correlation = product / square;
+      if (correlation * std::sqrt(static_cast<double>(pairs)) > seen)
+        out_.warnings.push_back(fmt::format(
+            "what is left of '{}' is no noise: neighbouring values agree (correlation {:.2f}). This may be a "
+            "local minimum, or the model lacks something; try more starts, or other initial values",
+            data_.columns[static_cast<std::size_t>(k)], correlation));
+    }
+  }
+
   RunSpec spec_;
   const FitData& data_;
   run::Observer& observer_;
   std::vector<std::string> names_;
   std::vector<int> numbers_;
   Vector weight_;
-  Matrix values_, jacobian_;
+  Evaluated at_;
+  Matrix jacobian_;
   Fit out_;
 };
 
 }  // namespace
 
-Fit fit(const RunSpec& spec, const FitData& data, const std::vector<FreeParameter>& free, run::Observer& observer) {
-  return Fitter(spec, data, free, observer).run();
+Fit fit(const RunSpec& spec, const FitData& data, const std::vector<FreeParameter>& free, run::Observer& observer,
+        const FitOptions& options) {
+  if (options.starts < 1) throw InvalidInput(fmt::format("starts is {}, expected 1 or more", options.starts));
+  return Fitter(spec, data, free, observer).run(options);
 }
 
 }  // namespace kreisel::io

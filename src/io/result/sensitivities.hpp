@@ -12,10 +12,14 @@
 
 namespace kreisel::io {
 
-/// Runs the spec and differentiates it by parameters, or numbers of parts as "spring.length". Throws InvalidInput for names that do
+/// Runs the spec and differentiates it by parameters, numbers of parts as "spring.length", or initial values: "v0.2" is the second
+/// entry of v, "q0.2" of q∘exp(x), from where the start is projected onto the constraints. Throws InvalidInput for names that do
 /// not exist. `events`: beside those of the model.
 run::Sensitivities sensitivities(const RunSpec& spec, const std::vector<std::string>& names, run::Observer& observer,
-                                 bool is_cheap = false, const std::vector<system::Event>& events = {});
+                                 run::SensitivityOptions wanted = {}, const std::vector<system::Event>& events = {});
+
+/// Throws InvalidInput where `sensitivities` would for these names; runs nothing.
+void refuse_unknown_names(const RunSpec& spec, const std::vector<std::string>& names);
 
 /// t, then for each parameter d OUTPUT/d NAME, d q/d NAME, d v/d NAME, d lambda/d NAME.
 void write_sensitivities(const Path& path, const system::System& layout, const std::vector<std::string>& names,
@@ -47,12 +51,24 @@ struct Fit {
   Vector noise;   ///< standard deviation of what is left, per column
   Matrix fitted;  ///< as FitData::values
   int iterations = 0;
-  long runs = 0;
+  long runs = 0;  ///< with derivatives
+  /// Other minima that further starts led to, and by how much their sum of squares is larger.
+  struct Other {
+    Vector values;
+    double ratio = 1.0;
+  };
+  std::vector<Other> others;
   std::vector<std::string> warnings;
+};
+
+struct FitOptions {
+  int starts = 1;  ///< of the search: at the values of the spec, then spread between the bounds
 };
 
 /// Least squares by Levenberg's and Marquardt's method within bounds (Moré 1978), columns weighed by what is left of them. Throws
 /// InvalidInput for names that do not exist and times outside the run. A parameter that the data do not determine is named.
-Fit fit(const RunSpec& spec, const FitData& data, const std::vector<FreeParameter>& free, run::Observer& observer);
+/// Neighbouring residuals that agree are told: a local minimum, or a model that lacks something.
+Fit fit(const RunSpec& spec, const FitData& data, const std::vector<FreeParameter>& free, run::Observer& observer,
+        const FitOptions& options = {});
 
 }  // namespace kreisel::io
