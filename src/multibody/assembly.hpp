@@ -72,12 +72,6 @@ class Assembly final : public system::System, public system::LimitedSystem {
   void mass_and_jacobian(const lie::Motion& m, system::KktBlocks& out) const override;
   void constraint_force(const lie::Motion& m, ConstVectorRef mu, VectorRef out) const override;
   void constraints(const lie::Motion& m, ConstVectorRef lambda, system::Residual& out) const override;
-  /// Derivatives of elements are exact, and gap and rate are all that runs ask for at their points.
-  std::string examine(const lie::Motion& m, ConstVectorRef lambda, const system::Tolerances&,
-                      system::Residual& out) const override {
-    constraints(m, lambda, out);
-    return {};
-  }
   void saddle_point(const lie::Motion& m, ConstVectorRef lambda, system::KktBlocks& blocks, system::Residual& out,
                     VectorRef z) const override;
   bool is_affine_in_multipliers() const override { return is_affine_; }
