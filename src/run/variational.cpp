@@ -90,7 +90,10 @@ bool Variational::step(const Motion& from, double h, Motion& to, VectorRef lambd
   for (int sweep = 0; sweep < most_sweeps; ++sweep) {
     set_forces(t, to.q, to.v);
     right_hand_side_.head(nv) = momentum_ - (0.5 * h) * force_;
-    if (rows > 0) right_hand_side_.tail(rows).noalias() = mechanics_.B * to.v - mechanics_.residual.rate;
+    if (rows > 0) {
+      right_hand_side_.tail(rows) = -mechanics_.residual.rate;
+      right_hand_side_.tail(rows).noalias() += mechanics_.B * to.v;
+    }
     end_.solve(right_hand_side_, solution_);
     const double change = (solution_.head(nv) - to.v).lpNorm<Eigen::Infinity>() / scale_[0];
     to.v = solution_.head(nv);

@@ -21,6 +21,7 @@ Trajectory heavy_top(const std::string& method, const std::string& group, double
   e.options.method = method;
   e.options.step = step;
   e.options.t_end = t_end;
+  e.options.newton_tolerance = 1e-13;
   return support::integrate(e);
 }
 
