@@ -44,6 +44,7 @@ std::unique_ptr<Command> make_modes(CLI::App& program);
 std::unique_ptr<Command> make_fit(CLI::App& program);
 std::unique_ptr<Command> make_import(CLI::App& program);
 std::unique_ptr<Command> make_list(CLI::App& program);
+std::unique_ptr<Command> make_optimize(CLI::App& program);
 std::unique_ptr<Command> make_study(CLI::App& program);
 std::unique_ptr<Command> make_reproduce(CLI::App& program);
 std::unique_ptr<Command> make_view(CLI::App& program);

@@ -24,8 +24,6 @@ io::Json Command::failure(std::string_view status, std::string_view message, con
   return {{"status", status}, {"message", message}};
 }
 
-std::unique_ptr<Command> make_optimize(CLI::App& program);
-
 namespace {
 
 constexpr const char* description =

@@ -53,7 +53,14 @@ class References {
     how_.external_accuracy = options.reference_accuracy;
     how_.wants_to_stop = options.wants_to_stop;
     if (!needs_reference(spec) || !spec.is_listed()) return;
-    for (std::size_t i = 0; i < spec.cases.size(); ++i) group_of_.push_back(group_with(spec.cases[i], false));
+    for (const Case& c : spec.cases) {
+      Group* group = nullptr;
+      try {
+        group = group_with(c, false);
+      } catch (const InvalidInput&) {  // a point of a sample that no run can be made of, as its row will say
+      }
+      group_of_.push_back(group);
+    }
   }
 
   /// Null and `trouble` when there is none.
@@ -62,6 +69,10 @@ class References {
     {
       const std::lock_guard lock(mutex_);
       group = spec_.is_listed() ? group_of_[number] : group_with(c, true);
+    }
+    if (group == nullptr) {
+      io::prepare(c.run);  // throws what is wrong
+      return nullptr;
     }
     make(*group);
     trouble = group->trouble;
@@ -72,7 +83,7 @@ class References {
   void make(const std::vector<std::size_t>& cases, int jobs) {
     std::vector<Group*> wanted;
     for (const std::size_t i : cases)
-      if (i < group_of_.size()) wanted.push_back(group_of_[i]);
+      if (i < group_of_.size() && group_of_[i] != nullptr) wanted.push_back(group_of_[i]);
     std::sort(wanted.begin(), wanted.end());
     wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
     spread(jobs, wanted.size(), [&](std::size_t i) { make(*wanted[i]); });

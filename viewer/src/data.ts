@@ -98,6 +98,8 @@ export interface StudyPlot {
   log: boolean;
   curves: Curve[];
   slopes: Slope[];
+  /** "points": dots alone; "line": no dots; "band": the space between curves is filled. */
+  kind: string;
 }
 
 export type Cell = string | number | boolean | null;
@@ -297,6 +299,7 @@ function readPlot(source: Json): StudyPlot {
       marked: Array.isArray(c.marked) ? c.marked.map((m) => m === true) : [],
     })),
     slopes: Array.isArray(source.slopes) ? source.slopes.map(readSlope) : [],
+    kind: text(source.kind),
   };
 }
 

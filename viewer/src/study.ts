@@ -139,16 +139,26 @@ export class StudyPanel {
           label: line.curve.name,
           show: !this.hidden.has(line.curve.name),
           stroke: seriesColor(line.color),
-          width: 1.5,
+          width: this.study.kind === "points" ? 0 : 1.5,
           dash: line.isOverlay ? [6, 4] : undefined,
           points: { show: false },
         })),
       ],
+      bands: this.bands(),
       hooks: {
         drawClear: [(plot) => this.drawSlopes(plot, "lines")],
         draw: [(plot) => this.drawPoints(plot), (plot) => this.drawSlopes(plot, "labels")],
       },
     };
+  }
+
+  /** Between the first and the last curve, then between the next ones inwards. */
+  private bands(): uPlot.Band[] {
+    const count = this.study.kind === "band" ? this.study.curves.length : 0;
+    return Array.from({ length: Math.floor(count / 2) }, (_, i) => ({
+      series: [count - i, i + 1] as [number, number],
+      fill: `color-mix(in srgb, ${seriesColor(0)} 18%, transparent)`,
+    }));
   }
 
   /** Filled where the point counts, hollow where it lies below the floor of the reference. */
@@ -158,7 +168,8 @@ export class StudyPanel {
     ctx.save();
     clip(plot);
     this.lines.forEach((line, i) => {
-      if (plot.series[i + 1]?.show === false || line.curve.x.length > mostMarkers) return;
+      const isScatter = this.study.kind === "points";
+      if (plot.series[i + 1]?.show === false || (!isScatter && (this.study.kind !== "" || line.curve.x.length > mostMarkers))) return;
       ctx.strokeStyle = seriesColor(line.color);
       line.curve.x.forEach((x, k) => {
         const y = line.curve.y[k];
@@ -166,7 +177,7 @@ export class StudyPanel {
         ctx.fillStyle = line.curve.marked[k] ? color("surface") : ctx.strokeStyle;
         ctx.lineWidth = 1.5 * ratio;
         ctx.beginPath();
-        ctx.arc(plot.valToPos(x, "x", true), plot.valToPos(y, "y", true), 3.2 * ratio, 0, 2 * Math.PI);
+        ctx.arc(plot.valToPos(x, "x", true), plot.valToPos(y, "y", true), (isScatter ? 1.2 : 3.2) * ratio, 0, 2 * Math.PI);
         ctx.fill();
         ctx.stroke();
       });

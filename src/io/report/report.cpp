@@ -347,6 +347,10 @@ void write_plot(const ReportPlot& plot, JsonText& out) {
   out.open('[');
   for (const ReportCurve& curve : plot.curves) write_curve(curve, out);
   out.close(']');
+  if (!plot.kind.empty()) {
+    out.key("kind");
+    out.text(plot.kind);
+  }
   out.key("slopes");
   out.open('[');
   for (const ReportSlope& slope : plot.slopes) write_slope(slope, out);

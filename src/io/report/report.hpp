@@ -82,6 +82,7 @@ struct ReportPlot {
   bool is_log = true;  ///< both axes
   std::vector<ReportCurve> curves;
   std::vector<ReportSlope> slopes;
+  std::string kind{};  ///< "points": dots alone; "line": no dots; "band": the space between curves is filled; else both
 };
 
 struct ReportTable {

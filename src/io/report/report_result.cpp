@@ -509,6 +509,7 @@ ReportPlot plot_of(const Json& json) {
   plot.is_log = json.value("log", true);
   for (const Json& curve : json.value("curves", Json::array())) plot.curves.push_back(curve_of(curve));
   for (const Json& slope : json.value("slopes", Json::array())) plot.slopes.push_back(slope_of(slope));
+  plot.kind = json.value("kind", "");
   return plot;
 }
 

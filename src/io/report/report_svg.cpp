@@ -138,6 +138,7 @@ struct Drawing {
   bool is_x_log = false, is_y_log = false, has_points = false;
   std::vector<Trace> traces;
   std::vector<ReportSlope> slopes;
+  std::string kind{};  ///< of ReportPlot
 };
 
 class Painter {
@@ -160,6 +161,7 @@ class Painter {
         "fill=\"none\" "
         "stroke-width=\"1.4\" stroke-linejoin=\"round\">\n",
         left, top_, w, h);
+    if (drawing_.kind == "band" && !drawing_.traces.empty()) paint_bands();
     for (const ReportSlope& slope : drawing_.slopes) paint_slope(slope);
     for (std::size_t i = 0; i < drawing_.traces.size(); ++i) paint_trace(drawing_.traces[i], i);
     add("</svg>\n");
@@ -171,7 +173,9 @@ class Painter {
  private:
   static const char* color(std::size_t i) { return colors[i % std::size(colors)]; }
   static const char* dash(std::size_t i) { return dashes[i % std::size(dashes)]; }
-  bool has_marks(const Trace& trace) const { return drawing_.has_points && trace.x.size() <= most_markers; }
+  bool has_marks(const Trace& trace) const {
+    return drawing_.kind.empty() && drawing_.has_points && trace.x.size() <= most_markers;
+  }
 
   template <class... Arguments>
   void add(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
@@ -259,6 +263,14 @@ class Painter {
 
   void paint_trace(const Trace& trace, std::size_t curve) {
     const char* stroke = color(curve);
+    if (drawing_.kind == "points") {
+      add("<g stroke=\"none\" fill=\"{}\" fill-opacity=\"0.6\">", stroke);
+      for (std::size_t i = 0; i < trace.x.size(); ++i)
+        if (is_drawn(trace.x[i], trace.y[i]))
+          add("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"1.8\"/>", x_.place(trace.x[i]), y_.place(trace.y[i]));
+      add("</g>\n");
+      return;
+    }
     add("<path stroke=\"{}\" stroke-dasharray=\"{}\" d=\"", stroke, dash(curve));
     bool is_pen_down = false;
     for (std::size_t i = 0; i < trace.x.size(); ++i) {
@@ -274,6 +286,23 @@ class Painter {
       add("{}", mark_at(curve, x_.place(trace.x[i]), y_.place(trace.y[i]), stroke, is_hollow ? "#ffffff" : stroke));
     }
     add("\n");
+  }
+
+  /// Between the first and the last curve, then between the next ones inwards; all have the same abscissae.
+  void paint_bands() {
+    for (std::size_t low = 0, high = drawing_.traces.size() - 1; low < high; ++low, --high) {
+      const Trace &from = drawing_.traces[low], &to = drawing_.traces[high];
+      add("<path stroke=\"none\" fill=\"{}\" fill-opacity=\"0.18\" d=\"", color(0));
+      bool is_pen_down = false;
+      for (const Trace* trace : {&from, &to})
+        for (std::size_t k = 0; k < trace->x.size(); ++k) {
+          const std::size_t i = trace == &from ? k : trace->x.size() - 1 - k;
+          if (!is_drawn(trace->x[i], trace->y[i])) continue;
+          add("{}{:.2f} {:.2f}", is_pen_down ? "L" : "M", x_.place(trace->x[i]), y_.place(trace->y[i]));
+          is_pen_down = true;
+        }
+      add("Z\"/>\n");
+    }
   }
 
   void paint_slope(const ReportSlope& slope) {
@@ -388,7 +417,7 @@ void add_run(const ReportData& data, std::vector<Picture>& pictures) {
 
 void add_study(const ReportData& data, std::vector<Picture>& pictures) {
   for (const ReportPlot& plot : data.plots) {
-    Drawing drawing{plot.title, plot.x_label, plot.y_label, plot.is_log, plot.is_log, true, {}, plot.slopes};
+    Drawing drawing{plot.title, plot.x_label, plot.y_label, plot.is_log, plot.is_log, true, {}, plot.slopes, plot.kind};
     for (const ReportCurve& curve : plot.curves) {
       const std::string name = curve.order ? fmt::format("{} (order {:.2f})", curve.name, *curve.order) : curve.name;
       const std::size_t count = std::min(curve.x.size(), curve.y.size());
