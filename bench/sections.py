@@ -475,5 +475,22 @@ def compile_times(programs, build, output):
     return {"product": product, "tests": tests, "python": python_module, "lines": lines}
 
 
+def page(programs, build, output):
+    """The page of kreisel view in chromium: bytes, and time to the first paint."""
+    output.title("The page in chromium")
+    script = Path(__file__).parent / "page.mjs"
+    done = subprocess.run(["node", str(script), str(build / "bin" / "kreisel"), str(build / "bench" / "page")],
+                          capture_output=True, text=True)
+    if done.returncode != 0:
+        output.note("no chromium or no node: " + done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "failed")
+        return {}
+    found = json.loads(done.stdout)
+    output.table(["what", "value"], [["JavaScript [kB]", number(found["script"] / 1e3)], ["first paint of the heavy top [s]", number(found["first_paint"], 3)],
+                                     ["page of the heavy top [kB]", number(found["heavy_top"] / 1e3)], ["page of the excavator [kB]", number(found["excavator"] / 1e3)]])
+    output.limit("JavaScript of the page", found["script"] / 1e3, 900, "kB")
+    output.limit("first paint of the heavy top", found["first_paint"], 1.0, "s")
+    return found
+
+
 ALL = {"steps": steps, "heavy-top": heavy_top, "pendulum": pendulum, "stiff": stiff, "chain": chain, "micro": micro, "modelling": modelling,
-       "beams": beams, "python": python, "ensembles": ensembles, "files": files, "build": compile_times}
+       "beams": beams, "python": python, "ensembles": ensembles, "files": files, "build": compile_times, "page": page}

@@ -13,11 +13,15 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <cmath>
 #include <csignal>
 #include <cstring>
 #include <ctime>
+#include <optional>
+#include <random>
 #include <thread>
 
+#include "base/text.hpp"
 #include "kreisel/error.hpp"
 
 namespace kreisel::apps {
@@ -25,6 +29,7 @@ namespace {
 
 constexpr int usual_port = 8017;
 constexpr std::size_t head_limit = 16'384;
+constexpr std::size_t body_limit = 512'000'000;  // a film of some minutes
 constexpr std::size_t connection_limit = 64;
 constexpr long patience = 20;  // s, for a reader that neither asks nor reads on
 
@@ -142,6 +147,7 @@ class PageServer::StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
   int descriptor() const { return ends_[0]; }
+  void raise() const { [[maybe_unused]] const ssize_t ignored = ::write(ends_[1], "x", 1); }
 
  private:
   static constexpr std::array<int, 3> signals{SIGINT, SIGTERM, SIGHUP};
@@ -149,6 +155,39 @@ class PageServer::StopSignals {
   std::array<int, 2> ends_{};
   std::array<struct sigaction, 3> old_{};
 };
+
+namespace {
+
+/// 128 bits that nobody guesses.
+std::string random_token() {
+  std::array<unsigned char, 16> bytes{};
+  std::random_device source;
+  for (unsigned char& byte : bytes) byte = static_cast<unsigned char>(source());
+  std::string out;
+  for (const unsigned char byte : bytes) out += fmt::format("{:02x}", byte);
+  return out;
+}
+
+}  // namespace
+
+std::string Request::word(std::string_view key) const {
+  for (std::size_t at = 0; at < query.size();) {
+    const std::size_t end = std::min(query.find('&', at), query.size());
+    const std::string_view pair = std::string_view(query).substr(at, end - at);
+    if (const std::size_t equals = pair.find('='); pair.substr(0, equals) == key && equals != std::string_view::npos) {
+      std::string value(pair.substr(equals + 1));
+      std::ranges::replace(value, '+', ' ');
+      return percent_decoded(value);
+    }
+    at = end + 1;
+  }
+  return {};
+}
+
+double Request::number(std::string_view key, double otherwise) const {
+  const std::optional<double> value = number_in(word(key));
+  return value && std::isfinite(*value) ? *value : otherwise;
+}
 
 io::Path file_below(const io::Path& folder, std::string_view request_path) {
   namespace fs = std::filesystem;
@@ -172,6 +211,8 @@ bool parse_request(std::string_view head, Request& request) {
   request.method = line.substr(0, first);
   const std::string_view target = line.substr(first + 1, last - first - 1);
   request.path = target.substr(0, target.find('?'));
+  if (const std::size_t mark = target.find('?'); mark != std::string_view::npos)
+    request.query = target.substr(mark + 1);
   if (!request.path.starts_with('/')) return false;
   for (std::size_t at = line_end + 2; at < head.size();) {
     const std::size_t end = std::min(head.find("\r\n", at), head.size());
@@ -179,6 +220,11 @@ bool parse_request(std::string_view head, Request& request) {
     const std::size_t colon = field.find(':');
     if (colon != std::string_view::npos && is_same(field.substr(0, colon), "host"))
       request.host = trimmed(field.substr(colon + 1));
+    if (colon != std::string_view::npos && is_same(field.substr(0, colon), "content-length")) {
+      const std::optional<double> length = number_in(trimmed(field.substr(colon + 1)));
+      if (!length || *length < 0.0 || *length > static_cast<double>(body_limit)) return false;
+      request.body_length = static_cast<std::size_t>(*length);
+    }
     at = end + 2;
   }
   return true;
@@ -191,7 +237,8 @@ struct PageServer::Visitor {
   std::thread thread;
 };
 
-PageServer::PageServer(int port) : stop_(std::make_unique<StopSignals>()) {
+PageServer::PageServer(int port) : stop_(std::make_unique<StopSignals>()), token_(random_token()) {
+  if (port == any_port && listen_at(0)) return;
   if (port < 0 || port > 65'535) throw InvalidInput(fmt::format("--port {}: expected 1 to 65535", port));
   if (port != 0 ? listen_at(port) : listen_at(usual_port) || listen_at(0)) return;
   const int error_number = errno;
@@ -227,7 +274,18 @@ bool PageServer::listen_at(int port) {
   return true;
 }
 
-std::string PageServer::address() const { return fmt::format("http://127.0.0.1:{}/", port_); }
+std::string PageServer::address() const { return fmt::format("http://127.0.0.1:{}/?token={}", port_, token_); }
+
+bool PageServer::is_known(const Request& request) const {
+  // Compared in full, so that the time it takes tells nothing.
+  const std::string given = request.word("token");
+  unsigned difference = given.size() == token_.size() ? 0U : 1U;
+  for (std::size_t i = 0; i < std::min(given.size(), token_.size()); ++i)
+    difference |= static_cast<unsigned char>(given[i]) ^ static_cast<unsigned char>(token_[i]);
+  return difference == 0;
+}
+
+void PageServer::stop() { stop_->raise(); }
 
 void PageServer::serve(const Answer& answer) {
   for (;;) {
@@ -289,16 +347,29 @@ void PageServer::attend(Visitor& visitor, const Answer& answer) {
     }
     head.append(piece.data(), static_cast<std::size_t>(count));
   }
-  head.resize(head.find("\r\n\r\n") + 2);
-  respond(visitor.descriptor, head, answer);
+  const std::size_t end = head.find("\r\n\r\n");
+  std::string body = head.substr(end + 4);
+  head.resize(end + 2);
+  Request request;
+  const bool is_request = parse_request(head, request);
+  if (is_request && request.method == "POST" && std::ranges::count(posts_, request.path) > 0 && is_known(request)) {
+    while (body.size() < request.body_length) {
+      std::array<char, 65'536> piece{};
+      const ssize_t count = ::recv(visitor.descriptor, piece.data(), piece.size(), 0);
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) break;
+      body.append(piece.data(), static_cast<std::size_t>(count));
+    }
+    body.resize(std::min(body.size(), request.body_length));
+    request.body = std::move(body);
+  }
+  respond(visitor.descriptor, is_request ? &request : nullptr, answer);
   ::shutdown(visitor.descriptor, SHUT_WR);
 }
 
-void PageServer::respond(int connection, std::string_view head, const Answer& answer) {
-  Request request;
-  const bool is_request = parse_request(head, request);
-  Response response =
-      is_request ? response_to(request, answer) : Response{400, "text/plain; charset=utf-8", "bad request\n", {}};
+void PageServer::respond(int connection, const Request* request, const Answer& answer) {
+  Response response = request != nullptr ? response_to(*request, answer)
+                                         : Response{400, "text/plain; charset=utf-8", "bad request\n", {}};
   int file = -1;
   std::size_t length = response.body.size();
   if (!response.file.empty()) {
@@ -309,7 +380,7 @@ void PageServer::respond(int connection, std::string_view head, const Answer& an
     else
       length = static_cast<std::size_t>(status.st_size);
   }
-  const bool wants_body = request.method != "HEAD";
+  const bool wants_body = request == nullptr || request->method != "HEAD";
   if (send_all(connection, head_of(response, length)) && wants_body) {
     if (file >= 0 && response.body.empty())
       send_file(connection, file, length);
@@ -323,13 +394,16 @@ Response PageServer::response_to(const Request& request, const Answer& answer) {
   const auto plain = [](int status, std::string text) {
     return Response{status, "text/plain; charset=utf-8", std::move(text), {}};
   };
-  if (request.method != "GET" && request.method != "HEAD") return plain(405, "only GET and HEAD\n");
+  const bool is_post = request.method == "POST" && std::ranges::count(posts_, request.path) > 0;
+  if (request.method != "GET" && request.method != "HEAD" && !is_post) return plain(405, "only GET and HEAD\n");
   // Another name for this address means that a foreign page has sent the browser here.
   const std::string host = request.host.substr(0, request.host.rfind(':'));
   if (host != "127.0.0.1" && !is_same(host, "localhost")) return plain(403, "unknown host\n");
+  if (is_post && !is_known(request)) return plain(403, "the address lacks its token\n");
+  if (is_post && request.body.size() < request.body_length) return plain(400, "the request ended early\n");
   const std::lock_guard lock(answering_);
   try {
-    return answer(request.path);
+    return answer(request);
   } catch (const std::exception& error) {
     return plain(500, fmt::format("{}\n", error.what()));
   }

@@ -1,4 +1,4 @@
-// A web server for the reader at this machine: GET and HEAD, on 127.0.0.1, one request per connection, one thread per
+// A web server for the reader at this machine: GET and HEAD, and POST where a page may change something, on 127.0.0.1, one request per connection, one thread per
 // connection: a reader that is slow, or stops, waits alone.
 #pragma once
 
@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "io/files/files.hpp"
 
@@ -24,26 +25,41 @@ struct Response {
 /// regular file, or when the path or a symbolic link leads out of the folder.
 io::Path file_below(const io::Path& folder, std::string_view request_path);
 
-/// The head of a request, as far as it matters.
+/// A request, as far as it matters.
 struct Request {
   std::string method, path, host;
+  std::string query{};          ///< behind the '?', as it was sent
+  std::size_t body_length = 0;  ///< as the head says
+  std::string body{};
+
+  /// A word of the query, percent-decoded; empty: absent.
+  std::string word(std::string_view key) const;
+  double number(std::string_view key, double otherwise) const;
 };
 /// False when the text is not an HTTP/1 request head.
 bool parse_request(std::string_view head, Request& request);
 
 class PageServer {
  public:
-  using Answer = std::function<Response(std::string_view path)>;
+  using Answer = std::function<Response(const Request&)>;
 
   /// Listens at once, and takes SIGINT, SIGTERM and SIGHUP as requests to end while it exists. Port 0: the usual one, or
   /// a free one when that is taken. InvalidInput when the given port is not to be had.
+  static constexpr int any_port = -1;  ///< a free one, for readers of our own
   explicit PageServer(int port);
   ~PageServer();
   PageServer(const PageServer&) = delete;
   PageServer& operator=(const PageServer&) = delete;
 
   int port() const { return port_; }
+  /// With the token that `is_known` wants to see.
   std::string address() const;
+  /// Whether a request comes from a page that got the address from us: other programs on this machine do not know the token.
+  bool is_known(const Request& request) const;
+  /// Paths that take POST, from those who are known.
+  void accept_posts(std::vector<std::string> paths) { posts_ = std::move(paths); }
+  /// Ends `serve`; from any thread.
+  void stop();
   /// Answers until a signal ends it; `answer` is called by several threads, one at a time.
   void serve(const Answer& answer);
 
@@ -53,7 +69,7 @@ class PageServer {
   bool listen_at(int port);
   void accept(const Answer& answer);
   void attend(Visitor& visitor, const Answer& answer);
-  void respond(int connection, std::string_view head, const Answer& answer);
+  void respond(int connection, const Request* request, const Answer& answer);
   Response response_to(const Request& request, const Answer& answer);
   void dismiss(bool all);
 
@@ -61,6 +77,8 @@ class PageServer {
   std::unique_ptr<StopSignals> stop_;
   int listener_ = -1;
   int port_ = 0;
+  std::string token_;
+  std::vector<std::string> posts_;
   std::mutex answering_;  ///< answers are made one at a time, and sent side by side
   std::list<Visitor> visitors_;
 };

@@ -14,6 +14,7 @@
 #include "kreisel/error.hpp"
 #include "model_output.hpp"
 #include "terminal.hpp"
+#include "watch.hpp"
 
 namespace kreisel::apps {
 namespace {
@@ -32,6 +33,8 @@ constexpr const char* examples =
     "      one line per step attempt in steps.csv\n"
     "  kreisel run heavy-top --t-end 1000 --out long --checkpoint-every 60, then kreisel run --resume long\n"
     "      a run that can be resumed after it was killed, with identical results\n"
+    "  kreisel run excavator --watch\n"
+    "      the page of the run while it goes on, with sliders for parameters and inputs\n"
     "  kreisel run mechanism.json --verify\n"
     "      and once more, more accurately: how far every output can be trusted\n"
     "Exit codes: 0 success, 2 bad input, 3 the integration failed, 4 the machine or kreisel failed, 130 interrupted";
@@ -79,6 +82,12 @@ class Run final : public Command {
     parser.add_option("--checkpoint-every", checkpoint_every_, "write a checkpoint this often, for --resume")
         ->type_name("SECONDS")
         ->group(output);
+    parser
+        .add_flag("--watch", watches_,
+                  "show the run in the browser while it goes on; sliders change parameters and inputs of the model")
+        ->group(output);
+    parser.add_option("--port", port_, "of --watch")->type_name("P")->group(output);
+    parser.add_flag("--no-browser", opens_nothing_, "with --watch: open no browser")->group(output);
     parser.add_option("--resume", resume_, "resume a run that was killed or interrupted, from its last checkpoint")
         ->type_name("DIR")
         ->group(output);
@@ -102,7 +111,15 @@ class Run final : public Command {
     result.command = invocation.command_line;
     if (!checkpoint_every_.empty()) result.checkpoint_every = seconds_of(checkpoint_every_);
     result.verifies = verifies_;
-    return finish(run, result, invocation);
+    if (!watches_ && (port_ != 0 || opens_nothing_))
+      throw InvalidInput("--port and --no-browser belong to --watch, which is not given");
+    if (!watches_) return finish(run, result, invocation);
+    if (verifies_ || !sensitivities_.empty() || result.checkpoint_every)
+      throw InvalidInput(
+          "--watch shows one run after the other: leave --verify, --sensitivities and --checkpoint-every out");
+    const std::optional<io::RunResult> done = watch(run, {spec_, result, port_, !opens_nothing_});
+    if (!done) return io::ending_of(run::Status::interrupted).exit_code;
+    return conclude(run, *done, invocation);
   }
 
   io::Json failure(std::string_view status, std::string_view message, const Invocation& invocation) const override {
@@ -138,6 +155,11 @@ class Run final : public Command {
     if (result.verifies && done.report.status == run::Status::success) verify(run, done);
     if (!sensitivities_.empty() && done.report.status == run::Status::success && !differentiate(run, done))
       return analysis_failed;
+    return conclude(run, done, invocation);
+  }
+
+  /// What the user gets to see of it.
+  int conclude(const io::PreparedRun& run, const io::RunResult& done, const Invocation& invocation) {
     if (invocation.wants_json)
       fmt::print("{}", io::to_text(done.summary));
     else if (!is_quiet_)
@@ -245,7 +267,8 @@ class Run final : public Command {
   io::RunSpec spec_;
   std::vector<std::string> columns_, sensitivities_;
   std::string folder_, format_ = "automatic", log_, model_file_, checkpoint_every_, resume_;
-  bool is_quiet_ = false, is_json_ = false, verifies_ = false;
+  int port_ = 0;
+  bool is_quiet_ = false, is_json_ = false, verifies_ = false, watches_ = false, opens_nothing_ = false;
 };
 
 }  // namespace

@@ -1,12 +1,17 @@
 // kreisel view: a result as a page with plots and animation, served to the browser or written to a file.
 #include <fmt/format.h>
-#include <sys/wait.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <CLI/Option.hpp>
 #include <algorithm>
-#include <cstdlib>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <optional>
 
+#include "base/text.hpp"
+#include "browser.hpp"
 #include "command.hpp"
 #include "io/report/report.hpp"
 #include "kreisel/error.hpp"
@@ -18,9 +23,7 @@ namespace kreisel::apps {
 namespace {
 
 constexpr const char* examples =
-    "Without --html, --svg, --pdf, --tex and --vtk the page is served on 127.0.0.1 until Ctrl-C, and a browser opens "
-    "where "
-    "there is "
+    "Without a file or --terminal the page is served on 127.0.0.1 until Ctrl-C, and a browser opens where there is "
     "one.\n"
     "Examples:\n"
     "  kreisel view results/heavy-top\n"
@@ -31,15 +34,30 @@ constexpr const char* examples =
     "      every plot as SVG\n"
     "  kreisel view results/heavy-top --pdf figures\n"
     "      every plot as PDF, by rsvg-convert, inkscape or chromium\n"
+    "  kreisel view results/heavy-top --glb heavy-top.glb\n"
+    "      the motion as animated glTF, for Blender, browsers and phones\n"
+    "  kreisel view results/heavy-top --video heavy-top.webm --size 640x480 --seconds 5\n"
+    "      a film; --png FILE is a still. Both need chromium\n"
+    "  kreisel view results/heavy-top --terminal --columns z,lambda3\n"
+    "      columns as text, where there is no browser\n"
     "  kreisel view results/reproduce/wieloch2022-fig-6.10 --tex figures\n"
     "      plots of a study for pgfplots, its tables for LaTeX\n"
     "  kreisel view results/whip --vtk paraview\n"
     "      surfaces of bodies and rods, with section forces, for ParaView";
 
-io::ReportData read(const std::string& result, const std::string& other) {
-  io::ReportData data = io::read_report_data(result);
-  if (!other.empty()) data.overlay.push_back(io::read_report_data(other));
+io::ReportData read(const std::string& result, const std::string& other, bool is_served) {
+  io::ReportData data = io::read_report_data(result, is_served);
+  if (!other.empty()) data.overlay.push_back(io::read_report_data(other, is_served));
+  data.is_served = is_served;
   return data;
+}
+
+/// Letters per line of standard output; 100 where it is no terminal.
+int terminal_width() {
+  winsize size{};
+  if (::isatty(STDOUT_FILENO) != 0 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40)
+    return std::min<int>(size.ws_col, 200);
+  return 100;
 }
 
 /// Changes when a file of the folder does.
@@ -62,15 +80,33 @@ class PageCache {
   const std::string& page() {
     const std::string stamp = stamp_of(result_) + (other_.empty() ? "" : stamp_of(other_));
     if (stamp != stamp_ || page_.empty()) {
-      page_ = io::report_page(read(result_, other_));
+      data_ = io::ReportData();  // the old one goes before the new one comes
+      data_ = read(result_, other_, true);
+      page_ = io::report_page(data_);
       stamp_ = stamp;
     }
     return page_;
   }
+  const io::ReportData& data() const { return data_; }
 
  private:
   std::string result_, other_, stamp_, page_;
+  io::ReportData data_;
 };
+
+/// Points of one column where the reader looks, as pairs of doubles.
+Response series_response(const io::ReportData& data, const Request& request) {
+  std::string bytes;
+  for (const auto& [t, y] :
+       io::points_between(data, static_cast<int>(request.number("column", -1.0)), request.number("from", 0.0),
+                          request.number("to", 0.0), static_cast<Eigen::Index>(request.number("points", 2000.0)) / 2))
+    for (const double value : {t, y}) {
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, &value, sizeof bits);
+      for (unsigned i = 0; i < 8; ++i) bytes += static_cast<char>(bits >> (8U * i) & 255U);
+    }
+  return {200, "application/octet-stream", std::move(bytes), {}};
+}
 
 std::string type_of(const io::Path& file) {
   const std::string end = file.extension().string();
@@ -80,48 +116,14 @@ std::string type_of(const io::Path& file) {
   return "application/octet-stream";
 }
 
-void make_parent(const io::Path& file) {
+void make_parent(const io::Path& file, const char* option) {
   std::error_code error;
   if (std::filesystem::is_directory(file, error))
-    throw InvalidInput(fmt::format("--html {}: is a folder, expected a file", file.string()));
+    throw InvalidInput(fmt::format("--{} {}: is a folder, expected a file", option, file.string()));
   const io::Path folder = file.parent_path();
   if (folder.empty()) return;
   std::filesystem::create_directories(folder, error);
   if (error) io::throw_file_error("cannot make the folder", folder, error.value());
-}
-
-bool is_set(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr && *value != '\0';
-}
-
-bool has_screen() {
-#ifdef __APPLE__
-  return true;
-#else
-  return is_set("DISPLAY") || is_set("WAYLAND_DISPLAY");
-#endif
-}
-
-/// Hands the address to the desktop; whether a browser opens is not checked.
-void open_browser(const std::string& address) {
-#ifdef __APPLE__
-  const char* const opener = "open";
-#else
-  const char* const opener = "xdg-open";
-#endif
-  const pid_t child = ::fork();
-  if (child < 0) return;
-  if (child == 0) {
-    if (::fork() != 0) ::_exit(0);  // the grandchild is adopted by init and leaves no zombie
-    ::setsid();
-    if (std::freopen("/dev/null", "r", stdin) == nullptr || std::freopen("/dev/null", "w", stdout) == nullptr ||
-        std::freopen("/dev/null", "w", stderr) == nullptr)
-      ::_exit(1);
-    ::execlp(opener, opener, address.c_str(), static_cast<char*>(nullptr));
-    ::_exit(127);
-  }
-  ::waitpid(child, nullptr, 0);
 }
 
 class View final : public Command {
@@ -135,6 +137,20 @@ class View final : public Command {
     parser.add_option("--tex", tex_, "write every plot of a study for pgfplots, its tables for LaTeX")
         ->type_name("DIR");
     parser.add_option("--vtk", vtk_, "write the motion for ParaView: a .pvd with files of surfaces")->type_name("DIR");
+    parser.add_option("--glb", glb_, "write the motion as animated glTF 2.0, for Blender, browsers and phones")
+        ->type_name("FILE");
+    parser.add_option("--video", video_, "write a film of the whole run (WebM); needs chromium")->type_name("FILE");
+    parser.add_option("--png", png_, "write a picture of the bodies; needs chromium")->type_name("FILE");
+    at_option_ = parser.add_option("--at", at_, "time of the picture (default: the start)")->type_name("T");
+    parser.add_option("--size", size_, "of film and picture in pixels (default 960x720)")->type_name("WxH");
+    parser.add_option("--seconds", seconds_, "length of the film (default 6)")->type_name("S");
+    parser.add_option("--rate", rate_, "pictures per second of the film (default 30)")->type_name("N");
+    parser.add_flag("--terminal", is_text_, "plot columns as text, for terminals");
+    parser
+        .add_option("--columns", columns_,
+                    "what --terminal plots: columns, bodies or titles of plots (default: the first plots)")
+        ->type_name("NAME,...")
+        ->delimiter(',');
     port_option_ = parser.add_option("--port", port_, "serve at this port")->type_name("P");
     parser.add_flag("--no-browser", is_alone_, "open no browser");
     parser.footer(examples);
@@ -149,17 +165,27 @@ class View final : public Command {
     if (results_.size() == 2) other_ = results_.back();
     if (!html_.empty() && port_option_->count() > 0)
       throw InvalidInput("--port serves the page, --html writes it: choose one");
+    const Film film = film_asked();
     if (port_option_->count() > 0 && port_ < 1)
       throw InvalidInput(fmt::format("--port {}: expected 1 to 65535", port_));
-    if (html_.empty() && svg_.empty() && pdf_.empty() && tex_.empty() && vtk_.empty()) return serve();
+    if (!columns_.empty() && !is_text_) throw InvalidInput("--columns chooses what --terminal plots: add --terminal");
+    const std::initializer_list<const std::string*> files{&html_, &svg_, &pdf_, &tex_, &vtk_, &glb_, &video_, &png_};
+    if (!is_text_ && std::ranges::all_of(files, [](const std::string* file) { return file->empty(); })) return serve();
     const io::ReadingList inputs;
-    const io::ReportData data = read(results_.front(), other_);
-    if (!html_.empty()) {
-      make_parent(html_);
-      io::refuse_to_overwrite(inputs.files(), html_, "html");
-      io::write_report(data, html_);
-      fmt::print("{}\n", html_);
-    }
+    const io::ReportData data = read(results_.front(), other_, false);
+    const auto write = [&](const std::string& file, const char* option, const std::function<void()>& writes) {
+      if (file.empty()) return;
+      make_parent(file, option);
+      io::refuse_to_overwrite(inputs.files(), file, option);
+      writes();
+      fmt::print("{}\n", file);
+      std::fflush(stdout);
+    };
+    if (is_text_) fmt::print("{}", io::report_text(data, columns_, terminal_width(), 10));
+    write(html_, "html", [&] { io::write_report(data, html_); });
+    write(glb_, "glb", [&] { io::write_glb(data, glb_); });
+    write(png_, "png", [&] { take_picture(data, film, true, png_); });
+    write(video_, "video", [&] { take_picture(data, film, false, video_); });
     if (!svg_.empty())
       for (const io::Path& file : io::write_pictures(data, svg_)) fmt::print("{}\n", file.string());
     if (!pdf_.empty())
@@ -172,6 +198,32 @@ class View final : public Command {
   }
 
  private:
+  Film film_asked() const {
+    Film film;
+    const auto positive = [](const std::string& text, const char* option, double least, double most) {
+      const std::optional<double> value = number_in(text);
+      if (!value || !(*value >= least) || !(*value <= most))
+        throw InvalidInput(fmt::format("--{} {}: expected a number from {} to {}", option, text, least, most));
+      return *value;
+    };
+    if (!seconds_.empty()) film.seconds = positive(seconds_, "seconds", 0.1, 600.0);
+    if (!rate_.empty()) film.rate = positive(rate_, "rate", 1.0, 120.0);
+    if (at_option_->count() > 0) film.at = at_;
+    if (size_.empty()) return film;
+    const std::size_t cross = size_.find('x');
+    const std::optional<double> width = number_in(size_.substr(0, cross)),
+                                height = cross == std::string::npos ? std::nullopt : number_in(size_.substr(cross + 1));
+    const auto fits = [](const std::optional<double>& edge) {
+      return edge && *edge >= 64.0 && *edge <= 4096.0 && *edge == std::floor(*edge);
+    };
+    if (!fits(width) || !fits(height))
+      throw InvalidInput(fmt::format("--size {}: expected WxH in pixels, each from 64 to 4096, as in 960x720", size_));
+    // Films come in pairs of pixels.
+    film.width = static_cast<int>(*width) / 2 * 2;
+    film.height = static_cast<int>(*height) / 2 * 2;
+    return film;
+  }
+
   int serve() const {
     const std::string& folder = results_.front();
     PageCache cache(folder, other_);
@@ -180,8 +232,10 @@ class View final : public Command {
     fmt::print("{} (Ctrl-C ends)\n", server.address());
     std::fflush(stdout);
     if (!is_alone_ && has_screen()) open_browser(server.address());
-    server.serve([&](std::string_view path) {
+    server.serve([&](const Request& request) {
+      const std::string& path = request.path;
       if (path == "/" || path == "/index.html") return Response{200, "text/html; charset=utf-8", cache.page(), {}};
+      if (path == "/series" && server.is_known(request)) return series_response(cache.data(), request);
       const io::Path file = file_below(folder, path);
       if (file.empty()) return Response{404, "text/plain; charset=utf-8", "not found\n", {}};
       return Response{200, type_of(file), {}, file};
@@ -190,9 +244,12 @@ class View final : public Command {
   }
 
   std::vector<std::string> results_;
-  std::string other_, html_, svg_, pdf_, tex_, vtk_;
+  std::string other_, html_, svg_, pdf_, tex_, vtk_, glb_, video_, png_, size_, seconds_, rate_;
+  std::vector<std::string> columns_;
+  double at_ = 0.0;
   int port_ = 0;
-  CLI::Option* port_option_ = nullptr;
+  CLI::Option *port_option_ = nullptr, *at_option_ = nullptr;
+  bool is_text_ = false;
   bool is_alone_ = false;
 };
 

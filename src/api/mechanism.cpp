@@ -344,7 +344,12 @@ std::shared_ptr<multibody::Assembly> Mechanism::assembly() const {
     parts.joints.push_back(make_joint(info, spec));
   }
   for (const ForceDescription& force : forces_)
-    if (!is_law(force)) parts.forces.push_back(multibody::find_force(force.type).build(spec_of(force, parts)));
+    if (!is_law(force)) {
+      const multibody::ForceInfo& info = multibody::find_force(force.type);
+      const multibody::ForceSpec spec = spec_of(force, parts);
+      parts.marks.push_back(multibody::mark_of(info, spec));
+      parts.forces.push_back(info.build(spec));
+    }
   parts.nodes = nodes_;
   parts.elements = elements_;
   const std::function<void(multibody::Assembly&)> give_events = add_laws(parts);

@@ -258,6 +258,7 @@ std::function<void(multibody::Assembly&)> Mechanism::add_laws(multibody::Mechani
         throw InvalidInput(fmt::format("force '{}': {} stands beside the law '{}'; write it into the formula",
                                        force.name, other, info.law.field.name));
     const multibody::ForceSpec spec = spec_of(force, parts);
+    parts.marks.push_back(multibody::mark_of(info, spec));
     const int gauge = formulas.add({.measure = info.law.measure(spec), .bodies = {spec.bodies[0], spec.bodies[1]}});
     force_laws.insert({number,
                        {&force, gauge, info.law.pushes ? multibody::Law::Sense::pushes : multibody::Law::Sense::pulls,

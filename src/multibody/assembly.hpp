@@ -36,6 +36,7 @@ struct Mechanism {
   std::shared_ptr<const Outputs> outputs{};  ///< what results report; null: nothing
   std::shared_ptr<const Outputs> rates{};    ///< of the outputs that have one, each as "name'"; null: none
   std::vector<Input> inputs{};
+  std::vector<Mark> marks{};  ///< what pictures show beside bodies and joints
 };
 
 /// Elements add to the equations of their nodes; what an element is does not matter here.

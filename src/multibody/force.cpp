@@ -1,5 +1,7 @@
 #include "multibody/force.hpp"
 
+#include <algorithm>
+
 namespace kreisel::multibody {
 namespace {
 
@@ -165,6 +167,23 @@ system::Corner MeasuredForce::next_corner(double t, double until, double resolut
       first = earlier(first, term.target.next_corner(t, until, term.damping != 0.0 ? 1 : 0, resolution));
   }
   return first;
+}
+
+Mark mark_of(const ForceInfo& info, const ForceSpec& spec) {
+  Mark mark{.kind = "force", .name = spec.name, .type = std::string(info.name), .bodies = spec.bodies};
+  for (const Frame& frame : spec.frames) mark.points.push_back(frame.p);
+  if (info.axes > 0 && !spec.frames.empty()) mark.axis = spec.frames.back().E.col(2);
+  const auto number = [&](std::string_view key) { return spec.has_number(key) ? spec.number(key) : 0.0; };
+  if (info.name == "spring-damper") {
+    mark.stiffness = number("stiffness");
+    mark.damping = number("damping");
+    mark.length = number("length");
+  }
+  if (const auto given = spec.vector_signals.find("force"); info.bodies == 1 && given != spec.vector_signals.end())
+    if (std::ranges::all_of(given->second, [](const Signal& s) { return s.is_constant(); }))
+      for (std::size_t i = 0; i < 3; ++i) mark.force[static_cast<Eigen::Index>(i)] = given->second[i].at(0.0).value;
+  mark.in_body_frame = spec.in_body_frame;
+  return mark;
 }
 
 }  // namespace kreisel::multibody

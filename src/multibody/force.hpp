@@ -112,6 +112,19 @@ struct ForceInfo {
   ForcePtr (*build)(const ForceSpec&) = nullptr;
 };
 
+/// What pictures show of a force or an output: where it is, and what it takes to say how large it is.
+struct Mark {
+  std::string kind;  ///< "force" or "output"
+  std::string name, type;
+  std::vector<int> bodies{};
+  std::vector<Vector3> points{};                        ///< by body, in its frame
+  Vector3 axis = Vector3::Zero();                       ///< in the frame of the last body; zero: none
+  double stiffness = 0.0, damping = 0.0, length = 0.0;  ///< of a spring along the line between two points
+  Vector3 force = Vector3::Zero();                      ///< constant, on the body at its point
+  bool in_body_frame = false;                           ///< axes of that force
+};
+Mark mark_of(const ForceInfo& info, const ForceSpec& spec);
+
 const std::vector<ForceInfo>& force_catalogue();
 /// Throws InvalidInput with the nearest match.
 const ForceInfo& find_force(std::string_view name);

@@ -47,6 +47,7 @@ class Joint final : public Element {
   std::pair<double, double> span() const;
   /// Where reactions are reported: on the second body.
   const Frame& frame() const { return frames_.at(1); }
+  const std::array<Frame, 2>& frames() const { return frames_; }
   const std::vector<Sliding>& slidings() const { return slidings_; }
   /// Rows of velocity level that belong to it, null: none. They are on and off with it.
   const std::shared_ptr<const Rolling>& rolling() const { return rolling_; }

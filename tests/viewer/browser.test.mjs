@@ -46,8 +46,8 @@ test("a heavy-top run is shown with all its points, and in silence", async () =>
   const counts = await page.evaluate(() => window.kreisel.panels.pointCounts);
   for (const [panel, names] of Object.entries({
     Position: ["x", "y", "z"],
-    "Velocity, inertial frame": ["v1", "v2", "v3"],
-    "Angular velocity, body frame": ["v4", "v5", "v6"],
+    "Velocity, inertial frame": ["vx", "vy", "vz"],
+    "Angular velocity, body frame": ["wx", "wy", "wz"],
     "Multipliers λ": ["lambda1", "lambda2", "lambda3"],
     "Constraints Φ": ["Phi1", "Phi2", "Phi3"],
     "Energy change": ["energy - energy(0)"],

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <Eigen/Geometry>
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <fstream>
 #include <limits>
 #include <random>
@@ -101,6 +104,55 @@ TEST(Decimation, TakesFramesEvenlyInTimeWhateverTheSteps) {
                 5e-4);
 }
 
+/// Numbers of single precision in base 64, and what they are counted from.
+std::vector<double> singles_in(const Json& text, const Json& base) {
+  static const std::string letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string bytes;
+  unsigned bits = 0, count = 0;
+  for (const char c : text.get<std::string>()) {
+    if (c == '=') break;
+    bits = bits << 6U | static_cast<unsigned>(letters.find(c));
+    if ((count += 6U) >= 8U) bytes += static_cast<char>(bits >> (count -= 8U) & 255U);
+  }
+  std::vector<double> out;
+  for (std::size_t i = 0; i + 4 <= bytes.size(); i += 4) {
+    float value = 0.0F;
+    std::memcpy(&value, bytes.data() + i, 4);
+    out.push_back(base.get<double>() + value);
+  }
+  return out;
+}
+
+TEST(ReportJson, KeepsSmallChangesOfLargeValues) {
+  const std::vector<double> time = grid(1'000, 1e-3);
+  std::vector<double> energy;
+  for (const double t : time) energy.push_back(5273.4375 + 1e-9 * std::sin(20.0 * t));
+  ReportData data;
+  data.time = time;
+  data.series.push_back({"energy", "Energy", "", "energy", "J", energy});
+  const Json series = Json::parse(report_json(data))["series"][0];
+  const std::vector<double> shown = singles_in(series["values"], series["base"]);
+  ASSERT_EQ(shown.size(), energy.size());
+  for (std::size_t i = 0; i < shown.size(); ++i) ASSERT_NEAR(shown[i], energy[i], 2e-12);
+}
+
+TEST(ReportPoints, BetweenTwoTimesAreAllOrTheExtremaOfBuckets) {
+  const std::vector<double> time = grid(100'000, 1e-3);
+  std::vector<double> x(100'000, 0.0);
+  x[31'415] = 12.5;
+  ReportData data;
+  data.time = time;
+  data.series.push_back({"q", "Position", "", "x", "m", x});
+  data.series.back().column = 3;
+  const auto few = points_between(data, 3, 10.0, 10.01, 1000);
+  ASSERT_EQ(few.size(), 13u) << "eleven and a neighbour at each end";
+  EXPECT_EQ(few.front().first, time[9'999]);
+  const auto many = points_between(data, 3, 0.0, 99.0, 500);
+  EXPECT_LE(many.size(), 1'002u);
+  EXPECT_EQ(std::ranges::count(many, std::pair{time[31'415], 12.5}), 1) << "a spike of one sample";
+  EXPECT_TRUE(points_between(data, 4, 0.0, 1.0, 500).empty());
+}
+
 TEST(ReportJson, HoldsWhatWasGiven) {
   const std::vector<double> time{0.0, 0.5, 1.0}, x{1.0, nan, -2.5};
   ReportData data;
@@ -131,13 +183,14 @@ TEST(ReportJson, NamesThePointsOfDecimatedSeriesByIncrements) {
   EXPECT_EQ(json["points"], 50'000);
   EXPECT_LE(json["time"].size(), 1'000u) << "times that no series uses";
   for (const auto& [series, values] : {std::pair{json["series"][0], x}, std::pair{json["series"][1], y}}) {
-    ASSERT_EQ(series["at"].size(), series["values"].size());
+    const std::vector<double> shown = singles_in(series["values"], series["base"]);
+    ASSERT_EQ(series["at"].size(), shown.size());
     ASSERT_LE(series["at"].size(), 500u);
     std::size_t at = 0;
     for (std::size_t k = 0; k < series["at"].size(); ++k) {
       at += series["at"][k].get<std::size_t>();
       const double t = json["time"][at].get<double>();
-      EXPECT_NEAR(series["values"][k].get<double>(), values[static_cast<std::size_t>(std::lround(t / 1e-3))], 1e-5);
+      EXPECT_NEAR(shown[k], values[static_cast<std::size_t>(std::lround(t / 1e-3))], 1e-5);
     }
   }
 }
@@ -253,13 +306,13 @@ TEST_F(Folder, OfARunOnSE3ShowsVelocitiesInTheInertialFrame) {
   std::map<std::string, double> last;
   for (const ReportSeries& series : read_report_data(folder_).series)
     last[series.panel + "/" + series.name] = series.values.back();
-  EXPECT_EQ(last["Velocity, inertial frame/v1"], -2.0);
-  EXPECT_EQ(last["Velocity, inertial frame/v2"], 1.0);
-  EXPECT_EQ(last["Velocity, inertial frame/v3"], 3.0);
-  EXPECT_EQ(last["Acceleration, inertial frame/a1"], -(8.0 + 6.0 * 1.0 - 4.0 * 3.0));
-  EXPECT_EQ(last["Acceleration, inertial frame/a2"], 7.0 + 5.0 * 3.0 - 6.0 * 2.0);
-  EXPECT_EQ(last["Acceleration, inertial frame/a3"], 9.0 + 4.0 * 2.0 - 5.0 * 1.0);
-  EXPECT_EQ(last["Angular velocity, body frame/v4"], 4.0);
+  EXPECT_EQ(last["Velocity, inertial frame/vx"], -2.0);
+  EXPECT_EQ(last["Velocity, inertial frame/vy"], 1.0);
+  EXPECT_EQ(last["Velocity, inertial frame/vz"], 3.0);
+  EXPECT_EQ(last["Acceleration, inertial frame/ax"], -(8.0 + 6.0 * 1.0 - 4.0 * 3.0));
+  EXPECT_EQ(last["Acceleration, inertial frame/ay"], 7.0 + 5.0 * 3.0 - 6.0 * 2.0);
+  EXPECT_EQ(last["Acceleration, inertial frame/az"], 9.0 + 4.0 * 2.0 - 5.0 * 1.0);
+  EXPECT_EQ(last["Angular velocity, body frame/wx"], 4.0);
 }
 
 TEST_F(Folder, OfAHeavyTopGivesPlotsBodyAndReactionForce) {
@@ -271,8 +324,8 @@ TEST_F(Folder, OfAHeavyTopGivesPlotsBodyAndReactionForce) {
   for (const ReportSeries& series : data.series) panels[series.panel + "/" + series.of].push_back(series.name);
   using Names = std::vector<std::string>;
   EXPECT_EQ(panels["Position/top"], (Names{"x", "y", "z"}));
-  EXPECT_EQ(panels["Velocity, inertial frame/top"], (Names{"v1", "v2", "v3"}));
-  EXPECT_EQ(panels["Angular velocity, body frame/top"], (Names{"v4", "v5", "v6"}));
+  EXPECT_EQ(panels["Velocity, inertial frame/top"], (Names{"vx", "vy", "vz"}));
+  EXPECT_EQ(panels["Angular velocity, body frame/top"], (Names{"wx", "wy", "wz"}));
   EXPECT_EQ(panels["Multipliers λ/tip"], (Names{"lambda1", "lambda2", "lambda3"}));
   EXPECT_EQ(panels["Constraints Φ/tip"], (Names{"Phi1", "Phi2", "Phi3"}));
   EXPECT_EQ(panels["Step size/"], (Names{"h"}));
@@ -293,9 +346,94 @@ TEST_F(Folder, OfAHeavyTopGivesPlotsBodyAndReactionForce) {
   const ReportForce::Value force = data.forces[0].value(static_cast<Eigen::Index>(i));
   EXPECT_LT(force.at.norm(), 1e-6);
   const char* acceleration = "Acceleration, inertial frame";
-  const Vector3 a(column(acceleration, "a1")[i], column(acceleration, "a2")[i], column(acceleration, "a3")[i]);
+  const Vector3 a(column(acceleration, "ax")[i], column(acceleration, "ay")[i], column(acceleration, "az")[i]);
   const Vector3 expected = 15.0 * (a + Vector3(0.0, 0.0, 9.81));
   EXPECT_LT((force.vector - expected).norm(), 1e-4 * expected.norm());
+}
+
+/// JSON and bytes of a binary glTF.
+struct Glb {
+  Json json;
+  std::string bytes;
+
+  explicit Glb(const std::string& file) {
+    const auto word = [&](std::size_t at) {
+      std::uint32_t value = 0;
+      std::memcpy(&value, file.data() + at, 4);
+      return value;
+    };
+    EXPECT_EQ(word(0), 0x46546c67U);
+    EXPECT_EQ(word(4), 2U);
+    EXPECT_EQ(word(8), file.size());
+    json = Json::parse(file.substr(20, word(12)));
+    bytes = file.substr(20 + word(12) + 8);
+  }
+  std::vector<double> numbers(const Json& accessor) const {
+    const Json& a = json["accessors"][accessor.get<std::size_t>()];
+    const Json& view = json["bufferViews"][a["bufferView"].get<std::size_t>()];
+    const std::size_t width = a["type"] == "SCALAR" ? 1 : a["type"] == "VEC3" ? 3 : 4;
+    std::vector<double> out;
+    for (std::size_t i = 0; i < width * a["count"].get<std::size_t>(); ++i) {
+      float value = 0.0F;
+      std::memcpy(&value, bytes.data() + view["byteOffset"].get<std::size_t>() + 4 * i, 4);
+      out.push_back(value);
+    }
+    return out;
+  }
+  /// The rotation of a node as readers draw it.
+  Eigen::Quaterniond turn(const std::string& node, double t) const {
+    for (const Json& channel : json["animations"][0]["channels"]) {
+      const Json& target = channel["target"];
+      if (target["path"] != "rotation" || json["nodes"][target["node"].get<std::size_t>()]["name"] != node) continue;
+      const Json& sampler = json["animations"][0]["samplers"][channel["sampler"].get<std::size_t>()];
+      const std::vector<double> times = numbers(sampler["input"]), q = numbers(sampler["output"]);
+      const auto key = [&](std::size_t k) {
+        return Eigen::Quaterniond(q[4 * k + 3], q[4 * k], q[4 * k + 1], q[4 * k + 2]);
+      };
+      std::size_t k = 0;
+      while (k + 2 < times.size() && times[k + 1] <= t) ++k;
+      return key(k).slerp(std::clamp((t - times[k]) / (times[k + 1] - times[k]), 0.0, 1.0), key(k + 1));
+    }
+    ADD_FAILURE() << node;
+    return Eigen::Quaterniond::Identity();
+  }
+};
+
+Eigen::Quaterniond turn_at(const ReportData& data, std::size_t i) {
+  Matrix3 R;
+  for (std::size_t k = 0; k < 9; ++k)
+    R(static_cast<Eigen::Index>(k / 3), static_cast<Eigen::Index>(k % 3)) = data.bodies[0].R[k][i];
+  return Eigen::Quaterniond(R);
+}
+
+/// Also where the file of the run has few points: a turn of 150 rad/s between points 0.05 s apart is more than one.
+TEST_F(Folder, AsGltfTurnsAsTheBodiesDo) {
+  const auto run = [&](double output_step, const char* name) {
+    return read_report_data(
+        result_of("heavy-top", {{"t_end", 0.5}, {"step", 1e-3}, {"output_step", output_step}}, folder_ / name));
+  };
+  const ReportData fine = run(1e-3, "fine"), coarse = run(0.05, "coarse");
+  ASSERT_EQ(coarse.time.size(), 11u);
+  const Glb exact(report_glb(fine)), rough(report_glb(coarse));
+  double error = 0.0, rough_error = 0.0;
+  for (std::size_t i = 0; i < fine.time.size(); ++i) {
+    error = std::max(error, exact.turn("top", fine.time[i]).angularDistance(turn_at(fine, i)));
+    rough_error = std::max(rough_error, rough.turn("top", fine.time[i]).angularDistance(turn_at(fine, i)));
+  }
+  EXPECT_LT(error, 1.1e-3) << "[rad]";
+  EXPECT_LT(rough_error, 0.1) << "[rad]: points are what they are, but no turn is lost";
+  EXPECT_EQ(exact.json["asset"]["version"], "2.0");
+  EXPECT_THROW(report_glb(ReportData()), InvalidInput);
+}
+
+TEST_F(Folder, AsTextHasItsCurves) {
+  const ReportData data = read_report_data(result_of("heavy-top", {{"t_end", 0.2}}, folder_ / "top"));
+  const std::string text = report_text(data, {"z", "lambda3"}, 80, 8);
+  EXPECT_NE(text.find("top.z [m]"), std::string::npos) << text;
+  EXPECT_NE(text.find("tip.lambda3 [N]"), std::string::npos) << text;
+  EXPECT_EQ(std::ranges::count(text, '\n'), 1 + 2 * (2 + 8 + 2)) << text;
+  EXPECT_THROW(report_text(data, {"zz"}, 80, 8), InvalidInput);
+  EXPECT_FALSE(report_text(data, {}, 80, 8).empty());
 }
 
 /// The same motion in other coordinates gives the same force.

@@ -139,8 +139,8 @@ class ModelReader {
   void read_output(const std::string& at, const std::string& name, const Json& value);
   bool two_bodies(const std::string& at, const Json& value, std::vector<int>& bodies);
   /// Coordinates of a point of a body in the axes of another one, or their derivatives.
-  bool point_nodes(const std::string& at, const Json& object, const std::string& kind, const std::string& here,
-                   const Json& what, std::vector<Node>& nodes);
+  bool point_nodes(const std::string& at, const Json& object, const std::string& name, const std::string& kind,
+                   const std::string& here, const Json& what, std::vector<Node>& nodes);
   /// Forces that have no law of their own are known by what they are.
   void define_forces();
   void define_gaps();

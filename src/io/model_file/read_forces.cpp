@@ -61,6 +61,7 @@ void ModelReader::read_force(const std::string& at, const Json& value) {
   std::string where = info->bodies == 0 ? spec.joint->name() : body_label(spec.bodies[0]);
   if (info->bodies == 2) where += "-" + body_label(spec.bodies[1]);
   spec.name = element_name(at, value, fmt::format("{} {}", type, where), force_names_);
+  mechanism_.marks.push_back(multibody::mark_of(*info, spec));
   if (law_value != nullptr) return read_measured_law(at, value, *law_value, *info, spec);
   for (const int body : spec.bodies)
     spec.masses.push_back(body == multibody::ground ? std::numeric_limits<double>::infinity()

@@ -58,6 +58,15 @@ void ModelReader::read_output(const std::string& at, const std::string& name, co
       ok = false;
     }
     if (ok) nodes = {value_of(gauge, kind == "angle", mechanism_.joints[joint]->name())};
+    if (ok && kind == "angle") {
+      const multibody::Joint& of = *mechanism_.joints[joint];
+      mechanism_.marks.push_back({.kind = "output",
+                                  .name = name,
+                                  .type = kind,
+                                  .bodies = {of.bodies().at(1)},
+                                  .points = {of.frame().p},
+                                  .axis = of.frame().E.col(2)});
+    }
     info.unit = kind == "angle" ? "rad" : "m";
   } else if (kind == "distance") {
     std::vector<int> bodies;
@@ -74,9 +83,12 @@ void ModelReader::read_output(const std::string& at, const std::string& name, co
       nodes = {value_of(formulas().add({.measure = multibody::distance(0, frames[0].p, 1, frames[1].p),
                                         .bodies = {bodies[0], bodies[1]}}),
                         false, name)};
+    if (ok)
+      mechanism_.marks.push_back(
+          {.kind = "output", .name = name, .type = kind, .bodies = bodies, .points = {frames[0].p, frames[1].p}});
     info.unit = "m";
   } else if (kind == "position" || kind == "velocity" || kind == "acceleration") {
-    ok = point_nodes(at, object, kind, here, what, nodes);
+    ok = point_nodes(at, object, name, kind, here, what, nodes);
     info.unit = kind == "position" ? "m" : kind == "velocity" ? "m/s" : "m/s^2";
     info.components = {"x", "y", "z"};
   } else if (kind == "rotation") {
@@ -152,8 +164,9 @@ bool ModelReader::two_bodies(const std::string& at, const Json& value, std::vect
   return ok;
 }
 
-bool ModelReader::point_nodes(const std::string& at, const Json& object, const std::string& kind,
-                              const std::string& here, const Json& what, std::vector<Node>& nodes) {
+bool ModelReader::point_nodes(const std::string& at, const Json& object, const std::string& name,
+                              const std::string& kind, const std::string& here, const Json& what,
+                              std::vector<Node>& nodes) {
   std::vector<int> body{multibody::ground};
   int other = multibody::ground;
   if (!body_number(here, what, body[0])) return false;
@@ -170,6 +183,7 @@ bool ModelReader::point_nodes(const std::string& at, const Json& object, const s
   layout.bodies = 1;
   std::vector<Frame> frames;
   if (!read_frames(at, object, layout, body, frames)) return false;
+  mechanism_.marks.push_back({.kind = "output", .name = name, .type = kind, .bodies = body, .points = {frames[0].p}});
   using Kind = multibody::Quantity::Kind;
   for (int i = 0; i < 3; ++i) {
     const int gauge =

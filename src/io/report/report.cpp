@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <Eigen/Geometry>
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <iterator>
 
+#include "io/trajectory/long_trajectory.hpp"
 #include "kreisel/version.hpp"
 #include "viewer_page.hpp"
 
@@ -41,9 +45,6 @@ class JsonText {
     if (value == 0.0) return raw("0");
     out_ += fmt::format("{:.{}g}", value, digits);
   }
-  /// Entries of rotation matrices: absolute, not relative accuracy.
-  void fraction(double value) { number(std::round(value * 1e6) * 1e-6, 6); }
-
   void open(char bracket) {
     separate();
     out_.push_back(bracket);
@@ -86,17 +87,47 @@ void write_text_field(std::string_view name, const std::string& value, JsonText&
   out.text(value);
 }
 
+/// Lists shorter than this stay readable; others are bytes in base 64.
+constexpr std::size_t readable = 64;
+
+std::string base64(std::string_view bytes) {
+  static constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const auto byte = [&](std::size_t k) {
+      return i + k < bytes.size() ? static_cast<unsigned>(static_cast<unsigned char>(bytes[i + k])) : 0U;
+    };
+    const unsigned three = byte(0) << 16U | byte(1) << 8U | byte(2);
+    for (std::size_t k = 0; k < 4; ++k)
+      out += k > 0 && i + k > bytes.size() ? '=' : letters[three >> (18U - 6U * k) & 63U];
+  }
+  return out;
+}
+
+/// Little endian, whatever the machine.
+template <class Number, class Bits>
+void append_bytes(Number value, std::string& out) {
+  Bits bits = 0;
+  static_assert(sizeof bits == sizeof value);
+  std::memcpy(&bits, &value, sizeof bits);
+  for (std::size_t i = 0; i < sizeof bits; ++i) out += static_cast<char>(bits >> (8U * i) & 255U);
+}
+void append_single(double value, std::string& out) {
+  append_bytes<float, std::uint32_t>(static_cast<float>(value), out);
+}
+
 Index points_per_series(const ReportData& data, const ReportLimits& limits) {
   const auto count = std::max<Index>(1, static_cast<Index>(data.series.size()));
-  return std::max<Index>(8, limits.series_values / count);
+  return std::clamp<Index>(limits.series_values / count, 8, std::max<Index>(8, limits.values_per_series));
 }
 
 Index frame_limit(const ReportData& data, const ReportLimits& limits) {
   std::size_t along = 0;
   for (const ReportRod& rod : data.rods)
     for (const ReportRod::Quantity& quantity : rod.quantities) along += quantity.columns.size();
-  const auto per_frame = static_cast<Index>(12 * data.bodies.size() + 6 * data.forces.size() + along);
-  return std::max<Index>(8, limits.pose_numbers / std::max<Index>(1, per_frame));
+  const auto per_frame = static_cast<Index>(5 * data.bodies.size() + 6 * data.forces.size() + along);
+  return std::clamp<Index>(limits.pose_numbers / std::max<Index>(1, per_frame), 8, std::max<Index>(8, limits.frames));
 }
 
 /// Which points of a run are shown.
@@ -131,6 +162,26 @@ struct Selection {
   }
 };
 
+/// Single precision counts from the first value, so that small changes of large values are kept.
+void write_values(Column values, const std::vector<Index>& indices, JsonText& out) {
+  const auto value = [&](Index i) { return values[static_cast<std::size_t>(i)]; };
+  if (indices.size() <= readable) {
+    out.key("values");
+    out.open('[');
+    for (const Index i : indices) out.number(value(i));
+    return out.close(']');
+  }
+  const auto first = std::ranges::find_if(indices, [&](Index i) { return std::isfinite(value(i)); });
+  const double base = first == indices.end() ? 0.0 : value(*first);
+  std::string bytes;
+  bytes.reserve(4 * indices.size());
+  for (const Index i : indices) append_single(value(i) - base, bytes);
+  out.key("base");
+  out.number(base, 17);
+  out.key("values");
+  out.json(base64(bytes));
+}
+
 void write_series(const ReportData& data, const Selection& selection, JsonText& out) {
   out.key("series");
   out.open('[');
@@ -147,31 +198,59 @@ void write_series(const ReportData& data, const Selection& selection, JsonText& 
       out.key("at");
       write_indices(selection.places_of(indices), out);
     }
-    out.key("values");
-    out.open('[');
-    for (const Index i : indices) out.number(series.values[static_cast<std::size_t>(i)]);
-    out.close(']');
+    if (data.is_served && series.column >= 0 && (data.points > 0 || indices.size() < series.values.size())) {
+      out.key("column");
+      out.whole(series.column);
+    }
+    write_values(series.values, indices, out);
     out.close('}');
   }
   out.close(']');
 }
 
-template <std::size_t width, class Write>
-void write_rows(const std::array<Column, width>& columns, const std::vector<Index>& frames, JsonText& out,
-                Write write) {
-  out.open('[');
-  for (const Index i : frames) {
+/// `width` numbers per frame.
+template <class Values>
+void write_rows(std::size_t width, const std::vector<Index>& frames, int digits, const Values& values, JsonText& out) {
+  if (frames.size() <= readable) {
     out.open('[');
-    for (const Column& column : columns) write(column[static_cast<std::size_t>(i)]);
-    out.close(']');
+    for (const Index i : frames) {
+      out.open('[');
+      for (std::size_t k = 0; k < width; ++k) out.number(values(k, i), digits);
+      out.close(']');
+    }
+    return out.close(']');
   }
-  out.close(']');
+  std::string bytes;
+  bytes.reserve(4 * width * frames.size());
+  for (const Index i : frames)
+    for (std::size_t k = 0; k < width; ++k) append_single(values(k, i), bytes);
+  out.json(base64(bytes));
+}
+
+/// Unit quaternions x, y, z, w in 16 bits each: within 3e-5 rad.
+std::string turns_of(const ReportBody& body, const std::vector<Index>& frames) {
+  std::string bytes;
+  for (const Index i : frames) {
+    Matrix3 R;
+    for (std::size_t k = 0; k < 9; ++k)
+      R(static_cast<Index>(k / 3), static_cast<Index>(k % 3)) = body.R[k][static_cast<std::size_t>(i)];
+    const Eigen::Quaterniond q = Eigen::Quaterniond(R).normalized();
+    for (const double part : {q.x(), q.y(), q.z(), q.w()}) {
+      const double whole = std::isfinite(part) ? std::round(32767.0 * part) : 0.0;
+      append_bytes<std::int16_t, std::uint16_t>(static_cast<std::int16_t>(whole), bytes);
+    }
+  }
+  return base64(bytes);
 }
 
 void write_bodies(const ReportData& data, const std::vector<Index>& frames, JsonText& out) {
   if (!data.up.isZero()) {
     out.key("up");
     out.json({data.up.x(), data.up.y(), data.up.z()});
+  }
+  if (data.gravity > 0.0) {
+    out.key("gravity");
+    out.number(data.gravity);
   }
   out.key("bodies");
   out.open('[');
@@ -182,9 +261,18 @@ void write_bodies(const ReportData& data, const std::vector<Index>& frames, Json
     out.key("shape");
     out.json(body.shape);
     out.key("x");
-    write_rows(body.x, frames, out, [&](double value) { out.number(value, 6); });
-    out.key("R");
-    write_rows(body.R, frames, out, [&](double value) { out.fraction(value); });
+    write_rows(
+        3, frames, 6, [&](std::size_t k, Index i) { return body.x[k][static_cast<std::size_t>(i)]; }, out);
+    if (frames.size() <= readable) {
+      out.key("R");
+      const auto entry = [&](std::size_t k, Index i) {
+        return std::round(body.R[k][static_cast<std::size_t>(i)] * 1e6) * 1e-6;
+      };
+      write_rows(9, frames, 6, entry, out);
+    } else {
+      out.key("Q");
+      out.json(turns_of(body, frames));
+    }
     out.close('}');
   }
   out.close(']');
@@ -248,17 +336,49 @@ void write_forces(const ReportData& data, const std::vector<Index>& frames, Json
     out.open('{');
     out.key("joint");
     out.text(force.joint);
+    if (force.kind != "reaction") write_text_field("kind", force.kind, out);
     for (const bool is_point : {true, false}) {
       out.key(is_point ? "at" : "vector");
-      out.open('[');
-      for (const Index i : frames) {
+      const auto entry = [&](std::size_t k, Index i) {
         const ReportForce::Value value = force.value(i);
-        out.open('[');
-        for (const double c : is_point ? value.at : value.vector) out.number(c, 5);
-        out.close(']');
-      }
-      out.close(']');
+        return (is_point ? value.at : value.vector)[static_cast<Index>(k)];
+      };
+      write_rows(3, frames, 5, entry, out);
     }
+    out.close('}');
+  }
+  out.close(']');
+}
+
+Json list_of(const Vector3& v) { return {v.x(), v.y(), v.z()}; }
+
+void write_marks(const ReportData& data, const std::vector<Index>& frames, JsonText& out) {
+  if (!data.marks.empty()) {
+    Json marks = Json::array();
+    for (const ReportMark& mark : data.marks) {
+      Json places = Json::array();
+      for (const ReportMark::Place& place : mark.places)
+        places.push_back({{"body", place.body}, {"at", list_of(place.at)}});
+      marks.push_back({{"kind", mark.kind}, {"name", mark.name}, {"type", mark.type}, {"places", places}});
+      if (!mark.axis.isZero()) marks.back()["axis"] = list_of(mark.axis);
+    }
+    out.key("marks");
+    out.json(marks);
+  }
+  if (data.tints.empty()) return;
+  out.key("tints");
+  out.open('[');
+  for (const ReportTint& tint : data.tints) {
+    out.open('{');
+    write_text_field("name", tint.name, out);
+    write_text_field("unit", tint.unit, out);
+    out.key("bodies");
+    out.json(tint.bodies);
+    std::string bytes;
+    for (const Index i : frames)
+      for (std::size_t k = 0; k < tint.bodies.size(); ++k) append_single(tint.value(k, i), bytes);
+    out.key("values");
+    out.json(base64(bytes));
     out.close('}');
   }
   out.close(']');
@@ -272,7 +392,11 @@ void write_run(const ReportData& data, const ReportLimits& limits, JsonText& out
   for (const Index i : selection.times) out.number(data.time[static_cast<std::size_t>(i)], 9);
   out.close(']');
   out.key("points");
-  out.whole(static_cast<Index>(data.time.size()));
+  out.whole(data.points > 0 ? data.points : static_cast<Index>(data.time.size()));
+  if (data.points > 0) {
+    out.key("sampled");
+    out.flag(true);
+  }
   write_series(data, selection, out);
   out.key("panels");
   out.open('[');
@@ -295,6 +419,7 @@ void write_run(const ReportData& data, const ReportLimits& limits, JsonText& out
   write_bodies(data, selection.frames, out);
   write_rods(data, selection.frames, out);
   write_forces(data, selection.frames, out);
+  write_marks(data, selection.frames, out);
 }
 
 void write_numbers(std::string_view name, const std::vector<double>& values, JsonText& out) {
@@ -391,6 +516,10 @@ void write_data(const ReportData& data, const ReportLimits& limits, JsonText& ou
     out.key("notes");
     out.json(data.notes);
   }
+  if (!data.live.is_null()) {
+    out.key("live");
+    out.json(data.live);
+  }
   write_run(data, limits, out);
   write_study(data, out);
   if (!data.overlay.empty()) {
@@ -475,6 +604,24 @@ std::vector<Index> indices_with_extrema(Column values, Index limit) {
   return indices;
 }
 
+std::vector<std::pair<double, double>> points_between(const ReportData& data, int column, double from, double to,
+                                                      Index buckets) {
+  buckets = std::clamp<Index>(buckets, 8, 20'000);
+  if (data.pieces) return data.pieces->extrema(column, from, to, buckets);
+  std::vector<std::pair<double, double>> out;
+  const auto series = std::ranges::find(data.series, column, &ReportSeries::column);
+  if (series == data.series.end()) return out;
+  const auto first = static_cast<std::size_t>(
+      std::max<std::ptrdiff_t>(0, std::ranges::lower_bound(data.time, from) - data.time.begin() - 1));
+  const auto last = static_cast<std::size_t>(
+      std::min<std::ptrdiff_t>(std::ssize(data.time), std::ranges::upper_bound(data.time, to) - data.time.begin() + 1));
+  if (last <= first) return out;
+  const Column part = series->values.subspan(first, last - first);
+  for (const Index i : indices_with_extrema(part, 2 * buckets))
+    out.emplace_back(data.time[first + static_cast<std::size_t>(i)], part[static_cast<std::size_t>(i)]);
+  return out;
+}
+
 std::vector<Index> indices_evenly_spaced(Column times, Index limit) {
   const auto count = static_cast<Index>(times.size());
   std::vector<Index> indices;
@@ -515,7 +662,9 @@ std::string report_page(const ReportData& data, const ReportLimits& limits) {
   for (int attempt = 0; attempt < 8 && page.size() + json.size() > limits.bytes; ++attempt) {
     const double factor = 0.9 * static_cast<double>(limits.bytes) / static_cast<double>(page.size() + json.size());
     now.series_values = static_cast<Index>(factor * static_cast<double>(now.series_values));
+    now.values_per_series = static_cast<Index>(factor * static_cast<double>(now.values_per_series));
     now.pose_numbers = static_cast<Index>(factor * static_cast<double>(now.pose_numbers));
+    now.frames = static_cast<Index>(factor * static_cast<double>(now.frames));
     json = report_json(data, now);
   }
   std::string out;

@@ -15,6 +15,9 @@
 
 namespace kreisel::io {
 
+class LongTrajectory;
+struct Trajectory;
+
 using Column = std::span<const double>;
 
 /// One curve over time. Values belong to ReportData::storage; NaN is a gap.
@@ -24,6 +27,8 @@ struct ReportSeries {
   std::string of;     ///< body or joint; empty: the whole system
   std::string name, unit;
   Column values;
+  std::string source{};  ///< name of the column in the file
+  int column = -1;       ///< in the file, for servers that can give all of its points; -1: made up
 };
 
 /// How a plot begins; the order of the list is that of the page.
@@ -37,6 +42,7 @@ struct ReportBody {
   Json shape;               ///< {"box": {...}} as in viewer/data.md, or a list of such; null: a plain box
   std::array<Column, 3> x;  ///< centre of mass, inertial [m]
   std::array<Column, 9> R;  ///< body to inertial, row by row
+  std::array<Column, 3> W;  ///< angular velocity, body frame [rad/s]; empty: not known
 };
 
 /// A rod: sections along the nodes that are its bodies.
@@ -62,6 +68,25 @@ struct ReportForce {
   };
   std::string joint;
   std::function<Value(Eigen::Index point)> value;
+  std::string kind = "reaction";  ///< or "spring", "applied"
+};
+
+/// What pictures show beside bodies: a joint, force or output, at points of bodies.
+struct ReportMark {
+  struct Place {
+    int body = -1;  ///< in ReportData::bodies; -1: the ground
+    Vector3 at = Vector3::Zero();
+  };
+  std::string kind, name, type;
+  std::vector<Place> places;
+  Vector3 axis = Vector3::Zero();  ///< in the frame of the last body
+};
+
+/// A number that bodies are coloured by.
+struct ReportTint {
+  std::string name, unit;
+  std::vector<int> bodies;
+  std::function<double(std::size_t place, Eigen::Index point)> value;  ///< of the body at that place of the list
 };
 
 struct ReportCurve {
@@ -105,7 +130,14 @@ struct ReportData {
   std::vector<ReportBody> bodies;
   std::vector<ReportRod> rods;
   std::vector<ReportForce> forces;
-  Vector3 up = Vector3::Zero();  ///< against gravity; zero: not known
+  std::vector<ReportMark> marks;
+  std::vector<ReportTint> tints;
+  Vector3 up = Vector3::Zero();                  ///< against gravity; zero: not known
+  double gravity = 0.0;                          ///< [m/s²]
+  Json live = nullptr;                           ///< what can be changed from a page that a running program serves
+  bool is_served = false;                        ///< by a server that has all points of every column
+  std::shared_ptr<const LongTrajectory> pieces;  ///< of a file that is too long for the page
+  Eigen::Index points = 0;                       ///< of the file then; 0: those of `time`
   std::vector<ReportPlot> plots;
   std::vector<ReportTable> tables;
   std::vector<ReportData> overlay;  ///< results laid over this one; the page shows the first
@@ -115,19 +147,28 @@ struct ReportData {
 
 /// What a folder holds: summary.json with trajectory.csv or .h5 (also as .part, from a run that is still running or was killed), or
 /// study.json with "plots" and "tables" in the format of viewer/data.md. InvalidInput when it holds neither.
-ReportData read_report_data(const Path& result);
+/// `reads_pieces`: of a long file in HDF5 the data hold some points, and `pieces` has them all.
+ReportData read_report_data(const Path& result, bool reads_pieces = false);
+/// The same of a run that is in memory.
+ReportData report_data_of(std::shared_ptr<const Trajectory> trajectory, const Json& summary);
 
 /// Increasing indices of at most `limit` (≥ 4) values: the first, the last, and the smallest and largest of every
 /// bucket of equally many values. All indices when there are no more.
 std::vector<Eigen::Index> indices_with_extrema(Column values, Eigen::Index limit);
+
+/// Pairs (t, value) of a column of the file in a stretch of time: all of them, or the extrema of buckets. For servers.
+std::vector<std::pair<double, double>> points_between(const ReportData& data, int column, double from, double to,
+                                                      Eigen::Index buckets);
 
 /// Indices of at most `limit` times, nearest to equidistant ones; first and last included.
 std::vector<Eigen::Index> indices_evenly_spaced(Column times, Eigen::Index limit);
 
 struct ReportLimits {
   Eigen::Index series_values = 1'200'000;  ///< over all series
-  Eigen::Index pose_numbers = 800'000;     ///< over all bodies and forces
-  std::size_t bytes = 28'000'000;          ///< of the page; the numbers above shrink until it fits
+  Eigen::Index values_per_series = 4'000;  ///< more than a screen has columns, twice
+  Eigen::Index pose_numbers = 1'600'000;   ///< over all bodies and forces
+  Eigen::Index frames = 2'000;
+  std::size_t bytes = 28'000'000;  ///< of the page; the numbers above shrink until it fits
 };
 
 /// The data block in the format of viewer/data.md. Holds no '<': nothing in it can end a script element.
@@ -137,6 +178,15 @@ std::string report_json(const ReportData& data, const ReportLimits& limits = {})
 std::string report_page(const ReportData& data, const ReportLimits& limits = {});
 void write_report(const ReportData& data, const Path& path);
 bool has_viewer();
+
+/// The bodies and their motion as glTF 2.0, one binary file: own shapes, nodes with keys that are linear between each other
+/// within 1e-3 rad and 1e-3 of the size of the scene. Throws InvalidInput when the result has no bodies.
+std::string report_glb(const ReportData& data);
+void write_glb(const ReportData& data, const Path& path);
+
+/// Columns as text, drawn with dots of Braille letters or Unicode blocks, `width` by `height` letters each. Names are those of
+/// columns, panels or bodies; none: the open panels, `most` at most. Throws InvalidInput for what does not exist.
+std::string report_text(const ReportData& data, const std::vector<std::string>& names, int width, int height);
 
 /// One picture per panel and body or joint, or per plot of a study.
 struct Picture {

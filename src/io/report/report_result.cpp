@@ -2,6 +2,7 @@
 // reaction force acts.
 #include <fmt/format.h>
 
+#include <Eigen/Geometry>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,7 +11,7 @@
 #include <optional>
 
 #include "io/report/report.hpp"
-#include "io/trajectory/trajectory.hpp"
+#include "io/trajectory/long_trajectory.hpp"
 #include "kreisel/error.hpp"
 
 namespace kreisel::io {
@@ -38,6 +39,8 @@ constexpr PanelStyle styles[] = {
     {"lambda", "", "lambda", "Multipliers λ", ""},
     {"reaction", "F", "reaction", "Joint force, inertial axes", ""},
     {"reaction", "T", "reaction", "Joint torque at the joint, inertial axes", "", false, false},
+    {"reaction_joint", "F", "reaction", "Joint force, axes of the joint", "", false, false},
+    {"reaction_joint", "T", "reaction", "Joint torque, axes of the joint", "", false, false},
     {"Phi", "", "residual", "Constraints Φ", "", true},
     {"Bv", "", "residual", "Constraints B v + Φₜ", "", true},
     {"energy change", "", "energy", "Energy change", "J"},
@@ -47,6 +50,8 @@ constexpr PanelStyle styles[] = {
     {"q", "R", "q", "Rotation matrix", "", false, false},
     {"energy", "", "energy", "Energy", "", false, false},
     {"energy_parts", "", "energy", "Energy", "", false, false},
+    {"work", "", "work", "Work and dissipation", "", false, false},
+    {"balance", "", "work", "Balance of energy and work", "", false, false},
     {"a", "uU", "a", "Acceleration, inertial frame", "", false, false},
     {"a", "W", "a", "Angular acceleration, body frame", "", false, false},
     {"a", "a", "a", "Accelerations", "", false, false},
@@ -73,6 +78,17 @@ std::string unit_on_page(const std::string& unit) {
   if (unit == "1") return {};
   const std::size_t square = unit.find("^2");
   return square == std::string::npos ? unit : unit.substr(0, square) + "²" + unit.substr(square + 2);
+}
+
+/// vx, vy, vz and wx, wy, wz of bodies; ax … and wx' … of their derivatives. Empty: the column has a name of its own.
+std::string name_of_rate(const TrajectoryColumn& column) {
+  const bool is_velocity = column.quantity == "v";
+  if ((!is_velocity && column.quantity != "a") || column.component.size() != 2) return {};
+  const char letter = column.component[0], axis = column.component[1];
+  if ((letter != 'u' && letter != 'U' && letter != 'W') || axis < '1' || axis > '3') return {};
+  const char named = "xyz"[axis - '1'];
+  if (letter == 'W') return fmt::format("w{}{}", named, is_velocity ? "" : "'");
+  return fmt::format("{}{}", is_velocity ? 'v' : 'a', named);
 }
 
 bool is_row_quantity(std::string_view quantity) {
@@ -120,11 +136,15 @@ class ColumnReader {
       const int row = is_row_quantity(column.quantity) ? seen[{column.quantity, column.element}]++ : 0;
       if (style == nullptr || column.name == "t" || !has_numbers(column_of(trajectory_, i))) continue;
       by_style[style].push_back(series(i, *style, row));
-      if (column.component.starts_with('U')) by_style[style].back().values = own(data_, in_inertial_frame(column));
+      if (column.component.starts_with('U')) {
+        by_style[style].back().values = own(data_, in_inertial_frame(column));
+        by_style[style].back().column = -1;
+      }
       if (column.quantity != "energy") continue;
       ReportSeries change = series(i, style_of_energy_change(), 0);
       change.name = "energy - energy(0)";
       change.values = change_of(data_, change.values);
+      change.column = -1;
       by_style[&style_of_energy_change()].push_back(std::move(change));
     }
     for (const PanelStyle& style : styles) {
@@ -146,6 +166,8 @@ class ColumnReader {
       for (std::size_t i = 0; i < 3; ++i) body.x[i] = meant("q", column.element, std::string(1, "xyz"[i]));
       for (std::size_t i = 0; i < 9; ++i)
         body.R[i] = meant("q", column.element, fmt::format("R{}{}", i / 3 + 1, i % 3 + 1));
+      if (trajectory_.find("v", column.element, "W1") && trajectory_.find("v", column.element, "W3"))
+        for (std::size_t i = 0; i < 3; ++i) body.W[i] = meant("v", column.element, fmt::format("W{}", i + 1));
       data_.bodies.push_back(std::move(body));
     }
   }
@@ -187,6 +209,8 @@ class ColumnReader {
     out.unit = unit_on_page(column.unit);
     out.name = column.name;
     out.values = column_of(trajectory_, i);
+    out.source = column.name;
+    out.column = static_cast<int>(i);
     data_.series.push_back(std::move(out));
   }
   /// `row`: number of a multiplier or residual within its element.
@@ -203,10 +227,12 @@ class ColumnReader {
         out.of +=
             fmt::format("{}rows {} to {}", out.of.empty() ? "" : " ", begin + 1, std::min(rows, begin + rows_per_plot));
       }
-    // Names of velocities count on: v1 to v3 along the axes, v4 to v6 about them.
     const bool has_prefix = column.name.size() > column.element.size() && column.name.starts_with(column.element + ".");
     out.name = has_prefix ? column.name.substr(column.element.size() + 1) : column.name;
+    if (const std::string name = name_of_rate(column); !name.empty()) out.name = name;
     out.values = column_of(trajectory_, i);
+    out.source = column.name;
+    out.column = static_cast<int>(i);
     return out;
   }
 
@@ -324,6 +350,149 @@ void add_force(const Json& joint, const ColumnReader& columns, ReportData& data)
        }});
 }
 
+// ---- marks
+
+int number_of(const ReportData& data, const std::string& body) {
+  const auto found = std::ranges::find(data.bodies, body, &ReportBody::name);
+  return found == data.bodies.end() ? -1 : static_cast<int>(found - data.bodies.begin());
+}
+
+/// A point of a body, or of the ground, with its velocity where the columns tell it.
+struct MovingPoint {
+  std::optional<ReportBody> body;
+  Vector3 p;
+  std::array<Column, 3> v, w;
+  bool has_rates = false, is_left = false;  ///< v in the body frame
+
+  Vector3 at(std::size_t i) const { return body ? Vector3(position(*body, i) + rotation(*body, i) * p) : p; }
+  Vector3 velocity(std::size_t i) const {
+    if (!body || !has_rates) return Vector3::Zero();
+    const Matrix3 R = rotation(*body, i);
+    const Vector3 u(v[0][i], v[1][i], v[2][i]), omega(w[0][i], w[1][i], w[2][i]);
+    return (is_left ? Vector3(R * u) : u) + R * omega.cross(p);
+  }
+};
+
+MovingPoint moving(const ReportMark::Place& place, const ColumnReader& columns, const ReportData& data) {
+  MovingPoint out{.body = {}, .p = place.at, .v = {}, .w = {}};
+  if (place.body < 0) return out;
+  out.body = data.bodies[static_cast<std::size_t>(place.body)];
+  const std::string& name = out.body->name;
+  out.is_left = columns.has("v", name, "U1");
+  if (!columns.has("v", name, "W1") || (!out.is_left && !columns.has("v", name, "u1"))) return out;
+  for (std::size_t k = 0; k < 3; ++k) {
+    out.v[k] = columns.meant("v", name, fmt::format("{}{}", out.is_left ? 'U' : 'u', k + 1));
+    out.w[k] = columns.meant("v", name, fmt::format("W{}", k + 1));
+  }
+  out.has_rates = true;
+  return out;
+}
+
+/// τ = k (d - length) + c ḋ pulls the points together; drawn on the second one, or on the first where that is the ground.
+void add_spring_force(const ReportMark& mark, const Json& spring, const ColumnReader& columns, ReportData& data) {
+  if (mark.places.size() != 2) return;
+  const MovingPoint a = moving(mark.places[0], columns, data), b = moving(mark.places[1], columns, data);
+  const double k = spring.value("stiffness", 0.0), c = spring.value("damping", 0.0),
+               length = spring.value("length", 0.0);
+  const auto value = [a, b, k, c, length](Eigen::Index point) {
+    const auto i = static_cast<std::size_t>(point);
+    const Vector3 way = b.at(i) - a.at(i);
+    const double d = way.norm();
+    if (!(d > 0.0)) return ReportForce::Value{b.at(i), Vector3::Zero()};
+    const double rate = (b.velocity(i) - a.velocity(i)).dot(way) / d;
+    const Vector3 on_b = -(k * (d - length) + c * rate) / d * way;
+    return b.body ? ReportForce::Value{b.at(i), on_b} : ReportForce::Value{a.at(i), Vector3(-on_b)};
+  };
+  data.forces.push_back({mark.name, value, "spring"});
+}
+
+void add_applied_force(const ReportMark& mark, const Json& entry, const ColumnReader& columns, ReportData& data) {
+  if (mark.places.size() != 1 || mark.places[0].body < 0) return;
+  const MovingPoint at = moving(mark.places[0], columns, data);
+  const bool turns = entry.value("frame", "inertial") == "body";
+  data.forces.push_back({mark.name,
+                         [at, turns, force = vector_of(entry["force"])](Eigen::Index point) {
+                           const auto i = static_cast<std::size_t>(point);
+                           return ReportForce::Value{at.at(i), turns ? Vector3(rotation(*at.body, i) * force) : force};
+                         },
+                         "applied"});
+}
+
+/// The effort of an actuator or of a law along a line is known where an output reports it.
+void add_reported_force(const ReportMark& mark, const ColumnReader& columns, ReportData& data) {
+  if (mark.places.size() != 2 || mark.type != "linear-actuator" || !columns.has("output", mark.name, "")) return;
+  const MovingPoint a = moving(mark.places[0], columns, data), b = moving(mark.places[1], columns, data);
+  data.forces.push_back({mark.name,
+                         [a, b, effort = columns.meant("output", mark.name, "")](Eigen::Index point) {
+                           const auto i = static_cast<std::size_t>(point);
+                           const Vector3 way = (b.at(i) - a.at(i)).normalized();
+                           return b.body ? ReportForce::Value{b.at(i), Vector3(effort[i] * way)}
+                                         : ReportForce::Value{a.at(i), Vector3(-effort[i] * way)};
+                         },
+                         "applied"});
+}
+
+void add_marks(const Json& scene, const ColumnReader& columns, ReportData& data) {
+  for (const Json& entry : scene.value("marks", Json::array())) {
+    if (!entry.is_object()) continue;
+    ReportMark mark;
+    mark.kind = word_at(entry, "/kind");
+    mark.name = word_at(entry, "/name");
+    mark.type = word_at(entry, "/type");
+    mark.axis = vector_of(entry.value("axis", Json()));
+    bool is_known = true;
+    for (const Json& place : entry.value("places", Json::array())) {
+      const std::string body = word_at(place, "/body");
+      mark.places.push_back({number_of(data, body), vector_of(place.value("at", Json()))});
+      is_known = is_known && (body.empty() || mark.places.back().body >= 0);
+    }
+    if (!is_known || mark.places.empty()) continue;
+    if (entry.contains("spring")) add_spring_force(mark, entry["spring"], columns, data);
+    if (entry.contains("force")) add_applied_force(mark, entry, columns, data);
+    if (mark.kind == "force") add_reported_force(mark, columns, data);
+    data.marks.push_back(std::move(mark));
+  }
+}
+
+/// Rods are coloured by how they bend and twist, and by how they stretch: from the poses of their nodes.
+void add_tints(const Json& scene, ReportData& data) {
+  struct Beam {
+    ReportBody a, b;
+    double length;
+  };
+  std::vector<Beam> beams;
+  std::map<int, std::vector<std::size_t>> of_body;
+  for (const Json& entry : scene.value("beams", Json::array())) {
+    if (!entry.is_array() || entry.size() != 3 || !entry[0].is_string() || !entry[1].is_string()) continue;
+    const int a = number_of(data, entry[0].get<std::string>()), b = number_of(data, entry[1].get<std::string>());
+    const double length = entry[2].is_number() ? entry[2].get<double>() : 0.0;
+    if (a < 0 || b < 0 || !(length > 0.0)) continue;
+    of_body[a].push_back(beams.size());
+    of_body[b].push_back(beams.size());
+    beams.push_back({data.bodies[static_cast<std::size_t>(a)], data.bodies[static_cast<std::size_t>(b)], length});
+  }
+  if (beams.empty()) return;
+  std::vector<int> bodies;
+  std::vector<std::vector<std::size_t>> near;
+  for (const auto& [body, list] : of_body) bodies.push_back(body), near.push_back(list);
+  const auto kept = std::make_shared<const std::vector<Beam>>(std::move(beams));
+  const auto tint = [&](const char* name, const char* unit, auto measure) {
+    data.tints.push_back({name, unit, bodies, [kept, near, measure](std::size_t place, Eigen::Index point) {
+                            double sum = 0.0;
+                            for (const std::size_t k : near[place])
+                              sum += measure((*kept)[k], static_cast<std::size_t>(point));
+                            return sum / static_cast<double>(near[place].size());
+                          }});
+  };
+  tint("curvature", "1/m", [](const Beam& beam, std::size_t i) {
+    const Matrix3 turn = rotation(beam.a, i).transpose() * rotation(beam.b, i);
+    return Eigen::AngleAxisd(turn).angle() / beam.length;
+  });
+  tint("stretch", "", [](const Beam& beam, std::size_t i) {
+    return (position(beam.b, i) - position(beam.a, i)).norm() / beam.length - 1.0;
+  });
+}
+
 /// A body whose place is in other columns; its third axis points to a place, as the rod of a mass point does.
 void add_body_at(const Json& entry, const ColumnReader& columns, ReportData& data) {
   ReportBody body;
@@ -395,6 +564,9 @@ void apply_scene(const Json& scene, const ColumnReader& columns, ReportData& dat
     if (rod.is_object()) add_rod(rod, columns, data);
   for (const Json& joint : scene.value("joints", Json::array()))
     if (joint.is_object()) add_force(joint, columns, data);
+  if (scene.contains("gravity") && scene["gravity"].is_number()) data.gravity = scene["gravity"].get<double>();
+  add_marks(scene, columns, data);
+  add_tints(scene, data);
 }
 
 // ---- folders
@@ -440,7 +612,31 @@ void add_verification(const Json& summary, ReportData& data) {
   data.tables.push_back(table);
 }
 
-ReportData read_run(const Path& folder) {
+/// Files above this are read in pieces [bytes].
+constexpr std::uintmax_t long_file = 64'000'000;
+/// Points of such a file that the page begins with.
+constexpr Eigen::Index first_look = 2000;
+
+void fill(std::shared_ptr<const Trajectory> trajectory, const Json& summary, const std::string& where,
+          ReportData& data) {
+  if (trajectory->values.rows() == 0) {
+    data.notes.push_back("The trajectory has no points.");
+    return;
+  }
+  data.storage.push_back(trajectory);
+  data.time = column_of(*trajectory, static_cast<std::size_t>(trajectory->index("t")));
+  try {
+    ColumnReader columns(*trajectory, data);
+    columns.add_series();
+    columns.add_bodies();
+    const Json scene = summary.value("scene", Json::object());
+    if (scene.is_object()) apply_scene(scene, columns, data);
+  } catch (const Json::exception& error) {
+    throw InvalidInput(fmt::format("'{}': bad \"scene\": {}", where, error.what()));
+  }
+}
+
+ReportData read_run(const Path& folder, bool reads_pieces) {
   const Json summary = JsonSource::read(folder / "summary.json", "summary").root();
   ReportData data;
   data.summary = summary;
@@ -456,22 +652,18 @@ ReportData read_run(const Path& folder) {
   }
   if (file.extension() == part_suffix)
     data.notes.push_back("The trajectory is incomplete: the run has not ended, or it was killed.");
-  const auto trajectory = std::make_shared<const Trajectory>(read_trajectory(file));
-  if (trajectory->values.rows() == 0) {
-    data.notes.push_back("The trajectory has no points.");
-    return data;
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(file, error);
+  const bool is_hdf5 = file.extension() == ".h5" || file.stem().extension() == ".h5";
+  std::shared_ptr<const Trajectory> trajectory;
+  if (reads_pieces && is_hdf5 && !error && bytes > long_file) {
+    data.pieces = std::make_shared<const LongTrajectory>(file);
+    data.points = data.pieces->rows();
+    trajectory = std::make_shared<const Trajectory>(data.pieces->sample(first_look));
+  } else {
+    trajectory = std::make_shared<const Trajectory>(read_trajectory(file));
   }
-  data.storage.push_back(trajectory);
-  data.time = column_of(*trajectory, static_cast<std::size_t>(trajectory->index("t")));
-  try {
-    ColumnReader columns(*trajectory, data);
-    columns.add_series();
-    columns.add_bodies();
-    const Json scene = summary.value("scene", Json::object());
-    if (scene.is_object()) apply_scene(scene, columns, data);
-  } catch (const Json::exception& error) {
-    throw InvalidInput(fmt::format("'{}': bad \"scene\": {}", (folder / "summary.json").string(), error.what()));
-  }
+  fill(std::move(trajectory), summary, (folder / "summary.json").string(), data);
   return data;
 }
 
@@ -545,9 +737,19 @@ ReportData read_study(const Path& folder) {
 
 }  // namespace
 
-ReportData read_report_data(const Path& result) {
+ReportData report_data_of(std::shared_ptr<const Trajectory> trajectory, const Json& summary) {
+  ReportData data;
+  data.summary = summary;
+  data.title = word_at(summary, "/model");
+  data.command = word_at(summary, "/kreisel/command");
+  add_events(summary, data);
+  fill(std::move(trajectory), summary, "summary", data);
+  return data;
+}
+
+ReportData read_report_data(const Path& result, bool reads_pieces) {
   const Path folder = result.has_filename() ? result : result.parent_path();
-  if (!first_in(folder, {"summary.json"}).empty()) return read_run(folder);
+  if (!first_in(folder, {"summary.json"}).empty()) return read_run(folder, reads_pieces);
   if (!first_in(folder, {"study.json"}).empty()) return read_study(folder);
   std::error_code ignored;
   if (!std::filesystem::is_directory(folder, ignored))

@@ -95,6 +95,66 @@ Json rods_of(const multibody::Assembly& assembly) {
   return rods;
 }
 
+/// Bodies by name, null: the ground.
+Json places_of(const multibody::Mechanism& mechanism, const std::vector<int>& bodies,
+               const std::vector<Vector3>& points) {
+  Json places = Json::array();
+  for (std::size_t i = 0; i < std::min(bodies.size(), points.size()); ++i) {
+    const bool is_body = bodies[i] >= 0 && bodies[i] < static_cast<int>(mechanism.bodies.size());
+    if (!is_body && bodies[i] != multibody::ground) return Json::array();  // a node that is no body
+    places.push_back({{"body", is_body ? Json(mechanism.bodies[static_cast<std::size_t>(bodies[i])].name) : Json()},
+                      {"at", list_of(points[i])}});
+  }
+  return places;
+}
+
+Json mark_of(const multibody::Mechanism& mechanism, const multibody::Mark& mark) {
+  Json out{{"kind", mark.kind},
+           {"name", mark.name},
+           {"type", mark.type},
+           {"places", places_of(mechanism, mark.bodies, mark.points)}};
+  if (!mark.axis.isZero()) out["axis"] = list_of(mark.axis);
+  if (mark.stiffness != 0.0 || mark.damping != 0.0)
+    out["spring"] = {{"stiffness", mark.stiffness}, {"damping", mark.damping}, {"length", mark.length}};
+  if (!mark.force.isZero()) {
+    out["force"] = list_of(mark.force);
+    out["frame"] = mark.in_body_frame ? "body" : "inertial";
+  }
+  return out;
+}
+
+Json marks_of(const multibody::Assembly& assembly) {
+  const multibody::Mechanism& mechanism = assembly.mechanism();
+  Json marks = Json::array();
+  for (const multibody::JointPtr& joint : mechanism.joints) {
+    const auto& frames = joint->frames();
+    const bool is_line = joint->type() == "distance";
+    std::vector<int> bodies(joint->bodies().begin(), joint->bodies().begin() + 2);
+    std::vector<Vector3> points{frames[0].p, frames[1].p};
+    if (!is_line) bodies.erase(bodies.begin()), points.erase(points.begin());
+    marks.push_back({{"kind", "joint"},
+                     {"name", joint->name()},
+                     {"type", joint->type()},
+                     {"places", places_of(mechanism, bodies, points)},
+                     {"axis", list_of(frames[1].E.col(2))}});
+  }
+  for (const multibody::Mark& mark : mechanism.marks) marks.push_back(mark_of(mechanism, mark));
+  return marks;
+}
+
+/// The bodies that a beam lies between, and its length.
+Json beams_of(const multibody::Mechanism& mechanism) {
+  Json beams = Json::array();
+  for (const multibody::ElementPtr& element : mechanism.elements)
+    if (const auto* beam = dynamic_cast<const multibody::Beam*>(element.get())) {
+      const int a = beam->nodes().at(0), b = beam->nodes().at(1), count = static_cast<int>(mechanism.bodies.size());
+      if (a >= 0 && b >= 0 && a < count && b < count)
+        beams.push_back({mechanism.bodies[static_cast<std::size_t>(a)].name,
+                         mechanism.bodies[static_cast<std::size_t>(b)].name, beam->length()});
+    }
+  return beams;
+}
+
 }  // namespace
 
 Json scene_of(const models::Model& model) {
@@ -103,7 +163,12 @@ Json scene_of(const models::Model& model) {
   if (assembly == nullptr) return nullptr;
   const multibody::Mechanism& mechanism = assembly->mechanism();
   Json scene{{"bodies", Json::array()}, {"joints", Json::array()}};
-  if (!mechanism.gravity.isZero()) scene["up"] = list_of(-mechanism.gravity.normalized());
+  if (!mechanism.gravity.isZero()) {
+    scene["up"] = list_of(-mechanism.gravity.normalized());
+    scene["gravity"] = mechanism.gravity.norm();
+  }
+  if (Json marks = marks_of(*assembly); !marks.empty()) scene["marks"] = std::move(marks);
+  if (Json beams = beams_of(mechanism); !beams.empty()) scene["beams"] = std::move(beams);
   const bool is_mixed = !assembly->common_group();
   for (const multibody::Body& body : mechanism.bodies) {
     Json shapes = Json::array();

@@ -1,13 +1,15 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <map>
 
 #include "column_meanings.hpp"
 #include "hdf5_handle.hpp"
-#include "io/trajectory/trajectory.hpp"
+#include "io/trajectory/long_trajectory.hpp"
 #include "kreisel/error.hpp"
 
 namespace kreisel::io {
@@ -81,6 +83,21 @@ Trajectory read_csv(const Path& path) {
   return trajectory;
 }
 
+const Hdf5Function<decltype(::H5Lget_name_by_idx)> H5Lget_name_by_idx("H5Lget_name_by_idx");
+
+/// In the order of CSV files; outputs have datasets under their own names.
+constexpr std::array known_quantities{"t",        "q",
+                                      "v",        "a",
+                                      "lambda",   "eta",
+                                      "Phi",      "Bv",
+                                      "reaction", "reaction_joint",
+                                      "energy",   "energy_parts",
+                                      "work",     "balance",
+                                      "h",        "order"};
+bool is_known(const std::string& name) {
+  return std::ranges::any_of(known_quantities, [&](const char* known) { return name == known; });
+}
+
 /// Every failure means that the file is not a trajectory.
 class Hdf5Reader {
  public:
@@ -90,10 +107,79 @@ class Hdf5Reader {
   Trajectory read() const {
     check(file_ >= 0);
     Trajectory out;
-    for (const char* name : {"t", "q", "v", "a", "lambda", "eta", "Phi", "Bv", "reaction", "reaction_joint", "energy",
-                             "energy_parts", "work", "balance", "h", "order"})
-      if (H5Lexists(file_, name, H5P_DEFAULT) > 0) append(name, out);
+    for (const std::string& name : datasets()) append(name, out);
     check(!out.columns.empty());
+    return out;
+  }
+
+  /// Quantities in the order of CSV files, then outputs.
+  std::vector<std::string> datasets() const {
+    check(file_ >= 0);
+    std::vector<std::string> names;
+    for (const char* name : known_quantities)
+      if (H5Lexists(file_, name, H5P_DEFAULT) > 0) names.emplace_back(name);
+    for (hsize_t i = 0;; ++i) {
+      std::array<char, 512> text{};
+      if (H5Lget_name_by_idx(file_, ".", H5_INDEX_NAME, H5_ITER_INC, i, text.data(), text.size(), H5P_DEFAULT) < 0)
+        break;
+      const std::string name(text.data());
+      const Handle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
+      if (!is_known(name) && dataset >= 0 && !texts_of(dataset, name, "units").empty()) names.push_back(name);
+    }
+    return names;
+  }
+
+  struct Shape {
+    Eigen::Index rows = 0, width = 1;
+  };
+  Shape shape_of(const std::string& name) const {
+    const Handle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
+    check(dataset >= 0);
+    const Handle space(H5Dget_space(dataset), H5Sclose);
+    const int rank = H5Sget_simple_extent_ndims(space);
+    check(rank == 1 || rank == 2);
+    std::array<hsize_t, 2> size{0, 1};
+    H5Sget_simple_extent_dims(space, size.data(), nullptr);
+    return {static_cast<Eigen::Index>(size[0]), static_cast<Eigen::Index>(size[1])};
+  }
+
+  /// Rows first, first + stride, …
+  RowMajor rows_of(const std::string& name, Eigen::Index first, Eigen::Index count, Eigen::Index stride) const {
+    const Handle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
+    check(dataset >= 0);
+    const Shape shape = shape_of(name);
+    const Handle space(H5Dget_space(dataset), H5Sclose);
+    const std::array<hsize_t, 2> begin{static_cast<hsize_t>(first), 0}, step{static_cast<hsize_t>(stride), 1},
+        number{static_cast<hsize_t>(count), static_cast<hsize_t>(shape.width)};
+    check(H5Sselect_hyperslab(space, H5S_SELECT_SET, begin.data(), step.data(), number.data(), nullptr) >= 0);
+    const Handle memory(H5Screate_simple(H5Sget_simple_extent_ndims(space), number.data(), nullptr), H5Sclose);
+    RowMajor values(count, shape.width);
+    check(H5Dread(dataset, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, values.data()) >= 0);
+    return values;
+  }
+
+  /// What stands in the columns of a quantity.
+  std::vector<TrajectoryColumn> columns_of(const std::string& name) const {
+    const Handle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
+    check(dataset >= 0);
+    const auto width = static_cast<std::size_t>(shape_of(name).width);
+    const auto texts = [&](const char* attribute) {
+      std::vector<std::string> list = texts_of(dataset, name, attribute);
+      check(list.size() == width || list.empty());
+      list.resize(width);
+      return list;
+    };
+    std::vector<std::string> names = texts("columns"), elements = texts("elements"), components = texts("components"),
+                             units = texts("units");
+    check(!names.front().empty());
+    const bool is_output = !is_known(name);
+    std::vector<TrajectoryColumn> out;
+    for (std::size_t i = 0; i < width; ++i)
+      out.push_back({std::move(names[i]),
+                     is_output               ? "output"
+                     : components[i].empty() ? ""
+                                             : name,
+                     std::move(elements[i]), std::move(components[i]), std::move(units[i])});
     return out;
   }
 
@@ -103,33 +189,13 @@ class Hdf5Reader {
   }
 
   void append(const std::string& name, Trajectory& out) const {
-    const Handle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
-    check(dataset >= 0);
-    const Handle space(H5Dget_space(dataset), H5Sclose);
-    const int rank = H5Sget_simple_extent_ndims(space);
-    check(rank == 1 || rank == 2);
-    std::array<hsize_t, 2> size{0, 1};
-    H5Sget_simple_extent_dims(space, size.data(), nullptr);
-    const auto rows = static_cast<Eigen::Index>(size[0]), width = static_cast<Eigen::Index>(size[1]);
-    RowMajor values(rows, width);
-    check(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) >= 0);
-    const auto texts = [&](const char* attribute) {
-      std::vector<std::string> list = texts_of(dataset, name, attribute);
-      check(static_cast<Eigen::Index>(list.size()) == width || list.empty());
-      list.resize(static_cast<std::size_t>(width));
-      return list;
-    };
-    std::vector<std::string> names = texts("columns"), elements = texts("elements"), components = texts("components"),
-                             units = texts("units");
-    check(!names.front().empty());
-
+    const Shape shape = shape_of(name);
+    const RowMajor values = rows_of(name, 0, shape.rows, 1);
     // A run killed while it wrote may have extended some quantities further than others.
-    const Eigen::Index common = out.columns.empty() ? rows : std::min(rows, out.values.rows());
-    for (std::size_t i = 0; i < names.size(); ++i)
-      out.columns.push_back({std::move(names[i]), components[i].empty() ? "" : name, std::move(elements[i]),
-                             std::move(components[i]), std::move(units[i])});
-    out.values.conservativeResize(common, out.values.cols() + width);
-    out.values.rightCols(width) = values.topRows(common);
+    const Eigen::Index common = out.columns.empty() ? shape.rows : std::min(shape.rows, out.values.rows());
+    for (TrajectoryColumn& column : columns_of(name)) out.columns.push_back(std::move(column));
+    out.values.conservativeResize(common, out.values.cols() + shape.width);
+    out.values.rightCols(shape.width) = values.topRows(common);
   }
 
   /// An attribute, or a dataset where there are too many.
@@ -201,6 +267,146 @@ Trajectory read_trajectory(const Path& path) {
   ReadingList::note(path, {});
   if (!has_hdf5()) throw EnvironmentError(fmt::format("cannot read '{}': {}", path.string(), trouble_with_hdf5()));
   return Hdf5Reader(path).read();
+}
+
+// ---- pieces
+
+struct LongTrajectory::Inside {
+  static constexpr Eigen::Index stretch = 256;  ///< rows whose extrema are kept
+
+  struct Quantity {
+    std::string name;
+    std::vector<TrajectoryColumn> columns;
+    Eigen::Index at = 0;  ///< first column
+    /// Rows of the smallest and largest value by stretch and column, with the values.
+    struct Extreme {
+      float low, high;
+      std::uint16_t low_at, high_at;
+    };
+    std::vector<Extreme> extremes{};  ///< by stretch, then column; empty: not read yet
+  };
+
+  explicit Inside(const Path& path) : reader(path) {
+    Eigen::Index at = 0;
+    for (const std::string& name : reader.datasets()) {
+      quantities.push_back({name, reader.columns_of(name), at});
+      at += static_cast<Eigen::Index>(quantities.back().columns.size());
+      const Eigen::Index length = reader.shape_of(name).rows;
+      rows = quantities.size() == 1 ? length : std::min(rows, length);
+    }
+    columns = at;
+    if (quantities.empty() || quantities.front().name != "t")
+      throw InvalidInput(fmt::format("'{}' is not a kreisel trajectory in HDF5", path.string()));
+    const RowMajor values = reader.rows_of("t", 0, rows, 1);
+    time.assign(values.data(), values.data() + rows);
+  }
+
+  void gather(Quantity& quantity) const {
+    const auto width = static_cast<Eigen::Index>(quantity.columns.size());
+    const Eigen::Index pieces = std::max<Eigen::Index>(1, 1'000'000 / (width * stretch)) * stretch;
+    for (Eigen::Index begin = 0; begin < rows; begin += pieces) {
+      const RowMajor values = reader.rows_of(quantity.name, begin, std::min(pieces, rows - begin), 1);
+      for (Eigen::Index first = 0; first < values.rows(); first += stretch)
+        for (Eigen::Index c = 0; c < width; ++c) {
+          typename Quantity::Extreme e{NAN, NAN, 0, 0};
+          double low = INFINITY, high = -INFINITY;
+          for (Eigen::Index i = first; i < std::min(first + stretch, values.rows()); ++i) {
+            const double y = values(i, c);
+            if (y < low) low = y, e.low_at = static_cast<std::uint16_t>(i - first);
+            if (y > high) high = y, e.high_at = static_cast<std::uint16_t>(i - first);
+          }
+          if (low <= high) e.low = static_cast<float>(low), e.high = static_cast<float>(high);
+          quantity.extremes.push_back(e);
+        }
+    }
+  }
+
+  Hdf5Reader reader;
+  mutable std::vector<Quantity> quantities;
+  std::vector<double> time;
+  Eigen::Index rows = 0, columns = 0;
+};
+
+LongTrajectory::LongTrajectory(const Path& path) {
+  require_hdf5();
+  inside_ = std::make_unique<Inside>(path);
+}
+LongTrajectory::~LongTrajectory() = default;
+Eigen::Index LongTrajectory::rows() const { return inside_->rows; }
+Eigen::Index LongTrajectory::columns() const { return inside_->columns; }
+
+Trajectory LongTrajectory::sample(Eigen::Index limit) const {
+  const Inside& in = *inside_;
+  Trajectory out;
+  const Eigen::Index stride = std::max<Eigen::Index>(1, (in.rows + limit - 1) / std::max<Eigen::Index>(1, limit));
+  const Eigen::Index count = in.rows == 0 ? 0 : (in.rows - 1) / stride + 1;
+  const bool misses_last = in.rows > 0 && (count - 1) * stride != in.rows - 1;
+  out.values.resize(count + (misses_last ? 1 : 0), in.columns);
+  for (const Inside::Quantity& quantity : in.quantities) {
+    out.columns.insert(out.columns.end(), quantity.columns.begin(), quantity.columns.end());
+    const auto width = static_cast<Eigen::Index>(quantity.columns.size());
+    if (count > 0) out.values.block(0, quantity.at, count, width) = in.reader.rows_of(quantity.name, 0, count, stride);
+    if (misses_last)
+      out.values.block(count, quantity.at, 1, width) = in.reader.rows_of(quantity.name, in.rows - 1, 1, 1);
+  }
+  return out;
+}
+
+std::vector<std::pair<double, double>> LongTrajectory::extrema(Eigen::Index column, double from, double to,
+                                                               Eigen::Index buckets) const {
+  const Inside& in = *inside_;
+  const auto found = std::ranges::find_if(in.quantities, [&](const Inside::Quantity& q) {
+    return column >= q.at && column < q.at + static_cast<Eigen::Index>(q.columns.size());
+  });
+  if (found == in.quantities.end() || in.rows == 0) return {};
+  const Eigen::Index place = column - found->at;
+  const auto first_at = std::ranges::lower_bound(in.time, from), last_at = std::ranges::upper_bound(in.time, to);
+  const Eigen::Index first = std::max<Eigen::Index>(0, first_at - in.time.begin() - 1);
+  const Eigen::Index last = std::min<Eigen::Index>(in.rows, last_at - in.time.begin() + 1);
+  std::vector<std::pair<double, double>> out;
+  const auto time = [&](Eigen::Index i) { return in.time[static_cast<std::size_t>(i)]; };
+  buckets = std::max<Eigen::Index>(1, buckets);
+  if (last - first <= std::max<Eigen::Index>(2 * buckets, 64 * Inside::stretch)) {
+    if (last <= first) return out;
+    const RowMajor values = in.reader.rows_of(found->name, first, last - first, 1);
+    if (last - first <= 2 * buckets) {
+      for (Eigen::Index i = first; i < last; ++i) out.push_back({time(i), values(i - first, place)});
+      return out;
+    }
+    for (Eigen::Index b = 0; b < buckets; ++b) {
+      const Eigen::Index begin = first + b * (last - first) / buckets, end = first + (b + 1) * (last - first) / buckets;
+      Eigen::Index low = -1, high = -1;
+      for (Eigen::Index i = begin; i < end; ++i) {
+        const double y = values(i - first, place);
+        if (std::isnan(y)) continue;
+        if (low < 0 || y < values(low - first, place)) low = i;
+        if (high < 0 || y > values(high - first, place)) high = i;
+      }
+      if (low < 0) continue;
+      out.push_back({time(std::min(low, high)), values(std::min(low, high) - first, place)});
+      if (low != high) out.push_back({time(std::max(low, high)), values(std::max(low, high) - first, place)});
+    }
+    return out;
+  }
+  Inside::Quantity& quantity = *found;
+  if (quantity.extremes.empty()) in.gather(quantity);
+  const auto width = static_cast<Eigen::Index>(quantity.columns.size());
+  const Eigen::Index begin = first / Inside::stretch, end = (last + Inside::stretch - 1) / Inside::stretch;
+  const Eigen::Index each = std::max<Eigen::Index>(1, (end - begin + buckets - 1) / buckets);
+  for (Eigen::Index s = begin; s < end; s += each) {
+    double low = INFINITY, high = -INFINITY;
+    Eigen::Index low_at = -1, high_at = -1;
+    for (Eigen::Index k = s; k < std::min(s + each, end); ++k) {
+      const auto& e = quantity.extremes[static_cast<std::size_t>(k * width + place)];
+      if (e.low < low) low = e.low, low_at = k * Inside::stretch + e.low_at;
+      if (e.high > high) high = e.high, high_at = k * Inside::stretch + e.high_at;
+    }
+    if (low_at < 0) continue;
+    const bool low_is_first = low_at <= high_at;
+    out.push_back(low_is_first ? std::pair{time(low_at), low} : std::pair{time(high_at), high});
+    if (low_at != high_at) out.push_back(low_is_first ? std::pair{time(high_at), high} : std::pair{time(low_at), low});
+  }
+  return out;
 }
 
 }  // namespace kreisel::io

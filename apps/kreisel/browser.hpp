@@ -1,0 +1,27 @@
+// Browsers: the one of the desktop, and chromium without a window, which draws pictures and films for us.
+#pragma once
+
+#include <limits>
+#include <string>
+
+#include "io/files/files.hpp"
+#include "io/report/report.hpp"
+
+namespace kreisel::apps {
+
+/// Whether a browser could show something here.
+bool has_screen();
+/// Hands the address to the desktop; whether a browser opens is not checked.
+void open_browser(const std::string& address);
+
+struct Film {
+  int width = 960, height = 720;  ///< [pixels]
+  double seconds = 6.0, rate = 30.0;
+  double at = std::numeric_limits<double>::quiet_NaN();  ///< time of a still; NaN: the start
+};
+
+/// Draws the page of the result in chromium and writes what it sends back: a PNG, or a film in WebM. Throws InvalidInput when the
+/// result has no bodies, EnvironmentError when there is no chromium or it fails.
+void take_picture(const io::ReportData& data, const Film& film, bool is_still, const io::Path& file);
+
+}  // namespace kreisel::apps

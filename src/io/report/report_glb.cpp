@@ -1,0 +1,515 @@
+// Animated glTF 2.0: what Blender, three.js and the viewers of desktops and phones read. One file: a header, a chunk of JSON, a
+// chunk of bytes. A node per body with a translation and a rotation; keys are thinned as far as straight lines and slerp, which
+// readers draw between them, stay within the tolerances.
+#include <fmt/format.h>
+
+#include <Eigen/Geometry>
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <numbers>
+
+#include "io/report/report.hpp"
+#include "kreisel/error.hpp"
+#include "kreisel/version.hpp"
+
+namespace kreisel::io {
+namespace {
+
+constexpr double turn_tolerance = 1e-3;  ///< [rad]
+constexpr double way_tolerance = 1e-3;   ///< of the size of the scene
+/// Readers go the shorter way: keys must lie closer than half a turn, well below it.
+constexpr double widest_turn = 1.5;  ///< [rad]
+constexpr int sides = 32;
+
+struct Mesh {
+  std::vector<Vector3> points, normals;
+  std::vector<std::uint32_t> corners;  ///< three per triangle
+
+  void add(const Vector3& a, const Vector3& b, const Vector3& c, const Vector3& na, const Vector3& nb,
+           const Vector3& nc) {
+    const Vector3 edge = (b - a).cross(c - a);
+    if (!(edge.norm() > 0.0)) return;
+    for (const auto& [point, normal] : {std::pair{a, na}, {b, nb}, {c, nc}}) {
+      corners.push_back(static_cast<std::uint32_t>(points.size()));
+      points.push_back(point);
+      normals.push_back(normal.norm() > 0.0 ? Vector3(normal.normalized()) : Vector3(edge.normalized()));
+    }
+  }
+};
+
+using Profile = std::vector<Eigen::Vector2d>;  ///< radius and height
+
+/// A profile turned about z. Where it has corners its points stand twice, so that they stay sharp. `part`: of the quarters that
+/// are painted one way or the other, so that spin is seen.
+Mesh turned(const Profile& profile, int part) {
+  Mesh mesh;
+  for (int s = 0; s < sides; ++s) {
+    if (s / (sides / 4) % 2 != part) continue;
+    const double a0 = 2.0 * std::numbers::pi * s / sides, a1 = 2.0 * std::numbers::pi * (s + 1) / sides;
+    for (std::size_t i = 0; i + 1 < profile.size(); ++i) {
+      const auto at = [&](std::size_t k, double a) {
+        return Vector3(profile[k].x() * std::cos(a), profile[k].x() * std::sin(a), profile[k].y());
+      };
+      const Eigen::Vector2d edge = profile[i + 1] - profile[i];
+      const auto normal = [&](double a) { return Vector3(edge.y() * std::cos(a), edge.y() * std::sin(a), -edge.x()); };
+      mesh.add(at(i, a0), at(i, a1), at(i + 1, a1), normal(a0), normal(a1), normal(a1));
+      mesh.add(at(i, a0), at(i + 1, a1), at(i + 1, a0), normal(a0), normal(a1), normal(a0));
+    }
+  }
+  return mesh;
+}
+
+Mesh box(const Vector3& size) {
+  Mesh mesh;
+  for (int axis = 0; axis < 3; ++axis)
+    for (const double sign : {-1.0, 1.0}) {
+      const Vector3 n = sign * Vector3::Unit(axis), u = Vector3::Unit((axis + 1) % 3), v = n.cross(u);
+      const auto corner = [&](double a, double b) { return Vector3(0.5 * (n + a * u + b * v).cwiseProduct(size)); };
+      mesh.add(corner(-1, -1), corner(1, -1), corner(1, 1), n, n, n);
+      mesh.add(corner(-1, -1), corner(1, 1), corner(-1, 1), n, n, n);
+    }
+  return mesh;
+}
+
+double number_at(const Json& shape, const char* key, double otherwise) {
+  return shape.contains(key) && shape[key].is_number() && shape[key].get<double>() > 0.0 ? shape[key].get<double>()
+                                                                                         : otherwise;
+}
+
+Vector3 vector_at(const Json& shape, const char* key, const Vector3& otherwise) {
+  if (!shape.contains(key)) return otherwise;
+  const Json& value = shape[key];
+  if (!value.is_array() || value.size() != 3) return otherwise;
+  Vector3 out;
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (!value[i].is_number()) return otherwise;
+    out[static_cast<Eigen::Index>(i)] = value[i].get<double>();
+  }
+  return out;
+}
+
+Profile arc(double radius, double from, double to, double lift) {
+  Profile points;
+  constexpr int pieces = 10;
+  for (int i = 0; i <= pieces; ++i) {
+    const double a = from + (to - from) * i / pieces;
+    points.push_back({i == 0 && from < -1.5     ? 0.0
+                      : i == pieces && to > 1.5 ? 0.0
+                                                : radius * std::cos(a),
+                      lift + radius * std::sin(a)});
+  }
+  return points;
+}
+
+constexpr double quarter = 0.5 * std::numbers::pi;
+
+/// Profile of a round shape; empty: it is none.
+Profile profile_of(const std::string& kind, const Json& shape) {
+  const double radius = number_at(shape, "radius", kind == "cone" ? 0.2 : 0.1);
+  const double length = number_at(shape, "length", 1.0), half = 0.5 * length;
+  if (kind == "cylinder") return {{0, -half}, {radius, -half}, {radius, half}, {0, half}};
+  if (kind == "cone") return {{0, -length / 4}, {radius, -length / 4}, {0, 3 * length / 4}};
+  if (kind == "sphere") return arc(radius, -quarter, quarter, 0.0);
+  if (kind == "capsule") {
+    Profile out = arc(radius, -quarter, 0.0, -half);
+    const Profile cap = arc(radius, 0.0, quarter, half);
+    out.insert(out.end(), cap.begin(), cap.end());
+    return out;
+  }
+  if (kind == "top") {
+    const double height = vector_at(shape, "tip", -Vector3::UnitZ()).norm(), h = height > 0.0 ? height : 1.0;
+    const double r = number_at(shape, "radius", 0.45 * h), stem = 0.035 * h, d = 0.16 * h;
+    return {{0, -h},
+            {stem * 0.9, -0.9 * h},
+            {stem, -2.2 * d},
+            {0.3 * r, -1.5 * d},
+            {0.86 * r, -0.55 * d},
+            {r, -0.2 * d},
+            {r, 0.2 * d},
+            {0.86 * r, 0.5 * d},
+            {0.3 * r, 0.8 * d},
+            {stem, 1.15 * d},
+            {stem, 2.6 * d},
+            {0, 2.6 * d}};
+  }
+  return {};
+}
+
+Json list_of(const Vector3& v) { return {v.x(), v.y(), v.z()}; }
+Json list_of(const Eigen::Quaterniond& q) { return {q.x(), q.y(), q.z(), q.w()}; }
+
+/// The colours of the page, as linear RGB.
+Vector3 colour_of(std::size_t body) {
+  static constexpr std::array<std::uint32_t, 9> palette{0x1f6fb8, 0xd2691e, 0x2b8a57, 0xa63a8e, 0x8a6d00,
+                                                        0x5a54b8, 0xc2334d, 0x12808a, 0x6b6f76};
+  const std::uint32_t rgb = palette[body % palette.size()];
+  Vector3 out;
+  for (int i = 0; i < 3; ++i) out[i] = std::pow(((rgb >> (16 - 8 * i)) & 255U) / 255.0, 2.2);
+  return out;
+}
+
+/// "#rrggbb"; other spellings of CSS are left to the palette.
+std::optional<Vector3> colour_in(const Json& shape) {
+  if (!shape.contains("color") || !shape["color"].is_string()) return std::nullopt;
+  const std::string text = shape["color"].get<std::string>();
+  if (text.size() != 7 || text[0] != '#' ||
+      !std::all_of(text.begin() + 1, text.end(), [](unsigned char c) { return std::isxdigit(c); }))
+    return std::nullopt;
+  Vector3 out;
+  for (int i = 0; i < 3; ++i)
+    out[i] = std::pow(std::stoi(text.substr(static_cast<std::size_t>(1 + 2 * i), 2), nullptr, 16) / 255.0, 2.2);
+  return out;
+}
+
+class GlbFile {
+ public:
+  GlbFile() {
+    json_["asset"] = {{"version", "2.0"}, {"generator", fmt::format("kreisel {}", version())}};
+    json_["nodes"] = json_["meshes"] = json_["materials"] = json_["accessors"] = json_["bufferViews"] = Json::array();
+  }
+
+  std::size_t node(Json node) { return push("nodes", std::move(node)); }
+  Json& nodes() { return json_["nodes"]; }
+
+  std::size_t material(const Vector3& shade) {
+    Json found{{"pbrMetallicRoughness",
+                {{"baseColorFactor", {shade.x(), shade.y(), shade.z(), 1.0}},
+                 {"metallicFactor", 0.05},
+                 {"roughnessFactor", 0.55}}},
+               {"doubleSided", true}};
+    const auto same = std::find(json_["materials"].begin(), json_["materials"].end(), found);
+    if (same != json_["materials"].end()) return static_cast<std::size_t>(same - json_["materials"].begin());
+    return push("materials", std::move(found));
+  }
+
+  struct Part {
+    Mesh mesh;
+    std::size_t material;
+  };
+  std::size_t mesh(const std::vector<Part>& parts) {
+    Json primitives = Json::array();
+    for (const Part& part : parts) {
+      if (part.mesh.corners.empty()) continue;
+      primitives.push_back(
+          {{"attributes",
+            {{"POSITION", vectors(part.mesh.points, true)}, {"NORMAL", vectors(part.mesh.normals, false)}}},
+           {"indices", indices(part.mesh.corners)},
+           {"material", part.material}});
+    }
+    return push("meshes", {{"primitives", primitives}});
+  }
+
+  /// Times, which need their limits.
+  std::size_t scalars(const std::vector<double>& values) {
+    std::string bytes;
+    for (const double value : values) append(value, bytes);
+    const auto [low, high] = std::minmax_element(values.begin(), values.end());
+    Json accessor{
+        {"bufferView", view(bytes, 0)}, {"componentType", 5126}, {"count", values.size()}, {"type", "SCALAR"}};
+    accessor["min"] = {static_cast<float>(*low)};
+    accessor["max"] = {static_cast<float>(*high)};
+    return push("accessors", std::move(accessor));
+  }
+  std::size_t vectors(const std::vector<Vector3>& values, bool has_limits, int target = 34962) {
+    std::string bytes;
+    Eigen::Vector3f low = Eigen::Vector3f::Constant(INFINITY), high = -low;
+    for (const Vector3& value : values) {
+      for (const double part : value) append(part, bytes);
+      low = low.cwiseMin(value.cast<float>());
+      high = high.cwiseMax(value.cast<float>());
+    }
+    Json accessor{
+        {"bufferView", view(bytes, target)}, {"componentType", 5126}, {"count", values.size()}, {"type", "VEC3"}};
+    if (has_limits) {
+      accessor["min"] = list_of(Vector3(low.cast<double>()));
+      accessor["max"] = list_of(Vector3(high.cast<double>()));
+    }
+    return push("accessors", std::move(accessor));
+  }
+  std::size_t turns(const std::vector<Eigen::Quaterniond>& values) {
+    std::string bytes;
+    for (const Eigen::Quaterniond& q : values)
+      for (const double part : {q.x(), q.y(), q.z(), q.w()}) append(part, bytes);
+    return push("accessors",
+                {{"bufferView", view(bytes, 0)}, {"componentType", 5126}, {"count", values.size()}, {"type", "VEC4"}});
+  }
+
+  void animate(Json channels, Json samplers) {
+    if (channels.empty()) return;
+    json_["animations"] = Json::array({{{"name", "motion"}, {"channels", channels}, {"samplers", samplers}}});
+  }
+  void scene(std::size_t root, const std::string& name) {
+    json_["scene"] = 0;
+    json_["scenes"] = Json::array({{{"name", name}, {"nodes", {root}}}});
+  }
+
+  std::string take() {
+    for (const char* list : {"meshes", "materials", "accessors", "bufferViews"})
+      if (json_[list].empty()) json_.erase(list);
+    if (!bytes_.empty()) json_["buffers"] = Json::array({{{"byteLength", bytes_.size()}}});
+    std::string text = json_.dump(-1, ' ', false, Json::error_handler_t::replace);
+    text.resize((text.size() + 3) / 4 * 4, ' ');
+    bytes_.resize((bytes_.size() + 3) / 4 * 4, '\0');
+    std::string out;
+    const std::size_t whole = 12 + 8 + text.size() + (bytes_.empty() ? 0 : 8 + bytes_.size());
+    if (whole > 0xffffffffU) throw InvalidInput("the animation is longer than glTF allows; choose fewer output points");
+    for (const std::size_t word :
+         {std::size_t{0x46546c67}, std::size_t{2}, whole, text.size(), std::size_t{0x4e4f534a}})
+      append_word(static_cast<std::uint32_t>(word), out);
+    out += text;
+    if (!bytes_.empty()) {
+      append_word(static_cast<std::uint32_t>(bytes_.size()), out);
+      append_word(0x004e4942, out);
+      out += bytes_;
+    }
+    return out;
+  }
+
+ private:
+  static void append_word(std::uint32_t word, std::string& out) {
+    for (unsigned i = 0; i < 4; ++i) out += static_cast<char>(word >> (8U * i) & 255U);
+  }
+  static void append(double value, std::string& out) {
+    const auto single = static_cast<float>(value);
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &single, sizeof bits);
+    append_word(bits, out);
+  }
+  std::size_t push(const char* list, Json entry) {
+    json_[list].push_back(std::move(entry));
+    return json_[list].size() - 1;
+  }
+  std::size_t indices(const std::vector<std::uint32_t>& values) {
+    std::string bytes;
+    for (const std::uint32_t value : values) append_word(value, bytes);
+    return push(
+        "accessors",
+        {{"bufferView", view(bytes, 34963)}, {"componentType", 5125}, {"count", values.size()}, {"type", "SCALAR"}});
+  }
+  std::size_t view(const std::string& bytes, int target) {
+    Json entry{{"buffer", 0}, {"byteOffset", bytes_.size()}, {"byteLength", bytes.size()}};
+    if (target != 0) entry["target"] = target;
+    bytes_ += bytes;
+    return push("bufferViews", std::move(entry));
+  }
+
+  Json json_;
+  std::string bytes_;
+};
+
+/// A mesh node below the node of its body.
+std::size_t add_shape(GlbFile& file, const std::string& kind, const Json& shape, const Vector3& tint) {
+  const Vector3 base = colour_in(shape).value_or(tint), mark = base + 0.62 * (Vector3::Ones() - base);
+  Json node{{"name", kind}};
+  const Vector3 at = vector_at(shape, "at", Vector3::Zero());
+  if (!at.isZero()) node["translation"] = list_of(at);
+  if (const Profile profile = profile_of(kind, shape); !profile.empty()) {
+    const Vector3 axis = kind == "top"      ? Vector3(-vector_at(shape, "tip", -Vector3::UnitZ()))
+                         : kind == "sphere" ? Vector3(Vector3::UnitZ())
+                                            : vector_at(shape, "axis", Vector3::UnitZ());
+    if (axis.norm() > 0.0)
+      node["rotation"] = list_of(Eigen::Quaterniond::FromTwoVectors(Vector3::UnitZ(), axis).normalized());
+    node["mesh"] = file.mesh({{turned(profile, 0), file.material(base)}, {turned(profile, 1), file.material(mark)}});
+  } else {
+    node["mesh"] = file.mesh({{box(vector_at(shape, "size", Vector3::Ones())), file.material(base)}});
+  }
+  const std::size_t made = file.node(std::move(node));
+  if (kind == "sphere" && shape.contains("rod")) {
+    const Vector3 to = vector_at(shape, "rod", Vector3::UnitZ());
+    const double radius = 0.12 * number_at(shape, "radius", 0.1), half = 0.5 * to.norm();
+    if (half > 0.0) {
+      const Profile profile{{0, -half}, {radius, -half}, {radius, half}, {0, half}};
+      const std::size_t rod = file.node(
+          {{"name", "rod"},
+           {"translation", list_of(Vector3(0.5 * to))},
+           {"rotation", list_of(Eigen::Quaterniond::FromTwoVectors(Vector3::UnitZ(), to).normalized())},
+           {"mesh",
+            file.mesh({{turned(profile, 0), file.material(mark)}, {turned(profile, 1), file.material(mark)}})}});
+      file.nodes()[made]["children"] = {rod};
+    }
+  }
+  return made;
+}
+
+Vector3 position(const ReportBody& body, std::size_t i) { return {body.x[0][i], body.x[1][i], body.x[2][i]}; }
+
+Eigen::Quaterniond turn(const ReportBody& body, std::size_t i) {
+  Matrix3 R;
+  for (std::size_t k = 0; k < 9; ++k)
+    R(static_cast<Eigen::Index>(k / 3), static_cast<Eigen::Index>(k % 3)) = body.R[k][i];
+  return Eigen::Quaterniond(R).normalized();
+}
+
+/// One pose of a body in time.
+struct Pose {
+  double t;
+  Vector3 x;
+  Eigen::Quaterniond q;
+};
+
+/// Between two points of a fast spin lie poses that the points alone do not tell: the rotation is R₀ exp(θ̃(s)) with a cubic θ whose
+/// ends fit the angular velocities, and whole turns are those nearest to the mean of these.
+void add_between(const ReportBody& body, std::size_t a, std::size_t b, const Pose& from, const Pose& to,
+                 std::vector<Pose>& out) {
+  if (body.W[0].empty()) return;
+  const double h = to.t - from.t;
+  const auto rate = [&](std::size_t i) { return Vector3(h * Vector3(body.W[0][i], body.W[1][i], body.W[2][i])); };
+  const Vector3 w0 = rate(a), w1 = rate(b), mean = 0.5 * (w0 + w1);
+  constexpr double calm = 0.2;  ///< [rad]
+  if (!w0.allFinite() || !w1.allFinite() || std::max(w0.norm(), w1.norm()) < calm) return;
+  const Eigen::AngleAxisd step(from.q.conjugate() * to.q);
+  Vector3 turn = step.angle() * step.axis();
+  if (mean.norm() > 0.0) {
+    const double whole = 2.0 * std::numbers::pi;
+    const Vector3 axis = turn.norm() > 1e-9 ? Vector3(turn.normalized()) : Vector3(mean.normalized());
+    turn += whole * std::round((mean - turn).dot(axis) / whole) * axis;
+  }
+  // Rates that do not fit the turn are those of another kind of motion than a spin; then the chord has to do.
+  if ((turn - mean).norm() > 0.5 * std::max(1.0, mean.norm())) return;
+  const int pieces = static_cast<int>(std::min(2000.0, std::ceil(std::max({w0.norm(), w1.norm(), turn.norm()}) / 0.1)));
+  for (int k = 1; k < pieces; ++k) {
+    const double s = static_cast<double>(k) / pieces, r = 1.0 - s;
+    const Vector3 theta = s * s * (3.0 - 2.0 * s) * turn + s * r * r * w0 - s * s * r * w1;
+    const double angle = theta.norm();
+    const Eigen::Quaterniond q =
+        angle > 0.0 ? Eigen::Quaterniond(from.q * Eigen::AngleAxisd(angle, theta / angle)) : from.q;
+    out.push_back({from.t + s * h, from.x + s * (to.x - from.x), q.normalized()});
+  }
+}
+
+/// Keys such that what lies between them deviates by `tolerance` at most: Ramer, Douglas and Peucker over time. `deviation(a, b, i)`
+/// is that of point i from the way between a and b; infinite where a and b must not be neighbours.
+template <class Deviation>
+std::vector<std::size_t> keys_of(std::size_t count, double tolerance, const Deviation& deviation) {
+  std::vector<std::size_t> keys{0};
+  std::vector<std::pair<std::size_t, std::size_t>> open;
+  // Pieces of bounded length: a long straight way is not looked at over and over again.
+  constexpr std::size_t piece = 512;
+  for (std::size_t begin = 0; begin + 1 < count; begin += piece) {
+    open.push_back({begin, std::min(begin + piece, count - 1)});
+    std::vector<std::size_t> found;
+    while (!open.empty()) {
+      const auto [a, b] = open.back();
+      open.pop_back();
+      double worst = 0.0;
+      std::size_t at = a;
+      for (std::size_t i = a + 1; i < b; ++i)
+        if (const double d = deviation(a, b, i); d > worst) worst = d, at = i;
+      if (worst > tolerance) {
+        open.push_back({a, at});
+        open.push_back({at, b});
+      } else {
+        found.push_back(b);
+      }
+    }
+    std::ranges::sort(found);
+    keys.insert(keys.end(), found.begin(), found.end());
+  }
+  return keys;
+}
+
+}  // namespace
+
+std::string report_glb(const ReportData& data) {
+  if (data.bodies.empty()) throw InvalidInput("--glb: the result has no bodies to show");
+  // Points whose poses are all finite, at times that single precision tells apart.
+  std::vector<std::size_t> points;
+  for (std::size_t i = 0; i < data.time.size(); ++i) {
+    bool is_finite = std::isfinite(data.time[i]);
+    for (const ReportBody& body : data.bodies) {
+      for (const Column& column : body.x) is_finite = is_finite && std::isfinite(column[i]);
+      for (const Column& column : body.R) is_finite = is_finite && std::isfinite(column[i]);
+    }
+    const auto since = [&](std::size_t k) { return static_cast<float>(data.time[k] - data.time[points.front()]); };
+    if (is_finite && (points.empty() || since(i) > since(points.back()))) points.push_back(i);
+  }
+  if (points.empty()) throw InvalidInput("--glb: the result has no points");
+  const double begin = data.time[points.front()];
+  double size = 0.0;
+  for (const ReportBody& body : data.bodies)
+    for (const std::size_t i : points)
+      size = std::max(size, (position(body, i) - position(body, points.front())).norm());
+  Eigen::AlignedBox3d box_of_centres;
+  for (const ReportBody& body : data.bodies) box_of_centres.extend(position(body, points.front()));
+  size = std::max({size, box_of_centres.diagonal().norm(), 1e-9});
+
+  GlbFile file;
+  // glTF has y up.
+  const Vector3 up = data.up.isZero() ? Vector3(Vector3::UnitZ()) : data.up;
+  Json root{{"name", data.title.empty() ? "kreisel" : data.title},
+            {"rotation", list_of(Eigen::Quaterniond::FromTwoVectors(up, Vector3::UnitY()).normalized())}};
+  Json bodies = Json::array(), channels = Json::array(), samplers = Json::array();
+  for (std::size_t b = 0; b < data.bodies.size(); ++b) {
+    const ReportBody& body = data.bodies[b];
+    Json children = Json::array();
+    const Json shapes = body.shape.is_array() ? body.shape : Json::array({body.shape});
+    for (const Json& shape : shapes)
+      if (shape.is_object())
+        for (const auto& [kind, parameters] : shape.items())
+          if (parameters.is_object() && (kind == "box" || !profile_of(kind, parameters).empty()))
+            children.push_back(add_shape(file, kind, parameters, colour_of(b)));
+    if (children.empty()) {
+      const double edge = 0.06 * size;
+      children.push_back(add_shape(file, "box", {{"size", {edge, edge, edge}}}, colour_of(b)));
+    }
+    std::vector<Pose> poses;
+    for (std::size_t k = 0; k < points.size(); ++k) {
+      const Pose next{data.time[points[k]] - begin, position(body, points[k]), turn(body, points[k])};
+      if (k > 0) add_between(body, points[k - 1], points[k], Pose(poses.back()), next, poses);
+      poses.push_back(next);
+    }
+    std::vector<Vector3> x;
+    std::vector<Eigen::Quaterniond> q;
+    std::vector<double> t;
+    for (const Pose& pose : poses) {
+      if (!t.empty() && !(static_cast<float>(pose.t) > static_cast<float>(t.back()))) continue;
+      x.push_back(pose.x);
+      q.push_back(pose.q);
+      if (q.size() > 1 && q[q.size() - 2].dot(q.back()) < 0.0) q.back().coeffs() *= -1.0;
+      t.push_back(pose.t);
+    }
+    const std::size_t node = file.node({{"name", body.name},
+                                        {"translation", list_of(x.front())},
+                                        {"rotation", list_of(q.front())},
+                                        {"children", children}});
+    bodies.push_back(node);
+    if (t.size() < 2) continue;
+    const auto part = [&](std::size_t a, std::size_t c, std::size_t i) { return (t[i] - t[a]) / (t[c] - t[a]); };
+    const auto channel = [&](const char* path, const std::vector<std::size_t>& keys, std::size_t output) {
+      std::vector<double> times;
+      for (const std::size_t k : keys) times.push_back(t[k]);
+      samplers.push_back({{"input", file.scalars(times)}, {"interpolation", "LINEAR"}, {"output", output}});
+      channels.push_back({{"sampler", samplers.size() - 1}, {"target", {{"node", node}, {"path", path}}}});
+    };
+    const std::vector<std::size_t> way =
+        keys_of(t.size(), way_tolerance * size, [&](std::size_t a, std::size_t c, std::size_t i) {
+          return (x[a] + part(a, c, i) * (x[c] - x[a]) - x[i]).norm();
+        });
+    std::vector<Vector3> places;
+    for (const std::size_t k : way) places.push_back(x[k]);
+    if (way.size() > 2 || (places.back() - places.front()).norm() > 0.0)
+      channel("translation", way, file.vectors(places, false, 0));
+    const std::vector<std::size_t> turning =
+        keys_of(t.size(), turn_tolerance, [&](std::size_t a, std::size_t c, std::size_t i) {
+          if (q[a].angularDistance(q[c]) > widest_turn) return std::numeric_limits<double>::infinity();
+          return q[a].slerp(part(a, c, i), q[c]).angularDistance(q[i]);
+        });
+    std::vector<Eigen::Quaterniond> keyed;
+    for (const std::size_t k : turning) {
+      keyed.push_back(q[k]);
+      if (keyed.size() > 1 && keyed[keyed.size() - 2].dot(keyed.back()) < 0.0) keyed.back().coeffs() *= -1.0;
+    }
+    if (turning.size() > 2 || keyed.front().angularDistance(keyed.back()) > 0.0)
+      channel("rotation", turning, file.turns(keyed));
+  }
+  root["children"] = bodies;
+  file.scene(file.node(std::move(root)), data.title.empty() ? "kreisel" : data.title);
+  file.animate(std::move(channels), std::move(samplers));
+  return file.take();
+}
+
+void write_glb(const ReportData& data, const Path& path) { write_atomically(path, report_glb(data)); }
+
+}  // namespace kreisel::io

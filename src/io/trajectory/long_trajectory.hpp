@@ -1,0 +1,35 @@
+// Results that are longer than memory should be: read in pieces.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "io/trajectory/trajectory.hpp"
+
+namespace kreisel::io {
+
+/// A trajectory in HDF5 of which only pieces are in memory.
+class LongTrajectory {
+ public:
+  explicit LongTrajectory(const Path& path);
+  ~LongTrajectory();
+  LongTrajectory(const LongTrajectory&) = delete;
+  LongTrajectory& operator=(const LongTrajectory&) = delete;
+
+  Eigen::Index rows() const;
+  Eigen::Index columns() const;
+  /// At most `limit` rows, equally many apart, and the last one; columns as read_trajectory has them.
+  Trajectory sample(Eigen::Index limit) const;
+  /// Pairs (t, value) in the stretch of time and one beyond each end: all of them, or of each of `buckets` buckets the smallest and
+  /// the largest at their own times. Whole quantities are read once, in pieces; smallest and largest values of short stretches of
+  /// rows are kept.
+  std::vector<std::pair<double, double>> extrema(Eigen::Index column, double from, double to,
+                                                 Eigen::Index buckets) const;
+
+ private:
+  struct Inside;
+  std::unique_ptr<Inside> inside_;
+};
+
+}  // namespace kreisel::io

@@ -1,0 +1,327 @@
+// What plots and pictures show, and how they look on three screens.
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import test, { after } from "node:test";
+import { pathToFileURL } from "node:url";
+import { heavyTop, kreisel, launch, open, pageOf, viewerFolder, work } from "./support.mjs";
+
+const browser = await launch();
+after(() => browser.close());
+const { pageWith, top } = await import(pathToFileURL(join(viewerFolder, "sample.mjs")).href);
+const emptyPage = readFileSync(process.env.KREISEL_VIEWER_PAGE, "utf8");
+
+function sample(name, data) {
+  const path = join(work, name);
+  writeFileSync(path, pageWith(data, emptyPage));
+  return path;
+}
+
+const times = (n, end) => Array.from({ length: n }, (_, i) => (i * end) / (n - 1));
+const settle = (page) => page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+
+/** A result with one panel. */
+function flat(series, panel = { name: "P" }, t = times(series[0].values.length, 1), more = {}) {
+  return { format: 1, title: "sample", summary: {}, time: t, points: t.length, panels: [panel], series: series.map((s) => ({ group: "q", panel: "P", unit: "m", ...s })), ...more };
+}
+
+test("a slow curve is smooth at one pixel per pixel: its ink moves by fractions of pixels", async () => {
+  const { page, close } = await open(browser, sample("slow.html", flat([{ name: "y", values: times(400, 1).map((t) => 0.2 * t) }, { name: "wide", values: times(400, 1).map((t) => (t < 0.5 ? -1 : 1)) }])), { deviceScaleFactor: 1 });
+  const centres = await page.locator('[data-panel="P"] canvas').evaluate((canvas) => {
+    const { data, width, height } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const out = [];
+    for (let x = 120; x < width - 60; x += 1) {
+      let [sum, weight] = [0, 0];
+      for (let y = 0; y < height; ++y) {
+        const at = 4 * (y * width + x);
+        // Blue ink, wherever it is mixed with the paper.
+        const ink = data[at + 3] > 0 ? Math.max(0, data[at + 2] - data[at] - 40) : 0;
+        sum += ink * y;
+        weight += ink;
+      }
+      if (weight > 0) out.push(sum / weight);
+    }
+    return out;
+  });
+  assert.ok(centres.length > 200, `${centres.length} columns have ink`);
+  const fractions = new Set(centres.map((c) => Math.round(10 * (c - Math.floor(c)))));
+  assert.ok(fractions.size >= 6, `fractions of pixels: ${[...fractions]}`);
+  const jump = Math.max(...centres.slice(1).map((c, i) => Math.abs(c - centres[i])));
+  assert.ok(jump < 0.6, `the ink jumps by ${jump} pixels`);
+  await close();
+});
+
+test("noise at round-off does not fill an axis, and the axis says so", async () => {
+  const noise = times(500, 1).map((t, i) => 1e-16 * Math.sin(977 * i));
+  const { page, troubles, close } = await open(browser, sample("noise.html", flat([{ name: "x", of: "a", values: times(500, 1) }, { name: "x", of: "b", values: noise }])));
+  const shown = () => page.evaluate(() => {
+    const { plot, note } = window.kreisel.panels.panelNamed("P");
+    return { range: [plot.scales.y.min, plot.scales.y.max], note };
+  });
+  assert.equal((await shown()).note, "");
+  await page.locator('[data-panel="P"] select').first().selectOption("b");
+  const { range, note } = await shown();
+  assert.ok(range[1] > 1e-14 && range[0] < -1e-14, `the axis goes from ${range}`);
+  assert.match(note, /^round-off: below 1.4e−14 m$/);
+  assert.match(await page.locator('[data-panel="P"] .chart').getAttribute("aria-label"), /P over time from 0 to 1 s: x from .* round-off/);
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
+test("many residuals are an envelope: its upper edge is the largest magnitude there", async () => {
+  const n = 40_001;
+  const values = times(n, 1).map((t, i) => 1e-6 * (1 + t) * Math.sin(1.7 * i));
+  const { page, close } = await open(browser, sample("envelope.html", flat([{ name: "Phi1", values, group: "residual" }, { name: "x", values: times(n, 1), panel: "Q" }], { name: "P", log: true })));
+  const { high, low, count, hasEnvelope } = await page.evaluate(() => {
+    const panel = window.kreisel.panels.panelNamed("P");
+    const [t, high, low] = panel.data;
+    return { hasEnvelope: panel.hasEnvelope, count: t.length, high: [high[10], high[t.length - 10]], low: low[10] };
+  });
+  assert.equal(hasEnvelope, true);
+  assert.ok(count < 1000, `${count} buckets`);
+  assert.ok(Math.abs(high[0] / 1e-6 - 1) < 0.08 && Math.abs(high[1] / 2e-6 - 1) < 0.08, String(high));
+  assert.ok(low < 0.2 * high[0]);
+  await close();
+});
+
+const result = heavyTop("plots", "--step", "0.002", "--t-end", "1");
+const file = pageOf(result);
+
+test("what the reader chose stands in the address, and a reload shows it", async () => {
+  const { page, troubles, close } = await open(browser, file);
+  await page.locator('[data-panel="Step size"] > summary').click();
+  await page.locator('[data-panel="Position"] .legend-entry').first().click();
+  await page.locator('[data-panel="Position"] .toggle').click();
+  await page.getByRole("button", { name: "names", exact: true }).click();
+  await page.evaluate(() => {
+    window.kreisel.panels.addPlot("top x", ["top y", "top z"]);
+    window.kreisel.panels.window.show([0.25, 0.5]);
+  });
+  await page.waitForFunction(() => /plots=.*t=|t=.*plots=/.test(location.hash));
+  const address = page.url();
+  assert.match(address, /#.*Step\+size\.open=0/);
+  const again = await page.context().newPage();
+  await again.goto(address);
+  await again.waitForFunction(() => "kreisel" in window);
+  const seen = await again.evaluate(() => ({
+    range: window.kreisel.panels.window.range,
+    names: window.kreisel.scene.settings.names,
+    open: document.querySelector('[data-panel="Step size"]').open,
+    log: document.querySelector('[data-panel="Position"] .toggle').getAttribute("aria-pressed"),
+    hidden: document.querySelector('[data-panel="Position"] .legend-entry').getAttribute("aria-pressed"),
+    own: document.querySelector(".panel").dataset.panel,
+  }));
+  assert.deepEqual(seen, { range: [0.25, 0.5], names: true, open: false, log: "true", hidden: "false", own: "top y, top z over top x" });
+  await again.getByRole("button", { name: "remove this plot" }).click();
+  assert.equal(await again.locator('[data-panel="top y, top z over top x"]').count(), 0);
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
+test("a plot of the reader's choice is made by hand: curves over another curve", async () => {
+  const { page, troubles, close } = await open(browser, file);
+  await page.getByRole("button", { name: "new plot" }).click();
+  const dialog = page.getByRole("dialog", { name: "New plot" });
+  await dialog.getByLabel("curves").selectOption(["top y"]);
+  await dialog.getByLabel("over", { exact: true }).selectOption("top x");
+  await dialog.getByRole("button", { name: "add" }).click();
+  const panel = page.locator('[data-panel="top y over top x"]');
+  await panel.locator("canvas").waitFor();
+  const inked = await panel.locator("canvas").evaluate((canvas) => {
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    let n = 0;
+    for (let i = 0; i < data.length; i += 4) if (data[i + 3] > 100 && data[i + 2] - data[i] > 100) ++n;
+    return n;
+  });
+  assert.ok(inked > 200, `${inked} pixels of ink`);
+  const dot = () => panel.locator(".now").evaluate((element) => element.style.transform);
+  const before = await dot();
+  await page.evaluate(() => window.kreisel.clock.set(0.5));
+  assert.notEqual(await dot(), before, "the dot follows the time");
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
+test("several bodies share a plot, and two results their difference", async () => {
+  const t = times(101, 1);
+  const two = (shift) => flat([{ name: "x", of: "a", values: t.map((s) => s * s) }, { name: "x", of: "b", values: t.map((s) => s + shift) }], { name: "P" }, t);
+  const data = { ...two(0), overlay: [two(0.25)] };
+  const { page, troubles, close } = await open(browser, sample("two.html", data));
+  await page.locator('[data-panel="P"] select.more').selectOption("all");
+  assert.deepEqual(await page.locator('[data-panel="P"] .legend .name').allTextContents(), ["a x", "b x"]);
+  await page.getByRole("button", { name: "difference" }).click();
+  const differences = await page.evaluate(() => window.kreisel.panels.panelNamed("P").lines.map((line) => [line.label, Math.min(...line.curve.y), Math.max(...line.curve.y)].map((v) => (typeof v === "number" ? Math.round(1e9 * v) / 1e9 : v))));
+  assert.deepEqual(differences, [["a x", 0, 0], ["b x", 0.25, 0.25]]);
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
+test("what a plot shows is saved as CSV, SVG and PNG", async () => {
+  const { page, troubles, close } = await open(browser, file);
+  const save = async (what) => {
+    const panel = page.locator('[data-panel="Position"]');
+    await panel.locator(".menu > summary").click();
+    const [download] = await Promise.all([page.waitForEvent("download"), panel.getByRole("button", { name: what, exact: true }).click()]);
+    return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };
+  };
+  await page.evaluate(() => window.kreisel.panels.window.show([0.25, 0.5]));
+  await page.locator('[data-panel="Position"] .legend-entry').nth(1).click();
+  const csv = await save("CSV");
+  assert.equal(csv.name, "heavy-top-position-top.csv");
+  const lines = String(csv.bytes).trim().split("\n");
+  assert.equal(lines[0], "t [s],x [m],z [m]");
+  assert.equal(lines.length, 1 + 126, "the shown stretch of time");
+  const [t, x, z] = lines[1].split(",").map(Number);
+  assert.ok(Math.abs(t - 0.25) < 1e-9 && Math.abs(Math.hypot(x, z)) <= 1.0001);
+  const svg = await save("SVG");
+  assert.match(String(svg.bytes), /^<svg [^]*<title>Position<\/title>[^]*t \[s\][^]*<path d="M[^]*<\/svg>/);
+  assert.equal((String(svg.bytes).match(/<path /g) ?? []).length, 2);
+  const png = await save("PNG");
+  assert.deepEqual([...png.bytes.subarray(0, 4)], [0x89, 0x50, 0x4e, 0x47]);
+  assert.ok(png.bytes.length > 3000);
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
+test("the readout follows a drag zoom", async () => {
+  const { page, close } = await open(browser, file);
+  const over = page.locator('[data-panel="Position"] .u-over');
+  const box = await over.boundingBox();
+  const at = (fraction) => [box.x + fraction * box.width, box.y + box.height / 2];
+  await page.mouse.move(...at(0.2));
+  await page.mouse.down();
+  await page.mouse.move(...at(0.6), { steps: 4 });
+  await page.mouse.up();
+  await settle(page);
+  const shown = await page.evaluate(() => window.kreisel.clock.shown);
+  assert.ok(Math.abs(shown - (0.2 + 0.6 * 0.4)) < 0.01, `the pointer is at 60 % of 0.2 to 0.6, shown is ${shown}`);
+  await close();
+});
+
+// -- the scene
+
+const mechanism = join(work, "excavator");
+kreisel("run", "excavator", "--out", mechanism, "--quiet", "--t-end", "0.5");
+const machine = pageOf(mechanism);
+
+test("joints, actuators and outputs of a machine are drawn, and the view can be chosen", async () => {
+  const { page, troubles, close } = await open(browser, machine);
+  const kinds = await page.evaluate(() => window.kreisel.result.marks.map((m) => `${m.kind} ${m.type}`));
+  for (const kind of ["joint revolute", "force linear-actuator", "output distance", "output angle", "output position"]) assert.ok(kinds.includes(kind), `${kind} is not among ${kinds}`);
+  const picture = async () => {
+    await settle(page);
+    return page.locator(".scene canvas").screenshot();
+  };
+  const seen = [await picture()];
+  const differs = async (what) => {
+    const now = await picture();
+    for (const old of seen) assert.notDeepEqual(now, old, what);
+    seen.push(now);
+  };
+  await page.keyboard.press("p");
+  await differs("without parts");
+  await page.keyboard.press("n");
+  await differs("names");
+  for (const look of ["clear", "x", "z"]) {
+    await page.getByLabel("look").selectOption(look);
+    await differs(look);
+  }
+  await page.getByLabel("look").selectOption("solid");
+  for (const view of ["front", "side", "top"]) {
+    await page.getByLabel("camera").selectOption(view);
+    await differs(view);
+  }
+  await page.getByLabel("follow").selectOption("bucket");
+  await page.evaluate(() => window.kreisel.clock.set(0.4));
+  await differs("follow");
+  const target = await page.evaluate(() => {
+    const { scene, result, clock } = window.kreisel;
+    const { x } = result.bodies.find((body) => body.name === "bucket");
+    const i = result.frameTimes.findIndex((t) => t >= clock.t);
+    return scene.controls.target.distanceTo({ x: x[3 * i], y: x[3 * i + 1], z: x[3 * i + 2] });
+  });
+  assert.ok(target < 0.05, `the camera looks ${target} m beside the bucket`);
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
+test("10,000 bodies move within a frame of 30 per second", async () => {
+  const [bodies, frames] = [10_000, 4];
+  const R = Array.from({ length: frames }, (_, i) => [Math.cos(i), -Math.sin(i), 0, Math.sin(i), Math.cos(i), 0, 0, 0, 1]);
+  const data = {
+    format: 1, title: "many", summary: {}, time: [0, 0.1, 0.2, 0.3], series: [],
+    bodies: Array.from({ length: bodies }, (_, k) => ({ name: `b${k}`, shape: { sphere: { radius: 0.3 } }, x: R.map((_, i) => [k % 100, Math.floor(k / 100), Math.sin(i + k)]), R })),
+  };
+  const { page, troubles, close } = await open(browser, sample("many.html", data));
+  const { calls, ms } = await page.evaluate(() => {
+    const { scene } = window.kreisel;
+    return { calls: scene.renderer.info.render.calls, ms: Math.min(...[1, 2, 3, 4, 5].map(() => scene.timeMoves(3))) };
+  });
+  assert.ok(calls < 100, `${calls} draw calls`);
+  assert.ok(ms < 33, `${ms} ms`);
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
+// -- screens
+
+const screens = { desk: { width: 1280, height: 800 }, wall: { width: 1920, height: 1080 }, phone: { width: 390, height: 844 } };
+const pictures = join(process.env.KREISEL_WORK ?? work, "screens");
+mkdirSync(pictures, { recursive: true });
+
+for (const [screen, viewport] of Object.entries(screens))
+  for (const colorScheme of ["light", "dark"])
+    test(`on a ${screen} in ${colorScheme} nothing sticks out, text is legible and buttons can be hit`, async () => {
+      const { page, troubles, close } = await open(browser, machine, { viewport, colorScheme });
+      await settle(page);
+      await page.screenshot({ path: join(pictures, `${screen}-${colorScheme}.png`) });
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing sticks out");
+      const small = await page.evaluate(() => Array.from(document.querySelectorAll("button, select, summary, input[type=range]"))
+        .map((e) => ({ text: e.textContent || e.ariaLabel, box: e.getBoundingClientRect() }))
+        .filter(({ box }) => box.width > 0 && (box.height < 23.9 || box.width < 23.9)).map(({ text, box }) => `${text}: ${box.width} x ${box.height}`));
+      assert.deepEqual(small, [], "24 px at least (WCAG 2.2, 2.5.8)");
+      const faint = await page.evaluate(() => {
+        const rgb = (text) => (text.match(/[\d.]+/g) ?? []).map(Number);
+        const luminance = (c) => c.slice(0, 3).map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)).reduce((s, v, i) => s + v * [0.2126, 0.7152, 0.0722][i], 0);
+        const paper = (element) => {
+          for (let e = element; e; e = e.parentElement) {
+            const c = rgb(getComputedStyle(e).backgroundColor);
+            if (c.length === 3 || c[3] === 1) return c;
+          }
+          return [255, 255, 255];
+        };
+        const out = [];
+        for (const e of document.querySelectorAll("body *")) {
+          const own = Array.from(e.childNodes).some((n) => n.nodeType === 3 && n.textContent.trim() !== "");
+          if (!own || e.closest(".u-wrap") || e.getClientRects().length === 0 || e.closest('[aria-pressed="false"].legend-entry')) continue;
+          const [a, b] = [luminance(rgb(getComputedStyle(e).color)), luminance(paper(e))];
+          const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+          if (ratio < 4.5) out.push(`${e.textContent.slice(0, 30)}: ${ratio.toFixed(2)}`);
+        }
+        return out;
+      });
+      assert.deepEqual(faint, [], "contrast of 4.5 to 1 (WCAG 1.4.3)");
+      const mute = await page.evaluate(() => Array.from(document.querySelectorAll(".chart, .scene canvas, button, select, input"))
+        .filter((e) => e.getClientRects().length > 0 && !(e.ariaLabel || e.textContent.trim() || e.title || e.labels?.length)).map((e) => e.outerHTML.slice(0, 80)));
+      assert.deepEqual(mute, [], "everything has a name");
+      assert.deepEqual(troubles, []);
+      await close();
+    });
+
+test("everything is reached by the keyboard", async () => {
+  const { page, close } = await open(browser, machine);
+  const range = () => page.evaluate(() => window.kreisel.panels.window.range);
+  await page.keyboard.press("[");
+  const [from, to] = await range();
+  assert.ok(to - from < 0.3);
+  await page.keyboard.press(".");
+  assert.ok((await range())[0] > from);
+  await page.keyboard.press("z");
+  const names = new Set();
+  for (let i = 0; i < 60; ++i) {
+    await page.keyboard.press("Tab");
+    names.add(await page.evaluate(() => document.activeElement.className || document.activeElement.tagName));
+  }
+  for (const wanted of ["chart", "legend-entry", "play"]) assert.ok(names.has(wanted), `${wanted} is not among ${[...names]}`);
+  await close();
+});
