@@ -1223,7 +1223,7 @@ class OwnStudies(unittest.TestCase):
             by_table = kreisel.study(spec, reference=path)
         self.assertTrue(np.allclose(by_table.curves[0].y, by_function.curves[0].y, rtol=1e-9))
         wrong = kreisel.study(spec, reference=lambda t: ([np.cos(t) + 0.1], [-np.sin(t)], []))
-        self.assertLess(abs(wrong.curves[0].order), 0.2)
+        self.assertGreater(wrong.curves[0].y.min(), 0.09)
 
     def test_a_method_of_ones_own_gets_its_order_table(self):
         class Trapezoidal:
