@@ -87,7 +87,7 @@ test("the record button saves a film of the whole run", async () => {
 });
 
 test("terminals get curves as text", () => {
-  const text = kreisel("view", folder, "--terminal", "--columns", "z,v4");
+  const text = kreisel("view", folder, "--terminal", "--columns", "z,top.v4");
   assert.match(text, /top\.z \[m\]/);
   assert.match(text, /top\.wx \[rad\/s\]/, "columns are found by the names of the file, too");
   assert.match(text, /[\u2801-\u28ff]{5}/u);

@@ -183,7 +183,7 @@ export class ManyBodies implements Bodies {
       else kinds.set(key, [k]);
     });
     for (const bodies of kinds.values()) {
-      const template = buildShape(result.bodies[bodies[0]].shapes, tintOf(bodies[0]), size, isGhost, 16);
+      const template = buildShape(result.bodies[bodies[0]].shapes, tintOf(bodies[0]), size, isGhost, 12);
       template.updateMatrixWorld(true);
       const parts: { mesh: THREE.InstancedMesh; local: THREE.Matrix4 }[] = [];
       template.traverse((part) => {

@@ -81,7 +81,8 @@ const builders: Record<string, (p: Parameters, paint: Paint) => THREE.Object3D> 
   capsule(p, paint) {
     const radius = positive(p.radius, 0.1);
     const half = positive(p.length, 1) / 2;
-    const arc = Array.from({ length: 13 }, (_, i) => (i * Math.PI) / 24);
+    const rows = Math.max(3, segments / 4);
+    const arc = Array.from({ length: rows + 1 }, (_, i) => ((i / rows) * Math.PI) / 2);
     const cap = arc.map((a) => new THREE.Vector2(radius * Math.cos(a), half + radius * Math.sin(a)));
     const foot = arc.map((a) => new THREE.Vector2(radius * Math.cos(a), -half - radius * Math.sin(a))).reverse();
     const group = turned([...foot, ...cap], paint);
@@ -90,7 +91,8 @@ const builders: Record<string, (p: Parameters, paint: Paint) => THREE.Object3D> 
   },
   sphere(p, paint) {
     const radius = positive(p.radius, 0.1);
-    const arc = Array.from({ length: 25 }, (_, i) => ((i - 12) * Math.PI) / 24);
+    const rows = Math.max(6, segments / 2);
+    const arc = Array.from({ length: rows + 1 }, (_, i) => (i / rows - 0.5) * Math.PI);
     const group = turned(arc.map((a) => new THREE.Vector2(radius * Math.cos(a), radius * Math.sin(a))), paint);
     if (p.rod !== undefined) group.add(rod(vector(p.rod, [0, 0, 1]), 0.12 * radius, paint));
     return group;
