@@ -250,9 +250,9 @@ test("10,000 bodies move within a frame of 30 per second", async () => {
   const R = Array.from({ length: frames }, (_, i) => [Math.cos(i), -Math.sin(i), 0, Math.sin(i), Math.cos(i), 0, 0, 0, 1]);
   const data = {
     format: 1, title: "many", summary: {}, time: [0, 0.1, 0.2, 0.3], series: [],
-    bodies: Array.from({ length: bodies }, (_, k) => ({ name: `b${k}`, shape: { sphere: { radius: 0.3 } }, x: R.map((_, i) => [k % 100, Math.floor(k / 100), Math.sin(i + k)]), R })),
+    bodies: Array.from({ length: bodies }, (_, k) => ({ name: `b${k}`, shape: { box: { size: [0.3, 0.3, 0.3] } }, x: R.map((_, i) => [k % 100, Math.floor(k / 100), Math.sin(i + k)]), R })),
   };
-  const { page, troubles, close } = await open(browser, sample("many.html", data));
+  const { page, troubles, close } = await open(browser, sample("many.html", data), { viewport: { width: 500, height: 400 } });
   const { calls, ms } = await page.evaluate(() => {
     const { scene } = window.kreisel;
     return { calls: scene.renderer.info.render.calls, ms: Math.min(...[1, 2, 3, 4, 5].map(() => scene.timeMoves(3))) };
