@@ -222,7 +222,7 @@ std::vector<double> gradient_of(const OptimizationSpec& o, const Case& c, const 
   std::vector<std::string> names;
   for (const Variable& v : o.variables) names.push_back(v.name);
   Nobody nobody(wants_to_stop);
-  const run::Sensitivities found = io::sensitivities(c.run, names, nobody, true);
+  const run::Sensitivities found = io::sensitivities(c.run, names, nobody, {.is_cheap = true});
   std::vector<double> gradient;
   if (!found.problem.empty() || found.points.t.empty()) return gradient;
   const models::Model model = io::prepare_model(c.run);
