@@ -10,6 +10,7 @@
 #include "multibody/beam.hpp"
 #include "multibody/model_runs.hpp"
 #include "multibody/rod.hpp"
+#include "support/places.hpp"
 
 namespace {
 
@@ -211,7 +212,7 @@ TEST(RodBenchmark, RotorSpinUp) {
 
 /// The model of that name with another mesh.
 io::RunSpec meshed(const std::string& file, int elements) {
-  std::ifstream text(std::string(KREISEL_SOURCE_DIR) + "/models/" + file);
+  std::ifstream text(support::in_sources("models/" + file));
   io::Json json = io::Json::parse(text);
   json["rods"][0]["elements"] = elements;
   return spec_of(json.dump());
