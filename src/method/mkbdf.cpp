@@ -108,7 +108,7 @@ void Mkbdf::guess(VectorRef x) {
   for (int sweep = 0; sweep < k_; ++sweep) {
     omega0_ = h_ * x;
     canonical_.dexp_inverse(series(), omega0_, argument_, image_);
-    x = (image_ - known_rate_) * (beta0() / alpha(0));
+    x = (image_ - known_rate_) / (alpha(0) / beta0());
   }
 }
 

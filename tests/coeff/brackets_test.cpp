@@ -30,10 +30,11 @@ Series expand(const LinearForm& lin, int k) {
 
 /// hL as written in the header.
 Series correction(const CorrectionSet& set) {
-  std::array<Series, 6> lin;
+  std::array<Series, 8> lin;
   for (int j = 0; j < set.count; ++j) lin[j] = expand(set.lin[j], set.k);
   if (set.k <= 4) return bracket(lin[0], lin[1]);
-  if (set.k == 5) return bracket(lin[0], lin[1] + bracket(lin[2], lin[3]));
+  const auto two_levels = [&](int j) { return bracket(lin[j], lin[j + 1] + bracket(lin[j + 2], lin[j + 3])); };
+  if (set.k == 5) return set.count == 8 ? two_levels(0) + two_levels(4) : two_levels(0);
   return bracket(lin[0], lin[1] + bracket(lin[2], lin[3] + bracket(lin[4], lin[5])));
 }
 
