@@ -162,6 +162,8 @@ TEST_P(EveryModel, RunsByDefault) {
     run::Options options;
     options.method = method;
     if (std::string_view(method) == "generalized-alpha") options.rtol = options.atol = 1e-4;
+    // Explicit stages solve for four contact coordinates and the slip by differences, 80 ms a step.
+    if (GetParam() == "wheelset" && std::string_view(method) == "rkmk") options.t_end = 0.1;
     // Explicit stages cannot pass the singular positions of the four-bar mechanism.
     if (GetParam() == "four-bar" && std::string_view(method) == "rkmk") continue;
     const Trajectory run = support::integrate(model, options);
