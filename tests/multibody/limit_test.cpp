@@ -374,7 +374,12 @@ TEST(Limits, CompliantLimitIsASpringAndADamperThatPush) {
       ran(spec_of(on_rail(R"({"value": 0.5, "rate": -1})", R"({"from": 0, "stiffness": 5e3})", "", "0")), 1.5, 1e-10);
   EXPECT_NEAR(elastic["speed"], 1.0, 1e-7);
   EXPECT_NEAR(elastic["height"], 1.0 - M_PI / std::sqrt(k / m), 1e-7);
-  EXPECT_LT(elastic.report.energy_error, 1e-8);
+  // The slope of the force jumps at the touch, inside a step: what that costs falls with the tolerance.
+  for (const double tolerance : {1e-8, 1e-9, 1e-10, 1e-11}) {
+    const Ran at_tolerance = ran(
+        spec_of(on_rail(R"({"value": 0.5, "rate": -1})", R"({"from": 0, "stiffness": 5e3})", "", "0")), 1.5, tolerance);
+    EXPECT_LT(at_tolerance.report.energy_error, 3e3 * tolerance) << tolerance;
+  }
 }
 
 TEST(Limits, SwitchedOffWithTheirJoint) {
