@@ -398,6 +398,7 @@ PYBIND11_MODULE(_core, m) {
     const io::Trajectory trajectory = io::read_trajectory(path);
     return py::make_tuple(trajectory.names(), trajectory.values);
   });
+  m.def("register_method", &register_method);
   py::class_<StudySearch>(m, "Search")
       .def(py::init<const std::string&, const std::map<std::string, ModelPtr>&, const std::string&, const std::string&,
                     bool, const py::object&>())

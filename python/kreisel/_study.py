@@ -128,7 +128,7 @@ def study(spec, jobs=0, *, folder=None, executor=None, retry=None, cache=None, p
         first = failed[0]
         warnings.warn(f"{len(failed)} of {len(result.rows)} runs did not succeed; the first: {first['label']} {first['coordinates']}: "
                       f"{first['status']}: {first['message']}", stacklevel=2)
-    elif result.data["summary"]["failed"]:
+    elif not result.rows and result.data["summary"]["failed"]:  # rows of large studies stand in study.csv alone
         warnings.warn(f"{result.data['summary']['failed']} of {len(result)} runs did not succeed: {result.data['summary']['failures']}", stacklevel=2)
     return result
 
