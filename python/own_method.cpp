@@ -18,6 +18,7 @@ namespace py = pybind11;
 /// An object that must not be touched without the interpreter lock, not even to be forgotten.
 std::shared_ptr<py::object> guarded(py::object object) {
   return {new py::object(std::move(object)), [](py::object* o) {
+            if (Py_IsInitialized() == 0) return;  // the program ends; its objects are gone
             const py::gil_scoped_acquire lock;
             delete o;
           }};

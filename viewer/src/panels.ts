@@ -98,6 +98,7 @@ class TimePanel {
     readonly panel: Panel,
     private readonly panels: TimePanels,
   ) {
+    this.chart.setAttribute("aria-label", panel.name); // until it is drawn
     this.isLog = this.kept("log") !== null ? this.kept("log") === "1" : panel.log;
     this.hidden = new Set(parted(this.kept("hide")));
     this.ofs = parted(this.kept("of"));
