@@ -282,7 +282,8 @@ test("100,000 steps of 50 bodies make a page below 30 MB that opens", async () =
     const at = series.y.indexOf(Math.max(...series.y));
     return [series.t[at], series.y[at]];
   });
-  assert.deepEqual(largest, [3.1415, 12.5], "a spike of one sample is kept where it was");
+  assert.equal(largest[0], 3.1415, "a spike of one sample is kept where it was");
+  assert.ok(Math.abs(largest[1] - 12.5) < 1e-6, "curves have single precision");
   assert.equal(await page.locator('[data-panel="Velocity"] select[aria-label="of"]').inputValue(), "link50", "panels follow the choice");
   assert.notDeepEqual(await pictureAt(page, 1), await pictureAt(page, 2));
   assert.deepEqual(troubles, []);
