@@ -87,42 +87,16 @@ constexpr std::array<NestedBracket, 17> mkbdf_6{{
     {5, {1, 0, 0, 0, 1}, -2.0 / 21.0},
     {6, {0, 0, 0, 0, 0, 1}, -247.0 / 10080.0},
 }};
-constexpr std::array<NestedBracket, 5> mkbdf_4_as_printed{{
-    {2, {0, 3}, -3.0 / 10.0},
-    {2, {1, 2}, -1.0 / 5.0},
-    {3, {0, 0, 2}, -1.0 / 30.0},
-    {3, {1, 0, 1}, 1.0 / 10.0},
-    {4, {0, 0, 0, 1}, 1.0 / 30.0},
-}};
-constexpr std::array<NestedBracket, 8> mkbdf_5_as_printed{{
-    {2, {0, 4}, -1.0 / 3.0},
-    {2, {1, 3}, -5.0 / 12.0},
-    {3, {0, 0, 3}, -1.0 / 12.0},
-    {3, {0, 1, 2}, -1.0 / 3.0},
-    {3, {1, 0, 2}, 5.0 / 12.0},
-    {4, {0, 0, 0, 2}, 1.0 / 12.0},
-    {4, {0, 1, 0, 1}, 1.0 / 6.0},
-    {5, {0, 0, 0, 0, 1}, -1.0 / 1440.0},
-}};
-constexpr std::array<NestedBracket, 17> mkbdf_6_as_printed{{
-    {2, {0, 5}, -5.0 / 14.0},
-    {2, {1, 4}, -9.0 / 14.0},
-    {2, {2, 3}, -5.0 / 14.0},
-    {3, {0, 0, 4}, -1.0 / 7.0},
-    {3, {0, 1, 3}, -5.0 / 7.0},
-    {3, {1, 0, 3}, 9.0 / 14.0},
-    {3, {1, 1, 2}, 1.0 / 14.0},
-    {3, {2, 0, 2}, 25.0 / 42.0},
-    {4, {0, 0, 0, 3}, 1.0 / 7.0},
-    {4, {0, 0, 1, 2}, -11.0 / 42.0},
-    {4, {0, 1, 0, 2}, 5.0 / 7.0},
-    {4, {1, 0, 0, 2}, 4.0 / 21.0},
-    {4, {1, 1, 0, 1}, 1.0 / 7.0},
-    {5, {0, 0, 0, 0, 2}, 1.0 / 42.0},
-    {5, {0, 0, 1, 0, 1}, 1.0 / 42.0},
-    {5, {1, 0, 0, 0, 1}, -2.0 / 21.0},
-    {6, {0, 0, 0, 0, 0, 1}, -1.0 / 42.0},
-}};
+
+/// What is printed differs in one weight.
+template <std::size_t n>
+constexpr std::array<NestedBracket, n> with_last_weight(std::array<NestedBracket, n> terms, double weight) {
+  terms.back().weight = weight;
+  return terms;
+}
+constexpr auto mkbdf_4_as_printed = with_last_weight(mkbdf_4, 1.0 / 30.0);
+constexpr auto mkbdf_5_as_printed = with_last_weight(mkbdf_5, -1.0 / 1440.0);
+constexpr auto mkbdf_6_as_printed = with_last_weight(mkbdf_6, -1.0 / 42.0);
 
 constexpr std::array<double, 2> derivative_2{-2.0, 2.0};
 constexpr std::array<double, 3> derivative_3{-9.0 / 2, 6.0, -3.0 / 2};
