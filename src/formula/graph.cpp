@@ -339,6 +339,29 @@ std::vector<int> Graph::leaves_of(Node node) const {
   return {leaves.begin(), leaves.end()};
 }
 
+std::vector<Graph::Kink> Graph::kinks_of(Node node) {
+  std::set<Kink> kinks;
+  std::set<Node> seen;
+  std::vector<Node> open{node};
+  while (!open.empty()) {
+    const Node n = open.back();
+    open.pop_back();
+    if (n == none || !seen.insert(n).second) continue;
+    const Entry e = at(n);
+    open.insert(open.end(), {e.a, e.b, e.c});
+    // Where it jumps, an event has to say what happens.
+    if (e.kind == Kind::operation && e.operation == Operation::sign) return {};
+    if (e.kind == Kind::curve) {
+      if (!e.curve->kinks().empty()) kinks.insert({e.a, e.curve});
+    } else if (e.kind == Kind::choice) {
+      kinks.insert({e.c, nullptr});
+    } else if (e.kind == Kind::operation && has_branches(e.operation)) {
+      kinks.insert({operands_of(e.operation) == 1 ? e.a : apply(Operation::subtract, e.a, e.b), nullptr});
+    }
+  }
+  return {kinks.begin(), kinks.end()};
+}
+
 std::vector<Graph::Node> Graph::parts_of(Node node, int leaf) const {
   std::vector<Node> parts, open{node};
   std::set<Node> seen;

@@ -19,6 +19,8 @@ class Curve {
  public:
   virtual ~Curve() = default;
   virtual double at(double x, int derivative) const = 0;
+  /// Where it or its slope jumps, in increasing order.
+  virtual std::span<const double> kinks() const { return {}; }
 };
 
 /// A function of several variables given by other means, such as a program of the user.
@@ -55,6 +57,14 @@ class Graph {
   Node rate(Node node, const std::function<Node(int leaf)>& rate);
   /// The leaves on which a node depends, in increasing order.
   std::vector<int> leaves_of(Node node) const;
+  /// What has two branches in a node, or more: a curve of `argument`, else a function whose branches meet where it is zero.
+  struct Kink {
+    Node argument = none;
+    const Curve* curve = nullptr;
+
+    auto operator<=>(const Kink&) const = default;
+  };
+  std::vector<Kink> kinks_of(Node node);
   bool is_number(Node node) const { return at(node).kind == Kind::number; }
   double value_of(Node node) const { return at(node).number; }
   /// The largest parts of a node that depend on this leaf and on no other.

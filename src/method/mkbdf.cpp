@@ -26,7 +26,7 @@ void Mkbdf::begin_step(const History& history, double h, int order) {
   k_ = std::min(own_ ? own_->k : order, history.size());
   known_rate_.setZero();
   known_a_.setZero();
-  // The left recursion, from the oldest increment inwards: the printed right-associated one loses an order in λ for
+  // Nested to the right, BCH(a, BCH(b, …)), from the oldest increment outwards: nested to the left, as printed, λ loses an order for
   // k = 5, exact logarithms do for k = 4, 5, 6. What lies inside the newest increment is known from the step before.
   omega0_ = -history[0].omega;
   for (int i = 0; i + 2 <= k_; ++i) {

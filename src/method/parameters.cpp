@@ -101,7 +101,9 @@ std::vector<Member<variants::Bliedf>> members() {
   using B = variants::Bliedf;
   return {bound<&B::defect, B>(
               {.name = "defect", .meaning = "leading error by which velocities are modified (index3, given steps)"}),
-          bound<&B::start, B>(start_field()), bound<&B::baumgarte, B>(baumgarte_field())};
+          bound<&B::start, B>(start_field()),
+          bound<&B::ratios, B>({.name = "ratios", .meaning = "what bounds the ratio of steps under error control"}),
+          bound<&B::baumgarte, B>(baumgarte_field())};
 }
 
 template <>

@@ -19,6 +19,9 @@ enum class DefectSource { corrected, as_printed, raw_as_printed };
 enum class TestedError { larger, tangential_as_printed };
 /// The error by which starting velocities are corrected: that of the scheme on one extra point, or the formulas of the papers.
 enum class StartBy { scheme, formula, formula_as_printed };
+/// What bounds the ratio of steps under error control: growth by 2 and a rest; what differences of past errors stand when a step
+/// rests; or what they stand in any sequence (Wieloch 2022, eq. 5.42).
+enum class RatioBound { growth, rested, any };
 /// Differences that give v̈ at the start.
 enum class JerkBy { central, forward };
 /// Whether β and γ follow the ratio of steps.
@@ -32,6 +35,7 @@ struct Bliedf {
   static constexpr std::string_view name = "bliedf";
   DefectSource defect = DefectSource::corrected;  ///< of the modification of velocities, index3 on given steps
   StartBy start = StartBy::scheme;                ///< index3
+  RatioBound ratios = RatioBound::growth;         ///< under error control
   std::optional<double> baumgarte{};              ///< of index1 [1/s]
 };
 struct GeneralizedAlpha {
@@ -104,6 +108,13 @@ struct Spellings<method::StartBy> {
   static constexpr std::string_view noun = "start";
   static constexpr std::array<Spelled<method::StartBy>, 3> entries{
       {{scheme, "scheme"}, {formula, "formula"}, {formula_as_printed, "formula-as-printed"}}};
+};
+template <>
+struct Spellings<method::RatioBound> {
+  using enum method::RatioBound;
+  static constexpr std::string_view noun = "bound of ratios";
+  static constexpr std::array<Spelled<method::RatioBound>, 3> entries{
+      {{growth, "growth"}, {rested, "rested"}, {any, "any"}}};
 };
 template <>
 struct Spellings<method::JerkBy> {

@@ -16,6 +16,7 @@
 #include "multibody/inputs.hpp"
 #include "multibody/joint.hpp"
 #include "multibody/limit.hpp"
+#include "system/kinks.hpp"
 #include "system/limits.hpp"
 
 namespace kreisel::multibody {
@@ -47,7 +48,7 @@ struct Mechanism {
 /// Evaluation allocates nothing and keeps no state. Loops over elements are shared by the workers in force
 /// (base/workers.hpp); the order in which a node collects its forces does not depend on them: inertia, rows, other forces,
 /// each in the order of the elements.
-class Assembly final : public system::System, public system::LimitedSystem {
+class Assembly final : public system::System, public system::LimitedSystem, public system::KinkedSystem {
  public:
   /// Throws InvalidInput when nodes, joints or groups do not exist or do not fit.
   explicit Assembly(Mechanism mechanism);
@@ -118,6 +119,10 @@ class Assembly final : public system::System, public system::LimitedSystem {
   void normal(int number, const lie::Motion& m, VectorRef n) const override;
   double push(int number, ConstVectorRef lambda) const override;
   std::shared_ptr<const system::System> with_closed(const std::vector<bool>& closed) const override;
+
+  int kink_count() const override { return kink_count_; }
+  void kinks(const lie::Motion& m, VectorRef coordinates) const override;
+  std::optional<double> knot_between(int kink, double from, double to) const override;
 
   std::string undefined_between(double t, double t_next) const override;
   std::string force_that_changes(const lie::Motion& before, const lie::Motion& after,
@@ -192,7 +197,9 @@ class Assembly final : public system::System, public system::LimitedSystem {
   Course inertia_, rows_, loads_;                 ///< with mass; with rows; all other forces
   std::vector<Place> storing_, working_, timed_;  ///< with energy; that change it; that depend on time
   std::vector<Place> starting_, connecting_;      ///< with states, active or not; joints
-  std::vector<int> rolling_;                      ///< by joint: its place in rows_ where it rolls, -1: none
+  std::vector<Place> kinked_;                     ///< whose forces have kinks
+  int kink_count_ = 0;
+  std::vector<int> rolling_;  ///< by joint: its place in rows_ where it rolls, -1: none
 };
 
 }  // namespace kreisel::multibody

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "kreisel/error.hpp"
+#include "multibody/law.hpp"
 #include "multibody/rigid_body.hpp"
 #include "multibody/rolling.hpp"
 #include "parts.hpp"
@@ -269,6 +270,10 @@ Assembly::Assembly(std::shared_ptr<const Parts> parts, std::vector<bool> active,
     if (facets.does_work) working_.push_back(at);
     if (!at.element->signals().empty() || static_cast<std::size_t>(e) >= first_other) timed_.push_back(at);
     if (facets.multipliers_of != nullptr) is_affine_ = false;
+    if (const auto* kinked = dynamic_cast<const Kinked*>(at.element); kinked != nullptr && kinked->kink_count() > 0) {
+      kinked_.push_back(at);
+      kink_count_ += kinked->kink_count();
+    }
     if (static_cast<std::size_t>(e) < first_joint || static_cast<std::size_t>(e) >= last_joint) continue;
     connecting_.push_back(at);
     rolling_.push_back(-1);

@@ -74,15 +74,15 @@ void Assembly::evaluate(const Outputs& outputs, const lie::Motion& m, ConstVecto
     for (const std::size_t i : {0, 1}) acceleration += slopes[i].dot(accelerations[i]);
     return acceleration;
   };
-  const auto effort_of = [&](int force) {
-    const Element* element = mechanism().forces[static_cast<std::size_t>(force)].get();
-    const auto place = std::ranges::find(loads_.places, element, &Place::element);
+  const auto of_force = [&](int force, double (*number)(const Force&, const Instant&)) {
+    const Force* element = mechanism().forces[static_cast<std::size_t>(force)].get();
+    const auto place = std::ranges::find(loads_.places, static_cast<const Element*>(element), &Place::element);
     if (place == loads_.places.end()) return 0.0;  // it is switched off
     BodyStates bodies;
     const Instant at{
         m.t,     m.q.data(), m.v.data(), m.a.data(), lambda.data() + place->row, slots_.data() + place->slot_at,
         &bodies, &inputs_};
-    return element->effort(at);
+    return number(*element, at);
   };
   const auto reaction_of = [&](int joint, int component) {
     const auto found = std::ranges::find(joints_, mechanism().joints[static_cast<std::size_t>(joint)]);
@@ -137,7 +137,10 @@ void Assembly::evaluate(const Outputs& outputs, const lie::Motion& m, ConstVecto
         put(inputs_.at(quantity.index, m.t, quantity.component));
         break;
       case Quantity::Kind::effort:
-        put(effort_of(quantity.index));
+        put(of_force(quantity.index, [](const Force& force, const Instant& at) { return force.effort(at); }));
+        break;
+      case Quantity::Kind::power:
+        put(of_force(quantity.index, [](const Force& force, const Instant& at) { return force.power(at); }));
         break;
       case Quantity::Kind::reaction:
         put(reaction_of(quantity.index, quantity.component));

@@ -71,6 +71,43 @@ class Expression::Search {
     of_.evaluate(middle, &at_middle);
     return find(a, at_a, middle, at_middle, found) || find(middle, at_middle, b, at_b, found);
   }
+  /// A time in (a, b) at which the function is far larger than at both ends, near its largest value: a step from a to b would
+  /// not see it. False: there is none.
+  bool find_peak(double a, double b, double& found) const {
+    const double size = far_larger * std::max(std::abs(of_.at(a).value), std::abs(of_.at(b).value));
+    struct Part {
+      double a, b, bound;
+    };
+    const auto part = [&](double from, double to) {
+      Interval range;
+      inspect(from, to, &range);
+      return Part{from, to, std::max(-range.low, range.high)};
+    };
+    // The interval that may have the largest value comes first.
+    const auto is_smaller = [](const Part& x, const Part& y) { return x.bound < y.bound; };
+    std::array<Part, most_parts> heap{part(a, b)};
+    int count = 1;
+    double largest = size;
+    bool has_found = false;
+    while (count > 0 && count < most_parts && heap[0].bound > largest) {
+      std::pop_heap(heap.begin(), heap.begin() + count, is_smaller);
+      const Part top = heap[--count];
+      const double middle = top.a + 0.5 * (top.b - top.a);
+      if (top.b - top.a <= smallest_ || !(middle > a && middle < b)) continue;
+      const double value = std::abs(of_.at(middle).value);
+      if (value > largest) {
+        largest = value;
+        found = middle;
+        has_found = true;
+      }
+      if (has_found && largest >= near_peak * top.bound) return true;
+      for (const Part& half : {part(top.a, middle), part(middle, top.b)}) {
+        heap[count++] = half;
+        std::push_heap(heap.begin(), heap.begin() + count, is_smaller);
+      }
+    }
+    return has_found;
+  }
   bool are_equal(const Branches& a, const Branches& b) const {
     return std::equal(a.begin(), a.begin() + of_.corners_, b.begin());
   }
@@ -80,6 +117,9 @@ class Expression::Search {
   enum class Kind { clear, monotone, unknown };
   /// Beyond this the values at the ends of the intervals decide: an argument such as t - t is zero without being known to be.
   static constexpr long most_divisions = 5'000;
+  /// A peak: against the ends of the interval, and how much of the largest value that may be there.
+  static constexpr double far_larger = 10.0, near_peak = 0.5;
+  static constexpr int most_parts = 64;
 
   double bisect(double a, const Branches& at_a, double b) const {
     Branches at_middle{};
@@ -91,7 +131,8 @@ class Expression::Search {
     }
   }
 
-  Kind inspect(double a, double b) const {
+  /// `range`: what values the function may have.
+  Kind inspect(double a, double b, Interval* range = nullptr) const {
     std::array<Bounds, max_depth + 1> stack;
     int top = -1;
     Kind kind = Kind::clear;
@@ -236,6 +277,7 @@ class Expression::Search {
         }
       }
     }
+    if (range != nullptr) *range = stack[0].value;
     return kind;
   }
 
@@ -245,15 +287,32 @@ class Expression::Search {
 };
 
 std::optional<Expression::Corner> Expression::next_corner(double after, double until) const {
-  if (corners_ == 0 || is_constant_ || !(until > after)) return {};
-  Branches at_after{}, at_until{};
-  evaluate(after, &at_after);
-  evaluate(until, &at_until);
+  if (is_constant_ || !(until > after)) return {};
   Search search(*this, after, until);
-  double t = 0.0;
-  if (!search.find(after, at_after, until, at_until, t) || t >= until) return {};
-  const double before = std::nextafter(t, after);
-  return Corner{t, at(before), at(t)};
+  double corner = until, peak = 0.0;
+  if (corners_ > 0) {
+    Branches at_after{}, at_until{};
+    evaluate(after, &at_after);
+    evaluate(until, &at_until);
+    if (!search.find(after, at_after, until, at_until, corner) || corner > until) corner = until;
+  }
+  const double before = corner < until ? std::nextafter(corner, after) : until;
+  if (before > after && search.find_peak(after, before, peak)) {
+    // The highest one has been found; a lower one may come first.
+    constexpr std::array<double, 4> parts{0.97, 0.75, 0.5, 0.25};
+    for (std::size_t i = 0, found = 0; i < parts.size() && found < parts.size();)
+      if (double first = 0.0; search.find_peak(after, after + parts[i] * (peak - after), first)) {
+        peak = first;
+        i = 0;
+        ++found;
+      } else {
+        ++i;
+      }
+    const Jet there = at(peak);
+    return Corner{peak, there, there};
+  }
+  if (corner == until) return {};
+  return Corner{corner, at(before), at(corner)};
 }
 
 }  // namespace kreisel::multibody

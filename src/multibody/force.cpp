@@ -76,6 +76,23 @@ void Force::add_power(const Instant& at, system::Power& power) const {
 
 double Force::effort(const Instant& at) const { return effort_at(state_at(at, Frames(at, slots()))); }
 
+/// -g·v, from the same wrench that moves the bodies.
+double Force::power(const Instant& at) const {
+  const Frames frames(at, slots());
+  const ForceState state = state_at(at, frames);
+  Slopes wrench;
+  set_zero(wrench, slots());
+  add_wrench(state, wrench);
+  double sum = 0.0;
+  for (int i = 0; i < slots(); ++i) sum -= wrench[i].dot(state.s[i].twist());
+  return sum;
+}
+
+Force::Along MeasuredForce::along() const {
+  if (terms_.size() != 1) return {};
+  return {terms_[0].measure.get(), terms_[0].counts_turns};
+}
+
 double MeasuredForce::effort_at(const ForceState& at) const {
   if (terms_.size() != 1) return std::numeric_limits<double>::quiet_NaN();
   return (terms_[0].is_actuator ? -1.0 : 1.0) * effort_of(terms_[0], at);

@@ -53,7 +53,15 @@ class Force : public Element {
   /// Changes z where a gap closes or opens.
   virtual void touched(const BodyState*, int, double*) const {}
 
-  /// Along its measure, as the model file counts it; NaN: it has more than one.
+  /// The only measure that it acts along; nullptr: it acts along several, or along none.
+  struct Along {
+    const Measure* measure = nullptr;
+    bool is_rotation = false;
+  };
+  virtual Along along() const { return {}; }
+  /// Whether one number says how hard it acts.
+  virtual bool has_effort() const { return along().measure != nullptr; }
+  /// That number, as the model file counts it; NaN: there is none.
   virtual double effort_at(const ForceState&) const { return std::numeric_limits<double>::quiet_NaN(); }
   /// power += what enters the bodies beside the potential.
   virtual void add_flow(const ForceState& at, system::Power& power) const = 0;
@@ -67,6 +75,8 @@ class Force : public Element {
   void add_energy(const Instant& at, system::EnergyParts& parts) const final;
   void add_power(const Instant& at, system::Power& power) const final;
   double effort(const Instant& at) const final;
+  /// What it does to its bodies [W]: positive drives them.
+  double power(const Instant& at) const;
 
  private:
   ForceState state_at(const Instant& at, const Frames& frames) const;
@@ -156,6 +166,7 @@ class MeasuredForce final : public Force {
   void add_blocks(const ForceState& at, ElementBlocks& out) const override;
   double potential(const ForceState& at) const override;
   void add_flow(const ForceState& at, system::Power& power) const override;
+  Along along() const override;
   double effort_at(const ForceState& at) const override;
   system::Corner next_corner(double t, double until, double resolution) const override;
 

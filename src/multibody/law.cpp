@@ -133,6 +133,7 @@ Formulas::Node Formulas::rate_of(Node node) {
       case Kind::acceleration:
         throw InvalidInput("has no rate: it depends on an acceleration");
       case Kind::effort:
+      case Kind::power:
       case Kind::reaction:
         throw InvalidInput("has no rate: it depends on a force or a reaction");
       case Kind::energy:
@@ -171,17 +172,16 @@ Formulas::Node Formulas::rate_of_state(int state) {
 
 namespace {
 
-/// Parts of a node with corners that are functions of time alone; what cannot be written as a formula has none that are known.
+/// Parts of a node with corners or peaks that are functions of time alone; what cannot be written as a formula has none that are known.
 std::vector<Signal> timed_parts(Formulas& formulas, Formulas::Node node) {
   std::vector<Signal> parts;
   formula::Graph& graph = formulas.graph();
   const int time = graph.leaves_of(formulas.leaf({Kind::time}))[0];
   for (const Formulas::Node part : graph.parts_of(node, time)) {
     const std::string text = graph.text_of(part, "t");
-    const bool has_corners = std::ranges::any_of(std::array{"abs(", "sign(", "min(", "max("}, [&](const char* name) {
-      return text.find(name) != std::string::npos;
-    });
-    if (!has_corners) continue;
+    // Corners, or narrow peaks.
+    constexpr std::array signs{"abs(", "sign(", "min(", "max(", "exp(", "tanh(", "cosh(", "sinh(", "atan(", "/", "^"};
+    if (std::ranges::none_of(signs, [&](const char* sign) { return text.find(sign) != std::string::npos; })) continue;
     try {
       parts.emplace_back(Expression(text));
     } catch (const InvalidInput&) {  // nested deeper, or longer, than a formula in t may be
@@ -303,6 +303,7 @@ Law::Law(std::string type, std::string name, Formulas& formulas, Plan plan)
   value_reads_ = readings_of(value_, formulas, plan);
   gradient_reads_ = readings_of(gradient_, formulas, plan);
   timed_ = timed_parts(formulas, plan.value);
+  set_kinks(formulas, plan);
   if (plan.gauge < 0) return;
   const formula::Graph::Node x = formulas.leaf({Kind::value, plan.gauge}), v = formulas.leaf({Kind::rate, plan.gauge});
   const int own = graph.leaves_of(x)[0], own_rate = graph.leaves_of(v)[0];
@@ -318,6 +319,22 @@ Law::Law(std::string type, std::string name, Formulas& formulas, Plan plan)
   spent_reads_ = readings_of(spent_, formulas, plan);
   const std::vector<int> leaves = graph.leaves_of(rest);
   dissipates_ = !drives && std::ranges::all_of(leaves, [&](int leaf) { return leaf == own || leaf == own_rate; });
+}
+
+void Law::set_kinks(Formulas& formulas, const Plan& plan) {
+  formula::Graph& graph = formulas.graph();
+  std::vector<Formulas::Node> coordinates;
+  for (const formula::Graph::Kink& kink : graph.kinks_of(plan.value)) {
+    const bool moves = std::ranges::any_of(graph.leaves_of(kink.argument), [&](int leaf) {
+      const Kind kind = formulas.quantity(leaf).kind;
+      return kind != Kind::time && kind != Kind::input;
+    });
+    if (!moves) continue;
+    coordinates.push_back(kink.argument);
+    kinks_.push_back(kink.curve);
+  }
+  kink_program_ = formula::Program(graph, coordinates);
+  kink_reads_ = readings_of(kink_program_, formulas, plan);
 }
 
 std::vector<Law::Reading> Law::readings_of(const formula::Program& program, const Formulas& formulas,
@@ -489,6 +506,32 @@ system::Corner Law::next_corner(double t, double until, double resolution) const
   system::Corner first;
   for (const Signal& signal : timed_) first = earlier(first, next_look(signal, t, until, resolution));
   return first;
+}
+
+void Law::kinks(const Instant& at, double* coordinates) const {
+  std::array<double, max_leaves> leaves;
+  read(kink_reads_, at, Frames(at, bodies_).states(), leaves.data());
+  kink_program_.evaluate(leaves.data(), coordinates);
+}
+
+namespace {
+
+/// The first of increasing numbers on the way between two others.
+std::optional<double> first_between(std::span<const double> list, double from, double to) {
+  if (from < to) {
+    const auto found = std::upper_bound(list.begin(), list.end(), from);
+    return found != list.end() && *found < to ? std::optional(*found) : std::nullopt;
+  }
+  const auto found = std::lower_bound(list.begin(), list.end(), from);
+  return found != list.begin() && *(found - 1) > to ? std::optional(*(found - 1)) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<double> Law::knot_between(int kink, double from, double to) const {
+  constexpr std::array zero{0.0};
+  const formula::Curve* curve = kinks_[static_cast<std::size_t>(kink)];
+  return first_between(curve != nullptr ? curve->kinks() : std::span<const double>(zero), from, to);
 }
 
 double Law::potential(double x) const {

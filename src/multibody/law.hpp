@@ -4,12 +4,14 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "formula/program.hpp"
 #include "multibody/frames.hpp"
 #include "multibody/joint.hpp"
+#include "system/kinks.hpp"
 
 namespace kreisel::multibody {
 
@@ -30,6 +32,7 @@ struct Quantity {
     state,         ///< a node of first order
     input,         ///< of the mechanism; its value, rate or curve
     effort,        ///< of a force of the mechanism
+    power,         ///< of a force of the mechanism: what it does to its bodies
     reaction,      ///< of a joint on its second body: force, then torque, inertial axes
     energy,        ///< kinetic, potential, elastic
     rotation,      ///< of a body: the rotation vector
@@ -89,15 +92,26 @@ class Formulas {
 /// A table as a function of anything.
 class TableCurve final : public formula::Curve {
  public:
-  explicit TableCurve(Signal signal) : signal_(std::move(signal)) {}
+  explicit TableCurve(Signal signal) : signal_(std::move(signal)), kinks_(signal_.kinks()) {}
   double at(double x, int derivative) const override;
+  std::span<const double> kinks() const override { return kinks_; }
 
  private:
   Signal signal_;
+  std::vector<double> kinks_;
+};
+
+/// An element whose force is smooth only between the knots of some coordinates, see system::KinkedSystem.
+class Kinked {
+ public:
+  virtual ~Kinked() = default;
+  virtual int kink_count() const = 0;
+  virtual void kinks(const Instant& at, double* coordinates) const = 0;
+  virtual std::optional<double> knot_between(int kink, double from, double to) const = 0;
 };
 
 /// A formula as a force along a gauge or as the rate of a state, with exact derivatives.
-class Law final : public Element {
+class Law final : public Element, public Kinked {
  public:
   /// Whether a positive value shortens the gauge, as a spring does, or lengthens it, as an actuator does.
   enum class Sense { pulls, pushes };
@@ -118,6 +132,10 @@ class Law final : public Element {
   /// Parts of the formula that are functions of time alone and have corners.
   std::vector<NamedSignal> signals() const override;
   system::Corner next_corner(double t, double until, double resolution) const override;
+  /// Of time and inputs alone they are corners of time.
+  int kink_count() const override { return static_cast<int>(kinks_.size()); }
+  void kinks(const Instant& at, double* coordinates) const override;
+  std::optional<double> knot_between(int kink, double from, double to) const override;
 
  private:
   struct Seen {  ///< a gauge by slots of this element
@@ -133,6 +151,7 @@ class Law final : public Element {
   struct Plan;
   Law(std::string type, std::string name, Formulas& formulas, Plan plan);
 
+  void set_kinks(Formulas& formulas, const Plan& plan);
   std::vector<Reading> readings_of(const formula::Program& program, const Formulas& formulas, const Plan& plan) const;
   void read(const std::vector<Reading>& readings, const Instant& at, const BodyState* s, double* values) const;
   double value_of(const Instant& at, const BodyState* s, const Seen& seen) const;
@@ -151,6 +170,9 @@ class Law final : public Element {
   bool stores_ = false, spends_ = false, dissipates_ = false;
   double x0_ = 0.0;
   std::vector<Signal> timed_;
+  std::vector<const formula::Curve*> kinks_;  ///< null: the knot is zero
+  formula::Program kink_program_;
+  std::vector<Reading> kink_reads_;
   Formulas::Curves curves_;
 };
 

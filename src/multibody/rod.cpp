@@ -12,8 +12,6 @@
 namespace kreisel::multibody {
 namespace {
 
-lie::FlatPose pose_of(const Frame& frame) { return lie::flat_pose(frame.p, lie::quaternion_from(frame.E)); }
-
 /// Three elements per turn: beyond, loads bring the logarithm to the half turn behind which it takes the other way round.
 constexpr double widest_bend = 2.0 * M_PI / 3.0 + 1e-9;
 

@@ -16,7 +16,6 @@ constexpr double parallel_below = 1e-6;
 /// Nodes this close, in parts of an element, are one.
 constexpr double same_node = 1e-6;
 
-lie::FlatPose pose_of(const Frame& frame) { return lie::flat_pose(frame.p, lie::quaternion_from(frame.E)); }
 Frame frame_of(const lie::FlatPose& pose) { return {pose.head<3>(), lie::rotation_matrix(pose.data() + 3)}; }
 
 /// `up`, or z, or y beside a vertical x.
@@ -123,6 +122,8 @@ void refuse_repeated(const std::vector<Vector3>& points) {
 }
 
 }  // namespace
+
+lie::FlatPose pose_of(const Frame& section) { return lie::flat_pose(section.p, lie::quaternion_from(section.E)); }
 
 double RodPath::length() const {
   double sum = 0.0;

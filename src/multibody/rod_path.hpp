@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "lie/flat_pose.hpp"
 #include "multibody/body.hpp"
 
 namespace kreisel::multibody {
@@ -13,6 +14,9 @@ struct PathPiece {
   double length = 0.0;  ///< [m]
   std::function<Frame(double s)> at;
 };
+
+/// Of a cross-section, as a point of SE(3).
+lie::FlatPose pose_of(const Frame& section);
 
 /// Pieces in a row. Where one ends and the next begins there may be a corner.
 struct RodPath {

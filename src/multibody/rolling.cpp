@@ -6,8 +6,8 @@ namespace kreisel::multibody {
 
 namespace {
 
-constexpr int directions = 12;
-using Number = Dual<double, directions>;
+constexpr int wheel_directions = 12;
+using Number = Dual<double, wheel_directions>;
 
 using Rows = Eigen::Matrix<double, Eigen::Dynamic, 12, Eigen::ColMajor, 2, 12>;
 
@@ -94,7 +94,7 @@ void Rolling::jacobian(const Instant& at, const Blocks& out) const {
 void Rolling::linearize_constraint(const Instant& at, const Blocks& out) const {
   const Frames frames(at, 2);
   const BodyState* s = frames.states();
-  const auto A = rows<Number>(moving<directions>(s[0], 0, -1), moving<directions>(s[1], 6, -1));
+  const auto A = rows<Number>(moving<wheel_directions>(s[0], 0, -1), moving<wheel_directions>(s[1], 6, -1));
   const Eigen::Matrix<double, 12, 1> twists = twists_of(s);
   ElementBlocks blocks;
   blocks.K.set_zero(2);
@@ -120,7 +120,7 @@ void Rolling::linearize_constraint(const Instant& at, const Blocks& out) const {
 void Rolling::acceleration_gap(const Instant& at, double* out) const {
   const Frames frames(at, 2);
   const BodyState* s = frames.states();
-  const auto A = rows<Number>(moving<directions>(s[0], 0, -1), moving<directions>(s[1], 6, -1));
+  const auto A = rows<Number>(moving<wheel_directions>(s[0], 0, -1), moving<wheel_directions>(s[1], 6, -1));
   const Eigen::Matrix<double, 12, 1> twists = twists_of(s);
   Slopes accelerations;
   frames.set_accelerations(accelerations);

@@ -38,6 +38,9 @@ class Signal {
   /// Where it is known: a table from its first to its last point, a formula everywhere.
   std::pair<double, double> span() const;
 
+  /// Points of a table at which it or its slope jumps.
+  std::vector<double> kinks() const;
+
   /// The first corner in (t, until) that a step from t to `until` must not go over, when the equations of motion contain the
   /// derivative of that order as a force or an acceleration. Of a table such a step may go over points as long as a polynomial
   /// follows the integral, up to `resolution` of its largest value so far or as well as it follows smooth functions.

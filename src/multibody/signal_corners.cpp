@@ -26,6 +26,9 @@ constexpr double smallest_part = 1e-6;
 constexpr double equal_sides = 1e-9;
 /// How far, in parts of the time looked at, the neighbourhood of a corner goes.
 constexpr double nearby = 1e-3;
+/// Continuous derivatives at a peak, a value far larger than where the step begins: steps end there, and no method minds.
+constexpr int smooth_peak = 8;
+constexpr double far_larger = 9.0;
 
 double derivative_of(const Jet& jet, int i) { return i == 0 ? jet.value : i == 1 ? jet.rate : jet.curve; }
 
@@ -73,6 +76,23 @@ Signal::Ends Signal::ends_at(double t, int derivative, Side side) const {
     d[2] = d[3] = 0.0;
   }
   return {d[derivative], d[derivative + 1]};
+}
+
+std::vector<double> Signal::kinks() const {
+  std::vector<double> list;
+  if (pieces_.empty()) return list;
+  std::array<double, 2> largest{};
+  for (const double t : nodes_)
+    for (const int d : {0, 1})
+      for (const Side side : {Side::left, Side::right})
+        largest[d] = std::max(largest[d], std::abs(ends_at(t, d, side).value));
+  for (const double t : nodes_) {
+    const auto jumps = [&](int d) {
+      return std::abs(ends_at(t, d, Side::left).value - ends_at(t, d, Side::right).value) > equal_sides * largest[d];
+    };
+    if (jumps(0) || jumps(1)) list.push_back(t);
+  }
+  return list;
 }
 
 /// Of the derivative: the derivative below, for a force the impulse.
@@ -196,6 +216,12 @@ Corner Signal::corner_of_table(double t, double until, int derivative, double re
 Corner Signal::corner_of_formula(double t, double until, int derivative) const {
   const std::optional<Expression::Corner> corner = expression_.next_corner(t, until);
   if (!corner) return {};
+  const auto is_same = [](const Jet& a, const Jet& b) {
+    return a.value == b.value && a.rate == b.rate && a.curve == b.curve;
+  };
+  if (derivative == 0 && is_same(corner->before, corner->after) &&
+      std::abs(corner->after.value) > far_larger * std::abs(expression_.at(t).value))
+    return {corner->t, smooth_peak};
   const double distance = nearby * (until - t);
   const Jet before = expression_.at(corner->t - distance), after = expression_.at(corner->t + distance);
   int continuous = 0;

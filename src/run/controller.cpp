@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "coeff/bdf_ratios.hpp"
+
 namespace kreisel::run {
 namespace {
 
@@ -49,6 +51,19 @@ Controller::Controller(const ControllerOptions& options, double initial_step, in
 
 void Controller::set_step(double h) { state_.h = options_.max_step > 0.0 ? std::min(h, options_.max_step) : h; }
 
+double Controller::largest_ratio(int order) const {
+  const coeff::RatioBounds& bounds = coeff::bdf_ratio_bounds[std::min(order, coeff::bdf_max_order)];
+  switch (options_.ratios) {
+    case method::RatioBound::growth:
+      break;
+    case method::RatioBound::rested:
+      return std::min(max_growth, bounds.rested);
+    case method::RatioBound::any:
+      return std::min(max_growth, bounds.any);
+  }
+  return max_growth;
+}
+
 double Controller::trend(double error) const {
   return state_.last_error > 0.0 ? std::clamp(error / state_.last_error, 1.0, 2.0) : 1.0;
 }
@@ -56,7 +71,10 @@ double Controller::trend(double error) const {
 bool Controller::compares_orders(double error) const {
   if (state_.is_starting && may_double(error, state_.order)) return false;
   const double expected = error * trend(error);
-  const int rest = may_double(expected, state_.order) ? 1 : state_.order;
+  // Bounds for any sequence need no rest, those of a rested step need all of it.
+  const int rest = options_.ratios == method::RatioBound::any                                            ? 0
+                   : options_.ratios == method::RatioBound::growth && may_double(expected, state_.order) ? 1
+                                                                                                         : state_.order;
   return state_.steps_since_change + 1 > rest || !(expected <= alarm);
 }
 
@@ -99,7 +117,9 @@ void Controller::accept(const OrderErrors& errors, double taken) {
   consider(errors.higher, state_.order + 1);
 
   if (best == none) best = log_growth(expected, state_.order);  // no estimate one order up yet
-  const bool changes_step = best >= log_grow_from || best <= log_shrink_from;
+  const bool is_free = options_.ratios == method::RatioBound::growth;
+  const double largest = largest_ratio(order), log_largest = is_free ? log_grow_from : std::log(largest);
+  const bool changes_step = best >= std::min(log_grow_from, log_largest) || best <= log_shrink_from;
   if (order == state_.order && !changes_step) return;
   if (order != state_.order) {
     state_.former_order = state_.order;
@@ -108,7 +128,9 @@ void Controller::accept(const OrderErrors& errors, double taken) {
   state_.order = order;
   state_.steps_since_change = 0;
   state_.last_error = 0.0;
-  if (changes_step) set_step(std::clamp(std::exp(best), smallest_cut, max_growth) * taken);
+  const double smallest =
+      options_.ratios == method::RatioBound::any ? std::max(smallest_cut, 1.0 / largest) : smallest_cut;
+  if (changes_step) set_step(std::clamp(std::exp(best), smallest, largest) * taken);
 }
 
 void Controller::reject_error(double error, double taken) {

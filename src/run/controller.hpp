@@ -3,6 +3,8 @@
 
 #include <optional>
 
+#include "method/variants.hpp"
+
 namespace kreisel::run {
 
 /// Error estimates in multiples of the tolerance, as if the step had been taken with order k-1, k, k+1.
@@ -15,6 +17,7 @@ struct OrderErrors {
 struct ControllerOptions {
   int min_order = 1, max_order = 6;
   double max_step = 0.0;  ///< 0: none
+  method::RatioBound ratios = method::RatioBound::growth;
 };
 
 class Controller {
@@ -51,6 +54,8 @@ class Controller {
 
  private:
   void set_step(double h);
+  /// Of the next step to the last one at this order.
+  double largest_ratio(int order) const;
   /// By which the error of the next step grows if that of the last two goes on.
   double trend(double error) const;
   void reject(double factor, double taken);

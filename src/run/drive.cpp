@@ -190,7 +190,9 @@ void Drive::begin_segment(std::shared_ptr<const system::System> system, const sy
   segment_ =
       std::make_unique<Segment>(std::move(system), start, options, layout_, recorder_.counters(), ends_at_corners_);
   Segment& s = *segment_;
+  if (tape_ != nullptr || forward_ != nullptr) s.policy->ignore_kinks();
   if (tape_ != nullptr) s.policy = tape_->policy_for(std::move(s.policy), s.plan, *s.system);
+  if (previous_ != nullptr) s.policy->inherit(*previous_->policy);
   s.policy->stop_at(wanted_);
   report_.linear_solver = s.stepper->linear_solver_name();
   if (report_.systems.empty() || report_.systems.back() != s.system) report_.systems.push_back(s.system);
@@ -383,16 +385,30 @@ bool Drive::open() {
   return show(entry) || interrupt(entry.motion.t);
 }
 
+std::string Drive::cause_of_short_steps() const {
+  constexpr double most_steps_per_period = 1000.0, many_periods = 100.0;
+  const Segment& s = *segment_;
+  const double rate = s.plan.has_error_control() ? s.stepper->vibration() : 0.0;
+  const double steps = rate > 0.0 ? 2.0 * M_PI / (rate * now().h) : HUGE_VAL;
+  const double periods = rate * (s.plan.run_end - now().motion.t) / (2.0 * M_PI);
+  if (steps > most_steps_per_period || periods < many_periods) return {};
+  return fmt::format(
+      "  lightly damped vibrations of {:.2g} rad/s take {:.2g} steps in a period, and {:.2g} periods are to come{}\n",
+      rate, steps, periods,
+      method_in_force_ == "radau" ? "; more damping would end them"
+                                  : fmt::format("; {} radau goes over them once they are small", spelled("method")));
+}
+
 bool Drive::attempt() {
   Segment& s = *segment_;
   const double t = now().motion.t;
   if (recorder_.counters().steps >= options_.max_steps)
-    return fail(
-        {Status::too_many_steps,
-         fmt::format("max_steps = {} reached at t = {:.10g}, {:.1f} % of the way; the last step was {:.3g}.\n"
-                     "  try: {}, {}",
-                     options_.max_steps, t, 100.0 * (t - s.plan.t0) / (s.plan.run_end - s.plan.t0), now().h,
-                     spelled("max_steps"), s.plan.has_error_control() ? "or looser tolerances" : "or larger steps")});
+    return fail({Status::too_many_steps,
+                 fmt::format("max_steps = {} reached at t = {:.10g}, {:.1f} % of the way; the last step was {:.3g}.\n{}"
+                             "  try: {}, {}",
+                             options_.max_steps, t, 100.0 * (t - s.plan.t0) / (s.plan.run_end - s.plan.t0), now().h,
+                             cause_of_short_steps(), spelled("max_steps"),
+                             s.plan.has_error_control() ? "or looser tolerances" : "or larger steps")});
   while (true) {
     std::variant<Proposal, Failure> next = s.policy->next(*s.stepper);
     if (auto* failure = std::get_if<Failure>(&next)) return fail(std::move(*failure));
@@ -401,6 +417,7 @@ bool Drive::attempt() {
     const Verdict verdict = s.policy->judge(attempt, *s.stepper);
     recorder_.attempted(attempt);
     if (verdict == Verdict::give_up) return fail(s.policy->failure(attempt, *s.stepper));
+    if (verdict == Verdict::restart) return start_behind(t, false);
     if (verdict == Verdict::retry && std::exchange(is_behind_jump_, false)) {  // the past says too little of what comes
       has_started_anew_ = true;
       ++segment_number_;
@@ -543,6 +560,7 @@ double Drive::step_of_radau(const system::Start& from, double crawl) {
       case Verdict::give_up:
         return 0.0;
       case Verdict::retry:
+      case Verdict::restart:
         continue;
       case Verdict::accept:
         stepper->commit();

@@ -87,6 +87,8 @@ class Drive {
   void exchange_segment(Archive& a);
   [[nodiscard]] bool take_step();
   [[nodiscard]] bool open();
+  /// Of a run that ends for the number of its steps, as a line of its message; empty: unknown.
+  std::string cause_of_short_steps() const;
   [[nodiscard]] bool attempt();
   [[nodiscard]] bool project_on_demand();
   /// Events, measures, output and checkpoint of the newest point.

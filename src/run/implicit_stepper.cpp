@@ -57,7 +57,7 @@ std::unique_ptr<solve::Manifold> make_manifold(const system::System& system, con
   return std::make_unique<solve::Manifold>(
       system, counters,
       solve::ManifoldOptions{parameters.metric, parameters.projection == method::Projection::joint,
-                             std::string(plan.options.linear_solver.name())},
+                             std::string(plan.options.linear_solver.name()), plan.closeness.newton.length},
       std::move(invariants));
 }
 

@@ -91,6 +91,9 @@ void inspect_variants(const Options& options, bool has_constraints, Inspection& 
   if (has_constraints && parameters.is_set("baumgarte"))
     check.require(options.formulation == solve::Formulation::index1, "baumgarte",
                   fmt::format("has an effect only with {} index1", spelled("formulation")));
+  if (set_to("ratios", "growth"))
+    check.require(options.has_error_control(), "ratios",
+                  "bounds steps under error control; given steps are as they are");
   if (has_constraints && set_to("derivatives", "plain"))
     check.require(options.formulation == solve::Formulation::index1, "derivatives",
                   fmt::format("has an effect only with {} index1", spelled("formulation")));

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "coeff/bdf_ratios.hpp"
 #include "corners.hpp"
 #include "method/variants.hpp"
 #include "run/integrator.hpp"
@@ -105,10 +106,9 @@ solve::Formulation formulation_in_use(const Options& options, const system::Syst
 }
 
 std::string growth_problem(const Plan& plan) {
-  // From step to step (Calvo, Grande, Grigorieff 1990). A single one does no harm: what it amplifies is damped later.
-  constexpr std::array<double, 7> largest_ratio{HUGE_VAL, HUGE_VAL, 2.414, 1.618, 1.280, 1.127, 1.044};
+  // From step to step. A single one does no harm: what it amplifies is damped later.
   constexpr double round_off = 1.01;
-  const double largest = plan.order < static_cast<int>(largest_ratio.size()) ? largest_ratio[plan.order] : HUGE_VAL;
+  const double largest = plan.order <= coeff::bdf_max_order ? coeff::bdf_ratio_bounds[plan.order].constant : HUGE_VAL;
   int in_a_row = 0;
   for (std::size_t i = 1; i < plan.steps.size(); ++i) {
     in_a_row = plan.steps[i] > round_off * largest * plan.steps[i - 1] ? in_a_row + 1 : 0;

@@ -15,6 +15,7 @@
 #include "radau_control.hpp"
 #include "radau_stepper.hpp"
 #include "run/controller.hpp"
+#include "run/kinks.hpp"
 
 namespace kreisel::run {
 namespace {
@@ -133,13 +134,16 @@ class ErrorControl : public StepPolicy {
         norm_(parts_, plan.options.rtol, plan.options.atol, plan.closeness.newton.length),
         watchdog_(plan.t0, plan.t_end),
         chatter_(system, plan.t_end),
-        corners_(system, plan.options, plan.t0, plan.t_end) {}
+        corners_(system, plan.options, plan.t0, plan.t_end),
+        kinks_(system) {}
 
   std::variant<Proposal, Failure> next(const Stepper& stepper) override {
     const double t = stepper.now().motion.t;
     double h = std::min(step(), stepper.longest_step());
     stop_ = corners_.ahead(t, h);
     if (wanted_ > t && wanted_ < stop_.t) stop_ = {.t = wanted_, .after = wanted_};
+    if (const double kink = kinks_.landing(); kink > t && kink < stop_.t)
+      stop_ = {.t = kink, .after = kink, .smooth = 0, .is_corner = true};
     const double remaining = stop_.t - t;
     const bool is_last = is_last_ = remaining <= h * (1.0 + end_margin);
     if (is_last)
@@ -165,6 +169,10 @@ class ErrorControl : public StepPolicy {
     const bool is_there = stop_.is_corner && stepper.now().motion.t == stop_.t;
     return is_there && restarts_at(stop_, stepper.now().h) ? std::optional(stop_.after) : std::nullopt;
   }
+  void inherit(const StepPolicy& before) override {
+    if (const auto* same = dynamic_cast<const ErrorControl*>(&before)) kinks_.inherit(same->kinks_);
+  }
+  void ignore_kinks() override { kinks_.ignore(); }
   std::optional<Failure> complaint(const Stepper& stepper) override {
     const double t = stepper.now().motion.t;
     if (t == wanted_) return {};  // no error has held it back
@@ -187,6 +195,19 @@ class ErrorControl : public StepPolicy {
   virtual int order(const Stepper& stepper) const = 0;
   /// Where a step of size h has ended.
   virtual bool restarts_at(const Stop& corner, double h) const = 0;
+  /// Of a method without a past, whose step has failed: whether the next one ends at a kink.
+  bool lands_at_kink(const Stepper& stepper) {
+    return kinks_.rejected(stepper.now().motion, stepper.trial().motion, 0) == Kinks::Advice::land;
+  }
+  /// Of an accepted step, whether it has to end elsewhere after all.
+  bool misses_kink(Attempt& attempt, const Stepper& stepper) {
+    if (kinks_.misses(stepper.now().motion, stepper.trial().motion)) {
+      attempt.outcome = Outcome::error_too_large;
+      return true;
+    }
+    kinks_.accept(stepper.now().motion, stepper.trial().motion);
+    return false;
+  }
   /// The first step at order 1.
   double first_step(const Stepper& stepper) const {
     const Options& o = plan_.options;
@@ -204,6 +225,7 @@ class ErrorControl : public StepPolicy {
   Watchdog watchdog_;
   ChatterWatch chatter_;
   const Corners corners_;
+  Kinks kinks_;
   Stop stop_;             ///< where the last proposal had to end
   bool is_last_ = false;  ///< it does
   double wanted_ = -std::numeric_limits<double>::infinity();
@@ -306,6 +328,9 @@ class OrderControl final : public ErrorControl {
                                          : stepper.first_error(norm_);
     if (!(attempt.error <= 1.0)) {
       attempt.outcome = Outcome::error_too_large;
+      const Kinks::Advice advice = kinks_.rejected(stepper.now().motion, stepper.trial().motion, order);
+      if (advice == Kinks::Advice::land) return Verdict::retry;
+      if (advice == Kinks::Advice::restart && stepper.past() > 2) return Verdict::restart;
       // Close to a singular position an old matrix hardly moves what B loses sight of: updates look small, errors stay.
       if (attempt.kept_matrix)
         stepper.forget_matrix();
@@ -313,6 +338,7 @@ class OrderControl final : public ErrorControl {
         controller_.reject_error(attempt.error, attempt.h);
       return Verdict::retry;
     }
+    if (misses_kink(attempt, stepper)) return Verdict::retry;
     errors_.current = current.value_or(0.0);
     const bool compares = controller_.compares_orders(errors_.current);
     errors_.lower = compares && current ? stepper.error_at(order - 1, norm_, tests_lambda) : std::nullopt;
@@ -327,13 +353,18 @@ class OrderControl final : public ErrorControl {
   std::optional<double> crawl() override { return crawl_.is_due(); }
   void exchange(Archive& a) override {
     run::exchange(a, controller_);
+    kinks_.exchange(a);
     crawl_.exchange(a);
     watchdog_.exchange(a);
     chatter_.exchange(a);
   }
 
  private:
-  ControllerOptions limits() const { return {min_order_, plan_.max_order, plan_.options.max_step}; }
+  ControllerOptions limits() const {
+    const ParameterValues& parameters = plan_.options.method.parameters;
+    return {min_order_, plan_.max_order, plan_.options.max_step,
+            method::parameters_in<method::variants::Bliedf>(parameters).ratios};
+  }
   double step() const override { return controller_.step(); }
   int order(const Stepper& stepper) const override { return std::min(controller_.order(), stepper.past()); }
   bool restarts_at(const Stop& corner, double h) const override { return corners_.restarts_at(corner, h); }
@@ -369,10 +400,12 @@ class EmbeddedControl final : public ErrorControl {
         std::isfinite(attempt.error) ? safety * std::pow(std::max(attempt.error, 1e-10), -1.0 / order_) : failure_cut;
     if (!(attempt.error <= 1.0)) {
       attempt.outcome = Outcome::error_too_large;
+      if (lands_at_kink(stepper)) return Verdict::retry;
       h_ = std::max(smallest_cut, factor) * attempt.h;
       ++failures_;
       return Verdict::retry;
     }
+    if (misses_kink(attempt, stepper)) return Verdict::retry;
     // After a rejection the step must not grow at once.
     h_ = std::clamp(factor, smallest_cut, failures_ > 0 ? 1.0 : largest_growth) * attempt.h;
     bound();
@@ -381,6 +414,7 @@ class EmbeddedControl final : public ErrorControl {
   }
   void exchange(Archive& a) override {
     a.all(h_, failures_);
+    kinks_.exchange(a);
     watchdog_.exchange(a);
     chatter_.exchange(a);
   }
@@ -424,8 +458,9 @@ class RadauPolicy final : public ErrorControl {
     }
     norm_.set_scale(stepper.trial().motion, attempt.h);
     attempt.error = stepper.error_at(attempt.order, norm_, control_.failures() < lambda_failures).value_or(0.0);
-    if (attempt.error < 1.0) return Verdict::accept;
+    if (attempt.error < 1.0) return misses_kink(attempt, stepper) ? Verdict::retry : Verdict::accept;
     attempt.outcome = Outcome::error_too_large;
+    if (lands_at_kink(stepper)) return Verdict::retry;
     control_.reject_error(attempt.h, attempt.error, attempt.iterations, most);
     return Verdict::retry;
   }
@@ -434,6 +469,7 @@ class RadauPolicy final : public ErrorControl {
   }
   void exchange(Archive& a) override {
     control_.exchange(a);
+    kinks_.exchange(a);
     a.require(control_.step() > 0.0);
     watchdog_.exchange(a);
     chatter_.exchange(a);

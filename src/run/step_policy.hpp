@@ -18,7 +18,8 @@ struct Failure {
   std::string message;
 };
 
-enum class Verdict { accept, retry, give_up };
+/// `restart`: not to be tried again, the method starts anew where it is.
+enum class Verdict { accept, retry, restart, give_up };
 
 class StepPolicy {
  public:
@@ -43,6 +44,11 @@ class StepPolicy {
   virtual std::optional<double> crawl() { return {}; }
   /// The time behind a corner at which the stepper has arrived, if the method is to restart there.
   virtual std::optional<double> restart(const Stepper& stepper) const = 0;
+  /// What lasts when a method begins anew.
+  virtual void inherit(const StepPolicy& /*before*/) {}
+  /// Steps do not end at kinks of forces. Neighbouring runs take the steps of this one and pass the kinks elsewhere: derivatives of the
+  /// discrete motion need steps that no kink decides.
+  virtual void ignore_kinks() {}
   virtual void exchange(Archive& a) = 0;
 };
 

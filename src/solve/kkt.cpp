@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lie/group_info.hpp"
+
 namespace kreisel::solve {
 
 using system::CoordinateKind;
@@ -29,17 +31,47 @@ constexpr double exact_matrix = 1e-3;
 }  // namespace
 
 /// In the maximum norm: rows of joints, direction cosines beside arms, are about 1 then.
-void row_lengths(const system::System& system, const Vector& B, VectorRef out) {
+void row_lengths(const system::System& system, const Vector& B, double unit, VectorRef out) {
   const Pattern& pattern = system.pattern();
   out.setZero();
   for (const Pattern::Touch& touch : pattern.touches()) {
     const system::RowGroup& group = pattern.groups()[touch.group];
-    const ConstMatrixMap block(B.data() + touch.at, group.rows, system.space().blocks()[touch.block].nv);
-    for (int i = 0; i < group.rows; ++i)
-      out[group.at + i] = std::max(out[group.at + i], block.row(i).lpNorm<Eigen::Infinity>());
+    const lie::Block& touched = system.space().blocks()[touch.block];
+    const ConstMatrixMap block(B.data() + touch.at, group.rows, touched.nv);
+    const int n = unit == 1.0 ? 0 : lie::translations_of(touched);
+    for (int i = 0; i < group.rows; ++i) {
+      double& length = out[group.at + i];
+      length = std::max(length, block.row(i).tail(touched.nv - n).lpNorm<Eigen::Infinity>());
+      if (n > 0) length = std::max(length, unit * block.row(i).head(n).lpNorm<Eigen::Infinity>());
+    }
   }
   for (double& length : out)
     if (!(length > 0.0)) length = 1.0;
+}
+
+double unit_of_projection(double length) {
+  constexpr double small_mechanism = 1e-2;
+  return length > 0.0 && length < small_mechanism ? length : 1.0;
+}
+
+double largest_position(const lie::Space& space, const Vector& q, double unit) {
+  if (unit == 1.0) return q.lpNorm<Eigen::Infinity>();
+  double largest = 0.0;
+  for (const lie::Block& block : space.blocks()) {
+    const int n = lie::translations_of(block);
+    for (int i = 0; i < block.nq; ++i) largest = std::max(largest, std::abs(q[block.q_at + i]) / (i < n ? unit : 1.0));
+  }
+  return largest;
+}
+
+double largest_velocity(const lie::Space& space, const Vector& v, double unit) {
+  if (unit == 1.0) return v.lpNorm<Eigen::Infinity>();
+  double largest = 0.0;
+  for (const lie::Block& block : space.blocks()) {
+    const int n = lie::translations_of(block);
+    for (int i = 0; i < block.nv; ++i) largest = std::max(largest, std::abs(v[block.v_at + i]) / (i < n ? unit : 1.0));
+  }
+  return largest;
 }
 
 Kkt::Kkt(const system::System& system, Counters& counters, std::string_view linear_solver)
@@ -314,7 +346,7 @@ bool Kkt::project_position(Motion& m) {
   const int position_rows = system_.pattern().position_rows();
   projection_iterations_ = 0;
   if (position_rows == 0) return true;
-  row_lengths(system_, blocks_.B, row_lengths_);
+  row_lengths(system_, blocks_.B, unit_, row_lengths_);
   double first = 0.0, previous = HUGE_VAL;
   for (int iteration = 0; iteration < max_projection_iterations; ++iteration) {
     projection_iterations_ = iteration + 1;
@@ -324,7 +356,7 @@ bool Kkt::project_position(Motion& m) {
     if (iteration == 0) first = size;
     if (size <= projection_floor) return true;
     // Round-off of a gap is that of the positions it is the difference of.
-    const double scale = std::max(1.0, m.q.lpNorm<Eigen::Infinity>());
+    const double scale = std::max(1.0, largest_position(system_.space(), m.q, unit_));
     if (size > 0.5 * previous) return size <= 1e-6 * first || size < 1e-11 * scale;
     const bool is_last = iteration > 0 && size / previous * size <= invisible * scale;
     previous = size;
@@ -341,7 +373,7 @@ bool Kkt::project_position(Motion& m) {
 bool Kkt::project_velocity(Motion& m) {
   projection_iterations_ = 0;
   if (system_.pattern().rows() == 0) return true;
-  row_lengths(system_, blocks_.B, row_lengths_);
+  row_lengths(system_, blocks_.B, unit_, row_lengths_);
   double first = 0.0, previous = HUGE_VAL;
   for (int iteration = 0; iteration < max_projection_iterations; ++iteration) {
     projection_iterations_ = iteration + 1;
@@ -349,7 +381,7 @@ bool Kkt::project_velocity(Motion& m) {
     const double size = distance(residual_.rate);
     if (!std::isfinite(size)) return false;
     if (iteration == 0) first = size;
-    const double scale = std::max(1.0, m.v.lpNorm<Eigen::Infinity>());
+    const double scale = std::max(1.0, largest_velocity(system_.space(), m.v, unit_));
     if (size <= projection_floor * scale) return true;
     if (size > 0.5 * previous) return size <= 1e-6 * first || size < 1e-11 * scale;
     const bool is_last = iteration > 0 && size / previous * size <= invisible * scale;
@@ -379,6 +411,31 @@ void Kkt::constrained_part(ConstVectorRef l, VectorRef out) {
     const lie::Block& block = system_.space().blocks()[touch.block];
     const ConstMatrixMap B(blocks_.B.data() + touch.at, group.rows, block.nv);
     rows_.segment(group.at, group.rows) += B * l.segment(block.v_at, block.nv);
+  }
+  step_.setZero();
+  solve(step_, rows_);
+  out = step_;
+}
+
+void Kkt::velocity_part(const Motion& at, ConstVectorRef dq, ConstVectorRef dv, Motion& scratch, VectorRef out) {
+  const Pattern& pattern = system_.pattern();
+  rows_.setZero();
+  // H δq as a difference: all of linearize would cost more than the step it belongs to.
+  if (const double size = dq.lpNorm<Eigen::Infinity>(); size > 0.0) {
+    const double part = 1e-6 / size;
+    scratch = at;
+    step_ = part * dq;
+    system_.space().move(at.q, step_, scratch.q);
+    system_.constraints(scratch, zero_lambda_, residual_);
+    rows_ = residual_.rate / part;
+    system_.constraints(at, zero_lambda_, residual_);
+    rows_ -= residual_.rate / part;
+  }
+  for (const Pattern::Touch& touch : pattern.touches()) {
+    const system::RowGroup& group = pattern.groups()[touch.group];
+    const lie::Block& block = system_.space().blocks()[touch.block];
+    const ConstMatrixMap B(blocks_.B.data() + touch.at, group.rows, block.nv);
+    rows_.segment(group.at, group.rows) += B * dv.segment(block.v_at, block.nv);
   }
   step_.setZero();
   solve(step_, rows_);

@@ -16,7 +16,14 @@ namespace kreisel::solve {
 using method::Metric;
 
 /// Lengths of the rows of B, 1 for rows of zeros: |Φ| over them is a distance in q, whatever a constraint is multiplied by.
-void row_lengths(const system::System& system, const Vector& B, VectorRef out);
+/// Translations are counted in `unit`, rotations in radians.
+void row_lengths(const system::System& system, const Vector& B, double unit, VectorRef out);
+/// What a projection counts translations in: metres, unless the mechanism is so small that its round-off is below what ends
+/// a projection in metres.
+double unit_of_projection(double length);
+/// The largest entry of q, or of v, translations counted in `unit`.
+double largest_position(const lie::Space& space, const Vector& q, double unit);
+double largest_velocity(const lie::Space& space, const Vector& v, double unit);
 
 /// M itself is never inverted: singular mass matrices are fine as long as M > 0 on ker B.
 class Kkt {
@@ -42,11 +49,17 @@ class Kkt {
   /// Moves q onto Φ = 0 and v onto B v + Φ_t = 0 with the matrix at hand. False when the iteration does not contract.
   [[nodiscard]] bool project_position(system::Motion& m);
   [[nodiscard]] bool project_velocity(system::Motion& m);
+  /// For a mechanism of this size [m].
+  void set_length(double length) { unit_ = unit_of_projection(length); }
   /// Of the last projection; many mean that the matrix at hand is too old.
   int projection_iterations() const { return projection_iterations_; }
 
   /// out = C l, C = M⁻¹Bᵀ(B M⁻¹Bᵀ)⁻¹B over the position rows, with the matrix at hand.
   void constrained_part(ConstVectorRef l, VectorRef out);
+  /// What `project_velocity` would remove, to first order, from an error δv of v where q has an error δq: out with
+  /// B(δv - out) + H δq = 0, with the matrix at hand. `at` is a motion, `scratch` another one of the same space.
+  void velocity_part(const system::Motion& at, ConstVectorRef dq, ConstVectorRef dv, system::Motion& scratch,
+                     VectorRef out);
 
   /// Velocity jump by an impulse: M jump + Bᵀp = impulse, B jump = 0, with the matrix at hand.
   void jump_by(ConstVectorRef impulse, VectorRef jump);
@@ -78,6 +91,7 @@ class Kkt {
   Vector target_;  ///< of the force balance
   system::Motion before_jump_;
   Vector lambda_before_jump_;
+  double unit_ = 1.0;  ///< of translations, in projections
   bool needs_newton_;
   bool has_algebraic_ = false;  ///< index-1 unknowns, or forces that depend on λ
   int projection_iterations_ = 0;

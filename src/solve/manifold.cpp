@@ -165,6 +165,7 @@ class Manifold::Joint {
       : system_(system),
         counters_(counters),
         metric_(options.metric),
+        unit_(unit_of_projection(options.length)),
         invariants_(std::move(invariants)),
         levels_(Vector::Zero(static_cast<Eigen::Index>(invariants_.size()))),
         scales_(levels_),
@@ -205,7 +206,7 @@ class Manifold::Joint {
     ++counters_.factorizations;
     ++counters_.jacobian_evaluations;
     system_.linearize(m, zero_lambda_, blocks_);
-    row_lengths(system_, blocks_.B, row_lengths_);
+    row_lengths(system_, blocks_.B, unit_, row_lengths_);
     assemble();
     if (!solver_->factorize(matrix_)) return false;
     for (Eigen::Index i = 0; i < gradients_.cols(); ++i) {
@@ -229,8 +230,8 @@ class Manifold::Joint {
     for (int iteration = 1; iteration <= max_iterations; ++iteration) {
       ++counters_.residual_evaluations;
       system_.residual(m, zero_lambda_, residual_);
-      const double length = std::max(1.0, m.q.lpNorm<Eigen::Infinity>());
-      const double speed = std::max(1.0, m.v.lpNorm<Eigen::Infinity>());
+      const double length = std::max(1.0, largest_position(system_.space(), m.q, unit_));
+      const double speed = std::max(1.0, largest_velocity(system_.space(), m.v, unit_));
       double size = 0.0;
       if (position_rows > 0)
         size = residual_.gap.cwiseQuotient(row_lengths_.head(position_rows)).lpNorm<Eigen::Infinity>() / length;
@@ -402,6 +403,7 @@ class Manifold::Joint {
   const System& system_;
   Counters& counters_;
   Metric metric_;
+  double unit_;  ///< of translations
   std::vector<Invariant> invariants_;
   Vector levels_, scales_;
   linear::BlockMatrix matrix_;
@@ -424,6 +426,7 @@ Manifold::Manifold(const System& system, Counters& counters, const ManifoldOptio
       start_(system.space()),
       made_at_(system.space()),
       part_(Vector::Zero(system.space().nv())) {
+  kkt_.set_length(options.length);
   // An invariant ties q and v together.
   if (options.is_joint || !invariants.empty())
     joint_ = std::make_unique<Joint>(system, counters, options, std::move(invariants));
@@ -477,7 +480,8 @@ void Manifold::keep_tangential(VectorRef q_error, VectorRef v_error) {
   if (joint_ != nullptr) return joint_->keep_tangential(q_error, v_error);
   kkt_.constrained_part(q_error, part_);
   q_error -= part_;
-  kkt_.constrained_part(v_error, part_);
+  // Velocities are projected at the q that is left.
+  kkt_.velocity_part(made_at_, q_error, v_error, start_, part_);
   v_error -= part_;
 }
 

@@ -34,6 +34,7 @@ struct ManifoldOptions {
   Metric metric = Metric::mass;
   bool is_joint = false;  ///< q and v at once, instead of q first and then v at the new q
   std::string linear_solver = "automatic";
+  double length = 1.0;  ///< of the mechanism
 };
 
 /// Gauss-Newton: the smallest change of (q, v) that satisfies the linearised conditions, repeated with the matrix at hand.

@@ -10,6 +10,7 @@
 #include "block_products.hpp"
 #include "lie/group_info.hpp"
 #include "radau_coupled.hpp"
+#include "solve/mass_scales.hpp"
 #include "solve/newton_limits.hpp"
 
 namespace kreisel::solve {
@@ -94,6 +95,7 @@ Radau::Radau(const system::System& system, Formulation formulation, const Newton
       metric_(stabilization_metric(system.space(), options.length)),
       weighed_B_(Vector::Zero(blocks_.B.size())),
       hat_(Vector::Zero(system.space().block_diagonal_size())),
+      row_scale_(Vector::Ones(system.space().nv())),
       made_at_(system.space()),
       made_lambda_(Vector::Zero(system.pattern().rows())),
       completed_at_(system.space()),
@@ -114,6 +116,7 @@ Radau::Radau(const system::System& system, Formulation formulation, const Newton
   }
   for (Vector* x : {&work_, &dv_, &v_part_}) x->setZero(nv);
   rows_.setZero(rows);
+  kkt_.set_length(options.length);
   completes_ = rows > 0 && formulation_.lambda_row != ConstraintLevel::acceleration;
   completes_velocity_ =
       formulation_.lambda_row == ConstraintLevel::position && !formulation_.has_eta && position_rows > 0;
@@ -225,6 +228,9 @@ void Radau::linearize(const Motion& m, ConstVectorRef lambda) {
                            pattern.groups()[left.group].rows, blocks[left.block].nv, pattern.groups()[right.group].rows,
                            1.0);
   }
+  has_small_masses_ = mass_scales(system_, blocks_.M, row_scale_);
+  if (has_small_masses_)
+    for (Vector* X : {&X2_, &X1_, &X0_}) scale_rows(system_, layout_.pattern, 1, row_scale_, *X);
   has_linearization_ = true;
   has_factors_ = false;
   age_ = 0;
@@ -382,6 +388,8 @@ void Radau::solve_stages() {
   constexpr Coefficients::Square Ti = Coefficients::t_inverse, T = Coefficients::t;
   auto& r = right_hand_side_;
   const Eigen::Index n = r[0].size();
+  if (has_small_masses_)
+    for (Vector& b : r) b.head(row_scale_.size()).array() *= row_scale_.array();
   for (Eigen::Index k = 0; k < n; ++k) {
     const double first = r[0][k], second = r[1][k], third = r[2][k];
     r[0][k] = Ti[0][0] * first + Ti[0][1] * second + Ti[0][2] * third;
@@ -708,6 +716,7 @@ void Radau::error_estimate(const Entry& from, const Collocation& step, bool is_r
     }
     if (formulation_.has_eta) b.tail(position_rows) = rows_.head(position_rows);
   }
+  if (has_small_masses_) b.head(nv).array() *= row_scale_.array();
   real_solver_->solve(b);
   v_error = gamma * b.head(nv) - theta_rate;
   q_error = h * b.head(nv);

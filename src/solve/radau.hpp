@@ -164,6 +164,7 @@ class Radau {
   Vector metric_;     ///< diagonal of W
   Vector weighed_B_;  ///< B W
   Vector hat_;        ///< hat(v) by blocks
+  Vector row_scale_;  ///< of the rows of the dynamics in the matrices, if has_small_masses_
   system::Motion made_at_;
   Vector made_lambda_;
   system::Motion completed_at_;  ///< where kkt_ was made, if is_completed_
@@ -189,6 +190,7 @@ class Radau {
   int coupled_steps_ = 0;  ///< that begin with the coupled matrix
   double turned_ = 0.0, lambda_defect_ = 0.0;
   int turned_block_ = -1;
+  bool has_small_masses_ = false;
 };
 
 }  // namespace kreisel::solve

@@ -1,5 +1,7 @@
 #include "radau_coupled.hpp"
 
+#include "solve/mass_scales.hpp"
+
 namespace kreisel::solve {
 
 using coeff::Radau;
@@ -31,6 +33,7 @@ CoupledStages::CoupledStages(const system::System& system, const FormulationInfo
       matrix_(tripled(layout.pattern)),
       solver_(linear::make_solver(linear_solver, matrix_)),
       metric_(metric),
+      row_scale_(Vector::Ones(system.space().nv())),
       work_(Vector::Zero(matrix_.size())) {
   blocks_.fill(system::KktBlocks(system.pattern()));
   weighed_B_.fill(Vector::Zero(blocks_[0].B.size()));
@@ -138,10 +141,14 @@ bool CoupledStages::factorize(double h) {
                     true, 1.0);
       }
     }
+  has_small_masses_ = mass_scales(system_, blocks_[0].M, row_scale_);
+  if (has_small_masses_) scale_rows(system_, matrix_, stages, row_scale_, matrix_.values());
   return solver_->factorize(matrix_);
 }
 
 void CoupledStages::solve(Vectors& right_hand_sides) {
+  if (has_small_masses_)
+    for (Vector& b : right_hand_sides) b.head(row_scale_.size()).array() *= row_scale_.array();
   gather(right_hand_sides);
   solver_->solve(work_);
   scatter(right_hand_sides);

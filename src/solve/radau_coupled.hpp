@@ -53,7 +53,9 @@ class CoupledStages {
   const Vector& metric_;  ///< see stabilization_metric
   Vectors weighed_B_;     ///< B W
   Vectors hat_;
+  Vector row_scale_;  ///< of the rows of the dynamics, if has_small_masses_
   Vector work_;
+  bool has_small_masses_ = false;
 };
 
 }  // namespace kreisel::solve

@@ -126,7 +126,8 @@ TEST(ErrorAmplification, HasTheJordanBasisOfThePaper) {  // entry (1,2) as (1+μ
     }
 }
 
-TEST(ErrorAmplification, PowersReachThePublishedNorms) {
+// Printed: 34.3 at n = 14 and 7.4 at n = 3 (Arnold, Brüls, Cardona 2015, section 4.1); more digits by matrix powers.
+TEST(ErrorAmplification, PowersReachTheirLargestNormsWhereThePaperSays) {
   const Peak little_damping = largest(0.9, 200, norm2), strong_damping = largest(0.6, 200, norm2);
   EXPECT_NEAR(little_damping.value, 34.2653, 1e-5 * 34.2653);
   EXPECT_EQ(little_damping.n, 14);
@@ -134,7 +135,8 @@ TEST(ErrorAmplification, PowersReachThePublishedNorms) {
   EXPECT_EQ(strong_damping.n, 3);
 }
 
-TEST(ErrorAmplification, SecondRowReachesThePublishedMaxima) {
+// Printed: 31.91, 0.81 and 0.31, which are the maxima over even n.
+TEST(ErrorAmplification, SecondRowReachesItsMaximaOverAllSteps) {
   const std::array<double, 3> value{31.93295, 0.9, 0.30943};
   const std::array<int, 3> at{15, 1, 25};
   for (int j = 0; j < 3; ++j) {
@@ -154,7 +156,8 @@ TEST(ErrorAmplification, GivesTheMultiplierErrorsOfTheCubicExample) {  // (T^n)_
   }
 }
 
-TEST(TransientGrowth, HasThePublishedValues) {
+// Printed: 2.2, 28.5, 2.7e3; exact by n(n-1)ρⁿ⁻²/2 at n = 4, 20 and 200.
+TEST(TransientGrowth, HasThePrintedValues) {
   EXPECT_NEAR(transient_growth(0.6), 2.16, 1e-5 * 2.16);
   EXPECT_NEAR(transient_growth(0.9), 28.518, 1e-5 * 28.518);
   EXPECT_NEAR(transient_growth(0.99), 2720.33, 1e-5 * 2720.33);

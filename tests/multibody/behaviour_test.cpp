@@ -120,24 +120,61 @@ TEST(Limits, DoNotDependOnWhereTimeBegins) {
   }
 }
 
-/// Kinetic energy 1 J. The slope of the force jumps where the stop is touched, and no step ends there: the motion is not as accurate as
-/// the tolerance says, but the potential is, however little the stop is pressed.
-TEST(Law, CompliantLimitsAndTablesWithCornersKeepTheirPotential) {
-  const std::string stops =
-      on_rail(R"({"value": 0.5, "rate": 1})", R"({"from": 0, "to": 1, "stiffness": 5e3})", "", "0");
-  const std::string table = on_rail(R"({"value": 0, "rate": 1})", "", R"(, "forces": [{"type": "force", "joint": "rail",
-      "value": {"table": [[-1, 40], [-0.1, 2], [0.2, -1], [1, -50]], "interpolation": "linear", "of": "=x"}}])",
-                                    "0");
-  for (const std::string& text : {stops, table}) {
-    double previous = 1.0;
-    for (const double tolerance : {1e-6, 1e-9, 1e-12}) {
-      const Ran r = ran(spec_of(text), 5.0, tolerance);
-      EXPECT_EQ(r.report.work.total(), 0.0);
-      EXPECT_LT(r.report.energy_error, 0.2 * previous);
-      previous = r.report.energy_error;
-    }
-    EXPECT_LT(previous, 1e-7);
+/// A force along the rail by a law of its coordinate, from 1 J.
+std::string with_law(const std::string& law) {
+  return on_rail(R"({"value": 0, "rate": 1})", "",
+                 R"(, "forces": [{"type": "force", "joint": "rail", "value": )" + law + "}]", "0");
+}
+const std::string stops = on_rail(R"({"value": 0.5, "rate": 1})", R"({"from": 0, "to": 1, "stiffness": 5e3})", "", "0");
+const std::string broken_line =
+    with_law(R"({"table": [[-1, 40], [-0.1, 2], [0.2, -1], [1, -50]], "interpolation": "linear", "of": "=x"})");
+const std::string branches = with_law(R"("=-40*max(0, x - 0.1) - 25*min(0, x + 0.05) - 3*abs(x - 0.02)*x")");
+
+Ran by(const char* method, const std::string& text, double t_end, double tolerance) {
+  io::RunSpec spec = spec_of(text);
+  spec.set("method", std::string(method));
+  return ran(spec, t_end, tolerance);
+}
+
+/// The slope of the force jumps with the coordinate. Steps end there, so that the energy is as good as the tolerance says.
+TEST(Law, KinksKeepTheEnergy) {
+  for (const std::string& text : {stops, broken_line, branches}) {
+    const Ran r = by("radau", text, 5.0, 1e-10);
+    EXPECT_EQ(r.report.work.total(), 0.0);
+    EXPECT_LT(r.report.energy_error, 1e-9) << text;
   }
+}
+
+/// Five times half a period of 2 kg on 5e3 N/m: against stops, and on a spring without kinks.
+TEST(Law, AStopCostsWhatASpringCosts) {
+  const double halves = 5.0 * M_PI / std::sqrt(5e3 / 2.0);
+  const std::string spring = with_law(R"("=-5e3*x")");
+  for (const double tolerance : {1e-8, 1e-10}) {
+    const Ran kinks = by("bliedf", stops, 5.0, tolerance), smooth = by("bliedf", spring, halves, tolerance);
+    EXPECT_LT(kinks.report.energy_error, 4.0 * smooth.report.energy_error) << tolerance;
+    EXPECT_GE(kinks.report.corners, 9) << "five times in and out; one may lie between two steps";
+    EXPECT_LT(kinks.report.counters.rejected_steps, 40) << tolerance;
+  }
+  // x = 1 - (5 contacts of half a period) and 4 flights of 1 m.
+  const Ran exact = by("radau", stops, 5.0, 1e-10);
+  EXPECT_NEAR(exact["height"], 1.0 - (5.0 - 0.5 - 4.0 - halves), 1e-8);
+  EXPECT_NEAR(exact["speed"], -1.0, 1e-8);
+}
+
+/// A hundred points of a smooth function, each a kink that hardly matters.
+TEST(Law, ManyKinksAreLeftToErrorControl) {
+  std::string points;
+  for (int i = 0; i <= 100; ++i) {
+    const double x = -1.2 + 0.024 * i;
+    points += fmt::format("{}[{}, {}]", i == 0 ? "" : ", ", x, -30.0 * std::sin(2.0 * x));
+  }
+  const auto table = [&](const char* interpolation) {
+    return with_law(R"({"table": [)" + points + R"(], "interpolation": ")" + interpolation + R"(", "of": "=x"})");
+  };
+  const Ran linear = by("bliedf", table("linear"), 5.0, 1e-6), spline = by("bliedf", table("spline"), 5.0, 1e-6);
+  EXPECT_LT(linear.report.corners, 30);
+  EXPECT_LT(linear.report.counters.steps, 5 * spline.report.counters.steps);
+  EXPECT_NEAR(linear["height"], spline["height"], 1e-3);
 }
 
 TEST(Law, PotentialOfAStopThatIsJustTouched) {

@@ -2,6 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "kreisel/error.hpp"
 #include "multibody/signal.hpp"
@@ -14,6 +18,8 @@ using multibody::Interpolation;
 using multibody::Signal;
 using Table = std::vector<std::pair<double, double>>;
 
+constexpr int smooth_peak = 8;
+
 std::vector<system::Corner> corners_of(const Signal& signal, double begin, double end, int derivative = 0,
                                        double resolution = 1e-7) {
   std::vector<system::Corner> found;
@@ -24,7 +30,17 @@ std::vector<system::Corner> corners_of(const Signal& signal, double begin, doubl
 }
 
 std::vector<system::Corner> corners_of(const char* formula, double begin, double end, int derivative = 0) {
-  return corners_of(Signal(Expression(std::string_view(formula))), begin, end, derivative);
+  std::vector<system::Corner> found = corners_of(Signal(Expression(std::string_view(formula))), begin, end, derivative);
+  std::erase_if(found, [](const system::Corner& corner) { return corner.smooth >= smooth_peak; });
+  return found;
+}
+
+/// Where the function is far larger than at both ends.
+std::vector<double> peaks_of(const char* formula, double begin, double end) {
+  std::vector<double> found;
+  for (const system::Corner& corner : corners_of(Signal(Expression(std::string_view(formula))), begin, end))
+    if (corner.smooth >= smooth_peak) found.push_back(corner.t);
+  return found;
 }
 
 void expect(const std::vector<system::Corner>& found, const std::vector<std::pair<double, int>>& expected,
@@ -48,6 +64,30 @@ TEST(CornersOfFormulas, AreWhereBranchesChange) {
          "a narrow pulse in a long run");
   expect(corners_of("sign(tan(t))", 0, 4), {{M_PI_2, -1}, {M_PI, -1}}, "poles");
   expect(corners_of("sin(5*t)*exp(-t)", 0, 100), {}, "smooth");
+}
+
+TEST(PeaksOfFormulas, AreSeenHoweverNarrow) {
+  for (const double width : {1e-1, 1e-3, 1e-6, 1e-9})
+    for (const char* shape : {"exp(-((t - 1.3)/{})^2)", "1/(1 + ((t - 1.3)/{})^2)^2",
+                              "tanh((t - 1.3)/{} + 1) - tanh((t - 1.3)/{} - 1)", "-1/cosh((t - 1.3)/{})"}) {
+      std::string formula = shape;
+      for (std::size_t at; (at = formula.find("{}")) != std::string::npos;)
+        formula.replace(at, 2, fmt::format("{:.17g}", width));
+      const std::vector<double> found = peaks_of(formula.c_str(), -100.0, 100.0);
+      ASSERT_FALSE(found.empty()) << formula;
+      EXPECT_NEAR(found[0], 1.3, 2.0 * width) << formula;
+    }
+  const std::vector<double> two = peaks_of("exp(-((t - 1)/0.01)^2) + 20*max(0, t - 2)", 0.0, 3.0);
+  ASSERT_FALSE(two.empty());
+  EXPECT_NEAR(two[0], 1.0, 0.01) << "before a corner";
+  const std::vector<double> low = peaks_of("exp(-((t - 0.5)/1e-3)^2) + 3*exp(-((t - 1.5)/1e-4)^2)", 0.0, 2.0);
+  ASSERT_FALSE(low.empty());
+  EXPECT_NEAR(low[0], 0.5, 2e-3) << "before a higher one";
+}
+
+TEST(PeaksOfFormulas, AreNotThoseThatTheEndsShow) {
+  for (const char* formula : {"sin(t)", "t*(3 - t)", "exp(-t)", "1 + exp(-((t - 1)/0.1)^2)", "0*t", "t - t"})
+    EXPECT_TRUE(peaks_of(formula, 0.2, 2.9).empty()) << formula;
 }
 
 TEST(CornersOfFormulas, KnowWhichDerivativeJumps) {

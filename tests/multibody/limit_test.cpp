@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
+#include <array>
 #include <cmath>
 #include <random>
+#include <vector>
 
 #include "model_runs.hpp"
 #include "run/lcp.hpp"
@@ -198,15 +200,16 @@ TEST(Limits, AnglesCountTheirTurns) {
   EXPECT_NEAR(r["angle"], -7 + 0.75 * (60 - second), 1e-7);
 }
 
-std::string three_balls(double gap) {
-  const auto ball = [](int i) {
-    return fmt::format(R"({{"name": "b{}", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0]}})", i);
+std::string three_balls(double gap, const std::array<double, 3>& masses = {1, 1, 1}, double restitution = 1) {
+  const auto ball = [&](int i) {
+    return fmt::format(R"({{"name": "b{}", "mass": {}, "inertia": [1, 1, 1], "position": [0, 0, 0]}})", i,
+                       masses[static_cast<std::size_t>(i - 1)]);
   };
-  const auto rail = [](int i, double value, double rate, bool has_limit) {
+  const auto rail = [&](int i, double value, double rate, bool has_limit) {
     return fmt::format(R"({{"name": "r{}", "type": "prismatic", "between": ["{}", "b{}"], "at": [0, 0, 0],
       "axis": [1, 0, 0], "initial": {{"value": {}, "rate": {}}}{}}})",
                        i, i == 1 ? "ground" : fmt::format("b{}", i - 1), i, value, rate,
-                       has_limit ? R"(, "limits": {"from": 0, "restitution": 1})" : "");
+                       has_limit ? fmt::format(R"(, "limits": {{"from": 0, "restitution": {}}})", restitution) : "");
   };
   return fmt::format(R"({{"bodies": [{}, {}, {}], "joints": [{}, {}, {}],
     "outputs": {{"v1": {{"velocity": "b1"}}, "v2": {{"velocity": "b2"}}, "v3": {{"velocity": "b3"}}}}}})",
@@ -221,6 +224,35 @@ TEST(Limits, ChainOfBallsWithGapsPassesTheVelocityOn) {
   EXPECT_NEAR(r["v1.x"], 0.0, 1e-9);
   EXPECT_NEAR(r["v2.x"], 0.0, 1e-9);
   EXPECT_NEAR(r["v3.x"], 1.0, 1e-9);
+}
+
+/// A light ball between heavy ones is struck several times, by one of them after the other.
+TEST(Limits, ChainOfBallsWithGapsFollowsSequentialImpacts) {
+  const std::array<double, 3> m{2, 0.3, 5};
+  const double e = 0.8, t_end = 1.0;
+  std::array<double, 3> x{0, 0.1, 0.15}, v{1, 0, 0};
+  std::vector<double> times;
+  for (double t = 0.0;;) {
+    int pair = -1;
+    double wait = t_end - t;
+    for (const int i : {0, 1}) {
+      const double closing = v[i] - v[i + 1];
+      if (closing > 0.0 && (x[i + 1] - x[i]) / closing < wait) wait = (x[i + 1] - x[i]) / closing, pair = i;
+    }
+    for (int i = 0; i < 3; ++i) x[i] += wait * v[i];
+    t += wait;
+    if (pair < 0) break;
+    times.push_back(t);
+    const double a = m[pair], b = m[pair + 1], impulse = (1 + e) * (v[pair] - v[pair + 1]) * a * b / (a + b);
+    v[pair] -= impulse / a;
+    v[pair + 1] += impulse / b;
+    x[pair + 1] = x[pair] = (a * x[pair] + b * x[pair + 1]) / (a + b);
+  }
+  ASSERT_GE(times.size(), 4u);
+  const Ran r = ran(spec_of(three_balls(0.05, m, e)), t_end, 1e-9);
+  ASSERT_EQ(r.report.events.size(), times.size());
+  for (std::size_t i = 0; i < times.size(); ++i) EXPECT_NEAR(r.report.events[i].t, times[i], 1e-9) << i;
+  for (const int i : {0, 1, 2}) EXPECT_NEAR(r[fmt::format("v{}.x", i + 1)], v[i], 1e-8) << i;
 }
 
 TEST(Limits, TouchingBallsAreStruckTogether) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace {
 
 using namespace kreisel::run;
@@ -35,6 +37,40 @@ TEST(Controller, StaysWithAnOrderThatHasPassed) {
   controller.accept({.lower = {}, .current = 0.05, .higher = {}}, step);
   controller.reject_error(5.0, step);
   EXPECT_EQ(controller.order(), 2);
+}
+
+/// The largest ratio of successive steps, the smallest number of steps between two changes, over a long time of tiny errors at order 6.
+struct Growth {
+  double largest = 0.0;
+  int shortest_rest = 1000;
+};
+Growth growth_at_order_6(kreisel::method::RatioBound ratios) {
+  Controller controller({.min_order = 6, .max_order = 6, .max_step = 0.0, .ratios = ratios}, 1e-3, 6);
+  Growth out;
+  double before = controller.step();
+  int since = 0, changes = 0;
+  for (int i = 0; i < 100; ++i) {
+    controller.accept({.lower = {}, .current = 1e-9, .higher = {}}, before);
+    ++since;
+    const double ratio = controller.step() / before;
+    out.largest = std::max(out.largest, ratio);
+    if (ratio != 1.0) {
+      if (changes++ > 0) out.shortest_rest = std::min(out.shortest_rest, since);
+      since = 0;
+    }
+    before = controller.step();
+  }
+  return out;
+}
+
+TEST(Controller, KeepsTheBoundsOfRatiosThatAreAskedFor) {
+  using enum kreisel::method::RatioBound;
+  EXPECT_EQ(growth_at_order_6(growth).largest, 2.0);
+  EXPECT_LT(growth_at_order_6(growth).shortest_rest, 7) << "tiny errors end the rest early";
+  EXPECT_DOUBLE_EQ(growth_at_order_6(rested).largest, 1.348);
+  EXPECT_EQ(growth_at_order_6(rested).shortest_rest, 7);
+  EXPECT_DOUBLE_EQ(growth_at_order_6(any).largest, 1.007);
+  EXPECT_EQ(growth_at_order_6(any).shortest_rest, 1);
 }
 
 }  // namespace

@@ -114,6 +114,21 @@ TEST(Corners, APulseInATableIsNotSteppedOver) {
       }
 }
 
+/// Impulses of 1 N s at 0.5 s and 0.3 N s at 1.5 s on 1 kg, a thousandth and a ten-thousandth of a second wide.
+TEST(Corners, NarrowPeaksOfSmoothFormulasAreNotSteppedOver) {
+  const Signal peaks = formula("(exp(-((t - 0.5)/1e-3)^2) + 3*exp(-((t - 1.5)/1e-4)^2))/(1e-3*sqrt(pi))");
+  for (const std::string method : {"bliedf", "generalized-alpha", "projected-bdf", "rkmk", "radau"})
+    for (const double tolerance : {1e-4, 1e-6}) {
+      const auto system = pushed(peaks);
+      run::Options options = with_method(method);
+      options.rtol = tolerance;
+      options.atol = 0.01 * tolerance;
+      const run::Report report = integrate(*system, system->start(2.0), options).report;
+      EXPECT_NEAR(report.final.motion.v[0], 1.3, 200 * tolerance) << method << ' ' << tolerance;
+      EXPECT_NEAR(report.final.motion.q[0], 1.65, 200 * tolerance) << method << ' ' << tolerance;
+    }
+}
+
 TEST(Corners, ATrainOfPulsesInAFormulaIsFollowed) {
   const Signal square = formula("sign(sin(50*t))");
   std::vector<double> times{0.0};

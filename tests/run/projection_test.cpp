@@ -69,6 +69,29 @@ TEST(ProjectedBdf, ReachesTheAccuracyOfEichsTable) {
   EXPECT_LT(without.residual, 10 * 3.3e-5);
 }
 
+// On the circle and its tangent two numbers decide the error at a turning point: x = y²/2, u = y v, λ = |g y - v²|. The printed
+// rows obey it to their two digits; where they do not, x is round-off or a digit was lost.
+TEST(ProjectedBdf, LeavesTwoFreeErrorsInEichsTable) {
+  constexpr double g = 13.750371636040745655;
+  const auto expect = [](const EichRow& row, double tolerance) {
+    EXPECT_NEAR(row.x / (0.5 * row.y * row.y), 1.0, tolerance);
+    EXPECT_NEAR(row.u / (row.y * row.v), 1.0, tolerance);
+    const double sum = std::abs(g * row.y + row.v * row.v), difference = std::abs(g * row.y - row.v * row.v);
+    EXPECT_LT(std::min(std::abs(row.lambda / sum - 1.0), std::abs(row.lambda / difference - 1.0)), tolerance);
+  };
+  // Two digits of three numbers: 5 % of 1.0 at worst each, 9.1e-12 and 7.2e-11 are off by 10 and 23 %.
+  expect({2.4e-8, 2.2e-4, 3.6e-5, 1.6e-1, 2.4e-2, 0}, 0.1);
+  expect({9.7e-9, 1.4e-4, 3.9e-6, 2.8e-2, 1.1e-3, 0}, 0.1);
+  expect({5.0e-15, 9.8e-8, 1.4e-12, 1.6e-5, 1.3e-6, 0}, 0.12);
+  Experiment e = projected("pendulum", "projected");
+  e.options.rtol = e.options.atol = 1e-6;
+  e.options.t_end = 20;  // ten periods
+  expect(eich_row(e), 2e-3);
+  e.options.formulation = "index1";
+  const EichRow off = eich_row(e);
+  EXPECT_GT(std::abs(off.x / (0.5 * off.y * off.y) - 1.0), 0.1) << "not on the circle";
+}
+
 TEST(ProjectedBdf, KeepsNamedInvariantsToRoundOff) {
   Experiment e = projected("heavy-top", "projected");
   e.options.t_end = 0.5;
@@ -195,6 +218,22 @@ TEST(ProjectedBdf, ShortensTheStepWhenAProjectionFails) {
 }
 
 // |B v| of these BDF runs stays bounded over periodic motion, so that only generalized-α shows the quadratic growth.
+// (Eich 1993, section 4.1) tests d = P d̃ alone, which is never stricter and, as the error of the projected point, costs no accuracy.
+TEST(ProjectedBdf, TestsTheTangentialPartAloneWhenAsked) {
+  const auto run = [](const char* tested) {
+    Experiment e = projected("pendulum", "projected", {{"tested_error", tested}});
+    e.options.rtol = e.options.atol = 1e-7;
+    e.options.t_end = 20;  // ten periods: back at the start
+    const Trajectory t = support::integrate(e);
+    EXPECT_EQ(t.report.status, run::Status::success) << t.report.message;
+    return std::pair{static_cast<double>(t.report.counters.steps), std::abs(t.report.final.motion.q[1])};
+  };
+  const auto larger = run("larger"), tangential = run("tangential-as-printed");
+  EXPECT_LT(tangential.first, larger.first) << "never stricter";
+  EXPECT_GT(tangential.first, 0.85 * larger.first);
+  EXPECT_LT(tangential.second, 10.0 * larger.second);
+}
+
 TEST(Drift, IsLinearInIndex2AndQuadraticInIndex1) {
   Experiment e;
   e.model = "pendulum";

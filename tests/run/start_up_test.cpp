@@ -1,8 +1,10 @@
 // Starting values: how exact the starter is, what the corrections do; rkmk as a method; the reference of all order tests.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
+#include "coeff/generalized_alpha.hpp"
 #include "method/catalogue.hpp"
 #include "run/start_up.hpp"
 #include "support/experiment.hpp"
@@ -138,6 +140,46 @@ TEST(CorrectedVelocities, OfGeneralizedAlphaMoveVelocityAndMemoryOnlyWhenAsked) 
   // Consistent v̇ and λ stay.
   EXPECT_EQ(both[0].motion.a, none[0].motion.a);
   EXPECT_EQ(both[0].lambda, none[0].lambda);
+}
+
+// (Arnold, Brüls, Cardona 2015, section 4.2): a0 = v̇ + Δα h v̈ with v̈ by central differences, s = 1, or by forward ones, s = 0.01, both
+// along q∘exp(sh v + (sh)²v̇/2), v + sh v̇. The first miss v̈ by O(h²), the second by sh/2 times v⃛ - (∂v̇/∂v)v̈.
+TEST(CorrectedVelocities, OfGeneralizedAlphaTakeTheJerkFromTheDifferencesAskedFor) {
+  const models::Model model = support::make_model(heavy_top("r3xso3"));
+  const double delta = coeff::GeneralizedAlpha::from_rho_inf(method::choices::GeneralizedAlpha{}.rho_inf).delta();
+  // Derivatives of the exact v̇ at 0, through seven points: (150 rad/s · 1e-4 s)⁶ of them is left.
+  constexpr double s = 1e-4;
+  std::vector<Entry> times(7);
+  for (int i = 0; i < 7; ++i) times[i].motion.t = i * s;
+  const support::Trajectory exact = support::reference_at(model, times);
+  const std::array<double, 7> first{-147, 360, -450, 400, -225, 72, -10},
+      second{812, -3132, 5265, -5080, 2970, -972, 137};
+  Vector jerk = Vector::Zero(6), snap = Vector::Zero(6);
+  for (int i = 0; i < 7; ++i) {
+    jerk += (first[i] / (60 * s)) * exact.points[i].motion.a;
+    snap += (second[i] / (180 * s * s)) * exact.points[i].motion.a;
+  }
+  // (∂v̇/∂v)v̈, by differences of the index-1 equations.
+  Counters counters;
+  run::StartUp equations(*model.system, counters, "automatic");
+  const auto acceleration = [&](double part) {
+    Entry at = History::blank(model.system->space(), {3, 3, 6});
+    EXPECT_TRUE(equations.place(0.0, model.start.q0, Vector(model.start.v0 + part * jerk), at));
+    return at.motion.a;
+  };
+  constexpr double part = 1e-8;
+  const Vector drag = (acceleration(part) - acceleration(-part)) / (2 * part);
+  const auto miss = [&](method::JerkBy by, double h) {
+    const Entry start = starting_values(model, "generalized-alpha", 2, h, system::Formulation::index3,
+                                        {true, true, method::StartBy::scheme, by})[0];
+    return Vector((start.memory - start.motion.a) / (delta * h) - jerk);
+  };
+  for (const double h : {1e-3, 5e-4}) {
+    const Vector forward = miss(method::JerkBy::forward, h), expected = 0.005 * h * (snap - drag);
+    EXPECT_LT((forward - expected).norm(), 0.01 * expected.norm()) << h;
+  }
+  const double coarse = miss(method::JerkBy::central, 1e-3).norm(), fine = miss(method::JerkBy::central, 5e-4).norm();
+  EXPECT_NEAR(std::log2(coarse / fine), 2.0, 0.05);
 }
 
 TEST(Rkmk, KeepsTheConstraintsAtRoundOffWithProjectionAndDriftsWithout) {

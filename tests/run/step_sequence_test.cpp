@@ -167,6 +167,24 @@ TEST(GeneralizedAlphaOnAlternatingSteps, KeepsOrder2WithBothModifications) {
       }
 }
 
+// Any a3, a4 (Wieloch 2022, eq. 4.6): a3 = a4 = 0 is approximation 4, the others are none of the four.
+TEST(GeneralizedAlphaOnAlternatingSteps, KeepsOrder2WithOwnWeightsOfTheJerk) {
+  for (const char* rho : {"0.1", "0.6"})
+    for (const auto& [a3, a4] : {std::pair{"-0.5", "0.5"}, {"-0.7", "0.4"}, {"-0.3", "0"}}) {
+      Case c = alpha_case(rho, 3, "both");
+      c.settings.insert(c.settings.end(), {{"a3", a3}, {"a4", a4}});
+      const Errors slopes = alternation(c, 5e-4).slopes();
+      for (const double slope : {slopes.q, slopes.v, slopes.lambda})
+        EXPECT_NEAR(slope, 2.0, 0.1) << "rho " << rho << " a3 " << a3 << " a4 " << a4;
+    }
+  Case own = alpha_case("0.6", 3, "both");
+  own.settings.insert(own.settings.end(), {{"a3", "0"}, {"a4", "0"}});
+  const Errors zero = errors_with(own, run::Alternation{1e-3, 1.5}),
+               fourth = errors_with(alpha_case("0.6", 4, "both"), run::Alternation{1e-3, 1.5});
+  EXPECT_EQ(zero.q, fourth.q);
+  EXPECT_EQ(zero.lambda, fourth.lambda);
+}
+
 TEST(GeneralizedAlphaOnAlternatingSteps, LosesAnOrderOfLambdaWithoutThem) {
   for (const char* rho : {"0.1", "0.4", "0.8"}) {
     EXPECT_LT(alternation(alpha_case(rho, 1, "none"), 5e-4).slopes().lambda, 1.1) << rho;

@@ -82,6 +82,17 @@ TEST(LightlyDampedBushing, StaysWithTheMethodThatIsAskedFor) {
 }
 
 /// q'' + 2ωq' + ω²(q - cos t) = 0 (Prothero and Robinson 1974): after a transient of 1/ω the motion is as slow for every ω.
+TEST(LightlyDampedBushing, IsNamedWhereARunEndsForTheNumberOfItsSteps) {
+  run::Options options;
+  options.method = "bliedf";
+  options.max_order = 1;
+  options.max_steps = 3000;
+  const run::Report report = run_bushing(options, 5.0);
+  EXPECT_EQ(report.status, run::Status::too_many_steps);
+  EXPECT_NE(report.message.find("lightly damped vibrations of 3.3e+04 rad/s take"), std::string::npos)
+      << report.message;
+}
+
 TEST(StiffRelaxation, TakesAsManyStepsHoweverStiff) {
   for (const double omega : {1e2, 1e3, 1e4, 1e5, 1e6}) {
     system::SystemFunctions f;

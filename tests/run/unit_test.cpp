@@ -5,6 +5,8 @@
 
 #include <cmath>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include "io/model_file/model_catalogue.hpp"
 #include "io/model_file/model_file.hpp"
@@ -14,15 +16,15 @@ namespace {
 
 using namespace kreisel;
 
-/// Two rods of length 2 that swing as a chain, in metres times `u`, kilogrammes and seconds times `s`.
-std::string rods(double u, double s) {
-  return fmt::format(R"({{"gravity": [0, 0, {0:.17g}], "bodies": [
-    {{"name": "upper", "mass": 1, "inertia": [{1:.17g}, {2:.17g}, {2:.17g}], "position": [{3:.17g}, 0, 0], "velocity": [0, 0, {4:.17g}], "angular_velocity": [0, {5:.17g}, 0]}},
-    {{"name": "lower", "mass": 2, "inertia": [{1:.17g}, {2:.17g}, {2:.17g}], "position": [{6:.17g}, 0, 0], "velocity": [0, 0, {7:.17g}], "angular_velocity": [0, {8:.17g}, 0]}}],
+/// Two rods of length 2 that swing as a chain, in metres times `u`, seconds times `s` and kilogrammes times `m`.
+std::string rods(double u, double s, double m = 1.0, const char* group = "r3xso3") {
+  return fmt::format(R"({{"group": "{11}", "gravity": [0, 0, {0:.17g}], "bodies": [
+    {{"name": "upper", "mass": {10:.17g}, "inertia": [{1:.17g}, {2:.17g}, {2:.17g}], "position": [{3:.17g}, 0, 0], "velocity": [0, 0, {4:.17g}], "angular_velocity": [0, {5:.17g}, 0]}},
+    {{"name": "lower", "mass": {12:.17g}, "inertia": [{1:.17g}, {2:.17g}, {2:.17g}], "position": [{6:.17g}, 0, 0], "velocity": [0, 0, {7:.17g}], "angular_velocity": [0, {8:.17g}, 0]}}],
     "joints": [{{"type": "revolute", "name": "pin", "between": ["ground", "upper"], "at": [0, 0, 0], "axis": [0, 1, 0]}},
       {{"type": "spherical", "name": "ball", "between": ["upper", "lower"], "at": [{9:.17g}, 0, 0]}}]}})",
-                     -9.81 * u / (s * s), 0.01 * u * u, u * u / 3.0, u, -3.0 * u / s, 3.0 / s, 3.0 * u, -4.0 * u / s,
-                     -2.0 / s, 2.0 * u);
+                     -9.81 * u / (s * s), 0.01 * m * u * u, m * u * u / 3.0, u, -3.0 * u / s, 3.0 / s, 3.0 * u,
+                     -4.0 * u / s, -2.0 / s, 2.0 * u, m, group, 2.0 * m);
 }
 
 run::Report run_in(const std::string& text, double t_end, double rtol, const std::string& method) {
@@ -61,5 +63,30 @@ TEST_P(UnitOfLengthAndTime, ChangesNeitherStepsNorMotion) {
 }
 
 INSTANTIATE_TEST_SUITE_P(ByMethod, UnitOfLengthAndTime, testing::Values("", "radau"));
+
+/// Micromechanisms in metres and kilogrammes: masses by the cube of the length, beside constraints that do not shrink.
+class Micromechanism : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
+
+TEST_P(Micromechanism, TakesTheStepsOfALargeOne) {
+  const auto [method, group] = GetParam();
+  const double rtol = 1e-6;
+  const run::Report metres = run_in(rods(1.0, 1.0, 1.0, group), 2.0, rtol, method);
+  ASSERT_EQ(metres.status, run::Status::success) << metres.message;
+  for (const auto& [u, m] :
+       {std::pair{1e-3, 1e-9}, std::pair{1e-6, 1e-18}, std::pair{1.0, 1e-18}, std::pair{1.0, 1e12}}) {
+    SCOPED_TRACE(fmt::format("1 m is {}, 1 kg is {}", u, m));
+    const run::Report report = run_in(rods(u, 1.0, m, group), 2.0, rtol, method);
+    ASSERT_EQ(report.status, run::Status::success) << report.message;
+    EXPECT_NEAR(static_cast<double>(report.counters.steps), static_cast<double>(metres.counters.steps),
+                0.06 * metres.counters.steps);
+    for (const int body : {0, 7})
+      EXPECT_LT((report.final.motion.q.segment<3>(body) / u - metres.final.motion.q.segment<3>(body)).norm(),
+                100.0 * rtol);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(ByMethod, Micromechanism,
+                         testing::Combine(testing::Values("bliedf", "radau", "projected-bdf"),
+                                          testing::Values("r3xso3", "se3")));
 
 }  // namespace

@@ -31,7 +31,7 @@ system::Motion start_of(const models::Model& model) {
 }
 
 // Closed form: Ω̇(0) from J⁰Ω̇ + Ω x J⁰Ω = X x mγ, λ = m Rᵀ(ẍ - γ).
-TEST(Accelerate, GivesThePublishedInitialValuesOfTheHeavyTop) {
+TEST(Accelerate, GivesTheInitialValuesOfTheHeavyTopInClosedForm) {
   for (const char* group : {"r3xso3", "se3"})
     for (const char* convention : {"body", "inertial"}) {
       const models::Model model = heavy_top(group, convention);

@@ -156,6 +156,7 @@ class Contact final : public Force {
         sum += law_.stiffness * std::pow(std::abs(touch.gap), law_.exponent + 1.0) / (law_.exponent + 1.0);
     return sum;
   }
+  bool has_effort() const override { return true; }
   /// The sum of its normal forces.
   double effort_at(const ForceState& at) const override {
     const MovingFrame<double> a = moving(at.s[0]), b = moving(at.s[1]);

@@ -17,6 +17,7 @@ class GravityField final : public Force {
         strength_(strength) {}
 
   bool is_gravity() const override { return true; }
+  Along along() const override { return {distance_.get(), false}; }
   double effort_at(const ForceState& at) const override {
     const double r = distance_->value(at.s);
     return strength_ / (r * r);

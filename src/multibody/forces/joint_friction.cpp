@@ -136,6 +136,14 @@ class JointFriction final : public Force {
       }
     }
   }
+  Along along() const override {
+    if (terms_.size() != 1) return {};
+    return {terms_[0].sliding->measure.get(), terms_[0].sliding->is_rotation};
+  }
+  /// As a law of friction counts it: against the motion is negative.
+  double effort_at(const ForceState& at) const override {
+    return terms_.size() == 1 ? -effort(0, at) : std::numeric_limits<double>::quiet_NaN();
+  }
   void add_flow(const ForceState& at, system::Power& power) const override {
     for (std::size_t k = 0; k < terms_.size(); ++k)
       power.dissipated += effort(k, at) * terms_[k].sliding->measure->rate(at.s);

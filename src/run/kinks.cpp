@@ -1,0 +1,164 @@
+#include "run/kinks.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kreisel::run {
+namespace {
+
+/// In parts of what the coordinate does in the step: how far before a knot it may end, and how far it shall. Implicit methods see the force at
+/// the end of a step, which must not be that behind the knot.
+constexpr double farthest = 1e-3, aim = 1e-5;
+constexpr int most_tries = 6;
+/// A step that would be shorter than this part of the one that was tried is not taken.
+constexpr double shortest = 1e-2;
+/// Fewer steps than this between two knots, so many times in a row: then none are looked for over the next steps.
+constexpr int close_by = 8, most_crowded = 4, length_of_pause = 100;
+
+int one_more(int count) { return count == std::numeric_limits<int>::max() ? count : count + 1; }
+
+}  // namespace
+
+Kinks::Kinks(const system::System& system) : system_(system), moved_(system.space()) {
+  const auto* kinked = dynamic_cast<const system::KinkedSystem*>(&system);
+  if (kinked == nullptr || kinked->kink_count() == 0) return;
+  of_ = kinked;
+  for (Vector* x : {&x_, &x_trial_, &x_moved_}) x->setZero(kinked->kink_count());
+  way_.setZero(system.space().nv());
+}
+
+void Kinks::inherit(const Kinks& before) {
+  if (of_ != before.of_) return;
+  landed_ = before.landed_;
+  since_landing_ = before.since_landing_;
+  crowded_ = before.crowded_;
+  pause_ = before.pause_;
+}
+
+/// By central differences along the parabola of the motion.
+Kinks::Rates Kinks::rates(int kink, double x, const lie::Motion& m, double h) {
+  const double s = 1e-4 * h;
+  std::array<double, 2> beside{};
+  for (const std::size_t i : {0, 1}) {
+    const double way = i == 0 ? -s : s;
+    way_ = way * m.v + (0.5 * way * way) * m.a;
+    system_.space().move(m.q, way_, moved_.q);
+    moved_.t = m.t + way;
+    moved_.v = m.v + way * m.a;
+    moved_.a = m.a;
+    of_->kinks(moved_, x_moved_);
+    beside[i] = x_moved_[kink];
+  }
+  return {(beside[1] - beside[0]) / (2.0 * s), (beside[1] - 2.0 * x + beside[0]) / (s * s)};
+}
+
+Kinks::Crossing Kinks::first_between_ends() const {
+  Crossing first;
+  double earliest = nowhere;
+  for (int i = 0; i < x_.size(); ++i) {
+    const double from = x_[i], to = x_trial_[i];
+    if (!std::isfinite(from) || !std::isfinite(to)) continue;
+    const std::optional<double> knot = of_->knot_between(i, from, to);
+    if (!knot || (landed_.kink == i && landed_.knot == *knot)) continue;
+    const double part = (*knot - from) / (to - from);
+    if (part < earliest) earliest = part, first = {i, *knot};
+  }
+  return first;
+}
+
+void Kinks::count_restart() {
+  crowded_ = since_landing_ < close_by ? crowded_ + 1 : 0;
+  since_landing_ = 0;
+  if (crowded_ < most_crowded) return;
+  crowded_ = 0;
+  pause_ = length_of_pause;
+}
+
+void Kinks::forget_landing() { landing_ = beyond_ = nowhere, tries_ = 0; }
+
+/// The time at which the coordinate is just before the knot, as a point that is `at` says.
+double Kinks::time_of_knot(const lie::Motion& at, double x, double whole, double h) {
+  const auto [rate, curve] = rates(target_.kink, x, at, h);
+  const double way = target_.knot - aim * whole - x;
+  const double straight = way / rate;
+  // The zero of way = rate s + curve s²/2 that is next to the straight one.
+  const double square = 1.0 + 2.0 * curve * way / (rate * rate);
+  return at.t + (square > 0.0 ? 2.0 * straight / (1.0 + std::sqrt(square)) : straight);
+}
+
+Kinks::Advice Kinks::rejected(const lie::Motion& now, const lie::Motion& trial, int order) {
+  if (of_ == nullptr || pause_ > 0) return Advice::none;
+  if (trial.t == landing_ && misses(now, trial)) return Advice::land;
+  if (t_ != now.t) of_->kinks(now, x_), t_ = now.t;
+  of_->kinks(trial, x_trial_);
+  const Crossing crossing = first_between_ends();
+  if (crossing.kink < 0) {
+    if (age_ > order) return Advice::none;
+    age_ = std::numeric_limits<int>::max();
+    count_restart();
+    return Advice::restart;
+  }
+  if (std::isfinite(landing_) || is_given_up_) {
+    forget_landing();
+    is_given_up_ = true;
+    return Advice::none;
+  }
+  const double h = trial.t - now.t, from = x_[crossing.kink], whole = x_trial_[crossing.kink] - from;
+  target_ = crossing;
+  // Of the two ends of the step only the first knows nothing of what is behind the knot.
+  double t = time_of_knot(now, from, whole, h);
+  if (!(t > now.t && t < trial.t)) t = now.t + (crossing.knot - from) / whole * h;
+  if (t - now.t < shortest * h) {
+    landed_ = crossing;
+    count_restart();
+    return Advice::restart;
+  }
+  landing_ = t;
+  beyond_ = trial.t;
+  tries_ = 0;
+  return Advice::land;
+}
+
+bool Kinks::misses(const lie::Motion& now, const lie::Motion& trial) {
+  if (of_ == nullptr || trial.t != landing_) return false;
+  of_->kinks(trial, x_trial_);
+  const double x = x_trial_[target_.kink], whole = x - x_[target_.kink];
+  const double left = (target_.knot - x) / whole;
+  if ((left >= 0.0 && left <= farthest) || ++tries_ > most_tries) return false;
+  if (left < 0.0) beyond_ = trial.t;
+  const double before = left < 0.0 ? now.t : trial.t;
+  double t = time_of_knot(trial, x, whole, trial.t - now.t);
+  if (!(t > before && t < beyond_)) t = 0.5 * (before + beyond_);
+  landing_ = t;
+  return true;
+}
+
+void Kinks::accept(const lie::Motion& now, const lie::Motion& trial) {
+  if (of_ == nullptr) return;
+  if (pause_ > 0) --pause_;
+  since_landing_ = one_more(since_landing_);
+  age_ = one_more(age_);
+  if (t_ != now.t) of_->kinks(now, x_);
+  of_->kinks(trial, x_trial_);
+  if (trial.t == landing_) {
+    age_ = std::numeric_limits<int>::max();
+    landed_ = target_;
+    count_restart();
+  } else {
+    if (first_between_ends().kink >= 0) age_ = 0;
+    if (landed_.kink >= 0 && (x_[landed_.kink] - landed_.knot) * (x_trial_[landed_.kink] - landed_.knot) <= 0.0)
+      landed_ = {};  // it is behind
+  }
+  forget_landing();
+  is_given_up_ = false;
+  x_.swap(x_trial_);
+  t_ = trial.t;
+}
+
+void Kinks::exchange(Archive& a) {
+  if (of_ == nullptr) return;
+  a.all(age_, since_landing_, crowded_, pause_, landed_.kink, landed_.knot);
+  a.require(landed_.kink < static_cast<int>(x_.size()));
+}
+
+}  // namespace kreisel::run

@@ -1,0 +1,74 @@
+// Kinks of forces as functions of the state: where steps end because of them.
+#pragma once
+
+#include <array>
+#include <limits>
+
+#include "base/archive.hpp"
+#include "system/kinks.hpp"
+
+namespace kreisel::run {
+
+/// The slope of a force jumps where a coordinate passes a knot, at a time that only the motion tells. A step over it has order one or two, and
+/// so have those of a multistep method that look back to it. Where error control notices, the step ends at the knot, and a
+/// multistep method forgets what was before.
+///
+/// Knots that follow each other too closely are left to error control: beginning anew at each would cost more.
+class Kinks {
+ public:
+  explicit Kinks(const system::System& system);
+
+  void ignore() { of_ = nullptr; }
+  /// Where the next attempt has to end; not finite: where it likes.
+  double landing() const { return landing_; }
+
+  /// What lasts when a method begins anew.
+  void inherit(const Kinks& before);
+
+  enum class Advice {
+    none,    ///< no kink is to blame
+    land,    ///< at landing()
+    restart  ///< here: the kink is as good as here, or among the last `order` steps
+  };
+  /// The error of the step to `trial` is too large.
+  Advice rejected(const lie::Motion& now, const lie::Motion& trial, int order);
+  /// The step to `trial` may be accepted. True: it misses the knot at which it should end; landing() is better.
+  [[nodiscard]] bool misses(const lie::Motion& now, const lie::Motion& trial);
+  /// The step to `trial` is accepted.
+  void accept(const lie::Motion& now, const lie::Motion& trial);
+
+  void exchange(Archive& a);
+
+ private:
+  struct Crossing {
+    int kink = -1;
+    double knot = 0.0;
+  };
+  struct Rates {
+    double rate = 0.0, curve = 0.0;
+  };
+  Rates rates(int kink, double x, const lie::Motion& m, double h);
+  double time_of_knot(const lie::Motion& at, double x, double whole, double h);
+  Crossing first_between_ends() const;
+  void count_restart();
+  void forget_landing();
+
+  static constexpr double nowhere = std::numeric_limits<double>::infinity();
+
+  const system::System& system_;
+  const system::KinkedSystem* of_ = nullptr;  ///< null: there are none
+  Vector x_, x_trial_, x_moved_;              ///< coordinates: at `t_`, at the trial, beside a point
+  double t_ = nowhere;
+  lie::Motion moved_;
+  Vector way_;
+
+  Crossing target_;
+  double landing_ = nowhere, beyond_ = nowhere;  ///< where the step shall end, and a time behind the knot
+  int tries_ = 0;
+  bool is_given_up_ = false;                   ///< until the next step: shorter ones have to do
+  Crossing landed_;                            ///< just before it
+  int age_ = std::numeric_limits<int>::max();  ///< accepted steps since one went over a knot
+  int since_landing_ = std::numeric_limits<int>::max(), crowded_ = 0, pause_ = 0;
+};
+
+}  // namespace kreisel::run
