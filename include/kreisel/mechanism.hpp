@@ -18,10 +18,10 @@ namespace kreisel {
 
 namespace multibody {
 class Assembly;
-struct ForceSpec;
-struct Frame;
-struct Mechanism;
 }  // namespace multibody
+namespace io {
+struct ModelBase;
+}  // namespace io
 
 /// A body of a mechanism, or the ground; a number wherever bodies are counted.
 struct Body {
@@ -32,8 +32,16 @@ inline constexpr Body ground{};
 
 inline Matrix3 diagonal(double xx, double yy, double zz) { return Vector3(xx, yy, zz).asDiagonal(); }
 
+/// A function of one number through points, held beyond the first and the last one.
+struct Table {
+  std::vector<std::pair<double, double>> points;  ///< with increasing first numbers
+  std::string interpolation{};                    ///< as in model files; empty: monotone, of a driver spline
+  /// A formula of what it depends on; empty: x of a force along its own measure, t of an input or a driver.
+  std::string of{};
+};
+
 /// Where a mechanism takes a number that depends on the motion: a constant, a formula of t, parameters, inputs, outputs,
-/// states and their rates such as "-k*(knee - 0.8) - 5*knee'", or a function of t and of what it uses, in that order.
+/// states and their rates such as "-k*(knee - 0.8) - 5*knee'", a table, or a function of t and of what it uses, in that order.
 struct Law {
   using Function = std::function<double(double t, std::span<const double> uses)>;
   /// ∂/∂uses[i] of a function.
@@ -42,30 +50,86 @@ struct Law {
   Law(double number) : constant(number) {}
   Law(std::string text) : formula(std::move(text)) {}
   Law(const char* text) : formula(text) {}
+  Law(Table points) : table(std::move(points)) {}
   /// It must depend on nothing but its arguments. Without a derivative: by differences that find their own step.
   Law(Function of, std::vector<std::string> what, Derivative by = {})
       : function(std::move(of)), uses(std::move(what)), derivative(std::move(by)) {}
 
   std::string formula{};
   std::optional<double> constant{};
+  std::optional<Table> table{};
   Function function{};
   std::vector<std::string> uses{};
   Derivative derivative{};
 };
 
+/// The coordinate of a joint at the start, in rad or m: the bodies that the joint carries are moved, and their velocities changed.
+struct InitialValue {
+  std::optional<double> value{}, rate{};
+};
+
+/// Of the coordinate of a joint, in rad or m. Rigid with a restitution, compliant with a stiffness.
+struct Limits {
+  std::optional<double> from{}, to{};
+  std::optional<double> restitution{};           ///< 0 unless it is compliant
+  std::optional<double> stiffness{}, damping{};  ///< of a compliant one
+};
+
 /// What a mechanism takes as a joint or driver. Points and axes are in world coordinates at the start.
 struct JointDescription {
   std::string type;
-  std::vector<Body> bodies;                                  ///< two; then the carrier, where a joint has one
-  std::vector<Vector3> points;                               ///< one that both bodies share, or one on each
-  std::vector<Vector3> axes;                                 ///< one that both bodies share, or one of each
-  std::string name{};                                        ///< empty: made from the type and the bodies
-  double length = 0.0;                                       ///< of a distance; 0: that of the points
-  std::string value{};                                       ///< of a driver: a formula in t, such as "0.1*sin(2*pi*t)"
+  std::vector<Body> bodies;     ///< two; then the carrier, where a joint has one
+  std::vector<Vector3> points;  ///< one that both bodies share, or one on each
+  std::vector<Vector3> axes;    ///< one that both bodies share, or one of each
+  std::string name{};           ///< empty: made from the type and the bodies
+  double length = 0.0;          ///< of a distance; 0: that of the points
+  std::optional<Law> value{};   ///< of a driver: a formula of t, such as "0.1*sin(2*pi*t)", or a table
   std::vector<std::pair<std::string, double>> numbers{};     ///< as in model files, such as {"pitch", 0.005}
   std::vector<Eigen::Vector2d> curve{};                      ///< of a cam: points in x and y of its frame, each once
   std::pair<int, int> teeth{0, 0};                           ///< of gears
   std::vector<std::pair<std::string, std::string>> words{};  ///< such as {"sideways", "free"} of a wheel
+  std::optional<Vector3> x_axis{};                           ///< where the first axis across `axes` points
+  InitialValue initial{};                                    ///< of its coordinate; of the angle of a cylindrical joint
+  InitialValue initial_displacement{};                       ///< of a cylindrical joint
+  Limits limits{};                                           ///< as `initial`
+  Limits limits_of_displacement{};                           ///< of a cylindrical joint
+  bool is_active = true;                                     ///< false: an event switches it on
+
+  JointDescription&& named(std::string of) && { return name = std::move(of), std::move(*this); }
+  JointDescription&& starting(double at, double rate = 0.0) && { return initial = {at, rate}, std::move(*this); }
+  JointDescription&& limited(Limits to) && { return limits = std::move(to), std::move(*this); }
+};
+
+/// A linear relation between the coordinates of two joints: second = ratio*first + offset. Angles count their turns.
+struct CouplerDescription {
+  int first = -1, second = -1;  ///< joints with one coordinate each, as add_joint returned them
+  double ratio = 1.0, offset = 0.0;
+  std::string name{};
+  bool is_active = true;
+};
+
+/// What happens at an event, in the words of model files; one of these, or nothing but a record.
+struct EventDescription {
+  std::string name;
+  Law when;
+  system::Direction direction = system::Direction::either;
+  bool stops = false;
+  int after = 1;                                   ///< how often it happens before it stops
+  std::vector<std::pair<std::string, Law>> set{};  ///< parameters and inputs, by name
+  std::vector<std::string> off{}, on{};            ///< joints and forces, by name
+  std::optional<double> restitution{};             ///< of an impact
+  std::vector<Body> between{};                     ///< the two bodies that collide; none: all that `when` depends on
+  std::vector<std::pair<std::string, std::vector<Law>>> jump{};  ///< {"rod.angular_velocity", {0, 0, "-spin"}}
+};
+
+/// A model file as a part of a mechanism.
+struct ModelPart {
+  std::string file;                                       ///< a path, or the name of a shipped file
+  std::string prefix{};                                   ///< of all its names, such as "left."
+  Vector3 at = Vector3::Zero();                           ///< of its origin [m]
+  Matrix3 rotation = Matrix3::Identity();                 ///< of its axes
+  std::vector<std::pair<std::string, Law>> parameters{};  ///< numbers, or formulas of those of the mechanism
+  std::vector<std::pair<std::string, Body>> connect{};    ///< {"ground", torso}: what stands for its bodies
 };
 
 /// What a mechanism takes as a force; numbers, words and laws as in model files, such as {"stiffness", 100}.
@@ -81,16 +145,36 @@ struct ForceDescription {
   /// "sin(t)"}} of an applied one.
   std::vector<std::pair<std::string, std::vector<Law>>> laws{};
   std::vector<std::pair<std::string, Vector3>> vectors{};  ///< of a bushing
-  int joint = -1;                                          ///< of friction in a joint, as add_joint returned it
-  bool in_body_frame = false;                              ///< of an applied force and torque
+  int joint = -1;                   ///< of friction, a motor or another law along a joint, as add_joint returned it
+  bool in_body_frame = false;       ///< of an applied force and torque
+  std::optional<Table> table{};     ///< of a motor: effort over speed
+  std::optional<Vector3> x_axis{};  ///< as of a joint
+  bool is_active = true;            ///< false: an event switches it on
 };
 
 /// What an output measures.
 struct MeasureDescription {
-  enum class Kind { angle, displacement, position, distance, effort, gap } kind = Kind::angle;
-  int joint = -1;  ///< or force
-  std::vector<Body> bodies{};
+  enum class Kind {
+    angle,
+    displacement,
+    position,
+    velocity,
+    acceleration,
+    rotation,
+    distance,
+    effort,
+    length,
+    speed,
+    power,
+    gap,
+    reaction,
+    reaction_torque,
+    energy
+  } kind = Kind::angle;
+  int joint = -1;              ///< or force
+  std::vector<Body> bodies{};  ///< then, of a position, velocity or acceleration, what it is seen from
   std::vector<Vector3> points{};
+  std::string name{};  ///< of the joint or force, where it has no number; a part of the energy
 };
 /// The angle of a joint with its turns [rad], or its displacement [m]; `joint` as add_joint returned it.
 inline MeasureDescription angle_of(int joint) { return {MeasureDescription::Kind::angle, joint}; }
@@ -104,10 +188,55 @@ inline MeasureDescription distance_between(Body a, const Vector3& from, Body b, 
   return {MeasureDescription::Kind::distance, -1, {a, b}, {from, to}};
 }
 
-/// What a force does along its measure [N or N m], the normal force of a contact; `force` as add_force returned it.
+/// The same of joints of model files, by name.
+inline MeasureDescription angle_of(std::string joint) {
+  return {MeasureDescription::Kind::angle, -1, {}, {}, std::move(joint)};
+}
+inline MeasureDescription displacement_of(std::string joint) {
+  return {MeasureDescription::Kind::displacement, -1, {}, {}, std::move(joint)};
+}
+/// As position_of [m/s], [m/s²].
+inline MeasureDescription velocity_of(Body body, const Vector3& at) {
+  return {MeasureDescription::Kind::velocity, -1, {body}, {at}};
+}
+inline MeasureDescription acceleration_of(Body body, const Vector3& at) {
+  return {MeasureDescription::Kind::acceleration, -1, {body}, {at}};
+}
+/// The rotation vector of a body [rad], whose length is at most π.
+inline MeasureDescription rotation_of(Body body) { return {MeasureDescription::Kind::rotation, -1, {body}}; }
+/// Force [N] or torque [N m] of a joint on its second body, in inertial axes.
+inline MeasureDescription reaction_of(int joint) { return {MeasureDescription::Kind::reaction, joint}; }
+inline MeasureDescription reaction_torque_of(int joint) { return {MeasureDescription::Kind::reaction_torque, joint}; }
+/// "kinetic", "potential", "elastic" or "total" [J].
+inline MeasureDescription energy_of(std::string part) {
+  return {MeasureDescription::Kind::energy, -1, {}, {}, std::move(part)};
+}
+
+/// What a force does along its measure [N or N m], the normal force of a contact; `force` as add_force returned it, or the name of a
+/// law.
 inline MeasureDescription effort_of(int force) { return {MeasureDescription::Kind::effort, force}; }
+inline MeasureDescription effort_of(std::string force) {
+  return {MeasureDescription::Kind::effort, -1, {}, {}, std::move(force)};
+}
+/// The distance [m], angle or displacement [rad, m] that a force acts along, and its rate.
+inline MeasureDescription length_of(int force) { return {MeasureDescription::Kind::length, force}; }
+inline MeasureDescription length_of(std::string force) {
+  return {MeasureDescription::Kind::length, -1, {}, {}, std::move(force)};
+}
+inline MeasureDescription speed_of(int force) { return {MeasureDescription::Kind::speed, force}; }
+inline MeasureDescription speed_of(std::string force) {
+  return {MeasureDescription::Kind::speed, -1, {}, {}, std::move(force)};
+}
+/// What a force of any type does to its bodies [W]: positive drives them.
+inline MeasureDescription power_of(int force) { return {MeasureDescription::Kind::power, force}; }
+inline MeasureDescription power_of(std::string force) {
+  return {MeasureDescription::Kind::power, -1, {}, {}, std::move(force)};
+}
 /// Of a contact [m], negative where its shapes overlap.
 inline MeasureDescription gap_of(int force) { return {MeasureDescription::Kind::gap, force}; }
+inline MeasureDescription gap_of(std::string force) {
+  return {MeasureDescription::Kind::gap, -1, {}, {}, std::move(force)};
+}
 
 using Bodies = std::pair<Body, Body>;
 
@@ -129,8 +258,8 @@ JointDescription wheel(Bodies between, const Vector3& point_of_plane, const Vect
 /// A point of the second body stays on a closed curve of the first, which lies around `origin` across the axis.
 JointDescription cam(Bodies between, const Vector3& origin, const Vector3& axis, const Vector3& point,
                      std::vector<Eigen::Vector2d> curve, double roller_radius = 0.0);
-/// Prescribes the angle [rad] about the axis from the first body to the second: a formula in t.
-JointDescription angle_driver(Bodies between, const Vector3& axis, std::string value);
+/// Prescribes the angle [rad] about the axis from the first body to the second: a formula of t, or a table.
+JointDescription angle_driver(Bodies between, const Vector3& axis, Law value);
 
 ForceDescription spring_damper(Bodies between, const Vector3& from, const Vector3& to, double stiffness,
                                double damping);
@@ -196,8 +325,13 @@ class Mechanism {
   RodNodes add_rod(const RodDescription& rod);
   /// Returns the number of the joint, by which `State::system->reaction` asks for it. Throws InvalidInput.
   int add_joint(const JointDescription& joint);
-  /// Returns the number of the force, for `effort_of` and `gap_of`. Throws InvalidInput.
+  /// Returns the number of the force, for `effort_of` and its like. Throws InvalidInput.
   int add_force(const ForceDescription& force);
+  Mechanism& add_coupler(const CouplerDescription& coupler);
+  /// Bodies are numbered before those of files: add them before. Throws InvalidInput for what is wrong with the file.
+  Mechanism& add_model(const ModelPart& part);
+  /// By its name, such as "left.shank" of a file that was added. Throws InvalidInput with the nearest one.
+  Body body(std::string_view name) const;
   /// A block of coordinates beside the bodies, for elements; returns its number. Bodies are numbered first: add them before.
   int add_node(multibody::Node node);
   /// Anything else that adds to the equations, on the numbers of bodies and nodes.
@@ -205,8 +339,9 @@ class Mechanism {
 
   // ---- names that laws may use; every one once. A word with letters, digits and _.
 
-  Mechanism& add_parameter(std::string name, double value);
-  /// A number, or a formula of t, that a `Simulation` may set.
+  /// A number, or a formula of other parameters.
+  Mechanism& add_parameter(std::string name, const Law& value);
+  /// A number, a formula of t or a table, that a `Simulation` may set.
   Mechanism& add_input(std::string name, const Law& value = 0.0, std::string unit = {});
   /// What results report, and `Simulation::output`.
   Mechanism& add_output(std::string name, MeasureDescription measure);
@@ -219,35 +354,37 @@ class Mechanism {
   /// A zero of a law. It belongs to the system of this mechanism, and ends with it where another one is switched to.
   Mechanism& add_event(std::string name, Law when, system::Direction direction = system::Direction::either,
                        system::Action action = system::Record{}, int terminal_after = 0);
+  /// What happens there is said in the words of model files.
+  Mechanism& add_event(EventDescription event);
 
   struct Span {
     double t0 = 0.0, t_end = 1.0;
   };
-  /// The mechanism as it is now. Bodies start where they were put.
+  /// The mechanism as it is now. Bodies start where they were put, and where initial values of joints move them. Throws InvalidInput.
   run::Problem problem(const Span& span) const;
 
  private:
-  std::shared_ptr<multibody::Assembly> assembly() const;
-  multibody::Frame in_body(Body body, const Vector3& p, const Matrix3& axes) const;
-  Vector3 centre_of(Body body) const;
+  std::shared_ptr<const multibody::Assembly> assembly() const;
   void check(Body body, std::string_view where) const;
+  void check_joint(int joint, std::string_view where) const;
   std::string label(Body body) const;
-  std::vector<multibody::Frame> frames_of(const std::vector<Body>& bodies, const std::vector<Vector3>& points,
-                                          const std::vector<Vector3>& axes) const;
-  static bool is_law(const ForceDescription& force);
-  multibody::ForceSpec spec_of(const ForceDescription& force, const multibody::Mechanism& parts) const;
   void take_name(const std::string& name);
-  /// Names, laws and outputs into `parts`; what must be known of the events when the assembly is there.
-  std::function<void(multibody::Assembly&)> add_laws(multibody::Mechanism& parts) const;
+  /// As a model file without bodies; functions by the names that stand for them, the rest in `base`.
+  std::string model_text(io::ModelBase& base) const;
+  /// Of the files that were added, after those of the mechanism.
+  std::vector<std::string> names_of_parts() const;
 
   std::string name_;
   lie::GroupId group_;
   Vector3 gravity_{0.0, 0.0, -9.81};
   std::vector<multibody::Body> bodies_;
   std::vector<JointDescription> joints_;
+  std::vector<CouplerDescription> couplers_;
   std::vector<ForceDescription> forces_;
   std::vector<multibody::Node> nodes_;
   std::vector<multibody::ElementPtr> elements_;
+  std::vector<ModelPart> parts_;
+  std::vector<std::string> part_bodies_;  ///< their names
 
   struct NamedLaw {
     std::string name, unit;
@@ -255,13 +392,15 @@ class Mechanism {
     double initial = 0.0;                         ///< of a state
     int joint = -1;                               ///< of a force
     std::optional<MeasureDescription> measure{};  ///< of an output, instead of the law
-    system::Direction direction{};                ///< of an event
-    system::Action action = system::Record{};
+  };
+  struct NamedEvent {
+    EventDescription event;
+    std::optional<system::Action> action{};  ///< instead of its words
     int terminal_after = 0;
   };
   std::vector<std::string> names_;
-  std::vector<std::pair<std::string, double>> parameters_;
-  std::vector<NamedLaw> inputs_, outputs_, states_, laws_, events_;
+  std::vector<NamedLaw> parameters_, inputs_, outputs_, states_, laws_;
+  std::vector<NamedEvent> events_;
 };
 
 /// The system of a mechanism with these joints, forces and elements switched off, by name: what the `Switch` of an event goes on

@@ -172,7 +172,7 @@ class Model:
         return self._add("events", {"name": name, "when": _law(when, uses, None), "direction": direction, "action": action, **properties})
 
     def output(self, name, formula=None, **properties):
-        """What results report and laws may use: angle="hinge", position="foot", at=[...], or a formula or ``Law`` of other outputs
+        """What results report and laws may use: angle="hinge", position="foot", at=[...], power="spring", or a formula or ``Law`` of other outputs
 
         >>> import kreisel
         >>> rod = (kreisel.Model("rod", gravity=[0, 0, -9.81])

@@ -10,11 +10,10 @@
 #include "kreisel/error.hpp"
 #include "multibody/assembly.hpp"
 #include "multibody/closed_curve.hpp"
-#include "multibody/expression.hpp"
+#include "multibody/law.hpp"
 
 namespace kreisel {
 
-using multibody::Frame;
 using multibody::JointInfo;
 
 namespace {
@@ -82,7 +81,7 @@ JointDescription cam(Bodies b, const Vector3& origin, const Vector3& axis, const
   joint.curve = std::move(curve);
   return joint;
 }
-JointDescription angle_driver(Bodies b, const Vector3& axis, std::string value) {
+JointDescription angle_driver(Bodies b, const Vector3& axis, Law value) {
   JointDescription driver{"angle", {b.first, b.second}, {}, {axis}};
   driver.value = std::move(value);
   return driver;
@@ -104,6 +103,8 @@ Mechanism& Mechanism::set_gravity(const Vector3& gravity) {
 Body Mechanism::add_body(multibody::Body body) {
   const int number = static_cast<int>(bodies_.size());
   if (!nodes_.empty()) throw InvalidInput("bodies are numbered before nodes; add all bodies before the first node");
+  if (!parts_.empty())
+    throw InvalidInput("bodies are numbered before those of model files; add all bodies before the first file");
   if (body.name.empty()) body.name = fmt::format("body{}", number + 1);
   for (const multibody::Body& other : bodies_)
     if (other.name == body.name)
@@ -120,40 +121,39 @@ Body Mechanism::add_body(multibody::Body body) {
 }
 
 void Mechanism::check(Body body, std::string_view where) const {
-  if (body.number >= static_cast<int>(bodies_.size()) || body.number < multibody::ground)
+  const std::size_t count = bodies_.size() + part_bodies_.size();
+  if (body.number >= static_cast<int>(count) || body.number < multibody::ground)
+    throw InvalidInput(fmt::format("{}: there is no body number {}; the mechanism has {}", where, body.number, count));
+}
+
+void Mechanism::check_joint(int joint, std::string_view where) const {
+  if (joint < 0 || joint >= static_cast<int>(joints_.size()))
     throw InvalidInput(
-        fmt::format("{}: there is no body number {}; the mechanism has {}", where, body.number, bodies_.size()));
+        fmt::format("{}: there is no joint number {}; the mechanism has {}", where, joint, joints_.size()));
 }
 
 std::string Mechanism::label(Body body) const {
-  return body.number == multibody::ground ? "ground" : bodies_[body.number].name;
+  if (body.number == multibody::ground) return "ground";
+  const std::size_t number = static_cast<std::size_t>(body.number);
+  return number < bodies_.size() ? bodies_[number].name : part_bodies_.at(number - bodies_.size());
 }
 
-Vector3 Mechanism::centre_of(Body body) const {
-  return body.number == multibody::ground ? Vector3(Vector3::Zero()) : bodies_[body.number].position;
+Body Mechanism::body(std::string_view name) const {
+  if (name == "ground") return ground;
+  std::vector<std::string> known;
+  for (const multibody::Body& body : bodies_) known.push_back(body.name);
+  known.insert(known.end(), part_bodies_.begin(), part_bodies_.end());
+  const auto found = std::ranges::find(known, name);
+  if (found == known.end()) throw InvalidInput(unknown_name("body", std::string(name), known));
+  return {static_cast<int>(found - known.begin())};
 }
 
-Frame Mechanism::in_body(Body body, const Vector3& p, const Matrix3& axes) const {
-  if (body.number == multibody::ground) return {p, axes};
-  const multibody::Body& b = bodies_[body.number];
-  return {b.rotation.transpose() * (p - b.position), b.rotation.transpose() * axes};
-}
-
-/// One point or axis is shared, several belong to the bodies one by one.
-std::vector<Frame> Mechanism::frames_of(const std::vector<Body>& bodies, const std::vector<Vector3>& points,
-                                        const std::vector<Vector3>& axes) const {
-  std::vector<Frame> frames;
-  for (std::size_t i = 0; i < bodies.size(); ++i) {
-    const Vector3 p = points.empty() ? centre_of(bodies[i]) : points[std::min(i, points.size() - 1)];
-    const Matrix3 E =
-        axes.empty() ? Matrix3(Matrix3::Identity()) : multibody::axes_along(axes[std::min(i, axes.size() - 1)]);
-    frames.push_back(in_body(bodies[i], p, E));
-  }
-  return frames;
-}
-
-int Mechanism::add_joint(const JointDescription& joint) {
-  const bool is_driver = !joint.value.empty();
+int Mechanism::add_joint(const JointDescription& given) {
+  JointDescription joint = given;
+  if (const auto& value = joint.value;  // an empty formula is none
+      value && value->formula.empty() && !value->constant && !value->table && !value->function)
+    joint.value.reset();
+  const bool is_driver = joint.value.has_value();
   const JointInfo& info = multibody::find_joint(joint.type, is_driver);
   if (joint.bodies.size() < 2) throw InvalidInput(fmt::format("a {} joint needs two bodies", joint.type));
   for (const Body body : joint.bodies) check(body, fmt::format("{} joint", joint.type));
@@ -191,48 +191,94 @@ int Mechanism::add_joint(const JointDescription& joint) {
     } catch (const InvalidInput& e) {
       throw InvalidInput(fmt::format("{}: its curve {}", where, e.what()));
     }
+  if (is_driver && joint.value->function)
+    throw InvalidInput(where + " is driven by a function; expected a number, a formula of t or a table");
+  const auto is_given = [](const InitialValue& initial) { return initial.value || initial.rate; };
+  const auto is_limited = [](const Limits& l) { return l.from || l.to || l.restitution || l.stiffness || l.damping; };
+  if (info.coordinates == 0 && (is_given(joint.initial) || is_limited(joint.limits)))
+    throw InvalidInput(
+        fmt::format("{} is of type {}, which has no coordinate to start at or to limit", where, joint.type));
+  if (info.coordinates < 2 && (is_given(joint.initial_displacement) || is_limited(joint.limits_of_displacement)))
+    throw InvalidInput(
+        fmt::format("{} is of type {}, which has no second coordinate; use initial and limits", where, joint.type));
   joints_.push_back(std::move(added));
   return static_cast<int>(joints_.size()) - 1;
 }
 
+Mechanism& Mechanism::add_coupler(const CouplerDescription& coupler) {
+  const std::string where = fmt::format("coupler '{}'", coupler.name);
+  check_joint(coupler.first, where);
+  check_joint(coupler.second, where);
+  if (!std::isfinite(coupler.ratio) || !std::isfinite(coupler.offset))
+    throw InvalidInput(where + " has a ratio or an offset that is not finite");
+  couplers_.push_back(coupler);
+  return *this;
+}
+
 int Mechanism::add_force(const ForceDescription& force) {
-  const multibody::ForceInfo& info = multibody::find_force(force.type);
+  const multibody::LawInfo* law = multibody::find_law(force.type);
+  std::vector<std::string> types = multibody::force_names();
+  for (const std::string& type : multibody::law_names()) types.push_back(type);
+  if (std::ranges::count(types, force.type) == 0) throw InvalidInput(unknown_name("force", force.type, types));
+  static const multibody::ForceInfo along_joint{
+      .name = "", .summary = "", .bodies = 0, .place = JointInfo::Place::none};
+  const multibody::ForceInfo& info = law != nullptr ? along_joint : multibody::find_force(force.type);
+  const std::vector<Field>& fields = law != nullptr ? law->numbers : info.numbers;
   ForceDescription added = force;
   if (added.name.empty()) added.name = fmt::format("{} {}", force.type, forces_.size() + 1);
   const std::string where = fmt::format("force '{}'", added.name);
   if (static_cast<int>(force.bodies.size()) != info.bodies)
     throw InvalidInput(fmt::format("{} has {} bodies, expected {}", where, force.bodies.size(), info.bodies));
-  if (info.bodies == 0 && (force.joint < 0 || force.joint >= static_cast<int>(joints_.size())))
-    throw InvalidInput(
-        fmt::format("{}: there is no joint number {}; the mechanism has {}", where, force.joint, joints_.size()));
+  if (info.bodies == 0) check_joint(force.joint, where);
   for (const Body body : force.bodies) check(body, where);
   if (info.bodies == 2 && force.bodies[0] == force.bodies[1])
     throw InvalidInput(where + " names the same body twice, expected two different ones");
   for (const ForceDescription& other : forces_)
     if (other.name == added.name)
       throw InvalidInput(fmt::format("there is a force '{}' already; give another name", added.name));
-  check_numbers(where, info.numbers, force.numbers);
-  for (const Field& field : info.numbers)
+  const std::size_t points = info.place == JointInfo::Place::none        ? 0
+                             : info.place == JointInfo::Place::one_point ? 1
+                                                                         : 2;
+  if (force.points.size() > points || static_cast<int>(force.axes.size()) > info.axes)
+    throw InvalidInput(fmt::format("{} has {} points and {} axes, expected at most {} and {}", where,
+                                   force.points.size(), force.axes.size(), points, info.axes));
+  for (const Vector3& axis : force.axes)
+    if (!(axis.norm() > 0.0) || !axis.allFinite()) throw InvalidInput(where + " has an axis without direction");
+  check_numbers(where, fields, force.numbers);
+  for (const Field& field : fields)
     if (field.words.empty() && !field.is_optional && std::isnan(field.default_number) &&
         !has(force.numbers, field.name))
       throw InvalidInput(fmt::format("{} needs the number {}: {}", where, field.name, field.meaning));
-  check_words(where, info.numbers, force.words);
+  check_words(where, fields, force.words);
   for (const auto& [key, vector] : force.vectors)
     if (find_field(info.vectors, key) == nullptr)
       throw InvalidInput(where + ": " + unknown_name("vector", key, names_in(info.vectors)));
   for (const auto& [key, laws] : force.laws) {
     const bool is_law = info.law.measure != nullptr && key == info.law.field.name;
     const bool is_vector = find_field(info.vector_signals, key) != nullptr;
-    if (!is_law && !is_vector && find_field(info.signals, key) == nullptr)
+    if (!is_law && !is_vector && find_field(info.signals, key) == nullptr &&
+        (law == nullptr || find_field(law->laws, key) == nullptr))
       throw InvalidInput(fmt::format("{} takes no law '{}'", where, key));
     if (laws.size() != (is_vector ? 3 : 1))
       throw InvalidInput(fmt::format("{}: '{}' has {} laws, expected {}", where, key, laws.size(), is_vector ? 3 : 1));
+    for (const Law& one : laws)
+      if (one.function && !is_law && law == nullptr)
+        throw InvalidInput(fmt::format("{}: '{}' is a function; expected a number or a formula of t", where, key));
+    for (const char* other : {"stiffness", "damping"})
+      if (is_law && find_field(info.signals, key) == nullptr && has(force.numbers, other))
+        throw InvalidInput(
+            fmt::format("{}: {} stands beside the law '{}'; write it into the formula", where, other, key));
   }
+  if (force.table && (law == nullptr || law->tables.empty()))
+    throw InvalidInput(fmt::format("{} is of type {}, which takes no table; a law may be one", where, force.type));
   forces_.push_back(std::move(added));
   return static_cast<int>(forces_.size()) - 1;
 }
 
 int Mechanism::add_node(multibody::Node node) {
+  if (!parts_.empty())
+    throw InvalidInput(
+        "a mechanism with model files has no nodes of its own: their numbers would follow those of the files");
   nodes_.push_back(std::move(node));
   return static_cast<int>(bodies_.size() + nodes_.size()) - 1;
 }
@@ -242,124 +288,8 @@ void Mechanism::add_element(multibody::ElementPtr element) {
   elements_.push_back(std::move(element));
 }
 
-/// Its effort is a formula of more than t, or a function.
-bool Mechanism::is_law(const ForceDescription& force) {
-  const multibody::ForceInfo& info = multibody::find_force(force.type);
-  for (const auto& [key, laws] : force.laws) {
-    if (info.law.measure == nullptr || key != info.law.field.name) continue;
-    if (find_field(info.signals, key) == nullptr || laws[0].function) return true;
-    if (laws[0].constant) return false;
-    try {
-      multibody::Expression{std::string_view(laws[0].formula)};
-    } catch (const InvalidInput&) {
-      return true;
-    }
-  }
-  return false;
-}
-
-multibody::ForceSpec Mechanism::spec_of(const ForceDescription& force, const multibody::Mechanism& parts) const {
-  const multibody::ForceInfo& info = multibody::find_force(force.type);
-  multibody::ForceSpec spec;
-  spec.name = force.name;
-  spec.bodies.assign(force.bodies.begin(), force.bodies.end());
-  spec.frames = frames_of(force.bodies, force.points, force.axes);
-  if (info.bodies == 0) spec.joint = parts.joints[static_cast<std::size_t>(force.joint)];
-  spec.in_body_frame = force.in_body_frame;
-  for (const Body body : force.bodies)
-    spec.masses.push_back(body.number == multibody::ground ? std::numeric_limits<double>::infinity()
-                                                           : bodies_[body.number].mass);
-  for (const Field& field : info.numbers)
-    if (!field.words.empty())
-      spec.words[field.name] = field.words.front();
-    else if (!field.is_optional && !std::isnan(field.default_number))
-      spec.numbers[field.name] = field.default_number;
-  for (const auto& [key, word] : force.words) spec.words[key] = word;
-  for (const auto& [key, value] : force.numbers) spec.numbers[key] = value;
-  for (const Field& field : info.vectors) spec.vectors[field.name] = Vector3::Zero();
-  for (const auto& [key, value] : force.vectors) spec.vectors[key] = value;
-  if (find_field(info.numbers, "length") != nullptr && !spec.numbers.contains("length") && force.bodies.size() == 2) {
-    const Vector3 from = force.points.empty() ? centre_of(force.bodies[0]) : force.points[0];
-    const Vector3 to = force.points.empty() ? centre_of(force.bodies[1]) : force.points.back();
-    spec.numbers["length"] = (from - to).norm();
-  }
-  for (const auto& [key, laws] : force.laws) {
-    const auto signal = [&](const Law& law) {
-      if (law.function)
-        throw InvalidInput(
-            fmt::format("force '{}': '{}' is a function; expected a number or a formula of t", force.name, key));
-      return law.constant ? multibody::Signal(multibody::Expression(*law.constant))
-                          : multibody::Signal(multibody::Expression(std::string_view(law.formula)));
-    };
-    if (find_field(info.vector_signals, key) != nullptr)
-      spec.vector_signals[key] = {signal(laws[0]), signal(laws[1]), signal(laws[2])};
-    else if (find_field(info.signals, key) != nullptr && !is_law(force))
-      spec.signals[key] = signal(laws[0]);
-  }
-  return spec;
-}
-
-std::shared_ptr<multibody::Assembly> Mechanism::assembly() const {
-  multibody::Mechanism parts;
-  parts.name = name_;
-  parts.group = group_;
-  parts.gravity = gravity_;
-  parts.bodies = bodies_;
-  for (const JointDescription& joint : joints_) {
-    const JointInfo& info = multibody::find_joint(joint.type, !joint.value.empty());
-    multibody::JointSpec spec;
-    spec.name = joint.name;
-    spec.bodies.assign(joint.bodies.begin(), joint.bodies.end());
-    spec.frames = frames_of(joint.bodies, joint.points, joint.axes);
-    for (const Field& number : info.numbers)
-      if (!number.words.empty())
-        spec.numbers.words[number.name] = number.words.front();
-      else if (!number.is_optional && !std::isnan(number.default_number))
-        spec.numbers.numbers[number.name] = number.default_number;
-    for (const auto& [key, word] : joint.words) spec.numbers.words[key] = word;
-    for (const auto& [key, value] : joint.numbers) spec.numbers.numbers[key] = value;
-    if (info.axes_swing) {
-      const auto rotation = [&](Body body) -> Matrix3 {
-        return body.number == multibody::ground ? Matrix3(Matrix3::Identity()) : bodies_[body.number].rotation;
-      };
-      spec.frames[1].E =
-          multibody::swung(rotation(joint.bodies[0]), spec.frames[0].E, rotation(joint.bodies[1]), spec.frames[1].E);
-    }
-    if (find_field(info.numbers, "length") != nullptr && !has(joint.numbers, "length"))
-      spec.numbers.numbers["length"] = joint.length > 0.0 ? joint.length : (joint.points[0] - joint.points[1]).norm();
-    spec.curve = joint.curve;
-    spec.teeth = {joint.teeth.first, joint.teeth.second};
-    if (info.has_carrier) {  // the frames of both, as the carrier sees them
-      const std::size_t n = spec.frames.size();
-      spec.frames.resize(2);
-      for (const std::size_t i : {0, 1}) {
-        const Vector3 p =
-            joint.points.empty() ? Vector3(Vector3::Zero()) : joint.points[std::min(i, joint.points.size() - 1)];
-        const Matrix3 E = multibody::axes_along(joint.axes[std::min(i, joint.axes.size() - 1)]);
-        spec.frames[i] = in_body(joint.bodies[i], p, E);
-        spec.frames.push_back(in_body(joint.bodies[n - 1], p, E));
-      }
-    }
-    if (!joint.value.empty()) spec.value = multibody::Signal(multibody::Expression(std::string_view(joint.value)));
-    parts.joints.push_back(make_joint(info, spec));
-  }
-  for (const ForceDescription& force : forces_)
-    if (!is_law(force)) {
-      const multibody::ForceInfo& info = multibody::find_force(force.type);
-      const multibody::ForceSpec spec = spec_of(force, parts);
-      parts.marks.push_back(multibody::mark_of(info, spec));
-      parts.forces.push_back(info.build(spec));
-    }
-  parts.nodes = nodes_;
-  parts.elements = elements_;
-  const std::function<void(multibody::Assembly&)> give_events = add_laws(parts);
-  auto assembly = std::make_shared<multibody::Assembly>(std::move(parts));
-  give_events(*assembly);
-  return assembly;
-}
-
 run::Problem Mechanism::problem(const Span& span) const {
-  std::shared_ptr<multibody::Assembly> assembly = this->assembly();
+  std::shared_ptr<const multibody::Assembly> assembly = this->assembly();
   run::Problem problem;
   problem.start = assembly->start(span.t_end);
   problem.start.t0 = span.t0;

@@ -64,6 +64,8 @@ Body RodNodes::at(double part) const {
 RodNodes Mechanism::add_rod(const RodDescription& given) {
   const CrossSection& section = given.section;
   require(nodes_.empty(), given.name, "bodies are numbered before nodes; add all rods before the first node");
+  require(parts_.empty(), given.name,
+          "bodies are numbered before those of model files; add all rods before the first file");
   require(!given.name.empty(), given.name, "has no name");
   require(given.elements >= 1 && given.elements <= 100000, given.name,
           fmt::format("{} elements, expected 1 to 100000", given.elements));

@@ -111,6 +111,37 @@ void laws_and_inputs() {
   expect_near("number of events", static_cast<double>(simulation.report().events.size()), 1, 0);
 }
 
+/// What model files say, in C++: limits, initial values, couplers, tables, events, power, and a file as a part.
+void words_of_model_files() {
+  Mechanism lift;
+  const Body cab = lift.add_body({.name = "cab", .mass = 2.0});
+  const int rail = lift.add_joint(prismatic({ground, cab}, {0, 0, 0}, {0, 0, 1})
+                                      .named("rail")
+                                      .starting(1.0)
+                                      .limited({.from = 0.0, .restitution = 0.5}));
+  const Body drum = lift.add_body({.name = "drum", .mass = 1.0, .inertia = diagonal(1, 1, 1), .position = {1, 0, 0}});
+  const int pin = lift.add_joint(revolute({ground, drum}, {1, 0, 0}, {0, 1, 0}).starting(-2.0));
+  lift.add_coupler({.first = rail, .second = pin, .ratio = -2.0});
+  lift.add_force(
+      {.type = "motor", .bodies = {}, .name = "brake", .joint = pin, .table = Table{.points = {{-1, 0}, {1, 0}}}});
+  lift.add_event({.name = "late", .when = "t - 10", .stops = true});
+  lift.add_output("height", displacement_of(rail))
+      .add_output("power", power_of("brake"))
+      .add_output("speed", speed_of("brake"));
+  Simulation simulation(lift.problem({.t_end = 1.0}), {.rtol = 1e-9, .atol = 1e-9});
+  simulation.advance_to(0.3);
+  const double fall = 2.0 * 9.81 / (2.0 + 4.0 * 1.0);
+  expect_near("height of the cab", simulation.output("height"), 1.0 - 0.5 * fall * 0.09, 1e-7);
+  expect_near("speed of the drum", simulation.output("speed"), 2.0 * fall * 0.3, 1e-7);
+
+  Mechanism pair;
+  const Body torso = pair.add_body({.name = "torso", .mass = 5.0});
+  pair.add_joint(fixed({ground, torso}, {0, 0, 0}));
+  pair.add_model({.file = "leg", .prefix = "left.", .at = {0, 0.1, 0}, .connect = {{"ground", torso}}});
+  expect_near("number of a body of a file", pair.body("left.shank").number > 0 ? 1.0 : 0.0, 1.0, 0.0);
+  Simulation(pair.problem({.t_end = 0.1}), {.rtol = 1e-6, .atol = 1e-6}).advance_to(0.1);
+}
+
 /// A crank that a driver turns: the angle is the prescribed one.
 void driven_mechanism() {
   Mechanism crank("crank", GroupId::se3);
@@ -199,6 +230,7 @@ void rods() {
 int main() {
   own_system_dense_output_and_events();
   laws_and_inputs();
+  words_of_model_files();
   wheels_and_contacts();
   stepping_and_checkpoint();
   driven_mechanism();

@@ -23,7 +23,7 @@ import kreisel._ensemble
 
 PROGRAM = os.environ.get("KREISEL_PROGRAM", "build/bin/kreisel")
 KILLS = int(os.environ.get("KREISEL_KILLS", "5"))
-CLOCK = ("seconds", "seconds_per_step")
+CLOCK = ("seconds", "seconds_low", "seconds_high", "seconds_per_step")
 
 # An output that is a formula of parameters: what a sample of them gives is known in closed form.
 ISHIGAMI = {

@@ -1138,6 +1138,40 @@ class Modelling(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "/joints/1/curve"):
             kreisel.solve({**model.to_dict(), "joints": [model.to_dict()["joints"][0], {**model.to_dict()["joints"][1], "curve": [[0, 0], [1, 0]]}]}, 1)
 
+    def test_forces_report_length_speed_and_power(self):
+        model = kreisel.Model("block", gravity=[0, 0, 0]).body("m", mass=2, inertia=[1, 1, 1], position=[1.3, 0, 0])
+        model.joint("rail", "prismatic", between=["ground", "m"], at=[0, 0, 0], axis=[1, 0, 0])
+        model.force("spring", "spring-damper", between=["ground", "m"], at=[[0, 0, 0], [1.3, 0, 0]], stiffness=50, damping=0, length=1)
+        for name, kind in (("l", "length"), ("s", "speed"), ("p", "power"), ("f", "force")):
+            model.output(name, **{kind: "spring"})
+        result = kreisel.solve(model, 1.0, rtol=1e-10, atol=1e-10)
+        x, v = 0.3 * np.cos(5 * result.t), -1.5 * np.sin(5 * result.t)
+        np.testing.assert_allclose(result["l"], 1 + x, atol=1e-7)
+        np.testing.assert_allclose(result["s"], v, atol=1e-7)
+        np.testing.assert_allclose(result["f"], 50 * x, atol=1e-5)
+        np.testing.assert_allclose(result["p"], -50 * x * v, atol=1e-5)
+        with self.assertRaisesRegex(ValueError, "did you mean 'spring'"):
+            kreisel.solve(model.output("wrong", power="sprung"), 1.0)
+
+    def test_every_section_of_model_files_can_be_said_in_python(self):
+        schema = json.loads(subprocess.run([os.environ["KREISEL_PROGRAM"], "schema", "model"], capture_output=True, check=True).stdout)
+        methods = {"bodies": "body", "joints": "joint", "drivers": "driver", "forces": "force", "parameters": "parameter", "inputs": "input",
+                   "outputs": "output", "states": "state", "events": "event", "include": "include", "materials": "material", "sections": "section",
+                   "rods": "rod"}
+        settings = {"gravity", "group", "start", "simulation"}  # of the constructor
+        for section in set(schema["properties"]) - {"$schema", "name", "comment"}:
+            with self.subTest(section):
+                self.assertTrue(section in methods or section in settings, "model files have a section that kreisel.Model cannot say")
+                if section in methods:
+                    self.assertTrue(callable(getattr(kreisel.Model, methods[section], None)))
+        # A word that a method does not know itself reaches the reader, which says what it knows.
+        for method in methods.values():
+            model = kreisel.Model("m").body("b", mass=1, inertia=[1, 1, 1], position=[0, 0, 0])
+            given = {"joint": ("n", "revolute"), "driver": ("n", "angle"), "force": ("n", "applied"), "parameter": ("n", 1), "state": ("n", "=0"),
+                     "event": ("n", "=t"), "include": ("leg",)}.get(method, ("n",))
+            with self.subTest(method), self.assertRaisesRegex(ValueError, "surprise"):
+                kreisel.solve(getattr(model, method)(*given, surprise=1), 0.1)
+
     def test_joints_are_reported_where_a_model_asks_for_nothing(self):
         model = kreisel.Model("rod", gravity=[0, 0, -9.81])
         model.body("rod", mass=1.0, inertia=[0.0834, 1e-4, 0.0834], position=[0, 0.5, 0])

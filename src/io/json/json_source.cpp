@@ -31,7 +31,6 @@ constexpr std::size_t max_keys = 1000;
 /// A value takes up to 72 bytes in memory, 2 in the text.
 constexpr std::size_t max_values = 16'000'000;
 constexpr std::size_t max_complaints = 20;
-constexpr std::size_t longest_message = 2000;
 
 /// "syntax error while parsing value - unexpected '}'; expected ..." of nlohmann's message, without its prefixes.
 std::string reason_of(const nlohmann::json::parse_error& error) {
@@ -246,6 +245,18 @@ class Scanner {
 };
 
 }  // namespace
+
+Vector3 vector_at(const Json& object, const char* key, const Vector3& otherwise) {
+  if (!object.contains(key)) return otherwise;
+  const Json& value = object[key];
+  if (!value.is_array() || value.size() != 3) return otherwise;
+  Vector3 out;
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (!value[i].is_number()) return otherwise;
+    out[static_cast<Eigen::Index>(i)] = value[i].get<double>();
+  }
+  return out;
+}
 
 std::string below(std::string_view pointer, std::string_view key) {
   std::string out = fmt::format("{}/", pointer);

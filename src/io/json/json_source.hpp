@@ -1,6 +1,7 @@
 // JSON input whose complaints say where: file, line, column, JSON pointer.
 #pragma once
 
+#include <cmath>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,10 +9,20 @@
 #include <nlohmann/json.hpp>
 
 #include "io/files/files.hpp"
+#include "kreisel/types.hpp"
 
 namespace kreisel::io {
 
 using Json = nlohmann::ordered_json;
+
+/// A finite number or null.
+inline Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+inline Json list_of(const Vector3& v) { return {v.x(), v.y(), v.z()}; }
+/// `otherwise` where the key does not hold three numbers.
+Vector3 vector_at(const Json& object, const char* key, const Vector3& otherwise);
+
+/// Of messages about a file, which quote it [characters].
+inline constexpr std::size_t longest_message = 2000;
 
 /// Both count from 1; the column counts characters, not bytes.
 struct TextPosition {

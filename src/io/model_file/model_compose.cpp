@@ -23,10 +23,10 @@ namespace {
 using Origin = Composed::Origin;
 using Source = std::shared_ptr<const JsonSource>;
 
-constexpr std::array<const char*, 8> lists{"bodies", "materials", "sections", "rods",
-                                           "joints", "drivers",   "forces",   "events"};
-constexpr std::array<const char*, 4> named{"parameters", "inputs", "states", "outputs"};
-constexpr std::size_t max_depth = 20, max_includes = 10'000, max_entries = 1'000'000, max_texts = 20;
+constexpr std::array<const char*, 8> listed_sections{"bodies", "materials", "sections", "rods",
+                                                     "joints", "drivers",   "forces",   "events"};
+constexpr std::array<const char*, 4> named_sections{"parameters", "inputs", "states", "outputs"};
+constexpr std::size_t max_files = 20, max_includes = 10'000, max_entries = 1'000'000, max_texts = 20;
 
 bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= '0' && c <= '9'); }
 bool is_number(char c) { return (c >= '0' && c <= '9') || c == '.'; }
@@ -58,7 +58,7 @@ struct Part {
 };
 
 /// Where a part lies in the file that includes it.
-struct Pose {
+struct PartPose {
   Vector3 x = Vector3::Zero();
   Matrix3 R = Matrix3::Identity();
   bool turns = false, moves = false;
@@ -114,7 +114,7 @@ std::optional<Placement> placement_of_entry(std::string_view section, const Json
 class Scope {
  public:
   Scope(const Json& root, std::string prefix) : prefix_(std::move(prefix)) {
-    for (const char* key : named)
+    for (const char* key : named_sections)
       for (const auto& item : section_of(root, key).items())
         if (section_of(root, key).is_object()) add(item.key(), key, item.value());
     for (const Json& force : section_of(root, "forces"))
@@ -160,6 +160,10 @@ class Scope {
     if (section == "outputs" && value.is_object())
       for (const char* vector : {"position", "velocity", "acceleration", "rotation", "reaction"})
         if (value.contains(vector)) words = {name, name + ".x", name + ".y", name + ".z"};
+    for (const auto& [kind, components] : {std::pair{"section_force", section_force_components()},
+                                           std::pair{"section_strain", section_strain_components()}})
+      if (section == "outputs" && value.is_object() && value.contains(kind))
+        for (const std::string& component : components) words.push_back(name + "." + component);
     for (const std::string& word : words)
       for (const char* rate : {"", "'", "''"}) known_.add(word + rate, false);
   }
@@ -247,21 +251,21 @@ class Composer {
       part.names.add(name);
       part.values.set(name, parameters.value(name));
     }
-    for (const char* key : lists)
+    for (const char* key : listed_sections)
       for (std::size_t i = 0; i < section_of(part.root, key).size(); ++i) {
         const std::string at = below(std::string("/") + key, i);
         part.origins[at] = origin_of(at);
       }
-    for (const char* key : named)
+    for (const char* key : named_sections)
       if (section_of(part.root, key).is_object())
         for (const auto& item : section_of(part.root, key).items()) {
           const std::string at = below(std::string("/") + key, item.key());
           part.origins[at] = origin_of(at);
         }
-    for (const char* key : lists)
+    for (const char* key : listed_sections)
       if (const Json& list = section_of(part.root, key); source != nullptr && !list.is_null() && !list.is_array())
         tell(std::string("/") + key, fmt::format("is {}, expected a list of objects {{...}}", shown(list)));
-    for (const char* key : named)
+    for (const char* key : named_sections)
       if (const Json& section = section_of(part.root, key);
           source != nullptr && !section.is_null() && !section.is_object())
         tell(std::string("/") + key, fmt::format("is {}, expected {{\"name\": ..., ...}}", shown(section)));
@@ -328,7 +332,7 @@ class Composer {
                                     "\"left.\"",
                                     prefix));
     }
-    Pose pose;
+    PartPose pose;
     bool ok = read_pose(whole, origin, entry, pose);
     ok = read_connect(whole, origin, entry, pose) && ok;
     Source source;
@@ -398,8 +402,8 @@ class Composer {
                fmt::format("'{}' would include itself: {}; remove one of these", file, fmt::join(places, " -> ")));
       return false;
     }
-    if (chain_.size() > max_depth) {
-      complain(origin, "/file", fmt::format("is included over more than {} files", max_depth));
+    if (chain_.size() > max_files) {
+      complain(origin, "/file", fmt::format("is included over more than {} files", max_files));
       return false;
     }
     Source& source = sources_[key];
@@ -462,7 +466,7 @@ class Composer {
     return ok;
   }
 
-  bool read_connect(const Part& whole, const Origin& origin, const Json& entry, Pose& pose) {
+  bool read_connect(const Part& whole, const Origin& origin, const Json& entry, PartPose& pose) {
     const Json* given = find(entry, "connect");
     if (given == nullptr) return true;
     if (!given->is_object()) {
@@ -492,7 +496,7 @@ class Composer {
   }
 
   /// A body of the whole stands for one of the part, which is left out with its mass.
-  bool connects_bodies(const Origin& origin, const Pose& pose, const Part& part) {
+  bool connects_bodies(const Origin& origin, const PartPose& pose, const Part& part) {
     std::vector<std::string> known{"ground"};
     for (const Json& body : section_of(part.root, "bodies")) known.push_back(text_in(body, "name"));
     for (const auto& [own, stands] : pose.bodies) {
@@ -519,7 +523,7 @@ class Composer {
     return true;
   }
 
-  bool read_pose(Part& whole, const Origin& origin, const Json& entry, Pose& pose) {
+  bool read_pose(Part& whole, const Origin& origin, const Json& entry, PartPose& pose) {
     bool ok = true;
     if (const Json* at = find(entry, "at")) {
       if (at->is_array() && at->size() == 3) {
@@ -630,16 +634,23 @@ class Composer {
   // ---- places
 
   /// From the world of the part to that of the whole, at t = 0.
-  void place_part(Part& part, const Pose& pose, Part& whole) {
+  void place_part(Part& part, const PartPose& pose, Part& whole) {
     Json& root = part.root;
     for (const char* key : {"joints", "drivers", "forces"})
       if (section_of(root, key).is_array())
         for (std::size_t i = 0; i < root[key].size(); ++i)
           if (root[key][i].is_object()) {
             const Origin& origin = part.origins[below(std::string("/") + key, i)];
+            const std::optional<Placement> layout = placement_of_entry(key, root[key][i]);
+            if (layout && layout->place_is_optional && layout->place == JointInfo::Place::two_points)
+              write_points(part, pose, origin, "between", root[key][i]);
             place_element(part, pose, key, origin, root[key][i]);
             place_frames(part, pose, whole, origin, root[key][i]);
           }
+    if (section_of(root, "outputs").is_object())
+      for (const auto& item : root["outputs"].items())
+        if (item.value().is_object())
+          write_points(part, pose, part.origins[below("/outputs", item.key())], "distance", item.value());
     if (!pose.moves) return;
     if (section_of(root, "bodies").is_array())
       for (Json& body : root["bodies"])
@@ -664,7 +675,29 @@ class Composer {
             if (item.key().ends_with(".velocity")) turn_laws(pose, item.value());
   }
 
-  void place_rod(Part& part, const Pose& pose, Json& rod) {
+  /// The points that are meant where none are given, as the file alone has them: its ground is that of the whole no longer, but lies
+  /// at its place, or belongs to a body.
+  void write_points(Part& part, const PartPose& pose, const Origin& origin, const char* key, Json& entry) {
+    const Json& bodies = section_of(entry, key);
+    if ((!pose.moves && pose.ground == "ground") || entry.contains("at") || entry.contains("frames")) return;
+    if (!bodies.is_array() || bodies.size() != 2 || std::count(bodies.begin(), bodies.end(), Json("ground")) == 0)
+      return;
+    Json points = Json::array();
+    for (const Json& name : bodies) {
+      if (name == "ground") points.push_back(Json::array({0.0, 0.0, 0.0}));
+      for (const Json& body : section_of(part.root, "bodies"))
+        if (body.is_object() && body.contains("name") && body["name"] == name && body.contains("position"))
+          points.push_back(body["position"]);
+    }
+    if (points.size() == 2)
+      entry["at"] = std::move(points);
+    else if (std::any_of(bodies.begin(), bodies.end(), [](const Json& name) {
+               return name.is_string() && name.get<std::string>().find('@') != std::string::npos;
+             }))
+      complain(origin, "", "has no \"at\", and its file is moved or connected; give both points");
+  }
+
+  void place_rod(Part& part, const PartPose& pose, Json& rod) {
     const Json path = section_of(rod, "path");  // a copy: new keys move the others
     if (pose.turns && !rod.contains("up") && path.is_object() && path.contains("line") && path["line"].is_array() &&
         path["line"].size() == 2) {
@@ -678,7 +711,7 @@ class Composer {
     for (const char* key : {"up", "velocity", "angular_velocity"}) turn(part, pose, rod, key);
   }
 
-  void place_element(Part& part, const Pose& pose, std::string_view section, const Origin& origin, Json& entry) {
+  void place_element(Part& part, const PartPose& pose, std::string_view section, const Origin& origin, Json& entry) {
     if (!pose.moves) return;
     const std::optional<Placement> layout = placement_of_entry(section, entry);
     if (pose.turns && text_in(entry, "frame") != "body" && section == "forces")
@@ -702,11 +735,13 @@ class Composer {
         if (!entry.contains("axis")) entry["axis"] = as_json(axis);
       }
     }
+    if (layout->axes == 2 && layout->axis_is_optional && !entry.contains("axes"))
+      entry["axes"] = Json::array({as_json(Vector3(Vector3::UnitZ())), as_json(Vector3(Vector3::UnitZ()))});
     for (const char* key : {"axis", "x_axis", "axes"}) turn(part, pose, entry, key);
   }
 
   /// Frames of the ground are in the coordinates of the world, or of the body that stands for it.
-  void place_frames(Part& part, const Pose& pose, Part& whole, const Origin& origin, Json& entry) {
+  void place_frames(Part& part, const PartPose& pose, Part& whole, const Origin& origin, Json& entry) {
     if (entry.contains("type") && pose.ground != "ground" && !entry.contains("carrier"))
       for (const JointInfo& info : multibody::joint_catalogue())
         if (info.name == text_in(entry, "type") && info.has_carrier) entry["carrier"] = "ground";
@@ -717,7 +752,7 @@ class Composer {
     for (std::size_t i = 0; i < frames->size() && i < between.size(); ++i) {
       Json& frame = (*frames)[i];
       if (between[i] != "ground" || !frame.is_object()) continue;
-      Pose to = pose;
+      PartPose to = pose;
       if (pose.ground != "ground" && !seen_from(whole, pose, to)) {
         complain(origin, below("/frames", i),
                  fmt::format("is a frame of the ground, for which '{}' stands; give \"at\" and \"axis\" in world "
@@ -739,7 +774,7 @@ class Composer {
     }
   }
   /// The pose from the body of the whole that stands for the ground; false: it is none with a position.
-  bool seen_from(Part& whole, const Pose& pose, Pose& out) {
+  bool seen_from(Part& whole, const PartPose& pose, PartPose& out) {
     for (const Json& body : section_of(whole.root, "bodies")) {
       if (text_in(body, "name") != pose.ground) continue;
       Vector3 x;
@@ -754,11 +789,11 @@ class Composer {
   }
 
   /// A point, or a list of them.
-  void move(Part& part, const Pose& pose, Json& object, const char* key) {
+  void move(Part& part, const PartPose& pose, Json& object, const char* key) {
     change(part, object, key, [&](const Vector3& x) -> Vector3 { return pose.x + pose.R * x; });
   }
   /// A direction, or a list of them.
-  void turn(Part& part, const Pose& pose, Json& object, const char* key) {
+  void turn(Part& part, const PartPose& pose, Json& object, const char* key) {
     if (pose.turns || !pose.R.isIdentity(0.0))
       change(part, object, key, [&](const Vector3& x) -> Vector3 { return pose.R * x; });
   }
@@ -776,7 +811,7 @@ class Composer {
   }
   /// Three numbers or formulas.
   /// False: there are tables, which cannot be added.
-  static bool turn_laws(const Pose& pose, Json& laws) {
+  static bool turn_laws(const PartPose& pose, Json& laws) {
     if (!laws.is_array() || laws.size() != 3) return true;
     const Json before = laws;
     for (int i = 0; i < 3; ++i) {
@@ -817,19 +852,20 @@ class Composer {
 
   // ---- names
 
-  void rename(Part& part, const std::string& prefix, const Pose& pose) {
+  void rename(Part& part, const std::string& prefix, const PartPose& pose) {
     const Scope scope(part.root, prefix);
-    for (const char* key : lists)
+    for (const char* key : listed_sections)
       if (section_of(part.root, key).is_array())
         for (std::size_t i = 0; i < part.root[key].size(); ++i)
           rename_entry(scope, pose, key, part.origins[below(std::string("/") + key, i)], part.root[key][i]);
-    for (const char* key : named)
+    for (const char* key : named_sections)
       if (section_of(part.root, key).is_object())
         for (const auto& item : part.root[key].items())
           rename_entry(scope, pose, key, part.origins[below(std::string("/") + key, item.key())], item.value());
   }
 
-  void rename_entry(const Scope& scope, const Pose& pose, std::string_view section, const Origin& origin, Json& entry) {
+  void rename_entry(const Scope& scope, const PartPose& pose, std::string_view section, const Origin& origin,
+                    Json& entry) {
     const auto formulas = [&](const std::string& rest, Json& value, bool is_bare) {
       rename_formulas(scope, origin, rest, value, is_bare);
     };
@@ -902,18 +938,18 @@ class Composer {
   /// Kinds of names that must differ.
   static std::string kind_of(std::string_view section) {
     if (section == "drivers") return "joints";
-    for (const char* key : named)
+    for (const char* key : named_sections)
       if (section == key) return "names of formulas";
     return std::string(section);
   }
 
   static void note_names(Part& part) {
-    for (const char* key : lists)
+    for (const char* key : listed_sections)
       if (const Json& list = section_of(part.root, key); list.is_array())
         for (std::size_t i = 0; i < list.size(); ++i)
           if (const std::string name = text_in(list[i], "name"); !name.empty())
             part.taken.insert({{kind_of(key), name}, below(std::string("/") + key, i)});
-    for (const char* key : named)
+    for (const char* key : named_sections)
       if (const Json& section = section_of(part.root, key); section.is_object())
         for (const auto& item : section.items())
           part.taken.insert({{kind_of(key), item.key()}, below(std::string("/") + key, item.key())});
@@ -929,11 +965,11 @@ class Composer {
                            place(other.source, other.pointer), where));
       return false;
     };
-    for (const char* key : lists) {
+    for (const char* key : listed_sections) {
       if (!section_of(part.root, key).is_array()) continue;
       for (std::size_t i = 0; i < part.root[key].size(); ++i) {
         const Origin& origin = part.origins[below(std::string("/") + key, i)];
-        if (key == lists.front() && part.left_out.contains(text_in(part.root[key][i], "name"))) continue;
+        if (key == listed_sections.front() && part.left_out.contains(text_in(part.root[key][i], "name"))) continue;
         if (!is_free(key, text_in(part.root[key][i], "name"), origin) || !has_room(origin)) continue;
         Json& list = whole.root[key];
         if (list.is_null()) list = Json::array();
@@ -944,7 +980,7 @@ class Composer {
         list.push_back(std::move(part.root[key][i]));
       }
     }
-    for (const char* key : named) {
+    for (const char* key : named_sections) {
       if (!section_of(part.root, key).is_object()) continue;
       for (const auto& item : part.root[key].items()) {
         const Origin& origin = part.origins[below(std::string("/") + key, item.key())];

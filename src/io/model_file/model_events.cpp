@@ -139,6 +139,7 @@ void set_events(multibody::Assembly& assembly, std::shared_ptr<const std::vector
         }};
         break;
     }
+    if (event.given) out.action = *event.given;
     list.push_back(std::move(out));
   }
   assembly.set_events(std::move(list));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,9 @@ struct ModelEvent {
     bool is_angular = false;  ///< in the body frame; else inertial
   };
   std::vector<Velocity> velocities{};
-  int force = 0, gap = 0;  ///< that closes or opens
-  int terminal_after = 0;  ///< as in system::Event
+  int force = 0, gap = 0;                 ///< that closes or opens
+  int terminal_after = 0;                 ///< as in system::Event
+  std::optional<system::Action> given{};  ///< of a program, instead of `action`
 };
 
 /// The rows S of S v, three per velocity, at the rotations of q.

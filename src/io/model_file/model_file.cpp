@@ -28,13 +28,16 @@ ModelFile ModelReader::read() {
   if (const Json* name = find(root, "name")) name_text("/name", *name, mechanism_.name);
   if (const Json* gravity = find(root, "gravity")) vector("/gravity", *gravity, mechanism_.gravity);
   read_group(root);
+  if (options_.base != nullptr) {
+    mechanism_.nodes = options_.base->nodes;
+    mechanism_.elements = options_.base->elements;
+  }
   read_bodies(root);
   read_materials(root);
   read_sections(root);
   read_rods(root);
   make_settable(root);
-  read_joints(root, false);
-  read_joints(root, true);
+  read_joints(root);
   read_inputs(root);
   define_functions();
   read_states(root);
@@ -45,6 +48,7 @@ ModelFile ModelReader::read() {
   start_bodies(root);
   make_laws();
   start_states(root);
+  if (problem_count_ == 0) warn_about_limits();
   make_outputs();
   make_events();
   double t_end = 1.0;
@@ -68,6 +72,8 @@ ModelFile ModelReader::read() {
     if (info.minimum == info.maximum) fixed.insert(info.name);
   for (const std::string& name : parameters_.unused())
     if (!fixed.contains(name)) warn(below("/parameters", name), fmt::format("parameter '{}' is not used", name));
+  for (const std::string& name : names_.unused_inputs())
+    warn(below("/inputs", name), fmt::format("input '{}' is not used", name));
   file.model.warnings = warnings_;
   check_consistency(*assembly, file.model.start);
   finish();

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,11 +21,27 @@ struct UserFunction {
 };
 using UserFunctions = std::map<std::string, UserFunction>;
 
+/// What a program has beside the text of a model.
+struct ModelBase {
+  std::vector<multibody::Body> bodies;  ///< in place of the first entries of "bodies", of which the text has the names
+  std::vector<multibody::Node> nodes;
+  std::vector<multibody::ElementPtr> elements;  ///< on the numbers of these bodies and nodes
+  std::vector<bool> are_drivers;  ///< the order of the first joints and drivers: which of the two lists is the next in
+  struct Action {
+    system::Action action;
+    int terminal_after = 0;
+  };
+  std::map<std::string, Action> actions;  ///< of events, by name
+  std::set<std::string> efforts;          ///< torques that are forces where their joint has a displacement
+  UserFunctions functions;
+};
+
 struct ModelFileOptions {
   std::string group;             ///< empty: the one of the file
   bool accepts_gaps = false;     ///< initial positions and velocities may miss the joints
   ParameterValues parameters{};  ///< go before those of the file
   UserFunctions functions{};     ///< that programs bring
+  const ModelBase* base = nullptr;
 };
 
 struct ModelFile {

@@ -50,6 +50,8 @@ class ModelReader {
   // ---- complaints
 
   void complain(std::string_view pointer, std::string_view message);
+  /// "joint 'hinge', limits/from", where there is no file.
+  std::string in_words(std::string_view pointer) const;
   /// In the original file, where a repeated entry is written once.
   std::string located(std::string_view pointer, std::string_view message) const;
   void finish() const;
@@ -143,6 +145,11 @@ class ModelReader {
                    const std::string& here, const Json& what, std::vector<Node>& nodes);
   /// Forces that have no law of their own are known by what they are.
   void define_forces();
+  struct ForceOutput {
+    std::string at, output, kind, force;
+  };
+  /// "force", "length", "speed" or "power" of a force.
+  void define_force_output(const ForceOutput& output);
   void define_gaps();
   void make_laws();
   void make_outputs();
@@ -284,7 +291,7 @@ class ModelReader {
   std::string element_name(const std::string& at, const Json& value, const std::string& fallback,
                            std::set<std::string>& taken);
   std::string body_label(int body) const { return body == multibody::ground ? "ground" : mechanism_.bodies[body].name; }
-  void read_joints(const Json& root, bool are_drivers);
+  void read_joints(const Json& root);
   void read_joint(const std::string& at, const Json& value, bool is_driver);
   /// A linear relation between the coordinates of two joints.
   void read_coupler(const std::string& at, const Json& value);
@@ -294,6 +301,8 @@ class ModelReader {
   void add_compliant_limits(const std::string& at, int joint, const std::string& name, int gauge, bool counts_turns,
                             const std::array<std::optional<double>, 2>& bounds, double stiffness, double damping);
   void check_limits(const multibody::Assembly& assembly, const system::Motion& m);
+  /// A motion may begin beyond a compliant limit, but seldom is meant to.
+  void warn_about_limits();
   /// Laws that are switched with their joint.
   void add_followers(std::vector<std::string>& names) const;
   void swing_second_frame(multibody::JointSpec& spec) const;
@@ -329,7 +338,7 @@ class ModelReader {
   void read_active(const std::string& at, const Json& value, const std::string& name);
   /// Of a pending law: zero while it is switched off, where it is reported.
   Node reported_force(const std::string& name, std::size_t number, Node value);
-  void add_law(const std::string& at, const Json& value, PendingLaw pending);
+  void add_law(const std::string& at, const Json& value, PendingLaw pending, bool is_rotation);
   /// A force along the coordinate of a joint.
   void read_joint_law(const std::string& at, const Json& value, const multibody::LawInfo& info);
   bool read_force_bodies(const std::string& at, const Json& value, const ForceInfo& info, multibody::ForceSpec& spec);
@@ -372,10 +381,13 @@ class ModelReader {
   std::map<std::string, Node> efforts_;    ///< of forces that have no law
   std::map<std::string, MakeNode> law_forces_;
   std::vector<system::OutputInfo> output_infos_;
-  struct EffortOutput {
-    std::string at, output, force;
+  std::vector<ForceOutput> force_outputs_, gap_outputs_;
+  struct LawGauge {  ///< what a force that is a law acts along
+    int gauge = -1;
+    bool is_rotation = false;
+    multibody::Law::Sense sense = multibody::Law::Sense::pushes;
   };
-  std::vector<EffortOutput> effort_outputs_, gap_outputs_;
+  std::map<std::string, LawGauge> law_gauges_;
   std::vector<std::pair<int, int>> winding_;  ///< node of the turns, gauge
   std::vector<PendingEvent> pending_events_;
   std::vector<ModelEvent> events_;
@@ -400,7 +412,13 @@ class ModelReader {
   std::map<std::string, std::string> coupler_places_;   ///< by name
   std::map<std::string, std::string> rolling_places_;   ///< by name of the rows
   std::multimap<std::string, std::string> limit_laws_;  ///< of compliant limits, by joint
-  std::vector<std::string> joint_places_;               ///< pointer per joint
+  struct CompliantLimit {
+    std::string at;
+    int joint = 0, gauge = -1;
+    std::array<std::optional<double>, 2> bounds;
+  };
+  std::vector<CompliantLimit> compliant_limits_;
+  std::vector<std::string> joint_places_;  ///< pointer per joint
   std::vector<std::string> problems_, warnings_;
   std::size_t problem_count_ = 0;
 };

@@ -13,8 +13,8 @@
 namespace kreisel::io {
 namespace {
 
-constexpr std::array<const char*, 6> lists{"bodies", "joints", "drivers", "forces", "events", "include"};
-constexpr std::array<const char*, 3> named{"inputs", "states", "outputs"};
+constexpr std::array<const char*, 6> repeated_lists{"bodies", "joints", "drivers", "forces", "events", "include"};
+constexpr std::array<const char*, 3> repeated_names{"inputs", "states", "outputs"};
 constexpr double most = 1e6;  ///< entries in all
 
 bool is_repeated(const Json& entry) { return entry.is_object() && entry.contains("repeat"); }
@@ -23,9 +23,9 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// One value of the index.
-class Index {
+class RepeatIndex {
  public:
-  Index(std::string name, long value, ModelParameters& parameters)
+  RepeatIndex(std::string name, long value, ModelParameters& parameters)
       : name_(std::move(name)), value_(value), parameters_(parameters) {}
 
   void fill_in(Json& json) const {
@@ -95,9 +95,9 @@ class Writer {
   }
 
   Repeated written() {
-    for (const char* key : lists)
+    for (const char* key : repeated_lists)
       if (out_.root.contains(key) && out_.root[key].is_array()) write_list(key);
-    for (const char* key : named)
+    for (const char* key : repeated_names)
       if (out_.root.contains(key) && out_.root[key].is_object()) write_named(key);
     return std::move(out_);
   }
@@ -120,7 +120,7 @@ class Writer {
       if (!is_repeated(before[i]))
         add(before[i], "");
       else
-        repeat(at, before[i], [&](const Index& index, Json entry, std::string text) {
+        repeat(at, before[i], [&](const RepeatIndex& index, Json entry, std::string text) {
           index.fill_in(entry);
           add(std::move(entry), std::move(text));
         });
@@ -140,7 +140,7 @@ class Writer {
       if (!is_repeated(item.value()))
         add(item.key(), item.value(), "");
       else
-        repeat(at, item.value(), [&](const Index& index, Json entry, std::string text) {
+        repeat(at, item.value(), [&](const RepeatIndex& index, Json entry, std::string text) {
           index.fill_in(entry);
           add(index.filled(item.key()), std::move(entry), std::move(text));
         });
@@ -155,7 +155,7 @@ class Writer {
     once.erase("repeat");
     try {
       for (long i = range.first; i < range.first + range.count; ++i)
-        each(Index(range.index, i, parameters_), once, fmt::format("{} = {}", range.index, i));
+        each(RepeatIndex(range.index, i, parameters_), once, fmt::format("{} = {}", range.index, i));
     } catch (const InvalidInput& problem) {
       complain_(at, problem.what());
     }
@@ -222,7 +222,7 @@ bool has_repeats(const Json& root) {
     const auto found = root.find(key);
     return found != root.end() && found->is_structured() && std::any_of(found->begin(), found->end(), is_repeated);
   };
-  return std::ranges::any_of(lists, section_has) || std::ranges::any_of(named, section_has);
+  return std::ranges::any_of(repeated_lists, section_has) || std::ranges::any_of(repeated_names, section_has);
 }
 
 Repeated written_out(const Json& root, ModelParameters& parameters, const ModelParameters::Complain& complain) {

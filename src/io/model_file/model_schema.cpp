@@ -701,8 +701,9 @@ std::vector<std::string> section_strain_components() {
 }
 
 std::vector<std::string> output_kinds() {
-  return {"angle", "displacement", "distance",      "position",       "velocity", "acceleration", "rotation",
-          "force", "reaction",     "section_force", "section_strain", "energy",   "gap",          "formula"};
+  return {"angle",         "displacement",   "distance", "position", "velocity", "acceleration",
+          "rotation",      "force",          "length",   "speed",    "power",    "reaction",
+          "section_force", "section_strain", "energy",   "gap",      "formula"};
 }
 
 const ObjectInfo& output_object() {
@@ -716,7 +717,12 @@ const ObjectInfo& output_object() {
        key("velocity", "body name", "m/s", "of a point of a body"),
        key("acceleration", "body name", "m/s^2", "of a point of a body"),
        key("rotation", "body name", "rad", "of a body: the rotation vector, whose length is at most pi"),
-       key("force", "force name", "N or N m", "of a spring, damper, actuator or law, normal force of a contact"),
+       key("force", "force name", "N or N m",
+           "of a spring, damper, actuator, friction or law, normal force of a contact"),
+       key("length", "force name", "m or rad",
+           "of a spring, damper, actuator, friction or law: the distance, angle or displacement that it acts along"),
+       key("speed", "force name", "m/s or rad/s", "the rate of that length"),
+       key("power", "force name", "W", "what a force of any type does to its bodies: positive drives them"),
        key("reaction", "joint name", "N or N m", "of a joint on its second body, in inertial axes"),
        key("section_force", "body name", "N, N m",
            "of a rod at a place such as rod@0.5: N, Qy, Qz, T, My, Mz in the axes of the section, what the part behind "
@@ -729,7 +735,7 @@ const ObjectInfo& output_object() {
                   .words = {"kinetic", "potential", "elastic", "total"},
                   .kind = FieldKind::word,
                   .unit = "J"}},
-       key("gap", "text", "m", "of a contact, negative where the shapes overlap"),
+       key("gap", "force name", "m", "of a contact, negative where the shapes overlap"),
        key("formula", "law", "", "of t, outputs, inputs, states and forces"),
        key("at", "place", "m",
            "the point, or the two points of a distance, in world coordinates at t = 0; default: centres of mass"),

@@ -21,7 +21,7 @@ void ModelReader::read_group(const Json& root) {
 }
 
 void ModelReader::read_bodies(const Json& root) {
-  const bool has_rods = find(root, "rods") != nullptr;
+  const bool has_rods = find(root, "rods") != nullptr || options_.base != nullptr;
   if (!has_rods &&
       require("", root, "bodies", "a list of bodies: [{\"name\": ..., \"mass\": ..., \"inertia\": ...}]") == nullptr)
     return;
@@ -29,7 +29,13 @@ void ModelReader::read_bodies(const Json& root) {
   const Json& bodies = list(root, "bodies");
   if (bodies.empty() && problem_count_ == before && !has_rods)
     complain("/bodies", "is empty, expected at least one body");
-  for (std::size_t i = 0; i < bodies.size(); ++i) read_body(below("/bodies", i), bodies[i]);
+  std::size_t i = 0;
+  if (options_.base != nullptr)
+    for (; i < options_.base->bodies.size(); ++i) {
+      mechanism_.bodies.push_back(options_.base->bodies[i]);
+      body_numbers_.insert({mechanism_.bodies.back().name, static_cast<int>(i)});
+    }
+  for (; i < bodies.size(); ++i) read_body(below("/bodies", i), bodies[i]);
 }
 
 void ModelReader::read_body(const std::string& at, const Json& value) {

@@ -168,8 +168,9 @@ void ModelReader::make_values(PendingEvent& pending) {
       nodes.push_back(make());
       using Kind = multibody::Quantity::Kind;
       for (const int leaf : formulas().graph().leaves_of(nodes.back()))
-        if (const Kind kind = formulas().quantity(leaf).kind;
-            kind == Kind::acceleration || kind == Kind::effort || kind == Kind::reaction || kind == Kind::section)
+        if (const Kind kind = formulas().quantity(leaf).kind; kind == Kind::acceleration || kind == Kind::effort ||
+                                                              kind == Kind::power || kind == Kind::reaction ||
+                                                              kind == Kind::section)
           throw InvalidInput("depends on an acceleration, a force or a reaction, which jump at events");
     });
   if (problem_count_ == 0)
@@ -266,6 +267,11 @@ void ModelReader::make_events() {
           std::make_shared<const multibody::Outputs>(formulas(), std::vector<multibody::Outputs::Entry>{{{}, {node}}});
       make_values(pending);
       make_normal(pending, node);
+      if (options_.base != nullptr)
+        if (const auto given = options_.base->actions.find(pending.event.name); given != options_.base->actions.end()) {
+          pending.event.given = given->second.action;
+          pending.event.terminal_after = given->second.terminal_after;
+        }
       events_.push_back(pending.event);
     });
 }

@@ -103,7 +103,7 @@ void ModelReader::read_measured_law(const std::string& at, const Json& value, co
   const Node x =
       measured == no_node ? no_node : graph.apply(formula::Operation::subtract, measured, graph.number(pending.x0));
   if (!law(pending.at, law_value, x, rate_of(pending.gauge), pending.value)) return;
-  add_law(at, value, std::move(pending));
+  add_law(at, value, std::move(pending), info.law.counts_turns);
 }
 
 bool ModelReader::mentions_x(const Json& value) {
@@ -128,7 +128,8 @@ void ModelReader::read_active(const std::string& at, const Json& value, const st
   if (*given == false) inactive_.push_back(name);
 }
 
-void ModelReader::add_law(const std::string& at, const Json& value, PendingLaw pending) {
+void ModelReader::add_law(const std::string& at, const Json& value, PendingLaw pending, bool is_rotation) {
+  law_gauges_[pending.name] = {pending.gauge, is_rotation, pending.sense};
   const MakeNode reported = [this, name = pending.name, number = pending_.size(), make = pending.value] {
     return reported_force(name, number, make());
   };
@@ -156,6 +157,9 @@ void ModelReader::read_joint_law(const std::string& at, const Json& value, const
   int joint = 0;
   const Json* named = require(at, value, "joint", "the name of a joint");
   bool ok = named != nullptr && joint_named(below(at, "joint"), *named, joint);
+  if (ok && options_.base != nullptr && info.name == "torque" && joint_gauge(joint, true) < 0)
+    if (const Json* name = find(value, "name"); name != nullptr && options_.base->efforts.contains(*name))
+      return read_joint_law(at, value, *multibody::find_law("force"));
   multibody::LawParts parts;
   ok = read_numbers(at, value, info.numbers, parts.numbers) && ok;
   if (!ok) return;
@@ -198,7 +202,7 @@ void ModelReader::read_joint_law(const std::string& at, const Json& value, const
     for (const auto& [name, make] : laws) all.laws[name] = make();
     return info.build(formulas(), all);
   };
-  add_law(at, value, std::move(pending));
+  add_law(at, value, std::move(pending), turns);
 }
 
 bool ModelReader::read_force_bodies(const std::string& at, const Json& value, const ForceInfo& info,

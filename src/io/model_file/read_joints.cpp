@@ -221,12 +221,19 @@ std::string ModelReader::element_name(const std::string& at, const Json& value, 
   return name;
 }
 
-void ModelReader::read_joints(const Json& root, bool are_drivers) {
-  const std::string_view key = are_drivers ? "drivers" : "joints";
-  const Json& joints = list(root, key);
-  for (std::size_t i = 0; i < joints.size(); ++i) read_joint(below(below("", key), i), joints[i], are_drivers);
-  if (are_drivers) return;
+void ModelReader::read_joints(const Json& root) {
+  const std::string names[] = {"joints", "drivers"};
+  const Json* lists[] = {&list(root, names[0]), &list(root, names[1])};
+  std::size_t next[] = {0, 0};
+  const auto read = [&](bool is_driver) {
+    const std::size_t i = next[is_driver]++;
+    read_joint(below("/" + names[is_driver], i), (*lists[is_driver])[i], is_driver);
+  };
+  if (options_.base != nullptr)
+    for (const bool is_driver : options_.base->are_drivers) read(is_driver);
+  while (next[0] < lists[0]->size()) read(false);
   for (const auto& [at, value] : couplers_) read_coupler(at, *value);
+  while (next[1] < lists[1]->size()) read(true);
 }
 
 void ModelReader::read_joint(const std::string& at, const Json& value, bool is_driver) {

@@ -256,27 +256,64 @@ void ModelReader::define_forces() {
     efforts_[name] = formulas().leaf({multibody::Quantity::Kind::effort, static_cast<int>(i)});
     if (declared_forces_.contains(name)) names_.define(name, {efforts_[name]});
   }
-  for (const auto& [at, output, force] : effort_outputs_) {
-    const auto known = efforts_.find(force);
-    if (known != efforts_.end()) {
-      names_.define(output, {known->second});
-    } else if (law_forces_.contains(force)) {
-      names_.define(output, std::function<std::vector<Node>()>(
-                                [make = law_forces_.at(force)] { return std::vector<Node>{make()}; }));
-    } else {
-      std::vector<std::string> list;
-      for (const auto& [known_name, node] : efforts_) list.push_back(known_name);
-      for (const auto& [known_name, node] : law_forces_) list.push_back(known_name);
-      if (problem_count_ == 0 ||
-          !is_listed(composed_.root.is_null() ? source_.root() : composed_.root, {"forces"}, force))
-        complain(at, unknown_name("force", force, list));
-    }
+  for (const ForceOutput& output : force_outputs_) define_force_output(output);
+}
+
+void ModelReader::define_force_output(const ForceOutput& asked) {
+  const auto& [at, output, kind, force] = asked;
+  const auto set_unit = [&, &name = output, &kind = kind](bool is_rotation) {
+    const auto info = std::ranges::find(output_infos_, name, &system::OutputInfo::name);
+    if (info == output_infos_.end() || !info->unit.empty()) return;
+    info->unit = kind == "force" ? is_rotation ? "N m" : "N" : is_rotation ? "rad" : "m";
+    if (kind == "speed") info->unit += "/s";
+  };
+  using Quantity = multibody::Quantity;
+  formula::Graph& graph = formulas().graph();
+  if (const auto law = law_gauges_.find(force); law != law_gauges_.end()) {
+    const LawGauge along = law->second;
+    set_unit(along.is_rotation);
+    const MakeNode value = law_forces_.at(force);
+    if (kind == "length") return names_.define(output, {value_of(along.gauge, along.is_rotation, force)});
+    if (kind == "speed") return names_.define(output, {rate_of(along.gauge)});
+    const Node rate = kind == "power" ? rate_of(along.gauge) : no_node;
+    return names_.define(output, std::function<std::vector<Node>()>([&graph, value, rate, sense = along.sense] {
+                           if (rate == no_node) return std::vector<Node>{value()};
+                           const Node power = graph.apply(formula::Operation::multiply, value(), rate);
+                           return std::vector<Node>{sense == multibody::Law::Sense::pushes
+                                                        ? power
+                                                        : graph.apply(formula::Operation::negate, power)};
+                         }));
   }
+  const auto built =
+      std::ranges::find(mechanism_.forces, force, [](const auto& f) -> const std::string& { return f->name(); });
+  if (built == mechanism_.forces.end()) {
+    std::vector<std::string> list;
+    for (const auto& [name, node] : efforts_) list.push_back(name);
+    for (const auto& [name, node] : law_forces_) list.push_back(name);
+    if (std::ranges::any_of(mechanism_.elements, [&, &name = force](const auto& e) { return e->name() == name; }))
+      complain(at, fmt::format("'{}' is a {}, of which no {} is known", force, line_load_object().name, kind));
+    else if (problem_count_ == 0 ||
+             !is_listed(composed_.root.is_null() ? source_.root() : composed_.root, {"forces"}, force))
+      complain(at, unknown_name("force", force, list));
+    return;
+  }
+  const int number = static_cast<int>(built - mechanism_.forces.begin());
+  const multibody::Force& of = **built;
+  const multibody::Force::Along along = of.along();
+  if (kind == "power") return names_.define(output, {formulas().leaf({Quantity::Kind::power, number})});
+  if (kind == "force" ? !of.has_effort() : along.measure == nullptr)
+    return complain(at, fmt::format("'{}' is of type {} and acts along {}; its \"power\" can be asked for{}", force,
+                                    of.type(), of.has_effort() ? "no coordinate" : "more than one coordinate or none",
+                                    of.gaps() > 0 ? ", and its \"gap\"" : ""));
+  set_unit(along.is_rotation);
+  if (kind == "force") return names_.define(output, {efforts_.at(force)});
+  const int gauge = formulas().add({.measure = {*built, along.measure}, .bodies = {of.bodies()[0], of.bodies()[1]}});
+  names_.define(output, {kind == "length" ? value_of(gauge, along.is_rotation, force) : rate_of(gauge)});
 }
 
 /// The smallest of the gaps of a contact.
 void ModelReader::define_gaps() {
-  for (const auto& [at, output, force] : gap_outputs_) {
+  for (const auto& [at, output, kind, force] : gap_outputs_) {
     std::vector<std::string> known;
     Node smallest = no_node;
     for (std::size_t i = 0; i < mechanism_.forces.size(); ++i) {
@@ -314,8 +351,6 @@ void ModelReader::make_laws() {
                          : multibody::Law::along(law.type, law.name, formulas(), value, law.gauge, law.sense, law.x0));
     });
   names_.begin_reports();
-  for (const std::string& name : names_.unused_inputs())
-    warn(below("/inputs", name), fmt::format("input '{}' is not used", name));
 }
 
 }  // namespace kreisel::io

@@ -120,6 +120,7 @@ void ModelReader::add_compliant_limits(const std::string& at, int joint, const s
     pending_events_.push_back(std::move(touch));
   }
   law_forces_[pending.name] = pending.value;
+  compliant_limits_.push_back({at, joint, gauge, bounds});
   limit_laws_.insert({mechanism_.joints[joint]->name(), pending.name});
   pending_.push_back(std::move(pending));
 }
@@ -130,6 +131,21 @@ void ModelReader::add_followers(std::vector<std::string>& names) const {
       names.push_back(law->second);
     if (const auto load = load_parts_.find(names[i]); load != load_parts_.end())
       names.insert(names.end(), load->second.begin(), load->second.end());
+  }
+}
+
+void ModelReader::warn_about_limits() {
+  for (const CompliantLimit& limit : compliant_limits_) {
+    const multibody::Gauge& gauge = formulas().gauge(limit.gauge);
+    double value = initial_value(gauge);
+    if (gauge.turns >= 0)
+      value = multibody::unwrapped(
+          value, mechanism_.nodes[static_cast<std::size_t>(gauge.turns) - mechanism_.bodies.size()].q0[0]);
+    for (const std::size_t i : {0, 1})
+      if (limit.bounds[i] && (i == 0 ? value < *limit.bounds[i] : value > *limit.bounds[i]))
+        warn(limit.at, fmt::format("'{}' starts at {:.6g}, beyond its {} {:.6g}, which pushes it from the start on",
+                                   mechanism_.joints[limit.joint]->name(), value,
+                                   i == 0 ? "lower limit" : "upper limit", *limit.bounds[i]));
   }
 }
 

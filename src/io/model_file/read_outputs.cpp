@@ -15,9 +15,10 @@ void ModelReader::read_outputs(const Json& root) {
 }
 
 void ModelReader::read_output(const std::string& at, const std::string& name, const Json& value) {
-  if (is_column_of_results(name))
+  const bool has_columns = options_.base == nullptr;
+  if (has_columns && is_column_of_results(name))
     return complain(at, fmt::format("'{}' is a column of every result; choose another name", name));
-  if (body_numbers_.contains(name))
+  if (has_columns && body_numbers_.contains(name))
     return complain(
         at,
         fmt::format("'{}' is the name of a body, whose columns would have the same names; choose another name", name));
@@ -136,11 +137,13 @@ void ModelReader::read_output(const std::string& at, const std::string& name, co
         sum = graph.apply(formula::Operation::add, sum, formulas().leaf({Quantity::Kind::energy, 0, i}));
     nodes = {sum};
     info.unit = "J";
-  } else if (kind == "force" || kind == "gap") {
+  } else if (kind == "force" || kind == "length" || kind == "speed" || kind == "power" || kind == "gap") {
     std::string force;
     ok = text(here, what, force);
-    if (ok) (kind == "gap" ? gap_outputs_ : effort_outputs_).push_back({here, name, force});  // forces are read later
+    // Forces are read later; whether they push or turn says the unit.
+    if (ok) (kind == "gap" ? gap_outputs_ : force_outputs_).push_back({here, name, kind, force});
     if (kind == "gap") info.unit = "m";
+    if (kind == "power") info.unit = "W";
   }
   if (!ok) return;
   if (!nodes.empty()) names_.define(name, std::move(nodes));
@@ -201,6 +204,9 @@ void ModelReader::make_outputs() {
   report_rods();
   if (problem_count_ > 0) return;
   std::vector<multibody::Outputs::Entry> entries;
+  if (options_.base != nullptr)  // programs count outputs before states
+    std::stable_partition(output_infos_.begin(), output_infos_.end(),
+                          [](const system::OutputInfo& info) { return !info.is_state; });
   for (system::OutputInfo& info : output_infos_)
     guarded(below(info.is_state ? "/states" : "/outputs", info.name), [&] {
       entries.push_back({info, names_.nodes_of(info.name)});

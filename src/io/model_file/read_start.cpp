@@ -70,7 +70,7 @@ void ModelReader::check_consistency(const multibody::Assembly& assembly, const s
   if (!r.gap.allFinite() || !r.rate.allFinite() || !r.force.allFinite())
     return complain("", "positions, velocities or forces at the start are too large to compute with");
   check_mass(assembly, m);
-  if (!options_.accepts_gaps) check_limits(assembly, m);
+  if (!options_.accepts_gaps || options_.base != nullptr) check_limits(assembly, m);
   if (options_.accepts_gaps) return;
   const system::Consistency allowed = system::consistency_tolerances(assembly, m, start.t_end - start.t0);
   std::size_t next = 0;  // switched off joints have no rows

@@ -19,10 +19,28 @@ std::string ModelReader::located(std::string_view pointer, std::string_view mess
   const std::size_t name = pointer.find('/', 1),
                     end = name == std::string_view::npos ? name : pointer.find('/', name + 1);
   const auto origin = composed_.origins.find(pointer.substr(0, end));
-  if (origin == composed_.origins.end()) return source_.located(pointer, message);
+  const bool has_file = options_.base == nullptr;
+  if (origin == composed_.origins.end())
+    return has_file ? source_.located(pointer, message) : fmt::format("{}: {}", in_words(pointer), message);
   const auto& [source, entry, note] = origin->second;
+  if (source == nullptr && !has_file) return fmt::format("{}: {}", in_words(pointer), message);
   const std::string rest(end == std::string_view::npos ? "" : pointer.substr(end));
   return (source == nullptr ? source_ : *source).located(entry + rest, note + std::string(message));
+}
+
+std::string ModelReader::in_words(std::string_view pointer) const {
+  const Json::json_pointer whole{std::string(pointer)};
+  std::vector<std::string> keys;
+  for (Json::json_pointer at = whole; !at.empty(); at = at.parent_pointer()) keys.insert(keys.begin(), at.back());
+  if (keys.size() < 2) return fmt::format("mechanism '{}'", mechanism_.name);
+  const Json& root = composed_.root.is_null() ? source_.root() : composed_.root;
+  std::string name = keys[1];
+  if (const Json::json_pointer own = Json::json_pointer() / keys[0] / keys[1] / "name";
+      root.contains(own) && root.at(keys[0]).is_array())
+    name = root.at(own).get<std::string>();
+  const std::string kind = keys[0] == "bodies" ? "body" : keys[0].substr(0, keys[0].size() - 1);
+  keys.erase(keys.begin(), keys.begin() + 2);
+  return fmt::format("{} '{}'{}{}", kind, name, keys.empty() ? "" : ", ", fmt::join(keys, "/"));
 }
 
 void ModelReader::finish() const {

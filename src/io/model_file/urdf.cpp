@@ -21,7 +21,6 @@ namespace kreisel::io {
 namespace {
 
 constexpr std::size_t max_problems = 20;
-constexpr std::size_t longest_message = 2000;
 
 struct Pose {
   Vector3 x = Vector3::Zero();
@@ -64,7 +63,7 @@ struct JointElement {
   std::string name, type, parent, child;
 };
 
-Json list_of(const Vector3& v) {
+Json rounded_list(const Vector3& v) {
   Json out = Json::array();
   for (const double x : v) out.push_back(std::abs(x) < 1e-15 ? 0.0 : x);
   return out;
@@ -334,7 +333,7 @@ class UrdfReader {
       const Matrix3 J = body.R.transpose() * inertias[b].J * body.R;
       Json entry{{"name", names_[b]}, {"mass", inertias[b].mass}};
       entry["inertia"] = {J(0, 0), J(1, 1), J(2, 2), J(0, 1), J(0, 2), J(1, 2)};
-      entry["position"] = list_of(centre);
+      entry["position"] = rounded_list(centre);
       if (!body.R.isIdentity(1e-14)) {
         const Eigen::Vector4d q = lie::quaternion_from(body.R);
         entry["rotation"] = {{"quaternion", {q[3], q[0], q[1], q[2]}}};
@@ -357,7 +356,7 @@ class UrdfReader {
       const Matrix3 R = frame.R.transpose() * in_world.R;
       Json shape = shape_of(*geometry, R, attribute(*link.element, "name").value_or(""));
       if (shape.is_null()) continue;
-      shape.begin().value()["at"] = list_of(frame.R.transpose() * (in_world.x - frame.x));
+      shape.begin().value()["at"] = rounded_list(frame.R.transpose() * (in_world.x - frame.x));
       body["shapes"].push_back(shape);
     }
   }
@@ -368,15 +367,17 @@ class UrdfReader {
       return positive({{"cylinder",
                         {{"radius", number(*cylinder, "radius")},
                          {"length", number(*cylinder, "length")},
-                         {"axis", list_of(R.col(2))}}}});
+                         {"axis", rounded_list(R.col(2))}}}});
     if (const XmlElement* box = geometry.child("box")) {
       const Vector3 size = R.cwiseAbs() * vector(*box, "size");
       // Boxes of model files are aligned with the body axes.
       const bool is_aligned = (R.cwiseAbs().array().round() - R.cwiseAbs().array()).abs().maxCoeff() < 1e-6;
       if (!is_aligned) note(fmt::format("the box of link '{}' is turned against its body and was left out", link));
-      return is_aligned && size.minCoeff() > 0.0 ? Json{{"box", {{"size", list_of(size)}}}} : Json(nullptr);
+      return is_aligned && size.minCoeff() > 0.0 ? Json{{"box", {{"size", rounded_list(size)}}}} : Json(nullptr);
     }
-    note(fmt::format("the mesh of link '{}' was left out; model files have primitives", link));
+    const XmlElement* mesh = geometry.child("mesh");
+    note(fmt::format("the mesh {}of link '{}' was left out; model files have primitives",
+                     mesh == nullptr ? "" : fmt::format("'{}' ", attribute(*mesh, "filename").value_or("")), link));
     return nullptr;
   }
   static Json positive(Json shape) {
@@ -402,8 +403,8 @@ class UrdfReader {
       Json entry{{"type", type},
                  {"name", joint.name},
                  {"between", between},
-                 {"at", list_of(child.pose.x)},
-                 {"axis", list_of(axis)}};
+                 {"at", rounded_list(child.pose.x)},
+                 {"axis", rounded_list(axis)}};
       if (joint.type != "planar") add_range(joint, entry);
       list.push_back(std::move(entry));
       add_forces(joint, between, axis);
@@ -534,8 +535,10 @@ class UrdfReader {
       forces_.push_back(
           {{"type", "joint-friction"}, {"joint", joint.name}, {"coefficient", 0.0}, {"viscous", damping}});
     else if (joint.type != "planar")
-      forces_.push_back(
-          {{"type", "torsional-spring-damper"}, {"between", between}, {"axis", list_of(axis)}, {"damping", damping}});
+      forces_.push_back({{"type", "torsional-spring-damper"},
+                         {"between", between},
+                         {"axis", rounded_list(axis)},
+                         {"damping", damping}});
   }
 
   std::string_view name_;

@@ -350,8 +350,6 @@ void write_forces(const ReportData& data, const std::vector<Index>& frames, Json
   out.close(']');
 }
 
-Json list_of(const Vector3& v) { return {v.x(), v.y(), v.z()}; }
-
 void write_marks(const ReportData& data, const std::vector<Index>& frames, JsonText& out) {
   if (!data.marks.empty()) {
     Json marks = Json::array();

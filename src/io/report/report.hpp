@@ -45,6 +45,8 @@ struct ReportBody {
   std::array<Column, 3> W;  ///< angular velocity, body frame [rad/s]; empty: not known
 };
 
+inline Vector3 position_of(const ReportBody& body, std::size_t i) { return {body.x[0][i], body.x[1][i], body.x[2][i]}; }
+
 /// A rod: sections along the nodes that are its bodies.
 struct ReportRod {
   std::string name;

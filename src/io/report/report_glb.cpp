@@ -78,18 +78,6 @@ double number_at(const Json& shape, const char* key, double otherwise) {
                                                                                          : otherwise;
 }
 
-Vector3 vector_at(const Json& shape, const char* key, const Vector3& otherwise) {
-  if (!shape.contains(key)) return otherwise;
-  const Json& value = shape[key];
-  if (!value.is_array() || value.size() != 3) return otherwise;
-  Vector3 out;
-  for (std::size_t i = 0; i < 3; ++i) {
-    if (!value[i].is_number()) return otherwise;
-    out[static_cast<Eigen::Index>(i)] = value[i].get<double>();
-  }
-  return out;
-}
-
 Profile arc(double radius, double from, double to, double lift) {
   Profile points;
   constexpr int pieces = 10;
@@ -137,8 +125,7 @@ Profile profile_of(const std::string& kind, const Json& shape) {
   return {};
 }
 
-Json list_of(const Vector3& v) { return {v.x(), v.y(), v.z()}; }
-Json list_of(const Eigen::Quaterniond& q) { return {q.x(), q.y(), q.z(), q.w()}; }
+Json rotation_list(const Eigen::Quaterniond& q) { return {q.x(), q.y(), q.z(), q.w()}; }
 
 /// The colours of the page, as linear RGB.
 Vector3 colour_of(std::size_t body) {
@@ -310,7 +297,7 @@ std::size_t add_shape(GlbFile& file, const std::string& kind, const Json& shape,
                          : kind == "sphere" ? Vector3(Vector3::UnitZ())
                                             : vector_at(shape, "axis", Vector3::UnitZ());
     if (axis.norm() > 0.0)
-      node["rotation"] = list_of(Eigen::Quaterniond::FromTwoVectors(Vector3::UnitZ(), axis).normalized());
+      node["rotation"] = rotation_list(Eigen::Quaterniond::FromTwoVectors(Vector3::UnitZ(), axis).normalized());
     node["mesh"] = file.mesh({{turned(profile, 0), file.material(base)}, {turned(profile, 1), file.material(mark)}});
   } else {
     node["mesh"] = file.mesh({{box(vector_at(shape, "size", Vector3::Ones())), file.material(base)}});
@@ -324,7 +311,7 @@ std::size_t add_shape(GlbFile& file, const std::string& kind, const Json& shape,
       const std::size_t rod = file.node(
           {{"name", "rod"},
            {"translation", list_of(Vector3(0.5 * to))},
-           {"rotation", list_of(Eigen::Quaterniond::FromTwoVectors(Vector3::UnitZ(), to).normalized())},
+           {"rotation", rotation_list(Eigen::Quaterniond::FromTwoVectors(Vector3::UnitZ(), to).normalized())},
            {"mesh",
             file.mesh({{turned(profile, 0), file.material(mark)}, {turned(profile, 1), file.material(mark)}})}});
       file.nodes()[made]["children"] = {rod};
@@ -332,8 +319,6 @@ std::size_t add_shape(GlbFile& file, const std::string& kind, const Json& shape,
   }
   return made;
 }
-
-Vector3 position(const ReportBody& body, std::size_t i) { return {body.x[0][i], body.x[1][i], body.x[2][i]}; }
 
 Eigen::Quaterniond turn(const ReportBody& body, std::size_t i) {
   Matrix3 R;
@@ -343,7 +328,7 @@ Eigen::Quaterniond turn(const ReportBody& body, std::size_t i) {
 }
 
 /// One pose of a body in time.
-struct Pose {
+struct Keyframe {
   double t;
   Vector3 x;
   Eigen::Quaterniond q;
@@ -351,8 +336,8 @@ struct Pose {
 
 /// Between two points of a fast spin lie poses that the points alone do not tell: the rotation is R₀ exp(θ̃(s)) with a cubic θ whose
 /// ends fit the angular velocities, and whole turns are those nearest to the mean of these.
-void add_between(const ReportBody& body, std::size_t a, std::size_t b, const Pose& from, const Pose& to,
-                 std::vector<Pose>& out) {
+void add_between(const ReportBody& body, std::size_t a, std::size_t b, const Keyframe& from, const Keyframe& to,
+                 std::vector<Keyframe>& out) {
   if (body.W[0].empty()) return;
   const double h = to.t - from.t;
   const auto rate = [&](std::size_t i) { return Vector3(h * Vector3(body.W[0][i], body.W[1][i], body.W[2][i])); };
@@ -430,16 +415,16 @@ std::string report_glb(const ReportData& data) {
   double size = 0.0;
   for (const ReportBody& body : data.bodies)
     for (const std::size_t i : points)
-      size = std::max(size, (position(body, i) - position(body, points.front())).norm());
+      size = std::max(size, (position_of(body, i) - position_of(body, points.front())).norm());
   Eigen::AlignedBox3d box_of_centres;
-  for (const ReportBody& body : data.bodies) box_of_centres.extend(position(body, points.front()));
+  for (const ReportBody& body : data.bodies) box_of_centres.extend(position_of(body, points.front()));
   size = std::max({size, box_of_centres.diagonal().norm(), 1e-9});
 
   GlbFile file;
   // glTF has y up.
   const Vector3 up = data.up.isZero() ? Vector3(Vector3::UnitZ()) : data.up;
   Json root{{"name", data.title.empty() ? "kreisel" : data.title},
-            {"rotation", list_of(Eigen::Quaterniond::FromTwoVectors(up, Vector3::UnitY()).normalized())}};
+            {"rotation", rotation_list(Eigen::Quaterniond::FromTwoVectors(up, Vector3::UnitY()).normalized())}};
   Json bodies = Json::array(), channels = Json::array(), samplers = Json::array();
   for (std::size_t b = 0; b < data.bodies.size(); ++b) {
     const ReportBody& body = data.bodies[b];
@@ -454,16 +439,16 @@ std::string report_glb(const ReportData& data) {
       const double edge = 0.06 * size;
       children.push_back(add_shape(file, "box", {{"size", {edge, edge, edge}}}, colour_of(b)));
     }
-    std::vector<Pose> poses;
+    std::vector<Keyframe> poses;
     for (std::size_t k = 0; k < points.size(); ++k) {
-      const Pose next{data.time[points[k]] - begin, position(body, points[k]), turn(body, points[k])};
-      if (k > 0) add_between(body, points[k - 1], points[k], Pose(poses.back()), next, poses);
+      const Keyframe next{data.time[points[k]] - begin, position_of(body, points[k]), turn(body, points[k])};
+      if (k > 0) add_between(body, points[k - 1], points[k], Keyframe(poses.back()), next, poses);
       poses.push_back(next);
     }
     std::vector<Vector3> x;
     std::vector<Eigen::Quaterniond> q;
     std::vector<double> t;
-    for (const Pose& pose : poses) {
+    for (const Keyframe& pose : poses) {
       if (!t.empty() && !(static_cast<float>(pose.t) > static_cast<float>(t.back()))) continue;
       x.push_back(pose.x);
       q.push_back(pose.q);
@@ -472,7 +457,7 @@ std::string report_glb(const ReportData& data) {
     }
     const std::size_t node = file.node({{"name", body.name},
                                         {"translation", list_of(x.front())},
-                                        {"rotation", list_of(q.front())},
+                                        {"rotation", rotation_list(q.front())},
                                         {"children", children}});
     bodies.push_back(node);
     if (t.size() < 2) continue;

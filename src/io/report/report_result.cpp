@@ -281,8 +281,6 @@ Vector3 vector_of(const Json& json) {
                          : Vector3::Zero();
 }
 
-Vector3 position(const ReportBody& body, std::size_t i) { return {body.x[0][i], body.x[1][i], body.x[2][i]}; }
-
 Matrix3 rotation(const ReportBody& body, std::size_t i) {
   Matrix3 R;
   for (std::size_t k = 0; k < 9; ++k)
@@ -306,7 +304,7 @@ bool add_reaction(const Json& joint, const ColumnReader& columns, ReportData& da
   data.forces.push_back({name, [moving, force, at](Eigen::Index point) {
                            const auto i = static_cast<std::size_t>(point);
                            return ReportForce::Value{
-                               moving ? Vector3(position(*moving, i) + rotation(*moving, i) * at) : at,
+                               moving ? Vector3(position_of(*moving, i) + rotation(*moving, i) * at) : at,
                                Vector3(force[0][i], force[1][i], force[2][i])};
                          }});
   return true;
@@ -332,7 +330,7 @@ void add_force(const Json& joint, const ColumnReader& columns, ReportData& data)
                                   along = columns.triple(joint["direction"]), at, sign](Eigen::Index point) {
                              const auto i = static_cast<std::size_t>(point);
                              return ReportForce::Value{
-                                 position(body, i) + rotation(body, i) * at,
+                                 position_of(body, i) + rotation(body, i) * at,
                                  sign * lambda[i] * Vector3(along[0][i], along[1][i], along[2][i])};
                            }});
     return;
@@ -346,7 +344,7 @@ void add_force(const Json& joint, const ColumnReader& columns, ReportData& data)
          const auto i = static_cast<std::size_t>(point);
          const Matrix3 R = rotation(body, i);
          const Vector3 force = sign * Vector3(lambda[0][i], lambda[1][i], lambda[2][i]);
-         return ReportForce::Value{position(body, i) + R * at, is_inertial ? force : Vector3(R * force)};
+         return ReportForce::Value{position_of(body, i) + R * at, is_inertial ? force : Vector3(R * force)};
        }});
 }
 
@@ -364,7 +362,7 @@ struct MovingPoint {
   std::array<Column, 3> v, w;
   bool has_rates = false, is_left = false;  ///< v in the body frame
 
-  Vector3 at(std::size_t i) const { return body ? Vector3(position(*body, i) + rotation(*body, i) * p) : p; }
+  Vector3 at(std::size_t i) const { return body ? Vector3(position_of(*body, i) + rotation(*body, i) * p) : p; }
   Vector3 velocity(std::size_t i) const {
     if (!body || !has_rates) return Vector3::Zero();
     const Matrix3 R = rotation(*body, i);
@@ -489,7 +487,7 @@ void add_tints(const Json& scene, ReportData& data) {
     return Eigen::AngleAxisd(turn).angle() / beam.length;
   });
   tint("stretch", "", [](const Beam& beam, std::size_t i) {
-    return (position(beam.b, i) - position(beam.a, i)).norm() / beam.length - 1.0;
+    return (position_of(beam.b, i) - position_of(beam.a, i)).norm() / beam.length - 1.0;
   });
 }
 

@@ -128,26 +128,20 @@ class Surfaces {
   std::int32_t owner_ = 0;
 };
 
-struct Pose {
+struct BodyPose {
   Vector3 x;
   Matrix3 R;
 };
 
-Pose pose_of(const ReportBody& body, std::size_t point) {
-  Pose pose;
+BodyPose pose_of(const ReportBody& body, std::size_t point) {
+  BodyPose pose;
   for (int i = 0; i < 3; ++i) pose.x[i] = body.x[static_cast<std::size_t>(i)][point];
   for (int k = 0; k < 9; ++k) pose.R(k / 3, k % 3) = body.R[static_cast<std::size_t>(k)][point];
   return pose;
 }
 
-Vector3 vector_at(const Json& json, const char* key, const Vector3& otherwise) {
-  const Json v = json.value(key, Json());
-  return v.is_array() && v.size() == 3 ? Vector3(v[0].get<double>(), v[1].get<double>(), v[2].get<double>())
-                                       : otherwise;
-}
-
 /// Rings of radius r(s) along an axis, closed where the first and last have points.
-void add_turned(Surfaces& out, const Pose& pose, const Vector3& centre, const Vector3& axis,
+void add_turned(Surfaces& out, const BodyPose& pose, const Vector3& centre, const Vector3& axis,
                 const std::vector<std::pair<double, double>>& profile) {
   const Vector3 z = axis.normalized();
   const Vector3 x = (std::abs(z.x()) < 0.9 ? Vector3::UnitX() : Vector3::UnitY()).cross(z).normalized(), y = z.cross(x);
@@ -166,7 +160,7 @@ void add_turned(Surfaces& out, const Pose& pose, const Vector3& centre, const Ve
   }
 }
 
-void add_box(Surfaces& out, const Pose& pose, const Vector3& centre, const Vector3& size) {
+void add_box(Surfaces& out, const BodyPose& pose, const Vector3& centre, const Vector3& size) {
   std::int64_t first = -1;
   for (int i = 0; i < 8; ++i) {
     const Vector3 corner(i & 1 ? 0.5 : -0.5, i & 2 ? 0.5 : -0.5, i & 4 ? 0.5 : -0.5);
@@ -178,7 +172,7 @@ void add_box(Surfaces& out, const Pose& pose, const Vector3& centre, const Vecto
     out.add_cell({first + face[0], first + face[1], first + face[2], first + face[3]});
 }
 
-void add_shape(Surfaces& out, const Pose& pose, const Json& shape, double scale) {
+void add_shape(Surfaces& out, const BodyPose& pose, const Json& shape, double scale) {
   if (shape.is_array()) {
     for (const Json& one : shape) add_shape(out, pose, one, scale);
     return;
@@ -248,7 +242,7 @@ void add_rod(Surfaces& out, const ReportData& data, const ReportRod& rod, const 
   const int n = static_cast<int>(outline.size());
   std::int64_t before = -1;
   for (std::size_t k = 0; k < rod.bodies.size(); ++k) {
-    const Pose pose = pose_of(data.bodies[rod.bodies[k]], point);
+    const BodyPose pose = pose_of(data.bodies[rod.bodies[k]], point);
     std::vector<double> values(names.size(), std::numeric_limits<double>::quiet_NaN());
     for (const ReportRod::Quantity& quantity : rod.quantities)
       values[static_cast<std::size_t>(std::ranges::find(names, quantity.name) - names.begin())] =

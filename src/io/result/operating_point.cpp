@@ -98,8 +98,6 @@ std::vector<std::string> closed_limits(const system::System& system) {
   return names;
 }
 
-Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
 Json json_of(ConstVectorRef values) {
   Json out = Json::array();
   for (const double value : values) out.push_back(number_or_null(value));

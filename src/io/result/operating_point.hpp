@@ -32,8 +32,6 @@ OperatingPoint operating_point(const PreparedRun& run, std::string_view at, cons
 
 /// Names of the limits that something leans on.
 std::vector<std::string> closed_limits(const system::System& system);
-/// A finite number or null.
-Json number_or_null(double value);
 Json json_of(ConstVectorRef values);
 Json json_rows(const Matrix& rows);
 Json poses_json(const system::System& system, const system::Motion& m);

@@ -12,8 +12,6 @@ namespace {
 
 using multibody::Shape;
 
-Json list_of(const Vector3& a) { return {a.x(), a.y(), a.z()}; }
-
 Json json_of(const Shape& shape) {
   Json data{{"at", list_of(shape.at)}};
   if (!shape.color.empty()) data["color"] = shape.color;

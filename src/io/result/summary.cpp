@@ -12,12 +12,10 @@
 namespace kreisel::io {
 namespace {
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
 template <class Values>
 Json numbers(const Values& values) {
   Json list = Json::array();
-  for (Eigen::Index i = 0; i < values.size(); ++i) list.push_back(number(values[i]));
+  for (Eigen::Index i = 0; i < values.size(); ++i) list.push_back(number_or_null(values[i]));
   return list;
 }
 
@@ -46,7 +44,7 @@ Json blank(std::string_view command) {
 Json final_point(const system::System& system, const method::Entry& entry) {
   Json out{{"t", nullptr}, {"bodies", Json::array()}, {"lambda", Json::array()}};
   if (entry.motion.q.size() != system.space().nq()) return out;  // the run has no point
-  out["t"] = number(entry.motion.t);
+  out["t"] = number_or_null(entry.motion.t);
   const std::vector<lie::Block>& blocks = system.space().blocks();
   std::vector<bool> is_free(blocks.size(), true);
   for (int body = 0; body < system.body_count(); ++body) {
@@ -61,7 +59,8 @@ Json final_point(const system::System& system, const method::Entry& entry) {
   }
   Json q = Json::array();
   for (std::size_t b = 0; b < blocks.size(); ++b)
-    for (int i = 0; is_free[b] && i < blocks[b].nq; ++i) q.push_back(number(entry.motion.q[blocks[b].q_at + i]));
+    for (int i = 0; is_free[b] && i < blocks[b].nq; ++i)
+      q.push_back(number_or_null(entry.motion.q[blocks[b].q_at + i]));
   if (!q.empty()) out["q"] = q;
   out["lambda"] = numbers(entry.lambda);
   if (system.joint_count() > 0) out["joints"] = Json::array();
@@ -79,23 +78,23 @@ Json final_point(const system::System& system, const method::Entry& entry) {
   Eigen::Index at = 0;
   for (const system::OutputInfo& info : system.outputs()) {
     Json& target = out[info.is_state ? "states" : "outputs"][info.name];
-    target = info.components.empty() ? number(values[at]) : numbers(values.segment(at, info.size()));
+    target = info.components.empty() ? number_or_null(values[at]) : numbers(values.segment(at, info.size()));
     at += info.size();
   }
   return out;
 }
 
 Json energy_of(const system::System& system, const run::Report& report) {
-  Json out{{"initial", number(report.energy_initial)}, {"final", number(report.energy_final)}};
+  Json out{{"initial", number_or_null(report.energy_initial)}, {"final", number_or_null(report.energy_final)}};
   if (!system.has_energy_parts() || report.final.motion.q.size() != system.space().nq()) return out;
   const system::EnergyParts parts = system.energy_parts(report.final.motion);
-  out["kinetic"] = number(parts.kinetic);
-  out["potential"] = number(parts.potential);
-  out["elastic"] = number(parts.elastic);
-  out["work_forces"] = number(report.work.forces);
-  out["work_drivers"] = number(report.work.drivers);
-  out["dissipated"] = number(report.work.dissipated);
-  out["balance_error_max"] = number(report.energy_error);
+  out["kinetic"] = number_or_null(parts.kinetic);
+  out["potential"] = number_or_null(parts.potential);
+  out["elastic"] = number_or_null(parts.elastic);
+  out["work_forces"] = number_or_null(report.work.forces);
+  out["work_drivers"] = number_or_null(report.work.drivers);
+  out["dissipated"] = number_or_null(report.work.dissipated);
+  out["balance_error_max"] = number_or_null(report.energy_error);
   return out;
 }
 
@@ -105,7 +104,7 @@ Json values_of(const std::vector<ParameterInfo>& infos, const ParameterValues& v
     if (!info.words.empty() && values.has(info.name))
       out[info.name] = values.word(info.name);
     else
-      out[info.name] = values.is_set(info.name) ? number(values.number(info.name)) : Json(nullptr);
+      out[info.name] = values.is_set(info.name) ? number_or_null(values.number(info.name)) : Json(nullptr);
   }
   return out;
 }
@@ -144,8 +143,8 @@ Json summarize(const PreparedRun& run, const run::Report& report, const OutputIn
   s["method"] = report.method;
   s["order"] = report.order;
   s["formulation"] = report.formulation;
-  s["step"] = is_adaptive ? Json(nullptr) : number(report.step);
-  s["t_end"] = number(report.t_end);
+  s["step"] = is_adaptive ? Json(nullptr) : number_or_null(report.step);
+  s["t_end"] = number_or_null(report.t_end);
   s["status"] = run::info_of(report.status).name;
   s["message"] = report.message;
   s["final"] = final_point(*run.model.system, report.final);
@@ -158,12 +157,13 @@ Json summarize(const PreparedRun& run, const run::Report& report, const OutputIn
                      {"factorizations", counters.factorizations},
                      {"exponentials", counters.exponentials},
                      {"brackets", counters.brackets},
-                     {"solve_seconds", number(report.solve_seconds)}};
-  s["constraints"] = {{"position_max", number(report.position_max)}, {"velocity_max", number(report.velocity_max)}};
+                     {"solve_seconds", number_or_null(report.solve_seconds)}};
+  s["constraints"] = {{"position_max", number_or_null(report.position_max)},
+                      {"velocity_max", number_or_null(report.velocity_max)}};
   s["energy"] = energy_of(*run.model.system, report);
   s["correction"] = word(report.correction);
   s["starting"] = options.starting.name();
-  if (is_adaptive) s["tolerances"] = {{"rtol", number(options.rtol)}, {"atol", number(options.atol)}};
+  if (is_adaptive) s["tolerances"] = {{"rtol", number_or_null(options.rtol)}, {"atol", number_or_null(options.atol)}};
   s["parameters"] = {{"model", values_of(run.model_info->parameters, run.model_parameters)},
                      {"method", values_of(options.method.info().parameters, options.method.parameters)}};
   s["assembled"] = to_json(run.changes);
@@ -174,7 +174,8 @@ Json summarize(const PreparedRun& run, const run::Report& report, const OutputIn
     if (report.steps_at_order[order] > 0) s["steps_at_order"][std::to_string(order)] = report.steps_at_order[order];
   s["rejections"] = {{"error", report.rejected_by_error}, {"newton", report.rejected_by_newton}};
   for (const run::Occurrence& o : report.events)
-    s["events"].push_back({{"name", o.event}, {"t", number(o.t)}, {"action", o.action}, {"terminal", o.ends_the_run}});
+    s["events"].push_back(
+        {{"name", o.event}, {"t", number_or_null(o.t)}, {"action", o.action}, {"terminal", o.ends_the_run}});
   s["corners"] = report.corners;
   s["linear_solver"] = word(report.linear_solver);
   for (const std::string& warning : run.warnings) s["warnings"].push_back(warning);
@@ -185,7 +186,7 @@ Json summarize(const PreparedRun& run, const run::Report& report, const OutputIn
                  {"rows", trajectory.rows},
                  {"columns", trajectory.columns},
                  {"thinned", trajectory.every_nth > 1 ? Json(trajectory.every_nth) : Json(nullptr)},
-                 {"output_step", options.output_step > 0.0 ? number(options.output_step) : Json(nullptr)},
+                 {"output_step", options.output_step > 0.0 ? number_or_null(options.output_step) : Json(nullptr)},
                  {"output_times", options.output_times.empty() ? Json(nullptr) : Json(options.output_times)},
                  {"log", word(output.log)}};
   return s;
@@ -223,10 +224,10 @@ Json to_json(const std::vector<solve::Change>& changes) {
   Json list = Json::array();
   for (const solve::Change& change : changes)
     list.push_back({{"body", change.name},
-                    {"distance", number(change.distance)},
-                    {"angle", number(change.angle)},
-                    {"velocity", number(change.velocity)},
-                    {"angular_velocity", number(change.angular_velocity)}});
+                    {"distance", number_or_null(change.distance)},
+                    {"angle", number_or_null(change.angle)},
+                    {"velocity", number_or_null(change.velocity)},
+                    {"angular_velocity", number_or_null(change.angular_velocity)}});
   return list;
 }
 

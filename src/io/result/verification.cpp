@@ -470,8 +470,6 @@ void judge_errors(Verification& v) {
 }
 
 std::string shown(double value) { return fmt::format("{:.2g}", value); }
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
 }  // namespace
 
 struct RowCollector::Kept {
@@ -591,30 +589,30 @@ std::vector<ObservedError> differences_between(const PreparedRun& run, const Mat
 Json to_json(const Verification& v) {
   Json out{{"status", v.status},
            {"message", v.message},
-           {"rtol", number(v.rtol)},
-           {"atol", number(v.atol)},
-           {"step", v.step > 0.0 ? number(v.step) : Json(nullptr)},
+           {"rtol", number_or_null(v.rtol)},
+           {"atol", number_or_null(v.atol)},
+           {"step", v.step > 0.0 ? number_or_null(v.step) : Json(nullptr)},
            {"factor", v.factor},
            {"is_bound", v.is_bound},
            {"steps", v.steps},
-           {"t_compared", number(v.t_compared)},
+           {"t_compared", number_or_null(v.t_compared)},
            {"points", v.points},
            {"left_out", v.left_out},
-           {"growth", number(v.growth)},
+           {"growth", number_or_null(v.growth)},
            {"quantities", Json::array()},
            {"events", Json::array()},
            {"warnings", v.warnings}};
   for (const ObservedError& e : v.errors)
     out["quantities"].push_back({{"name", e.quantity},
                                  {"unit", e.unit},
-                                 {"error", number(e.error)},
+                                 {"error", number_or_null(e.error)},
                                  {"where", e.where},
-                                 {"t", number(e.t)},
-                                 {"scale", number(e.scale)},
-                                 {"relative", number(e.relative())},
-                                 {"tolerances", number(e.tolerances)}});
+                                 {"t", number_or_null(e.t)},
+                                 {"scale", number_or_null(e.scale)},
+                                 {"relative", number_or_null(e.relative())},
+                                 {"tolerances", number_or_null(e.tolerances)}});
   for (const EventShift& s : v.events)
-    out["events"].push_back({{"name", s.event}, {"t", number(s.t)}, {"shift", number(s.shift)}});
+    out["events"].push_back({{"name", s.event}, {"t", number_or_null(s.t)}, {"shift", number_or_null(s.shift)}});
   return out;
 }
 
