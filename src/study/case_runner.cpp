@@ -119,10 +119,26 @@ double floor_of(const Measure& m, const Reference& r, const Sizes& noise) {
   return floor(r.accuracy.q, noise.q, r.q_size);
 }
 
-void add_statistics(const run::Report& report, double t0, double measuring_seconds, Row& row) {
+/// Nothing is kept; the run ends where another one did.
+class UpTo final : public run::Observer {
+ public:
+  UpTo(double t, const std::function<bool()>& wants_to_stop) : t_(t), wants_to_stop_(wants_to_stop) {}
+  bool accept(const run::Point& point) override {
+    return point.entry.motion.t < t_ && !(wants_to_stop_ && wants_to_stop_());
+  }
+
+ private:
+  double t_;
+  const std::function<bool()>& wants_to_stop_;
+};
+
+/// `times`: CPU seconds of runs of the same case, in any order.
+void add_statistics(const run::Report& report, double t0, std::vector<double> times, Row& row) {
   const Counters& c = report.counters;
   const double steps = static_cast<double>(c.steps);
-  const double seconds = std::max(0.0, report.solve_seconds - measuring_seconds);
+  std::ranges::sort(times);
+  const std::size_t middle = times.size() / 2;
+  const double seconds = times.size() % 2 == 1 ? times[middle] : 0.5 * (times[middle - 1] + times[middle]);
   const double step = report.step > 0.0 ? report.step : (report.final.motion.t - t0) / std::max(1.0, steps);
   const auto put = [&](const char* name, double value) { row.numbers[name] = {value, -1}; };
   put("step", step);
@@ -135,6 +151,8 @@ void add_statistics(const run::Report& report, double t0, double measuring_secon
   put("exponentials", static_cast<double>(c.exponentials));
   put("brackets", static_cast<double>(c.brackets));
   put("seconds", seconds);
+  put("seconds_low", times.front());
+  put("seconds_high", times.back());
   put("seconds_per_step", seconds / std::max(1.0, steps));
   put("position_residual", report.position_max);
   put("velocity_residual", report.velocity_max);
@@ -169,9 +187,13 @@ Row simulate(const Spec& spec, const Case& c, const std::shared_ptr<const Refere
   Recorder recorder(meter, tracks ? &*tracks : nullptr, wants_to_stop);
   Row row;
   const run::Report report = run::integrate(*run.model.system, run.model.start, run.options, recorder);
-  const double measuring_seconds = recorder.seconds();
+  std::vector<double> times{std::max(0.0, report.solve_seconds - recorder.seconds())};
   recorder.flush();
-  add_statistics(report, run.model.start.t0, measuring_seconds, row);
+  while (static_cast<int>(times.size()) < spec.repeat && !recorder.was_stopped()) {
+    UpTo again(report.final.motion.t, wants_to_stop);
+    times.push_back(run::integrate(*run.model.system, run.model.start, run.options, again).solve_seconds);
+  }
+  add_statistics(report, run.model.start.t0, std::move(times), row);
   const bool was_cut_short = report.status == run::Status::interrupted && meter.is_done() && !tracks;
   if (!was_cut_short) {
     row.status = recorder.was_stopped() ? not_run : run::info_of(report.status).name;

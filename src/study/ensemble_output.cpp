@@ -10,11 +10,9 @@ namespace {
 /// Dots of a scatter plot.
 constexpr std::size_t most_dots = 1000;
 
-Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-
 Json listed(const std::vector<double>& values) {
   Json list = Json::array();
-  for (const double value : values) list.push_back(number_or_null(value));
+  for (const double value : values) list.push_back(io::number_or_null(value));
   return list;
 }
 
@@ -37,17 +35,18 @@ Json ensemble_tables(const Ensemble& ensemble) {
   for (const double level : statistics_levels) columns.push_back(percent(level));
   columns.push_back("largest");
   for (const NumberStatistics& s : ensemble.statistics) {
-    Json cells = {s.name, s.count, number_or_null(s.mean), number_or_null(s.deviation), number_or_null(s.minimum)};
-    for (const double value : s.quantiles) cells.push_back(number_or_null(value));
-    cells.push_back(number_or_null(s.maximum));
+    Json cells = {s.name, s.count, io::number_or_null(s.mean), io::number_or_null(s.deviation),
+                  io::number_or_null(s.minimum)};
+    for (const double value : s.quantiles) cells.push_back(io::number_or_null(value));
+    cells.push_back(io::number_or_null(s.maximum));
     rows.push_back(cells);
   }
   Json tables = Json::array({{{"title", "Statistics"}, {"columns", columns}, {"rows", rows}}});
   if (ensemble.indices.empty()) return tables;
   Json indices = Json::array();
   for (const SobolIndex& i : ensemble.indices)
-    indices.push_back({i.number, i.parameter, number_or_null(i.first), number_or_null(i.first_error),
-                       number_or_null(i.total), number_or_null(i.total_error)});
+    indices.push_back({i.number, i.parameter, io::number_or_null(i.first), io::number_or_null(i.first_error),
+                       io::number_or_null(i.total), io::number_or_null(i.total_error)});
   tables.push_back(
       {{"title", "Sobol indices"},
        {"columns", {"number", "parameter", "first order", "standard error", "total", "standard error of total"}},
@@ -90,7 +89,7 @@ Json ensemble_plots(const Ensemble& ensemble) {
       Json x = Json::array(), y = Json::array();
       for (std::size_t i = 0; i < columns; ++i) {
         x.push_back(0.5 * (s.x_edges[i] + s.x_edges[i + 1]));
-        y.push_back(number_or_null(s.means[line * columns + i]));
+        y.push_back(io::number_or_null(s.means[line * columns + i]));
       }
       one["curves"].push_back(
           curve(fmt::format("{} = {:.4g}", s.y, 0.5 * (s.y_edges[line] + s.y_edges[line + 1])), x, y));
@@ -120,22 +119,22 @@ Json statistics_json(const Ensemble& ensemble) {
   for (const NumberStatistics& s : ensemble.statistics) {
     Json quantiles = Json::object();
     for (std::size_t l = 0; l < s.quantiles.size(); ++l)
-      quantiles[fmt::format("{:g}", statistics_levels[l])] = number_or_null(s.quantiles[l]);
+      quantiles[fmt::format("{:g}", statistics_levels[l])] = io::number_or_null(s.quantiles[l]);
     numbers.push_back({{"name", s.name},
                        {"count", s.count},
-                       {"mean", number_or_null(s.mean)},
-                       {"deviation", number_or_null(s.deviation)},
-                       {"minimum", number_or_null(s.minimum)},
-                       {"maximum", number_or_null(s.maximum)},
+                       {"mean", io::number_or_null(s.mean)},
+                       {"deviation", io::number_or_null(s.deviation)},
+                       {"minimum", io::number_or_null(s.minimum)},
+                       {"maximum", io::number_or_null(s.maximum)},
                        {"quantiles", quantiles}});
   }
   for (const SobolIndex& i : ensemble.indices)
     indices.push_back({{"number", i.number},
                        {"parameter", i.parameter},
-                       {"first", number_or_null(i.first)},
-                       {"first_error", number_or_null(i.first_error)},
-                       {"total", number_or_null(i.total)},
-                       {"total_error", number_or_null(i.total_error)}});
+                       {"first", io::number_or_null(i.first)},
+                       {"first_error", io::number_or_null(i.first_error)},
+                       {"total", io::number_or_null(i.total)},
+                       {"total_error", io::number_or_null(i.total_error)}});
   for (const Band& b : ensemble.bands) {
     Json quantiles = Json::object();
     for (std::size_t l = 0; l < b.quantiles.size(); ++l)

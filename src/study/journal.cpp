@@ -51,8 +51,6 @@ constexpr std::string_view cut_off = " cut off\n";
 constexpr std::string_view before_key = R"({"key":")", before_study = R"(","study":")", before_case = R"(","case":)",
                            before_status = R"(,"status":")";
 
-Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-
 bool says_the_same(const Row& a, const Row& b) {
   if (a.status != b.status || a.numbers.size() != b.numbers.size()) return false;
   for (const auto& [name, value] : a.numbers) {
@@ -111,7 +109,7 @@ std::string line_of(const Spec& spec, std::size_t number, const std::string& key
   // Numbers stand in the order of Spec::number_names, which belongs to the key.
   Json numbers = Json::array(), places = Json::array(), floors = Json::array();
   if (!row.numbers.empty()) {
-    for (const std::string& name : spec.number_names()) numbers.push_back(number_or_null(row.number(name)));
+    for (const std::string& name : spec.number_names()) numbers.push_back(io::number_or_null(row.number(name)));
     for (const Measure& m : spec.measures) {
       const auto at = row.numbers.find(m.name);
       places.push_back(at == row.numbers.end() ? -1 : at->second.at_step);
@@ -120,7 +118,7 @@ std::string line_of(const Spec& spec, std::size_t number, const std::string& key
   if (!row.floors.empty())
     for (const Measure& m : spec.measures) {
       const auto at = row.floors.find(m.name);
-      floors.push_back(at == row.floors.end() ? Json(false) : number_or_null(at->second));
+      floors.push_back(at == row.floors.end() ? Json(false) : io::number_or_null(at->second));
     }
   Json json{{"key", key},           {"study", spec.key},      {"case", number},
             {"status", row.status}, {"message", row.message}, {"numbers", numbers},
@@ -130,7 +128,7 @@ std::string line_of(const Spec& spec, std::size_t number, const std::string& key
     Json list = Json::array();
     for (const Curve& curve : curves) {
       Json y = Json::array();
-      for (const double value : curve.y) y.push_back(number_or_null(value));
+      for (const double value : curve.y) y.push_back(io::number_or_null(value));
       list.push_back({{"t", curve.t}, {"y", y}});
       if (!curve.name.empty()) list.back()["name"] = curve.name;
     }

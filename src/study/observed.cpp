@@ -4,6 +4,34 @@
 #include <cmath>
 
 namespace kreisel::study {
+namespace {
+
+/// Floors are models of round-off, measured on the heavy top. So far above them an error that stops falling with the step is taken for
+/// round-off all the same; a method that does not converge has errors much larger than that.
+constexpr double doubtful = 1e3;
+/// An error falls at least like this power of the step.
+constexpr double slowest = 0.5;
+/// Points within so many round-offs, which grow at least like 1/h, are not used either.
+constexpr double distance = 3.0;
+
+/// Marks the points from where on errors are round-off although they lie above their floors.
+void mark_noise(const std::vector<Row>& rows, ObservedCurve& curve) {
+  const auto is_doubtful = [&](std::size_t k) {
+    const auto& floors = rows[curve.cases[k]].floors;
+    const auto floor = floors.find(curve.number);
+    return floor != floors.end() && curve.y[k] <= doubtful * floor->second;
+  };
+  for (std::size_t k = 1; k < curve.x.size(); ++k) {
+    if (curve.is_marked[k] || curve.is_marked[k - 1] || !is_doubtful(k) || !(curve.x[k] < curve.x[k - 1])) continue;
+    if (curve.y[k] < curve.y[k - 1] * std::pow(curve.x[k] / curve.x[k - 1], slowest)) continue;
+    for (std::size_t finer = k; finer < curve.x.size(); ++finer) curve.is_marked[finer] = true;
+    for (std::size_t coarser = 0; coarser < k; ++coarser)
+      if (curve.y[coarser] < distance * curve.y[k] * curve.x[k] / curve.x[coarser]) curve.is_marked[coarser] = true;
+    return;
+  }
+}
+
+}  // namespace
 
 std::vector<ObservedCurve> observe(const Spec& spec, const std::vector<Row>& rows, const std::string& number,
                                    const Json& where) {
@@ -31,6 +59,7 @@ std::vector<ObservedCurve> observe(const Spec& spec, const std::vector<Row>& row
       curve.y.push_back(y);
       curve.is_marked.push_back(!rows[i].is_success() || rows[i].is_marked(number) || !std::isfinite(y) || !(y > 0.0));
     }
+    if (spec.x == "step") mark_noise(rows, curve);
     for (std::size_t k = 0; k < curve.x.size(); ++k) {
       const bool has_slope = k > 0 && !curve.is_marked[k] && !curve.is_marked[k - 1] && curve.x[k] != curve.x[k - 1];
       curve.pairwise.push_back(has_slope ? std::log(curve.y[k - 1] / curve.y[k]) / std::log(curve.x[k - 1] / curve.x[k])

@@ -489,7 +489,6 @@ void Search::tell(const std::vector<std::string>& lines) {
 Json optimum_json(const Search& search, const std::string& command) {
   const OptimizationSpec& spec = search.spec();
   const Optimum& result = search.result();
-  const auto number_or_null = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
   Json evaluations = Json::array(), variables = Json::object(), best_x = Json::array(), best_y = Json::array(),
        columns = Json::array(), rows = Json::array();
   for (const Variable& v : spec.variables) columns.push_back(v.name);
@@ -500,12 +499,12 @@ Json optimum_json(const Search& search, const std::string& command) {
     const Evaluation& e = result.evaluations[i];
     Json cells = Json::array();
     for (const double x : e.x) cells.push_back(x);
-    cells.push_back(number_or_null(e.value));
+    cells.push_back(io::number_or_null(e.value));
     cells.push_back(e.row.status);
     rows.push_back(cells);
     if (std::isfinite(e.value)) best = spec.is_maximum ? std::max(best, e.value) : std::min(best, e.value);
     best_x.push_back(i + 1);
-    best_y.push_back(number_or_null(best));
+    best_y.push_back(io::number_or_null(best));
   }
   Json optimum;
   if (result.best) {

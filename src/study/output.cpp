@@ -19,9 +19,7 @@ namespace {
 
 constexpr const char *csv_name = "study.csv", *page_name = "report.html";
 
-Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-
-std::string plain(const Json& value) {
+std::string cell_text(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.is_null() ? "" : value.dump();
 }
 
@@ -79,10 +77,10 @@ Json table_of_runs(const StudyResult& result) {
     Json cells = Json::array({spec.cases[i].label});
     for (const std::string& key : coordinates) cells.push_back(coordinate(spec.cases[i], key));
     for (const std::string& name : numbers) {
-      cells.push_back(number_or_null(row.number(name)));
+      cells.push_back(io::number_or_null(row.number(name)));
       const bool is_measure =
           std::any_of(spec.measures.begin(), spec.measures.end(), [&](const Measure& m) { return m.name == name; });
-      if (is_measure && !spec.is_ensemble()) cells.push_back(number_or_null(slopes.at(name, i)));
+      if (is_measure && !spec.is_ensemble()) cells.push_back(io::number_or_null(slopes.at(name, i)));
     }
     cells.push_back(row.status);
     cells.push_back(row.message);
@@ -112,14 +110,28 @@ std::string label_of_x(const std::string& x) {
 Json json_of(const ObservedCurve& curve, const std::vector<double>& x, const std::string& name, bool has_order) {
   Json xs = Json::array(), ys = Json::array(), marked = Json::array();
   for (std::size_t k = 0; k < x.size(); ++k) {
-    xs.push_back(number_or_null(x[k]));
-    ys.push_back(number_or_null(curve.y[k]));
+    xs.push_back(io::number_or_null(x[k]));
+    ys.push_back(io::number_or_null(curve.y[k]));
     marked.push_back(static_cast<bool>(curve.is_marked[k]));
   }
   // Errors fall with the work: that slope is not an order.
   const bool shows_order = has_order && curve.order && *curve.order > 0.0;
   return {
       {"name", name}, {"x", xs}, {"y", ys}, {"order", shows_order ? Json(*curve.order) : Json()}, {"marked", marked}};
+}
+
+/// How far CPU times of the same run lie apart, in words; empty: each was taken once.
+std::string words_of_spread(const StudyResult& result, const PlotSpec& plot) {
+  double low = 1.0, high = 1.0;
+  for (std::size_t i = 0; i < result.rows.size(); ++i) {
+    const double seconds = result.rows[i].number("seconds");
+    if (!matches(plot.where, result.spec.cases[i]) || !(seconds > 0.0)) continue;
+    low = std::min(low, result.rows[i].number("seconds_low") / seconds);
+    high = std::max(high, result.rows[i].number("seconds_high") / seconds);
+  }
+  if (result.spec.repeat < 2) return "";
+  return fmt::format("CPU times are medians of {} runs, which took {:.2f} to {:.2f} times as long.", result.spec.repeat,
+                     low, high);
 }
 
 Json plot_of(const StudyResult& result, const PlotSpec& plot) {
@@ -137,10 +149,14 @@ Json plot_of(const StudyResult& result, const PlotSpec& plot) {
         slopes.insert(std::round(*curve.order));
     }
   const std::string y_label = plot.y.size() == 1 ? plot.y.front() : "";
+  std::string note = plot.note;
+  if (is_of_the_clock(x_name))
+    if (const std::string spread = words_of_spread(result, plot); !spread.empty())
+      note += (note.empty() ? "" : " ") + spread;
   return {{"title", plot.title.empty()
                         ? fmt::format("{} over {}", fmt::format("{}", fmt::join(plot.y, ", ")), label_of_x(x_name))
                         : plot.title},
-          {"note", plot.note},
+          {"note", note},
           {"x_label", label_of_x(x_name)},
           {"y_label", y_label},
           {"log", plot.is_log},
@@ -184,7 +200,7 @@ Json plots(const StudyResult& result) {
       if (s >= result.rows[i].curves.size()) continue;
       const Curve& curve = result.rows[i].curves[s];
       Json y = Json::array();
-      for (const double value : curve.y) y.push_back(number_or_null(value));
+      for (const double value : curve.y) y.push_back(io::number_or_null(value));
       const Case& c = result.spec.cases[i];
       const double x = abscissa(result.spec.x, c, result.rows[i]);
       const bool is_alone = labels[c.label] == 1;
@@ -272,7 +288,7 @@ class CsvLines {
     out += csv_cell(c.label);
     for (const std::string& key : coordinates_) {
       out += ',';
-      if (c.coordinates.contains(key)) out += csv_cell(plain(c.coordinates[key]));
+      if (c.coordinates.contains(key)) out += csv_cell(cell_text(c.coordinates[key]));
     }
     out += ',';
     out += row.status;

@@ -5,7 +5,6 @@
 namespace kreisel::study {
 namespace {
 
-Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 double number_of(const Json& json) {
   return json.is_number() ? json.get<double>() : std::numeric_limits<double>::quiet_NaN();
 }
@@ -33,6 +32,8 @@ const std::vector<std::string>& statistics_names() {
                                               "exponentials",
                                               "brackets",
                                               "seconds",
+                                              "seconds_low",
+                                              "seconds_high",
                                               "seconds_per_step",
                                               "position_residual",
                                               "velocity_residual",
@@ -42,7 +43,7 @@ const std::vector<std::string>& statistics_names() {
 }
 
 std::string unit_of(std::string_view name) {
-  if (name == "step" || name == "seconds" || name == "seconds_per_step") return "s";
+  if (name == "step" || is_of_the_clock(name)) return "s";
   if (name == "energy_drift" || name == "energy_error") return "J";
   return "";
 }
@@ -54,13 +55,15 @@ double abscissa(const std::string& x, const Case& c, const Row& row) {
   return c.coordinates.contains(x) ? number_of(c.coordinates[x]) : used;
 }
 
-bool is_of_the_clock(std::string_view name) { return name == "seconds" || name == "seconds_per_step"; }
+bool is_of_the_clock(std::string_view name) {
+  return name == "seconds" || name == "seconds_low" || name == "seconds_high" || name == "seconds_per_step";
+}
 
 Json to_json(const Row& row) {
   Json numbers = Json::object(), floors = Json::object();
   for (const auto& [name, value] : row.numbers)
-    numbers[name] = Json::array({number_or_null(value.value), value.at_step});
-  for (const auto& [name, floor] : row.floors) floors[name] = number_or_null(floor);
+    numbers[name] = Json::array({io::number_or_null(value.value), value.at_step});
+  for (const auto& [name, floor] : row.floors) floors[name] = io::number_or_null(floor);
   return {{"status", row.status}, {"message", row.message}, {"numbers", numbers}, {"floors", floors}};
 }
 

@@ -203,6 +203,11 @@ Expectation expectation_of(const SpecObject& o, const Spec& spec) {
   if (o.has("factor") && !(e.kind == ExpectationKind::value && e.factor >= 1.0))
     o.refuse("factor", "expected a number of at least 1, beside 'value'");
   if (o.has("factor") && o.has("tolerance")) o.refuse("factor", "and 'tolerance' exclude each other");
+  e.on_average = o.number("on_average", 0.0);
+  if (o.has("on_average") && !(!e.values.empty() && e.on_average >= 1.0))
+    o.refuse("on_average", "expected a number of at least 1, beside a list of values");
+  if (o.has("on_average") && (o.has("factor") || o.has("tolerance")))
+    o.refuse("on_average", "excludes 'factor' and 'tolerance': it judges all numbers together");
   if (o.has("x")) e.x = number_named(o, "x", o.text("x"), spec);
   if (o.has("x") && e.kind != ExpectationKind::ranking)
     o.refuse("x", "is for rankings: at equal values of this number");
@@ -311,10 +316,12 @@ Spec parse_spec(const io::JsonSource& source, const OwnModels& own_models, const
   spec.notes = root.texts("notes");
   spec.x = root.text("x");
   root.truth("quick", false);
+  spec.repeat = static_cast<int>(root.whole("repeat", 1, 1, 1000));
   const std::string kind = root.text("kind", "runs");
   if (kind != "runs" && kind != "analysis") root.refuse("kind", "expected \"runs\" or \"analysis\"");
   if (kind == "analysis") {
     spec.analysis = root.required_text("analysis", "the name of an analysis");
+    if (root.has("repeat")) root.refuse("repeat", "is for runs, whose CPU times scatter");
     located(source, "/analysis", [&] { find_analysis(spec.analysis); });
   } else {
     spec.measures = measures_of(root);

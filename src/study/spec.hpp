@@ -58,13 +58,14 @@ struct Expectation {
   std::string of;                                      ///< name of a measure or count
   Json where = Json::object(), over = Json::object();  ///< coordinates that must agree
   double value = 0.0;
-  std::vector<double> values;                     ///< one per matching case instead
-  double tolerance = 0.0;                         ///< absolute for orders, relative for numbers
-  double factor = 0.0;                            ///< largest factor between value and expectation; 0: the tolerance
-  double per = 1.0;                               ///< the number is divided by this first
-  std::string x;                                  ///< abscissa of a ranking; empty: that of the study
-  long at_step = -1;                              ///< where the maximum must lie; -1: anywhere
-  double from, to;                                ///< abscissae that count
+  std::vector<double> values;  ///< one per matching case instead
+  double tolerance = 0.0;      ///< absolute for orders, relative for numbers
+  double factor = 0.0;         ///< largest factor between value and expectation; 0: the tolerance
+  double on_average = 0.0;     ///< the same for the geometric mean over a list; 0: every number counts
+  double per = 1.0;            ///< the number is divided by this first
+  std::string x;               ///< abscissa of a ranking; empty: that of the study
+  long at_step = -1;           ///< where the maximum must lie; -1: anywhere
+  double from, to;             ///< abscissae that count
   std::vector<std::vector<std::string>> ranking;  ///< groups of labels
   std::string says;                               ///< the paper's words or numbers
   std::string differs;                            ///< why the expectation contradicts them; empty: it does not
@@ -101,6 +102,7 @@ struct Spec {
   std::vector<Expectation> expectations;
   std::vector<Mutation> mutations;
   std::vector<Case> cases;  ///< empty when there are more than max_listed
+  int repeat = 1;           ///< runs of each case, for the spread of CPU times
   ReferenceOptions reference;
   TrajectorySpec trajectories;
   std::shared_ptr<const Grid> grid;

@@ -149,15 +149,24 @@ class Judge {
   }
 
   void list() {
-    double worst = 0.0;
+    double worst = 0.0, logarithms = 0.0;
     std::size_t k = 0;
     bool is_met = true;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       if (!matches(e_.where, spec_.cases[i])) continue;
       const double wanted = e_.values[k++], ratio = number(i) / wanted;
+      logarithms += std::log(ratio);
       const double deviation = e_.factor > 0.0 ? std::max(ratio, 1.0 / ratio) : std::abs(ratio - 1.0);
       is_met = is_met && is_near(number(i), wanted);
       worst = std::max(worst, std::isfinite(deviation) ? deviation : HUGE_VAL);
+    }
+    if (e_.on_average > 0.0 && k > 0) {
+      const double mean = std::exp(logarithms / static_cast<double>(k));
+      if (e_.per != 1.0) out_.quantity += fmt::format(" / {:.6g}", e_.per);
+      out_.expected = fmt::format("{} numbers, on average within a factor of {:g}", k, e_.on_average);
+      out_.measured = fmt::format("{:.3g} times the expected ones on average", mean);
+      out_.is_met = mean >= 1.0 / e_.on_average && mean <= e_.on_average;
+      return;
     }
     out_.expected = fmt::format("{} numbers {}", k, nearness());
     out_.measured = e_.factor > 0.0 ? fmt::format("largest factor {:.3g}", worst)

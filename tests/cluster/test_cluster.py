@@ -20,7 +20,7 @@ import kreisel
 import kreisel._ensemble
 
 PROGRAM = os.environ.get("KREISEL_PROGRAM", "build/bin/kreisel")
-CLOCK = ("seconds", "seconds_per_step")
+CLOCK = ("seconds", "seconds_low", "seconds_high", "seconds_per_step")
 SPEC = {"model": "pendulum", "method": "bliedf", "order": 2, "step": 0.001, "t_end": 2, "measures": ["energy max"],
         "set": {"mass": {"uniform": [0.5, 2]}}, "sample": "sobol", "points": 200}
 LONG = 120  # seconds until a cluster that does not answer has failed

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "coeff/bdf_ratios.hpp"
 #include "study/analysis.hpp"
 
 namespace {
@@ -50,6 +51,22 @@ TEST(BdfStability, KnowsThePublishedAnglesAndBounds) {
     EXPECT_NEAR(number("bdf-stability", {{"order", order}}, "norm_z"), radius[k - 1], 1e-10) << k;
     EXPECT_NEAR(number("bdf-stability", {{"order", order}}, "constant_ratio"), constant_ratio[k - 1], 1e-8) << k;
     EXPECT_NEAR(number("bdf-stability", {{"order", order}}, "any_ratio"), any_ratio[k - 1], 1e-8) << k;
+  }
+}
+
+// The table that the controller and the warning about given steps use.
+TEST(BdfStability, IsTheTableOfTheController) {
+  for (int k = 2; k <= coeff::bdf_max_order; ++k) {
+    const double order = k;
+    const coeff::RatioBounds& table = coeff::bdf_ratio_bounds[k];
+    const auto expect_cut = [&](double cut, const char* name) {
+      const double exact = number("bdf-stability", {{"order", order}}, name);
+      EXPECT_LE(cut, exact) << name << ' ' << k;
+      EXPECT_GT(cut, exact * (1.0 - 1.1e-3)) << name << ' ' << k;
+    };
+    expect_cut(table.constant, "constant_ratio");
+    expect_cut(table.rested, "rested_ratio");
+    expect_cut(table.any, "any_ratio");
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "kreisel/error.hpp"
 #include "study/figures.hpp"
+#include "study/row.hpp"
 #include "study/study.hpp"
 
 namespace {
@@ -32,6 +33,13 @@ std::string test_name(const testing::TestParamInfo<std::string>& info) {
   return name;
 }
 
+/// CPU times, which are not judged, are taken once.
+Spec figure(const std::string& id) {
+  Spec spec = spec_of(find_figure(id));
+  spec.repeat = 1;
+  return spec;
+}
+
 class EveryFigure : public testing::TestWithParam<std::string> {};
 
 TEST_P(EveryFigure, SaysWhereItsNumbersComeFromAndWhatItMustNotice) {
@@ -41,16 +49,20 @@ TEST_P(EveryFigure, SaysWhereItsNumbersComeFromAndWhatItMustNotice) {
   EXPECT_FALSE(spec.source.empty());
   for (const Expectation& e : spec.expectations) EXPECT_NE(e.source, Origin::expected) << e.of;
   EXPECT_GE(spec.mutations.size(), 2u);
+  for (const PlotSpec& plot : spec.plots)
+    if (is_of_the_clock(plot.x)) {
+      EXPECT_GE(spec.repeat, 3) << plot.title << ": CPU times without their spread";
+    }
 }
 
 TEST_P(EveryFigure, ComesOutAsExpected) {
-  for (const Verdict& v : run_study(spec_of(find_figure(GetParam())), options()).verdicts)
+  for (const Verdict& v : run_study(figure(GetParam()), options()).verdicts)
     EXPECT_TRUE(v.is_met) << v.quantity << ": " << v.measured << ", expected " << v.expected;
 }
 
 // A verdict that does not notice a wrong method is worth nothing.
 TEST_P(EveryFigure, NoticesWrongSettings) {
-  const Spec spec = spec_of(find_figure(GetParam()));
+  const Spec spec = figure(GetParam());
   for (const Mutation& mutation : spec.mutations) {
     const MutationResult result = run_mutation(spec, mutation, options());
     EXPECT_TRUE(result.is_noticed) << mutation.name;

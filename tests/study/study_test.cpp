@@ -128,6 +128,79 @@ TEST(Study, PointsBelowTheFloorAreMarkedAndNotUsed) {
   EXPECT_TRUE(std::isnan(c.pairwise[2]));
 }
 
+// Floors are measured on the heavy top; the noise of this crank is 6 to 250 times larger.
+TEST(Study, ErrorsThatNoLongerFallAreNoOrder) {
+  const StudyResult result = run_study(spec_from(R"({"model": "slider-crank", "formulation": "index3", "order": [4, 6],
+      "step": {"from": 1e-2, "to": 6.25e-4, "points": 5}, "t_end": 0.5, "measures": ["q max", "v max", "lambda max"]})"),
+                                       quiet());
+  for (const ObservedCurve& c : result.curves) {
+    const double k = c.label == "k=4" ? 4.0 : 6.0;
+    for (std::size_t i = 1; i < c.x.size(); ++i)
+      if (!c.is_marked[i]) {
+        EXPECT_FALSE(c.is_marked[i - 1]) << c.number << ' ' << c.label << ": used behind one that is not";
+        EXPECT_GT(c.pairwise[i], k - 1.0) << c.number << ' ' << c.label << " at " << c.x[i];
+      }
+    if (c.order) {
+      EXPECT_NEAR(*c.order, k, 0.3) << c.number << ' ' << c.label;
+    }
+  }
+  // Three points of v are left at order 4, none of λ at order 6.
+  EXPECT_TRUE(result.curves[2].order);
+  EXPECT_FALSE(result.curves[5].order);
+}
+
+// A method that does not converge is no noise: λ of order 0 after exact starts of BDF 1.
+TEST(Study, ErrorsThatDoNotConvergeKeepTheirOrder) {
+  const StudyResult result = run_study(
+      spec_from(R"({"model": "heavy-top", "group": "r3xso3", "formulation": "index3", "order": 1, "starting": "exact",
+      "step": [1e-3, 5e-4, 2.5e-4], "t_end": 0.05, "measures": ["lambda max"]})"),
+      quiet());
+  ASSERT_TRUE(result.curves[0].order);
+  EXPECT_NEAR(*result.curves[0].order, 0.0, 0.2);
+}
+
+// What a table prints and what a verdict says come from the same curves.
+TEST(Study, VerdictsAgreeWithTheOrdersThatAreShown) {
+  const StudyResult result = run_study(spec_from(R"({"model": "rolling-disk", "order": [2, 4],
+      "runs": [{"label": "A", "method": "bliedf"}, {"label": "B", "method": "mkbdf"}],
+      "step": {"from": 1e-2, "to": 1.25e-3, "points": 4}, "t_end": 1, "measures": ["q max"],
+      "expect": [{"order": 2, "of": "q max", "where": {"order": 2}}, {"order": 4, "of": "q max", "where": {"order": 4}}]})"),
+                                       quiet());
+  ASSERT_EQ(result.curves.size(), 4u);
+  ASSERT_EQ(result.verdicts.size(), 2u);
+  for (const int k : {2, 4}) {
+    bool all_near = true;
+    int count = 0;
+    for (const ObservedCurve& c : result.curves)
+      if (c.label.ends_with(k == 2 ? "k=2" : "k=4")) {
+        ++count;
+        ASSERT_TRUE(c.order);
+        all_near = all_near && std::abs(*c.order - k) <= 0.2;
+        EXPECT_NEAR(*c.order, k, 0.3) << c.label;
+      }
+    EXPECT_EQ(count, 2);
+    EXPECT_EQ(result.verdicts[k == 2 ? 0 : 1].is_met, all_near) << result.verdicts[k == 2 ? 0 : 1].measured;
+  }
+}
+
+TEST(Study, RepeatedRunsShowTheSpreadOfTheirTimes) {
+  const StudyResult result =
+      run_study(spec_from(R"({"model": "heavy-top", "order": 2, "step": [2e-3, 1e-3], "t_end": 0.1,
+      "measures": ["q max"], "repeat": 5, "plots": [{"x": "seconds", "y": ["q max"]}]})"),
+                quiet());
+  for (const Row& row : result.rows) {
+    EXPECT_LT(row.number("seconds_low"), row.number("seconds_high")) << "five runs never take the same time";
+    EXPECT_LE(row.number("seconds_low"), row.number("seconds"));
+    EXPECT_GE(row.number("seconds_high"), row.number("seconds"));
+  }
+  int said = 0;
+  const auto page = study_json(result, "");
+  for (const auto& plot : page["plots"])
+    said += plot["note"].get<std::string>().find("medians of 5 runs") != std::string::npos ? 1 : 0;
+  EXPECT_GE(said, 1) << "plots over time say how far times lie apart";
+  EXPECT_THROW(spec_from(R"({"kind": "analysis", "analysis": "bdf-stability", "repeat": 2})"), InvalidInput);
+}
+
 TEST(Study, AnInterruptedStudyGoesOn) {
   test::TemporaryFolder folder;
   StudyOptions options = quiet(folder.path());

@@ -126,6 +126,20 @@ TEST_F(Verdicts, FactorsAreSymmetric) {
   EXPECT_THROW(judged(R"({"order": 2, "factor": 2})"), InvalidInput);
 }
 
+// 16e-6, 4e-6, 1e-6 scatter by 2 about twice these.
+TEST_F(Verdicts, ListsMayBeJudgedOnAverage) {
+  const auto with = [&](const char* limit) {
+    return judged(
+        fmt::format(R"({{"value": [4e-6, 2e-6, 1e-6], "on_average": {}, "where": {{"label": "A"}}}})", limit));
+  };
+  EXPECT_TRUE(with("2.1").is_met) << with("2.1").measured;
+  EXPECT_FALSE(with("1.9").is_met) << with("1.9").measured;
+  EXPECT_TRUE(judged(R"({"value": [4e-6, 2e-6, 1e-6], "per": 2, "on_average": 1.01, "where": {"label": "A"}})").is_met);
+  EXPECT_THROW(judged(R"({"value": 1, "on_average": 2})"), InvalidInput);
+  EXPECT_THROW(judged(R"({"value": [4e-6, 2e-6, 1e-6], "on_average": 2, "factor": 3, "where": {"label": "A"}})"),
+               InvalidInput);
+}
+
 TEST_F(Verdicts, RankingsMayCompareAtEqualCost) {
   // B has half the error of A at equal steps, but pays four times as much.
   for (std::size_t i = 0; i < rows.size(); ++i) {
