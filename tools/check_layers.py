@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 LAYERS = {
-    "api": ["run", "analysis", "multibody"],
+    "api": ["run", "analysis", "multibody", "io/model_file"],
     "study": ["io/result", "io/report"],
     "io/result": ["io/model_file", "io/trajectory", "analysis"],
     "io/report": ["io/trajectory", "io/json"],

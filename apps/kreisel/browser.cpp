@@ -17,14 +17,10 @@
 
 #include "kreisel/error.hpp"
 #include "page_server.hpp"
+#include "terminal.hpp"
 
 namespace kreisel::apps {
 namespace {
-
-bool is_set(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr && *value != '\0';
-}
 
 /// Empty: there is none. CHROMIUM names another.
 std::string chromium() {
@@ -127,7 +123,7 @@ class Headless {
 };
 
 /// Of silence, before we give up [s].
-constexpr int patience = 120;
+constexpr int film_patience = 120;
 
 }  // namespace
 
@@ -182,7 +178,7 @@ void take_picture(const io::ReportData& data, const Film& film, bool is_still, c
     if (std::isfinite(film.at)) address += fmt::format("&at={}", film.at);
     Headless browser(program, address, std::max(film.width, 500), std::max(film.height, 400));
     watch = std::thread([&] {
-      const double limit = patience + 4.0 * film.seconds * film.rate;
+      const double limit = film_patience + 4.0 * film.seconds * film.rate;
       const auto begin = std::chrono::steady_clock::now();
       while (!is_over && !browser.has_ended() &&
              std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < limit)

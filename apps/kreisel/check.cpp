@@ -30,8 +30,6 @@ using io::Json;
 using system::Motion;
 using system::System;
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
 /// Of coordinates and constraint rows: 4000 take some minutes and 1.5 GB, by the third and second power.
 constexpr int most_rows = 4000;
 
@@ -90,16 +88,17 @@ std::vector<Motion> motions_of_result(const System& system, const io::Path& resu
 Json to_json(const system::Passage& p) {
   Json singular = Json::array();
   for (const system::Passage::Singularity& s : p.singularities)
-    singular.push_back(
-        {{"t", number(s.t)}, {"smallest_singular_value", number(s.margin)}, {"redundant_rows", s.redundant_names}});
+    singular.push_back({{"t", io::number_or_null(s.t)},
+                        {"smallest_singular_value", io::number_or_null(s.margin)},
+                        {"redundant_rows", s.redundant_names}});
   return {{"points", p.points},
-          {"smallest_singular_value", number(p.smallest_margin)},
-          {"smallest_singular_value_t", number(p.margin_t)},
-          {"typical_singular_value", number(p.typical_margin)},
-          {"largest_condition", number(p.largest_condition)},
-          {"largest_condition_t", number(p.condition_t)},
-          {"smallest_mass_on_ker_B", number(p.smallest_mass)},
-          {"smallest_mass_t", number(p.mass_t)},
+          {"smallest_singular_value", io::number_or_null(p.smallest_margin)},
+          {"smallest_singular_value_t", io::number_or_null(p.margin_t)},
+          {"typical_singular_value", io::number_or_null(p.typical_margin)},
+          {"largest_condition", io::number_or_null(p.largest_condition)},
+          {"largest_condition_t", io::number_or_null(p.condition_t)},
+          {"smallest_mass_on_ker_B", io::number_or_null(p.smallest_mass)},
+          {"smallest_mass_t", io::number_or_null(p.mass_t)},
           {"singular_positions", singular}};
 }
 
@@ -337,45 +336,46 @@ Json to_json(const models::Model& model, const Verdict& v) {
   Json laws = Json::array();
   for (const system::AuditFinding& f : v.audit)
     laws.push_back({{"law", f.what},
-                    {"error", number(f.error)},
-                    {"tolerance", number(f.tolerance)},
+                    {"error", io::number_or_null(f.error)},
+                    {"tolerance", io::number_or_null(f.tolerance)},
                     {"where", f.where},
                     {"holds", f.ok()}});
   Json lambda = Json::array();
-  for (const double entry : v.lambda) lambda.push_back(number(entry));
-  return {{"model", model.name},
-          {"group", model.group},
-          {"status", v.ending != run::Status::success ? io::ending_of(v.ending).id
-                     : v.problems.empty()             ? "success"
-                                                      : io::invalid_input},
-          {"message", fmt::format("{}", fmt::join(v.problems, "\n"))},
-          {"parameters", v.parameters},
-          {"warnings", v.warnings},
-          {"bodies", body_names(*model.system)},
-          {"coordinates", model.system->space().nv()},
-          {"degrees_of_freedom", v.ranks.coordinates - v.ranks.rank_of_B},
-          {"freedom", v.freedom ? to_json(*v.freedom) : Json(nullptr)},
-          {"vibrations", v.vibrations ? Json{{"lowest", number(v.vibrations->lowest)},
-                                             {"highest", number(v.vibrations->highest)},
-                                             {"highest_is_bound", v.vibrations->is_bound},
-                                             {"are_damped", v.vibrations->is_damped}}
-                                      : Json(nullptr)},
-          {"constraints", constraints},
-          {"constraint_count", pattern.rows()},
-          {"rank_of_B", v.ranks.rank_of_B},
-          {"rank_of_M", v.ranks.rank_of_M},
-          {"redundant_rows", v.ranks.redundant_names},
-          {"smallest_mass_on_ker_B", number(v.ranks.smallest_mass)},
-          {"condition", number(v.ranks.condition)},
-          {"multiplier_condition", v.multiplier_condition ? number(*v.multiplier_condition) : Json(nullptr)},
-          {"initial",
-           {{"position_max", number(v.miss.position)},
-            {"velocity_max", number(v.miss.velocity)},
-            {"energy", number(v.energy)},
-            {"lambda", lambda}}},
-          {"assembled", io::to_json(v.changes)},
-          {"along", v.passage ? to_json(*v.passage) : Json(nullptr)},
-          {"laws", laws}};
+  for (const double entry : v.lambda) lambda.push_back(io::number_or_null(entry));
+  return {
+      {"model", model.name},
+      {"group", model.group},
+      {"status", v.ending != run::Status::success ? io::ending_of(v.ending).id
+                 : v.problems.empty()             ? "success"
+                                                  : io::invalid_input},
+      {"message", fmt::format("{}", fmt::join(v.problems, "\n"))},
+      {"parameters", v.parameters},
+      {"warnings", v.warnings},
+      {"bodies", body_names(*model.system)},
+      {"coordinates", model.system->space().nv()},
+      {"degrees_of_freedom", v.ranks.coordinates - v.ranks.rank_of_B},
+      {"freedom", v.freedom ? to_json(*v.freedom) : Json(nullptr)},
+      {"vibrations", v.vibrations ? Json{{"lowest", io::number_or_null(v.vibrations->lowest)},
+                                         {"highest", io::number_or_null(v.vibrations->highest)},
+                                         {"highest_is_bound", v.vibrations->is_bound},
+                                         {"are_damped", v.vibrations->is_damped}}
+                                  : Json(nullptr)},
+      {"constraints", constraints},
+      {"constraint_count", pattern.rows()},
+      {"rank_of_B", v.ranks.rank_of_B},
+      {"rank_of_M", v.ranks.rank_of_M},
+      {"redundant_rows", v.ranks.redundant_names},
+      {"smallest_mass_on_ker_B", io::number_or_null(v.ranks.smallest_mass)},
+      {"condition", io::number_or_null(v.ranks.condition)},
+      {"multiplier_condition", v.multiplier_condition ? io::number_or_null(*v.multiplier_condition) : Json(nullptr)},
+      {"initial",
+       {{"position_max", io::number_or_null(v.miss.position)},
+        {"velocity_max", io::number_or_null(v.miss.velocity)},
+        {"energy", io::number_or_null(v.energy)},
+        {"lambda", lambda}}},
+      {"assembled", io::to_json(v.changes)},
+      {"along", v.passage ? to_json(*v.passage) : Json(nullptr)},
+      {"laws", laws}};
 }
 
 void print_line(bool is_good, std::string_view what, const std::string& value) {

@@ -28,7 +28,7 @@ namespace {
 
 constexpr const char* description =
     "kreisel integrates the equations of motion of constrained mechanical systems on Lie groups.";
-constexpr const char* examples =
+constexpr const char* main_examples =
     "Examples:\n"
     "  kreisel run heavy-top                            simulate, result in results/heavy-top-bliedf\n"
     "  kreisel run heavy-top --step 1e-3 --json         constant steps, summary as JSON\n"
@@ -96,7 +96,7 @@ class Program {
     parser_.allow_extras();
     parser_.require_subcommand(0, 1);  // the words after it are its own, also where they name another one: schema study
     parser_.set_version_flag("--version", version_text(), "show the versions of kreisel and its libraries");
-    parser_.footer(examples);
+    parser_.footer(main_examples);
     parser_.get_formatter()->column_width(34);
     if (count == 2 && std::string_view(words[1]) == "--version") return;  // asked often, and needs nothing else
     for (const auto make :

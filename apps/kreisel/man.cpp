@@ -37,7 +37,7 @@ std::string synopsis(const CLI::App& parser) {
   return out + " [options]";
 }
 
-std::string description(const CLI::Option& option) {
+std::string paragraph_of(const CLI::Option& option) {
   const std::string name = option.get_positional() ? fmt::format("\\fI{}\\fR", roff(option.get_name(true)))
                                                    : fmt::format("\\fB{}\\fR", roff(option.get_name()));
   const std::string value = option.get_positional() || option.get_items_expected_max() == 0
@@ -50,7 +50,7 @@ std::string section(const CLI::App& parser) {
   std::string out = fmt::format(".SS {}\n{}\n.PP\n{}.\n", roff("kreisel " + parser.get_name()), synopsis(parser),
                                 roff(parser.get_description()));
   for (const CLI::Option* option : parser.get_options())
-    if (option->get_name() != "--help") out += description(*option);
+    if (option->get_name() != "--help") out += paragraph_of(*option);
   if (!parser.get_footer().empty()) out += preformatted(parser.get_footer());
   return out;
 }

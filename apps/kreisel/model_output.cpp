@@ -45,8 +45,6 @@ Json names_on(const multibody::Assembly& assembly, const std::vector<int>& nodes
   return names;
 }
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
 }  // namespace
 
 void write_model(const io::PreparedRun& run, const std::string& file) {
@@ -86,7 +84,8 @@ Json names_of_model(const io::RunSpec& spec) {
     if (!info.words.empty())
       entry["value"] = run.model_parameters.word(info.name);
     else
-      entry["value"] = run.model_parameters.is_set(info.name) ? number(run.model_parameters.number(info.name)) : Json();
+      entry["value"] =
+          run.model_parameters.is_set(info.name) ? io::number_or_null(run.model_parameters.number(info.name)) : Json();
     out["parameters"].push_back(std::move(entry));
   }
   for (std::size_t i = 0; i < system.inputs().size(); ++i) {
@@ -94,7 +93,7 @@ Json names_of_model(const io::RunSpec& spec) {
     out["inputs"].push_back({{"name", info.name},
                              {"unit", info.unit},
                              {"meaning", info.meaning},
-                             {"value", number(system.input_at(static_cast<int>(i), model.start.t0))}});
+                             {"value", io::number_or_null(system.input_at(static_cast<int>(i), model.start.t0))}});
   }
   for (const system::OutputInfo& info : system.outputs()) {
     Json entry{{"name", info.name}, {"unit", info.unit}, {"meaning", info.meaning}};

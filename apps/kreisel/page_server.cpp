@@ -31,7 +31,7 @@ constexpr int usual_port = 8017;
 constexpr std::size_t head_limit = 16'384;
 constexpr std::size_t body_limit = 512'000'000;  // a film of some minutes
 constexpr std::size_t connection_limit = 64;
-constexpr long patience = 20;  // s, for a reader that neither asks nor reads on
+constexpr long reader_patience = 20;  // s, for a reader that neither asks nor reads on
 
 bool send_all(int descriptor, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -323,7 +323,7 @@ void PageServer::accept(const Answer& answer) {
     ::close(descriptor);
     return;
   }
-  const timeval limit{patience, 0};
+  const timeval limit{reader_patience, 0};
   ::setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   ::setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   Visitor& visitor = visitors_.emplace_back();
@@ -341,7 +341,7 @@ void PageServer::attend(Visitor& visitor, const Answer& answer) {
     std::array<char, 4096> piece{};
     const ssize_t count = ::recv(visitor.descriptor, piece.data(), piece.size(), 0);
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0 || head.size() >= head_limit || std::time(nullptr) - begin > patience) {
+    if (count <= 0 || head.size() >= head_limit || std::time(nullptr) - begin > reader_patience) {
       ::shutdown(visitor.descriptor, SHUT_RDWR);
       return;
     }

@@ -16,7 +16,7 @@
 namespace kreisel::apps {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* reproduce_examples =
     "Examples:\n"
     "  kreisel reproduce --list\n"
     "  kreisel reproduce wieloch2022-fig-6.10\n"
@@ -64,7 +64,7 @@ class Reproduce final : public Command {
     parser.add_option("--jobs", jobs_, "runs at the same time (default: one per core)")->type_name("N");
     parser.add_flag("--json", is_json_, "print the verdicts as one JSON object");
     parser.add_flag("--quiet", is_quiet_, "no table, no progress line");
-    parser.footer(examples);
+    parser.footer(reproduce_examples);
   }
 
   int execute(const Invocation& invocation) override {

@@ -19,7 +19,7 @@
 namespace kreisel::apps {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* run_examples =
     "Examples:\n"
     "  kreisel run heavy-top\n"
     "      the heavy top with error control, result in results/heavy-top-bliedf\n"
@@ -91,7 +91,7 @@ class Run final : public Command {
     parser.add_option("--resume", resume_, "resume a run that was killed or interrupted, from its last checkpoint")
         ->type_name("DIR")
         ->group(output);
-    parser.footer(examples);
+    parser.footer(run_examples);
   }
 
   int execute(const Invocation& invocation) override {

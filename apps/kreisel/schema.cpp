@@ -37,7 +37,7 @@ std::string reference() {
   return out + io::model_reference() + study::spec_reference();
 }
 
-constexpr const char* topics[] = {"model", "study", "reference"};
+constexpr const char* schemas[] = {"model", "study", "reference"};
 
 class Schema final : public Command {
  public:
@@ -67,7 +67,7 @@ class Schema final : public Command {
 
 }  // namespace
 
-std::vector<std::string> schema_topics() { return {std::begin(topics), std::end(topics)}; }
+std::vector<std::string> schema_topics() { return {std::begin(schemas), std::end(schemas)}; }
 
 std::unique_ptr<Command> make_schema(CLI::App& program) {
   return std::make_unique<Schema>(

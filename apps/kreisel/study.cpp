@@ -18,7 +18,7 @@
 namespace kreisel::apps {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* study_examples =
     "The file lists what varies; every option of 'kreisel run' may be a value or a list:\n"
     "  { \"model\": \"heavy-top\", \"method\": \"bliedf\", \"order\": [2, 3, 4],\n"
     "    \"step\": [2e-3, 1e-3, 5e-4], \"t_end\": 0.5, \"measures\": [\"q max\", \"lambda max\"] }\n"
@@ -46,7 +46,7 @@ class Study final : public Command {
     parser.add_option("--cache", cache_, "folder of exact solutions, which machines may share")->type_name("DIR");
     parser.add_flag("--json", is_json_, "print orders and verdicts as one JSON object");
     parser.add_flag("--quiet", is_quiet_, "no table, no progress line");
-    parser.footer(examples);
+    parser.footer(study_examples);
   }
 
   int execute(const Invocation& invocation) override {

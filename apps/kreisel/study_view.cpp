@@ -114,6 +114,8 @@ std::string cell(const study::Row& row, const std::string& name) {
   if (!row.is_success()) return "failed";
   if (std::isnan(value)) return "-";
   if (value == std::floor(value) && std::abs(value) < 1e9) return fmt::format("{:.0f}", value);
+  if (name == "seconds" && row.number("seconds_low") < row.number("seconds_high"))
+    return fmt::format("{:.2e} ({:.2e} to {:.2e})", value, row.number("seconds_low"), row.number("seconds_high"));
   return fmt::format("{:.2e}{}", value, row.is_marked(name) ? "*" : "");
 }
 

@@ -21,11 +21,6 @@ double seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-bool is_set(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value != nullptr && *value != '\0';
-}
-
 const char* code_of(Colour colour) {
   switch (colour) {
     case Colour::red:
@@ -45,6 +40,11 @@ extern "C" void ask_to_stop(int) { stop_was_asked = 1; }
 constexpr int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};
 
 }  // namespace
+
+bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
 
 std::string duration(double s) {
   if (s < 100.0) return fmt::format("{:.0f} s", s);

@@ -11,6 +11,8 @@ namespace kreisel::apps {
 
 enum class Colour { red, yellow, green, bold };
 
+/// An environment variable that is there and not empty.
+bool is_set(const char* variable);
 /// A terminal that understands escape sequences.
 bool is_terminal(std::FILE* stream);
 /// Coloured when the stream is a terminal and NO_COLOR is unset or empty.

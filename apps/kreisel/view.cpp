@@ -22,7 +22,7 @@
 namespace kreisel::apps {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* view_examples =
     "Without a file or --terminal the page is served on 127.0.0.1 until Ctrl-C, and a browser opens where there is "
     "one.\n"
     "Examples:\n"
@@ -153,7 +153,7 @@ class View final : public Command {
         ->delimiter(',');
     port_option_ = parser.add_option("--port", port_, "serve at this port")->type_name("P");
     parser.add_flag("--no-browser", is_alone_, "open no browser");
-    parser.footer(examples);
+    parser.footer(view_examples);
   }
 
   int execute(const Invocation&) override {
