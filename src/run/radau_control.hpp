@@ -29,16 +29,20 @@ class RadauControl {
     h_ = is_first_ ? 0.1 * h : std::isfinite(error) ? h / quotient(error, iterations, max_iterations) : 0.1 * h;
     h_ = std::min(h_, 0.9 * h);
   }
-  void accept(double h, double error, int iterations, int max_iterations) {
+  /// `is_smooth`: where the step has ended nothing jumps.
+  void accept(double h, double error, int iterations, int max_iterations, bool is_smooth) {
     double q = quotient(error, iterations, max_iterations);
     const double bounded = std::max(error, 0.01);
-    if (!is_first_) {
+    // A step that had to end at a given time says nothing about how errors grow from step to step.
+    const bool is_cut = h < 0.9 * h_;
+    if (!is_first_ && !is_cut && h_accepted_ > 0.0) {
       const double predicted = h_accepted_ / h * std::pow(bounded * bounded / error_accepted_, 1.0 / order) / safety;
       q = std::max(q, std::clamp(predicted, 1.0 / largest_growth, largest_cut));
     }
-    h_accepted_ = h;
+    h_accepted_ = is_cut ? 0.0 : h;
     error_accepted_ = bounded;
     double next = h / q;
+    if (is_cut && is_smooth) next = std::max(next, h_);
     if (failures_ > 0) next = std::min(next, h);
     // The factors of the matrices can be kept.
     if (q >= 1.0 / 1.2 && q <= 1.0) next = h;
@@ -66,7 +70,7 @@ class RadauControl {
   }
 
   double h_, max_step_;
-  double h_accepted_ = 0.0, error_accepted_ = 1.0;
+  double h_accepted_ = 0.0, error_accepted_ = 1.0;  ///< of the step before; 0: it was cut
   double newton_limit_ = std::numeric_limits<double>::infinity();
   int failures_ = 0;
   bool is_first_ = true;

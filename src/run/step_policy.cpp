@@ -465,7 +465,8 @@ class RadauPolicy final : public ErrorControl {
     return Verdict::retry;
   }
   void committed(const Attempt& attempt) override {
-    control_.accept(attempt.h, attempt.error, attempt.iterations, plan_.closeness.newton.max_iterations);
+    control_.accept(attempt.h, attempt.error, attempt.iterations, plan_.closeness.newton.max_iterations,
+                    !(is_last_ && stop_.is_corner));
   }
   void exchange(Archive& a) override {
     control_.exchange(a);
