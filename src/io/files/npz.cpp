@@ -86,7 +86,7 @@ void write_npz(const Path& path, const std::vector<NamedMatrix>& matrices, const
     const auto at = static_cast<std::uint32_t>(out.size()), size = static_cast<std::uint32_t>(bytes.size()),
                sum = checksum(bytes);
     // Version 2.0, no flags, stored, 1980-01-01.
-    const auto common = [&](std::string& to) {
+    const auto common = [&, &name = name](std::string& to) {
       put<std::uint16_t>(to, 20);
       put<std::uint16_t>(to, 0);
       put<std::uint16_t>(to, 0);

@@ -658,7 +658,7 @@ std::vector<multibody::Formulas::Node> ModelReader::section_nodes(const RodNodes
 void ModelReader::report_rods() {
   for (const auto& [name, rod] : rods_) {
     std::set<int> seen;
-    const auto report = [&](int node, double part) {
+    const auto report = [&, &name = name, &rod = rod](int node, double part) {
       if (!seen.insert(node).second) return;
       const std::string place = fmt::format("{}@{}", name,
                                             part == 0.0   ? "start"
@@ -750,7 +750,7 @@ void ModelReader::read_line_load(const std::string& at, const Json& value) {
 
 void ModelReader::warn_about_rods(double t_end) {
   for (const auto& [name, rod] : rods_) {
-    const auto touches = [&](const multibody::Element& element) {
+    const auto touches = [&rod = rod](const multibody::Element& element) {
       return std::ranges::any_of(element.nodes(), [&](int node) { return node >= rod.first && node <= rod.last(); });
     };
     bool is_held = false, is_loaded = false;
