@@ -6,9 +6,10 @@
 namespace kreisel::run {
 namespace {
 
-/// In parts of what the coordinate does in the step: how far before a knot it may end, and how far it shall. Implicit methods see the force at
-/// the end of a step, which must not be that behind the knot.
-constexpr double farthest = 1e-3, aim = 1e-5;
+/// In parts of what the coordinate does in the step: how far before a knot it may end, and how far it shall, in parts of that. Implicit
+/// methods see the force at the end of a step, which must not be that behind the knot. What is left before the knot is an error of the
+/// next step, in proportion.
+constexpr double farthest_of_all = 1e-3, farthest_over_tolerance = 1e3, aim_over_farthest = 1e-2;
 constexpr int most_tries = 6;
 /// A step that would be shorter than this part of the one that was tried is not taken.
 constexpr double shortest = 1e-2;
@@ -19,7 +20,10 @@ int one_more(int count) { return count == std::numeric_limits<int>::max() ? coun
 
 }  // namespace
 
-Kinks::Kinks(const system::System& system) : system_(system), moved_(system.space()) {
+Kinks::Kinks(const system::System& system, double rtol)
+    : system_(system),
+      farthest_(std::clamp(farthest_over_tolerance * rtol, 1e-9, farthest_of_all)),
+      moved_(system.space()) {
   const auto* kinked = dynamic_cast<const system::KinkedSystem*>(&system);
   if (kinked == nullptr || kinked->kink_count() == 0) return;
   of_ = kinked;
@@ -79,7 +83,7 @@ void Kinks::forget_landing() { landing_ = beyond_ = nowhere, tries_ = 0; }
 /// The time at which the coordinate is just before the knot, as a point that is `at` says.
 double Kinks::time_of_knot(const lie::Motion& at, double x, double whole, double h) {
   const auto [rate, curve] = rates(target_.kink, x, at, h);
-  const double way = target_.knot - aim * whole - x;
+  const double way = target_.knot - aim_over_farthest * farthest_ * whole - x;
   const double straight = way / rate;
   // The zero of way = rate s + curve s²/2 that is next to the straight one.
   const double square = 1.0 + 2.0 * curve * way / (rate * rate);
@@ -124,7 +128,7 @@ bool Kinks::misses(const lie::Motion& now, const lie::Motion& trial) {
   of_->kinks(trial, x_trial_);
   const double x = x_trial_[target_.kink], whole = x - x_[target_.kink];
   const double left = (target_.knot - x) / whole;
-  if ((left >= 0.0 && left <= farthest) || ++tries_ > most_tries) return false;
+  if ((left >= 0.0 && left <= farthest_) || ++tries_ > most_tries) return false;
   if (left < 0.0) beyond_ = trial.t;
   const double before = left < 0.0 ? now.t : trial.t;
   double t = time_of_knot(trial, x, whole, trial.t - now.t);

@@ -16,7 +16,7 @@ namespace kreisel::run {
 /// Knots that follow each other too closely are left to error control: beginning anew at each would cost more.
 class Kinks {
  public:
-  explicit Kinks(const system::System& system);
+  Kinks(const system::System& system, double rtol);
 
   void ignore() { of_ = nullptr; }
   /// Where the next attempt has to end; not finite: where it likes.
@@ -57,6 +57,7 @@ class Kinks {
 
   const system::System& system_;
   const system::KinkedSystem* of_ = nullptr;  ///< null: there are none
+  double farthest_;                           ///< before a knot, in parts of a step
   Vector x_, x_trial_, x_moved_;              ///< coordinates: at `t_`, at the trial, beside a point
   double t_ = nowhere;
   lie::Motion moved_;

@@ -135,7 +135,7 @@ class ErrorControl : public StepPolicy {
         watchdog_(plan.t0, plan.t_end),
         chatter_(system, plan.t_end),
         corners_(system, plan.options, plan.t0, plan.t_end),
-        kinks_(system) {}
+        kinks_(system, plan.options.rtol) {}
 
   std::variant<Proposal, Failure> next(const Stepper& stepper) override {
     const double t = stepper.now().motion.t;
@@ -253,12 +253,16 @@ class Crawl {
     steps_ = 0;
     way_ = 0.0;
     longest_ = last_;
-    if (!collapses) patience_ = std::min(patience_ * 2, 1'000'000);
+    if (!collapses) patience_ = std::min(patience_ * 2, most_patience);
     return mean;
   }
-  void exchange(Archive& a) { a.all(steps_, patience_, way_, longest_, last_); }
+  void exchange(Archive& a) {
+    a.all(steps_, patience_, way_, longest_, last_);
+    a.require(steps_ >= 0 && patience_ > 0 && patience_ <= most_patience);
+  }
 
  private:
+  static constexpr int most_patience = 1'000'000;
   static constexpr double unresolved = 0.3;    ///< [rad] per step
   static constexpr double much_faster = 30.0;  ///< than what the motion needs
   static constexpr double collapse = 0.5;      ///< of the longest step since the last try

@@ -17,7 +17,16 @@ long allocation_count() { return count.load(std::memory_order_relaxed); }
 
 }  // namespace kreisel::support
 
-#if defined(__SANITIZE_ADDRESS__)
+// gcc says it with a macro, clang with a feature.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define KREISEL_HAS_ADDRESS_SANITIZER
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define KREISEL_HAS_ADDRESS_SANITIZER
+#endif
+
+#if defined(KREISEL_HAS_ADDRESS_SANITIZER)
 
 // The sanitizer has its own malloc, with a hook for us. Debian's gcc comes without sanitizer/allocator_interface.h.
 extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*)(const volatile void*, std::size_t),

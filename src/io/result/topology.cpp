@@ -47,6 +47,7 @@ Matrix allowed_motions(const Assembly& assembly, const lie::Motion& m) {
     kernel = parts.V.rightCols(free - parts.rank(1e-10));
   }
   Matrix motions = Matrix::Zero(n, kernel.cols());
+  if (kernel.cols() == 0) return motions;
   for (Eigen::Index i = 0; i < free; ++i) motions.row(dynamic[static_cast<std::size_t>(i)]) = kernel.row(i);
   return motions;
 }
