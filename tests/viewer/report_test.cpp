@@ -605,12 +605,17 @@ TEST_F(Folder, OfAStudyWithRepeatedRunsShowsTheirSpread) {
   // On a logarithmic axis.
   EXPECT_NEAR((high - centre) / (centre - low), std::log(1.6) / std::log(2.0), 0.01);
 
+  EXPECT_NE(svg.find(">2·10⁻¹</text>"), std::string::npos) << "an axis of one decade has labels within it";
+
   const std::vector<Path> files = write_tex(data, folder_ / "tex");
   std::ifstream in(files.at(0));
   const std::string tex((std::istreambuf_iterator<char>(in)), {});
   EXPECT_NE(tex.find("x dir=both, x explicit"), std::string::npos);
   EXPECT_NE(tex.find("(0.1,0.01) +=(0.06,0) -=(0.05,0)"), std::string::npos) << tex;
   EXPECT_EQ(occurrences(tex, "x dir=both"), 1u);
+  EXPECT_NE(tex.find("xtick={5e-2,1e-1,2e-1,5e-1}, xticklabels={$5\\cdot 10^{-2}$,$10^{-1}$"), std::string::npos)
+      << tex;
+  EXPECT_EQ(tex.find("ytick="), std::string::npos) << "two decades have labels of their own";
   EXPECT_NE(tex.find("only marks"), std::string::npos) << "hollow points";
   EXPECT_NE(tex.find("max $\\|$$\\lambda$$_n$ $-$ $\\lambda$(t$_n$)$\\|$"), std::string::npos) << tex;
 }

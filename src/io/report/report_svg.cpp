@@ -105,6 +105,12 @@ class Axis {
     const int every = std::max(1, static_cast<int>(std::ceil((high_ - low_) / 7.0)));
     for (int power = static_cast<int>(std::ceil(low_ - 1e-9)); power <= high_ + 1e-9; ++power)
       if (power % every == 0) out.push_back({std::pow(10.0, power), "10" + superscript(power)});
+    // Less than two decades have at most two such labels, which leave values between them to guess.
+    if (high_ - low_ < 2.0)
+      for (int power = static_cast<int>(std::floor(low_)); power <= high_; ++power)
+        for (const int digit : {2, 5})
+          if (const double place = power + std::log10(digit); place >= low_ && place <= high_)
+            out.push_back({std::pow(10.0, place), fmt::format("{}·10{}", digit, superscript(power))});
     return out;
   }
 

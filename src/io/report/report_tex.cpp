@@ -113,6 +113,42 @@ std::string number(double value) {
   return fmt::format("${}\\cdot10^{{{}}}$", plain.substr(0, e), std::stoi(plain.substr(e + 1)));
 }
 
+/// Labels of an axis of less than two decades, where pgfplots writes broken powers of ten; empty: its own do.
+std::string ticks(char axis, double low, double high) {
+  if (!(low > 0.0 && high >= low && high < 100.0 * low)) return "";
+  std::string places, labels;
+  // A little beyond the data, as the axis is.
+  for (int power = static_cast<int>(std::floor(std::log10(low))) - 1; power <= std::log10(high) + 1.0; ++power)
+    for (const int digit : {1, 2, 5}) {
+      const double place = digit * std::pow(10.0, power);
+      if (place < 0.8 * low || place > 1.25 * high) continue;
+      places += fmt::format("{}{}e{}", places.empty() ? "" : ",", digit, power);
+      labels += fmt::format("{}${}10^{{{}}}$", labels.empty() ? "" : ",",
+                            digit == 1 ? "" : fmt::format("{}\\cdot ", digit), power);
+    }
+  return places.empty() ? ""
+                        : fmt::format("{0}tick={{{1}}}, {0}ticklabels={{{2}}}, minor {0} tick style={{draw=none}},\n  ",
+                                      axis, places, labels);
+}
+
+struct Stretch {
+  double low = std::numeric_limits<double>::infinity(), high = 0.0;
+  void see(double value) {
+    if (std::isfinite(value) && value > 0.0) low = std::min(low, value), high = std::max(high, value);
+  }
+};
+
+std::string ticks(const ReportPlot& plot) {
+  if (!plot.is_log) return "";
+  Stretch x, y;
+  for (const ReportCurve& curve : plot.curves) {
+    for (const std::vector<double>* list : {&curve.x, &curve.x_low, &curve.x_high})
+      for (const double value : *list) x.see(value);
+    for (const double value : curve.y) y.see(value);
+  }
+  return ticks('x', x.low, x.high) + ticks('y', y.low, y.high);
+}
+
 /// The same marks and dashes as in the SVG, in black and white or colour as the document's cycle list says.
 std::string picture(const ReportPlot& plot) {
   struct Sign {
@@ -127,8 +163,8 @@ std::string picture(const ReportPlot& plot) {
   std::string out = "% needs \\usepackage{pgfplots} \\pgfplotsset{compat=1.16}\n\\begin{tikzpicture}\n";
   out += fmt::format(
       "\\begin{{axis}}[{}title={{{}}}, xlabel={{{}}}, ylabel={{{}}}, grid=major, legend pos=outer north east,\n"
-      "  legend cell align=left, width=9cm, height=7cm]\n",
-      plot.is_log ? "xmode=log, ymode=log, " : "", tex(plot.title), tex(plot.x_label), tex(plot.y_label));
+      "  {}legend cell align=left, width=9cm, height=7cm]\n",
+      plot.is_log ? "xmode=log, ymode=log, " : "", tex(plot.title), tex(plot.x_label), tex(plot.y_label), ticks(plot));
   double low = std::numeric_limits<double>::infinity(), high = 0.0, bottom = low, top = 0.0;
   for (std::size_t i = 0; i < plot.curves.size(); ++i) {
     const ReportCurve& curve = plot.curves[i];
