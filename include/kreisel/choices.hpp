@@ -106,8 +106,9 @@ enum class Projection { position_then_velocity, joint };
 namespace run {
 
 /// How a multistep method gets its first points: starting values corrected such that λ keeps its order; exact ones; those of
-/// generalized-alpha with one perturbation only, of v₀ or of a₀.
-enum class Starting { corrected, exact, v0, a0 };
+/// generalized-alpha with one perturbation only, of v₀ or of a₀; corrected by the formulas of the papers (Wieloch 2022, eq. 3.58,
+/// 3.59; Wieloch & Arnold 2019, eq. 56) instead of the defect of the scheme, or by them as printed (index3 on given steps).
+enum class Starting { corrected, exact, v0, a0, formula, formula_as_printed };
 /// After a projection that was asked for.
 enum class Restart { none, corrected };
 /// When Newton's matrix is evaluated: for every step, or when it no longer converges.
@@ -187,8 +188,12 @@ template <>
 struct Spellings<run::Starting> {
   using enum run::Starting;
   static constexpr std::string_view noun = "starting procedure";
-  static constexpr std::array<Spelled<run::Starting>, 4> entries{
-      {{corrected, "corrected"}, {exact, "exact"}, {v0, "v0"}, {a0, "a0"}}};
+  static constexpr std::array<Spelled<run::Starting>, 6> entries{{{corrected, "corrected"},
+                                                                  {exact, "exact"},
+                                                                  {v0, "v0"},
+                                                                  {a0, "a0"},
+                                                                  {formula, "formula"},
+                                                                  {formula_as_printed, "formula-as-printed"}}};
 };
 template <>
 struct Spellings<run::Restart> {

@@ -96,11 +96,7 @@ std::unique_ptr<Method> make_mk_multistep(const lie::Space& space, Counters& cou
 std::unique_ptr<Method> make_generalized_alpha(const lie::Space& space, Counters& counters,
                                                const MethodRequest& request) {
   const auto p = parameters_in<choices::GeneralizedAlpha>(request.parameters);
-  coeff::GeneralizedAlpha alpha = coeff::GeneralizedAlpha::from_rho_inf(p.rho_inf);
-  alpha.alpha_m = p.alpha_m.value_or(alpha.alpha_m);
-  alpha.alpha_f = p.alpha_f.value_or(alpha.alpha_f);
-  alpha.beta = p.beta.value_or(alpha.beta);
-  alpha.gamma = p.gamma.value_or(alpha.gamma);
+  const coeff::GeneralizedAlpha alpha = coefficients_of(p);
   const std::vector<std::string> violated = coeff::violated_conditions(alpha, coeff::AlphaStability::unconditional);
   if (!violated.empty())
     throw InvalidInput(fmt::format(

@@ -14,6 +14,12 @@ constexpr double equal_steps = 1e-9;
 
 }  // namespace
 
+coeff::GeneralizedAlpha coefficients_of(const choices::GeneralizedAlpha& chosen) {
+  const coeff::GeneralizedAlpha usual = coeff::GeneralizedAlpha::from_rho_inf(chosen.rho_inf);
+  return {chosen.alpha_m.value_or(usual.alpha_m), chosen.alpha_f.value_or(usual.alpha_f),
+          chosen.beta.value_or(usual.beta), chosen.gamma.value_or(usual.gamma)};
+}
+
 GeneralizedAlpha::GeneralizedAlpha(const lie::Space& space, Counters& counters,
                                    const coeff::GeneralizedAlpha& parameters, AlphaModification modification)
     : Method(space, counters), parameters_(parameters), modification_(std::move(modification)) {

@@ -4,9 +4,13 @@
 #include <functional>
 
 #include "coeff/alpha_variable.hpp"
+#include "kreisel/methods.hpp"
 #include "method/method.hpp"
 
 namespace kreisel::method {
+
+/// Those of rho_inf, replaced by what is given one by one.
+coeff::GeneralizedAlpha coefficients_of(const choices::GeneralizedAlpha& chosen);
 
 /// What happens to velocity and acceleration where the step size changes.
 struct AlphaModification {

@@ -92,16 +92,12 @@ Field baumgarte_field() {
           .minimum_is_excluded = true,
           .unit = "1/s"};
 }
-Field start_field() {
-  return {.name = "start", .meaning = "error by which corrected starting velocities are shifted (index3)"};
-}
 
 template <>
 std::vector<Member<variants::Bliedf>> members() {
   using B = variants::Bliedf;
   return {bound<&B::defect, B>(
               {.name = "defect", .meaning = "leading error by which velocities are modified (index3, given steps)"}),
-          bound<&B::start, B>(start_field()),
           bound<&B::ratios, B>({.name = "ratios", .meaning = "what bounds the ratio of steps under error control"}),
           bound<&B::baumgarte, B>(baumgarte_field())};
 }
@@ -127,7 +123,7 @@ std::vector<Member<variants::Mkbdf>> members() {
   return {bound<&M::recursion, M>({.name = "recursion", .meaning = "coordinates of the starting points"}),
           bound<&M::bch, M>(
               {.name = "bch", .meaning = "terms of degree 5 of the Baker-Campbell-Hausdorff series (order 6)"}),
-          bound<&M::start, M>(start_field()), bound<&M::baumgarte, M>(baumgarte_field())};
+          bound<&M::baumgarte, M>(baumgarte_field())};
 }
 
 template <>

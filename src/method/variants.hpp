@@ -17,8 +17,6 @@ enum class Series { complete, as_printed };
 enum class DefectSource { corrected, as_printed, raw_as_printed };
 /// Of the error that is tested after a projection: the larger one of the estimate and its tangential part, or that part alone.
 enum class TestedError { larger, tangential_as_printed };
-/// The error by which starting velocities are corrected: that of the scheme on one extra point, or the formulas of the papers.
-enum class StartBy { scheme, formula, formula_as_printed };
 /// What bounds the ratio of steps under error control: growth by 2 and a rest; what differences of past errors stand when a step
 /// rests; or what they stand in any sequence (Wieloch 2022, eq. 5.42).
 enum class RatioBound { growth, rested, any };
@@ -34,7 +32,6 @@ namespace variants {
 struct Bliedf {
   static constexpr std::string_view name = "bliedf";
   DefectSource defect = DefectSource::corrected;  ///< of the modification of velocities, index3 on given steps
-  StartBy start = StartBy::scheme;                ///< index3
   RatioBound ratios = RatioBound::growth;         ///< under error control
   std::optional<double> baumgarte{};              ///< of index1 [1/s]
 };
@@ -52,7 +49,6 @@ struct Mkbdf {
   static constexpr std::string_view name = "mkbdf";
   Recursion recursion = Recursion::left;
   Series bch = Series::complete;  ///< of order 6
-  StartBy start = StartBy::scheme;
   std::optional<double> baumgarte{};
 };
 /// By default BDF of order 4.
@@ -101,13 +97,6 @@ struct Spellings<method::TestedError> {
   static constexpr std::string_view noun = "tested error";
   static constexpr std::array<Spelled<method::TestedError>, 2> entries{
       {{larger, "larger"}, {tangential_as_printed, "tangential-as-printed"}}};
-};
-template <>
-struct Spellings<method::StartBy> {
-  using enum method::StartBy;
-  static constexpr std::string_view noun = "start";
-  static constexpr std::array<Spelled<method::StartBy>, 3> entries{
-      {{scheme, "scheme"}, {formula, "formula"}, {formula_as_printed, "formula-as-printed"}}};
 };
 template <>
 struct Spellings<method::RatioBound> {

@@ -204,6 +204,7 @@ void Drive::begin_segment(std::shared_ptr<const system::System> system, const sy
     recorder_.warn("index3 with variable steps: lambda loses one order after step changes; stabilized-index2 does not");
   if (s.plan.method->make != nullptr && !s.stepper->is_one_step())
     if (const std::string problem = growth_problem(s.plan); !problem.empty()) recorder_.warn(problem);
+  if (const std::string problem = damping_problem(s.plan, *s.system); !problem.empty()) recorder_.warn(problem);
   if (!s.plan.has_error_control()) report_.order = std::max(report_.order, s.plan.order);
   events_.begin_segment(*s.system, s.rows, layout_.pattern().rows(), s.plan.span());
   between_ =

@@ -81,9 +81,8 @@ void inspect(const system::Event& event, Inspection& check) {
                   fmt::format("'{}' has no function for its jump", event.name));
 }
 
-/// Which words a method has, where formulas exist, and which forms a parameter belongs to.
+/// Which forms a parameter belongs to.
 void inspect_variants(const Options& options, bool has_constraints, Inspection& check) {
-  const method::MethodInfo& info = options.method.info();
   const ParameterValues& parameters = options.method.parameters;
   const auto set_to = [&](const char* name, const char* word) {
     return parameters.has(name) && parameters.word(name) != word;
@@ -97,24 +96,35 @@ void inspect_variants(const Options& options, bool has_constraints, Inspection& 
   if (has_constraints && set_to("derivatives", "plain"))
     check.require(options.formulation == solve::Formulation::index1, "derivatives",
                   fmt::format("has an effect only with {} index1", spelled("formulation")));
-  if (!set_to("start", "scheme")) return;
-  const bool is_printed = parameters.word("start") == "formula-as-printed";
-  check.require(options.formulation == solve::Formulation::index3 && options.starting == Starting::corrected &&
-                    !options.has_error_control(),
-                "start",
-                fmt::format("has an effect only with {} index3, {} corrected and given steps", spelled("formulation"),
-                            spelled("starting")));
-  check.require(!is_printed || info.name == "mkbdf", "start",
-                "'formula-as-printed' is for mkbdf, where what is printed differs; use formula");
+}
+
+/// Formulas of starting values exist for some methods and corrections, and have an effect in some forms.
+void inspect_starting(const Options& options, bool has_constraints, Inspection& check) {
+  const method::MethodInfo& info = options.method.info();
+  const std::string_view name = options.starting.name();
+  if (options.starting == Starting::v0 || options.starting == Starting::a0)
+    check.require(info.name == "generalized-alpha", "starting",
+                  fmt::format("'{}' is for generalized-alpha only; {} has corrected and exact", name, info.name));
+  if (options.starting != Starting::formula && options.starting != Starting::formula_as_printed) return;
+  const bool is_printed = options.starting == Starting::formula_as_printed;
+  check.require(info.name == "mkbdf" || (info.name == "bliedf" && !is_printed), "starting",
+                is_printed && info.name == "bliedf"
+                    ? "'formula-as-printed' is for mkbdf, where what is printed differs; use formula"
+                    : fmt::format("'{}' is for {}; {} has corrected and exact", name,
+                                  is_printed ? "mkbdf" : "bliedf and mkbdf", info.name));
+  check.require(has_constraints && options.formulation == solve::Formulation::index3 && !options.has_error_control(),
+                "starting",
+                fmt::format("'{}' has an effect only with {} index3 and given steps; use corrected", name,
+                            spelled("formulation")));
   const int order = options.order > 0 ? options.order : info.default_order;
   if (info.name != "bliedf" || order <= 2) return;
   for (const char* without : {"tuned", "tuned-implicit", "implicit", "two-chains", "magnus-taylor", "none"})
-    check.require(options.correction != without, "start",
+    check.require(options.correction != without, "starting",
                   fmt::format("'formula' knows the leading error of the corrections published, difference and magnus, "
-                              "not of {}; use scheme, which needs no formula",
+                              "not of {}; use corrected, which needs no formula",
                               without));
-  check.require(!options.correction.starts_with("file:"), "start",
-                "'formula' knows no leading error of a correction from a file; use scheme, which needs no formula");
+  check.require(!options.correction.starts_with("file:"), "starting",
+                "'formula' knows no leading error of a correction from a file; use corrected, which needs no formula");
 }
 
 /// What methods without a solver for general forces need.
@@ -277,12 +287,8 @@ std::vector<OptionProblem> problems_in(const Options& options, const system::Sys
   if (options.order != 0)
     check.require(std::ranges::count(info.orders(), options.order) > 0, "order",
                   fmt::format("is {}, but {} has {}", options.order, info.name, info.orders_in_words()));
-  check.require(
-      info.name == "generalized-alpha" || (options.starting != Starting::v0 && options.starting != Starting::a0),
-      "starting",
-      fmt::format("'{}' is for generalized-alpha only; {} has corrected and exact", options.starting.name(),
-                  info.name));
   inspect_variants(options, has_constraints, check);
+  inspect_starting(options, has_constraints, check);
   if (info.needs_constant_mass) inspect_rigid_bodies(system, start, info.name, check);
   if (info.name == "half-explicit") inspect_forces(system, info.name, check);
   if (options.formulation.is_given() && has_constraints) {

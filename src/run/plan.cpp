@@ -9,6 +9,8 @@
 
 #include "coeff/bdf_ratios.hpp"
 #include "corners.hpp"
+#include "method/generalized_alpha.hpp"
+#include "method/parameters.hpp"
 #include "method/variants.hpp"
 #include "run/integrator.hpp"
 #include "run/step_sequence.hpp"
@@ -118,6 +120,22 @@ std::string growth_problem(const Plan& plan) {
           largest, plan.order);
   }
   return {};
+}
+
+std::string damping_problem(const Plan& plan, const system::System& system) {
+  // Conditions that do for ordinary differential equations need not do where a row is solved for λ: what is not damped there
+  // alternates for ever (Arnold, Brüls, Cardona 2015, eq. 50 with < and >). The index-1 form has no memory of λ.
+  if (plan.method->name != "generalized-alpha" || system.pattern().rows() == 0 ||
+      system::info_of(plan.formulation).lambda_row == system::ConstraintLevel::acceleration)
+    return {};
+  const auto chosen = method::parameters_in<method::choices::GeneralizedAlpha>(plan.options.method.parameters);
+  const std::vector<std::string> violated =
+      coeff::violated_conditions(method::coefficients_of(chosen), coeff::AlphaStability::contractive);
+  if (violated.empty()) return {};
+  return fmt::format(
+      "generalized-alpha does not damp errors of the constraint forces with these parameters: they alternate from step "
+      "to step and never decay.\n  violated: {}\n  try: rho_inf below 1, such as 0.9",
+      fmt::join(violated, "; "));
 }
 
 Plan make_plan(const Options& given, const system::System& system, const system::Start& start) {

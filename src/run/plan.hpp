@@ -55,6 +55,8 @@ struct Plan {
 
 /// Given steps that grow so fast for so long that a BDF method of the order of the plan is unstable on them; empty: they do not.
 std::string growth_problem(const Plan& plan);
+/// Parameters of generalized-α that leave errors of λ undamped in the formulation of the plan; empty: none.
+std::string damping_problem(const Plan& plan, const system::System& system);
 
 Plan make_plan(const Options& options, const system::System& system, const system::Start& start);
 /// Makes the segment of a plan with constant steps end at the next corner, and its steps equal up to there.

@@ -200,9 +200,9 @@ bool StartUp::fill(method::Method& method, double h, int order, system::Formulat
 /// starting error of v equal to the one the scheme produces, so that λ sees no jump (theory: docs/methods/bliedf.md).
 bool StartUp::correct_velocities(method::Method& method, double h, int order, const StartUpOptions& options,
                                  History& history) {
-  const bool is_printed = options.by == method::StartBy::formula_as_printed;
+  const bool is_printed = options.by == Starting::formula_as_printed;
   Vector defect(omega_.size()), correction(omega_.size());
-  if (options.by == method::StartBy::formula || is_printed) {
+  if (options.by == Starting::formula || is_printed) {
     if (!defect_by_formula(method, h, order, is_printed, history, defect)) return false;
   } else if (!defect_of_scheme(method, h, order, history, defect)) {
     return false;

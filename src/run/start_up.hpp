@@ -12,9 +12,9 @@
 namespace kreisel::run {
 
 struct StartUpOptions {
-  bool corrects_velocity = true;  ///< add the constrained part of the defect to v (index-3 form only)
-  bool shifts_memory = true;      ///< algorithmic acceleration at its own time (generalized-α)
-  method::StartBy by = method::StartBy::scheme;
+  bool corrects_velocity = true;                  ///< add the constrained part of the defect to v (index-3 form only)
+  bool shifts_memory = true;                      ///< algorithmic acceleration at its own time (generalized-α)
+  Starting by = Starting::corrected;              ///< the defect of the scheme itself, or formula or formula_as_printed
   method::JerkBy jerk = method::JerkBy::central;  ///< of generalized-α
 };
 

@@ -71,9 +71,9 @@ class GivenSteps final : public StepPolicy {
     return {.are_wanted = true,
             .h = plan_.h,
             .order = plan_.order,
-            .corrections = {starting == Starting::corrected || starting == Starting::v0,
+            .corrections = {starting != Starting::exact && starting != Starting::a0,
                             starting == Starting::corrected || starting == Starting::a0,
-                            method::parameters_in<method::variants::Bliedf>(parameters).start,
+                            starting.value_or(Starting::corrected),
                             method::parameters_in<method::variants::GeneralizedAlpha>(parameters).jerk},
             .last = plan_.step_count,
             .t_end = plan_.t_end};

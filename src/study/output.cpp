@@ -107,6 +107,72 @@ std::string label_of_x(const std::string& x) {
   return text;
 }
 
+std::string subscript(int number) {
+  static constexpr const char* digits[] = {"₀", "₁", "₂", "₃", "₄", "₅", "₆", "₇", "₈", "₉"};
+  std::string out;
+  for (const char c : std::to_string(number)) out += digits[c - '0'];
+  return out;
+}
+
+/// In the notation of the papers: what is measured, and over which points.
+std::string label_of(const Measure& m) {
+  static const std::map<std::string_view, std::string_view> errors{{"q", "q"}, {"v", "v"}, {"lambda", "λ"}},
+      values{{"q-value", "q"}, {"v-value", "v"},   {"lambda-value", "λ"},
+             {"eta", "η"},     {"step-size", "h"}, {"order", "k"}},
+      others{{"q-lie", "log(qₙ⁻¹∘q(tₙ))"},
+             {"position-residual", "Φ(qₙ)"},
+             {"velocity-residual", "B(qₙ)vₙ + Φ_t"},
+             {"energy", "Eₙ − E₀"}};
+  const std::string index = m.component > 0 ? subscript(m.component) : "";
+  std::string what = m.quantity, exact, symbol;
+  bool has_entries = true;
+  if (const auto error = errors.find(m.quantity); error != errors.end()) {
+    symbol = fmt::format("{}{}", error->second, index);
+    exact = fmt::format("{}(tₙ)", symbol);
+    what = fmt::format("{}ₙ − {}", symbol, exact);
+  } else if (const auto value = values.find(m.quantity); value != values.end()) {
+    symbol = fmt::format("{}{}", value->second, index);
+    what = fmt::format("{}ₙ", symbol);
+    has_entries = m.quantity != "step-size" && m.quantity != "order";
+  } else if (const auto other = others.find(m.quantity); other != others.end()) {
+    what = index.empty() ? std::string(other->second) : fmt::format("({}){}", other->second, index);
+  } else {
+    constexpr std::string_view output = "output.";
+    return m.quantity.starts_with(output) ? m.quantity.substr(output.size()) : m.quantity;
+  }
+  const bool is_single = m.component > 0 || m.quantity == "energy";
+  const std::string bar = is_single ? "|" : "‖", end = m.is_largest && !is_single ? "‖∞" : bar;
+  std::string text = has_entries ? bar + what + end : what;
+  if (m.scale == Scale::by_exact) text += "/" + bar + exact + end;
+  if (m.scale == Scale::by_computed) text += "/" + bar + symbol + "ₙ" + end;
+  const std::string unit = m.quantity == "energy" ? " [J]" : m.quantity == "step-size" ? " [s]" : "";
+  switch (m.span) {
+    case Span::max:
+      return "max " + text + unit;
+    case Span::min:
+      return "min " + text + unit;
+    case Span::end:
+      return text + " at t_end" + unit;
+    case Span::first:
+      return "max " + text + ", first steps" + unit;
+    case Span::local:
+      return text + " after one step" + unit;
+    case Span::window:
+      break;
+  }
+  return fmt::format("max {}, {}{}", text,
+                     std::isfinite(m.from) && std::isfinite(m.to) ? fmt::format("{:g} ≤ t ≤ {:g}", m.from, m.to)
+                     : std::isfinite(m.from)                      ? fmt::format("t ≥ {:g}", m.from)
+                                                                  : fmt::format("t ≤ {:g}", m.to),
+                     unit);
+}
+
+std::string label_of_y(const Spec& spec, const std::string& name) {
+  for (const Measure& m : spec.measures)
+    if (m.name == name) return label_of(m);
+  return label_of_x(name);
+}
+
 Json json_of(const ObservedCurve& curve, const std::vector<double>& x, const std::string& name, bool has_order) {
   Json xs = Json::array(), ys = Json::array(), marked = Json::array();
   for (std::size_t k = 0; k < x.size(); ++k) {
@@ -134,6 +200,17 @@ std::string words_of_spread(const StudyResult& result, const PlotSpec& plot) {
                      low, high);
 }
 
+/// CPU times of repeated runs, per step if that is drawn, at an end of their list: "seconds_low" or "seconds_high".
+Json ends_of(const StudyResult& result, const ObservedCurve& curve, const std::string& x_name, const char* end) {
+  Json list = Json::array();
+  for (const std::size_t i : curve.cases) {
+    const Row& row = result.rows[i];
+    const double part = x_name == "seconds_per_step" ? std::max(1.0, row.number("steps")) : 1.0;
+    list.push_back(io::number_or_null(row.number(end) / part));
+  }
+  return list;
+}
+
 Json plot_of(const StudyResult& result, const PlotSpec& plot) {
   const Spec& spec = result.spec;
   const std::string x_name = plot.x.empty() ? spec.x : plot.x;
@@ -145,10 +222,14 @@ Json plot_of(const StudyResult& result, const PlotSpec& plot) {
       std::vector<double> x;
       for (const std::size_t i : curve.cases) x.push_back(abscissa(x_name, spec.cases[i], result.rows[i]));
       curves.push_back(json_of(curve, x, plot.y.size() > 1 ? y + ", " + curve.label : curve.label, is_over_abscissa));
+      if (spec.repeat > 1 && (x_name == "seconds" || x_name == "seconds_per_step")) {
+        curves.back()["x_low"] = ends_of(result, curve, x_name, "seconds_low");
+        curves.back()["x_high"] = ends_of(result, curve, x_name, "seconds_high");
+      }
       if (is_over_abscissa && plot.slopes.empty() && curve.order && *curve.order > 0.5)
         slopes.insert(std::round(*curve.order));
     }
-  const std::string y_label = plot.y.size() == 1 ? plot.y.front() : "";
+  const std::string y_label = plot.y.size() == 1 ? label_of_y(spec, plot.y.front()) : "";
   std::string note = plot.note;
   if (is_of_the_clock(x_name))
     if (const std::string spread = words_of_spread(result, plot); !spread.empty())

@@ -126,6 +126,38 @@ TEST(ErrorAmplification, HasTheJordanBasisOfThePaper) {  // entry (1,2) as (1+μ
     }
 }
 
+// In directions without mass r^B and e^a go on without e^λ: -ρ∞ is a double eigenvalue there, and errors contract for γ > 1/2, β > γ/2
+// (Arnold, Cardona, Brüls 2015, eq. 27). The recursion is written down again here from eq. 25b, 26b.
+TEST(ErrorAmplification, OfDirectionsWithoutMassHasADoubleEigenvalue) {
+  const auto massless = [](const GeneralizedAlpha& p) {
+    // -β a₊ = r + (1/2 - β) a,  r₊ - γ a₊ = r + (1 - γ) a
+    const double from_r = -1.0 / p.beta, from_a = -(0.5 - p.beta) / p.beta;
+    return SmallMatrix<2>{{{1.0 + p.gamma * from_r, 1.0 - p.gamma + p.gamma * from_a}, {from_r, from_a}}};
+  };
+  const auto radius = [](const SmallMatrix<2>& T) {
+    const double half = 0.5 * (T[0][0] + T[1][1]), determinant = T[0][0] * T[1][1] - T[0][1] * T[1][0];
+    const double square = half * half - determinant;
+    return square < 0.0 ? std::sqrt(determinant) : std::abs(half) + std::sqrt(square);
+  };
+  for (const double rho : {0.0, 0.3, 0.6, 0.9}) {
+    const auto p = GeneralizedAlpha::from_rho_inf(rho);
+    const SmallMatrix<2> T = massless(p);
+    EXPECT_NEAR(T[0][0] + T[1][1], -2.0 * rho, 1e-13);
+    EXPECT_NEAR(T[0][0] * T[1][1] - T[0][1] * T[1][0], rho * rho, 1e-13);
+    const SmallMatrix<3> whole = error_amplification(p);
+    for (const auto& [i, row] : {std::pair{0, 0}, std::pair{1, 2}}) {
+      EXPECT_NEAR(T[i][0], whole[row][0], 1e-13);
+      EXPECT_NEAR(T[i][1], whole[row][2], 1e-13);
+      EXPECT_EQ(whole[row][1], 0.0) << "without the error of lambda";
+    }
+  }
+  for (const double gamma : {0.45, 0.55, 0.8, 1.2})
+    for (const double part : {0.9, 1.1, 2.0}) {
+      const GeneralizedAlpha p{0.0, 0.0, 0.5 * part * gamma, gamma};
+      EXPECT_EQ(radius(massless(p)) < 1.0, gamma > 0.5 && part > 1.0) << gamma << ", " << part;
+    }
+}
+
 // Printed: 34.3 at n = 14 and 7.4 at n = 3 (Arnold, Brüls, Cardona 2015, section 4.1); more digits by matrix powers.
 TEST(ErrorAmplification, PowersReachTheirLargestNormsWhereThePaperSays) {
   const Peak little_damping = largest(0.9, 200, norm2), strong_damping = largest(0.6, 200, norm2);

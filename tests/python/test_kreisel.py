@@ -526,6 +526,8 @@ class Results(unittest.TestCase):
     def test_warnings_of_the_program_are_warnings(self):
         with self.assertWarnsRegex(UserWarning, "max_step has no effect with constant steps"):
             kreisel.solve("pendulum", 0.1, step=0.01, max_step=0.1)
+        with self.assertWarnsRegex(UserWarning, "does not damp errors of the constraint forces(.|\n)*rho_inf below 1, such as 0.9"):
+            kreisel.solve("heavy-top", 0.01, method="generalized-alpha", step=1e-3, parameters={"rho_inf": 1})
 
     def test_reactions_hold_the_weight(self):
         rod = json.loads(json.dumps(ROD))

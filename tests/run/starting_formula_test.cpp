@@ -15,7 +15,9 @@ using support::Experiment;
 struct Variant {
   std::string method, correction = "magnus";
   std::vector<std::pair<std::string, std::string>> set{};
+  run::Starting starting = run::Starting::corrected;
 };
+using enum run::Starting;
 
 /// Slope of λ over the first steps, or of q at the end without constraints.
 Errors slopes(const Variant& variant, int order, double t_end, long steps, const std::string& group = "r3xso3") {
@@ -23,6 +25,7 @@ Errors slopes(const Variant& variant, int order, double t_end, long steps, const
   e.group = group;
   e.options.method = variant.method;
   for (const auto& [key, value] : variant.set) e.options.method.set(key, value);
+  e.options.starting = variant.starting;
   e.options.order = variant.method == "mk-multistep" ? 0 : order;
   e.options.correction = variant.method == "bliedf" ? variant.correction : "";
   if (group != "so3") e.options.formulation = "index3";
@@ -42,17 +45,49 @@ Errors slopes(const Variant& variant, int order, double t_end, long steps, const
 TEST(StartByFormula, KeepsTheOrderOfLambda) {
   for (int k = 2; k <= 5; ++k) {
     const long steps = k <= 3 ? 400 : 125;  // rounding of q is ε/h² in λ
-    EXPECT_NEAR(slopes({"mkbdf", "", {{"start", "formula"}}}, k, 0.1, steps).lambda, k, 0.25) << "mkbdf " << k;
-    if (k < 5)
-      EXPECT_NEAR(slopes({"bliedf", "published", {{"start", "formula"}}}, k, 0.1, steps).lambda, k, 0.25)
-          << "bliedf " << k;
+    EXPECT_NEAR(slopes({"mkbdf", "", {}, formula}, k, 0.1, steps).lambda, k, 0.25) << "mkbdf " << k;
+    if (k < 5) {
+      EXPECT_NEAR(slopes({"bliedf", "published", {}, formula}, k, 0.1, steps).lambda, k, 0.25) << "bliedf " << k;
+    }
   }
-  EXPECT_NEAR(slopes({"bliedf", "magnus", {{"start", "formula"}}}, 4, 0.1, 125).lambda, 4.0, 0.3);
+  EXPECT_NEAR(slopes({"bliedf", "magnus", {}, formula}, 4, 0.1, 125).lambda, 4.0, 0.3);
 }
 
 // (Wieloch 2022, eq. 5.3c) takes exact logarithms where the scheme has BCH_k: one order of λ for k = 4.
 TEST(StartByFormula, AsPrintedLosesAnOrderOfLambda) {
-  EXPECT_LT(slopes({"mkbdf", "", {{"start", "formula-as-printed"}}}, 4, 0.1, 125).lambda, 3.5);
+  EXPECT_LT(slopes({"mkbdf", "", {}, formula_as_printed}, 4, 0.1, 125).lambda, 3.5);
+}
+
+// Formulas exist for two methods, some corrections, index-3 form and given steps. Elsewhere the words would have no effect.
+TEST(StartByFormula, IsRefusedWhereThereIsNone) {
+  const auto problem = [](const char* method, const char* starting, const char* formulation, const char* correction,
+                          double step, int order) -> std::string {
+    Experiment e;
+    e.options.method = method;
+    e.options.starting = starting;
+    e.options.formulation = formulation;
+    e.options.correction = correction;
+    e.options.step = step;
+    e.options.order = order;
+    e.options.t_end = 0.01;
+    try {
+      support::integrate(e);
+    } catch (const InvalidInput& refused) {
+      return refused.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(problem("bliedf", "formula", "index3", "magnus", 1e-3, 3), "");
+  EXPECT_EQ(problem("mkbdf", "formula-as-printed", "index3", "", 1e-3, 3), "");
+  EXPECT_NE(problem("bliedf", "formula-as-printed", "index3", "magnus", 1e-3, 3).find("is for mkbdf"),
+            std::string::npos);
+  EXPECT_NE(problem("generalized-alpha", "formula", "index3", "", 1e-3, 0).find("is for bliedf and mkbdf"),
+            std::string::npos);
+  EXPECT_NE(problem("bliedf", "formula", "stabilized-index2", "magnus", 1e-3, 3).find("has an effect only with"),
+            std::string::npos);
+  EXPECT_NE(problem("bliedf", "formula", "index3", "", 0.0, 0).find("has an effect only with"), std::string::npos);
+  EXPECT_NE(problem("bliedf", "formula", "index3", "tuned", 1e-3, 3).find("knows the leading error"),
+            std::string::npos);
 }
 
 TEST(StartingCoordinatesOfMkbdf, AsPrintedCostLambda) {

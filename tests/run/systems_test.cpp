@@ -206,6 +206,74 @@ TEST(NewtonMatrix, KeptIsKeptInEveryFormulation) {
   }
 }
 
+// The multistep representation (Erlicher, Bonaventura, Bursi 2002; Arnold, Brüls, Cardona 2015, section 3), with E the shift by a step:
+//   ((1-αm)E + αm)(E - 1)v = h((1-γ) + γE)((1-αf)E + αf)v̇,
+//   ((1-αm)E + αm)((E - 1)x - h v) = h²((1/2-β) + βE)((1-αf)E + αf)v̇ where the exponential is a sum, as of x on ℝ³×SO(3).
+// v on any group satisfies it, with constraints and without their errors.
+TEST(GeneralizedAlpha, IsTheMultistepMethodThatItIsAnalysedAs) {
+  const double h = 1e-3, rho = 0.8;
+  const double alpha_m = (2 * rho - 1) / (rho + 1), alpha_f = rho / (rho + 1), gamma = 0.5 + alpha_f - alpha_m,
+               beta = 0.25 * (gamma + 0.5) * (gamma + 0.5);
+  Experiment e = experiment("heavy-top", "generalized-alpha", 2, "index3", 0.05);
+  e.options.method = method::choices::GeneralizedAlpha{.rho_inf = rho};
+  e.options.step = h;
+  const Trajectory run = support::integrate(e);
+  ASSERT_EQ(run.report.status, run::Status::success) << run.report.message;
+  double of_v = 0.0, of_x = 0.0;
+  for (std::size_t n = 1; n + 2 < run.points.size(); ++n) {
+    const auto at = [&](std::size_t i) -> const lie::Motion& { return run.points[n + i].motion; };
+    const Vector b0 = (1 - alpha_f) * at(1).a + alpha_f * at(0).a, b1 = (1 - alpha_f) * at(2).a + alpha_f * at(1).a;
+    const Vector left = (1 - alpha_m) * (at(2).v - at(1).v) + alpha_m * (at(1).v - at(0).v);
+    of_v = std::max(of_v, (left - h * ((1 - gamma) * b0 + gamma * b1)).norm());
+    const auto move = [&](std::size_t i) -> Vector3 {
+      return at(i + 1).q.head<3>() - at(i).q.head<3>() - h * at(i).v.head<3>();
+    };
+    of_x = std::max(
+        of_x, ((1 - alpha_m) * move(1) + alpha_m * move(0) - h * h * ((0.5 - beta) * b0 + beta * b1).head<3>()).norm());
+  }
+  EXPECT_LT(of_v, 1e-9);  // of |v| = 150
+  EXPECT_LT(of_x, 1e-13);
+}
+
+// (Arnold, Brüls, Cardona 2015, eq. 50) must hold with < and > where a row is solved for λ; in index-1 form and without constraints ρ∞ = 1
+// is the trapezoidal rule, and nothing is wrong with it.
+TEST(UndampedMultipliers, OfGeneralizedAlphaAreWarnedOf) {
+  const auto is_warned = [](const std::string& formulation, double rho_inf, const std::string& group = "r3xso3") {
+    Experiment e = experiment("heavy-top", "generalized-alpha", 2, formulation, 0.01);
+    e.group = group;
+    e.options.step = 1e-3;
+    e.options.method = method::choices::GeneralizedAlpha{.rho_inf = rho_inf};
+    const std::vector<std::string> warnings = support::integrate(e).report.warnings;
+    return std::any_of(warnings.begin(), warnings.end(), [](const std::string& text) {
+      return text.find("alpha_f < 1/2") != std::string::npos && text.find("rho_inf below 1") != std::string::npos;
+    });
+  };
+  for (const char* formulation : {"index3", "stabilized-index2", "index2"}) {
+    EXPECT_TRUE(is_warned(formulation, 1.0)) << formulation;
+    EXPECT_FALSE(is_warned(formulation, 0.999)) << formulation;
+  }
+  EXPECT_FALSE(is_warned("index1", 1.0));
+  EXPECT_FALSE(is_warned("ode", 1.0, "so3"));
+}
+
+TEST(UndampedMultipliers, KeepTheErrorOfAPlainStartForEver) {
+  const auto remaining = [](double rho_inf) {
+    Experiment e = experiment("heavy-top", "generalized-alpha", 2, "index3", 0.2);
+    e.options.step = 1e-3;
+    e.options.starting = run::Starting::exact;
+    e.options.method = method::choices::GeneralizedAlpha{.rho_inf = rho_inf};
+    const Trajectory run = support::integrate(e);
+    const Trajectory& exact = support::reference(e, 200);
+    const auto error = [&](std::size_t n) { return (run.points[n].lambda - exact.points[n].lambda).norm(); };
+    double early = 0.0, late = 0.0;
+    for (std::size_t n = 1; n <= 20; ++n) early = std::max({early, error(n)});
+    for (std::size_t n = 180; n <= 200; ++n) late = std::max(late, error(n));
+    return late / early;
+  };
+  EXPECT_GT(remaining(1.0), 0.8);
+  EXPECT_LT(remaining(0.9), 0.05);
+}
+
 // In double precision λ of the index-3 form has a floor of about 1.8e-12/h² on the heavy top; at h = 1e-5 it hides the
 // error of the method, 4e-4, which the stabilized index-2 form shows.
 TEST(RoundOffOfLambda, LimitsIndex3AndNotTheStabilizedForm) {

@@ -1,6 +1,8 @@
 // One step at a time: failure leaves no trace, kept matrices give the same steps, the report names rows.
 #include <gtest/gtest.h>
 
+#include <Eigen/SVD>
+
 #include "method/catalogue.hpp"
 #include "run/scaling.hpp"
 #include "run/start_up.hpp"
@@ -46,6 +48,31 @@ class Stepper {
     const solve::Closed closed = attempt(h);
     if (closed.status == CloseStatus::converged) history_.push(trial_);
     return closed;
+  }
+
+  /// Of the matrix on (x, λ, η) at the step that was closed last, rows and unknowns scaled as `Closer` does, or as they are.
+  double condition(double h, bool is_scaled) {
+    const Vector x = closer_.unknown();
+    EXPECT_TRUE(closer_.linearize_at(*method_, history_, h, x, trial_));
+    const int nv = space().nv(), rows = sizes_.rows;
+    const int size = nv + (closer_.has_eta() ? 2 : 1) * rows;
+    Eigen::MatrixXd inverse(size, size);
+    for (int j = 0; j < size; ++j) {
+      system::Residual left(nv, rows, rows);
+      if (j < nv)
+        left.force[j] = is_scaled ? 1.0 / h : 1.0;
+      else if (j < nv + rows)
+        left.gap[j - nv] = is_scaled ? h : 1.0;
+      else
+        left.rate[j - nv - rows] = 1.0;
+      Vector dx = Vector::Zero(nv), dlambda = Vector::Zero(rows), deta = dlambda;
+      closer_.correct(h, left, dx, dlambda, deta);
+      inverse.col(j).head(nv) = dx;
+      inverse.col(j).segment(nv, rows) = (is_scaled ? h : 1.0) * dlambda;
+      if (closer_.has_eta()) inverse.col(j).tail(rows) = deta;
+    }
+    const Eigen::VectorXd sizes = inverse.jacobiSvd().singularValues();
+    return sizes[0] / sizes[size - 1];
   }
 
   const lie::Space& space() const { return model_.system->space(); }
@@ -104,6 +131,22 @@ std::vector<Combination> every_combination() {
 std::string name_of(const Combination& c) {
   return c.method + " " + std::to_string(c.order) + " " + c.formulation +
          (c.refresh == solve::RefreshPolicy::every_step ? " every step" : " when slow");
+}
+
+// (Arnold, Brüls, Cardona 2015, section 5): rows and unknowns are scaled by powers of h, or the condition grows without end.
+TEST(NewtonMatrix, HasABoundedConditionForSmallSteps) {
+  for (const char* formulation : {"index3", "stabilized-index2"}) {
+    double scaled[2], plain[2];
+    for (const int i : {0, 1}) {
+      const double h = i == 0 ? 1e-3 : 1e-5;
+      Stepper stepper("generalized-alpha", 2, "r3xso3", formulation, h);
+      ASSERT_EQ(stepper.attempt(h).status, CloseStatus::converged);
+      scaled[i] = stepper.condition(h, true);
+      plain[i] = stepper.condition(h, false);
+    }
+    EXPECT_NEAR(scaled[1] / scaled[0], 1.0, 0.2) << formulation << ": " << scaled[0] << " and " << scaled[1];
+    EXPECT_GT(plain[1] / plain[0], 1e3) << formulation << ": " << plain[0] << " and " << plain[1];
+  }
 }
 
 TEST(FailedStep, LeavesNoTrace) {

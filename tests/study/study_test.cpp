@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fstream>
 #include <random>
+#include <set>
 
 #include "io/temporary_folder.hpp"
 #include "kreisel/error.hpp"
@@ -198,7 +199,30 @@ TEST(Study, RepeatedRunsShowTheSpreadOfTheirTimes) {
   for (const auto& plot : page["plots"])
     said += plot["note"].get<std::string>().find("medians of 5 runs") != std::string::npos ? 1 : 0;
   EXPECT_GE(said, 1) << "plots over time say how far times lie apart";
+  const Json curve = page["plots"][0]["curves"][0];
+  std::set<double> low, high;
+  for (const Row& row : result.rows) low.insert(row.number("seconds_low")), high.insert(row.number("seconds_high"));
+  EXPECT_EQ(curve["x_low"].get<std::set<double>>(), low) << "bars";
+  EXPECT_EQ(curve["x_high"].get<std::set<double>>(), high);
+  for (std::size_t k = 0; k < curve["x"].size(); ++k)
+    EXPECT_LT(curve["x_low"][k].get<double>(), curve["x_high"][k].get<double>());
+  EXPECT_EQ(page["plots"][0]["y_label"], "max ‖qₙ − q(tₙ)‖");
   EXPECT_THROW(spec_from(R"({"kind": "analysis", "analysis": "bdf-stability", "repeat": 2})"), InvalidInput);
+}
+
+TEST(Study, AxesAreLabelledInTheNotationOfThePapers) {
+  const StudyResult result = run_study(
+      spec_from(
+          R"({"model": "heavy-top", "formulation": "index3", "order": 2, "step": [2e-3, 1e-3], "t_end": 0.05, "measures":
+      ["lambda max", "v end", {"quantity": "q", "over": "end", "relative": true}, {"quantity": "lambda", "component": 3, "over": "window", "window": [0.01, 0.02], "name": "l3"}, "energy max", "velocity-residual max"]})"),
+      quiet());
+  std::vector<std::string> labels;
+  const Json page = study_json(result, "");
+  for (const Json& plot : page["plots"]) labels.push_back(plot["y_label"]);
+  labels.resize(6);
+  EXPECT_EQ(labels, (std::vector<std::string>{"max ‖λₙ − λ(tₙ)‖", "‖vₙ − v(tₙ)‖ at t_end",
+                                              "‖qₙ − q(tₙ)‖/‖q(tₙ)‖ at t_end", "max |λ₃ₙ − λ₃(tₙ)|, 0.01 ≤ t ≤ 0.02",
+                                              "max |Eₙ − E₀| [J]", "max ‖B(qₙ)vₙ + Φ_t‖"}));
 }
 
 TEST(Study, AnInterruptedStudyGoesOn) {

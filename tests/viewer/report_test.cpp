@@ -583,6 +583,43 @@ TEST_F(Folder, OfAStudyGivesPlotsAndTable) {
   EXPECT_EQ(json["tables"][0]["columns"][1]["unit"], "s");
 }
 
+// CPU times of repeated runs, as bars between the shortest and the longest; points in round-off are hollow.
+TEST_F(Folder, OfAStudyWithRepeatedRunsShowsTheirSpread) {
+  write("study.json",
+        R"({"title": "work", "plots": [{"title": "q", "x_label": "CPU time [s]", "y_label": "max ‖λₙ − λ(tₙ)‖",
+      "curves": [{"name": "bdf", "x": [0.1, 0.2, 0.4], "x_low": [0.05, 0.2, 0.3], "x_high": [0.16, 0.2, 0.5],
+                  "y": [1e-2, 1e-3, 1e-4], "marked": [false, false, true]},
+                 {"name": "alone", "x": [0.1, 0.2], "y": [1e-2, 1e-3]}]}]})");
+  const ReportData data = read_report_data(folder_);
+  const Json curve = Json::parse(report_json(data))["plots"][0]["curves"][0];
+  EXPECT_EQ(curve["x_low"], Json({0.05, 0.2, 0.3}));
+  EXPECT_EQ(curve["x_high"], Json({0.16, 0.2, 0.5}));
+
+  const std::string svg = report_pictures(data).at(0).svg;
+  EXPECT_EQ(occurrences(svg, "class=\"spread\""), 2u) << "none where all runs took as long";
+  const std::size_t bar = svg.find("class=\"spread\""), mark = svg.find("<circle", bar);
+  double low = 0.0, high = 0.0, centre = 0.0;
+  ASSERT_EQ(std::sscanf(svg.c_str() + svg.find(" d=\"M", bar), " d=\"M%lf", &low), 1);
+  ASSERT_EQ(std::sscanf(svg.c_str() + svg.find("H", bar), "H%lf", &high), 1);
+  ASSERT_EQ(std::sscanf(svg.c_str() + mark, "<circle cx=\"%lf", &centre), 1);
+  // On a logarithmic axis.
+  EXPECT_NEAR((high - centre) / (centre - low), std::log(1.6) / std::log(2.0), 0.01);
+
+  EXPECT_NE(svg.find(">2·10⁻¹</text>"), std::string::npos) << "an axis of one decade has labels within it";
+
+  const std::vector<Path> files = write_tex(data, folder_ / "tex");
+  std::ifstream in(files.at(0));
+  const std::string tex((std::istreambuf_iterator<char>(in)), {});
+  EXPECT_NE(tex.find("x dir=both, x explicit"), std::string::npos);
+  EXPECT_NE(tex.find("(0.1,0.01) +=(0.06,0) -=(0.05,0)"), std::string::npos) << tex;
+  EXPECT_EQ(occurrences(tex, "x dir=both"), 1u);
+  EXPECT_NE(tex.find("xtick={5e-2,1e-1,2e-1,5e-1}, xticklabels={$5\\cdot 10^{-2}$,$10^{-1}$"), std::string::npos)
+      << tex;
+  EXPECT_EQ(tex.find("ytick="), std::string::npos) << "two decades have labels of their own";
+  EXPECT_NE(tex.find("only marks"), std::string::npos) << "hollow points";
+  EXPECT_NE(tex.find("max $\\|$$\\lambda$$_n$ $-$ $\\lambda$(t$_n$)$\\|$"), std::string::npos) << tex;
+}
+
 std::string complaint(const Path& folder) {
   try {
     read_report_data(folder);

@@ -82,6 +82,9 @@ export interface Curve {
   order: number | null;
   /** True where a point lies below the floor of the reference and does not count. */
   marked: boolean[];
+  /** Ends of x over several runs of a point, such as CPU times; empty: there was one. */
+  low: number[];
+  high: number[];
 }
 
 export interface Slope {
@@ -297,6 +300,8 @@ function readPlot(source: Json): StudyPlot {
       y: Array.isArray(c.y) ? c.y.map((v) => (typeof v === "number" ? v : null)) : [],
       order: typeof c.order === "number" ? c.order : null,
       marked: Array.isArray(c.marked) ? c.marked.map((m) => m === true) : [],
+      low: Array.from(numbers(c.x_low)),
+      high: Array.from(numbers(c.x_high)),
     })),
     slopes: Array.isArray(source.slopes) ? source.slopes.map(readSlope) : [],
     kind: text(source.kind),

@@ -11,6 +11,30 @@ const height = 340;
 /** Longer curves are lines only. */
 const mostMarkers = 60;
 
+type Trace = (ctx: CanvasRenderingContext2D, x: number, y: number, ratio: number) => void;
+
+const polygon = (points: [number, number][]): Trace => (ctx, x, y, ratio) => {
+  points.forEach(([dx, dy], i) => (i === 0 ? ctx.moveTo(x + dx * ratio, y + dy * ratio) : ctx.lineTo(x + dx * ratio, y + dy * ratio)));
+  ctx.closePath();
+};
+/** As in the still pictures, so that curves are told apart without colours too: 9 colours and 5 shapes have no common factor. */
+const shapes: { sign: string; trace: Trace }[] = [
+  { sign: "●", trace: (ctx, x, y, ratio) => ctx.arc(x, y, 3.2 * ratio, 0, 2 * Math.PI) },
+  { sign: "■", trace: polygon([[-2.8, -2.8], [2.8, -2.8], [2.8, 2.8], [-2.8, 2.8]]) },
+  { sign: "▲", trace: polygon([[0, -3.8], [3.6, 2.4], [-3.6, 2.4]]) },
+  { sign: "◆", trace: polygon([[0, -4], [3.4, 0], [0, 4], [-3.4, 0]]) },
+  { sign: "▼", trace: polygon([[0, 3.8], [3.6, -2.4], [-3.6, -2.4]]) },
+];
+
+function drawBar(ctx: CanvasRenderingContext2D, from: number, to: number, y: number, tick: number): void {
+  ctx.beginPath();
+  for (const [x0, y0, x1, y1] of [[from, y, to, y], [from, y - tick, from, y + tick], [to, y - tick, to, y + tick]]) {
+    ctx.moveTo(x0, y0);
+    ctx.lineTo(x1, y1);
+  }
+  ctx.stroke();
+}
+
 interface Line {
   curve: Curve;
   color: number;
@@ -24,6 +48,8 @@ function sorted(curve: Curve): Curve {
     x: order.map((i) => curve.x[i]),
     y: order.map((i) => curve.y[i] ?? null),
     marked: order.map((i) => curve.marked[i] === true),
+    low: curve.low.length > 0 ? order.map((i) => curve.low[i]) : [],
+    high: curve.high.length > 0 ? order.map((i) => curve.high[i]) : [],
   };
 }
 
@@ -81,10 +107,15 @@ export class StudyPanel {
           else this.hidden.add(curve.name);
           this.plot?.setSeries(i + 1, { show: isShown });
         },
-      }, h("span", { class: "swatch" }), h("span", { class: "name" }, curve.name),
+      }, h("span", { class: "swatch" }), this.hasShapes(line) ? h("span", { class: "shape", "aria-hidden": "true" }, shapes[line.color % shapes.length].sign) : null,
+        h("span", { class: "name" }, curve.name),
         curve.order === null ? null : h("span", { class: "order" }, `order ${curve.order.toFixed(2)}`));
       return entry;
     }));
+  }
+
+  private hasShapes(line: Line): boolean {
+    return this.study.kind === "" && line.curve.x.length <= mostMarkers;
   }
 
   private resize(): void {
@@ -161,7 +192,7 @@ export class StudyPanel {
     }));
   }
 
-  /** Filled where the point counts, hollow where it lies below the floor of the reference. */
+  /** Filled where the point counts, hollow where it lies below the floor of the reference; bars between the ends of repeated runs. */
   private drawPoints(plot: uPlot): void {
     const { ctx } = plot;
     const ratio = devicePixelRatio;
@@ -169,15 +200,20 @@ export class StudyPanel {
     clip(plot);
     this.lines.forEach((line, i) => {
       const isScatter = this.study.kind === "points";
-      if (plot.series[i + 1]?.show === false || (!isScatter && (this.study.kind !== "" || line.curve.x.length > mostMarkers))) return;
+      if (plot.series[i + 1]?.show === false || (!isScatter && !this.hasShapes(line))) return;
       ctx.strokeStyle = seriesColor(line.color);
       line.curve.x.forEach((x, k) => {
         const y = line.curve.y[k];
         if (y === null || (this.study.log && !(x > 0 && y > 0))) return;
+        const [px, py] = [plot.valToPos(x, "x", true), plot.valToPos(y, "y", true)];
         ctx.fillStyle = line.curve.marked[k] ? color("surface") : ctx.strokeStyle;
+        ctx.lineWidth = ratio;
+        if (line.curve.low[k] > 0 && line.curve.high[k] > line.curve.low[k])
+          drawBar(ctx, plot.valToPos(line.curve.low[k], "x", true), plot.valToPos(line.curve.high[k], "x", true), py, 3.5 * ratio);
         ctx.lineWidth = 1.5 * ratio;
         ctx.beginPath();
-        ctx.arc(plot.valToPos(x, "x", true), plot.valToPos(y, "y", true), (isScatter ? 1.2 : 3.2) * ratio, 0, 2 * Math.PI);
+        if (isScatter) ctx.arc(px, py, 1.2 * ratio, 0, 2 * Math.PI);
+        else shapes[line.color % shapes.length].trace(ctx, px, py, ratio);
         ctx.fill();
         ctx.stroke();
       });
@@ -240,7 +276,8 @@ export class StudyPanel {
         const distance = Math.hypot(px - mx, py - my);
         if (distance < (best?.distance ?? 40)) {
           const floor = line.curve.marked[k] ? "\nbelow the floor, not used for the order" : "";
-          const text = `${line.curve.name}\n${this.study.xLabel}: ${significant(x)}\n${this.study.yLabel}: ${significant(y)}${floor}`;
+          const ends = line.curve.high[k] > line.curve.low[k] ? ` (${significant(line.curve.low[k])} … ${significant(line.curve.high[k])})` : "";
+          const text = `${line.curve.name}\n${this.study.xLabel}: ${significant(x)}${ends}\n${this.study.yLabel}: ${significant(y)}${floor}`;
           best = { distance, px, py, text };
         }
       });

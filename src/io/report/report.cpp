@@ -443,6 +443,8 @@ void write_curve(const ReportCurve& curve, JsonText& out) {
     for (const bool is_marked : curve.is_marked) out.flag(is_marked);
     out.close(']');
   }
+  if (!curve.x_low.empty()) write_numbers("x_low", curve.x_low, out);
+  if (!curve.x_high.empty()) write_numbers("x_high", curve.x_high, out);
   out.close('}');
 }
 

@@ -93,9 +93,14 @@ struct ReportTint {
 
 struct ReportCurve {
   std::string name;
-  std::vector<double> x, y;     ///< NaN: the run failed
-  std::optional<double> order;  ///< observed
-  std::vector<bool> is_marked;  ///< below the floor of the reference, not used for the order; empty: none
+  std::vector<double> x, y;               ///< NaN: the run failed
+  std::optional<double> order;            ///< observed
+  std::vector<bool> is_marked;            ///< below the floor of the reference, not used for the order; empty: none
+  std::vector<double> x_low{}, x_high{};  ///< ends of x over repeated runs, drawn as bars; empty: none
+
+  bool has_bar(std::size_t i) const {
+    return i < x_low.size() && i < x_high.size() && x_low[i] > 0.0 && x_low[i] < x_high[i];
+  }
 };
 
 /// y = c xᵖ through a point, or from a corner of the data.

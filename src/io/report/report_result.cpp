@@ -682,6 +682,8 @@ ReportCurve curve_of(const Json& json) {
   if (json.contains("order") && json["order"].is_number()) curve.order = json["order"].get<double>();
   for (const Json& entry : json.value("marked", Json::array()))
     curve.is_marked.push_back(entry.is_boolean() && entry.get<bool>());
+  curve.x_low = numbers_of(json.value("x_low", Json::array()));
+  curve.x_high = numbers_of(json.value("x_high", Json::array()));
   return curve;
 }
 

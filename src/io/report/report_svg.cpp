@@ -105,6 +105,12 @@ class Axis {
     const int every = std::max(1, static_cast<int>(std::ceil((high_ - low_) / 7.0)));
     for (int power = static_cast<int>(std::ceil(low_ - 1e-9)); power <= high_ + 1e-9; ++power)
       if (power % every == 0) out.push_back({std::pow(10.0, power), "10" + superscript(power)});
+    // Less than two decades have at most two such labels, which leave values between them to guess.
+    if (high_ - low_ < 2.0)
+      for (int power = static_cast<int>(std::floor(low_)); power <= high_; ++power)
+        for (const int digit : {2, 5})
+          if (const double place = power + std::log10(digit); place >= low_ && place <= high_)
+            out.push_back({std::pow(10.0, place), fmt::format("{}·10{}", digit, superscript(power))});
     return out;
   }
 
@@ -131,6 +137,7 @@ struct Trace {
   std::string name;
   std::vector<double> x, y;
   std::vector<bool> is_hollow;
+  std::vector<std::pair<double, double>> bars{};  ///< ends of x by point; NaN: none
 };
 
 struct Drawing {
@@ -214,8 +221,9 @@ class Painter {
       for (std::size_t i = 0; i < trace.x.size(); ++i) {
         if (!is_drawn(trace.x[i], trace.y[i])) continue;
         const double value = is_x ? trace.x[i] : trace.y[i];
-        low = std::min(low, value);
-        high = std::max(high, value);
+        const bool has_bar = is_x && i < trace.bars.size() && std::isfinite(trace.bars[i].first);
+        low = std::min(low, has_bar ? trace.bars[i].first : value);
+        high = std::max(high, has_bar ? trace.bars[i].second : value);
       }
     if (!(low <= high)) low = is_log ? 0.1 : -1.0, high = 1.0;
     if (is_log && !drawing_.has_points) low = std::max(low, high / shown_ratio);
@@ -282,6 +290,11 @@ class Painter {
     if (!has_marks(trace)) return;
     for (std::size_t i = 0; i < trace.x.size(); ++i) {
       if (!is_drawn(trace.x[i], trace.y[i])) continue;
+      if (i < trace.bars.size() && std::isfinite(trace.bars[i].first))
+        add("<path class=\"spread\" stroke=\"{0}\" stroke-width=\"1\" d=\"M{1:.2f} {3:.2f}v7M{2:.2f} {3:.2f}v7M{1:.2f} "
+            "{4:.2f}H{2:.2f}\"/>",
+            stroke, x_.place(trace.bars[i].first), x_.place(trace.bars[i].second), y_.place(trace.y[i]) - 3.5,
+            y_.place(trace.y[i]));
       const bool is_hollow = i < trace.is_hollow.size() && trace.is_hollow[i];
       add("{}", mark_at(curve, x_.place(trace.x[i]), y_.place(trace.y[i]), stroke, is_hollow ? "#ffffff" : stroke));
     }
@@ -415,6 +428,14 @@ void add_run(const ReportData& data, std::vector<Picture>& pictures) {
   }
 }
 
+std::vector<std::pair<double, double>> bars_of(const ReportCurve& curve) {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  std::vector<std::pair<double, double>> bars;
+  for (std::size_t i = 0; i < curve.x_low.size(); ++i)
+    bars.emplace_back(curve.has_bar(i) ? curve.x_low[i] : none, curve.has_bar(i) ? curve.x_high[i] : none);
+  return bars;
+}
+
 void add_study(const ReportData& data, std::vector<Picture>& pictures) {
   for (const ReportPlot& plot : data.plots) {
     Drawing drawing{plot.title, plot.x_label, plot.y_label, plot.is_log, plot.is_log, true, {}, plot.slopes, plot.kind};
@@ -424,7 +445,8 @@ void add_study(const ReportData& data, std::vector<Picture>& pictures) {
       drawing.traces.push_back({name,
                                 {curve.x.begin(), curve.x.begin() + static_cast<std::ptrdiff_t>(count)},
                                 {curve.y.begin(), curve.y.begin() + static_cast<std::ptrdiff_t>(count)},
-                                curve.is_marked});
+                                curve.is_marked,
+                                bars_of(curve)});
     }
     add_picture(plot.title, drawing, pictures);
   }

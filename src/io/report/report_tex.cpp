@@ -20,6 +20,25 @@ constexpr std::size_t most_marks = 60;
 /// Words that the papers write as letters, and characters that TeX reads as commands.
 std::string tex(std::string_view text) {
   static constexpr std::pair<std::string_view, std::string_view> letters[] = {
+      {"Φ_t", "$\\Phi_t$"},
+      {"t_end", "$t_\\mathrm{end}$"},
+      {"‖", "$\\|$"},
+      {"∘", "$\\circ$"},
+      {"−", "$-$"},
+      {"≤", "$\\le$"},
+      {"≥", "$\\ge$"},
+      {"⁻¹", "$^{-1}$"},
+      {"ₙ", "$_n$"},
+      {"₀", "$_0$"},
+      {"₁", "$_1$"},
+      {"₂", "$_2$"},
+      {"₃", "$_3$"},
+      {"₄", "$_4$"},
+      {"₅", "$_5$"},
+      {"₆", "$_6$"},
+      {"₇", "$_7$"},
+      {"₈", "$_8$"},
+      {"₉", "$_9$"},
       {"lambda_", "$\\lambda$ "},
       {"lambda", "$\\lambda$"},
       {"rho_inf", "$\\rho_\\infty$"},
@@ -94,10 +113,49 @@ std::string number(double value) {
   return fmt::format("${}\\cdot10^{{{}}}$", plain.substr(0, e), std::stoi(plain.substr(e + 1)));
 }
 
+/// Labels of an axis of less than two decades, where pgfplots writes broken powers of ten; empty: its own do.
+std::string ticks(char axis, double low, double high) {
+  if (!(low > 0.0 && high >= low && high < 100.0 * low)) return "";
+  std::string places, labels;
+  // A little beyond the data, as the axis is.
+  for (int power = static_cast<int>(std::floor(std::log10(low))) - 1; power <= std::log10(high) + 1.0; ++power)
+    for (const int digit : {1, 2, 5}) {
+      const double place = digit * std::pow(10.0, power);
+      if (place < 0.8 * low || place > 1.25 * high) continue;
+      places += fmt::format("{}{}e{}", places.empty() ? "" : ",", digit, power);
+      labels += fmt::format("{}${}10^{{{}}}$", labels.empty() ? "" : ",",
+                            digit == 1 ? "" : fmt::format("{}\\cdot ", digit), power);
+    }
+  return places.empty() ? ""
+                        : fmt::format("{0}tick={{{1}}}, {0}ticklabels={{{2}}}, minor {0} tick style={{draw=none}},\n  ",
+                                      axis, places, labels);
+}
+
+struct Stretch {
+  double low = std::numeric_limits<double>::infinity(), high = 0.0;
+  void see(double value) {
+    if (std::isfinite(value) && value > 0.0) low = std::min(low, value), high = std::max(high, value);
+  }
+};
+
+std::string ticks(const ReportPlot& plot) {
+  if (!plot.is_log) return "";
+  Stretch x, y;
+  for (const ReportCurve& curve : plot.curves) {
+    for (const std::vector<double>* list : {&curve.x, &curve.x_low, &curve.x_high})
+      for (const double value : *list) x.see(value);
+    for (const double value : curve.y) y.see(value);
+  }
+  return ticks('x', x.low, x.high) + ticks('y', y.low, y.high);
+}
+
 /// The same marks and dashes as in the SVG, in black and white or colour as the document's cycle list says.
 std::string picture(const ReportPlot& plot) {
-  static constexpr const char* marks[] = {"*", "square*", "triangle*", "diamond*",
-                                          "triangle*, mark options={rotate=180}"};
+  struct Sign {
+    const char *name, *options;
+  };
+  static constexpr Sign marks[] = {
+      {"*", ""}, {"square*", ""}, {"triangle*", ""}, {"diamond*", ""}, {"triangle*", ", rotate=180"}};
   static constexpr const char* dashes[] = {"solid",      "dashed",         "dotted",
                                            "dashdotted", "loosely dashed", "densely dotted"};
   static constexpr const char* colors[] = {"blue",   "orange", "green!60!black", "magenta", "olive",
@@ -105,35 +163,55 @@ std::string picture(const ReportPlot& plot) {
   std::string out = "% needs \\usepackage{pgfplots} \\pgfplotsset{compat=1.16}\n\\begin{tikzpicture}\n";
   out += fmt::format(
       "\\begin{{axis}}[{}title={{{}}}, xlabel={{{}}}, ylabel={{{}}}, grid=major, legend pos=outer north east,\n"
-      "  legend cell align=left, mark options={{solid}}, width=9cm, height=7cm]\n",
-      plot.is_log ? "xmode=log, ymode=log, " : "", tex(plot.title), tex(plot.x_label), tex(plot.y_label));
-  double low = std::numeric_limits<double>::infinity(), high = 0.0, top = 0.0;
+      "  {}legend cell align=left, width=9cm, height=7cm]\n",
+      plot.is_log ? "xmode=log, ymode=log, " : "", tex(plot.title), tex(plot.x_label), tex(plot.y_label), ticks(plot));
+  double low = std::numeric_limits<double>::infinity(), high = 0.0, bottom = low, top = 0.0;
   for (std::size_t i = 0; i < plot.curves.size(); ++i) {
     const ReportCurve& curve = plot.curves[i];
     const std::size_t count = std::min(curve.x.size(), curve.y.size());
     const bool has_marks = count <= most_marks;
-    out += fmt::format("\\addplot+[{}, {}, mark={}] coordinates {{", colors[i % std::size(colors)],
-                       dashes[i % std::size(dashes)], has_marks ? marks[i % std::size(marks)] : "none");
+    const bool has_bars = !curve.x_low.empty();
+    const char* color = colors[i % std::size(colors)];
+    const Sign& sign = marks[i % std::size(marks)];
+    std::string hollow;
+    out += fmt::format("\\addplot[{}, {}{}{}] coordinates {{", color, dashes[i % std::size(dashes)],
+                       has_marks ? fmt::format(", mark={}, mark options={{solid{}}}", sign.name, sign.options) : "",
+                       has_bars ? ", error bars/.cd, x dir=both, x explicit, error bar style={solid}" : "");
     for (std::size_t k = 0; k < count; ++k) {
       const bool is_drawn = std::isfinite(curve.x[k]) && std::isfinite(curve.y[k]) &&
                             (!plot.is_log || (curve.x[k] > 0.0 && curve.y[k] > 0.0));
       if (!is_drawn) continue;
-      out += fmt::format("{}({:.8g},{:.8g})", k % 4 == 0 ? "\n  " : " ", curve.x[k], curve.y[k]);
+      const std::string point = fmt::format("({:.8g},{:.8g})", curve.x[k], curve.y[k]);
+      out += fmt::format("{}{}", k % 4 == 0 ? "\n  " : " ", point);
+      if (has_marks && k < curve.is_marked.size() && curve.is_marked[k]) hollow += " " + point;
+      if (has_bars)
+        out += curve.has_bar(k) ? fmt::format(" +=({:.4g},0) -=({:.4g},0)", curve.x_high[k] - curve.x[k],
+                                              curve.x[k] - curve.x_low[k])
+                                : " +=(0,0) -=(0,0)";
       low = std::min(low, curve.x[k]);
       high = std::max(high, curve.x[k]);
+      bottom = std::min(bottom, curve.y[k]);
       top = std::max(top, curve.y[k]);
     }
     const std::string name = curve.order ? fmt::format("{} (order {:.2f})", curve.name, *curve.order) : curve.name;
     out += fmt::format("}};\n\\addlegendentry{{{}}}\n", tex(name));
+    if (!hollow.empty())
+      out += fmt::format(
+          "\\addplot[{}, only marks, mark={}, mark options={{solid, fill=white{}}}, forget plot] coordinates {{{}}};\n",
+          color, sign.name, sign.options, hollow);
   }
   if (plot.is_log && high > low)
     for (const ReportSlope& slope : plot.slopes) {
       const Eigen::Vector2d from = slope.through.value_or(Eigen::Vector2d(slope.order >= 0.0 ? high : low, 1.5 * top));
-      const double to = slope.order >= 0.0 ? low : high;
+      double to = slope.order >= 0.0 ? low : high, end = from.y() * std::pow(to / from.x(), slope.order);
+      if (end < bottom && slope.order != 0.0) {  // the line must not stretch the axis
+        end = bottom;
+        to = from.x() * std::pow(end / from.y(), 1.0 / slope.order);
+      }
       out += fmt::format(
           "\\addplot[gray, dashed, forget plot] coordinates {{({:.8g},{:.8g}) ({:.8g},{:.8g})}} node[right] "
           "{{{:g}}};\n",
-          from.x(), from.y(), to, from.y() * std::pow(to / from.x(), slope.order), slope.order);
+          from.x(), from.y(), to, end, slope.order);
     }
   return out + "\\end{axis}\n\\end{tikzpicture}\n";
 }

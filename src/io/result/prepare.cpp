@@ -11,7 +11,6 @@
 #include "base/spelling.hpp"
 #include "base/text.hpp"
 #include "coeff/brackets.hpp"
-#include "coeff/generalized_alpha.hpp"
 #include "io/files/files.hpp"
 #include "io/model_file/model_catalogue.hpp"
 #include "io/model_file/part_numbers.hpp"
@@ -377,22 +376,6 @@ void move_to_rest(models::Model& model, std::string_view linear_solver) {
 
 }  // namespace
 
-/// Parameters that do for ordinary differential equations need not for constrained systems: errors of λ must decay
-/// (Arnold, Brüls, Cardona 2015, eq. 50 with < and >).
-void warn_of_undamped_multipliers(PreparedRun& run) {
-  if (run.options.method != "generalized-alpha" || run.model.system->pattern().rows() == 0) return;
-  const auto p = method::parameters_in<method::choices::GeneralizedAlpha>(run.options.method.parameters);
-  const coeff::GeneralizedAlpha usual = coeff::GeneralizedAlpha::from_rho_inf(p.rho_inf);
-  const coeff::GeneralizedAlpha used{p.alpha_m.value_or(usual.alpha_m), p.alpha_f.value_or(usual.alpha_f),
-                                     p.beta.value_or(usual.beta), p.gamma.value_or(usual.gamma)};
-  const std::vector<std::string> violated = coeff::violated_conditions(used, coeff::AlphaStability::contractive);
-  if (violated.empty()) return;
-  run.warnings.push_back(
-      fmt::format("generalized-alpha does not damp errors of the multipliers with these parameters: {}; set rho_inf "
-                  "below 1",
-                  violated.front()));
-}
-
 PreparedRun prepare(const RunSpec& given) {
   PreparedRun run;
   Problems problems;
@@ -429,7 +412,6 @@ PreparedRun prepare(const RunSpec& given) {
       if (is_readable(spec, problem.field)) problems.add(problem.field, problem.message);
   }
   problems.throw_if_any();
-  warn_of_undamped_multipliers(run);
   run.options.sources = read.files();
   run.spec = given.with_absolute_paths();
   // What results say of the run does not depend on where it was resumed.

@@ -1,6 +1,7 @@
 // Random search for commutator corrections of BLieDF (Wieloch 2022, section 6.2.4).
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "coeff/brackets.hpp"
@@ -46,14 +47,16 @@ double half_square(bool is_velocity, int i) {
 }
 double increments(bool is_velocity, int) { return is_velocity ? 0.0 : 1.0; }
 
-/// A set with random entries in (-bound, bound) whose last ones follow from eq. 3.41; entries beyond the bound: refused.
-bool draw(int k, bool is_implicit, double bound, std::mt19937_64& random, CorrectionSet& set) {
+/// A set with random entries in (-bound, bound) whose last ones follow from eq. 3.41 if it is to be consistent; entries beyond the
+/// bound: refused.
+bool draw(int k, bool is_implicit, bool is_consistent, double bound, std::mt19937_64& random, CorrectionSet& set) {
   std::uniform_real_distribution<double> entry(-bound, bound);
   set = CorrectionSet{k, 2, {}, "file"};
   for (int j = 0; j < 2; ++j) {
     for (int i = is_implicit ? 0 : 1; i <= k; ++i) set.lin[j].a[i] = entry(random);
     for (int i = is_implicit ? 1 : 2; i <= k; ++i) set.lin[j].b[i] = entry(random);
   }
+  if (!is_consistent) return true;
   const bool is_done = k == 3 ? complete(set.lin[0], {{true, 3}}, {{one, 1.0 / 12}}, k) &&
                                     complete(set.lin[1], {{true, 3}, {false, 3}}, {{one, 0.0}, {offset, 1.0}}, k)
                               : complete(set.lin[0], {{true, 4}, {false, 4}}, {{one, 1.0 / 12}, {offset, 0.0}}, k) &&
@@ -102,31 +105,48 @@ Numbers evaluate(const ParameterValues& p) {
 
   e.options.correction = "difference";
   const double known = e.error();
+  e.options.correction = is_implicit ? "tuned-implicit" : "tuned";
+  const double printed = e.error();
   e.options.correction = "file:search";
   std::mt19937_64 random(static_cast<std::uint64_t>(p.number("seed")));
+  const bool is_consistent = p.word("conditions") == "kept";
   double best = HUGE_VAL, best_size = 0.0;
-  long better = 0, failed = 0;
+  std::shared_ptr<const CorrectionSet> best_set;
+  long better = 0, better_than_printed = 0, failed = 0;
   const long count = static_cast<long>(p.number("sets"));
   for (long found = 0, tried = 0; found < count && tried < 100'000'000; ++tried) {
     CorrectionSet set;
-    if (!draw(k, is_implicit, p.number("bound"), random, set)) continue;
+    if (!draw(k, is_implicit, is_consistent, p.number("bound"), random, set)) continue;
     ++found;
-    e.options.own_correction = std::make_shared<const coeff::CorrectionSet>(set);
+    e.options.own_correction = std::make_shared<const CorrectionSet>(set);
     const double error = e.error();
     better += error < known;
+    better_than_printed += error < printed;
     failed += !(error < 1.0);
     if (error < best) {
       best = error;
+      best_set = e.options.own_correction;
       best_size = 0.0;
       for (int j = 0; j < 2; ++j)
         for (int i = 0; i <= k; ++i)
           best_size = std::max({best_size, std::abs(set.lin[j].a[i]), std::abs(set.lin[j].b[i])});
     }
   }
+  double order = std::numeric_limits<double>::quiet_NaN();
+  if (best_set != nullptr) {
+    e.options.own_correction = best_set;
+    e.options.step *= 0.5;
+    const double coarse = e.error();
+    e.options.step *= 0.5;
+    order = std::log2(coarse / e.error());
+  }
   return {{"difference_error", known},
+          {"printed_error", printed},
           {"best_error", best},
+          {"best_order", order},
           {"gain", known / best},
           {"better", static_cast<double>(better)},
+          {"better_than_printed", static_cast<double>(better_than_printed)},
           {"failed", static_cast<double>(failed)},
           {"largest_coefficient", best_size}};
 }
@@ -143,6 +163,9 @@ AnalysisInfo correction_search() {
       {.name = "order", .meaning = "of bliedf", .default_number = 3, .minimum = 3, .maximum = 4},
       {.name = "form", .meaning = "whether the set contains the unknown velocity", .words = {"explicit", "implicit"}},
       {.name = "group", .meaning = "of the heavy top", .words = {"r3xso3", "se3", "so3"}},
+      {.name = "conditions",
+       .meaning = "whether the sets meet the consistency conditions (Wieloch 2022, eq. 3.41)",
+       .words = {"kept", "dropped"}},
       {.name = "sets", .meaning = "how many", .default_number = 100, .minimum = 1, .maximum = 1e6},
       {.name = "bound",
        .meaning = "largest coefficient",
@@ -152,7 +175,8 @@ AnalysisInfo correction_search() {
       {.name = "step", .meaning = "[s]", .default_number = 1e-3, .minimum = 0, .minimum_is_excluded = true},
       {.name = "t_end", .meaning = "[s]", .default_number = 1, .minimum = 0, .minimum_is_excluded = true},
       {.name = "seed", .meaning = "of the random numbers", .default_number = 1, .minimum = 0}};
-  info.outputs = {"difference_error", "best_error", "gain", "better", "failed", "largest_coefficient"};
+  info.outputs = {"difference_error", "printed_error",       "best_error", "best_order",         "gain",
+                  "better",           "better_than_printed", "failed",     "largest_coefficient"};
   info.evaluate = evaluate;
   return info;
 }
