@@ -5,7 +5,7 @@
 
 pendulum: CASES runs of about a millisecond, by threads of one process, by two worker processes, and by a plain
 ProcessPoolExecutor over kreisel.solve, which keeps nothing; CPU seconds of all processes together, per case. The driver of the
-workers also with a tenth of the cases: memory that grows with them is the difference.
+workers also with half of the cases: memory that grows with them is the difference.
 empty: cases of no cost at 1, 2, 4 and 8 workers, with 250 cases to a message and with one: CPU seconds of the driver per case.
 merge: ROWS rows of a journal made one study; --status before it.
 """
@@ -74,7 +74,7 @@ def pendulum(cases):
         found = measured(work, count)
         return {"cases": count, "wall": found["wall"] / count, "cpu": found["cpu"] / count, "mb": found["mb"]}
     return {"cases": cases, "threads": each(threads, cases), "workers": each(workers, cases), "plain": each(plain, cases),
-            "tenth": each(workers, cases // 10)}
+            "half": each(workers, cases // 2)}
 
 
 class Nothing:
