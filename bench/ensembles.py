@@ -4,8 +4,9 @@
     PYTHONPATH=build/python bench/ensembles.py PROGRAM [CASES [ROWS]]
 
 pendulum: CASES runs of about a millisecond, by threads of one process, by two worker processes, and by a plain
-ProcessPoolExecutor over kreisel.solve, which keeps nothing; CPU seconds of all processes together, per case.
-empty: cases of no cost at 1, 2, 4 and 8 workers: what the driver takes for a case, and for a message.
+ProcessPoolExecutor over kreisel.solve, which keeps nothing; CPU seconds of all processes together, per case. The driver of the
+workers also with half of the cases: memory that grows with them is the difference.
+empty: cases of no cost at 1, 2, 4 and 8 workers, with 250 cases to a message and with one: CPU seconds of the driver per case.
 merge: ROWS rows of a journal made one study; --status before it.
 """
 import concurrent.futures
@@ -31,10 +32,20 @@ def cpu():
     return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 
-def measured(work):
-    begin, cpu_begin = time.perf_counter(), cpu()
-    work()
-    return {"wall": time.perf_counter() - begin, "cpu": cpu() - cpu_begin}
+def measured(work, *arguments):
+    """In a process of its own, so that its memory is known."""
+    def child(pipe):
+        begin, cpu_begin, memory = time.perf_counter(), cpu(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        work(*arguments)
+        pipe.send({"wall": time.perf_counter() - begin, "cpu": cpu() - cpu_begin,
+                   "mb": (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory) / 1024})
+    here, there = FORK.Pipe()
+    process = FORK.Process(target=child, args=(there,))
+    process.start()
+    there.close()
+    found = here.recv()
+    process.join()
+    return found
 
 
 def solve_one(mass):
@@ -43,23 +54,27 @@ def solve_one(mass):
 
 
 def pendulum(cases):
-    spec = {**PENDULUM, "measures": ["energy max"], "set": {"mass": {"uniform": [0.5, 2]}}, "sample": "sobol", "points": cases}
+    def spec(count):
+        return {**PENDULUM, "measures": ["energy max"], "set": {"mass": {"uniform": [0.5, 2]}}, "sample": "sobol", "points": count}
 
-    def threads():
+    def threads(count):
         with tempfile.TemporaryDirectory() as folder:
-            kreisel.study(spec, jobs=2, folder=folder, progress=False)
+            kreisel.study(spec(count), jobs=2, folder=folder, progress=False)
 
-    def workers():
+    def workers(count):
         with tempfile.TemporaryDirectory() as folder, concurrent.futures.ProcessPoolExecutor(2, mp_context=FORK) as executor:
-            kreisel.study(spec, folder=folder, executor=executor, progress=False)
+            kreisel.study(spec(count), folder=folder, executor=executor, progress=False)
 
-    def plain():
-        masses = [0.5 + 1.5 * (i + 0.5) / cases for i in range(cases)]
+    def plain(count):
+        masses = [0.5 + 1.5 * (i + 0.5) / count for i in range(count)]
         with concurrent.futures.ProcessPoolExecutor(2, mp_context=FORK) as executor:
             list(executor.map(solve_one, masses, chunksize=50))
-    found = {name: {key: value / cases for key, value in measured(work).items()}
-             for name, work in (("threads", threads), ("workers", workers), ("plain", plain))}
-    return {"cases": cases, **found, "driver_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
+
+    def each(work, count):
+        found = measured(work, count)
+        return {"cases": count, "wall": found["wall"] / count, "cpu": found["cpu"] / count, "mb": found["mb"]}
+    return {"cases": cases, "threads": each(threads, cases), "workers": each(workers, cases), "plain": each(plain, cases),
+            "half": each(workers, cases // 2)}
 
 
 class Nothing:
@@ -73,7 +88,7 @@ class Nothing:
 
 
 def empty(cases):
-    """Seconds of the driver per case and per message, by workers; the chunks are as large as they are for cases of a millisecond."""
+    """CPU seconds of the driver per case, by workers; the large chunks are those of cases of a millisecond."""
     spec = {**PENDULUM, "measures": ["energy max"], "set": {"mass": {"uniform": [0.5, 2]}}, "sample": "sobol", "points": cases}
     real, limit = _ensemble._job_of, _ensemble.MOST_PER_CHUNK
     _ensemble._job_of = lambda payload: Nothing(real(payload))
@@ -101,12 +116,13 @@ def merge(program, rows):
         path.write_text(json.dumps(spec), encoding="utf-8")
 
         def call(*words):
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
             begin = time.perf_counter()
-            subprocess.run([program, "study", path, "--out", out, *words], check=True, stdout=subprocess.DEVNULL)
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            return {"wall": time.perf_counter() - begin, "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
-                    "mb": after.ru_maxrss / 1024}
+            process = subprocess.Popen([program, "study", path, "--out", out, *words], stdout=subprocess.DEVNULL)
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            if process.returncode != 0:
+                raise RuntimeError(f"kreisel study {' '.join(words)}: exit {process.returncode}")
+            return {"wall": time.perf_counter() - begin, "cpu": used.ru_utime + used.ru_stime, "mb": used.ru_maxrss / 1024}
         found = {"rows": rows, "run": call("--shard", "0/1", "--quiet")}
         found["journal_mb"] = sum(file.stat().st_size for file in out.glob("study.journal*")) / 2**20
         found["status"] = call("--status")
@@ -120,8 +136,7 @@ def main():
     program = os.path.abspath(sys.argv[1])
     cases = int(sys.argv[2]) if len(sys.argv) > 2 else 100_000
     rows = int(sys.argv[3]) if len(sys.argv) > 3 else 1_000_000
-    # The pendulum last: its driver shall not have the memory of others.
-    found = {"merge": merge(program, rows), "empty": empty(min(cases, 20_000)), "pendulum": pendulum(cases)}
+    found = {"pendulum": pendulum(cases), "empty": empty(min(cases, 20_000)), "merge": merge(program, rows)}
     print(json.dumps(found, indent=1))
 
 

@@ -333,16 +333,25 @@ def ensembles(programs, build, output):
                           text=True, check=True, env=environment)
     found = json.loads(done.stdout)
     one, merged = found["pendulum"], found["merge"]
-    output.note(f"{one['cases']:,} runs of a pendulum, milliseconds per case:\n")
-    output.table(["by", "CPU", "wall"], [[name, number(1e3 * one[key]["cpu"], 3), number(1e3 * one[key]["wall"], 3)]
-                                         for key, name in (("threads", "two threads"), ("workers", "two worker processes"),
-                                                           ("plain", "ProcessPoolExecutor over kreisel.solve"))])
+    output.note("CPU time of all processes together (user and system), which other work on the machine changes little; wall times were taken while it was shared.\n")
+    output.note("Runs of a pendulum, milliseconds per case; memory that the driver took beyond what Python and kreisel have:\n")
+    output.table(["by", "cases", "CPU", "wall", "MB"],
+                 [[name, number(one[key]["cases"]), number(1e3 * one[key]["cpu"], 3), number(1e3 * one[key]["wall"], 3), number(one[key]["mb"], 3)]
+                  for key, name in (("threads", "two threads of one process"), ("workers", "two worker processes"), ("half", "two worker processes"),
+                                    ("plain", "ProcessPoolExecutor over kreisel.solve, nothing kept"))])
     output.limit("CPU per case of two workers beyond threads", 1e3 * (one["workers"]["cpu"] - one["threads"]["cpu"]), 0.3, "ms")
+    if one["half"]["cases"] > 10_000:  # smaller studies keep their rows in memory
+        growth = (one["workers"]["mb"] - one["half"]["mb"]) * 2**20 / (one["workers"]["cases"] - one["half"]["cases"])
+        output.limit("memory of the driver per case", growth, 200, "bytes")
     output.note("\nCases of no cost: microseconds of the driver per case.\n")
-    output.table(["workers", "cases per message", "driver", "wall"],
+    output.table(["workers", "cases per message", "CPU of the driver", "wall"],
                  [[str(row["workers"]), str(row["chunk"]), number(1e6 * row["driver"], 3), number(1e6 * row["wall"], 3)] for row in found["empty"]])
-    output.limit(f"merge of {merged['rows']:,} rows", merged["merge"]["wall"], 30, "s")
-    output.limit(f"--status of {merged['rows']:,} rows", merged["status"]["wall"], 2, "s")
+    output.note(f"A journal of {merged['rows']:,} rows ({merged['journal_mb']:.0f} MB), seconds:\n")
+    output.table(["", "CPU", "wall", "MB"], [[name, number(merged[key]["cpu"], 3), number(merged[key]["wall"], 3), number(merged[key]["mb"])]
+                                             for key, name in (("status", "--status"), ("merge", "study.csv, study.json, report.html"),
+                                                               ("status_after", "--status afterwards"))])
+    output.limit(f"merge of {merged['rows']:,} rows", merged["merge"]["cpu"], 30, "s")
+    output.limit(f"--status of {merged['rows']:,} rows", merged["status"]["cpu"], 2, "s")
     output.limit("memory of the merge", merged["merge"]["mb"], 2000, "MB")
     return found
 

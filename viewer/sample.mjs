@@ -83,11 +83,51 @@ export function study() {
   };
 }
 
+/** A sample of three parameters, of which some cases failed. */
+export function ensemble() {
+  const count = 240;
+  // Halton points in bases 2, 3 and 5.
+  const halton = (base) => Array.from({ length: count }, (_, i) => {
+    let [value, part, n] = [0, 1, i + 1];
+    for (; n > 0; n = Math.floor(n / base)) value += (n % base) * (part /= base);
+    return round(value);
+  });
+  const [mass, length, damping] = [2, 3, 5].map(halton);
+  const failed = mass.map((m, i) => m < 0.12 && damping[i] < 0.6);
+  const force = mass.map((m, i) => (failed[i] ? null : round(9.81 * m * (1 + 2 * length[i] ** 2))));
+  const columns = { mass, length, damping, "largest force": force };
+  const known = force.filter((f) => f !== null).sort((a, b) => a - b);
+  const bins = 12;
+  const edges = Array.from({ length: bins + 1 }, (_, i) => round(known[0] + ((known.at(-1) - known[0]) * i) / bins));
+  const counts = edges.slice(1).map((edge, i) => known.filter((f) => f >= edges[i] && (f < edge || i === bins - 1)).length);
+  const steps = counts.flatMap((c, i) => [[edges[i], c], [edges[i + 1], c]]);
+  const cells = Array.from({ length: 7 }, (_, i) => i / 6);
+  const means = cells.slice(1).flatMap((top, j) => cells.slice(1).map((right, i) => {
+    const here = force.filter((f, k) => f !== null && mass[k] > cells[i] && mass[k] <= right && length[k] > cells[j] && length[k] <= top);
+    return here.length > 0 ? round(here.reduce((a, b) => a + b) / here.length) : null;
+  }));
+  const t = Array.from({ length: 101 }, (_, i) => i / 50);
+  const bands = [[5, 0.4], [25, 0.8], [50, 1], [75, 1.2], [95, 1.6]].map(([level, size]) =>
+    ({ name: `${level} %`, x: t, y: t.map((s) => round(size + 0.3 * Math.sin(4 * s) + size * s)) }));
+  const names = Object.keys(columns);
+  return {
+    format: 1, title: "swing", command: "kreisel study swing.json --out swing", program: "kreisel 0.1.0", summary: { status: "success", cases: count, failed: failed.filter(Boolean).length },
+    plots: [
+      { title: "Histogram of largest force", kind: "histogram", log: false, x_label: "largest force", y_label: "cases", curves: [{ name: "largest force", x: [edges[0], ...steps.map(([x]) => x), edges.at(-1)], y: [0, ...steps.map(([, y]) => y), 0] }] },
+      { title: "Quantiles of knee", kind: "band", log: false, x_label: "time [s]", y_label: "knee", note: "Of 240 cases.", curves: bands },
+      { title: "largest force over mass and length", kind: "heat", log: false, x_label: "mass", y_label: "length", z_label: "largest force", note: "Means over the cases of a cell.", cells: { x: cells, y: cells, values: means } },
+      { title: "Scatter matrix", kind: "matrix", log: false, note: "Above the diagonal: correlation of ranks. Red: cases that failed.",
+        curves: names.map((name) => ({ name, x: [], y: columns[name], marked: failed })), correlations: names.flatMap((a, i) => names.map((b, k) => (i === k ? 1 : [i, k].includes(3) ? [0.56, 0.79, -0.01][Math.min(i, k)] : 0.01))) },
+    ],
+    tables: [{ title: "Failed cases by cause", columns: ["status", "cases", { name: "of all", unit: "%" }, "first case", "what it says"], rows: [["invalid-input", 17, 7.1, 8, "mass: -0.05 is not positive"]] }],
+  };
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [kind, file] = process.argv.slice(2);
-  const make = { top, study }[kind];
+  const make = { top, study, ensemble }[kind];
   if (!make || !file) {
-    console.error("usage: node sample.mjs top|study FILE.html");
+    console.error("usage: node sample.mjs top|study|ensemble FILE.html");
     process.exit(2);
   }
   mkdirSync(dirname(file), { recursive: true });

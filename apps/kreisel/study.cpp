@@ -4,8 +4,11 @@
 #include <CLI/Option.hpp>
 #include <algorithm>
 #include <charconv>
+#include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <optional>
+#include <thread>
 
 #include "base/spelling.hpp"
 #include "command.hpp"
@@ -41,6 +44,9 @@ class Study final : public Command {
                     "command without --shard then puts all parts together")
         ->type_name("I/N");
     parser.add_flag("--status", is_status_, "say how many cases are done, failed and missing; run nothing");
+    parser.add_flag(
+        "--watch", is_watching_,
+        "with --status: over and over, with rate and time left of all writers together, until the last case");
     parser.add_flag("--print-cases", is_listing_, "print one line of JSON per case with its key; run nothing");
     parser.add_option("--retry", retry_, "failed: run the cases again that failed")->type_name("WHAT");
     parser.add_option("--cache", cache_, "folder of exact solutions, which machines may share")->type_name("DIR");
@@ -60,7 +66,11 @@ class Study final : public Command {
     study::Spec spec = study::parse_spec(io::JsonSource::read(file, "study"));
     if (is_listing_) return print_cases(spec);
     const std::string folder = folder_.empty() ? (io::Path("results") / file.stem()).string() : folder_;
-    if (is_status_) return print_state(study::state_of(spec, folder), folder, invocation);
+    if (is_watching_ && !is_status_) throw InvalidInput("--watch: belongs to --status");
+    if (is_status_) {
+      if (is_watching_ && !watch(spec, folder)) return interrupted;
+      return print_state(study::state_of(spec, folder), folder, invocation);
+    }
     study::refuse_to_overwrite(read.files(), folder);
     study::StudyOptions options;
     options.jobs = jobs_;
@@ -159,6 +169,29 @@ class Study final : public Command {
     return success;
   }
 
+  /// Until all cases are done. False: interrupted.
+  static bool watch(const study::Spec& spec, const std::string& folder) {
+    using Clock = std::chrono::steady_clock;
+    constexpr auto pause = std::chrono::seconds(1);
+    const Interruption interruption;
+    StudyLine line(folder, true);
+    const Clock::time_point begin = Clock::now();
+    std::optional<std::size_t> before;
+    for (;;) {
+      const study::StudyState state = study::state_of(spec, folder);
+      if (!before) before = state.done;
+      const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+      const double rate = static_cast<double>(state.done - std::min(state.done, *before)) / seconds;
+      const auto missing = static_cast<double>(state.cases - state.done);
+      line.show({state.done, state.cases, state.failed, rate, rate > 0.0 ? missing / rate : NAN});
+      if (state.is_complete()) return true;
+      for (const Clock::time_point next = Clock::now() + pause; Clock::now() < next;) {
+        if (interruption.was_asked()) return false;
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      }
+    }
+  }
+
   static int print_state(const study::StudyState& state, const std::string& folder, const Invocation& invocation) {
     const std::size_t missing = state.cases - state.done;
     if (invocation.wants_json) {
@@ -231,11 +264,10 @@ class Study final : public Command {
   }
 
   static void print(const study::StudyResult& result, const std::string& folder) {
-    fmt::print("{}\n", coloured(fmt::format("{}: {} cases{}", result.spec.title, result.spec.size(),
-                                            result.resumed > 0
-                                                ? fmt::format(" ({} from before the interruption)", result.resumed)
-                                                : ""),
-                                Colour::bold, stdout));
+    fmt::print("{}\n",
+               coloured(fmt::format("{}: {} cases{}", result.spec.title, result.spec.size(),
+                                    result.resumed > 0 ? fmt::format(" ({} were in the folder)", result.resumed) : ""),
+                        Colour::bold, stdout));
     print_table(result);
     print_verdicts(result);
     fmt::print("  result {}/: study.csv, study.json, report.html\n", folder);
@@ -244,7 +276,8 @@ class Study final : public Command {
   std::vector<std::string> specs_;
   std::string folder_, shard_, retry_, cache_;
   int jobs_ = 0;
-  bool has_mutations_ = false, is_json_ = false, is_quiet_ = false, is_status_ = false, is_listing_ = false;
+  bool has_mutations_ = false, is_json_ = false, is_quiet_ = false, is_status_ = false, is_watching_ = false,
+       is_listing_ = false;
 };
 
 }  // namespace

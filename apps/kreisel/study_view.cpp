@@ -22,7 +22,7 @@ void StudyLine::show(const study::StudyProgress& p) {
   if (p.done < p.total && time - drawn_at_ < 0.05) return;
   drawn_at_ = time;
   const std::string failed = p.failed > 0 ? fmt::format(", {} failed", p.failed) : "";
-  const std::string rate = p.done > 10 && p.rate >= 1.0 ? fmt::format(", {:.0f} per second", p.rate) : "";
+  const std::string rate = p.done > 10 && p.rate > 0.0 ? fmt::format(", {:.3g} per second", p.rate) : "";
   const std::string left =
       std::isfinite(p.seconds_left) ? fmt::format(", about {} left", duration(p.seconds_left)) : "";
   fmt::print(stderr, "\r\033[K{}: {} of {} runs{}{}{}", name_, p.done, p.total, failed, rate, left);

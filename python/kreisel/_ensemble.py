@@ -6,6 +6,7 @@ import os
 import pickle
 import sys
 import time
+import types
 
 from . import _core
 from ._model import Model
@@ -78,10 +79,12 @@ def fingerprint(models):
             return thing.to_dict()
         if hasattr(thing, "tolist"):
             return thing.tolist()
+        if isinstance(thing, types.CodeType):  # functions inside functions are constants; their text has an address
+            return [thing.co_code.hex(), *thing.co_names, *(const if isinstance(const, types.CodeType) else repr(const) for const in thing.co_consts)]
         code = getattr(thing, "__code__", None)
         if code is not None:
-            cells = [cell.cell_contents for cell in thing.__closure__ or ()]
-            return [code.co_code.hex(), repr(code.co_consts), code.co_names, repr(thing.__defaults__), repr(cells)]
+            held = [*(thing.__defaults__ or ()), *(cell.cell_contents for cell in thing.__closure__ or ())]
+            return [code, *(getattr(one, "__code__", None) or repr(one) for one in held)]
         if hasattr(thing, "__dict__"):
             return {"class": type(thing).__name__, **vars(thing)}
         return repr(thing)

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
+#include "case_runner.hpp"
 #include "grid.hpp"
 #include "study/analysis.hpp"
 
@@ -120,9 +122,11 @@ std::vector<double> levels_of(const std::vector<double>& values, std::size_t mos
   return levels;
 }
 
-/// Cells around single values, or equal cells over the range.
+/// Cells around single values, or equal cells over the range: about five cases lie in each.
 std::vector<double> edges_of(const std::vector<double>& values, bool& is_grid) {
-  constexpr std::size_t cells = 16, most_levels = 60;
+  constexpr std::size_t most_levels = 60;
+  const auto cells =
+      static_cast<std::size_t>(std::clamp(std::sqrt(static_cast<double>(values.size()) / 5.0), 4.0, 24.0));
   std::vector<double> levels = levels_of(values, most_levels), edges;
   if (levels.size() > 1) {
     edges.push_back(levels[0] - 0.5 * (levels[1] - levels[0]));
@@ -135,6 +139,7 @@ std::vector<double> edges_of(const std::vector<double>& values, bool& is_grid) {
   if (!(*high > *low)) return {};
   for (std::size_t i = 0; i <= cells; ++i)
     edges.push_back(*low + (*high - *low) * static_cast<double>(i) / static_cast<double>(cells));
+  edges.back() = *high;
   return edges;
 }
 
@@ -237,7 +242,113 @@ class Bands {
   std::vector<std::vector<std::vector<double>>> values_;  ///< by output, time, case
 };
 
+/// From 1; equal values share the mean of theirs.
+std::vector<double> ranks_of(const std::vector<double>& values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::vector<double> ranks(values.size());
+  for (std::size_t i = 0; i < order.size();) {
+    std::size_t end = i + 1;
+    while (end < order.size() && values[order[end]] == values[order[i]]) ++end;
+    for (std::size_t k = i; k < end; ++k) ranks[order[k]] = 0.5 * static_cast<double>(i + 1 + end);
+    i = end;
+  }
+  return ranks;
+}
+
+bool is_varied(const std::vector<double>& values) {
+  const std::vector<double> known = finite(values);
+  return std::any_of(known.begin(), known.end(), [&](double value) { return value != known.front(); });
+}
+
 }  // namespace
+
+void Causes::add(std::size_t number, const Row& row) {
+  if (row.is_success() || row.status == not_run) return;
+  // Numbers are those of the case.
+  std::string text = row.status + ' ';
+  for (const char c : row.message) {
+    const bool is_digit = c >= '0' && c <= '9';
+    if (!is_digit) text += c;
+  }
+  for (const std::string_view part : {"e-", "e+", ".", "-"})
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at))
+      text.erase(at, part.size());
+  Cause& cause = by_text_[text];
+  if (cause.count++ > 0) return;
+  cause.status = row.status;
+  cause.message = row.message;
+  cause.first = number;
+}
+
+std::vector<Cause> Causes::result() const {
+  std::vector<Cause> list;
+  for (const auto& [text, cause] : by_text_) list.push_back(cause);
+  std::sort(list.begin(), list.end(),
+            [](const Cause& a, const Cause& b) { return a.count != b.count ? a.count > b.count : a.first < b.first; });
+  return list;
+}
+
+double rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
+  constexpr std::size_t most = 20'000;  // evenly spread: more digits nobody reads
+  const std::size_t stride = std::max<std::size_t>(1, (a.size() + most - 1) / most);
+  std::vector<double> x, y;
+  for (std::size_t i = 0; i < a.size(); i += stride)
+    if (std::isfinite(a[i]) && std::isfinite(b[i])) x.push_back(a[i]), y.push_back(b[i]);
+  if (x.size() < 2) return none;
+  x = ranks_of(x);
+  y = ranks_of(y);
+  const double mean = 0.5 * static_cast<double>(x.size() + 1);
+  double xx = 0.0, yy = 0.0, xy = 0.0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    xx += (x[i] - mean) * (x[i] - mean);
+    yy += (y[i] - mean) * (y[i] - mean);
+    xy += (x[i] - mean) * (y[i] - mean);
+  }
+  return xx > 0.0 && yy > 0.0 ? xy / std::sqrt(xx * yy) : none;
+}
+
+ScatterMatrix matrix_of(const Ensemble& ensemble) {
+  constexpr std::size_t most_numbers = most_of_matrix / 2;
+  std::vector<std::size_t> numbers, parameters;
+  for (std::size_t k = 0; k < ensemble.numbers.size(); ++k)
+    if (is_varied(ensemble.values[k])) numbers.push_back(k);
+  for (std::size_t k = 0; k < ensemble.parameters.size(); ++k)
+    if (is_varied(ensemble.inputs[k])) parameters.push_back(k);
+  ScatterMatrix out;
+  const std::size_t room = most_of_matrix - std::min(numbers.size(), most_numbers);
+  if (parameters.size() > room) {
+    std::map<std::size_t, double> weight;
+    for (const std::size_t k : parameters)
+      for (const std::size_t number : numbers)
+        weight[k] = std::max(weight[k], influence(ensemble.inputs[k], ensemble.values[number]));
+    std::stable_sort(parameters.begin(), parameters.end(),
+                     [&](std::size_t a, std::size_t b) { return weight[a] > weight[b]; });
+    parameters.resize(room);
+    out.has_all = false;
+  }
+  const std::size_t left = most_of_matrix - parameters.size();
+  if (numbers.size() > left) {
+    numbers.resize(left);
+    out.has_all = false;
+  }
+  for (const std::size_t k : parameters) {
+    out.names.push_back(ensemble.parameters[k]);
+    out.columns.push_back(&ensemble.inputs[k]);
+  }
+  for (const std::size_t k : numbers) {
+    out.names.push_back(ensemble.numbers[k]);
+    out.columns.push_back(&ensemble.values[k]);
+  }
+  const std::size_t size = out.columns.size();
+  out.correlations.assign(size * size, 1.0);
+  for (std::size_t i = 0; i < size; ++i)
+    for (std::size_t k = 0; k < i; ++k)
+      out.correlations[i * size + k] = out.correlations[k * size + i] =
+          rank_correlation(*out.columns[i], *out.columns[k]);
+  return out;
+}
 
 double quantile(const std::vector<double>& sorted, double level) {
   const double place = level * static_cast<double>(sorted.size() - 1);
@@ -261,7 +372,9 @@ Ensemble ensemble_of(const Spec& spec, const std::function<Row(std::size_t)>& ro
   const std::size_t count = spec.size();
   out.inputs.assign(out.parameters.size(), std::vector<double>(count, none));
   out.values.assign(out.numbers.size(), std::vector<double>(count, none));
+  out.is_failed.assign(count, false);
   Bands bands;
+  Causes causes;
   const std::size_t stride = std::max<std::size_t>(1, (count + most_of_bands - 1) / most_of_bands);
   for (std::size_t i = 0; i < count; ++i) {
     const Case c = spec.outline(i);
@@ -269,7 +382,11 @@ Ensemble ensemble_of(const Spec& spec, const std::function<Row(std::size_t)>& ro
       if (c.coordinates.contains(out.parameters[k]) && c.coordinates[out.parameters[k]].is_number())
         out.inputs[k][i] = c.coordinates[out.parameters[k]].get<double>();
     const Row row = row_at(i);
-    if (!row.is_success()) continue;
+    causes.add(i, row);
+    if (!row.is_success()) {
+      out.is_failed[i] = row.status != not_run;
+      continue;
+    }
     for (std::size_t k = 0; k < out.numbers.size(); ++k) out.values[k][i] = row.number(out.numbers[k]);
     if (i % stride == 0) bands.add(row.trajectories);
   }
@@ -281,6 +398,7 @@ Ensemble ensemble_of(const Spec& spec, const std::function<Row(std::size_t)>& ro
   }
   if (sample != nullptr && sample->kind() == SampleKind::saltelli && count == sample->size()) add_indices(*sample, out);
   out.bands = bands.result();
+  out.causes = causes.result();
   return out;
 }
 

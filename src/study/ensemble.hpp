@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 
 #include "study/row.hpp"
@@ -39,6 +40,30 @@ struct Surface {
   bool is_grid = false;       ///< every cell is one pair of values
 };
 
+/// What a scatter matrix shows: parameters first, then numbers, at most most_of_matrix of both.
+struct ScatterMatrix {
+  std::vector<std::string> names;
+  std::vector<const std::vector<double>*> columns;  ///< by case, of the ensemble
+  std::vector<double> correlations;  ///< of ranks (Spearman 1904), row by row; NaN: of a column that is constant
+  bool has_all = true;               ///< no parameter and no number was left out
+};
+inline constexpr std::size_t most_of_matrix = 8;
+
+/// Cases that failed for the same reason: messages that differ in their numbers alone count as one.
+struct Cause {
+  std::string status, message;  ///< of the first
+  std::size_t count = 0, first = 0;
+};
+class Causes {
+ public:
+  void add(std::size_t number, const Row& row);
+  /// The frequent ones first.
+  std::vector<Cause> result() const;
+
+ private:
+  std::map<std::string, Cause, std::less<>> by_text_;
+};
+
 /// Quantiles of an output over time, over all cases.
 struct Band {
   std::string name;
@@ -55,10 +80,19 @@ struct Ensemble {
   std::vector<Histogram> histograms;
   std::vector<Surface> surfaces;
   std::vector<Band> bands;
+  std::vector<bool> is_failed;  ///< by case
+  std::vector<Cause> causes;    ///< of failed cases
 };
 
 /// Quantile of sorted values, between neighbours linearly.
 double quantile(const std::vector<double>& sorted, double level);
+
+/// Correlation of the ranks of two lists, over places where both are finite; equal values share a rank. Of lists with more
+/// than 20,000 places some, evenly spread, count.
+double rank_correlation(const std::vector<double>& a, const std::vector<double>& b);
+
+/// The columns point into the ensemble. Parameters that matter most come first when there are too many.
+ScatterMatrix matrix_of(const Ensemble& ensemble);
 
 /// Takes the rows one after the other and keeps their measures only. Trajectories count up to most_of_bands cases,
 /// evenly spread.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace kreisel::study {
@@ -28,7 +29,39 @@ Json plot(const std::string& kind, const std::string& title, const std::string& 
       {"curves", Json::array()}, {"slopes", Json::array()}};
 }
 
+/// A curve per column: its values case by case; marked ones are of cases that failed.
+Json matrix_plot(const ScatterMatrix& matrix, const Ensemble& ensemble) {
+  const std::size_t count = ensemble.is_failed.size(),
+                    stride = std::max<std::size_t>(1, (count + most_dots - 1) / most_dots);
+  const bool has_failed = std::any_of(ensemble.is_failed.begin(), ensemble.is_failed.end(), [](bool is) { return is; });
+  Json out = plot("matrix", "Scatter matrix", "", "");
+  std::string note = "Above the diagonal: correlation of ranks.";
+  if (stride > 1) note += fmt::format(" Every {}th of {} cases is drawn.", stride, count);
+  if (has_failed) note += " Red: cases that failed.";
+  if (!matrix.has_all) note += fmt::format(" The {} that matter most.", matrix.names.size());
+  out["note"] = note;
+  for (std::size_t k = 0; k < matrix.names.size(); ++k) {
+    Json values = Json::array(), failed = Json::array();
+    for (std::size_t i = 0; i < count; i += stride) {
+      values.push_back(io::number_or_null((*matrix.columns[k])[i]));
+      if (has_failed) failed.push_back(static_cast<bool>(ensemble.is_failed[i]));
+    }
+    out["curves"].push_back(curve(matrix.names[k], Json::array(), values));
+    out["curves"].back()["marked"] = failed;
+  }
+  out["correlations"] = listed(matrix.correlations);
+  return out;
+}
+
 }  // namespace
+
+Json surface_plot(const Surface& s) {
+  Json out = plot("heat", fmt::format("{} over {} and {}", s.number, s.x, s.y), s.x, s.y);
+  out["note"] = s.is_grid ? "" : "Means over the cases of a cell.";
+  out["z_label"] = s.number;
+  out["cells"] = {{"x", listed(s.x_edges)}, {"y", listed(s.y_edges)}, {"values", listed(s.means)}};
+  return out;
+}
 
 Json ensemble_tables(const Ensemble& ensemble) {
   Json columns = {"number", "cases", "mean", "standard deviation", "smallest"}, rows = Json::array();
@@ -58,7 +91,7 @@ Json ensemble_plots(const Ensemble& ensemble) {
   Json list = Json::array();
   for (const Histogram& h : ensemble.histograms) {
     if (h.counts.empty()) continue;
-    Json one = plot("line", "Histogram of " + h.name, h.name, "cases");
+    Json one = plot("histogram", "Histogram of " + h.name, h.name, "cases");
     Json x = Json::array({h.edges[0]}), y = Json::array({0});
     for (std::size_t i = 0; i < h.counts.size(); ++i)
       for (const std::size_t edge : {i, i + 1}) {
@@ -77,40 +110,9 @@ Json ensemble_plots(const Ensemble& ensemble) {
       one["curves"].push_back(curve(percent(statistics_levels[l]), listed(band.t), listed(band.quantiles[l])));
     list.push_back(one);
   }
-  for (const Surface& s : ensemble.surfaces) {
-    // Cuts through the surface: enough of them show its form.
-    constexpr std::size_t most_cuts = 8;
-    const std::size_t columns = s.x_edges.size() - 1, lines = s.y_edges.size() - 1;
-    Json one = plot("line", fmt::format("{} over {} and {}", s.number, s.x, s.y), s.x, s.number);
-    one["note"] = fmt::format("Cuts through the response surface at values of {}{}.", s.y,
-                              s.is_grid ? "" : "; means over the cases of a cell");
-    const std::size_t stride = (lines + most_cuts - 1) / most_cuts;
-    for (std::size_t line = stride / 2; line < lines; line += stride) {
-      Json x = Json::array(), y = Json::array();
-      for (std::size_t i = 0; i < columns; ++i) {
-        x.push_back(0.5 * (s.x_edges[i] + s.x_edges[i + 1]));
-        y.push_back(io::number_or_null(s.means[line * columns + i]));
-      }
-      one["curves"].push_back(
-          curve(fmt::format("{} = {:.4g}", s.y, 0.5 * (s.y_edges[line] + s.y_edges[line + 1])), x, y));
-    }
-    list.push_back(one);
-  }
-  for (std::size_t n = 0; n < ensemble.numbers.size(); ++n)
-    for (std::size_t p = 0; p < ensemble.parameters.size(); ++p) {
-      Json x = Json::array(), y = Json::array();
-      const std::size_t count = ensemble.values[n].size(), stride = std::max<std::size_t>(1, count / most_dots);
-      for (std::size_t i = 0; i < count; i += stride) {
-        if (!std::isfinite(ensemble.values[n][i]) || !std::isfinite(ensemble.inputs[p][i])) continue;
-        x.push_back(ensemble.inputs[p][i]);
-        y.push_back(ensemble.values[n][i]);
-      }
-      if (x.size() < 2) continue;
-      Json one = plot("points", fmt::format("{} over {}", ensemble.numbers[n], ensemble.parameters[p]),
-                      ensemble.parameters[p], ensemble.numbers[n]);
-      one["curves"].push_back(curve(ensemble.numbers[n], x, y));
-      list.push_back(one);
-    }
+  for (const Surface& s : ensemble.surfaces) list.push_back(surface_plot(s));
+  const ScatterMatrix matrix = matrix_of(ensemble);
+  if (matrix.names.size() > 1) list.push_back(matrix_plot(matrix, ensemble));
   return list;
 }
 
@@ -149,17 +151,23 @@ Json statistics_json(const Ensemble& ensemble) {
                         {"x_edges", listed(s.x_edges)},
                         {"y_edges", listed(s.y_edges)},
                         {"means", listed(s.means)}});
+  const ScatterMatrix matrix = matrix_of(ensemble);
   return {{"surfaces", surfaces},
+          {"correlations", {{"names", matrix.names}, {"ranks", listed(matrix.correlations)}}},
           {"parameters", ensemble.parameters},
           {"numbers", numbers},
           {"sobol_indices", indices},
           {"bands", bands}};
 }
 
-Json table_of_failures(const Tally& tally) {
+Json table_of_failures(const std::vector<Cause>& causes, std::size_t cases) {
   Json rows = Json::array();
-  for (const auto& [status, count] : tally.failures) rows.push_back({status, count});
-  return {{"title", "Failed cases"}, {"columns", {"status", "cases"}}, {"rows", rows}};
+  for (const Cause& cause : causes)
+    rows.push_back({cause.status, cause.count, 100.0 * static_cast<double>(cause.count) / static_cast<double>(cases),
+                    cause.first + 1, cause.message});
+  return {{"title", "Failed cases by cause"},
+          {"columns", {"status", "cases", {{"name", "of all"}, {"unit", "%"}}, "first case", "what it says"}},
+          {"rows", rows}};
 }
 
 }  // namespace kreisel::study

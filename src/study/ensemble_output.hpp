@@ -6,9 +6,10 @@
 namespace kreisel::study {
 
 Json ensemble_tables(const Ensemble& ensemble);
-/// Histograms, a scatter plot of every number over every parameter, response surfaces, bands over time.
+/// Histograms, bands over time, response surfaces, a scatter matrix.
 Json ensemble_plots(const Ensemble& ensemble);
+Json surface_plot(const Surface& surface);
 Json statistics_json(const Ensemble& ensemble);
-Json table_of_failures(const Tally& tally);
+Json table_of_failures(const std::vector<Cause>& causes, std::size_t cases);
 
 }  // namespace kreisel::study

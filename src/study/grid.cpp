@@ -18,7 +18,8 @@ using Axis = Dimension::Column;
 constexpr std::size_t max_cases = 20'000'000;
 /// Studies up to this size are checked run by run before the first one starts.
 constexpr std::size_t max_checked = 2000;
-constexpr std::size_t checked_points = 16;  ///< of a sample or a table
+constexpr std::size_t checked_points = 16;  ///< of a table
+constexpr std::size_t tried_points = 64;    ///< of a sample, until one can be run
 
 bool is_scalar(const Json& value) { return value.is_string() || value.is_number() || value.is_boolean(); }
 
@@ -372,15 +373,33 @@ void Grid::check_runs() const {
     return;
   }
   for (const Block& block : blocks_) {
+    check_some(block, block.first);
     std::size_t weight = block.size;
-    check(block.first);
     for (const Dimension& d : block.dimensions) {
       weight /= d.size();
       // A point of a sample that cannot be run is a failed row, not a mistake of the file; the first ones tell mistakes.
       const std::size_t count = d.sample ? 1 : d.is_table ? std::min(checked_points, d.size()) : d.size();
-      for (std::size_t point = 1; point < count; ++point) check(block.first + point * weight);
+      for (std::size_t point = 1; point < count; ++point) check_some(block, block.first + point * weight);
     }
   }
+}
+
+/// With some point of the sample, if there is one, a run can be made.
+void Grid::check_some(const Block& block, std::size_t i) const {
+  std::size_t weight = block.size, points = 1, stride = 0;
+  for (const Dimension& d : block.dimensions) {
+    weight /= d.size();
+    if (d.sample) points = std::min(tried_points, d.size()), stride = weight;
+  }
+  std::exception_ptr first;
+  for (std::size_t point = 0; point < points; ++point) {
+    try {
+      return check(i + point * stride);
+    } catch (const InvalidInput&) {
+      if (!first) first = std::current_exception();
+    }
+  }
+  std::rethrow_exception(first);
 }
 
 std::vector<std::string> Grid::keys() const {
@@ -424,6 +443,17 @@ std::vector<std::string> Grid::varied_numbers() const {
     if (is_number && (is_drawn || values.size() > 1)) names.push_back(key);
   }
   return names;
+}
+
+bool Grid::has_surface() const {
+  std::set<std::string> names;
+  for (const Block& block : blocks_)
+    for (const Dimension& d : block.dimensions)
+      for (const Dimension::Column& column : d.columns)
+        if (column.is_parameter && column.values.size() > 2 &&
+            std::all_of(column.values.begin(), column.values.end(), [](const Json& v) { return v.is_number(); }))
+          names.insert(column.key);
+  return names.size() > 1;
 }
 
 const PointSet* Grid::sample() const {

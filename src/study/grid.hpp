@@ -43,6 +43,8 @@ class Grid {
   std::vector<std::string> drawn() const;
   /// Keys with numbers of which there are several.
   std::vector<std::string> varied_numbers() const;
+  /// Whether two parameters have three values or more each: what is measured is a surface over them.
+  bool has_surface() const;
   /// Of the first object; nullptr: nothing is drawn.
   const PointSet* sample() const;
   /// True when points are drawn or come from a table: cases make no curves then.
@@ -63,6 +65,7 @@ class Grid {
   void make_run(Case& c) const;
   std::vector<run::SourceFile> sources_of(const Case& c, std::size_t i) const;
   void check(std::size_t i) const;
+  void check_some(const Block& block, std::size_t i) const;
 
   io::JsonSource source_;
   OwnModels own_models_;

@@ -160,12 +160,15 @@ class ProjectedBfgs final : public Strategy {
         inverse_ = shift * inverse_ * shift.transpose() + moved * moved.transpose() / curvature;
       }
       x_ = points[0], value_ = values[0], gradient_ = gradients[0];
-      if (moved.lpNorm<Eigen::Infinity>() < precision_) return end(true);
+      // Before runs that fail there is no minimum: the steps become short because longer ones fail.
+      was_held_up_ = meets_failures_;
+      if (moved.lpNorm<Eigen::Infinity>() < precision_) return end(!was_held_up_);
       return begin_line();
     }
+    meets_failures_ = meets_failures_ || !is_usable;
     length_ *= 0.3;
     trial_ = (x_ + length_ * direction_).cwiseMax(0.0).cwiseMin(1.0);
-    if ((trial_ - x_).lpNorm<Eigen::Infinity>() < 0.1 * precision_) end(true);
+    if ((trial_ - x_).lpNorm<Eigen::Infinity>() < 0.1 * precision_) end(!meets_failures_);
   }
 
  private:
@@ -195,7 +198,8 @@ class ProjectedBfgs final : public Strategy {
     // Without curvature the gradient has no length of its own.
     length_ = has_curvature_ ? 1.0 : 0.1 / direction_.lpNorm<Eigen::Infinity>();
     trial_ = (x_ + length_ * direction_).cwiseMax(0.0).cwiseMin(1.0);
-    if ((trial_ - x_).lpNorm<Eigen::Infinity>() < 0.1 * precision_) end(true);
+    meets_failures_ = false;
+    if ((trial_ - x_).lpNorm<Eigen::Infinity>() < 0.1 * precision_) end(!was_held_up_);
   }
 
   double precision_, value_ = 0.0, length_ = 1.0;
@@ -203,6 +207,7 @@ class ProjectedBfgs final : public Strategy {
   Matrix inverse_;
   std::vector<bool> is_held_;
   bool has_curvature_ = false;
+  bool meets_failures_ = false, was_held_up_ = false;  ///< on this line, on the last one: runs that fail
 };
 
 class Nobody final : public run::Observer {
@@ -308,8 +313,10 @@ OptimizationSpec parse_optimization(const io::JsonSource& source, const OwnModel
       root.refuse("variables", fmt::format("'{}' varies and has a value as well; leave one of them out", v.name));
     object[v.name] = v.start;
   }
+  // Lines of a search without gradients do not serve one with them.
   out.spec = parse_spec(io::JsonSource(source.name(), rest.dump(1), source.folder()), own_models,
-                        own_text + root.value("variables").dump());
+                        own_text + root.value("variables").dump() +
+                            (out.search == SearchKind::gradient ? " gradient " + out.number : std::string()));
   if (out.spec.size() != 1 || !out.spec.analysis.empty())
     source.refuse("",
                   fmt::format("an optimisation has one run beside its variables; this has {} cases", out.spec.size()));
@@ -430,7 +437,10 @@ std::vector<std::vector<double>> Search::ask() {
   State& s = *state_;
   // What the journal knows is told at once.
   while (!s.strategy->is_over() && s.result.evaluations.size() < s.spec.evaluations) {
+    const std::size_t room = s.spec.evaluations - s.result.evaluations.size();
     if (s.asked.empty()) s.asked = s.strategy->ask();
+    const bool is_cut = s.asked.size() > room;  // the last points, of which the strategy learns nothing
+    if (is_cut) s.asked.resize(room);
     std::vector<std::vector<double>> open;
     std::vector<std::string> lines;
     for (const Vector& u : s.asked) {
@@ -445,15 +455,16 @@ std::vector<std::vector<double>> Search::ask() {
     std::vector<double> values;
     std::vector<Vector> gradients;
     for (std::size_t i = 0; i < s.asked.size(); ++i) s.take(s.asked[i], lines[i], values, gradients);
-    s.strategy->tell(s.asked, values, gradients);
+    if (!is_cut) s.strategy->tell(s.asked, values, gradients);
     s.asked.clear();
   }
   s.result.is_found = s.strategy->is_found() && s.result.best;
-  s.result.message = s.result.is_found ? ""
-                     : !s.result.best  ? "no run succeeded"
-                     : s.strategy->is_over()
-                         ? "the search does not go on: no derivatives, or it diverges"
-                         : fmt::format("not precise enough after {} evaluations", s.result.evaluations.size());
+  s.result.message =
+      s.result.is_found ? ""
+      : !s.result.best  ? "no run succeeded"
+      : s.strategy->is_over()
+          ? "the search does not go on: runs beside the best one fail or have no derivatives, or it diverges"
+          : fmt::format("not precise enough after {} evaluations", s.result.evaluations.size());
   return {};
 }
 

@@ -275,6 +275,7 @@ Json plots(const StudyResult& result) {
   for (const Case& c : result.spec.cases) ++labels[c.label];
   if (result.ensemble)
     for (Json& plot : ensemble_plots(*result.ensemble)) list.push_back(std::move(plot));
+  for (const Surface& surface : result.surfaces) list.push_back(surface_plot(surface));
   for (std::size_t s = 0; s < result.spec.series.size(); ++s) {
     Json curves = Json::array();
     for (std::size_t i = 0; i < result.rows.size(); ++i) {
@@ -300,6 +301,13 @@ Json plots(const StudyResult& result) {
                     {"slopes", Json::array()}});
   }
   return list;
+}
+
+std::vector<Cause> causes_of(const StudyResult& result) {
+  if (result.ensemble) return result.ensemble->causes;
+  Causes causes;
+  for (std::size_t i = 0; i < result.rows.size(); ++i) causes.add(i, result.rows[i]);
+  return causes.result();
 }
 
 std::string status_of(const StudyResult& result) {
@@ -407,7 +415,8 @@ Json study_json(const StudyResult& result, const std::string& command) {
   if (!result.verdicts.empty()) tables.push_back(table_of_verdicts(result));
   if (result.ensemble)
     for (Json& table : ensemble_tables(*result.ensemble)) tables.push_back(std::move(table));
-  if (result.tally.failed > 0) tables.push_back(table_of_failures(result.tally));
+  if (const std::vector<Cause> causes = causes_of(result); !causes.empty())
+    tables.push_back(table_of_failures(causes, spec.size()));
   if (!result.rows.empty() && spec.is_listed()) tables.push_back(table_of_runs(result));
   for (std::size_t i = 0; i < spec.cases.size(); ++i) {
     Json row = to_json(result.rows[i]);
@@ -473,7 +482,8 @@ void write_study(const StudyResult& result, const std::string& command, const io
   io::write_report(io::read_report_data(folder), folder / page_name);
   if (!result.spec.trajectories.outputs.empty())
     write_trajectories(result.spec, JournalIndex(result.spec, folder), folder);
-  if (result.is_interrupted) return;
+  // The rows of an ensemble stay: --retry and a sample with more points take them up.
+  if (result.is_interrupted || result.spec.is_ensemble()) return;
   std::error_code error;
   for (const io::Path& journal : journals_in(folder)) std::filesystem::remove(journal, error);
 }

@@ -310,7 +310,7 @@ Spec parse_spec(const io::JsonSource& source, const OwnModels& own_models, const
   const SpecObject root(source, "", source.root());
   Spec spec;
   spec.id = root.text("id");
-  spec.title = root.text("title", spec.id.empty() ? "study" : spec.id);
+  spec.title = root.text("title", spec.id.empty() ? io::Path(root.source().name()).stem().string() : spec.id);
   spec.source = root.text("source");
   spec.says = root.text("says");
   spec.notes = root.texts("notes");

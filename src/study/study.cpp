@@ -14,6 +14,7 @@
 #include "base/archive.hpp"
 #include "base/workers.hpp"
 #include "case_runner.hpp"
+#include "grid.hpp"
 #include "io/result/prepare.hpp"
 #include "io/result/summary.hpp"
 #include "kreisel/error.hpp"
@@ -146,21 +147,22 @@ class References {
 /// Counts what is done and guesses the rest from what it cost so far.
 class Clock {
  public:
-  Clock(const std::function<void(const StudyProgress&)>& show, std::size_t total, double cost)
-      : show_(show), total_(total), cost_(cost), begin_(now()) {}
+  /// `before`: cases that were done before.
+  Clock(const std::function<void(const StudyProgress&)>& show, std::size_t before, std::size_t total, double cost)
+      : show_(show), before_(before), total_(total), cost_(cost), begin_(now()) {}
   void tick(double cost, std::size_t failed) {
     const std::lock_guard lock(mutex_);
     ++done_;
     spent_ += cost;
     if (!show_) return;
     const double seconds = now() - begin_;
-    show_({done_, total_, failed, static_cast<double>(done_) / seconds,
+    show_({before_ + done_, total_, failed, static_cast<double>(done_) / seconds,
            spent_ > 0.0 ? seconds * (cost_ - spent_) / spent_ : NAN});
   }
 
  private:
   const std::function<void(const StudyProgress&)>& show_;
-  std::size_t total_, done_ = 0;
+  std::size_t before_, total_, done_ = 0;
   double cost_, spent_ = 0.0, begin_;
   std::mutex mutex_;
 };
@@ -386,6 +388,8 @@ StudyResult Campaign::finish() {
   } else {
     for (const Measure& m : out.spec.measures)
       for (ObservedCurve& curve : observe(out.spec, out.rows, m.name)) out.curves.push_back(std::move(curve));
+    if (out.spec.grid != nullptr && out.spec.grid->has_surface())
+      out.surfaces = ensemble_of(out.spec, [&](std::size_t i) { return out.row(i); }).surfaces;
   }
   for (const Expectation& expectation : out.spec.expectations)
     out.verdicts.push_back(judge(expectation, out.spec, out.rows));
@@ -401,13 +405,16 @@ void run_all(Campaign& campaign, const StudyOptions& options,
   };
   double total = 0.0;
   for (const std::size_t i : open) total += cost(i);
-  Clock clock(on_progress, open.size(), total);
+  // A shard shows its own part.
+  const Tally known = options.shard ? Tally() : campaign.tally();
+  const std::size_t others_failed = options.shard ? campaign.failed() : 0;
+  Clock clock(on_progress, known.done, known.done + open.size(), total);
   const int jobs = options.jobs > 0 ? options.jobs : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   spread(jobs, open.size(), [&](std::size_t k) {
     const std::string line = campaign.run(open[k]);
     if (line.empty()) return;
     campaign.take(line);
-    clock.tick(cost(open[k]), campaign.failed());
+    clock.tick(cost(open[k]), campaign.failed() - others_failed);
   });
 }
 

@@ -18,10 +18,10 @@ namespace kreisel::study {
 
 /// How far a study is.
 struct StudyProgress {
-  std::size_t done = 0, total = 0;
-  std::size_t failed = 0;     ///< of those done
-  double rate = 0.0;          ///< cases per second; NaN: not known yet
-  double seconds_left = 0.0;  ///< estimate; NaN: not known yet
+  std::size_t done = 0, total = 0;  ///< with those that were there before
+  std::size_t failed = 0;           ///< of those done
+  double rate = 0.0;                ///< cases per second; NaN: not known yet
+  double seconds_left = 0.0;        ///< estimate; NaN: not known yet
 };
 
 /// A part of the cases: those whose keys fall to `index` of `count`. Every case belongs to exactly one part, whatever
@@ -70,6 +70,7 @@ struct StudyResult {
   std::shared_ptr<const JournalIndex> journals;  ///< of rows that are too many
   Tally tally;
   std::optional<Ensemble> ensemble;
+  std::vector<Surface> surfaces;  ///< of a grid over parameters
   std::vector<ReferenceUse> references;
   std::vector<ObservedCurve> curves;
   std::vector<Verdict> verdicts;

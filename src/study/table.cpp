@@ -58,7 +58,8 @@ Table read_table(const io::Path& path) {
   const std::string text = io::read_text(path, "table of cases", std::size_t{1} << 30);
   Table table;
   std::size_t line_number = 0;
-  for (std::size_t at = 0; at < text.size();) {
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";  // spreadsheets write it
+  for (std::size_t at = text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     const std::string line = trimmed(std::string_view(text).substr(at, end - at));
     at = end + 1;

@@ -9,7 +9,7 @@ import { heavyTop, kreisel, launch, open, pageOf, viewerFolder, work, writeResul
 
 const browser = await launch();
 after(() => browser.close());
-const { pageWith, study, top } = await import(pathToFileURL(join(viewerFolder, "sample.mjs")).href);
+const { ensemble, pageWith, study, top } = await import(pathToFileURL(join(viewerFolder, "sample.mjs")).href);
 const emptyPage = readFileSync(process.env.KREISEL_VIEWER_PAGE, "utf8");
 
 const folder = heavyTop("top", "--step", "0.002", "--t-end", "1");
@@ -263,6 +263,49 @@ test("a study has its curves, slopes and a table that sorts", async () => {
   });
   await page.mouse.move(box.x + x + 3, box.y + y + 2);
   assert.equal(await page.locator(".tooltip").first().textContent(), "bliedf 2\nstep h [s]: 6.25e−4\nerror of q: 0.0031641");
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
+test("an ensemble has a heat map, bands and a scatter matrix whose pairs are drawn large", async () => {
+  const data = ensemble();
+  const { page, troubles, close } = await open(browser, sample("ensemble.html", data), { colorScheme: "light" });
+  const [, , heat, matrix] = data.plots;
+  // Colours of cells: the smallest is the darkest, the largest is yellow, where the plot says they lie.
+  const shades = await page.evaluate(() => {
+    const { plot, study } = window.kreisel.studies[2];
+    const { x, y, values } = study.cells;
+    const known = values.filter((v) => v !== null);
+    const { width, height } = plot.ctx.canvas;
+    const { data } = plot.ctx.getImageData(0, 0, width, height);
+    return [Math.min(...known), Math.max(...known)].map((wanted) => {
+      const i = values.indexOf(wanted);
+      const [column, line] = [i % (x.length - 1), Math.floor(i / (x.length - 1))];
+      const at = (edges, k, axis) => Math.round(plot.valToPos((edges[k] + edges[k + 1]) / 2, axis, true));
+      const first = 4 * (at(y, line, "y") * width + at(x, column, "x"));
+      return Array.from(data.slice(first, first + 3));
+    });
+  });
+  assert.deepEqual(shades, [[68, 1, 84], [253, 231, 37]]);
+  const over = page.locator(".study").nth(2).locator(".u-over");
+  await over.scrollIntoViewIfNeeded();
+  const box = await over.boundingBox();
+  await page.mouse.move(box.x + box.width - 5, box.y + 5);
+  const last = Number(heat.cells.values.at(-1).toPrecision(5));
+  assert.equal(await page.locator(".study").nth(2).locator(".tooltip").textContent(), `largest force: ${last}\nmass: 0.8333 … 1\nlength: 0.8333 … 1`);
+  assert.match(await page.locator(".study").nth(1).textContent(), /Shaded: 5 % to 95 %, 25 % to 75 %; line: 50 %\./);
+
+  const count = matrix.curves.length;
+  assert.equal(await page.locator(".matrix button.cell").count(), (count * (count - 1)) / 2);
+  assert.equal(await page.locator(".matrix span.cell").count(), count);
+  assert.deepEqual(await page.locator(".matrix .correlation").allTextContents(), ["0.01", "0.01", "0.56", "0.01", "0.79", "−0.01"]);
+  await page.getByRole("button", { name: "length over mass" }).click();
+  const failed = matrix.curves[0].marked.filter(Boolean).length;
+  assert.ok(failed > 0);
+  assert.equal(await page.locator(".large h3").textContent(), "length over mass");
+  assert.deepEqual(await page.locator(".large .legend-entry .name").allTextContents(), ["cases", "failed"]);
+  await page.getByRole("button", { name: "largest force over mass" }).click();
+  assert.equal(await page.locator(".large .legend").isVisible(), false, "cases that failed have no force");
   assert.deepEqual(troubles, []);
   await close();
 });

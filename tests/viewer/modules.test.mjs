@@ -24,7 +24,7 @@ const { significant, running, ticks, powerSplits, powerTicks } = await load("for
 const { Clock } = await load("clock");
 const { valueAt, difference, within, magnitudeEnvelope, floorOf } = await load("curves");
 const { webm } = await load("webm");
-const { top, study } = await import(pathToFileURL(join(viewerFolder, "sample.mjs")).href);
+const { ensemble, top, study } = await import(pathToFileURL(join(viewerFolder, "sample.mjs")).href);
 
 test("curves on one grid stay on it", () => {
   const x = Float64Array.of(0, 1, 2);
@@ -71,6 +71,7 @@ test("data that do not fit together are refused with a reason", () => {
 test("the samples are readable", () => {
   assert.equal(readResult(JSON.parse(JSON.stringify(top()))).bodies.length, 1);
   assert.equal(readResult(JSON.parse(JSON.stringify(study()))).plots.length, 3);
+  assert.equal(readResult(JSON.parse(JSON.stringify(ensemble()))).plots.length, 4);
 });
 
 test("numbers are short and exact enough", () => {

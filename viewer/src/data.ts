@@ -101,8 +101,15 @@ export interface StudyPlot {
   log: boolean;
   curves: Curve[];
   slopes: Slope[];
-  /** "points": dots alone; "line": no dots; "band": the space between curves is filled. */
+  /** "points": dots alone; "line": no dots; "band": the space between curves is filled, "histogram": that below; "heat": `cells`;
+   *  "matrix": every pair of curves, whose y are the columns of one table. */
   kind: string;
+  /** Of the colours of "heat". */
+  zLabel: string;
+  /** Edges, and values line by line, of increasing y. */
+  cells: { x: number[]; y: number[]; values: (number | null)[] };
+  /** Of "matrix", line by line. */
+  correlations: (number | null)[];
 }
 
 export type Cell = string | number | boolean | null;
@@ -288,6 +295,8 @@ function readSlope(source: unknown): Slope {
 }
 
 function readPlot(source: Json): StudyPlot {
+  const cells = isObject(source.cells) ? source.cells : {};
+  const listed = (list: unknown) => (Array.isArray(list) ? list.map((v) => (typeof v === "number" ? v : null)) : []);
   return {
     title: text(source.title),
     note: text(source.note),
@@ -297,7 +306,7 @@ function readPlot(source: Json): StudyPlot {
     curves: objects(source.curves).map((c) => ({
       name: text(c.name),
       x: Array.from(numbers(c.x)),
-      y: Array.isArray(c.y) ? c.y.map((v) => (typeof v === "number" ? v : null)) : [],
+      y: listed(c.y),
       order: typeof c.order === "number" ? c.order : null,
       marked: Array.isArray(c.marked) ? c.marked.map((m) => m === true) : [],
       low: Array.from(numbers(c.x_low)),
@@ -305,6 +314,9 @@ function readPlot(source: Json): StudyPlot {
     })),
     slopes: Array.isArray(source.slopes) ? source.slopes.map(readSlope) : [],
     kind: text(source.kind),
+    zLabel: text(source.z_label),
+    cells: { x: Array.from(numbers(cells.x)), y: Array.from(numbers(cells.y)), values: listed(cells.values) },
+    correlations: listed(source.correlations),
   };
 }
 

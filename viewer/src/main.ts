@@ -9,7 +9,9 @@ import { extremes, facts, remarks, status } from "./facts";
 import { LiveControls } from "./live";
 import { TimePanels } from "./panels";
 import { Scene } from "./scene";
-import { StudyPanel } from "./study";
+import { HeatPanel } from "./heat";
+import { MatrixPanel } from "./matrix";
+import { StudyPanel, type StudyView } from "./study";
 import { sortableTable } from "./table";
 import { takePictures } from "./take";
 import { startTheme, toggleTheme } from "./theme";
@@ -18,7 +20,7 @@ class Page {
   private clock: Clock | null = null;
   private scene: Scene | null = null;
   private panels: TimePanels | null = null;
-  private studies: StudyPanel[] = [];
+  private studies: StudyView[] = [];
   private live: LiveControls | null = null;
   private readonly overlayLine = h("p", { class: "overlay-line", hidden: true });
   private readonly root: HTMLElement;
@@ -61,7 +63,8 @@ class Page {
   }
 
   private studyPart(): HTMLElement[] {
-    this.studies = this.result.plots.map((plot) => new StudyPanel(plot));
+    this.studies = this.result.plots.map((plot) =>
+      plot.kind === "heat" ? new HeatPanel(plot) : plot.kind === "matrix" ? new MatrixPanel(plot) : new StudyPanel(plot));
     if (this.studies.length === 0) return [];
     return [h("div", { class: "studies" }, ...this.studies.map((study) => study.element))];
   }

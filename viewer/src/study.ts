@@ -35,6 +35,14 @@ function drawBar(ctx: CanvasRenderingContext2D, from: number, to: number, y: num
   ctx.stroke();
 }
 
+/** What a page shows of a plot of a study. */
+export interface StudyView {
+  readonly element: HTMLElement;
+  readonly study: StudyPlot;
+  readonly pointCounts: Record<string, number>;
+  overlay(other: StudyPlot): void;
+}
+
 interface Line {
   curve: Curve;
   color: number;
@@ -53,7 +61,7 @@ function sorted(curve: Curve): Curve {
   };
 }
 
-export class StudyPanel {
+export class StudyPanel implements StudyView {
   readonly element: HTMLElement;
   private readonly legend = h("div", { class: "legend" });
   private readonly chart = h("div", { class: "chart" });
@@ -68,9 +76,11 @@ export class StudyPanel {
       study.note ? h("p", { class: "note" }, study.note) : null,
       this.chart,
       study.log && study.slopes.length > 0 ? h("p", { class: "note" }, "Dashed: lines of the slopes written beside them.") : null,
+      study.kind === "band" ? h("p", { class: "note" }, wordsOfBand(study.curves)) : null,
       this.legend,
     );
-    this.lines = study.curves.map((curve, i) => ({ curve: sorted(curve), color: i, isOverlay: false }));
+    // The curves of a band are one thing.
+    this.lines = study.curves.map((curve, i) => ({ curve: sorted(curve), color: study.kind === "band" ? 0 : i, isOverlay: false }));
     this.buildLegend();
     new ResizeObserver(() => this.resize()).observe(this.chart);
     onThemeChange(() => this.rebuild());
@@ -85,13 +95,16 @@ export class StudyPanel {
     this.lines = this.lines.filter((line) => !line.isOverlay);
     for (const curve of other.curves) {
       const twin = this.lines.findIndex((line) => line.curve.name === curve.name);
-      this.lines.push({ curve: sorted(curve), color: twin >= 0 ? twin : this.lines.length, isOverlay: true });
+      const shade = this.study.kind === "band" ? 1 : twin >= 0 ? twin : this.lines.length;
+      this.lines.push({ curve: sorted(curve), color: shade, isOverlay: true });
     }
     this.buildLegend();
     this.rebuild();
   }
 
   private buildLegend(): void {
+    const saysLabel = this.study.kind === "histogram" || this.study.kind === "points";
+    this.legend.hidden = this.study.kind === "band" || (saysLabel && this.lines.length < 2);
     this.legend.replaceChildren(...this.lines.map((line, i) => {
       const { curve } = line;
       const entry = h("button", {
@@ -142,27 +155,15 @@ export class StudyPanel {
 
   private options(): uPlot.Options {
     const { log, xLabel, yLabel } = this.study;
-    const font = color("font");
-    const axis = {
-      stroke: color("faint"),
-      grid: { stroke: color("grid"), width: 1 },
-      ticks: { show: false },
-      font: `11px ${font}`,
-      labelFont: `12px ${font}`,
-      labelSize: 22,
-    };
-    const labels: Partial<uPlot.Axis> = log ? powerLabels : { values: (_, values) => ticks(values) };
-    const scale: uPlot.Scale = log ? { distr: 3, range: logRange } : {};
+    const isScatter = this.study.kind === "points";
+    const scale: uPlot.Scale = log ? { distr: 3, range: logRange } : isScatter ? { range: roomForDots } : {};
     return {
       width: this.chart.clientWidth,
       height,
       legend: { show: false },
       padding: [10, 14, 0, 0],
-      scales: { x: { time: false, ...scale }, y: log ? { distr: 3, range: roomForSlopes } : {} },
-      axes: [
-        { ...axis, label: xLabel, ...labels, size: 28 },
-        { ...axis, label: yLabel, ...labels, size: 48 },
-      ],
+      scales: { x: { time: false, ...scale }, y: log ? { distr: 3, range: roomForSlopes } : isScatter ? { range: roomForDots } : {} },
+      axes: axesOf(xLabel, yLabel, log),
       cursor: { drag: { x: true, y: true, uni: 20 }, points: { show: false } },
       series: [
         {},
@@ -170,8 +171,9 @@ export class StudyPanel {
           label: line.curve.name,
           show: !this.hidden.has(line.curve.name),
           stroke: seriesColor(line.color),
-          width: this.study.kind === "points" ? 0 : 1.5,
+          width: this.widthOf(line),
           dash: line.isOverlay ? [6, 4] : undefined,
+          fill: this.study.kind === "histogram" ? `color-mix(in srgb, ${seriesColor(line.color)} 25%, transparent)` : undefined,
           points: { show: false },
         })),
       ],
@@ -181,6 +183,13 @@ export class StudyPanel {
         draw: [(plot) => this.drawPoints(plot), (plot) => this.drawSlopes(plot, "labels")],
       },
     };
+  }
+
+  private widthOf({ curve }: Line): number {
+    if (this.study.kind === "points") return 0;
+    if (this.study.kind !== "band") return 1.5;
+    const { curves } = this.study;
+    return curve.name === curves[Math.floor(curves.length / 2)].name ? 2.2 : 0.7;
   }
 
   /** Between the first and the last curve, then between the next ones inwards. */
@@ -286,10 +295,45 @@ export class StudyPanel {
     this.tooltip.hidden = found === null;
     if (!found) return;
     this.tooltip.textContent = found.text;
-    this.tooltip.style.left = `${found.px}px`;
-    this.tooltip.style.top = `${found.py}px`;
-    this.tooltip.classList.toggle("leftwards", found.px > box.width / 2);
+    placeTooltip(this.tooltip, found.px, found.py, box.width);
   }
+}
+
+export function axesOf(xLabel: string, yLabel: string, log: boolean): uPlot.Axis[] {
+  const font = color("font");
+  const axis = {
+    stroke: color("faint"),
+    grid: { stroke: color("grid"), width: 1 },
+    ticks: { show: false },
+    font: `11px ${font}`,
+    labelFont: `12px ${font}`,
+    labelSize: 22,
+  };
+  const labels: Partial<uPlot.Axis> = log ? powerLabels : { values: (_, values) => ticks(values) };
+  return [
+    { ...axis, label: xLabel, ...labels, size: 28 },
+    { ...axis, label: yLabel, ...labels, size: 48 },
+  ];
+}
+
+export function placeTooltip(tooltip: HTMLElement, px: number, py: number, width: number): void {
+  tooltip.style.left = `${px}px`;
+  tooltip.style.top = `${py}px`;
+  tooltip.classList.toggle("leftwards", px > width / 2);
+}
+
+/** "5 % to 95 % and 25 % to 75 % of the cases; 50 % in the middle." */
+function wordsOfBand(curves: Curve[]): string {
+  const pairs = Array.from({ length: Math.floor(curves.length / 2) }, (_, i) => `${curves[i].name} to ${curves[curves.length - 1 - i].name}`);
+  const middle = curves.length % 2 === 1 ? `; line: ${curves[Math.floor(curves.length / 2)].name}` : "";
+  return `Shaded: ${pairs.join(", ")}${middle}.`;
+}
+
+/** No dot lies on the frame. */
+function roomForDots(_: uPlot, min: number | null, max: number | null): [number, number] {
+  const [low, high] = [min ?? 0, max ?? 1];
+  const air = high > low ? 0.03 * (high - low) : Math.abs(low) || 1;
+  return [low - air, high + air];
 }
 
 /** Reference lines start above the data. */

@@ -476,6 +476,16 @@ void write_plot(const ReportPlot& plot, JsonText& out) {
     out.key("kind");
     out.text(plot.kind);
   }
+  if (!plot.cells.empty()) {
+    write_text_field("z_label", plot.z_label, out);
+    out.key("cells");
+    out.open('{');
+    write_numbers("x", plot.x_edges, out);
+    write_numbers("y", plot.y_edges, out);
+    write_numbers("values", plot.cells, out);
+    out.close('}');
+  }
+  if (!plot.correlations.empty()) write_numbers("correlations", plot.correlations, out);
   out.key("slopes");
   out.open('[');
   for (const ReportSlope& slope : plot.slopes) write_slope(slope, out);

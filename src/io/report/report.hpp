@@ -114,7 +114,12 @@ struct ReportPlot {
   bool is_log = true;  ///< both axes
   std::vector<ReportCurve> curves;
   std::vector<ReportSlope> slopes;
-  std::string kind{};  ///< "points": dots alone; "line": no dots; "band": the space between curves is filled; else both
+  /// "points": dots alone; "line": no dots; "band": the space between curves is filled; "histogram": the space below;
+  /// "heat": `cells`; "matrix": every pair of curves, whose y are the columns of one table; else lines with dots
+  std::string kind{};
+  std::string z_label{};                              ///< of the colours of "heat"
+  std::vector<double> x_edges{}, y_edges{}, cells{};  ///< cells row by row, of increasing y; NaN: empty
+  std::vector<double> correlations{};                 ///< of "matrix", row by row
 };
 
 struct ReportTable {

@@ -702,6 +702,20 @@ ReportPlot plot_of(const Json& json) {
   for (const Json& curve : json.value("curves", Json::array())) plot.curves.push_back(curve_of(curve));
   for (const Json& slope : json.value("slopes", Json::array())) plot.slopes.push_back(slope_of(slope));
   plot.kind = json.value("kind", "");
+  plot.z_label = json.value("z_label", "");
+  plot.correlations = numbers_of(json.value("correlations", Json::array()));
+  const Json cells = json.value("cells", Json::object());
+  plot.x_edges = numbers_of(cells.value("x", Json::array()));
+  plot.y_edges = numbers_of(cells.value("y", Json::array()));
+  plot.cells = numbers_of(cells.value("values", Json::array()));
+  const bool fits = plot.x_edges.size() > 1 && plot.y_edges.size() > 1 &&
+                    plot.cells.size() == (plot.x_edges.size() - 1) * (plot.y_edges.size() - 1);
+  if (plot.kind == "heat" && !fits)
+    throw InvalidInput(fmt::format("the plot '{}' has {} cells, expected one for each pair of its {} and {} edges",
+                                   plot.title, plot.cells.size(), plot.x_edges.size(), plot.y_edges.size()));
+  if (plot.kind == "matrix" && plot.correlations.size() != plot.curves.size() * plot.curves.size())
+    throw InvalidInput(fmt::format("the plot '{}' has {} correlations, expected one for each pair of its {} columns",
+                                   plot.title, plot.correlations.size(), plot.curves.size()));
   return plot;
 }
 

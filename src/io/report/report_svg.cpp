@@ -132,6 +132,22 @@ class Axis {
   double from_, to_, low_, high_;
 };
 
+/// Viridis (Smith and van der Walt 2015) at equal distances: equal steps look equal, also without colours. The same stand
+/// in viewer/src/heat.ts.
+constexpr int viridis[][3] = {{68, 1, 84},    {71, 45, 123}, {59, 82, 139},  {44, 114, 142}, {33, 145, 140},
+                              {40, 174, 128}, {94, 201, 98}, {173, 220, 48}, {253, 231, 37}};
+
+/// part: from 0 to 1.
+std::string heat(double part) {
+  const double place = std::clamp(part, 0.0, 1.0) * (std::size(viridis) - 1);
+  const auto below = std::min(static_cast<std::size_t>(place), std::size(viridis) - 2);
+  const double rest = place - static_cast<double>(below);
+  const auto mixed = [&](int c) {
+    return static_cast<int>(std::lround((1.0 - rest) * viridis[below][c] + rest * viridis[below + 1][c]));
+  };
+  return fmt::format("#{:02x}{:02x}{:02x}", mixed(0), mixed(1), mixed(2));
+}
+
 /// What is drawn: finite points, positive ones on logarithmic axes; NaN separates pieces.
 struct Trace {
   std::string name;
@@ -146,6 +162,7 @@ struct Drawing {
   std::vector<Trace> traces;
   std::vector<ReportSlope> slopes;
   std::string kind{};  ///< of ReportPlot
+  const ReportPlot* plot = nullptr;
 };
 
 class Painter {
@@ -169,10 +186,14 @@ class Painter {
         "stroke-width=\"1.4\" stroke-linejoin=\"round\">\n",
         left, top_, w, h);
     if (drawing_.kind == "band" && !drawing_.traces.empty()) paint_bands();
+    if (drawing_.plot != nullptr && drawing_.kind == "heat") paint_cells(*drawing_.plot);
     for (const ReportSlope& slope : drawing_.slopes) paint_slope(slope);
     for (std::size_t i = 0; i < drawing_.traces.size(); ++i) paint_trace(drawing_.traces[i], i);
     add("</svg>\n");
-    paint_legend();
+    if (drawing_.plot != nullptr && drawing_.kind == "heat")
+      paint_scale(*drawing_.plot);
+    else
+      paint_legend();
     add("</svg>\n");
     return std::move(out_);
   }
@@ -199,7 +220,10 @@ class Painter {
   std::size_t entries_per_row() const {
     return std::max<std::size_t>(1, static_cast<std::size_t>((width - left - right) / entry_width()));
   }
-  std::size_t legend_rows() const { return (drawing_.traces.size() + entries_per_row() - 1) / entries_per_row(); }
+  std::size_t legend_rows() const {
+    if (drawing_.kind == "heat") return 1;
+    return (drawing_.traces.size() + entries_per_row() - 1) / entries_per_row();
+  }
 
   void paint_legend() {
     for (std::size_t i = 0; i < drawing_.traces.size(); ++i) {
@@ -215,6 +239,11 @@ class Painter {
   // ---- axes
 
   Axis make_axis(bool is_x) const {
+    if (drawing_.plot != nullptr && drawing_.kind == "heat") {
+      const std::vector<double>& edges = is_x ? drawing_.plot->x_edges : drawing_.plot->y_edges;
+      return is_x ? Axis(edges.front(), edges.back(), false, left, width - right)
+                  : Axis(edges.front(), edges.back(), false, height - bottom, top_);
+    }
     const bool is_log = is_x ? drawing_.is_x_log : drawing_.is_y_log;
     double low = std::numeric_limits<double>::infinity(), high = -low;
     for (const Trace& trace : drawing_.traces)
@@ -279,7 +308,10 @@ class Painter {
       add("</g>\n");
       return;
     }
-    add("<path stroke=\"{}\" stroke-dasharray=\"{}\" d=\"", stroke, dash(curve));
+    if (drawing_.kind == "histogram")
+      add("<path stroke=\"{0}\" fill=\"{0}\" fill-opacity=\"0.25\" d=\"", stroke);
+    else
+      add("<path stroke=\"{}\" stroke-dasharray=\"{}\" d=\"", stroke, dash(curve));
     bool is_pen_down = false;
     for (std::size_t i = 0; i < trace.x.size(); ++i) {
       const bool draws = is_drawn(trace.x[i], trace.y[i]);
@@ -299,6 +331,42 @@ class Painter {
       add("{}", mark_at(curve, x_.place(trace.x[i]), y_.place(trace.y[i]), stroke, is_hollow ? "#ffffff" : stroke));
     }
     add("\n");
+  }
+
+  void paint_cells(const ReportPlot& plot) {
+    const auto [low, high] = range_of(plot.cells);
+    const std::size_t columns = plot.x_edges.size() - 1;
+    for (std::size_t i = 0; i < plot.cells.size(); ++i) {
+      if (!std::isfinite(plot.cells[i])) continue;
+      const std::size_t column = i % columns, line = i / columns;
+      const double x = x_.place(plot.x_edges[column]), y = y_.place(plot.y_edges[line + 1]);
+      // A little larger, so that no light shines through between them.
+      add("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\"/>", x, y,
+          x_.place(plot.x_edges[column + 1]) - x + 0.3, y_.place(plot.y_edges[line]) - y + 0.3,
+          heat(high > low ? (plot.cells[i] - low) / (high - low) : 0.5));
+    }
+    add("\n");
+  }
+
+  /// What the colours mean, in place of a legend.
+  void paint_scale(const ReportPlot& plot) {
+    const auto [low, high] = range_of(plot.cells);
+    constexpr int pieces = 64;
+    constexpr double bar = 160.0;
+    const std::string from = fmt::format("{}: {:.4g}", plot.z_label, low);
+    const double begin = left + 8.0 + 6.6 * static_cast<double>(from.size());
+    add("<text x=\"{}\" y=\"36\">{}</text>", left, escaped(from));
+    for (int i = 0; i < pieces; ++i)
+      add("<rect x=\"{:.2f}\" y=\"27\" width=\"{:.2f}\" height=\"10\" fill=\"{}\"/>", begin + bar * i / pieces,
+          bar / pieces + 0.3, heat((i + 0.5) / pieces));
+    add("<text x=\"{:.1f}\" y=\"36\">{:.4g}</text>\n", begin + bar + 8.0, high);
+  }
+
+  static std::pair<double, double> range_of(const std::vector<double>& values) {
+    double low = std::numeric_limits<double>::infinity(), high = -low;
+    for (const double value : values)
+      if (std::isfinite(value)) low = std::min(low, value), high = std::max(high, value);
+    return {low, high};
   }
 
   /// Between the first and the last curve, then between the next ones inwards; all have the same abscissae.
@@ -349,6 +417,106 @@ class Painter {
   std::string out_;
 };
 
+/// Every pair of columns: dots below the diagonal, histograms on it, correlations above.
+class MatrixPainter {
+ public:
+  explicit MatrixPainter(const ReportPlot& plot) : plot_(plot) {}
+
+  std::string paint() {
+    const std::size_t count = plot_.curves.size();
+    side_ = (size - margin - 8.0) / static_cast<double>(count);
+    add("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
+        "font-family=\"sans-serif\" font-size=\"11\" fill=\"#1d1f21\">\n<rect width=\"{0}\" height=\"{1}\" "
+        "fill=\"#ffffff\"/>\n<text x=\"8\" y=\"18\" font-weight=\"600\" font-size=\"13\">{2}</text>\n",
+        size, size + top, escaped(plot_.title));
+    for (std::size_t line = 0; line < count; ++line)
+      for (std::size_t column = 0; column < count; ++column) {
+        const double x = margin + side_ * static_cast<double>(column), y = top + side_ * static_cast<double>(line);
+        if (column < line)
+          paint_dots(column, line, x, y);
+        else if (column == line)
+          paint_histogram(line, x, y);
+        else
+          paint_number(plot_.correlations[line * count + column], x, y);
+      }
+    for (std::size_t i = 0; i < count; ++i) {
+      const double middle = side_ * (static_cast<double>(i) + 0.5);
+      const std::string name = escaped(shortened(plot_.curves[i].name));
+      add("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>", margin + middle,
+          size + top - margin + 26.0, name);
+      add("<text transform=\"translate(16 {:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n", top + middle,
+          name);
+    }
+    add("</svg>\n");
+    return std::move(out_);
+  }
+
+ private:
+  static constexpr double size = 640.0, margin = 40.0, top = 26.0, air = 4.0;
+
+  template <class... Arguments>
+  void add(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    out_ += fmt::format(format, std::forward<Arguments>(arguments)...);
+  }
+  std::string shortened(const std::string& name) const {
+    const auto room = static_cast<std::size_t>(side_ / 6.0);
+    return name.size() > room ? name.substr(0, room > 1 ? room - 1 : 1) + "…" : name;
+  }
+  void frame(double x, double y) {
+    add("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"none\" stroke=\"#c8c9c6\"/>", x, y,
+        side_ - 2.0, side_ - 2.0);
+  }
+  static std::pair<double, double> range_of(const ReportCurve& column) {
+    double low = std::numeric_limits<double>::infinity(), high = -low;
+    for (const double value : column.y)
+      if (std::isfinite(value)) low = std::min(low, value), high = std::max(high, value);
+    return high > low ? std::pair{low, high} : std::pair{low - 1.0, low + 1.0};
+  }
+  void paint_dots(std::size_t column, std::size_t line, double x, double y) {
+    frame(x, y);
+    const ReportCurve &a = plot_.curves[column], &b = plot_.curves[line];
+    const auto [a_low, a_high] = range_of(a);
+    const auto [b_low, b_high] = range_of(b);
+    const double room = side_ - 2.0 - 2.0 * air;
+    for (const bool is_failed : {false, true}) {
+      add("<g fill=\"{}\" fill-opacity=\"0.55\">", is_failed ? "#b3261e" : colors[0]);
+      for (std::size_t i = 0; i < std::min(a.y.size(), b.y.size()); ++i)
+        if ((i < a.is_marked.size() && a.is_marked[i]) == is_failed && std::isfinite(a.y[i]) && std::isfinite(b.y[i]))
+          add("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"1.2\"/>", x + air + room * (a.y[i] - a_low) / (a_high - a_low),
+              y + air + room * (b_high - b.y[i]) / (b_high - b_low));
+      add("</g>\n");
+    }
+  }
+  void paint_histogram(std::size_t column, double x, double y) {
+    frame(x, y);
+    constexpr std::size_t bins = 16;
+    const auto [low, high] = range_of(plot_.curves[column]);
+    std::size_t counts[bins] = {}, most = 1;
+    for (const double value : plot_.curves[column].y)
+      if (std::isfinite(value))
+        ++counts[std::min(bins - 1, static_cast<std::size_t>((value - low) / (high - low) * bins))];
+    for (const std::size_t count : counts) most = std::max(most, count);
+    const double room = side_ - 2.0 - 2.0 * air, one = room / bins;
+    for (std::size_t i = 0; i < bins; ++i) {
+      const double tall = room * static_cast<double>(counts[i]) / static_cast<double>(most);
+      add("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\" fill-opacity=\"0.45\"/>",
+          x + air + one * static_cast<double>(i), y + air + room - tall, one, tall, colors[0]);
+    }
+    add("\n");
+  }
+  void paint_number(double correlation, double x, double y) {
+    if (!std::isfinite(correlation)) return;
+    add("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\" font-size=\"{:.1f}\" "
+        "fill-opacity=\"{:.2f}\">{:.2f}</text>\n",
+        x + 0.5 * side_, y + 0.5 * side_ + 4.0, 11.0 + 5.0 * std::abs(correlation), 0.45 + 0.55 * std::abs(correlation),
+        correlation);
+  }
+
+  const ReportPlot& plot_;
+  double side_ = 0.0;
+  std::string out_;
+};
+
 std::string spelled_out(std::string text) {
   for (const auto& [letter, word] :
        {std::pair{"λ", "lambda"}, {"η", "eta"}, {"Φ", "Phi"}, {"α", "alpha"}, {"ρ", "rho"}, {"∞", "inf"}})
@@ -391,7 +559,7 @@ std::string with_unit(const std::string& name, const std::string& unit) {
 }
 
 /// Names that differ, whatever file_name_of made of them.
-void add_picture(const std::string& name, const Drawing& drawing, std::vector<Picture>& pictures) {
+void add_picture(const std::string& name, std::string svg, std::vector<Picture>& pictures) {
   const std::string base = file_name_of(name);
   std::string unique = base;
   const auto is_taken = [&] {
@@ -399,7 +567,7 @@ void add_picture(const std::string& name, const Drawing& drawing, std::vector<Pi
                        [&](const Picture& picture) { return picture.name == unique; });
   };
   for (int i = 2; is_taken(); ++i) unique = fmt::format("{}-{}", base, i);
-  pictures.push_back({unique, Painter(drawing).paint()});
+  pictures.push_back({unique, std::move(svg)});
 }
 
 void add_run(const ReportData& data, std::vector<Picture>& pictures) {
@@ -423,7 +591,7 @@ void add_run(const ReportData& data, std::vector<Picture>& pictures) {
       const std::string stem = first.substr(0, first.find_first_of("0123456789"));
       const bool is_symbol = std::any_of(panel.name.begin(), panel.name.end(),
                                          [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
-      add_picture(fmt::format("{} {}", is_symbol ? stem : panel.name, subject), drawing, pictures);
+      add_picture(fmt::format("{} {}", is_symbol ? stem : panel.name, subject), Painter(drawing).paint(), pictures);
     }
   }
 }
@@ -438,7 +606,12 @@ std::vector<std::pair<double, double>> bars_of(const ReportCurve& curve) {
 
 void add_study(const ReportData& data, std::vector<Picture>& pictures) {
   for (const ReportPlot& plot : data.plots) {
-    Drawing drawing{plot.title, plot.x_label, plot.y_label, plot.is_log, plot.is_log, true, {}, plot.slopes, plot.kind};
+    if (plot.kind == "matrix") {
+      add_picture(plot.title, MatrixPainter(plot).paint(), pictures);
+      continue;
+    }
+    Drawing drawing{plot.title, plot.x_label, plot.y_label, plot.is_log, plot.is_log,
+                    true,       {},           plot.slopes,  plot.kind,   &plot};
     for (const ReportCurve& curve : plot.curves) {
       const std::string name = curve.order ? fmt::format("{} (order {:.2f})", curve.name, *curve.order) : curve.name;
       const std::size_t count = std::min(curve.x.size(), curve.y.size());
@@ -448,7 +621,7 @@ void add_study(const ReportData& data, std::vector<Picture>& pictures) {
                                 curve.is_marked,
                                 bars_of(curve)});
     }
-    add_picture(plot.title, drawing, pictures);
+    add_picture(plot.title, Painter(drawing).paint(), pictures);
   }
 }
 

@@ -149,6 +149,20 @@ std::string ticks(const ReportPlot& plot) {
   return ticks('x', x.low, x.high) + ticks('y', y.low, y.high);
 }
 
+/// A rectangle of one colour per cell.
+std::string cells(const ReportPlot& plot) {
+  const std::size_t columns = plot.x_edges.size() - 1;
+  std::string out = "\\addplot[patch, patch type=rectangle, shader=flat corner, point meta=explicit] coordinates {";
+  for (std::size_t i = 0; i < plot.cells.size(); ++i) {
+    if (!std::isfinite(plot.cells[i])) continue;
+    const std::size_t x = i % columns, y = i / columns;
+    out += "\n ";
+    for (const auto& [a, b] : {std::pair{x, y}, {x + 1, y}, {x + 1, y + 1}, {x, y + 1}})
+      out += fmt::format(" ({:.8g},{:.8g}) [{:.8g}]", plot.x_edges[a], plot.y_edges[b], plot.cells[i]);
+  }
+  return out + "};\n";
+}
+
 /// The same marks and dashes as in the SVG, in black and white or colour as the document's cycle list says.
 std::string picture(const ReportPlot& plot) {
   struct Sign {
@@ -164,7 +178,13 @@ std::string picture(const ReportPlot& plot) {
   out += fmt::format(
       "\\begin{{axis}}[{}title={{{}}}, xlabel={{{}}}, ylabel={{{}}}, grid=major, legend pos=outer north east,\n"
       "  {}legend cell align=left, width=9cm, height=7cm]\n",
-      plot.is_log ? "xmode=log, ymode=log, " : "", tex(plot.title), tex(plot.x_label), tex(plot.y_label), ticks(plot));
+      plot.kind == "heat"
+          ? fmt::format("colorbar, colormap/viridis, colorbar style={{ylabel={{{}}}}}, enlargelimits=false, ",
+                        tex(plot.z_label))
+      : plot.is_log ? "xmode=log, ymode=log, "
+                    : "",
+      tex(plot.title), tex(plot.x_label), tex(plot.y_label), ticks(plot));
+  if (plot.kind == "heat") return out + cells(plot) + "\\end{axis}\n\\end{tikzpicture}\n";
   double low = std::numeric_limits<double>::infinity(), high = 0.0, bottom = low, top = 0.0;
   for (std::size_t i = 0; i < plot.curves.size(); ++i) {
     const ReportCurve& curve = plot.curves[i];
@@ -265,7 +285,9 @@ std::vector<Path> write_tex(const ReportData& data, const Path& folder) {
     names.push_back(out);
     return out;
   };
-  for (const ReportPlot& plot : data.plots) write(unique(plot.title), picture(plot));
+  for (const ReportPlot& plot : data.plots)
+    if (plot.kind != "matrix")
+      write(unique(plot.title), picture(plot));  // of thousands of dots: an SVG serves it better
   for (const ReportTable& table : data.tables) write(unique("table " + table.title), tabular(table));
   return files;
 }
