@@ -51,6 +51,29 @@ test("a slow curve is smooth at one pixel per pixel: its ink moves by fractions 
   await close();
 });
 
+test("a steep curve of many points is no stair: every column of pixels has the same ink", async () => {
+  const zigzag = times(8000, 1).map((t) => 2 * Math.abs(((16 * t) % 1) - 0.5));
+  const { page, close } = await open(browser, sample("steep.html", flat([{ name: "y", values: zigzag }])), { deviceScaleFactor: 1 });
+  const rows = await page.locator('[data-panel="P"] canvas').evaluate((canvas) => {
+    const { data, width, height } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const out = [];
+    for (let x = 120; x < width - 60; x += 1) {
+      let ink = 0;
+      for (let y = 0; y < height - 60; ++y) {
+        const at = 4 * (y * width + x);
+        if (data[at + 3] > 0) ink += Math.max(0, data[at + 2] - data[at] - 40) / 100;
+      }
+      if (ink > 0) out.push(ink);
+    }
+    return out.sort((a, b) => a - b);
+  });
+  assert.ok(rows.length > 200, `${rows.length} columns have ink`);
+  const at = (part) => rows[Math.floor(part * (rows.length - 1))];
+  // Corners aside, where less ink lies in a column.
+  assert.ok(at(0.98) < 1.2 * at(0.5), `ink per column: ${at(0.5)}, at most ${at(0.98)}`);
+  await close();
+});
+
 test("noise at round-off does not fill an axis, and the axis says so", async () => {
   const noise = times(500, 1).map((t, i) => 1e-16 * Math.sin(977 * i));
   const { page, troubles, close } = await open(browser, sample("noise.html", flat([{ name: "x", of: "a", values: times(500, 1) }, { name: "x", of: "b", values: noise }])));
