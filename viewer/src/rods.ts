@@ -99,17 +99,17 @@ function rangeOf(values: (Float32Array | null)[]): [number, number] {
 }
 
 /** Corners of the section in its plane with their normals; where two normals differ, the corner comes twice. */
-function outlineOf(rod: Rod): { y: number; z: number; ny: number; nz: number }[] {
-  const { section } = rod;
+function outlineOf({ section }: Rod, thinnest: number): { y: number; z: number; ny: number; nz: number }[] {
   if (section.kind === "rectangle") {
-    const [y, z] = [section.y / 2, section.z / 2];
+    const [y, z] = [Math.max(section.y / 2, thinnest), Math.max(section.z / 2, thinnest)];
     const corners = [[y, -z], [y, z], [-y, z], [-y, -z]];
     const normals = [[1, 0], [0, 1], [-1, 0], [0, -1]];
     return normals.flatMap(([ny, nz], k) => [corners[k], corners[(k + 1) % 4]].map(([cy, cz]) => ({ y: cy, z: cz, ny, nz })));
   }
+  const radius = Math.max(section.radius, thinnest);
   return Array.from({ length: sidesOfCircle + 1 }, (_, k) => {
     const angle = (k / sidesOfCircle) * 2 * Math.PI;
-    return { y: section.radius * Math.cos(angle), z: section.radius * Math.sin(angle), ny: Math.cos(angle), nz: Math.sin(angle) };
+    return { y: radius * Math.cos(angle), z: radius * Math.sin(angle), ny: Math.cos(angle), nz: Math.sin(angle) };
   });
 }
 
@@ -118,8 +118,8 @@ class RodMesh {
   private readonly outline: ReturnType<typeof outlineOf>;
   private readonly rings: number;
 
-  constructor(private readonly result: Result, private readonly rod: Rod, private readonly number: number, private readonly tint: string, isGhost: boolean) {
-    this.outline = outlineOf(rod);
+  constructor(private readonly result: Result, private readonly rod: Rod, private readonly number: number, private readonly tint: string, thinnest: number, isGhost: boolean) {
+    this.outline = outlineOf(rod, thinnest);
     const m = this.outline.length;
     this.rings = (rod.bodies.length - 1) * (ringsBetween + 1);
     const count = this.rings * m;
@@ -191,8 +191,9 @@ export class Rods {
   private readonly meshes: RodMesh[];
   private field: RodField | null = null;
 
-  constructor(private readonly result: Result, tintOf: (k: number) => string, isGhost: boolean) {
-    this.meshes = result.rods.map((rod, k) => new RodMesh(result, rod, k, tintOf(rod.bodies[0]), isGhost));
+  /** `thinnest`: half the thickness that is drawn at least, so that colours are seen on wires. */
+  constructor(private readonly result: Result, tintOf: (k: number) => string, thinnest: number, isGhost: boolean) {
+    this.meshes = result.rods.map((rod, k) => new RodMesh(result, rod, k, tintOf(rod.bodies[0]), thinnest, isGhost));
     for (const { mesh } of this.meshes) this.object.add(mesh);
   }
   setField(field: RodField | null): void {

@@ -223,7 +223,7 @@ export class Scene {
       const nodes = nodesOf(result);
       return new kind(result, tintOf, 0.12 * this.size, i > 0, (k) => nodes.has(k));
     });
-    this.rods = this.results.map((result, i) => new Rods(result, (k) => (i === 0 ? seriesColor(k) : color("ghost")), i > 0));
+    this.rods = this.results.map((result, i) => new Rods(result, (k) => (i === 0 ? seriesColor(k) : color("ghost")), 0.006 * this.size, i > 0));
     for (const drawn of [...this.bodies, ...this.rods]) this.content.add(drawn.object);
     for (const drawn of [...this.bodies, ...this.rods]) drawn.move(this.clock.shown);
     this.marks = new Marks(this.results[0].marks, this.bodies[0], this.results[0].bodies.map((body) => body.name), this.size, {
