@@ -43,7 +43,7 @@ test-cluster:
 	PYTHONPATH=build/python PYTHONDONTWRITEBYTECODE=1 KREISEL_PROGRAM=$(CURDIR)/build/bin/kreisel /usr/bin/python3 tests/cluster/test_cluster.py
 
 asan:
-	@tools/setup build viewer test
+	@tools/setup build viewer test fuzz
 	@cmake --preset asan > /dev/null
 	@cmake --build --preset asan -j $(JOBS)
 	ctest --preset asan -j $(JOBS)

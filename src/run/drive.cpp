@@ -212,7 +212,8 @@ void Drive::begin_segment(std::shared_ptr<const system::System> system, const sy
     exchange_segment(*state);
     s.is_open = true;
   } else if (!s.stepper->place(s.start)) {
-    fail(s.policy->StepPolicy::failure_of_start(*s.stepper));
+    fail(no_accelerations(s.start.t0, segment_number_ == 0));
+    if (previous_ != nullptr) segment_ = std::move(previous_);  // whose end is the last that is known
   } else {
     if (segment_number_ == 0) recorder_.begin(*s.system, now());
     const StartingPoints wanted = s.policy->begin(*s.stepper);

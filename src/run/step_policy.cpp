@@ -488,12 +488,17 @@ bool is_radau(const Plan& plan) { return plan.method->name == "radau"; }
 
 }  // namespace
 
-Failure StepPolicy::failure_of_start(const Stepper&) const {
+Failure no_accelerations(double t, bool is_first) {
   return {Status::no_consistent_start,
           fmt::format(
-              "the initial values admit no accelerations and multipliers: [M B'; B 0] is singular.\n"
+              "{} admit no accelerations and multipliers: [M B'; B 0] is singular.\n"
               "  try: `kreisel check`, which names redundant constraints and bodies without mass, or {} least-squares",
+              is_first ? "the initial values" : fmt::format("position and velocity at t = {:.10g}", t),
               spelled("linear_solver"))};
+}
+
+Failure StepPolicy::failure_of_start(const Stepper& stepper) const {
+  return no_accelerations(stepper.now().motion.t, false);
 }
 
 std::unique_ptr<StepPolicy> make_policy(const Plan& plan, const system::System& system) {

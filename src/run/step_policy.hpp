@@ -18,6 +18,9 @@ struct Failure {
   std::string message;
 };
 
+/// [M Bᵀ; B 0] cannot be solved where a method begins.
+Failure no_accelerations(double t, bool is_first);
+
 /// `restart`: not to be tried again, the method starts anew where it is.
 enum class Verdict { accept, retry, restart, give_up };
 

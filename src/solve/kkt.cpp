@@ -27,6 +27,8 @@ constexpr double projection_floor = 1e-15;
 constexpr double invisible = 1e-16;
 /// What a second correction is at most, in parts of the first, where the matrix is exact.
 constexpr double exact_matrix = 1e-3;
+/// Of accelerations beside stiff forces, whose parts cancel.
+constexpr double largest_round_off = 1e-8;
 
 }  // namespace
 
@@ -54,24 +56,28 @@ double unit_of_projection(double length) {
   return length > 0.0 && length < small_mechanism ? length : 1.0;
 }
 
-double largest_position(const lie::Space& space, const Vector& q, double unit) {
-  if (unit == 1.0) return q.lpNorm<Eigen::Infinity>();
+namespace {
+
+/// Of numbers that stand in blocks of q or v, with translations in parts of `unit`.
+double largest_in(const lie::Space& space, ConstVectorRef x, double unit, int lie::Block::*at, int lie::Block::*count) {
+  if (unit == 1.0) return x.size() > 0 ? x.lpNorm<Eigen::Infinity>() : 0.0;
   double largest = 0.0;
   for (const lie::Block& block : space.blocks()) {
     const int n = lie::translations_of(block);
-    for (int i = 0; i < block.nq; ++i) largest = std::max(largest, std::abs(q[block.q_at + i]) / (i < n ? unit : 1.0));
+    for (int i = 0; i < block.*count; ++i)
+      largest = std::max(largest, std::abs(x[block.*at + i]) / (i < n ? unit : 1.0));
   }
   return largest;
 }
 
-double largest_velocity(const lie::Space& space, const Vector& v, double unit) {
-  if (unit == 1.0) return v.lpNorm<Eigen::Infinity>();
-  double largest = 0.0;
-  for (const lie::Block& block : space.blocks()) {
-    const int n = lie::translations_of(block);
-    for (int i = 0; i < block.nv; ++i) largest = std::max(largest, std::abs(v[block.v_at + i]) / (i < n ? unit : 1.0));
-  }
-  return largest;
+}  // namespace
+
+double largest_position(const lie::Space& space, ConstVectorRef q, double unit) {
+  return largest_in(space, q, unit, &lie::Block::q_at, &lie::Block::nq);
+}
+
+double largest_velocity(const lie::Space& space, ConstVectorRef v, double unit) {
+  return largest_in(space, v, unit, &lie::Block::v_at, &lie::Block::nv);
 }
 
 Kkt::Kkt(const system::System& system, Counters& counters, std::string_view linear_solver)
@@ -255,6 +261,8 @@ bool Kkt::balance(Motion& m, VectorRef lambda, bool is_balanced) {
     const double change = correct(m, lambda);
     if (change < 0.0) return false;
     if (change <= 1e-13) return true;
+    // With the whole matrix only round-off keeps an update from falling.
+    if (is_whole && change <= largest_round_off && change > 0.1 * previous) return true;
     is_whole = is_whole || change > exact_matrix * previous;
     previous = change;
   }
@@ -421,7 +429,7 @@ void Kkt::velocity_part(const Motion& at, ConstVectorRef dq, ConstVectorRef dv, 
   const Pattern& pattern = system_.pattern();
   rows_.setZero();
   // H δq as a difference: all of linearize would cost more than the step it belongs to.
-  if (const double size = dq.lpNorm<Eigen::Infinity>(); size > 0.0) {
+  if (const double size = largest_velocity(system_.space(), dq, length_); size > 0.0) {
     const double part = 1e-6 / size;
     scratch = at;
     step_ = part * dq;

@@ -22,8 +22,8 @@ void row_lengths(const system::System& system, const Vector& B, double unit, Vec
 /// a projection in metres.
 double unit_of_projection(double length);
 /// The largest entry of q, or of v, translations counted in `unit`.
-double largest_position(const lie::Space& space, const Vector& q, double unit);
-double largest_velocity(const lie::Space& space, const Vector& v, double unit);
+double largest_position(const lie::Space& space, ConstVectorRef q, double unit);
+double largest_velocity(const lie::Space& space, ConstVectorRef v, double unit);
 
 /// M itself is never inverted: singular mass matrices are fine as long as M > 0 on ker B.
 class Kkt {
@@ -50,7 +50,10 @@ class Kkt {
   [[nodiscard]] bool project_position(system::Motion& m);
   [[nodiscard]] bool project_velocity(system::Motion& m);
   /// For a mechanism of this size [m].
-  void set_length(double length) { unit_ = unit_of_projection(length); }
+  void set_length(double length) {
+    unit_ = unit_of_projection(length);
+    length_ = length > 0.0 ? length : 1.0;
+  }
   /// Of the last projection; many mean that the matrix at hand is too old.
   int projection_iterations() const { return projection_iterations_; }
 
@@ -91,7 +94,8 @@ class Kkt {
   Vector target_;  ///< of the force balance
   system::Motion before_jump_;
   Vector lambda_before_jump_;
-  double unit_ = 1.0;  ///< of translations, in projections
+  double unit_ = 1.0;    ///< of translations, in projections
+  double length_ = 1.0;  ///< of the mechanism
   bool needs_newton_;
   bool has_algebraic_ = false;  ///< index-1 unknowns, or forces that depend on λ
   int projection_iterations_ = 0;

@@ -7,6 +7,8 @@
 #include <limits>
 
 #include "base/decompositions.hpp"
+#include "lie/group_info.hpp"
+#include "system/consistency.hpp"
 #include "system/dense.hpp"
 
 namespace kreisel::system {
@@ -39,6 +41,27 @@ Matrix with_unit_rows(Matrix B) {
       B.row(i).setZero();
   }
   return B;
+}
+
+/// B over the dynamic coordinates, with translations in parts of the mechanism's size and rows of length 1: its rank does not depend on the
+/// unit of length. Rows that move points along have that unit, rows that only turn have none; both are about 1 before round-off is judged.
+Matrix without_units(const System& system, const Motion& m, Matrix B) {
+  const double length = length_scale(system, m);
+  const auto& blocks = system.space().blocks();
+  Vector along = Vector::Zero(B.rows());
+  Eigen::Index column = 0;
+  for (int b = 0; b < static_cast<int>(blocks.size()); ++b) {
+    if (system.pattern().kind(b) != CoordinateKind::dynamic) continue;
+    if (lie::is_pose(blocks[b])) {
+      auto translations = B.middleCols(column, lie::translations_of(blocks[b]));
+      along = along.cwiseMax(translations.rowwise().norm());
+      translations *= length;
+    }
+    column += blocks[b].nv;
+  }
+  for (Eigen::Index i = 0; i < B.rows(); ++i)
+    if (length * along[i] > exact_tolerance * B.row(i).norm()) B.row(i) /= length;
+  return with_unit_rows(std::move(B));
 }
 
 /// Of two rows that do the same the first is kept: lengths fall by more than round-off from row to row.
@@ -122,10 +145,9 @@ RankReport rank_report(const System& system, const Motion& m) {
 
   Matrix kernel = Matrix::Identity(M.rows(), M.rows());
   if (report.rows > 0) {
-    const Matrix unit = with_unit_rows(B);
-    const Svd parts = svd(unit, SingularVectors::full_v);
-    report.rank_of_B = parts.rank(rank_tolerance);
-    kernel = parts.V.rightCols(M.rows() - report.rank_of_B);
+    const Matrix unit = without_units(system, m, B);
+    report.rank_of_B = svd(unit, SingularVectors::none).rank(rank_tolerance);
+    kernel = svd(with_unit_rows(B), SingularVectors::full_v).V.rightCols(M.rows() - report.rank_of_B);
 
     report.redundant_rows = rows_past(report.rank_of_B, pivoted(unit));
     for (const int row : report.redundant_rows) report.redundant_names.push_back(system.pattern().row_name(row));
@@ -153,7 +175,7 @@ Redundancy redundancy(const System& system, const Motion& m) {
   if (pattern.rows() == 0) return out;
   KktBlocks blocks(pattern);
   system.mass_and_jacobian(m, blocks);
-  const Matrix B = with_unit_rows(dense_rows(system, blocks.B)(Eigen::all, dynamic_coordinates(system)));
+  const Matrix B = without_units(system, m, dense_rows(system, blocks.B)(Eigen::all, dynamic_coordinates(system)));
   const PivotOrder order = pivoted(B);
   const std::vector<int> rows = rows_past(order.rank, order);
   if (rows.empty()) return out;

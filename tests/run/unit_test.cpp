@@ -64,6 +64,16 @@ TEST_P(UnitOfLengthAndTime, ChangesNeitherStepsNorMotion) {
 
 INSTANTIATE_TEST_SUITE_P(ByMethod, UnitOfLengthAndTime, testing::Values("", "radau"));
 
+/// Arms of astronomical length: beside them the directions of axes are no round-off.
+TEST(UnitOfLength, ConstraintsOfLongArmsDoNotDependOnEachOther) {
+  const run::Report metres = run_in(rods(1.0, 1.0, 1.0, "se3"), 2.0, 1e-6, "");
+  const double u = 1e11, s = 1e7, m = 1e30;
+  const run::Report report = run_in(rods(u, s, m, "se3"), 2.0 * s, 1e-6, "");
+  ASSERT_EQ(report.status, run::Status::success) << report.message;
+  for (const int body : {0, 7})
+    EXPECT_LT((report.final.motion.q.segment<3>(body) / u - metres.final.motion.q.segment<3>(body)).norm(), 1e-4);
+}
+
 /// Micromechanisms in metres and kilogrammes: masses by the cube of the length, beside constraints that do not shrink.
 class Micromechanism : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
 
