@@ -434,7 +434,9 @@ Doubt doubt_of(const ReportBody& body, const std::vector<Point>& points) {
     if (b.before != b.behind || !(c.t > a.t)) continue;  // an event: its neighbours know nothing of it
     const Between both(body, a.behind, c.before, c.t - a.t);
     const double s = (b.t - a.t) / (c.t - a.t), longer = std::max(s, 1.0 - s);
-    const double off = both.q(s).angularDistance(turn(body, b.before)) * std::pow(longer, both.order());
+    // Errors shrink with the order of the polynomial where turns between points are small, and not at all where they are large.
+    const double part = longer * both.rate() < 2.0 ? std::pow(longer, both.order()) : 1.0;
+    const double off = part * both.q(s).angularDistance(turn(body, b.before));
     if (off > worst.angle) worst = {off, both.rate() / (c.t - a.t), longer * (c.t - a.t)};
   }
   return worst;
@@ -583,9 +585,8 @@ std::string report_glb(const ReportData& data, std::vector<std::string>& notes) 
   }
   if (worst.angle > turn_tolerance)
     notes.push_back(
-        fmt::format("--glb: between points of the result the turn of '{}' is known within {:.1g} rad only, at up to "
-                    "{:.2g} rad from point to "
-                    "point; --output-step {:.1g} of 'kreisel run', or less, gives 0.001 rad",
+        fmt::format("--glb: between points of the result the turn of '{}' may be off by {:.1g} rad, with {:.2g} rad from "
+                    "point to point; --output-step {:.1g} of 'kreisel run', or less, gives 0.001 rad",
                     worst_body, worst.angle, worst.rate * worst.h, 0.5 / std::max(worst.rate, 1e-9)));
   root["children"] = bodies;
   file.scene(file.node(std::move(root)), data.title.empty() ? "kreisel" : data.title);
