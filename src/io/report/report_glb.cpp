@@ -584,10 +584,10 @@ std::string report_glb(const ReportData& data, std::vector<std::string>& notes) 
       channel("rotation", turning, file.turns(keyed));
   }
   if (worst.angle > turn_tolerance)
-    notes.push_back(
-        fmt::format("--glb: between points of the result the turn of '{}' may be off by {:.1g} rad, with {:.2g} rad from "
-                    "point to point; --output-step {:.1g} of 'kreisel run', or less, gives 0.001 rad",
-                    worst_body, worst.angle, worst.rate * worst.h, 0.5 / std::max(worst.rate, 1e-9)));
+    notes.push_back(fmt::format(
+        "--glb: between points of the result the turn of '{}' may be off by {:.1g} rad, with {:.2g} rad from "
+        "point to point; --output-step {:.1g} of 'kreisel run', or less, gives 0.001 rad",
+        worst_body, worst.angle, worst.rate * worst.h, 0.5 / std::max(worst.rate, 1e-9)));
   root["children"] = bodies;
   file.scene(file.node(std::move(root)), data.title.empty() ? "kreisel" : data.title);
   file.animate(std::move(channels), std::move(samplers));
