@@ -268,6 +268,44 @@ test("joints, actuators and outputs of a machine are drawn, and the view can be 
   await close();
 });
 
+test("a rod is drawn through its nodes, and coloured by what is known along it", async () => {
+  const folder = join(work, "whip");
+  kreisel("run", "whip", "--t-end", "0.3", "--out", folder, "--quiet");
+  const { page, troubles, close } = await open(browser, pageOf(folder));
+  await page.evaluate(() => window.kreisel.clock.set(0.25));
+  await settle(page);
+  const seen = () => page.evaluate(() => {
+    const { scene, result } = window.kreisel;
+    const [{ mesh }] = scene.rods[0].meshes;
+    const [rod] = result.rods;
+    const { array } = mesh.geometry.getAttribute("position");
+    const perRing = scene.rods[0].meshes[0].outline.length;
+    // The middle of the last ring, and the pose of the last node.
+    const last = array.length / 3 - perRing;
+    const tip = [0, 1, 2].map((k) => (array[3 * last + k] + array[3 * (last + (perRing - 1) / 2) + k]) / 2);
+    const node = scene.rods[0].object.position.clone();
+    scene.bodies[0].pose(rod.bodies[rod.bodies.length - 1], node, scene.camera.quaternion.clone());
+    const colors = mesh.geometry.getAttribute("color").array;
+    const shades = new Set();
+    for (let i = 0; i < colors.length; i += 3 * perRing) shades.add([0, 1, 2].map((k) => Math.round(50 * colors[i + k])).join());
+    return { miss: Math.hypot(tip[0] - node.x, tip[1] - node.y, tip[2] - node.z), shades: [...shades], names: scene.tintNames, own: scene.bodies[0].bodies[rod.bodies[2]].children.length };
+  });
+  const by = async (name) => {
+    await page.getByLabel("What the colours of the rods mean").or(page.locator(`select:has(option:text-is("${name}"))`)).first().selectOption({ label: name });
+    await settle(page);
+    return seen();
+  };
+  const tension = await seen();
+  assert.ok(tension.miss < 1e-3, `the rod ends ${tension.miss} m beside its last node`);
+  assert.equal(tension.own, 0, "the nodes are not drawn beside it");
+  assert.deepEqual(tension.names.slice(-2), ["curvature", "stretch"]);
+  assert.ok(tension.names.includes("My") && tension.shades.length > 3, `${tension.shades.length} colours`);
+  const bending = await by("curvature");
+  assert.notDeepEqual(bending.shades, tension.shades);
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
 test("10,000 bodies move within a frame of 30 per second", async () => {
   const [bodies, frames] = [10_000, 4];
   const R = Array.from({ length: frames }, (_, i) => [Math.cos(i), -Math.sin(i), 0, Math.sin(i), Math.cos(i), 0, 0, 0, 1]);

@@ -37,10 +37,13 @@ export function turnBetween(q: Float32Array, { i, j, s }: Between, out: THREE.Qu
   return out.fromArray(q, a).slerp(next, s);
 }
 
-/** Blue over grey to red, as people read small to large. */
+/** Blue over green and yellow to red, as people read small to large; the bar of the scene shows the same. */
+const tints = [0x2b4fd0, 0x1fa8b8, 0x7cc242, 0xf5b51f, 0xd3241c].map((shade) => new THREE.Color(shade));
+
 export function tintColor(value: number, low: number, high: number, out: THREE.Color): THREE.Color {
-  const s = high > low ? Math.min(1, Math.max(0, (value - low) / (high - low))) : 0.5;
-  return s < 0.5 ? out.setRGB(0.13 + 1.1 * s, 0.35 + 0.8 * s, 0.85 - 0.4 * s) : out.setRGB(0.68 + 0.4 * (s - 0.5), 0.75 - 1.2 * (s - 0.5), 0.65 - 1.1 * (s - 0.5));
+  const s = (high > low ? Math.min(1, Math.max(0, (value - low) / (high - low))) : 0.5) * (tints.length - 1);
+  const k = Math.min(tints.length - 2, Math.floor(s));
+  return out.copy(tints[k]).lerp(tints[k + 1], s - k);
 }
 
 export interface Bodies {
