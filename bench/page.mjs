@@ -1,6 +1,6 @@
 // Sizes and times of the page in chromium: node bench/page.mjs PROGRAM WORK -> JSON
-import { spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, statSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -42,5 +42,57 @@ for (let i = 0; i < 3; ++i) {
   })));
   await context.close();
 }
+
+// -- 10,000 bodies: what a picture costs here, where a processor draws it, and without the drawing
+const { pageWith } = await import(pathToFileURL(join(dirname(fileURLToPath(import.meta.url)), "../viewer/sample.mjs")).href);
+const poses = Array.from({ length: 4 }, (_, i) => [Math.cos(i), -Math.sin(i), 0, Math.sin(i), Math.cos(i), 0, 0, 0, 1]);
+const many = {
+  format: 1, title: "10,000 bodies", summary: {}, time: [0, 0.1, 0.2, 0.3], series: [],
+  bodies: Array.from({ length: 10_000 }, (_, k) => ({
+    name: `b${k}`, shape: { box: { size: [0.3, 0.3, 0.3] } }, x: poses.map((_, i) => [k % 100, Math.floor(k / 100), Math.sin(i + k)]), R: poses,
+  })),
+};
+const empty = readFileSync(top, "utf8").replace(/(<script type="application\/json" id="kreisel-data">)[^]*?(<\/script>)/, "$1null$2");
+writeFileSync(join(work, "many.html"), pageWith(many, empty));
+const crowd = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+await crowd.goto(pathToFileURL(join(work, "many.html")).href);
+await crowd.waitForFunction(() => "kreisel" in window);
+const pictures = await crowd.evaluate(() => {
+  const { scene, clock } = window.kreisel;
+  const context = scene.renderer.getContext();
+  const pixel = new Uint8Array(4);
+  const times = { page: Infinity, drawing: Infinity };
+  for (let i = 0; i < 10; ++i) {
+    clock.set(clock.begin + (i / 10) * (clock.end - clock.begin));
+    const begin = performance.now();
+    scene.render();
+    const given = performance.now();
+    context.readPixels(0, 0, 1, 1, context.RGBA, context.UNSIGNED_BYTE, pixel); // waits for the drawing
+    times.page = Math.min(times.page, given - begin);
+    times.drawing = Math.min(times.drawing, performance.now() - given);
+  }
+  return { ...times, calls: scene.renderer.info.render.calls };
+});
+await crowd.close();
+
+// -- a million points of a thousand columns: from the start of the program to curves on the screen
+const long = join(work, "long");
+if (!existsSync(join(long, "trajectory.h5")))
+  run("run", "chain", "--set", "n=20", "--t-end", "10", "--output-step", "1e-5", "--format", "hdf5", "--out", long, "--quiet");
+const begin = performance.now();
+const server = spawn(program, ["view", long, "--no-browser"], { stdio: ["ignore", "pipe", "inherit"] });
+const address = /http:\S+/.exec(await new Promise((resolve) => server.stdout.once("data", (data) => resolve(String(data)))))[0];
+const reader = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+await reader.goto(address);
+await reader.waitForFunction(() => "kreisel" in window && window.kreisel.panels.panelNamed("Position").lines.every((line) => line.curve.y.length > 0));
+const long_open = (performance.now() - begin) / 1000;
+const heap = await (await reader.context().newCDPSession(reader)).send("Runtime.getHeapUsage");
+const { points, columns } = await reader.evaluate(() => ({ points: window.kreisel.result.points, columns: window.kreisel.result.series.length }));
+const memory = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, "utf8"))[1]) / 1000;
+server.kill("SIGINT");
 await browser.close();
-console.log(JSON.stringify({ script, first_paint: Math.min(...paints) / 1000, heavy_top: statSync(top).size, excavator: statSync(largest).size }));
+console.log(JSON.stringify({
+  script, first_paint: Math.min(...paints) / 1000, heavy_top: statSync(top).size, excavator: statSync(largest).size,
+  many_page: pictures.page, many_drawing: pictures.drawing, many_calls: pictures.calls,
+  long_open, long_points: points, long_columns: columns, long_bytes: statSync(join(long, "trajectory.h5")).size, long_memory: memory, long_heap: heap.usedSize / 1e6,
+}));

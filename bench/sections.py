@@ -485,7 +485,7 @@ def compile_times(programs, build, output):
 
 
 def page(programs, build, output):
-    """The page of kreisel view in chromium: bytes, and time to the first paint."""
+    """The page of kreisel view in chromium: bytes, time to the first paint, many bodies, long results."""
     output.title("The page in chromium")
     script = Path(__file__).parent / "page.mjs"
     done = subprocess.run(["node", str(script), str(build / "bin" / "kreisel"), str(build / "bench" / "page")],
@@ -495,9 +495,20 @@ def page(programs, build, output):
         return {}
     found = json.loads(done.stdout)
     output.table(["what", "value"], [["JavaScript [kB]", number(found["script"] / 1e3)], ["first paint of the heavy top [s]", number(found["first_paint"], 3)],
-                                     ["page of the heavy top [kB]", number(found["heavy_top"] / 1e3)], ["page of the excavator [kB]", number(found["excavator"] / 1e3)]])
+                                     ["page of the heavy top [kB]", number(found["heavy_top"] / 1e3)], ["page of the excavator [kB]", number(found["excavator"] / 1e3)],
+                                     ["10,000 bodies: work of the page per picture [ms]", number(found["many_page"], 3)],
+                                     ["10,000 bodies: drawn by the processor, without a graphics card [ms]", number(found["many_drawing"], 3)],
+                                     ["10,000 bodies: draw calls", number(found["many_calls"])],
+                                     ["long result: points", number(found["long_points"])], ["long result: columns", number(found["long_columns"])],
+                                     ["long result: file [MB]", number(found["long_bytes"] / 1e6)],
+                                     ["long result: from the start of kreisel view to curves [s]", number(found["long_open"], 3)],
+                                     ["long result: largest memory of the program [MB]", number(found["long_memory"])],
+                                     ["long result: memory of the page's data [MB]", number(found["long_heap"])]])
     output.limit("JavaScript of the page", found["script"] / 1e3, 900, "kB")
     output.limit("first paint of the heavy top", found["first_paint"], 1.0, "s")
+    output.limit("work of the page for a picture of 10,000 bodies", found["many_page"], 33.3, "ms")
+    output.limit("long result until curves are there", found["long_open"], 3.0, "s")
+    output.limit("memory of program and page with a long result", found["long_memory"] + found["long_heap"], 300, "MB")
     return found
 
 

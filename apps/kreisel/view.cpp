@@ -47,8 +47,10 @@ constexpr const char* view_examples =
 
 io::ReportData read(const std::string& result, const std::string& other, bool is_served) {
   io::ReportData data = io::read_report_data(result, is_served);
-  if (!other.empty()) data.overlay.push_back(io::read_report_data(other, is_served));
   data.is_served = is_served;
+  if (other.empty()) return data;
+  data.overlay.push_back(io::read_report_data(other, is_served));
+  data.overlay.back().is_served = is_served;
   return data;
 }
 
@@ -95,7 +97,10 @@ class PageCache {
 };
 
 /// Points of one column where the reader looks, as pairs of doubles.
-Response series_response(const io::ReportData& data, const Request& request) {
+Response series_response(const io::ReportData& shown, const Request& request) {
+  const bool is_second = request.number("result", 0.0) == 1.0;
+  if (is_second && shown.overlay.empty()) return {404, "text/plain; charset=utf-8", "there is one result\n", {}};
+  const io::ReportData& data = is_second ? shown.overlay.front() : shown;
   std::string bytes;
   for (const auto& [t, y] :
        io::points_between(data, static_cast<int>(request.number("column", -1.0)), request.number("from", 0.0),
@@ -183,7 +188,11 @@ class View final : public Command {
     };
     if (is_text_) fmt::print("{}", io::report_text(data, columns_, terminal_width(), 10));
     write(html_, "html", [&] { io::write_report(data, html_); });
-    write(glb_, "glb", [&] { io::write_glb(data, glb_); });
+    write(glb_, "glb", [&] {
+      std::vector<std::string> notes;
+      io::write_atomically(glb_, io::report_glb(data, notes));
+      for (const std::string& note : notes) print_warning(note);
+    });
     write(png_, "png", [&] { take_picture(data, film, true, png_); });
     write(video_, "video", [&] { take_picture(data, film, false, video_); });
     if (!svg_.empty())

@@ -139,6 +139,60 @@ test("where the reader zooms in, the local server gives the points that the page
   });
 });
 
+test("a long result is read in pieces: no values in the page, true extremes in the plots, all points where one looks", async () => {
+  const long = join(work, "long-chain");
+  kreisel("run", "chain", "--set", "n=3", "--t-end", "0.7", "--output-step", "1e-5", "--format", "hdf5", "--out", long, "--quiet");
+  assert.ok(statSync(join(long, "trajectory.h5")).size > 64e6);
+  await serving(["view", long], async (address) => {
+    const { page, troubles, close } = await open(browser, address);
+    assert.ok((await (await fetch(address)).text()).length < 1_500_000, "no values of columns in the page");
+    const shown = () => page.evaluate(() => {
+      const line = window.kreisel.panels.panelNamed("Position").lines[2];
+      return { column: line.series.column, range: line.series.range, t: Array.from(line.curve.t), y: Array.from(line.curve.y) };
+    });
+    await page.waitForFunction(() => window.kreisel.panels.panelNamed("Position").lines[2].curve.y.length > 400);
+    const { column, range, t, y } = await shown();
+    // Every row, in stretches that are short enough to come in full.
+    const { origin, searchParams } = new URL(address);
+    const rows = new Map();
+    for (let from = 0; from < 0.7; from += 0.01) {
+      const query = new URLSearchParams({ token: searchParams.get("token"), column, result: 0, from, to: from + 0.01, points: 2000 });
+      const pairs = new Float64Array(await (await fetch(`${origin}/series?${query}`)).arrayBuffer());
+      for (let i = 0; i < pairs.length; i += 2) rows.set(pairs[i], pairs[i + 1]);
+    }
+    assert.equal(rows.size, 70_001);
+    t.forEach((time, i) => assert.equal(y[i], rows.get(time), `at ${time}`));
+    const values = [...rows.values()];
+    const [low, high] = [values.reduce((a, b) => Math.min(a, b)), values.reduce((a, b) => Math.max(a, b))];
+    assert.deepEqual([Math.min(...y), Math.max(...y)], [low, high]);
+    assert.ok(Math.abs(range[1] - low) < 1e-6 && Math.abs(range[2] - high) < 1e-6, `${range}`);
+    await page.evaluate(() => window.kreisel.panels.window.show([0.5, 0.501]));
+    await page.waitForFunction(() => {
+      const { t: near } = window.kreisel.panels.panelNamed("Position").lines[2].curve;
+      return near.length > 100 && near.length < 110 && near[1] - near[0] < 1.5e-5;
+    });
+    assert.deepEqual(troubles, []);
+    await close();
+  });
+});
+
+test("each of two results brings its own points where the reader zooms in", async () => {
+  const other = heavyTop("other", "--step", "0.0001", "--t-end", "1", "--format", "csv", "--set", "gravity=3");
+  const first = heavyTop("first", "--step", "0.0001", "--t-end", "1", "--format", "csv");
+  await serving(["view", first, other], async (address) => {
+    const { page, troubles, close } = await open(browser, address);
+    await page.evaluate(() => window.kreisel.panels.window.show([0.9, 0.91]));
+    await page.waitForFunction(() => window.kreisel.panels.panelNamed("Position").lines.every(({ curve: { t } }) => t.length > 90 && t.length < 200));
+    const apart = await page.evaluate(() => {
+      const lines = window.kreisel.panels.panelNamed("Position").lines.filter((line) => line.label === "z");
+      return Math.abs(lines[0].curve.y[50] - lines[1].curve.y[50]);
+    });
+    assert.ok(apart > 1e-4, `${apart} m apart`);
+    assert.deepEqual(troubles, []);
+    await close();
+  });
+});
+
 test("a run is watched while it goes on; parameters run it anew, inputs steer it", async () => {
   const end = await serving(["run", "excavator", "--watch", "--out", join(work, "watched"), "--t-end", "2"], async (address) => {
     const { page, troubles, close } = await open(browser, address);

@@ -51,6 +51,29 @@ test("a slow curve is smooth at one pixel per pixel: its ink moves by fractions 
   await close();
 });
 
+test("a steep curve of many points is no stair: every column of pixels has the same ink", async () => {
+  const zigzag = times(8000, 1).map((t) => 2 * Math.abs(((16 * t) % 1) - 0.5));
+  const { page, close } = await open(browser, sample("steep.html", flat([{ name: "y", values: zigzag }])), { deviceScaleFactor: 1 });
+  const rows = await page.locator('[data-panel="P"] canvas').evaluate((canvas) => {
+    const { data, width, height } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const out = [];
+    for (let x = 120; x < width - 60; x += 1) {
+      let ink = 0;
+      for (let y = 0; y < height - 60; ++y) {
+        const at = 4 * (y * width + x);
+        if (data[at + 3] > 0) ink += Math.max(0, data[at + 2] - data[at] - 40) / 100;
+      }
+      if (ink > 0) out.push(ink);
+    }
+    return out.sort((a, b) => a - b);
+  });
+  assert.ok(rows.length > 200, `${rows.length} columns have ink`);
+  const at = (part) => rows[Math.floor(part * (rows.length - 1))];
+  // Corners aside, where less ink lies in a column.
+  assert.ok(at(0.98) < 1.2 * at(0.5), `ink per column: ${at(0.5)}, at most ${at(0.98)}`);
+  await close();
+});
+
 test("noise at round-off does not fill an axis, and the axis says so", async () => {
   const noise = times(500, 1).map((t, i) => 1e-16 * Math.sin(977 * i));
   const { page, troubles, close } = await open(browser, sample("noise.html", flat([{ name: "x", of: "a", values: times(500, 1) }, { name: "x", of: "b", values: noise }])));
@@ -241,6 +264,44 @@ test("joints, actuators and outputs of a machine are drawn, and the view can be 
     return scene.controls.target.distanceTo({ x: x[3 * i], y: x[3 * i + 1], z: x[3 * i + 2] });
   });
   assert.ok(target < 0.05, `the camera looks ${target} m beside the bucket`);
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
+test("a rod is drawn through its nodes, and coloured by what is known along it", async () => {
+  const folder = join(work, "whip");
+  kreisel("run", "whip", "--t-end", "0.3", "--out", folder, "--quiet");
+  const { page, troubles, close } = await open(browser, pageOf(folder));
+  await page.evaluate(() => window.kreisel.clock.set(0.25));
+  await settle(page);
+  const seen = () => page.evaluate(() => {
+    const { scene, result } = window.kreisel;
+    const [{ mesh }] = scene.rods[0].meshes;
+    const [rod] = result.rods;
+    const { array } = mesh.geometry.getAttribute("position");
+    const perRing = scene.rods[0].meshes[0].outline.length;
+    // The middle of the last ring, and the pose of the last node.
+    const last = array.length / 3 - perRing;
+    const tip = [0, 1, 2].map((k) => (array[3 * last + k] + array[3 * (last + (perRing - 1) / 2) + k]) / 2);
+    const node = scene.rods[0].object.position.clone();
+    scene.bodies[0].pose(rod.bodies[rod.bodies.length - 1], node, scene.camera.quaternion.clone());
+    const colors = mesh.geometry.getAttribute("color").array;
+    const shades = new Set();
+    for (let i = 0; i < colors.length; i += 3 * perRing) shades.add([0, 1, 2].map((k) => Math.round(50 * colors[i + k])).join());
+    return { miss: Math.hypot(tip[0] - node.x, tip[1] - node.y, tip[2] - node.z), shades: [...shades], names: scene.tintNames, own: scene.bodies[0].bodies[rod.bodies[2]].children.length };
+  });
+  const by = async (name) => {
+    await page.getByLabel("What the colours of the rods mean").or(page.locator(`select:has(option:text-is("${name}"))`)).first().selectOption({ label: name });
+    await settle(page);
+    return seen();
+  };
+  const tension = await seen();
+  assert.ok(tension.miss < 1e-3, `the rod ends ${tension.miss} m beside its last node`);
+  assert.equal(tension.own, 0, "the nodes are not drawn beside it");
+  assert.deepEqual(tension.names.slice(-2), ["curvature", "stretch"]);
+  assert.ok(tension.names.includes("My") && tension.shades.length > 3, `${tension.shades.length} colours`);
+  const bending = await by("curvature");
+  assert.notDeepEqual(bending.shades, tension.shades);
   assert.deepEqual(troubles, []);
   await close();
 });

@@ -1,6 +1,6 @@
 // Bodies in motion: poses between frames, meshes of a few bodies, and instances of many.
 import * as THREE from "three";
-import { lastNotAbove, type Body, type Result, type Tint } from "./data";
+import { lastNotAbove, type Body, type Result } from "./data";
 import { buildShape } from "./shapes";
 
 /** From this many bodies on, equal shapes are drawn together. */
@@ -37,10 +37,13 @@ export function turnBetween(q: Float32Array, { i, j, s }: Between, out: THREE.Qu
   return out.fromArray(q, a).slerp(next, s);
 }
 
-/** Blue over grey to red, as people read small to large. */
+/** Blue over green and yellow to red, as people read small to large; the bar of the scene shows the same. */
+const tints = [0x2b4fd0, 0x1fa8b8, 0x7cc242, 0xf5b51f, 0xd3241c].map((shade) => new THREE.Color(shade));
+
 export function tintColor(value: number, low: number, high: number, out: THREE.Color): THREE.Color {
-  const s = high > low ? Math.min(1, Math.max(0, (value - low) / (high - low))) : 0.5;
-  return s < 0.5 ? out.setRGB(0.13 + 1.1 * s, 0.35 + 0.8 * s, 0.85 - 0.4 * s) : out.setRGB(0.68 + 0.4 * (s - 0.5), 0.75 - 1.2 * (s - 0.5), 0.65 - 1.1 * (s - 0.5));
+  const s = (high > low ? Math.min(1, Math.max(0, (value - low) / (high - low))) : 0.5) * (tints.length - 1);
+  const k = Math.min(tints.length - 2, Math.floor(s));
+  return out.copy(tints[k]).lerp(tints[k + 1], s - k);
 }
 
 export interface Bodies {
@@ -48,7 +51,6 @@ export interface Bodies {
   move(t: number): void;
   showTrails(shows: boolean): void;
   setOpacity(opacity: number): void;
-  setTint(tint: Tint | null, range: [number, number]): void;
   /** Of a body, as it was moved last. */
   pose(body: number, position: THREE.Vector3, turn: THREE.Quaternion): void;
   /** The body that a ray meets first. */
@@ -109,12 +111,11 @@ export class SingleBodies implements Bodies {
   private readonly poses: Poses;
   private readonly bodies: THREE.Object3D[];
   private readonly trails: Trail[];
-  private tint: { tint: Tint; range: [number, number]; materials: THREE.MeshStandardMaterial[][] } | null = null;
 
-  constructor(private readonly result: Result, tintOf: (k: number) => string, size: number, isGhost: boolean) {
+  constructor(private readonly result: Result, tintOf: (k: number) => string, size: number, isGhost: boolean, private readonly isLeftOut: (k: number) => boolean) {
     this.poses = new Poses(result);
     this.bodies = result.bodies.map((body, k) => {
-      const object = buildShape(body.shapes, tintOf(k), size, isGhost);
+      const object = isLeftOut(k) ? new THREE.Group() : buildShape(body.shapes, tintOf(k), size, isGhost);
       object.traverse((part) => (part.userData.body = body.name));
       return object;
     });
@@ -130,31 +131,12 @@ export class SingleBodies implements Bodies {
       object.quaternion.copy(this.poses.turn[k]);
       if (this.trails[k].path.visible) this.trails[k].move(this.poses.at.i, object.position);
     });
-    if (!this.tint) return;
-    const { tint, range, materials } = this.tint;
-    const { i, j, s } = this.poses.at;
-    const n = tint.bodies.length;
-    tint.bodies.forEach((_, k) => {
-      const value = tint.values[n * i + k] + s * (tint.values[n * j + k] - tint.values[n * i + k]);
-      for (const material of materials[k]) tintColor(value, ...range, material.color);
-    });
   }
   showTrails(shows: boolean): void {
-    for (const trail of this.trails) trail.path.visible = trail.travelled.visible = shows;
+    this.trails.forEach((trail, k) => (trail.path.visible = trail.travelled.visible = shows && !this.isLeftOut(k)));
   }
   setOpacity(opacity: number): void {
     for (const body of this.bodies) eachMaterial(body, (material) => fade(material, opacity));
-  }
-  setTint(tint: Tint | null, range: [number, number]): void {
-    this.tint = tint && {
-      tint,
-      range,
-      materials: tint.bodies.map((k) => {
-        const found: THREE.MeshStandardMaterial[] = [];
-        if (this.bodies[k]) eachMaterial(this.bodies[k], (material) => material instanceof THREE.MeshStandardMaterial && found.push(material));
-        return found;
-      }),
-    };
   }
   pose(body: number, position: THREE.Vector3, turn: THREE.Quaternion): void {
     position.copy(this.poses.position[body]);
@@ -170,12 +152,12 @@ export class ManyBodies implements Bodies {
   readonly object = new THREE.Group();
   private readonly poses: Poses;
   private readonly kinds: { bodies: number[]; parts: { mesh: THREE.InstancedMesh; local: THREE.Matrix4 }[] }[] = [];
-  private tint: { tint: Tint; range: [number, number]; place: Map<number, number> } | null = null;
 
-  constructor(private readonly result: Result, tintOf: (k: number) => string, size: number, isGhost: boolean) {
+  constructor(private readonly result: Result, tintOf: (k: number) => string, size: number, isGhost: boolean, isLeftOut: (k: number) => boolean) {
     this.poses = new Poses(result);
     const kinds = new Map<string, number[]>();
     result.bodies.forEach((body, k) => {
+      if (isLeftOut(k)) return;
       // Nine colours are told apart; bodies of one shape share theirs in groups.
       const key = JSON.stringify([body.shapes, tintOf(k)]);
       const list = kinds.get(key);
@@ -215,32 +197,12 @@ export class ManyBodies implements Bodies {
         mesh.boundingSphere = null;
       }
     }
-    if (this.tint) this.colour();
-  }
-  private colour(): void {
-    const { tint, range, place } = this.tint!;
-    const { i, j, s } = this.poses.at;
-    const n = tint.bodies.length;
-    const [shade, plain] = [new THREE.Color(), new THREE.Color(0xffffff)];
-    for (const { bodies, parts } of this.kinds)
-      for (const { mesh } of parts) {
-        bodies.forEach((body, slot) => {
-          const k = place.get(body);
-          const value = k === undefined ? NaN : tint.values[n * i + k] + s * (tint.values[n * j + k] - tint.values[n * i + k]);
-          mesh.setColorAt(slot, Number.isFinite(value) ? tintColor(value, ...range, shade) : plain);
-        });
-        mesh.instanceColor!.needsUpdate = true;
-        (mesh.material as THREE.MeshStandardMaterial).color.set(0xffffff);
-      }
   }
   showTrails(): void {
     // Thousands of paths hide what moves.
   }
   setOpacity(opacity: number): void {
     eachMaterial(this.object, (material) => fade(material, opacity));
-  }
-  setTint(tint: Tint | null, range: [number, number]): void {
-    this.tint = tint && { tint, range, place: new Map(tint.bodies.map((body, k) => [body, k])) };
   }
   pose(body: number, position: THREE.Vector3, turn: THREE.Quaternion): void {
     position.copy(this.poses.position[body]);

@@ -60,7 +60,7 @@ function viewBar(clock: Clock, scene: Scene): HTMLElement {
       (look) => scene.set("look", look as SceneSettings["look"])),
     camera,
     scene.bodyNames.length > 0 ? choice("follow", "The body that the camera goes with", [["", "follow"], ...scene.bodyNames.slice(0, 500).map((name): [string, string] => [name, name])], settings.follow, (name) => scene.set("follow", name)) : null,
-    scene.tintNames.length > 0 ? choice("colour", "What the colours of the bodies mean", [["-1", "colour"], ...scene.tintNames.map((name, i): [string, string] => [String(i), name])], String(settings.tint), (i) => scene.set("tint", Number(i))) : null,
+    scene.tintNames.length > 0 ? choice("colour", "What the colours of the rods mean", [["-1", "colour"], ...scene.tintNames.map((name, i): [string, string] => [String(i), name])], String(settings.tint), (i) => scene.set("tint", Number(i))) : null,
     h("button", { type: "button", title: "Save the picture (PNG)", click: () => scene.pictureBlob((blob) => saveBlob(blob, `${fileName(scene.title)}.png`)) }, "PNG"),
     record,
   );

@@ -58,7 +58,10 @@ export function magnitudeEnvelope(curve: Curve, from: number, to: number, bucket
 
 export function largest(series: Series[]): number {
   let size = 0;
-  for (const { y } of series) for (let i = 0; i < y.length; ++i) if (Math.abs(y[i]) > size && Number.isFinite(y[i])) size = Math.abs(y[i]);
+  for (const { y: values, range } of series) {
+    const y = range ?? values;
+    for (let i = 0; i < y.length; ++i) if (Math.abs(y[i]) > size && Number.isFinite(y[i])) size = Math.abs(y[i]);
+  }
   return size;
 }
 

@@ -1,4 +1,5 @@
 // The data block of a page: what viewer/data.md describes, checked and unpacked.
+import { Quaternion } from "three";
 
 export type Vec3 = [number, number, number];
 
@@ -20,6 +21,8 @@ export interface Series {
   result?: number;
   /** Its extrema have come. */
   isExact?: boolean;
+  /** First, smallest, largest and last value of all points, where the points themselves are still to be asked for. */
+  range?: number[];
 }
 
 export interface Panel {
@@ -57,13 +60,20 @@ export interface Mark {
   axis: Vec3;
 }
 
-/** A number per body and frame that bodies are coloured by. */
-export interface Tint {
+/** A flexible rod: sections along nodes, which are bodies. */
+export interface Rod {
   name: string;
-  unit: string;
+  /** Numbers of the bodies. */
   bodies: number[];
-  /** One number per body of the list and frame, frame by frame. */
-  values: Float64Array;
+  /** Of the nodes, along the rod [m]. */
+  at: number[];
+  /** Where the axis goes through the bodies, body frames. */
+  axis: Vec3[];
+  section: { kind: "circle"; radius: number } | { kind: "rectangle"; y: number; z: number };
+  /** At a corner: the section behind it, seen from the body. */
+  turned: Map<number, Quaternion>;
+  /** What is known at some places, place by place and frame by frame. */
+  quantities: { name: string; at: number[]; values: Float64Array }[];
 }
 
 export interface Force {
@@ -139,7 +149,7 @@ export interface Result {
   bodies: Body[];
   forces: Force[];
   marks: Mark[];
-  tints: Tint[];
+  rods: Rod[];
   /** Not along `up` where a model has gravity in no direction: then zero [m/s²]. */
   gravity: number;
   /** What can be changed from the page while the program runs. */
@@ -276,7 +286,8 @@ function readSeries(source: Json, time: Float64Array): Series {
   const column = typeof source.column === "number" ? source.column : undefined;
   if (source.values === undefined && column !== undefined) {
     const none = new Float64Array();
-    return { group: text(source.group), panel: text(source.panel, text(source.group)), of: text(source.of), name, unit: text(source.unit), t: none, y: none, column };
+    const range = Array.isArray(source.range) ? source.range.map(number) : undefined;
+    return { group: text(source.group), panel: text(source.panel, text(source.group)), of: text(source.of), name, unit: text(source.unit), t: none, y: none, column, range };
   }
   if (y.length !== t.length) throw new Error(`series '${name}' has ${y.length} values for ${t.length} times`);
   const group = text(source.group);
@@ -345,11 +356,26 @@ function readMark(source: Json): Mark {
   };
 }
 
-function readTint(source: Json, frames: number): Tint {
+/** A rod, or none where it names bodies that are not there. */
+function readRod(source: Json, count: number, frames: number): Rod[] {
+  const name = text(source.name);
   const bodies = Array.from(numbers(source.bodies));
-  const values = numbers(source.values);
-  if (values.length !== bodies.length * frames) throw new Error(`colours of '${text(source.name)}' do not fit the frames`);
-  return { name: text(source.name), unit: text(source.unit), bodies, values };
+  const at = Array.from(numbers(source.at));
+  const axis = (Array.isArray(source.axis) ? source.axis : []).map(vec3);
+  if (bodies.length < 2 || at.length !== bodies.length || axis.length !== bodies.length || bodies.some((k) => !(k >= 0 && k < count))) return [];
+  const length = at[at.length - 1] - at[0];
+  const given = isObject(source.section) ? source.section : {};
+  const [y, z] = Array.isArray(given.rectangle) ? given.rectangle.map(number) : [NaN, NaN];
+  const radius = isObject(given.circle) ? number(given.circle.radius) : NaN;
+  return [{
+    name, bodies, at, axis,
+    section: y > 0 && z > 0 ? { kind: "rectangle", y, z } : { kind: "circle", radius: radius > 0 ? radius : length / 200 },
+    turned: new Map(objects(source.turned).map((corner) => [number(corner.node), new Quaternion(...quaternions({ name, R: [corner.R] }, 1))])),
+    quantities: objects(source.quantities).map((q) => {
+      const places = Array.from(numbers(q.at));
+      return { name: text(q.name), at: places, values: flat(q.values, places.length, frames, `'${text(q.name)}' along '${name}'`) };
+    }),
+  }];
 }
 
 function readKnobs(source: unknown): Knob[] {
@@ -365,6 +391,7 @@ export function readResult(source: unknown): Result {
   const series = objects(source.series).map((s) => readSeries(s, time));
   const frameTimes = Array.isArray(source.frames) ? pick(time, indices(source.frames, time.length)) : time;
   const frames = frameTimes.length;
+  const bodies = objects(source.bodies);
   return {
     title: text(source.title, "untitled"),
     command: text(source.command),
@@ -378,7 +405,7 @@ export function readResult(source: unknown): Result {
     panels: readPanels(source.panels, series),
     frameTimes,
     up: upward(source.up),
-    bodies: objects(source.bodies).map((b) => ({
+    bodies: bodies.map((b) => ({
       name: text(b.name),
       shapes: [b.shape].flat().filter(isObject) as Shape[],
       x: flat(b.x, 3, frames, `x of body '${text(b.name)}'`),
@@ -391,12 +418,16 @@ export function readResult(source: unknown): Result {
       vector: flat(f.vector, 3, frames, `force '${text(f.joint)}'`),
     })),
     marks: objects(source.marks).map(readMark),
-    tints: objects(source.tints).map((t) => readTint(t, frames)),
+    rods: objects(source.rods).flatMap((rod) => readRod(rod, bodies.length, frames)),
     gravity: typeof source.gravity === "number" ? source.gravity : 0,
     live: isObject(source.live) ? { parameters: readKnobs(source.live.parameters), inputs: readKnobs(source.live.inputs) } : null,
     plots: objects(source.plots).map(readPlot),
     tables: objects(source.tables).map(readTable),
-    overlays: objects(source.overlay).map(readResult),
+    overlays: objects(source.overlay).map((other) => {
+      const overlay = readResult(other);
+      for (const one of overlay.series) one.result = 1;
+      return overlay;
+    }),
   };
 }
 

@@ -93,6 +93,7 @@ export function extremes(result: Result): Table {
       if (y > high) high = y;
     }
     const finite = (v: number | undefined) => (v !== undefined && Number.isFinite(v) ? v : null);
+    if (series.range) return [series.of, series.name, series.unit, ...series.range.map(finite)];
     return [
       series.of, series.name, series.unit,
       finite(series.y[0]), finite(low), finite(high), finite(series.y[series.y.length - 1]),

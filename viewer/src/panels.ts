@@ -226,7 +226,9 @@ class TimePanel {
     this.fillMore();
     this.lines = [];
     const labels: string[] = [];
-    const labelOf = (series: Series) => (this.panel.y ? keyOf(series) : this.ofs.length > 1 && series.of ? `${series.of} ${series.name}` : series.name);
+    // Columns of an output repeat its name, which the panel has.
+    const short = (series: Series) => (series.name.startsWith(`${this.panel.name}.`) ? series.name.slice(this.panel.name.length + 1) : series.name);
+    const labelOf = (series: Series) => (this.panel.y ? keyOf(series) : this.ofs.length > 1 && series.of ? `${series.of} ${series.name}` : short(series));
     this.panels.results.forEach((result, i) => {
       for (const series of result.series) {
         if (!this.isMine(series)) continue;
@@ -341,6 +343,7 @@ class TimePanel {
       width: line.result === 0 ? 1.5 : 1.25,
       dash: line.result === 1 ? [6, 4] : undefined,
       pxAlign: 0,
+      ...(this.hasEnvelope ? {} : { paths: drawCurve }),
     });
     const points = (line: Line) => ({ show: !this.hasEnvelope && line.curve.y.length < 40 && line.result === 0, size: 4 });
     const label = this.panel.x === undefined ? "t [s]" : `${this.panel.x}${this.xUnit}`;
@@ -511,6 +514,7 @@ class TimePanel {
   private wantDetail(): void {
     const { range, whole } = this.panels.window;
     const wanted = this.lines.filter((line) => line.result < 2 && line.series.column !== undefined && isServed);
+    this.fillWhole();
     const key = `${range.join()} ${wanted.map((line) => line.series.column).join()}`;
     const isWhole = range[0] === whole[0] && range[1] === whole[1];
     if (wanted.length === 0 || key === this.asked) return;
@@ -532,6 +536,22 @@ class TimePanel {
       }
     }, isWhole ? 0 : 120);
   }
+  /** Differences and paths in the plane need curves that the page may not have yet. */
+  private fillWhole(): void {
+    const needed = this.panels.results.flatMap((result) => result.series.filter((series) =>
+      series.y.length === 0 && series.column !== undefined && !series.isExact &&
+      ((this.isPlane && keyOf(series) === this.panel.x) || (this.panels.showsDifference && this.isMine(series)))));
+    if (needed.length === 0 || !isServed) return;
+    for (const series of needed) series.isExact = true; // asked for once
+    void Promise.allSettled(needed.map(async (series) => {
+      const [from, to] = wholeOf(this.panels.results[series.result ?? 0]);
+      Object.assign(series, await fetchPoints(series, from, to, detailPoints));
+    })).then(() => {
+      this.load();
+      this.rebuildSoon();
+    });
+  }
+
   private rebuildSoon(): void {
     cancelAnimationFrame(this.due);
     this.due = requestAnimationFrame(() => {
@@ -710,6 +730,27 @@ function differencesOf(lines: Line[]): Line[] {
     return [{ ...first, result: 2, series, curve: series }];
   });
 }
+
+/** Every point where it belongs: uPlot gathers many points in columns of whole pixels, and steep curves become stairs. */
+const drawCurve: uPlot.Series.PathBuilder = (plot, index, from, to) => {
+  const xs = plot.data[0];
+  const ys = plot.data[index];
+  const stroke = new Path2D();
+  let isDown = false;
+  for (let i = from; i <= to; ++i) {
+    const y = ys[i];
+    if (y === undefined) continue; // another curve has a point here
+    if (y === null) {
+      isDown = false;
+      continue;
+    }
+    const [left, top] = [plot.valToPos(xs[i], "x", true), plot.valToPos(y, "y", true)];
+    if (isDown) stroke.lineTo(left, top);
+    else stroke.moveTo(left, top);
+    isDown = true;
+  }
+  return { stroke, fill: null, clip: null, band: null, flags: 1 };
+};
 
 /** A path in the plane, in the order of time. */
 const drawPath: uPlot.Series.PathBuilder = (plot, index) => {

@@ -3,10 +3,11 @@ import * as THREE from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import type { Clock } from "./clock";
 import { between, ManyBodies, manyBodies, pointBetween, SingleBodies, type Bodies } from "./bodies";
-import type { Result, Tint } from "./data";
+import type { Result } from "./data";
 import { h } from "./dom";
 import { significant } from "./format";
 import { label, Marks } from "./marks";
+import { fieldsOf, nodesOf, Rods, type RodField } from "./rods";
 import { Arrow, buildShape } from "./shapes";
 import { keep, kept } from "./state";
 import { color, onThemeChange, seriesColor } from "./theme";
@@ -29,7 +30,7 @@ export interface SceneSettings {
   look: "solid" | "clear" | "x" | "y" | "z";
   /** Name of the body that the camera goes with. */
   follow: string;
-  /** Number of the tint that colours bodies; -1: none. */
+  /** Number of the quantity that colours rods; -1: none. */
   tint: number;
 }
 
@@ -48,6 +49,8 @@ export class Scene {
   private readonly content = new THREE.Group();
   private readonly results: Result[];
   private bodies: Bodies[] = [];
+  private rods: Rods[] = [];
+  private fields: RodField[] = [];
   private marks: Marks | null = null;
   private arrows: { arrow: Arrow; result: Result; force: number }[] = [];
   private readonly bar = h("div", { class: "tint-bar", hidden: true });
@@ -65,6 +68,7 @@ export class Scene {
     private readonly onPick: (body: string) => void,
   ) {
     this.results = [first];
+    this.fields = fieldsOf(first);
     this.settings = {
       trails: kept("trails") === null ? first.bodies.length <= fewBodies : kept("trails") === "1",
       forces: kept("forces") !== "0",
@@ -72,7 +76,7 @@ export class Scene {
       names: kept("names") === "1",
       look: (["clear", "x", "y", "z"].find((word) => word === kept("look")) ?? "solid") as SceneSettings["look"],
       follow: first.bodies.some((body) => body.name === kept("follow")) ? kept("follow")! : "",
-      tint: first.tints.length > 0 && kept("tint") !== "none" ? Math.max(0, first.tints.findIndex((tint) => tint.name === kept("tint"))) : -1,
+      tint: this.fields.length > 0 && kept("tint") !== "none" ? Math.max(0, this.fields.findIndex((field) => field.name === kept("tint"))) : -1,
     };
     this.renderer = new THREE.WebGLRenderer({ canvas: this.canvas, antialias: true, alpha: true, preserveDrawingBuffer: true });
     this.renderer.setPixelRatio(Math.min(2, devicePixelRatio));
@@ -113,6 +117,7 @@ export class Scene {
   /** The same run with more points, or run anew; the camera stays where the reader has put it. */
   replace(result: Result): void {
     this.results[0] = result;
+    this.fields = fieldsOf(result);
     const grown = boundsOf(result);
     const isInside = this.bounds.containsBox(grown);
     this.bounds.union(grown);
@@ -125,7 +130,7 @@ export class Scene {
   set<K extends keyof SceneSettings>(key: K, value: SceneSettings[K]): void {
     this.settings[key] = value;
     const usual: Record<string, unknown> = { trails: this.results[0].bodies.length <= fewBodies, forces: true, parts: true, names: false, look: "solid", follow: "" };
-    const word = typeof value === "boolean" ? (value ? "1" : "0") : key === "tint" ? (this.results[0].tints[value as number]?.name ?? "none") : String(value);
+    const word = typeof value === "boolean" ? (value ? "1" : "0") : key === "tint" ? (this.fields[value as number]?.name ?? "none") : String(value);
     keep(key, value === usual[key] ? null : word);
     if (key === "look" || key === "tint") this.applyLook();
     if (key === "follow") this.followed = null;
@@ -137,7 +142,7 @@ export class Scene {
     const { look } = this.settings;
     const isCut = look === "x" || look === "y" || look === "z";
     this.renderer.clippingPlanes = [];
-    for (const bodies of this.bodies) bodies.setOpacity(look === "clear" ? 0.3 : 1);
+    for (const drawn of [...this.bodies, ...this.rods]) drawn.setOpacity(look === "clear" ? 0.3 : 1);
     const planes: THREE.Plane[] = [];
     if (isCut) {
       const normal = new THREE.Vector3(look === "x" ? 1 : 0, look === "y" ? 1 : 0, look === "z" ? 1 : 0);
@@ -145,15 +150,14 @@ export class Scene {
       if (normal.dot(this.camera.position.clone().sub(center)) > 0) normal.negate();
       planes.push(new THREE.Plane().setFromNormalAndCoplanarPoint(normal, center));
     }
-    for (const bodies of this.bodies)
-      bodies.object.traverse((part) => {
+    for (const drawn of [...this.bodies, ...this.rods])
+      drawn.object.traverse((part) => {
         if (part instanceof THREE.Mesh) for (const material of [part.material].flat()) material.clippingPlanes = planes;
       });
-    const tint = this.results[0].tints[this.settings.tint] ?? null;
-    const range = tint ? rangeOf(tint) : ([0, 1] as [number, number]);
-    this.bodies[0]?.setTint(tint, range);
-    this.bar.hidden = tint === null;
-    if (tint) this.bar.replaceChildren(h("span", {}, `${tint.name}${tint.unit ? ` [${tint.unit}]` : ""}`), h("span", {}, significant(range[0], 3)), h("i", {}), h("span", {}, significant(range[1], 3)));
+    const field = this.fields[this.settings.tint] ?? null;
+    this.rods[0]?.setField(field);
+    this.bar.hidden = field === null;
+    if (field) this.bar.replaceChildren(h("span", {}, `${field.name}${field.unit ? ` [${field.unit}]` : ""}`), h("span", {}, significant(field.range[0], 3)), h("i", {}), h("span", {}, significant(field.range[1], 3)));
   }
 
   /** Looks from a little above, as near as everything is seen at all times. */
@@ -216,10 +220,12 @@ export class Scene {
     this.bodies = this.results.map((result, i) => {
       const tintOf = (k: number) => (i === 0 ? seriesColor(k) : color("ghost"));
       const kind = result.bodies.length >= manyBodies ? ManyBodies : SingleBodies;
-      return new kind(result, tintOf, 0.12 * this.size, i > 0);
+      const nodes = nodesOf(result);
+      return new kind(result, tintOf, 0.12 * this.size, i > 0, (k) => nodes.has(k));
     });
-    for (const bodies of this.bodies) this.content.add(bodies.object);
-    this.bodies.forEach((bodies) => bodies.move(this.clock.shown));
+    this.rods = this.results.map((result, i) => new Rods(result, (k) => (i === 0 ? seriesColor(k) : color("ghost")), 0.006 * this.size, i > 0));
+    for (const drawn of [...this.bodies, ...this.rods]) this.content.add(drawn.object);
+    for (const drawn of [...this.bodies, ...this.rods]) drawn.move(this.clock.shown);
     this.marks = new Marks(this.results[0].marks, this.bodies[0], this.results[0].bodies.map((body) => body.name), this.size, {
       joint: color("mark-joint"), spring: color("mark-spring"), damper: color("mark-joint"), actuator: color("mark-actuator"),
       output: color("mark-output"), text: color("text"), surface: paper,
@@ -272,6 +278,7 @@ export class Scene {
       bodies.showTrails(this.settings.trails);
       bodies.move(t);
     }
+    for (const rods of this.rods) rods.move(t);
     if (this.settings.follow) this.followBody();
     this.marks?.move(this.settings.parts, this.settings.names);
     const at = new THREE.Vector3();
@@ -315,7 +322,7 @@ export class Scene {
     return this.results[0].bodies.map((body) => body.name);
   }
   get tintNames(): string[] {
-    return this.results[0].tints.map((tint) => tint.name);
+    return this.fields.map((field) => field.name);
   }
   /** Milliseconds that one move of everything takes, without the drawing; for tests. */
   timeMoves(count: number): number {
@@ -332,8 +339,9 @@ export class Scene {
     );
     const ray = new THREE.Raycaster();
     ray.setFromCamera(point, this.camera);
-    const hit = ray.intersectObjects(this.bodies.map((bodies) => bodies.object), true).find(({ object }) => object instanceof THREE.Mesh);
-    const body = hit && this.bodies.map((bodies) => bodies.picked(hit)).find((name) => name !== null);
+    const drawn = [...this.bodies, ...this.rods];
+    const hit = ray.intersectObjects(drawn.map(({ object }) => object), true).find(({ object }) => object instanceof THREE.Mesh);
+    const body = hit && drawn.map((one) => one.picked(hit)).find((name) => name !== null);
     if (body) this.onPick(body);
   }
 
@@ -367,15 +375,6 @@ export class Scene {
     this.moveAll();
     this.renderer.render(this.scene, this.camera);
   }
-}
-
-function rangeOf(tint: Tint): [number, number] {
-  let [low, high] = [Infinity, -Infinity];
-  for (const value of tint.values) {
-    if (value < low) low = value;
-    if (value > high) high = value;
-  }
-  return low <= high ? [low, high] : [0, 1];
 }
 
 function largestForce(result: Result): number {

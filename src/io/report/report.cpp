@@ -130,6 +130,12 @@ Index frame_limit(const ReportData& data, const ReportLimits& limits) {
   return std::clamp<Index>(limits.pose_numbers / std::max<Index>(1, per_frame), 8, std::max<Index>(8, limits.frames));
 }
 
+/// The local server has its extremes at hand, so that the page asks for those that it shows.
+bool lacks_values(const ReportData& data, const ReportSeries& series) {
+  return data.is_served && data.points > 0 && series.column >= 0 && !series.values.empty() &&
+         data.pieces->has_extremes();
+}
+
 /// Which points of a run are shown.
 struct Selection {
   std::vector<std::vector<Index>> series;
@@ -194,6 +200,17 @@ void write_series(const ReportData& data, const Selection& selection, JsonText& 
     write_text_field("of", series.of, out);
     write_text_field("name", series.name, out);
     write_text_field("unit", series.unit, out);
+    if (lacks_values(data, series)) {
+      out.key("column");
+      out.whole(series.column);
+      const auto [low, high] = data.pieces->range(series.column);
+      out.key("range");
+      out.open('[');
+      for (const double value : {series.values.front(), low, high, series.values.back()}) out.number(value);
+      out.close(']');
+      out.close('}');
+      continue;
+    }
     if (indices.size() < selection.times.size()) {
       out.key("at");
       write_indices(selection.places_of(indices), out);
@@ -313,13 +330,10 @@ void write_rods(const ReportData& data, const std::vector<Index>& frames, JsonTe
       out.key("at");
       out.json(places);
       out.key("values");
-      out.open('[');
-      for (const Index i : frames) {
-        out.open('[');
-        for (const auto& known : quantity.columns) out.number(known.second[static_cast<std::size_t>(i)], 5);
-        out.close(']');
-      }
-      out.close(']');
+      const auto value = [&](std::size_t k, Index i) {
+        return quantity.columns[k].second[static_cast<std::size_t>(i)];
+      };
+      write_rows(quantity.columns.size(), frames, 5, value, out);
       out.close('}');
     }
     out.close(']');
@@ -350,7 +364,7 @@ void write_forces(const ReportData& data, const std::vector<Index>& frames, Json
   out.close(']');
 }
 
-void write_marks(const ReportData& data, const std::vector<Index>& frames, JsonText& out) {
+void write_marks(const ReportData& data, JsonText& out) {
   if (!data.marks.empty()) {
     Json marks = Json::array();
     for (const ReportMark& mark : data.marks) {
@@ -363,23 +377,6 @@ void write_marks(const ReportData& data, const std::vector<Index>& frames, JsonT
     out.key("marks");
     out.json(marks);
   }
-  if (data.tints.empty()) return;
-  out.key("tints");
-  out.open('[');
-  for (const ReportTint& tint : data.tints) {
-    out.open('{');
-    write_text_field("name", tint.name, out);
-    write_text_field("unit", tint.unit, out);
-    out.key("bodies");
-    out.json(tint.bodies);
-    std::string bytes;
-    for (const Index i : frames)
-      for (std::size_t k = 0; k < tint.bodies.size(); ++k) append_single(tint.value(k, i), bytes);
-    out.key("values");
-    out.json(base64(bytes));
-    out.close('}');
-  }
-  out.close(']');
 }
 
 void write_run(const ReportData& data, const ReportLimits& limits, JsonText& out) {
@@ -417,7 +414,7 @@ void write_run(const ReportData& data, const ReportLimits& limits, JsonText& out
   write_bodies(data, selection.frames, out);
   write_rods(data, selection.frames, out);
   write_forces(data, selection.frames, out);
-  write_marks(data, selection.frames, out);
+  write_marks(data, out);
 }
 
 void write_numbers(std::string_view name, const std::vector<double>& values, JsonText& out) {

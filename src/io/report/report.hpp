@@ -42,7 +42,9 @@ struct ReportBody {
   Json shape;               ///< {"box": {...}} as in viewer/data.md, or a list of such; null: a plain box
   std::array<Column, 3> x;  ///< centre of mass, inertial [m]
   std::array<Column, 9> R;  ///< body to inertial, row by row
-  std::array<Column, 3> W;  ///< angular velocity, body frame [rad/s]; empty: not known
+  /// Velocity, angular velocity in the body frame, and their derivatives; empty: not known.
+  std::array<Column, 3> V, W, V_dot, W_dot;
+  bool is_left = false;  ///< V is seen in the body frame
 };
 
 inline Vector3 position_of(const ReportBody& body, std::size_t i) { return {body.x[0][i], body.x[1][i], body.x[2][i]}; }
@@ -82,13 +84,6 @@ struct ReportMark {
   std::string kind, name, type;
   std::vector<Place> places;
   Vector3 axis = Vector3::Zero();  ///< in the frame of the last body
-};
-
-/// A number that bodies are coloured by.
-struct ReportTint {
-  std::string name, unit;
-  std::vector<int> bodies;
-  std::function<double(std::size_t place, Eigen::Index point)> value;  ///< of the body at that place of the list
 };
 
 struct ReportCurve {
@@ -143,7 +138,6 @@ struct ReportData {
   std::vector<ReportRod> rods;
   std::vector<ReportForce> forces;
   std::vector<ReportMark> marks;
-  std::vector<ReportTint> tints;
   Vector3 up = Vector3::Zero();                  ///< against gravity; zero: not known
   double gravity = 0.0;                          ///< [m/s²]
   Json live = nullptr;                           ///< what can be changed from a page that a running program serves
@@ -192,9 +186,9 @@ void write_report(const ReportData& data, const Path& path);
 bool has_viewer();
 
 /// The bodies and their motion as glTF 2.0, one binary file: own shapes, nodes with keys that are linear between each other
-/// within 1e-3 rad and 1e-3 of the size of the scene. Throws InvalidInput when the result has no bodies.
-std::string report_glb(const ReportData& data);
-void write_glb(const ReportData& data, const Path& path);
+/// within 1e-3 rad and 1e-3 of the size of the scene. Between the points of the result, poses follow from velocities and accelerations;
+/// `notes` gets a sentence where points are too far apart for that. Throws InvalidInput when the result has no bodies.
+std::string report_glb(const ReportData& data, std::vector<std::string>& notes);
 
 /// Columns as text, drawn with dots of Braille letters or Unicode blocks, `width` by `height` letters each. Names are those of
 /// columns, panels or bodies; none: the open panels, `most` at most. Throws InvalidInput for what does not exist.

@@ -13,6 +13,7 @@
 #include "io/report/report.hpp"
 #include "kreisel/error.hpp"
 #include "kreisel/version.hpp"
+#include "lie/so3.hpp"
 
 namespace kreisel::io {
 namespace {
@@ -334,34 +335,111 @@ struct Keyframe {
   Eigen::Quaterniond q;
 };
 
-/// Between two points of a fast spin lie poses that the points alone do not tell: the rotation is R₀ exp(θ̃(s)) with a cubic θ whose
-/// ends fit the angular velocities, and whole turns are those nearest to the mean of these.
-void add_between(const ReportBody& body, std::size_t a, std::size_t b, const Keyframe& from, const Keyframe& to,
-                 std::vector<Keyframe>& out) {
-  if (body.W[0].empty()) return;
-  const double h = to.t - from.t;
-  const auto rate = [&](std::size_t i) { return Vector3(h * Vector3(body.W[0][i], body.W[1][i], body.W[2][i])); };
-  const Vector3 w0 = rate(a), w1 = rate(b), mean = 0.5 * (w0 + w1);
-  constexpr double calm = 0.2;  ///< [rad]
-  if (!w0.allFinite() || !w1.allFinite() || std::max(w0.norm(), w1.norm()) < calm) return;
-  const Eigen::AngleAxisd step(from.q.conjugate() * to.q);
-  Vector3 turn = step.angle() * step.axis();
-  if (mean.norm() > 0.0) {
-    const double whole = 2.0 * std::numbers::pi;
-    const Vector3 axis = turn.norm() > 1e-9 ? Vector3(turn.normalized()) : Vector3(mean.normalized());
-    turn += whole * std::round((mean - turn).dot(axis) / whole) * axis;
+Vector3 triple(const std::array<Column, 3>& columns, std::size_t i) {
+  return columns[0].empty() ? Vector3::Constant(std::nan("")) : Vector3(columns[0][i], columns[1][i], columns[2][i]);
+}
+
+Eigen::Quaterniond exp_of(const Vector3& x) {
+  const lie::SO3::Point p = lie::SO3::exp(x);
+  return {p[3], p[0], p[1], p[2]};
+}
+Vector3 log_of(const Eigen::Quaterniond& q) { return lie::SO3::log(lie::SO3::Point(q.x(), q.y(), q.z(), q.w())); }
+
+/// A curve on [0, 1] through two ends with their first derivatives and, where these are known, second ones.
+struct Hermite {
+  Vector3 y0, y1, d0, d1, dd0, dd1;
+
+  Vector3 operator()(double s) const {
+    const double r = 1.0 - s;
+    if (!dd0.allFinite() || !dd1.allFinite())
+      return r * r * (1.0 + 2.0 * s) * y0 + s * s * (1.0 + 2.0 * r) * y1 + s * r * r * d0 - s * s * r * d1;
+    const auto from = [](double u, const Vector3& y, const Vector3& d, const Vector3& dd) {
+      const double v = 1.0 - u, v3 = v * v * v;
+      return Vector3(v3 * ((1.0 + 3.0 * u + 6.0 * u * u) * y + u * (1.0 + 3.0 * u) * d + 0.5 * u * u * dd));
+    };
+    return from(s, y0, d0, dd0) + from(r, y1, Vector3(-d1), dd1);
   }
-  // Rates that do not fit the turn are those of another kind of motion than a spin; then the chord has to do.
-  if ((turn - mean).norm() > 0.5 * std::max(1.0, mean.norm())) return;
-  const int pieces = static_cast<int>(std::min(2000.0, std::ceil(std::max({w0.norm(), w1.norm(), turn.norm()}) / 0.1)));
-  for (int k = 1; k < pieces; ++k) {
-    const double s = static_cast<double>(k) / pieces, r = 1.0 - s;
-    const Vector3 theta = s * s * (3.0 - 2.0 * s) * turn + s * r * r * w0 - s * s * r * w1;
-    const double angle = theta.norm();
-    const Eigen::Quaterniond q =
-        angle > 0.0 ? Eigen::Quaterniond(from.q * Eigen::AngleAxisd(angle, theta / angle)) : from.q;
-    out.push_back({from.t + s * h, from.x + s * (to.x - from.x), q.normalized()});
+};
+
+/// The motion of a body between two points of the result. The rotation is R0 exp(s m) exp(rho(s)): m is the mean angular velocity times h,
+/// known without counting turns, and rho a polynomial that fits angular velocities and accelerations at both ends.
+class Between {
+ public:
+  /// Rows behind `a` and before `b`: at an event these differ from those on the other side.
+  Between(const ReportBody& body, std::size_t a, std::size_t b, double h) : q0_(turn(body, a)), q1_(turn(body, b)) {
+    const auto velocity = [&](std::size_t i, const Eigen::Quaterniond& q) {
+      return Vector3(body.is_left ? q * triple(body.V, i) : triple(body.V, i));
+    };
+    const auto acceleration = [&](std::size_t i, const Eigen::Quaterniond& q) {
+      const Vector3 a_own = triple(body.V_dot, i);
+      return Vector3(body.is_left ? q * (a_own + triple(body.W, i).cross(triple(body.V, i))) : a_own);
+    };
+    x_ = {position_of(body, a), position_of(body, b),         h * velocity(a, q0_),
+          h * velocity(b, q1_), h * h * acceleration(a, q0_), h * h * acceleration(b, q1_)};
+    moves_smoothly_ = x_.d0.allFinite() && x_.d1.allFinite();
+    const Vector3 w0 = h * triple(body.W, a), w1 = h * triple(body.W, b), e0 = h * h * triple(body.W_dot, a),
+                  e1 = h * h * triple(body.W_dot, b);
+    rate_ = std::max(w0.norm(), w1.norm());
+    if (!w0.allFinite() || !w1.allFinite()) return;
+    mean_ = 0.5 * (w0 + w1);
+    if (e0.allFinite() && e1.allFinite()) mean_ += (e0 - e1) / 12.0;
+    const Vector3 end = log_of(exp_of(mean_).conjugate() * q0_.conjugate() * q1_);
+    // Rates that do not fit the turn are those of another kind of motion; then the chord has to do.
+    if (end.norm() > 0.5 * std::max(1.0, mean_.norm())) return;
+    turns_smoothly_ = true;
+    const Vector3 m1 = exp_of(end).conjugate() * mean_, own = w1 - m1;
+    const auto inverse = [&](const Vector3& y) { return lie::SO3::tangent_inverse(end, y); };
+    const Vector3 d0 = w0 - mean_, d1 = inverse(own);
+    // T(rho) = I - rho~ / 2 + rho~^2 / 6 - ... and its derivative along rho' times rho'.
+    const Vector3 bend = d1.cross(end.cross(d1)) / 6.0;
+    rho_ = {Vector3::Zero(), end, d0, d1, e0 + d0.cross(mean_), inverse(e1 + own.cross(m1) - bend)};
   }
+
+  Vector3 x(double s) const { return moves_smoothly_ ? x_(s) : Vector3(x_.y0 + s * (x_.y1 - x_.y0)); }
+  Eigen::Quaterniond q(double s) const {
+    return turns_smoothly_ ? (q0_ * exp_of(s * mean_) * exp_of(rho_(s))).normalized() : q0_.slerp(s, q1_);
+  }
+  /// How many keys show the motion, before those that are not needed are left out.
+  int pieces(double way) const {
+    const double bow = moves_smoothly_ ? (x_.d0 - x_.d1).norm() + (x_.y1 - x_.y0 - 0.5 * (x_.d0 + x_.d1)).norm() : 0.0;
+    const double turning = turns_smoothly_ ? std::max(rate_, mean_.norm()) / 0.1 : 1.0;
+    return static_cast<int>(std::ceil(std::clamp(std::max(turning, std::sqrt(bow / (4.0 * way))), 1.0, 2000.0)));
+  }
+  /// The order of what the polynomial misses, and whether there is one.
+  int order() const { return !turns_smoothly_ ? 2 : rho_.dd0.allFinite() && rho_.dd1.allFinite() ? 6 : 4; }
+  double rate() const { return rate_; }
+
+ private:
+  Eigen::Quaterniond q0_, q1_;
+  Hermite x_, rho_;
+  Vector3 mean_ = Vector3::Zero();
+  double rate_ = 0.0;  ///< largest angular velocity times h [rad]
+  bool moves_smoothly_ = false, turns_smoothly_ = false;
+};
+
+/// Points of a result with the rows that belong to them: the last one before an event, and the first one behind it.
+struct Point {
+  double t;
+  std::size_t before, behind;
+};
+
+/// How far the turn between points may be off [rad]: every point is compared with what its neighbours say about it.
+struct Doubt {
+  double angle = 0.0, rate = 0.0, h = 0.0;
+};
+Doubt doubt_of(const ReportBody& body, const std::vector<Point>& points) {
+  Doubt worst;
+  for (std::size_t k = 1; k + 1 < points.size(); ++k) {
+    const Point &a = points[k - 1], &b = points[k], &c = points[k + 1];
+    if (b.before != b.behind || !(c.t > a.t)) continue;  // an event: its neighbours know nothing of it
+    const Between both(body, a.behind, c.before, c.t - a.t);
+    const double s = (b.t - a.t) / (c.t - a.t), longer = std::max(s, 1.0 - s);
+    // Errors shrink with the order of the polynomial where turns between points are small, and not at all where they are large.
+    const double part = longer * both.rate() < 2.0 ? std::pow(longer, both.order()) : 1.0;
+    const double off = part * both.q(s).angularDistance(turn(body, b.before));
+    if (off > worst.angle) worst = {off, both.rate() / (c.t - a.t), longer * (c.t - a.t)};
+  }
+  return worst;
 }
 
 /// Keys such that what lies between them deviates by `tolerance` at most: Ramer, Douglas and Peucker over time. `deviation(a, b, i)`
@@ -397,27 +475,32 @@ std::vector<std::size_t> keys_of(std::size_t count, double tolerance, const Devi
 
 }  // namespace
 
-std::string report_glb(const ReportData& data) {
+std::string report_glb(const ReportData& data, std::vector<std::string>& notes) {
   if (data.bodies.empty()) throw InvalidInput("--glb: the result has no bodies to show");
   // Points whose poses are all finite, at times that single precision tells apart.
-  std::vector<std::size_t> points;
+  std::vector<Point> points;
+  double begin = 0.0;
   for (std::size_t i = 0; i < data.time.size(); ++i) {
     bool is_finite = std::isfinite(data.time[i]);
     for (const ReportBody& body : data.bodies) {
       for (const Column& column : body.x) is_finite = is_finite && std::isfinite(column[i]);
       for (const Column& column : body.R) is_finite = is_finite && std::isfinite(column[i]);
     }
-    const auto since = [&](std::size_t k) { return static_cast<float>(data.time[k] - data.time[points.front()]); };
-    if (is_finite && (points.empty() || since(i) > since(points.back()))) points.push_back(i);
+    if (!is_finite) continue;
+    if (points.empty()) begin = data.time[i];
+    const double t = data.time[i] - begin;
+    if (points.empty() || static_cast<float>(t) > static_cast<float>(points.back().t))
+      points.push_back({t, i, i});
+    else
+      points.back().behind = i;
   }
   if (points.empty()) throw InvalidInput("--glb: the result has no points");
-  const double begin = data.time[points.front()];
   double size = 0.0;
   for (const ReportBody& body : data.bodies)
-    for (const std::size_t i : points)
-      size = std::max(size, (position_of(body, i) - position_of(body, points.front())).norm());
+    for (const Point& point : points)
+      size = std::max(size, (position_of(body, point.before) - position_of(body, points.front().before)).norm());
   Eigen::AlignedBox3d box_of_centres;
-  for (const ReportBody& body : data.bodies) box_of_centres.extend(position_of(body, points.front()));
+  for (const ReportBody& body : data.bodies) box_of_centres.extend(position_of(body, points.front().before));
   size = std::max({size, box_of_centres.diagonal().norm(), 1e-9});
 
   GlbFile file;
@@ -426,6 +509,8 @@ std::string report_glb(const ReportData& data) {
   Json root{{"name", data.title.empty() ? "kreisel" : data.title},
             {"rotation", rotation_list(Eigen::Quaterniond::FromTwoVectors(up, Vector3::UnitY()).normalized())}};
   Json bodies = Json::array(), channels = Json::array(), samplers = Json::array();
+  Doubt worst;
+  std::string worst_body;
   for (std::size_t b = 0; b < data.bodies.size(); ++b) {
     const ReportBody& body = data.bodies[b];
     Json children = Json::array();
@@ -441,10 +526,19 @@ std::string report_glb(const ReportData& data) {
     }
     std::vector<Keyframe> poses;
     for (std::size_t k = 0; k < points.size(); ++k) {
-      const Keyframe next{data.time[points[k]] - begin, position_of(body, points[k]), turn(body, points[k])};
-      if (k > 0) add_between(body, points[k - 1], points[k], Keyframe(poses.back()), next, poses);
-      poses.push_back(next);
+      const Point& to = points[k];
+      if (k > 0) {
+        const Point& from = points[k - 1];
+        const Between between(body, from.behind, to.before, to.t - from.t);
+        const int pieces = between.pieces(way_tolerance * size);
+        for (int i = 1; i < pieces; ++i) {
+          const double s = static_cast<double>(i) / pieces;
+          poses.push_back({from.t + s * (to.t - from.t), between.x(s), between.q(s)});
+        }
+      }
+      poses.push_back({to.t, position_of(body, to.before), turn(body, to.before)});
     }
+    if (const Doubt doubt = doubt_of(body, points); doubt.angle > worst.angle) worst = doubt, worst_body = body.name;
     std::vector<Vector3> x;
     std::vector<Eigen::Quaterniond> q;
     std::vector<double> t;
@@ -489,12 +583,15 @@ std::string report_glb(const ReportData& data) {
     if (turning.size() > 2 || keyed.front().angularDistance(keyed.back()) > 0.0)
       channel("rotation", turning, file.turns(keyed));
   }
+  if (worst.angle > turn_tolerance)
+    notes.push_back(fmt::format(
+        "--glb: between points of the result the turn of '{}' may be off by {:.1g} rad, with {:.2g} rad from "
+        "point to point; --output-step {:.1g} of 'kreisel run', or less, gives 0.001 rad",
+        worst_body, worst.angle, worst.rate * worst.h, 0.5 / std::max(worst.rate, 1e-9)));
   root["children"] = bodies;
   file.scene(file.node(std::move(root)), data.title.empty() ? "kreisel" : data.title);
   file.animate(std::move(channels), std::move(samplers));
   return file.take();
 }
-
-void write_glb(const ReportData& data, const Path& path) { write_atomically(path, report_glb(data)); }
 
 }  // namespace kreisel::io

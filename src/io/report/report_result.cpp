@@ -76,8 +76,10 @@ const PanelStyle& style_of_energy_change() {
 /// As pages write units.
 std::string unit_on_page(const std::string& unit) {
   if (unit == "1") return {};
-  const std::size_t square = unit.find("^2");
-  return square == std::string::npos ? unit : unit.substr(0, square) + "²" + unit.substr(square + 2);
+  std::string out = unit;
+  for (const auto& [power, sign] : {std::pair{"^2", "²"}, {"^3", "³"}, {"^4", "⁴"}})
+    for (std::size_t at = out.find(power); at != std::string::npos; at = out.find(power)) out.replace(at, 2, sign);
+  return out;
 }
 
 /// vx, vy, vz and wx, wy, wz of bodies; ax … and wx' … of their derivatives. Empty: the column has a name of its own.
@@ -166,8 +168,16 @@ class ColumnReader {
       for (std::size_t i = 0; i < 3; ++i) body.x[i] = meant("q", column.element, std::string(1, "xyz"[i]));
       for (std::size_t i = 0; i < 9; ++i)
         body.R[i] = meant("q", column.element, fmt::format("R{}{}", i / 3 + 1, i % 3 + 1));
-      if (trajectory_.find("v", column.element, "W1") && trajectory_.find("v", column.element, "W3"))
-        for (std::size_t i = 0; i < 3; ++i) body.W[i] = meant("v", column.element, fmt::format("W{}", i + 1));
+      body.is_left = has("v", column.element, "U1");
+      const auto rates = [&](const char* quantity, char letter, std::array<Column, 3>& out) {
+        if (has(quantity, column.element, fmt::format("{}1", letter)))
+          for (std::size_t i = 0; i < 3; ++i)
+            out[i] = meant(quantity, column.element, fmt::format("{}{}", letter, i + 1));
+      };
+      rates("v", 'W', body.W);
+      rates("a", 'W', body.W_dot);
+      rates("v", body.is_left ? 'U' : 'u', body.V);
+      rates("a", body.is_left ? 'U' : 'u', body.V_dot);
       data_.bodies.push_back(std::move(body));
     }
   }
@@ -452,45 +462,6 @@ void add_marks(const Json& scene, const ColumnReader& columns, ReportData& data)
   }
 }
 
-/// Rods are coloured by how they bend and twist, and by how they stretch: from the poses of their nodes.
-void add_tints(const Json& scene, ReportData& data) {
-  struct Beam {
-    ReportBody a, b;
-    double length;
-  };
-  std::vector<Beam> beams;
-  std::map<int, std::vector<std::size_t>> of_body;
-  for (const Json& entry : scene.value("beams", Json::array())) {
-    if (!entry.is_array() || entry.size() != 3 || !entry[0].is_string() || !entry[1].is_string()) continue;
-    const int a = number_of(data, entry[0].get<std::string>()), b = number_of(data, entry[1].get<std::string>());
-    const double length = entry[2].is_number() ? entry[2].get<double>() : 0.0;
-    if (a < 0 || b < 0 || !(length > 0.0)) continue;
-    of_body[a].push_back(beams.size());
-    of_body[b].push_back(beams.size());
-    beams.push_back({data.bodies[static_cast<std::size_t>(a)], data.bodies[static_cast<std::size_t>(b)], length});
-  }
-  if (beams.empty()) return;
-  std::vector<int> bodies;
-  std::vector<std::vector<std::size_t>> near;
-  for (const auto& [body, list] : of_body) bodies.push_back(body), near.push_back(list);
-  const auto kept = std::make_shared<const std::vector<Beam>>(std::move(beams));
-  const auto tint = [&](const char* name, const char* unit, auto measure) {
-    data.tints.push_back({name, unit, bodies, [kept, near, measure](std::size_t place, Eigen::Index point) {
-                            double sum = 0.0;
-                            for (const std::size_t k : near[place])
-                              sum += measure((*kept)[k], static_cast<std::size_t>(point));
-                            return sum / static_cast<double>(near[place].size());
-                          }});
-  };
-  tint("curvature", "1/m", [](const Beam& beam, std::size_t i) {
-    const Matrix3 turn = rotation(beam.a, i).transpose() * rotation(beam.b, i);
-    return Eigen::AngleAxisd(turn).angle() / beam.length;
-  });
-  tint("stretch", "", [](const Beam& beam, std::size_t i) {
-    return (position_of(beam.b, i) - position_of(beam.a, i)).norm() / beam.length - 1.0;
-  });
-}
-
 /// A body whose place is in other columns; its third axis points to a place, as the rod of a mass point does.
 void add_body_at(const Json& entry, const ColumnReader& columns, ReportData& data) {
   ReportBody body;
@@ -564,7 +535,6 @@ void apply_scene(const Json& scene, const ColumnReader& columns, ReportData& dat
     if (joint.is_object()) add_force(joint, columns, data);
   if (scene.contains("gravity") && scene["gravity"].is_number()) data.gravity = scene["gravity"].get<double>();
   add_marks(scene, columns, data);
-  add_tints(scene, data);
 }
 
 // ---- folders

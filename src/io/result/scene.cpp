@@ -140,19 +140,6 @@ Json marks_of(const multibody::Assembly& assembly) {
   return marks;
 }
 
-/// The bodies that a beam lies between, and its length.
-Json beams_of(const multibody::Mechanism& mechanism) {
-  Json beams = Json::array();
-  for (const multibody::ElementPtr& element : mechanism.elements)
-    if (const auto* beam = dynamic_cast<const multibody::Beam*>(element.get())) {
-      const int a = beam->nodes().at(0), b = beam->nodes().at(1), count = static_cast<int>(mechanism.bodies.size());
-      if (a >= 0 && b >= 0 && a < count && b < count)
-        beams.push_back({mechanism.bodies[static_cast<std::size_t>(a)].name,
-                         mechanism.bodies[static_cast<std::size_t>(b)].name, beam->length()});
-    }
-  return beams;
-}
-
 }  // namespace
 
 Json scene_of(const models::Model& model) {
@@ -166,7 +153,6 @@ Json scene_of(const models::Model& model) {
     scene["gravity"] = mechanism.gravity.norm();
   }
   if (Json marks = marks_of(*assembly); !marks.empty()) scene["marks"] = std::move(marks);
-  if (Json beams = beams_of(mechanism); !beams.empty()) scene["beams"] = std::move(beams);
   const bool is_mixed = !assembly->common_group();
   for (const multibody::Body& body : mechanism.bodies) {
     Json shapes = Json::array();

@@ -21,11 +21,15 @@ class LongTrajectory {
   Eigen::Index columns() const;
   /// At most `limit` rows, equally many apart, and the last one; columns as read_trajectory has them.
   Trajectory sample(Eigen::Index limit) const;
+  /// Long files have the smallest and largest values of stretches of rows beside the values; of older files every row is read, once
+  /// per quantity.
+  bool has_extremes() const;
   /// Pairs (t, value) in the stretch of time and one beyond each end: all of them, or of each of `buckets` buckets the smallest and
-  /// the largest at their own times. Whole quantities are read once, in pieces; smallest and largest values of short stretches of
-  /// rows are kept.
+  /// the largest at their own times.
   std::vector<std::pair<double, double>> extrema(Eigen::Index column, double from, double to,
                                                  Eigen::Index buckets) const;
+  /// Smallest and largest value of a column; NaN where it has no number.
+  std::pair<double, double> range(Eigen::Index column) const;
 
  private:
   struct Inside;

@@ -12,6 +12,7 @@
 #include <ctime>
 #include <stdexcept>
 
+#include "extremes.hpp"
 #include "hdf5_handle.hpp"
 #include "io/trajectory/trajectory.hpp"
 #include "kreisel/error.hpp"
@@ -24,6 +25,7 @@ constexpr hsize_t chunk_values = 2048;         // of 8 bytes, unless one row is 
 constexpr hsize_t metadata_reserve = 1 << 17;  // bytes a batch may need beside its chunks
 constexpr std::size_t attribute_limit = 60'000;
 constexpr hsize_t batch_values = 1 << 15;
+constexpr hsize_t extremes_chunk = 16;  // stretches
 
 /// The innermost reason of the last failure; system calls leave "error message = 'No space left on device'" there.
 std::string reason() {
@@ -46,7 +48,10 @@ class Table {
     create();
     write_text(file_, "kreisel", {std::string(version())});
     write_text(file_, "about", about);
-    for (const Quantity& quantity : quantities_) datasets_.push_back(create_dataset(quantity));
+    for (const Quantity& quantity : quantities_) {
+      datasets_.push_back(create_dataset(quantity));
+      extremes_.emplace_back(static_cast<std::size_t>(quantity.size()));
+    }
     check(H5Fflush(file_, H5F_SCOPE_LOCAL));
   }
 
@@ -60,8 +65,7 @@ class Table {
     reserve(count);
     for (std::size_t i = 0; i < datasets_.size(); ++i)
       append(i, count, stride, static_cast<hsize_t>(quantities_[i].at), values.data());
-    rows_ += count;
-    check(H5Fflush(file_, H5F_SCOPE_LOCAL));
+    end_batch(count);
   }
 
   /// Rows 0, 2, 4, … of another table, into this empty one.
@@ -75,8 +79,7 @@ class Table {
       other.read_every_second(i, count, values.data());
       append(i, count, width, 0, values.data());
     }
-    rows_ = count;
-    check(H5Fflush(file_, H5F_SCOPE_LOCAL));
+    end_batch(count);
   }
 
   /// Gives back what was reserved for nothing; the table is unusable afterwards.
@@ -177,6 +180,8 @@ class Table {
     hsize_t bytes = metadata_reserve;
     for (const Quantity& quantity : quantities_)
       bytes += (count + chunk_rows(quantity)) * static_cast<hsize_t>(quantity.size()) * sizeof(double);
+    for (const Extremes& extremes : extremes_)
+      bytes += (extremes.waiting() + count / Extremes::stretch + 1 + 2 * extremes_chunk) * extremes.bytes();
     hsize_t size = 0;
     void* descriptor = nullptr;
     check(H5Fget_filesize(file_, &size));
@@ -187,7 +192,8 @@ class Table {
   }
 
   /// Columns at … of a row-major array with `stride` columns go to the end of one dataset.
-  void append(std::size_t index, hsize_t count, hsize_t stride, hsize_t at, const double* values) const {
+  void append(std::size_t index, hsize_t count, hsize_t stride, hsize_t at, const double* values) {
+    extremes_[index].add(values + at, count, stride);
     const auto width = static_cast<hsize_t>(quantities_[index].size());
     const hid_t dataset = datasets_[index];
     const std::array<hsize_t, 2> size{rows_ + count, width}, from{rows_, 0}, piece{count, width};
@@ -198,6 +204,43 @@ class Table {
     const Handle memory = own(H5Screate_simple(2, memory_size.data(), nullptr), H5Sclose);
     check(H5Sselect_hyperslab(memory, H5S_SELECT_SET, memory_from.data(), nullptr, piece.data(), nullptr));
     check(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, memory, target, H5P_DEFAULT, values));
+  }
+
+  /// Counts what was appended; of long files extremes are written too.
+  void end_batch(hsize_t count) {
+    for (std::size_t i = 0; i < datasets_.size(); ++i) write_extremes(i, rows_ + count);
+    rows_ += count;
+    check(H5Fflush(file_, H5F_SCOPE_LOCAL));
+  }
+
+  /// NAME_extremes: smallest and largest value per column of every stretch of rows; NAME_extreme_rows: where in the stretch.
+  void write_extremes(std::size_t index, hsize_t rows) {
+    Extremes& extremes = extremes_[index];
+    if (rows < Extremes::long_rows || extremes.waiting() == 0) return;
+    const std::string name = quantities_[index].name;
+    for (const Quantity& other : quantities_)  // an output may have any name
+      if (other.name == name + extremes_suffix || other.name == name + extreme_rows_suffix) return;
+    const hsize_t width = 2 * static_cast<hsize_t>(quantities_[index].size());
+    const auto add = [&](const std::string& dataset_name, hid_t stored, hid_t given, const void* data) {
+      if (H5Lexists(file_, dataset_name.c_str(), H5P_DEFAULT) <= 0) {
+        const std::array<hsize_t, 2> none{0, width}, limit{H5S_UNLIMITED, width}, chunk{extremes_chunk, width};
+        const Handle space = own(H5Screate_simple(2, none.data(), limit.data()), H5Sclose);
+        const Handle layout = own(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+        check(H5Pset_chunk(layout, 2, chunk.data()));
+        own(H5Dcreate2(file_, dataset_name.c_str(), stored, space, H5P_DEFAULT, layout, H5P_DEFAULT), H5Dclose);
+      }
+      const Handle dataset = own(H5Dopen2(file_, dataset_name.c_str(), H5P_DEFAULT), H5Dclose);
+      const std::array<hsize_t, 2> size{extremes.written() + extremes.waiting(), width}, from{extremes.written(), 0},
+          piece{extremes.waiting(), width};
+      check(H5Dset_extent(dataset, size.data()));
+      const Handle target = own(H5Dget_space(dataset), H5Sclose);
+      check(H5Sselect_hyperslab(target, H5S_SELECT_SET, from.data(), nullptr, piece.data(), nullptr));
+      const Handle memory = own(H5Screate_simple(2, piece.data(), nullptr), H5Sclose);
+      check(H5Dwrite(dataset, given, memory, target, H5P_DEFAULT, data));
+    };
+    add(name + extremes_suffix, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, extremes.values().data());
+    add(name + extreme_rows_suffix, H5T_STD_U8LE, H5T_NATIVE_UCHAR, extremes.rows().data());
+    extremes.forget();
   }
 
   void read_every_second(std::size_t index, hsize_t count, double* values) const {
@@ -212,6 +255,7 @@ class Table {
   std::vector<Quantity> quantities_;
   Handle file_;
   std::vector<Handle> datasets_;
+  std::vector<Extremes> extremes_;
   hsize_t rows_ = 0;
 };
 

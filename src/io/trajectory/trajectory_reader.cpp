@@ -8,6 +8,7 @@
 #include <map>
 
 #include "column_meanings.hpp"
+#include "extremes.hpp"
 #include "hdf5_handle.hpp"
 #include "io/trajectory/long_trajectory.hpp"
 #include "kreisel/error.hpp"
@@ -129,6 +130,8 @@ class Hdf5Reader {
     return names;
   }
 
+  bool has(const std::string& name) const { return H5Lexists(file_, name.c_str(), H5P_DEFAULT) > 0; }
+
   struct Shape {
     Eigen::Index rows = 0, width = 1;
   };
@@ -155,6 +158,34 @@ class Hdf5Reader {
     const Handle memory(H5Screate_simple(H5Sget_simple_extent_ndims(space), number.data(), nullptr), H5Sclose);
     RowMajor values(count, shape.width);
     check(H5Dread(dataset, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, values.data()) >= 0);
+    return values;
+  }
+
+  /// One column of a quantity.
+  std::vector<double> column_of(const std::string& name, Eigen::Index column, Eigen::Index first,
+                                Eigen::Index count) const {
+    const Handle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
+    check(dataset >= 0);
+    const Handle space(H5Dget_space(dataset), H5Sclose);
+    const std::array<hsize_t, 2> begin{static_cast<hsize_t>(first), static_cast<hsize_t>(column)},
+        number{static_cast<hsize_t>(count), 1};
+    check(H5Sselect_hyperslab(space, H5S_SELECT_SET, begin.data(), nullptr, number.data(), nullptr) >= 0);
+    const Handle memory(H5Screate_simple(H5Sget_simple_extent_ndims(space), number.data(), nullptr), H5Sclose);
+    std::vector<double> values(static_cast<std::size_t>(count));
+    check(H5Dread(dataset, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, values.data()) >= 0);
+    return values;
+  }
+
+  /// A dataset of this width, as long as it is; empty: there is none.
+  template <class Number>
+  std::vector<Number> all_of(const std::string& name, Eigen::Index width, hid_t type) const {
+    if (H5Lexists(file_, name.c_str(), H5P_DEFAULT) <= 0) return {};
+    const Shape shape = shape_of(name);
+    if (shape.width != width) return {};
+    const Handle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
+    check(dataset >= 0);
+    std::vector<Number> values(static_cast<std::size_t>(shape.rows * shape.width));
+    check(values.empty() || H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) >= 0);
     return values;
   }
 
@@ -272,18 +303,17 @@ Trajectory read_trajectory(const Path& path) {
 // ---- pieces
 
 struct LongTrajectory::Inside {
-  static constexpr Eigen::Index stretch = 256;  ///< rows whose extrema are kept
+  static constexpr auto stretch = static_cast<Eigen::Index>(Extremes::stretch);
+  /// Stretches of time up to so many rows are read in full.
+  static constexpr Eigen::Index read_in_full = 65'536;
 
   struct Quantity {
     std::string name;
     std::vector<TrajectoryColumn> columns;
     Eigen::Index at = 0;  ///< first column
-    /// Rows of the smallest and largest value by stretch and column, with the values.
-    struct Extreme {
-      float low, high;
-      std::uint16_t low_at, high_at;
-    };
-    std::vector<Extreme> extremes{};  ///< by stretch, then column; empty: not read yet
+    /// Smallest and largest value by stretch and column, and their rows in the stretch; empty: not read yet.
+    std::vector<double> extremes{};
+    std::vector<std::uint8_t> rows{};
   };
 
   explicit Inside(const Path& path) : reader(path) {
@@ -301,24 +331,35 @@ struct LongTrajectory::Inside {
     time.assign(values.data(), values.data() + rows);
   }
 
-  void gather(Quantity& quantity) const {
+  Quantity* find(Eigen::Index column) const {
+    const auto found = std::ranges::find_if(quantities, [&](const Quantity& q) {
+      return column >= q.at && column < q.at + static_cast<Eigen::Index>(q.columns.size());
+    });
+    return found == quantities.end() ? nullptr : &*found;
+  }
+
+  /// What the file has about stretches; the rows behind them, and all rows of older files, are looked at.
+  const Quantity& gathered(Quantity& quantity) const {
+    if (!quantity.extremes.empty()) return quantity;
     const auto width = static_cast<Eigen::Index>(quantity.columns.size());
-    const Eigen::Index pieces = std::max<Eigen::Index>(1, 1'000'000 / (width * stretch)) * stretch;
-    for (Eigen::Index begin = 0; begin < rows; begin += pieces) {
-      const RowMajor values = reader.rows_of(quantity.name, begin, std::min(pieces, rows - begin), 1);
-      for (Eigen::Index first = 0; first < values.rows(); first += stretch)
-        for (Eigen::Index c = 0; c < width; ++c) {
-          typename Quantity::Extreme e{NAN, NAN, 0, 0};
-          double low = INFINITY, high = -INFINITY;
-          for (Eigen::Index i = first; i < std::min(first + stretch, values.rows()); ++i) {
-            const double y = values(i, c);
-            if (y < low) low = y, e.low_at = static_cast<std::uint16_t>(i - first);
-            if (y > high) high = y, e.high_at = static_cast<std::uint16_t>(i - first);
-          }
-          if (low <= high) e.low = static_cast<float>(low), e.high = static_cast<float>(high);
-          quantity.extremes.push_back(e);
-        }
+    quantity.extremes = reader.all_of<double>(quantity.name + extremes_suffix, 2 * width, H5T_NATIVE_DOUBLE);
+    quantity.rows = reader.all_of<std::uint8_t>(quantity.name + extreme_rows_suffix, 2 * width, H5T_NATIVE_UCHAR);
+    // A killed run may have written one of the two further than the other, or further than the values.
+    const auto known =
+        std::min(static_cast<Eigen::Index>(std::min(quantity.extremes.size(), quantity.rows.size())) / (2 * width),
+                 rows / stretch);
+    quantity.extremes.resize(static_cast<std::size_t>(2 * width * known));
+    quantity.rows.resize(quantity.extremes.size());
+    Extremes more(static_cast<std::size_t>(width));
+    const Eigen::Index piece = std::max<Eigen::Index>(1, 1'000'000 / (width * stretch)) * stretch;
+    for (Eigen::Index begin = known * stretch; begin < rows; begin += piece) {
+      const RowMajor values = reader.rows_of(quantity.name, begin, std::min(piece, rows - begin), 1);
+      more.add(values.data(), static_cast<std::size_t>(values.rows()), static_cast<std::size_t>(width));
     }
+    more.end_early();
+    quantity.extremes.insert(quantity.extremes.end(), more.values().begin(), more.values().end());
+    quantity.rows.insert(quantity.rows.end(), more.rows().begin(), more.rows().end());
+    return quantity;
   }
 
   Hdf5Reader reader;
@@ -334,6 +375,12 @@ LongTrajectory::LongTrajectory(const Path& path) {
 LongTrajectory::~LongTrajectory() = default;
 Eigen::Index LongTrajectory::rows() const { return inside_->rows; }
 Eigen::Index LongTrajectory::columns() const { return inside_->columns; }
+
+bool LongTrajectory::has_extremes() const {
+  const Inside::Quantity& longest = inside_->quantities.back();
+  return inside_->rows >= static_cast<Eigen::Index>(Extremes::long_rows) &&
+         inside_->reader.has(longest.name + extremes_suffix);
+}
 
 Trajectory LongTrajectory::sample(Eigen::Index limit) const {
   const Inside& in = *inside_;
@@ -355,56 +402,71 @@ Trajectory LongTrajectory::sample(Eigen::Index limit) const {
 std::vector<std::pair<double, double>> LongTrajectory::extrema(Eigen::Index column, double from, double to,
                                                                Eigen::Index buckets) const {
   const Inside& in = *inside_;
-  const auto found = std::ranges::find_if(in.quantities, [&](const Inside::Quantity& q) {
-    return column >= q.at && column < q.at + static_cast<Eigen::Index>(q.columns.size());
-  });
-  if (found == in.quantities.end() || in.rows == 0) return {};
-  const Eigen::Index place = column - found->at;
+  Inside::Quantity* const quantity = in.find(column);
+  if (quantity == nullptr || in.rows == 0) return {};
+  const Eigen::Index place = column - quantity->at;
   const auto first_at = std::ranges::lower_bound(in.time, from), last_at = std::ranges::upper_bound(in.time, to);
   const Eigen::Index first = std::max<Eigen::Index>(0, first_at - in.time.begin() - 1);
   const Eigen::Index last = std::min<Eigen::Index>(in.rows, last_at - in.time.begin() + 1);
   std::vector<std::pair<double, double>> out;
-  const auto time = [&](Eigen::Index i) { return in.time[static_cast<std::size_t>(i)]; };
+  if (last <= first) return out;
   buckets = std::max<Eigen::Index>(1, buckets);
-  if (last - first <= std::max<Eigen::Index>(2 * buckets, 64 * Inside::stretch)) {
-    if (last <= first) return out;
-    const RowMajor values = in.reader.rows_of(found->name, first, last - first, 1);
+  const auto time = [&](Eigen::Index i) { return in.time[static_cast<std::size_t>(i)]; };
+  struct Known {
+    Eigen::Index row;
+    double value;
+  };
+  const auto add = [&](const Known& low, const Known& high) {
+    if (low.row < 0) return;
+    const bool is_low_first = low.row <= high.row;
+    const Known &a = is_low_first ? low : high, &b = is_low_first ? high : low;
+    out.push_back({time(a.row), a.value});
+    if (a.row != b.row) out.push_back({time(b.row), b.value});
+  };
+  if (last - first <= std::max(2 * buckets, Inside::read_in_full)) {
+    const std::vector<double> values = in.reader.column_of(quantity->name, place, first, last - first);
+    const auto value = [&](Eigen::Index i) { return values[static_cast<std::size_t>(i - first)]; };
     if (last - first <= 2 * buckets) {
-      for (Eigen::Index i = first; i < last; ++i) out.push_back({time(i), values(i - first, place)});
+      for (Eigen::Index i = first; i < last; ++i) out.push_back({time(i), value(i)});
       return out;
     }
     for (Eigen::Index b = 0; b < buckets; ++b) {
       const Eigen::Index begin = first + b * (last - first) / buckets, end = first + (b + 1) * (last - first) / buckets;
-      Eigen::Index low = -1, high = -1;
+      Known low{-1, INFINITY}, high{-1, -INFINITY};
       for (Eigen::Index i = begin; i < end; ++i) {
-        const double y = values(i - first, place);
-        if (std::isnan(y)) continue;
-        if (low < 0 || y < values(low - first, place)) low = i;
-        if (high < 0 || y > values(high - first, place)) high = i;
+        if (value(i) < low.value) low = {i, value(i)};
+        if (value(i) > high.value) high = {i, value(i)};
       }
-      if (low < 0) continue;
-      out.push_back({time(std::min(low, high)), values(std::min(low, high) - first, place)});
-      if (low != high) out.push_back({time(std::max(low, high)), values(std::max(low, high) - first, place)});
+      add(low, high);
     }
     return out;
   }
-  Inside::Quantity& quantity = *found;
-  if (quantity.extremes.empty()) in.gather(quantity);
-  const auto width = static_cast<Eigen::Index>(quantity.columns.size());
+  in.gathered(*quantity);
+  const auto width = static_cast<Eigen::Index>(quantity->columns.size());
   const Eigen::Index begin = first / Inside::stretch, end = (last + Inside::stretch - 1) / Inside::stretch;
   const Eigen::Index each = std::max<Eigen::Index>(1, (end - begin + buckets - 1) / buckets);
   for (Eigen::Index s = begin; s < end; s += each) {
-    double low = INFINITY, high = -INFINITY;
-    Eigen::Index low_at = -1, high_at = -1;
+    Known low{-1, INFINITY}, high{-1, -INFINITY};
     for (Eigen::Index k = s; k < std::min(s + each, end); ++k) {
-      const auto& e = quantity.extremes[static_cast<std::size_t>(k * width + place)];
-      if (e.low < low) low = e.low, low_at = k * Inside::stretch + e.low_at;
-      if (e.high > high) high = e.high, high_at = k * Inside::stretch + e.high_at;
+      const auto e = static_cast<std::size_t>(2 * (k * width + place));
+      if (quantity->extremes[e] < low.value) low = {k * Inside::stretch + quantity->rows[e], quantity->extremes[e]};
+      if (quantity->extremes[e + 1] > high.value)
+        high = {k * Inside::stretch + quantity->rows[e + 1], quantity->extremes[e + 1]};
     }
-    if (low_at < 0) continue;
-    const bool low_is_first = low_at <= high_at;
-    out.push_back(low_is_first ? std::pair{time(low_at), low} : std::pair{time(high_at), high});
-    if (low_at != high_at) out.push_back(low_is_first ? std::pair{time(high_at), high} : std::pair{time(low_at), low});
+    add(low, high);
+  }
+  return out;
+}
+
+std::pair<double, double> LongTrajectory::range(Eigen::Index column) const {
+  std::pair out{std::nan(""), std::nan("")};
+  Inside::Quantity* const quantity = inside_->find(column);
+  if (quantity == nullptr) return out;
+  const std::size_t width = quantity->columns.size(), place = static_cast<std::size_t>(column - quantity->at);
+  const std::vector<double>& extremes = inside_->gathered(*quantity).extremes;
+  for (std::size_t e = 2 * place; e < extremes.size(); e += 2 * width) {
+    out.first = std::fmin(out.first, extremes[e]);
+    out.second = std::fmax(out.second, extremes[e + 1]);
   }
   return out;
 }

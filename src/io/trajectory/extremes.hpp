@@ -1,0 +1,83 @@
+// Smallest and largest values of short stretches of rows, kept beside the values of long trajectories: who shows all of a run reads
+// these instead of every row.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace kreisel::io {
+
+/// Names of the datasets beside those of a quantity.
+inline constexpr const char* extremes_suffix = "_extremes";
+inline constexpr const char* extreme_rows_suffix = "_extreme_rows";
+
+/// Of one quantity, while rows come in.
+class Extremes {
+ public:
+  static constexpr std::size_t stretch = 256;       ///< rows; places in it fit a byte
+  static constexpr std::size_t long_rows = 65'536;  ///< shorter files do without
+
+  explicit Extremes(std::size_t width) : columns_(width) { begin(); }
+
+  /// `values` are rows of `stride` numbers that begin with the columns of the quantity.
+  void add(const double* values, std::size_t count, std::size_t stride) {
+    for (std::size_t i = 0; i < count; ++i, values += stride) {
+      for (std::size_t c = 0; c < columns_.size(); ++c) {
+        Extreme& e = columns_[c];
+        const double y = values[c];
+        if (y < e.low) e.low = y, e.low_at = static_cast<std::uint8_t>(filled_);
+        if (y > e.high) e.high = y, e.high_at = static_cast<std::uint8_t>(filled_);
+      }
+      if (++filled_ == stretch) end();
+    }
+  }
+
+  /// The last stretch may be short.
+  void end_early() {
+    if (filled_ > 0) end();
+  }
+
+  std::size_t waiting() const {
+    return values_.size() / (2 * columns_.size());
+  }  ///< stretches that are not written yet
+  std::size_t written() const { return written_; }
+  std::size_t bytes() const { return columns_.size() * 2 * (sizeof(double) + 1); }  ///< of one stretch
+  /// Two numbers per column, stretch by stretch: smallest and largest, NaN where a stretch has no number.
+  const std::vector<double>& values() const { return values_; }
+  const std::vector<std::uint8_t>& rows() const { return rows_; }
+  void forget() {
+    written_ += waiting();
+    values_.clear();
+    rows_.clear();
+  }
+
+ private:
+  struct Extreme {
+    double low, high;
+    std::uint8_t low_at, high_at;
+  };
+  void begin() {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    for (Extreme& e : columns_) e = {infinity, -infinity, 0, 0};
+    filled_ = 0;
+  }
+  void end() {
+    for (const Extreme& e : columns_) {
+      const bool has_numbers = e.low <= e.high;
+      values_.push_back(has_numbers ? e.low : std::nan(""));
+      values_.push_back(has_numbers ? e.high : std::nan(""));
+      rows_.push_back(e.low_at);
+      rows_.push_back(e.high_at);
+    }
+    begin();
+  }
+
+  std::vector<Extreme> columns_;
+  std::size_t filled_ = 0, written_ = 0;
+  std::vector<double> values_;
+  std::vector<std::uint8_t> rows_;
+};
+
+}  // namespace kreisel::io
