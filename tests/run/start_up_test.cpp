@@ -171,7 +171,7 @@ TEST(CorrectedVelocities, OfGeneralizedAlphaTakeTheJerkFromTheDifferencesAskedFo
   const Vector drag = (acceleration(part) - acceleration(-part)) / (2 * part);
   const auto miss = [&](method::JerkBy by, double h) {
     const Entry start = starting_values(model, "generalized-alpha", 2, h, system::Formulation::index3,
-                                        {true, true, method::StartBy::scheme, by})[0];
+                                        {true, true, run::Starting::corrected, by})[0];
     return Vector((start.memory - start.motion.a) / (delta * h) - jerk);
   };
   for (const double h : {1e-3, 5e-4}) {
