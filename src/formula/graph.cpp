@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -81,6 +82,22 @@ double computed(Operation operation, double a, double b) {
       break;
   }
   return 0.0;
+}
+
+std::array<Graph::Node, 3> operands(const auto& entry) { return {entry.a, entry.b, entry.c}; }
+
+/// `first` and all that it is made of, each once.
+std::vector<Graph::Node> nodes_below(Graph::Node first, const auto& operands_at) {
+  std::set<Graph::Node> seen;
+  std::vector<Graph::Node> found, open{first};
+  while (!open.empty()) {
+    const Graph::Node n = open.back();
+    open.pop_back();
+    if (n == Graph::none || !seen.insert(n).second) continue;
+    found.push_back(n);
+    for (const Graph::Node operand : operands_at(n)) open.push_back(operand);
+  }
+  return found;
 }
 
 }  // namespace
@@ -326,29 +343,15 @@ Graph::Node Graph::rate(Node node, const std::function<Node(int)>& rate) {
 
 std::vector<int> Graph::leaves_of(Node node) const {
   std::set<int> leaves;
-  std::set<Node> seen;
-  std::vector<Node> open{node};
-  while (!open.empty()) {
-    const Node n = open.back();
-    open.pop_back();
-    if (n == none || !seen.insert(n).second) continue;
-    const Entry& e = at(n);
-    if (e.kind == Kind::leaf) leaves.insert(e.leaf);
-    open.insert(open.end(), {e.a, e.b, e.c});
-  }
+  for (const Node n : nodes_below(node, [&](Node of) { return operands(at(of)); }))
+    if (at(n).kind == Kind::leaf) leaves.insert(at(n).leaf);
   return {leaves.begin(), leaves.end()};
 }
 
 std::vector<Graph::Kink> Graph::kinks_of(Node node) {
   std::set<Kink> kinks;
-  std::set<Node> seen;
-  std::vector<Node> open{node};
-  while (!open.empty()) {
-    const Node n = open.back();
-    open.pop_back();
-    if (n == none || !seen.insert(n).second) continue;
+  for (const Node n : nodes_below(node, [&](Node of) { return operands(at(of)); })) {
     const Entry e = at(n);
-    open.insert(open.end(), {e.a, e.b, e.c});
     // Where it jumps, an event has to say what happens.
     if (e.kind == Kind::operation && e.operation == Operation::sign) return {};
     if (e.kind == Kind::curve) {

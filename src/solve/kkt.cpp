@@ -410,23 +410,27 @@ void Kkt::jump_by(ConstVectorRef impulse, VectorRef jump) {
   jump = step_;
 }
 
-void Kkt::constrained_part(ConstVectorRef l, VectorRef out) {
+/// rows_ += B x, over the position rows alone or over all of them.
+void Kkt::add_rows(ConstVectorRef x, bool positions_only) {
   const Pattern& pattern = system_.pattern();
-  rows_.setZero();
   for (const Pattern::Touch& touch : pattern.touches()) {
     const system::RowGroup& group = pattern.groups()[touch.group];
-    if (group.level != RowLevel::position) continue;
+    if (positions_only && group.level != RowLevel::position) continue;
     const lie::Block& block = system_.space().blocks()[touch.block];
     const ConstMatrixMap B(blocks_.B.data() + touch.at, group.rows, block.nv);
-    rows_.segment(group.at, group.rows) += B * l.segment(block.v_at, block.nv);
+    rows_.segment(group.at, group.rows) += B * x.segment(block.v_at, block.nv);
   }
+}
+
+void Kkt::constrained_part(ConstVectorRef l, VectorRef out) {
+  rows_.setZero();
+  add_rows(l, true);
   step_.setZero();
   solve(step_, rows_);
   out = step_;
 }
 
 void Kkt::velocity_part(const Motion& at, ConstVectorRef dq, ConstVectorRef dv, Motion& scratch, VectorRef out) {
-  const Pattern& pattern = system_.pattern();
   rows_.setZero();
   // H δq as a difference: all of linearize would cost more than the step it belongs to.
   if (const double size = largest_velocity(system_.space(), dq, length_); size > 0.0) {
@@ -439,12 +443,7 @@ void Kkt::velocity_part(const Motion& at, ConstVectorRef dq, ConstVectorRef dv, 
     system_.constraints(at, zero_lambda_, residual_);
     rows_ -= residual_.rate / part;
   }
-  for (const Pattern::Touch& touch : pattern.touches()) {
-    const system::RowGroup& group = pattern.groups()[touch.group];
-    const lie::Block& block = system_.space().blocks()[touch.block];
-    const ConstMatrixMap B(blocks_.B.data() + touch.at, group.rows, block.nv);
-    rows_.segment(group.at, group.rows) += B * dv.segment(block.v_at, block.nv);
-  }
+  add_rows(dv, false);
   step_.setZero();
   solve(step_, rows_);
   out = step_;

@@ -80,6 +80,7 @@ class Kkt {
   /// One correction of `balance` with the matrix at hand, of what stands in residual_.force and rows_. Its size, relative to
   /// 1 plus the largest unknown; negative: not finite.
   double correct(system::Motion& m, VectorRef lambda);
+  void add_rows(ConstVectorRef x, bool positions_only);
   double distance(const Vector& rows) const;  ///< the largest of `rows` over the lengths of their rows of B
 
   const system::System& system_;
