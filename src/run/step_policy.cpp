@@ -496,7 +496,7 @@ bool is_radau(const Plan& plan) { return plan.method->name == "radau"; }
 Failure no_accelerations(double t, bool is_first) {
   return {Status::no_consistent_start,
           fmt::format(
-              "{} admit no accelerations and multipliers: [M B'; B 0] is singular.\n"
+              "{} admit no accelerations and multipliers: [M B'; B 0] is singular, or forces are not finite.\n"
               "  try: `kreisel check`, which names redundant constraints and bodies without mass, or {} least-squares",
               is_first ? "the initial values" : fmt::format("position and velocity at t = {:.10g}", t),
               spelled("linear_solver"))};

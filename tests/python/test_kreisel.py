@@ -703,6 +703,16 @@ class OwnSystems(unittest.TestCase):
 
 
 class Mistakes(unittest.TestCase):
+    def test_a_start_that_fails_at_a_corner_keeps_what_was_computed(self):
+        broken = kreisel.System(space=[("rn", 1)], mass=lambda q: [[1.0]], force=lambda t, q, v: [-1.0 if t < 1 else float("nan")],
+                                q0=[0.0], corners=[1.0])
+        with self.assertRaisesRegex(kreisel.IntegrationError, "^no-consistent-start: position and velocity at t = 1 admit") as caught:
+            kreisel.solve(broken, 2.0)
+        result = caught.exception.result
+        self.assertEqual(result.t[-1], 1.0)
+        self.assertAlmostEqual(result.v[-1, 0], 1.0, delta=1e-6)
+        self.assertAlmostEqual(result.q[-1, 0], 0.5, delta=1e-6)
+
     def test_unknown_names_come_with_the_nearest(self):
         with self.assertRaisesRegex(ValueError, "did you mean 'heavy-top'"):
             kreisel.solve("heavy-topp")
