@@ -1,10 +1,10 @@
 // Rods of mechanisms.
 #include <fmt/format.h>
 
-#include <Eigen/Eigenvalues>
 #include <Eigen/LU>
 #include <cmath>
 
+#include "base/decompositions.hpp"
 #include "kreisel/error.hpp"
 #include "kreisel/mechanism.hpp"
 #include "multibody/rod.hpp"
@@ -73,7 +73,7 @@ RodNodes Mechanism::add_rod(const RodDescription& given) {
           "has no mass per length");
   const Eigen::Matrix<double, 6, 6>& K = section.stiffness;
   require(K.allFinite() && (K - K.transpose()).norm() <= 1e-9 * K.norm(), given.name, "its stiffness is not symmetric");
-  require(Eigen::SelfAdjointEigenSolver<multibody::Matrix6>(K).eigenvalues()[0] > 0.0, given.name,
+  require(symmetric_eigenvalues<6>(K)[0] > 0.0, given.name,
           "its stiffness is not positive definite; is_axial_rigid and is_shear_rigid leave extension and shear out");
   require(section.damping_time >= 0.0, given.name, "its damping time is negative");
   for (const double part : given.places)

@@ -1,10 +1,8 @@
 // Small dense equations of comparison methods: mass, constraints, and Newton's method by differences.
 #pragma once
 
-#include <Eigen/LU>
-#include <Eigen/QR>
 #include <cmath>
-#include <limits>
+#include <memory>
 
 #include "kreisel/system.hpp"
 
@@ -13,34 +11,18 @@ namespace kreisel::run {
 /// One factorisation in storage that is allocated once; of least norm where the matrix may lack rank.
 class DenseSolver {
  public:
-  DenseSolver(int size, bool reveals_rank, Counters& counters)
-      : counters_(counters), reveals_rank_(reveals_rank), lu_(size), matrix(Matrix::Zero(size, size)) {}
+  DenseSolver(int size, bool reveals_rank, Counters& counters);
+  ~DenseSolver();
 
   /// False: singular, or not finite.
-  [[nodiscard]] bool factorize() {
-    ++counters_.factorizations;
-    if (!matrix.allFinite()) return false;
-    if (reveals_rank_) {
-      cod_.compute(matrix);
-      return true;
-    }
-    lu_.compute(matrix);
-    if (matrix.rows() == 0) return true;
-    const auto pivots = lu_.matrixLU().diagonal().cwiseAbs();
-    return pivots.minCoeff() > 1e-3 * std::numeric_limits<double>::epsilon() * pivots.maxCoeff();
-  }
-  void solve(ConstVectorRef right_hand_side, VectorRef x) const {
-    if (reveals_rank_)
-      x = cod_.solve(right_hand_side);
-    else
-      x = lu_.solve(right_hand_side);
-  }
+  [[nodiscard]] bool factorize();
+  void solve(ConstVectorRef right_hand_side, VectorRef x) const;
 
  private:
+  struct Decompositions;
   Counters& counters_;
   bool reveals_rank_;
-  Eigen::PartialPivLU<Matrix> lu_;
-  Eigen::CompleteOrthogonalDecomposition<Matrix> cod_;
+  std::unique_ptr<Decompositions> decompositions_;
 
  public:
   Matrix matrix;

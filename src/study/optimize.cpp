@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <random>
 
+#include "base/decompositions.hpp"
 #include "base/text.hpp"
 #include "case_runner.hpp"
 #include "grid.hpp"
@@ -108,9 +108,9 @@ class CmaEs final : public Strategy {
     const double lost = is_moving ? 0.0 : c_1_ * c_c_ * (2.0 - c_c_);
     covariance_ = (1.0 - c_1_ - c_mu_ + lost) * covariance_ + c_1_ * p_c_ * p_c_.transpose() + c_mu_ * rank_mu;
     sigma_ *= std::exp(std::min(1.0, c_sigma_ / d_sigma_ * (p_sigma_.norm() / expected_ - 1.0)));
-    const Eigen::SelfAdjointEigenSolver<Matrix> eigen(covariance_);
-    basis_ = eigen.eigenvectors();
-    scales_ = eigen.eigenvalues().cwiseMax(1e-30).cwiseSqrt();
+    const auto eigen = symmetric_eigen<Eigen::Dynamic>(covariance_);
+    basis_ = eigen.vectors;
+    scales_ = eigen.values.cwiseMax(1e-30).cwiseSqrt();
     is_found_ = is_over_ = sigma_ * scales_.maxCoeff() < precision_;
     if (!(sigma_ * scales_.maxCoeff() < 1e6)) is_over_ = true;
   }
