@@ -33,7 +33,7 @@ class Follower {
     nv_ = system_->space().nv();
     rows_ = system_->pattern().rows();
     if (first.lambda.size() != rows_)
-      throw InvalidInput("the equilibrium leans on a limit; a path of equilibria has none that close or open");
+      throw InvalidInput("the equilibrium rests on a limit; along a path of equilibria limits cannot close or open");
     length_ = system::length_scale(*system_, first.motion);
     weight_.setConstant(nv_, 1.0);
     for (const lie::Block& block : system_->space().blocks()) {
