@@ -318,8 +318,9 @@ OptimizationSpec parse_optimization(const io::JsonSource& source, const OwnModel
                         own_text + root.value("variables").dump() +
                             (out.search == SearchKind::gradient ? " gradient " + out.number : std::string()));
   if (out.spec.size() != 1 || !out.spec.analysis.empty())
-    source.refuse("", fmt::format("an optimisation must have a single case besides its variables; this one has {}",
-                                  out.spec.size()));
+    source.refuse("",
+                  fmt::format("an optimisation must have a single case besides its variables; this one has {} cases",
+                              out.spec.size()));
   if (needs_reference(out.spec))
     source.refuse("",
                   "an optimisation cannot measure errors, because every point would need an exact solution; measure "
