@@ -399,7 +399,7 @@ Response PageServer::response_to(const Request& request, const Answer& answer) {
   // Another host name means that a foreign page has sent the browser here.
   const std::string host = request.host.substr(0, request.host.rfind(':'));
   if (host != "127.0.0.1" && !is_same(host, "localhost")) return plain(403, "unknown host\n");
-  if (is_post && !is_known(request)) return plain(403, "the address lacks its token\n");
+  if (is_post && !is_known(request)) return plain(403, "missing or wrong token\n");
   if (is_post && request.body.size() < request.body_length) return plain(400, "the request ended early\n");
   const std::lock_guard lock(answering_);
   try {

@@ -99,7 +99,7 @@ class PageCache {
 /// Points of one column in the visible range, as pairs of doubles.
 Response series_response(const io::ReportData& shown, const Request& request) {
   const bool is_second = request.number("result", 0.0) == 1.0;
-  if (is_second && shown.overlay.empty()) return {404, "text/plain; charset=utf-8", "there is one result\n", {}};
+  if (is_second && shown.overlay.empty()) return {404, "text/plain; charset=utf-8", "there is only one result\n", {}};
   const io::ReportData& data = is_second ? shown.overlay.front() : shown;
   std::string bytes;
   for (const auto& [t, y] :

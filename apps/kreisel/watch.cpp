@@ -260,7 +260,7 @@ class Watch {
     std::fflush(stdout);
     if (request_.opens_browser && has_screen()) open_browser(server.address());
     server.serve([&](const Request& asked) {
-      if (!server.is_known(asked)) return plain(403, "the address lacks its token\n");
+      if (!server.is_known(asked)) return plain(403, "missing or wrong token\n");
       if (asked.path == "/") return page();
       if (asked.path == "/live") return news(asked);
       if (asked.path == "/set-parameter") return set_parameter(asked);
