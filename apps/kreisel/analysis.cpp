@@ -12,10 +12,10 @@
 namespace kreisel::apps {
 
 SmallMotions small_motions(const io::OperatingPoint& point) {
-  // Full matrices take seconds from here on.
+  // Full matrices of more coordinates take seconds.
   constexpr int most_coordinates = 300;
   if (point.system->space().nv() > most_coordinates)
-    return {{}, "not computed for this many coordinates; 'kreisel modes' does it"};
+    return {{}, "not computed for so many coordinates; use 'kreisel modes'"};
   try {
     const analysis::Linearization linear = analysis::linearize(*point.system, point.motion, point.lambda);
     return {analysis::modes_of(*point.system, point.motion, linear), ""};
@@ -33,7 +33,7 @@ std::string in_words(const std::vector<analysis::Mode>& modes) {
   if (s.is_stable) return "stable";
   for (const analysis::Mode& mode : modes)
     if (mode.eigenvalue.real() == s.growth)
-      return fmt::format("unstable: a motion of '{}' grows by e within {:.3g} s", mode.largest, 1.0 / s.growth);
+      return fmt::format("unstable: a motion of '{}' grows by a factor e in {:.3g} s", mode.largest, 1.0 / s.growth);
   return "unstable";
 }
 

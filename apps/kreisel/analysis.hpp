@@ -1,4 +1,4 @@
-// What static, modes and their kin share: ranges of a parameter, and how a point is shown.
+// Shared by static, modes and related subcommands: ranges of a parameter, printing of a point, plots.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -14,10 +14,10 @@
 
 namespace kreisel::apps {
 
-/// Exit code of a computation that did not come to its end.
+/// Exit code of a computation that failed.
 inline constexpr int analysis_failed = 3;
 
-/// Modes about a point; a text that says why there are none.
+/// Modes about a point, or a text that says why there are none.
 struct SmallMotions {
   std::optional<std::vector<analysis::Mode>> modes;
   std::string why_none;
@@ -43,7 +43,7 @@ struct PlotFiles {
 
   void add_to(CLI::App& parser);
   bool are_wanted() const { return !page.empty() || !pictures.empty(); }
-  /// Writes what is wanted and says so unless the answer is JSON.
+  /// Writes the requested files; prints their paths unless the output is JSON.
   void write(const io::ReportData& data, bool is_quiet) const;
 };
 

@@ -19,7 +19,7 @@ ModelArguments::ModelArguments(CLI::App& parser) {
       ->type_name("G")
       ->group("Model");
   parser
-      .add_option("--set", settings_, "parameters of the model, then of the method; model. or method. in front decides")
+      .add_option("--set", settings_, "parameters of the model, then of the method; a prefix model. or method. decides")
       ->type_name("KEY=VALUE")
       ->group("Model");
 }

@@ -22,7 +22,7 @@
 namespace kreisel::apps {
 namespace {
 
-/// Empty: there is none. CHROMIUM names another.
+/// Path of chromium; empty: not found. The variable CHROMIUM overrides the search.
 std::string chromium() {
   if (is_set("CHROMIUM")) return std::getenv("CHROMIUM");
   const char* path = std::getenv("PATH");
@@ -37,7 +37,7 @@ std::string chromium() {
   return {};
 }
 
-/// A folder that goes when it is left.
+/// A temporary folder, removed by the destructor.
 class ProfileFolder {
  public:
   ProfileFolder() {
@@ -62,7 +62,7 @@ void silence(int descriptor, int flags) {
   if (nothing >= 0) ::dup2(nothing, descriptor);
 }
 
-/// Chromium in a process group of its own, which ends with this object.
+/// Chromium in its own process group, which ends with this object.
 class Headless {
  public:
   Headless(const std::string& program, const std::string& address, int width, int height) {
@@ -80,7 +80,7 @@ class Headless {
                                    "--hide-scrollbars",
                                    "--user-data-dir=" + profile_.path().string(),
                                    fmt::format("--window-size={},{}", width, height)};
-    // Its sandbox refuses to work for root, as in containers; what it shows is our own page and nothing else.
+    // The sandbox does not work for root, as in containers. It is not needed: only our own page is shown.
     if (::geteuid() == 0) words.emplace_back("--no-sandbox");
     words.push_back(address);
     std::vector<char*> arguments;
@@ -122,7 +122,7 @@ class Headless {
   bool ended_ = false;
 };
 
-/// Of silence, before we give up [s].
+/// Time without an answer before we give up [s].
 constexpr int film_patience = 120;
 
 }  // namespace
@@ -144,7 +144,7 @@ void open_browser(const std::string& address) {
   const pid_t child = ::fork();
   if (child < 0) return;
   if (child == 0) {
-    if (::fork() != 0) ::_exit(0);  // the grandchild belongs to nobody and leaves no zombie
+    if (::fork() != 0) ::_exit(0);  // the grandchild has no parent to wait for it and leaves no zombie
     ::setsid();
     silence(0, O_RDONLY);
     silence(1, O_WRONLY);
@@ -198,7 +198,7 @@ void take_picture(const io::ReportData& data, const Film& film, bool is_still, c
     watch.join();
   }
   if (taken.empty()) throw EnvironmentError(fmt::format("{}: the browser sent no picture ({})", option, program));
-  if (taken.front() == '!') throw EnvironmentError(fmt::format("{}: the browser says: {}", option, taken.substr(1)));
+  if (taken.front() == '!') throw EnvironmentError(fmt::format("{}: the browser reports: {}", option, taken.substr(1)));
   io::write_atomically(file, taken);
 }
 

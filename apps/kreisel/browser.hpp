@@ -1,4 +1,4 @@
-// Browsers: the one of the desktop, and chromium without a window, which draws pictures and films for us.
+// Browsers: the default one of the desktop, and headless chromium, which renders pictures and videos.
 #pragma once
 
 #include <limits>
@@ -20,8 +20,8 @@ struct Film {
   double at = std::numeric_limits<double>::quiet_NaN();  ///< time of a still; NaN: the start
 };
 
-/// Draws the page of the result in chromium and writes what it sends back: a PNG, or a film in WebM. Throws InvalidInput when the
-/// result has no bodies, EnvironmentError when there is no chromium or it fails.
+/// Draws the page of the result in chromium and writes the PNG or WebM that it sends back. Throws InvalidInput when the
+/// result has no bodies, EnvironmentError when chromium is missing or fails.
 void take_picture(const io::ReportData& data, const Film& film, bool is_still, const io::Path& file);
 
 }  // namespace kreisel::apps

@@ -1,4 +1,4 @@
-// kreisel check: is a model what it claims to be, and can it start?
+// kreisel check: audit of the derivatives, ranks and initial values of a model.
 #include <fmt/format.h>
 
 #include <CLI/Option.hpp>
@@ -30,17 +30,17 @@ using io::Json;
 using system::Motion;
 using system::System;
 
-/// Of coordinates and constraint rows: 4000 take some minutes and 1.5 GB, by the third and second power.
+/// Coordinates and constraint rows together. 4000 take some minutes (cubic growth) and 1.5 GB (quadratic growth).
 constexpr int most_rows = 4000;
 
-/// Of a mechanism with rods, about its start [rad/s].
+/// Frequencies of a mechanism with rods about its start [rad/s].
 struct Vibrations {
   double lowest = 0.0, highest = 0.0;  ///< zero: none
-  bool is_bound = false;               ///< the highest is one from above, element by element
+  bool is_bound = false;               ///< the highest is an upper bound, from single elements
   bool is_damped = true;               ///< all of them
 };
 
-/// What was measured, and what is wrong with it.
+/// The measurements, and the problems found.
 struct Verdict {
   system::RankReport ranks;
   system::Miss miss;  ///< of the initial values
@@ -54,7 +54,7 @@ struct Verdict {
   std::vector<std::string> parameters;  ///< of the model, name=value
   std::vector<solve::Change> changes;   ///< by --assemble
   std::optional<system::Passage> passage;
-  run::Status ending = run::Status::success;  ///< of the run along which it looked
+  run::Status ending = run::Status::success;  ///< of the run of --t-end
 };
 
 /// The accepted points of a run, at most this many, evenly spread over them.
@@ -110,7 +110,7 @@ Motion start_motion(const models::Model& model) {
   return m;
 }
 
-/// Near the start but special in no way, so that no derivative vanishes by accident.
+/// Near the start, in general position, so that no derivative vanishes by accident.
 Motion general_motion(const System& system, const Motion& start) {
   std::mt19937_64 generator(7);
   std::uniform_real_distribution<double> within(-1.0, 1.0);
@@ -118,7 +118,7 @@ Motion general_motion(const System& system, const Motion& start) {
     return Vector(Vector::NullaryExpr(system.space().nv(), [&] { return size * within(generator); }));
   };
   Motion m = start;
-  // Translations of bodies in parts of the size of the mechanism, whatever its unit.
+  // Translations of bodies scale with the size of the mechanism, whatever its unit.
   Vector size = Vector::Ones(system.space().nv());
   const std::vector<lie::Block>& blocks = system.space().blocks();
   const auto is_body = [](const lie::Block& block) {
@@ -126,7 +126,8 @@ Motion general_motion(const System& system, const Motion& start) {
   };
   for (const lie::Block& block : blocks)
     if (is_body(block)) size.segment<3>(block.v_at).setConstant(system::length_scale(system, start));
-  // What is tied to a neighbour by a force, as the nodes of a rod are, in parts of their distance: no more is a motion of it.
+  // Bodies coupled by a force, such as the nodes of a rod, move by a fraction of their distance: larger displacements
+  // are not realistic.
   for (const system::Pattern::Coupling& coupling : system.pattern().couplings()) {
     const lie::Block &a = blocks[coupling.row], &b = blocks[coupling.column];
     if (coupling.row == coupling.column || !is_body(a) || !is_body(b)) continue;
@@ -141,8 +142,8 @@ Motion general_motion(const System& system, const Motion& start) {
   return m;
 }
 
-/// Findings at a motion. Where some do not hold, a law may have a corner there, where no derivative exists: then what holds
-/// on both sides, near enough, counts.
+/// Findings at a motion. If one fails, a law may have a corner there, where no derivative exists: findings that hold on
+/// both sides nearby then count instead.
 std::vector<system::AuditFinding> audited(const System& system, const Motion& m, const Vector& lambda) {
   std::vector<system::AuditFinding> found = system::audit(system, m, lambda);
   const auto holds = [](const std::vector<system::AuditFinding>& list) {
@@ -181,7 +182,7 @@ void keep_the_worse(const std::vector<system::AuditFinding>& findings, std::vect
   }
 }
 
-/// What the node at one place alone would do against the others held: a rod has at most √2 of the largest of these.
+/// Bound of the frequencies of a rod: √2 times the largest frequency of a single node with the others held fixed.
 double bound_of(const System& system, const Motion& m, const Vector& lambda) {
   system::KktBlocks blocks(system.pattern());
   system.linearize(m, lambda, blocks);
@@ -197,7 +198,7 @@ double bound_of(const System& system, const Motion& m, const Vector& lambda) {
   return std::sqrt(2.0 * largest);
 }
 
-/// Where rods are; the lowest and the highest say how long runs will take, and damping how many steps.
+/// For models with rods. The lowest and the highest frequency tell how long runs take; damping, how many steps.
 std::optional<Vibrations> vibrations_of(const multibody::Assembly& assembly, const Motion& start,
                                         const Vector& lambda) {
   constexpr int most_of_all = 160;  // coordinates of which all modes are found within a second
@@ -216,7 +217,7 @@ std::optional<Vibrations> vibrations_of(const multibody::Assembly& assembly, con
                        : analysis::modes_of(assembly, m, analysis::linearize(assembly, m, lambda));
     for (const analysis::Mode& mode : modes) found.highest = std::max(found.highest, std::abs(mode.eigenvalue.imag()));
     for (const analysis::Mode& mode : modes) {
-      // What is free to move has zero, up to the square root of round-off.
+      // Free motions have frequency zero, up to the square root of round-off.
       const double omega = std::abs(mode.eigenvalue.imag());
       if (!(omega > 1e-6 * found.highest)) continue;
       if (found.lowest == 0.0 || omega < found.lowest) found.lowest = omega;
@@ -224,7 +225,7 @@ std::optional<Vibrations> vibrations_of(const multibody::Assembly& assembly, con
     }
     if (found.is_bound) found.highest = bound_of(assembly, m, lambda);
   } catch (const InvalidInput&) {
-    return {};  // they have no modes there
+    return {};  // there are no modes about this point
   }
   return found;
 }
@@ -255,7 +256,7 @@ Verdict examine(const models::Model& model) {
         fmt::format("the initial velocities miss the constraints by {:.3e}", verdict.miss.velocity));
   if (verdict.ranks.rank_of_B < verdict.ranks.rows)
     verdict.problems.push_back(
-        fmt::format("B has rank {}, expected {}; redundant: {} (run has --redundant least-squares)\n  {}",
+        fmt::format("B has rank {}, expected {}; redundant: {} (use run --redundant least-squares)\n  {}",
                     verdict.ranks.rank_of_B, verdict.ranks.rows, fmt::join(verdict.ranks.redundant_names, ", "),
                     system::redundancy(system, start).in_words()));
   if (!verdict.ranks.has_mass)
@@ -265,7 +266,7 @@ Verdict examine(const models::Model& model) {
                     verdict.ranks.smallest_mass, verdict.ranks.weakest_block));
   if (verdict.ranks.has_mass) {
     Counters unused;
-    // Redundant rows leave the accelerations unique; the multipliers shown are then those that such a run has.
+    // Redundant rows leave the accelerations unique; the multipliers shown are then those of a run with least-squares.
     solve::Kkt kkt(system, unused, verdict.ranks.is_regular ? "automatic" : "least-squares");
     if (!kkt.accelerate(start, verdict.lambda)) {
       verdict.problems.emplace_back("the initial values admit no accelerations and multipliers");
@@ -276,7 +277,7 @@ Verdict examine(const models::Model& model) {
       verdict.multiplier_condition = system::multiplier_condition(system, start, verdict.lambda);
     if (verdict.multiplier_condition && !std::isfinite(*verdict.multiplier_condition))
       verdict.problems.emplace_back(
-          "forces that depend on lambda undo the constraints: B M^-1 (B' + dg/dlambda) is singular at the start");
+          "forces that depend on lambda cancel the constraints: B M^-1 (B' + dg/dlambda) is singular at the start");
   }
   if (const auto* assembly = dynamic_cast<const multibody::Assembly*>(&system);
       assembly != nullptr && verdict.ranks.is_regular)
@@ -302,7 +303,7 @@ std::vector<std::string> body_names(const System& system) {
   return names;
 }
 
-/// Long lists are cut, for the eye: four at the front, the last.
+/// Long lists are shortened for display: the first four, and the last.
 std::string enumerated(const std::vector<std::string>& names) {
   if (names.size() <= 12) return fmt::format("{}", fmt::join(names, ", "));
   return fmt::format("{}, ..., {}", fmt::join(names.begin(), names.begin() + 4, ", "), names.back());
@@ -398,7 +399,7 @@ void print(const models::Model& model, const Verdict& v) {
   if (v.freedom) {
     using Kind = io::Freedom::Kind;
     for (const auto& [kind, what] :
-         {std::pair{Kind::independent, "independent coordinates"}, std::pair{Kind::follows, "coordinates that follow"},
+         {std::pair{Kind::independent, "independent coordinates"}, std::pair{Kind::follows, "dependent coordinates"},
           std::pair{Kind::locked, "locked coordinates"}})
       if (const std::vector<std::string> names = names_of(*v.freedom, kind); !names.empty())
         print_line(true, what, enumerated(names));
@@ -449,12 +450,12 @@ class Check final : public Command {
   explicit Check(CLI::App& parser) : Command(parser), model_(parser) {
     parser.add_flag_callback(
         "--assemble", [this] { spec_.set("assemble", true); },
-        "first move the bodies so that they satisfy the joints, and say by how much");
-    parser.add_option("--along", along_, "also at the points of this result, to find singular positions")
+        "first move the bodies so that they satisfy the joints, and report by how much");
+    parser.add_option("--along", along_, "also check the points of this result, to find singular positions")
         ->type_name("RESULT");
     parser
         .add_option_function<std::string>(
-            "--t-end", [this](const std::string& text) { t_end_ = text; }, "also along a run up to T [s]")
+            "--t-end", [this](const std::string& text) { t_end_ = text; }, "also check along a run up to T [s]")
         ->type_name("T");
     parser.add_option("--write-model", model_file_, "write the assembled model without includes, as one file")
         ->type_name("FILE");
@@ -473,7 +474,7 @@ class Check final : public Command {
   int execute(const Invocation& invocation) override {
     model_.fill(spec_);
     if (!t_end_.empty()) spec_.set("t_end", t_end_);
-    const io::PreparedRun run = io::prepare(spec_);  // refuses what a run would refuse
+    const io::PreparedRun run = io::prepare(spec_);  // rejects what a run would reject
     const models::Model& model = run.model;
     write_model(run, model_file_);
     write_graph(run, graph_);

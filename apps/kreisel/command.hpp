@@ -1,4 +1,4 @@
-// A subcommand of the program: it describes itself to the parser, and works after parsing.
+// A subcommand of the program: it adds its options to the parser, and executes after parsing.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -13,7 +13,7 @@
 
 namespace kreisel::apps {
 
-/// What main knows before any subcommand works.
+/// Known before any subcommand executes.
 struct Invocation {
   std::string command_line;  ///< as typed, quoted for a shell
   bool wants_json = false;
@@ -29,7 +29,7 @@ class Command {
   CLI::App& parser() const { return parser_; }
   /// Returns the exit code. Errors are thrown.
   virtual int execute(const Invocation& invocation) = 0;
-  /// What standard output gets with --json when execute threw.
+  /// Written to standard output with --json when execute threw.
   virtual io::Json failure(std::string_view status, std::string_view message, const Invocation& invocation) const;
 
  private:
@@ -52,11 +52,11 @@ std::unique_ptr<Command> make_schema(CLI::App& program);
 std::unique_ptr<Command> make_completion(CLI::App& program);
 std::unique_ptr<Command> make_man(CLI::App& program);
 
-/// MODEL, --group and --set: what run and check ask of a model.
+/// MODEL, --group and --set, as in run and check.
 class ModelArguments {
  public:
   explicit ModelArguments(CLI::App& parser);
-  /// Puts what was parsed into the spec; throws InvalidInput when there is no model.
+  /// Copies the parsed arguments into the spec; throws InvalidInput when there is no model.
   void fill(io::RunSpec& spec) const;
   bool is_given() const { return !model_.empty() || !settings_.empty(); }
 

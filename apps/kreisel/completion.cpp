@@ -1,4 +1,4 @@
-// kreisel completion: what the parser knows, as a script for a shell.
+// kreisel completion: the options of the parser as a completion script for a shell.
 #include <fmt/format.h>
 
 #include <CLI/Option.hpp>

@@ -32,7 +32,7 @@ class Fit final : public Command {
     parser
         .add_option(
             "--starts", starts_,
-            "so many searches: from the values of the model, then from points spread between the bounds; tells of "
+            "number of searches: from the values of the model, then from points spread between the bounds; reports "
             "other minima")
         ->type_name("N")
         ->default_str("1");
@@ -40,9 +40,9 @@ class Fit final : public Command {
     plots_.add_to(parser);
     parser.add_flag("--json", is_json_, "print one JSON object");
     parser.footer(
-        "Least squares on the outputs that the data name, by Levenberg's and Marquardt's method, from the values that "
-        "the\n"
-        "model has. Exit code 0 when a minimum was found that determines every parameter, 3 when not.\n"
+        "Least squares on the outputs named in the data, by the Levenberg-Marquardt method, from the values of the "
+        "model.\n"
+        "Exit code 0 when a minimum was found that determines every parameter, 3 when not.\n"
         "Example:\n  kreisel fit car.json measured.csv --free spring1.stiffness=1e4:1e5,damping --html fit.html");
   }
 
@@ -146,7 +146,7 @@ class Fit final : public Command {
           fmt::print("  correlation  {} and {}: {:.4f}\n", fit.free[static_cast<std::size_t>(j)].name,
                      fit.free[static_cast<std::size_t>(i)].name, correlation(i, j));
     for (std::size_t k = 0; k < data.columns.size(); ++k)
-      fmt::print("  left         {}: standard deviation {:.3g}\n", data.columns[k],
+      fmt::print("  residual     {}: standard deviation {:.3g}\n", data.columns[k],
                  fit.noise[static_cast<Eigen::Index>(k)]);
   }
 

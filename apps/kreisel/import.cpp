@@ -26,7 +26,7 @@ class Import final : public Command {
     parser.add_flag("--repair-inertia", options_.repairs_inertia,
                     "replace physically impossible inertias by the nearest possible ones, and list them");
     parser.add_flag("--motors", options_.has_motors,
-                    "give every joint with an effort limit a force or torque by an input, within the limit");
+                    "give every joint with an effort limit an input force or torque, bounded by the limit");
     parser.add_option("--joint", positions_, "initial position of a joint [rad or m], may be repeated")
         ->type_name("NAME=VALUE");
     parser.footer(
@@ -45,7 +45,7 @@ class Import final : public Command {
     }
     const io::ImportedModel imported = io::import_urdf(file_, io::read_text(file_, "URDF file"), options_);
     const std::string text = io::to_text(imported.model);
-    io::read_model(io::JsonSource(file_ + " as a model", text));  // what cannot be run is refused here
+    io::read_model(io::JsonSource(file_ + " as a model", text));  // rejects a model that cannot be run
     for (const std::string& note : imported.notes) print_warning(note);
     const io::Path target = out_.empty() ? io::Path(file_).replace_extension(".json") : io::Path(out_);
     if (target == "-") {

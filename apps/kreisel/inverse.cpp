@@ -1,4 +1,4 @@
-// kreisel inverse: a motion that is given, and the inputs and reactions that it needs.
+// kreisel inverse: the inputs and reactions that a given motion needs.
 #include <fmt/format.h>
 
 #include <CLI/Option.hpp>
@@ -24,13 +24,13 @@ class Inverse final : public Command {
   explicit Inverse(CLI::App& parser) : Command(parser), model_(parser) {
     parser
         .add_option("--follow", follows_,
-                    "an output that shall follow a formula of t, as in 'knee=0.3*sin(t)'; give it once per output")
+                    "an output that follows a formula of t, as in 'knee=0.3*sin(t)'; may be repeated")
         ->type_name("OUTPUT=FORMULA");
-    parser.add_option("--inputs", inputs_, "inputs that are wanted (default: all of the model, where outputs follow)")
+    parser.add_option("--inputs", inputs_, "inputs to compute (default: with --follow, all of the model)")
         ->type_name("NAME,...")
         ->delimiter(',');
-    parser.add_option("--t-end", t_end_, "end of the motion (default: what the model says)")->type_name("T");
-    parser.add_option("--points", points_, "points of time, equally spaced")->type_name("N")->default_str("101");
+    parser.add_option("--t-end", t_end_, "end of the motion (default: that of the model)")->type_name("T");
+    parser.add_option("--points", points_, "number of equally spaced times")->type_name("N")->default_str("101");
     parser.add_option("--out", out_, "write outputs, inputs, q, v, lambda over time to FILE.csv")->type_name("FILE");
     plots_.add_to(parser);
     parser.add_flag_callback(
@@ -39,8 +39,8 @@ class Inverse final : public Command {
     parser.footer(
         "Constraints, drivers and outputs that follow a formula must determine the motion: nothing is integrated. "
         "Without\n"
-        "--follow it is the kinematic analysis of a mechanism whose drivers leave no freedom.\n"
-        "Exit code 3 where the motion ends at a singular position, or the inputs cannot make it.\n"
+        "--follow this is the kinematic analysis of a mechanism whose drivers leave no freedom.\n"
+        "Exit code 3 if the motion ends at a singular position, or the inputs cannot produce it.\n"
         "Examples:\n  kreisel inverse driven.json --t-end 1 --svg plots\n"
         "  kreisel inverse arm.json --follow 'elbow=0.5*sin(2*t)' --follow 'shoulder=t' --inputs u1,u2 --out arm.csv");
   }
@@ -95,7 +95,7 @@ class Inverse final : public Command {
  private:
   struct Table {
     std::vector<std::string> columns;
-    std::size_t outputs = 0;  ///< of the columns behind t
+    std::size_t outputs = 0;  ///< of the columns after t
     Matrix values;
   };
 

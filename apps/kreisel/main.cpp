@@ -35,10 +35,10 @@ constexpr const char* main_examples =
     "  kreisel study studies/heavy_top.json             errors, orders and costs over a grid of runs\n"
     "  kreisel reproduce wieloch2022-fig-6.10           a published figure, with a verdict\n"
     "  kreisel check heavy-top --group se3              audit a model\n"
-    "  kreisel static quarter-car                       where a model rests\n"
+    "  kreisel static quarter-car                       equilibrium of a model\n"
     "  kreisel modes double-pendulum                    frequencies and damping\n"
     "  kreisel fit car.json data.csv --free k=1e3:1e5   parameters from measured outputs\n"
-    "  kreisel list models                              what there is\n"
+    "  kreisel list models                              available models\n"
     "  kreisel run --help                               all options of a command";
 
 std::string quoted(std::string_view word) {
@@ -62,7 +62,7 @@ std::string full_name(const CLI::App& parser) {
   return parser.get_parent() == nullptr ? parser.get_name() : parser.get_parent()->get_name() + " " + parser.get_name();
 }
 
-/// Words the parser could not place.
+/// Arguments that the parser did not recognise.
 void refuse_leftovers(const CLI::App& parser) {
   std::vector<std::string> leftovers = parser.remaining();
   if (leftovers.empty()) return;
@@ -82,7 +82,7 @@ void refuse_leftovers(const CLI::App& parser) {
                                               : fmt::format("did you mean '{}'?", near)));
 }
 
-/// What the parser refuses by itself: a value too few or too many.
+/// Errors found by the parser itself: a missing value, or one too many.
 std::string explained(const CLI::ParseError& error) {
   const std::string text = error.what();
   const std::string option = text.substr(0, text.find(':'));
@@ -94,11 +94,11 @@ class Program {
  public:
   Program(int count, char** words) : count_(count), words_(words), invocation_(read_invocation(count, words)) {
     parser_.allow_extras();
-    parser_.require_subcommand(0, 1);  // the words after it are its own, also where they name another one: schema study
+    parser_.require_subcommand(0, 1);  // words after it belong to it, even the names of others: schema study
     parser_.set_version_flag("--version", version_text(), "show the versions of kreisel and its libraries");
     parser_.footer(main_examples);
     parser_.get_formatter()->column_width(34);
-    if (count == 2 && std::string_view(words[1]) == "--version") return;  // asked often, and needs nothing else
+    if (count == 2 && std::string_view(words[1]) == "--version") return;  // called often, and needs no subcommand
     for (const auto make :
          {make_run, make_study, make_optimize, make_reproduce, make_check, make_static, make_modes, make_inverse,
           make_fit, make_import, make_list, make_view, make_schema, make_completion, make_man})
@@ -115,12 +115,12 @@ class Program {
       return fail(io::invalid_input, error.what());
     } catch (const EnvironmentError& error) {
       return fail(io::environment_error, error.what());
-    } catch (const std::system_error& error) {  // fmt::print, which writes to standard output alone
+    } catch (const std::system_error& error) {  // from fmt::print to standard output
       return fail(io::environment_error, fmt::format("cannot write to standard output: {}", error.code().message()));
     } catch (const std::bad_alloc&) {
       return fail(io::environment_error, "out of memory");
     } catch (const std::exception& error) {
-      return fail(io::internal_error, fmt::format("{}. This is a mistake in kreisel; please report it", error.what()));
+      return fail(io::internal_error, fmt::format("{}. This is a bug in kreisel; please report it", error.what()));
     }
   }
 

@@ -1,4 +1,4 @@
-// kreisel man: what the parser knows, as a manual page.
+// kreisel man: the options of the parser as a manual page.
 #include <fmt/format.h>
 
 #include <CLI/Option.hpp>
@@ -11,7 +11,7 @@
 namespace kreisel::apps {
 namespace {
 
-/// Text that roff prints as it stands: hyphens stay hyphens, and no line becomes a request.
+/// Text that roff prints verbatim: hyphens stay hyphens, and no line becomes a request.
 std::string roff(std::string_view text) {
   std::string out;
   bool is_line_start = true;

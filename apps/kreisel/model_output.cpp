@@ -1,4 +1,4 @@
-// What run, check and list write of a model: itself in one file, a drawing, its names.
+// Output of a model by run, check and list: as one model file, as a graph, as a list of names.
 #include "model_output.hpp"
 
 #include <fmt/format.h>
@@ -22,11 +22,11 @@ using io::Json;
 const multibody::Assembly& mechanism_of(const models::Model& model) {
   const auto* assembly = dynamic_cast<const multibody::Assembly*>(model.system.get());
   if (assembly == nullptr)
-    throw InvalidInput(fmt::format("'{}' is a system of equations, no mechanism of bodies and joints", model.name));
+    throw InvalidInput(fmt::format("'{}' is a system of equations, not a mechanism of bodies and joints", model.name));
   return *assembly;
 }
 
-/// Runs Graphviz; false when there is none.
+/// Runs Graphviz; false when it is missing or fails.
 bool drawn(const io::Path& dot, const io::Path& svg) {
   const pid_t child = fork();
   if (child < 0) return false;
@@ -68,7 +68,7 @@ void write_graph(const io::PreparedRun& run, const std::string& file) {
     std::filesystem::remove(dot, error);
   else
     throw InvalidInput(
-        fmt::format("--graph: Graphviz (the program dot) has not drawn it; the graph is in {}", dot.string()));
+        fmt::format("--graph: Graphviz (the program dot) is missing or failed; the graph is in {}", dot.string()));
 }
 
 Json names_of_model(const io::RunSpec& spec) {

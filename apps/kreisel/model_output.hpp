@@ -1,4 +1,4 @@
-// What run, check and list write of a model: itself in one file, a drawing, its names.
+// Output of a model by run, check and list: as one model file, as a graph, as a list of names.
 #pragma once
 
 #include <string>

@@ -35,7 +35,7 @@ analysis::Axes axes_named(const std::string& name) {
   throw InvalidInput("--axes: " + unknown_name("axes", name, known));
 }
 
-/// Eigenvalues along a parameter, each at the place of the one before that it is nearest to.
+/// Eigenvalues over a parameter, each assigned to the branch that it continues.
 class Branches {
  public:
   void add(const std::vector<analysis::Mode>& modes) {
@@ -43,7 +43,7 @@ class Branches {
     for (const analysis::Mode& mode : modes) left.push_back(mode.eigenvalue);
     const std::size_t point = count_++;
     for (std::vector<std::complex<double>>& branch : list_) branch.push_back({NAN, NAN});
-    // The nearest pairs first, to where the last two points lead.
+    // The nearest pairs first, measured from the extrapolation of the last two points.
     std::vector<std::pair<double, std::pair<std::size_t, std::size_t>>> pairs;
     for (std::size_t b = 0; b < list_.size(); ++b)
       for (std::size_t i = 0; i < left.size(); ++i) {
@@ -82,9 +82,10 @@ class Modes final : public Command {
         ->type_name("static|start|T")
         ->default_str("static");
     parser
-        .add_option("--axes", axes_,
-                    "perturbations of what spins in inertial axes or in those of the bodies; automatic: in those where "
-                    "coefficients are constant, inertial ones first")
+        .add_option(
+            "--axes", axes_,
+            "axes for perturbations of spinning bodies: inertial, or fixed to the body; automatic: those with constant "
+            "coefficients, inertial ones first")
         ->type_name("automatic|inertial|body")
         ->default_str("automatic");
     parser.add_option("--count", count_, "largest number of modes, lowest frequencies first; 0: all")
@@ -99,14 +100,12 @@ class Modes final : public Command {
         "with --json: also A, B, C, D of y' = A y + B u, outputs = C y + D u, and X, V with x = X p, dv = V y");
     parser.add_option("--out", out_, "write these matrices to FILE.npz or FILE.json")->type_name("FILE");
     plots_.add_to(parser);
-    parser.add_option("--mode", animated_, "the mode that moves in the page of --html")
-        ->type_name("N")
-        ->default_str("1");
+    parser.add_option("--mode", animated_, "the mode animated in the page of --html")->type_name("N")->default_str("1");
     parser.add_flag_callback(
         "--assemble", [this] { spec_.set("assemble", true); }, "first move the bodies so that they satisfy the joints");
     parser.add_flag("--json", is_json_, "print one JSON object, with shapes");
     parser.footer(
-        "Linearises the equations on the constraints. Where the coefficients of a moving system change, it warns.\n"
+        "Linearises the equations on the constraints. Warns if the coefficients change along the motion.\n"
         "Examples:\n  kreisel modes double-pendulum\n  kreisel modes heavy-top --at start --json\n"
         "  kreisel modes quarter-car --out quarter-car.npz --svg plots\n"
         "  kreisel modes rotor.json --at start --along omega=0:200 --svg campbell");
@@ -145,19 +144,19 @@ class Modes final : public Command {
       constexpr int usual = 20;
       out.modes = analysis::lowest_modes(system, out.point.motion, out.point.lambda, count_ > 0 ? count_ : usual);
       const bool is_stable = analysis::stability_of(out.modes).is_stable;
-      out.stability = is_stable ? "nothing grows among these modes; others were not looked for" : in_words(out.modes);
+      out.stability = is_stable ? "none of these modes grows; others were not computed" : in_words(out.modes);
       return out;
     }
     out.linear = analysis::linearize(*out.point.system, out.point.motion, out.point.lambda, axis_);
     out.modes = analysis::modes_of(*out.point.system, out.point.motion, out.linear);
-    out.stability = out.linear.is_steady ? in_words(out.modes) : "not told by frozen coefficients";
+    out.stability = out.linear.is_steady ? in_words(out.modes) : "not determined by frozen coefficients";
     return out;
   }
 
   static void warn_of(const Found& found) {
     if (!found.linear.is_steady)
       print_warning(
-          "the coefficients change along this motion: the eigenvalues are frequencies only where the motion is "
+          "the coefficients change along this motion: the eigenvalues are frequencies only if the motion is "
           "much slower than they are");
   }
 
@@ -190,7 +189,7 @@ class Modes final : public Command {
   int execute_along(const Invocation& invocation) {
     const Along along = read_along(along_);
     if (wants_matrices_ || !out_.empty())
-      throw InvalidInput("--along gives eigenvalues only; --out and --matrices belong to one point");
+      throw InvalidInput("--along gives eigenvalues only; --out and --matrices need a single point");
     constexpr int usual_points = 41;
     const int points = along.points.value_or(usual_points);
     Branches branches;
@@ -219,7 +218,8 @@ class Modes final : public Command {
       list.push_back({{"value", value}, {"stability", found.stability}, {"eigenvalues", std::move(eigenvalues)}});
     }
     if (!is_steady)
-      print_warning("the coefficients change along some of these motions: eigenvalues of frozen ones are shown");
+      print_warning(
+          "the coefficients change along some of these motions: the eigenvalues are those of frozen coefficients");
     const std::vector<double> critical = critical_speeds(values, branches, label);
     if (invocation.wants_json) {
       fmt::print("{}", io::to_text({{"model", title},
@@ -242,7 +242,7 @@ class Modes final : public Command {
         branch_plot("Frequencies", "frequency [Hz]", label, values, branches,
                     [](std::complex<double> e) { return std::abs(e.imag()) / (2.0 * std::numbers::pi); }));
     if (label.ends_with("[rad/s]") && along.from >= 0.0) {
-      io::ReportCurve once{"once per turn", values, {}, {}, {}};
+      io::ReportCurve once{"once per revolution", values, {}, {}, {}};
       for (const double value : values) once.y.push_back(value / (2.0 * std::numbers::pi));
       page.plots.back().curves.push_back(std::move(once));
     }
@@ -265,7 +265,7 @@ class Modes final : public Command {
     return plot;
   }
 
-  /// Where a frequency equals the speed: only a parameter in rad/s is one.
+  /// Where a frequency equals the parameter, if that is a speed in rad/s.
   static std::vector<double> critical_speeds(const std::vector<double>& values, const Branches& branches,
                                              const std::string& label) {
     std::vector<double> list;
@@ -431,7 +431,7 @@ class Modes final : public Command {
     if (scene.is_object() && scene.contains("up"))
       for (int k = 0; k < 3; ++k) page.up[k] = scene["up"][static_cast<std::size_t>(k)].get<double>();
     page.notes.push_back(
-        fmt::format("The picture moves in mode {}: {:.6g} Hz, amplitude not to scale.", animated_, mode.frequency()));
+        fmt::format("The animation shows mode {}: {:.6g} Hz, amplitude not to scale.", animated_, mode.frequency()));
     page.storage.push_back(std::move(values));
   }
 

@@ -27,7 +27,7 @@ class Optimize final : public Command {
     parser.add_flag("--json", is_json_, "print the optimum as one JSON object");
     parser.add_flag("--quiet", is_quiet_, "print nothing");
     parser.footer(
-        "The file is that of a study of one run, with what varies and what counts:\n"
+        "The file describes a study of one run, the variables and the objective:\n"
         "  { \"model\": \"arm.json\", \"t_end\": 2, \"measures\": [\"output.tip end\"],\n"
         "    \"variables\": {\"stiffness\": {\"from\": 1e3, \"to\": 1e5}}, \"minimize\": \"output.tip end\" }\n"
         "Give the same command again to resume an interrupted search.\n"
@@ -52,7 +52,7 @@ class Optimize final : public Command {
     run(search, interruption);
     study::write_optimum(search, invocation.command_line, folder);
     if (interruption.was_asked()) {
-      print_error("interrupted; give the same command again to go on");
+      print_error("interrupted; give the same command again to continue");
       return interrupted;
     }
     const study::Optimum& result = search.result();

@@ -31,7 +31,7 @@ constexpr int usual_port = 8017;
 constexpr std::size_t head_limit = 16'384;
 constexpr std::size_t body_limit = 512'000'000;  // a film of some minutes
 constexpr std::size_t connection_limit = 64;
-constexpr long reader_patience = 20;  // s, for a reader that neither asks nor reads on
+constexpr long reader_patience = 20;  // s, for a client that neither sends nor reads
 
 bool send_all(int descriptor, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -60,12 +60,12 @@ std::string_view reason_of(int status) {
   }
 }
 
-/// Scripts run in the page that kreisel makes, which has its own policy, and nowhere else: a picture in the folder may
-/// be anybody's.
+/// Only the page made by kreisel may run scripts; it has its own policy. Other files in the folder may come from
+/// anywhere.
 constexpr std::string_view policy_of_files =
     "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; sandbox\r\n";
 
-/// no-store: a page on this address shows the result of today, not that of an earlier program on the same port.
+/// no-store: otherwise a browser could show the page of an earlier server on the same port.
 std::string head_of(const Response& response, std::size_t length) {
   return fmt::format(
       "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: close\r\nCache-Control: no-store\r\n"
@@ -76,7 +76,7 @@ std::string head_of(const Response& response, std::size_t length) {
       response.status == 405 ? "Allow: GET, HEAD\r\n" : "");
 }
 
-/// The length promised is the length sent, also while the file grows.
+/// Sends exactly the bytes announced in Content-Length, even if the file grows meanwhile.
 void send_file(int socket, int file, std::size_t length) {
   std::array<char, 65'536> piece{};
   while (length > 0) {
@@ -158,7 +158,7 @@ class PageServer::StopSignals {
 
 namespace {
 
-/// 128 bits that nobody guesses.
+/// 128 random bits.
 std::string random_token() {
   std::array<unsigned char, 16> bytes{};
   std::random_device source;
@@ -230,7 +230,7 @@ bool parse_request(std::string_view head, Request& request) {
   return true;
 }
 
-/// A connection and the thread that looks after it.
+/// A connection and the thread that serves it.
 struct PageServer::Visitor {
   int descriptor = -1;
   std::atomic<bool> has_left = false;
@@ -277,7 +277,7 @@ bool PageServer::listen_at(int port) {
 std::string PageServer::address() const { return fmt::format("http://127.0.0.1:{}/?token={}", port_, token_); }
 
 bool PageServer::is_known(const Request& request) const {
-  // Compared in full, so that the time it takes tells nothing.
+  // Compared in constant time, so that timing does not reveal the token.
   const std::string given = request.word("token");
   unsigned difference = given.size() == token_.size() ? 0U : 1U;
   for (std::size_t i = 0; i < std::min(given.size(), token_.size()); ++i)
@@ -293,7 +293,7 @@ void PageServer::serve(const Answer& answer) {
     if (::poll(watched.data(), watched.size(), 1000) < 0 && errno != EINTR) {
       const int error_number = errno;
       dismiss(true);
-      throw EnvironmentError(fmt::format("cannot wait for readers: {}", std::strerror(error_number)));
+      throw EnvironmentError(fmt::format("cannot wait for connections: {}", std::strerror(error_number)));
     }
     if (watched[0].revents != 0) return dismiss(true);
     dismiss(false);
@@ -301,7 +301,7 @@ void PageServer::serve(const Answer& answer) {
   }
 }
 
-/// Those that have left, or all.
+/// Closes the connections that have ended, or all.
 void PageServer::dismiss(bool all) {
   for (Visitor& visitor : visitors_)
     if (all) ::shutdown(visitor.descriptor, SHUT_RDWR);
@@ -396,10 +396,10 @@ Response PageServer::response_to(const Request& request, const Answer& answer) {
   };
   const bool is_post = request.method == "POST" && std::ranges::count(posts_, request.path) > 0;
   if (request.method != "GET" && request.method != "HEAD" && !is_post) return plain(405, "only GET and HEAD\n");
-  // Another name for this address means that a foreign page has sent the browser here.
+  // Another host name means that a foreign page has sent the browser here.
   const std::string host = request.host.substr(0, request.host.rfind(':'));
   if (host != "127.0.0.1" && !is_same(host, "localhost")) return plain(403, "unknown host\n");
-  if (is_post && !is_known(request)) return plain(403, "the address lacks its token\n");
+  if (is_post && !is_known(request)) return plain(403, "missing or wrong token\n");
   if (is_post && request.body.size() < request.body_length) return plain(400, "the request ended early\n");
   const std::lock_guard lock(answering_);
   try {

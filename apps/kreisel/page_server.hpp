@@ -1,5 +1,5 @@
-// A web server for the reader at this machine: GET and HEAD, and POST where a page may change something, on 127.0.0.1, one request per connection, one thread per
-// connection: a reader that is slow, or stops, waits alone.
+// A web server on 127.0.0.1 for browsers on this machine: GET and HEAD, and POST where a page may change something. One
+// request and one thread per connection, so that a slow client delays no other.
 #pragma once
 
 #include <functional>
@@ -25,10 +25,10 @@ struct Response {
 /// regular file, or when the path or a symbolic link leads out of the folder.
 io::Path file_below(const io::Path& folder, std::string_view request_path);
 
-/// A request, as far as it matters.
+/// The parts of a request that are used.
 struct Request {
   std::string method, path, host;
-  std::string query{};          ///< behind the '?', as it was sent
+  std::string query{};          ///< after the '?', as it was sent
   std::size_t body_length = 0;  ///< as the head says
   std::string body{};
 
@@ -43,20 +43,20 @@ class PageServer {
  public:
   using Answer = std::function<Response(const Request&)>;
 
-  /// Listens at once, and takes SIGINT, SIGTERM and SIGHUP as requests to end while it exists. Port 0: the usual one, or
-  /// a free one when that is taken. InvalidInput when the given port is not to be had.
-  static constexpr int any_port = -1;  ///< a free one, for readers of our own
+  static constexpr int any_port = -1;  ///< a free one, for a browser that we start
+  /// Listens at once; while it exists, SIGINT, SIGTERM and SIGHUP end `serve`. Port 0: the default one, or a free one
+  /// if that is in use. InvalidInput when the given port is not available.
   explicit PageServer(int port);
   ~PageServer();
   PageServer(const PageServer&) = delete;
   PageServer& operator=(const PageServer&) = delete;
 
   int port() const { return port_; }
-  /// With the token that `is_known` wants to see.
+  /// With the token that `is_known` checks.
   std::string address() const;
-  /// Whether a request comes from a page that got the address from us: other programs on this machine do not know the token.
+  /// Whether a request has the token: other programs on this machine do not know it.
   bool is_known(const Request& request) const;
-  /// Paths that take POST, from those who are known.
+  /// Paths that accept POST requests with the token.
   void accept_posts(std::vector<std::string> paths) { posts_ = std::move(paths); }
   /// Ends `serve`; from any thread.
   void stop();
@@ -79,7 +79,7 @@ class PageServer {
   int port_ = 0;
   std::string token_;
   std::vector<std::string> posts_;
-  std::mutex answering_;  ///< answers are made one at a time, and sent side by side
+  std::mutex answering_;  ///< answers are made one at a time, and sent in parallel
   std::list<Visitor> visitors_;
 };
 

@@ -43,7 +43,7 @@ bool succeeds(const std::vector<std::string>& words) {
   return error == 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/// A page as large as the picture: browsers print on paper.
+/// A page of the size of the picture: browsers would print it on their default paper size.
 fs::path page_around(const fs::path& picture) {
   std::ifstream in(picture);
   std::stringstream text;
@@ -72,7 +72,7 @@ std::vector<io::Path> pdf_of(const std::vector<io::Path>& pictures) {
     if (!browser) browser = program_named(name);
   if (!rsvg && !inkscape && !browser)
     throw InvalidInput(
-        "--pdf: there is no program that makes PDF from SVG; install librsvg2-bin (rsvg-convert), inkscape or "
+        "--pdf: no program that converts SVG to PDF was found; install librsvg2-bin (rsvg-convert), inkscape or "
         "chromium, or "
         "use --svg or --tex");
   std::vector<io::Path> files;
@@ -92,7 +92,7 @@ std::vector<io::Path> pdf_of(const std::vector<io::Path>& pictures) {
     }
     std::error_code missing;
     if (!is_done || fs::file_size(out, missing) == 0 || missing)
-      throw EnvironmentError(fmt::format("--pdf: {} could not make '{}'; use --svg or --tex",
+      throw EnvironmentError(fmt::format("--pdf: {} could not write '{}'; use --svg or --tex",
                                          (rsvg       ? *rsvg
                                           : inkscape ? *inkscape
                                                      : *browser)

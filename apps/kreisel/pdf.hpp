@@ -7,8 +7,8 @@
 
 namespace kreisel::apps {
 
-/// A PDF beside each picture, which is then removed; their paths. Throws InvalidInput when there is no converter, EnvironmentError when it
-/// fails.
+/// Replaces each picture by a PDF beside it and returns their paths. Throws InvalidInput when there is no converter,
+/// EnvironmentError when it fails.
 std::vector<io::Path> pdf_of(const std::vector<io::Path>& pictures);
 
 }  // namespace kreisel::apps

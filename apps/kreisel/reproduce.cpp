@@ -26,7 +26,7 @@ constexpr const char* reproduce_examples =
     "  kreisel reproduce --all\n"
     "  kreisel reproduce arnold2015-fig-1 --mutations\n"
     "      also with the wrong settings that its file lists: the verdicts must notice each of them\n"
-    "A verdict is 'as printed' (as the paper says), 'as computed' (a number of ours), 'differs, explained' (not what "
+    "A verdict is 'as printed' (as the paper says), 'as computed' (our own number), 'differs, explained' (not what "
     "the\n"
     "paper says, with the reason) or 'missed'.\n"
     "Exit codes: 0 nothing missed, 1 an expectation was missed or a wrong setting not noticed, 2 bad input,\n"
@@ -187,7 +187,7 @@ class Reproduce final : public Command {
     return at < text.size() ? text.substr(0, at) + "…" : text;
   }
 
-  /// Id, what the paper says, what came out, verdict; contradictions with the paper are explained below their line.
+  /// Id, statement of the paper, measured value, verdict; contradictions with the paper are explained below their line.
   static void print_table(const std::vector<Reproduced>& all) {
     constexpr std::size_t quantity = 34, paper = 30, measured = 34, expected = 26;
     const auto line = [&](const std::string& id, const std::string& of, const std::string& says, const std::string& is,
@@ -222,7 +222,7 @@ class Reproduce final : public Command {
     return {{"status", is_good ? "success" : "missed"}, {"message", ""}, {"figures", figures}};
   }
 
-  /// One page for all: id, what the paper says, what came out, verdict.
+  /// One page for all: id, statement of the paper, measured value, verdict.
   void write_overview(const std::vector<Reproduced>& all, const std::string& command) const {
     io::Json rows = io::Json::array(), pages = io::Json::array();
     std::size_t counts[3] = {};

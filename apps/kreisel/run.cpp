@@ -34,12 +34,12 @@ constexpr const char* run_examples =
     "  kreisel run heavy-top --t-end 1000 --out long --checkpoint-every 60, then kreisel run --resume long\n"
     "      a run that can be resumed after it was killed, with identical results\n"
     "  kreisel run excavator --watch\n"
-    "      the page of the run while it goes on, with sliders for parameters and inputs\n"
+    "      the page of the run while it is running, with sliders for parameters and inputs\n"
     "  kreisel run mechanism.json --verify\n"
-    "      and once more, more accurately: how far every output can be trusted\n"
+    "      repeats the run more accurately, to estimate the error of every output\n"
     "Exit codes: 0 success, 2 bad input, 3 the integration failed, 4 the machine or kreisel failed, 130 interrupted";
 
-/// For reading, not for computing.
+/// A number for display.
 std::string brief(double value) { return fmt::format("{:.6g}", value); }
 
 class Run final : public Command {
@@ -74,7 +74,7 @@ class Run final : public Command {
         ->group(output);
     parser
         .add_option("--sensitivities", sensitivities_,
-                    "write derivatives of outputs, q, v and lambda by these parameters, numbers of parts as in "
+                    "write derivatives of outputs, q, v and lambda with respect to parameters, numbers of parts as in "
                     "spring1.length, or initial values (v0.2, q0.2) to sensitivities.csv")
         ->type_name("NAME,...")
         ->delimiter(',')
@@ -84,10 +84,10 @@ class Run final : public Command {
         ->group(output);
     parser
         .add_flag("--watch", watches_,
-                  "show the run in the browser while it goes on; sliders change parameters and inputs of the model")
+                  "show the run in the browser while it is running; sliders change parameters and inputs of the model")
         ->group(output);
-    parser.add_option("--port", port_, "of --watch")->type_name("P")->group(output);
-    parser.add_flag("--no-browser", opens_nothing_, "with --watch: open no browser")->group(output);
+    parser.add_option("--port", port_, "port of --watch")->type_name("P")->group(output);
+    parser.add_flag("--no-browser", opens_nothing_, "with --watch: do not open a browser")->group(output);
     parser.add_option("--resume", resume_, "resume a run that was killed or interrupted, from its last checkpoint")
         ->type_name("DIR")
         ->group(output);
@@ -111,12 +111,10 @@ class Run final : public Command {
     result.command = invocation.command_line;
     if (!checkpoint_every_.empty()) result.checkpoint_every = seconds_of(checkpoint_every_);
     result.verifies = verifies_;
-    if (!watches_ && (port_ != 0 || opens_nothing_))
-      throw InvalidInput("--port and --no-browser belong to --watch, which is not given");
+    if (!watches_ && (port_ != 0 || opens_nothing_)) throw InvalidInput("--port and --no-browser need --watch");
     if (!watches_) return finish(run, result, invocation);
     if (verifies_ || !sensitivities_.empty() || result.checkpoint_every)
-      throw InvalidInput(
-          "--watch shows one run after the other: leave --verify, --sensitivities and --checkpoint-every out");
+      throw InvalidInput("--watch cannot be combined with --verify, --sensitivities or --checkpoint-every");
     const std::optional<io::RunResult> done = watch(run, {spec_, result, port_, !opens_nothing_});
     if (!done) return io::ending_of(run::Status::interrupted).exit_code;
     return conclude(run, *done, invocation);
@@ -158,7 +156,7 @@ class Run final : public Command {
     return conclude(run, done, invocation);
   }
 
-  /// What the user gets to see of it.
+  /// Prints the result and returns the exit code.
   int conclude(const io::PreparedRun& run, const io::RunResult& done, const Invocation& invocation) {
     if (invocation.wants_json)
       fmt::print("{}", io::to_text(done.summary));
@@ -171,7 +169,7 @@ class Run final : public Command {
     return io::ending_of(was_interrupted ? run::Status::interrupted : done.report.status).exit_code;
   }
 
-  /// Names are checked before the run: by the first prepare with them as parameters.
+  /// The names were checked before the run.
   bool differentiate(const io::PreparedRun& run, io::RunResult& done) const {
     Interruption interruption;
     const run::Sensitivities found = io::sensitivities(spec_, sensitivities_, interruption);
@@ -188,7 +186,7 @@ class Run final : public Command {
   }
 
   void verify(const io::PreparedRun& run, io::RunResult& done) const {
-    Progress progress(run.model.start.t0, done.report.t_end, !is_quiet_, "once more ");
+    Progress progress(run.model.start.t0, done.report.t_end, !is_quiet_, "verification ");
     Interruption interruption;
     io::ObserverList spectators({&progress, &interruption});
     io::verify_result(run, done, spectators);

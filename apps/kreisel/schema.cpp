@@ -1,4 +1,4 @@
-// kreisel schema: what files may say, for editors and for people.
+// kreisel schema: the format of model and study files, as JSON Schema and as Markdown.
 #include <fmt/format.h>
 
 #include <CLI/Option.hpp>

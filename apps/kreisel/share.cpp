@@ -1,4 +1,4 @@
-// What ships beside the program: share/kreisel of the same prefix.
+// Files installed with the program: share/kreisel of the same prefix.
 #include <fmt/format.h>
 
 #include <algorithm>

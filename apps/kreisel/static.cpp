@@ -1,4 +1,4 @@
-// kreisel static: where a model rests, and whether it stays there.
+// kreisel static: equilibria of a model and their stability.
 #include <fmt/format.h>
 
 #include <CLI/Option.hpp>
@@ -26,10 +26,11 @@ class Static final : public Command {
     parser.add_flag_callback(
         "--assemble", [this] { spec_.set("assemble", true); }, "first move the bodies so that they satisfy the joints");
     parser
-        .add_option("--solve", solved_,
-                    "find the value of this parameter, or number of a part as in spring1.length, that --so-that wants")
+        .add_option(
+            "--solve", solved_,
+            "find the value of this parameter, or number of a part as in spring1.length, that satisfies --so-that")
         ->type_name("NAME");
-    parser.add_option("--so-that", wanted_, "what an output shall be at rest")->type_name("OUTPUT=VALUE");
+    parser.add_option("--so-that", wanted_, "required value of an output at rest")->type_name("OUTPUT=VALUE");
     parser
         .add_option("--along", along_,
                     "follow the equilibrium over a parameter, also where it turns back (buckling, snap-through), with "
@@ -39,7 +40,7 @@ class Static final : public Command {
     plots_.add_to(parser);
     parser.add_flag("--json", is_json_, "print one JSON object");
     parser.footer(
-        "Finds positions, states and constraint forces at rest under all forces, from the initial positions downhill.\n"
+        "Finds positions, states and constraint forces at rest under all forces, downhill from the initial positions.\n"
         "Drivers stay where they are at the start. Exit code 0 if an equilibrium was found, 3 if not.\n"
         "Examples:\n  kreisel static double-pendulum\n  kreisel static quarter-car --set m=300 --json\n"
         "  kreisel static car.json --solve spring1.length --so-that ride_height=0.3\n"
@@ -53,7 +54,7 @@ class Static final : public Command {
     if (!along_.empty() && !solved_.empty())
       throw InvalidInput("--along follows a parameter, --solve finds one value of it; give one of the two");
     if (along_.empty() && (plots_.are_wanted() || !out_.empty()))
-      throw InvalidInput("--html, --svg and --out show the path of --along; give that, or --json");
+      throw InvalidInput("--html, --svg and --out show the path of --along; give --along, or use --json");
     if (!along_.empty()) return follow(invocation);
     double found = 0.0;
     if (!solved_.empty()) {
@@ -100,7 +101,7 @@ class Static final : public Command {
       return analysis_failed;
     }
     if (start.leaning != nullptr)
-      throw InvalidInput("the equilibrium leans on a limit; a path of equilibria has none that close or open");
+      throw InvalidInput("the equilibrium rests on a limit; along a path of equilibria limits cannot close or open");
     analysis::PathOptions options{.from = along.from, .to = along.to};
     if (along.points) options.points = *along.points;
     const analysis::Family make = [&](double value) {
@@ -202,7 +203,7 @@ class Static final : public Command {
       page.plots.push_back(std::move(plot));
     }
     if (page.plots.empty())
-      page.notes.emplace_back("The model has no outputs, so there is nothing to plot: give it some.");
+      page.notes.emplace_back("The model has no outputs, so there is nothing to plot. Add outputs to the model.");
     return page;
   }
 
@@ -236,7 +237,7 @@ class Static final : public Command {
                                                         : fmt::format("found after {} iteration{}", e.iterations,
                                                                       e.iterations == 1 ? "" : "s"));
     if (const std::vector<std::string> limits = io::closed_limits(system); !limits.empty())
-      fmt::print("  leans on     {}\n", fmt::join(limits, ", "));
+      fmt::print("  rests on     {}\n", fmt::join(limits, ", "));
     fmt::print("  stability    {}\n", motions.modes ? in_words(*motions.modes) : motions.why_none);
     if (const double energy = system.energy(e.motion); std::isfinite(energy))
       fmt::print("  energy       {:.9g} J\n", energy);

@@ -25,7 +25,7 @@ constexpr const char* study_examples =
     "The file lists what varies; every option of 'kreisel run' may be a value or a list:\n"
     "  { \"model\": \"heavy-top\", \"method\": \"bliedf\", \"order\": [2, 3, 4],\n"
     "    \"step\": [2e-3, 1e-3, 5e-4], \"t_end\": 0.5, \"measures\": [\"q max\", \"lambda max\"] }\n"
-    "'kreisel list studies' names examples, which run by name; share/kreisel/study.schema.json is the schema.\n"
+    "'kreisel list studies' lists examples, which can be run by name; share/kreisel/study.schema.json is the schema.\n"
     "Give the same command again to resume an interrupted study.\n"
     "Exit codes: 0 success, 1 an expectation of the file was missed, 2 bad input, 130 interrupted;\n"
     "when no run succeeds, that of the first (3: the integration failed)";
@@ -33,22 +33,22 @@ constexpr const char* study_examples =
 class Study final : public Command {
  public:
   explicit Study(CLI::App& parser) : Command(parser) {
-    parser.add_option("SPEC", specs_, "the study: a JSON file, or the name of one that ships")->type_name("");
+    parser.add_option("SPEC", specs_, "the study: a JSON file, or the name of an installed one")->type_name("");
     parser.add_option("--out", folder_, "folder for the result (default results/NAME of the file)")->type_name("DIR");
     parser.add_option("--jobs", jobs_, "runs at the same time (default: one per core)")->type_name("N");
     parser.add_flag("--mutations", has_mutations_,
                     "also with the wrong settings that the file lists, which its expectations must notice");
     parser
         .add_option("--shard", shard_,
-                    "run part I of N only (I from 0 to N-1), or auto: as the array task or MPI rank says; the same "
+                    "run part I of N only (I from 0 to N-1), or auto: given by the array task or MPI rank; the same "
                     "command without --shard then puts all parts together")
         ->type_name("I/N");
-    parser.add_flag("--status", is_status_, "say how many cases are done, failed and missing; run nothing");
+    parser.add_flag("--status", is_status_, "report how many cases are done, failed and missing; run nothing");
     parser.add_flag(
         "--watch", is_watching_,
-        "with --status: over and over, with rate and time left of all writers together, until the last case");
+        "with --status: repeat until the last case is done, with rate and time left of all writers together");
     parser.add_flag("--print-cases", is_listing_, "print one line of JSON per case with its key; run nothing");
-    parser.add_option("--retry", retry_, "failed: run the cases again that failed")->type_name("WHAT");
+    parser.add_option("--retry", retry_, "failed: run the failed cases again")->type_name("WHAT");
     parser.add_option("--cache", cache_, "folder of exact solutions, which machines may share")->type_name("DIR");
     parser.add_flag("--json", is_json_, "print orders and verdicts as one JSON object");
     parser.add_flag("--quiet", is_quiet_, "no table, no progress line");
@@ -66,7 +66,7 @@ class Study final : public Command {
     study::Spec spec = study::parse_spec(io::JsonSource::read(file, "study"));
     if (is_listing_) return print_cases(spec);
     const std::string folder = folder_.empty() ? (io::Path("results") / file.stem()).string() : folder_;
-    if (is_watching_ && !is_status_) throw InvalidInput("--watch: belongs to --status");
+    if (is_watching_ && !is_status_) throw InvalidInput("--watch needs --status");
     if (is_status_) {
       if (is_watching_ && !watch(spec, folder)) return interrupted;
       return print_state(study::state_of(spec, folder), folder, invocation);
@@ -264,10 +264,11 @@ class Study final : public Command {
   }
 
   static void print(const study::StudyResult& result, const std::string& folder) {
-    fmt::print("{}\n",
-               coloured(fmt::format("{}: {} cases{}", result.spec.title, result.spec.size(),
-                                    result.resumed > 0 ? fmt::format(" ({} were in the folder)", result.resumed) : ""),
-                        Colour::bold, stdout));
+    fmt::print(
+        "{}\n",
+        coloured(fmt::format("{}: {} cases{}", result.spec.title, result.spec.size(),
+                             result.resumed > 0 ? fmt::format(" ({} were already in the folder)", result.resumed) : ""),
+                 Colour::bold, stdout));
     print_table(result);
     print_verdicts(result);
     fmt::print("  result {}/: study.csv, study.json, report.html\n", folder);

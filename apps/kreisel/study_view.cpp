@@ -18,7 +18,7 @@ double now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 void StudyLine::show(const study::StudyProgress& p) {
   if (!is_active_) return;
   const double time = now();
-  // Thousands of cases end in a second.
+  // Thousands of cases may end in a second; drawing a line for each would slow them down.
   if (p.done < p.total && time - drawn_at_ < 0.05) return;
   drawn_at_ = time;
   const std::string failed = p.failed > 0 ? fmt::format(", {} failed", p.failed) : "";
@@ -39,7 +39,7 @@ study::StudyResult run_in_folder(study::Spec spec, const std::string& folder, co
                                  study::StudyOptions options, bool is_quiet, const Interruption& interruption,
                                  const std::string& name) {
   io::claim_result_folder(folder);
-  // The study as a whole has the folder for itself; a shard keeps others out of its part only.
+  // A whole study locks the folder; a shard locks only its part.
   if (!options.shard) io::refuse_locked_parts(folder);
   const io::FolderLock lock(folder, options.shard ? options.shard->suffix() : "");
   StudyLine line(!name.empty() ? name : spec.id.empty() ? spec.title : spec.id, !is_quiet);

@@ -1,4 +1,4 @@
-// What `kreisel study` and `kreisel reproduce` show.
+// Terminal output of `kreisel study` and `kreisel reproduce`.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ class StudyLine {
   double drawn_at_ = -1.0;
 };
 
-/// Runs a study in its folder and writes its files; of a shard, its journal alone. Of `options` what the user chose;
+/// Runs a study in its folder and writes its files; for a shard, only its journal. `options`: choices of the user;
 /// `name` is shown on the progress line; empty: the name of the study.
 study::StudyResult run_in_folder(study::Spec spec, const std::string& folder, const std::string& command,
                                  study::StudyOptions options, bool is_quiet, const Interruption& interruption,
@@ -38,7 +38,7 @@ void print_table(const study::StudyResult& result);
 void print_verdicts(const study::StudyResult& result);
 /// The word of the verdict in its colour.
 std::string word_of(const study::Verdict& verdict, std::size_t width);
-/// Why it contradicts the paper, and its note, on lines of their own; empty: neither.
+/// Why it contradicts the paper, and its note, on separate lines; empty: neither.
 std::string remarks_on(const study::Verdict& verdict, const std::string& indent);
 
 /// The number of columns that text takes, for tables with mathematics in them.

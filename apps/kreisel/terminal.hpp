@@ -1,4 +1,4 @@
-// What the program shows while it works, and how it hears that it should stop.
+// Terminal output while the program runs, and signals that stop it.
 #pragma once
 
 #include <cstdio>
@@ -11,7 +11,7 @@ namespace kreisel::apps {
 
 enum class Colour { red, yellow, green, bold };
 
-/// An environment variable that is there and not empty.
+/// Whether an environment variable is set and not empty.
 bool is_set(const char* variable);
 /// A terminal that understands escape sequences.
 bool is_terminal(std::FILE* stream);

@@ -23,7 +23,7 @@ namespace kreisel::apps {
 namespace {
 
 constexpr const char* view_examples =
-    "Without a file or --terminal the page is served on 127.0.0.1 until Ctrl-C, and a browser opens where there is "
+    "Without a file or --terminal the page is served on 127.0.0.1 until Ctrl-C, and opened in a browser if there is "
     "one.\n"
     "Examples:\n"
     "  kreisel view results/heavy-top\n"
@@ -37,7 +37,7 @@ constexpr const char* view_examples =
     "  kreisel view results/heavy-top --glb heavy-top.glb\n"
     "      the motion as animated glTF, for Blender, browsers and phones\n"
     "  kreisel view results/heavy-top --video heavy-top.webm --size 640x480 --seconds 5\n"
-    "      a film; --png FILE is a still. Both need chromium\n"
+    "      a video; --png FILE is a still. Both need chromium\n"
     "  kreisel view results/heavy-top --terminal --columns z,lambda3\n"
     "      columns as text, where there is no browser\n"
     "  kreisel view results/reproduce/wieloch2022-fig-6.10 --tex figures\n"
@@ -54,7 +54,7 @@ io::ReportData read(const std::string& result, const std::string& other, bool is
   return data;
 }
 
-/// Letters per line of standard output; 100 where it is no terminal.
+/// Characters per line of standard output; 100 if it is not a terminal.
 int terminal_width() {
   winsize size{};
   if (::isatty(STDOUT_FILENO) != 0 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40)
@@ -82,7 +82,7 @@ class PageCache {
   const std::string& page() {
     const std::string stamp = stamp_of(result_) + (other_.empty() ? "" : stamp_of(other_));
     if (stamp != stamp_ || page_.empty()) {
-      data_ = io::ReportData();  // the old one goes before the new one comes
+      data_ = io::ReportData();  // frees the old data before the new data are read
       data_ = read(result_, other_, true);
       page_ = io::report_page(data_);
       stamp_ = stamp;
@@ -96,10 +96,10 @@ class PageCache {
   io::ReportData data_;
 };
 
-/// Points of one column where the reader looks, as pairs of doubles.
+/// Points of one column in the visible range, as pairs of doubles.
 Response series_response(const io::ReportData& shown, const Request& request) {
   const bool is_second = request.number("result", 0.0) == 1.0;
-  if (is_second && shown.overlay.empty()) return {404, "text/plain; charset=utf-8", "there is one result\n", {}};
+  if (is_second && shown.overlay.empty()) return {404, "text/plain; charset=utf-8", "there is only one result\n", {}};
   const io::ReportData& data = is_second ? shown.overlay.front() : shown;
   std::string bytes;
   for (const auto& [t, y] :
@@ -134,7 +134,8 @@ void make_parent(const io::Path& file, const char* option) {
 class View final : public Command {
  public:
   explicit View(CLI::App& parser) : Command(parser) {
-    parser.add_option("RESULT", results_, "folder that a run or a study has written; a second one is laid over it")
+    parser
+        .add_option("RESULT", results_, "folder written by a run or a study; a second one is shown in the same plots")
         ->type_name("");
     parser.add_option("--html", html_, "write the page to a file")->type_name("FILE");
     parser.add_option("--svg", svg_, "write every plot as SVG")->type_name("DIR");
@@ -144,12 +145,12 @@ class View final : public Command {
     parser.add_option("--vtk", vtk_, "write the motion for ParaView: a .pvd with files of surfaces")->type_name("DIR");
     parser.add_option("--glb", glb_, "write the motion as animated glTF 2.0, for Blender, browsers and phones")
         ->type_name("FILE");
-    parser.add_option("--video", video_, "write a film of the whole run (WebM); needs chromium")->type_name("FILE");
+    parser.add_option("--video", video_, "write a video of the whole run (WebM); needs chromium")->type_name("FILE");
     parser.add_option("--png", png_, "write a picture of the bodies; needs chromium")->type_name("FILE");
     at_option_ = parser.add_option("--at", at_, "time of the picture (default: the start)")->type_name("T");
-    parser.add_option("--size", size_, "of film and picture in pixels (default 960x720)")->type_name("WxH");
-    parser.add_option("--seconds", seconds_, "length of the film (default 6)")->type_name("S");
-    parser.add_option("--rate", rate_, "pictures per second of the film (default 30)")->type_name("N");
+    parser.add_option("--size", size_, "size of video and picture in pixels (default 960x720)")->type_name("WxH");
+    parser.add_option("--seconds", seconds_, "length of the video (default 6)")->type_name("S");
+    parser.add_option("--rate", rate_, "frames per second of the video (default 30)")->type_name("N");
     parser.add_flag("--terminal", is_text_, "plot columns as text, for terminals");
     parser
         .add_option("--columns", columns_,
@@ -157,7 +158,7 @@ class View final : public Command {
         ->type_name("NAME,...")
         ->delimiter(',');
     port_option_ = parser.add_option("--port", port_, "serve at this port")->type_name("P");
-    parser.add_flag("--no-browser", is_alone_, "open no browser");
+    parser.add_flag("--no-browser", is_alone_, "do not open a browser");
     parser.footer(view_examples);
   }
 
@@ -165,8 +166,7 @@ class View final : public Command {
     if (results_.empty())
       throw InvalidInput("view: RESULT is missing: the folder of a result, as 'kreisel run' prints it");
     if (results_.size() > 2)
-      throw InvalidInput(
-          fmt::format("view: at most two results can be laid over each other, {} are given", results_.size()));
+      throw InvalidInput(fmt::format("view: at most two results can be shown together, {} are given", results_.size()));
     if (results_.size() == 2) other_ = results_.back();
     if (!html_.empty() && port_option_->count() > 0)
       throw InvalidInput("--port serves the page, --html writes it: choose one");
@@ -227,7 +227,7 @@ class View final : public Command {
     };
     if (!fits(width) || !fits(height))
       throw InvalidInput(fmt::format("--size {}: expected WxH in pixels, each from 64 to 4096, as in 960x720", size_));
-    // Films come in pairs of pixels.
+    // Video encoders need even numbers of pixels.
     film.width = static_cast<int>(*width) / 2 * 2;
     film.height = static_cast<int>(*height) / 2 * 2;
     return film;
@@ -236,7 +236,7 @@ class View final : public Command {
   int serve() const {
     const std::string& folder = results_.front();
     PageCache cache(folder, other_);
-    cache.page();  // complaints before the browser opens
+    cache.page();  // throws errors before the browser opens
     PageServer server(port_);
     fmt::print("{} (Ctrl-C ends)\n", server.address());
     std::fflush(stdout);

@@ -93,10 +93,10 @@ class LiveRows final : public run::Observer {
   std::atomic<bool> is_stopped_ = false;
 };
 
-/// A run in a thread of its own.
+/// A run in its own thread.
 class LiveRun {
  public:
-  /// With inputs it is steered: real time, nothing on disk.
+  /// With inputs it is steered: it runs in real time and writes nothing to disk.
   LiveRun(std::shared_ptr<const io::PreparedRun> run, const io::ResultRequest& result, int number,
           std::map<std::string, double> inputs)
       : run_(std::move(run)), number_(number), is_steered_(!inputs.empty()), rows_(*run_), wanted_(std::move(inputs)) {
@@ -117,7 +117,7 @@ class LiveRun {
     });
   }
   ~LiveRun() { finish(); }
-  /// Interrupts it where it has not ended.
+  /// Interrupts the run unless it has ended.
   void finish() {
     rows_.stop();
     if (thread_.joinable()) thread_.join();
@@ -131,7 +131,7 @@ class LiveRun {
   bool is_steered() const { return is_steered_; }
   bool has_points() const { return rows_.rows() > 0; }
   double t() const { return rows_.last(); }
-  /// Another number where there is something new.
+  /// Changes when there is something new.
   long version() const { return 1'000'000'000L * number_ + 2 * rows_.rows() + (is_over_ ? 1 : 0); }
   std::string status() const {
     const std::lock_guard lock(access_);
@@ -165,7 +165,7 @@ class LiveRun {
     result_ = std::move(done);
   }
 
-  /// As fast as the clock on the wall; inputs change between two advances.
+  /// In real time; inputs change between two advances.
   void steer(const io::ResultRequest& request) {
     run::Options options = run_->options;
     options.output_step = 0.0;
@@ -185,7 +185,7 @@ class LiveRun {
       }
       in_force = std::move(wanted);
       const double elapsed = std::chrono::duration<double>(SteadyClock::now() - begin).count();
-      // A model that cannot keep up falls behind; it does not make longer steps.
+      // A model slower than real time falls behind; it does not take longer steps.
       const double until = std::min({simulation.t_end(), t0 + elapsed, simulation.time() + 0.2});
       if (until > simulation.time())
         simulation.advance_to(until);
@@ -260,7 +260,7 @@ class Watch {
     std::fflush(stdout);
     if (request_.opens_browser && has_screen()) open_browser(server.address());
     server.serve([&](const Request& asked) {
-      if (!server.is_known(asked)) return plain(403, "the address lacks its token\n");
+      if (!server.is_known(asked)) return plain(403, "missing or wrong token\n");
       if (asked.path == "/") return page();
       if (asked.path == "/live") return news(asked);
       if (asked.path == "/set-parameter") return set_parameter(asked);
@@ -288,7 +288,7 @@ class Watch {
     data.live = knobs_of(live_->prepared());
     return data;
   }
-  /// A page without points would not know what to show.
+  /// Waits for the first points: a page without them has nothing to show.
   Response page() const {
     for (int i = 0; i < 100 && !live_->has_points() && !live_->is_over(); ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(20));

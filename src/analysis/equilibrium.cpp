@@ -28,13 +28,14 @@ using system::System;
 
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
 
-/// Of one iteration: so many radians, and so many sizes of the mechanism.
+/// Longest step of one iteration, in radians and in sizes of the mechanism.
 constexpr double longest_way = 0.5;
-/// What is left of a force after a step, in parts of it: more than `overshoot` backwards is refused, less than `good` lets s fall.
+/// Force along the step, after it relative to before: below -`overshoot` the step is rejected, within `good` the
+/// damping falls faster.
 constexpr double overshoot = 0.8, good = 0.5;
 constexpr double easing = 0.1, tightening = 5.0;
 
-/// The open limit that is passed furthest, in round-offs of its gap; -1: none is.
+/// The open limit that is violated most, in units of round-off of its gap; -1: none.
 int passed_limit(const system::LimitedSystem& limits, const Motion& m) {
   int worst = -1;
   double furthest = -system::start_tolerance;
@@ -73,7 +74,7 @@ class Descent {
     follows_.assign(blocks_.size(), false);
   }
 
-  /// The limit at which the way down ended; -1: at none.
+  /// The limit at which the descent ended; -1: none.
   int passed() const { return passed_; }
 
   Equilibrium run() {
@@ -92,11 +93,11 @@ class Descent {
           out_.is_found = true;
           return out_;
         }
-        return fail(fmt::format("no way further down: {}", in_words()));
+        return fail(fmt::format("no further descent possible: {}", in_words()));
       }
       if (limits_ != nullptr) {
         passed_ = passed_limit(*limits_, out_.motion);
-        if (passed_ >= 0) return fail(fmt::format("limit '{}' is passed", limits_->limit_name(passed_)));
+        if (passed_ >= 0) return fail(fmt::format("limit '{}' is violated", limits_->limit_name(passed_)));
       }
     }
     return fail(fmt::format("none found within {} iterations: {}", options_.max_iterations, in_words()));
@@ -166,7 +167,7 @@ class Descent {
       const Eigen::Map<const Matrix> F(kkt_blocks_.F.data() + t.at, block.nv, group.rows);
       noise_.segment(block.v_at, block.nv) += F.cwiseAbs() * out_.lambda.segment(group.at, group.rows).cwiseAbs();
     }
-    // Joints pass round-off on: the largest force counts for all, and with the size of the mechanism as its arm for torques.
+    // Joints propagate round-off: the largest force counts for all, for torques times the size of the mechanism.
     double of_forces = std::numeric_limits<double>::min(), of_torques = of_forces;
     for (const lie::Block& block : blocks_)
       for (int i = 0; i < block.nv; ++i)
@@ -267,7 +268,8 @@ class Descent {
     return false;
   }
 
-  /// Every body along a screw, on both groups: what turns about one axis keeps its distances, and stiff forces do not see it.
+  /// Moves every body along a screw, on both groups: bodies that turn about one axis keep their distances, so that
+  /// stiff forces between them do not change.
   void move() {
     system_.space().move(out_.motion.q, step_, trial_.q);
     for (const lie::Block& block : blocks_) {
@@ -287,7 +289,7 @@ class Descent {
     return work;
   }
 
-  /// A long step leaves the constraints by its square.
+  /// The constraint violation grows with the square of the step.
   bool close_gap() {
     if (pattern_.position_rows() == 0) return true;
     system_.constraints(trial_, trial_lambda_, trial_residual_);
@@ -314,7 +316,7 @@ class Descent {
   std::string in_words() const {
     std::size_t b = blocks_.size() - 1;
     while (b > 0 && worst_ < blocks_[b].v_at) --b;
-    return fmt::format("'{}' is left with a force of {:.3g} (N or N m); does anything hold it?",
+    return fmt::format("'{}' has an unbalanced force of {:.3g} (N or N m); does anything hold it?",
                        pattern_.block_name(static_cast<int>(b)), std::abs(residual_.force[worst_]));
   }
 
@@ -346,7 +348,8 @@ class Descent {
   int worst_ = 0, idle_ = 0, passed_ = -1;
 };
 
-/// The direction of length 1 in which an equilibrium is a maximum, by K on ker B; empty: none, or too many coordinates to look.
+/// Unit direction in which the energy has a maximum at an equilibrium, by K on ker B; empty: none, or too many
+/// coordinates to search.
 Vector way_out(const System& system, const Equilibrium& found) {
   constexpr int most_coordinates = 300;
   constexpr double round_off = 1e-9;
@@ -358,7 +361,7 @@ Vector way_out(const System& system, const Equilibrium& found) {
   const Matrix K = system::dense_coupling(system, blocks.K);
   for (std::size_t b = 0; b < system.space().blocks().size(); ++b) {
     if (system.pattern().kind(static_cast<int>(b)) == CoordinateKind::dynamic) continue;
-    // Counted angles do nothing to the energy; other states may.
+    // Counted angles do not change the energy; other states may.
     const lie::Block& block = system.space().blocks()[b];
     if (!K.middleRows(block.v_at, block.nv).isZero(0.0) || !K.middleCols(block.v_at, block.nv).isZero(0.0)) return {};
     const auto rows = B.rows();
@@ -367,7 +370,7 @@ Vector way_out(const System& system, const Equilibrium& found) {
     B.block(rows, block.v_at, block.nv, block.nv).setIdentity();
   }
   const Matrix N = B.rows() == 0 ? Matrix::Identity(nv, nv) : kernel_of(B);
-  // Without a freedom the kernel is one zero.
+  // Without degrees of freedom the kernel is a single zero column.
   if (N.isZero(0.0)) return {};
   const Matrix basis = orthonormal_columns(N);
   const Matrix stiffness = basis.transpose() * K * basis;
@@ -377,7 +380,7 @@ Vector way_out(const System& system, const Equilibrium& found) {
   return basis * eigen.vectors.col(0);
 }
 
-/// Downhill, and on from equilibria that are none for good: a start without a push in one direction ends on a saddle.
+/// Descends, and continues from unstable equilibria: a start without a force in some direction ends on a saddle.
 Equilibrium settle(const System& system, system::Start from, const EquilibriumOptions& options, int& passed) {
   constexpr int most_saddles = 5;
   int iterations = 0;
@@ -411,7 +414,7 @@ int pulling_limit(const system::LimitedSystem& limits, const Vector& lambda) {
   return worst;
 }
 
-/// Rows that depend on each other: the multipliers of least norm of all that balance the forces.
+/// For dependent rows: the multipliers of least norm among those that balance the forces.
 void take_smallest_multipliers(const System& system, Equilibrium& found) {
   system::KktBlocks blocks(system.pattern());
   system.linearize(found.motion, found.lambda, blocks);
@@ -428,7 +431,7 @@ Equilibrium find_with(const System& system, const system::Start& start, const Eq
   std::vector<bool> closed(static_cast<std::size_t>(limited->limit_count()));
   for (std::size_t i = 0; i < closed.size(); ++i) closed[i] = limited->is_closed(static_cast<int>(i));
   system::Start from = start;
-  // Each round closes or opens one; more than this is a circle.
+  // Each round closes or opens one limit; more rounds than this are a cycle.
   for (std::size_t round = 0; round < 4 * closed.size() + 4; ++round) {
     if (passed < 0 && !found.is_found) return found;
     const System& in_force = found.leaning != nullptr ? *found.leaning : system;
@@ -444,7 +447,7 @@ Equilibrium find_with(const System& system, const system::Start& start, const Eq
     found.iterations += iterations;
   }
   found.is_found = false;
-  found.message = "limits close and open in turn; no equilibrium was found among them";
+  found.message = "limits close and open in a cycle; no equilibrium was found";
   return found;
 }
 

@@ -53,7 +53,7 @@ class Inversion {
 
   InverseMotion run() {
     motion_.t = options_.times.front();
-    if (!find_positions(motion_)) return fail("no positions satisfy the constraints and the motion that is wanted");
+    if (!find_positions(motion_)) return fail("no positions satisfy the constraints and the prescribed motion");
     refuse_freedom();
     if (!complete()) return std::move(out_);
     for (std::size_t i = 1; i < options_.times.size(); ++i) {
@@ -98,7 +98,7 @@ class Inversion {
       if (system_.pattern().kind(static_cast<int>(b)) == CoordinateKind::dynamic) continue;
       if (!follows[b])
         throw InvalidInput(
-            fmt::format("'{}' has a rate of its own, which must be integrated; inverse dynamics knows positions only",
+            fmt::format("'{}' has its own rate, which must be integrated; inverse dynamics handles positions only",
                         system_.pattern().block_name(static_cast<int>(b))));
       for (int i = 0; i < factors[b].nv; ++i) states.push_back(factors[b].v_at + i);
     }
@@ -121,7 +121,7 @@ class Inversion {
             .value;
   }
 
-  /// Least norm where constraints say the same twice; scaled to sizes of the mechanism and radians.
+  /// Least norm where constraints are redundant; scaled to sizes of the mechanism and radians.
   Vector solved(const Vector& right) const {
     return scale_.cwiseProduct(LeastNorm(matrix_ * scale_.asDiagonal(), 1e-11).solve(right));
   }
@@ -182,7 +182,7 @@ class Inversion {
                     nv_ - rank, name));
   }
 
-  /// In steps as short as it takes that the prediction is near what is found.
+  /// Shortens steps until the prediction is near the solution.
   [[nodiscard]] bool go_to(double t) {
     while (motion_.t < t) {
       double h = t - motion_.t;
@@ -190,7 +190,7 @@ class Inversion {
       for (;; h *= 0.5) {
         if (h < shortest) {
           fail(
-              "the motion ends: the constraints cannot follow it beyond this point, as in a dead centre; continue on "
+              "the motion ends: the constraints cannot follow it beyond this point, as at a dead centre; continue on "
               "another branch if there is one");
           return false;
         }
@@ -308,7 +308,7 @@ class Inversion {
       for (std::size_t b = 0; b < factors.size(); ++b)
         if (worst >= factors[b].v_at) name = system_.pattern().block_name(static_cast<int>(b));
       fail(fmt::format(
-          "the inputs cannot make this motion: '{}' needs a force that none of them exerts; name more inputs, "
+          "the inputs cannot produce this motion: '{}' needs a force that none of them exerts; name more inputs, "
           "or prescribe other outputs",
           name));
       return false;

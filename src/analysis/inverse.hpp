@@ -1,4 +1,5 @@
-// Motions that are given: positions, velocities and accelerations by solves alone, then the inputs and reactions that they need.
+// Prescribed motions: positions, velocities and accelerations without integration, then the inputs and reactions that
+// they need.
 #pragma once
 
 #include <functional>
@@ -10,7 +11,7 @@
 
 namespace kreisel::analysis {
 
-/// An output that shall follow a function of time: value, rate and curve at t.
+/// An output that follows a function of time: value, rate and curve at t.
 struct Servo {
   int output = 0;  ///< column among all outputs
   std::string name;
@@ -19,7 +20,7 @@ struct Servo {
 
 struct InverseOptions {
   std::vector<Servo> servos;
-  std::vector<int> inputs;    ///< that are wanted, by their numbers
+  std::vector<int> inputs;    ///< to compute, by their numbers
   std::vector<double> times;  ///< increasing, from the start on
 };
 
@@ -36,8 +37,9 @@ struct InverseMotion {
   std::vector<std::string> warnings;  ///< singular positions on the way
 };
 
-/// Constraints Φ(q, t) = 0 and servo constraints y(q) = r(t) together must determine the motion. From the positions of `start`, near
-/// which the first solution is looked for. Throws InvalidInput where they leave a freedom, name it, or where states would have to be integrated.
+/// Constraints Φ(q, t) = 0 and servo constraints y(q) = r(t) together must determine the motion. The first solution is
+/// searched near the positions of `start`. Throws InvalidInput if a degree of freedom is left, which the message names,
+/// or if states would have to be integrated.
 InverseMotion invert(const system::System& system, const system::Start& start, const InverseOptions& options);
 
 }  // namespace kreisel::analysis

@@ -29,11 +29,11 @@ class Inverse {
       : system_(system), nv_(system.space().nv()), blocks_(system.pattern()), matrix_(system, "automatic") {
     system.linearize(m, lambda, blocks_);
     right_.setZero(matrix_.size());
-    // Zero finds the lowest ones at once; where something is free to move it is one of them.
+    // Shift zero gives the lowest eigenvalues directly; but if something is free to move, zero is an eigenvalue itself.
     const double fastest = rate();
     for (const double shift : {0.0, 1e-3 * fastest, 1e-2 * fastest, 0.1 * fastest})
       if (try_shift(shift, fastest)) return;
-    throw InvalidInput("no shifted stiffness can be factorised; 'kreisel check' says more about the model");
+    throw InvalidInput("no shifted stiffness can be factorised; run 'kreisel check' on the model");
   }
 
   double shift() const { return shift_; }
@@ -81,8 +81,8 @@ class Inverse {
     shift_ = shift;
     if (!matrix_.factorize(blocks_, [&](int) { return StaticMatrix::Weights{.m = shift * shift, .d = shift}; }))
       return false;
-    // A matrix that is singular up to round-off is found out by what it makes of ones: twice 1/λ, with λ² of the order of
-    // round-off where something is free to move.
+    // A matrix that is singular up to round-off is detected by applying the inverse twice to ones: this gives 1/λ²,
+    // with λ² of the order of round-off if something is free to move.
     constexpr double free = 1e13;
     const auto size = [&](const Vector& z) { return rate * z.head(nv_).norm() + z.tail(nv_).norm(); };
     const Vector z = Vector::Ones(2 * nv_), again = (*this)((*this)(z));
@@ -133,11 +133,11 @@ std::vector<Mode> lowest_modes(const System& system, const Motion& m, const Vect
     for (int half = 0; half < 2; ++half) scale.segment(half * nv + block.v_at, translations).setConstant(1.0 / length);
   }
   const auto apply = [&](const Vector& z) { return Vector(scale.cwiseProduct(inverse(z.cwiseQuotient(scale)))); };
-  // Pairs come with their conjugates; some more let those that are wanted converge.
+  // Pairs come with their conjugates; some extra ones help the wanted ones to converge.
   const int most = std::min(2 * nv, 6 * count + 120);
   Vector first(2 * nv);
   for (Eigen::Index i = 0; i < first.size(); ++i) first[i] = std::sin(1.0 + 7.0 * static_cast<double>(i));
-  for (int i = 0; i < 3; ++i) first = apply(first).normalized();  // leaves what belongs to constraints behind
+  for (int i = 0; i < 3; ++i) first = apply(first).normalized();  // removes the components of the constraints
   Matrix V(2 * nv, most + 1), H = Matrix::Zero(most + 1, most);
   V.col(0) = first;
   int size = 0;

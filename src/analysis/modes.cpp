@@ -37,7 +37,7 @@ std::vector<int> coordinates(const System& system, CoordinateKind kind) {
   return list;
 }
 
-/// Orthonormal bases of the rows of A and of what is left.
+/// Orthonormal bases of the row space of A and of its complement.
 struct Spaces {
   Matrix range, null;
 };
@@ -68,7 +68,7 @@ Matrix change_of_acceleration_gap(const System& system, const Motion& m, const M
   const double length = system::length_scale(system, m);
   Matrix out(rows, x.cols());
   for (Eigen::Index j = 0; j < x.cols(); ++j) {
-    // By sizes of the mechanism and radians in q, by parts of the velocity in v, of which it is a polynomial.
+    // Scaled by the size of the mechanism and radians in q; by the velocity in v, in which the gap is a polynomial.
     const double way = x.col(j).lpNorm<Eigen::Infinity>() * std::max(1.0, 1.0 / length);
     const double change = v.col(j).lpNorm<Eigen::Infinity>() / (m.v.lpNorm<Eigen::Infinity>() + 1e-3);
     const double size = std::max({way, 1e-3 * change, std::numeric_limits<double>::min()});
@@ -116,8 +116,9 @@ Matrix turn_of(const System& system, const Vector& q) {
   return out;
 }
 
-/// What the linear equations are made of at one instant, in axes that T leads to. Rows of constraints may turn among themselves, as
-/// those of a joint do whose axes turn: what counts is the space that they span, and what they ask of velocities in it.
+/// Coefficients of the linear equations at one instant, in the axes given by T. Rows of constraints may rotate among
+/// themselves, as those of a joint with rotating axes: only the space that they span counts, and the velocities
+/// that they prescribe in it.
 std::vector<Matrix> coefficients(const System& system, const Motion& m, const Vector& lambda, const Matrix& T,
                                  const Matrix& spin) {
   system::KktBlocks blocks(system.pattern());
@@ -159,7 +160,7 @@ Steady is_steady(const System& system, const Motion& m, const Vector& lambda, co
     if (F.size() > 0) lambda_later = least_norm(T_later * F_later, T * (F * lambda));
     const std::vector<Matrix> a = coefficients(system, m, lambda, T, spin_of(system, m.v)),
                               b = coefficients(system, later, lambda_later, T_later, spin_of(system, later.v));
-    // What vanishes does so up to round-off of what the speed makes of the masses: M, D, K, then rows and speeds.
+    // Zero entries have round-off of the size of mass times powers of the speed: M, D, K, then rows and speeds.
     const double mass = a[0].norm();
     const double size[] = {mass, mass * rate, mass * rate * rate, 1.0, rate, rate};
     for (std::size_t i = 0; i < a.size(); ++i) {
@@ -262,16 +263,16 @@ Linearization linearize(const System& system, const Motion& m, const Vector& lam
     v(z, Eigen::all) = -solve_square(Matrix(D(z, z)), right);
   }
   out.V = v.leftCols(np + nu);
-  // ẋ = δv - [v, x], and what the turn of the axes adds.
+  // ẋ = δv - [v, x], and the contribution of rotating axes.
   const Matrix spin = out.axes == Axes::inertial ? spin_of(system, m.v) : Matrix(Matrix::Zero(nv, nv));
   const Matrix rate = v - hat_of(system, m.v) * x + spin * x;
-  // M δv̇ + F δλ = -(D δv + K x), C δv̇ = -δ(d/dt rate), in the directions that the constraints leave and in those they take.
+  // M δv̇ + F δλ = -(D δv + K x), C δv̇ = -δ(d/dt rate), in free and in constrained directions.
   Matrix saddle = Matrix::Zero(nd + rank, nd + rank);
-  // Multipliers that differ by a combination without force are one.
+  // Multipliers that differ by a combination without force are equivalent.
   const Matrix F_d = F(d, Eigen::all);
   const Spaces of_forces = spaces_of(F_d);
   if (of_forces.range.cols() != rank)
-    throw InvalidInput("constraint forces do not match the constraints there; 'kreisel check' says more");
+    throw InvalidInput("constraint forces do not match the constraints there; run 'kreisel check'");
   saddle.topLeftCorner(nd, nd) = M(d, d);
   if (rank > 0) {
     saddle.topRightCorner(nd, rank) = F_d * of_forces.range;
@@ -284,7 +285,7 @@ Linearization linearize(const System& system, const Motion& m, const Vector& lam
     change.rightCols(inputs) += pushes.curvature;
     right.bottomRows(rank) = -fit * change;
   }
-  // Whatever the units, rows and columns have entries about 1.
+  // Scaled so that rows and columns have entries about 1, whatever the units.
   Vector rows = Vector::Ones(nd + rank), columns = rows;
   for (int pass = 0; pass < 3; ++pass) {
     const Matrix scaled = (rows.asDiagonal() * saddle * columns.asDiagonal()).cwiseAbs();
@@ -323,7 +324,7 @@ OutputMatrices output_matrices(const System& system, const Motion& m, const Vect
   const double length = system::length_scale(system, m);
   std::vector<system::StepRange> ranges;
   for (Eigen::Index j = 0; j < n + inputs; ++j) {
-    // By sizes of the mechanism and radians, by parts of velocities, accelerations and multipliers.
+    // Scaled by the size of the mechanism and radians, and by velocities, accelerations and multipliers.
     const auto part = [](const Vector& change, const Vector& value) {
       return change.size() > 0 ? change.lpNorm<Eigen::Infinity>() / (value.lpNorm<Eigen::Infinity>() + 1.0) : 0.0;
     };
@@ -408,7 +409,7 @@ std::vector<Mode> modes_of(const System& system, const Motion& m, const Lineariz
   const GeneralEigen eigen = general_eigen(linear.A);
   if (!eigen.is_found) throw InvalidInput("the eigenvalues of the linearised system were not found");
   const double length = system::length_scale(system, m);
-  // Pairs that are double in exact numbers come out with parts of the square root of round-off.
+  // Double eigenvalues are computed with errors of the square root of round-off.
   for (Eigen::Index i = 0; i < n; ++i) {
     Mode mode;
     mode.eigenvalue = eigen.values[i];
@@ -426,7 +427,7 @@ std::vector<Mode> modes_of(const System& system, const Motion& m, const Lineariz
 }
 
 Stability stability_of(const std::vector<Mode>& modes) {
-  // Zero eigenvalues come in defective pairs, with parts of the square root of round-off.
+  // Zero eigenvalues come in defective pairs, with errors of the square root of round-off.
   constexpr double round_off = 1e-7;
   Stability out;
   double largest = 0.0;

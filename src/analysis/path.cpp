@@ -33,14 +33,14 @@ class Follower {
     nv_ = system_->space().nv();
     rows_ = system_->pattern().rows();
     if (first.lambda.size() != rows_)
-      throw InvalidInput("the equilibrium leans on a limit; a path of equilibria has none that close or open");
+      throw InvalidInput("the equilibrium rests on a limit; along a path of equilibria limits cannot close or open");
     length_ = system::length_scale(*system_, first.motion);
     weight_.setConstant(nv_, 1.0);
     for (const lie::Block& block : system_->space().blocks()) {
       const int translations = lie::translations_of(block);
       weight_.segment(block.v_at, translations).setConstant(1.0 / length_);
     }
-    // A mean over the bodies, so that a finer rod is not followed in shorter steps.
+    // A mean over the bodies, so that a finer rod does not need shorter steps.
     weight_ /= std::sqrt(static_cast<double>(system_->space().blocks().size()));
     here_.parameter = options.from;
     here_.q = first.motion.q;
@@ -81,7 +81,7 @@ class Follower {
       add(here_, false);
       step = std::min(longest, iterations <= 4 ? 1.5 * step : iterations > 6 ? 0.7 * step : step);
     }
-    return fail(fmt::format("{} points did not lead to the end", options_.max_points));
+    return fail(fmt::format("the end was not reached within {} points", options_.max_points));
   }
 
  private:
@@ -89,7 +89,8 @@ class Follower {
     std::shared_ptr<const System> system = make_(parameter);
     if (system_ != nullptr && (system->space().nv() != nv_ || system->pattern().rows() != rows_))
       throw InvalidInput(
-          "the parameter changes how many coordinates or constraints the model has; a path needs the same ones");
+          "the parameter changes how many coordinates or constraints the model has; they must be the same along a "
+          "path");
     return system;
   }
 
@@ -111,8 +112,8 @@ class Follower {
       if (follows_[b]) out.segment(blocks[b].v_at, blocks[b].nv).setZero();
   }
 
-  /// At a place: the matrix and, where the direction is asked for, the derivative of the residual by the parameter. In between that of the
-  /// last point does: it is exact for loads, and Newton's method converges without.
+  /// At a place: the matrix and, if `finds_derivative`, the derivative of the residual by the parameter. Otherwise
+  /// that of the last point is used: it is exact for loads, and Newton's method converges anyway.
   [[nodiscard]] bool linearize(const Place& at, bool finds_derivative) {
     system_ = made(at.parameter);
     system::KktBlocks blocks(system_->pattern());
@@ -220,7 +221,8 @@ class Follower {
     return false;
   }
 
-  /// Where dp/ds = 0 between a place and `step` from it, by regula falsi that halves the weight of a value that stays (Illinois).
+  /// Where dp/ds = 0 between a place and `step` from it, by regula falsi that halves the weight of a value that stays
+  /// (Illinois).
   [[nodiscard]] bool find_limit(const Place& from, double step, Place& limit) {
     double low = 0.0, high = step, at_low = from.p, at_high = 0.0;
     Place at;

@@ -1,4 +1,5 @@
-// [S F; B 0] with S = m M + d D + k K, weighed row by row: what equilibria, their paths and modes of large systems solve with.
+// [S F; B 0] with S = m M + d D + k K, weighted row by row: the matrix of equilibria, their paths and modes of large
+// systems.
 #pragma once
 
 #include <memory>
@@ -41,7 +42,8 @@ class StaticMatrix {
   std::vector<Weights> weights_;
 };
 
-/// Per factor: states that only add up motion, no force row of theirs depends on a position. At rest they follow what moves.
+/// Per factor: whether it is a state that only integrates motion: no force row of it depends on a position. At rest it
+/// follows the moving bodies.
 std::vector<bool> followers(const system::System& system, const system::KktBlocks& blocks);
 
 }  // namespace kreisel::analysis

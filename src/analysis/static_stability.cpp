@@ -18,7 +18,7 @@ std::optional<bool> is_minimum(const system::System& system, const system::Motio
   const std::vector<bool> follows = followers(system, blocks);
   Matrix K = system::dense_coupling(system, blocks.K);
   const Matrix M = system::dense_coupling(system, blocks.M), B = system::dense_rows(system, blocks.B);
-  // Counted angles follow; they are held as if by a constraint.
+  // Counted angles follow the motion; they are held as if by a constraint.
   Matrix rows = B;
   for (std::size_t b = 0; b < follows.size(); ++b) {
     if (!follows[b]) continue;

@@ -119,7 +119,7 @@ double floor_of(const Measure& m, const Reference& r, const Sizes& noise) {
   return floor(r.accuracy.q, noise.q, r.q_size);
 }
 
-/// Nothing is kept; the run ends where another one did.
+/// Keeps nothing; ends the run at the time where another one ended.
 class UpTo final : public run::Observer {
  public:
   UpTo(double t, const std::function<bool()>& wants_to_stop) : t_(t), wants_to_stop_(wants_to_stop) {}

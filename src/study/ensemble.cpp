@@ -33,7 +33,7 @@ NumberStatistics statistics_of(const std::string& name, std::vector<double> valu
   std::sort(values.begin(), values.end());
   out.minimum = values.front();
   out.maximum = values.back();
-  // From the median on, so that a small spread around a large mean keeps its digits.
+  // Summed relative to the median, so that a small spread around a large mean keeps its digits.
   const double middle = values[values.size() / 2], n = static_cast<double>(values.size());
   double sum = 0.0, squares = 0.0;
   for (const double value : values) sum += value - middle;
@@ -202,7 +202,7 @@ void add_surface(std::size_t number, Ensemble& out) {
   out.surfaces.push_back(std::move(surface));
 }
 
-/// Trajectories on a common grid of times, until all are there.
+/// Collects trajectories on a common grid of times.
 class Bands {
  public:
   void add(const std::vector<Curve>& curves) {
@@ -242,7 +242,7 @@ class Bands {
   std::vector<std::vector<std::vector<double>>> values_;  ///< by output, time, case
 };
 
-/// From 1; equal values share the mean of theirs.
+/// Ranks from 1; equal values share their mean rank.
 std::vector<double> ranks_of(const std::vector<double>& values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -266,7 +266,7 @@ bool is_varied(const std::vector<double>& values) {
 
 void Causes::add(std::size_t number, const Row& row) {
   if (row.is_success() || row.status == not_run) return;
-  // Numbers are those of the case.
+  // Numbers in messages differ from case to case.
   std::string text = row.status + ' ';
   for (const char c : row.message) {
     const bool is_digit = c >= '0' && c <= '9';
@@ -291,7 +291,7 @@ std::vector<Cause> Causes::result() const {
 }
 
 double rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
-  constexpr std::size_t most = 20'000;  // evenly spread: more digits nobody reads
+  constexpr std::size_t most = 20'000;  // evenly spread; more would only add digits that are not shown
   const std::size_t stride = std::max<std::size_t>(1, (a.size() + most - 1) / most);
   std::vector<double> x, y;
   for (std::size_t i = 0; i < a.size(); i += stride)
@@ -360,7 +360,7 @@ double quantile(const std::vector<double>& sorted, double level) {
 Ensemble ensemble_of(const Spec& spec, const std::function<Row(std::size_t)>& row_at) {
   Ensemble out;
   const PointSet* sample = spec.grid->sample();
-  // What is drawn stands first, in the order of the columns of the sample.
+  // Drawn parameters come first, in the order of the columns of the sample.
   out.parameters = spec.grid->drawn();
   for (const std::string& name : spec.grid->varied_numbers())
     if (std::find(out.parameters.begin(), out.parameters.end(), name) == out.parameters.end())

@@ -57,7 +57,7 @@ struct Cause {
 class Causes {
  public:
   void add(std::size_t number, const Row& row);
-  /// The frequent ones first.
+  /// The most frequent ones first.
   std::vector<Cause> result() const;
 
  private:
@@ -87,8 +87,8 @@ struct Ensemble {
 /// Quantile of sorted values, between neighbours linearly.
 double quantile(const std::vector<double>& sorted, double level);
 
-/// Correlation of the ranks of two lists, over places where both are finite; equal values share a rank. Of lists with more
-/// than 20,000 places some, evenly spread, count.
+/// Correlation of the ranks of two lists, over places where both are finite; equal values share a rank. Lists with
+/// more than 20,000 places are thinned evenly.
 double rank_correlation(const std::vector<double>& a, const std::vector<double>& b);
 
 /// The columns point into the ensemble. Parameters that matter most come first when there are too many.

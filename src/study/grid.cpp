@@ -111,7 +111,7 @@ std::vector<Axis> axes_of(const SpecObject& object, const Spec& spec, const std:
   return axes;
 }
 
-/// Columns that are fields of runs are those; others are parameters.
+/// Columns named as fields of runs set these fields; other columns set parameters.
 Dimension table_of(const SpecObject& root, const Spec& spec) {
   const std::vector<std::string> known = spec.analysis.empty() ? run_keys() : analysis_keys(spec.analysis);
   const io::Path path = root.source().folder() / root.required_text("table", "the path of a CSV file");
@@ -132,7 +132,7 @@ Dimension table_of(const SpecObject& root, const Spec& spec) {
   return table;
 }
 
-/// What is drawn together, with one value of every draw per point.
+/// The points of the sample, with one coordinate per drawn key.
 PointSet sample_of(const SpecObject& root, std::size_t dimensions) {
   if (!root.has("sample"))
     root.source().refuse("",
@@ -147,8 +147,8 @@ PointSet sample_of(const SpecObject& root, std::size_t dimensions) {
   const long points = root.whole("points", 1, 1, static_cast<long>(max_cases));
   const long seed = root.whole("seed", 1, 0, 1'000'000'000'000'000);
   if (dimensions > PointSet::max_dimensions(kind))
-    root.refuse("sample",
-                fmt::format("draws at most {} parameters, these are {}", PointSet::max_dimensions(kind), dimensions));
+    root.refuse("sample", fmt::format("draws at most {} parameters, but {} have a distribution",
+                                      PointSet::max_dimensions(kind), dimensions));
   return {kind, static_cast<std::size_t>(points), static_cast<std::uint64_t>(seed), dimensions};
 }
 
@@ -203,7 +203,7 @@ std::vector<run::SourceFile> prepared_sources(const io::JsonSource& source, cons
   try {
     return io::prepare(c.run).options.sources;
   } catch (const InvalidInput& problem) {
-    source.refuse("", fmt::format("run {} ({}) cannot be made: {}", number, c.coordinates.dump(), problem.what()));
+    source.refuse("", fmt::format("run {} ({}) is not possible: {}", number, c.coordinates.dump(), problem.what()));
   }
 }
 
@@ -265,7 +265,7 @@ Grid::Grid(const SpecObject& root, const Spec& spec, const OwnModels& own_models
     const SpecObject object(root.source(), pointer, entry);
     add(object.text("label"), axes_of(object, spec, {"label"}, common));
   });
-  if (size_ == 0) root.source().refuse("", "the study has no case");
+  if (size_ == 0) root.source().refuse("", "the study has no cases");
   if (root.has("sample") && sample() == nullptr)
     root.refuse("sample", "nothing is drawn: give a parameter a distribution, such as {\"uniform\": [from, to]}");
   if (x_.empty()) {
@@ -294,7 +294,7 @@ void Grid::name_varied() {
         for (const Dimension::Column& column : d.columns) {
           if (column.key != key) continue;
           is_there = true;
-          if (d.sample || d.is_table) continue;  // of which every case has another
+          if (d.sample || d.is_table) continue;  // every case has another value
           for (const Json& value : column.values) values.insert(value.dump());
         }
       if (!is_there) values.insert("");
@@ -303,7 +303,7 @@ void Grid::name_varied() {
   }
 }
 
-/// Curves are told apart by everything that varies: a label stands before the words in which its curves differ.
+/// Curves are distinguished by everything that varies: a label precedes the words in which its curves differ.
 std::string Grid::label_of(const Block& block, const Json& coordinates) const {
   if (!block.label.empty()) {
     std::string out = block.label;
@@ -341,7 +341,7 @@ Case Grid::outline(std::size_t i) const {
   return c;
 }
 
-/// What files a case reads follows from its words: numbers name no files.
+/// The files that a case reads depend on its texts only: numbers do not name files.
 std::vector<run::SourceFile> Grid::sources_of(const Case& c, std::size_t i) const {
   std::string words;
   for (const auto& [key, value] : c.coordinates.items())
@@ -377,14 +377,14 @@ void Grid::check_runs() const {
     std::size_t weight = block.size;
     for (const Dimension& d : block.dimensions) {
       weight /= d.size();
-      // A point of a sample that cannot be run is a failed row, not a mistake of the file; the first ones tell mistakes.
+      // A point of a sample that cannot be run gives a failed row; errors in the file show at the first points.
       const std::size_t count = d.sample ? 1 : d.is_table ? std::min(checked_points, d.size()) : d.size();
       for (std::size_t point = 1; point < count; ++point) check_some(block, block.first + point * weight);
     }
   }
 }
 
-/// With some point of the sample, if there is one, a run can be made.
+/// Throws unless a run is possible for one of the first points of the sample, if there is one.
 void Grid::check_some(const Block& block, std::size_t i) const {
   std::size_t weight = block.size, points = 1, stride = 0;
   for (const Dimension& d : block.dimensions) {

@@ -9,11 +9,11 @@
 
 namespace kreisel::study {
 
-/// What takes its values together: one key with a list of values, the columns of a table, the coordinates of a sample.
+/// Keys that vary together: one key with a list of values, the columns of a table, the coordinates of a sample.
 struct Dimension {
   struct Column {
     std::string key;
-    bool is_parameter = false;  ///< stands under "set"
+    bool is_parameter = false;  ///< is under "set"
     std::vector<Json> values;   ///< empty: drawn
     Draw draw;
   };
@@ -25,7 +25,7 @@ struct Dimension {
   Json value(std::size_t column, std::size_t point) const;
 };
 
-/// The cases of a study, made when they are asked for: a million of them take no room.
+/// The cases of a study, made on demand: a million of them need no memory.
 class Grid {
  public:
   Grid(const SpecObject& root, const Spec& spec, const OwnModels& own_models);
@@ -43,7 +43,7 @@ class Grid {
   std::vector<std::string> drawn() const;
   /// Keys with numbers of which there are several.
   std::vector<std::string> varied_numbers() const;
-  /// Whether two parameters have three values or more each: what is measured is a surface over them.
+  /// Whether two parameters have three values or more each: the measures are surfaces over them.
   bool has_surface() const;
   /// Of the first object; nullptr: nothing is drawn.
   const PointSet* sample() const;

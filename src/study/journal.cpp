@@ -36,7 +36,7 @@ std::string Keys::of(const Case& c) const {
   if (!c.changes.empty()) text += ";" + c.changes.dump();
   // The values of settings are coordinates.
   for (const io::Setting& setting : c.run.settings) text += ";" + setting.name;
-  // Files count by what they say.
+  // Files count by their content.
   for (const run::SourceFile& file : c.sources) text += fmt::format(";{} {:016x}", file.path, file.fingerprint);
   return fmt::format("{:016x}", fingerprint_of(text));
 }
@@ -61,7 +61,7 @@ bool says_the_same(const Row& a, const Row& b) {
   return true;
 }
 
-/// The checksum as text, without the price of formatting.
+/// The checksum as text, without the cost of fmt.
 void write_checksum(std::uint64_t sum, char* to) {
   for (std::size_t i = 0; i < checksum_digits; ++i) to[i] = "0123456789abcdef"[(sum >> (60 - 4 * i)) & 15];
 }
@@ -106,7 +106,7 @@ std::optional<JournalLine> read_line(std::string_view line) {
 }
 
 std::string line_of(const Spec& spec, std::size_t number, const std::string& key, const Row& row) {
-  // Numbers stand in the order of Spec::number_names, which belongs to the key.
+  // Numbers are in the order of Spec::number_names, which is part of the key.
   Json numbers = Json::array(), places = Json::array(), floors = Json::array();
   if (!row.numbers.empty()) {
     for (const std::string& name : spec.number_names()) numbers.push_back(io::number_or_null(row.number(name)));
@@ -228,7 +228,7 @@ void JournalIndex::read(const Spec& spec, std::size_t number,
   const std::string_view text(files_.back().begin, files_.back().size);
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = text.find('\n', at);
-    // What a killed program, or one that still writes, has left of its last line.
+    // The incomplete last line of a program that was killed or is still writing.
     if (end == std::string_view::npos) break;
     const std::string_view line = text.substr(at, end - at);
     const std::uint64_t place = (static_cast<std::uint64_t>(number + 1) << offset_bits) | at;
@@ -249,7 +249,7 @@ void JournalIndex::put(const Spec& spec, std::size_t number, std::uint64_t place
     try {
       const Row before = row_of(spec, *read_line(line_at(places_[number]))),
                 now = row_of(spec, *read_line(line_at(place)));
-      // One that failed was run again.
+      // A failed case was run again: its success counts.
       if (before.is_success() && !now.is_success()) return;
       if (before.is_success() == now.is_success() && !says_the_same(before, now)) ++contradicting;
     } catch (const Json::exception&) {
@@ -278,7 +278,7 @@ Journal::Journal(const io::Path& folder, const std::string& suffix) {
   path_ = folder / (journal_name + suffix);
   descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (descriptor_ < 0) io::throw_file_error("cannot write", path_, errno);
-  // Whatever a killed program left of its last line must not swallow the next one.
+  // The incomplete last line of a killed program must not be joined with the next one.
   const off_t size = ::lseek(descriptor_, 0, SEEK_END);
   char last = '\n';
   if (size > 0 && ::pread(descriptor_, &last, 1, size - 1) != 1) io::throw_file_error("cannot read", path_, errno);

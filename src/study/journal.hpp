@@ -29,22 +29,22 @@ std::string key_of(const Spec& spec, const Case& a_case);
 /// The journals of all writers in the folder, in the order of their names.
 std::vector<io::Path> journals_in(const io::Path& folder);
 
-/// What stands in a line of a journal before its numbers.
+/// The fields of a journal line before its numbers.
 struct JournalLine {
   std::string_view key;    ///< of the case
   std::string_view study;  ///< Spec::key of the study that made the row
   std::size_t number = 0;  ///< of the case in that study
   std::string_view status;
-  std::string_view json;  ///< all of it
+  std::string_view json;  ///< the whole row
 };
-/// Nothing when the line, without its end, is not what was written.
+/// Nothing when the checksum or the form of the line, given without its newline, is wrong.
 std::optional<JournalLine> read_line(std::string_view line);
 /// A checksum of 16 hexadecimal digits, the row as JSON, the end of the line.
 std::string line_of(const Spec& spec, std::size_t number, const std::string& key, const Row& row);
-/// Throws Json::exception when it is none.
+/// Throws Json::exception when the line is not a row.
 Row row_of(const Spec& spec, const JournalLine& line);
 
-/// What the journals of a folder hold for the cases of a study. A last line that was cut off is passed over. The rows
+/// What the journals of a folder hold for the cases of a study. An incomplete last line is ignored. The rows
 /// themselves stay in the files: a case takes eight bytes here.
 class JournalIndex {
  public:
@@ -80,8 +80,8 @@ class JournalIndex {
   std::vector<std::uint64_t> places_;  ///< by case: file + 1 and offset; 0: no row
 };
 
-/// One line per row, on disk as soon as the row is there. Every writer has a file of its own, study.journal and a
-/// suffix, and appends to it.
+/// One line per row, written to disk as soon as the row is finished. Every writer appends to its own file,
+/// study.journal and a suffix.
 class Journal {
  public:
   /// An empty folder: nothing is kept.

@@ -59,7 +59,7 @@ const std::vector<QuantityInfo>& quantities() {
 }
 
 const QuantityInfo& find_quantity(std::string_view name) {
-  static const QuantityInfo output{"output.NAME", "an output or a state of the model; with ' behind it its rate"};
+  static const QuantityInfo output{"output.NAME", "an output or a state of the model; with ' appended, its rate"};
   if (name.starts_with(of_outputs) && name.size() > of_outputs.size()) return output;
   return find_named(quantities(), "quantity", name);
 }
@@ -243,7 +243,7 @@ void Meter::take(const Sample& s) {
       if (vanishes && m.span != Span::end && m.span != Span::local) continue;
       value = vanishes ? std::numeric_limits<double>::quiet_NaN() : value / size;
     }
-    // A value that is not a number must not hide behind smaller ones.
+    // A NaN must not be hidden by smaller values.
     const bool is_beyond = m.span == Span::min ? !(value >= values_[i].value) : !(value <= values_[i].value);
     const bool is_larger = is_beyond && !std::isnan(values_[i].value);
     if (m.span == Span::end || m.span == Span::local || values_[i].at_step < 0 || is_larger)

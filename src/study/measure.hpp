@@ -27,7 +27,7 @@ enum class Scale { absolute, by_exact, by_computed };
 
 /// One quantity as one number per run.
 struct Measure {
-  std::string name;      ///< as the study says it: "lambda max"
+  std::string name;      ///< as in the study file: "lambda max"
   std::string quantity;  ///< of quantities()
   Span span = Span::max;
   double from = -std::numeric_limits<double>::infinity(), to = std::numeric_limits<double>::infinity();
@@ -53,7 +53,7 @@ const std::vector<QuantityInfo>& quantities();
 /// Throws InvalidInput with the nearest match.
 const QuantityInfo& find_quantity(std::string_view name);
 
-/// Where the numbers of "output.NAME", or of one component of it, stand among all outputs: begin and count. Throws
+/// Place of the numbers of "output.NAME", or of one component of it, among all outputs: begin and count. Throws
 /// InvalidInput with the nearest match.
 std::pair<int, int> output_place(const system::System& system, std::string_view quantity);
 

@@ -34,9 +34,9 @@ inline constexpr std::array<ExpectationName, 8> expectation_names{
      {"at_most", ExpectationKind::at_most, 0, "bound of the number in every matching row"},
      {"at_least", ExpectationKind::at_least, 0, "bound of the number in every matching row"},
      {"ranking", ExpectationKind::ranking, 0,
-      "labels by increasing number, at every abscissa they share; a list of labels is a draw"},
+      "labels by increasing number, at every abscissa they share; a list of labels is a tie"},
      {"same", ExpectationKind::same, 0, "matching rows of the same abscissa agree to this, relative"},
-     {"ratio", ExpectationKind::ratio, 0.1, "the number in where over the one in over"},
+     {"ratio", ExpectationKind::ratio, 0.1, "ratio of the number in where to that in over"},
      {"unstable", ExpectationKind::unstable, 0, "every matching run fails or exceeds this number"}}};
 
 }  // namespace kreisel::study

@@ -6,12 +6,12 @@
 namespace kreisel::study {
 namespace {
 
-/// Floors are models of round-off, measured on the heavy top. So far above them an error that stops falling with the step is taken for
-/// round-off all the same; a method that does not converge has errors much larger than that.
+/// Floors are models of round-off, measured on the heavy top. Up to this factor above them, an error that stops falling
+/// with the step also counts as round-off; a method that does not converge has much larger errors.
 constexpr double doubtful = 1e3;
 /// An error falls at least like this power of the step.
 constexpr double slowest = 0.5;
-/// Points within so many round-offs, which grow at least like 1/h, are not used either.
+/// Points within this multiple of round-off, which grows at least like 1/h, are not used either.
 constexpr double distance = 3.0;
 
 /// Marks the points from where on errors are round-off although they lie above their floors.

@@ -160,7 +160,7 @@ class ProjectedBfgs final : public Strategy {
         inverse_ = shift * inverse_ * shift.transpose() + moved * moved.transpose() / curvature;
       }
       x_ = points[0], value_ = values[0], gradient_ = gradients[0];
-      // Before runs that fail there is no minimum: the steps become short because longer ones fail.
+      // Short steps are no sign of a minimum if longer ones lead to runs that fail.
       was_held_up_ = meets_failures_;
       if (moved.lpNorm<Eigen::Infinity>() < precision_) return end(!was_held_up_);
       return begin_line();
@@ -195,7 +195,7 @@ class ProjectedBfgs final : public Strategy {
     for (Eigen::Index i = 0; i < n; ++i)
       if (is_held[static_cast<std::size_t>(i)]) direction_[i] = 0.0;
     if (!(direction_.dot(free_gradient) < 0.0)) direction_ = -free_gradient;
-    // Without curvature the gradient has no length of its own.
+    // Without curvature the gradient does not determine the length of the step.
     length_ = has_curvature_ ? 1.0 : 0.1 / direction_.lpNorm<Eigen::Infinity>();
     trial_ = (x_ + length_ * direction_).cwiseMax(0.0).cwiseMin(1.0);
     meets_failures_ = false;
@@ -207,7 +207,7 @@ class ProjectedBfgs final : public Strategy {
   Matrix inverse_;
   std::vector<bool> is_held_;
   bool has_curvature_ = false;
-  bool meets_failures_ = false, was_held_up_ = false;  ///< on this line, on the last one: runs that fail
+  bool meets_failures_ = false, was_held_up_ = false;  ///< runs failed on this line, on the last one
 };
 
 class Nobody final : public run::Observer {
@@ -232,7 +232,7 @@ std::vector<double> gradient_of(const OptimizationSpec& o, const Case& c, const 
   if (!found.problem.empty() || found.points.t.empty()) return gradient;
   const models::Model model = io::prepare_model(c.run);
   const int place = output_place(*model.system, measure->quantity).first + std::max(0, measure->component - 1);
-  // Of the largest value over time, where it is reached: its time does not count to first order.
+  // Extrema over time: the derivative where they are reached, whose time does not count to first order.
   const Matrix& outputs = found.points.outputs;
   Eigen::Index at = outputs.rows() - 1;
   for (Eigen::Index i = 0; measure->span != Span::end && i < outputs.rows(); ++i) {
@@ -310,20 +310,21 @@ OptimizationSpec parse_optimization(const io::JsonSource& source, const OwnModel
   for (const Variable& v : out.variables) {
     Json& object = v.is_parameter ? rest["set"] : rest;
     if (object.contains(v.name))
-      root.refuse("variables", fmt::format("'{}' varies and has a value as well; leave one of them out", v.name));
+      root.refuse("variables", fmt::format("'{}' is a variable and has a fixed value; remove one of them", v.name));
     object[v.name] = v.start;
   }
-  // Lines of a search without gradients do not serve one with them.
+  // A search with gradients cannot use the lines of one without.
   out.spec = parse_spec(io::JsonSource(source.name(), rest.dump(1), source.folder()), own_models,
                         own_text + root.value("variables").dump() +
                             (out.search == SearchKind::gradient ? " gradient " + out.number : std::string()));
   if (out.spec.size() != 1 || !out.spec.analysis.empty())
     source.refuse("",
-                  fmt::format("an optimisation has one run beside its variables; this has {} cases", out.spec.size()));
+                  fmt::format("an optimisation must have a single case besides its variables; this one has {} cases",
+                              out.spec.size()));
   if (needs_reference(out.spec))
-    source.refuse(
-        "",
-        "an optimisation cannot measure errors, every point would need an exact solution; measure outputs or values");
+    source.refuse("",
+                  "an optimisation cannot measure errors, because every point would need an exact solution; measure "
+                  "outputs or values");
   const std::vector<std::string> known = out.spec.number_names();
   if (std::find(known.begin(), known.end(), out.number) == known.end())
     root.refuse(out.is_maximum ? "maximize" : "minimize", unknown_name("measure", out.number, known));
@@ -336,7 +337,8 @@ OptimizationSpec parse_optimization(const io::JsonSource& source, const OwnModel
     const bool has_fields =
         std::any_of(out.variables.begin(), out.variables.end(), [](const Variable& v) { return !v.is_parameter; });
     if (!is_output || has_fields)
-      root.refuse("search", "gradients exist of outputs (end, max or min) by parameters of the model; use \"cma-es\"");
+      root.refuse("search",
+                  "gradients are available for outputs (end, max or min) by parameters of the model; use \"cma-es\"");
     const models::Model model = io::prepare_model(out.spec.cases[0].run);
     if (output_place(*model.system, measure->quantity).second != 1 && measure->component == 0)
       root.refuse(
@@ -435,11 +437,11 @@ const Optimum& Search::result() const { return state_->result; }
 
 std::vector<std::vector<double>> Search::ask() {
   State& s = *state_;
-  // What the journal knows is told at once.
+  // Points that are in the journal are not evaluated again.
   while (!s.strategy->is_over() && s.result.evaluations.size() < s.spec.evaluations) {
     const std::size_t room = s.spec.evaluations - s.result.evaluations.size();
     if (s.asked.empty()) s.asked = s.strategy->ask();
-    const bool is_cut = s.asked.size() > room;  // the last points, of which the strategy learns nothing
+    const bool is_cut = s.asked.size() > room;  // the last points; the strategy does not get their values
     if (is_cut) s.asked.resize(room);
     std::vector<std::vector<double>> open;
     std::vector<std::string> lines;
@@ -463,8 +465,8 @@ std::vector<std::vector<double>> Search::ask() {
       s.result.is_found ? ""
       : !s.result.best  ? "no run succeeded"
       : s.strategy->is_over()
-          ? "the search does not go on: runs beside the best one fail or have no derivatives, or it diverges"
-          : fmt::format("not precise enough after {} evaluations", s.result.evaluations.size());
+          ? "the search is stuck: runs near the best one fail or have no derivatives, or it diverges"
+          : fmt::format("the precision was not reached after {} evaluations", s.result.evaluations.size());
   return {};
 }
 

@@ -22,7 +22,7 @@ struct Variable {
   double from = 0.0, to = 1.0, start = 0.5;
 };
 
-/// A run, what varies, what counts.
+/// A run, its variables, and the objective.
 struct OptimizationSpec {
   Spec spec;  ///< one case, without the variables
   std::vector<Variable> variables;
@@ -52,19 +52,20 @@ struct Optimum {
   std::string message;
 };
 
-/// A search that asks for points and is told what they gave. Whoever evaluates them makes lines, as in a Campaign; lines
-/// that the journal of the folder holds are not asked for again, so that the same search goes on after a crash.
+/// A search that requests points and takes their values. The evaluation of a point gives a line, as in a Campaign;
+/// points whose lines are in the journal of the folder are not requested again, so that the search continues after
+/// a crash.
 class Search {
  public:
   Search(OptimizationSpec spec, const io::Path& folder, bool is_worker = false);
   ~Search();
 
   const OptimizationSpec& spec() const;
-  /// Points to be evaluated now, side by side; empty: the search is over.
+  /// Points to be evaluated now, in parallel; empty: the search is over.
   std::vector<std::vector<double>> ask();
   /// The line of a point, in any thread.
   std::string evaluate(const std::vector<double>& x, const std::function<bool()>& wants_to_stop) const;
-  /// The lines of the points asked for, in their order.
+  /// The lines of the requested points, in their order.
   void tell(const std::vector<std::string>& lines);
   const Optimum& result() const;
 

@@ -23,7 +23,7 @@ std::string cell_text(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.is_null() ? "" : value.dump();
 }
 
-/// The step in use may differ from the one asked for.
+/// The step in use may differ from the requested one.
 std::string heading_of(const std::string& coordinate) { return coordinate == "step" ? "asked step" : coordinate; }
 
 /// Slopes by case, each from the case before on its curve; NaN: none.
@@ -186,7 +186,7 @@ Json json_of(const ObservedCurve& curve, const std::vector<double>& x, const std
       {"name", name}, {"x", xs}, {"y", ys}, {"order", shows_order ? Json(*curve.order) : Json()}, {"marked", marked}};
 }
 
-/// How far CPU times of the same run lie apart, in words; empty: each was taken once.
+/// Spread of the CPU times of the same run, in words; empty: each was measured once.
 std::string words_of_spread(const StudyResult& result, const PlotSpec& plot) {
   double low = 1.0, high = 1.0;
   for (std::size_t i = 0; i < result.rows.size(); ++i) {
@@ -328,9 +328,10 @@ std::vector<std::string> notes_of(const StudyResult& result) {
         "times that or in the round-off of the method.",
         r.model, r.t_end,
         r.nodes > 0
-            ? fmt::format("extrapolation in quadruple precision at {} points, on which two resolutions agree to 1e-18, "
-                          "and DOP853 in double precision between them with h = {:.4g}, which misses the next of them",
-                          r.nodes + 1, r.step)
+            ? fmt::format(
+                  "extrapolation in quadruple precision at {} points, on which two resolutions agree to 1e-18, "
+                  "and DOP853 in double precision between them with h = {:.4g}, which deviates from the next of them",
+                  r.nodes + 1, r.step)
             : fmt::format("DOP853 with projection, h = {:.4g}; its error, twice the difference from half as many "
                           "steps, is bounded",
                           r.step),
@@ -340,7 +341,7 @@ std::vector<std::string> notes_of(const StudyResult& result) {
     notes.push_back(
         fmt::format("{} of {} runs did not succeed; the table has their messages.", failed, result.spec.size()));
   if (!result.spec.is_listed())
-    notes.push_back(fmt::format("{} cases: their rows stand in study.csv.", result.spec.size()));
+    notes.push_back(fmt::format("{} cases: their rows are in study.csv.", result.spec.size()));
   return notes;
 }
 
@@ -482,7 +483,7 @@ void write_study(const StudyResult& result, const std::string& command, const io
   io::write_report(io::read_report_data(folder), folder / page_name);
   if (!result.spec.trajectories.outputs.empty())
     write_trajectories(result.spec, JournalIndex(result.spec, folder), folder);
-  // The rows of an ensemble stay: --retry and a sample with more points take them up.
+  // The journals of an ensemble are kept: --retry and a sample with more points use them.
   if (result.is_interrupted || result.spec.is_ensemble()) return;
   std::error_code error;
   for (const io::Path& journal : journals_in(folder)) std::filesystem::remove(journal, error);

@@ -1,4 +1,4 @@
-// What a study leaves on disk: study.csv, study.json, report.html.
+// Files of a study: study.csv, study.json, report.html.
 #pragma once
 
 #include "io/report/report.hpp"

@@ -14,9 +14,9 @@ struct PreciseNodes {
   std::vector<double> points;
 };
 
-/// Extrapolation (Gragg, Bulirsch, Stoer) of order 16 on the index-1 form from these q and v, with the number of steps doubled until
-/// two resolutions agree to all digits of a double. Nothing when the system is not a system::Precise, that is not reached, or it was
-/// stopped.
+/// Extrapolation (Gragg, Bulirsch, Stoer) of order 16 on the index-1 form from these q and v, with the number of steps
+/// doubled until two resolutions agree to all digits of a double. Nothing when the system is not a system::Precise,
+/// when this agreement is not reached, or when it was stopped.
 std::optional<PreciseNodes> precise_nodes(const system::System& system, const lie::Motion& start, double t_end,
                                           const ReferenceOptions& options);
 

@@ -119,7 +119,7 @@ bool integrate(const models::Model& model, double t_end, long steps, const Refer
   return march(model, t_end, steps, options, out, [](long, const method::Entry&) {});
 }
 
-/// Points between nodes, in double precision from each node on; how far it is from the next node when it gets there is seen.
+/// Points between nodes, in double precision from each node on; `seen` records the difference at the next node.
 bool fill_between(const models::Model& model, double t_end, const PreciseNodes& nodes, long steps,
                   const ReferenceOptions& options, Resolution& out, Comparison& seen) {
   const int stride = stride_of(*model.system);
@@ -221,7 +221,7 @@ std::shared_ptr<const Reference> compute(const models::Model& model, double t_en
   return search.best();
 }
 
-/// Sizes from both ends: a table has no rows between its own.
+/// Sizes from both ends only: a table need not have rows in between.
 std::shared_ptr<const Reference> external_reference(const models::Model& model, double t_end,
                                                     const ReferenceOptions& options) {
   constexpr int samples = 1;

@@ -14,16 +14,16 @@
 
 namespace kreisel::study {
 
-/// Twice the largest Euclidean differences between the two resolutions, over time; q in the embedding. With nodes: the largest between
-/// the nodes and what double precision makes of the way to them.
+/// Twice the largest Euclidean differences between the two resolutions, over time; q in the embedding. With nodes: the
+/// largest differences between the nodes and the double-precision solution that arrives there.
 struct Accuracy {
   double q = 0.0, v = 0.0, lambda = 0.0;
 };
 
-/// A motion that somebody else has computed: q, v and λ at t.
+/// A motion computed elsewhere: q, v and λ at t.
 using ExternalMotion = std::function<void(double t, Vector& q, Vector& v, Vector& lambda)>;
 
-/// Points at equal spacing; what lies between them is one more step away.
+/// Points at equal spacing; values between them take one more step.
 struct Reference {
   double t0 = 0.0, t_end = 0.0;
   long steps = 0;  ///< of the finer resolution
@@ -42,18 +42,18 @@ struct Reference {
 struct ReferenceOptions {
   double tolerance = 1e-13;  ///< relative difference of two resolutions that is small enough
   long max_steps = 1'024'000;
-  ExternalMotion external{};              ///< taken as it is; asked from several threads
-  Accuracy external_accuracy{};           ///< that it is said to have
+  ExternalMotion external{};              ///< taken as it is; called from several threads
+  Accuracy external_accuracy{};           ///< its stated accuracy
   io::Path cache{};                       ///< folder; empty: none
-  std::function<bool()> wants_to_stop{};  ///< asked now and then; once true it stays so
+  std::function<bool()> wants_to_stop{};  ///< called now and then; once true it stays so
 
   bool is_stopped() const { return wants_to_stop && wants_to_stop(); }
 };
 
-/// Systems that are system::Precise get nodes in quadruple precision (extrapolation, two resolutions that agree to all digits of a double)
-/// and double precision between them, unless a looser tolerance is asked for. For others
-/// the number of steps of DOP853 doubles until two resolutions agree to the tolerance or to round-off. Throws InvalidInput when
-/// the motion cannot be computed up to t_end, or the model has events. Null: it was stopped.
+/// Systems that are system::Precise get nodes in quadruple precision (extrapolation, two resolutions that agree to all
+/// digits of a double) and double precision between them, unless a looser tolerance is requested. For others the
+/// number of steps of DOP853 doubles until two resolutions agree to the tolerance or to round-off. Throws InvalidInput
+/// when the motion cannot be computed up to t_end, or the model has events. Null: it was stopped.
 std::shared_ptr<const Reference> make_reference(const models::Model& model, double t_end,
                                                 const ReferenceOptions& options);
 
@@ -72,7 +72,7 @@ class ExactSolution {
   const Reference& reference() const { return *reference_; }
   /// q, v, v̇ at t, which lies in [t0, t_end].
   const lie::Motion& at(double t);
-  const Vector& lambda() const { return lambda_; }  ///< at the time last asked for
+  const Vector& lambda() const { return lambda_; }  ///< at the time requested last
 
  private:
   void load(long stored);

@@ -10,7 +10,7 @@ namespace kreisel::study {
 
 /// Null when the folder has none for this key, or one that is damaged.
 std::shared_ptr<const Reference> read_cached(const io::Path& folder, std::string_view key);
-/// A cache that cannot be written is no reason to fail.
+/// Errors of writing are ignored: the cache only saves time.
 void write_cached(const io::Path& folder, std::string_view key, const Reference& reference);
 
 }  // namespace kreisel::study

@@ -50,7 +50,7 @@ std::string unit_of(std::string_view name) {
 
 double abscissa(const std::string& x, const Case& c, const Row& row) {
   if (c.coordinates.contains(x) && x != "step") return number_of(c.coordinates[x]);
-  const double used = row.number(x);  // the step in use, which may be smaller than the one asked for
+  const double used = row.number(x);  // the step in use, which may be smaller than the requested one
   if (std::isfinite(used)) return used;
   return c.coordinates.contains(x) ? number_of(c.coordinates[x]) : used;
 }

@@ -1,4 +1,4 @@
-// What one case of a study gave.
+// Result of one case of a study.
 #pragma once
 
 #include <map>
@@ -24,7 +24,7 @@ struct Row {
   bool is_success() const { return status == "success"; }
   /// NaN when there is none.
   double number(std::string_view name) const;
-  /// The reference or round-off decides, not the method.
+  /// Whether the error is that of the reference or of round-off, not of the method.
   bool is_marked(std::string_view name) const;
 };
 
@@ -37,10 +37,10 @@ std::string unit_of(std::string_view name);
 /// The abscissa of a case: a number of its row or a coordinate.
 double abscissa(const std::string& x, const Case& a_case, const Row& row);
 
-/// Times of the clock differ from run to run.
+/// Whether it is a measured time, which differs from run to run.
 bool is_of_the_clock(std::string_view name);
 
-/// As study.json has it, without curves.
+/// As in study.json, without curves.
 Json to_json(const Row& row);
 
 }  // namespace kreisel::study

@@ -1,5 +1,5 @@
-// Points of a sample: where random or evenly spread values of parameters lie. Point i depends on i and the seed alone,
-// so that every machine makes the same ones.
+// Points of a sample: random or evenly spread values of parameters. Point i depends on i and the seed only, so that
+// every machine makes the same points.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ enum class SampleKind {
 
 enum class Distribution { uniform, normal, lognormal };
 
-/// What one parameter is drawn from.
+/// The distribution of one parameter.
 struct Draw {
   Distribution distribution = Distribution::uniform;
   double a = 0.0, b = 1.0;  ///< bounds; mean and standard deviation; those of the logarithm

@@ -98,7 +98,7 @@ std::vector<Measure> measures_of(const SpecObject& root) {
         root.source().refuse(pointer, fmt::format("the measure '{}' is defined twice", list[i].name));
   });
   if (root.has("measures")) return list;
-  // Every point of a sample would need an exact solution of its own.
+  // Every point of a sample would need its own exact solution.
   const bool is_ensemble = root.has("sample") || root.has("table");
   for (const char* text : {"q max", "v max", "lambda max"})
     if (!is_ensemble) list.push_back(measure_from_words(text));
@@ -128,7 +128,7 @@ std::string number_named(const SpecObject& o, std::string_view key, const std::s
   return name;
 }
 
-/// A "where" may only name what some case has.
+/// A "where" must match at least one case.
 Json where_of(const SpecObject& o, std::string_view key, const Spec& spec) {
   if (!o.has(key)) return Json::object();
   const Json& where = o.value(key);
@@ -210,14 +210,14 @@ Expectation expectation_of(const SpecObject& o, const Spec& spec) {
     o.refuse("on_average", "excludes 'factor' and 'tolerance': it judges all numbers together");
   if (o.has("x")) e.x = number_named(o, "x", o.text("x"), spec);
   if (o.has("x") && e.kind != ExpectationKind::ranking)
-    o.refuse("x", "is for rankings: at equal values of this number");
+    o.refuse("x", "is for rankings only, which compare at equal values of this number");
   e.at_step = o.whole("at_step", -1, -1, max_whole);
   o.range("range", e.from, e.to);
   e.says = o.text("says");
   e.note = o.text("note");
   e.differs = o.text("differs");
   if (!e.differs.empty() && e.says.empty() && spec.says.empty())
-    o.refuse("differs", "explains why the paper is contradicted; 'says' must tell what it says");
+    o.refuse("differs", "explains why the paper is contradicted; 'says' must give its statement");
   const std::string source = o.text("source", "expected");
   if (source != "printed" && source != "computed" && source != "expected")
     o.refuse("source", "expected \"printed\", \"computed\" or \"expected\"");
@@ -226,7 +226,7 @@ Expectation expectation_of(const SpecObject& o, const Spec& spec) {
 }
 
 TrajectorySpec trajectories_of(const SpecObject& root, const Spec& spec) {
-  if (!spec.analysis.empty()) root.refuse("trajectories", "analyses have none; they belong to runs");
+  if (!spec.analysis.empty()) root.refuse("trajectories", "are for runs only, not for analyses");
   TrajectorySpec out;
   out.outputs = root.texts("trajectories");
   if (out.outputs.empty()) root.refuse("trajectories", "expected names of outputs of the model");
@@ -321,7 +321,7 @@ Spec parse_spec(const io::JsonSource& source, const OwnModels& own_models, const
   if (kind != "runs" && kind != "analysis") root.refuse("kind", "expected \"runs\" or \"analysis\"");
   if (kind == "analysis") {
     spec.analysis = root.required_text("analysis", "the name of an analysis");
-    if (root.has("repeat")) root.refuse("repeat", "is for runs, whose CPU times scatter");
+    if (root.has("repeat")) root.refuse("repeat", "is for runs only, whose CPU times vary");
     located(source, "/analysis", [&] { find_analysis(spec.analysis); });
   } else {
     spec.measures = measures_of(root);

@@ -19,7 +19,7 @@ using io::Json;
 struct Case {
   std::string label;                     ///< of the curve it belongs to
   std::string family;                    ///< the label that the file gives to this and perhaps other curves
-  Json coordinates;                      ///< object: what the grid says about this case, one value per key
+  Json coordinates;                      ///< object: the values of this case in the grid, one per key
   io::RunSpec run;                       ///< of a run
   std::vector<run::SourceFile> sources;  ///< the files that the run is read from
   Json changes = Json::object();         ///< what a mutation runs instead of some coordinates
@@ -45,11 +45,11 @@ enum class ExpectationKind {
   unstable  ///< every matching run fails or exceeds the number
 };
 
-/// Where what is expected comes from.
+/// The origin of an expected value.
 enum class Origin {
-  expected,  ///< nothing is said
+  expected,  ///< not stated
   printed,   ///< in the paper
-  computed   ///< by ourselves, in another way than by the program
+  computed   ///< by us, in another way than by the program
 };
 
 /// What a correct program gives.
@@ -75,7 +75,7 @@ struct Expectation {
   Expectation();
 };
 
-/// Deliberately wrong settings, under which the expectations must be missed: what a verdict is worth.
+/// Deliberately wrong settings, with which expectations must be missed: a test of the verdicts.
 struct Mutation {
   std::string name;
   std::vector<std::string> misses;  ///< of one of these numbers an expectation must be missed; empty: of any
@@ -116,7 +116,7 @@ struct Spec {
   Case case_at(std::size_t i) const;
   /// Without its run.
   Case outline(std::size_t i) const;
-  /// Statistics are asked for, not orders: points are drawn, come from a table, or are too many to list.
+  /// Whether statistics are computed instead of orders: points are drawn, come from a table, or are too many to list.
   bool is_ensemble() const;
   /// Keys of the cases, in the order of the file.
   std::vector<std::string> coordinate_names() const;
@@ -131,7 +131,7 @@ using OwnModels = std::map<std::string, std::shared_ptr<const models::ModelInfo>
 /// the rows depend on besides the file, such as the text of own models.
 Spec parse_spec(const io::JsonSource& source, const OwnModels& own_models = {}, const std::string& own_text = {});
 
-/// What parse_spec knows of a "where": true when every key has the value, or one of the listed ones, in the case.
+/// How parse_spec reads a "where": true when every key has the value, or one of the listed ones, in the case.
 bool matches(const Json& where, const Case& a_case);
 
 }  // namespace kreisel::study

@@ -1,4 +1,4 @@
-// Values of a study file with complaints that say where.
+// Values of a study file, with errors that give the location.
 #pragma once
 
 #include <fmt/format.h>

@@ -42,9 +42,9 @@ Key truth(std::string name, std::string meaning, std::string fallback) {
 }
 Key component() { return whole("component", 0, 1e9, "which entry, from 1; 0: the norm of all"); }
 Key window() { return key("window", "range", "s", "only between these times"); }
-Key quantity() { return required(key("quantity", "quantity", "", "of which an error or a value is taken")); }
+Key quantity() { return required(key("quantity", "quantity", "", "whose error or value is measured")); }
 
-/// What stands for one value of a field in a grid. Whatever the field, a text may stand for it: "1e-3".
+/// The schema of one value of a field in a grid. Any field accepts a text: "1e-3".
 Json scalar_of(const Field& field) {
   Json schema = io::schema_of(field);
   schema.erase("description");
@@ -105,7 +105,8 @@ const ObjectInfo& study_object() {
        text("x", "abscissa: a measure, a count or a coordinate; default: the step or the tolerance"),
        truth("quick", "takes a second or two", "false"),
        whole("repeat", 1, 1000,
-             "runs of each case: seconds is the median of their CPU times, seconds_low and _high their ends"),
+             "runs of each case: seconds is the median of their CPU times, seconds_low and _high the smallest and "
+             "largest"),
        list_of(key("measures", "measure", "", "of each run")),
        list_of(key("series", "series", "", "curves over time")),
        list_of(key("plots", "plot", "", "of the report")),
@@ -113,7 +114,7 @@ const ObjectInfo& study_object() {
        list_of(key("mutations", "mutation", "", "wrong settings that the expectations must notice")),
        list_of(key("runs", "run", "", "one grid each")),
        {.field = {.name = "sample",
-                  .meaning = "how keys that have a distribution are drawn, together",
+                  .meaning = "how keys with a distribution are drawn together",
                   .words = kreisel::names_of<SampleKind>(),
                   .kind = FieldKind::word}},
        whole("points", 1, 2e7, "of the sample; saltelli: times the number of drawn keys and two"),
@@ -129,7 +130,7 @@ const ObjectInfo& study_object() {
 const ObjectInfo& measure_object() {
   static const ObjectInfo object{
       "measure",
-      "A number of each run. A text says the same: \"lambda max\", \"q end relative\", \"q local largest\".",
+      "A number of each run. Short form as a text: \"lambda max\", \"q end relative\", \"q local largest\".",
       {text("name", "default: the quantity"),
        quantity(),
        {.field =
@@ -187,7 +188,7 @@ const ObjectInfo& expectation_object() {
           key("range", "range", "", "abscissae that count"), text("says", "the paper's words or numbers"),
           text("differs", "why the expectation contradicts them: the verdict is then 'differs, explained'"),
           Key{.field = {.name = "source",
-                       .meaning = "where the numbers come from: the paper, or a computation of ours",
+                       .meaning = "where the numbers come from: the paper, or our own computation",
                        .words = {"expected", "printed", "computed"},
                        .kind = FieldKind::word}},
           text("note", "for the report")})
@@ -212,7 +213,7 @@ const ObjectInfo& reference_object() {
   static const ObjectInfo object{
       "reference",
       "How the exact solution is computed.",
-      {number("tolerance", "of the exact solution"), whole("max_steps", 1, 1e15, "to get there")}};
+      {number("tolerance", "of the exact solution"), whole("max_steps", 1, 1e15, "largest number of steps")}};
   return object;
 }
 
@@ -244,7 +245,7 @@ Json spec_schema() {
   Json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", "kreisel study"}};
   schema.update(io::schema_of(study_object()));
   schema.erase("additionalProperties");
-  // The cases of an analysis have its parameters instead of the fields of runs.
+  // The cases of an analysis have its parameters instead of fields of runs.
   std::vector<std::string> of_runs = names_of(grid_object().keys), of_analyses{"label"};
   for (const io::RunField& f : io::run_fields()) of_runs.push_back(f.field.name);
   for (const AnalysisInfo& info : analyses())

@@ -1,4 +1,4 @@
-// What a study file may say: the objects in it as data, the JSON Schema and the reference made from them.
+// Format of study files: the objects in them as data, the JSON Schema and the reference made from them.
 #pragma once
 
 #include <string>

@@ -58,7 +58,7 @@ class References {
       Group* group = nullptr;
       try {
         group = group_with(c, false);
-      } catch (const InvalidInput&) {  // a point of a sample that no run can be made of, as its row will say
+      } catch (const InvalidInput&) {  // a point of a sample for which no run is possible; its row reports it
       }
       group_of_.push_back(group);
     }
@@ -80,7 +80,7 @@ class References {
     return group->reference;
   }
 
-  /// Those of these cases, on several threads.
+  /// Makes the solutions of these cases, on several threads.
   void make(const std::vector<std::size_t>& cases, int jobs) {
     std::vector<Group*> wanted;
     for (const std::size_t i : cases)
@@ -110,7 +110,7 @@ class References {
     std::string trouble;
   };
 
-  /// In a study that is too large for a list, every interval has a solution of its own: nobody looks at all cases.
+  /// In a study too large to be listed every interval has its own solution: the longest one is not known in advance.
   Group* group_with(const Case& c, bool counts_interval) {
     const io::PreparedRun run = io::prepare(c.run);
     const double t_end = std::isnan(run.options.t_end) ? run.model.start.t_end : run.options.t_end;
@@ -144,7 +144,7 @@ class References {
   std::mutex mutex_;
 };
 
-/// Counts what is done and guesses the rest from what it cost so far.
+/// Counts finished cases and estimates the remaining time from the cost so far.
 class Clock {
  public:
   /// `before`: cases that were done before.
@@ -255,14 +255,14 @@ Campaign::Campaign(Spec spec, const StudyOptions& options) : state_(std::make_un
   const JournalIndex known(s.spec, options.folder);
   if (known.damaged > 0)
     s.warnings.push_back(
-        fmt::format("{} lines of '{}' are damaged, or an earlier version wrote them: their runs are made again",
+        fmt::format("{} lines of '{}' are damaged or were written by an earlier version; their runs are repeated",
                     known.damaged, (options.folder / journal_name).string()));
   if (known.contradicting > 0)
     s.warnings.push_back(fmt::format(
         "{} cases in '{}' were run twice and gave different numbers, on different processors or by different builds of "
         "the program; the last ones count",
         known.contradicting, options.folder.string()));
-  // Without a folder there is no other place for them.
+  // Without a folder the rows are kept only here.
   if (s.spec.is_listed() || options.folder.empty()) {
     s.rows.resize(count);
     for (Row& row : s.rows) row.status = not_run;
@@ -279,7 +279,7 @@ Campaign::Campaign(Spec spec, const StudyOptions& options) : state_(std::make_un
   if (!s.spec.is_listed()) return;
   s.cost.resize(count);
   for (const std::size_t i : s.open) s.cost[i] = cost_of(s.spec, s.spec.cases[i]);
-  // So that no core is left alone with a long one at the end.
+  // The long ones first, so that no core is left with a long one at the end.
   std::stable_sort(s.open.begin(), s.open.end(), [&](std::size_t a, std::size_t b) { return s.cost[a] > s.cost[b]; });
 }
 
@@ -301,7 +301,7 @@ std::size_t Campaign::failed() const {
 void Campaign::make_references() {
   State& s = *state_;
   if (s.options.shard) return s.references->make(s.open, s.jobs);
-  // The report names all of them.
+  // The report lists all of them.
   std::vector<std::size_t> all(s.spec.is_listed() ? s.spec.size() : 0);
   std::iota(all.begin(), all.end(), std::size_t{0});
   s.references->make(all, s.jobs);
@@ -325,7 +325,7 @@ std::string Campaign::run(std::size_t number) {
       }
     }
     row = run_case(s.spec, c, reference, wants_to_stop);
-  } catch (const InvalidInput& problem) {  // a point of a sample that no run can be made of
+  } catch (const InvalidInput& problem) {  // a point of a sample for which no run is possible
     row.status = io::invalid_input;
     row.message = problem.what();
     key = s.keys.of(s.spec.outline(number));
@@ -380,7 +380,7 @@ StudyResult Campaign::finish() {
     out.tally.first_status = first.status;
     out.tally.first_message = first.message;
   }
-  if (s.options.shard) return out;  // what belongs to the whole waits for all of it
+  if (s.options.shard) return out;  // results of the whole study need all parts
 
   if (out.spec.is_ensemble()) {
     out.ensemble = ensemble_of(out.spec, [&](std::size_t i) { return out.row(i); });

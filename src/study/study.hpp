@@ -16,16 +16,16 @@
 
 namespace kreisel::study {
 
-/// How far a study is.
+/// Progress of a study.
 struct StudyProgress {
-  std::size_t done = 0, total = 0;  ///< with those that were there before
+  std::size_t done = 0, total = 0;  ///< including those done before
   std::size_t failed = 0;           ///< of those done
   double rate = 0.0;                ///< cases per second; NaN: not known yet
   double seconds_left = 0.0;        ///< estimate; NaN: not known yet
 };
 
-/// A part of the cases: those whose keys fall to `index` of `count`. Every case belongs to exactly one part, whatever
-/// machine asks.
+/// A part of the cases: those whose keys fall to `index` of `count`. Every case belongs to exactly one part, the same
+/// on every machine.
 struct Shard {
   int index = 0, count = 1;
   bool has(const std::string& key) const;
@@ -54,7 +54,7 @@ struct ReferenceUse {
   Accuracy accuracy;
 };
 
-/// How many cases ended how.
+/// Numbers of cases by status.
 struct Tally {
   std::size_t done = 0, failed = 0;                          ///< failed ones are done
   std::map<std::string, std::size_t, std::less<>> failures;  ///< by status
@@ -74,7 +74,7 @@ struct StudyResult {
   std::vector<ReferenceUse> references;
   std::vector<ObservedCurve> curves;
   std::vector<Verdict> verdicts;
-  std::size_t resumed = 0;  ///< rows that were there before: of an interrupted study, or of other shards
+  std::size_t resumed = 0;  ///< rows that existed before: of an interrupted study, or of other shards
   bool is_interrupted = false;
   std::vector<std::string> warnings;
 
@@ -93,7 +93,7 @@ struct MutationResult {
 };
 MutationResult run_mutation(const Spec& spec, const Mutation& mutation, StudyOptions options);
 
-/// How far a study in a folder is, without running anything.
+/// Progress of the study in a folder, without running anything.
 struct StudyState : Tally {
   std::size_t cases = 0;
   std::size_t damaged = 0;  ///< lines of journals
@@ -101,8 +101,8 @@ struct StudyState : Tally {
 };
 StudyState state_of(const Spec& spec, const io::Path& folder);
 
-/// A study while it runs. Whoever runs a case, a thread, another process or another machine, makes a line of it, and the
-/// owner of the folder takes the lines.
+/// A study while it runs. A case is run by a thread, another process or another machine and gives a line; the owner of
+/// the folder collects the lines.
 class Campaign {
  public:
   /// Reads what the journals of the folder hold.
@@ -118,12 +118,12 @@ class Campaign {
   std::string run(std::size_t number);
   /// The line for a case that could not be run at all.
   std::string lost(std::size_t number, const std::string& status, const std::string& message) const;
-  /// Keeps a line, in the journal if there is a folder. Throws InvalidInput when it is none of this study, EnvironmentError
-  /// when the journal cannot be written.
+  /// Keeps a line, in the journal if there is a folder. Throws InvalidInput when it is not of this study,
+  /// EnvironmentError when the journal cannot be written.
   void take(std::string_view line);
   Tally tally() const;
   std::size_t failed() const;
-  /// Puts together what there is.
+  /// Combines the rows available.
   StudyResult finish();
 
  private:

@@ -17,7 +17,7 @@ std::string trimmed(std::string_view text) {
                                          : std::string(text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1));
 }
 
-/// Cells may stand in double quotes, which are doubled inside.
+/// Cells may be enclosed in double quotes, which are doubled inside.
 std::vector<std::string> cells_of(std::string_view line) {
   std::vector<std::string> cells(1);
   bool is_quoted = false, was_quoted = false;
@@ -72,7 +72,7 @@ Table read_table(const io::Path& path) {
       for (std::size_t i = 0; i < cells.size(); ++i)
         if (cells[i].empty() || std::count(cells.begin(), cells.end(), cells[i]) > 1)
           throw InvalidInput(fmt::format("'{}', line {}: column {} has {}", path.string(), line_number, i + 1,
-                                         cells[i].empty() ? "no name" : "the name of another one"));
+                                         cells[i].empty() ? "no name" : "a duplicate name"));
       continue;
     }
     if (cells.size() != table.names.size())

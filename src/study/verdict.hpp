@@ -7,7 +7,7 @@ namespace kreisel::study {
 
 enum class Outcome {
   met,      ///< as the paper says, or as expected
-  differs,  ///< as expected, which is not what the paper says; the verdict says why
+  differs,  ///< as expected, which contradicts the paper; the verdict explains why
   missed
 };
 

@@ -288,8 +288,8 @@ class Searches(unittest.TestCase):
         for keys, words in (({"variables": {}}, "what varies"), ({"variables": {"z": {"from": 0, "to": 1}}}, "unknown parameter 'z'"),
                             ({"variables": {"a": {"from": 1, "to": 0}}}, "larger than 'from'"), ({"variables": {"a": {"from": 0}}}, "bounds"),
                             ({"maximize": "output.f end"}, "one of"), ({"minimize": "output.g end"}, "unknown measure"),
-                            ({"search": "newton"}, "cma-es"), ({"set": {"a": 1}}, "varies and has a value"), ({"precision": 0}, "positive"),
-                            ({"variables": {"step": {"from": 0.01, "to": 0.02}}}, "varies and has a value"),
+                            ({"search": "newton"}, "cma-es"), ({"set": {"a": 1}}, "is a variable and has a fixed value"), ({"precision": 0}, "positive"),
+                            ({"variables": {"step": {"from": 0.01, "to": 0.02}}}, "is a variable and has a fixed value"),
                             ({"search": "gradient", "variables": {"newton_tolerance": {"from": 1e-12, "to": 1e-6}}}, "by parameters"),
                             ({"order": [1, 2]}, "2 cases"), ({"measures": ["q max"], "minimize": "q max"}, "exact solution")):
             with self.assertRaisesRegex(ValueError, words, msg=str(keys)):

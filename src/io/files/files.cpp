@@ -33,7 +33,7 @@ std::int64_t now() {
   return std::int64_t{1'000'000'000} * t.tv_sec + t.tv_nsec;
 }
 
-/// Another path or other permissions would help.
+/// Errors that another path or other permissions can fix.
 bool is_users_to_mend(int error_number) {
   switch (error_number) {
     case EACCES:
@@ -131,7 +131,7 @@ std::string read_text(const Path& path, std::string_view what, std::size_t limit
 
 namespace {
 
-/// Not to be replaced by a file: devices, pipes, and what /dev/stdout and /proc/self/fd lead to.
+/// Paths that must not be replaced by a file: devices, pipes, and the targets of /dev/stdout and /proc/self/fd.
 bool is_written_plainly(const Path& path, const struct stat& info) {
   const std::string text = std::filesystem::absolute(path).lexically_normal().string();
   return !S_ISREG(info.st_mode) || text.starts_with("/dev/") || text.starts_with("/proc/");
@@ -145,9 +145,9 @@ void write_plainly(const Path& path, std::string_view text) {
   if (error_number != 0) throw_write_error(path, error_number);
 }
 
-/// Where a chain of links ends, whether there is a file or not.
+/// Where a chain of links ends, whether or not a file exists there.
 Path end_of_links(Path path) {
-  constexpr int longest = 40;  // as Linux has it
+  constexpr int longest = 40;  // as in Linux
   std::error_code error;
   for (int i = 0; i < longest && std::filesystem::is_symlink(path, error); ++i) {
     const Path next = std::filesystem::read_symlink(path, error);
@@ -193,7 +193,7 @@ FolderLock::FolderLock(const Path& folder, const std::string& part) : path_(fold
   while (descriptor_ < 0) {
     descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (descriptor_ < 0) throw_file_error("cannot write", path_, errno);
-    // The kernel gives the lock back when a process dies. File systems without locks are trusted to have one user.
+    // The kernel releases the lock when a process dies. On file systems without locks a single user is assumed.
     if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       std::array<char, 32> owner{};
       const ssize_t count = ::pread(descriptor_, owner.data(), owner.size() - 1, 0);
@@ -213,7 +213,7 @@ FolderLock::FolderLock(const Path& folder, const std::string& part) : path_(fold
   const std::string owner = fmt::format("{}\n", ::getpid());
   if (::ftruncate(descriptor_, 0) != 0 ||
       ::pwrite(descriptor_, owner.data(), owner.size(), 0) != static_cast<ssize_t>(owner.size())) {
-    // A full disk: the lock holds all the same, it only has no name.
+    // On a full disk the lock holds nevertheless; only the number of the process is missing.
   }
 }
 
@@ -250,7 +250,7 @@ bool claim_result_folder(const Path& folder) {
   if (is_new) return true;
   bool is_empty = true, is_result = false;
   for (const std::string& name : names_in(folder)) {
-    is_empty = is_empty && name.starts_with(lock_name);  // all that a killed run may have left
+    is_empty = is_empty && name.starts_with(lock_name);  // a killed run may have left only that
     is_result = is_result || name == "summary.json" || name == "study.json" || name.starts_with("study.journal");
   }
   if (!is_empty && !is_result)
@@ -268,7 +268,7 @@ PartFile::PartFile(const Path& path) : path_(path), descriptor_(open_for_writing
 
 PartFile::PartFile(const Path& path, std::int64_t size) : path_(path), size_(size), flushed_at_(now()) {
   const Path part = part_of(path);
-  // A run that was interrupted has given the file its name.
+  // An interrupted run has already renamed the file.
   if (::access(part.c_str(), F_OK) != 0 && ::access(path.c_str(), F_OK) == 0) ::rename(path.c_str(), part.c_str());
   descriptor_ = ::open(part.c_str(), O_RDWR | O_CLOEXEC);
   if (descriptor_ < 0) throw_file_error("cannot continue", part, errno);

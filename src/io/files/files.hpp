@@ -22,7 +22,7 @@ Path part_of(const Path& path);
 /// role.
 std::string read_text(const Path& path, std::string_view what, std::size_t limit = std::size_t{64} << 20);
 
-/// What read_text has read in this thread since this was made, in the order of reading, every file once.
+/// Files that read_text has read in this thread during the lifetime of this object, in the order of reading, each once.
 class ReadingList {
  public:
   ReadingList();
@@ -67,10 +67,11 @@ class FolderLock {
 void refuse_locked_parts(const Path& folder);
 
 /// Makes the folder, parents included, or checks that an existing one may be overwritten: it is empty or holds a
-/// summary.json, a study.json or the journal of a study. InvalidInput otherwise, or when it cannot be written to. True when the folder is new.
+/// summary.json, a study.json or the journal of a study. InvalidInput otherwise, or when it cannot be written to. True
+/// when the folder is new.
 bool claim_result_folder(const Path& folder);
 
-/// Throws for a failed system call on `path`: InvalidInput when the user can mend it by another path or permissions,
+/// Throws for a failed system call on `path`: InvalidInput when the user can fix it by another path or permissions,
 /// EnvironmentError when the machine is at fault (full, broken, out of handles). `action` as in "cannot write".
 [[noreturn]] void throw_file_error(std::string_view action, const Path& path, int error_number);
 
@@ -79,7 +80,7 @@ bool claim_result_folder(const Path& folder);
 class PartFile {
  public:
   explicit PartFile(const Path& path);
-  /// Goes on with PATH.part, or PATH, after its first `size` bytes; InvalidInput when it has fewer.
+  /// Continues PATH.part, or PATH, after its first `size` bytes; InvalidInput when it has fewer.
   PartFile(const Path& path, std::int64_t size);
   ~PartFile();
   PartFile(const PartFile&) = delete;
@@ -88,10 +89,10 @@ class PartFile {
   /// One or several whole lines, buffered; the buffer is written when it is full or a second old.
   void append(std::string_view lines);
   void flush();
-  /// Everything is on the disk; returns how many bytes that are.
+  /// Writes everything to the disk; returns the size in bytes.
   std::int64_t sync();
-  /// What was written, from byte `at` on, as far as it fits: through the open file, whatever has become of its name.
-  /// Returns how many bytes there were.
+  /// Reads back what was written, from byte `at` on, as much as fits; through the open file, even if it was renamed.
+  /// Returns the number of bytes read.
   std::size_t read_back(std::int64_t at, char* to, std::size_t size);
   void commit();
   void discard();
@@ -104,7 +105,8 @@ class PartFile {
   std::string buffer_;
 };
 
-/// `name` as the name of one file or folder: letters, digits, '.', '_' and '-', any others as one '-'; neither empty nor hidden.
+/// `name` as the name of one file or folder: letters, digits, '.', '_' and '-', any others as one '-'; neither empty
+/// nor hidden.
 std::string as_file_name(std::string_view name);
 
 }  // namespace kreisel::io

@@ -1,4 +1,4 @@
-// With the powers of ten compiled here; those of the library are put together from fewer at every call.
+// Compiled with the full table of powers of ten; the library computes them from a smaller table at every call.
 #define FMT_HEADER_ONLY
 #define FMT_USE_FULL_CACHE_DRAGONBOX 1
 #include "number_text.hpp"
@@ -35,7 +35,7 @@ Decimal rare_decimal(double size) {
 
 /// The shortest decimal that is closer to f·2^e than to other doubles, 2^52 < f < 2^53, as Schubfach finds it (Giulietti
 /// 2020): with 10^k ≤ 2^e < 10^(k+1) the multiple of 10^(k+1) within 2^e/2, or else the nearest multiple of 10^k. Products have 64
-/// bits behind the point; where these do not decide, dragonbox does.
+/// bits after the point; if these do not decide, dragonbox does.
 Decimal shortest_decimal(std::uint64_t f, int e) {
   using Product = unsigned __int128;
   const int k = dragonbox::floor_log10_pow2(e), shift = e + dragonbox::floor_log2_pow10(-k);
@@ -86,7 +86,7 @@ char* write_exponent(char* at, int exponent) {
   return at;
 }
 
-/// In the caller: the call would cost a tenth.
+/// Inlined: a call would cost a tenth of the time.
 [[gnu::always_inline]] inline char* write_decimal(char* at, Decimal decimal) {
   constexpr std::uint64_t eight = 100'000'000;
   if (decimal.significand < eight * eight) decimal = {10 * decimal.significand, decimal.exponent - 1};
@@ -131,7 +131,7 @@ char* write_number(char* at, double value) {
   at += bits >> 63;
   if (fraction != 0 && exponent - 1 < 0x7fe) [[likely]]
     return write_decimal(at, shortest_decimal(fraction | hidden_bit, static_cast<int>(exponent) - 1075));
-  // Zero, infinity, no number; powers of two and the smallest numbers, whose neighbours are at other distances.
+  // Zero, infinity, NaN; powers of two and the smallest numbers, whose neighbours are at different distances.
   if (value == 0.0) {
     *at++ = '0';
     return at;

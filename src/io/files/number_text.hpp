@@ -1,4 +1,4 @@
-// Numbers as text, fast: a row of a trajectory is mostly that.
+// Fast conversion of numbers to text, which is most of the work of writing a trajectory.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ inline constexpr std::size_t longest_number = 24;
 inline constexpr std::size_t number_space = 64;
 
 /// Writes the shortest decimal number that reads back as the same bits, as std::to_chars does but at less than half its
-/// cost, and returns its end. There are `number_space` bytes at `at`; what lies behind the end is left in any state.
+/// cost, and returns its end. There are `number_space` bytes at `at`; those after the end are undefined.
 char* write_number(char* at, double value);
 
 }  // namespace kreisel::io

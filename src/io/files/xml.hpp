@@ -1,5 +1,5 @@
-// XML input whose complaints say where, read by pugixml. Elements and attributes only: text between elements, comments, declarations
-// and document types are skipped; there are no external entities.
+// XML input with errors that give line and column, read by pugixml. Elements and attributes only: text between
+// elements, comments, declarations and document types are skipped; there are no external entities.
 #pragma once
 
 #include <map>

@@ -16,8 +16,8 @@ struct Largest {
   }
 };
 
-/// Largest modulus of an eigenvalue. The second column has its diagonal entry only: that is one of them, the others are
-/// those of what is left without it. They coincide for parameters from ρ∞, so that powers would not do.
+/// Largest modulus of an eigenvalue. The second column has only its diagonal entry, which is one eigenvalue; the others
+/// are those of the remaining 2x2 matrix. They coincide for parameters from ρ∞, where power iteration is slow.
 double spectral_radius(const coeff::SmallMatrix<3>& T) {
   const double half_trace = 0.5 * (T[0][0] + T[2][2]), determinant = T[0][0] * T[2][2] - T[0][2] * T[2][0];
   const double discriminant = half_trace * half_trace - determinant;
@@ -71,7 +71,7 @@ AnalysisInfo amplification() {
        .default_number = 0.9,
        .minimum = 0.0,
        .maximum = 0.999},
-      {.name = "powers", .meaning = "how many powers", .default_number = 1000, .minimum = 1, .maximum = 100000}};
+      {.name = "powers", .meaning = "number of powers", .default_number = 1000, .minimum = 1, .maximum = 100000}};
   info.evaluate = evaluate;
   for (const auto& [name, value] : evaluate(ParameterValues(info.parameters))) info.outputs.push_back(name);
   return info;
