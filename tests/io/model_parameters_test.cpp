@@ -153,7 +153,7 @@ TEST(ModelParameters, RefusesWhatCannotBeANumber) {
   EXPECT_EQ(refusal_of_parameters(R"({"a": {"value": 3, "max": 2}})"),
             "m.json:1:22: /parameters/a: is 3, must be at most 2");
   EXPECT_EQ(refusal_of_parameters(R"({"sin": 1})"),
-            "m.json:1:24: /parameters/sin: 'sin' is a function of formulas; choose another name for the parameter");
+            "m.json:1:24: /parameters/sin: 'sin' is a function in formulas; choose another name for the parameter");
   EXPECT_EQ(refusal_of_parameters(R"({"2a": 1})"),
             "m.json:1:23: /parameters/2a: '2a' is not a word of letters, digits and _ that "
             "begins with a letter; choose another name for the parameter");
