@@ -18,7 +18,7 @@ class FormulaNames {
  public:
   using Node = Formulas::Node;
 
-  /// `constants`: the values of parameters, which live longer. `used`: is told of every formula that is resolved.
+  /// `constants`: the values of parameters, which live longer. `used`: called with every formula that is resolved.
   explicit FormulaNames(const formula::Constants& constants, std::function<void(const formula::Formula&)> used = {})
       : constants_(constants), used_(std::move(used)) {}
 
@@ -34,9 +34,9 @@ class FormulaNames {
 
   /// What a declared name stands for: a node per component.
   void define(const std::string& name, std::vector<Node> nodes);
-  /// The same by a formula, which is resolved when somebody needs it; x and v are own nodes of a law, or none.
+  /// The same by a formula, which is resolved when it is needed; x and v are own nodes of a law, or none.
   void define(const std::string& name, formula::Formula formula, Node x, Node v);
-  /// The same by whatever makes the nodes.
+  /// The same by a function that makes the nodes.
   void define(const std::string& name, std::function<std::vector<Node>()> make);
 
   /// The nodes of a name. Throws InvalidInput for algebraic loops, naming them.

@@ -282,7 +282,7 @@ TEST(Include, AComponentAndANameOfAPartDiffer) {
       R"j({"bodies": [{"name": "b", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0]}], "outputs": {"z": {"position": "b"}}})j");
   write_file(folder / "whole.json",
              R"j({"include": [{"file": "part.json", "prefix": "p."}], "outputs": {"p": {"position": "p.b"}}})j");
-  EXPECT_TRUE(says(refusal_of(folder / "whole.json"), "'p.z' would mean two things"));
+  EXPECT_TRUE(says(refusal_of(folder / "whole.json"), "'p.z' would be ambiguous"));
 }
 
 TEST(WriteModel, StartsWhereAnAssembledRunStarts) {

@@ -362,7 +362,7 @@ TEST(Law, RefusesWhatCannotBe) {
   EXPECT_NE(refusal(rod(R"j(, "outputs": {"way": {"force": "spring"}})j")).find("unknown force 'spring'"),
             std::string::npos);
   EXPECT_NE(refusal(rod(R"j(, "parameters": {"k": 1}, "outputs": {"k": {"angle": "hinge"}})j"))
-                .find("'k' is the name of a parameter already"),
+                .find("'k' is already the name of a parameter"),
             std::string::npos);
   EXPECT_NE(refusal(rod(R"j(, "states": {"z": {"initial": 1}})j")).find("the key \"rate\" is missing"),
             std::string::npos);
