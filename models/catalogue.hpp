@@ -25,7 +25,7 @@ struct Model {
   std::function<std::string()> definition{};   ///< the model file that gives this very model; empty: it has none
 };
 
-/// A field of the run that a model asks for unless the user gives it.
+/// A field of the run that a model sets unless the user gives it.
 struct Suggestion {
   std::string field;
   Value value;
@@ -39,7 +39,7 @@ struct ModelInfo {
   std::function<Model(std::string_view group, const ParameterValues&)> make;
   /// Empty: none.
   std::function<std::vector<Suggestion>(const ParameterValues&)> suggestions{};
-  /// The parameters that there are with these values; empty: always the same.
+  /// The parameters of the model for these values; empty: always the same.
   std::function<std::vector<ParameterInfo>(const ParameterValues&)> parameters_with{};
 };
 
