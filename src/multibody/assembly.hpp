@@ -60,8 +60,8 @@ class Assembly final : public system::System, public system::LimitedSystem, publ
   /// By element.
   const std::vector<bool>& active() const { return active_; }
   /// The mechanism with these elements active, and no others: those that are switched off add no rows, no forces and no
-  /// energy, their states stay constant. Elements that depend on the multipliers of another one are off with it. Throws InvalidInput for a
-  /// mask of another size and for a body without its inertia. Events are not taken over, inputs are.
+  /// energy, their states stay constant. Elements that depend on the multipliers of another one are off with it. Throws
+  /// InvalidInput for a mask of another size and for a body without its inertia. Events are not taken over, inputs are.
   std::shared_ptr<Assembly> with(std::vector<bool> active) const;
   /// The elements of this assembly without those of these names. Throws InvalidInput with the nearest match.
   std::shared_ptr<Assembly> without(const std::vector<std::string>& names) const;

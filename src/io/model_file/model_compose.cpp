@@ -320,7 +320,7 @@ class Composer {
     if (!is_known_object(origin, entry)) return;
     if (++includes_ > max_includes) {
       is_full_ = true;
-      return complain(origin, "", fmt::format("exceeds the limit of {} included files", max_includes));
+      return complain(origin, "", fmt::format("there are more than {} included files", max_includes));
     }
     std::string prefix;
     if (const Json* given = find(entry, "prefix")) {
@@ -1006,7 +1006,7 @@ class Composer {
   }
   bool has_room(const Origin& origin) {
     if (++entries_ <= max_entries) return true;
-    if (!is_full_) complain(origin, "", fmt::format("exceeds the limit of {} included entries", max_entries));
+    if (!is_full_) complain(origin, "", fmt::format("there are more than {} included entries", max_entries));
     is_full_ = true;
     return false;
   }

@@ -285,7 +285,7 @@ namespace {
 
 Key damping_ratio() {
   return {.field = {.name = "damping_ratio",
-                    .meaning = "instead of damping_time: that of a vibration with at_frequency",
+                    .meaning = "instead of damping_time: damping ratio of a vibration with at_frequency",
                     .minimum = 0.0,
                     .is_optional = true}};
 }

@@ -190,7 +190,7 @@ bool ModelReader::read_body_frames(const std::string& at, const Json& value, con
       complain(
           place,
           fmt::format(
-              "has both \"{}\" and \"rotation\"; give one of them; the third axis of the rotation is the joint axis",
+              "has both \"{}\" and \"rotation\"; give one of them (the third axis of the rotation is the joint axis)",
               axis != nullptr ? "axis" : "x_axis"));
       ok = false;
     } else if (axis != nullptr || (x_axis != nullptr && (layout.axes == 0 || layout.axis_is_optional))) {

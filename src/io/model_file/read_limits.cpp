@@ -47,7 +47,7 @@ void ModelReader::read_limits(const std::string& here, const Json& limits, int j
         below(here, "restitution"),
         "cannot be combined with \"stiffness\"; a limit is rigid (restitution) or compliant (stiffness, damping)");
   if (!is_compliant && n.has_number("damping"))
-    return complain(below(here, "damping"), "is given without \"stiffness\"; expected both, or a \"restitution\"");
+    return complain(below(here, "damping"), "is given with no \"stiffness\"; expected both, or a \"restitution\"");
   const int gauge = joint_gauge(joint, turns);
   // An angle that cannot leave (-π, π) needs no state for its turns.
   const bool is_narrow = bounds[0] && bounds[1] && *bounds[0] > widest_look - M_PI && *bounds[1] < M_PI - widest_look;

@@ -5,7 +5,7 @@
 namespace kreisel::multibody {
 
 /// r θ - s = 0, θ the angle of the pinion and s the displacement of the rack, both relative to the carrier. A turn more moves the rack by the
-/// circumference: it is the period of the row, so no turns need to be counted.
+/// circumference, which is the period of the row, so no turns need to be counted.
 JointInfo rack_and_pinion_joint() {
   const auto build = [](const JointSpec& spec) {
     const double radius = spec.numbers.number("radius");

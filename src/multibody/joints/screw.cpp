@@ -4,7 +4,7 @@
 
 namespace kreisel::multibody {
 
-/// As cylindrical, and z₁·(P₂ - P₁) = pitch·θ/2π. A turn more moves the second body by the pitch: it is the period of the row, so
+/// As cylindrical, and z₁·(P₂ - P₁) = pitch·θ/2π. A turn more moves the second body by the pitch, which is the period of the row, so
 /// no turns need to be counted.
 JointInfo screw_joint() {
   const auto build = [](const JointSpec& spec) {

@@ -38,7 +38,7 @@ JointInfo wheel_joint() {
                        .minimum_is_excluded = true,
                        .unit = "m"},
                       {.name = "sideways",
-                       .meaning = "free where another wheel of the same axle holds it: both would be redundant",
+                       .meaning = "free where another wheel of the same axle holds it: holding both would be redundant",
                        .words = {"held", "free"}}},
           .points_may_meet = true};
 }
