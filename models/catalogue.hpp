@@ -19,8 +19,8 @@ struct Model {
   std::string group;  ///< name, see lie::group_names
   std::shared_ptr<const system::System> system;
   system::Start start;
-  std::string scene{};                  ///< how a page shows it: "scene" of viewer/data.md; empty: as the system says
-  std::vector<std::string> warnings{};  ///< about what a model file says
+  std::string scene{};                  ///< how a page shows it: "scene" of viewer/data.md; empty: that of the system
+  std::vector<std::string> warnings{};  ///< about the content of a model file
   std::map<std::string, double> parameters{};  ///< of a model file: all of them, with the values in use
   std::function<std::string()> definition{};   ///< the model file that gives this very model; empty: it has none
 };

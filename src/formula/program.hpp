@@ -48,7 +48,7 @@ class Graph {
   Node curve(const Curve* curve, int derivative, Node a);
   /// A function, or its derivative by an argument; it must outlive graph and programs.
   Node call(const Function* function, int by, std::span<const Node> arguments);
-  /// A formula with the nodes that its names stand for.
+  /// A formula with the nodes of its names.
   Node build(const Formula& formula, const std::function<Node(const Formula::Name&)>& meaning);
 
   /// ∂node/∂leaf.

@@ -12,7 +12,7 @@ namespace kreisel::multibody {
 /// How stress follows from the pose of one end against the other.
 enum class SectionLaw {
   constant,  ///< strain and stress are constant along the element (Sonneville, Cardona and Brüls 2014): order 2 in its length
-  magnus,  ///< strain varies as the balance of an unloaded element says: order 4
+  magnus,  ///< strain varies as in the balance of an unloaded element: order 4
 };
 
 /// What an element of a rod is made of, in the axes of its cross-section: x along the rod. Strains (and velocities) are ordered

@@ -26,7 +26,7 @@ class Expression {
   explicit Expression(double constant);
   /// Of t alone. Throws InvalidInput as formula::Formula does.
   explicit Expression(std::string_view text);
-  /// Every name but t stands for one of the constants.
+  /// Every name except t is one of the constants.
   Expression(const formula::Formula& formula, const formula::Constants& constants);
 
   /// At a zero of their argument abs and sign, at equal arguments min and max are what they are just after it.

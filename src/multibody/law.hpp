@@ -22,7 +22,7 @@ struct Gauge {
   int turns = -1;  ///< node of a state with the rate of an angle, from which its turns are read; -1: no turns
 };
 
-/// What a leaf of a formula stands for.
+/// The meaning of a leaf of a formula.
 struct Quantity {
   enum class Kind {
     time,
@@ -48,7 +48,7 @@ struct Quantity {
   auto operator<=>(const Quantity&) const = default;
 };
 
-/// The formulas of a mechanism: one graph, and what its leaves stand for.
+/// The formulas of a mechanism: one graph, and the meanings of its leaves.
 class Formulas {
  public:
   using Node = formula::Graph::Node;

@@ -1,4 +1,4 @@
-// The names of a mechanism that formulas may use: parameters, inputs, states, outputs and forces, and what they stand for.
+// The names of a mechanism that formulas may use: parameters, inputs, states, outputs and forces, and their meanings.
 #pragma once
 
 #include <functional>
@@ -32,7 +32,7 @@ class FormulaNames {
   /// For the parser; t, and parameters once they are declared.
   const formula::Names& known() const { return known_; }
 
-  /// What a declared name stands for: a node per component.
+  /// The meaning of a declared name: a node per component.
   void define(const std::string& name, std::vector<Node> nodes);
   /// The same by a formula, which is resolved when it is needed; x and v are own nodes of a law, or none.
   void define(const std::string& name, formula::Formula formula, Node x, Node v);
@@ -41,10 +41,10 @@ class FormulaNames {
 
   /// The nodes of a name. Throws InvalidInput for algebraic loops, naming them.
   const std::vector<Node>& nodes_of(const std::string& name);
-  /// A formula. Throws InvalidInput that says which name is wrong.
+  /// A formula. Throws InvalidInput that gives the wrong name.
   Node resolve(const formula::Formula& formula, Node x, Node v);
   Formulas& formulas() { return formulas_; }
-  /// From now on names stand for what is reported: a force that is switched off is zero.
+  /// From now on names mean what is reported: a force that is switched off is zero.
   void begin_reports() { is_reporting_ = true; }
   bool is_reporting() const { return is_reporting_; }
   /// Of the kind "input", that no formula uses.

@@ -14,7 +14,7 @@ namespace kreisel::io {
 /// One key of an object.
 struct Key {
   Field field;
-  std::string form{};  ///< the definition of its value: "vector", "signal"; empty: what the field says
+  std::string form{};  ///< the definition of its value: "vector", "signal"; empty: that of the field
   bool is_required = false;
   bool is_list = false;  ///< of such things
   int count = 0;         ///< of entries; 0: any number

@@ -280,7 +280,7 @@ class ModelReader {
   Frame in_body(int body, const Vector3& p, const Matrix3& E) const;
   Frame centre_of(int body) const;
   Vector3 in_world(int body, const Vector3& p) const;
-  /// Axes along `z`; "x_axis" of `value`, if given, says where the first one points.
+  /// Axes along `z`; "x_axis" of `value`, if given, is the direction of the first one.
   bool read_axes(const std::string& at, const Json& value, const Vector3& z, Matrix3& E);
   /// "at", "axis", "axes" in world coordinates, or "frames" in those of the bodies.
   bool read_frames(const std::string& at, const Json& value, const Placement& layout, const std::vector<int>& bodies,
