@@ -46,7 +46,7 @@ struct CarAxis {
     phi[0] = q[0] * xb + q[1] * yb;
     phi[1] = dx * dx + dy * dy - T(length * length);
   }
-  /// The road does work, so that none is conserved.
+  /// The road does work, so the energy is not conserved.
   static double energy(const double*, const double*) { return std::numeric_limits<double>::quiet_NaN(); }
 };
 

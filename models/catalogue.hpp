@@ -19,13 +19,13 @@ struct Model {
   std::string group;  ///< name, see lie::group_names
   std::shared_ptr<const system::System> system;
   system::Start start;
-  std::string scene{};                  ///< how a page shows it: "scene" of viewer/data.md; empty: as the system says
-  std::vector<std::string> warnings{};  ///< about what a model file says
+  std::string scene{};                  ///< how a page shows it: "scene" of viewer/data.md; empty: that of the system
+  std::vector<std::string> warnings{};  ///< about the content of a model file
   std::map<std::string, double> parameters{};  ///< of a model file: all of them, with the values in use
   std::function<std::string()> definition{};   ///< the model file that gives this very model; empty: it has none
 };
 
-/// A field of the run that a model asks for unless the user gives it.
+/// A field of the run that a model sets unless the user gives it.
 struct Suggestion {
   std::string field;
   Value value;
@@ -39,7 +39,7 @@ struct ModelInfo {
   std::function<Model(std::string_view group, const ParameterValues&)> make;
   /// Empty: none.
   std::function<std::vector<Suggestion>(const ParameterValues&)> suggestions{};
-  /// The parameters that there are with these values; empty: always the same.
+  /// The parameters of the model for these values; empty: always the same.
   std::function<std::vector<ParameterInfo>(const ParameterValues&)> parameters_with{};
 };
 

@@ -84,7 +84,7 @@ struct FlexibleSliderCrank {
     phi[1] = x[2] - T(L1) * cos(x[0]) - (T(L2) + x[6]) * cos(x[1]);
     phi[2] = x[0] - T(Omega) * t;
   }
-  /// The drive does work, so that none is conserved.
+  /// The drive does work, so the energy is not conserved.
   static double energy(const double*, const double*) { return std::numeric_limits<double>::quiet_NaN(); }
 };
 

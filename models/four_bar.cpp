@@ -55,7 +55,7 @@ Model make(std::string_view group, const ParameterValues& p) {
     upright.angular_velocity = -speed * Vector3::UnitZ();
     mechanism.bodies.push_back(std::move(upright));
     mechanism.joints.push_back(joint("revolute", fmt::format("base{}", i), multibody::ground, foot, 2 * i, -half_y));
-    // A hinge would demand the plane once more: 3 redundant rows per window.
+    // A hinge would constrain the plane again: 3 redundant rows per window.
     if (i > 0)
       mechanism.joints.push_back(
           joint("point-on-line", fmt::format("right{}", i - 1), 2 * i, half_y, 2 * i - 1, half_x));
@@ -77,19 +77,18 @@ Model make(std::string_view group, const ParameterValues& p) {
 }  // namespace
 
 ModelInfo four_bar() {
-  return {
-      "four-bar",
-      "IFToMM A02: n windows of unit rods turn over; B loses rank whenever the uprights are horizontal",
-      {"se3", "r3xso3"},
-      {{.name = "n", .meaning = "number of windows", .default_number = 2.0, .minimum = 1.0, .maximum = 1e5},
-       {.name = "speed", .meaning = "initial speed of the bars [m/s]", .default_number = 1.0},
-       {.name = "gravity", .meaning = "gravity [m/s^2], along -y", .default_number = 9.81}},
-      make,
-      // Where B loses rank the rows B v of the stabilized form ask for more than the positions do: with many windows
-      // the error control does not get past it. Rows of positions alone do not mind.
-      [](const ParameterValues&) {
-        return std::vector<Suggestion>{{.field = "formulation", .value = "index3", .where = "four-bar"}};
-      }};
+  return {"four-bar",
+          "IFToMM A02: n windows of unit rods turn over; B loses rank whenever the uprights are horizontal",
+          {"se3", "r3xso3"},
+          {{.name = "n", .meaning = "number of windows", .default_number = 2.0, .minimum = 1.0, .maximum = 1e5},
+           {.name = "speed", .meaning = "initial speed of the bars [m/s]", .default_number = 1.0},
+           {.name = "gravity", .meaning = "gravity [m/s^2], along -y", .default_number = 9.81}},
+          make,
+          // Where B loses rank the rows B v of the stabilized form demand more than the positions do: with many windows
+          // the error control fails there. Rows of positions alone have no such problem.
+          [](const ParameterValues&) {
+            return std::vector<Suggestion>{{.field = "formulation", .value = "index3", .where = "four-bar"}};
+          }};
 }
 
 }  // namespace kreisel::models

@@ -1,4 +1,4 @@
-// A pendulum whose joint rubs: a force that depends on λ.
+// A pendulum with friction in its joint: a force that depends on λ.
 #include <cmath>
 
 #include "kreisel/error.hpp"
@@ -97,7 +97,7 @@ Model make(std::string_view group, const ParameterValues& p) {
 
 ModelInfo friction_pendulum() {
   return {"friction-pendulum",
-          "mass point on a rod whose joint rubs: regularised Coulomb friction, a force that depends on lambda",
+          "mass point on a rod with joint friction: regularised Coulomb friction, a force that depends on lambda",
           {"rn"},
           {{.name = "friction", .meaning = "coefficient of friction", .default_number = 0.3, .minimum = 0.0},
            {.name = "journal", .meaning = "radius of the journal [m]", .default_number = 0.1, .minimum = 0.0},

@@ -66,7 +66,7 @@ ModelInfo rod_release() {
   return {"rod-release",
           "horizontal rod on a hinge and a support, released from the support at a time or by its reaction",
           {"r3xso3", "se3"},
-          with_rod({{.name = "release", .meaning = "what ends the support", .words = {"time", "reaction"}},
+          with_rod({{.name = "release", .meaning = "what triggers the release", .words = {"time", "reaction"}},
                     {.name = "time", .meaning = "of the release [s]", .default_number = 0.5},
                     {.name = "limit", .meaning = "reaction that the support can bear [N]", .default_number = 10.0},
                     {.name = "load_rate",

@@ -135,7 +135,7 @@ struct Wheelset {
             -r * (c * p.st + s * p.ct * p.sp) * t[0] + r * s * p.cp * t[1] - r * (c * p.ct - s * p.st * p.sp) * t[2]};
   }
 
-  /// g + r: what stands with M v̇ + Bᵀλ. Multipliers of the test set are -1e-4 times ours.
+  /// g + r of M v̇ + g + r + Bᵀλ = 0. Multipliers of the test set are -1e-4 times ours.
   Vector force(const Vector& q, const Vector& v, const Vector& lambda) const {
     const Place p(q);
     const Contact left(p, q[6], q[7]), right(p, q[8], q[9]);

@@ -108,12 +108,12 @@ Body Mechanism::add_body(multibody::Body body) {
   if (body.name.empty()) body.name = fmt::format("body{}", number + 1);
   for (const multibody::Body& other : bodies_)
     if (other.name == body.name)
-      throw InvalidInput(fmt::format("there is a body '{}' already; give another name", body.name));
+      throw InvalidInput(fmt::format("there is already a body '{}'; give another name", body.name));
   if (!(body.mass >= 0.0) || !std::isfinite(body.mass))
     throw InvalidInput(fmt::format("body '{}': mass is {}, must not be negative [kg]", body.name, body.mass));
   if (body.group && *body.group != lie::GroupId::r3xso3 && *body.group != lie::GroupId::se3)
     throw InvalidInput(
-        fmt::format("body '{}': bodies live on r3xso3 or se3, not on {}", body.name, lie::name_of(*body.group)));
+        fmt::format("body '{}': the group of a body is r3xso3 or se3, not {}", body.name, lie::name_of(*body.group)));
   if (!body.position.allFinite() || !body.rotation.allFinite() || !body.inertia.allFinite())
     throw InvalidInput(fmt::format("body '{}' has values that are not finite", body.name));
   bodies_.push_back(std::move(body));
@@ -162,7 +162,7 @@ int Mechanism::add_joint(const JointDescription& given) {
     added.name = fmt::format("{} {}-{}", joint.type, label(joint.bodies.at(0)), label(joint.bodies.at(1)));
   for (const JointDescription& other : joints_)
     if (other.name == added.name)
-      throw InvalidInput(fmt::format("there is a joint '{}' already; give another name", added.name));
+      throw InvalidInput(fmt::format("there is already a joint '{}'; give another name", added.name));
   const std::string where = fmt::format("joint '{}'", added.name);
   if (info.has_carrier && joint.bodies.size() == 2) added.bodies.push_back(ground);
   if (added.bodies.size() != (info.has_carrier ? 3 : 2))
@@ -185,7 +185,8 @@ int Mechanism::add_joint(const JointDescription& given) {
       throw InvalidInput(fmt::format("{} needs the number {}: {}", where, field.name, field.meaning));
   check_words(where, info.numbers, joint.words);
   for (const Vector3& axis : joint.axes)
-    if (!(axis.norm() > 0.0) || !axis.allFinite()) throw InvalidInput(where + " has an axis without direction");
+    if (!(axis.norm() > 0.0) || !axis.allFinite())
+      throw InvalidInput(where + " has an axis that is zero or not finite");
   if (info.has_curve) try {
       multibody::ClosedCurve{joint.curve};
     } catch (const InvalidInput& e) {
@@ -235,7 +236,7 @@ int Mechanism::add_force(const ForceDescription& force) {
     throw InvalidInput(where + " names the same body twice, expected two different ones");
   for (const ForceDescription& other : forces_)
     if (other.name == added.name)
-      throw InvalidInput(fmt::format("there is a force '{}' already; give another name", added.name));
+      throw InvalidInput(fmt::format("there is already a force '{}'; give another name", added.name));
   const std::size_t points = info.place == JointInfo::Place::none        ? 0
                              : info.place == JointInfo::Place::one_point ? 1
                                                                          : 2;
@@ -243,7 +244,8 @@ int Mechanism::add_force(const ForceDescription& force) {
     throw InvalidInput(fmt::format("{} has {} points and {} axes, expected at most {} and {}", where,
                                    force.points.size(), force.axes.size(), points, info.axes));
   for (const Vector3& axis : force.axes)
-    if (!(axis.norm() > 0.0) || !axis.allFinite()) throw InvalidInput(where + " has an axis without direction");
+    if (!(axis.norm() > 0.0) || !axis.allFinite())
+      throw InvalidInput(where + " has an axis that is zero or not finite");
   check_numbers(where, fields, force.numbers);
   for (const Field& field : fields)
     if (field.words.empty() && !field.is_optional && std::isnan(field.default_number) &&
@@ -258,7 +260,7 @@ int Mechanism::add_force(const ForceDescription& force) {
     const bool is_vector = find_field(info.vector_signals, key) != nullptr;
     if (!is_law && !is_vector && find_field(info.signals, key) == nullptr &&
         (law == nullptr || find_field(law->laws, key) == nullptr))
-      throw InvalidInput(fmt::format("{} takes no law '{}'", where, key));
+      throw InvalidInput(fmt::format("{} does not take a law '{}'", where, key));
     if (laws.size() != (is_vector ? 3 : 1))
       throw InvalidInput(fmt::format("{}: '{}' has {} laws, expected {}", where, key, laws.size(), is_vector ? 3 : 1));
     for (const Law& one : laws)
@@ -267,10 +269,11 @@ int Mechanism::add_force(const ForceDescription& force) {
     for (const char* other : {"stiffness", "damping"})
       if (is_law && find_field(info.signals, key) == nullptr && has(force.numbers, other))
         throw InvalidInput(
-            fmt::format("{}: {} stands beside the law '{}'; write it into the formula", where, other, key));
+            fmt::format("{}: {} cannot be combined with the law '{}'; write it into the formula", where, other, key));
   }
   if (force.table && (law == nullptr || law->tables.empty()))
-    throw InvalidInput(fmt::format("{} is of type {}, which takes no table; a law may be one", where, force.type));
+    throw InvalidInput(
+        fmt::format("{} is of type {}, which does not take a table; a law may be a table", where, force.type));
   forces_.push_back(std::move(added));
   return static_cast<int>(forces_.size()) - 1;
 }
@@ -278,7 +281,7 @@ int Mechanism::add_force(const ForceDescription& force) {
 int Mechanism::add_node(multibody::Node node) {
   if (!parts_.empty())
     throw InvalidInput(
-        "a mechanism with model files has no nodes of its own: their numbers would follow those of the files");
+        "a mechanism with model files cannot have its own nodes: their numbers would follow those of the files");
   nodes_.push_back(std::move(node));
   return static_cast<int>(bodies_.size() + nodes_.size()) - 1;
 }

@@ -1,4 +1,4 @@
-// Names, laws, outputs, events and parts of a mechanism in C++: written as a model, which one reader reads for all.
+// Names, laws, outputs, events and parts of a mechanism in C++: written as a model, for the reader of model files.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ class UserFunction final : public formula::Function {
   double at(std::span<const double> arguments, int by) const override {
     if (by == value) return function_(arguments[0], arguments.subspan(1));
     if (by > 0 && derivative_) return derivative_(arguments[0], arguments.subspan(1), by - 1);
-    // The steps depend on nothing but the arguments: a run that goes on from a checkpoint has the same ones.
+    // The steps depend only on the arguments: a run that continues from a checkpoint has the same ones.
     constexpr double accuracy = 1e-6;  // of the matrix of Newton's method
     std::vector<double> moved(arguments.begin(), arguments.end());
     const double x = arguments[static_cast<std::size_t>(by)];
@@ -127,7 +127,7 @@ Json limits_of(const Limits& limits) {
   return out;
 }
 
-/// Of two coordinates each is called by what it is.
+/// Two coordinates are given by their kinds, angle and displacement.
 void add_coordinates(const char* key, Json angle, Json displacement, int coordinates, Json& to) {
   if (coordinates == 1 && !angle.empty()) to[key] = std::move(angle);
   if (coordinates < 2) return;
@@ -183,7 +183,7 @@ Json force_json(const ForceDescription& force, const std::vector<std::string>& l
 
 void Mechanism::take_name(const std::string& name) {
   if (std::ranges::find(names_, name) != names_.end())
-    throw InvalidInput(fmt::format("there is something named '{}' already; formulas need one meaning per name", name));
+    throw InvalidInput(fmt::format("the name '{}' is already in use; formulas need one meaning per name", name));
   if (const std::string problem = formula::problem_with_name(name); !problem.empty())
     throw InvalidInput(fmt::format("'{}' {}; choose another name", name, problem));
   names_.push_back(name);
@@ -282,8 +282,8 @@ Mechanism& Mechanism::add_event(EventDescription event) {
       1)
     throw InvalidInput(where + " has more than one action; expected one of stops, set, off and on, restitution, jump");
   if (!event.between.empty() && (!event.restitution || event.between.size() != 2))
-    throw InvalidInput(where + ": between are the two bodies of an impact with a restitution");
-  if (event.after != 1 && !event.stops) throw InvalidInput(where + ": after counts events before it stops; set stops");
+    throw InvalidInput(where + ": between needs two bodies and a restitution");
+  if (event.after != 1 && !event.stops) throw InvalidInput(where + ": after counts events before a stop; set stops");
   events_.push_back({.event = std::move(event)});
   return *this;
 }
@@ -291,7 +291,7 @@ Mechanism& Mechanism::add_event(EventDescription event) {
 Mechanism& Mechanism::add_model(const ModelPart& part) {
   if (!nodes_.empty())
     throw InvalidInput(
-        "a mechanism with nodes of its own takes no model file: their numbers would follow those of the file");
+        "a mechanism with its own nodes cannot include a model file: their numbers would follow those of the file");
   for (const auto& [own, body] : part.connect) check(body, fmt::format("model '{}'", part.file));
   for (const auto& [name, law] : part.parameters)
     if (law.function || law.table)
@@ -470,7 +470,7 @@ std::shared_ptr<const multibody::Assembly> Mechanism::assembly() const {
   io::ModelBase base;
   const io::JsonSource source("mechanism '" + name_ + "'", model_text(base));
   io::ModelFileOptions options;
-  options.accepts_gaps = true;  // a run says what misses the joints, or corrects it
+  options.accepts_gaps = true;  // a run reports or corrects initial values that violate the joints
   options.functions = base.functions;
   options.base = &base;
   return io::read_model(source, options).assembly;

@@ -58,7 +58,7 @@ class Parser {
 
   void parse() {
     if (text_.size() > Formula::max_length)
-      throw InvalidInput(fmt::format("has {} characters, at most {} are read", text_.size(), Formula::max_length));
+      throw InvalidInput(fmt::format("has {} characters, at most {} are possible", text_.size(), Formula::max_length));
     expression(0);
     if (at_ < text_.size())
       fail(fmt::format("'{}' is left over, expected an operator or the end", text_.substr(at_, 10)));
@@ -175,8 +175,7 @@ class Parser {
   }
 
   void push(Instruction instruction) {
-    if (++waiting_ > Formula::max_depth)
-      fail(fmt::format("more than {} operands wait for an operator", Formula::max_depth));
+    if (++waiting_ > Formula::max_depth) fail(fmt::format("more than {} operands are pending", Formula::max_depth));
     out_.program_.push_back(instruction);
   }
   void binary(Operation operation) {
@@ -270,10 +269,10 @@ std::string problem_with_name(std::string_view name) {
     if (point == std::string_view::npos) break;
     rest.remove_prefix(point + 1);
   }
-  if (find_function(name) != nullptr) return "is a function of formulas";
+  if (find_function(name) != nullptr) return "is a function in formulas";
   if (name == "t") return "is the time in formulas";
   if (name == "pi") return "is a number in formulas";
-  if (name == "x" || name == "v") return "is the own measure of a force or its rate in formulas";
+  if (name == "x" || name == "v") return "is the coordinate of a force or its rate in formulas";
   return {};
 }
 

@@ -11,7 +11,7 @@
 
 namespace kreisel::formula {
 
-/// In postfix order; `name` stands for whatever a name of the formula means.
+/// In postfix order; the caller gives each `name` its meaning.
 enum class Operation {
   number,
   name,
@@ -54,13 +54,13 @@ bool has_branches(Operation operation);
 /// The functions that formulas may call.
 std::vector<std::string> function_names();
 
-/// Names in the order in which messages list them; a name stands once.
+/// Names in the order in which messages list them; each name occurs once.
 class Names {
  public:
   Names() = default;
   Names(std::initializer_list<std::string_view> names);
 
-  /// False: it was there already. What is not listed is known all the same.
+  /// False: already present. Names that are not listed are still known.
   bool add(std::string_view name, bool is_listed = true);
   bool has(std::string_view name) const { return all_.contains(std::string(name)); }
   const std::vector<std::string>& list() const { return list_; }
@@ -97,7 +97,7 @@ class Formula {
 
   struct Name {
     std::string text;
-    std::size_t at = 0;  ///< where it stands first
+    std::size_t at = 0;  ///< of its first occurrence
   };
   /// Each name once, in the order in which they appear.
   const std::vector<Name>& names() const { return names_; }
@@ -111,7 +111,7 @@ class Formula {
   std::vector<Name> names_;
 };
 
-/// Why the word cannot be a name of the model's own ("is a function"); empty: it can.
+/// Why a model cannot use the word as a name ("is a function"); empty: it can.
 std::string problem_with_name(std::string_view name);
 
 }  // namespace kreisel::formula

@@ -12,7 +12,7 @@
 namespace kreisel::formula {
 namespace {
 
-/// As formulas write it; empty: it is no function.
+/// As formulas write it; empty: not a function.
 const std::string& function_name(Operation operation) {
   static const std::map<Operation, std::string> names = [] {
     std::map<Operation, std::string> list{{Operation::number, ""}};
@@ -143,7 +143,7 @@ Graph::Node Graph::choice(Node c, Node a, Node b) {
   return add({.kind = Kind::choice, .a = a, .b = b, .c = c});
 }
 
-/// What adds nothing is left out, so that derivatives stay short.
+/// Terms and factors without effect are left out to keep derivatives short.
 Graph::Node Graph::apply(Operation operation, Node a, Node b) {
   const auto is = [&](Node node, double value) { return node != none && is_number(node) && value_of(node) == value; };
   if (is_number(a) && (b == none || is_number(b)))
@@ -352,7 +352,7 @@ std::vector<Graph::Kink> Graph::kinks_of(Node node) {
   std::set<Kink> kinks;
   for (const Node n : nodes_below(node, [&](Node of) { return operands(at(of)); })) {
     const Entry e = at(n);
-    // Where it jumps, an event has to say what happens.
+    // Where it jumps, an event must define what happens.
     if (e.kind == Kind::operation && e.operation == Operation::sign) return {};
     if (e.kind == Kind::curve) {
       if (!e.curve->kinks().empty()) kinks.insert({e.a, e.curve});

@@ -110,7 +110,7 @@ Program::Program(const Graph& graph, std::span<const Graph::Node> results) {
           step.b = e.leaf;
           step.curve = e.curve;
           break;
-        case Graph::Kind::argument:  // calls read what it stands for
+        case Graph::Kind::argument:  // calls read its operand
           break;
         case Graph::Kind::call:
           step.code = Code::call;
@@ -131,8 +131,8 @@ Program::Program(const Graph& graph, std::span<const Graph::Node> results) {
   }
   if (steps_.size() > max_registers)
     throw InvalidInput(
-        fmt::format("the formulas need {} operations together, at most {} are possible; use fewer names of outputs "
-                    "that are formulas themselves",
+        fmt::format("the formulas need {} operations in total, at most {} are possible; use fewer names of outputs "
+                    "that are themselves formulas",
                     steps_.size(), max_registers));
 }
 

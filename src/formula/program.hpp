@@ -34,7 +34,7 @@ class Function {
   virtual double at(std::span<const double> arguments, int by) const = 0;
 };
 
-/// Expressions of numbers and leaves; a leaf stands for whatever its owner puts in its place. Equal expressions are
+/// Expressions of numbers and leaves; the owner gives each leaf its meaning. Equal expressions share
 /// one node.
 class Graph {
  public:
@@ -48,16 +48,16 @@ class Graph {
   Node curve(const Curve* curve, int derivative, Node a);
   /// A function, or its derivative by an argument; it must outlive graph and programs.
   Node call(const Function* function, int by, std::span<const Node> arguments);
-  /// A formula with the nodes that its names stand for.
+  /// A formula with the nodes of its names.
   Node build(const Formula& formula, const std::function<Node(const Formula::Name&)>& meaning);
 
   /// ∂node/∂leaf.
   Node derivative(Node node, int leaf);
-  /// Σ ∂node/∂leaf · rate(leaf); rate is asked only for leaves on which the node depends.
+  /// Σ ∂node/∂leaf · rate(leaf); rate is called only for leaves on which the node depends.
   Node rate(Node node, const std::function<Node(int leaf)>& rate);
   /// The leaves on which a node depends, in increasing order.
   std::vector<int> leaves_of(Node node) const;
-  /// What has two branches in a node, or more: a curve of `argument`, else a function whose branches meet where it is zero.
+  /// Parts of a node with two or more branches: a curve of `argument`, else a function whose branches meet where it is zero.
   struct Kink {
     Node argument = none;
     const Curve* curve = nullptr;
@@ -149,7 +149,7 @@ class Program {
     curve,
     call
   };
-  struct Step {  ///< its result stands in the register of its number
+  struct Step {  ///< its result goes to the register of its number
     Code code = Code::number;
     int a = 0, b = 0, c = 0;
     double number = 0.0;

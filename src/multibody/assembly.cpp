@@ -258,7 +258,7 @@ system::Start Assembly::start(double t_end) const {
   return start;
 }
 
-/// The rates are what balances the rows v - f of a state.
+/// The rates of states follow from their rows v - f = 0.
 void Assembly::set_states(double t, Vector& q, Vector& v) const {
   Motion m(space());
   m.t = t;

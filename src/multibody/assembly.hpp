@@ -26,7 +26,7 @@ class Outputs;
 /// Everything a mechanism consists of.
 struct Mechanism {
   std::string name = "mechanism";
-  lie::GroupId group = lie::GroupId::r3xso3;  ///< of bodies that do not say theirs; or se3
+  lie::GroupId group = lie::GroupId::r3xso3;  ///< of bodies without their own; or se3
   Vector3 gravity = Vector3::Zero();          ///< [m/s²]
   std::vector<Body> bodies;                   ///< the first nodes
   std::vector<JointPtr> joints;
@@ -42,8 +42,8 @@ struct Mechanism {
 
 /// Elements add to the equations of their nodes; what an element is does not matter here.
 ///
-/// Every assembly of a mechanism has the same nodes; first-order states of elements stand in nodes of their own behind the
-/// others. Elements are shared, so that an assembly in which some are switched off costs no more than its pattern.
+/// Every assembly of a mechanism has the same nodes; first-order states of elements are in separate nodes behind the
+/// others. Elements are shared, so an assembly in which some are switched off costs no more than its pattern.
 ///
 /// Evaluation allocates nothing and keeps no state. Loops over elements are shared by the workers in force
 /// (base/workers.hpp); the order in which a node collects its forces does not depend on them: inertia, rows, other forces,
@@ -54,14 +54,14 @@ class Assembly final : public system::System, public system::LimitedSystem, publ
   explicit Assembly(Mechanism mechanism);
   ~Assembly() override;
 
-  /// Bodies, joints, forces, what rolls of joints, the further elements of the mechanism and the rows of its limits, in this
+  /// Bodies, joints, forces, rolling rows of joints, the further elements of the mechanism and the rows of its limits, in this
   /// order, whether active or not. An assembly of all elements has its limits open.
   const std::vector<ElementPtr>& elements() const;
   /// By element.
   const std::vector<bool>& active() const { return active_; }
   /// The mechanism with these elements active, and no others: those that are switched off add no rows, no forces and no
-  /// energy, their states rest. What depends on the multipliers of an element is off with it. Throws InvalidInput for a
-  /// mask of another size and for a body without its inertia. Events are not taken over, inputs are.
+  /// energy, their states stay constant. Elements that depend on the multipliers of another one are off with it. Throws
+  /// InvalidInput for a mask of another size and for a body without its inertia. Events are not taken over, inputs are.
   std::shared_ptr<Assembly> with(std::vector<bool> active) const;
   /// The elements of this assembly without those of these names. Throws InvalidInput with the nearest match.
   std::shared_ptr<Assembly> without(const std::vector<std::string>& names) const;
@@ -89,7 +89,7 @@ class Assembly final : public system::System, public system::LimitedSystem, publ
   system::Pose body_pose(int body, ConstVectorRef q) const override;
   int joint_count() const override { return static_cast<int>(joints_.size()); }
   std::string joint_name(int joint) const override { return joints_[joint]->name(); }
-  /// Of the joint itself; friction in it is a force of its own.
+  /// Of the joint itself; friction in it is a separate force.
   system::Reaction reaction(int joint, const lie::Motion& m, ConstVectorRef lambda) const override;
 
   const std::vector<system::OutputInfo>& outputs() const override;
@@ -97,16 +97,16 @@ class Assembly final : public system::System, public system::LimitedSystem, publ
   void evaluate_output_rates(const lie::Motion& m, ConstVectorRef lambda, VectorRef out) const override;
   /// Of a force of the mechanism that has gaps, whether active or not.
   double gap_of(int force, int component, const lie::Motion& m) const;
-  /// Tells a force that one of its gaps closes or opens: its states in q change.
+  /// To be called when a gap of a force closes or opens: changes the states of the force in q.
   void touch(int force, int component, const Vector& v, Vector& q) const;
-  /// Others than its own.
+  /// Of outputs other than its own.
   void evaluate(const Outputs& outputs, const lie::Motion& m, ConstVectorRef lambda, VectorRef out) const;
 
   const std::vector<system::InputInfo>& inputs() const override;
   double input_at(int input, double t) const override { return inputs_.at(input, t, 0); }
-  /// With the same elements active; its events are those of this one, made anew.
+  /// With the same elements active; its events are those of this one, made for it.
   std::shared_ptr<const System> with_inputs(std::shared_ptr<const system::SetInputs> set) const override;
-  /// How events are made for another assembly of the same mechanism: their functions ask the assembly that they belong to.
+  /// Makes the events for another assembly of the same mechanism: their functions evaluate the assembly that they belong to.
   using GiveEvents = std::function<void(Assembly&)>;
   void set_events_of_copies(GiveEvents give) { gives_events_ = std::move(give); }
   int limit_count() const override { return static_cast<int>(mechanism().limits.size()); }
@@ -130,20 +130,20 @@ class Assembly final : public system::System, public system::LimitedSystem, publ
 
   /// All of it, whether active or not.
   const Mechanism& mechanism() const;
-  /// The group of all bodies; none if theirs differ.
+  /// The group of all bodies; none if they differ.
   std::optional<lie::GroupId> common_group() const;
-  /// Those that are active; joint_count() and its kin count them.
+  /// Those that are active; joint_count() and similar functions count them.
   const std::vector<JointPtr>& joints() const { return joints_; }
   /// q and v of the nodes as given, states of elements as for a motion that starts there.
   system::Start start(double t_end) const;
-  /// States of elements and their rates, as the poses and velocities of the bodies in q and v at t say.
+  /// States of elements and their rates, from the poses and velocities of the bodies in q and v at t.
   void set_states(double t, Vector& q, Vector& v) const;
   /// Largest |Φ| of each joint at (t, q) of m.
   std::vector<double> joint_gaps(const lie::Motion& m) const;
 
  private:
   struct Parts;   ///< what all assemblies of a mechanism share
-  struct Place {  ///< where an active element stands in the equations
+  struct Place {  ///< of an active element in the equations
     const Element* element = nullptr;
     int slot_at = 0, slot_count = 0;  ///< in slots_, own states among them
     int coupling_at = 0;              ///< of its slot_count² offsets in couplings_
@@ -152,7 +152,7 @@ class Assembly final : public system::System, public system::LimitedSystem, publ
   struct Piece {  ///< places begin … end-1, evaluated one after the other
     int begin = 0, end = 0;
   };
-  /// Elements that do the same in the equations. Pieces of one wave touch no node in common and may be evaluated at the
+  /// Elements with the same role in the equations. Pieces of one wave touch no node in common and may be evaluated at the
   /// same time.
   struct Course {
     std::vector<Place> places;

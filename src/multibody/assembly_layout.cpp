@@ -1,4 +1,4 @@
-// Which elements an assembly has, and where they stand in the equations.
+// Which elements an assembly has, and their places in the equations.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,8 +26,8 @@ constexpr int piece_size = 256;
 lie::GroupId group_of(const Mechanism& mechanism, const Body& body) {
   const lie::GroupId group = body.group.value_or(mechanism.group);
   if (group != lie::GroupId::se3 && group != lie::GroupId::r3xso3)
-    throw InvalidInput(fmt::format("mechanism '{}', body '{}': bodies live on se3 or r3xso3, not on {}", mechanism.name,
-                                   body.name, lie::name_of(group)));
+    throw InvalidInput(fmt::format("mechanism '{}', body '{}': the group of a body is se3 or r3xso3, not {}",
+                                   mechanism.name, body.name, lie::name_of(group)));
   return group;
 }
 
@@ -138,7 +138,7 @@ std::optional<lie::GroupId> Assembly::common_group() const {
 
 namespace {
 
-/// What depends on the multipliers of an element is off with it.
+/// Elements that depend on the multipliers of another one are off with it.
 std::vector<bool> completed(std::vector<bool> active, const std::vector<int>& depends_on) {
   for (std::size_t e = 0; e < active.size(); ++e)
     if (depends_on[e] >= 0 && !active[depends_on[e]]) active[e] = false;
@@ -200,7 +200,7 @@ int Assembly::element_named(std::string_view name) const {
   return found;
 }
 
-// ---- where they stand
+// ---- their places
 
 /// Rows in the order of the elements, those of position level first.
 Pattern Assembly::make_pattern(const Parts& parts, const std::vector<bool>& active) {

@@ -7,7 +7,7 @@
 namespace kreisel::multibody {
 namespace {
 
-/// A measure that somebody else keeps.
+/// A measure owned elsewhere.
 class Shared final : public Measure {
  public:
   explicit Shared(std::shared_ptr<const Measure> of) : of_(std::move(of)) {}
@@ -23,7 +23,7 @@ class Shared final : public Measure {
   std::shared_ptr<const Measure> of_;
 };
 
-/// So many roundings make a coordinate of a joint.
+/// Rounding error of a coordinate of a joint, relative.
 constexpr double roundings = 64.0 * 2.2e-16;
 
 }  // namespace

@@ -113,7 +113,7 @@ void Assembly::evaluate(const Outputs& outputs, const lie::Motion& m, ConstVecto
     return section.values[component % 6];
   };
 
-  // Events ask for few; whoever asks for more writes them to a file.
+  // Events read few quantities and must not allocate; larger sets are written to files.
   constexpr std::size_t few = 32;
   std::array<double, few> some;
   std::vector<double> many(outputs.quantities().size() > few ? outputs.quantities().size() : 0);

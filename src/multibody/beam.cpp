@@ -40,7 +40,7 @@ Matrix3 skew_product(const Vector3& x, const Vector3& D, const Vector3& y) {
   return A;
 }
 
-/// f(0) … f(n-1) with numbers that the compiler knows: loops of six are too short to be loops.
+/// f(0) … f(n-1) with indices known at compile time, so that short loops are unrolled.
 template <int n, class F>
 [[gnu::always_inline]] inline void unrolled(F&& f) {
   [&]<int... i>(std::integer_sequence<int, i...>) { (f(std::integral_constant<int, i>{}), ...); }
@@ -236,7 +236,7 @@ Matrix6 times_triangular(const Matrix6& X, const Matrix6& P) {
 /// Pᵀ X.
 Matrix6 transposed_times(const Matrix6& P, const Matrix6& X) { return times_triangular(X.transpose(), P).transpose(); }
 
-/// The rotation vector of a unit quaternion. Elements turn by little: asin(x)/x by its series up to 0.2 rad, to round-off.
+/// The rotation vector of a unit quaternion. Elements turn by small angles: asin(x)/x by its series up to 0.2 rad, to round-off.
 [[gnu::always_inline]] inline Vector3 rotation_vector(const Eigen::Vector4d& turn) {
   const double s = turn[0] * turn[0] + turn[1] * turn[1] + turn[2] * turn[2];
   if (!(s < 0.01)) return lie::SO3::log(turn);
@@ -381,7 +381,7 @@ Vector6 Beam::rate_of(const Ends& ends) const {
   return ends.even() * Vector6(ends.v[1] - ends.v[0]) + 0.5 * hat(ends.d, ends.v[0] + ends.v[1]);
 }
 
-// Everything in one piece: products of six by six are too small for calls.
+// In one function: products of 6x6 matrices are too small for calls.
 template <bool with_derivatives>
 [[gnu::flatten]] void Beam::set_law(const Vector6& d, Law& out) const {
   const double over_L = 1.0 / length_;
@@ -590,8 +590,8 @@ void Beam::add_blocks(const Instant& at, const Slopes& from, const Blocks& out) 
 
 // ---- rigid strains: Φ = L ε in shear and the change of length in extension; λ is the stress
 
-/// The chord, and what the bow needs: |u| + (p - 0.4p² - ½) Lγ². Beside u_x + (p - 0.4p²) Lγ², which is the same for small bows,
-/// it grows for no tilt: tension does not draw an element out sideways. Under constant strain it is u_x.
+/// The chord, and the length in the bow: |u| + (p - 0.4p² - ½) Lγ². Unlike u_x + (p - 0.4p²) Lγ², which is the same for small bows,
+/// it does not grow with tilt: tension does not draw an element out sideways. Under constant strain it is u_x.
 Beam::Stretch Beam::stretch_of(const Vector6& d) const {
   if (law_ == SectionLaw::constant) return {d[0], Vector3::UnitX(), Matrix3::Zero()};
   const Vector3 u = d.head<3>(), bow(0.0, chord_bow_[0] / length_, chord_bow_[1] / length_);

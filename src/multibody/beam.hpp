@@ -12,7 +12,7 @@ namespace kreisel::multibody {
 /// How stress follows from the pose of one end against the other.
 enum class SectionLaw {
   constant,  ///< strain and stress are constant along the element (Sonneville, Cardona and Brüls 2014): order 2 in its length
-  magnus,  ///< strain varies as the balance of an unloaded element says: order 4
+  magnus,  ///< strain varies as in the balance of an unloaded element: order 4
 };
 
 /// What an element of a rod is made of, in the axes of its cross-section: x along the rod. Strains (and velocities) are ordered
@@ -23,7 +23,7 @@ struct BeamSection {
   double damping_time = 0.0;  ///< β of Kelvin and Voigt: stress grows by βKε̇ [s]
   SectionLaw law = SectionLaw::magnus;
   /// Strains Γ that constraint rows keep at those of the reference: extension, shear along y and z. Their stresses are the
-  /// multipliers; the compliance says nothing about them.
+  /// multipliers; the compliance has no effect on them.
   std::array<bool, 3> is_rigid{false, false, false};
 };
 
@@ -31,7 +31,7 @@ struct BeamSection {
 class SectionElement : public Element {
  public:
   using Element::Element;
-  /// Section force and moment at A (end 0) or B (end 1), in the axes of that end: what the part behind the cut does to the part before.
+  /// Section force and moment at A (end 0) or B (end 1), in the axes of that end, exerted by the part behind the cut on the part before.
   virtual Vector6 stress(const Instant& at, int end) const = 0;
   /// The strains of that stress, with zeros where the section is rigid.
   virtual Vector6 strain_of(const Vector6& stress) const = 0;
@@ -49,11 +49,11 @@ Matrix6 element_compliance(const BeamSection& section, double length, const Vect
 ///     d = log h,   f = d/L,   ε = f - f₀,   V = (L/2) ε·C*⁻¹ε,   C* = C + (L²/12) hat(f) C hat(f)ᵀ
 ///
 /// where the second part of C* is the commutator of the Magnus series of q' = q f: strain changes along the element because
-/// stress obeys σ' = hat(f)ᵀσ. It vanishes in the constant law. Everything depends on h alone: rigid motions do nothing.
+/// stress obeys σ' = hat(f)ᵀσ. It vanishes in the constant law. Everything depends on h alone: rigid motions have no effect.
 ///
 /// What the commutator adds to shear is an S-shaped bow of the element, which draws its ends together. For the part p of shear γ
-/// that is bow the ends come closer by (p - 0.4 p²)γ² per length; the commutator says pγ², so that ε₁ has -0.4 p²γ² in it. The
-/// term is of fourth order in L, as the error is: it takes most of it away.
+/// that is bow the ends come closer by (p - 0.4 p²)γ² per length; the commutator gives pγ², so ε₁ contains -0.4 p²γ². The
+/// term is of fourth order in L, as the error is, and removes most of it.
 /// Rigid strains are rows, whose λ is the stress; that of extension keeps the length of the bow.
 class Beam final : public SectionElement {
  public:
@@ -67,7 +67,7 @@ class Beam final : public SectionElement {
   Vector6 strain(const Instant& at) const;
   Vector6 stress(const Instant& at, int end) const override;
   Vector6 strain_of(const Vector6& stress) const override { return compliance_ * stress; }
-  /// Angle between the two ends [rad], and the one beyond which it cannot be told from one the other way round.
+  /// Angle between the two ends [rad], and the one beyond which it cannot be told from a turn in the opposite direction.
   double bend(const Instant& at) const;
   static constexpr double widest_bend = 2.8;
 

@@ -20,7 +20,7 @@ Matrix3 axes_along(const Vector3& axis, const Vector3& x) {
   E.col(2) = axis.normalized();
   const Vector3 direction = x.normalized(), across = direction - E.col(2).dot(direction) * E.col(2);
   if (!(across.norm() > smallest_sine))
-    throw InvalidInput("the x axis is parallel to the axis; it must point across it");
+    throw InvalidInput("the x axis is parallel to the axis; give another direction");
   E.col(0) = across.normalized();
   E.col(1) = E.col(2).cross(E.col(0));
   return E;
@@ -40,8 +40,7 @@ Matrix3 swung(const Matrix3& R1, const Matrix3& E1, const Matrix3& R2, const Mat
 std::string problem_with_inertia(const Matrix3& J) {
   const Vector3 principal = symmetric_eigenvalues(J);
   const double size = principal.cwiseAbs().maxCoeff();
-  if (!(principal[0] >= -1e-9 * size))
-    return fmt::format("has the negative principal moment {:.6g}; a body has none", principal[0]);
+  if (!(principal[0] >= -1e-9 * size)) return fmt::format("has the negative principal moment {:.6g}", principal[0]);
   if (!(principal[0] + principal[1] >= principal[2] - 1e-6 * size))
     return fmt::format(
         "has the principal moments {:.6g}, {:.6g}, {:.6g}; no body has one larger than the sum of the other two",

@@ -40,7 +40,7 @@ struct Frame {
   Matrix3 E = Matrix3::Identity();
 };
 
-/// Bodies as the elements see them that are evaluated one after the other: what the next one shares is not computed again.
+/// Bodies for elements that are evaluated one after the other: states that the next one shares are not computed again.
 class BodyStates {
  public:
   BodyStates() { node_.fill(unknown); }
@@ -71,9 +71,9 @@ Matrix3 axes_along(const Vector3& axis, const Vector3& x);
 /// is that of the E₂ given. Throws InvalidInput when the axes point in opposite directions.
 Matrix3 swung(const Matrix3& R1, const Matrix3& E1, const Matrix3& R2, const Matrix3& E2);
 
-/// Why no body has this inertia (negative moments, one larger than the sum of the others); empty: one may.
+/// Why no body can have this inertia (negative moments, one larger than the sum of the others); empty: it is possible.
 std::string problem_with_inertia(const Matrix3& J);
-/// The inertia of a body next to J: second moments of the mass that are negative become zero. What a body may have stays.
+/// The possible inertia nearest to J: negative second moments of the mass become zero. A possible inertia is unchanged.
 Matrix3 nearest_inertia(const Matrix3& J);
 
 }  // namespace kreisel::multibody

@@ -5,8 +5,8 @@
 
 namespace kreisel::multibody {
 
-/// A straight piece of cable between points of two nodes: T = EA max(0, ε + βε̇) while it is taut, ε = l/L - 1 > 0; slack, it does
-/// nothing. It exerts no moment: the rotations of its nodes are free.
+/// A straight piece of cable between points of two nodes: T = EA max(0, ε + βε̇) while it is taut, ε = l/L - 1 > 0; slack, it has
+/// no force. It exerts no moment: the rotations of its nodes are free.
 class Cable final : public SectionElement {
  public:
   /// `a` and `b` in the body frames of the nodes.

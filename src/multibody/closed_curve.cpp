@@ -12,7 +12,7 @@
 namespace kreisel::multibody {
 namespace {
 
-/// Looks at a piece, for its size and for where it meets another.
+/// Samples of a piece, for its size and for intersections with others.
 constexpr int looks = 16;
 
 }  // namespace
@@ -71,7 +71,7 @@ ClosedCurve::ClosedCurve(const std::vector<Point>& points) {
   Matrix found;
   if (solver.info() == Eigen::Success) found = solver.solve(right);
   if (solver.info() != Eigen::Success || !found.allFinite())
-    throw InvalidInput("has points through which no smooth curve goes");
+    throw InvalidInput("has points that no smooth curve passes through");
 
   double area = 0.0;
   for (std::size_t i = 0; i < n; ++i) {
@@ -99,7 +99,7 @@ ClosedCurve::ClosedCurve(const std::vector<Point>& points) {
       area += 0.5 * (last.x() * at.y() - last.y() * at.x());
       last = at;
     }
-    piece.reach += widest_step;  // between two looks it does not leave the circle
+    piece.reach += widest_step;  // between two samples the curve stays within the circle
   }
   side_ = area >= 0.0 ? 1.0 : -1.0;
 
@@ -125,7 +125,7 @@ ClosedCurve::Jet ClosedCurve::at(const Piece& piece, double u) {
   return out;
 }
 
-/// Chords of neighbouring looks, of pieces that come close, must not cross.
+/// Chords between neighbouring samples must not cross, for pieces that come close.
 void ClosedCurve::check_itself() const {
   const auto cross = [](const Point& a, const Point& b) { return a.x() * b.y() - a.y() * b.x(); };
   constexpr int parts = 8;
@@ -144,8 +144,8 @@ void ClosedCurve::check_itself() const {
           const double c_side = cross(b - a, c - a), d_side = cross(b - a, d - a), a_side = cross(d - c, a - c),
                        b_side = cross(d - c, b - c);
           if (c_side * d_side < 0.0 && a_side * b_side < 0.0)
-            throw InvalidInput(fmt::format("meets itself, between points {} and {} and between points {} and {}", i + 1,
-                                           (i + 1) % n + 1, j + 1, (j + 1) % n + 1));
+            throw InvalidInput(fmt::format("intersects itself, between points {} and {} and between points {} and {}",
+                                           i + 1, (i + 1) % n + 1, j + 1, (j + 1) % n + 1));
         }
     }
 }

@@ -7,14 +7,14 @@
 
 namespace kreisel::multibody {
 
-/// A periodic spline of degree 5 through points, four times continuously differentiable in the length of the chords: what rides on
-/// it has accelerations with two continuous derivatives.
+/// A periodic spline of degree 5 through points, four times continuously differentiable in the length of the chords: a follower
+/// on it has accelerations with two continuous derivatives.
 class ClosedCurve {
  public:
   using Point = Eigen::Vector2d;
   static constexpr std::size_t fewest_points = 6, most_points = 2000;
 
-  /// Throws InvalidInput for fewer points, points that repeat, and a curve that meets itself.
+  /// Throws InvalidInput for fewer points, points that repeat, and a curve that intersects itself.
   explicit ClosedCurve(const std::vector<Point>& points);
 
   /// The distance from the nearest point of the curve, negative inside, with derivatives by y. With the curvature κ there,

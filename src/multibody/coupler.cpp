@@ -78,7 +78,7 @@ void Coupler::constraint_with_force(const Instant& at, double* gap, double* rate
   add_constraint_force(at, at.lambda, out);
 }
 
-/// Turns are counted, they move nothing.
+/// Derivatives by states of turns are zero: only whole turns are read from them.
 void Coupler::store_nothing_of_states(const Blocks& out, bool has_H) const {
   for (int i = bodies_; i < slots(); ++i) {
     out.B(i).setZero();

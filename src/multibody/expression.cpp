@@ -76,7 +76,8 @@ Expression::Expression(const formula::Formula& formula, const formula::Constants
     }
   }
   if (corners_ > max_corners)
-    throw InvalidInput(fmt::format("has {} of abs, sign, min and max, at most {} are read", corners_, max_corners));
+    throw InvalidInput(
+        fmt::format("has {} calls of abs, sign, min and max, at most {} are possible", corners_, max_corners));
 }
 
 Jet Expression::evaluate(double t, Branches* branches) const {

@@ -26,21 +26,21 @@ class Expression {
   explicit Expression(double constant);
   /// Of t alone. Throws InvalidInput as formula::Formula does.
   explicit Expression(std::string_view text);
-  /// Every name but t stands for one of the constants.
+  /// Every name except t is one of the constants.
   Expression(const formula::Formula& formula, const formula::Constants& constants);
 
   /// At a zero of their argument abs and sign, at equal arguments min and max are what they are just after it.
   Jet at(double t) const { return evaluate(t, nullptr); }
   bool is_constant() const { return is_constant_; }
 
-  /// Where one of abs, sign, min and max takes its other branch, or where a peak stands: there both sides are the same.
+  /// Where one of abs, sign, min and max takes its other branch, or where there is a peak: there both sides are the same.
   struct Corner {
     double t = 0.0;     ///< the first number with the branch after it
     Jet before, after;  ///< the function on either side
   };
   /// The first one in (after, until). No change of branches is missed: intervals of t are divided until intervals of the
   /// arguments show that there is no other, or down to round-off. A peak is a value ten times those at both ends of the time
-  /// before it: a step over it would not see it.
+  /// before it: a step over it would miss it.
   std::optional<Corner> next_corner(double after, double until) const;
   const std::string& text() const { return text_; }
 

@@ -72,7 +72,7 @@ class Expression::Search {
     return find(a, at_a, middle, at_middle, found) || find(middle, at_middle, b, at_b, found);
   }
   /// A time in (a, b) at which the function is far larger than at both ends, near its largest value: a step from a to b would
-  /// not see it. False: there is none.
+  /// miss it. False: there is none.
   bool find_peak(double a, double b, double& found) const {
     const double size = far_larger * std::max(std::abs(of_.at(a).value), std::abs(of_.at(b).value));
     struct Part {
@@ -113,11 +113,11 @@ class Expression::Search {
   }
 
  private:
-  /// What intervals of t tell of the arguments of abs, sign, min and max: none can be zero, each has one zero at most, or neither.
+  /// What intervals of t tell about the arguments of abs, sign, min and max: none can be zero, each has one zero at most, or neither.
   enum class Kind { clear, monotone, unknown };
   /// Beyond this the values at the ends of the intervals decide: an argument such as t - t is zero without being known to be.
   static constexpr long most_divisions = 5'000;
-  /// A peak: against the ends of the interval, and how much of the largest value that may be there.
+  /// A peak: its size relative to the ends of the interval, and to the largest value that is possible there.
   static constexpr double far_larger = 10.0, near_peak = 0.5;
   static constexpr int most_parts = 64;
 

@@ -112,7 +112,7 @@ std::vector<NamedSignal> MeasuredForce::signals() const {
   return list;
 }
 
-/// A damper or a given torque acts alike on every turn.
+/// A damper or a given torque acts in the same way on every turn.
 const Measure* MeasuredForce::winding() const {
   for (const Term& term : terms_)
     if (term.counts_turns && term.stiffness != 0.0) return term.measure.get();

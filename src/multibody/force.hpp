@@ -44,10 +44,10 @@ class Force : public Element {
   virtual void add_blocks(const ForceState& at, ElementBlocks& out) const = 0;
   /// Stored energy [J].
   virtual double potential(const ForceState&) const { return 0.0; }
-  /// Whether what it stores is energy in a field of gravity.
+  /// Whether the stored energy is that of a gravity field.
   virtual bool is_gravity() const { return false; }
 
-  /// Gaps whose zeros are corners of the force: a step ends there, and `touched` is told. Of how many, and one of them.
+  /// Gaps whose zeros are corners of the force: a step ends there, and `touched` is called. Their number, and one of them.
   virtual int gaps() const { return 0; }
   virtual double gap_at(const BodyState*, int) const { return std::numeric_limits<double>::quiet_NaN(); }
   /// Changes z where a gap closes or opens.
@@ -59,11 +59,11 @@ class Force : public Element {
     bool is_rotation = false;
   };
   virtual Along along() const { return {}; }
-  /// Whether one number says how hard it acts.
+  /// Whether one number gives its magnitude.
   virtual bool has_effort() const { return along().measure != nullptr; }
   /// That number, as the model file counts it; NaN: there is none.
   virtual double effort_at(const ForceState&) const { return std::numeric_limits<double>::quiet_NaN(); }
-  /// power += what enters the bodies beside the potential.
+  /// power += the power into the bodies that is not from the potential.
   virtual void add_flow(const ForceState& at, system::Power& power) const = 0;
 
   // -- as an element
@@ -75,7 +75,7 @@ class Force : public Element {
   void add_energy(const Instant& at, system::EnergyParts& parts) const final;
   void add_power(const Instant& at, system::Power& power) const final;
   double effort(const Instant& at) const final;
-  /// What it does to its bodies [W]: positive drives them.
+  /// Power into its bodies [W]: positive drives them.
   double power(const Instant& at) const;
 
  private:
@@ -122,7 +122,7 @@ struct ForceInfo {
   ForcePtr (*build)(const ForceSpec&) = nullptr;
 };
 
-/// What pictures show of a force or an output: where it is, and what it takes to say how large it is.
+/// What pictures show of a force or an output: where it is, and the data for its magnitude.
 struct Mark {
   std::string kind;  ///< "force" or "output"
   std::string name, type;
@@ -141,7 +141,7 @@ const ForceInfo& find_force(std::string_view name);
 std::vector<std::string> force_names();
 
 /// Efforts on measures: τ = k (ξ - s) + c (ξ̇ - ṡ) - p(t), for springs, dampers, bushings and actuators. Springs store energy
-/// and dampers dissipate it; whatever an actuator does is work, its gains included: what is booked depends on the kind of
+/// and dampers dissipate it; all that an actuator does is work, its gains included: the energy balance depends on the kind of
 /// element, not on how its target is written.
 class MeasuredForce final : public Force {
  public:
@@ -157,7 +157,7 @@ class MeasuredForce final : public Force {
   MeasuredForce& act(Term term);
 
   std::vector<NamedSignal> signals() const override;
-  /// The poses tell an angle up to whole turns: where turns matter they are counted by a state with the rate of the angle.
+  /// The poses give an angle up to whole turns: where turns matter they are counted by a state with the rate of the angle.
   /// Only the turn is read from it, so that its errors do not reach the force.
   int states() const override { return winding() == nullptr ? 0 : 1; }
   void start_states(const BodyState* s, double* z) const override;

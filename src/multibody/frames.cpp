@@ -67,7 +67,7 @@ void Frames::store_B(const ElementBlocks& from, const Blocks& out) const {
   for (int i = 0; i < count_; ++i) {
     if (at_.slots[i].is_ground()) continue;
     double* const target = out.all.B.data() + at_.slots[i].touch_at;
-    if (out.rows == 3 && !is_se3(i)) {  // a spherical joint: sizes that the compiler knows
+    if (out.rows == 3 && !is_se3(i)) {  // a spherical joint: sizes known at compile time
       Eigen::Map<Eigen::Matrix<double, 3, 6>>{target} = from.B[i].topRows<3>();
       continue;
     }

@@ -22,7 +22,7 @@ inline void set_zero(Slopes& slopes, int slots) {
   for (int i = 0; i < slots; ++i) slopes[i].setZero();
 }
 
-/// The bodies of an element at one instant. BodyState speaks of inertial velocities u; a node on SE(3) has v = (U, Ω) with
+/// The bodies of an element at one instant. BodyState has inertial velocities u; a node on SE(3) has v = (U, Ω) with
 /// u = R U, and what belongs to it is converted here, slot by slot:
 ///
 ///     B_U = B_u R,   f_U = Rᵀ f_u,   H_Ω += -B_u R Ũ,   K_UΩ += skew(Rᵀ f_u),   K_Ω += -D_u R Ũ.

@@ -1,4 +1,4 @@
-// Parts of the state of a body that stay as they are while a mechanism is assembled.
+// Parts of the state of a body that are kept while a mechanism is assembled.
 #pragma once
 
 #include "multibody/frames.hpp"
@@ -6,7 +6,7 @@
 namespace kreisel::multibody {
 
 /// Three rows. Position: x = x₀. Rotation: the small rotation from R₀. Velocity: u = u₀, angular velocity: w = w₀, both of
-/// velocity level; those of position level say nothing of velocities that fits a motion.
+/// velocity level. The rates of rows of position level are not conditions on the velocities of a motion.
 class Hold final : public Element {
  public:
   enum class Part { position, rotation, velocity, angular_velocity };
@@ -19,7 +19,7 @@ class Hold final : public Element {
   void add_constraint_force(const Instant& at, const double* mu, const Forces& out) const override;
   void constraint_with_force(const Instant& at, double* gap, double* rate, const Forces& out) const override;
   void jacobian(const Instant& at, const Blocks& out) const override;
-  /// K is left out: projections do not ask for it.
+  /// K is left out: projections do not need it.
   void linearize_constraint(const Instant& at, const Blocks& out) const override { jacobian(at, out); }
 
  private:

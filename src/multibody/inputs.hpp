@@ -37,8 +37,8 @@ class InputValues {
     const Jet jet = inputs_[i].value.at(t);
     return derivative == 0 ? jet.value : derivative == 1 ? jet.rate : jet.curve;
   }
-  /// Values that were set, and points of tables. Of formulas none: a method that starts anew at rest would take the next corner for the
-  /// end of its first step, and may find the same value there, as behind a bump.
+  /// Values that were set, and points of tables, but no corners of formulas: a method that restarts at rest would end its first step at
+  /// the next corner, and may find the same value there, as behind a bump.
   system::Corner next_corner(double t, double until, double resolution) const {
     system::Corner first = set_ != nullptr ? set_->next_corner(t, until) : system::Corner();
     for (std::size_t i = 0; i < inputs_.size(); ++i) {

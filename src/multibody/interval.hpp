@@ -19,7 +19,7 @@ struct Interval {
   bool is(double x) const { return low == x && high == x; }
 };
 
-/// Bounds that are not numbers tell nothing.
+/// Bounds that are NaN give no information.
 inline Interval bounded(double low, double high) { return low <= high ? Interval{low, high} : Interval::everything(); }
 inline Interval hull(const Interval& a, const Interval& b) {
   return bounded(std::min(a.low, b.low), std::max(a.high, b.high));

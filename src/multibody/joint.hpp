@@ -15,7 +15,7 @@ namespace kreisel::multibody {
 
 class Rolling;
 
-/// Rows: first, if asked for, the three of P₁ - P₂ (P = x + R p, inertial axes), then one per measure: ξ - s(t).
+/// Rows: first, if requested, the three of P₁ - P₂ (P = x + R p, inertial axes), then one per measure: ξ - s(t).
 /// λ acts as M v̇ = -Bᵀλ: for the first three rows +λ is the force on the second body at the joint.
 class Joint final : public Element {
  public:
@@ -49,7 +49,7 @@ class Joint final : public Element {
   const Frame& frame() const { return frames_.at(1); }
   const std::array<Frame, 2>& frames() const { return frames_; }
   const std::vector<Sliding>& slidings() const { return slidings_; }
-  /// Rows of velocity level that belong to it, null: none. They are on and off with it.
+  /// Rows of velocity level that belong to it, null: none. They are switched with it.
   const std::shared_ptr<const Rolling>& rolling() const { return rolling_; }
 
   // -- for the builders in joints/

@@ -62,7 +62,7 @@ constexpr std::array<double, kronrod_points> end_weights = [] {
   return weight;
 }();
 
-/// ∫ f over (a, b); halves are divided until the two rules agree to round-off, and so do the ends with what the nodes say of them:
+/// ∫ f over (a, b); halves are divided until the two rules agree to round-off, and the ends with the values extrapolated from the nodes:
 /// a stop that is just touched lies between the last node and the end.
 template <class F>
 double integral(const F& f, double a, double b, double size, int depth) {
@@ -129,7 +129,7 @@ Formulas::Node Formulas::rate_of(Node node) {
         return rate_of_state(of.index);
       case Kind::input:
         if (of.component < 2) return this->leaf({Kind::input, of.index, of.component + 1});
-        throw InvalidInput("has no rate: of an input no more than two are known");
+        throw InvalidInput("has no rate: an input has only two known derivatives");
       case Kind::acceleration:
         throw InvalidInput("has no rate: it depends on an acceleration");
       case Kind::effort:
@@ -172,7 +172,7 @@ Formulas::Node Formulas::rate_of_state(int state) {
 
 namespace {
 
-/// Parts of a node with corners or peaks that are functions of time alone; what cannot be written as a formula has none that are known.
+/// Parts of a node with corners or peaks that are functions of time alone; parts that cannot be written as a formula are skipped.
 std::vector<Signal> timed_parts(Formulas& formulas, Formulas::Node node) {
   std::vector<Signal> parts;
   formula::Graph& graph = formulas.graph();
@@ -298,7 +298,7 @@ Law::Law(std::string type, std::string name, Formulas& formulas, Plan plan)
         fmt::format("reads {} quantities, at most {} are possible in one law", value_.leaves().size(), max_leaves));
   std::vector<Formulas::Node> all{plan.value};
   for (const int leaf : value_.leaves()) all.push_back(graph.derivative(plan.value, leaf));
-  // The leaves of the value, in their order, are those that it is derived by; derivatives read no others.
+  // The value is differentiated by its leaves, in their order; derivatives read no others.
   gradient_ = formula::Program(graph, all);
   value_reads_ = readings_of(value_, formulas, plan);
   gradient_reads_ = readings_of(gradient_, formulas, plan);
@@ -309,7 +309,7 @@ Law::Law(std::string type, std::string name, Formulas& formulas, Plan plan)
   const int own = graph.leaves_of(x)[0], own_rate = graph.leaves_of(v)[0];
   Formulas::Node rest = formula::Graph::none;
   Formulas::Node stored = graph.part_of_leaf(plan.value, own, rest);
-  // A constant drives: its potential would have to count the turns of an angle that nothing else asks for.
+  // A constant does work: its potential would have to count the turns of an angle that nothing else needs.
   const bool drives = graph.is_number(stored) && graph.value_of(stored) != 0.0;
   if (drives) stored = graph.number(0.0), rest = plan.value;
   stores_ = !graph.is_number(stored);

@@ -22,7 +22,7 @@ struct Gauge {
   int turns = -1;  ///< node of a state with the rate of an angle, from which its turns are read; -1: no turns
 };
 
-/// What a leaf of a formula stands for.
+/// The meaning of a leaf of a formula.
 struct Quantity {
   enum class Kind {
     time,
@@ -32,7 +32,7 @@ struct Quantity {
     state,         ///< a node of first order
     input,         ///< of the mechanism; its value, rate or curve
     effort,        ///< of a force of the mechanism
-    power,         ///< of a force of the mechanism: what it does to its bodies
+    power,         ///< of a force of the mechanism, into its bodies
     reaction,      ///< of a joint on its second body: force, then torque, inertial axes
     energy,        ///< kinetic, potential, elastic
     rotation,      ///< of a body: the rotation vector
@@ -48,7 +48,7 @@ struct Quantity {
   auto operator<=>(const Quantity&) const = default;
 };
 
-/// The formulas of a mechanism: one graph, and what its leaves stand for.
+/// The formulas of a mechanism: one graph, and the meanings of its leaves.
 class Formulas {
  public:
   using Node = formula::Graph::Node;
@@ -57,9 +57,9 @@ class Formulas {
   const std::vector<Gauge>& gauges() const { return gauges_; }
   Gauge& gauge(int number) { return gauges_[static_cast<std::size_t>(number)]; }
 
-  /// A table or another function of one variable, which all laws and outputs keep.
+  /// A table or another function of one variable, which all laws and outputs keep alive.
   const formula::Curve* add(std::shared_ptr<const formula::Curve> curve);
-  /// The same of several variables.
+  /// The same for several variables.
   const formula::Function* add(std::shared_ptr<const formula::Function> function);
   using Curves = std::vector<std::shared_ptr<const void>>;
   const Curves& curves() const { return curves_; }
@@ -199,7 +199,7 @@ const std::vector<LawInfo>& law_catalogue();
 const LawInfo* find_law(std::string_view name);
 std::vector<std::string> law_names();
 
-/// What a mechanism reports beside its motion.
+/// What a mechanism reports in addition to its motion.
 class Outputs {
  public:
   struct Entry {

@@ -13,7 +13,7 @@ using formula::Graph;
 
 void FormulaNames::declare(const std::string& name, std::string kind, std::vector<std::string> components) {
   if (const auto found = meanings_.find(name); found != meanings_.end())
-    throw InvalidInput(fmt::format("'{}' is the name of {} {} already; formulas need one meaning per name", name,
+    throw InvalidInput(fmt::format("'{}' is already the name of {} {}; formulas need one meaning per name", name,
                                    found->second.kind == "input" || found->second.kind == "output" ? "an" : "a",
                                    found->second.kind));
   if (const std::string problem = formula::problem_with_name(name); !problem.empty())
@@ -23,7 +23,7 @@ void FormulaNames::declare(const std::string& name, std::string kind, std::vecto
   for (const std::string& word : own)
     if (known_.has(word))
       throw InvalidInput(fmt::format(
-          "'{}' would mean two things: {}; choose another name for the {}", word,
+          "'{}' would be ambiguous: {}; choose another name for the {}", word,
           word == name ? "a component of another name, and this" : "its component, and another name", kind));
   known_.add(name, components.empty());
   for (const char* rate : {"'", "''"}) known_.add(name + rate, false);
@@ -55,7 +55,7 @@ const std::vector<FormulaNames::Node>& FormulaNames::nodes_of(const std::string&
     throw InvalidInput(fmt::format("algebraic loop: {} -> {}; a state in between breaks it",
                                    fmt::join(std::vector<std::string>(begin, path_.end()), " -> "), name));
   }
-  if (!meaning.make) throw InvalidInput(fmt::format("'{}' has a mistake of its own", name));
+  if (!meaning.make) throw InvalidInput(fmt::format("'{}' has an error itself", name));
   meaning.is_in_work = true;
   path_.push_back(name);
   try {
@@ -79,7 +79,7 @@ FormulaNames::Node FormulaNames::node_of(const Formula& formula, const Formula::
   if (name.text == "t") return formulas_.leaf({Quantity::Kind::time});
   if (name.text == "x" || name.text == "v") {
     const Node own = name.text == "x" ? x : v;
-    if (own == Graph::none) formula.refuse(name, fmt::format("'{}' is known in laws of forces only", name.text));
+    if (own == Graph::none) formula.refuse(name, fmt::format("'{}' is available only in laws of forces", name.text));
     return own;
   }
   // A parameter that events change is a state.
@@ -125,7 +125,7 @@ std::shared_ptr<const Outputs> rates_of(Formulas& formulas, const std::vector<Ou
     try {
       for (const Formulas::Node node : entry.nodes) rate.nodes.push_back(formulas.rate_of(node));
       rates.push_back(std::move(rate));
-    } catch (const InvalidInput&) {  // it depends on what has none
+    } catch (const InvalidInput&) {  // it depends on something without a rate
     }
   }
   try {

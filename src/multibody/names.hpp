@@ -1,4 +1,4 @@
-// The names of a mechanism that formulas may use: parameters, inputs, states, outputs and forces, and what they stand for.
+// The names of a mechanism that formulas may use: parameters, inputs, states, outputs and forces, and their meanings.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ class FormulaNames {
  public:
   using Node = Formulas::Node;
 
-  /// `constants`: the values of parameters, which live longer. `used`: is told of every formula that is resolved.
+  /// `constants`: the values of parameters, which live longer. `used`: called with every formula that is resolved.
   explicit FormulaNames(const formula::Constants& constants, std::function<void(const formula::Formula&)> used = {})
       : constants_(constants), used_(std::move(used)) {}
 
@@ -32,19 +32,19 @@ class FormulaNames {
   /// For the parser; t, and parameters once they are declared.
   const formula::Names& known() const { return known_; }
 
-  /// What a declared name stands for: a node per component.
+  /// The meaning of a declared name: a node per component.
   void define(const std::string& name, std::vector<Node> nodes);
-  /// The same by a formula, which is resolved when somebody needs it; x and v are own nodes of a law, or none.
+  /// The same by a formula, which is resolved when it is needed; x and v are own nodes of a law, or none.
   void define(const std::string& name, formula::Formula formula, Node x, Node v);
-  /// The same by whatever makes the nodes.
+  /// The same by a function that makes the nodes.
   void define(const std::string& name, std::function<std::vector<Node>()> make);
 
   /// The nodes of a name. Throws InvalidInput for algebraic loops, naming them.
   const std::vector<Node>& nodes_of(const std::string& name);
-  /// A formula. Throws InvalidInput that says which name is wrong.
+  /// A formula. Throws InvalidInput that gives the wrong name.
   Node resolve(const formula::Formula& formula, Node x, Node v);
   Formulas& formulas() { return formulas_; }
-  /// From now on names stand for what is reported: a force that is switched off is zero.
+  /// From now on names mean what is reported: a force that is switched off is zero.
   void begin_reports() { is_reporting_ = true; }
   bool is_reporting() const { return is_reporting_; }
   /// Of the kind "input", that no formula uses.

@@ -12,7 +12,7 @@
 namespace kreisel::multibody {
 namespace {
 
-/// Three elements per turn: beyond, loads bring the logarithm to the half turn behind which it takes the other way round.
+/// Three elements per turn: with fewer, loads bring the logarithm to the half turn beyond which it takes the opposite direction.
 constexpr double widest_bend = 2.0 * M_PI / 3.0 + 1e-9;
 
 }  // namespace
@@ -103,7 +103,7 @@ std::vector<Frame> constant_strain(const Frame& from, const Vector6& strain, dou
 
 int add_rod(Mechanism& mechanism, const Rod& rod) {
   const int n = static_cast<int>(rod.nodes.size()) - 1;
-  if (n < 1) throw InvalidInput(fmt::format("rod '{}' has {} nodes, needs two at least", rod.name, rod.nodes.size()));
+  if (n < 1) throw InvalidInput(fmt::format("rod '{}' has {} nodes, needs at least two", rod.name, rod.nodes.size()));
   if (!(rod.length > 0.0) || !std::isfinite(rod.length))
     throw InvalidInput(fmt::format("rod '{}' has the length {}, must be positive [m]", rod.name, rod.length));
   const double smallest = symmetric_eigenvalues(rod.section.beam.compliance)[0];
@@ -172,7 +172,7 @@ int add_rod(Mechanism& mechanism, const Rod& rod) {
     }
     if (!(d.tail<3>().norm() < widest_bend))
       throw InvalidInput(fmt::format(
-          "element {} of rod '{}' turns by {:.4g} degrees between its nodes, more than {:.4g}; take more elements", i,
+          "element {} of rod '{}' turns by {:.4g} degrees between its nodes, more than {:.4g}; use more elements", i,
           rod.name, d.tail<3>().norm() * 180.0 / M_PI, widest_bend * 180.0 / M_PI));
     const Vector6 drawn = d / h;
     const Vector6 strain0 =

@@ -35,15 +35,15 @@ RodSection rectangular_section(const Material& material, double y, double z);
 /// says otherwise.
 struct Rod {
   std::string name = "rod";
-  std::vector<Frame> nodes;  ///< inertial, two at least
+  std::vector<Frame> nodes;  ///< inertial, at least two
   double length = 1.0;       ///< of the whole rod, along it [m]
   RodSection section;
-  Vector6 prestress = Vector6::Zero();  ///< at the nodes as they stand [N, N m]
+  Vector6 prestress = Vector6::Zero();  ///< at the nodes as given [N, N m]
   Vector3 velocity = Vector3::Zero(),
           angular_velocity = Vector3::Zero();             ///< of a rigid motion about the first node, inertial
   std::optional<lie::GroupId> group = lie::GroupId::se3;  ///< of the nodes; none: that of the mechanism
   bool is_straight_unloaded = false;                      ///< the poses are loaded ones, the rod itself is straight
-  bool is_cable = false;                                  ///< pulls only: of the section no more than EA counts
+  bool is_cable = false;                                  ///< pulls only: only EA of the section is used
   // Of meshes that are not even; empty: equal elements without corners.
   std::vector<Frame> leaving{};  ///< RodMesh::leaving
   std::vector<double> at{};      ///< RodMesh::at
@@ -58,8 +58,8 @@ std::vector<double> node_weights(int elements);
 /// The same in lengths, of a mesh with stretches of equal elements, from one break to the next [m].
 std::vector<double> node_weights(const std::vector<double>& at, const std::vector<int>& breaks);
 
-/// Adds bodies NAME.0 … NAME.n and beams NAME.1 … NAME.n. Returns the number of the first body. Throws InvalidInput for a rod
-/// that cannot be.
+/// Adds bodies NAME.0 … NAME.n and beams NAME.1 … NAME.n. Returns the number of the first body. Throws InvalidInput for an
+/// impossible rod.
 int add_rod(Mechanism& mechanism, const Rod& rod);
 
 /// Poses along a line; z of the sections is as close to `up` as it can be.

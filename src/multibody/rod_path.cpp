@@ -66,7 +66,7 @@ class Curve {
   Frame at(double s) const {
     const auto above = std::upper_bound(s_.begin() + 1, s_.end() - 1, s);
     const auto i = static_cast<std::size_t>(above - s_.begin()) - 1;
-    // Newton's method on the arc length from the point before; the table is so fine that it starts close.
+    // Newton's method on the arc length from the point before; the table is fine enough for a close start.
     const double p0 = static_cast<double>(i) * step_;
     double p = p0 + step_ * (s - s_[i]) / (s_[i + 1] - s_[i]);
     for (int k = 0; k < 4; ++k) p -= (s_[i] + length_between(p0, p) - s) / slope_(p).norm();
@@ -112,7 +112,7 @@ RodPath along(std::shared_ptr<const Curve> curve) {
 }
 
 void refuse_repeated(const std::vector<Vector3>& points) {
-  if (points.size() < 2) throw InvalidInput(fmt::format("has {} points, needs two at least", points.size()));
+  if (points.size() < 2) throw InvalidInput(fmt::format("has {} points, needs at least two", points.size()));
   double size = 0.0;
   for (const Vector3& p : points) size = std::max(size, (p - points[0]).norm());
   for (std::size_t i = 1; i < points.size(); ++i)
@@ -160,7 +160,7 @@ RodPath polyline_path(const std::vector<Vector3>& points, double radius, const V
     const Vector3 next = i + 1 < last ? Vector3((points[i + 2] - points[i + 1]).normalized()) : Vector3(E.col(0));
     const Vector3 normal = E.col(0).cross(next);
     const double angle = std::atan2(normal.norm(), E.col(0).dot(next));
-    if (angle > M_PI - 1e-3) throw InvalidInput(fmt::format("turns back at the point number {}", i + 1));
+    if (angle > M_PI - 1e-3) throw InvalidInput(fmt::format("turns back at point {}", i + 1));
     const double cut = radius * std::tan(0.5 * angle), rest = length - used - cut;
     if (!(rest >= -1e-12 * length))
       throw InvalidInput(
@@ -198,7 +198,7 @@ RodPath screw_path(const Vector3& from, const Vector3& centre, const Vector3& ax
   const double radius = across.norm();
   if (!(radius > 1e-12 * arm.norm()) || !(radius > 0.0))
     throw InvalidInput("begins on its axis; the radius would be zero");
-  if (angle == 0.0) throw InvalidInput("turns by no angle");
+  if (angle == 0.0) throw InvalidInput("has a zero angle");
   // A screw motion about the axis: the body velocity of the section per angle, seen from its start.
   const double pitch = height / angle;  // per radian
   const Vector3 tangent = z.cross(across) + pitch * z, forward = angle > 0.0 ? tangent : Vector3(-tangent);
@@ -253,8 +253,8 @@ RodPath catenary_path(const Vector3& from, const Vector3& to, double length, con
   const Vector3 across = chord - rise * z;
   const double span = across.norm();
   if (!(length >= chord.norm()))
-    throw InvalidInput(
-        fmt::format("has the length {:.6g} m, shorter than the distance of its ends, {:.6g} m", length, chord.norm()));
+    throw InvalidInput(fmt::format("has the length {:.6g} m, shorter than the distance between its ends, {:.6g} m",
+                                   length, chord.norm()));
   if (!(span > 1e-6 * length))
     throw InvalidInput("has its ends one above the other, where a chain would hang in a fold; move one of them aside");
   if (length < chord.norm() * (1.0 + 1e-9)) return line_path(from, to, up);
@@ -343,7 +343,7 @@ RodMesh mesh_of(const RodPath& path, int elements, const std::vector<double>& pl
     }
     if (turned > 2.0 * M_PI / 3.0 + 1e-6)
       throw InvalidInput(fmt::format(
-          "turns by {:.4g} degrees along element {}, more than 120; take more elements, three per turn at least",
+          "turns by {:.4g} degrees along element {}, more than 120; use more elements, at least three per turn",
           turned * 180.0 / M_PI, i));
   }
   return mesh;

@@ -29,7 +29,7 @@ struct RodPath {
 /// Axes whose first is x and whose third is as close to `up` as it can be. Throws InvalidInput when they are parallel.
 Matrix3 section_axes(const Vector3& x, const Vector3& up);
 
-// All throw InvalidInput for what is no path. `up`: towards which z of the first section points; null: z, or y where the path
+// All throw InvalidInput for an impossible path. `up`: towards which z of the first section points; null: z, or y where the path
 // begins vertically, and for circles their axis. The others are carried along: by the screw motion that makes an arc or a
 // helix, without turning about the axis elsewhere.
 
@@ -54,8 +54,8 @@ struct RodMesh {
   std::vector<int> breaks;     ///< nodes between which all is smooth and elements are equal; the ends among them
 };
 
-/// Equal elements, as many as asked for, if nodes come to lie on all corners and places (distances from the start) so;
-/// otherwise in each stretch between them as many equal ones as make them no longer than that.
+/// The requested number of equal elements, if nodes then lie on all corners and places (distances from the start);
+/// otherwise, in each stretch between them, as many equal elements as are needed to make none longer than that.
 RodMesh mesh_of(const RodPath& path, int elements, const std::vector<double>& places = {});
 
 }  // namespace kreisel::multibody

@@ -1,4 +1,4 @@
-// What keeps a wheel from slipping: rows of velocity level that belong to a joint.
+// Rows of velocity level that keep a wheel from slipping; they belong to a joint.
 #pragma once
 
 #include "multibody/frames.hpp"

@@ -87,7 +87,7 @@ Signal::Signal(const std::vector<std::pair<double, double>>& table, Interpolatio
     if (!(next_t > t) && !is_jump)
       throw InvalidInput(fmt::format(
           "the times of a table must increase: {} comes after {}{}", next_t, t,
-          next_t == t ? "; a jump is two points of the same time between two others, with interpolation \"linear\""
+          next_t == t ? "; a jump is two points with the same time between two others, with interpolation \"linear\""
                       : ""));
     over.width.push_back(next_t - t);
     over.chord.push_back(is_jump ? 0.0 : (next_value - value) / (next_t - t));

@@ -15,7 +15,7 @@ namespace kreisel::multibody {
 /// How the points of a table are joined. `linear`: continuous. `monotone`: continuous with its rate, and between two points
 /// nowhere beyond their values. `spline`: natural cubic spline, continuous with rate and curve; may overshoot.
 enum class Interpolation { linear, monotone, spline };
-/// What a table says before its first and after its last point: the value there, or the straight line with the slope there.
+/// The value of a table before its first and after its last point: the value there, or the straight line with the slope there.
 enum class Outside { hold, straight };
 
 std::vector<std::string> interpolation_names();
@@ -41,8 +41,8 @@ class Signal {
   /// Points of a table at which it or its slope jumps.
   std::vector<double> kinks() const;
 
-  /// The first corner in (t, until) that a step from t to `until` must not go over, when the equations of motion contain the
-  /// derivative of that order as a force or an acceleration. Of a table such a step may go over points as long as a polynomial
+  /// The first corner in (t, until) that a step from t to `until` must not pass, when the equations of motion contain the
+  /// derivative of that order as a force or an acceleration. Such a step may pass points of a table as long as a polynomial
   /// follows the integral, up to `resolution` of its largest value so far or as well as it follows smooth functions.
   system::Corner next_corner(double t, double until, int derivative, double resolution) const;
 

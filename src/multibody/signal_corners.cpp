@@ -1,4 +1,4 @@
-// Where prescribed functions of time have corners, and over which points of a table a step may go.
+// Where prescribed functions of time have corners, and which points of a table a step may pass.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,17 +16,17 @@ constexpr std::array<double, 5> samples{0.0, 0.1910, 0.5393, 0.8124, 1.0};
 /// Thirds, nearly: smooth functions miss by the fifth power of the step, corners by its square at most.
 constexpr std::array<double, 3> parts{0.2913, 0.6347, 1.0};
 constexpr double smooth_decay = 0.03;
-/// More than this part of what the function has done so far is never left to the error test, however smooth.
+/// A miss above this part of what the function has done so far is never left to the error test, however smooth it is.
 constexpr double largest_part = 0.01;
 /// Of integrals, in units of the largest one.
 constexpr double round_off = 1e-14;
-/// What a function has done so far counts, but no less than this part of what it does in all.
+/// The scale is what a function has done so far, but at least this part of what it does in total.
 constexpr double smallest_part = 1e-6;
 /// Two sides of a corner that differ by less than this part of the function nearby are equal.
 constexpr double equal_sides = 1e-9;
 /// How far, in parts of the time looked at, the neighbourhood of a corner goes.
 constexpr double nearby = 1e-3;
-/// Continuous derivatives at a peak, a value far larger than where the step begins: steps end there, and no method minds.
+/// Continuous derivatives at a peak, a value far larger than where the step begins: steps end there, and every method continues.
 constexpr int smooth_peak = 8;
 constexpr double far_larger = 9.0;
 
@@ -134,7 +134,7 @@ double Signal::miss(double from, double to, int derivative) const {
   return largest;
 }
 
-/// Whether a step would not see what the function does within it.
+/// Whether a step would miss what the function does within it.
 bool Signal::hides(double from, double to, int derivative, double resolution) const {
   const double missed = miss(from, to, derivative);
   const std::size_t last =
@@ -188,7 +188,7 @@ Corner Signal::corner_of_table(double t, double until, int derivative, double re
   if (node == nodes_.size()) return {};
 
   // The derivative that jumps here, and whether it stands out from its neighbourhood: closely spaced points of a smooth function
-  // have no corner of their own.
+  // have no corner.
   const double here = nodes_[node];
   const Ends left = ends_at(here, 0, Side::left), right = ends_at(here, 0, Side::right);
   const double near = std::max(std::abs(left.value), node > 0 ? std::abs(pieces_[node - 1].value) : 0.0);

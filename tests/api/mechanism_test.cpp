@@ -337,7 +337,7 @@ TEST(Mechanism, SaysWhatIsWrong) {
         n.add_joint(revolute({ground, body}, {0, 0, 0}, {0, 0, 1}).limited({.from = 2, .to = 1}).named("second"));
         n.problem({});
       }),
-      "leaves no room");
+      "goes from 2 to 1");
   has(message_of([&] {
         Mechanism n;
         const Body b = n.add_body({.name = "b", .mass = 1.0, .inertia = diagonal(1, 1, 1)});

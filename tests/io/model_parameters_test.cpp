@@ -146,14 +146,14 @@ TEST(ModelParameters, RefusesWhatCannotBeANumber) {
             "t, pi, stiffness, b, sin, cos, tan, exp, log, sqrt, sinh, cosh, tanh, asin, acos, atan, abs, sign, atan2, "
             "min, max");
   EXPECT_EQ(refusal_of_parameters(R"({"a": "=2*t"})"),
-            "m.json:1:22: /parameters/a: formula '2*t', character 3: depends on t; a parameter stays the same while "
-            "the mechanism moves");
+            "m.json:1:22: /parameters/a: formula '2*t', character 3: depends on t; a parameter is constant during a "
+            "run");
   EXPECT_EQ(refusal_of_parameters(R"({"a": "=1/0"})"),
             "m.json:1:22: /parameters/a: is \"=1/0\", which is inf; expected a finite number");
   EXPECT_EQ(refusal_of_parameters(R"({"a": {"value": 3, "max": 2}})"),
             "m.json:1:22: /parameters/a: is 3, must be at most 2");
   EXPECT_EQ(refusal_of_parameters(R"({"sin": 1})"),
-            "m.json:1:24: /parameters/sin: 'sin' is a function of formulas; choose another name for the parameter");
+            "m.json:1:24: /parameters/sin: 'sin' is a function in formulas; choose another name for the parameter");
   EXPECT_EQ(refusal_of_parameters(R"({"2a": 1})"),
             "m.json:1:23: /parameters/2a: '2a' is not a word of letters, digits and _ that "
             "begins with a letter; choose another name for the parameter");
@@ -166,9 +166,8 @@ TEST(ModelParameters, RefusesWhatCannotBeANumber) {
   EXPECT_NE(refusal_of_parameters(R"({"a": {"unit": "m"}})").find("the key \"value\" is missing"), std::string::npos);
   EXPECT_EQ(
       refusal(R"({"parameters": {"k": 1}, "bodies": [{"mass": "=k*t", "inertia": [1, 1, 1], "position": [0, 0, 0]}]})"),
-      "m.json:1:46: /bodies/0/mass: formula 'k*t', character 3: depends on t; this number stays the same while the "
-      "mechanism "
-      "moves, expected a formula of parameters");
+      "m.json:1:46: /bodies/0/mass: formula 'k*t', character 3: depends on t, but this number is constant during a "
+      "run; expected a formula of parameters");
   EXPECT_NE(refusal(R"({"bodies": [{"mass": "k", "inertia": [1, 1, 1], "position": [0, 0, 0]}]})")
                 .find("is \"k\", expected a number"),
             std::string::npos);

@@ -73,7 +73,7 @@ TEST(Urdf, BecomesAModelThatRuns) {
       1e-14);
   EXPECT_EQ(arm_model.bodies[1].shapes.size(), 2U);
   ASSERT_EQ(imported.notes.size(), 2U);
-  EXPECT_EQ(imported.notes[0], "the mesh 'lower.stl' of link 'lower' was left out; model files have primitives");
+  EXPECT_EQ(imported.notes[0], "the mesh 'lower.stl' of link 'lower' was left out; model files have only primitives");
   run::Options options;
   options.t_end = 0.2;
   run::Observer nobody;
@@ -109,7 +109,7 @@ TEST(Urdf, MistakesHaveTheirPlace) {
          "unknown link 'lowr'; did you mean 'lower'?");
   expect(replaced(arm, "<parent link=\"base\"/>", "<parent link=\"tool\"/>"), "is part of a cycle of joints");
   expect(replaced(arm, "<mass value=\"2\"/>", "<mass value=\"two\"/>"), "value=\"two\" of <mass>: expected 1 number");
-  expect(replaced(arm, "<mass value=\"2\"/>", ""), "link 'upper' and what is fixed to it have no mass");
+  expect(replaced(arm, "<mass value=\"2\"/>", ""), "link 'upper' and the links fixed to it have no mass");
   expect(replaced(arm, "<axis xyz=\"0 1 0\"/>", "<axis xyz=\"0 0 0\"/>"), "the axis of joint 'elbow' is zero");
 }
 
@@ -117,10 +117,10 @@ TEST(Urdf, MistakesHaveTheirPlace) {
 TEST(Urdf, MacrosOfXacroAreRefusedWithAdvice) {
   const std::string element =
       refusal(replaced(arm, "<link name=\"base\"/>", "<xacro:leg name=\"FL\"/><link name=\"base\"/>"));
-  EXPECT_NE(element.find("robot.urdf:4:3: <xacro:leg>: macros of xacro"), std::string::npos) << element;
+  EXPECT_NE(element.find("robot.urdf:4:3: <xacro:leg>: xacro macros"), std::string::npos) << element;
   EXPECT_NE(element.find("expand them first: `xacro "), std::string::npos) << element;
   const std::string value = refusal(replaced(arm, "value=\"2\"", "value=\"${mass}\""));
-  EXPECT_NE(value.find("value=\"${mass}\": macros of xacro"), std::string::npos) << value;
+  EXPECT_NE(value.find("value=\"${mass}\": xacro macros"), std::string::npos) << value;
 }
 
 TEST(Urdf, ImpossibleInertiasAreNamedWithLinkAndLineOrRepaired) {

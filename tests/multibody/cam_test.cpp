@@ -90,7 +90,7 @@ TEST(ClosedCurve, SaysWhatIsWrongWithItsPoints) {
     const double a = 2.0 * M_PI * (i + 0.3) / 24;
     eight.emplace_back(std::sin(a), std::sin(2.0 * a));
   }
-  EXPECT_NE(complaint(eight).find("meets itself"), std::string::npos) << complaint(eight);
+  EXPECT_NE(complaint(eight).find("intersects itself"), std::string::npos) << complaint(eight);
   // Points along straight edges.
   std::vector<ClosedCurve::Point> square;
   for (const auto& [x, y] : {std::pair{-1, -1}, {0, -1}, {1, -1}, {1, 0}, {1, 1}, {0, 1}, {-1, 1}, {-1, 0}})

@@ -162,7 +162,7 @@ TEST(JointFriction, AJointThatTurnsNeedsARadius) {
                 .find("belongs to \"law\": \"smoothed\""),
             std::string::npos);
   EXPECT_NE(refusal("prismatic", R"("coefficient": 0.3, "law": "stick-slip", "static_coefficient": 0.2)")
-                .find("friction at rest is not smaller"),
+                .find("friction at rest must not be smaller"),
             std::string::npos);
 }
 

@@ -251,12 +251,12 @@ TEST(Include, NamesClashesAndCyclesWithBothPlaces) {
     {"file": "leg"}]})j");
   const std::string clash = refusal_of(folder / "clash.json");
   EXPECT_TRUE(says(clash, "leg:16:5: /bodies/0: included by " + path("clash.json") +
-                              ":2:5: /include/1: 'thigh' is the name of leg:16:5: /bodies/0 already"));
+                              ":2:5: /include/1: 'thigh' is already the name of leg:16:5: /bodies/0"));
   write_file(
       folder / "own.json",
       R"j({"bodies": [{"name": "left.thigh", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0]}], "include": [{"file": "leg", "prefix": "left."}]})j");
   EXPECT_TRUE(says(refusal_of(folder / "own.json"),
-                   "'left.thigh' is the name of " + path("own.json") + ":1:13: /bodies/0 already"));
+                   "'left.thigh' is already the name of " + path("own.json") + ":1:13: /bodies/0"));
   write_file(folder / "a.json", "{\"include\": [{\"file\": \"b.json\", \"prefix\": \"b.\"}]}");
   write_file(folder / "b.json", "{\n\"include\": [{\"file\": \"../" + folder.path().filename().string() +
                                     "/a.json\", \"prefix\": \"a.\"}]}");
@@ -282,7 +282,7 @@ TEST(Include, AComponentAndANameOfAPartDiffer) {
       R"j({"bodies": [{"name": "b", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0]}], "outputs": {"z": {"position": "b"}}})j");
   write_file(folder / "whole.json",
              R"j({"include": [{"file": "part.json", "prefix": "p."}], "outputs": {"p": {"position": "p.b"}}})j");
-  EXPECT_TRUE(says(refusal_of(folder / "whole.json"), "'p.z' would mean two things"));
+  EXPECT_TRUE(says(refusal_of(folder / "whole.json"), "'p.z' would be ambiguous"));
 }
 
 TEST(WriteModel, StartsWhereAnAssembledRunStarts) {

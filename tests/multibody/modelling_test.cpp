@@ -196,7 +196,7 @@ TEST(FileEvents, RefuseWhatCannotBe) {
   };
   expect(R"j({"name": "e"})j", "/events/0: the key \"when\" is missing");
   expect(R"j({"when": "=place.q"})j", "unknown name 'place.q'; did you mean 'place.x'?");
-  expect(R"j({"when": "=rush.z"})j", "/events/0/when: depends on an acceleration, which events do not know");
+  expect(R"j({"when": "=rush.z"})j", "/events/0/when: depends on an acceleration, which is not available in events");
   expect(R"j({"when": "=t", "action": "halt"})j", "unknown action 'halt'");
   expect(R"j({"when": "=t", "direction": "down"})j", "unknown direction 'down'");
   expect(R"j({"when": "=t", "action": {"switch": {"off": ["latch"]}}})j",

@@ -242,7 +242,7 @@ TEST(RodFile, SaysWhatIsWrong) {
       "radius would be zero");
   says(rod_with(R"("path": {"line": [[0, 0, 0], [1, 0, 0]], "spline": [[0, 0, 0], [1, 0, 0]]})"), "has both");
   says(rod_with(R"("path": {"line": [[0, 0, 0], [1, 0, 0]]}, "elements": 3, "element_length": 0.1)"), "one of them");
-  says(rod_with(R"("path": {"arc": [[1, 0, 0], [-1, 0, 0], [0, -1, 0]]}, "elements": 1)"), "take more elements");
+  says(rod_with(R"("path": {"arc": [[1, 0, 0], [-1, 0, 0], [0, -1, 0]]}, "elements": 1)"), "use more elements");
   says(rod_with(R"("path": {"line": [[0, 0, 0], [1, 0, 0]]}, "axial": "rigid", "tension": 5)"),
        "follows from its loads");
   says(rod_with(R"("path": {"line": [[0, 0, 0], [1, 0, 0]]}, "report": [1.5])"), "0 to 1");

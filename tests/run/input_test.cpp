@@ -318,7 +318,8 @@ TEST(Mechanisms, LawsAreFormulasOrFunctionsOfNames) {
 
 TEST(Mechanisms, SayWhatIsWrongWithLaws) {
   Mechanism mechanism = cart(false);
-  EXPECT_NE(message_of([&] { mechanism.add_parameter("u", 1.0); }).find("named 'u' already"), std::string::npos);
+  EXPECT_NE(message_of([&] { mechanism.add_parameter("u", 1.0); }).find("the name 'u' is already in use"),
+            std::string::npos);
   EXPECT_NE(message_of([&] { mechanism.add_output("sin", "u"); }).find("'sin'"), std::string::npos);
   EXPECT_NE(message_of([&] { mechanism.add_output("turn", angle_of(3)); }).find("no joint number 3"),
             std::string::npos);

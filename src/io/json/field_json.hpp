@@ -1,4 +1,4 @@
-// Fields in JSON: their values, and what a JSON Schema says of them.
+// Fields in JSON: their values and their JSON Schemas.
 #pragma once
 
 #include <vector>

@@ -26,7 +26,7 @@ TextPosition position_of_byte(std::string_view text, std::size_t byte) {
 }
 
 constexpr std::size_t max_depth = 200;
-/// Keys of one object are searched one after the other, which takes time by the square of their number.
+/// Keys of one object are searched one after the other, so the time grows with the square of their number.
 constexpr std::size_t max_keys = 1000;
 /// A value takes up to 72 bytes in memory, 2 in the text.
 constexpr std::size_t max_values = 16'000'000;
@@ -45,8 +45,8 @@ std::string reason_of(const nlohmann::json::parse_error& error) {
   return reason;
 }
 
-/// Walks any text as far as it looks like JSON: knows the pointer at every place, and what the parser does not say or
-/// only says too late. Needs neither recursion nor memory beyond the open objects.
+/// Walks any text as far as it looks like JSON: tracks the pointer at every place and finds what the parser does not report,
+/// or reports too late. Needs neither recursion nor memory beyond the open objects.
 class Survey {
  public:
   struct Complaint {
@@ -166,7 +166,7 @@ class Survey {
 
   void count_value() {
     if (++values_ > max_values)
-      give_up(at_, fmt::format("the text has more than {} values, expected a smaller one", max_values));
+      give_up(at_, fmt::format("the text has more than {} values, expected fewer", max_values));
   }
 
   std::string_view text_;
@@ -268,7 +268,7 @@ std::string below(std::string_view pointer, std::size_t index) { return fmt::for
 
 JsonSource::JsonSource(std::string name, std::string text, Path folder)
     : name_(std::move(name)), text_(std::move(text)), folder_(std::move(folder)) {
-  if (text_.starts_with("\xEF\xBB\xBF")) text_.erase(0, 3);  // the mark that some editors put before UTF-8
+  if (text_.starts_with("\xEF\xBB\xBF")) text_.erase(0, 3);  // the byte order mark that some editors write
   const auto message_at = [&](std::size_t byte, const std::string& pointer, std::string_view message) {
     const TextPosition at = position_of_byte(text_, byte);
     return clipped(fmt::format("{}:{}:{}: {}: {}", name_, at.line, at.column, pointer.empty() ? "/" : pointer, message),
@@ -280,7 +280,7 @@ JsonSource::JsonSource(std::string name, std::string text, Path folder)
   } catch (const nlohmann::json::parse_error& error) {
     const std::size_t byte = error.byte > 0 ? error.byte - 1 : 0;
     throw InvalidInput(message_at(byte, Survey(text_, byte).pointer(), "not valid JSON: " + reason_of(error)));
-  } catch (const nlohmann::json::exception& error) {  // a number beyond the range of double, which the survey has seen
+  } catch (const nlohmann::json::exception& error) {  // a number beyond the range of double, which the survey has found
     if (survey.complaints().empty()) throw InvalidInput(fmt::format("{}: not valid JSON: {}", name_, error.what()));
   }
   std::vector<std::string> messages;

@@ -1,4 +1,4 @@
-// JSON input whose complaints say where: file, line, column, JSON pointer.
+// JSON input with error messages that give file, line, column and JSON pointer.
 #pragma once
 
 #include <cmath>
@@ -21,7 +21,7 @@ inline Json list_of(const Vector3& v) { return {v.x(), v.y(), v.z()}; }
 /// `otherwise` where the key does not hold three numbers.
 Vector3 vector_at(const Json& object, const char* key, const Vector3& otherwise);
 
-/// Of messages about a file, which quote it [characters].
+/// Of messages that quote a file [characters].
 inline constexpr std::size_t longest_message = 2000;
 
 /// Both count from 1; the column counts characters, not bytes.

@@ -1,5 +1,5 @@
-// Objects in JSON files described as data: which keys they have and what stands for each. Readers take the keys from here,
-// JSON Schemas and the reference follow from it.
+// Objects in JSON files described as data: their keys and the values of these. Readers take the keys from here; JSON Schemas
+// and the reference are generated from them.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace kreisel::io {
 /// One key of an object.
 struct Key {
   Field field;
-  std::string form{};  ///< the definition of what stands for it: "vector", "signal"; empty: what the field says
+  std::string form{};  ///< the definition of its value: "vector", "signal"; empty: that of the field
   bool is_required = false;
   bool is_list = false;  ///< of such things
   int count = 0;         ///< of entries; 0: any number

@@ -63,7 +63,7 @@ ModelInfo renamed(ModelInfo info, const std::string& own, const std::string& cal
 ModelInfo with_numbers(const JsonSource& source, const std::string& called, bool accepts_gaps,
                        const std::vector<std::string>& numbers);
 
-/// The same of a file that includes others. How many parts there are may depend on parameters: it is composed for every set of values.
+/// The same for a file that includes others. The number of parts may depend on parameters, so it is composed for every set of values.
 ModelInfo with_numbers_of_composed(const JsonSource& source, const std::string& called, bool accepts_gaps,
                                    const std::vector<std::string>& numbers) {
   const auto kept = std::make_shared<const JsonSource>(source);
@@ -80,7 +80,7 @@ ModelInfo with_numbers_of_composed(const JsonSource& source, const std::string& 
   return info;
 }
 
-/// The file with parameters in the place of numbers: each of `numbers` is "spring.length".
+/// The file with parameters in place of numbers: each of `numbers` is "spring.length".
 ModelInfo with_numbers(const JsonSource& source, const std::string& called, bool accepts_gaps,
                        const std::vector<std::string>& numbers) {
   if (source.root().is_object() && source.root().contains("include"))
@@ -92,8 +92,7 @@ ModelInfo with_numbers(const JsonSource& source, const std::string& called, bool
     const std::string part = number.substr(0, point), key = point == std::string::npos ? "" : number.substr(point + 1);
     const std::string pointer = find_part(root, part);
     if (key.empty() || pointer.empty())
-      throw InvalidInput(fmt::format(
-          "the model has no parameter '{}', and no part with the name '{}' whose number it could be", number, part));
+      throw InvalidInput(fmt::format("the model has no parameter '{}' and no part named '{}'", number, part));
     Json& owner = root.at(Json::json_pointer(pointer));
     const auto value = owner.find(key);
     if (value == owner.end() || !(value->is_number() || is_formula(*value))) {
@@ -119,7 +118,7 @@ ModelInfo with_numbers(const JsonSource& source, const std::string& called, bool
   return info;
 }
 
-/// Only what must be known before the model is made; complaints come then.
+/// Only what must be known before the model is built; errors are reported when it is built.
 ModelInfo info_of(std::shared_ptr<const JsonSource> source, std::string name, bool accepts_gaps,
                   const UserFunctions& functions) {
   ModelInfo info;

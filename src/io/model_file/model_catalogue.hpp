@@ -22,8 +22,8 @@ const std::vector<ShippedFile>& shipped_files();
 const std::vector<models::ModelInfo>& model_catalogue();
 std::vector<std::string> model_names();
 
-/// The model of a file or of text that is like one, with what its section "simulation" asks for. `accepts_gaps`: initial
-/// values may miss the joints. What is wrong in it shows when the model is made. `functions`: that formulas read by name.
+/// The model of a file, or of text in the same form, with the settings of its section "simulation". `accepts_gaps`: initial
+/// values may violate the joints. Errors are reported when the model is built. `functions`: formulas read them by name.
 models::ModelInfo model_of(std::shared_ptr<const JsonSource> source, bool accepts_gaps = false,
                            const UserFunctions& functions = {});
 

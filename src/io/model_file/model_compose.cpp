@@ -39,7 +39,7 @@ std::string text_in(const Json& object, std::string_view key) {
   const Json* value = object.is_object() ? find(object, key) : nullptr;
   return value != nullptr && value->is_string() ? value->get<std::string>() : "";
 }
-/// The entries of a list or of named things, nothing where the section is absent or wrong.
+/// The entries of a section, a list or an object; empty where the section is absent or invalid.
 const Json& section_of(const Json& root, const char* key) {
   static const Json none;
   const Json* section = find(root, key);
@@ -54,7 +54,7 @@ struct Part {
   formula::Names names;
   std::set<std::string> used;
   std::map<std::pair<std::string, std::string>, std::string> taken;  ///< pointers by kind and name
-  std::set<std::string> left_out;                                    ///< bodies for which others stand
+  std::set<std::string> left_out;                                    ///< bodies that others replace
 };
 
 /// Where a part lies in the file that includes it.
@@ -62,8 +62,8 @@ struct PartPose {
   Vector3 x = Vector3::Zero();
   Matrix3 R = Matrix3::Identity();
   bool turns = false, moves = false;
-  std::string ground = "ground";                ///< what the part has for its ground
-  std::map<std::string, std::string> bodies{};  ///< of the whole, for those of the part by name
+  std::string ground = "ground";                ///< the body that is the ground of the part
+  std::map<std::string, std::string> bodies{};  ///< of the whole, by the name of the body that they replace
 };
 
 Json as_json(const Vector3& x) { return {x[0], x[1], x[2]}; }
@@ -73,7 +73,7 @@ Json as_json(const Matrix3& R) {
   return {{"matrix", rows}};
 }
 
-/// What describes an entry of a section; nullptr: unknown, which the reader reports.
+/// The description of an entry of a section; nullptr: unknown, which the reader reports.
 const ObjectInfo* object_of_entry(std::string_view section, const Json& entry) {
   if (section == "bodies") return &body_object();
   if (section == "materials") return &material_object();
@@ -110,7 +110,7 @@ std::optional<Placement> placement_of_entry(std::string_view section, const Json
   return {};
 }
 
-/// The names of a part that formulas may use, and how they are called from outside.
+/// The names of a part that formulas may use, and their names in the including file.
 class Scope {
  public:
   Scope(const Json& root, std::string prefix) : prefix_(std::move(prefix)) {
@@ -128,7 +128,7 @@ class Scope {
   const std::string& prefix() const { return prefix_; }
   bool has(const std::string& name) const { return own_.contains(name); }
 
-  /// A formula in the names outside. Throws InvalidInput for anything else.
+  /// A formula in the names of the including file. Throws InvalidInput for anything else.
   std::string renamed(std::string_view text) const {
     const formula::Formula check(text, known_);
     std::string out;
@@ -197,7 +197,7 @@ class Composer {
  private:
   struct Bound {
     Json formula;        ///< in the names of the including file
-    double value = 0.0;  ///< NaN: it has none, as has been complained of
+    double value = 0.0;  ///< NaN: none, already reported
     std::string place;
   };
   using Bindings = std::map<std::string, Bound>;
@@ -217,7 +217,7 @@ class Composer {
 
   // ---- a file
 
-  /// `prefix`: of its names in the whole. `note`: who includes it, for messages.
+  /// `prefix`: of its names in the whole. `note`: the including file, for messages.
   Part expand(const Source& source, const Json& root, const std::string& prefix, const std::string& note,
               const Bindings& bound) {
     Part part;
@@ -227,7 +227,8 @@ class Composer {
     };
     ModelParameters parameters;
     if (source == nullptr) {
-      parameters.read(own, given_, [](std::string_view, std::string_view) {});  // the reader complains of the whole
+      parameters.read(own, given_,
+                      [](std::string_view, std::string_view) {});  // the reader reports errors of the whole
     } else {
       Json with_values = own;
       bind(with_values, bound, [&](const std::string& name, const Bound* value) -> Json {
@@ -282,7 +283,7 @@ class Composer {
     return part;
   }
 
-  /// Values of parameters from outside; null: its own.
+  /// Values of parameters from the including file; null: keep its own.
   template <class ValueOf>
   static void bind(Json& root, const Bindings& bound, const ValueOf& value_of) {
     const auto section = root.find("parameters");
@@ -319,7 +320,7 @@ class Composer {
     if (!is_known_object(origin, entry)) return;
     if (++includes_ > max_includes) {
       is_full_ = true;
-      return complain(origin, "", fmt::format("is one of more than {} included files; expected fewer", max_includes));
+      return complain(origin, "", fmt::format("there are more than {} included files", max_includes));
     }
     std::string prefix;
     if (const Json* given = find(entry, "prefix")) {
@@ -328,7 +329,7 @@ class Composer {
         return complain(origin, "/prefix", fmt::format("is {}, expected a text such as \"left.\"", shown(*given)));
       if (const std::string problem = formula::problem_with_name(prefix + "a"); !problem.empty())
         return complain(origin, "/prefix",
-                        fmt::format("\"{}\" cannot begin a name of formulas; expected a word and a point or _, such as "
+                        fmt::format("\"{}\" cannot begin a name in formulas; expected a word and a dot or _, such as "
                                     "\"left.\"",
                                     prefix));
     }
@@ -349,7 +350,7 @@ class Composer {
         complain({source, below("", item.key()), note}, "", unknown_name("key", item.key(), known));
     if (source->root().contains("gravity") && !top_.root().contains("gravity") && warned_.insert("gravity").second)
       warn({source, "/gravity", note},
-           fmt::format("is not taken: gravity is that of '{}', which has none", top_.name()));
+           fmt::format("is ignored: gravity is taken from '{}', which does not give it", top_.name()));
     Part part = expand(source, source->root(), outer_prefix + prefix, note, bound);
     chain_.pop_back();
     name_all(part.root);
@@ -365,7 +366,7 @@ class Composer {
     merge(whole, part, prefix, place(origin.source, origin.pointer));
   }
 
-  /// The file of an include, which is on the chain from now on; false after a complaint.
+  /// The file of an include, which is added to the chain; false after a complaint.
   bool open(const Origin& origin, const Json& entry, Source& out) {
     const Json* given = find(entry, "file");
     if (given == nullptr || !given->is_string() || given->get<std::string>().empty()) {
@@ -379,16 +380,17 @@ class Composer {
     std::string key = file;
     Path path;
     if (file.find('\0') != std::string::npos) {
-      complain(origin, "/file", "has a character of code 0, expected the path of a model file");
+      complain(origin, "/file", "contains a null character, expected the path of a model file");
       return false;
     }
     if (is_path) {
       path = (Path(text_of(origin.source).folder()) / file).lexically_normal();
       std::error_code error;
       if (!std::filesystem::exists(path, error)) {
-        complain(origin, "/file",
-                 fmt::format("there is no file '{}'{}", clipped(path.string(), 300),
-                             Path(file).is_absolute() ? "" : "; paths begin at the folder of the including file"));
+        complain(
+            origin, "/file",
+            fmt::format("there is no file '{}'{}", clipped(path.string(), 300),
+                        Path(file).is_absolute() ? "" : "; paths are relative to the folder of the including file"));
         return false;
       }
       key = std::filesystem::weakly_canonical(path, error).string();
@@ -403,7 +405,7 @@ class Composer {
       return false;
     }
     if (chain_.size() > max_files) {
-      complain(origin, "/file", fmt::format("is included over more than {} files", max_files));
+      complain(origin, "/file", fmt::format("is included through more than {} files", max_files));
       return false;
     }
     Source& source = sources_[key];
@@ -426,7 +428,8 @@ class Composer {
       if (file.name == name) return std::make_shared<const JsonSource>(name, std::string(file.text));
       known.emplace_back(file.name);
     }
-    throw InvalidInput(unknown_name("shipped model file", name, known) + "; a path has a slash or ends with .json");
+    throw InvalidInput(unknown_name("shipped model file", name, known) +
+                       "; a path contains a slash or ends with .json");
   }
 
   bool read_bindings(Part& whole, const Origin& origin, const Json& entry, const Json& file, Bindings& out) {
@@ -495,7 +498,7 @@ class Composer {
     return true;
   }
 
-  /// A body of the whole stands for one of the part, which is left out with its mass.
+  /// A body of the whole replaces one of the part, which is left out with its mass.
   bool connects_bodies(const Origin& origin, const PartPose& pose, const Part& part) {
     std::vector<std::string> known{"ground"};
     for (const Json& body : section_of(part.root, "bodies")) known.push_back(text_in(body, "name"));
@@ -514,7 +517,7 @@ class Composer {
                                   std::count(between.begin(), between.end(), Json(own)) > 0;
           if (!has_frames) continue;
           complain(part.origins.at(below(std::string("/") + key, i)), "/frames",
-                   fmt::format("has a frame of '{}', for which '{}' stands; give \"at\" and \"axis\" in world "
+                   fmt::format("has a frame of '{}', which '{}' replaces; give \"at\" and \"axis\" in world "
                                "coordinates instead",
                                own, stands));
           return false;
@@ -559,7 +562,7 @@ class Composer {
 
   // ---- numbers
 
-  /// Throws InvalidInput when it has no finite value. `fixes`: the value stands in the file from now on.
+  /// Throws InvalidInput when it has no finite value. `fixes`: the value replaces the formula in the file.
   double number(Part& part, const Json& value, bool fixes) {
     if (value.is_number() && std::isfinite(value.get<double>())) return value.get<double>();
     if (!is_formula(value)) throw InvalidInput(fmt::format("is {}, expected a number", shown(value)));
@@ -576,7 +579,7 @@ class Composer {
     if (value.is_structured())
       for (Json& entry : value) evaluate_all(part, entry);
   }
-  /// Three numbers; false: the reader will say what is wrong with them.
+  /// Three numbers; false: invalid, which the reader reports.
   bool vector(Part& part, const Json& value, Vector3& out) {
     if (!value.is_array() || value.size() != 3) return false;
     try {
@@ -598,7 +601,7 @@ class Composer {
 
   // ---- generated names
 
-  /// As the reader would call them in the file alone.
+  /// As the reader would name them in the file alone.
   static void name_all(Json& root) {
     std::set<std::string> joints, forces;
     for (std::size_t i = 0; i < section_of(root, "bodies").size(); ++i)
@@ -675,8 +678,8 @@ class Composer {
             if (item.key().ends_with(".velocity")) turn_laws(pose, item.value());
   }
 
-  /// The points that are meant where none are given, as the file alone has them: its ground is that of the whole no longer, but lies
-  /// at its place, or belongs to a body.
+  /// Writes the default points as they are in the file alone: its ground is no longer that of the whole, but is at its place
+  /// or belongs to a body.
   void write_points(Part& part, const PartPose& pose, const Origin& origin, const char* key, Json& entry) {
     const Json& bodies = section_of(entry, key);
     if ((!pose.moves && pose.ground == "ground") || entry.contains("at") || entry.contains("frames")) return;
@@ -740,7 +743,7 @@ class Composer {
     for (const char* key : {"axis", "x_axis", "axes"}) turn(part, pose, entry, key);
   }
 
-  /// Frames of the ground are in the coordinates of the world, or of the body that stands for it.
+  /// Frames of the ground are in the coordinates of the world, or of the body that replaces it.
   void place_frames(Part& part, const PartPose& pose, Part& whole, const Origin& origin, Json& entry) {
     if (entry.contains("type") && pose.ground != "ground" && !entry.contains("carrier"))
       for (const JointInfo& info : multibody::joint_catalogue())
@@ -755,7 +758,7 @@ class Composer {
       PartPose to = pose;
       if (pose.ground != "ground" && !seen_from(whole, pose, to)) {
         complain(origin, below("/frames", i),
-                 fmt::format("is a frame of the ground, for which '{}' stands; give \"at\" and \"axis\" in world "
+                 fmt::format("is a frame of the ground, which '{}' replaces; give \"at\" and \"axis\" in world "
                              "coordinates instead",
                              pose.ground));
         continue;
@@ -773,7 +776,7 @@ class Composer {
         frame["rotation"] = as_json(Matrix3(to.R * R));
     }
   }
-  /// The pose from the body of the whole that stands for the ground; false: it is none with a position.
+  /// The pose relative to the body of the whole that replaces the ground; false: no such body has a position.
   bool seen_from(Part& whole, const PartPose& pose, PartPose& out) {
     for (const Json& body : section_of(whole.root, "bodies")) {
       if (text_in(body, "name") != pose.ground) continue;
@@ -898,7 +901,7 @@ class Composer {
       for (Json& entry : value)
         if (entry.is_string()) each_text(entry, map);
   }
-  /// `is_bare`: texts are formulas without a sign of equality too.
+  /// `is_bare`: texts are formulas even without an equals sign.
   void rename_formulas(const Scope& scope, const Origin& origin, const std::string& rest, Json& value, bool is_bare) {
     if (value.is_object())
       for (const auto& item : value.items())
@@ -933,9 +936,9 @@ class Composer {
     }
   }
 
-  // ---- one whole
+  // ---- merging
 
-  /// Kinds of names that must differ.
+  /// Names of the same kind must differ.
   static std::string kind_of(std::string_view section) {
     if (section == "drivers") return "joints";
     for (const char* key : named_sections)
@@ -961,7 +964,7 @@ class Composer {
       if (found == whole.taken.end() || name.empty()) return true;
       const Origin& other = whole.origins[found->second];
       complain(origin, "",
-               fmt::format("'{}' is the name of {} already; include the file with another prefix ({})", name,
+               fmt::format("'{}' is already the name of {}; include the file with another prefix ({})", name,
                            place(other.source, other.pointer), where));
       return false;
     };
@@ -1003,12 +1006,12 @@ class Composer {
   }
   bool has_room(const Origin& origin) {
     if (++entries_ <= max_entries) return true;
-    if (!is_full_) complain(origin, "", fmt::format("is one of more than {} included entries", max_entries));
+    if (!is_full_) complain(origin, "", fmt::format("there are more than {} included entries", max_entries));
     is_full_ = true;
     return false;
   }
 
-  /// Parameters that these are formulas of, too.
+  /// Adds the parameters that these depend on.
   static std::set<std::string> with_what_they_need(const Json& root, std::set<std::string> names) {
     const Json& section = section_of(root, "parameters");
     if (!section.is_object()) return names;
@@ -1025,7 +1028,7 @@ class Composer {
         const formula::Formula formula(formula_in(*value), known);
         for (const formula::Formula::Name& needed : formula.names())
           if (names.insert(needed.text).second) open.push_back(needed.text);
-      } catch (const InvalidInput&) {  // the reader says so
+      } catch (const InvalidInput&) {  // the reader reports it
       }
     }
     return names;

@@ -1,4 +1,4 @@
-// "include" and "repeat" of a model file: one file that says all that several files and repeated entries say.
+// "include" and "repeat" of a model file: one file with the content of several files and of repeated entries.
 #pragma once
 
 #include <functional>
@@ -25,12 +25,12 @@ struct Composed {
   std::map<std::string, Origin, std::less<>> origins;  ///< by the pointer of an entry, "/bodies/3"
   bool has_includes = false;
   std::set<std::string> used;  ///< parameters that counts, indices and places depend on
-  /// Those, and what they depend on, of which `root` has the values only: they cannot change in it any more.
+  /// Those and the parameters they depend on: `root` has only their values, so they can no longer change.
   std::set<std::string> fixed;
   std::vector<std::string> problems, warnings;  ///< with their places
 };
 
-/// `given` values of parameters go before those of the file. Included files are read now.
+/// `given` values of parameters take precedence over those of the file. Reads the included files.
 Composed composed(const JsonSource& source, const ParameterValues& given);
 
 }  // namespace kreisel::io

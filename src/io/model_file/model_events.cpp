@@ -7,7 +7,7 @@
 namespace kreisel::io {
 namespace {
 
-/// The value of a formula; accelerations are not known to events.
+/// The value of a formula; accelerations are not available in events.
 double value_of(const multibody::Assembly& assembly, const multibody::Outputs& when, double t, const Vector& q,
                 const Vector& v, const Vector& lambda) {
   thread_local lie::Motion m;
@@ -30,7 +30,7 @@ std::shared_ptr<const system::System> switched(const multibody::Assembly& from, 
   return next;
 }
 
-/// What formulas of t, q and v say; λ and accelerations are not asked for.
+/// The values of formulas of t, q and v, which need neither λ nor accelerations.
 Vector values_of(const multibody::Assembly& assembly, const multibody::Outputs& values, double t, const Vector& q,
                  const Vector& v) {
   Vector out(values.program().results());

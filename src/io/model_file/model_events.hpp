@@ -37,7 +37,7 @@ struct ModelEvent {
 Matrix velocity_rows(const multibody::Assembly& assembly, const std::vector<ModelEvent::Velocity>& velocities,
                      const Vector& q);
 
-/// Gives the assembly its events; those that switch bring the same events to the system that is in force then.
+/// Adds the events to the assembly; those that switch elements add the same events to the system they switch to.
 void set_events(multibody::Assembly& assembly, std::shared_ptr<const std::vector<ModelEvent>> events);
 
 }  // namespace kreisel::io

@@ -21,7 +21,7 @@ ModelFile ModelReader::read() {
     ++problem_count_;
     if (problems_.size() < max_problems) problems_.push_back(problem);
   }
-  if (!composed_.problems.empty()) finish();  // names of parts are missing, as all that uses them would say
+  if (!composed_.problems.empty()) finish();  // names of parts are missing, and every use of them would be reported
   warnings_.insert(warnings_.end(), composed_.warnings.begin(), composed_.warnings.end());
   declare_names(root);
   declare_settable(root);
@@ -67,7 +67,7 @@ ModelFile ModelReader::read() {
   file.model.system = assembly;
   if (composed_.has_includes) file.flat = std::make_shared<const Json>(flat_model());
   for (const std::string& name : parameters_.names().list()) file.parameters[name] = parameters_.value(name);
-  std::set<std::string> fixed;  // with one value that they may have, as those of a file that parts were written into
+  std::set<std::string> fixed;  // with a single possible value, as flat_model writes them
   for (const ParameterInfo& info : parameters_in(root))
     if (info.minimum == info.maximum) fixed.insert(info.name);
   for (const std::string& name : parameters_.unused())
@@ -88,7 +88,7 @@ Json ModelReader::flat_model() const {
     const double value = parameters_.value(name);
     if (!entry.is_object()) entry = {{"value", value}};
     entry["value"] = entry["min"] = entry["max"] = value;
-    entry["comment"] = "the places of this file were computed with this value, which cannot change alone";
+    entry["comment"] = "the positions in this file were computed with this value, which cannot be changed alone";
   }
   return root;
 }
@@ -152,7 +152,7 @@ std::vector<models::Suggestion> suggestions_in(const JsonSource& source, const P
         for (Json& entry : value) entry = resolved(entry);
       list.push_back(
           {field.field.name, value_in(field.field, value), source.place(below("/simulation", field.field.name))});
-    } catch (const InvalidInput&) {  // the reader says so
+    } catch (const InvalidInput&) {  // the reader reports it
     }
   }
   return list;

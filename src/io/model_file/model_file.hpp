@@ -1,4 +1,4 @@
-// Mechanisms from a JSON file (share/kreisel/model.schema.json); every mistake with its place, all of them together.
+// Mechanisms from a JSON file (share/kreisel/model.schema.json); all errors are reported together, each with its place.
 #pragma once
 
 #include <map>
@@ -21,12 +21,12 @@ struct UserFunction {
 };
 using UserFunctions = std::map<std::string, UserFunction>;
 
-/// What a program has beside the text of a model.
+/// What a program adds to the text of a model.
 struct ModelBase {
-  std::vector<multibody::Body> bodies;  ///< in place of the first entries of "bodies", of which the text has the names
+  std::vector<multibody::Body> bodies;  ///< replace the first entries of "bodies", of which the text has only the names
   std::vector<multibody::Node> nodes;
   std::vector<multibody::ElementPtr> elements;  ///< on the numbers of these bodies and nodes
-  std::vector<bool> are_drivers;  ///< the order of the first joints and drivers: which of the two lists is the next in
+  std::vector<bool> are_drivers;  ///< order of the first joints and drivers: whether the next one is a driver
   struct Action {
     system::Action action;
     int terminal_after = 0;
@@ -39,8 +39,8 @@ struct ModelBase {
 struct ModelFileOptions {
   std::string group;             ///< empty: the one of the file
   bool accepts_gaps = false;     ///< initial positions and velocities may miss the joints
-  ParameterValues parameters{};  ///< go before those of the file
-  UserFunctions functions{};     ///< that programs bring
+  ParameterValues parameters{};  ///< take precedence over those of the file
+  UserFunctions functions{};     ///< given by programs
   const ModelBase* base = nullptr;
 };
 
@@ -51,12 +51,12 @@ struct ModelFile {
   std::shared_ptr<const Json> flat{};                   ///< of a file that includes others: the whole in one, as read
 };
 
-/// Throws InvalidInput with one line per mistake: FILE:LINE:COLUMN: /json/pointer: what was found; what would be right.
+/// Throws InvalidInput with one line per mistake: FILE:LINE:COLUMN: /json/pointer: what was found; what was expected.
 ModelFile read_model_file(const Path& path, const ModelFileOptions& options = {});
 ModelFile read_model(const JsonSource& source, const ModelFileOptions& options = {});
 
-/// The section "simulation" as options of a run: every key is the name of one, with underscores. What is wrong with it is
-/// left to read_model. Formulas have the values of `given` parameters, or of those in the file.
+/// The section "simulation" as options of a run: every key is the name of one, with underscores. Errors in it are
+/// reported by read_model. Formulas use the values of `given` parameters, or those in the file.
 std::vector<models::Suggestion> suggestions_in(const JsonSource& source, const ParameterValues& given);
 
 }  // namespace kreisel::io

@@ -19,7 +19,7 @@ const Json* find(const Json& object, const char* key) {
   return found == object.end() ? nullptr : &*found;
 }
 
-/// The section, nullptr: there is none that can be read.
+/// The section; nullptr: absent or unreadable.
 const Json* section_of(const Json& root) {
   if (!root.is_object()) return nullptr;
   const Json* section = find(root, "parameters");
@@ -153,8 +153,7 @@ bool ModelParameters::evaluate(const std::string& name, const Complain& complain
       const formula::Formula formula(formula_in(entry.value), allowed);
       bool is_known = true;
       for (const formula::Formula::Name& needed : formula.names()) {
-        if (needed.text == "t")
-          formula.refuse(needed, "depends on t; a parameter stays the same while the mechanism moves");
+        if (needed.text == "t") formula.refuse(needed, "depends on t; a parameter is constant during a run");
         used_.insert(needed.text);
         is_known = evaluate(needed.text, complain) && is_known;
       }
@@ -209,7 +208,7 @@ std::string definition_of(const Json& model, std::string_view group, const Param
   return root.dump(1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Seldom does a mechanism turn by a multiple of 5 rad, often by one of 5 degrees.
+/// Mechanisms seldom turn by a multiple of 5 rad, but often by a multiple of 5 degrees.
 std::string suspicion_of_degrees(double value, std::string_view unit) {
   if (unit != "rad" || std::abs(value) < 10.0 || std::remainder(value, 5.0) != 0.0) return {};
   return fmt::format("value {} for an angle in radians, {:.3g} turns: if degrees are meant, write \"={}*pi/180\"",

@@ -14,9 +14,9 @@
 
 namespace kreisel::io {
 
-/// A text that stands for a number: "=2*L".
+/// A formula in place of a number: "=2*L".
 bool is_formula(const Json& value);
-/// Without the sign of equality.
+/// Without the equals sign.
 std::string_view formula_in(const Json& value);
 
 /// What the section declares, as far as it can be read; a parameter that is a formula of others has no default number.
@@ -27,18 +27,18 @@ class ModelParameters {
  public:
   using Complain = std::function<void(std::string_view pointer, std::string_view message)>;
 
-  /// `given` goes before the file. What is wrong is told to `complain`, with the place.
+  /// `given` takes precedence over the file. Errors go to `complain`, with the place.
   void read(const Json& root, const ParameterValues& given, const Complain& complain);
 
   const formula::Names& names() const { return names_; }
   const formula::Constants& values() const { return values_; }
   double value(const std::string& name) const { return *values_.find(name); }
-  /// Whoever evaluates a formula says so.
+  /// To be called for every formula that is evaluated.
   void note_use(const formula::Formula& formula);
   /// Noted, or used by another parameter.
   const std::set<std::string>& used() const { return used_; }
   void note_use(const std::set<std::string>& names) { used_.insert(names.begin(), names.end()); }
-  /// Whether it needs a parameter whose value could not be found, as has been complained of.
+  /// Whether it needs a parameter without a value, which is already reported.
   bool needs_unknown(const formula::Formula& formula) const;
   /// Neither noted nor used by another parameter.
   std::vector<std::string> unused() const;
@@ -58,7 +58,7 @@ class ModelParameters {
   std::set<std::string> used_, unknown_;
 };
 
-/// The model file that gives the same model without other settings: `values` of parameters and the group stand in it.
+/// The model file that gives the same model without other settings: it contains the `values` of parameters and the group.
 std::string definition_of(const Json& root, std::string_view group, const ParameterValues& values);
 
 /// Why a number of this unit looks like degrees where radians are meant; empty: it does not.

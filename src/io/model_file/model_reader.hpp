@@ -33,7 +33,7 @@ using multibody::JointInfo;
 using multibody::Shape;
 using multibody::Signal;
 
-/// Rotations and inertias are typed with few digits; they are refused beyond this, relative.
+/// Relative tolerance of rotations and inertias, which are typed with few digits.
 constexpr double typing_tolerance = 1e-6;
 constexpr std::size_t max_problems = 20;
 constexpr std::size_t max_elements = 1'000'000;
@@ -42,7 +42,7 @@ class ModelReader {
  public:
   ModelReader(const JsonSource& source, const ModelFileOptions& options) : source_(source), options_(options) {}
   ModelFile read();
-  /// A rotation without formulas; what is wrong with it.
+  /// Reads a rotation without formulas. Returns the errors.
   static std::vector<std::string> rotation_in(const JsonSource& source, std::string_view pointer, const Json& value,
                                               Matrix3& out);
 
@@ -55,7 +55,7 @@ class ModelReader {
   /// In the original file, where a repeated entry is written once.
   std::string located(std::string_view pointer, std::string_view message) const;
   void finish() const;
-  /// What may be meant as it stands.
+  /// For input that is valid but may not be intended.
   void warn(std::string_view pointer, std::string_view message);
   /// Runs `read`, whose InvalidInput becomes a complaint at `pointer`.
   template <class Read>
@@ -78,10 +78,9 @@ class ModelReader {
   void check_keys(std::string_view pointer, const Json& object, const std::vector<std::string>& known);
   /// A formula of parameters as the number it is; false after a complaint.
   bool evaluated(std::string_view pointer, const Json& value, double& out);
-  /// Of numbers that stay the same.
+  /// For numbers that are constant during a run.
   void refuse_settable(const formula::Formula& formula) const;
-  /// What stands for a field: its formula as a number. The null that replaces a formula with a mistake is complained
-  /// of.
+  /// The value of a field, a formula as its number. The null that replaces an invalid formula is reported.
   bool resolved(std::string_view pointer, const Field& field, const Json& given, Json& out);
   bool number(std::string_view pointer, const Json& value, double& out, std::string_view expected = "a number");
   bool text(std::string_view pointer, const Json& value, std::string& out);
@@ -90,7 +89,7 @@ class ModelReader {
   bool numbers(std::string_view pointer, const Json& value, std::size_t count, double* out, std::string_view expected);
   bool vector(std::string_view pointer, const Json& value, Vector3& out);
   bool direction(std::string_view pointer, const Json& value, Vector3& out);
-  /// `derivatives` that the equations need: none of a force, the first of a target, two of a driver.
+  /// `derivatives` that the equations need: none for a force, one for a target, two for a driver.
   bool signal(std::string_view pointer, const Json& value, int derivatives, Signal& out);
   bool read_signal(std::string_view pointer, const Json& value, int derivatives, Signal& out);
   bool table_points(const std::string& at, const Json& table, std::vector<std::pair<double, double>>& points);
@@ -104,7 +103,7 @@ class ModelReader {
   multibody::Formulas& formulas() { return names_.formulas(); }
   /// The section as an object, empty when it is absent or wrong.
   const Json& section(const Json& root, std::string_view key);
-  /// Every name before the first formula is read, so that any may use any.
+  /// Declares every name before the first formula is read, so that formulas may use names of later entries.
   void declare_names(const Json& root);
   /// Whether a value can only be a law: a formula that depends on more than t, or a table of something.
   bool is_law(const Json& value);
@@ -143,7 +142,7 @@ class ModelReader {
   /// Coordinates of a point of a body in the axes of another one, or their derivatives.
   bool point_nodes(const std::string& at, const Json& object, const std::string& name, const std::string& kind,
                    const std::string& here, const Json& what, std::vector<Node>& nodes);
-  /// Forces that have no law of their own are known by what they are.
+  /// Defines the names of forces that are not laws by their efforts.
   void define_forces();
   struct ForceOutput {
     std::string at, output, kind, force;
@@ -195,7 +194,7 @@ class ModelReader {
   // ---- rotations
 
   bool rotation(std::string_view pointer, const Json& value, Matrix3& out);
-  /// Of the ways to give a rotation that have one of these keys; none: of all.
+  /// The keys of those forms of a rotation that have one of these keys; empty: of all forms.
   static std::vector<std::string> rotation_keys(const std::vector<std::string>& marks);
   /// `name` in radians or `name`_deg in degrees, exactly one of them.
   bool angles(std::string_view pointer, const Json& value, std::string_view name, std::size_t count, double* out);
@@ -222,7 +221,7 @@ class ModelReader {
   // ---- rods
 
   struct RodNodes {
-    std::string at;  ///< where the file has it
+    std::string at;  ///< place in the file
     int first = 0, first_element = 0;
     std::vector<double> s;         ///< distances of the nodes from the start along the rod [m]
     std::vector<Vector3> on_axis;  ///< in the body frames of the nodes, whose origins are centres of mass
@@ -251,12 +250,12 @@ class ModelReader {
   bool section_stiffness(const std::string& at, const Json& value, multibody::Matrix6& K);
   void read_rods(const Json& root);
   void read_rod(const std::string& at, const Json& value);
-  /// The damping time of a material or section; NaN: it says none.
+  /// The damping time of a material or section; NaN: not given.
   bool damping_time(const std::string& at, const Json& value, const multibody::Numbers& n, double& out);
   bool section_shape(const std::string& at, const Json& value, multibody::Shape& shape, double radii[2]);
   bool read_path(const std::string& at, const Json& value, const Json& path, multibody::RodPath& out);
   bool points(const std::string& at, const Json& value, std::vector<Vector3>& out);
-  /// Distances from the start of a rod at which the file asks for nodes, wherever it does so.
+  /// Distances from the start of a rod at which any entry of the file needs nodes.
   void find_places(const Json& value, const std::string& rod, double length, std::vector<double>& out) const;
   static std::optional<double> place_in(std::string_view text, double length);
   void warn_about_rods(double t_end);
@@ -270,7 +269,7 @@ class ModelReader {
   void read_line_load(const std::string& at, const Json& value);
   /// The first of the bodies that is a node of a rod; else the ground.
   int node_of_rod(const std::vector<int>& bodies) const;
-  /// The point of a body that is meant where none is given, in its frame: the centre of mass, or the axis of a rod.
+  /// The default point of a body, in its frame: the centre of mass, or the axis of a rod.
   Vector3 own_point(int body) const;
 
   // ---- joints and their frames
@@ -281,7 +280,7 @@ class ModelReader {
   Frame in_body(int body, const Vector3& p, const Matrix3& E) const;
   Frame centre_of(int body) const;
   Vector3 in_world(int body, const Vector3& p) const;
-  /// Axes along `z`; "x_axis" of `value`, if given, says where the first one points.
+  /// Axes along `z`; "x_axis" of `value`, if given, is the direction of the first one.
   bool read_axes(const std::string& at, const Json& value, const Vector3& z, Matrix3& E);
   /// "at", "axis", "axes" in world coordinates, or "frames" in those of the bodies.
   bool read_frames(const std::string& at, const Json& value, const Placement& layout, const std::vector<int>& bodies,
@@ -301,12 +300,12 @@ class ModelReader {
   void add_compliant_limits(const std::string& at, int joint, const std::string& name, int gauge, bool counts_turns,
                             const std::array<std::optional<double>, 2>& bounds, double stiffness, double damping);
   void check_limits(const multibody::Assembly& assembly, const system::Motion& m);
-  /// A motion may begin beyond a compliant limit, but seldom is meant to.
+  /// Warns of a motion that begins beyond a compliant limit, which is seldom intended.
   void warn_about_limits();
   /// Laws that are switched with their joint.
   void add_followers(std::vector<std::string>& names) const;
   void swing_second_frame(multibody::JointSpec& spec) const;
-  /// Of a universal joint. --assemble can mend a small angle, but no parallel axes: there the row has no gradient.
+  /// Of a universal joint. --assemble can correct a small angle, but not parallel axes, where the row has no gradient.
   bool are_perpendicular(const std::string& at, const Json& value, const multibody::JointSpec& spec);
   /// Of a type of joint or force, made once: files have many of them.
   template <class Info>
@@ -334,7 +333,7 @@ class ModelReader {
   void add_touches(const std::string& at, int force);
   /// Whether a law reads its own coordinate: then turns count.
   bool mentions_x(const Json& value);
-  /// Joints and forces may wait for an event that switches them on.
+  /// Joints and forces may be inactive until an event switches them on.
   void read_active(const std::string& at, const Json& value, const std::string& name);
   /// Of a pending law: zero while it is switched off, where it is reported.
   Node reported_force(const std::string& name, std::size_t number, Node value);
@@ -354,14 +353,14 @@ class ModelReader {
 
   // ---- where the motion begins
 
-  /// Joints and forces keep the places on their bodies that they are drawn at.
+  /// Joints and forces stay where they are drawn on their bodies.
   void start_bodies(const Json& root);
   void start_states(const Json& root);
 
   // ---- consistency
 
   void check_consistency(const multibody::Assembly& assembly, const system::Start& start);
-  /// A body without mass or inertia must be carried by others in every motion that the joints leave it.
+  /// A body without mass or inertia must be carried by others in every motion that the joints allow.
   void check_mass(const multibody::Assembly& assembly, const system::Motion& m);
   /// Of a joint, the row that exceeds its tolerance most; -1: none does.
   static int worst_row(const Vector& rows, const Vector& tolerance, const system::RowGroup& group);

@@ -133,7 +133,7 @@ class Writer {
     for (const auto& item : before.items()) {
       const std::string at = below("/" + key, item.key());
       const auto add = [&](const std::string& name, Json entry, std::string index) {
-        if (after.contains(name)) return complain_(at, fmt::format("gives '{}' twice", name));
+        if (after.contains(name)) return complain_(at, fmt::format("defines '{}' twice", name));
         out_.origins[below("/" + key, name)] = {at, std::move(index)};
         after[name] = std::move(entry);
       };
@@ -179,15 +179,14 @@ class Writer {
                        fmt::format("'{}' is the name of a parameter; choose another name for the index", out.index)),
              false;
     if (!value.contains("count"))
-      return complain_(at, "the key \"count\" is missing; expected how many entries it stands for"), false;
+      return complain_(at, "the key \"count\" is missing; expected the number of entries"), false;
     return whole(at + "/count", value["count"], 0, out.count) &&
            (!value.contains("from") || whole(at + "/from", value["from"], -most, out.first)) && has_room(at, out.count);
   }
   bool has_room(const std::string& at, long count) {
     total_ += static_cast<double>(count);
     if (total_ <= most) return true;
-    complain_(at,
-              fmt::format("asks for {:.0f} entries together with the others, at most {:.0f} are read", total_, most));
+    complain_(at, fmt::format("brings the number of entries to {:.0f}, at most {:.0f} are possible", total_, most));
     return false;
   }
   bool whole(const std::string& at, const Json& value, double least, long& out) {

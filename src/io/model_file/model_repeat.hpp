@@ -22,7 +22,7 @@ struct Repeated {
 };
 
 bool has_repeats(const Json& root);
-/// Counts may depend on parameters. What is wrong is told to `complain`.
+/// Counts may depend on parameters. Errors go to `complain`.
 Repeated written_out(const Json& root, ModelParameters& parameters, const ModelParameters::Complain& complain);
 
 }  // namespace kreisel::io

@@ -115,7 +115,7 @@ Json frame_schema(bool needs_axis) {
 Json element_schema(const ObjectInfo& object, const Placement& placement) {
   Json schema = schema_of(object);
   const std::vector<std::string> places = names_of(place_keys(placement));
-  Json needed = Json::array();  // points and axes have a rule of their own
+  Json needed = Json::array();  // points and axes have a separate rule
   for (const Json& name : schema["required"])
     if (std::ranges::count(places, name.get<std::string>()) == 0) needed.push_back(name);
   schema["required"] = needed;
@@ -184,13 +184,15 @@ const ObjectInfo& model_object() {
        name_key("for messages and reports"),
        comment(),
        with_default(key("gravity", "vector", "m/s^2", "acceleration in inertial axes"), "zero"),
-       {.field =
-            {.name = "group", .meaning = "where the bodies live", .words = {"r3xso3", "se3"}, .kind = FieldKind::word}},
+       {.field = {.name = "group",
+                  .meaning = "Lie group of the bodies",
+                  .words = {"r3xso3", "se3"},
+                  .kind = FieldKind::word}},
        key("parameters", "parameters", "", "numbers with names, which formulas of the file may use"),
        list_of(key("include", "include", "", "other model files, as parts of this one")),
        key("inputs", "inputs", "", "functions of time with names, which laws may use"),
        key("states", "states", "", "of first order, with the formulas of their rates"),
-       key("outputs", "outputs", "", "what results report, and laws may use"),
+       key("outputs", "outputs", "", "reported in results; laws may use them"),
        list_of(key("bodies", "body", "", "at least one, unless there are rods")),
        list_of(key("materials", "material", "", "of the sections of rods")),
        list_of(key("sections", "section", "", "of rods")),
@@ -200,7 +202,7 @@ const ObjectInfo& model_object() {
        list_of(key("forces", "force", "", "that act on bodies")),
        list_of(key("events", "event", "", "zeros of formulas along the motion")),
        key("start", "start", "", "where the motion begins, if not as drawn"),
-       key("simulation", "simulation", "", "fields of a run; what the user gives goes before them")}};
+       key("simulation", "simulation", "", "fields of a run; those given by the user take precedence")}};
   return object;
 }
 
@@ -217,7 +219,7 @@ const ObjectInfo& start_object() {
 
 const ObjectInfo& start_of_body_object() {
   static const ObjectInfo object{"start of a body",
-                                 "Of its keys those that differ from what is drawn.",
+                                 "Only the keys that differ from the body as drawn.",
                                  {key("position", "vector", "m", "centre of mass, inertial"),
                                   key("rotation", "rotation", "", "from the body to inertial axes"),
                                   key("velocity", "vector", "m/s", "of the centre of mass, inertial"),
@@ -232,13 +234,13 @@ const ObjectInfo& include_object() {
       "gravity, "
       "group and simulation are left out.",
       {required(key("file", "text", "",
-                    "path, from the folder of this file; without slash and .json: the name of a shipped file")),
-       with_default(key("prefix", "text", "", "of all its names: \"left.\" makes left.knee of knee"), "none"),
+                    "path relative to the folder of this file; without slash and .json: the name of a shipped file")),
+       with_default(key("prefix", "text", "", "of all its names: \"left.\" turns knee into left.knee"), "none"),
        with_default(key("at", "vector", "m", "where its origin is"), "the origin"),
        key("rotation", "rotation", "", "from its inertial axes to those of this file"),
        key("parameters", "included parameters", "", "values of its parameters: numbers, or formulas of this file"),
        key("connect", "connect", "",
-           "{\"ground\": BODY}: the bodies of this file that stand for its ground or for bodies of its own"),
+           "{\"ground\": BODY}: bodies of this file that replace its ground or its own bodies"),
        comment()}};
   return object;
 }
@@ -250,8 +252,8 @@ const ObjectInfo& parameter_object() {
       {required({.field = {.name = "value", .meaning = "a number or a formula of other parameters"}}),
        {.field = {.name = "min", .meaning = "smallest value it may have"}},
        {.field = {.name = "max", .meaning = "largest value it may have"}},
-       key("unit", "text", "", "for people"),
-       key("meaning", "text", "", "in one sentence, without its end"),
+       key("unit", "text", "", "for display"),
+       key("meaning", "text", "", "one sentence, without the full stop"),
        comment()}};
   return object;
 }
@@ -262,7 +264,7 @@ const ObjectInfo& body_object() {
       "A rigid body at t = 0.",
       {name_key("unique; not ground, which is the world"),
        {.field = {.name = "group",
-                  .meaning = "where this body lives; default that of the model",
+                  .meaning = "Lie group of this body; default: that of the model",
                   .words = {"r3xso3", "se3"},
                   .kind = FieldKind::word}},
        required({.field = {.name = "mass", .meaning = "of the body", .minimum = 0.0, .unit = "kg"}}),
@@ -283,7 +285,7 @@ namespace {
 
 Key damping_ratio() {
   return {.field = {.name = "damping_ratio",
-                    .meaning = "instead of damping_time: of a vibration with at_frequency",
+                    .meaning = "instead of damping_time: damping ratio of a vibration with at_frequency",
                     .minimum = 0.0,
                     .is_optional = true}};
 }
@@ -327,7 +329,7 @@ const ObjectInfo& material_object() {
                            .minimum = 0.0,
                            .unit = "kg/m^3"}}),
        {.field = {.name = "damping_time",
-                  .meaning = "of Kelvin and Voigt: stress grows by this time times its elastic rate",
+                  .meaning = "of the Kelvin-Voigt law: adds this time times the elastic stress rate",
                   .minimum = 0.0,
                   .is_optional = true,
                   .unit = "s",
@@ -446,7 +448,7 @@ const ObjectInfo& path_object() {
        key("helix", "helix", "", "a screw line"),
        key("catenary", "catenary", "", "a hanging chain"),
        {.field = {.name = "corners",
-                  .meaning = "of a polyline: rigid ones hold the sections of both legs together",
+                  .meaning = "of a polyline; rigid: the sections of both legs are held together",
                   .words = {"rigid", "round"},
                   .kind = FieldKind::word}},
        {.field = {.name = "radius",
@@ -456,7 +458,7 @@ const ObjectInfo& path_object() {
                   .is_optional = true,
                   .unit = "m"}},
        {.field = {.name = "twist_deg",
-                  .meaning = "of the last section about the axis against the first, evenly along the path",
+                  .meaning = "of the last section relative to the first about the axis, evenly along the path",
                   .unit = "degrees"}}}};
   return object;
 }
@@ -464,26 +466,28 @@ const ObjectInfo& path_object() {
 const ObjectInfo& rod_object() {
   static const ObjectInfo object{
       "rod",
-      "A flexible body: geometrically exact beams between nodes. Joints and forces hold it at NAME@start, NAME@end, "
+      "A flexible body: geometrically exact beams between nodes. Joints and forces attach to it at NAME@start, "
+      "NAME@end, "
       "NAME@0.3 (part of its "
       "length) or NAME@1.2m, where it gets a node.",
       {required(name_key("unique")),
        required(key("section", "section name", "", "of this file")),
        required(key("path", "path", "", "where it lies")),
        {.field = {.name = "elements",
-                  .meaning = "beams along the rod; more where corners and places ask for nodes between them",
+                  .meaning = "beams along the rod; more where corners and places need nodes between them",
                   .minimum = 1,
                   .maximum = 100000,
                   .is_optional = true,
                   .kind = FieldKind::whole,
                   .fallback = "8"}},
        {.field = {.name = "element_length",
-                  .meaning = "instead of elements: no beam is longer",
+                  .meaning = "instead of elements: largest length of a beam",
                   .minimum = 0.0,
                   .minimum_is_excluded = true,
                   .is_optional = true,
                   .unit = "m"}},
-       with_default(key("up", "direction", "", "towards which z of the section points"), "z, y for a vertical line"),
+       with_default(key("up", "direction", "", "direction in which z of the section points"),
+                    "z, y for a vertical line"),
        {.field = {.name = "reference",
                   .meaning = "shape without load",
                   .words = {"as-drawn", "straight"},
@@ -497,7 +501,7 @@ const ObjectInfo& rod_object() {
                   .words = {"flexible", "rigid"},
                   .kind = FieldKind::word}},
        {.field = {.name = "bending",
-                  .meaning = "none: a cable, which pulls or is slack; of the section only EA counts",
+                  .meaning = "none: a cable, which pulls or is slack; only EA of the section is used",
                   .words = {"flexible", "none"},
                   .kind = FieldKind::word}},
        {.field = {.name = "law",
@@ -524,7 +528,7 @@ const ObjectInfo& rod_object() {
                   .kind = FieldKind::truth,
                   .fallback = "false"}},
        {.field = {.name = "report_strains",
-                  .meaning = "results have section strains too, as columns of NAME@PLACE.strain",
+                  .meaning = "results also have section strains, as columns of NAME@PLACE.strain",
                   .kind = FieldKind::truth,
                   .fallback = "false"}},
        key("velocity", "vector", "m/s", "of the first node, inertial"),
@@ -552,17 +556,17 @@ const ObjectInfo& table_object() {
                   .meaning = "linear: straight lines; monotone: cubics that stay between neighbouring points; spline: "
                              "natural cubic spline, may overshoot. "
                              "A force keeps the first and last value outside the table; a run that leaves the table of "
-                             "a driver is refused, and drivers are not linear",
+                             "a driver is refused, and drivers cannot be linear",
                   .words = multibody::interpolation_names(),
                   .kind = FieldKind::word,
-                  .fallback = "monotone, spline of drivers"}}}};
+                  .fallback = "monotone; spline for drivers"}}}};
   return object;
 }
 
 const ObjectInfo& law_table_object() {
   static const ObjectInfo object = [] {
     ObjectInfo table = table_object();
-    table.meaning = "Points [x, value] and how they are joined; outside the first and the last value.";
+    table.meaning = "Points [x, value] and how they are joined; outside them the first or last value holds.";
     table.keys.push_back(with_default(key("of", "law", "", "the formula that it is a function of"), "x"));
     return table;
   }();
@@ -573,8 +577,8 @@ const ObjectInfo& input_object() {
   static const ObjectInfo object{
       "input",
       "A function of time with a name.",
-      {required(key("value", "signal", "", "function of t")), key("unit", "text", "", "for people"),
-       key("meaning", "text", "", "in one sentence, without its end"), comment()}};
+      {required(key("value", "signal", "", "function of t")), key("unit", "text", "", "for display"),
+       key("meaning", "text", "", "one sentence, without the full stop"), comment()}};
   return object;
 }
 
@@ -583,8 +587,8 @@ const ObjectInfo& state_object() {
                                  "An unknown of first order.",
                                  {required(key("rate", "law", "", "formula of t, outputs, inputs and states")),
                                   {.field = {.name = "initial", .meaning = "at the start"}},
-                                  key("unit", "text", "", "for people"),
-                                  key("meaning", "text", "", "in one sentence, without its end"),
+                                  key("unit", "text", "", "for display"),
+                                  key("meaning", "text", "", "one sentence, without the full stop"),
                                   comment()}};
   return object;
 }
@@ -592,9 +596,9 @@ const ObjectInfo& state_object() {
 const ObjectInfo& limits_object() {
   static const ObjectInfo object{
       "limits",
-      "Of the coordinate of a joint; at least one of from and to. Angles count their turns. Rigid limits, which are "
-      "the "
-      "default, end in an impact, stay closed while forces press them and open when they would pull. Compliant ones "
+      "Of the coordinate of a joint; at least one of from and to. Angles count their turns. Rigid limits, the "
+      "default, cause an impact, stay closed while forces press on them and open when they would pull. Compliant "
+      "limits "
       "have a stiffness.",
       {{.field = {.name = "from", .meaning = "least value", .is_optional = true, .unit = "rad or m"}},
        {.field = {.name = "to", .meaning = "largest value", .is_optional = true, .unit = "rad or m"}},
@@ -602,7 +606,7 @@ const ObjectInfo& limits_object() {
             {.name = "from_deg", .meaning = "of an angle, instead of from", .is_optional = true, .unit = "degrees"}},
        {.field = {.name = "to_deg", .meaning = "of an angle, instead of to", .is_optional = true, .unit = "degrees"}},
        {.field = {.name = "restitution",
-                  .meaning = "of a rigid limit: speed after an impact over that before",
+                  .meaning = "of a rigid limit: ratio of the speeds after and before an impact",
                   .minimum = 0.0,
                   .maximum = 1.0,
                   .is_optional = true,
@@ -666,7 +670,7 @@ const ObjectInfo& coupler_object() {
        name_key("unique"),
        required(list_of(key("joints", "joint name", "", "two joints that have one coordinate each"), 2)),
        {.field = {.name = "ratio",
-                  .meaning = "change of the second coordinate over that of the first",
+                  .meaning = "ratio of the changes of the second and the first coordinate",
                   .default_number = 1.0}},
        {.field = {.name = "offset", .meaning = "of the second coordinate", .default_number = 0.0, .unit = "rad or m"}},
        active_key(),
@@ -687,7 +691,7 @@ const ObjectInfo& event_object() {
                   .kind = FieldKind::word}},
        with_default(key("action", "action", "", "what happens"), "record"),
        {.field = {.name = "after",
-                  .meaning = "how often it happens before \"stop\" ends the run",
+                  .meaning = "number of occurrences before \"stop\" ends the run",
                   .default_number = 1.0,
                   .minimum = 1.0,
                   .kind = FieldKind::whole}},
@@ -709,7 +713,7 @@ std::vector<std::string> output_kinds() {
 const ObjectInfo& output_object() {
   static const ObjectInfo object{
       "output",
-      "One of the first keys says what it is. Components are called name.x, name.y and name.z, the rate name'.",
+      "One of the first keys gives its kind. Components are called name.x, name.y and name.z, the rate is name'.",
       {key("angle", "joint name", "rad", "of a revolute or cylindrical joint, with its turns"),
        key("displacement", "joint name", "m", "of a prismatic or cylindrical joint"),
        list_of(key("distance", "body name", "m", "between points of two bodies"), 2),
@@ -722,11 +726,11 @@ const ObjectInfo& output_object() {
        key("length", "force name", "m or rad",
            "of a spring, damper, actuator, friction or law: the distance, angle or displacement that it acts along"),
        key("speed", "force name", "m/s or rad/s", "the rate of that length"),
-       key("power", "force name", "W", "what a force of any type does to its bodies: positive drives them"),
+       key("power", "force name", "W", "of a force of any type on its bodies; positive drives them"),
        key("reaction", "joint name", "N or N m", "of a joint on its second body, in inertial axes"),
        key("section_force", "body name", "N, N m",
-           "of a rod at a place such as rod@0.5: N, Qy, Qz, T, My, Mz in the axes of the section, what the part behind "
-           "the cut does to the part before"),
+           "of a rod at a place such as rod@0.5: N, Qy, Qz, T, My, Mz in the axes of the section, exerted by the part "
+           "behind the cut on the part before it"),
        key("section_strain", "body name", "1, 1/m",
            "of a rod at a place: extension, shear_y, shear_z, twist, curvature_y, curvature_z, from the section "
            "forces"),
@@ -739,11 +743,11 @@ const ObjectInfo& output_object() {
        key("formula", "law", "", "of t, outputs, inputs, states and forces"),
        key("at", "place", "m",
            "the point, or the two points of a distance, in world coordinates at t = 0; default: centres of mass"),
-       with_default(key("relative_to", "body name", "", "whose axes, from its centre of mass, a point is seen in"),
+       with_default(key("relative_to", "body name", "", "body whose centre of mass and axes a point is measured from"),
                     "ground"),
        {.field = {.name = "part", .meaning = "of a reaction", .words = {"force", "torque"}, .kind = FieldKind::word}},
-       key("unit", "text", "", "for people"),
-       key("meaning", "text", "", "in one sentence, without its end"),
+       key("unit", "text", "", "for display"),
+       key("meaning", "text", "", "one sentence, without the full stop"),
        comment()}};
   return object;
 }
@@ -800,7 +804,7 @@ ObjectInfo object_of(const JointInfo& info) {
         required(list_of(key("teeth", "teeth", "", "of the two gears; negative for an internal gear"), 2)));
   if (info.has_curve)
     object.keys.push_back(required(
-        list_of(key("curve", "point", "m", "points [x, y] of a closed curve in the first frame, each of them once"))));
+        list_of(key("curve", "point", "m", "points [x, y] of a closed curve in the first frame, each listed once"))));
   if (info.has_carrier)
     object.keys.push_back(
         with_default(key("carrier", "body name", "", "the body that holds the axes of both"), "ground"));
@@ -873,7 +877,7 @@ ObjectInfo object_of(const multibody::LawInfo& info) {
 }
 
 ObjectInfo simulation_object() {
-  ObjectInfo object{"simulation", "Fields of a run that the model asks for.", {comment()}};
+  ObjectInfo object{"simulation", "Fields of a run that the model sets.", {comment()}};
   for (const RunField& f : run_fields()) {
     Field field = f.field;
     if (field.name == "t_end") field.minimum = 0.0, field.minimum_is_excluded = true;  // models start at t = 0
@@ -976,9 +980,9 @@ Json model_schema() {
   defs["simulation"]["allOf"] = Json::array();
   for (const char* tolerance : {"rtol", "atol"})
     defs["simulation"]["allOf"].push_back({{"not", required_keys({"step", tolerance})}});
-  // Every entry of a list or of named things may be repeated.
+  // Every entry of a list or of an object by name may be repeated.
   const Json repeat{{"type", "object"},
-                    {"description", "copies of this entry: {i} in texts, {i+1} and i in formulas are the index"},
+                    {"description", "copies of this entry; the index is {i} or {i+1} in texts, i in formulas"},
                     {"properties",
                      {{"index", {{"type", "string"}, {"pattern", "^[A-Za-z_][A-Za-z0-9_]{0,59}$"}}},
                       {"count", {{"anyOf", {Json{{"type", "integer"}, {"minimum", 0}}, reference_to("formula")}}}},
@@ -1067,7 +1071,7 @@ Json model_schema() {
   may_repeat(defs["inputs"]["additionalProperties"]["anyOf"][1]);
   may_repeat(defs["states"]["additionalProperties"]);
   may_repeat(defs["outputs"]["additionalProperties"]["anyOf"][2]);
-  // Names with an index are words once it is filled in.
+  // Names with an index become words when it is filled in.
   for (const char* section : {"inputs", "states", "outputs"})
     defs[section]["propertyNames"]["pattern"] = "^[A-Za-z_][A-Za-z0-9_.{}+*() -]{0,99}$";
   return schema;
@@ -1099,7 +1103,8 @@ std::string model_reference() {
   section(3, "A frame", frame_object());
   section(3, "A signal", table_object());
   out +=
-      "A signal is a number, a formula in t such as `\"0.1*sin(2*pi*t)\"`, or such an object. That of a driver is a "
+      "A signal is a number, a formula in t such as `\"0.1*sin(2*pi*t)\"`, or such an object. The signal of a driver "
+      "is a "
       "motion.\n\n";
   for (const bool is_driver : {false, true})
     for (const JointInfo& info : multibody::joint_catalogue())

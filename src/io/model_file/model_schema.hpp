@@ -1,4 +1,4 @@
-// What a model file may say: the objects in it as data, the JSON Schema and the reference made from them.
+// What a model file may contain: the objects in it as data, the JSON Schema and the reference made from them.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace kreisel::io {
 
-/// Where a joint or a force acts: what the reader asks of its points and axes.
+/// Where a joint or a force acts: the points and axes that the reader expects.
 struct Placement {
   multibody::JointInfo::Place place = multibody::JointInfo::Place::none;
   bool place_is_optional = false;
@@ -55,18 +55,18 @@ const ObjectInfo& state_object();
 const ObjectInfo& output_object();
 std::vector<std::string> section_force_components();
 std::vector<std::string> section_strain_components();
-std::vector<std::string> output_kinds();  ///< the keys of an output of which it has one
+std::vector<std::string> output_kinds();  ///< keys of which an output has exactly one
 const ObjectInfo& limits_object();
 const ObjectInfo& coupler_object();
 /// Of the catalogue, and couplers.
 std::vector<std::string> joint_types(bool are_drivers);
 const ObjectInfo& event_object();
-const ObjectInfo& law_table_object();  ///< of a function of something else than time
+const ObjectInfo& law_table_object();  ///< of a function of something other than time
 ObjectInfo simulation_object();
 
 /// Accepts what the reader of model files accepts, as far as the form of a file goes.
 Json model_schema();
-/// The same for people, in Markdown.
+/// The same in Markdown, for readers.
 std::string model_reference();
 
 }  // namespace kreisel::io

@@ -10,7 +10,7 @@
 
 namespace kreisel::io {
 
-/// Columns that every result may have; no output has such a name.
+/// Columns that every result may have; no output may have such a name.
 inline bool is_column_of_results(const std::string& name) {
   constexpr std::string_view taken[] = {"q",
                                         "a",
@@ -35,7 +35,7 @@ inline bool is_column_of_results(const std::string& name) {
   return std::ranges::count(taken, name) > 0;
 }
 
-/// Whether one of these lists has an entry of that name: when the reader does not know it, it has complained of it.
+/// Whether one of these lists has an entry of that name: if the reader does not know it, its errors are already reported.
 inline bool is_listed(const Json& root, std::initializer_list<const char*> lists, const std::string& name) {
   return std::ranges::any_of(lists, [&](const char* key) {
     const auto list = root.find(key);

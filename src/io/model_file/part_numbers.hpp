@@ -9,7 +9,7 @@
 
 namespace kreisel::io {
 
-/// As find_model, with a parameter more for each of `numbers`. Throws InvalidInput where the file gives no such number.
+/// Like find_model, with one more parameter for each of `numbers`. Throws InvalidInput where the file gives no such number.
 std::shared_ptr<const models::ModelInfo> find_model_with(const std::vector<std::string>& numbers,
                                                          const std::string& name, bool accepts_gaps);
 

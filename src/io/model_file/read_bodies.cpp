@@ -10,13 +10,13 @@
 namespace kreisel::io {
 
 void ModelReader::read_group(const Json& root) {
-  if (find(root, "rods") != nullptr) mechanism_.group = lie::GroupId::se3;  // what turns and bends is cheapest there
+  if (find(root, "rods") != nullptr) mechanism_.group = lie::GroupId::se3;  // the cheapest group for nodes of rods
   if (const Json* given = find(root, "group")) group("/group", *given, mechanism_.group);
   if (options_.group.empty()) return;
   const std::string& name = options_.group;
   const std::vector<std::string> known = body_groups();
   if (std::find(known.begin(), known.end(), name) == known.end())
-    throw InvalidInput(fmt::format("a mechanism runs on r3xso3 or se3, not on '{}'", name));
+    throw InvalidInput(fmt::format("the group of a mechanism is r3xso3 or se3, not '{}'", name));
   mechanism_.group = lie::group_named(name);
 }
 
@@ -71,7 +71,7 @@ void ModelReader::read_body(const std::string& at, const Json& value) {
   }
   if (!body_numbers_.insert({body.name, static_cast<int>(mechanism_.bodies.size())}).second)
     complain(below(at, "name"),
-             fmt::format("\"{}\" is the name of an earlier body; every body needs its own", body.name));
+             fmt::format("\"{}\" is the name of an earlier body; every name must be unique", body.name));
   mechanism_.bodies.push_back(std::move(body));
 }
 

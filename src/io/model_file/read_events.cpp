@@ -38,8 +38,9 @@ void ModelReader::read_event(const std::string& at, const Json& value) {
   if (const Json* given = find(value, "after");
       given != nullptr &&
       (!number(below(at, "after"), *given, after) || after < 1.0 || after != std::round(after) || after > 1e9))
-    return complain(below(at, "after"),
-                    fmt::format("is {}, expected how often it happens before the run stops: 1, 2, ...", shown(*given)));
+    return complain(
+        below(at, "after"),
+        fmt::format("is {}, expected the number of occurrences before the run stops: 1, 2, ...", shown(*given)));
   if (const Json* action = find(value, "action");
       action != nullptr && !read_action(below(at, "action"), *action, static_cast<int>(after), pending))
     return;
@@ -178,7 +179,7 @@ void ModelReader::make_values(PendingEvent& pending) {
         std::make_shared<const multibody::Outputs>(formulas(), std::vector<multibody::Outputs::Entry>{{{}, nodes}});
 }
 
-/// The gap of an impact between two bodies depends on their positions and on no others: else others would be pushed too. Its normal is
+/// The gap of an impact between two bodies may depend only on their positions; otherwise other bodies would be pushed too. Its normal is
 /// then exact.
 void ModelReader::make_normal(PendingEvent& pending, Node when) {
   if (pending.event.between.empty()) return;
@@ -187,7 +188,7 @@ void ModelReader::make_normal(PendingEvent& pending, Node when) {
     for (const int leaf : formulas().graph().leaves_of(when)) {
       const multibody::Quantity& quantity = formulas().quantity(leaf);
       if (quantity.kind != multibody::Quantity::Kind::value && quantity.kind != multibody::Quantity::Kind::time)
-        throw InvalidInput("needs a gap that depends on t and positions only, as \"when\"");
+        throw InvalidInput("needs a gap as \"when\": a formula of t and positions only");
       if (quantity.kind == multibody::Quantity::Kind::value)
         for (const int body : formulas().gauge(quantity.index).bodies) read.insert(body);
     }
@@ -239,7 +240,7 @@ void ModelReader::make_settable(const Json& root) {
         for (const formula::Formula::Name& needed : formula.names())
           if (needed.text == name)
             throw InvalidInput(
-                fmt::format("cannot be set: the parameter '{}' depends on it and stays the same; write "
+                fmt::format("cannot be set: the parameter '{}' depends on it and is constant; write "
                             "its formula where it is used",
                             item.key()));
       });
@@ -262,7 +263,7 @@ void ModelReader::make_events() {
       const Node node = pending.when();
       for (const int leaf : formulas().graph().leaves_of(node))
         if (formulas().quantity(leaf).kind == multibody::Quantity::Kind::acceleration)
-          throw InvalidInput("depends on an acceleration, which events do not know");
+          throw InvalidInput("depends on an acceleration, which is not available in events");
       pending.event.when =
           std::make_shared<const multibody::Outputs>(formulas(), std::vector<multibody::Outputs::Entry>{{{}, {node}}});
       make_values(pending);

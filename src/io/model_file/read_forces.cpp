@@ -138,7 +138,7 @@ void ModelReader::add_law(const std::string& at, const Json& value, PendingLaw p
   if (declared_forces_.contains(pending.name))
     names_.define(pending.name,
                   std::function<std::vector<Node>()>([reported] { return std::vector<Node>{reported()}; }));
-  // Through the name, so that a law that depends on itself is found.
+  // Through the name, so that a law that depends on itself is detected.
   if (declared_forces_.contains(pending.name))
     pending.value = [this, name = pending.name] { return names_.nodes_of(name)[0]; };
   pending_.push_back(std::move(pending));
@@ -232,7 +232,7 @@ bool ModelReader::read_force_values(const std::string& at, const Json& value, co
       if (!vector(below(at, field.name), *given, x)) {
         ok = false;
       } else if (x.minCoeff() < 0.0) {
-        complain(below(at, field.name), "has a negative entry; stiffness and damping are not negative");
+        complain(below(at, field.name), "has a negative entry; stiffness and damping must not be negative");
         ok = false;
       }
     }

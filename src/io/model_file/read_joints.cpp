@@ -189,8 +189,9 @@ bool ModelReader::read_body_frames(const std::string& at, const Json& value, con
     if ((axis != nullptr || x_axis != nullptr) && turned != nullptr) {
       complain(
           place,
-          fmt::format("has both \"{}\" and \"rotation\"; give one, the third axis of the rotation is the joint axis",
-                      axis != nullptr ? "axis" : "x_axis"));
+          fmt::format(
+              "has both \"{}\" and \"rotation\"; give one of them (the third axis of the rotation is the joint axis)",
+              axis != nullptr ? "axis" : "x_axis"));
       ok = false;
     } else if (axis != nullptr || (x_axis != nullptr && (layout.axes == 0 || layout.axis_is_optional))) {
       Vector3 z = Vector3::UnitZ();
@@ -212,10 +213,10 @@ std::string ModelReader::element_name(const std::string& at, const Json& value, 
   const Json* given = find(value, "name");
   if (given != nullptr && name_text(below(at, "name"), *given, name)) {
     if (!taken.insert(name).second)
-      complain(below(at, "name"), fmt::format("\"{}\" is the name of an earlier one; every name must be unique", name));
+      complain(below(at, "name"), fmt::format("\"{}\" is already in use; every name must be unique", name));
     return name;
   }
-  // Counting on from the last number: a million unnamed joints between the same bodies stay quick.
+  // Starts from the last number: searching from 2 would be quadratic in the number of unnamed joints.
   int& number = last_numbers_[fallback];
   while (!taken.insert(name).second) name = fmt::format("{} {}", fallback, number = std::max(number + 1, 2));
   return name;
@@ -266,7 +267,7 @@ void ModelReader::read_joint(const std::string& at, const Json& value, bool is_d
     const Json* driven = require(at, value, "value", "a number, a formula in t or a table");
     ok = driven != nullptr && signal(below(at, "value"), *driven, 2, spec.value) && ok;
   }
-  // Frames depend on bodies, which may be the mistake already reported.
+  // Frames depend on bodies, whose errors are already reported.
   ok = ok && read_frames(at, value, layout, spec.bodies, spec.frames);
   if (!ok) return;
   if (info->axes_are_perpendicular && !are_perpendicular(at, value, spec)) return;
@@ -291,7 +292,7 @@ void ModelReader::read_joint(const std::string& at, const Json& value, bool is_d
   read_active(at, value, spec.name);
 }
 
-/// Of two coordinates each is called by what it is.
+/// Two coordinates are given by their kinds, angle and displacement.
 void ModelReader::read_coordinates(const std::string& at, const Json& value, const JointInfo& info, int joint) {
   for (const char* key : {"initial", "limits"}) {
     const Json* given = find(value, key);
@@ -331,7 +332,7 @@ void ModelReader::read_coupler(const std::string& at, const Json& value) {
     const multibody::JointPtr& of = mechanism_.joints[numbers[i]];
     if (of->slidings().size() != 1)
       return complain(below(here, i),
-                      fmt::format("'{}' is a {} joint, which does not have one coordinate; expected a joint "
+                      fmt::format("'{}' is a {} joint, which does not have exactly one coordinate; expected a joint "
                                   "with one, such as a revolute or prismatic one",
                                   of->name(), of->type()));
     const bool turns = of->slidings()[0].is_rotation;

@@ -34,7 +34,7 @@ void ModelReader::declare_names(const Json& root) {
     declare(at, item.key(), "output", std::move(components));
   }
   for (const auto& [name, function] : options_.functions) declare("", name, "function");
-  // Those of forces count where nothing else has them.
+  // Names of forces are used only where nothing else has the name.
   if (const Json* forces = find(root, "forces"); forces != nullptr && forces->is_array())
     for (const Json& force : *forces) {
       const Json* name = force.is_object() ? find(force, "name") : nullptr;
@@ -291,7 +291,7 @@ void ModelReader::define_force_output(const ForceOutput& asked) {
     for (const auto& [name, node] : efforts_) list.push_back(name);
     for (const auto& [name, node] : law_forces_) list.push_back(name);
     if (std::ranges::any_of(mechanism_.elements, [&, &name = force](const auto& e) { return e->name() == name; }))
-      complain(at, fmt::format("'{}' is a {}, of which no {} is known", force, line_load_object().name, kind));
+      complain(at, fmt::format("'{}' is a {}, which has no {}", force, line_load_object().name, kind));
     else if (problem_count_ == 0 ||
              !is_listed(composed_.root.is_null() ? source_.root() : composed_.root, {"forces"}, force))
       complain(at, unknown_name("force", force, list));
@@ -302,9 +302,9 @@ void ModelReader::define_force_output(const ForceOutput& asked) {
   const multibody::Force::Along along = of.along();
   if (kind == "power") return names_.define(output, {formulas().leaf({Quantity::Kind::power, number})});
   if (kind == "force" ? !of.has_effort() : along.measure == nullptr)
-    return complain(at, fmt::format("'{}' is of type {} and acts along {}; its \"power\" can be asked for{}", force,
-                                    of.type(), of.has_effort() ? "no coordinate" : "more than one coordinate or none",
-                                    of.gaps() > 0 ? ", and its \"gap\"" : ""));
+    return complain(at, fmt::format("'{}' is of type {} and acts along {}; expected \"power\"{}", force, of.type(),
+                                    of.has_effort() ? "no coordinate" : "more than one coordinate or none",
+                                    of.gaps() > 0 ? " or \"gap\"" : ""));
   set_unit(along.is_rotation);
   if (kind == "force") return names_.define(output, {efforts_.at(force)});
   const int gauge = formulas().add({.measure = {*built, along.measure}, .bodies = {of.bodies()[0], of.bodies()[1]}});
@@ -341,7 +341,7 @@ void ModelReader::make_laws() {
         turned = multibody::unwrapped(turned, value);
     mechanism_.nodes[static_cast<std::size_t>(node) - mechanism_.bodies.size()].q0 = Vector::Constant(1, turned);
   }
-  if (problem_count_ > 0) return;  // names may lack a meaning
+  if (problem_count_ > 0) return;  // names may be undefined
   first_law_ = mechanism_.elements.size();
   for (const PendingLaw& law : pending_)
     guarded(law.at, [&] {

@@ -29,7 +29,7 @@ void ModelReader::read_limits(const std::string& here, const Json& limits, int j
     const std::string key = i == 0 ? "from" : "to", in_degrees = key + "_deg";
     if (!turns && n.has_number(in_degrees))
       return complain(below(here, in_degrees),
-                      fmt::format("'{}' has a displacement, no angle; expected \"{}\" [m]", of->name(), key));
+                      fmt::format("'{}' has a displacement, not an angle; expected \"{}\" [m]", of->name(), key));
     if (n.has_number(key) && n.has_number(in_degrees))
       return complain(below(here, in_degrees), "is given twice, in radians and in degrees");
     if (n.has_number(key)) bounds[i] = n.number(key);
@@ -40,15 +40,14 @@ void ModelReader::read_limits(const std::string& here, const Json& limits, int j
   }
   if (!bounds[0] && !bounds[1]) return complain(here, "has neither \"from\" nor \"to\"; expected one of them or both");
   if (bounds[0] && bounds[1] && !(*bounds[0] < *bounds[1]))
-    return complain(here,
-                    fmt::format("goes from {} to {}, which leaves no room; exchange the two", *bounds[0], *bounds[1]));
+    return complain(here, fmt::format("goes from {} to {}; expected \"from\" < \"to\"", *bounds[0], *bounds[1]));
   const bool is_compliant = n.has_number("stiffness");
   if (is_compliant && n.has_number("restitution"))
     return complain(
         below(here, "restitution"),
         "cannot be combined with \"stiffness\"; a limit is rigid (restitution) or compliant (stiffness, damping)");
   if (!is_compliant && n.has_number("damping"))
-    return complain(below(here, "damping"), "has no \"stiffness\" beside it; expected both, or a \"restitution\"");
+    return complain(below(here, "damping"), "is given with no \"stiffness\"; expected both, or a \"restitution\"");
   const int gauge = joint_gauge(joint, turns);
   // An angle that cannot leave (-π, π) needs no state for its turns.
   const bool is_narrow = bounds[0] && bounds[1] && *bounds[0] > widest_look - M_PI && *bounds[1] < M_PI - widest_look;
@@ -72,7 +71,7 @@ void ModelReader::read_limits(const std::string& here, const Json& limits, int j
   }
 }
 
-/// Kelvin and Voigt, without pulling: max(0, k δ + c δ̇) where δ > 0.
+/// A Kelvin-Voigt law that never pulls: max(0, k δ + c δ̇) where δ > 0.
 void ModelReader::add_compliant_limits(const std::string& at, int joint, const std::string& name, int gauge,
                                        bool counts_turns, const std::array<std::optional<double>, 2>& bounds,
                                        double stiffness, double damping) {
@@ -143,7 +142,7 @@ void ModelReader::warn_about_limits() {
           value, mechanism_.nodes[static_cast<std::size_t>(gauge.turns) - mechanism_.bodies.size()].q0[0]);
     for (const std::size_t i : {0, 1})
       if (limit.bounds[i] && (i == 0 ? value < *limit.bounds[i] : value > *limit.bounds[i]))
-        warn(limit.at, fmt::format("'{}' starts at {:.6g}, beyond its {} {:.6g}, which pushes it from the start on",
+        warn(limit.at, fmt::format("'{}' starts at {:.6g}, beyond its {} {:.6g}, which pushes it from the start",
                                    mechanism_.joints[limit.joint]->name(), value,
                                    i == 0 ? "lower limit" : "upper limit", *limit.bounds[i]));
   }

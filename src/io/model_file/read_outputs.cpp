@@ -38,7 +38,7 @@ void ModelReader::read_output(const std::string& at, const std::string& name, co
     kind = known;
   }
   if (kind.empty())
-    return complain(at, fmt::format("says nothing to report; expected one of {}", fmt::join(kinds, ", ")));
+    return complain(at, fmt::format("has nothing to report; expected one of {}", fmt::join(kinds, ", ")));
   const std::string here = is_formula_alone ? at : below(at, kind);
   const Json& what = *find(object, kind);
   system::OutputInfo info{name, "", kind, {}};
@@ -140,7 +140,7 @@ void ModelReader::read_output(const std::string& at, const std::string& name, co
   } else if (kind == "force" || kind == "length" || kind == "speed" || kind == "power" || kind == "gap") {
     std::string force;
     ok = text(here, what, force);
-    // Forces are read later; whether they push or turn says the unit.
+    // Forces are read later; the unit depends on whether they push or turn.
     if (ok) (kind == "gap" ? gap_outputs_ : force_outputs_).push_back({here, name, kind, force});
     if (kind == "gap") info.unit = "m";
     if (kind == "power") info.unit = "W";
@@ -213,7 +213,7 @@ void ModelReader::make_outputs() {
     });
   if (problem_count_ > 0) return;
   entries.insert(entries.end(), rod_reports_.begin(), rod_reports_.end());
-  // Where a file asks for nothing: the coordinates of its joints.
+  // Without outputs in the file: the coordinates of its joints.
   const bool asks = std::ranges::any_of(output_infos_, [](const system::OutputInfo& info) { return !info.is_state; });
   for (int j = 0; !asks && j < static_cast<int>(mechanism_.joints.size()); ++j) {
     const multibody::Joint& joint = *mechanism_.joints[static_cast<std::size_t>(j)];

@@ -126,13 +126,13 @@ bool ModelReader::read_section(const std::string& at, const Json& value, NamedSe
   for (const char* key : {"mass_per_length", "inertia_per_length"})
     if ((find(value, key) != nullptr) == has_shape) {
       complain(at, has_shape ? fmt::format("\"{}\" follows from the shape; leave it out", key)
-                             : fmt::format("the key \"{}\" is missing; expected with \"stiffness\"", key));
+                             : fmt::format("the key \"{}\" is missing; it is required with \"stiffness\"", key));
       return false;
     }
   if (has_shape) {
     for (const char* key : {"shape", "centre_of_mass"})
       if (find(value, key) != nullptr) {
-        complain(below(at, key), "belongs to a section with \"stiffness\"; that of a shape is known");
+        complain(below(at, key), "is only for a section with \"stiffness\"; leave it out");
         return false;
       }
     const Json* given = require(at, value, "material", "the name of a material");
@@ -234,12 +234,12 @@ bool ModelReader::section_stiffness(const std::string& at, const Json& value, mu
     complain(at, "is not finite");
     return false;
   }
-  // Extension and shear may have none: rods are rigid there then, which they must say.
+  // Extension and shear may have zero stiffness: rods must then declare them rigid.
   multibody::Matrix6 judged = K;
   for (int i = 0; i < 3; ++i)
     if (K.row(i).isZero(0.0)) judged(i, i) = 1.0;
   if (K.bottomRows<3>().isZero(0.0) && K(0, 0) > 0.0) judged.bottomRightCorner<3, 3>().setIdentity();
-  // In units in which the diagonal is one, so that they do not decide which direction is the weakest.
+  // Scaled to ones on the diagonal, so that units do not decide which direction is the weakest.
   multibody::Vector6 unit = judged.diagonal().cwiseAbs().cwiseSqrt();
   constexpr std::array<const char*, 6> meaning{"extension", "shear along y",   "shear along z",
                                                "torsion",   "bending about y", "bending about z"};
@@ -386,9 +386,8 @@ void ModelReader::read_rod(const std::string& at, const Json& value) {
       return complain(below(at, "element_length"), "cannot be combined with \"elements\"; give one of them");
     elements = std::ceil(length / n.number("element_length") * (1.0 - 1e-12));
     if (!(elements <= 1e5))
-      return complain(
-          below(at, "element_length"),
-          fmt::format("asks for {:.6g} elements on {:.6g} m, at most 100000 are possible", elements, length));
+      return complain(below(at, "element_length"),
+                      fmt::format("gives {:.6g} elements on {:.6g} m, at most 100000 are possible", elements, length));
   }
   std::vector<double> places;
   find_places(composed_.root.is_null() ? source_.root() : composed_.root, rod.name, length, places);
@@ -408,7 +407,7 @@ void ModelReader::read_rod(const std::string& at, const Json& value) {
     for (const char* key : {"shear", "axial", "law", "prestress"})
       if (find(value, key) != nullptr)
         return complain(below(at, key),
-                        "belongs to rods that bend; a cable (\"bending\": \"none\") has a tension only");
+                        "is only for rods that bend; a cable (\"bending\": \"none\") has only a tension");
     if (section->second.has_none[0])
       return complain(at,
                       fmt::format("its section '{}' has no stiffness in extension; a cable needs one", section_name));
@@ -428,7 +427,7 @@ void ModelReader::read_rod(const std::string& at, const Json& value) {
                     "is rigid: the tension of such a rod follows from its loads; leave \"tension\" "
                     "and the first number of \"prestress\" out");
   if (is_shear_rigid) {
-    // Zero compliance is all the magnus law needs; the other one needs rows.
+    // The magnus law needs only zero compliance; the constant law needs rows.
     if (beam.law == multibody::SectionLaw::constant) beam.is_rigid[1] = beam.is_rigid[2] = true;
     beam.compliance.middleRows<2>(1).setZero();
     beam.compliance.middleCols<2>(1).setZero();
@@ -522,7 +521,7 @@ bool ModelReader::read_path(const std::string& at, const Json& value, const Json
   if (!read_numbers(here, path, fields_of(path_object()), n)) return false;
   for (const char* of_corners : {"corners", "radius"})
     if (kind != "polyline" && find(path, of_corners) != nullptr) {
-      complain(below(here, of_corners), fmt::format("belongs to a polyline, this is \"{}\"", kind));
+      complain(below(here, of_corners), fmt::format("is only for a polyline; this path is \"{}\"", kind));
       return false;
     }
   const bool is_round = n.word("corners") == "round";
@@ -538,7 +537,7 @@ bool ModelReader::read_path(const std::string& at, const Json& value, const Json
   const std::string place = below(here, kind);
   const Json& given = *find(path, kind);
   const auto made = [&](auto&& make) {
-    // What is wrong with `up` is said where it stands.
+    // Errors of `up` are reported at its own place.
     try {
       out = make();
     } catch (const InvalidInput& e) {
@@ -746,7 +745,7 @@ void ModelReader::read_line_load(const std::string& at, const Json& value) {
   read_active(at, value, name);
 }
 
-// ---- what may be meant as it stands
+// ---- warnings
 
 void ModelReader::warn_about_rods(double t_end) {
   for (const auto& [name, rod] : rods_) {
@@ -763,10 +762,9 @@ void ModelReader::warn_about_rods(double t_end) {
     if (!is_held && !is_loaded && first.velocity.isZero(0.0) && first.angular_velocity.isZero(0.0))
       warn(rod.at, fmt::format("no joint holds rod '{}', no force acts on it and it has no velocity", name));
     if (rod.highest_frequency * t_end > 1e9)
-      warn(rod.at,
-           fmt::format("vibrations of an element have up to {:.3g} rad/s, {:.3g} radians until t_end; \"shear\": "
-                       "\"rigid\" and \"axial\": \"rigid\" take the fastest out",
-                       rod.highest_frequency, rod.highest_frequency * t_end));
+      warn(rod.at, fmt::format("vibrations of an element reach {:.3g} rad/s, {:.3g} radians until t_end; \"shear\": "
+                               "\"rigid\" and \"axial\": \"rigid\" remove the fastest",
+                               rod.highest_frequency, rod.highest_frequency * t_end));
     for (int node = rod.first; node <= rod.last(); ++node) {
       const multibody::Joint* clamp = nullptr;
       for (const multibody::JointPtr& joint : mechanism_.joints) {
@@ -775,7 +773,7 @@ void ModelReader::warn_about_rods(double t_end) {
             std::ranges::count(bodies, multibody::ground) == 0)
           continue;
         if (clamp != nullptr && (clamp->rows() == 6 || joint->rows() == 6))
-          warn(rod.at, fmt::format("'{}' and '{}' both hold '{}' at the ground, one of them in every direction",
+          warn(rod.at, fmt::format("'{}' and '{}' both hold '{}' at the ground, and one of them alone fixes it",
                                    clamp->name(), joint->name(), mechanism_.bodies[node].name));
         clamp = joint.get();
       }

@@ -101,7 +101,7 @@ void ModelReader::check_consistency(const multibody::Assembly& assembly, const s
 }
 
 void ModelReader::check_mass(const multibody::Assembly& assembly, const system::Motion& m) {
-  constexpr int most_rows = 500;  // of full matrices: a second
+  constexpr int most_rows = 500;  // the matrices are full: about a second at this size
   const std::vector<Body>& bodies = assembly.mechanism().bodies;
   const bool is_suspicious = std::any_of(bodies.begin(), bodies.end(), [](const Body& body) {
     return body.mass == 0.0 || symmetric_eigenvalues(body.inertia)[0] <= 1e-14 * body.inertia.norm();

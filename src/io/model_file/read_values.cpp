@@ -85,7 +85,7 @@ void ModelReader::check_keys(std::string_view pointer, const Json& object, const
 }
 
 bool ModelReader::evaluated(std::string_view pointer, const Json& value, double& out) {
-  bool is_known = true;  // else its root has been complained of
+  bool is_known = true;  // else its cause is already reported
   return guarded(pointer,
                  [&] {
                    const formula::Formula formula(formula_in(value), names_.known());
@@ -94,11 +94,10 @@ bool ModelReader::evaluated(std::string_view pointer, const Json& value, double&
                    refuse_settable(formula);
                    for (const formula::Formula::Name& name : formula.names())
                      if (!parameters_.names().has(name.text))
-                       formula.refuse(
-                           name, fmt::format(
-                                     "depends on {}; this number stays the same while the mechanism moves, expected a "
-                                     "formula of parameters",
-                                     name.text));
+                       formula.refuse(name,
+                                      fmt::format("depends on {}, but this number is constant during a run; expected a "
+                                                  "formula of parameters",
+                                                  name.text));
                    out = multibody::Expression(formula, parameters_.values()).at(0.0).value;
                    if (is_known && !std::isfinite(out))
                      throw InvalidInput(fmt::format("is {}, which is {}; expected a finite number", shown(value), out));
@@ -109,8 +108,9 @@ bool ModelReader::evaluated(std::string_view pointer, const Json& value, double&
 void ModelReader::refuse_settable(const formula::Formula& formula) const {
   for (const formula::Formula::Name& name : formula.names())
     if (settable_.contains(name.text))
-      formula.refuse(
-          name, fmt::format("depends on {}, which an event sets; only laws, rates, outputs and events may", name.text));
+      formula.refuse(name,
+                     fmt::format("depends on {}, which an event sets; only laws, rates, outputs and events may use it",
+                                 name.text));
 }
 
 bool ModelReader::resolved(std::string_view pointer, const Field& field, const Json& given, Json& out) {
@@ -181,7 +181,7 @@ bool ModelReader::direction(std::string_view pointer, const Json& value, Vector3
     out /= length;
     return true;
   }
-  complain(pointer, "is [0, 0, 0], expected a direction: any length but zero");
+  complain(pointer, "is [0, 0, 0], expected a direction of any nonzero length");
   return false;
 }
 
@@ -192,11 +192,9 @@ bool ModelReader::signal(std::string_view pointer, const Json& value, int deriva
   constexpr std::string_view names[] = {"the value", "the first derivative", "the second derivative"};
   for (int i = 0; i <= derivatives; ++i)
     if (!std::isfinite(parts[i])) {
-      complain(
-          pointer,
-          fmt::format(
-              "is {}, {} of which is not finite at t = 0; expected a function that the motion can follow from there",
-              shown(value), names[i]));
+      complain(pointer,
+               fmt::format("is {}, {} of which is not finite at t = 0; expected a function that is finite there",
+                           shown(value), names[i]));
       return false;
     }
   return true;
@@ -238,7 +236,7 @@ bool ModelReader::read_signal(std::string_view pointer, const Json& value, int d
     if (!text(here, *given, name) || !guarded(here, [&] { interpolation = multibody::interpolation_named(name); }))
       return false;
     if (is_driver && interpolation == multibody::Interpolation::linear) {
-      complain(here, "is \"linear\", at whose points the velocity jumps; a driver takes spline or monotone");
+      complain(here, "is \"linear\", at whose points the velocity jumps; a driver needs spline or monotone");
       return false;
     }
   }
@@ -376,7 +374,7 @@ bool ModelReader::rotation_from_euler(std::string_view pointer, const Json& valu
   if (!is_order) {
     complain(below(pointer, "order"),
              fmt::format("is \"{}\", expected three of x, y, z without equal neighbours: zxz, xyz, ...; "
-                         "rotations follow each other about the turned axes",
+                         "each rotation is about an axis turned by those before",
                          order));
     return false;
   }
@@ -386,7 +384,7 @@ bool ModelReader::rotation_from_euler(std::string_view pointer, const Json& valu
 }
 
 Matrix3 ModelReader::about(const Vector3& axis, double angle) {
-  // exp takes any angle; whole turns first, for accuracy.
+  // Whole turns are removed for accuracy; exp would take any angle.
   const lie::SO3::Point q = lie::SO3::exp(std::remainder(angle, 2.0 * M_PI) * axis);
   return lie::rotation_matrix(q.data());
 }

@@ -89,8 +89,7 @@ class UrdfReader {
         for (const JointElement& of : joints_) known.push_back(of.name);
         complain(root_, unknown_name("joint", joint, known));
       } else if (found->type == "fixed" || found->type == "floating" || found->type == "planar") {
-        complain(*found->element,
-                 fmt::format("joint '{}' is {}, it has no position to start from", joint, found->type));
+        complain(*found->element, fmt::format("joint '{}' is {}; it has no initial position", joint, found->type));
       }
     finish();
     ImportedModel out;
@@ -143,9 +142,8 @@ class UrdfReader {
     }
     if (first == nullptr) return;
     const std::string more = count > 1 ? fmt::format(" and {} more", count - 1) : "";
-    complain(*first,
-             fmt::format("{}{}: macros of xacro, which are not URDF; expand them first: `xacro {} > robot.urdf`", what,
-                         more, name_));
+    complain(*first, fmt::format("{}{}: xacro macros are not URDF; expand them first: `xacro {} > robot.urdf`", what,
+                                 more, name_));
   }
   void check_inertias() {
     for (const XmlElement& link : root_.children) {
@@ -156,8 +154,9 @@ class UrdfReader {
                         name = attribute(link, "name").value_or("");
       if (problem.empty()) continue;
       if (!options_.repairs_inertia) {
-        complain(*inertia, fmt::format("the inertia of link '{}' {}; correct it, or {} takes the nearest possible one",
-                                       name, problem, spelled("repair_inertia")));
+        complain(*inertia,
+                 fmt::format("the inertia of link '{}' {}; correct it, or {} replaces it by the nearest possible one",
+                             name, problem, spelled("repair_inertia")));
         continue;
       }
       const Vector3 moments = symmetric_eigen(multibody::nearest_inertia(matrix_of(*inertia))).values;
@@ -258,7 +257,7 @@ class UrdfReader {
     }
   }
 
-  /// Walks the tree from its root: poses and bodies. Without recursion, so that long chains need no stack.
+  /// Walks the tree from its root: poses and bodies. Without recursion: long chains would overflow the stack.
   void place() {
     std::map<std::string, std::vector<const JointElement*>, std::less<>> below;
     std::set<std::string> children;
@@ -305,7 +304,7 @@ class UrdfReader {
     if (inertial == nullptr) return out;
     const Pose pose = link.pose * origin(*inertial);
     if (const XmlElement* mass = inertial->child("mass")) out.mass = number(*mass, "value");
-    if (out.mass < 0.0) complain(*inertial, fmt::format("the mass is {}, expected one that is not negative", out.mass));
+    if (out.mass < 0.0) complain(*inertial, fmt::format("the mass is {}, must not be negative", out.mass));
     if (const XmlElement* J = inertial->child("inertia")) {
       const Matrix3 given = matrix_of(*J);
       const bool is_repaired = options_.repairs_inertia && !multibody::problem_with_inertia(given).empty();
@@ -327,7 +326,7 @@ class UrdfReader {
       const Link& link = links_.find(frames_[b])->second;
       if (!(inertias[b].mass > 0.0))
         complain(*link.element,
-                 fmt::format("link '{}' and what is fixed to it have no mass; a moving body needs one", names_[b]));
+                 fmt::format("link '{}' and the links fixed to it have no mass; a moving body needs mass", names_[b]));
       const Vector3 centre = inertias[b].mass > 0.0 ? inertias[b].centre : link.pose.x;
       const Pose body{centre, link.pose.R};
       const Matrix3 J = body.R.transpose() * inertias[b].J * body.R;
@@ -372,11 +371,11 @@ class UrdfReader {
       const Vector3 size = R.cwiseAbs() * vector(*box, "size");
       // Boxes of model files are aligned with the body axes.
       const bool is_aligned = (R.cwiseAbs().array().round() - R.cwiseAbs().array()).abs().maxCoeff() < 1e-6;
-      if (!is_aligned) note(fmt::format("the box of link '{}' is turned against its body and was left out", link));
+      if (!is_aligned) note(fmt::format("the box of link '{}' is rotated relative to its body and was left out", link));
       return is_aligned && size.minCoeff() > 0.0 ? Json{{"box", {{"size", rounded_list(size)}}}} : Json(nullptr);
     }
     const XmlElement* mesh = geometry.child("mesh");
-    note(fmt::format("the mesh {}of link '{}' was left out; model files have primitives",
+    note(fmt::format("the mesh {}of link '{}' was left out; model files have only primitives",
                      mesh == nullptr ? "" : fmt::format("'{}' ", attribute(*mesh, "filename").value_or("")), link));
     return nullptr;
   }
@@ -421,8 +420,8 @@ class UrdfReader {
     if (limit != nullptr && joint.type != "continuous" && (attribute(*limit, "lower") || attribute(*limit, "upper"))) {
       const double lower = number(*limit, "lower"), upper = number(*limit, "upper");
       if (!(lower < upper))
-        return complain(*limit, fmt::format("joint '{}' goes from {} to {}; expected a smaller and a larger value",
-                                            joint.name, lower, upper));
+        return complain(*limit, fmt::format("joint '{}' has the limits {} and {}; expected lower < upper", joint.name,
+                                            lower, upper));
       entry["limits"] = {{"from", lower}, {"to", upper}, {"restitution", 0.0}};
       if (initial < lower || initial > upper) {
         const double inside = std::clamp(initial, lower, upper);
@@ -436,7 +435,7 @@ class UrdfReader {
     }
     if (initial != 0.0) entry["initial"] = {{"value", initial}};
   }
-  /// As asked for; that of a joint that mimics follows.
+  /// The requested value; that of a mimic joint follows from its master.
   double initial_of(const JointElement& joint) {
     const auto given = options_.positions.find(joint.name);
     if (given != options_.positions.end()) return given->second;
@@ -474,7 +473,7 @@ class UrdfReader {
                     {"ratio", number(*mimic, "multiplier", 1.0)},
                     {"offset", number(*mimic, "offset")}});
   }
-  /// A force that an input gives, within the limit of the effort.
+  /// A force given by an input, bounded by the effort limit.
   void add_motor(const JointElement& joint) {
     const XmlElement* limit = joint.element->child("limit");
     if (!options_.has_motors || limit == nullptr || joint.type == "planar" || joint.element->child("mimic") != nullptr)
@@ -499,12 +498,12 @@ class UrdfReader {
       const bool loses_effort = number(*limit, "effort") != 0.0 && !has_motor,
                  loses_velocity = number(*limit, "velocity") != 0.0;
       if (loses_effort || loses_velocity)
-        note(fmt::format(
-            "joint '{}': the <limit> on {} was left out{}", joint.name,
-            !loses_effort     ? "velocity"
-            : !loses_velocity ? "effort"
-                              : "effort and velocity",
-            loses_effort ? fmt::format("; {} gives it a motor within that of the effort", spelled("motors")) : ""));
+        note(
+            fmt::format("joint '{}': the <limit> on {} was left out{}", joint.name,
+                        !loses_effort     ? "velocity"
+                        : !loses_velocity ? "effort"
+                                          : "effort and velocity",
+                        loses_effort ? fmt::format("; {} adds a motor bounded by the effort", spelled("motors")) : ""));
     }
     for (const char* ignored : {"safety_controller", "calibration"})
       if (joint.element->child(ignored) != nullptr)
@@ -521,11 +520,9 @@ class UrdfReader {
     const XmlElement* dynamics = joint.element->child("dynamics");
     if (dynamics == nullptr) return;
     const double damping = number(*dynamics, "damping");
-    if (damping < 0.0)
-      return complain(*dynamics, fmt::format("damping is {}, expected one that is not negative", damping));
+    if (damping < 0.0) return complain(*dynamics, fmt::format("damping is {}, must not be negative", damping));
     const double friction = number(*dynamics, "friction");
-    if (friction < 0.0)
-      return complain(*dynamics, fmt::format("friction is {}, expected one that is not negative", friction));
+    if (friction < 0.0) return complain(*dynamics, fmt::format("friction is {}, must not be negative", friction));
     if (friction > 0.0 && joint.type != "planar") {
       forces_.push_back({{"type", "friction"}, {"joint", joint.name}, {"coulomb", friction}, {"viscous", damping}});
       return;

@@ -11,10 +11,9 @@
 namespace kreisel::io {
 
 struct UrdfOptions {
-  bool has_free_base = false;  ///< else the root link is fixed to the ground
-  bool repairs_inertia =
-      false;                ///< inertias that no body has become the nearest that one may have; else they are refused
-  bool has_motors = false;  ///< every joint with an effort limit gets a force by an input, within it
+  bool has_free_base = false;    ///< else the root link is fixed to the ground
+  bool repairs_inertia = false;  ///< impossible inertias become the nearest possible ones; else they are refused
+  bool has_motors = false;       ///< every joint with an effort limit gets a force given by an input, within the limit
   std::map<std::string, double> positions{};  ///< initial values of joints, by name
 };
 

@@ -1,4 +1,4 @@
-// Own commutator corrections for `--correction file:PATH`.
+// User-defined commutator corrections for `--correction file:PATH`.
 #pragma once
 
 #include "coeff/brackets.hpp"
@@ -6,7 +6,7 @@
 
 namespace kreisel::io {
 
-/// How far a coefficient set may miss a consistency condition, so that decimal fractions of 11 digits pass.
+/// Tolerance of the consistency conditions of a coefficient set; decimal fractions of 11 digits pass.
 inline constexpr double correction_tolerance = 1e-10;
 
 /// Reads {"k": 4, "lin": [{"a": [a0, ..., ak], "b": [b1, ..., bk]}, ...]} with 2, 2, 4, 6 linear forms for k = 3, 4, 5, 6

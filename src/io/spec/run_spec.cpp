@@ -27,7 +27,7 @@ void apply_redundant(const Value& value, PreparedRun& run) {
   using linear::SolverKind;
   if (std::get<std::string>(value) == "refuse") return;
   if (run.options.linear_solver != SolverKind::automatic && run.options.linear_solver != SolverKind::least_squares)
-    throw InvalidInput(fmt::format("least-squares is a linear solver of its own; drop {} {}", spelled("linear_solver"),
+    throw InvalidInput(fmt::format("least-squares is itself a linear solver; remove {} {}", spelled("linear_solver"),
                                    run.options.linear_solver.name()));
   run.options.linear_solver = SolverKind::least_squares;
 }
@@ -46,7 +46,7 @@ std::vector<RunField> list_of_fields() {
     if (option.field.name == "linear_solver") {
       list.push_back({option.field, option.symbol, option.heading, nullptr, &option});
       list.push_back({{.name = "redundant",
-                       .meaning = "constraints that depend on each other: multipliers of least norm",
+                       .meaning = "dependent constraints; least-squares: multipliers of least norm",
                        .words = {"refuse", "least-squares"},
                        .kind = FieldKind::word,
                        .fallback = "refuse",
@@ -65,7 +65,7 @@ std::vector<RunField> list_of_fields() {
                   run::headings::model,
                   [](const Value& value, PreparedRun& run) { run.assembles = std::get<bool>(value); }});
   list.push_back({{.name = "fix",
-                   .meaning = "what stays while bodies are assembled: BODY.position, BODY.rotation, BODY.velocity, "
+                   .meaning = "what is kept while bodies are assembled: BODY.position, BODY.rotation, BODY.velocity, "
                               "BODY.angular_velocity",
                    .kind = FieldKind::text},
                   "B.x,...",
@@ -108,7 +108,7 @@ std::string with_absolute_path(const std::string& word) {
 }
 
 const std::vector<RunField>& run_fields() {
-  // Methods that a program registers make new fields of options; what earlier calls have returned stays.
+  // Methods that a program registers add fields; lists returned by earlier calls stay valid.
   static std::mutex access;
   static std::list<std::pair<const void*, std::vector<RunField>>> versions;
   const std::scoped_lock lock(access);

@@ -1,4 +1,4 @@
-// A run as a user asks for it: RunSpec and its fields. io/result/prepare.hpp makes a run of it that can start.
+// A run as requested by the user: RunSpec and its fields. io/result/prepare.hpp turns it into a run that can start.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ namespace kreisel::io {
 
 struct PreparedRun;
 
-/// Before a path where other words are possible as well.
+/// Prefix of a path where other words are possible as well.
 inline constexpr std::string_view file_prefix = "file:";
 /// file:PATH, the same from any folder; other words as they are.
 std::string with_absolute_path(const std::string& word);
@@ -44,22 +44,22 @@ struct Setting {
   Value value;  ///< a number, or a text that is a number or a word
 };
 
-/// What the user asked for. No file is read and no name looked up yet but those of fields and of their words.
+/// What the user requested. No file is read yet, and no names are looked up except those of fields and their words.
 class RunSpec {
  public:
   std::string model;                                   ///< name or path
-  std::shared_ptr<const models::ModelInfo> own_model;  ///< instead of `model`: one that has neither
+  std::shared_ptr<const models::ModelInfo> own_model;  ///< instead of `model`: one without name and path
   std::string group;                                   ///< empty: the model's first
   std::vector<Setting> settings;
   std::optional<double> t0;  ///< start time instead of the model's
 
-  /// Checks the value and keeps it. What cannot be is kept as a problem: `prepare` reports all of them together, from the
+  /// Checks and stores the value. An invalid one is stored as a problem: `prepare` reports all of them together, with the
   /// place `where` in a file if there is one.
   RunSpec& set(std::string_view field, const Value& value, std::string where = {});
   /// "mass=3".
   void read_setting(std::string_view text);
 
-  /// nullptr: not given. NaN where a number was meant but none was given.
+  /// nullptr: not given. NaN where a number was expected but none was given.
   const Value* find(std::string_view field) const;
   bool has(std::string_view field) const { return find(field) != nullptr; }
   /// Empty when it is not given.
@@ -90,11 +90,11 @@ struct PreparedRun {
   run::Options options;
   std::string step_sequence;           ///< the words of `steps`
   bool assembles = false;              ///< project the initial values onto the constraints
-  std::string fixed;                   ///< what stays then: "crank.angular_velocity,..."
+  std::string fixed;                   ///< what is kept then: "crank.angular_velocity,..."
   bool starts_at_rest = false;         ///< move to the equilibrium first
-  std::vector<solve::Change> changes;  ///< that did
+  std::vector<solve::Change> changes;  ///< made by that
   std::vector<std::string> warnings;
-  RunSpec spec;  ///< what was asked, with absolute paths
+  RunSpec spec;  ///< as requested, with absolute paths
 };
 
 }  // namespace kreisel::io

@@ -15,7 +15,7 @@ namespace {
 constexpr int directions = 25;
 using Number = Dual<double, directions>;
 
-/// Odd, so that a law goes on smoothly beyond zero.
+/// Odd, so that a law continues smoothly beyond zero.
 double pow(double x, double n) { return std::copysign(std::pow(std::abs(x), n), x); }
 Number pow(const Number& x, double n) {
   return Number::chained(pow(x.value, n), n * std::pow(std::abs(x.value), n - 1.0), x);
@@ -70,12 +70,12 @@ struct Touch {
   T gap{};
 };
 
-/// Methods look a little beyond the time at which a gap closes or opens. Gaps up to this time times their rate belong to what was before.
+/// Methods evaluate a little beyond the time at which a gap closes or opens. Gaps up to this time times their rate count as before it.
 constexpr double look_around = 1e-2;  ///< [s]
 
 /// Normal force N = k δⁿ (1 + d δ̇), never pulling (Hunt, Crossley 1975), friction -μ N tanh(|v_t|/v₀) v_t/|v_t| at the contact.
 ///
-/// The law has a corner at δ = 0. Steps end there, and a state z says on which side they go on: positive while it is closed, where the law goes on
+/// The law has a corner at δ = 0. Steps end there, and a state z gives the side on which they continue: positive while it is closed, where the law continues
 /// smoothly for small gaps, negative while it is open, where small depths have no force; zero: by the gap alone. |z| is the speed of the last
 /// touch.
 class Contact final : public Force {
@@ -212,8 +212,8 @@ class Contact final : public Force {
     return out;
   }
 
-  /// The nearest points of two segments. Numbers that carry derivatives take one step of Newton's method more: it does not move the points, but
-  /// brings their derivatives.
+  /// The nearest points of two segments. Numbers with derivatives take one more step of Newton's method: it does not move the points, but
+  /// gives their derivatives.
   template <class T>
   static void move_to_nearest(const Shape& first, const Shape& second, const Triple<T>& c, const Triple<T>& f,
                               Triple<T>& from, Triple<T>& to) {
@@ -329,7 +329,7 @@ ForcePtr build_contact(const ForceSpec& spec) {
   const Shape first = shape_of(spec, 0, std::string_view(shapes).substr(0, dash));
   const Shape second = shape_of(spec, 1, std::string_view(shapes).substr(dash + 1));
   if (spec.has_number("restitution") && spec.has_number("damping"))
-    throw InvalidInput("\"restitution\" and \"damping\" say the same; leave one out");
+    throw InvalidInput("\"restitution\" and \"damping\" both set the damping; leave one out");
   const double restitution = spec.has_number("restitution") ? spec.number("restitution") : 1.0;
   const bool remembers = spec.has_number("restitution") && restitution < 1.0;
   return std::make_unique<Contact>(
@@ -363,9 +363,9 @@ ForceInfo contact() {
       .axis_is_optional = true,
       .points_may_meet = true,
       .numbers = {{.name = "shapes",
-                   .meaning = "of the first and of the second body; a point of the plane, the middle of everything "
-                              "else are its points, the normal that points to the second body and the axis of a "
-                              "capsule its axes",
+                   .meaning = "of the first and of the second body; points: one of a plane, the middle of other "
+                              "shapes; axes: the normal of a plane, towards the second body, and the axis of a "
+                              "capsule",
                    .words = {"plane-sphere", "plane-point", "plane-capsule", "sphere-sphere", "sphere-point",
                              "sphere-capsule", "capsule-point", "capsule-capsule"}},
                   positive("first_radius", "m", "of a sphere or capsule of the first body"),
@@ -384,7 +384,7 @@ ForceInfo contact() {
                    .minimum = 1.0,
                    .maximum = 10.0},
                   {.name = "restitution",
-                   .meaning = "speed after an impact over that before, which is remembered from the touch on",
+                   .meaning = "ratio of the speeds after and before an impact; the latter is stored at the touch",
                    .minimum = 0.01,
                    .maximum = 1.0,
                    .is_optional = true,
@@ -395,7 +395,7 @@ ForceInfo contact() {
                    .is_optional = true,
                    .unit = "s/m"},
                   {.name = "rest_speed",
-                   .meaning = "slower touches lose more than the restitution says",
+                   .meaning = "slower impacts lose more than the restitution gives",
                    .default_number = 0.01,
                    .minimum = 0.0,
                    .minimum_is_excluded = true,

@@ -36,8 +36,8 @@ struct Smoothed {
 ///     ż = v/δ (1 - α |z|/z̄) while the bending grows, ż = v/δ while it recovers,
 ///     friction per load = μₛ (z + δ/vₛ exp(-v²/vₛ²) ż).
 ///
-/// α rises from 0 at |z| = a to 1 at |z| = z̄. Below a bristles are springs, so that nothing creeps under any load that
-/// they can hold; the last term damps what swings on them.
+/// α rises from 0 at |z| = a to 1 at |z| = z̄. Below a bristles are springs, so nothing creeps under a load that
+/// they can hold; the last term damps oscillations on them.
 struct StickSlip {
   double coefficient, static_coefficient, speed, deflection;
 
@@ -86,7 +86,7 @@ class JointFriction final : public Force {
   const Joint* joint() const override { return joint_.get(); }
 
   int states() const override { return has_states ? static_cast<int>(terms_.size()) : 0; }
-  /// What slides fast has bent its bristles long ago.
+  /// The bristles of a joint that slides fast are fully bent.
   void start_states(const BodyState* s, double* z) const override {
     if constexpr (has_states)
       for (const Term& term : terms_) {
@@ -214,7 +214,7 @@ ForcePtr build_friction(const ForceSpec& spec) {
     throw InvalidInput("\"coefficient\" is 0, where nothing sticks; \"law\": \"stick-slip\" needs a positive one");
   if (law.static_coefficient < coefficient)
     throw InvalidInput(fmt::format(
-        "\"static_coefficient\" is {}, below the coefficient {} of sliding; friction at rest is not smaller",
+        "\"static_coefficient\" is {}, below the coefficient {} of sliding; friction at rest must not be smaller",
         law.static_coefficient, coefficient));
   return std::make_unique<JointFriction<StickSlip>>(spec, law);
 }

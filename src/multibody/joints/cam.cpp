@@ -6,8 +6,8 @@
 
 namespace kreisel::multibody {
 
-/// φ(y) = radius, y the place of P₂ in x and y of the first frame, φ the distance from the curve. The nearest point of the curve is found
-/// anew each time: no unknown stands for it.
+/// φ(y) = radius, y the place of P₂ in x and y of the first frame, φ the distance from the curve. The nearest point of the curve is computed
+/// each time; it is not an unknown.
 JointInfo cam_joint() {
   const auto build = [](const JointSpec& spec) {
     const Frame &cam = spec.frames[0], &follower = spec.frames[1];

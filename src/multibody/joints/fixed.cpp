@@ -19,7 +19,7 @@ JointInfo fixed_joint() {
 JointInfo weld_joint() {
   JointInfo info = fixed_joint();
   info.name = "weld";
-  info.summary = "another name of fixed";
+  info.summary = "another name for fixed";
   return info;
 }
 

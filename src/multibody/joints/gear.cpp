@@ -7,8 +7,8 @@
 
 namespace kreisel::multibody {
 
-/// n₁θ₁ + n₂θ₂ = 0 up to whole turns, θᵢ the angle of gear i against the carrier and nᵢ its teeth. Divided by the common
-/// divisor of the teeth the sum is a function of the poses, smooth at every angle, so that no turns need to be counted.
+/// n₁θ₁ + n₂θ₂ = 0 up to whole turns, θᵢ the angle of gear i relative to the carrier and nᵢ its teeth. Divided by the common
+/// divisor of the teeth the sum is a function of the poses, smooth at every angle, so no turns need to be counted.
 JointInfo gear_joint() {
   const auto build = [](const JointSpec& spec) {
     const int divisor = std::gcd(spec.teeth[0], spec.teeth[1]);
@@ -20,14 +20,15 @@ JointInfo gear_joint() {
                  {}, 2.0 * M_PI * scale);
     return joint;
   };
-  return {.name = "gear",
-          .summary = "teeth(1) angle(1) + teeth(2) angle(2) = 0 against a carrier; negative teeth for an internal gear",
-          .rows = 1,
-          .place = JointInfo::Place::none,
-          .axes = 2,
-          .has_carrier = true,
-          .has_teeth = true,
-          .build = build};
+  return {
+      .name = "gear",
+      .summary = "teeth(1) angle(1) + teeth(2) angle(2) = 0 relative to a carrier; negative teeth for an internal gear",
+      .rows = 1,
+      .place = JointInfo::Place::none,
+      .axes = 2,
+      .has_carrier = true,
+      .has_teeth = true,
+      .build = build};
 }
 
 }  // namespace kreisel::multibody

@@ -4,8 +4,8 @@
 
 namespace kreisel::multibody {
 
-/// r θ - s = 0, θ the angle of the pinion and s the way of the rack, both against the carrier. A turn more moves the rack by the
-/// circumference: the row has it as its period, so that no turns need to be counted.
+/// r θ - s = 0, θ the angle of the pinion and s the displacement of the rack, both relative to the carrier. A turn more moves the rack by the
+/// circumference, which is the period of the row, so no turns need to be counted.
 JointInfo rack_and_pinion_joint() {
   const auto build = [](const JointSpec& spec) {
     const double radius = spec.numbers.number("radius");
@@ -16,7 +16,8 @@ JointInfo rack_and_pinion_joint() {
     return joint;
   };
   return {.name = "rack-and-pinion",
-          .summary = "way of the second body along its axis = radius times angle of the first, against a carrier",
+          .summary =
+              "displacement of the second body along its axis = radius times angle of the first, relative to a carrier",
           .rows = 1,
           .place = JointInfo::Place::none,
           .axes = 2,

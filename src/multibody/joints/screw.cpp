@@ -4,8 +4,8 @@
 
 namespace kreisel::multibody {
 
-/// As cylindrical, and z₁·(P₂ - P₁) = pitch·θ/2π. A turn more moves the second body by the pitch: the row has it as its period, so
-/// that no turns need to be counted.
+/// As cylindrical, and z₁·(P₂ - P₁) = pitch·θ/2π. A turn more moves the second body by the pitch, which is the period of the row, so
+/// no turns need to be counted.
 JointInfo screw_joint() {
   const auto build = [](const JointSpec& spec) {
     const Frame &a = spec.frames[0], &b = spec.frames[1];

@@ -5,8 +5,8 @@
 
 namespace kreisel::multibody {
 
-/// z₁·(P₂ - P₁) = r √(1 - (z₁·z₂)²): the lowest point of a disk with the axis z₂ lies in the plane with the normal z₁. That it does not
-/// slip there are rows of velocity level: two, or one along its path.
+/// z₁·(P₂ - P₁) = r √(1 - (z₁·z₂)²): the lowest point of a disk with the axis z₂ lies in the plane with the normal z₁. Rows of
+/// velocity level keep it from slipping there: two, or one along its path.
 JointInfo wheel_joint() {
   const auto build = [](const JointSpec& spec) {
     const Frame &plane = spec.frames[0], &disk = spec.frames[1];
@@ -38,7 +38,7 @@ JointInfo wheel_joint() {
                        .minimum_is_excluded = true,
                        .unit = "m"},
                       {.name = "sideways",
-                       .meaning = "free where another wheel of the same axle holds it: both would say the same twice",
+                       .meaning = "free where another wheel of the same axle holds it: holding both would be redundant",
                        .words = {"held", "free"}}},
           .points_may_meet = true};
 }
