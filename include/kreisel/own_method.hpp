@@ -53,7 +53,7 @@ class OwnMethod {
 
 struct OwnMethodInfo {
   std::string name;
-  std::string summary = "method of the program";
+  std::string summary = "user-defined method";
   int order = 2;  ///< expected order, 1 to 6
   /// Supported forms of the constraints.
   std::vector<std::string> formulations = {"ode", "index3", "stabilized-index2", "index2", "index1"};

@@ -27,7 +27,7 @@ std::unique_ptr<Method> make_bliedf(const lie::Space& space, Counters& counters,
   const DefectSource defect = parameters_in<variants::Bliedf>(request.parameters).defect;
   if (defect == DefectSource::as_printed && request.correction != "difference")
     throw InvalidInput(
-        fmt::format("bliedf: defect=as-printed belongs to the correction difference, but the correction is {}; use {} "
+        fmt::format("bliedf: defect=as-printed requires the correction difference, but the correction is {}; use {} "
                     "difference, or defect=corrected",
                     request.correction, spelled("correction")));
   return std::make_unique<Bliedf>(
@@ -196,7 +196,7 @@ const std::vector<MethodInfo>& catalogue() {
        .takes_step_sequences = true,
        .is_one_step = true},
       {.name = "mk-multistep",
-       .summary = "Munthe-Kaas multistep method with alpha and beta of one's own, BDF of order 4 by default",
+       .summary = "Munthe-Kaas multistep method with user-defined alpha and beta, BDF of order 4 by default",
        .min_order = 4,
        .max_order = 4,
        .default_order = 4,
@@ -280,8 +280,7 @@ std::vector<std::string> method_names() {
 void register_method(MethodInfo info) {
   if (info.name.empty()) throw InvalidInput("a method needs a name");
   for (const std::string& name : method_names())
-    if (name == info.name)
-      throw InvalidInput(fmt::format("there is a method '{}' already; give it another name", name));
+    if (name == info.name) throw InvalidInput(fmt::format("a method '{}' already exists; choose another name", name));
   const std::scoped_lock lock(registration());
   registered().push_back(std::move(info));
 }

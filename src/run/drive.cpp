@@ -173,7 +173,7 @@ bool Drive::choose_corners(const Plan& plan, const system::System& system) {
   const long count = corners.restarts_after(plan.t0, most);
   if (count <= most) return count > 0;
   recorder_.warn(fmt::format(
-      "forces or drivers have corners (the first at t = {:.10g}) that the {} steps go over; order and accuracy "
+      "forces or drivers have corners (the first at t = {:.10g}) that the {} steps cross; order and accuracy "
       "are lost there.\n  try: error control ({}, {}), which ends steps at corners{}",
       corners.next_restart(plan.t0).after, is_constant ? "constant" : "given", spelled("rtol"), spelled("atol"),
       is_constant ? ", or smaller steps" : ""));
@@ -198,8 +198,7 @@ void Drive::begin_segment(std::shared_ptr<const system::System> system, const sy
   if (report_.systems.empty() || report_.systems.back() != s.system) report_.systems.push_back(s.system);
   if (s.rows.map().loses_rows())
     recorder_.warn(
-        "an event switched constraints on that the model did not announce; their multipliers are not among the "
-        "results");
+        "an event switched on constraints that the model does not list; their multipliers are not among the results");
   if (s.plan.formulation == solve::Formulation::index3 && s.plan.has_error_control() && s.plan.method->make != nullptr)
     recorder_.warn("index3 with variable steps: lambda loses one order after step changes; stabilized-index2 does not");
   if (s.plan.method->make != nullptr && !s.stepper->is_one_step())
@@ -259,7 +258,7 @@ void Drive::exchange_segment(Archive& a) {
   if (kept != equations)
     throw InvalidInput(
         fmt::format("the checkpoint belongs to another run: at t = {:.10g}, where it was written, the equations "
-                    "of the model are not the same; restore the model, or start the run from the beginning",
+                    "of the model have changed; restore the model, or start the run from the beginning",
                     now().motion.t));
 }
 
@@ -395,10 +394,10 @@ std::string Drive::cause_of_short_steps() const {
   const double periods = rate * (s.plan.run_end - now().motion.t) / (2.0 * M_PI);
   if (steps > most_steps_per_period || periods < many_periods) return {};
   return fmt::format(
-      "  lightly damped vibrations of {:.2g} rad/s take {:.2g} steps in a period, and {:.2g} periods are to come{}\n",
-      rate, steps, periods,
+      "  lightly damped vibrations of {:.2g} rad/s take {:.2g} steps per period, and {:.2g} periods remain{}\n", rate,
+      steps, periods,
       method_in_force_ == "radau" ? "; more damping would end them"
-                                  : fmt::format("; {} radau goes over them once they are small", spelled("method")));
+                                  : fmt::format("; {} radau steps over them once they are small", spelled("method")));
 }
 
 bool Drive::attempt() {
@@ -511,9 +510,8 @@ bool Drive::give_way(double crawl) {
   const double h = tape_ != nullptr && tape_->is_followed() ? crawl : step_of_radau(from, crawl);
   if (h == 0.0) return false;
   recorder_.warn(
-      fmt::format("at t = {:.6g} radau takes over: lightly damped vibrations hold the steps of bliedf at {:.2g}, radau "
-                  "takes {:.2g}; "
-                  "give the method to choose it yourself",
+      fmt::format("at t = {:.6g} radau takes over: lightly damped vibrations limit the steps of bliedf to {:.2g}, "
+                  "radau takes {:.2g}; set the method to avoid this",
                   from.t0, crawl, h));
   report_.method = "bliedf, radau";
   method_in_force_ = "radau";
@@ -529,8 +527,8 @@ void Drive::tell_of_crawl(double crawl) {
   if (h == 0.0) return;
   has_told_of_crawl_ = true;
   recorder_.warn(
-      fmt::format("at t = {:.6g} lightly damped vibrations of {:.2g} rad/s hold the steps of {} at {:.2g}, radau would "
-                  "take {:.2g}; try {} radau",
+      fmt::format("at t = {:.6g} lightly damped vibrations of {:.2g} rad/s limit the steps of {} to {:.2g}, radau "
+                  "would take {:.2g}; try {} radau",
                   now().motion.t, s.stepper->vibration(), method_in_force_, crawl, h, spelled("method")));
 }
 
@@ -581,8 +579,8 @@ bool Drive::fits_together(const Entry& entry) {
   if (gap <= largest_gap * (1.0 + entry.motion.q.lpNorm<Eigen::Infinity>())) return true;
   return fail(
       {Status::newton_failed,
-       fmt::format("at t = {:.10g} no motion satisfies all constraints: '{}' is missed by {:.3g}. Some are not only "
-                   "redundant, they contradict each other.\n"
+       fmt::format("at t = {:.10g} no motion satisfies all constraints: '{}' is violated by {:.3g}. Some are not only "
+                   "redundant but contradict each other.\n"
                    "  try: `kreisel check`, which names redundant constraints, and remove or change one of them",
                    entry.motion.t, segment_->system->pattern().row_name(static_cast<int>(worst)), gap)});
 }
@@ -630,7 +628,7 @@ bool Drive::start_behind(double after, bool may_go_on) {
   std::variant<std::monostate, Happening, Failure> crossed = events_.cross_corner(behind);
   if (auto* failure = std::get_if<Failure>(&crossed)) return fail(std::move(*failure));
   if (const auto* happening = std::get_if<Happening>(&crossed)) {
-    if (forward_ != nullptr) forward_->stop("something happens at a corner");
+    if (forward_ != nullptr) forward_->stop("an event occurs at a corner");
     return change(*happening);
   }
   const bool keeps_past = goes_on && !s.stepper->is_one_step();
@@ -736,7 +734,7 @@ bool Drive::fail(Failure failure) {
                             failure.status == Status::too_many_steps;
   if (is_numerical && s.plan.has_error_control() && s.plan.formulation == solve::Formulation::index3)
     report_.message += fmt::format(
-        "\n  in index-3 form lambda carries the round-off of q over h^2, which short steps cannot bear; try: {} "
+        "\n  in index-3 form lambda contains the round-off of q over h^2, which is too large with short steps; try: {} "
         "stabilized-index2",
         spelled("formulation"));
   if (const std::string remark = segment_->system->remark(); failure.status != Status::interrupted && !remark.empty())

@@ -123,7 +123,7 @@ class Watchdog {
   void exchange(Archive& a) { a.all(t_, from_, steps_); }
   std::string message(double t, const std::string& worst) const {
     return fmt::format(
-        "no progress: the last {} steps brought t only from {:.12g} to {:.12g}, held back by the error of the {}.\n"
+        "no progress: the last {} steps advanced t only from {:.12g} to {:.12g}, limited by the error of the {}.\n"
         "  try: looser {}/{}, or look for a force that jumps or a singular position at this time",
         patience, from_, t, worst, spelled("rtol"), spelled("atol"));
   }

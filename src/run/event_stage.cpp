@@ -162,7 +162,7 @@ std::optional<Failure> EventStage::settle(const Happening& happening, const Chan
 Failure EventStage::without_end(const Crossing& crossing) const {
   if (watch_->is_contact(crossing.event))
     return {Status::event_failed,
-            fmt::format("limit '{}' closes and opens again and again at t = {:.10g}, {} events so far.\n"
+            fmt::format("limit '{}' closes and opens repeatedly at t = {:.10g}, {} events so far.\n"
                         "  try: smaller tolerances, or a compliant limit (stiffness, damping)",
                         watch_->event(crossing.event).name, crossing.t, recorder_.report().events.size())};
   return {Status::event_failed,

@@ -337,13 +337,13 @@ std::string strike(const Event& event, const system::Impact& impact, const syste
 std::string switch_system(const system::Switch& change, const system::System& system, const Entry& entry,
                           std::shared_ptr<const system::System>& out) {
   out = next_system(change, entry.motion.t, entry.motion.q, entry.motion.v);
-  if (out == nullptr) return "it gave no system to switch to";
+  if (out == nullptr) return "it returned no system to switch to";
   const auto& old_blocks = system.space().blocks();
   const auto& new_blocks = out->space().blocks();
   const bool is_same =
       std::equal(old_blocks.begin(), old_blocks.end(), new_blocks.begin(), new_blocks.end(),
                  [](const lie::Block& a, const lie::Block& b) { return a.group == b.group && a.nv == b.nv; });
-  return is_same ? std::string() : "the system it switches to has another configuration space";
+  return is_same ? std::string() : "the system it switches to has a different configuration space";
 }
 
 }  // namespace
@@ -352,7 +352,7 @@ std::string settle_on(const system::System& system, Entry& entry, Counters& coun
   const system::Pattern& pattern = system.pattern();
   entry.lambda.setZero(pattern.rows());
   entry.eta.setZero(pattern.position_rows());
-  if (!entry.motion.q.allFinite() || !entry.motion.v.allFinite()) return "it left values that are not finite";
+  if (!entry.motion.q.allFinite() || !entry.motion.v.allFinite()) return "the values after it are not finite";
   system::Residual residual(system.space().nv(), pattern.position_rows(), pattern.rows());
   system.residual(entry.motion, entry.lambda, residual);
   const double gap = residual.gap.size() > 0 ? residual.gap.lpNorm<Eigen::Infinity>() : 0.0;

@@ -76,8 +76,8 @@ std::string describe_reach(const System& system, const Motion& m) {
   if (!driver.empty())
     return fmt::format(
         "\n  the driver '{}' pulls the mechanism past its reach: near t = {:.6g} the constraints{} nearly depend on "
-        "each other, and the driver "
-        "moves on.\n  try: end the run before, give '{}' a smaller range, or check the lengths of the mechanism",
+        "each other while the driver keeps moving.\n  try: end the run before, give '{}' a smaller range, or check the "
+        "lengths of the mechanism",
         driver, m.t, held.empty() ? "" : " " + held, driver);
   return fmt::format(
       "\n  the mechanism is near a singular position: the constraints {} nearly depend on each other at t = {:.6g}",
@@ -207,7 +207,7 @@ bool ChatterWatch::sees(const method::Entry& newest) {
 
 std::string ChatterWatch::message(double t) const {
   return fmt::format(
-      "the run chatters at t = {:.10g}: {}. The solution crosses the jump again and again.\n"
+      "the run chatters at t = {:.10g}: {}. The solution crosses the jump repeatedly.\n"
       "  try: friction that is smooth at rest, such as tanh(v/v0) in place of sign(v), or \"joint-friction\" with "
       "\"law\": \"stick-slip\"; "
       "or an event at which the force changes",

@@ -177,7 +177,7 @@ std::string_view Identity::state_in(std::string_view checkpoint) const {
   };
   const auto refuse = [](const std::string& why) {
     throw InvalidInput(
-        fmt::format("{} belongs to another run: {}; restore what it was made with, or start the run from the beginning",
+        fmt::format("{} belongs to another run: {}; restore its files and options, or start the run from the beginning",
                     what, why));
   };
   const auto in_words = [](const Fact* fact) {
@@ -195,7 +195,7 @@ std::string_view Identity::state_in(std::string_view checkpoint) const {
                                    : fmt::format("it was made without the file '{}'", path));
       }
       refuse(fact.name.ends_with("of the model")
-                 ? fmt::format("the {} are not the same", fact.name)
+                 ? fmt::format("the {} have changed", fact.name)
                  : fmt::format("{} was {}, now it is {}", fact.name, in_words(before), in_words(after)));
     }
   return a.rest();

@@ -116,8 +116,8 @@ std::string growth_problem(const Plan& plan) {
     in_a_row = plan.steps[i] > round_off * largest * plan.steps[i - 1] ? in_a_row + 1 : 0;
     if (in_a_row > 2 * plan.order)
       return fmt::format(
-          "given steps grow by more than {:g} again and again; a BDF method of order {} is unstable on such a grid",
-          largest, plan.order);
+          "given steps grow by more than {:g} repeatedly; a BDF method of order {} is unstable on such a grid", largest,
+          plan.order);
   }
   return {};
 }

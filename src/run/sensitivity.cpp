@@ -282,8 +282,8 @@ class Differentiation {
       if (change < 1e-4) return {};
     }
     if (problem.empty() && out.q.size() > 0) return {};
-    return fmt::format("the derivative by '{}' was not found: {}", name(j),
-                       problem.empty() ? "neighbouring runs take another way" : problem);
+    return fmt::format("the derivative with respect to '{}' could not be computed: {}", name(j),
+                       problem.empty() ? "neighbouring runs take different steps" : problem);
   }
 
  private:
@@ -320,9 +320,10 @@ class Differentiation {
         return {};
       }
       if (!near[side].is_alike) {
-        problem = near[side].problem.empty()
-                      ? "neighbouring runs have other events, or an event in another step; is it passed without speed?"
-                      : near[side].problem;
+        problem =
+            near[side].problem.empty()
+                ? "neighbouring runs have different events, or an event in another step; is it passed with zero speed?"
+                : near[side].problem;
         return {};
       }
     }
@@ -382,7 +383,7 @@ class Differentiation {
         other.output_size() == layout_.output_size())
       return;
     throw InvalidInput(fmt::format(
-        "'{}' changes how many coordinates, constraints or outputs the model has; there is no derivative by it",
+        "'{}' changes the number of coordinates, constraints or outputs; there is no derivative with respect to it",
         name(j)));
   }
 
@@ -415,7 +416,7 @@ Sensitivities differentiate(const ProblemOf& make, const Vector& parameters, con
   Sensitivities out;
   std::unique_ptr<Forward> forward;
   if (wanted.uses_differences) {
-    out.differences = "they were asked for";
+    out.differences = "they were requested";
   } else {
     Vector steps(parameters.size());
     for (Eigen::Index j = 0; j < steps.size(); ++j) steps[j] = step_of(wanted, parameters, j, Forward::parameter_bits);

@@ -78,7 +78,7 @@ struct Simulation::Inside {
     State state;
     if (wanted == t && has_inputs() && !drive.has_ended() && is_at_newest()) wanted = drive.now().motion.t;
     if (!drive.at(wanted, state))
-      throw InvalidInput(fmt::format("t = {} is not within the step taken last, from {} to {}", wanted,
+      throw InvalidInput(fmt::format("t = {} is not within the last step, from {} to {}", wanted,
                                      drive.newest_step_began(), drive.now().motion.t));
     return state;
   }
@@ -165,7 +165,7 @@ void Simulation::set(std::string_view input, double value) {
   if (!in.is_at_newest())
     throw InvalidInput(fmt::format(
         "input '{}' cannot be set at t = {:.10g}, within a step: the newest step ends at {:.10g}. Advance to a "
-        "time at which a step ends; under error control every time that is advanced to is one",
+        "time at which a step ends; under error control a step ends at every time advanced to",
         input, in.t, in.drive.now().motion.t));
   if (!in.is_set) in.set_from = in.drive.first_time_behind();
   const double* present = in.inputs->find(number, in.set_from);
@@ -189,7 +189,7 @@ double Simulation::output(std::string_view name) const {
   const std::string_view base = is_rate ? name.substr(0, name.size() - 1) : name;
   const double value = in.outputs(is_rate)[in.output_named(base)];
   if (is_rate && std::isnan(value))
-    throw InvalidInput(fmt::format("output '{}' has no rate that the motion gives", base));
+    throw InvalidInput(fmt::format("output '{}' has no rate that follows from the motion", base));
   return value;
 }
 

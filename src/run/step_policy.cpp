@@ -101,7 +101,7 @@ class GivenSteps final : public StepPolicy {
   Failure failure(const Attempt& a, const Stepper& stepper) const override {
     return {status_of(a.outcome),
             fmt::format("at t = {:.10g} the step of size {:.6g} failed: {}{}.\n{}"
-                        "  try: smaller steps (now {:.6g}), or drop {} and let the error control choose them",
+                        "  try: smaller steps (now {:.6g}), or omit {} so that error control chooses them",
                         a.t, a.h, reason_of(a.outcome),
                         a.iterations > 0 ? fmt::format(" after {} iterations (last update {:.2e} times the tolerance)",
                                                        a.iterations, a.update_norm)

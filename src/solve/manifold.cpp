@@ -150,9 +150,8 @@ Invariant make_invariant(const std::string& name, const System& system) {
   if (name == "energy") return {name, [&system](const Motion& m) { return system.energy(m); }};
   for (const lie::Block& block : system.space().blocks())
     if (lie::rotations_of(block) != 3)
-      throw InvalidInput(
-          fmt::format("invariant '{}' needs bodies that turn in space; coordinates on {} have no such axes", name,
-                      lie::name_of(block.group)));
+      throw InvalidInput(fmt::format("invariant '{}' needs rigid bodies; coordinates on {} have no axes in space", name,
+                                     lie::name_of(block.group)));
   const bool is_rotation = name.starts_with("angular");
   const Vector3 axis = Vector3::Unit(name.back() - 'x');
   return {name, Momentum(system, axis, is_rotation)};
@@ -192,10 +191,9 @@ class Manifold::Joint {
       if (!std::isfinite(levels_[i]))
         throw InvalidInput(fmt::format("the model does not define the invariant '{}'", invariants_[i].name));
       if (invariants_[i].with_other_forces && invariants_[i].with_other_forces(m) != levels_[i])
-        throw InvalidInput(
-            fmt::format("'{}' depends on accelerations or reactions; only what position and velocity decide can be "
-                        "projected onto",
-                        invariants_[i].name));
+        throw InvalidInput(fmt::format(
+            "'{}' depends on accelerations or reactions; only functions of position and velocity can be projected onto",
+            invariants_[i].name));
     }
   }
 

@@ -365,7 +365,7 @@ class Auditor {
       finding.where +=
           fmt::format(": claimed {:.10g}, expected {:.10g}", claimed(row, column), expected.value(row, column));
       if (expected.change.size() > 0 && !(expected.change(row, column) <= finding.tolerance))
-        finding.where += fmt::format("; differences settle only to {:.1e}, is the system smooth here?",
+        finding.where += fmt::format("; differences converge only to {:.1e}, is the system smooth here?",
                                      expected.change(row, column));
     }
     findings_.push_back(std::move(finding));

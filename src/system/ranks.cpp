@@ -208,7 +208,7 @@ std::string Redundancy::in_words() const {
                        fmt::join(drivers, "', '"), driver_rows, freedom, freedom == 1 ? "" : "s",
                        driver_rows - freedom == 1 ? "one of them" : fmt::format("{} of them", driver_rows - freedom));
   else if (!drivers.empty())
-    text += fmt::format("; '{}' prescribe{} what is already held", fmt::join(drivers, "', '"),
+    text += fmt::format("; '{}' prescribe{} a motion that is already constrained", fmt::join(drivers, "', '"),
                         drivers.size() == 1 ? "s" : "");
   return text;
 }
