@@ -21,7 +21,7 @@ using system::Event;
 
 namespace {
 
-/// Of a position constraint, relative to the positions: far more than Newton's method leaves.
+/// Largest gap of a position constraint, relative to the positions: far above the error of Newton's method.
 constexpr double largest_gap = 1e-5;
 
 /// Of this thread: studies run several integrations at once.
@@ -69,7 +69,7 @@ Plan planned(const Options& options, const system::System& system, const system:
   return plan;
 }
 
-/// Segments shorter than this many steps leave a multistep method no room.
+/// Segments shorter than this many steps are too short for a multistep method.
 int shortest_segment(const Plan& plan) { return plan.order + 1; }
 
 void describe(const Plan& plan, Report& report) {
@@ -141,7 +141,7 @@ Drive::Drive(const system::System& system, const system::Start& start, const Opt
 
 Drive::~Drive() = default;
 
-/// What rests on its limits at the start, or runs into them there, does so from the first point on.
+/// Contacts and impacts at limits at the start take effect from the first point on.
 void Drive::begin_at_limits(const system::Start& start) {
   Entry first = method::History::blank(first_system_->space(),
                                        {first_system_->pattern().rows(), first_system_->pattern().position_rows(), 0});
@@ -163,8 +163,8 @@ void Drive::begin_at_limits(const system::Start& start) {
   for (const Settled::Outcome& contact : settled.outcomes) events_.note(contact, start.t0, shown, shown);
 }
 
-/// Constant steps are equal between two corners, so that they end there. Corners that leave a method no room to start are stepped
-/// over instead, and so are all with given steps.
+/// Constant steps are equal between two corners, so that they end there. Corners too close for a start of the method are crossed
+/// instead; given steps cross all corners.
 bool Drive::choose_corners(const Plan& plan, const system::System& system) {
   if (plan.has_error_control()) return false;
   const Corners corners(system, options_, plan.t0, plan.t_end);
@@ -185,7 +185,7 @@ void Drive::begin_segment(std::shared_ptr<const system::System> system, const sy
   previous_ = std::move(segment_);
   if (state == nullptr) is_behind_jump_ = false;
   Options options = options_with(method_in_force_);
-  // A resting contact does not move: only its multiplier shows when it opens.
+  // A closed contact does not move: only its multiplier shows when it opens.
   options.control_lambda = options.control_lambda || has_closed_limits(*system);
   segment_ =
       std::make_unique<Segment>(std::move(system), start, options, layout_, recorder_.counters(), ends_at_corners_);
@@ -213,7 +213,7 @@ void Drive::begin_segment(std::shared_ptr<const system::System> system, const sy
     s.is_open = true;
   } else if (!s.stepper->place(s.start)) {
     fail(no_accelerations(s.start.t0, segment_number_ == 0));
-    if (previous_ != nullptr) segment_ = std::move(previous_);  // whose end is the last that is known
+    if (previous_ != nullptr) segment_ = std::move(previous_);  // its end is the last known point
   } else {
     if (segment_number_ == 0) recorder_.begin(*s.system, now());
     const StartingPoints wanted = s.policy->begin(*s.stepper);
@@ -251,7 +251,7 @@ void Drive::exchange_segment(Archive& a) {
   events_.exchange_segment(a);
   segment_->stepper->exchange(a);
   segment_->policy->exchange(a);
-  // Functions cannot be kept, but what they say of the newest point can.
+  // Functions cannot be stored, but their values at the newest point can.
   const std::uint64_t equations = fingerprint_of_equations(*segment_->system, now().motion, now().lambda);
   std::uint64_t kept = equations;
   a(kept);
@@ -263,7 +263,7 @@ void Drive::exchange_segment(Archive& a) {
 }
 
 std::string Drive::checkpoint(double asked) {
-  if (!has_ended_ && !segment_->is_open) static_cast<void>(open());  // a resumed run finds it so
+  if (!has_ended_ && !segment_->is_open) static_cast<void>(open());  // a resumed run expects an open segment
   Archive a;
   a(asked);
   exchange_run(a);
@@ -277,7 +277,7 @@ void Drive::advance_to(double t, bool stops) {
   const double begin = cpu_seconds() - start_up_seconds_;
   wanted_ = stops ? t : first_start_.t0;
   segment_->policy->stop_at(wanted_);
-  // Starting points must not lead past the first time that is asked for.
+  // Starting points must not pass the first requested time.
   if (stops && segment_number_ == 0 && !segment_->is_open && segment_->plan.controls_lambda)
     begin_segment(segment_->system, segment_->start), previous_.reset();
   const double there = stops ? t - round_off * std::max(std::abs(t), std::abs(segment_->plan.run_end)) : t;
@@ -307,8 +307,8 @@ void Drive::go_on_behind(double t) {
     previous_.reset();
     return;
   }
-  // Where jumps are so large that a multistep method has to start anew, and follow each other so closely that it does nothing else, a
-  // method without a past takes over.
+  // Where jumps are so large that a multistep method has to restart, and so frequent that it only restarts, a one-step method
+  // takes over.
   constexpr long short_spell = 50;
   constexpr int patience = 6;
   const long steps = recorder_.counters().steps;
@@ -419,7 +419,7 @@ bool Drive::attempt() {
     recorder_.attempted(attempt);
     if (verdict == Verdict::give_up) return fail(s.policy->failure(attempt, *s.stepper));
     if (verdict == Verdict::restart) return start_behind(t, false);
-    if (verdict == Verdict::retry && std::exchange(is_behind_jump_, false)) {  // the past says too little of what comes
+    if (verdict == Verdict::retry && std::exchange(is_behind_jump_, false)) {  // the past does not predict this step
       has_started_anew_ = true;
       ++segment_number_;
       begin_segment(s.system, {t, s.plan.run_end, now().motion.q, now().motion.v});
@@ -483,7 +483,7 @@ bool Drive::take() {
   if (options_.linear_solver == linear::SolverKind::least_squares && !fits_together(entry)) return false;
   const bool is_seen = output_.schedule().is_active() ? show_wanted(entry, true) : show(entry);
   const bool goes_on = observer_.goes_on(t, recorder_.counters().steps) && is_seen;
-  if (t >= s.plan.run_end) return end();  // also where the observer asked to stop
+  if (t >= s.plan.run_end) return end();  // even if the observer requested a stop
   if (!goes_on) return interrupt(t);
   if (const std::optional<double> after = s.policy->restart(*s.stepper)) return start_behind(*after);
   if (s.stepper->is_at_start()) return true;
@@ -541,7 +541,7 @@ Options Drive::options_with(std::string_view method) const {
 }
 
 double Drive::step_of_radau(const system::Start& from, double crawl) {
-  constexpr double worth = 4.0;  // a step of radau costs as much as some of bliedf
+  constexpr double worth = 4.0;  // a step of radau costs as much as several of bliedf
   constexpr int most_attempts = 40;
   Options options = options_with("radau");
   if (!method::find_method("radau").serves(options.formulation.name())) options.formulation = {};
@@ -571,7 +571,7 @@ double Drive::step_of_radau(const system::Start& from, double crawl) {
   return 0.0;
 }
 
-/// Least squares make the best of constraints that contradict each other; that is not a motion of the mechanism.
+/// Least squares find a compromise for contradictory constraints, which is not a motion of the mechanism.
 bool Drive::fits_together(const Entry& entry) {
   const Vector& gaps = recorder_.residual().gap;
   Eigen::Index worst = 0;
@@ -615,7 +615,7 @@ bool Drive::start_behind(double after, bool may_go_on) {
   ++report_.corners;
   const bool jumps = after > now().motion.t;
   const double h = now().h;
-  // Neighbouring motions and derivatives know the past of a segment only.
+  // Neighbouring motions and derivatives use the past of one segment only.
   const bool is_followed = tape_ != nullptr || forward_ != nullptr;
   const bool goes_on = may_go_on && !(is_followed && !s.stepper->is_one_step()) && s.plan.has_error_control() &&
                        s.stepper->go_on_behind(after);
@@ -634,10 +634,9 @@ bool Drive::start_behind(double after, bool may_go_on) {
   const bool keeps_past = goes_on && !s.stepper->is_one_step();
   if (!keeps_past) ++segment_number_;
   if (forward_ != nullptr) forward_->pass_corner(*s.stepper, after, behind);
-  // Of a jump both sides are shown, as of an event.
+  // Both sides of a jump are shown, as at an event.
   if (jumps && !output_.schedule().is_active()) {
-    if (!keeps_past)
-      recorder_.evaluate(*s.system, behind);  // else what was left of the equations is left behind the jump
+    if (!keeps_past) recorder_.evaluate(*s.system, behind);  // otherwise the residual before the jump stays after it
     if (!show(behind)) return interrupt(after);
   }
   if (keeps_past) {

@@ -27,11 +27,11 @@ constexpr double map_step = 1e-5;
 /// Updates of δx at which the linear equations are solved, relative.
 constexpr double solved = 1e-10, solved_badly = 1e-7;
 constexpr int most_corrections = 20;
-/// Neighbours further apart than this, relative to the motion, say nothing of the derivative.
+/// Neighbours further apart than this, relative to the motion, do not determine the derivative.
 constexpr double too_far = 1e-2;
-/// Derivatives of a system that miss differences by more are not exact.
+/// Derivatives of a system that deviate from differences by more are not exact.
 constexpr double exact = 1e-6;
-/// So many steps of a segment are looked at.
+/// Number of steps of a segment that are checked.
 constexpr int most_checks = 3;
 
 double size_of(const Vector& v) { return v.size() > 0 ? v.lpNorm<Eigen::Infinity>() : 0.0; }
@@ -51,7 +51,7 @@ struct Forward::Side {
 
   Problem problem;
   std::vector<system::Event> asked;
-  std::shared_ptr<const system::System> system;               ///< in force
+  std::shared_ptr<const system::System> system;               ///< active
   std::vector<std::shared_ptr<const system::System>> before;  ///< events refer to them
   system::Start start;
   Contacts contacts;
@@ -69,7 +69,7 @@ struct Forward::Direction {
   Tangent shown, next;
   bool is_newest = false;  ///< the newest point is shown, and nothing behind it
   double cut = 0.0;        ///< δ of the time of the last event
-  /// How much of an update the matrix of such a step leaves.
+  /// Fraction of an update that the matrix of such a step leaves.
   double known_h = 0.0, known_rate = 1.0;
   int known_order = 0, trusted = 0;
 
@@ -276,7 +276,7 @@ void Forward::differentiate_step(Direction& d, ImplicitStepper& stepper, const P
   Tangent& next = d.next;
   const Tangent& newest = d.past.front();
 
-  // ∂r/∂p at the motion of the run, and what moves with the time.
+  // ∂r/∂p at the motion of the run, and the part due to the shift of time.
   for (int side = 0; side < 2; ++side) {
     if (next.t == 0.0) {
       d.sides[side]->system->residual(trial.motion, trial.lambda, residual_[side]);
@@ -293,7 +293,7 @@ void Forward::differentiate_step(Direction& d, ImplicitStepper& stepper, const P
   const system::Motion& eta_at = age_of_eta < 0 ? trial.motion : past[age_of_eta].motion;
   const double dt_of_eta = age_of_eta < 0 ? next.t : newest.t;
 
-  // δx goes on as δv does.
+  // δx is extrapolated like δv.
   deta_ = newest.eta;
   Combination velocity, multipliers;
   for (int i = 0; i < guess_points_; ++i) {
@@ -413,11 +413,11 @@ void Forward::differentiate_step(Direction& d, ImplicitStepper& stepper, const P
     left_.rate += (0.5 / step) * (residual_[0].rate - residual_[1].rate);
   };
 
-  // With the matrix of the very step one correction leaves next to nothing; how little, steps like this one have shown.
+  // With the matrix of this step one correction leaves almost nothing; the fraction is known from similar steps.
   constexpr int longest_trust = 4;
   constexpr double margin = 10.0;
   const bool is_known = d.known_h == h && d.known_order == proposal.order && d.trusted < longest_trust;
-  // A parameter that moves nothing leaves round-off.
+  // A parameter without effect leaves round-off.
   speed_ = std::max(speed_, x_.norm());
   const double least = 1e-6 * speed_ / d.size();
   double left = 0.0, size = 0.0, last = 0.0;
@@ -444,7 +444,7 @@ void Forward::differentiate_step(Direction& d, ImplicitStepper& stepper, const P
       d.trusted = 0;
     }
     left = update * rate;
-    // What no longer shrinks is round-off.
+    // A residual that no longer shrinks is round-off.
     if (left <= solved * size || (corrections > 1 && update > 0.5 * last && update < solved_badly * size)) break;
     last = update;
   }
@@ -510,7 +510,7 @@ bool Forward::interpolate(Direction& d, Stepper& stepper, int side, double t, En
   fill_moved(d, past, d.s, side);
   out = past[0];
   dense_->evaluate(moved_[side], past[0].order + 1, t, out);
-  // Beyond its end the step goes on as it ended.
+  // Beyond its end the step is extrapolated.
   const double end = moved_[side][0].motion.t;
   if (t > end) {
     const Vector step = (t - end) * out.motion.v;

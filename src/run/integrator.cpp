@@ -21,7 +21,7 @@
 namespace kreisel::run {
 namespace {
 
-/// More could only be computed to max_steps in vain.
+/// More steps would only end at max_steps.
 constexpr double most_constant_steps = 1e9;
 
 /// Of an output step: some hundred gigabytes.
@@ -51,7 +51,7 @@ bool is_same(const Value& a, const Value& b) {
   return a == b || (is_nan(a) && is_nan(b));
 }
 
-/// A quaternion of another length would be taken for a rotation that also stretches.
+/// A quaternion of another length would be a rotation with scaling.
 void inspect_rotations(const system::System& system, ConstVectorRef q0, Inspection& check) {
   const std::vector<lie::Block>& blocks = system.space().blocks();
   for (std::size_t b = 0; b < blocks.size(); ++b) {
@@ -79,7 +79,7 @@ void inspect(const system::Event& event, Inspection& check) {
                   fmt::format("'{}' has no function for its jump", event.name));
 }
 
-/// Which forms a parameter belongs to.
+/// Formulations in which a parameter has an effect.
 void inspect_variants(const Options& options, bool has_constraints, Inspection& check) {
   const ParameterValues& parameters = options.method.parameters;
   const auto set_to = [&](const char* name, const char* word) {
@@ -125,7 +125,7 @@ void inspect_starting(const Options& options, bool has_constraints, Inspection& 
                 "'formula' is not available for a correction from a file; use corrected, which needs no formula");
 }
 
-/// What methods without a solver for general forces need.
+/// Requirements of methods without a solver for general forces.
 void inspect_forces(const system::System& system, const std::string& name, Inspection& check) {
   check.require(system.pattern().is_all_dynamic() && system.is_affine_in_multipliers(), "method",
                 fmt::format("{} is for mechanical systems without states, unknowns without mass and forces that depend "
@@ -274,7 +274,7 @@ std::vector<OptionProblem> problems_in(const Options& options, const system::Sys
   for (const std::string& name : options.conserved) {
     check.require(std::count(options.conserved.begin(), options.conserved.end(), name) == 1, "conserve",
                   fmt::format("names '{}' more than once", name));
-    if (!solve::is_invariant_name(name)) continue;  // the field has said so
+    if (!solve::is_invariant_name(name)) continue;  // already reported by the field
     try {
       solve::make_invariant(name, system);
     } catch (const InvalidInput& e) {
@@ -339,7 +339,7 @@ void refuse_what_cannot_run(const system::System& given, const system::Start& st
   const std::shared_ptr<const system::System> ready = made_ready(given, start, options);
   const system::System& system = *ready;
   refuse_poor_derivatives(system, start, options);
-  // Not silently repaired.
+  // Inconsistent values are reported, not corrected silently.
   if (const system::Miss miss = system::miss_of(system, start); miss.position_row >= 0 || miss.velocity_row >= 0)
     throw InvalidInput(fmt::format(
         "the initial values violate the constraints: |Phi| = {:.3e}, |B v| = {:.3e}, worst in {}; both must be zero. "

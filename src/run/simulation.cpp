@@ -60,7 +60,7 @@ struct Simulation::Inside {
   bool is_at_newest() const {
     return std::abs(drive.now().motion.t - t) <= Drive::round_off * std::max(std::abs(t), std::abs(t_end()));
   }
-  /// Goes on behind inputs that were set.
+  /// Continues after inputs were set.
   void settle() {
     if (!is_set) return;
     is_set = false;
@@ -68,7 +68,7 @@ struct Simulation::Inside {
     drive.go_on_behind(set_from);
   }
 
-  /// Nothing has been computed before inputs that were set at the start.
+  /// Inputs were set at the start, before anything was computed.
   void settle_at_start() {
     if (is_set && set_from == drive.now().motion.t) settle();
   }
@@ -120,9 +120,9 @@ struct Simulation::Inside {
   Drive drive;
   double t;
   bool is_set = false;                                  ///< inputs were set, and nothing has been computed with them
-  double set_from = 0.0;                                ///< from when on they are in force
+  double set_from = 0.0;                                ///< time from which they apply
   Seen values, rates;                                   ///< of outputs
-  std::shared_ptr<const system::System> seen_system{};  ///< what they were seen with, and where
+  std::shared_ptr<const system::System> seen_system{};  ///< system that they were evaluated with
   std::optional<RowMap> rows{};
   lie::Motion motion;
   Vector lambda{};
@@ -140,7 +140,7 @@ Simulation& Simulation::operator=(Simulation&&) noexcept = default;
 
 Status Simulation::advance_to(double t) {
   Inside& in = *inside_;
-  // Durations that were added up.
+  // Round-off of accumulated durations.
   if (t > in.t_end() && t - in.t_end() <= 1e-12 * std::max(std::abs(in.t_end()), std::abs(in.problem.start.t0)))
     t = in.t_end();
   if (!(t <= in.t_end()))

@@ -98,7 +98,7 @@ class Tape::Reader final : public StepPolicy {
   Tape& tape_;
   std::size_t spell_, number_ = 0;
   Corners corners_;
-  Stop stop_;  ///< where the last step ends, if it does at one
+  Stop stop_;  ///< where the last step ends, if it is a given time
 };
 
 std::unique_ptr<StepPolicy> Tape::policy_for(std::unique_ptr<StepPolicy> own, const Plan& plan,
