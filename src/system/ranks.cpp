@@ -64,7 +64,7 @@ Matrix without_units(const System& system, const Motion& m, Matrix B) {
   return with_unit_rows(std::move(B));
 }
 
-/// Of two rows that do the same the first is kept: lengths fall by more than round-off from row to row.
+/// Of two equivalent rows the first is kept: lengths fall by more than round-off from row to row.
 PivotOrder pivoted(const Matrix& unit_rows) {
   const Vector preference = Vector::LinSpaced(unit_rows.rows(), 1.0, 1.0 - 1e-3);
   return pivot_order(unit_rows.transpose() * preference.asDiagonal(), rank_tolerance);
