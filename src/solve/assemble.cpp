@@ -31,7 +31,7 @@ bool move_onto_constraints(const system::System& system, system::Motion& m, std:
   return true;
 }
 
-/// Redundant rows leave the closest position unique, if they do not contradict each other: least squares find it.
+/// Redundant rows leave the closest position unique, if they do not contradict each other: least squares finds it.
 bool needs_least_squares(const system::System& system, const system::Motion& m) {
   constexpr int most_rows = 500;  // of full matrices
   return system.pattern().rows() <= most_rows && !system::redundancy(system, m).rows.empty();

@@ -20,7 +20,7 @@ using system::RowLevel;
 using system::System;
 
 constexpr int max_iterations = 12;
-/// A kept matrix that needs more iterations than this is made anew for the next point.
+/// A kept matrix that needs more iterations than this is recomputed for the next point.
 constexpr int tolerable_iterations = 4;
 /// Distances this small, relative to q and v, are round-off.
 constexpr double round_off = 4e-16, nearly_round_off = 1e-12;
@@ -97,7 +97,7 @@ class Output {
     system_->evaluate_outputs(m, lambda_, all_);
     return all_[place_];
   }
-  /// As if accelerations and multipliers were 1: an invariant must not see them.
+  /// With accelerations and multipliers of 1: an invariant must not depend on them.
   double with_other_forces(Motion m) {
     m.a.setOnes();
     lambda_.setOnes();
@@ -354,7 +354,8 @@ class Manifold::Joint {
     }
   }
 
-  /// Of what an entry of v moves: the largest coordinate of its block, 1 for rotations and where q shows no length.
+  /// Scale of the coordinate that an entry of v moves: the largest coordinate of its block, 1 for rotations and where q shows
+  /// no length.
   double length_of(int i, const Vector& q) const {
     for (const lie::Block& block : system_.space().blocks()) {
       if (i >= block.v_at + block.nv) continue;
@@ -478,7 +479,7 @@ void Manifold::keep_tangential(VectorRef q_error, VectorRef v_error) {
   if (joint_ != nullptr) return joint_->keep_tangential(q_error, v_error);
   kkt_.constrained_part(q_error, part_);
   q_error -= part_;
-  // Velocities are projected at the q that is left.
+  // Velocities are projected at the final q.
   kkt_.velocity_part(made_at_, q_error, v_error, start_, part_);
   v_error -= part_;
 }
