@@ -36,7 +36,7 @@ std::unique_ptr<Method> make_bliedf(const lie::Space& space, Counters& counters,
                       request.has_given_steps),
       parameters_in<choices::Bliedf>(request.parameters).modification == Modification::velocity, defect);
 }
-/// Its projections leave nothing to modify.
+/// No modification is needed because of its projections.
 std::unique_ptr<Method> make_projected_bdf(const lie::Space& space, Counters& counters, const MethodRequest& request) {
   return std::make_unique<Bliedf>(space, counters,
                                   make_correction(request.correction, request.max_order, request.own_correction, space,
@@ -52,7 +52,7 @@ std::vector<Field> fields_of() {
   return fields;
 }
 
-/// Of methods that have nothing to choose.
+/// For methods without parameters.
 template <class Plain>
 std::unique_ptr<Method> make_plain(const lie::Space& space, Counters& counters, const MethodRequest&) {
   return std::make_unique<Plain>(space, counters);
@@ -258,7 +258,7 @@ const std::vector<MethodInfo>& catalogue() {
 
 namespace {
 
-/// A list does not move what it holds: choices point there.
+/// A list keeps the addresses of its elements, which choices point to.
 std::list<MethodInfo>& registered() {
   static std::list<MethodInfo> list;
   return list;

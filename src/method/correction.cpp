@@ -12,7 +12,7 @@
 namespace kreisel::method {
 namespace {
 
-/// L = 0: order 2 at best on a group with brackets. Kept to show it.
+/// L = 0: order 2 at best on a non-commutative group. For demonstration.
 class NoCorrection final : public Correction {
  public:
   using Correction::Correction;

@@ -24,7 +24,7 @@ void OwnMethod::position(const Vector& x, Vector& q) {
   space_->move(past(0).motion.q, omega, q);
 }
 
-/// The step map as the closer wants it; derivatives by differences of x.
+/// The step map for the closer; derivatives by differences of x.
 class OwnMethodAdapter final : public Method {
  public:
   OwnMethodAdapter(const lie::Space& space, Counters& counters, std::unique_ptr<OwnMethod> own)
@@ -57,7 +57,7 @@ class OwnMethodAdapter final : public Method {
   void velocity(ConstVectorRef x, ConstVectorRef dv, Motion& trial) override {
     evaluate(x, v_, a_);
     trial.v = v_ + dv;
-    // v̇ follows v as ∂v̇/∂v = (∂v̇/∂x)/(∂v/∂x) says.
+    // v̇ follows v by ∂v̇/∂v = (∂v̇/∂x)/(∂v/∂x).
     trial.a = a_ + rate_of_shift(x) * dv;
   }
   void linearize(ConstVectorRef x, MotionTangent& out) override {

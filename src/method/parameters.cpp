@@ -13,7 +13,7 @@ namespace {
 
 using namespace choices;
 
-/// One member with its description. A word stands first among its words when it is the default.
+/// One member with its description. The default word comes first.
 template <class Parameters>
 struct Member {
   Field field;
@@ -171,7 +171,7 @@ std::vector<Field> fields_of() {
 
 namespace {
 
-/// What the method has beside its public struct.
+/// Parameters of the method beside its public struct.
 std::vector<Field> variant_fields(std::string_view name) {
   if (name == variants::Bliedf::name) return fields_of<variants::Bliedf>();
   if (name == variants::GeneralizedAlpha::name) return fields_of<variants::GeneralizedAlpha>();
