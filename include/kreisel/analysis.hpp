@@ -89,7 +89,7 @@ struct Linearization {
   Matrix a;       ///< δv̇ of (y, u)
   Matrix lambda;  ///< δλ of (y, u)
   Axes axes = Axes::inertial;
-  /// The coefficients do not change along the motion. Where they do, eigenvalues of frozen ones say nothing about growth and decay.
+  /// The coefficients do not change along the motion. Where they do, eigenvalues of frozen ones do not determine growth and decay.
   bool is_steady = true;
   int positions() const { return static_cast<int>(X.cols()); }
   int velocities() const { return static_cast<int>(A.rows()) - positions(); }

@@ -35,7 +35,7 @@ struct AuditFinding {
 /// (F = Bᵀ, M = Mᵀ, …) hold to 1e-12 of the largest entry.
 std::vector<AuditFinding> audit(const System& system, const Motion& m, ConstVectorRef lambda);
 
-/// Ranks at one configuration, over the dynamic coordinates. Both matrices are judged after scaling (rows of B to length
+/// Ranks at one configuration, over the dynamic coordinates. Both matrices are tested after scaling (rows of B to length
 /// 1, the diagonal of M to 1), with 1e-10 as zero, so that units do not matter.
 struct RankReport {
   int rows = 0, rank_of_B = 0;

@@ -36,7 +36,7 @@ struct Switch {
   std::function<std::shared_ptr<const System>(double t, const Vector& q, const Vector& v)> next;
 };
 
-/// q and v change as the function says, and are then projected onto the constraints.
+/// The function changes q and v, which are then projected onto the constraints.
 struct Jump {
   std::function<void(double t, Vector& q, Vector& v)> apply;
 };

@@ -23,7 +23,7 @@ struct Point {
   const system::Residual& residual;
   long number = 0;                         ///< 0 is the initial point
   bool is_start = false;                   ///< made by the starting procedure, not by the method
-  const system::System* system = nullptr;  ///< in force, for energies
+  const system::System* system = nullptr;  ///< active, for energies
   Work work{};                             ///< since the start
   int segment = 0;                         ///< number of restarts of the method
   std::string_view method;                 ///< that computed it

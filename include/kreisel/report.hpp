@@ -24,7 +24,7 @@ enum class Status {
   event_failed,         ///< an event could not be carried out, or triggers repeatedly (Zeno behaviour)
   poor_derivatives,     ///< derivatives that the system computes numerically are too inaccurate for the tolerances
   no_consistent_start,  ///< initial values cannot be completed to accelerations and multipliers
-  interrupted,          ///< the observer asked to stop
+  interrupted,          ///< the observer stopped the run
 };
 
 struct StatusInfo {

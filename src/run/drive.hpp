@@ -53,7 +53,7 @@ class Drive {
   Stepper& stepper() { return *segment_->stepper; }
   /// The active event of that name; null: none.
   const system::Event* event(std::string_view name) const { return events_.event(name); }
-  /// The newest accepted point, in the rows of the system in force.
+  /// The newest accepted point, in the rows of the active system.
   const method::Entry& now() const { return segment_->stepper->now(); }
   /// Where the newest step began: before an event that ended it, not after.
   double newest_step_began() const;
