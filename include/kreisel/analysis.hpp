@@ -22,18 +22,18 @@ struct EquilibriumOptions {
 
 struct Equilibrium {
   bool is_found = false;
-  /// With the limits closed that something leans on; null: the given one. λ belongs to it.
+  /// With the active limits closed; null: the given system. λ refers to its rows.
   std::shared_ptr<const system::System> leaning;
   system::Motion motion;  ///< v = v̇ = 0
   Vector lambda;
-  int iterations = 0;   ///< 0: the start is one
-  std::string message;  ///< why none was found
+  int iterations = 0;   ///< 0: the start is an equilibrium
+  std::string message;  ///< why no equilibrium was found
 };
 
 /// From the positions of `start`, downhill: implicit steps of M ẍ = force without memory, (s M + K) δ + Bᵀδλ = force, B δ = -Φ,
-/// whose s falls to zero where K is positive on ker B (pseudo-transient continuation: Kelley, Keyes 1998). Drivers stand where they
-/// are at t0. States whose rate depends on positions or states get the value at which it vanishes; those that only add up motion,
-/// as a counted angle does, follow it, and nonholonomic rows are kept on the way. Limits that would be passed are closed, and
+/// whose s falls to zero where K is positive on ker B (pseudo-transient continuation: Kelley, Keyes 1998). Drivers keep their
+/// values at t0. States whose rate depends on positions or states get the value at which it vanishes; states that only accumulate
+/// motion, such as a counted angle, follow it. Nonholonomic rows hold along the path. Limits that would be passed are closed, and
 /// opened again where they would pull.
 Equilibrium find_equilibrium(const system::System& system, const system::Start& start,
                              const EquilibriumOptions& options = {});
@@ -45,8 +45,8 @@ using Family = std::function<std::shared_ptr<const system::System>(double parame
 
 struct PathOptions {
   double from = 0.0, to = 1.0;
-  int points = 50;        ///< about so many, where nothing turns sharply
-  int max_points = 2000;  ///< more means that the path does not lead to `to`
+  int points = 50;        ///< approximate number; more where the path bends sharply
+  int max_points = 2000;  ///< limit for paths that do not lead to `to`
 };
 
 struct PathPoint {
@@ -59,20 +59,20 @@ struct PathPoint {
 
 struct StaticPath {
   std::vector<PathPoint> points;
-  bool is_complete = false;  ///< it has come to `to`
+  bool is_complete = false;  ///< the path reached `to`
   std::string message;       ///< why not
 };
 
 /// From the equilibrium `first` at options.from. Predictor along the tangent, corrector in the plane across it, for x, λ and the
 /// parameter together, so that nothing is singular where the parameter turns (Riks 1979; Keller 1977). Limit points are found to
-/// round-off. Throws InvalidInput where a parameter changes how many coordinates or constraints there are.
+/// round-off. Throws InvalidInput if the parameter changes the number of coordinates or constraints.
 StaticPath follow(const Family& make, const Equilibrium& first, const PathOptions& options);
 
 // ---- small motions about a motion: a linear system without constraints, its eigenvalues and shapes
 
-/// Axes that perturbations of bodies are described in. At rest they give the same eigenvalues; what turns with Ω about an axis is
-/// seen with frequencies that differ by Ω. A rotor in bearings that stand still has constant coefficients in inertial axes, a
-/// mechanism on a turntable in those of the bodies.
+/// Axes that perturbations of bodies are described in. At rest they give the same eigenvalues; for motions that turn with Ω about
+/// an axis, frequencies differ by Ω. A rotor in fixed bearings has constant coefficients in inertial axes, a mechanism on a
+/// turntable in those of the bodies.
 enum class Axes {
   automatic,  ///< inertial where coefficients are constant in them, else of the bodies
   inertial,
@@ -89,13 +89,13 @@ struct Linearization {
   Matrix a;       ///< δv̇ of (y, u)
   Matrix lambda;  ///< δλ of (y, u)
   Axes axes = Axes::inertial;
-  /// The coefficients do not change along the motion. Where they do, eigenvalues of frozen ones say nothing about growth and decay.
+  /// The coefficients do not change along the motion. Where they do, eigenvalues of frozen ones do not determine growth and decay.
   bool is_steady = true;
   int positions() const { return static_cast<int>(X.cols()); }
   int velocities() const { return static_cast<int>(A.rows()) - positions(); }
 };
 
-/// About m, whose v̇ and λ balance the forces. Throws InvalidInput for systems with
+/// Linearised about m, whose v̇ and λ balance the forces. Throws InvalidInput for systems with
 /// algebraic unknowns or without mass on ker B, and for systems too large for full matrices.
 Linearization linearize(const system::System& system, const system::Motion& m, const Vector& lambda,
                         Axes axes = Axes::automatic);
@@ -116,7 +116,7 @@ std::vector<double> telling_frequencies(const Linearization& linear);
 
 struct Mode {
   std::complex<double> eigenvalue;  ///< 1/s, with the imaginary part not negative: one of a conjugate pair
-  Eigen::VectorXcd shape;           ///< x of all coordinates, the largest movement 1
+  Eigen::VectorXcd shape;           ///< x of all coordinates, scaled so that the largest movement is 1
   std::string largest;              ///< the factor that moves most
 
   double frequency() const;      ///< Hz: |imaginary part|/2π
@@ -126,7 +126,7 @@ struct Mode {
 /// By frequency, then by damping. A mode without motion of positions (a velocity that decays) has the shape of its velocities.
 std::vector<Mode> modes_of(const system::System& system, const system::Motion& m, const Linearization& linear);
 
-/// The largest real part; positive beyond round-off: unstable.
+/// The largest real part. Unstable if it is positive beyond round-off.
 struct Stability {
   double growth = 0.0;    ///< 1/s
   bool is_stable = true;  ///< nothing grows

@@ -1,5 +1,5 @@
-// Is a System what it claims to be? Every derivative against differences. Do its equations determine a motion? The ranks of M
-// and B, at one position and along a motion.
+// Checks of a System: every derivative against differences, and the ranks of M and B, which determine whether the equations have
+// a unique motion, at one position and along a motion.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ struct AuditFinding {
 };
 
 /// Compares linearize, mass_and_jacobian, constraint_force and acceleration_gap with differences of residual at m and λ, and
-/// constraints and saddle_point with the functions they stand for.
+/// constraints and saddle_point with the functions they replace.
 /// m need not satisfy the constraints; a random motion shows more than a start at rest. About 100 nv evaluations.
 ///
 /// Differences are the eight-point stencils of `slope` with the steps 2⁻⁵, 2⁻⁷, …, 2⁻¹⁵ times max(1, |v_i|),
@@ -31,11 +31,11 @@ struct AuditFinding {
 ///
 ///     tolerance = 1e-9 · (largest entry of the row) + 1e-11 · (size of the terms of the differentiated function) / scale
 ///
-/// where 1e-11 allows 80 roundings and scale is the factor of the steps. Speeds below
-/// 0.1 are judged like 0.1. Laws without differences (F = Bᵀ, M = Mᵀ, …) hold to 1e-12 of the largest entry.
+/// where 1e-11 allows 80 roundings and scale is the factor of the steps. Speeds below 0.1 count as 0.1. Laws without differences
+/// (F = Bᵀ, M = Mᵀ, …) hold to 1e-12 of the largest entry.
 std::vector<AuditFinding> audit(const System& system, const Motion& m, ConstVectorRef lambda);
 
-/// Ranks at one configuration, over the dynamic coordinates. Both matrices are judged after scaling (rows of B to length
+/// Ranks at one configuration, over the dynamic coordinates. Both matrices are tested after scaling (rows of B to length
 /// 1, the diagonal of M to 1), with 1e-10 as zero, so that units do not matter.
 struct RankReport {
   int rows = 0, rank_of_B = 0;
@@ -53,12 +53,12 @@ struct RankReport {
 };
 RankReport rank_report(const System& system, const Motion& m);
 
-/// Constraints that hold a system more than once.
+/// Constraints that repeat or contradict each other.
 struct Redundancy {
   std::vector<std::string> rows;      ///< redundant_names
   std::vector<std::string> involved;  ///< constraints that depend on each other, by name
   std::vector<std::string> drivers;   ///< those of them that prescribe a motion; all drivers if there are too many
-  int driver_rows = 0, freedom = 0;   ///< what drivers prescribe, and the degrees of freedom that joints leave
+  int driver_rows = 0, freedom = 0;   ///< motions that drivers prescribe, degrees of freedom that joints leave
 
   bool has_too_many_drivers() const { return driver_rows > freedom; }
   /// Which constraints contradict or repeat each other, and what to do about drivers.

@@ -1,4 +1,4 @@
-// Everything that is one of a few things: an enum each, with the spellings of its values; and named parameters.
+// Options with a fixed set of values: one enum each, with the spellings of its values; and named parameters.
 #pragma once
 
 #include <array>
@@ -27,8 +27,8 @@ std::vector<std::string> names_of() {
   return names_in(Spellings<Enum>::entries);
 }
 
-/// A value of the enum, or none: then a default applies. It can be given by its name as well, which throws InvalidInput
-/// unless it is one of the spellings; the empty name is none.
+/// A value of the enum, or none: then a default applies. A name is accepted as well; names other than the spellings throw
+/// InvalidInput. The empty name means none.
 template <class Enum>
 class Choice {
  public:
@@ -59,7 +59,7 @@ class Choice {
   bool is_given_ = false;
 };
 
-/// What a field holds, whatever it was written in.
+/// The value of a field, independent of the format it was read from.
 using Value = std::variant<bool, long, double, std::string, std::vector<double>, std::vector<std::string>>;
 
 struct Field;
@@ -71,10 +71,10 @@ class ParameterValues {
   explicit ParameterValues(const std::vector<Field>& infos);  ///< all defaults
 
   bool has(std::string_view name) const;
-  /// Checks the range and stores; texts are read. Throws InvalidInput naming `owner`, key, value and what would be right.
+  /// Checks the range and stores; texts are read. Throws InvalidInput with `owner`, key, value and the expected range.
   void set(std::string_view owner, const std::vector<Field>& infos, std::string_view key, const Value& value);
   double number(std::string_view name) const;
-  bool is_set(std::string_view name) const;  ///< a number is there (default or given)
+  bool is_set(std::string_view name) const;  ///< has a number (default or given)
   const std::string& word(std::string_view name) const;
   /// name=value, sorted by name.
   std::vector<std::string> listing() const;
@@ -97,7 +97,7 @@ namespace method {
 
 /// Which quantities a method modifies where the step size changes.
 enum class Modification { both, velocity, acceleration, none };
-/// In which a projection moves least.
+/// The norm that a projection minimises.
 enum class Metric { mass, euclidean };
 enum class Projection { position_then_velocity, joint };
 
@@ -109,9 +109,9 @@ namespace run {
 /// generalized-alpha with one perturbation only, of v₀ or of a₀; corrected by the formulas of the papers (Wieloch 2022, eq. 3.58,
 /// 3.59; Wieloch & Arnold 2019, eq. 56) instead of the defect of the scheme, or by them as printed (index3 on given steps).
 enum class Starting { corrected, exact, v0, a0, formula, formula_as_printed };
-/// After a projection that was asked for.
+/// What follows a requested projection.
 enum class Restart { none, corrected };
-/// When Newton's matrix is evaluated: for every step, or when it no longer converges.
+/// When Newton's matrix is evaluated: for every step, or when the iteration no longer converges.
 enum class NewtonMatrix { every_step, kept };
 
 }  // namespace run
@@ -120,7 +120,7 @@ namespace system {
 
 enum class Formulation { ode, index3, stabilized_index2, index2, index1, projected };
 
-/// The equation that stands against λ. Nonholonomic rows have no position level: they use `velocity` instead.
+/// The constraint equation that determines λ. Nonholonomic rows have no position level: they use `velocity` instead.
 enum class ConstraintLevel { position, velocity, acceleration };
 
 struct FormulationInfo {

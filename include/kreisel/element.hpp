@@ -1,4 +1,4 @@
-// What mechanisms consist of: bodies, other nodes, and elements: whatever adds to the equations, on any number of nodes.
+// The parts of a mechanism: bodies, other nodes, and elements. An element adds to the equations of any number of nodes.
 #pragma once
 
 #include <cassert>
@@ -12,7 +12,7 @@
 
 namespace kreisel::multibody {
 
-/// The number that stands for the ground where a body is expected.
+/// The number of the ground where a body is expected.
 inline constexpr int ground = -1;
 
 /// For pictures only; in the body frame.
@@ -47,7 +47,7 @@ struct Node {
   Vector q0{}, v0{};  ///< at the start; empty: the identity and zero
 };
 
-/// Where a node of an element stands in the motion and in the equations.
+/// Offsets of a node of an element in the motion and in the equations.
 struct Slot {
   int node = ground;
   lie::GroupId group = lie::GroupId::rn;
@@ -55,7 +55,7 @@ struct Slot {
   int q_at = nowhere, v_at = nowhere;
   int touch_at = -1;  ///< in B, H and F of its rows, or of the rows it depends on
 
-  /// Of the ground: so far from the motion that an element that uses it fails instead of moving another node.
+  /// Offset of the ground: far out of range, so that an element that uses it fails instead of moving another node.
   static constexpr int nowhere = -(1 << 28);
 
   bool is_ground() const { return node == ground; }
@@ -70,7 +70,7 @@ struct Instant {
   double t = 0.0;
   const double *q = nullptr, *v = nullptr, *a = nullptr;  ///< of the whole motion
   const double* lambda = nullptr;                         ///< of its rows, or of the rows it depends on
-  const Slot* slots = nullptr;                            ///< own states stand in the one behind its nodes
+  const Slot* slots = nullptr;                            ///< own states are in the one after its nodes
   BodyStates* bodies = nullptr;                           ///< for joints and forces
   const InputValues* inputs = nullptr;                    ///< for laws
 
@@ -92,7 +92,7 @@ struct Blocks {
   system::KktBlocks& all;
   const Slot* slots = nullptr;
   const int* coupling_at = nullptr;  ///< by slot pair, -1: none
-  int count = 0, rows = 0;           ///< of slots, own states among them; of rows
+  int count = 0, rows = 0;           ///< of slots, including own states; of rows
 
   /// False with the ground, and between nodes of an element that does not couple them.
   bool couples(int i, int j) const { return coupling_at[i * count + j] >= 0; }
@@ -110,7 +110,7 @@ struct Blocks {
 
 class Element;
 
-/// What an element has; functions of an element that belong to nothing it has are not called.
+/// What an element contributes. Functions for other contributions are not called.
 struct Facets {
   int rows = 0;
   system::RowLevel level = system::RowLevel::position;
@@ -118,9 +118,9 @@ struct Facets {
   int states = 0;             ///< of first order, ż = f, in a node of its own
   bool has_mass = false;      ///< then its inertia forces are among its forces
   bool has_force = false;     ///< beside those of its rows
-  bool couples_nodes = true;  ///< false: no block of M, D or K stands between two of its nodes
+  bool couples_nodes = true;  ///< false: no block of M, D or K couples two of its nodes
   bool stores_energy = false;
-  bool does_work = false;     ///< what it does changes the energy
+  bool does_work = false;     ///< it changes the energy
   bool is_on_frames = false;  ///< it sees its nodes as BodyState: on SE(3) or ℝ³×SO(3), at most max_frames
   const Element* multipliers_of = nullptr;  ///< whose λ its forces depend on, on the same nodes; it has no mass then
 };
@@ -128,11 +128,11 @@ struct Facets {
 /// Immutable, and shared by all assemblies it belongs to. Nothing in an evaluation allocates or keeps state.
 ///
 /// The equations and their signs are those of system::System, and every entry is in the trivialised coordinates of the
-/// node it belongs to. A node with states has the rows v - f: the element adds -f, the assembly knows the v. F = Bᵀ is set
+/// node it belongs to. A node with states has the rows v - f: the element adds -f, the assembly adds v. F = Bᵀ is set
 /// by the assembly, before elements that depend on λ add to it.
 class Element {
  public:
-  /// `nodes` by number, `ground` among them; no other may stand twice.
+  /// `nodes` by number. Only `ground` may occur more than once.
   Element(std::string type, std::string name, std::vector<int> nodes)
       : type_(std::move(type)), name_(std::move(name)), nodes_(std::move(nodes)) {}
   virtual ~Element() = default;
@@ -175,7 +175,7 @@ class Element {
   // ---- energy
 
   virtual void add_energy(const Instant&, system::EnergyParts&) const {}
-  /// power += what changes the energy.
+  /// power += its contributions.
   virtual void add_power(const Instant&, system::Power&) const {}
 
   /// The force or torque along its measure, for reports; NaN: it has no such number.
@@ -183,9 +183,9 @@ class Element {
 
   // ---- time
 
-  /// The functions of time in it, by the words of the model file.
+  /// Its functions of time, named as in the model file.
   virtual std::vector<NamedSignal> signals() const;
-  /// Where what it adds has a corner in time, see System::next_corner. Joints and forces without signals are not asked.
+  /// The next corner in time of its contributions, see System::next_corner. Not called for joints and forces without signals.
   virtual system::Corner next_corner(double /*t*/, double /*until*/, double /*resolution*/) const { return {}; }
 
  private:

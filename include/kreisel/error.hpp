@@ -8,13 +8,13 @@
 
 namespace kreisel {
 
-/// The user asked for something that cannot be done: what, where, what was expected, what to do.
+/// Invalid input of the user. The message says what is wrong, where, what was expected and what to do.
 class InvalidInput : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// The machine refused: a file that cannot be written, a disk that is full.
+/// A failure of the environment: a file that cannot be written, a full disk.
 class EnvironmentError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -23,7 +23,7 @@ class EnvironmentError : public std::runtime_error {
 /// The entry of `known` nearest to `word` in edit distance; empty when nothing is near.
 std::string nearest(std::string_view word, const std::vector<std::string>& known);
 
-/// "unknown WHAT 'word'; did you mean 'near'? known: a, b, c", the sentence for every misspelt name.
+/// "unknown WHAT 'word'; did you mean 'near'? known: a, b, c", the message for every misspelt name.
 std::string unknown_name(std::string_view what, std::string_view word, const std::vector<std::string>& known);
 
 // Catalogues: lists of things with a name.

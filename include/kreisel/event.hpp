@@ -1,4 +1,4 @@
-// Events: scalar functions whose zeros along the motion are found, and what happens there.
+// Events: scalar functions whose zeros along the motion are located, and the actions taken there.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ class System;
 /// Which sign change of the function counts.
 enum class Direction { either, rising, falling };
 
-/// The motion goes on unchanged.
+/// The motion continues unchanged.
 struct Record {};
 
 /// A velocity jump by an impulse s along a normal n, with the impulses p of the constraints (Newton's law of impact):
@@ -30,13 +30,13 @@ struct Impact {
   std::function<Vector(double t, const Vector& q)> normal{};
 };
 
-/// Another system is in force from here on, on the same space: a parameter has changed, a force or a constraint is
-/// switched on or off. Velocities are projected onto new constraints in the mass metric (a plastic impact).
+/// From here on another system applies, on the same space: with a changed parameter, or with a force or constraint switched on or
+/// off. Velocities are projected onto new constraints in the mass metric (a plastic impact).
 struct Switch {
   std::function<std::shared_ptr<const System>(double t, const Vector& q, const Vector& v)> next;
 };
 
-/// q and v change as the function says, and are then projected onto the constraints.
+/// The function changes q and v, which are then projected onto the constraints.
 struct Jump {
   std::function<void(double t, Vector& q, Vector& v)> apply;
 };
@@ -46,13 +46,13 @@ using Action = std::variant<Record, Impact, Switch, Jump>;
 std::string_view name_of(const Action& action);
 
 /// A zero of function(t, q, v, λ). The function should cross zero, not touch it; it is sampled within every step.
-/// λ has the rows of the system that brings the event, or of the system a run was started with.
+/// λ has the rows of the system that defines the event, or of the system a run was started with.
 struct Event {
   std::string name;
   std::function<double(double t, const Vector& q, const Vector& v, const Vector& lambda)> function;
   Direction direction = Direction::either;
   Action action = Record{};
-  int terminal_after = 0;  ///< the run ends when it has occurred so often; 0: never
+  int terminal_after = 0;  ///< the run ends after so many occurrences; 0: never
 };
 
 }  // namespace kreisel::system

@@ -16,13 +16,13 @@ std::string_view name_of(GroupId);
 GroupId group_named(std::string_view name);
 std::vector<std::string> group_names();
 
-/// One factor of the product. `n` counts only for rn: the dimension.
+/// One factor of the product. `n` is the dimension, used only for rn.
 struct Factor {
   GroupId group = GroupId::rn;
   int n = 0;
 };
 
-/// Where a factor lives in q and v.
+/// Where a factor is stored in q and v.
 struct Block {
   GroupId group = GroupId::rn;
   int q_at = 0, nq = 0;

@@ -25,7 +25,7 @@
 
 namespace kreisel {
 
-// `solve` is found through its Problem; a name of its own here would clash with the room.
+// `solve` is found through its Problem; a using-declaration here would clash with the namespace of that name.
 using lie::GroupId;
 using lie::Motion;
 using linear::SolverKind;

@@ -32,11 +32,11 @@ inline constexpr Body ground{};
 
 inline Matrix3 diagonal(double xx, double yy, double zz) { return Vector3(xx, yy, zz).asDiagonal(); }
 
-/// A function of one number through points, held beyond the first and the last one.
+/// A function of one number through points, constant beyond the first and the last one.
 struct Table {
   std::vector<std::pair<double, double>> points;  ///< with increasing first numbers
   std::string interpolation{};                    ///< as in model files; empty: monotone, of a driver spline
-  /// A formula of what it depends on; empty: x of a force along its own measure, t of an input or a driver.
+  /// Formula of the argument; empty: x for a force along its own measure, t for an input or a driver.
   std::string of{};
 };
 
@@ -51,7 +51,7 @@ struct Law {
   Law(std::string text) : formula(std::move(text)) {}
   Law(const char* text) : formula(text) {}
   Law(Table points) : table(std::move(points)) {}
-  /// It must depend on nothing but its arguments. Without a derivative: by differences that find their own step.
+  /// It must depend on nothing but its arguments. A missing derivative is computed by differences with automatic steps.
   Law(Function of, std::vector<std::string> what, Derivative by = {})
       : function(std::move(of)), uses(std::move(what)), derivative(std::move(by)) {}
 
@@ -75,7 +75,7 @@ struct Limits {
   std::optional<double> stiffness{}, damping{};  ///< of a compliant one
 };
 
-/// What a mechanism takes as a joint or driver. Points and axes are in world coordinates at the start.
+/// Description of a joint or driver. Points and axes are in world coordinates at the start.
 struct JointDescription {
   std::string type;
   std::vector<Body> bodies;     ///< two; then the carrier, where a joint has one
@@ -108,13 +108,13 @@ struct CouplerDescription {
   bool is_active = true;
 };
 
-/// What happens at an event, in the words of model files; one of these, or nothing but a record.
+/// What happens at an event, with the keys of model files: one of these, or only a record.
 struct EventDescription {
   std::string name;
   Law when;
   system::Direction direction = system::Direction::either;
   bool stops = false;
-  int after = 1;                                   ///< how often it happens before it stops
+  int after = 1;                                   ///< number of occurrences before the run stops
   std::vector<std::pair<std::string, Law>> set{};  ///< parameters and inputs, by name
   std::vector<std::string> off{}, on{};            ///< joints and forces, by name
   std::optional<double> restitution{};             ///< of an impact
@@ -129,10 +129,10 @@ struct ModelPart {
   Vector3 at = Vector3::Zero();                           ///< of its origin [m]
   Matrix3 rotation = Matrix3::Identity();                 ///< of its axes
   std::vector<std::pair<std::string, Law>> parameters{};  ///< numbers, or formulas of those of the mechanism
-  std::vector<std::pair<std::string, Body>> connect{};    ///< {"ground", torso}: what stands for its bodies
+  std::vector<std::pair<std::string, Body>> connect{};    ///< {"ground", torso}: bodies that replace its own
 };
 
-/// What a mechanism takes as a force; numbers, words and laws as in model files, such as {"stiffness", 100}.
+/// Description of a force; numbers, words and laws as in model files, such as {"stiffness", 100}.
 struct ForceDescription {
   std::string type;
   std::vector<Body> bodies;
@@ -172,7 +172,7 @@ struct MeasureDescription {
     energy
   } kind = Kind::angle;
   int joint = -1;              ///< or force
-  std::vector<Body> bodies{};  ///< then, of a position, velocity or acceleration, what it is seen from
+  std::vector<Body> bodies{};  ///< then, for a position, velocity or acceleration, the reference body
   std::vector<Vector3> points{};
   std::string name{};  ///< of the joint or force, where it has no number; a part of the energy
 };
@@ -188,7 +188,7 @@ inline MeasureDescription distance_between(Body a, const Vector3& from, Body b, 
   return {MeasureDescription::Kind::distance, -1, {a, b}, {from, to}};
 }
 
-/// The same of joints of model files, by name.
+/// The same for joints of model files, by name.
 inline MeasureDescription angle_of(std::string joint) {
   return {MeasureDescription::Kind::angle, -1, {}, {}, std::move(joint)};
 }
@@ -212,8 +212,8 @@ inline MeasureDescription energy_of(std::string part) {
   return {MeasureDescription::Kind::energy, -1, {}, {}, std::move(part)};
 }
 
-/// What a force does along its measure [N or N m], the normal force of a contact; `force` as add_force returned it, or the name of a
-/// law.
+/// The force or torque along the measure of a force element [N or N m]; for a contact the normal force. `force` as add_force
+/// returned it, or the name of a law.
 inline MeasureDescription effort_of(int force) { return {MeasureDescription::Kind::effort, force}; }
 inline MeasureDescription effort_of(std::string force) {
   return {MeasureDescription::Kind::effort, -1, {}, {}, std::move(force)};
@@ -227,7 +227,7 @@ inline MeasureDescription speed_of(int force) { return {MeasureDescription::Kind
 inline MeasureDescription speed_of(std::string force) {
   return {MeasureDescription::Kind::speed, -1, {}, {}, std::move(force)};
 }
-/// What a force of any type does to its bodies [W]: positive drives them.
+/// Power of a force of any type on its bodies [W]; positive if it drives them.
 inline MeasureDescription power_of(int force) { return {MeasureDescription::Kind::power, force}; }
 inline MeasureDescription power_of(std::string force) {
   return {MeasureDescription::Kind::power, -1, {}, {}, std::move(force)};
@@ -240,7 +240,7 @@ inline MeasureDescription gap_of(std::string force) {
 
 using Bodies = std::pair<Body, Body>;
 
-// Joints: what they allow is said by their name. `kreisel list joints` has all types; any can be given by its type.
+// Joints, named by the motion they allow. `kreisel list joints` shows all types; any can be given by its type.
 
 JointDescription spherical(Bodies between, const Vector3& at);
 JointDescription revolute(Bodies between, const Vector3& at, const Vector3& axis);
@@ -264,7 +264,7 @@ JointDescription angle_driver(Bodies between, const Vector3& axis, Law value);
 ForceDescription spring_damper(Bodies between, const Vector3& from, const Vector3& to, double stiffness,
                                double damping);
 
-/// What rods are made of.
+/// Material of rods.
 struct RodMaterial {
   double young = 210e9, poisson = 0.3;  ///< [Pa], [-]
   double density = 7800.0;              ///< [kg/m³]
@@ -287,48 +287,48 @@ CrossSection circular_cross_section(const RodMaterial& material, double radius, 
 /// Edges along y and z, torsion constant of Saint-Venant.
 CrossSection rectangular_cross_section(const RodMaterial& material, double y, double z);
 
-/// A flexible rod through points: geometrically exact beams of order 4 between nodes, which are bodies. Free of stress as it is
-/// drawn, unless it says otherwise.
+/// A flexible rod through points: geometrically exact beams of order 4 between nodes, which are bodies. Free of stress as drawn,
+/// unless specified otherwise.
 struct RodDescription {
   enum class Path { polyline, spline, arc };
   std::string name = "rod";
   CrossSection section{};
-  std::vector<Vector3> points{};      ///< two are a line; an arc has three: from, on the way, to
+  std::vector<Vector3> points{};      ///< two for a line, three for an arc: start, intermediate, end
   Path path = Path::polyline;         ///< corners of a polyline are rigid
-  int elements = 8;                   ///< more where corners and places ask for nodes between them
-  std::vector<double> places{};       ///< parts of the length, 0 to 1, that get nodes
+  int elements = 8;                   ///< more where corners and places require extra nodes
+  std::vector<double> places{};       ///< fractions of the length, 0 to 1, that get nodes
   std::optional<Vector3> up{};        ///< towards which z of the section points; none: z, y for a vertical line
   bool is_shear_rigid = false;        ///< sections stay perpendicular to the axis
   bool is_axial_rigid = false;        ///< it does not stretch; its tension is a multiplier
-  bool is_straight_unloaded = false;  ///< what is drawn is loaded, the rod itself is straight
+  bool is_straight_unloaded = false;  ///< the drawn shape is loaded; the unloaded rod is straight
   Vector3 velocity = Vector3::Zero(), angular_velocity = Vector3::Zero();  ///< of a rigid motion about the first node
 };
 
-/// The nodes of a rod: bodies for joints, forces and outputs, as they stand along it.
+/// The nodes of a rod: bodies for joints, forces and outputs, in order along the rod.
 struct RodNodes {
   int first = 0;
-  std::vector<double> parts;  ///< of the length, 0 to 1
+  std::vector<double> parts;  ///< fractions of the length, 0 to 1
   Body start() const { return {first}; }
   Body end() const { return {first + static_cast<int>(parts.size()) - 1}; }
-  /// The node nearest to a part of the length.
+  /// The node nearest to a fraction of the length.
   Body at(double part) const;
 };
 
 class Mechanism {
  public:
-  /// group: ℝ³×SO(3) or SE(3), of every body that does not say its own.
+  /// group: ℝ³×SO(3) or SE(3), of every body without its own group.
   explicit Mechanism(std::string name = "mechanism", lie::GroupId group = lie::GroupId::r3xso3);
 
   Mechanism& set_gravity(const Vector3& gravity);  ///< [m/s²]; (0, 0, -9.81) unless set
   Body add_body(multibody::Body body);
-  /// Nodes live on SE(3), where a rod that turns needs the fewest steps. Throws InvalidInput.
+  /// Nodes are on SE(3), where a rotating rod needs the fewest steps. Throws InvalidInput.
   RodNodes add_rod(const RodDescription& rod);
-  /// Returns the number of the joint, by which `State::system->reaction` asks for it. Throws InvalidInput.
+  /// Returns the number of the joint, the argument of `State::system->reaction`. Throws InvalidInput.
   int add_joint(const JointDescription& joint);
-  /// Returns the number of the force, for `effort_of` and its like. Throws InvalidInput.
+  /// Returns the number of the force, for `effort_of` and similar functions. Throws InvalidInput.
   int add_force(const ForceDescription& force);
   Mechanism& add_coupler(const CouplerDescription& coupler);
-  /// Bodies are numbered before those of files: add them before. Throws InvalidInput for what is wrong with the file.
+  /// Bodies are numbered before those of files: add them before. Throws InvalidInput for errors in the file.
   Mechanism& add_model(const ModelPart& part);
   /// By its name, such as "left.shank" of a file that was added. Throws InvalidInput with the nearest one.
   Body body(std::string_view name) const;
@@ -337,7 +337,7 @@ class Mechanism {
   /// Anything else that adds to the equations, on the numbers of bodies and nodes.
   void add_element(multibody::ElementPtr element);
 
-  // ---- names that laws may use; every one once. A word with letters, digits and _.
+  // ---- names that laws may use: unique, made of letters, digits and _
 
   /// A number, or a formula of other parameters.
   Mechanism& add_parameter(std::string name, const Law& value);
@@ -351,10 +351,10 @@ class Mechanism {
 
   /// A torque along the angle of a joint, or a force along its displacement; positive drives the second body forwards.
   Mechanism& add_law(std::string name, int joint, Law law);
-  /// A zero of a law. It belongs to the system of this mechanism, and ends with it where another one is switched to.
+  /// A zero of a law. It belongs to the system of this mechanism and is inactive after a switch to another system.
   Mechanism& add_event(std::string name, Law when, system::Direction direction = system::Direction::either,
                        system::Action action = system::Record{}, int terminal_after = 0);
-  /// What happens there is said in the words of model files.
+  /// The action is given with the keys of model files.
   Mechanism& add_event(EventDescription event);
 
   struct Span {
@@ -369,7 +369,7 @@ class Mechanism {
   void check_joint(int joint, std::string_view where) const;
   std::string label(Body body) const;
   void take_name(const std::string& name);
-  /// As a model file without bodies; functions by the names that stand for them, the rest in `base`.
+  /// As a model file without bodies; functions are replaced by names; the rest is in `base`.
   std::string model_text(io::ModelBase& base) const;
   /// Of the files that were added, after those of the mechanism.
   std::vector<std::string> names_of_parts() const;
@@ -395,7 +395,7 @@ class Mechanism {
   };
   struct NamedEvent {
     EventDescription event;
-    std::optional<system::Action> action{};  ///< instead of its words
+    std::optional<system::Action> action{};  ///< instead of `EventDescription`
     int terminal_after = 0;
   };
   std::vector<std::string> names_;
@@ -403,8 +403,8 @@ class Mechanism {
   std::vector<NamedEvent> events_;
 };
 
-/// The system of a mechanism with these joints, forces and elements switched off, by name: what the `Switch` of an event goes on
-/// with. Throws InvalidInput for a name that it does not have, and when the problem is none of a mechanism.
+/// The system of a mechanism with these joints, forces and elements switched off, by name: for the `Switch` of an event. Throws
+/// InvalidInput for an unknown name, and when the problem is not made from a mechanism.
 std::shared_ptr<const system::System> without(const run::Problem& problem, const std::vector<std::string>& names);
 
 }  // namespace kreisel

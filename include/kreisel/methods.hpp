@@ -1,4 +1,4 @@
-// Methods: what can be chosen in each, one struct each; options.method = GeneralizedAlpha{.rho_inf = 0.8}.
+// Methods and their parameters, one struct each; options.method = GeneralizedAlpha{.rho_inf = 0.8}.
 #pragma once
 
 #include <optional>
@@ -56,7 +56,7 @@ struct Rkmk {
 template <class Parameters>
 ParameterValues values_of(const Parameters& parameters);
 
-/// A method and what is chosen in it: by name, or by the struct of its parameters.
+/// A method and its parameters: by name, or by the struct of its parameters.
 class MethodChoice {
  public:
   MethodChoice() : MethodChoice("bliedf") { is_named_ = false; }
@@ -70,7 +70,7 @@ class MethodChoice {
 
   const MethodInfo& info() const { return *info_; }
   const std::string& name() const;
-  /// Who names a method wants that one.
+  /// True if the user named a method; then no other method replaces it.
   bool is_named() const { return is_named_; }
   /// Reads a parameter by its name. Throws InvalidInput.
   void set(std::string_view parameter, const Value& value);

@@ -1,4 +1,4 @@
-// A run that is watched: every accepted point, attempt, event and checkpoint, while nothing is kept.
+// Observation of a run: every accepted point, attempt, event and checkpoint; none of them is stored.
 #pragma once
 
 #include <optional>
@@ -23,10 +23,10 @@ struct Point {
   const system::Residual& residual;
   long number = 0;                         ///< 0 is the initial point
   bool is_start = false;                   ///< made by the starting procedure, not by the method
-  const system::System* system = nullptr;  ///< in force, for energies
+  const system::System* system = nullptr;  ///< active, for energies
   Work work{};                             ///< since the start
-  int segment = 0;                         ///< how often the method has started anew
-  std::string_view method;                 ///< that made it
+  int segment = 0;                         ///< number of restarts of the method
+  std::string_view method;                 ///< that computed it
   const Energy* energy = nullptr;          ///< where the run has computed it; null: energy_of(*system, entry.motion)
 };
 
@@ -48,7 +48,7 @@ std::string_view name_of(Outcome outcome);
 struct Attempt {
   double t = 0.0, h = 0.0;  ///< where it began, its size
   int order = 0, iterations = 0;
-  double error = 0.0, update_norm = 0.0;  ///< in multiples of what is allowed
+  double error = 0.0, update_norm = 0.0;  ///< relative to the tolerance
   bool kept_matrix = false;               ///< solved with the matrix of an earlier step
   Outcome outcome = Outcome::accepted;
 };
@@ -56,24 +56,22 @@ struct Attempt {
 class Observer {
  public:
   virtual ~Observer() = default;
-  /// False asks the run to stop with Status::interrupted.
+  /// False stops the run with Status::interrupted.
   virtual bool accept(const Point&) { return true; }
-  /// Asked after every step to `t`, the `steps`-th, whether its point is shown or not, and after every point shown
-  /// within a step. False asks the run to stop as well.
+  /// Called after every step to `t`, the `steps`-th, whether its point is shown or not, and after every point shown within a
+  /// step. False stops the run as well.
   virtual bool goes_on(double /*t*/, long /*steps*/) { return true; }
   virtual void attempted(const Attempt&) {}
   virtual void happened(const Occurrence&) {}
-  /// Asked after every step: true gets a `checkpoint` with the state of the run, from which `integrate` goes on.
+  /// Called after every step: true requests a `checkpoint` with the state of the run, from which `integrate` continues.
   virtual bool wants_checkpoint() { return false; }
   virtual void checkpoint(std::string_view) {}
 };
 
-/// Integrates from start.t0 to options.t_end. Throws InvalidInput when the options cannot be served; every numerical
-/// trouble ends in the report, with everything accepted so far already seen by the observer. With the bytes of a
-/// `checkpoint` of the same run it goes on from there, and everything that follows has the same bits; other bytes throw
-/// InvalidInput: truncated, damaged,
-/// of another build of kreisel, of other options (`max_steps` and `threads` may differ), of files that have changed, of another
-/// start or model.
+/// Integrates from start.t0 to options.t_end. Throws InvalidInput for options that cannot be used; numerical failures are in the
+/// report, and the observer has seen everything accepted so far. With the bytes of a `checkpoint` of the same run it continues
+/// from there with bitwise equal results; other bytes throw InvalidInput: truncated, damaged, of another build of kreisel, of
+/// other options (`max_steps` and `threads` may differ), of files that have changed, of another start or model.
 Report integrate(const system::System& system, const system::Start& start, const Options& options, Observer& observer,
                  std::optional<std::string_view> checkpoint = {});
 

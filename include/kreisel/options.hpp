@@ -1,4 +1,4 @@
-// What a run can be asked, as plain structs with defaults.
+// Options of a run, as plain structs with defaults.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct SourceFile {
   bool operator==(const SourceFile&) const = default;
 };
 
-// Steps that are given instead of chosen: what studies of variable step sizes prescribe.
+// Prescribed steps instead of error control, for studies of variable step sizes.
 
 /// Steps one by one.
 struct StepList {
@@ -57,8 +57,8 @@ using StepSequence = std::variant<std::monostate, StepList, OneChange, Alternati
 inline bool is_given(const StepSequence& sequence) { return !std::holds_alternative<std::monostate>(sequence); }
 
 struct Options {
-  /// By name, or as in GeneralizedAlpha{.rho_inf = 0.8}. When none is named, bliedf of variable order gives way to radau where lightly
-  /// damped vibrations hold its steps and radau takes far longer ones.
+  /// By name, or as in GeneralizedAlpha{.rho_inf = 0.8}. When none is named, bliedf of variable order is replaced by radau where
+  /// lightly damped vibrations limit its steps and radau takes far longer ones.
   method::MethodChoice method{};
   int order = 0;                              ///< 0: the method's default with a step, variable with tolerances
   Choice<system::Formulation> formulation{};  ///< none: ode without constraints, stabilized-index2 with
@@ -75,22 +75,23 @@ struct Options {
 
   int max_order = 6;            ///< error control, 1…6
   double initial_step = 0.0;    ///< 0: chosen
-  double min_step = 0.0;        ///< 0: round-off decides
-  double max_step = 0.0;        ///< 0: none
+  double min_step = 0.0;        ///< 0: limited by round-off
+  double max_step = 0.0;        ///< 0: no limit
   long max_steps = 10'000'000;  ///< accepted steps
 
   std::vector<std::string> conserved{};  ///< invariants to project onto as well, by name (projected formulation)
 
   /// Project q onto Φ = 0, v onto B v + Φ_t = 0, in the mass metric, at the first point at or after each of these times.
   std::vector<double> project_position_at{}, project_velocity_at{};
-  Choice<Restart> restart = Restart::none;  ///< after such a projection: go on, or corrected starting values as at t0
+  Choice<Restart> restart =
+      Restart::none;  ///< after such a projection: continue, or corrected starting values as at t0
 
   double output_step = 0.0;            ///< > 0: show the motion at t0 + i·output_step instead of at every step
   std::vector<double> output_times{};  ///< show it at these times as well; neither forces the step
 
-  std::vector<system::Event> events{};  ///< beside those of the system, whatever system is in force
+  std::vector<system::Event> events{};  ///< beside those of the system, for every system that becomes active
   double event_tolerance = 0.0;         ///< of event times [s]; 0: round-off
-  std::vector<double> corners{};        ///< times at which the equations jump, beside those that the system tells
+  std::vector<double> corners{};        ///< times at which the equations jump, beside those that the system reports
 
   double newton_tolerance = 0.0;  ///< 0: 1e-10 with constant steps (radau: 1e-12), tied to the tolerances otherwise
   int newton_iterations = 25;     ///< per matrix, ≥ 1; at most 8 under error control

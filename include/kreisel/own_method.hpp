@@ -1,4 +1,4 @@
-// A method of the user's own: a step map x ↦ (q, v, v̇) that runs through the same solver, starts and studies as the built-in ones.
+// A user-defined method: a step map x ↦ (q, v, v̇) that runs through the same solver, starts and studies as the built-in ones.
 //
 //     struct Bdf2 : kreisel::method::OwnMethod {
 //       int points_needed() const override { return 2; }
@@ -23,15 +23,15 @@ namespace kreisel::method {
 
 class History;
 
-/// One step after the other on constant steps. What it keeps between two steps it keeps in `begin_step` from the past alone: a step
-/// may be tried more than once.
+/// A method on constant steps. Data kept between two steps must be set in `begin_step` from the past alone: a step may be tried
+/// more than once.
 class OwnMethod {
  public:
   virtual ~OwnMethod() = default;
 
-  /// Points of the past that a step looks back to, 1 to 6.
+  /// Number of past points that a step uses, 1 to 6.
   virtual int points_needed() const = 0;
-  /// Called before each step, when `past`, `h` and `space` tell of it.
+  /// Called before each step, when `past`, `h` and `space` are set for it.
   virtual void begin_step() {}
   /// q_{n+1} from x; by default q_n∘exp(h x).
   virtual void position(const Vector& x, Vector& q);
@@ -53,14 +53,14 @@ class OwnMethod {
 
 struct OwnMethodInfo {
   std::string name;
-  std::string summary = "method of the program";
-  int order = 2;  ///< that it is expected to have, 1 to 6
-  /// Which forms of the constraints it serves.
+  std::string summary = "user-defined method";
+  int order = 2;  ///< expected order, 1 to 6
+  /// Supported forms of the constraints.
   std::vector<std::string> formulations = {"ode", "index3", "stabilized-index2", "index2", "index1"};
   std::function<std::unique_ptr<OwnMethod>()> make;  ///< called from several threads
 };
 
-/// From now on the method has a name like the others. Throws InvalidInput for a name that is taken, or without `make`.
+/// Makes the method available by its name. Throws InvalidInput if the name is taken or `make` is empty.
 void register_method(const OwnMethodInfo& info);
 
 }  // namespace kreisel::method

@@ -1,4 +1,4 @@
-// A system of the user's own: a few functions become a System, every derivative that is not given is computed.
+// A user-defined system: a few functions become a System; derivatives that are not given are computed.
 //
 //     using namespace kreisel;
 //     const double mass = 1.0, length = 1.0, gravity = 9.81;
@@ -39,7 +39,7 @@ struct Steps;
 ///
 ///     g + r = v - f(t,q,v,λ)  for a first-order state,   g + r = s(t,q,v,λ)  for an algebraic unknown.
 ///
-/// q is laid out as the factors of `space` say: n numbers for rn, quaternion (x, y, z, w) for so3, position and quaternion
+/// q has the layout of the factors of `space`: n numbers for rn, quaternion (x, y, z, w) for so3, position and quaternion
 /// else. The functions must not keep state: they are called in any order, many times per step, and from several threads
 /// if several runs share the system.
 struct SystemFunctions {
@@ -72,27 +72,27 @@ struct SystemFunctions {
   double time_scale = 0.0;  ///< 0: no hint
 };
 
-/// Every block coupled with every other, so meant for small systems.
+/// Every block is coupled with every other one: meant for small systems.
 ///
-/// What is not given comes from the eight-point differences. Their steps are found at the start,
-/// by search over lengths and times; every derivative is judged when it is used, and where a function varies faster than it
-/// did at the start, its step is searched again. Errors for smooth functions, relative to the function and its derivatives:
+/// Derivatives that are not given come from eight-point differences. Their steps are found at the start,
+/// by search over lengths and times; every derivative is checked when it is used, and where a function varies faster than at the
+/// start, a new step is searched. Errors for smooth functions, relative to the function and its derivatives:
 ///
 ///     B, rate               2e-13    enter the equations
 ///     curvature             1e-11    enters the equations of the accelerations
 ///     D, F, K of M v̇ + g    1e-11    only steer the Newton iteration
 ///     H, K of Bᵀλ           1e-9     only steer the Newton iteration
 ///
-/// `examine` says when they are too poor for the tolerances of a run.
+/// `examine` reports when they are too inaccurate for the tolerances of a run.
 /// A residual costs 8 nv + 9 evaluations of Φ, 9 when `jacobian` is given, 1 with `constraint_rate` as well; the curvature
 /// is then a first difference of B v + Φ_t and as accurate as the rate. A new search costs about 100 per entry of v.
 class FunctionSystem final : public System {
  public:
-  /// Throws InvalidInput when a function is missing or a statement about sizes is wrong. No function is called: lengths
-  /// and times are taken from the hints, and to be 1 where there are none, until a run begins with `prepared_for`.
+  /// Throws InvalidInput when a function is missing or a size is wrong. No function is called: lengths and times are taken from
+  /// the hints, or 1 without hints, until a run begins with `prepared_for`.
   explicit FunctionSystem(SystemFunctions functions);
-  /// As above, and calls every function but `energy` where a run will start: all must be defined there, of the right size
-  /// and finite. The steps of differences are found there.
+  /// As above, and calls every function but `energy` at the start of the run: all must be defined there, of the right size and
+  /// finite. The steps of differences are chosen there.
   FunctionSystem(SystemFunctions functions, const Start& start);
   ~FunctionSystem() override;
 
@@ -117,7 +117,7 @@ class FunctionSystem final : public System {
   Vector gap(double t, const Vector& q) const;
   Vector velocity_gap(double t, const Vector& q, const Vector& v) const;
 
-  // What the functions imply.
+  // Derived from the functions.
   Jacobian position_jacobian(double t, const Vector& q) const;                       ///< B
   Matrix velocity_jacobian(double t, const Vector& q) const;                         ///< A
   Matrix jacobian(double t, const Vector& q) const;                                  ///< B over A

@@ -1,4 +1,4 @@
-// What is to be integrated: a system, where it starts, what may happen to it.
+// The problem to be integrated: a system, its start and its events.
 #pragma once
 
 #include <memory>
@@ -17,9 +17,9 @@ struct Problem {
 /// The motion at one time.
 struct State {
   double t = 0.0;
-  Vector q, v, a;                                ///< configuration, velocity, acceleration, as the system lays them out
+  Vector q, v, a;                                ///< configuration, velocity, acceleration, in the layout of the system
   Vector lambda;                                 ///< multipliers, in the rows of results
-  std::shared_ptr<const system::System> system;  ///< in force at this time
+  std::shared_ptr<const system::System> system;  ///< active at this time
 
   system::Pose pose(int body) const { return system->body_pose(body, q); }
   double energy() const;

@@ -12,19 +12,19 @@
 
 namespace kreisel::run {
 
-/// What entered and left since the start [J].
+/// Energy that entered and left since the start [J].
 using Work = EnergyFlow;
 
 enum class Status {
   success,
   newton_failed,        ///< Newton's method does not converge and the step cannot be reduced
   singular_matrix,      ///< the iteration matrix, or [M Bᵀ; B 0], is singular
-  step_too_small,       ///< the error test asks for steps below min_step or round-off
+  step_too_small,       ///< the error test requires steps below min_step or round-off
   too_many_steps,       ///< max_steps reached
-  event_failed,         ///< an event could not be carried out, or fires without end
-  poor_derivatives,     ///< derivatives that the system computes numerically are too poor for the tolerances
+  event_failed,         ///< an event could not be carried out, or triggers repeatedly (Zeno behaviour)
+  poor_derivatives,     ///< derivatives that the system computes numerically are too inaccurate for the tolerances
   no_consistent_start,  ///< initial values cannot be completed to accelerations and multipliers
-  interrupted,          ///< the observer asked to stop
+  interrupted,          ///< the observer stopped the run
 };
 
 struct StatusInfo {
@@ -50,7 +50,7 @@ struct Report {
   int order = 0;      ///< highest used
   double step = 0.0;  ///< the constant step in use, the mean of given ones, 0 under error control
   bool step_was_adjusted = false;
-  double t_end = 0.0;  ///< asked for
+  double t_end = 0.0;  ///< requested
   Counters counters;
   std::array<long, 9> steps_at_order{};
   long rejected_by_error = 0, rejected_by_newton = 0;
@@ -61,14 +61,14 @@ struct Report {
   double solve_seconds = 0.0;  ///< CPU time of the step loop, without start-up
   std::string linear_solver;
   std::vector<Occurrence> events;  ///< in the order of time
-  long corners = 0;                ///< at which the method has started anew
+  long corners = 0;                ///< at which the method restarted
   std::vector<std::string> warnings;
   method::Entry final;  ///< the last accepted point
   system::Residual final_residual;
-  std::vector<std::shared_ptr<const system::System>> systems;  ///< that were in force; those of events live here
+  std::vector<std::shared_ptr<const system::System>> systems;  ///< that were active; owns those of events
 };
 
-/// Status, message and what the run cost, in a few lines.
+/// Status, message and cost of the run, in a few lines.
 std::ostream& operator<<(std::ostream& out, const Report& report);
 
 }  // namespace kreisel::run

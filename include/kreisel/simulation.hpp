@@ -1,4 +1,4 @@
-// A run that is advanced, asked and resumed by its user.
+// A run that its user advances, queries and resumes.
 #pragma once
 
 #include <memory>
@@ -14,42 +14,40 @@ namespace kreisel::run {
 
 class Simulation {
  public:
-  /// Checks problem and options as `integrate` does and places the first point; throws InvalidInput. The observer sees
-  /// every step, and lives longer.
+  /// Checks problem and options as `integrate` does and places the first point; throws InvalidInput. The observer sees every step
+  /// and must outlive the simulation.
   Simulation(Problem problem, Options options, Observer* observer = nullptr);
-  /// Goes on from a checkpoint of the same problem and options, with the same bits and the inputs that were set.
+  /// Continues from a checkpoint of the same problem and options, with bitwise equal results and the inputs that were set.
   Simulation(Problem problem, Options options, std::string_view checkpoint, Observer* observer = nullptr);
   ~Simulation();
   Simulation(Simulation&&) noexcept;
   Simulation& operator=(Simulation&&) noexcept;
 
   /// The integrator may step past t; `state` is interpolated then. With inputs a step ends at t, because they may be set
-  /// there. It ends at t_end of the problem or of the options, or earlier when the run fails or an event ends it; `time`
-  /// says where. Throws InvalidInput when t lies before the step that has been taken last, or after the end.
+  /// there. It ends at t_end of the problem or of the options, or earlier when the run fails or an event ends it; see `time`.
+  /// Throws InvalidInput when t is before the last step, or after the end.
   Status advance_to(double t);
   /// One step of the integrator. False: the run has ended.
   bool step();
 
-  /// Gives an input of the model a value: from `time` on it is this constant, until it is set again. The forces jump
-  /// there, and steps before and after it do not know of each other; a method without a past (radau, rkmk) goes on with
-  /// the step that it had, and the default method gives way to radau where values are set again and again. Only this
-  /// simulation knows of the value. Throws InvalidInput for a name that the model does not have, with those that it has,
-  /// for a value that is not finite, and where no step ends at `time`. What is asked before the next advance shows the
-  /// motion as it has arrived at `time`, whatever was set there, in any order; only at the start it is as it goes on.
+  /// Gives an input of the model a value: from `time` on it is this constant, until it is set again. The forces jump there, and
+  /// no step crosses the jump; a one-step method (radau, rkmk) keeps its step size, and the default method is replaced by radau where
+  /// values are set repeatedly. The value applies to this simulation only. Throws InvalidInput for an unknown name, with the
+  /// known ones, for a value that is not finite, and where no step ends at `time`. Queries before the next advance show the
+  /// motion before the jump, whatever was set at `time`, in any order; only at the start they show the motion after it.
   void set(std::string_view input, double value);
   /// The value of an input at `time`, set or not.
   double input(std::string_view name) const;
-  /// An output or state of the model at `time`: "knee", "foot.x", and its rate "knee'". Throws InvalidInput with the names
-  /// it has.
+  /// An output or state of the model at `time`: "knee", "foot.x", and its rate "knee'". Throws InvalidInput with the known names.
   double output(std::string_view name) const;
 
   double time() const;
   State state() const;
-  /// Within the step taken last.
+  /// Within the last step.
   State at(double t) const;
   double t_end() const;
   bool has_ended() const;
-  /// Bytes from which another Simulation of the same problem and options goes on.
+  /// Bytes from which another Simulation of the same problem and options continues.
   std::string checkpoint() const;
   const Report& report() const;
 

@@ -1,4 +1,4 @@
-// What a run leaves: its points, the motion between them, and the report.
+// Result of a run: its points, the motion between them, and the report.
 #pragma once
 
 #include <memory>
@@ -19,12 +19,12 @@ class Solution {
   const Report& report() const;
   bool is_success() const { return report().status == Status::success; }
 
-  /// Accepted points, both sides of an event among them.
+  /// Accepted points, including both sides of an event.
   std::size_t size() const;
   State operator[](std::size_t i) const;
-  /// At any time of the run, to the order of the method. Of the two sides of a jump the later one.
+  /// At any time of the run, to the order of the method; at a jump the state after it.
   State at(double t) const;
-  const Points& points() const;  ///< for kreisel itself; not a complete type in programs
+  const Points& points() const;  ///< internal; an incomplete type outside kreisel
   const Problem& problem() const;
 
  private:
@@ -37,7 +37,7 @@ class Solution {
   mutable std::shared_ptr<Interpolation> interpolation_;
 };
 
-/// Integrates and keeps every step; output_step and output_times of the options do not matter. Throws InvalidInput as
+/// Integrates and keeps every step; output_step and output_times of the options have no effect. Throws InvalidInput as
 /// `integrate` does; a run that fails ends in the report, with everything up to there.
 Solution solve(const Problem& problem, const Options& options);
 /// The observer sees every step as well, and may end the run.

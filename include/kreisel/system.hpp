@@ -18,10 +18,10 @@ using lie::Motion;
 
 /// Where forces, or accelerations that drivers prescribe, lose derivatives with respect to time.
 struct Corner {
-  /// The first time at which what comes after the corner is in force; infinite: none.
+  /// The first time after the corner, where the new functions apply; infinite: none.
   double t = std::numeric_limits<double>::infinity();
-  /// How many derivatives are continuous: 0 where only the slope jumps, -1 where the value jumps, less where even a prescribed
-  /// velocity or position does.
+  /// Number of continuous derivatives: 0 where only the slope jumps, -1 where the value jumps, less where a prescribed velocity
+  /// or position jumps.
   int smooth = -1;
 
   bool exists() const { return t < std::numeric_limits<double>::infinity(); }
@@ -37,7 +37,7 @@ inline const Corner& earlier(const Corner& a, const Corner& b) {
 
 /// What the force row of a coordinate block means. `dynamic`: M v̇ + g + Bᵀλ. `state`: a first-order state z = q,
 /// row v - f(t, q, v, λ), zero mass. `algebraic`: an index-1 unknown w = q, row s(t, q, v, λ), zero mass.
-/// One mechanism carries all three: the BDF relation between q and v is the derivative of z, and determines w.
+/// One mechanism may have all three: the BDF relation between q and v is the derivative of z, and determines w.
 enum class CoordinateKind { dynamic, state, algebraic };
 
 /// Φ(q,t) = 0, or A(q,t) v + a(q,t) = 0 (nonholonomic).
@@ -67,7 +67,7 @@ class Pattern {
   };
 
   Pattern() = default;
-  /// `couplings` lists off-diagonal pairs; the diagonal is always there.
+  /// `couplings` lists off-diagonal pairs; the diagonal is always included.
   Pattern(const lie::Space& space, std::vector<RowGroup> groups, const std::vector<std::pair<int, int>>& couplings = {},
           std::vector<CoordinateKind> kinds = {}, std::vector<std::string> block_names = {});
 
@@ -96,7 +96,7 @@ class Pattern {
   bool is_all_dynamic_ = true;
 };
 
-/// Values on a Pattern. M, D, K live on couplings; B, H, F on touches.
+/// Values on a Pattern: M, D, K on couplings; B, H, F on touches.
 ///   M = ∂force/∂v̇, D = ∂force/∂v, K = ∂force/∂q (trivialised), F = ∂force/∂λ (= Bᵀ unless forces depend on λ),
 ///   B = ∂Φ/∂q and A, H = ∂(B v + Φ_t)/∂q.
 /// F is stored as nv(block) x rows.
@@ -141,7 +141,7 @@ struct Pose {
   Matrix3 R = Matrix3::Identity();
 };
 
-/// What a joint does to its second body, at the joint.
+/// Force and torque of a joint on its second body, at the joint.
 struct Reaction {
   Vector3 force = Vector3::Zero(), torque = Vector3::Zero();  ///< inertial axes [N], [N m]
   Vector3 force_in_joint = Vector3::Zero(),
@@ -161,7 +161,7 @@ struct OutputInfo {
   }
 };
 
-/// A number that laws read and that may be set while a run goes on.
+/// A number that laws read and that may be set during a run.
 struct InputInfo {
   std::string name, unit, meaning;
 };
@@ -181,7 +181,7 @@ struct Start {
   Vector q0{}, v0{};
 };
 
-/// Of a run, for what a system computes with an error of its own.
+/// Tolerances of a run, for quantities that a system computes numerically.
 struct Tolerances {
   double relative = 1e-6, absolute = 1e-8;
 };
@@ -212,26 +212,26 @@ class System {
   /// d/dt rate along the motion: B v̇ + Ḃ v + Φ̇_t, all rows. With v̇ = 0 it is the curvature term z(t,q,v).
   virtual void acceleration_gap(const Motion& m, VectorRef out) const = 0;
 
-  /// M and B only, uses t and q. The default pays for a whole linearisation.
+  /// M and B only, uses t and q. The default computes a whole linearisation.
   virtual void mass_and_jacobian(const Motion& m, KktBlocks& out) const;
-  /// Gap and rate of the residual; its force is not set. The default pays for it.
+  /// Gap and rate of the residual; its force is not set. The default computes the whole residual.
   virtual void constraints(const Motion& m, ConstVectorRef lambda, Residual& out) const { residual(m, lambda, out); }
-  /// Everything that determines v̇ and λ, in one sweep: M and B, the force g of the residual and the curvature z of
+  /// Everything that determines v̇ and λ, in one call: M and B, the force g of the residual and the curvature z of
   /// acceleration_gap, at v̇ = 0 and λ = 0, which the caller provides. The default evaluates one after the other.
   virtual void saddle_point(const Motion& m, ConstVectorRef lambda, KktBlocks& blocks, Residual& out,
                             VectorRef z) const;
-  /// out = Bᵀμ over the position rows. The default pays for B.
+  /// out = Bᵀμ over the position rows. The default computes B.
   virtual void constraint_force(const Motion& m, ConstVectorRef mu, VectorRef out) const;
 
-  /// The residual, and what is wrong with it: a text when derivatives that the system itself computes numerically are too
-  /// poor for the tolerances, which says what to give instead; empty, when all is well.
+  /// The residual, and a message when derivatives that the system computes numerically are too inaccurate for the tolerances,
+  /// with what to provide instead; empty if they are accurate enough.
   virtual std::string examine(const Motion& m, ConstVectorRef lambda, const Tolerances&, Residual& out) const {
     residual(m, lambda, out);
     return {};
   }
-  /// This system made ready for a run from `start`, on which its numerics may depend; null, when it is as it is.
+  /// This system prepared for a run from `start`, on which its numerics may depend; null if no preparation is needed.
   virtual std::shared_ptr<const System> prepared_for(const Start&) const { return nullptr; }
-  /// What was odd with functions of the user so far, which may explain a failure; empty: nothing.
+  /// Remark on values of user functions that may explain a failure; empty: none.
   virtual std::string remark() const { return {}; }
 
   /// False when forces depend on λ: then v̇ and λ solve a nonlinear system.
@@ -247,16 +247,16 @@ class System {
   /// d/dt energy = power().total() along every solution.
   virtual Power power(const Motion&, ConstVectorRef) const { return {}; }
 
-  /// The first corner in (t, until) that a step from t to `until` must not go over. Inputs given point by point have
+  /// The first corner in (t, until) that a step from t to `until` must not cross. Inputs given point by point have
   /// corners only where such a step would miss more than `resolution` of the impulse that they have given so far.
   virtual Corner next_corner(double /*t*/, double /*until*/, double /*resolution*/) const { return {}; }
-  /// For messages, when no step leads on from t: which given function of time is not finite, or changes out of proportion,
-  /// between t and t_next; empty: none.
+  /// For messages, when every step from t fails: which function of time is not finite, or changes excessively, between t and
+  /// t_next; empty: none.
   virtual std::string undefined_between(double, double) const { return {}; }
   /// The force that changes most between two motions, by name; empty: unknown.
   virtual std::string force_that_changes(const Motion&, const Motion&, ConstVectorRef) const { return {}; }
 
-  /// What may happen to the motion while this system is in force.
+  /// Events that apply while this system is active.
   const std::vector<Event>& events() const { return events_; }
   void set_events(std::vector<Event> events) { events_ = std::move(events); }
   /// The system whose constraint rows name the columns of results: this one, or one that also has the constraints that
@@ -275,21 +275,21 @@ class System {
   virtual std::string joint_name(int) const { return {}; }
   virtual Reaction reaction(int, const Motion&, ConstVectorRef) const { return {}; }
 
-  /// What results report beside the motion; `evaluate_outputs` gives their values, one after the other.
+  /// Outputs that results report beside the motion; `evaluate_outputs` gives their values, one after the other.
   virtual const std::vector<OutputInfo>& outputs() const;
   virtual void evaluate_outputs(const Motion&, ConstVectorRef, VectorRef) const {}
   /// Their rates, in the same places; NaN where the motion gives none.
   virtual void evaluate_output_rates(const Motion&, ConstVectorRef, VectorRef out) const {
     out.setConstant(std::numeric_limits<double>::quiet_NaN());
   }
-  /// How many numbers all outputs have.
+  /// Number of values of all outputs.
   int output_size() const;
 
-  /// What may be set while a run goes on.
+  /// Inputs that may be set during a run.
   virtual const std::vector<InputInfo>& inputs() const;
   /// The value at t of an input, by its number.
   virtual double input_at(int, double) const { return std::numeric_limits<double>::quiet_NaN(); }
-  /// This system with the values that one run sets; null: it has no inputs.
+  /// This system with the input values of one run; null: it has no inputs.
   virtual std::shared_ptr<const System> with_inputs(std::shared_ptr<const SetInputs>) const { return nullptr; }
 
  protected:

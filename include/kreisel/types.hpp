@@ -1,4 +1,4 @@
-// The types every room speaks: vectors, counters, energy flows.
+// The types used everywhere: vectors, counters, energy flows.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ using ConstMatrixRef = Eigen::Ref<const Matrix>;
 using MatrixMap = Eigen::Map<Matrix>;
 using ConstMatrixMap = Eigen::Map<const Matrix>;
 
-/// A contiguous vector somebody else owns, read only. Unlike Eigen::Ref<const Vector> it never copies: an expression does
-/// not convert, so that no call allocates silently, and passing one costs two registers.
+/// A read-only view of a contiguous vector. Unlike Eigen::Ref<const Vector> it never copies: an expression does not convert. No
+/// call allocates silently, and passing a view costs two registers.
 class ConstVectorRef : public Eigen::Map<const Vector> {
  public:
   using Base = Eigen::Map<const Vector>;
@@ -40,7 +40,7 @@ inline Matrix3 skew(const Vector3& a) {
   return A;
 }
 
-/// What a run cost. Each field is incremented in one place, by the caller of the counted operation.
+/// Cost of a run. Each field is incremented in one place, by the caller of the counted operation.
 struct Counters {
   std::int64_t steps = 0;
   std::int64_t rejected_steps = 0;
@@ -52,7 +52,7 @@ struct Counters {
   std::int64_t brackets = 0;
 };
 
-/// What enters and leaves the energy of a system, as power [W] or as work [J].
+/// Contributions to the energy of a system, as power [W] or as work [J].
 struct EnergyFlow {
   double forces = 0.0;      ///< of applied forces and actuators
   double drivers = 0.0;     ///< of joints that depend on time

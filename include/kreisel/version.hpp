@@ -1,4 +1,4 @@
-// Which kreisel this is: goes into `kreisel --version` and into every result.
+// The version of kreisel, for `kreisel --version` and for every result.
 #pragma once
 
 #include <string_view>

@@ -25,7 +25,7 @@ class Archive {
   bool is_loading() const { return is_loading_; }
   bool is_at_end() const { return source_.empty(); }
   std::string_view rest() const { return source_; }  ///< not read yet
-  /// Of a value just read: what cannot be true of a state that was written throws InvalidInput.
+  /// Checks a value just read: a value that no written state can have throws InvalidInput.
   void require(bool holds) const {
     if (is_loading_ && !holds) throw InvalidInput("the state does not fit the run");
   }
@@ -47,7 +47,7 @@ class Archive {
     values.resize(static_cast<Eigen::Index>(length(static_cast<std::size_t>(values.size()), sizeof(double))));
     raw(values.data(), static_cast<std::size_t>(values.size()) * sizeof(double));
   }
-  /// A vector whose size the reader knows.
+  /// A vector of known size.
   void sized(Vector& values) {
     require(length(static_cast<std::size_t>(values.size())) == static_cast<std::size_t>(values.size()));
     raw(values.data(), static_cast<std::size_t>(values.size()) * sizeof(double));
@@ -79,7 +79,7 @@ class Archive {
   }
 
  private:
-  /// Refused before anything is allocated for it when the rest has fewer bytes than so many items need.
+  /// Rejected before any allocation when the remaining bytes are too few for the items.
   std::size_t length(std::size_t n, std::size_t item_size = 1) {
     std::uint64_t count = n;
     (*this)(count);

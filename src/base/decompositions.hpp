@@ -40,7 +40,7 @@ Eigen::VectorXcd general_eigenvalues(const Matrix& A);
 
 enum class SingularVectors { none, thin_u, thin_v, full_u, full_v };
 
-/// A = U diag(values) Vᵀ, values descending; of U and V only what was asked for.
+/// A = U diag(values) Vᵀ, values descending; of U and V only the requested ones.
 struct Svd {
   Vector values;
   Matrix U, V;
@@ -59,7 +59,7 @@ struct PivotOrder {
 };
 PivotOrder pivot_order(const Matrix& A, double threshold);
 
-/// The same decomposition: the first `rank` columns of Q span the columns of A, the others what is left.
+/// The same decomposition: the first `rank` columns of Q span the columns of A, the others their orthogonal complement.
 struct ColumnSpace {
   Matrix Q;
   int rank = 0;
@@ -79,7 +79,7 @@ using DenseOf = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic>;
 template <class Scalar>
 DenseOf<Scalar> solve_square(const DenseOf<Scalar>& A, const DenseOf<Scalar>& right);
 Matrix pseudo_inverse(const Matrix& A);
-/// Of all x that minimise |A x - b| the one of least norm, to the rank that round-off leaves.
+/// Of all x that minimise |A x - b| the one of least norm, with the numerical rank.
 Vector least_norm(const Matrix& A, const Vector& b);
 /// min |A x - b| where the columns of A are independent.
 Vector least_squares(const Matrix& A, const Vector& b);

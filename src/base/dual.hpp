@@ -12,7 +12,7 @@ struct Dual {
   std::array<T, N> slope{};
 
   Dual() = default;
-  Dual(double x) : value(x) {}  // NOLINT(google-explicit-constructor): constants stand in formulas as they are
+  Dual(double x) : value(x) {}  // NOLINT(google-explicit-constructor): constants appear in formulas unchanged
   Dual(const T& x, int direction) : value(x) { slope[direction] = T(1.0); }
 
   friend Dual operator-(Dual a) {

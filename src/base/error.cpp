@@ -10,7 +10,7 @@
 namespace kreisel {
 namespace {
 
-/// Longer words are no slips of the keyboard, and their distances would take long.
+/// Longer words are not typing errors, and their distances are expensive.
 constexpr std::size_t longest_word = 100;
 
 bool same_letter(char a, char b) {
@@ -18,7 +18,7 @@ bool same_letter(char a, char b) {
   return lower(a) == lower(b);
 }
 
-/// Insertions, deletions and substitutions from a to b; capitals are free.
+/// Insertions, deletions and substitutions from a to b, ignoring case.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);  // distances from the current prefix of a to all prefixes of b
   std::iota(row.begin(), row.end(), std::size_t{0});

@@ -12,7 +12,7 @@ namespace kreisel {
 namespace {
 
 constexpr std::string_view separators = ", \t\r\n";
-/// How words end that stand for any path, or for any name.
+/// Endings of words that represent any path, or any name.
 constexpr std::string_view any_path = ":PATH", any_name = ".NAME";
 
 std::string noun_of(const Field& field) {
@@ -160,7 +160,7 @@ Value checked(const Field& field, const Value& value) {
     }
     case FieldKind::whole: {
       const double x = number_of(field, value);
-      constexpr double most = 1e15;  // beyond this a double is no count
+      constexpr double most = 1e15;  // beyond this a double is not a valid count
       if (x != std::floor(x) || std::abs(x) > most) refuse(field, value);
       check_range(field, x);
       return static_cast<long>(x);

@@ -1,4 +1,4 @@
-// Fields: whatever a user sets by name, described once as data. Readers, help, schemas and references follow from it.
+// Fields: values that a user sets by name, described once as data. Readers, help, schemas and references are derived from it.
 #pragma once
 
 #include <limits>
@@ -14,7 +14,7 @@ enum class FieldKind { number, whole, truth, word, words, numbers, text };
 
 struct Field {
   std::string name;     ///< as in C++, JSON and Python
-  std::string meaning;  ///< in one sentence, without its end
+  std::string meaning;  ///< in one sentence, without a full stop
   double default_number = 0.0;
   double minimum = -std::numeric_limits<double>::infinity();
   double maximum = std::numeric_limits<double>::infinity();
@@ -25,7 +25,7 @@ struct Field {
   FieldKind kind = FieldKind::number;
   std::string unit{};
   bool maximum_is_excluded = false;
-  std::string fallback{};  ///< the default in words, where neither number nor word says it
+  std::string fallback{};  ///< the default in words, if it is neither a number nor a word
   std::string noun{};      ///< for messages: "unknown NOUN 'x'"; empty: the name
 };
 
@@ -40,7 +40,7 @@ std::string range_in_words(const Field& field);
 /// "a number", "two or more of ...": for "expected ...".
 std::string expectation(const Field& field);
 
-/// What a text means to the field, range and words checked. Throws InvalidInput "is 'x', expected a finite number".
+/// The value of a text for the field, with range and words checked. Throws InvalidInput "is 'x', expected a finite number".
 Value read_value(const Field& field, std::string_view text);
 
 /// The value in the type of the field: whole numbers count as numbers, and texts are read. Throws InvalidInput as read_value.

@@ -1,5 +1,5 @@
-// Numbers with 34 digits (18 where the C library has no quadruple precision), for reference solutions. A class, so that formulas written for any type of number find its
-// functions; they need nothing but arithmetic, sin, cos and sqrt.
+// Numbers with 34 digits (18 where the C library has no quadruple precision), for reference solutions. A class, so that formulas
+// written for any type of number find its functions; they need nothing but arithmetic, sin, cos and sqrt.
 #pragma once
 
 #include <cmath>
@@ -26,7 +26,7 @@ class Quad {
 #endif
 
   Quad() = default;
-  Quad(double x) : value_(x) {}  // NOLINT(google-explicit-constructor): constants stand in formulas as they are
+  Quad(double x) : value_(x) {}  // NOLINT(google-explicit-constructor): constants appear in formulas unchanged
   explicit operator double() const { return static_cast<double>(value_); }
 
   Quad& operator+=(const Quad& b) { return value_ += b.value_, *this; }

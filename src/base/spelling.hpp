@@ -1,4 +1,4 @@
-// What a field is called where the user meets it.
+// The name of a field in the present front end.
 #pragma once
 
 #include <string>
@@ -6,14 +6,14 @@
 
 namespace kreisel {
 
-/// A front end's word for a field, whose name in C++ is `field`: t_end may be --t-end or "t_end" there.
+/// The front end's name of a field, whose name in C++ is `field`: t_end may be --t-end or "t_end" there.
 using Spelling = std::string (*)(std::string_view field);
 
 /// For all messages of the process from now on. A front end calls it once, before anything else; without it fields have
 /// their names in C++.
 void set_spelling(Spelling spelling);
 
-/// For messages, which say "give {}" with spelled("step").
+/// For messages such as "give {}" with spelled("step").
 std::string spelled(std::string_view field);
 
 }  // namespace kreisel

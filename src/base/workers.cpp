@@ -6,7 +6,7 @@ namespace kreisel {
 namespace {
 
 constexpr std::uint64_t parts_mask = 0xffffffff;
-/// No loop has so many parts: the threads end.
+/// A number of parts that no loop has: tells the threads to end.
 constexpr std::uint64_t end_of_work = parts_mask;
 
 thread_local Workers* in_force = nullptr;

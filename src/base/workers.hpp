@@ -10,8 +10,8 @@
 
 namespace kreisel {
 
-/// A few threads that wait for loops. Which of them takes which part is left to chance, so parts must not depend on each
-/// other; then results are the same with any number of threads.
+/// A few threads that wait for loops. The assignment of parts to threads is arbitrary, so parts must not depend on each other;
+/// then results are the same with any number of threads.
 class Workers {
  public:
   /// `threads` counts the one that calls; the others are started here.
@@ -20,8 +20,8 @@ class Workers {
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  /// Calls part(i) for 0 ≤ i < count and returns when all are done. What a part throws, of several one, is
-  /// thrown then. No allocation.
+  /// Calls part(i) for 0 ≤ i < count and returns when all are done. An exception of a part, one of them if several, is rethrown
+  /// then. No allocation.
   template <class Part>
   void share(int count, const Part& part) {
     run(
@@ -46,7 +46,7 @@ class Workers {
   std::vector<std::thread> threads_;
 };
 
-/// While it lives, the loops of the thread that made it are shared by these workers; null: not shared.
+/// During its lifetime, the loops of the thread that created it are shared by these workers; null: not shared.
 class WorkersInForce {
  public:
   explicit WorkersInForce(Workers* workers);
@@ -60,7 +60,7 @@ class WorkersInForce {
   Workers* before_;
 };
 
-/// part(i) for 0 ≤ i < count, shared by the workers in force, or else one after the other.
+/// part(i) for 0 ≤ i < count, shared by the current workers, or else one after the other.
 template <class Part>
 void share(int count, const Part& part) {
   Workers* workers = count > 1 ? WorkersInForce::current() : nullptr;

@@ -18,7 +18,7 @@ JerkWeights published_jerk_weights(int approximation, double delta, double sigma
 
 /// One step of size h with modified velocity and acceleration
 ///     ā = a + c h v̈,  v̄ = v + C(κ h² v̈ + μ h² [v, v̇])            (Wieloch 2022, eq. 4.7, 4.10)
-/// solved for what Newton's method wants: with the known parts a⁰ = αf·v̇ - αm(a + c(A₁v̇ + A₃a)) etc.
+/// solved for the quantities that Newton's method needs: with the known parts a⁰ = αf·v̇ - αm(a + c(A₁v̇ + A₃a)) etc.
 ///     a_{n+1} = w v̇_{n+1} + …,  h v̈ = j v̇_{n+1} + …,
 ///     Δq_n = … + h(pC + r)v̇_{n+1},  v_{n+1} = … + h(pC + s)v̇_{n+1}.
 struct AlphaStep {
@@ -43,7 +43,7 @@ double amplification_norm(AlphaForm form, double rho_inf, int approximation, dou
 /// Largest s ≤ 100 with ‖T_{z,n}‖_* < 1 for all ratios in [1/s, s]: enough for convergence, far from necessary.
 double ratio_bound(AlphaForm form, double rho_inf, int approximation);
 
-/// β and γ for a step σ times the one before, such that a_n, which belongs to t_n + Δα h_{n-1}, serves as it is:
+/// β and γ for a step σ times the one before, such that a_n, which belongs to t_n + Δα h_{n-1}, needs no modification:
 ///   γ(σ) = (½ - Δα/σ)/(1 + Δα - Δα/σ),   β(σ) = (β + Δα/2 (1 - 1/σ))/(1 + Δα - Δα/σ).
 /// The first keeps order 2 of v, the second the coefficient of v̈ in the local error of q.
 GeneralizedAlpha with_ratio(const GeneralizedAlpha& alpha, double sigma);

@@ -29,7 +29,7 @@ inline constexpr std::array<BchBracket, 12> bch_brackets{{{0, 1, 1, 2},       //
                                                           {2, 3, -1, 120},    // 12 = [[a,b],[a,[a,b]]]
                                                           {2, 4, -1, 360}}};  // 13 = [[a,b],[b,[a,b]]]
 
-/// The bracket that is not printed, the last one.
+/// The bracket missing in print, the last one.
 inline constexpr int bch_unprinted = 11;
 
 /// How many of `bch_brackets` the approximation BCH_k uses, k = 1…6: degree ≤ k - 1.

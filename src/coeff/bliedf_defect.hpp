@@ -9,7 +9,7 @@ namespace kreisel::coeff {
 /// Coefficient of v⁽ᵏ⁾ in the local error of BDF: -Π_{j=1…k}(t_{m+1} - t_{m+1-j})/(k+1)!. Uses k steps.
 double bdf_defect(int k, std::span<const double> steps);
 
-/// (1/h_m) Σ_{i=1…k} γᵢ h_{m+1-i}^p: what a term of size h^p, left out of every increment, adds to the velocity relation.
+/// (1/h_m) Σ_{i=1…k} γᵢ h_{m+1-i}^p: the contribution of a term of size h^p, left out of every increment, to the velocity relation.
 double increment_defect(int k, int p, std::span<const double> steps);
 
 /// weight · [v⁽ᵃ⁾, [v⁽ᵇ⁾, … v⁽ᶻ⁾]], nested to the right.
@@ -20,7 +20,7 @@ struct NestedBracket {
 };
 
 /// The terms of size h^{k+1} that an increment with c of order k lacks, with derivatives at its midpoint: exact logarithm minus
-/// ∫v - c. Empty for odd k, where what is missing is of higher order: increments are odd in h about the midpoint.
+/// ∫v - c. Empty for odd k, where the missing terms are of higher order: increments are odd in h about the midpoint.
 std::span<const NestedBracket> magnus_defect(int k);
 
 /// Coefficient of [v, v''] in the local error of the variable-step difference correction of order 3, h_m³ s(σ_m, σ_{m-1})

@@ -10,7 +10,7 @@ namespace kreisel::coeff {
 /// One step t_n → t_{n+1} = t_n + h from v_{n+1}, v_n, …, v_{n+1-k} (Wieloch 2022, definition 10, eq. 3.7):
 ///   q_{n+1} = q_n ∘ exp(h Σᵢ β_i^{m-1} v_{n+1-i}) ∘ … ∘ exp(h Σᵢ β_i^0 v_{n+1-i}),
 ///   v_{n+1} = v_n + h Σ_{i=0…k} βᵢ v̇_{n+1-i},  βᵢ = Σ_j β_i^j, the Adams–Moulton row of k.
-/// The exponential j = m-1 stands leftmost. Only the last one, j = 0, contains the unknown v_{n+1}.
+/// The exponential j = m-1 is leftmost. Only the last one, j = 0, contains the unknown v_{n+1}.
 struct CommutatorFreeRow {
   int order;         ///< p = k + 1
   int steps;         ///< k, past velocities in use

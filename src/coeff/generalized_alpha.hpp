@@ -41,7 +41,7 @@ struct GeneralizedAlpha {
   }
 };
 
-/// What the parameters must guarantee.
+/// The stability required of the parameters.
 enum class AlphaStability {
   unconditional,  ///< ODE, any h ω: αm ≤ αf ≤ 1/2, β ≥ 1/4 + (αf - αm)/2
   contractive,    ///< constrained systems: the same with < and >, so that ρ∞ < 1

@@ -56,10 +56,10 @@ std::vector<std::string> problems_in(const Multistep& method) {
   std::vector<std::string> problems;
   if (method.alpha[0] == 0.0) problems.push_back("alpha0 is 0, expected the weight of the new point");
   if (method.beta[0] == 0.0)
-    problems.push_back("beta0 is 0: the method is explicit, which only implicit ones are here");
+    problems.push_back("beta0 is 0: the method is explicit, but only implicit ones are supported");
   const int order = order_of(method);
   if (order < 1)
-    problems.push_back(order < 0 ? "the alphas do not add up to 0: constant motions are not kept"
+    problems.push_back(order < 0 ? "the alphas do not add up to 0: constant solutions are not preserved"
                                  : "sum of -i alpha_i is not the sum of the betas: the method is not consistent");
   if (!problems.empty()) return problems;
   const std::vector<std::complex<double>> roots = roots_of(method.alpha, method.k);

@@ -1,4 +1,4 @@
-// A linear multistep method with coefficients of the user's own.
+// A linear multistep method with user-defined coefficients.
 #pragma once
 
 #include <array>
@@ -13,10 +13,10 @@ struct Multistep {
   std::array<double, 7> alpha{}, beta{};
 };
 
-/// The largest p with Σ αᵢ (-i)ʲ = j Σ βᵢ (-i)^{j-1} for j = 0 … p; -1: not even constants are kept.
+/// The largest p with Σ αᵢ (-i)ʲ = j Σ βᵢ (-i)^{j-1} for j = 0 … p; -1: not even constants are preserved.
 int order_of(const Multistep& method);
 
-/// Why a method cannot be used, one sentence each; empty: it can. Zero-stable, implicit, consistent.
+/// Why a method cannot be used, one sentence each; empty: it can. A method must be zero-stable, implicit and consistent.
 std::vector<std::string> problems_in(const Multistep& method);
 
 }  // namespace kreisel::coeff

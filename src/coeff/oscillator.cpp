@@ -16,8 +16,8 @@ using Complex = std::complex<double>;
 constexpr int max_degree = 7;
 using Polynomial = std::array<Complex, max_degree + 1>;  ///< highest power first
 
-/// Largest modulus of the roots of p[0] x^degree + …, by the iteration of Durand and Kerner. Leading zeros, which appear
-/// for hω = 0 in no method, are not expected; a multiple root is found to about the root of round-off.
+/// Largest modulus of the roots of p[0] x^degree + …, by the iteration of Durand and Kerner. Leading zeros are not expected (no
+/// method has them, not even for hω = 0); a multiple root is found to about the root of round-off.
 double largest_root(Polynomial p, int degree) {
   for (int i = degree; i >= 0; --i) p[i] /= p[0];
   std::array<Complex, max_degree> root;

@@ -1,4 +1,4 @@
-// What a method makes of q̈ + ω²q = 0: the spectral radius of one step, over hω.
+// Methods applied to q̈ + ω²q = 0: the spectral radius of one step, over hω.
 #pragma once
 
 #include "coeff/generalized_alpha.hpp"

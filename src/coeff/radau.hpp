@@ -34,8 +34,8 @@ struct Radau {
                                      {-4.1787185915519047273, -0.32768282076106238708, 0.47662355450055045196},
                                      {-0.50287263494578687595, 2.5719269498556054292, -0.59603920482822492497}}};
 
-  /// y'_n + Σ e_i (Y_i - y_n)/h = O(h³): what the derivative at t_n misses of the polynomial through y_n and the stages.
-  /// (γ/h - J)⁻¹ of it is the local error of an embedded formula of order 3 (Hairer, Wanner 1996, eq. IV.8.18, 8.19).
+  /// y'_n + Σ e_i (Y_i - y_n)/h = O(h³): the difference between the derivative at t_n and that of the polynomial through y_n and
+  /// the stages. (γ/h - J)⁻¹ of it is the local error of an embedded formula of order 3 (Hairer, Wanner 1996, eq. IV.8.18, 8.19).
   static constexpr Row e{-(13.0 + 7.0 * root6) / 3.0, (-13.0 + 7.0 * root6) / 3.0, -1.0 / 3.0};
 
   /// The polynomials l_i(s) that are 1 at c_i and 0 at the other stages.

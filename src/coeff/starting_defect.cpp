@@ -88,7 +88,7 @@ constexpr std::array<NestedBracket, 17> mkbdf_6{{
     {6, {0, 0, 0, 0, 0, 1}, -247.0 / 10080.0},
 }};
 
-/// What is printed differs in one weight.
+/// The printed version differs in one weight.
 template <std::size_t n>
 constexpr std::array<NestedBracket, n> with_last_weight(std::array<NestedBracket, n> terms, double weight) {
   terms.back().weight = weight;

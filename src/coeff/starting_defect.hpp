@@ -11,7 +11,7 @@ namespace kreisel::coeff {
 /// (Wieloch 2022, theorem 6; Wieloch & Arnold 2019, theorem 1).
 std::span<const NestedBracket> bliedf_starting_defect(int k);
 
-/// The same of Munthe-Kaas BDF, k = 1…6. `as_printed`: from exact logarithms (Wieloch 2022, eq. 5.3c), which differ from what
+/// The same for Munthe-Kaas BDF, k = 1…6. `as_printed`: from exact logarithms (Wieloch 2022, eq. 5.3c), which differ from what
 /// BCH_k gives in the last term for k ≥ 4.
 std::span<const NestedBracket> mkbdf_starting_defect(int k, bool as_printed);
 

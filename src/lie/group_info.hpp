@@ -1,4 +1,4 @@
-// What those who read q and v must know about a group.
+// Properties of a group, for readers of q and v.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 namespace kreisel::lie {
 
 struct GroupInfo {
-  /// Translations stand first, in q as in v; all other entries of v turn. Negative: every entry is a translation.
+  /// Translations come first, in q and in v; all other entries of v are rotations. Negative: every entry is a translation.
   int translations;
   /// The name of translational velocities in columns: u in the inertial frame, U in the body frame; 0: named by number.
   char velocity;
@@ -32,12 +32,12 @@ constexpr GroupInfo info_of(GroupId group) {
   __builtin_unreachable();  // the switch is exhaustive, -Wswitch guards it
 }
 
-/// Entries of v that move a block along, from v_at on, with their positions from q_at on.
+/// Translational entries of v, from v_at on, with their positions from q_at on.
 constexpr int translations_of(const Block& block) {
   const int n = info_of(block.group).translations;
   return n < 0 ? block.nv : n;
 }
-/// Entries of v that turn it, behind its translations.
+/// Rotational entries of v, after the translations.
 constexpr int rotations_of(const Block& block) { return block.nv - translations_of(block); }
 /// A position and a rotation.
 constexpr bool is_pose(const Block& block) { return translations_of(block) > 0 && rotations_of(block) > 0; }

@@ -10,7 +10,7 @@ namespace kreisel::lie {
 struct MotionTangent {
   Vector q_x;  ///< block diagonal
   double v_x = 0.0, a_x = 0.0;
-  bool has_blocks = false;  ///< then v_x_blocks and a_x_blocks count instead
+  bool has_blocks = false;  ///< then v_x_blocks and a_x_blocks apply instead
   Vector v_x_blocks, a_x_blocks;
   double v_dv = 1.0, a_dv = 0.0;
 

@@ -8,7 +8,7 @@
 
 namespace kreisel::lie {
 
-/// a × b, without the weight of Eigen/Geometry.
+/// a × b, without including Eigen/Geometry.
 inline Vector3 cross(const Vector3& a, const Vector3& b) {
   return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
 }
@@ -39,7 +39,7 @@ inline Vector3 rotate_back(const double* quaternion, const Vector3& a) {
 }
 
 /// The unit quaternion with w ≥ 0 of a rotation matrix. Divides by the largest of the four components (Shepperd 1978),
-/// which is at least ½, so no angle is special.
+/// which is at least ½: no angle is a special case.
 inline Eigen::Vector4d quaternion_from(const Matrix3& R) {
   const double trace = R.trace();
   Eigen::Vector4d q;  // a multiple of the result

@@ -20,7 +20,7 @@ inline constexpr std::size_t small_stumpff = 7, moderate_stumpff = 14;
 inline constexpr std::size_t small_half_angle = 7, moderate_half_angle = 12;
 inline constexpr std::size_t small_cotangent = 9, moderate_cotangent = 19;
 
-/// Where the slowly converging series of the cotangent hands over to its closed form.
+/// From here on the closed form replaces the slowly converging series of the cotangent.
 inline constexpr double moderate_cotangent_angle2 = 4.0;
 
 /// Σ rⱼ sʲ by Horner's rule, unrolled whatever the optimiser's limits.
@@ -117,7 +117,7 @@ struct Stumpff123 {
 
 namespace series {
 
-/// The closed forms, for s ≥ moderate_angle2: rare, kept out of the callers' way.
+/// The closed forms, for s ≥ moderate_angle2: rare, kept out of line.
 [[gnu::noinline]] inline Stumpff123 closed_stumpff123(double s) {
   const HalfAngle half = half_angle(s);
   const double c1 = 2.0 * half.sin_over_angle * half.cos;

@@ -12,7 +12,7 @@ namespace kreisel::linear {
 /// A symmetric matrix keeps its blocks on and below the diagonal only.
 enum class Symmetry { none, symmetric };
 
-/// Which blocks there are, and where their numbers stand.
+/// The blocks and the offsets of their values.
 class BlockPattern {
  public:
   struct Entry {

@@ -49,7 +49,7 @@ void subtract_product(Scalar* __restrict C, const Scalar* __restrict A, const Sc
     }
 }
 
-/// LU with row exchanges, the inverses of the pivots on the diagonal; false when a pivot is not to be trusted. The size is
+/// LU with row exchanges, the inverses of the pivots on the diagonal; false when a pivot is unreliable. The size is
 /// `fixed`, or `any` when that is 0.
 template <int fixed, class Scalar>
 bool factorize_block(Scalar* __restrict A, int* __restrict pivot, int any) {

@@ -15,8 +15,8 @@ namespace {
 constexpr int max_fixed_size = 18;
 
 /// PA = LU. Columns of doubles are padded to even length and their diagonal is zero, the pivots being kept apart: so every
-/// column operation works on whole aligned pairs, the row of the pivot and the padding receiving multiples of zero. A
-/// complex number is a pair of its own.
+/// column operation works on whole aligned pairs, the row of the pivot and the padding receiving multiples of zero. A complex
+/// number is already a pair.
 template <class Scalar>
 struct Factors {
   Scalar* lu;             ///< n columns of stride_of<Scalar>(n) numbers, 16-byte aligned

@@ -1,4 +1,4 @@
-// The order of a block elimination: which block goes when, and what it is still connected to then.
+// The order of a block elimination: when each block is eliminated, and which blocks it is connected to then.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ struct Elimination {
 };
 
 /// Smallest degree first. Coordinates come before multipliers, of which the first has no diagonal entry; a multiplier waits
-/// until a neighbour has been eliminated, also when it has a diagonal (η of the stabilised form): on its own that pivot would
-/// take from the neighbour what the joint holds and leave it nearly singular. Gives up beyond the work limit.
+/// until a neighbour has been eliminated, also when it has a diagonal (η of the stabilised form): eliminated first, that pivot
+/// would leave the neighbour nearly singular in the directions that the joint holds. Stops beyond the work limit.
 Elimination eliminate(const BlockPattern& matrix, std::size_t work_limit = std::numeric_limits<std::size_t>::max());
 
 }  // namespace kreisel::linear

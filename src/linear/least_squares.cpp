@@ -10,8 +10,8 @@
 namespace kreisel::linear {
 namespace {
 
-/// Rows are redundant on the constraint manifold, but Newton's matrix is made at a predicted point near it, where they miss
-/// each other by the error of the prediction. Pivots below this part of the largest one count as zero.
+/// Rows are redundant on the constraint manifold, but Newton's matrix is evaluated at a predicted point near it, where they
+/// differ by the error of the prediction. Pivots below this part of the largest one count as zero.
 constexpr double rank_threshold = 1e-5;
 /// Dense work grows with the cube of this.
 constexpr int most_unknowns = 2000;

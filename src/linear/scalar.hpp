@@ -7,7 +7,7 @@
 namespace kreisel::linear {
 
 inline double times(double a, double b) { return a * b; }
-/// The operator of std::complex also repairs products of infinities, by a call of a function; matrices with such are refused.
+/// The operator of std::complex also repairs products of infinities, by a function call; such matrices are rejected.
 inline std::complex<double> times(std::complex<double> a, std::complex<double> b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }

@@ -26,13 +26,13 @@ class SolverOf {
   virtual void solve(ValuesRef b) = 0;
   virtual int singular_row() const = 0;
 
-  /// Values of the matrix whose pivots are still in use; null when factors depend on nothing but the matrix at hand. A solver
-  /// that factorises first that one and then another has the same factors of it, to the last bit.
+  /// Values of the matrix whose pivots are still in use; null when factors depend on the present matrix only. A solver that
+  /// factorises that one first and then another gets bitwise the same factors of the latter.
   virtual const Values* pivot_values() const { return nullptr; }
 
-  /// Singular matrices are fine: `solve` gives the solution of least norm, and no two of them need agree otherwise.
+  /// Singular matrices are allowed: `solve` gives the solution of least norm. Other solvers may give different solutions.
   virtual bool is_rank_revealing() const { return false; }
-  /// z loses its part in the null space of the matrix, which only a rank-revealing solver has.
+  /// Removes from z its part in the null space of the matrix; only for rank-revealing solvers.
   virtual void remove_null_part(ValuesRef) {}
 };
 
@@ -44,7 +44,7 @@ template <class Scalar>
 std::unique_ptr<SolverOf<Scalar>> make_solver(std::string_view kind, const BlockMatrixOf<Scalar>& matrix);
 std::vector<std::string> solver_names();
 
-/// Up to this many unknowns the dense solver wins.
+/// Up to this many unknowns the dense solver is fastest.
 inline constexpr int dense_limit = 60;
 
 // One factory per implementation, for the list in solver.cpp.

@@ -69,7 +69,7 @@ class SparseSolver final : public SolverOf<Scalar> {
  private:
   static double* numbers(Scalar* values) { return reinterpret_cast<double*>(values); }
 
-  /// Old pivots on new values; refused when the element growth says that the pivots have become bad.
+  /// Old pivots on new values; rejected when the element growth shows that the pivots have become bad.
   bool refactorize() {
     if (!Klu::refactor(column_start_.data(), row_.data(), numbers(value_.data()), symbolic_, numeric_, &common_))
       return false;

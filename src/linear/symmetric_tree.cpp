@@ -10,9 +10,9 @@
 namespace kreisel::linear {
 namespace {
 
-// Column-major kernels; a size in angle brackets is known to the compiler, 0 means that the argument counts.
+// Column-major kernels; a size in angle brackets is known to the compiler, 0 means that the argument gives the size.
 
-/// The lower triangle of A becomes that of C with the inverses of its diagonal; false when a pivot is not to be trusted.
+/// The lower triangle of A becomes that of C with the inverses of its diagonal; false when a pivot is unreliable.
 template <int fixed>
 bool factorize_definite(double* __restrict A, int any) {
   const int n = fixed > 0 ? fixed : any;
@@ -174,7 +174,7 @@ class SymmetricTreeSolver final : public TreeSolver<double> {
     for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
       double* z = x + node->at;
       const double* C = values_.data() + node->diagonal_at;
-      // z holds ±C⁻¹b_k: the sign goes off for the sum and on again.
+      // z holds ±C⁻¹b_k: the sign is removed for the sum and restored afterwards.
       if (!node->is_positive)
         for (int i = 0; i < node->size; ++i) z[i] = -z[i];
       for (int i = node->first; i < node->last; ++i) {

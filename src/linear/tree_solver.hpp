@@ -1,4 +1,4 @@
-// What both eliminations along a tree share: the general sparse solver takes over where they are not to be trusted.
+// Common part of both eliminations along a tree: the general sparse solver takes over where their pivots are unreliable.
 #pragma once
 
 #include <memory>
@@ -31,7 +31,7 @@ class TreeSolver : public SolverOf<Scalar> {
  protected:
   explicit TreeSolver(const Elimination& elimination) : has_order_(elimination.is_complete) {}
 
-  /// False when a pivot is not to be trusted.
+  /// False when a pivot is unreliable.
   virtual bool factorize_tree(const BlockMatrixOf<Scalar>& matrix) = 0;
   virtual void solve_tree(Scalar* x) = 0;
 

@@ -72,7 +72,7 @@ void ExponentialProduct::linearize(ConstVectorRef x, MotionTangent& out) {
 void ExponentialProduct::record(ConstVectorRef x, Entry& entry) {
   last_exponent(x);
   entry.omega = appended_ + factor_;
-  // An infinite turn is one that no step may make.
+  // An infinite rotation makes the step fail.
   if (!lie::follow(space_, (*history_)[0].motion.q, entry.motion.q, entry.omega)) entry.omega.setConstant(HUGE_VAL);
 }
 

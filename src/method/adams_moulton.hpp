@@ -1,4 +1,4 @@
-// What the Adams–Moulton methods on Lie groups share: the velocity relation, and q as a product whose last factor moves.
+// Common part of the Adams–Moulton methods on Lie groups: the velocity relation, and q as a product whose last factor is unknown.
 #pragma once
 
 #include <algorithm>

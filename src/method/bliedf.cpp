@@ -12,11 +12,11 @@
 namespace kreisel::method {
 namespace {
 
-/// The fixed point v = base - shift(v) contracts with γ₁ h|v|/12 per sweep; beyond this many sweeps the step is far too
-/// large and the map says so with NaN, which the Newton solver reports as a failed attempt.
+/// The fixed point v = base - shift(v) contracts with γ₁ h|v|/12 per sweep; beyond this many sweeps the step is far too large and
+/// the map returns NaN, which the Newton solver reports as a failed attempt.
 constexpr int max_sweeps = 60;
 /// A sweep that moved v by less than this fraction of what the Newton iteration moved it leaves an error far below that
-/// of the iteration, and the next iteration sweeps on from there.
+/// of the iteration, and the next iteration continues from there.
 constexpr double sweep_fraction = 0.1;
 
 }  // namespace
@@ -99,7 +99,7 @@ void Bliedf::solve_for_velocity(ConstVectorRef x, VectorRef v) {
     size += last_v_[i] * last_v_[i];
   }
   const double fine = sweep_tolerance_ * sweep_tolerance_ * size;
-  // Where the increment enters as well, one sweep leaves more than Newton's own rate lets expect.
+  // Where the increment enters as well, one sweep leaves a larger error than Newton's rate predicts.
   const bool may_be_loose = is_iterating_ && correction_needs_ == CorrectionNeeds::velocity;
   const double tolerance = may_be_loose ? std::max(fine, sweep_fraction * sweep_fraction * moved) : fine;
   const bool is_still_solved = is_iterating_ && moved <= fine && correction_needs_ == CorrectionNeeds::velocity;
@@ -199,7 +199,7 @@ void Bliedf::record_tangent(ConstVectorRef dx, ConstVectorRef dv, VectorRef dome
 
 bool Bliedf::local_errors(int order, const Motion& accepted, VectorRef q_error, VectorRef v_error) {
   if (differences_.points() < order + 1) return false;
-  // A defect d of h·(derivative) moves the new point by d/α₀; the α₀ of the order in use stands for its neighbours too.
+  // A defect d of h·(derivative) moves the new point by d/α₀; the α₀ of the current order is used for its neighbours as well.
   const double h = h_ / bdf_.alpha[0];
   differences_.deviation(order, accepted.v, h / (order + 1), q_error);
   differences_.deviation(order + 1, accepted.v, h / (h_ - differences_.offset(order)), v_error);

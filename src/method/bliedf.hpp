@@ -49,7 +49,7 @@ class Bliedf final : public Method {
   coeff::BdfCoefficients bdf_;
   int k_ = 1;
   CorrectionNeeds correction_needs_ = CorrectionNeeds::nothing;
-  bool is_iterating_ = false;  ///< the last velocity belongs to this step and the Newton iteration goes on from it
+  bool is_iterating_ = false;  ///< the last velocity belongs to this step and is the start of the next sweep
   double sweep_tolerance_ = 1e-14;
   Vector known_v_, known_a_, base_, shift_, last_v_, last_base_;
   Vector known_dv_, known_da_, past_dv_;  ///< of derivatives

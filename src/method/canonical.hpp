@@ -9,7 +9,7 @@
 
 namespace kreisel::method {
 
-/// Owns its scratch, so that nothing is allocated in a step.
+/// Owns its scratch storage: nothing is allocated in a step.
 class Canonical {
  public:
   Canonical(const lie::Space& space, Counters& counters, Series bch = Series::complete);

@@ -27,7 +27,7 @@ std::unique_ptr<Method> make_bliedf(const lie::Space& space, Counters& counters,
   const DefectSource defect = parameters_in<variants::Bliedf>(request.parameters).defect;
   if (defect == DefectSource::as_printed && request.correction != "difference")
     throw InvalidInput(
-        fmt::format("bliedf: defect=as-printed belongs to the correction difference, but the correction is {}; use {} "
+        fmt::format("bliedf: defect=as-printed requires the correction difference, but the correction is {}; use {} "
                     "difference, or defect=corrected",
                     request.correction, spelled("correction")));
   return std::make_unique<Bliedf>(
@@ -36,7 +36,7 @@ std::unique_ptr<Method> make_bliedf(const lie::Space& space, Counters& counters,
                       request.has_given_steps),
       parameters_in<choices::Bliedf>(request.parameters).modification == Modification::velocity, defect);
 }
-/// Its projections leave nothing to modify.
+/// No modification is needed because of its projections.
 std::unique_ptr<Method> make_projected_bdf(const lie::Space& space, Counters& counters, const MethodRequest& request) {
   return std::make_unique<Bliedf>(space, counters,
                                   make_correction(request.correction, request.max_order, request.own_correction, space,
@@ -52,7 +52,7 @@ std::vector<Field> fields_of() {
   return fields;
 }
 
-/// Of methods that have nothing to choose.
+/// For methods without parameters.
 template <class Plain>
 std::unique_ptr<Method> make_plain(const lie::Space& space, Counters& counters, const MethodRequest&) {
   return std::make_unique<Plain>(space, counters);
@@ -196,7 +196,7 @@ const std::vector<MethodInfo>& catalogue() {
        .takes_step_sequences = true,
        .is_one_step = true},
       {.name = "mk-multistep",
-       .summary = "Munthe-Kaas multistep method with alpha and beta of one's own, BDF of order 4 by default",
+       .summary = "Munthe-Kaas multistep method with user-defined alpha and beta, BDF of order 4 by default",
        .min_order = 4,
        .max_order = 4,
        .default_order = 4,
@@ -258,7 +258,7 @@ const std::vector<MethodInfo>& catalogue() {
 
 namespace {
 
-/// A list does not move what it holds: choices point there.
+/// A list keeps the addresses of its elements, which choices point to.
 std::list<MethodInfo>& registered() {
   static std::list<MethodInfo> list;
   return list;
@@ -280,8 +280,7 @@ std::vector<std::string> method_names() {
 void register_method(MethodInfo info) {
   if (info.name.empty()) throw InvalidInput("a method needs a name");
   for (const std::string& name : method_names())
-    if (name == info.name)
-      throw InvalidInput(fmt::format("there is a method '{}' already; give it another name", name));
+    if (name == info.name) throw InvalidInput(fmt::format("a method '{}' already exists; choose another name", name));
   const std::scoped_lock lock(registration());
   registered().push_back(std::move(info));
 }

@@ -1,4 +1,4 @@
-// Every method by name: what it serves and how it is made.
+// Every method by name: what it supports and how it is created.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@
 
 namespace kreisel::method {
 
-/// What a factory may use.
+/// Arguments of a factory.
 struct MethodRequest {
   int max_order = 4;
   std::string correction = "magnus";
@@ -30,11 +30,11 @@ struct MethodInfo {
   int min_order = 1, max_order = 6;
   int default_order = 4;
   bool has_order_choice = true;
-  std::vector<std::string> formulations{};           ///< names it serves
+  std::vector<std::string> formulations{};           ///< supported, by name
   std::vector<std::string> variable_formulations{};  ///< under error control; empty: constant step only
   std::vector<ParameterInfo> parameters{};
   bool has_corrections = false;
-  /// Null for Runge-Kutta methods, which are no step maps; the run room drives them by itself.
+  /// Null for Runge-Kutta methods, which are not step maps; src/run implements them.
   std::function<std::unique_ptr<Method>(const lie::Space&, Counters&, const MethodRequest&)> make{};
   bool takes_step_sequences = false;  ///< given steps of different size
   int order_step = 1;                 ///< from one order it has to the next
@@ -43,7 +43,7 @@ struct MethodInfo {
   /// nonholonomic rows.
   bool needs_constant_mass = false;
 
-  /// All serve "ode".
+  /// All methods support "ode".
   bool serves(std::string_view formulation) const;
   std::vector<int> orders() const;
   std::string orders_in_words() const;  ///< "orders 1 to 6", "orders 5 and 8", "order 2 only"
@@ -51,9 +51,9 @@ struct MethodInfo {
 
 /// The built-in ones.
 const std::vector<MethodInfo>& catalogue();
-/// Those, and what the program has registered (kreisel/own_method.hpp).
+/// The built-in ones and those registered by the program (kreisel/own_method.hpp).
 std::vector<std::string> method_names();
-/// Adds a method of the program. Throws InvalidInput when there is one of that name.
+/// Registers a user-defined method. Throws InvalidInput if the name is taken.
 void register_method(MethodInfo info);
 /// Throws InvalidInput with the nearest match.
 const MethodInfo& find_method(std::string_view name);

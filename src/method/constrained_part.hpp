@@ -1,16 +1,16 @@
-// What a method that modifies velocities may ask of the constraints, without seeing the model.
+// Interface to the constraints for methods that modify velocities, independent of the model.
 #pragma once
 
 #include "lie/motion.hpp"
 
 namespace kreisel::method {
 
-/// C = M⁻¹Bᵀ(B M⁻¹Bᵀ)⁻¹B over the position rows, at one motion of the past at a time. Values that cannot be had are NaN,
-/// so that the step they enter fails.
+/// C = M⁻¹Bᵀ(B M⁻¹Bᵀ)⁻¹B over the position rows, at one motion of the past at a time. Values that cannot be computed are NaN, so
+/// that the step fails.
 class ConstrainedPart {
  public:
   virtual ~ConstrainedPart() = default;
-  /// C and the projection below are those of this motion from now on.
+  /// Sets the motion at which C and the projection below are taken.
   virtual void move_to(const lie::Motion& m) = 0;
   /// out = C l; may alias.
   virtual void apply(ConstVectorRef l, VectorRef out) = 0;

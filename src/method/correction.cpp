@@ -12,7 +12,7 @@
 namespace kreisel::method {
 namespace {
 
-/// L = 0: order 2 at best on a group with brackets. Kept to show it.
+/// L = 0: order 2 at best on a non-commutative group. For demonstration.
 class NoCorrection final : public Correction {
  public:
   using Correction::Correction;
@@ -207,7 +207,7 @@ std::unique_ptr<Correction> make_correction(std::string_view name, int max_order
     if (max_order > 3)
       throw InvalidInput(
           fmt::format("correction 'difference' exists for orders 1 to 3 on given steps, but the order is {}; use {} 3, "
-                      "or {} magnus, which serves every order",
+                      "or {} magnus, which supports every order",
                       max_order, spelled("order"), spelled("correction")));
     return std::make_unique<VariableDifference>(space, counters);
   }
@@ -237,7 +237,7 @@ std::unique_ptr<Correction> make_correction(std::string_view name, int max_order
         if (coeff::find_correction_set(name, k) != nullptr) orders += (orders.empty() ? "" : ", ") + std::to_string(k);
       throw InvalidInput(
           fmt::format("correction '{}' has no coefficients for order {}; it exists for orders {}. "
-                      "Use {} magnus, which serves every order",
+                      "Use {} magnus, which supports every order",
                       name, max_order, orders, spelled("correction")));
     }
   }

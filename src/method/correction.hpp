@@ -14,7 +14,7 @@
 
 namespace kreisel::method {
 
-/// What a correction needs to know beside the history.
+/// Data of a step for a correction, beside the history.
 enum class CorrectionNeeds { nothing, increment, velocity, both };
 
 class Correction {
@@ -26,7 +26,7 @@ class Correction {
 
   /// False for coefficient sets that belong to one step size.
   virtual bool serves_variable_steps() const = 0;
-  /// Freezes the step; gamma1 is the BDF weight of the new increment. Returns what `shift` depends on.
+  /// Prepares the step; gamma1 is the BDF weight of the new increment. Returns the arguments that `shift` depends on.
   virtual CorrectionNeeds begin(const History& history, double h, int k, double gamma1) = 0;
   /// s in v = (1/h) Σ γᵢ (ω_{n+1-i} - c_{n+1-i})|_{c_n = 0} - s(x, v).
   virtual void shift(ConstVectorRef x, ConstVectorRef v, VectorRef out) = 0;
@@ -38,7 +38,7 @@ class Correction {
 
   [[nodiscard]] virtual bool begin_tangents(ConstVectorRef /*v*/) { return false; }
   virtual void move_past(std::span<const PastChange>) {}
-  /// δs of δv; of corrections that need the increment there is none.
+  /// δs of δv; not available for corrections that need the increment.
   virtual void shift_tangent(ConstVectorRef /*dv*/, VectorRef out) { out.setZero(); }
   virtual void commutator_tangent(ConstVectorRef /*dv*/, VectorRef out) { out.setZero(); }
   /// Fills Entry::memory of start-up points with their commutator parts.

@@ -10,12 +10,12 @@
 
 namespace kreisel::method {
 
-/// Extrapolates from t_n, t_{n-1}, … to t_n + h. Weights are computed when asked for and kept while the grid repeats.
+/// Extrapolates from t_n, t_{n-1}, … to t_n + h. Weights are computed on demand and kept while the grid repeats.
 class Differences {
  public:
   static constexpr int max_points = 9;
 
-  /// `pick` returns the vector of an Entry. Uses at most `points` points of the history, which must stay as it is.
+  /// `pick` returns the vector of an Entry. Uses at most `points` points of the history, which must not change.
   template <class Pick>
   void build(const History& history, int points, double h, Pick pick) {
     points_ = std::min({points, history.size(), max_points});

@@ -9,7 +9,7 @@
 
 namespace kreisel::method {
 
-/// Those of rho_inf, replaced by what is given one by one.
+/// The parameters of rho_inf, replaced by those that are set directly.
 coeff::GeneralizedAlpha coefficients_of(const choices::GeneralizedAlpha& chosen);
 
 /// What happens to velocity and acceleration where the step size changes.

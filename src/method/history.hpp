@@ -12,7 +12,7 @@ struct EntrySizes {
   int rows = 0, position_rows = 0, memory = 0;
 };
 
-/// What changes in a point of the past.
+/// Changes of a past point.
 struct PastChange {
   const Vector &omega, &v, &memory;
 };
@@ -56,7 +56,7 @@ class History {
   }
   /// For start-up, which corrects velocities of points it has just placed.
   Entry& edit(int age) { return ring_[slot(age)]; }
-  /// Takes the contents of `trial` and leaves it with the contents of the entry that fell out.
+  /// Takes the contents of `trial` and leaves it with the contents of the dropped entry.
   void push(Entry& trial) {
     newest_ = newest_ + 1 < capacity_ ? newest_ + 1 : 0;
     std::swap(ring_[newest_], trial);

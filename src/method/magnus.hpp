@@ -88,7 +88,7 @@ class MagnusCorrection final : public Correction {
   void linearize(Linearized& at, bool through_new, ConstVectorRef v);
   void move_past(Linearized& at, bool through_new, std::span<const PastChange> past);
   void tangent(Linearized& at, ConstVectorRef dv, VectorRef out);
-  std::unique_ptr<Linearized> of_shift_, of_memory_;  ///< made when derivatives are asked for
+  std::unique_ptr<Linearized> of_shift_, of_memory_;  ///< created when derivatives are needed
 };
 
 }  // namespace kreisel::method

@@ -17,7 +17,7 @@ using lie::MotionTangent;
 /// Where the stabilisation term Bᵀη takes its B from.
 enum class StabilizationPoint { next, previous };
 
-/// Knows nothing of the model. Failure of a step leaves no trace: everything between begin_step and record is scratch.
+/// Independent of the model. A failed step changes no state: everything between begin_step and record is scratch.
 class Method {
  public:
   Method(const lie::Space& space, Counters& counters) : space_(space), counters_(counters) {}
@@ -27,12 +27,12 @@ class Method {
 
   /// Doubles of Entry::memory.
   virtual int memory_size() const { return 0; }
-  /// Points of the past that order k needs.
+  /// Past points that order k needs.
   virtual int points_needed(int order) const = 0;
   /// Relative accuracy to which v(x) is solved where the velocity relation is implicit; round-off by default.
   virtual void set_velocity_tolerance(double) {}
-  /// Where the position constraints alone determine λ, velocities carry an error that jumps with the step size; a method
-  /// that knows how compensates it with this operator. Null (the default): velocities are left alone.
+  /// Where the position constraints alone determine λ, velocities carry an error that jumps with the step size; a method may
+  /// compensate it with this operator. Null (the default): velocities are not modified.
   void set_constrained_part(ConstrainedPart* part) { constrained_part_ = part; }
   virtual StabilizationPoint stabilization_point() const { return StabilizationPoint::next; }
 
@@ -57,7 +57,7 @@ class Method {
 
   /// One-step methods with private memory start from v̇ and v̈ at t0 instead of past points.
   virtual bool is_one_step() const { return false; }
-  /// Fills entry.memory (shifted to its natural time when asked) and the defect l^q/h of the first steps, whose
+  /// Fills entry.memory (shifted to its natural time if requested) and the defect l^q/h of the first steps, whose
   /// constrained part must be added to v0 to avoid order reduction in λ (Arnold, Brüls, Cardona 2015, eq. 56, 57).
   virtual void one_step_start(ConstVectorRef jerk, double h, bool shifts_memory, Entry& entry, VectorRef defect);
 
@@ -72,14 +72,14 @@ class Method {
   /// too short to tell. Valid between the closing of a step and the next begin_step.
   virtual bool local_errors(int order, const Motion& accepted, VectorRef q_error, VectorRef v_error);
 
-  /// Whether ω and v of the past, moved by a jump of v̇, are all that its next step sees of it.
+  /// Whether the next step depends on the past only through ω and v, which a jump of v̇ moves.
   virtual bool follows_jumps() const { return false; }
 
   // ---- the derivative of the closed step along changes of the past, its steps unchanged
 
-  /// False: it is left to differences of the map. `accepted` is what the step led to.
+  /// False: not available, use differences of the map. `accepted` is the result of the step.
   [[nodiscard]] virtual bool begin_tangents(const Motion& /*accepted*/) { return false; }
-  /// The points of the past, newest first, moved by these.
+  /// Changes of the past points, newest first.
   virtual void move_past(std::span<const PastChange>) {}
   /// δv and δv̇ that δx and δ(dv) lead to; `dv` comes with a guess.
   virtual void tangent(ConstVectorRef /*dx*/, ConstVectorRef /*ddv*/, VectorRef /*dv*/, VectorRef /*da*/) {}

@@ -7,8 +7,8 @@
 namespace kreisel::method {
 namespace {
 
-/// A sweep leaves about (h|v|)²/50 of the error; beyond this many the step is far too large and the map says so with
-/// NaN, which the Newton solver reports as a failed attempt.
+/// A sweep leaves about (h|v|)²/50 of the error; beyond this many the step is far too large and the map returns NaN, which the
+/// Newton solver reports as a failed attempt.
 constexpr int max_sweeps = 30;
 /// The sweep that corrects ω₀ by less than this, relative to its size, is the last: it leaves round-off.
 constexpr double last_correction = 1e-12;

@@ -8,7 +8,7 @@ namespace kreisel::method {
 
 /// With ω₀ the coordinates of q_{n+1} about q_n, ω₁ = 0, ω₂ = -ω^{(n-1)}, ωᵢ = BCH_k(ω_{i-1}, -ω^{(n+1-i)}):
 ///   q_{n+1} = q_n∘exp(ω₀),   ω₀ = h Σ_{i=0…k} βᵢ dexp_p⁻¹(-ωᵢ, v_{n+1-i}),   p = k + 1.
-/// ωᵢ stands in brackets only, so that BCH_k is accurate enough; the printed dexp_k⁻¹ is not: for k = 2, 3, 5 the order
+/// ωᵢ appears in brackets only, so BCH_k is accurate enough; the printed dexp_k⁻¹ is not: for k = 2, 3, 5 the order
 /// would be k (k = 2: local error h³/12 [v, v̇]). The ωᵢ are nested to the right, which needs k - 2 of them for all i.
 class Mkam final : public AdamsMoulton {
  public:

@@ -27,7 +27,7 @@ void Mkbdf::begin_step(const History& history, double h, int order) {
   known_rate_.setZero();
   known_a_.setZero();
   // Nested to the right, BCH(a, BCH(b, …)), from the oldest increment outwards: nested to the left, as printed, λ loses an order for
-  // k = 5, exact logarithms do for k = 4, 5, 6. What lies inside the newest increment is known from the step before.
+  // k = 5, exact logarithms do for k = 4, 5, 6. The inner part is known from the step before.
   omega0_ = -history[0].omega;
   for (int i = 0; i + 2 <= k_; ++i) {
     if (i == 0)
@@ -46,7 +46,7 @@ void Mkbdf::begin_step(const History& history, double h, int order) {
   differences_.build(history, k_ + 1, h, [](const Entry& e) -> const Vector& { return e.motion.v; });
 }
 
-/// Past velocities in the coordinates about q_n, and past accelerations; both divided by β₀ where the new ones are wanted.
+/// Past velocities in the coordinates about q_n, and past accelerations; both divided by β₀ where the new ones are needed.
 void Mkbdf::add_own_terms() {
   for (int i = 1; i <= k_; ++i) {
     const Motion& past = (*history_)[i - 1].motion;

@@ -15,7 +15,8 @@ namespace kreisel::method {
 
 /// With ω₀ = h x, ω₁ = 0, ω_{i} = BCH_k(-ω^{(n-1)}, BCH_k(-ω^{(n-2)}, …)) the coordinates of q_{n+1-i} about q_n:
 ///   (1/h) Σ αᵢ ωᵢ = dexp_k⁻¹(-ω₀, v - dv),   v̇ = (1/h) Σ αᵢ v_{n+1-i}.   Constant steps.
-/// With coefficients of its own it is the general multistep method (Wieloch 2022, definition 11), β₀ ≠ 0, with all terms of the series:
+/// With user-defined coefficients it is the general multistep method (Wieloch 2022, definition 11), β₀ ≠ 0, with all terms of
+/// the series:
 ///   (1/h) Σ αᵢ ωᵢ = Σ βᵢ dexp⁻¹(-ωᵢ, v_{n+1-i}),   (1/h) Σ αᵢ v_{n+1-i} = Σ βᵢ v̇_{n+1-i}.
 class Mkbdf final : public Method {
  public:

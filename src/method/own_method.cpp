@@ -14,10 +14,8 @@ namespace kreisel::method {
 
 const Entry& OwnMethod::past(int age) const {
   if (history_ == nullptr || age < 0 || age >= history_->size())
-    throw InvalidInput(
-        fmt::format("the method asks for point {} of the past, but there are {}: points_needed says how "
-                    "many it gets",
-                    age, history_ == nullptr ? 0 : history_->size()));
+    throw InvalidInput(fmt::format("the method uses past point {}, but there are {}; points_needed sets their number",
+                                   age, history_ == nullptr ? 0 : history_->size()));
   return (*history_)[age];
 }
 
@@ -26,7 +24,7 @@ void OwnMethod::position(const Vector& x, Vector& q) {
   space_->move(past(0).motion.q, omega, q);
 }
 
-/// The step map as the closer wants it; derivatives by differences of x.
+/// The step map for the closer; derivatives by differences of x.
 class OwnMethodAdapter final : public Method {
  public:
   OwnMethodAdapter(const lie::Space& space, Counters& counters, std::unique_ptr<OwnMethod> own)
@@ -59,7 +57,7 @@ class OwnMethodAdapter final : public Method {
   void velocity(ConstVectorRef x, ConstVectorRef dv, Motion& trial) override {
     evaluate(x, v_, a_);
     trial.v = v_ + dv;
-    // v̇ follows v as ∂v̇/∂v = (∂v̇/∂x)/(∂v/∂x) says.
+    // v̇ follows v by ∂v̇/∂v = (∂v̇/∂x)/(∂v/∂x).
     trial.a = a_ + rate_of_shift(x) * dv;
   }
   void linearize(ConstVectorRef x, MotionTangent& out) override {
@@ -115,7 +113,8 @@ class OwnMethodAdapter final : public Method {
   }
   static void check(const Vector& values, int size, const char* what) {
     if (values.size() != size)
-      throw InvalidInput(fmt::format("the method gives {} numbers for the {}, expected {}", values.size(), what, size));
+      throw InvalidInput(
+          fmt::format("the method returned {} numbers for the {}, expected {}", values.size(), what, size));
   }
 
   std::unique_ptr<OwnMethod> own_;
@@ -124,7 +123,7 @@ class OwnMethodAdapter final : public Method {
 };
 
 void register_method(const OwnMethodInfo& info) {
-  if (!info.make) throw InvalidInput(fmt::format("method '{}' has no function that makes it", info.name));
+  if (!info.make) throw InvalidInput(fmt::format("method '{}' has no 'make' function", info.name));
   if (info.order < 1 || info.order > 6)
     throw InvalidInput(fmt::format("method '{}' has order {}, expected 1 to 6", info.name, info.order));
   MethodInfo entry;
@@ -136,10 +135,9 @@ void register_method(const OwnMethodInfo& info) {
   if (std::ranges::count(entry.formulations, "ode") == 0) entry.formulations.insert(entry.formulations.begin(), "ode");
   entry.make = [make = info.make, name = info.name](const lie::Space& space, Counters& counters, const MethodRequest&) {
     std::unique_ptr<OwnMethod> own = make();
-    if (own == nullptr) throw InvalidInput(fmt::format("method '{}' could not be made", name));
+    if (own == nullptr) throw InvalidInput(fmt::format("method '{}': 'make' returned nothing", name));
     if (own->points_needed() < 1 || own->points_needed() > 6)
-      throw InvalidInput(
-          fmt::format("method '{}' needs {} points of the past, expected 1 to 6", name, own->points_needed()));
+      throw InvalidInput(fmt::format("method '{}' needs {} past points, expected 1 to 6", name, own->points_needed()));
     return std::make_unique<OwnMethodAdapter>(space, counters, std::move(own));
   };
   register_method(std::move(entry));

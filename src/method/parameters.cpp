@@ -13,7 +13,7 @@ namespace {
 
 using namespace choices;
 
-/// One member with its description. A word stands first among its words when it is the default.
+/// One member with its description. The default word comes first.
 template <class Parameters>
 struct Member {
   Field field;
@@ -69,7 +69,7 @@ std::vector<Member<Bliedf>> members() {
 template <>
 std::vector<Member<GeneralizedAlpha>> members() {
   using A = GeneralizedAlpha;
-  const std::string instead = "given one by one instead of rho_inf";
+  const std::string instead = "set directly instead of by rho_inf";
   return {
       bound<&A::rho_inf, A>(
           {.name = "rho_inf", .meaning = "spectral radius at infinite frequency", .minimum = 0.0, .maximum = 1.0}),
@@ -143,21 +143,21 @@ std::vector<Member<variants::MkMultistep>> members() {
 template <>
 std::vector<Member<variants::ProjectedBdf>> members() {
   using P = variants::ProjectedBdf;
-  return {bound<&P::tested_error, P>({.name = "tested_error", .meaning = "what of the error estimate is tested"})};
+  return {bound<&P::tested_error, P>({.name = "tested_error", .meaning = "part of the error estimate that is tested"})};
 }
 
 template <>
 std::vector<Member<variants::Rkmk>> members() {
   using K = variants::Rkmk;
-  return {
-      bound<&K::derivatives, K>({.name = "derivatives", .meaning = "q' of a stage, as it is or on B v = 0 (index1)"})};
+  return {bound<&K::derivatives, K>(
+      {.name = "derivatives", .meaning = "q' of a stage, plain or projected onto B v = 0 (index1)"})};
 }
 
 template <>
 std::vector<Member<ProjectedBdf>> members() {
   return {bound<&ProjectedBdf::metric, ProjectedBdf>({.name = "metric", .meaning = "metric of the projections"}),
           bound<&ProjectedBdf::projection, ProjectedBdf>(
-              {.name = "projection", .meaning = "of q and then of v at the new q, or of both together"})};
+              {.name = "projection", .meaning = "project q, then v at the new q, or both together"})};
 }
 
 }  // namespace
@@ -171,7 +171,7 @@ std::vector<Field> fields_of() {
 
 namespace {
 
-/// What the method has beside its public struct.
+/// Parameters of the method beside its public struct.
 std::vector<Field> variant_fields(std::string_view name) {
   if (name == variants::Bliedf::name) return fields_of<variants::Bliedf>();
   if (name == variants::GeneralizedAlpha::name) return fields_of<variants::GeneralizedAlpha>();

@@ -1,4 +1,4 @@
-// What can be chosen in methods beside the structs of kreisel/methods.hpp: variants of the papers, printed ones included.
+// Parameters of methods beside the structs of kreisel/methods.hpp: variants of the papers, including printed ones.
 #pragma once
 
 #include <array>
@@ -17,14 +17,14 @@ enum class Series { complete, as_printed };
 enum class DefectSource { corrected, as_printed, raw_as_printed };
 /// Of the error that is tested after a projection: the larger one of the estimate and its tangential part, or that part alone.
 enum class TestedError { larger, tangential_as_printed };
-/// What bounds the ratio of steps under error control: growth by 2 and a rest; what differences of past errors stand when a step
-/// rests; or what they stand in any sequence (Wieloch 2022, eq. 5.42).
+/// What bounds the ratio of steps under error control: growth by 2 with constant steps in between; the ratio at which differences
+/// of past errors decay with constant steps in between; or in any sequence (Wieloch 2022, eq. 5.42).
 enum class RatioBound { growth, rested, any };
 /// Differences that give v̈ at the start.
 enum class JerkBy { central, forward };
 /// Whether β and γ follow the ratio of steps.
 enum class AlphaCoefficients { constant, of_ratio };
-/// What q' is in a stage.
+/// How q' of a stage is computed.
 enum class Derivatives { plain, projected };
 
 namespace variants {

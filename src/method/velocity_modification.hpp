@@ -15,7 +15,7 @@ namespace kreisel::method {
 /// The velocity relation gives v_{m+1} an error whose constrained part is C l_m, l_m = a_m v⁽ᵏ⁾ + b_m W. As long as the
 /// steps are equal it cancels in Σ αᵢ v_{n+1-i}; else (1/h) Σ γᵢ C(l_{n+1-i} - l_{n-i}) remains, O(h^{k-1}), and costs λ an
 /// order. It is subtracted (Wieloch 2022, eq. 5.30, 5.31). C is taken at q_n for all i, which differs by O(h^k).
-/// Derivatives of v come from projected velocities: the raw ones carry the very error that jumps. `raw-as-printed` takes those, as
+/// Derivatives of v come from projected velocities: the raw ones contain the error that jumps. `raw-as-printed` uses those, as
 /// (Wieloch 2022, eq. 5.34) does; `as-printed` has the powers of step ratios of eq. 5.33.
 class VelocityModification {
  public:
@@ -27,7 +27,7 @@ class VelocityModification {
               ConstrainedPart& constrained, VectorRef acceleration);
 
  private:
-  /// h_n, h_{n-1}, …; the oldest known step stands for those before it. False: all are equal.
+  /// h_n, h_{n-1}, …; the oldest known step is used for those before it. False: all are equal.
   [[nodiscard]] bool gather_steps(const History& history, double h, int k);
   void differentiate(const History& history, int k, ConstrainedPart& constrained);
 

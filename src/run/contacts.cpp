@@ -19,13 +19,13 @@ namespace {
 /// Limits that are reached within this fraction of the run belong to one impact, and so do those that touch.
 constexpr double at_once = 1e-9;
 /// Rebounds that are slower than this part of the fastest impact of a limit, or lower than this many roundings of its gap,
-/// are taken for rest, where forces press the limit.
+/// count as rest where forces press on the limit.
 constexpr double slowest_rebound = 1e-7, lowest_rebound = 16.0;
-/// Of the velocities that make up a rate: its round-off.
+/// Round-off of a rate, relative to the velocities it is composed of.
 constexpr double rate_round_off = 1e-13;
-/// Pushes below this part of the largest multiplier are looked at closely; below the other they are zero.
+/// Contact forces below this part of the largest multiplier are recomputed; below the second one they are zero.
 constexpr double close_push = 0.05, zero_push = 1e-13;
-/// A push above this part of the largest multiplier keeps a limit closed.
+/// A contact force above this part of the largest multiplier keeps a limit closed.
 constexpr double firm_push = 1e-6;
 
 const LimitedSystem* limits_of(const system::System& system) {
@@ -86,8 +86,8 @@ void Contacts::open(const Entry& first) {
   }
 }
 
-/// The multiplier of the point, and near zero the one that the equations give for its q and v: a method may know its
-/// multipliers less well than its motion.
+/// The multiplier of the point, and near zero the one that the equations give for its q and v: multipliers of a method may be
+/// less accurate than its motion.
 double Contacts::push_of(int i, double t, const Vector& q, const Vector& v, const Vector& lambda) {
   const double largest = lambda.size() > 0 ? lambda.lpNorm<Eigen::Infinity>() : 0.0;
   double push = limited_->push(i, lambda);
@@ -108,7 +108,7 @@ Settled Contacts::settle(const system::System& system, Entry& entry, const std::
   const auto count = static_cast<std::size_t>(limits.limit_count());
   const int nv = system.space().nv();
   out.closed.assign(count, false);
-  std::vector<int> at;  // limits that take part
+  std::vector<int> at;  // limits involved
   std::vector<GapState> gaps;
   for (std::size_t i = 0; i < count; ++i) {
     const int limit = static_cast<int>(i);
@@ -124,7 +124,7 @@ Settled Contacts::settle(const system::System& system, Entry& entry, const std::
   const auto n = static_cast<Eigen::Index>(at.size());
   if (n == 0) return out;
 
-  // All of them open: how each moves when pushed.
+  // With all of them open: the response of each to an impulse.
   const bool has_closed = std::ranges::any_of(at, [&](int i) { return limits.is_closed(i); });
   const std::shared_ptr<const system::System> opened =
       has_closed ? limits.with_closed(std::vector<bool>(count, false)) : nullptr;
@@ -240,7 +240,7 @@ Settled Contacts::settle_start(const system::System& system, Entry& entry, Count
   }
   if (std::ranges::none_of(touched, [](bool is) { return is; })) return {};
   solve::Kkt kkt(system, counters, linear_solver_);
-  if (!kkt.factorize(entry.motion) || !kkt.accelerate(entry.motion, entry.lambda)) return {};  // the start says so
+  if (!kkt.factorize(entry.motion) || !kkt.accelerate(entry.motion, entry.lambda)) return {};  // reported by the start
   return settle(system, entry, touched, counters);
 }
 

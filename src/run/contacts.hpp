@@ -18,30 +18,30 @@ namespace kreisel::run {
 
 bool has_closed_limits(const system::System& system);
 
-/// What limits made of a point.
+/// The effect of limits at one point.
 struct Settled {
   struct Outcome {
     std::string limit, action;  ///< "impact", "close" or "open"
   };
   std::shared_ptr<const system::System> system;  ///< null: the same
-  std::vector<bool> closed;                      ///< in force from here on
+  std::vector<bool> closed;                      ///< valid from here on
   std::vector<Outcome> outcomes;                 ///< empty: nothing happened
-  std::string problem;                           ///< non-empty: why it could not be done
+  std::string problem;                           ///< non-empty: why it failed
 };
 
 /// Follows the limits of a run. An impact is solved for all limits that are touched at its instant,
 ///
 ///     M (v⁺ - v⁻) + Bᵀp = Nᵀs,   B v⁺ + Φ_t = 0,   0 ≤ ġ⁺ + e min(ġ⁻, 0) ⟂ s ≥ 0   (Moreau 1988),
 ///
-/// and what rests then stays closed where its force pushes: 0 ≤ g̈ ⟂ μ ≥ 0. Rebounds become a geometric sequence; where
-/// the rest of it can no longer be told from rest, the limit closes.
+/// and contacts at rest stay closed where their force is compressive: 0 ≤ g̈ ⟂ μ ≥ 0. Rebounds form a geometric sequence; where
+/// its remainder can no longer be distinguished from rest, the limit closes.
 class Contacts {
  public:
   /// `span` of the whole run.
   Contacts(double span, std::string_view linear_solver) : span_(span), linear_solver_(linear_solver) {}
 
-  /// The functions whose falling zeros are contacts, one per limit in force: the gap of an open one, the push of a
-  /// closed one. They refer to this object and to the system, for one segment.
+  /// The functions whose falling zeros are contacts, one per active limit: the gap of an open one, the contact force of a closed
+  /// one. They refer to this object and to the system, for one segment.
   void begin_segment(const system::System& system, Counters& counters);
   const std::vector<system::Event>& events() const { return events_; }
   /// By number of its event.
@@ -50,13 +50,13 @@ class Contacts {
   /// The gap of an open limit may begin with a small error on the wrong side.
   void open(const method::Entry& first);
 
-  /// `touched` by limit: those whose function has its zero here. The entry is consistent, and is not made so again.
+  /// `touched` by limit: those whose function has its zero here. The entry must be consistent; it is not projected again.
   Settled settle(const system::System& system, method::Entry& entry, const std::vector<bool>& touched,
                  Counters& counters);
   /// The same at the start of a run. Throws InvalidInput when a limit is violated there.
   Settled settle_start(const system::System& system, method::Entry& entry, Counters& counters);
 
-  /// What lasts over all segments, and the segment's own.
+  /// State kept over all segments, and state of one segment.
   void exchange(Archive& a);
   void exchange_segment(Archive& a) {
     const std::size_t count = dead_.size();

@@ -12,20 +12,21 @@ namespace {
 
 /// The next step aims at this fraction of the tolerance.
 constexpr double target = 0.05;
-/// Smaller changes are not worth a new grid: equal steps keep coefficients and estimates clean.
+/// Smaller changes do not justify a new grid: equal steps keep coefficients and estimates clean.
 constexpr double grow_from = 1.15, shrink_from = 0.9;
 /// Largest growth: BDF stays zero-stable because the step then rests for at least k+1 steps.
 constexpr double max_growth = 2.0;
 /// The highest order at which steps may double every time (BDF2 is zero-stable up to a ratio of 1 + √2).
 constexpr int doubling_order = 2;
 constexpr double smallest_cut = 0.2, newton_cut = 0.25;
-/// Another order must promise this much more than the present one.
+/// The expected step of another order must exceed that of the present one by this factor.
 constexpr double order_advantage = 1.02;
 /// A step whose error, continued with its trend, would exceed this is cut before it fails.
 constexpr double alarm = 0.5;
-/// A singular position is passed by landing beyond it: the first step that fails out of a calm past is tried longer.
+/// A singular position is passed by a step that ends beyond it: the first step that fails after smooth motion is retried with a
+/// larger size.
 constexpr double leap = 1.4;
-/// So many failures in a row mean that the past no longer predicts: restart from order 1.
+/// After so many failures in a row the past no longer predicts the motion: restart from order 1.
 constexpr int failures_before_restart = 4;
 
 /// Logarithm of the factor on the step that brings an error of order p+1 to the target: most comparisons need no more.
@@ -71,7 +72,7 @@ double Controller::trend(double error) const {
 bool Controller::compares_orders(double error) const {
   if (state_.is_starting && may_double(error, state_.order)) return false;
   const double expected = error * trend(error);
-  // Bounds for any sequence need no rest, those of a rested step need all of it.
+  // Bounds for any sequence need no constant steps in between; those of a rested step need all k + 1 of them.
   const int rest = options_.ratios == method::RatioBound::any                                            ? 0
                    : options_.ratios == method::RatioBound::growth && may_double(expected, state_.order) ? 1
                                                                                                          : state_.order;
@@ -101,7 +102,7 @@ void Controller::accept(const OrderErrors& errors, double taken) {
 
   int order = state_.order;
   double best = log_growth(expected, order);
-  // A fixed order that the start did not reach is approached one by one.
+  // A fixed order that the start did not reach is approached in steps of one.
   const int lowest = std::min(options_.min_order, state_.order + 1);
   const auto consider = [&](const std::optional<double>& error, int candidate) {
     if (!error || candidate < lowest || candidate > options_.max_order) return;
@@ -140,8 +141,8 @@ void Controller::reject_error(double error, double taken) {
 void Controller::reject_newton(double taken) { reject(newton_cut, taken); }
 
 void Controller::reject(double factor, double taken) {
-  // Where errors oscillate, an estimate of another order that is about to change its sign promises what it cannot keep. The order and
-  // step that have passed are better than a shorter step of the order that has failed.
+  // Where errors oscillate, an estimate of another order that is about to change its sign is too optimistic. The order and step
+  // that have passed are better than a shorter step of the order that has failed.
   if (state_.former_order > 0) {
     state_.order = std::exchange(state_.former_order, 0);
     ++state_.failures;

@@ -1,4 +1,4 @@
-// Chooses step size and order from error estimates. Pure decisions: it sees no vectors and no coefficients.
+// Chooses step size and order from error estimates. It decides only: no vectors or coefficients are involved.
 #pragma once
 
 #include <optional>
@@ -22,16 +22,16 @@ struct ControllerOptions {
 
 class Controller {
  public:
-  /// What a checkpoint keeps.
+  /// State kept in a checkpoint.
   struct State {
     double h = 0.0;
     int order = 1;
     int steps_since_change = 0;
     int failures = 0;         ///< in a row
     double last_error = 0.0;  ///< of the accepted step before, at the same order and step; 0: none
-    bool is_starting = true;  ///< the step still rises with every step
+    bool is_starting = true;  ///< the step size still grows with every step
     bool is_leaping = false;  ///< the step is longer than one that failed
-    int former_order = 0;     ///< that the accepted step before had, if the order has just changed; 0: it has not
+    int former_order = 0;     ///< of the previous accepted step, if the order has just changed; 0: it has not
     double former_step = 0.0;
   };
 
@@ -43,7 +43,7 @@ class Controller {
   void restore(const State& state) { state_ = state; }
   bool allows(int order) const { return order >= 1 && order <= options_.max_order; }
 
-  /// Whether `accept` will look at the estimates of other orders after a step of this error.
+  /// Whether `accept` will use the estimates of other orders after a step of this error.
   bool compares_orders(double error) const;
   /// After an accepted step of size `taken` (which the end of the run may have cut below step()).
   void accept(const OrderErrors& errors, double taken);
@@ -56,7 +56,7 @@ class Controller {
   void set_step(double h);
   /// Of the next step to the last one at this order.
   double largest_ratio(int order) const;
-  /// By which the error of the next step grows if that of the last two goes on.
+  /// Growth of the error of the next step if the trend of the last two continues.
   double trend(double error) const;
   void reject(double factor, double taken);
 

@@ -14,7 +14,7 @@ namespace {
 /// round-off.
 constexpr double part_of_tolerance = 0.1;
 constexpr double resolution_of_constant_steps = 1e-11;
-/// Steps that shrink by more than this in one go.
+/// Reduction of the step size at once that makes the past useless.
 constexpr double much_shorter = 0.1;
 /// In steps.
 constexpr double far = 8.0;
@@ -49,14 +49,14 @@ Stop Corners::stop_at(double t, double until) const {
     last = corner.t;
     smooth = std::min(smooth, corner.smooth);
   }
-  // Implicit methods evaluate forces at the end of the step: of a jump they must see the left side.
+  // Implicit methods evaluate forces at the end of the step: at a jump they must see its left side.
   const bool needs_left_side = smooth < 0 || last > first;
   const double left = first - round_off_;
   return {needs_left_side && left > t ? left : first, last, smooth, true};
 }
 
 Stop Corners::ahead(double t, double h) const {
-  // Where steps are short, what one of them misses at a corner is little; a longer look still finds it.
+  // Short steps miss little at a corner; a longer look-ahead still finds it.
   const Stop corner = stop_at(t, t + far * h);
   if (!corner.is_corner) return corner;
   if (corner.restarts() && corner.t < t + 2.0 * h) return corner;

@@ -15,8 +15,8 @@ struct Stop {
   int smooth = 0;      ///< see system::Corner
   bool is_corner = false;
 
-  /// A multistep method would take the past beyond the corner for its own; with one more continuous derivative a lower order
-  /// bridges it at no cost.
+  /// A multistep method would use points from before the corner; with one more continuous derivative a lower order crosses it at
+  /// no cost.
   bool restarts() const { return is_corner && smooth <= 0; }
 };
 
@@ -25,16 +25,16 @@ class Corners {
  public:
   Corners(const system::System& system, const Options& options, double t0, double t_end);
 
-  /// Where a step from t, of size h or two of half that size, has to end; no corner: t_end.
+  /// Where a step from t, of size h or two of half that size, has to end; t_end without a corner.
   Stop ahead(double t, double h) const;
-  /// The next one at which methods restart; no corner: t_end.
+  /// The next one at which methods restart; t_end without a corner.
   Stop next_restart(double t) const;
-  /// Whether a method restarts where a step of size h has ended: at corners that ask for it, and where steps have to become
-  /// so much shorter that the past is of no use.
+  /// Whether a method restarts where a step of size h has ended: at corners that require it, and where steps have to become so
+  /// much shorter that the past is useless.
   bool restarts_at(const Stop& stop, double h) const;
   /// How many of those follow; more than `most` are not counted.
   long restarts_after(double t, long most) const;
-  /// Whether one lies in (t - reach, t]: then what was before t says nothing about what comes.
+  /// Whether one lies in (t - reach, t]: then the past before t does not predict the motion after it.
   bool is_just_behind(double t, double reach) const;
 
  private:

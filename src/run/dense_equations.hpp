@@ -92,7 +92,8 @@ class DenseMechanics {
   Vector hat_;
 };
 
-/// F(x) = 0 by Newton's method. The matrix comes from one-sided differences at the first guess, and anew when it converges slowly.
+/// F(x) = 0 by Newton's method. The matrix comes from one-sided differences at the first guess, and is recomputed when the
+/// iteration converges slowly.
 class DifferenceNewton {
  public:
   DifferenceNewton(int size, bool reveals_rank, Counters& counters)

@@ -21,7 +21,7 @@ using system::Event;
 
 namespace {
 
-/// Of a position constraint, relative to the positions: far more than Newton's method leaves.
+/// Largest gap of a position constraint, relative to the positions: far above the error of Newton's method.
 constexpr double largest_gap = 1e-5;
 
 /// Of this thread: studies run several integrations at once.
@@ -69,7 +69,7 @@ Plan planned(const Options& options, const system::System& system, const system:
   return plan;
 }
 
-/// Segments shorter than this many steps leave a multistep method no room.
+/// Segments shorter than this many steps are too short for a multistep method.
 int shortest_segment(const Plan& plan) { return plan.order + 1; }
 
 void describe(const Plan& plan, Report& report) {
@@ -141,7 +141,7 @@ Drive::Drive(const system::System& system, const system::Start& start, const Opt
 
 Drive::~Drive() = default;
 
-/// What rests on its limits at the start, or runs into them there, does so from the first point on.
+/// Contacts and impacts at limits at the start take effect from the first point on.
 void Drive::begin_at_limits(const system::Start& start) {
   Entry first = method::History::blank(first_system_->space(),
                                        {first_system_->pattern().rows(), first_system_->pattern().position_rows(), 0});
@@ -163,8 +163,8 @@ void Drive::begin_at_limits(const system::Start& start) {
   for (const Settled::Outcome& contact : settled.outcomes) events_.note(contact, start.t0, shown, shown);
 }
 
-/// Constant steps are equal between two corners, so that they end there. Corners that leave a method no room to start are stepped
-/// over instead, and so are all with given steps.
+/// Constant steps are equal between two corners, so that they end there. Corners too close for a start of the method are crossed
+/// instead; given steps cross all corners.
 bool Drive::choose_corners(const Plan& plan, const system::System& system) {
   if (plan.has_error_control()) return false;
   const Corners corners(system, options_, plan.t0, plan.t_end);
@@ -173,7 +173,7 @@ bool Drive::choose_corners(const Plan& plan, const system::System& system) {
   const long count = corners.restarts_after(plan.t0, most);
   if (count <= most) return count > 0;
   recorder_.warn(fmt::format(
-      "forces or drivers have corners (the first at t = {:.10g}) that the {} steps go over; order and accuracy "
+      "forces or drivers have corners (the first at t = {:.10g}) that the {} steps cross; order and accuracy "
       "are lost there.\n  try: error control ({}, {}), which ends steps at corners{}",
       corners.next_restart(plan.t0).after, is_constant ? "constant" : "given", spelled("rtol"), spelled("atol"),
       is_constant ? ", or smaller steps" : ""));
@@ -185,7 +185,7 @@ void Drive::begin_segment(std::shared_ptr<const system::System> system, const sy
   previous_ = std::move(segment_);
   if (state == nullptr) is_behind_jump_ = false;
   Options options = options_with(method_in_force_);
-  // A resting contact does not move: only its multiplier shows when it opens.
+  // A closed contact does not move: only its multiplier shows when it opens.
   options.control_lambda = options.control_lambda || has_closed_limits(*system);
   segment_ =
       std::make_unique<Segment>(std::move(system), start, options, layout_, recorder_.counters(), ends_at_corners_);
@@ -198,8 +198,7 @@ void Drive::begin_segment(std::shared_ptr<const system::System> system, const sy
   if (report_.systems.empty() || report_.systems.back() != s.system) report_.systems.push_back(s.system);
   if (s.rows.map().loses_rows())
     recorder_.warn(
-        "an event switched constraints on that the model did not announce; their multipliers are not among the "
-        "results");
+        "an event switched on constraints that the model does not list; their multipliers are not among the results");
   if (s.plan.formulation == solve::Formulation::index3 && s.plan.has_error_control() && s.plan.method->make != nullptr)
     recorder_.warn("index3 with variable steps: lambda loses one order after step changes; stabilized-index2 does not");
   if (s.plan.method->make != nullptr && !s.stepper->is_one_step())
@@ -214,7 +213,7 @@ void Drive::begin_segment(std::shared_ptr<const system::System> system, const sy
     s.is_open = true;
   } else if (!s.stepper->place(s.start)) {
     fail(no_accelerations(s.start.t0, segment_number_ == 0));
-    if (previous_ != nullptr) segment_ = std::move(previous_);  // whose end is the last that is known
+    if (previous_ != nullptr) segment_ = std::move(previous_);  // its end is the last known point
   } else {
     if (segment_number_ == 0) recorder_.begin(*s.system, now());
     const StartingPoints wanted = s.policy->begin(*s.stepper);
@@ -252,19 +251,19 @@ void Drive::exchange_segment(Archive& a) {
   events_.exchange_segment(a);
   segment_->stepper->exchange(a);
   segment_->policy->exchange(a);
-  // Functions cannot be kept, but what they say of the newest point can.
+  // Functions cannot be stored, but their values at the newest point can.
   const std::uint64_t equations = fingerprint_of_equations(*segment_->system, now().motion, now().lambda);
   std::uint64_t kept = equations;
   a(kept);
   if (kept != equations)
     throw InvalidInput(
         fmt::format("the checkpoint belongs to another run: at t = {:.10g}, where it was written, the equations "
-                    "of the model are not the same; restore the model, or start the run from the beginning",
+                    "of the model have changed; restore the model, or start the run from the beginning",
                     now().motion.t));
 }
 
 std::string Drive::checkpoint(double asked) {
-  if (!has_ended_ && !segment_->is_open) static_cast<void>(open());  // a resumed run finds it so
+  if (!has_ended_ && !segment_->is_open) static_cast<void>(open());  // a resumed run expects an open segment
   Archive a;
   a(asked);
   exchange_run(a);
@@ -278,7 +277,7 @@ void Drive::advance_to(double t, bool stops) {
   const double begin = cpu_seconds() - start_up_seconds_;
   wanted_ = stops ? t : first_start_.t0;
   segment_->policy->stop_at(wanted_);
-  // Starting points must not lead past the first time that is asked for.
+  // Starting points must not pass the first requested time.
   if (stops && segment_number_ == 0 && !segment_->is_open && segment_->plan.controls_lambda)
     begin_segment(segment_->system, segment_->start), previous_.reset();
   const double there = stops ? t - round_off * std::max(std::abs(t), std::abs(segment_->plan.run_end)) : t;
@@ -308,8 +307,8 @@ void Drive::go_on_behind(double t) {
     previous_.reset();
     return;
   }
-  // Where jumps are so large that a multistep method has to start anew, and follow each other so closely that it does nothing else, a
-  // method without a past takes over.
+  // Where jumps are so large that a multistep method has to restart, and so frequent that it only restarts, a one-step method
+  // takes over.
   constexpr long short_spell = 50;
   constexpr int patience = 6;
   const long steps = recorder_.counters().steps;
@@ -395,10 +394,10 @@ std::string Drive::cause_of_short_steps() const {
   const double periods = rate * (s.plan.run_end - now().motion.t) / (2.0 * M_PI);
   if (steps > most_steps_per_period || periods < many_periods) return {};
   return fmt::format(
-      "  lightly damped vibrations of {:.2g} rad/s take {:.2g} steps in a period, and {:.2g} periods are to come{}\n",
-      rate, steps, periods,
+      "  lightly damped vibrations of {:.2g} rad/s take {:.2g} steps per period, and {:.2g} periods remain{}\n", rate,
+      steps, periods,
       method_in_force_ == "radau" ? "; more damping would end them"
-                                  : fmt::format("; {} radau goes over them once they are small", spelled("method")));
+                                  : fmt::format("; {} radau steps over them once they are small", spelled("method")));
 }
 
 bool Drive::attempt() {
@@ -420,7 +419,7 @@ bool Drive::attempt() {
     recorder_.attempted(attempt);
     if (verdict == Verdict::give_up) return fail(s.policy->failure(attempt, *s.stepper));
     if (verdict == Verdict::restart) return start_behind(t, false);
-    if (verdict == Verdict::retry && std::exchange(is_behind_jump_, false)) {  // the past says too little of what comes
+    if (verdict == Verdict::retry && std::exchange(is_behind_jump_, false)) {  // the past does not predict this step
       has_started_anew_ = true;
       ++segment_number_;
       begin_segment(s.system, {t, s.plan.run_end, now().motion.q, now().motion.v});
@@ -484,7 +483,7 @@ bool Drive::take() {
   if (options_.linear_solver == linear::SolverKind::least_squares && !fits_together(entry)) return false;
   const bool is_seen = output_.schedule().is_active() ? show_wanted(entry, true) : show(entry);
   const bool goes_on = observer_.goes_on(t, recorder_.counters().steps) && is_seen;
-  if (t >= s.plan.run_end) return end();  // also where the observer asked to stop
+  if (t >= s.plan.run_end) return end();  // even if the observer requested a stop
   if (!goes_on) return interrupt(t);
   if (const std::optional<double> after = s.policy->restart(*s.stepper)) return start_behind(*after);
   if (s.stepper->is_at_start()) return true;
@@ -511,9 +510,8 @@ bool Drive::give_way(double crawl) {
   const double h = tape_ != nullptr && tape_->is_followed() ? crawl : step_of_radau(from, crawl);
   if (h == 0.0) return false;
   recorder_.warn(
-      fmt::format("at t = {:.6g} radau takes over: lightly damped vibrations hold the steps of bliedf at {:.2g}, radau "
-                  "takes {:.2g}; "
-                  "give the method to choose it yourself",
+      fmt::format("at t = {:.6g} radau takes over: lightly damped vibrations limit the steps of bliedf to {:.2g}, "
+                  "radau takes {:.2g}; set the method to avoid this",
                   from.t0, crawl, h));
   report_.method = "bliedf, radau";
   method_in_force_ = "radau";
@@ -529,8 +527,8 @@ void Drive::tell_of_crawl(double crawl) {
   if (h == 0.0) return;
   has_told_of_crawl_ = true;
   recorder_.warn(
-      fmt::format("at t = {:.6g} lightly damped vibrations of {:.2g} rad/s hold the steps of {} at {:.2g}, radau would "
-                  "take {:.2g}; try {} radau",
+      fmt::format("at t = {:.6g} lightly damped vibrations of {:.2g} rad/s limit the steps of {} to {:.2g}, radau "
+                  "would take {:.2g}; try {} radau",
                   now().motion.t, s.stepper->vibration(), method_in_force_, crawl, h, spelled("method")));
 }
 
@@ -543,7 +541,7 @@ Options Drive::options_with(std::string_view method) const {
 }
 
 double Drive::step_of_radau(const system::Start& from, double crawl) {
-  constexpr double worth = 4.0;  // a step of radau costs as much as some of bliedf
+  constexpr double worth = 4.0;  // a step of radau costs as much as several of bliedf
   constexpr int most_attempts = 40;
   Options options = options_with("radau");
   if (!method::find_method("radau").serves(options.formulation.name())) options.formulation = {};
@@ -573,7 +571,7 @@ double Drive::step_of_radau(const system::Start& from, double crawl) {
   return 0.0;
 }
 
-/// Least squares make the best of constraints that contradict each other; that is not a motion of the mechanism.
+/// Least squares find a compromise for contradictory constraints, which is not a motion of the mechanism.
 bool Drive::fits_together(const Entry& entry) {
   const Vector& gaps = recorder_.residual().gap;
   Eigen::Index worst = 0;
@@ -581,8 +579,8 @@ bool Drive::fits_together(const Entry& entry) {
   if (gap <= largest_gap * (1.0 + entry.motion.q.lpNorm<Eigen::Infinity>())) return true;
   return fail(
       {Status::newton_failed,
-       fmt::format("at t = {:.10g} no motion satisfies all constraints: '{}' is missed by {:.3g}. Some are not only "
-                   "redundant, they contradict each other.\n"
+       fmt::format("at t = {:.10g} no motion satisfies all constraints: '{}' is violated by {:.3g}. Some are not only "
+                   "redundant but contradict each other.\n"
                    "  try: `kreisel check`, which names redundant constraints, and remove or change one of them",
                    entry.motion.t, segment_->system->pattern().row_name(static_cast<int>(worst)), gap)});
 }
@@ -617,7 +615,7 @@ bool Drive::start_behind(double after, bool may_go_on) {
   ++report_.corners;
   const bool jumps = after > now().motion.t;
   const double h = now().h;
-  // Neighbouring motions and derivatives know the past of a segment only.
+  // Neighbouring motions and derivatives use the past of one segment only.
   const bool is_followed = tape_ != nullptr || forward_ != nullptr;
   const bool goes_on = may_go_on && !(is_followed && !s.stepper->is_one_step()) && s.plan.has_error_control() &&
                        s.stepper->go_on_behind(after);
@@ -630,16 +628,15 @@ bool Drive::start_behind(double after, bool may_go_on) {
   std::variant<std::monostate, Happening, Failure> crossed = events_.cross_corner(behind);
   if (auto* failure = std::get_if<Failure>(&crossed)) return fail(std::move(*failure));
   if (const auto* happening = std::get_if<Happening>(&crossed)) {
-    if (forward_ != nullptr) forward_->stop("something happens at a corner");
+    if (forward_ != nullptr) forward_->stop("an event occurs at a corner");
     return change(*happening);
   }
   const bool keeps_past = goes_on && !s.stepper->is_one_step();
   if (!keeps_past) ++segment_number_;
   if (forward_ != nullptr) forward_->pass_corner(*s.stepper, after, behind);
-  // Of a jump both sides are shown, as of an event.
+  // Both sides of a jump are shown, as at an event.
   if (jumps && !output_.schedule().is_active()) {
-    if (!keeps_past)
-      recorder_.evaluate(*s.system, behind);  // else what was left of the equations is left behind the jump
+    if (!keeps_past) recorder_.evaluate(*s.system, behind);  // otherwise the residual before the jump stays after it
     if (!show(behind)) return interrupt(after);
   }
   if (keeps_past) {
@@ -736,7 +733,7 @@ bool Drive::fail(Failure failure) {
                             failure.status == Status::too_many_steps;
   if (is_numerical && s.plan.has_error_control() && s.plan.formulation == solve::Formulation::index3)
     report_.message += fmt::format(
-        "\n  in index-3 form lambda carries the round-off of q over h^2, which short steps cannot bear; try: {} "
+        "\n  in index-3 form lambda contains the round-off of q over h^2, which is too large with short steps; try: {} "
         "stabilized-index2",
         spelled("formulation"));
   if (const std::string remark = segment_->system->remark(); failure.status != Status::interrupted && !remark.empty())

@@ -20,7 +20,7 @@ namespace kreisel::run {
 
 class Forward;
 
-/// The system as the run has it: prepared for its start, or as it is, and then not owned.
+/// The system of the run: prepared for its start and owned, or the given one and not owned.
 std::shared_ptr<const system::System> made_ready(const system::System& system, const system::Start& start,
                                                  const Options& options);
 
@@ -29,21 +29,21 @@ std::shared_ptr<const system::System> made_ready(const system::System& system, c
 class Drive {
  public:
   /// Options have been checked. The system and the observer must outlive it. With the bytes of a checkpoint it resumes there,
-  /// or throws InvalidInput when they belong to another run. `inputs`: what its user sets, see `go_on_behind`. `tape`: keeps the
-  /// steps, or says which to take. `forward`: is told what derivatives need.
+  /// or throws InvalidInput when they belong to another run. `inputs`: values set by its user, see `go_on_behind`. `tape`:
+  /// records the steps, or prescribes them. `forward`: receives what derivatives need.
   Drive(const system::System& system, const system::Start& start, const Options& options, Observer& observer,
         std::optional<std::string_view> checkpoint = {}, std::shared_ptr<system::SetInputs> inputs = nullptr,
         Tape* tape = nullptr, Forward* forward = nullptr);
   ~Drive();
 
-  /// To the next accepted point. False: the run has ended and the report says how.
+  /// To the next accepted point. False: the run has ended, see the report.
   bool step();
   /// Of times, relative to the largest.
   static constexpr double round_off = 1e-14;
   /// Until the newest point is at t or later, or the run has ended. `stops`: up to round-off, and under error control a step ends
   /// at t.
   void advance_to(double t, bool stops = false);
-  /// From when on inputs that are set now are in force: behind the newest point, or at the first one as long as nobody has seen it.
+  /// The time from which inputs set now apply: after the newest point, or at the first point if it has not been shown yet.
   double first_time_behind() const;
   /// After inputs were set at that time.
   void go_on_behind(double t);
@@ -51,17 +51,17 @@ class Drive {
 
   const Report& report() const { return report_; }
   Stepper& stepper() { return *segment_->stepper; }
-  /// That may happen now, by name; null: none.
+  /// The active event of that name; null: none.
   const system::Event* event(std::string_view name) const { return events_.event(name); }
-  /// The newest accepted point, in the rows of the system in force.
+  /// The newest accepted point, in the rows of the active system.
   const method::Entry& now() const { return segment_->stepper->now(); }
   /// Where the newest step began: before an event that ended it, not after.
   double newest_step_began() const;
   /// The motion within the newest step, in the rows of results. False: t is not within it, or it cannot be computed.
   [[nodiscard]] bool at(double t, State& out);
-  /// Everything the run needs to go on with the same bits, and the time that its user has asked for.
+  /// Everything the run needs to continue with bitwise equal results, and the time requested by its user.
   std::string checkpoint(double asked);
-  /// Of the checkpoint that the run went on from; else t0.
+  /// Requested time in the checkpoint that the run resumed from; else t0.
   double asked() const { return asked_; }
 
  private:
@@ -87,26 +87,26 @@ class Drive {
   void exchange_segment(Archive& a);
   [[nodiscard]] bool take_step();
   [[nodiscard]] bool open();
-  /// Of a run that ends for the number of its steps, as a line of its message; empty: unknown.
+  /// For a run that ends at max_steps, as a line of its message; empty: unknown.
   std::string cause_of_short_steps() const;
   [[nodiscard]] bool attempt();
   [[nodiscard]] bool project_on_demand();
   /// Events, measures, output and checkpoint of the newest point.
   [[nodiscard]] bool take();
-  /// Hands the run over to radau where that takes steps far longer than `crawl`.
+  /// Switches to radau if its steps are far longer than `crawl`.
   [[nodiscard]] bool give_way(double crawl);
-  /// Warns where radau would take such steps, but another method was asked for.
+  /// Warns if radau would take such steps, but another method was requested.
   void tell_of_crawl(double crawl);
   /// Tries some steps of radau: how long one may be, where that is far longer than `crawl`, else 0.
   [[nodiscard]] double step_of_radau(const system::Start& from, double crawl);
   Options options_with(std::string_view method) const;
-  /// The method restarts behind a corner, or continues if it may and has no past.
+  /// The method restarts after a corner, or continues if allowed and it has no past.
   [[nodiscard]] bool start_behind(double after, bool may_go_on = false);
   /// The step is cut at the first events that change something.
   [[nodiscard]] bool change(const Happening& happening);
   [[nodiscard]] bool fits_together(const method::Entry& entry);
   [[nodiscard]] bool show(const method::Entry& entry);
-  /// Shows what is wanted before t of the entry, or until and at it.
+  /// Shows the requested points before t of the entry, or up to and including it.
   [[nodiscard]] bool show_wanted(const method::Entry& entry, bool includes_entry);
   void set_final(const method::Entry& entry, const system::Residual& residual);
   bool restarts_here() const;
@@ -118,7 +118,7 @@ class Drive {
 
   const Options options_;
   bool has_told_of_crawl_ = false;
-  std::string method_in_force_;  ///< another than asked for once that has given way
+  std::string method_in_force_;  ///< differs from the requested one after a switch to radau
   const system::Start first_start_;
   double asked_;
   Report report_;
@@ -129,21 +129,21 @@ class Drive {
   Recorder recorder_;
   Output output_;
   EventStage events_;
-  std::vector<Switched> switches_;  ///< how the system in force came about
+  std::vector<Switched> switches_;  ///< that led to the present system
   int segment_number_ = 0;
-  bool ends_at_corners_ = false;                 ///< constant steps do; error control finds corners on its way
+  bool ends_at_corners_ = false;                 ///< constant steps do; error control finds corners during the run
   std::unique_ptr<Segment> segment_, previous_;  ///< the one before ends in the newest step until another is taken
   std::optional<Workers> workers_;
-  std::shared_ptr<system::SetInputs> inputs_;  ///< null: nobody sets any
+  std::shared_ptr<system::SetInputs> inputs_;  ///< null: no inputs are set
   Tape* tape_;                                 ///< null: none
   Forward* forward_;                           ///< null: none
   long steps_at_setting_ = 0;                  ///< taken when an input was set last
-  int short_spells_ = 0;                       ///< between settings, that began with a start anew
+  int short_spells_ = 0;                       ///< between settings, that began with a restart
   bool has_started_anew_ = false;              ///< since inputs were set
-  bool is_behind_jump_ = false;                ///< no step has been taken since, and the past was kept
-  double wanted_;                              ///< where a step shall end
-  method::Entry between_;                      ///< an interpolated point on its way out
-  bool has_final_ = false;                     ///< the report has its last point already: an event put it there
+  bool is_behind_jump_ = false;                ///< no step since the jump, and the past was kept
+  double wanted_;                              ///< requested end of a step
+  method::Entry between_;                      ///< an interpolated point for output
+  bool has_final_ = false;                     ///< an event has already set the last point of the report
   bool has_ended_ = false;
   double start_up_seconds_ = 0.0;  ///< CPU time of all begin_segment
 };

@@ -11,7 +11,7 @@ using system::Motion;
 
 namespace {
 
-/// Beyond this the mean velocity says little about the turn of a step [rad].
+/// Beyond this the mean velocity does not determine the rotation of a step [rad].
 constexpr double widest_mean_turn = 2.0;
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace kreisel::run {
 
 /// Errors in multiples of the tolerance: translations atol + rtol |x|, rotations atol + rtol, velocities
 /// atol + rtol |v|, each by the Euclidean norm of its part; the largest counts. First-order states have no velocity of their
-/// own; algebraic unknowns follow from the other coordinates and what is known of their past rate may be wrong: they do not count.
+/// own; algebraic unknowns follow from the other coordinates, and their past rates may be wrong: they do not count.
 /// Round-off in q is not an error: shorter steps would only make it worse.
 class ErrorNorm {
  public:
@@ -29,7 +29,7 @@ class ErrorNorm {
   void set_scale(const lie::Motion& m, double h) {
     // Differences of noisy points are noisier by 2^(k+1)/(k+1); Newton's method leaves some units of round-off.
     constexpr double units = 64.0;
-    // Where round-off exceeds the tolerance this much, as next to a pole, a step is too short to be judged.
+    // Where round-off exceeds the tolerance by this factor, as near a pole, a step is too short for an error estimate.
     constexpr double most = 10.0;
     scale_q_.resize(parts_.size());
     scale_v_.resize(parts_.size());
@@ -88,13 +88,13 @@ inline double initial_step(const lie::Motion& m, const std::vector<Part>& parts,
   return std::max(h, 1e-12 * span);
 }
 
-/// What a first step at order 1 becomes at order k, when multipliers, one order below, are to meet the tolerance as well.
+/// The first step at order k for a given one at order 1, if multipliers, one order below, are to meet the tolerance as well.
 inline double step_of_order(int order, double first_order_step, double rtol, double atol) {
   const double time_scale = first_order_step / (0.1 * std::sqrt(rtol + atol));
   return 0.5 * time_scale * std::pow(0.05 * (rtol + atol), 1.0 / order);
 }
 
-/// Round-off in q is divided by h² on its way into v̇ and, relative to their size, into the multipliers that balance M v̇;
+/// Round-off in q enters v̇ divided by h² and, relative to their size, into the multipliers that balance M v̇;
 /// extrapolation adds up several points.
 inline double relative_noise_of_acceleration(const std::vector<Part>& parts, const lie::Motion& m, double h) {
   constexpr double units = 64.0;
@@ -106,7 +106,7 @@ inline double relative_noise_of_acceleration(const std::vector<Part>& parts, con
   return units * std::numeric_limits<double>::epsilon() * size / (h * h * (acceleration + size));
 }
 
-/// Notices steps that are accepted but lead nowhere.
+/// Detects accepted steps without progress.
 class Watchdog {
  public:
   explicit Watchdog(double t0, double t_end) : t_(t0), span_(t_end - t0) {}
@@ -123,7 +123,7 @@ class Watchdog {
   void exchange(Archive& a) { a.all(t_, from_, steps_); }
   std::string message(double t, const std::string& worst) const {
     return fmt::format(
-        "no progress: the last {} steps brought t only from {:.12g} to {:.12g}, held back by the error of the {}.\n"
+        "no progress: the last {} steps advanced t only from {:.12g} to {:.12g}, limited by the error of the {}.\n"
         "  try: looser {}/{}, or look for a force that jumps or a singular position at this time",
         patience, from_, t, worst, spelled("rtol"), spelled("atol"));
   }

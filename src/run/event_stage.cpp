@@ -11,12 +11,12 @@ using system::Event;
 
 namespace {
 
-/// So many changes of the motion within this fraction of the run accumulate at one time.
+/// So many changes of the motion within this fraction of the run count as an accumulation point.
 constexpr std::size_t accumulating_changes = 10;
 constexpr double accumulation_span = 1e-9;
 /// A limit that is touched so often at one time neither closes nor opens.
 constexpr int most_contacts_in_place = 20;
-/// How far ahead the side of an event function is looked up, as a fraction of the segment.
+/// How far ahead the sign of an event function is evaluated, as a fraction of the segment.
 constexpr double look_ahead_fraction = 1e-7;
 
 bool only_records(const Event& event) { return std::holds_alternative<system::Record>(event.action); }
@@ -103,7 +103,7 @@ Happening EventStage::group_from(std::size_t first) const {
 }
 
 void EventStage::note(const Crossing& crossing, const Entry& before, const Entry& after, bool ends_the_run) {
-  if (watch_->is_contact(crossing.event)) return;  // what came of it is noted apart
+  if (watch_->is_contact(crossing.event)) return;  // its outcome is recorded separately
   const Event& event = watch_->event(crossing.event);
   ++counts_[event.name];
   std::vector<Occurrence>& list = recorder_.report().events;
@@ -162,7 +162,7 @@ std::optional<Failure> EventStage::settle(const Happening& happening, const Chan
 Failure EventStage::without_end(const Crossing& crossing) const {
   if (watch_->is_contact(crossing.event))
     return {Status::event_failed,
-            fmt::format("limit '{}' closes and opens again and again at t = {:.10g}, {} events so far.\n"
+            fmt::format("limit '{}' closes and opens repeatedly at t = {:.10g}, {} events so far.\n"
                         "  try: smaller tolerances, or a compliant limit (stiffness, damping)",
                         watch_->event(crossing.event).name, crossing.t, recorder_.report().events.size())};
   return {Status::event_failed,

@@ -1,4 +1,4 @@
-// Events on accepted steps: which happen, and whether the run can go on after them.
+// Events on accepted steps: which occur, and whether the run can continue after them.
 #pragma once
 
 #include <limits>
@@ -19,7 +19,7 @@ namespace kreisel::run {
 struct Happening {
   double t = 0.0;
   std::vector<Crossing> crossings;
-  std::vector<const system::Event*> events;  ///< those of limits are not among them
+  std::vector<const system::Event*> events;  ///< without those of limits
   std::vector<bool> touched{};               ///< by limit; empty: none
   bool changes = false, ends = false;
 };
@@ -35,28 +35,29 @@ class EventStage {
         observer_(observer),
         contacts_(span, linear_solver) {}
 
-  /// `rows` lives as long as the segment, which lasts from t0 to t_end at most.
+  /// `rows` must outlive the segment, which lasts from t0 to t_end at most.
   void begin_segment(const system::System& system, ResultRows& rows, int layout_rows, double segment_span);
   /// The first point of the segment.
   void open(const method::Entry& first);
-  /// Looks at the step that ended at `stepper.now()`. Events that change nothing are noted; at the first others it stops.
+  /// Searches the step that ended at `stepper.now()`. Events that change nothing are recorded; the search stops at the first
+  /// other ones.
   std::variant<std::monostate, Happening, Failure> cross(Stepper& stepper);
-  /// Looks at the other side of a corner, where t, λ and v̇ have jumped from those of `stepper.now()` to those of `behind`. What
-  /// happens there has the time of `behind`.
+  /// Compares both sides of a corner, where t, λ and v̇ jump from those of `stepper.now()` to those of `behind`. Events there get
+  /// the time of `behind`.
   std::variant<std::monostate, Happening, Failure> cross_corner(const method::Entry& behind);
   void note(const Crossing& crossing, const method::Entry& before, const method::Entry& after, bool ends_the_run);
-  /// What limits did.
+  /// Outcomes of limits.
   void note(const Settled::Outcome& contact, double t, const method::Entry& before, const method::Entry& after);
   Contacts& contacts() { return contacts_; }
   const system::Event& event_of(const Crossing& crossing) const { return watch_->event(crossing.event); }
   /// Null: none has that name.
   const system::Event* event(std::string_view name) const { return watch_ != nullptr ? watch_->event(name) : nullptr; }
   const std::string& called(const Crossing& crossing) const { return watch_->event(crossing.event).name; }
-  /// Nothing, or why the events can only fire again and again.
+  /// Nothing, or why the events would trigger repeatedly.
   std::optional<Failure> settle(const Happening& happening, const Changed& changed);
   method::Entry& scratch() { return scratch_; }
 
-  /// What lasts over all segments, and the segment's own.
+  /// State kept over all segments, and state of one segment.
   void exchange(Archive& a) {
     a.all(sides_, counts_, changes_, last_contact_, contacts_in_place_);
     contacts_.exchange(a);
@@ -88,7 +89,7 @@ class EventStage {
   double look_ahead_ = 0.0;
   Contacts contacts_;
   double last_contact_ = -std::numeric_limits<double>::infinity();
-  int contacts_in_place_ = 0;  ///< so often something touched at that time
+  int contacts_in_place_ = 0;  ///< number of contacts at that time
 };
 
 }  // namespace kreisel::run

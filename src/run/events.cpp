@@ -18,17 +18,18 @@ using system::Event;
 
 namespace {
 
-/// Each step is sampled in at least this many pieces, because a function may cross zero twice within one; their number doubles until
-/// bodies turn by less than this angle in one and polynomials through every other sample tell the rest to a part of its range.
+/// Each step is sampled in at least this many pieces, because a function may cross zero twice within one; their number doubles
+/// until bodies turn by less than this angle in one and polynomials through every other sample reproduce the rest to a part of
+/// its range.
 constexpr std::size_t least_pieces = 4, most_pieces = 256;
 constexpr double largest_turn = 0.4;
 constexpr double resolved_part = 0.1;
 constexpr int max_refinements = 100;
-/// Halvings in search of the side that a function must have been on just after an event.
+/// Halvings in the search for the sign of a function just after an event.
 constexpr int max_halvings = 48;
-/// Constraints that an event switches on may be missed by this much, relative to the size of q.
+/// Constraints that an event switches on may be violated by this much, relative to the size of q.
 constexpr double switch_tolerance = 1e-3;
-/// Of the normals of impacts, relative.
+/// Relative accuracy of the normals of impacts.
 constexpr double normal_accuracy = 1e-10;
 
 int sign_of(double g) { return g > 0.0 ? 1 : g < 0.0 ? -1 : 0; }
@@ -66,7 +67,7 @@ double EventWatch::turn_in(const Entry& newest) const {
   return largest;
 }
 
-/// Whether the parabolas through the samples before the last doubling tell those that came with it.
+/// Whether the parabolas through the samples before the last doubling reproduce the new ones.
 bool EventWatch::is_resolved(int event) const {
   const std::vector<Sample>& list = samples_[event];
   const auto [low, high] =
@@ -100,7 +101,7 @@ void EventWatch::sample(const Entry& newest, Interpolant interpolate, Entry& scr
     for (std::size_t m = 1; m < pieces; m += 2) {
       const double t = begin + (end - begin) * static_cast<double>(m) / static_cast<double>(pieces);
       const bool is_there = interpolate(t, scratch);
-      // Where nothing is known the function goes straight on.
+      // Without a value the function is interpolated linearly.
       for (int i = 0; i < count; ++i)
         samples_[i][m] = {t, is_there ? evaluate(i, scratch) : 0.5 * (samples_[i][m - 1].g + samples_[i][m + 1].g)};
       if (!is_there && pieces == 2) {
@@ -154,7 +155,7 @@ void EventWatch::begin(const Entry& at, const Sides& sides, double look_ahead) {
     }
     const auto known = sides.find(events_[i]->name);
     side_[i] = known != sides.end() ? known->second : sign_of(value_[i]);
-    // A zero within the tolerance has been met already, by the event that has led here.
+    // A zero within the tolerance belongs to the event that led here.
     if (known == sides.end() && side_[i] != 0)
       if (const int side = side_ahead(i, at, 4.0 * tolerance_at(t_)); side != 0) side_[i] = side;
     if (side_[i] == 0) side_[i] = side_ahead(i, at, look_ahead);
@@ -198,8 +199,8 @@ const std::vector<Crossing>& EventWatch::scan(const Entry& newest, Interpolant i
   return crossings_;
 }
 
-/// A function that comes close to zero between three samples of one sign is also looked at where the parabola through
-/// them is closest.
+/// A function that comes close to zero between three samples of one sign is also evaluated where the parabola through them is
+/// closest to zero.
 void EventWatch::refine(int i, Interpolant interpolate, Entry& scratch) {
   std::vector<Sample>& list = samples_[i];
   refined_.assign(list.begin(), list.end());
@@ -227,7 +228,7 @@ Crossing EventWatch::locate(int i, Sample left, Sample right, Interpolant interp
     if (t == right.t) return right.g;
     return interpolate(t, scratch) ? evaluate(i, scratch) : std::numeric_limits<double>::quiet_NaN();
   };
-  // Right after an event the function is zero up to round-off: the interval must begin where it has left.
+  // Right after an event the function is zero up to round-off: the interval must begin where it has left zero.
   if (sign_of(left.g) != before) {
     Sample inner = right;
     const double start = left.t;
@@ -251,7 +252,7 @@ Crossing EventWatch::locate(int i, Sample left, Sample right, Interpolant interp
   for (int n = 0; n < max_refinements && right.t - left.t > tolerance_at(right.t); ++n) {
     const double width = right.t - left.t;
     double t = right.t - weight_right * width / (weight_right - weight_left);
-    // Every third time the middle, so that the interval shrinks for any function.
+    // The midpoint every third time, so that the interval shrinks for any function.
     if (n % 3 == 2 || !(t > left.t && t < right.t)) t = left.t + 0.5 * width;
     if (t <= left.t || t >= right.t) break;
     const double g = value_at(t);
@@ -337,13 +338,13 @@ std::string strike(const Event& event, const system::Impact& impact, const syste
 std::string switch_system(const system::Switch& change, const system::System& system, const Entry& entry,
                           std::shared_ptr<const system::System>& out) {
   out = next_system(change, entry.motion.t, entry.motion.q, entry.motion.v);
-  if (out == nullptr) return "it gave no system to switch to";
+  if (out == nullptr) return "it returned no system to switch to";
   const auto& old_blocks = system.space().blocks();
   const auto& new_blocks = out->space().blocks();
   const bool is_same =
       std::equal(old_blocks.begin(), old_blocks.end(), new_blocks.begin(), new_blocks.end(),
                  [](const lie::Block& a, const lie::Block& b) { return a.group == b.group && a.nv == b.nv; });
-  return is_same ? std::string() : "the system it switches to has another configuration space";
+  return is_same ? std::string() : "the system it switches to has a different configuration space";
 }
 
 }  // namespace
@@ -352,7 +353,7 @@ std::string settle_on(const system::System& system, Entry& entry, Counters& coun
   const system::Pattern& pattern = system.pattern();
   entry.lambda.setZero(pattern.rows());
   entry.eta.setZero(pattern.position_rows());
-  if (!entry.motion.q.allFinite() || !entry.motion.v.allFinite()) return "it left values that are not finite";
+  if (!entry.motion.q.allFinite() || !entry.motion.v.allFinite()) return "the values after it are not finite";
   system::Residual residual(system.space().nv(), pattern.position_rows(), pattern.rows());
   system.residual(entry.motion, entry.lambda, residual);
   const double gap = residual.gap.size() > 0 ? residual.gap.lpNorm<Eigen::Infinity>() : 0.0;
@@ -387,7 +388,7 @@ std::shared_ptr<const system::System> next_system(const system::Switch& change, 
 
 namespace {
 
-/// What is wrong, or nothing.
+/// The problem, or empty.
 std::string applied(const system::Jump& jump, Entry& entry) {
   try {
     jump.apply(entry.motion.t, entry.motion.q, entry.motion.v);
@@ -432,7 +433,7 @@ Changed carry_out(const std::vector<const Event*>& events, Contacts& contacts, c
     if (out.problem.empty()) out.problem = settle_on(*current, out.after, counters, linear_solver);
     if (!out.problem.empty()) return out;
   }
-  // Whatever has changed may press limits or relieve them.
+  // The change may load or unload limits.
   std::vector<bool> marks = touched;
   const auto* limited = dynamic_cast<const system::LimitedSystem*>(current);
   if (marks.empty() && limited != nullptr) marks.assign(static_cast<std::size_t>(limited->limit_count()), false);

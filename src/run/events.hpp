@@ -17,7 +17,7 @@
 
 namespace kreisel::run {
 
-/// A driver's way to fill a point within its newest step; refers to a function that must outlive it. False: it cannot.
+/// Fills a point within the newest step; refers to a function that must outlive it. False: not possible.
 class Interpolant {
  public:
   template <class F>
@@ -36,7 +36,7 @@ struct Crossing {
   double t = 0.0;
   int event = 0;
   bool is_rising = false;
-  bool is_at_once = false;  ///< the function never took the sign it had to leave with
+  bool is_at_once = false;  ///< the function never had the sign that it must leave zero with
 };
 
 /// Follows the signs of all event functions over one segment of a run.
@@ -45,7 +45,7 @@ class EventWatch {
   /// Side of zero by event name, for events that have just happened.
   using Sides = std::map<std::string, int, std::less<>>;
 
-  /// `contacts` are the functions of limits, whose right side is the positive one.
+  /// `contacts` are the functions of limits, which are positive while a limit is respected.
   EventWatch(const system::System& system, const std::vector<system::Event>& asked,
              const std::vector<system::Event>& contacts, const RowMap& map, int layout_rows, double tolerance);
 
@@ -71,7 +71,7 @@ class EventWatch {
   /// On which side of zero an event function is a little later: 1, -1, or 0 when it does not leave zero.
   int side_ahead(int event, const method::Entry& at, double look_ahead);
   double evaluate(int event, const method::Entry& at);
-  /// Values of that size are round-off of a function that is zero.
+  /// Values up to this size are round-off of zero.
   double noise(int event) const { return 1e-9 * size_[event]; }
   double tolerance_at(double t) const;
   void exchange(Archive& a);
@@ -93,7 +93,7 @@ class EventWatch {
   std::vector<const system::Event*> events_;
   std::size_t own_ = 0;          ///< the first ones belong to the system
   std::size_t contacts_at_ = 0;  ///< the last ones belong to limits
-  std::vector<int> rotations_;   ///< where angular velocities stand in v
+  std::vector<int> rotations_;   ///< offsets of angular velocities in v
   Vector layout_lambda_;
   double t_ = 0.0;
   std::vector<double> value_, size_;
@@ -104,7 +104,7 @@ class EventWatch {
   method::Entry ahead_;
 };
 
-/// A change of the system, with what decided it.
+/// A change of the system, with its cause.
 struct Switched {
   std::string event;  ///< empty: limits have closed or opened
   double t = 0.0;
@@ -112,32 +112,31 @@ struct Switched {
   std::string closed{};  ///< limits that are closed then, '1', and those that are not, '0'
 };
 
-/// What a group of events at one time makes of a point.
+/// The effect of a group of events at one time.
 struct Changed {
   std::shared_ptr<const system::System> system;  ///< null: the same
   method::Entry after;             ///< consistent: Φ = 0, B v + Φ_t = 0, v̇ and λ from the index-1 equations
   std::vector<Switched> switches;  ///< that led to it
   std::vector<Settled::Outcome> contacts;
-  std::string problem;  ///< non-empty: why it could not be done
+  std::string problem;  ///< non-empty: why it failed
 };
 
 /// Moves an interpolated point onto the constraints and gives it its v̇ and λ; a failure leaves them unchanged.
 void make_consistent(const system::System& system, method::Entry& entry, Counters& counters,
                      std::string_view linear_solver);
 
-/// The system that a switch leads to, ready to go on from there.
+/// The system that a switch leads to, prepared to continue from there.
 std::shared_ptr<const system::System> next_system(const system::Switch& change, double t, const Vector& q,
                                                   const Vector& v);
 
 /// The same with other limits closed.
 std::shared_ptr<const system::System> with_closed(const system::System& system, const std::string& closed);
 
-/// Onto the constraints in force, with v̇ and λ; what is wrong, or nothing.
+/// Onto the active constraints, with v̇ and λ; returns the problem, or empty.
 [[nodiscard]] std::string settle_on(const system::System& system, method::Entry& entry, Counters& counters,
                                     std::string_view linear_solver);
 
-/// Carries the actions out one after the other, and then what limits do that are touched, by limit; `before` is
-/// consistent.
+/// Carries out the actions one after the other, and then the effects of the touched limits; `before` is consistent.
 Changed carry_out(const std::vector<const system::Event*>& events, Contacts& contacts, const std::vector<bool>& touched,
                   const system::System& system, const method::Entry& before, Counters& counters,
                   std::string_view linear_solver);

@@ -1,4 +1,4 @@
-// What a checkpoint of a run consists of.
+// The parts of a checkpoint of a run.
 #pragma once
 
 #include "base/archive.hpp"
@@ -11,7 +11,7 @@
 
 namespace kreisel::run {
 
-// What is read must have the sizes that the reader has prepared: no bytes may lead a run outside of its vectors.
+// Data must have the sizes that the reader has prepared: corrupt bytes must not cause access outside of vectors.
 
 inline void exchange(Archive& a, lie::Motion& m) {
   a(m.t);
@@ -51,7 +51,7 @@ inline void exchange(Archive& a, method::History& history) {
   }
 }
 
-/// Matrices are kept, not their factors: factorising them again gives the same ones.
+/// Matrices are stored, not their factors: factorising them again gives the same factors.
 inline void exchange(Archive& a, solve::Closer& closer) {
   solve::Closer::MatrixState state = closer.matrix_state();
   a.all(state.has_matrix, state.alpha, state.gamma, state.h, state.rate, state.turned, state.lambda_size,
@@ -62,7 +62,7 @@ inline void exchange(Archive& a, solve::Closer& closer) {
   if (a.is_loading()) closer.restore(state);
 }
 
-/// What it costs to make the matrix again is not counted.
+/// The cost of recomputing the matrix is not counted.
 inline void exchange(Archive& a, solve::Manifold* manifold, Counters& counters) {
   if (manifold == nullptr) return;
   solve::Manifold::State state = manifold->state();
@@ -100,7 +100,7 @@ inline void exchange(Archive& a, Occurrence& o) {
   exchange_shown(a, o.after);
 }
 
-/// Everything that accumulates while a run lasts; `blank` has the sizes of results. The last point is set at the end.
+/// Everything that accumulates during a run; `blank` has the sizes of results. The last point is set at the end.
 inline void exchange(Archive& a, Report& r, const method::Entry& blank) {
   exchange(a, r.counters);
   a.all(r.order, r.steps_at_order, r.rejected_by_error, r.rejected_by_newton, r.position_max, r.velocity_max,

@@ -18,9 +18,9 @@ using system::Motion;
 using system::Pattern;
 using system::System;
 
-/// Of the run: how far ahead functions of time are looked at.
+/// Fraction of the run over which functions of time are examined ahead.
 constexpr double look_ahead = 1e-6;
-/// Above this full matrices take longer than a message is worth.
+/// Above this size dense matrices are too expensive for a message.
 constexpr int most_rows = 500;
 
 /// g + Bᵀλ: the force without accelerations.
@@ -45,7 +45,7 @@ std::string describe_reach(const System& system, const Motion& m) {
   system::KktBlocks blocks(pattern);
   system.mass_and_jacobian(m, blocks);
   Matrix B = system::dense_rows(system, blocks.B);
-  // In metres of motion per column: with long levers rotations would hide what translations tell apart.
+  // In metres of motion per column: with long levers rotations would dominate the translations.
   const double size = system::length_scale(system, m);
   for (const lie::Block& block : system.space().blocks())
     B.middleCols(block.v_at + lie::translations_of(block), lie::rotations_of(block)) /= size;
@@ -76,8 +76,8 @@ std::string describe_reach(const System& system, const Motion& m) {
   if (!driver.empty())
     return fmt::format(
         "\n  the driver '{}' pulls the mechanism past its reach: near t = {:.6g} the constraints{} nearly depend on "
-        "each other, and the driver "
-        "moves on.\n  try: end the run before, give '{}' a smaller range, or check the lengths of the mechanism",
+        "each other while the driver keeps moving.\n  try: end the run before, give '{}' a smaller range, or check the "
+        "lengths of the mechanism",
         driver, m.t, held.empty() ? "" : " " + held, driver);
   return fmt::format(
       "\n  the mechanism is near a singular position: the constraints {} nearly depend on each other at t = {:.6g}",
@@ -90,7 +90,7 @@ std::string explain(Status status, const System& system, const method::Entry& la
 
 std::string explained(std::string message, Status status, const System& system, const method::Entry& last,
                       double span) {
-  if (message.find("jumps from") != std::string::npos) return message;  // it has been explained
+  if (message.find("jumps from") != std::string::npos) return message;  // already explained
   const std::string found = explain(status, system, last, span);
   if (!found.empty()) message.resize(std::min(message.size(), message.find("\n  try:")));
   return message + found;
@@ -156,7 +156,7 @@ std::string explain(Status status, const System& system, const method::Entry& la
   ahead.t += h;
   const Vector lambda =
       last.lambda.size() == system.pattern().rows() ? last.lambda : Vector(Vector::Zero(system.pattern().rows()));
-  // What is not defined a little further on, as a beam is not that is bent by half a turn.
+  // Forces that are not defined a little further on, as of a beam that is bent by half a turn.
   for (double way = h; way < 20.0 * h; way *= 10.0) {
     Motion beyond = m;
     system.space().move(m.q, Vector(way * m.v), beyond.q);
@@ -183,7 +183,7 @@ ChatterWatch::ChatterWatch(const System& system, double t_end)
 
 bool ChatterWatch::sees(const method::Entry& newest) {
   const Motion& m = newest.motion;
-  if (t_end_ - m.t <= many_steps * newest.h) return false;  // no step of a crawl
+  if (t_end_ - m.t <= many_steps * newest.h) return false;  // steps are not short
   if (steps_ == 0) {
     t_ = m.t;
     lowest_ = highest_ = m.v;
@@ -194,7 +194,7 @@ bool ChatterWatch::sees(const method::Entry& newest) {
   steps_ = 0;
   std::string found;
   if ((t_end_ - m.t) * patience > many_steps * (m.t - t_)) {
-    // Newton's method may end on one side of the jump with the force of the other: look beyond the range.
+    // Newton's method may end on one side of the jump with the force of the other: the search extends beyond the range.
     Motion low = m, high = m;
     low.v = 2.0 * lowest_ - highest_;
     high.v = 2.0 * highest_ - lowest_;
@@ -207,7 +207,7 @@ bool ChatterWatch::sees(const method::Entry& newest) {
 
 std::string ChatterWatch::message(double t) const {
   return fmt::format(
-      "the run chatters at t = {:.10g}: {}. The solution crosses the jump again and again.\n"
+      "the run chatters at t = {:.10g}: {}. The solution crosses the jump repeatedly.\n"
       "  try: friction that is smooth at rest, such as tanh(v/v0) in place of sign(v), or \"joint-friction\" with "
       "\"law\": \"stick-slip\"; "
       "or an event at which the force changes",

@@ -1,4 +1,4 @@
-// What in the model keeps a run from going on, for its message.
+// Causes of a failure in the model, for the message of a run.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace kreisel::run {
 
-/// The message of a run that ended with `status` after the point `last`, with what the model says about it in place of its
-/// general advice ("\n  try: ..."): functions of time that are not finite, drivers that pull a mechanism past its reach, forces
-/// that jump.
+/// The message of a run that ended with `status` after the point `last`, with the cause in the model in place of its general
+/// advice ("\n  try: ..."): functions of time that are not finite, drivers that pull a mechanism past its reach, forces that
+/// jump.
 std::string explained(std::string message, Status status, const system::System& system, const method::Entry& last,
                       double span);
 
@@ -21,27 +21,27 @@ std::string explained(std::string message, Status status, const system::System& 
 std::string describe_jump(const system::System& system, const system::Motion& before, const system::Motion& after,
                           ConstVectorRef lambda);
 
-/// Notices a run that chatters: a force that jumps back and forth keeps its steps small, though each of them is accepted.
+/// Detects chattering: a force that jumps back and forth keeps the steps small, though each of them is accepted.
 class ChatterWatch {
  public:
   ChatterWatch(const system::System& system, double t_end);
 
-  /// After an accepted step. True: with a million steps and more to come, at several looks in a row a force jumps within or
-  /// beside the range of the velocities since the look before.
+  /// After an accepted step. True: with a million or more steps remaining, a force jumps within or beside the range of the
+  /// velocities since the previous check, at several checks in a row.
   bool sees(const method::Entry& newest);
   std::string message(double t) const;
   void exchange(Archive& a) { a.all(t_, steps_, found_, what_, lowest_, highest_); }
 
  private:
-  static constexpr int patience = 1000;  ///< steps between two looks
-  static constexpr int repetitions = 4;  ///< looks in a row
+  static constexpr int patience = 1000;  ///< steps between two checks
+  static constexpr int repetitions = 4;  ///< checks in a row
   static constexpr double many_steps = 1e6;
 
   const system::System& system_;
   double t_end_, t_ = 0.0;
   int steps_ = 0, found_ = 0;
   std::string what_;
-  Vector lowest_, highest_;  ///< v since the last look
+  Vector lowest_, highest_;  ///< v since the last check
 };
 
 }  // namespace kreisel::run

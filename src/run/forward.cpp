@@ -27,11 +27,11 @@ constexpr double map_step = 1e-5;
 /// Updates of δx at which the linear equations are solved, relative.
 constexpr double solved = 1e-10, solved_badly = 1e-7;
 constexpr int most_corrections = 20;
-/// Neighbours further apart than this, relative to the motion, say nothing of the derivative.
+/// Neighbours further apart than this, relative to the motion, do not determine the derivative.
 constexpr double too_far = 1e-2;
-/// Derivatives of a system that miss differences by more are not exact.
+/// Derivatives of a system that deviate from differences by more are not exact.
 constexpr double exact = 1e-6;
-/// So many steps of a segment are looked at.
+/// Number of steps of a segment that are checked.
 constexpr int most_checks = 3;
 
 double size_of(const Vector& v) { return v.size() > 0 ? v.lpNorm<Eigen::Infinity>() : 0.0; }
@@ -51,7 +51,7 @@ struct Forward::Side {
 
   Problem problem;
   std::vector<system::Event> asked;
-  std::shared_ptr<const system::System> system;               ///< in force
+  std::shared_ptr<const system::System> system;               ///< active
   std::vector<std::shared_ptr<const system::System>> before;  ///< events refer to them
   system::Start start;
   Contacts contacts;
@@ -69,7 +69,7 @@ struct Forward::Direction {
   Tangent shown, next;
   bool is_newest = false;  ///< the newest point is shown, and nothing behind it
   double cut = 0.0;        ///< δ of the time of the last event
-  /// How much of an update the matrix of such a step leaves.
+  /// Fraction of an update that the matrix of such a step leaves.
   double known_h = 0.0, known_rate = 1.0;
   int known_order = 0, trusted = 0;
 
@@ -107,8 +107,8 @@ void Forward::begin(std::shared_ptr<const system::System> system, const Plan& pl
                     bool ends_at_corner, const Stepper& stepper, const StartingPoints& wanted) {
   is_cut_ = false;
   const auto* implicit = dynamic_cast<const ImplicitStepper*>(&stepper);
-  if (implicit == nullptr) return stop(fmt::format("steps of {} are no maps of their past", plan.method->name));
-  if (!implicit->is_plain()) return stop("the steps project");
+  if (implicit == nullptr) return stop(fmt::format("steps of {} are not maps of their past", plan.method->name));
+  if (!implicit->is_plain()) return stop("the steps are projected");
   system_ = std::move(system);
   plan_ = &plan;
   rows_ = std::make_unique<RowMap>(system_->pattern(), layout_.pattern());
@@ -134,10 +134,10 @@ void Forward::begin(std::shared_ptr<const system::System> system, const Plan& pl
   for (auto& d : directions_)
     for (auto& side : d->sides) {
       if (side->system->space().nv() != space_.nv() || side->system->pattern().rows() != system_->pattern().rows())
-        return stop("a parameter changes how many constraints are in force");
+        return stop("a parameter changes the number of active constraints");
       side->plan = make_plan(options, *side->system, side->start);
       if (ends_at_corner) end_at_corner(side->plan, *side->system);
-      if (side->plan.step_count != plan.step_count) return stop("a parameter changes how many steps there are");
+      if (side->plan.step_count != plan.step_count) return stop("a parameter changes the number of steps");
       side->metric = solve::stabilization_metric(space_, side->plan.closeness.newton.length);
       side->contacts.begin_segment(*side->system, side->counters);
       side->stepper = make_stepper(side->plan, *side->system, side->counters);
@@ -157,7 +157,7 @@ void Forward::tangents_of_start(const Stepper& stepper) {
     const History& plus = static_cast<const ImplicitStepper&>(*d->sides[0]->stepper).history();
     const History& minus = static_cast<const ImplicitStepper&>(*d->sides[1]->stepper).history();
     if (plus.size() != nominal.size() || minus.size() != nominal.size())
-      return stop("neighbouring motions start otherwise");
+      return stop("neighbouring motions start differently");
     d->past.resize(static_cast<std::size_t>(nominal.size()));
     for (int age = 0; age < nominal.size(); ++age)
       difference(nominal[age], plus[age], minus[age], d->part(), d->past[static_cast<std::size_t>(age)]);
@@ -252,7 +252,7 @@ void Forward::take(Stepper& stepper, const Proposal& proposal, bool ends_at_stop
           at[side] = ahead.t;
           is_corner[side] = ahead.is_corner;
         }
-        if (is_corner[0] != is_corner[1]) return stop("a corner comes and goes with a parameter");
+        if (is_corner[0] != is_corner[1]) return stop("a corner exists only for some values of a parameter");
         if (is_corner[0]) dt = d->part() * (at[0] - at[1]);
       }
     }
@@ -276,7 +276,7 @@ void Forward::differentiate_step(Direction& d, ImplicitStepper& stepper, const P
   Tangent& next = d.next;
   const Tangent& newest = d.past.front();
 
-  // ∂r/∂p at the motion of the run, and what moves with the time.
+  // ∂r/∂p at the motion of the run, and the part due to the shift of time.
   for (int side = 0; side < 2; ++side) {
     if (next.t == 0.0) {
       d.sides[side]->system->residual(trial.motion, trial.lambda, residual_[side]);
@@ -293,7 +293,7 @@ void Forward::differentiate_step(Direction& d, ImplicitStepper& stepper, const P
   const system::Motion& eta_at = age_of_eta < 0 ? trial.motion : past[age_of_eta].motion;
   const double dt_of_eta = age_of_eta < 0 ? next.t : newest.t;
 
-  // δx goes on as δv does.
+  // δx is extrapolated like δv.
   deta_ = newest.eta;
   Combination velocity, multipliers;
   for (int i = 0; i < guess_points_; ++i) {
@@ -413,11 +413,11 @@ void Forward::differentiate_step(Direction& d, ImplicitStepper& stepper, const P
     left_.rate += (0.5 / step) * (residual_[0].rate - residual_[1].rate);
   };
 
-  // With the matrix of the very step one correction leaves next to nothing; how little, steps like this one have shown.
+  // With the matrix of this step one correction leaves almost nothing; the fraction is known from similar steps.
   constexpr int longest_trust = 4;
   constexpr double margin = 10.0;
   const bool is_known = d.known_h == h && d.known_order == proposal.order && d.trusted < longest_trust;
-  // A parameter that moves nothing leaves round-off.
+  // A parameter without effect leaves round-off.
   speed_ = std::max(speed_, x_.norm());
   const double least = 1e-6 * speed_ / d.size();
   double left = 0.0, size = 0.0, last = 0.0;
@@ -444,12 +444,12 @@ void Forward::differentiate_step(Direction& d, ImplicitStepper& stepper, const P
       d.trusted = 0;
     }
     left = update * rate;
-    // What no longer shrinks is round-off.
+    // A residual that no longer shrinks is round-off.
     if (left <= solved * size || (corrections > 1 && update > 0.5 * last && update < solved_badly * size)) break;
     last = update;
   }
   if (size > 0.0 && left > solved_badly * size)
-    return stop(fmt::format("the linear equations of the step to t = {:.6g} are not solved", proposal.t));
+    return stop(fmt::format("the linear equations of the step to t = {:.6g} could not be solved", proposal.t));
   if (size > 0.0) remainder_ = std::max(remainder_, left / size);
   motion_of(false);
   if (checks_left_ > 0 && has_derivatives_ && &d == directions_.back().get()) {
@@ -510,7 +510,7 @@ bool Forward::interpolate(Direction& d, Stepper& stepper, int side, double t, En
   fill_moved(d, past, d.s, side);
   out = past[0];
   dense_->evaluate(moved_[side], past[0].order + 1, t, out);
-  // Beyond its end the step goes on as it ended.
+  // Beyond its end the step is extrapolated.
   const double end = moved_[side][0].motion.t;
   if (t > end) {
     const Vector step = (t - end) * out.motion.v;
@@ -589,7 +589,7 @@ void Forward::cut(Stepper& stepper, const Happening& happening, const system::Ev
     for (int side = 0; side < 2; ++side) {
       Side& near = *d->sides[side];
       const system::Event* own = event_of(near, first);
-      if (own == nullptr) return stop("a neighbouring motion has other events");
+      if (own == nullptr) return stop("a neighbouring motion has different events");
       at[side] = time_of(*d, stepper, first, *own, side, happening.t);
       if (!std::isfinite(at[side])) return stop("an event of a neighbouring motion was not found");
       near.point = before;
@@ -615,17 +615,17 @@ void Forward::change(const Happening& happening, const Changed& changed) {
         std::vector<const system::Event*> events;
         for (const system::Event* event : happening.events) {
           events.push_back(event_of(*near, *event));
-          if (events.back() == nullptr) return stop("a neighbouring motion has other events");
+          if (events.back() == nullptr) return stop("a neighbouring motion has different events");
         }
         const Changed own = carry_out(events, near->contacts, happening.touched, *near->system, near->point,
                                       near->counters, options_.linear_solver.name());
         if (!own.problem.empty() || (own.system != nullptr) != (changed.system != nullptr) ||
             own.contacts.size() != changed.contacts.size())
-          return stop("an event does something else to a neighbouring motion");
+          return stop("an event has a different effect on a neighbouring motion");
         for (std::size_t i = 0; i < own.contacts.size(); ++i)
           if (own.contacts[i].limit != changed.contacts[i].limit ||
               own.contacts[i].action != changed.contacts[i].action)
-            return stop("a limit does something else to a neighbouring motion");
+            return stop("a limit has a different effect on a neighbouring motion");
         near->point = own.after;
         if (own.system != nullptr) {
           near->before.push_back(near->system);
@@ -636,7 +636,7 @@ void Forward::change(const Happening& happening, const Changed& changed) {
     }
     if (d->sides[0]->point.lambda.size() != changed.after.lambda.size() ||
         d->sides[1]->point.lambda.size() != changed.after.lambda.size())
-      return stop("neighbouring motions have other constraints behind an event");
+      return stop("neighbouring motions have different constraints after an event");
     difference(changed.after, d->sides[0]->point, d->sides[1]->point, d->part(), d->shown);
     d->is_newest = false;
   }

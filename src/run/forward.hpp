@@ -21,14 +21,14 @@ namespace kreisel::run {
 ///     J (δx, δλ, δη) = -(∂r/∂past δpast + ∂r/∂p),
 ///
 /// the past through the tangent of the step map (Sonneville, Brüls 2014). Starts, events and corners, which are rare, are
-/// differentiated by central differences of what the run does there: both neighbours find the event on the motion between their
-/// points, which gives the jump of the derivative, and start anew behind it.
+/// differentiated by central differences of the run there: both neighbours locate the event on the motion between their points,
+/// which gives the jump of the derivative, and restart after it.
 class Forward {
  public:
   /// Neighbours differ by 2^-bits of a parameter: powers of two are added without rounding.
   static constexpr int parameter_bits = 17;
 
-  /// `steps`: by how much neighbours differ in each parameter. Throws InvalidInput where a neighbour cannot be made.
+  /// `steps`: by how much neighbours differ in each parameter. Throws InvalidInput if a neighbour cannot be created.
   Forward(const ProblemOf& make, const Vector& parameters, const Vector& steps, const Options& options,
           const Problem& nominal);
   ~Forward();
@@ -41,7 +41,7 @@ class Forward {
     if (obstacle_.empty()) obstacle_ = std::move(why);
   }
 
-  // ---- what the run tells, in this order
+  // ---- called by the run, in this order
 
   /// A method has started.
   void begin(std::shared_ptr<const system::System> system, const Plan& plan, const Options& options,
@@ -50,30 +50,30 @@ class Forward {
   void show_start(const Stepper& stepper);
   /// The trial has been accepted and is not yet part of the past.
   void take(Stepper& stepper, const Proposal& proposal, bool ends_at_stop);
-  /// Now it is.
+  /// The accepted trial is now part of the past.
   void committed(const Stepper& stepper);
-  /// The step is cut at what happens; `before` is the consistent point there.
+  /// The step is cut at an event; `before` is the consistent point there.
   void cut(Stepper& stepper, const Happening& happening, const system::Event& first, const method::Entry& before);
-  /// What happened has led here.
+  /// The point after the event.
   void change(const Happening& happening, const Changed& changed);
-  /// The method starts anew at that time, the consistent point there is `behind`.
+  /// The method restarts at that time; the consistent point there is `behind`.
   void pass_corner(const Stepper& stepper, double after, const method::Entry& behind);
 
-  // ---- what it knows of the point that is shown now
+  // ---- derivatives at the point that is shown now
 
-  /// δ of one parameter; δq has nv numbers, λ is in the rows of the system in force. The times of points move with events.
+  /// δ of one parameter; δq has nv numbers, λ is in the rows of the active system. The times of points move with events.
   struct Tangent {
     double t = 0.0, h = 0.0;
     Vector q, v, a, lambda, eta, omega, memory;
   };
   const Tangent& shown(int j) const;
-  /// The same of outputs; λ of the point in the rows of results.
+  /// The same for outputs; λ of the point in the rows of results.
   void outputs(int j, const method::Entry& point, Vector& out);
   /// λ in the rows of results.
   void spread_lambda(int j, Vector& out) const;
-  /// Of the time of something that has happened in the newest step.
+  /// δ of the time of an event in the newest step.
   double time_of(int j, Stepper& stepper, const system::Event* event, double t);
-  /// The largest part of a derivative that the linear equations have left.
+  /// The largest relative error of a derivative that is left by the linear equations.
   double remainder() const { return remainder_; }
 
  private:
@@ -113,7 +113,7 @@ class Forward {
   std::unique_ptr<DenseOutput> dense_;
   Vector metric_;
   int starts_left_ = 0;
-  int checks_left_ = 0;          ///< of the derivatives that the system gives
+  int checks_left_ = 0;          ///< of the derivatives from the system
   bool has_derivatives_ = true;  ///< that are exact
 
   // scratch

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view what = "the checkpoint";
 constexpr std::string_view file_prefix = "file ";
 
-/// Long lists count by their bits.
+/// Long lists are compared by a fingerprint of their bits.
 std::string in_brief(const std::vector<double>& values) {
   if (values.size() <= 4) return fmt::format("{}", fmt::join(values, ", "));
   Archive a;
@@ -62,8 +62,8 @@ std::string in_brief(const std::vector<system::Event>& events) {
   return text;
 }
 
-/// Structure of the system, and its equations at the start with made-up accelerations and multipliers: masses, forces
-/// and constraints all enter. Functions cannot be compared in another way.
+/// Structure of the system, and its equations at the start with arbitrary accelerations and multipliers: masses, forces and
+/// constraints all enter. Functions can only be compared by values.
 std::string in_brief(const system::System& system, const system::Start& start) {
   Archive a;
   const lie::Space& space = system.space();
@@ -98,7 +98,7 @@ std::uint64_t fingerprint_of_equations(const system::System& system, const syste
   Archive a;
   for (Vector* x : {&residual.force, &residual.gap, &residual.rate})
     for (double value : *x) {
-      if (std::isnan(value)) value = 0.0;  // it has many patterns of bits
+      if (std::isnan(value)) value = 0.0;  // NaN has many bit patterns
       a(value);
     }
   return fingerprint_of(a.bytes());
@@ -109,12 +109,12 @@ const std::vector<Identity::Fact>& Identity::facts() const {
   const auto add = [&](std::string name, const auto& value) {
     facts_.push_back({std::move(name), fmt::format("{}", value)});
   };
-  // All fields by name: a new one does not compile before it is decided whether it belongs here.
+  // All fields by name: a new field does not compile until it is added here.
   const auto& [method, order, formulation, correction, own_correction, starting, t_end, step, steps, rtol, atol,
                control_lambda, max_order, initial_step, min_step, max_step, max_steps, conserved, project_position_at,
                project_velocity_at, restart, output_step, output_times, events, event_tolerance, corners,
                newton_tolerance, newton_iterations, newton_matrix, linear_solver, threads, sources] = options_;
-  // Neither decides what is computed.
+  // Neither affects the results.
   static_cast<void>(max_steps);
   static_cast<void>(threads);
   for (const SourceFile& file : sources)
@@ -177,7 +177,7 @@ std::string_view Identity::state_in(std::string_view checkpoint) const {
   };
   const auto refuse = [](const std::string& why) {
     throw InvalidInput(
-        fmt::format("{} belongs to another run: {}; restore what it was made with, or start the run from the beginning",
+        fmt::format("{} belongs to another run: {}; restore its files and options, or start the run from the beginning",
                     what, why));
   };
   const auto in_words = [](const Fact* fact) {
@@ -195,7 +195,7 @@ std::string_view Identity::state_in(std::string_view checkpoint) const {
                                    : fmt::format("it was made without the file '{}'", path));
       }
       refuse(fact.name.ends_with("of the model")
-                 ? fmt::format("the {} are not the same", fact.name)
+                 ? fmt::format("the {} have changed", fact.name)
                  : fmt::format("{} was {}, now it is {}", fact.name, in_words(before), in_words(after)));
     }
   return a.rest();

@@ -12,10 +12,10 @@
 
 namespace kreisel::run {
 
-/// Of force, gap and rate at a point: the same functions give the same bits.
+/// Fingerprint of force, gap and rate at a point: the same functions give the same bits.
 std::uint64_t fingerprint_of_equations(const system::System& system, const system::Motion& m, ConstVectorRef lambda);
 
-/// Everything that decides the bits of a run, named, so that a refusal can say what differs. Refers to its arguments.
+/// Everything that determines the bits of a run, named so that an error message can say what differs. Refers to its arguments.
 class Identity {
  public:
   Identity(const Options& options, const system::System& system, const system::Start& start)
@@ -36,7 +36,7 @@ class Identity {
   const Options& options_;
   const system::System& system_;
   const system::Start& start_;
-  mutable std::vector<Fact> facts_;  ///< empty until they are asked for
+  mutable std::vector<Fact> facts_;  ///< empty until first used
 };
 
 }  // namespace kreisel::run

@@ -40,7 +40,7 @@ class ConstrainedPart final : public method::ConstrainedPart {
 
 namespace {
 
-/// Points a method of this order may look back to: its own, those of the next order, and two for estimates.
+/// Past points that a method of this order may use: its own, those of the next order, and two for estimates.
 constexpr int history_capacity(int order) { return order + 4; }
 
 std::unique_ptr<method::Method> make_method(const system::System& system, const Plan& plan, Counters& counters) {
@@ -149,8 +149,8 @@ bool ImplicitStepper::go_on_behind(double t) {
   return true;
 }
 
-/// What the past had been with the forces that are in force behind a jump: v̇ there differs by Δ, and so v by -sΔ and q by s²Δ/2 a time s ago,
-/// up to one more power of s; of states v itself jumps. Estimates see what that leaves as they see every other error.
+/// The past as it would have been with the forces after a jump: v̇ differs by Δ, and so v by -sΔ and q by s²Δ/2 a time s ago, up
+/// to one more power of s; for states v itself jumps. The remaining error is part of the estimates like any other.
 void ImplicitStepper::move_past(const Entry& before) {
   Entry& now = history_.edit(0);
   const Vector &v = now.motion.v, &a = now.motion.a;
@@ -189,8 +189,8 @@ Attempt ImplicitStepper::attempt(const Proposal& proposal) {
   // Multipliers balance M v̇, and an error of v is one of v̇ magnified by α₀/h.
   VelocityScale scale = closeness.scale(h_);
   if (controls_lambda_) scale.acceleration_step = h_;
-  // Where stiff forces hold q, what Newton's method leaves of one point is no error of the next: it is noise, and the estimate of
-  // order k magnifies it by 2^(k+1). Another iteration costs less than the steps that noise rejects.
+  // Where stiff forces hold q, the Newton error of one point is not an error of the next: it is noise, which the estimate of
+  // order k magnifies by 2^(k+1). Another iteration costs less than steps rejected because of noise.
   constexpr double quiet_fraction = 0.1;
   if (plan_.has_error_control() && closer_.stiffness() > 1.0) scale.fraction = quiet_fraction;
   velocity_weights(parts_, history_[0].motion, scale, weight_);
@@ -213,7 +213,7 @@ Attempt ImplicitStepper::attempt(const Proposal& proposal) {
   return a;
 }
 
-/// Where the formulation asks for it; a step that is too large cannot be projected.
+/// If the formulation requires it; a step that is too large cannot be projected.
 bool ImplicitStepper::project_onto_manifold(double h) {
   if (manifold_ == nullptr) return true;
   if (!manifold_->project(trial_.motion)) return false;
@@ -275,7 +275,7 @@ double ImplicitStepper::first_error(ErrorNorm& norm) {
   return norm(q_error_, v_error_);
 }
 
-/// What is tangential changes slowly: projectors that are a little old leave a little of the constrained part.
+/// The tangent space changes slowly: slightly outdated projectors leave a small part of the constrained error.
 void ImplicitStepper::move_tangent() {
   constexpr int longest_use = 8;
   constexpr double widest_use = 0.1;  // [rad]
@@ -287,8 +287,8 @@ void ImplicitStepper::move_tangent() {
   tangent_turn_ = 0.0;
 }
 
-/// In index-3 form the constrained part of v carries an error that jumps with every change of the step. It would be taken for
-/// a local error; the tangential part has none of it.
+/// In index-3 form the constrained part of v carries an error that jumps with every change of the step. It would be taken for a
+/// local error; the tangential part does not contain it.
 void ImplicitStepper::keep_tangential_velocity() {
   if (tangent_ == nullptr) return;
   if (!has_tangent_) return v_error_.setZero(), void();  // in a singular position, where no direction is tangential
@@ -303,14 +303,15 @@ bool ImplicitStepper::project_trial(bool position, bool velocity) {
   return !position || lie::follow(method_->space(), history_[0].motion.q, trial_.motion.q, trial_.omega);
 }
 
-/// Multipliers of a step that is short or of low order carry O(h^k) and the error of Newton's method over h. Where that exceeds what
-/// the tolerance promises, q and v know them better by the hidden constraints, unless forces are stiff: these magnify errors of q.
+/// Multipliers of a step that is short or of low order carry O(h^k) and the error of Newton's method over h. Where that exceeds
+/// the tolerance, multipliers from q and v by the hidden constraints are more accurate, unless forces are stiff: these magnify
+/// errors of q.
 void ImplicitStepper::settle_lambda() {
-  const double promise = order_ <= 2 ? 30.0 : 150.0;  // tolerances; differences of few points see least
+  const double promise = order_ <= 2 ? 30.0 : 150.0;  // tolerances; differences of few points are least sensitive
   constexpr double belief = 3.0;                      // of what λ deviates from its past
   has_settled_lambda_ = false;
   if (!plan_.has_error_control() || order_ > lambda_differences_.points() || closer_.stiffness() > 1.0) return;
-  // In index-3 form λ jumps with every change of the step: it would be settled at each, for a third more factorisations.
+  // In index-3 form λ jumps with every change of the step: it would be recomputed at each, for a third more factorisations.
   if (plan_.formulation == solve::Formulation::index3 && order_ > 2) return;
   const double deviation = (trial_.lambda - lambda_guess_).norm();
   const Options& options = plan_.options;
@@ -336,7 +337,7 @@ bool ImplicitStepper::at(double t, Entry& out) {
     dense_.evaluate(history_, history_[0].order + 1, t, out);
     return true;
   }
-  // Between starting points the starter knows more than any polynomial through them.
+  // Between starting points the starter is more accurate than any polynomial through them.
   int age = starts_left_;
   while (age < history_.size() && history_[age].motion.t > t) ++age;
   if (age == history_.size() || !start_up_.advance(history_[age], t - history_[age].motion.t, out)) return false;

@@ -57,7 +57,7 @@ class ImplicitStepper final : public Stepper {
 
   // ---- for derivatives of its steps
 
-  /// Whether a step is its map and its equations alone: nothing is projected, and no operator of the system enters the map.
+  /// Whether a step consists of its map and its equations only: nothing is projected, and no operator of the system enters the map.
   bool is_plain() const { return manifold_ == nullptr && constrained_part_ == nullptr; }
   /// Frozen for the trial between an attempt and the next.
   method::Method& method() { return *method_; }
@@ -97,12 +97,12 @@ class ImplicitStepper final : public Stepper {
   double lambda_scale_ = 0.0;         ///< largest |λ| so far
   double lambda_noise_ = 0.0;         ///< of the trial, relative
   double h_ = 0.0;                    ///< of the trial
-  double interpolation_share_ = 0.0;  ///< what lies between the points of the trial, as a part of its error
+  double interpolation_share_ = 0.0;  ///< interpolation error between the points of the trial, as a part of its error
   Turn turn_;                         ///< the widest of the trial
   int order_ = 0;                     ///< of the trial
   int starts_left_ = 0;
   bool is_at_start_ = true;
-  bool is_behind_jump_ = false;  ///< no step has been taken since
+  bool is_behind_jump_ = false;  ///< no step since the jump
   bool has_settled_lambda_ = false;
   bool controls_lambda_;
   bool tests_tangential_alone_;                        ///< d = P d̃ (Eich 1993, eq. 4.1)

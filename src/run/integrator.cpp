@@ -21,7 +21,7 @@
 namespace kreisel::run {
 namespace {
 
-/// More could only be computed to max_steps in vain.
+/// More steps would only end at max_steps.
 constexpr double most_constant_steps = 1e9;
 
 /// Of an output step: some hundred gigabytes.
@@ -51,18 +51,16 @@ bool is_same(const Value& a, const Value& b) {
   return a == b || (is_nan(a) && is_nan(b));
 }
 
-/// A quaternion of another length would be taken for a rotation that also stretches.
+/// A quaternion of another length would be a rotation with scaling.
 void inspect_rotations(const system::System& system, ConstVectorRef q0, Inspection& check) {
   const std::vector<lie::Block>& blocks = system.space().blocks();
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     if (lie::rotations_of(blocks[b]) != 3) continue;
     const int at = blocks[b].q_at + blocks[b].nq - 4;
     const double length = q0.segment(at, 4).norm();
-    check.require(
-        !std::isfinite(length) || std::abs(length - 1.0) <= 1e-6, "initial values",
-        fmt::format(
-            "there is a quaternion of length {:g} for '{}', q0[{}] to q0[{}], expected (x, y, z, w) of length 1",
-            length, system.pattern().block_name(static_cast<int>(b)), at, at + 3));
+    check.require(!std::isfinite(length) || std::abs(length - 1.0) <= 1e-6, "initial values",
+                  fmt::format("quaternion of length {:g} for '{}', q0[{}] to q0[{}], expected (x, y, z, w) of length 1",
+                              length, system.pattern().block_name(static_cast<int>(b)), at, at + 3));
   }
 }
 
@@ -81,7 +79,7 @@ void inspect(const system::Event& event, Inspection& check) {
                   fmt::format("'{}' has no function for its jump", event.name));
 }
 
-/// Which forms a parameter belongs to.
+/// Formulations in which a parameter has an effect.
 void inspect_variants(const Options& options, bool has_constraints, Inspection& check) {
   const ParameterValues& parameters = options.method.parameters;
   const auto set_to = [&](const char* name, const char* word) {
@@ -92,7 +90,7 @@ void inspect_variants(const Options& options, bool has_constraints, Inspection& 
                   fmt::format("has an effect only with {} index1", spelled("formulation")));
   if (set_to("ratios", "growth"))
     check.require(options.has_error_control(), "ratios",
-                  "bounds steps under error control; given steps are as they are");
+                  "bounds steps under error control; it has no effect on given steps");
   if (has_constraints && set_to("derivatives", "plain"))
     check.require(options.formulation == solve::Formulation::index1, "derivatives",
                   fmt::format("has an effect only with {} index1", spelled("formulation")));
@@ -109,7 +107,7 @@ void inspect_starting(const Options& options, bool has_constraints, Inspection& 
   const bool is_printed = options.starting == Starting::formula_as_printed;
   check.require(info.name == "mkbdf" || (info.name == "bliedf" && !is_printed), "starting",
                 is_printed && info.name == "bliedf"
-                    ? "'formula-as-printed' is for mkbdf, where what is printed differs; use formula"
+                    ? "'formula-as-printed' is for mkbdf, where the printed formula differs; use formula"
                     : fmt::format("'{}' is for {}; {} has corrected and exact", name,
                                   is_printed ? "mkbdf" : "bliedf and mkbdf", info.name));
   check.require(has_constraints && options.formulation == solve::Formulation::index3 && !options.has_error_control(),
@@ -120,18 +118,18 @@ void inspect_starting(const Options& options, bool has_constraints, Inspection& 
   if (info.name != "bliedf" || order <= 2) return;
   for (const char* without : {"tuned", "tuned-implicit", "implicit", "two-chains", "magnus-taylor", "none"})
     check.require(options.correction != without, "starting",
-                  fmt::format("'formula' knows the leading error of the corrections published, difference and magnus, "
-                              "not of {}; use corrected, which needs no formula",
+                  fmt::format("'formula' is available for the corrections published, difference and magnus, not for "
+                              "{}; use corrected, which needs no formula",
                               without));
   check.require(!options.correction.starts_with("file:"), "starting",
-                "'formula' knows no leading error of a correction from a file; use corrected, which needs no formula");
+                "'formula' is not available for a correction from a file; use corrected, which needs no formula");
 }
 
-/// What methods without a solver for general forces need.
+/// Requirements of methods without a solver for general forces.
 void inspect_forces(const system::System& system, const std::string& name, Inspection& check) {
   check.require(system.pattern().is_all_dynamic() && system.is_affine_in_multipliers(), "method",
                 fmt::format("{} is for mechanical systems without states, unknowns without mass and forces that depend "
-                            "on reactions, as friction does; use bliedf or radau",
+                            "on reactions, such as friction; use bliedf or radau",
                             name));
 }
 
@@ -139,7 +137,7 @@ void inspect_rigid_bodies(const system::System& system, const system::Start& sta
                           Inspection& check) {
   inspect_forces(system, name, check);
   check.require(system.pattern().rows() == system.pattern().position_rows(), "method",
-                fmt::format("{} does not serve nonholonomic constraints; use bliedf", name));
+                fmt::format("{} does not support nonholonomic constraints; use bliedf", name));
   if (start.q0.size() != system.space().nq()) return;
   system::Motion m(system.space());
   m.t = start.t0;
@@ -152,7 +150,7 @@ void inspect_rigid_bodies(const system::System& system, const system::Start& sta
   system.mass_and_jacobian(m, there);
   const double size = here.M.size() > 0 ? here.M.lpNorm<Eigen::Infinity>() : 0.0;
   check.require(!((here.M - there.M).lpNorm<Eigen::Infinity>() > 1e-9 * size), "method",
-                fmt::format("{} needs a mass matrix that is constant in the body frame, as that of rigid bodies is; "
+                fmt::format("{} needs a mass matrix that is constant in the body frame, as for rigid bodies; "
                             "this one depends on q. Use generalized-alpha or bliedf",
                             name));
 }
@@ -276,7 +274,7 @@ std::vector<OptionProblem> problems_in(const Options& options, const system::Sys
   for (const std::string& name : options.conserved) {
     check.require(std::count(options.conserved.begin(), options.conserved.end(), name) == 1, "conserve",
                   fmt::format("names '{}' more than once", name));
-    if (!solve::is_invariant_name(name)) continue;  // the field has said so
+    if (!solve::is_invariant_name(name)) continue;  // already reported by the field
     try {
       solve::make_invariant(name, system);
     } catch (const InvalidInput& e) {
@@ -293,11 +291,12 @@ std::vector<OptionProblem> problems_in(const Options& options, const system::Sys
   if (info.name == "half-explicit") inspect_forces(system, info.name, check);
   if (options.formulation.is_given() && has_constraints) {
     const std::string_view formulation = options.formulation.name();
-    check.require(formulation != "ode", "formulation",
-                  fmt::format("'ode' needs a model without constraints; this one has {} constraint rows. {} can do {}",
-                              system.pattern().rows(), info.name, fmt::join(info.formulations, ", ")));
+    check.require(
+        formulation != "ode", "formulation",
+        fmt::format("'ode' needs a model without constraints; this one has {} constraint rows. {} supports {}",
+                    system.pattern().rows(), info.name, fmt::join(info.formulations, ", ")));
     check.require(std::ranges::count(info.formulations, formulation) > 0, "formulation",
-                  fmt::format("{} does not serve '{}'; it serves {}", info.name, formulation,
+                  fmt::format("{} does not support '{}'; it supports {}", info.name, formulation,
                               fmt::join(info.formulations, ", ")));
   } else if (has_constraints) {
     check.require(info.formulations != std::vector<std::string>{"ode"}, "method",
@@ -305,11 +304,12 @@ std::vector<OptionProblem> problems_in(const Options& options, const system::Sys
                               "For the heavy top use {} so3, or choose bliedf, mkbdf or generalized-alpha",
                               info.name, system.pattern().rows(), spelled("group")));
   }
-  check.require(!is_given(options.steps) || info.takes_step_sequences, "steps",
-                fmt::format("{} runs with equal steps only; bliedf and generalized-alpha take given steps", info.name));
+  check.require(
+      !is_given(options.steps) || info.takes_step_sequences, "steps",
+      fmt::format("{} supports equal steps only; bliedf and generalized-alpha accept given steps", info.name));
   if (options.has_error_control() && info.variable_formulations.empty())
     check.require(false, "method",
-                  fmt::format("{} runs with constant steps only: give {}, or use bliedf", info.name, spelled("step")));
+                  fmt::format("{} supports constant steps only: give {}, or use bliedf", info.name, spelled("step")));
   if (info.has_corrections && !options.correction.empty() && !options.correction.starts_with("file:")) {
     Counters unused;
     try {
@@ -339,10 +339,10 @@ void refuse_what_cannot_run(const system::System& given, const system::Start& st
   const std::shared_ptr<const system::System> ready = made_ready(given, start, options);
   const system::System& system = *ready;
   refuse_poor_derivatives(system, start, options);
-  // Not silently repaired.
+  // Inconsistent values are reported, not corrected silently.
   if (const system::Miss miss = system::miss_of(system, start); miss.position_row >= 0 || miss.velocity_row >= 0)
     throw InvalidInput(fmt::format(
-        "the initial values miss the constraints: |Phi| = {:.3e}, |B v| = {:.3e}, most in {}; both should vanish. "
+        "the initial values violate the constraints: |Phi| = {:.3e}, |B v| = {:.3e}, worst in {}; both must be zero. "
         "Give consistent initial positions and velocities",
         miss.position, miss.velocity,
         system.pattern().row_name(miss.position_row >= 0 ? miss.position_row : miss.velocity_row)));

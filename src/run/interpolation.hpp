@@ -8,15 +8,15 @@
 
 namespace kreisel::run {
 
-/// The motion within the steps of kept points, by the dense output that the run itself had. Steps are looked up by time;
-/// one after the other in rising order is cheapest. Not for several threads at once.
+/// The motion within the steps of kept points, by the dense output of the run itself. Steps are looked up by time; increasing
+/// times are cheapest. Not thread-safe.
 class Interpolation {
  public:
   /// The points have increments; `options` are those of the run. All of them must outlive it.
   Interpolation(const Points& points, const Options& options, const system::System& layout);
   ~Interpolation();
 
-  /// Index of the step that ends at t or after it; of the two sides of a jump the later one. Throws InvalidInput when t is
+  /// Index of the step that ends at t or after it; at a jump the step after it. Throws InvalidInput when t is
   /// outside the run.
   std::size_t evaluate(double t, method::Entry& out);
   method::Entry blank() const;

@@ -6,14 +6,14 @@
 namespace kreisel::run {
 namespace {
 
-/// In parts of what the coordinate does in the step: how far before a knot it may end, and how far it shall, in parts of that. Implicit
-/// methods see the force at the end of a step, which must not be that behind the knot. What is left before the knot is an error of the
-/// next step, in proportion.
+/// How far before a knot a step may end, relative to the change of the coordinate in the step, and the target as a part of that.
+/// Implicit methods use the force at the end of a step, which must not be that behind the knot. The remaining distance causes a
+/// proportional error of the next step.
 constexpr double farthest_of_all = 1e-3, farthest_over_tolerance = 1e3, aim_over_farthest = 1e-2;
 constexpr int most_tries = 6;
-/// A step that would be shorter than this part of the one that was tried is not taken.
+/// A step shorter than this part of the attempted one is not taken.
 constexpr double shortest = 1e-2;
-/// Fewer steps than this between two knots, so many times in a row: then none are looked for over the next steps.
+/// After fewer steps than this between two knots, so many times in a row, the search is suspended for the next steps.
 constexpr int close_by = 8, most_crowded = 4, length_of_pause = 100;
 
 int one_more(int count) { return count == std::numeric_limits<int>::max() ? count : count + 1; }
@@ -80,7 +80,7 @@ void Kinks::count_restart() {
 
 void Kinks::forget_landing() { landing_ = beyond_ = nowhere, tries_ = 0; }
 
-/// The time at which the coordinate is just before the knot, as a point that is `at` says.
+/// The time at which the coordinate is just before the knot, from the values at the point `at`.
 double Kinks::time_of_knot(const lie::Motion& at, double x, double whole, double h) {
   const auto [rate, curve] = rates(target_.kink, x, at, h);
   const double way = target_.knot - aim_over_farthest * farthest_ * whole - x;
@@ -109,7 +109,7 @@ Kinks::Advice Kinks::rejected(const lie::Motion& now, const lie::Motion& trial, 
   }
   const double h = trial.t - now.t, from = x_[crossing.kink], whole = x_trial_[crossing.kink] - from;
   target_ = crossing;
-  // Of the two ends of the step only the first knows nothing of what is behind the knot.
+  // Only the first end of the step is not affected by the force behind the knot.
   double t = time_of_knot(now, from, whole, h);
   if (!(t > now.t && t < trial.t)) t = now.t + (crossing.knot - from) / whole * h;
   if (t - now.t < shortest * h) {
@@ -151,7 +151,7 @@ void Kinks::accept(const lie::Motion& now, const lie::Motion& trial) {
   } else {
     if (first_between_ends().kink >= 0) age_ = 0;
     if (landed_.kink >= 0 && (x_[landed_.kink] - landed_.knot) * (x_trial_[landed_.kink] - landed_.knot) <= 0.0)
-      landed_ = {};  // it is behind
+      landed_ = {};  // already passed
   }
   forget_landing();
   is_given_up_ = false;

@@ -9,26 +9,26 @@
 
 namespace kreisel::run {
 
-/// The slope of a force jumps where a coordinate passes a knot, at a time that only the motion tells. A step over it has order one or two, and
-/// so have those of a multistep method that look back to it. Where error control notices, the step ends at the knot, and a
-/// multistep method forgets what was before.
+/// The slope of a force jumps where a coordinate passes a knot, at a time that depends on the motion. A step across it has order
+/// one or two, and so have steps of a multistep method that use points before it. Where error control detects this, the step ends
+/// at the knot, and a multistep method drops its past.
 ///
-/// Knots that follow each other too closely are left to error control: beginning anew at each would cost more.
+/// Knots that follow each other too closely are left to error control: a restart at each would cost more.
 class Kinks {
  public:
   Kinks(const system::System& system, double rtol);
 
   void ignore() { of_ = nullptr; }
-  /// Where the next attempt has to end; not finite: where it likes.
+  /// Where the next attempt has to end; not finite: anywhere.
   double landing() const { return landing_; }
 
-  /// What lasts when a method begins anew.
+  /// State kept when a method restarts.
   void inherit(const Kinks& before);
 
   enum class Advice {
-    none,    ///< no kink is to blame
+    none,    ///< not caused by a kink
     land,    ///< at landing()
-    restart  ///< here: the kink is as good as here, or among the last `order` steps
+    restart  ///< here: the kink is practically here, or among the last `order` steps
   };
   /// The error of the step to `trial` is too large.
   Advice rejected(const lie::Motion& now, const lie::Motion& trial, int order);
@@ -64,11 +64,11 @@ class Kinks {
   Vector way_;
 
   Crossing target_;
-  double landing_ = nowhere, beyond_ = nowhere;  ///< where the step shall end, and a time behind the knot
+  double landing_ = nowhere, beyond_ = nowhere;  ///< target end of the step, and a time behind the knot
   int tries_ = 0;
-  bool is_given_up_ = false;                   ///< until the next step: shorter ones have to do
+  bool is_given_up_ = false;                   ///< until the next step: error control alone
   Crossing landed_;                            ///< just before it
-  int age_ = std::numeric_limits<int>::max();  ///< accepted steps since one went over a knot
+  int age_ = std::numeric_limits<int>::max();  ///< accepted steps since one crossed a knot
   int since_landing_ = std::numeric_limits<int>::max(), crowded_ = 0, pause_ = 0;
 };
 

@@ -72,7 +72,7 @@ bool lemke(const Matrix& W, const Vector& q, Vector& z) {
 
 bool solve_lcp(const Matrix& W, const Vector& q, Vector& z) {
   if (lemke(W, q, z)) return true;
-  // Where W is singular, round-off may hide the pivots: a little more compliance brings them back.
+  // Where W is singular, round-off may hide the pivots: a little added compliance restores them.
   Matrix softer = W;
   softer.diagonal() *= 1.0 + 1e-10;
   if (!lemke(softer, q, z)) return false;

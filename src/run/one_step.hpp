@@ -1,4 +1,4 @@
-// A step that needs nothing but the point it starts from.
+// A step that depends only on its initial point.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ class OneStep {
 
   virtual int order() const = 0;
   /// From a motion with its v̇ and λ to the one at from.t + h, with its v̇ and λ; omega: q_to = q_from∘exp(omega) before
-  /// projections. False: the equations of the step have no solution that is found; `to` is then meaningless.
+  /// projections. False: no solution of the equations of the step was found; `to` is then meaningless.
   [[nodiscard]] virtual bool step(const system::Motion& from, double h, system::Motion& to, VectorRef lambda,
                                   VectorRef omega) = 0;
   /// Embedded estimates of the last step, the sharper one first; none: constant steps only.
@@ -28,7 +28,7 @@ class OneStep {
   virtual std::optional<EnergyFlow> work() const { return {}; }
 };
 
-/// Of the method of a plan that is no step map (MethodInfo::make is null).
+/// For methods that are not step maps (MethodInfo::make is null).
 std::unique_ptr<OneStep> make_one_step(const system::System& system, const Plan& plan, Counters& counters);
 
 }  // namespace kreisel::run

@@ -53,7 +53,7 @@ Attempt OneStepStepper::attempt(const Proposal& proposal) {
   return a;
 }
 
-/// Of two estimates the higher-order one counts, tamed by the other: e₁²/√(e₁² + e₂²/100) (Hairer, Nørsett, Wanner 1993,
+/// Of two estimates the higher-order one counts, damped by the other: e₁²/√(e₁² + e₂²/100) (Hairer, Nørsett, Wanner 1993,
 /// section II.10).
 std::optional<double> OneStepStepper::error_at(int order, ErrorNorm& norm, bool) {
   if (order != map_->order() || map_->estimates() == 0) return {};

@@ -29,7 +29,7 @@ class OneStepStepper final : public Stepper {
   const Entry& now() const override { return now_; }
   int past() const override { return 1; }
   double longest_step() const override;
-  /// A step of its own from the point before: full order, and the run does not see it.
+  /// A separate step from the point before: full order, and without effect on the run.
   [[nodiscard]] bool at(double t, Entry& out) override;
   void recall(std::span<const Entry> past) override;
   void exchange(Archive& a) override;

@@ -174,7 +174,7 @@ std::vector<OptionField> list() {
 }  // namespace
 
 const std::vector<OptionField>& option_fields() {
-  // Methods that a program registers join the words; what earlier calls have returned stays.
+  // Registered methods are added to the words; results of earlier calls stay valid.
   static std::mutex access;
   static std::list<std::vector<OptionField>> versions;
   static std::size_t known = 0;

@@ -10,7 +10,7 @@
 
 namespace kreisel::run {
 
-/// When the observer wants to see the motion.
+/// Times at which the observer sees the motion.
 class OutputSchedule {
  public:
   OutputSchedule(const Options& options, double t0, double t_end)
@@ -55,7 +55,7 @@ class Output {
       : schedule_(options, t0, t_end), observer_(observer) {}
 
   OutputSchedule& schedule() { return schedule_; }
-  /// False: the observer asks the run to stop.
+  /// False: the observer requests a stop.
   [[nodiscard]] bool show(const method::Entry& entry, const system::Residual& residual, bool is_start,
                           const system::System& system, const Work& work, int segment, std::string_view method,
                           const Energy* energy = nullptr) {

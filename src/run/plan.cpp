@@ -33,11 +33,11 @@ solve::RefreshPolicy refresh_of(const Choice<NewtonMatrix>& asked, solve::Refres
                                              : otherwise;
 }
 
-/// With given steps Newton's method goes to a fixed small tolerance, relative to velocities of size 1.
+/// With given steps Newton's method uses a fixed small tolerance, relative to velocities of size 1.
 Closeness with_given_steps(const Options& options) {
   constexpr double default_tolerance = 1e-10;
   constexpr double round_off_margin = 8.0;  // updates below this many units of round-off in q are noise
-  // A sweep of the velocity relation leaves a tenth of its last change, so that v is ten times as good again.
+  // A sweep of the velocity relation leaves a tenth of its last change: v is ten times as accurate again.
   constexpr double sweep_fraction = 0.1;
   Closeness c;
   c.newton.tolerance = options.newton_tolerance > 0.0 ? options.newton_tolerance : default_tolerance;
@@ -49,16 +49,16 @@ Closeness with_given_steps(const Options& options) {
   return c;
 }
 
-/// Under error control it goes to a fraction of the error weights.
+/// Under error control its tolerance is a fraction of the error weights.
 Closeness with_error_control(const Options& options) {
-  // Multipliers see velocity errors magnified by α₀/h.
+  // Velocity errors enter multipliers magnified by α₀/h.
   constexpr double newton_fraction = 0.03;
   constexpr double round_off_margin = 300.0;
   constexpr double sweep_fraction = 0.03;
   constexpr int most_iterations = 8;  // a shorter step is cheaper than more
   Closeness c;
   c.newton.tolerance = options.newton_tolerance > 0.0 ? options.newton_tolerance : newton_fraction;
-  // Multipliers under error control are told from noise only if Newton settles them below their tolerance.
+  // Multipliers under error control are distinguished from noise only if Newton solves them below their tolerance.
   c.newton.lambda_tolerance =
       std::max(options.control_lambda ? newton_fraction * options.rtol : options.rtol, c.newton.lambda_tolerance);
   c.newton.max_iterations = std::min(options.newton_iterations, most_iterations);
@@ -78,7 +78,7 @@ void set_constant_steps(Plan& plan) {
   plan.h = plan.span() / static_cast<double>(plan.step_count);
 }
 
-/// Of radau. What an iteration leaves is added up over the steps, and in stiff directions it drives the others (Hairer, Wanner
+/// Of radau. Iteration errors accumulate over the steps, and those in stiff directions excite the others (Hairer, Wanner
 /// 1996, section IV.8): its tolerances are tighter, with given steps so that they do not hide order 5.
 Closeness of_radau(const Options& options) {
   constexpr double tolerance_of_given_steps = 1e-12;
@@ -98,7 +98,7 @@ solve::Formulation formulation_in_use(const Options& options, const system::Syst
   using solve::Formulation;
   // Without constraints every formulation is the ordinary differential equation.
   if (system.pattern().rows() == 0) return Formulation::ode;
-  // An event may have brought constraints to one.
+  // An event may have added constraints.
   if (options.formulation.is_given() && options.formulation != Formulation::ode)
     return options.formulation.value_or(Formulation::ode);
   const std::vector<std::string>& served = options.method.info().formulations;
@@ -108,7 +108,7 @@ solve::Formulation formulation_in_use(const Options& options, const system::Syst
 }
 
 std::string growth_problem(const Plan& plan) {
-  // From step to step. A single one does no harm: what it amplifies is damped later.
+  // From step to step. A single growth is harmless: amplified errors are damped later.
   constexpr double round_off = 1.01;
   const double largest = plan.order <= coeff::bdf_max_order ? coeff::bdf_ratio_bounds[plan.order].constant : HUGE_VAL;
   int in_a_row = 0;
@@ -116,15 +116,15 @@ std::string growth_problem(const Plan& plan) {
     in_a_row = plan.steps[i] > round_off * largest * plan.steps[i - 1] ? in_a_row + 1 : 0;
     if (in_a_row > 2 * plan.order)
       return fmt::format(
-          "given steps grow by more than {:g} again and again; a BDF method of order {} is unstable on such a grid",
-          largest, plan.order);
+          "given steps grow by more than {:g} repeatedly; a BDF method of order {} is unstable on such a grid", largest,
+          plan.order);
   }
   return {};
 }
 
 std::string damping_problem(const Plan& plan, const system::System& system) {
-  // Conditions that do for ordinary differential equations need not do where a row is solved for λ: what is not damped there
-  // alternates for ever (Arnold, Brüls, Cardona 2015, eq. 50 with < and >). The index-1 form has no memory of λ.
+  // Conditions for ordinary differential equations may not suffice where a row is solved for λ: undamped errors alternate
+  // permanently (Arnold, Brüls, Cardona 2015, eq. 50 with < and >). The index-1 form has no memory of λ.
   if (plan.method->name != "generalized-alpha" || system.pattern().rows() == 0 ||
       system::info_of(plan.formulation).lambda_row == system::ConstraintLevel::acceleration)
     return {};

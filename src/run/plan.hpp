@@ -1,4 +1,4 @@
-// The options of one segment with every default decided.
+// The options of one segment with all defaults resolved.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace kreisel::run {
 
-/// How closely Newton's method and the velocity relation are solved, and against what updates are measured.
+/// How closely Newton's method and the velocity relation are solved, and the scale of updates.
 struct Closeness {
   solve::NewtonOptions newton;
   double absolute = 1.0, relative = 1.0;  ///< of velocities: weight 1/(absolute + relative |v| + floor |q|)
@@ -48,12 +48,12 @@ struct Plan {
 
   bool has_error_control() const { return options.has_error_control(); }
   bool controls_lambda = false;
-  bool may_give_way = false;  ///< to radau
+  bool may_give_way = false;  ///< may be replaced by radau
   double span() const { return t_end - t0; }
   double step(long n) const { return steps.empty() ? h : steps[n]; }
 };
 
-/// Given steps that grow so fast for so long that a BDF method of the order of the plan is unstable on them; empty: they do not.
+/// Message if given steps grow so fast for so long that a BDF method of the order of the plan is unstable; empty: they do not.
 std::string growth_problem(const Plan& plan);
 /// Parameters of generalized-α that leave errors of λ undamped in the formulation of the plan; empty: none.
 std::string damping_problem(const Plan& plan, const system::System& system);

@@ -11,7 +11,7 @@ namespace kreisel::run {
 namespace {
 
 constexpr std::size_t first_bytes = std::size_t{1} << 20;
-constexpr std::size_t huge_from = std::size_t{1} << 21;  ///< short runs shall not take huge pages
+constexpr std::size_t huge_from = std::size_t{1} << 21;  ///< short runs do not use huge pages
 constexpr std::size_t most_reserved = std::size_t{1} << 34;
 constexpr std::size_t numbers_per_cache_line = 8, numbers_ahead = 64;
 
@@ -61,7 +61,7 @@ void Memory::grow() {
     reserved_ = bytes;
   }
   at_ = static_cast<double*>(at);
-  if (bytes > huge_from) ::madvise(static_cast<char*>(at) + bytes_, bytes - bytes_, MADV_HUGEPAGE);  // a wish
+  if (bytes > huge_from) ::madvise(static_cast<char*>(at) + bytes_, bytes - bytes_, MADV_HUGEPAGE);  // a hint
   bytes_ = bytes;
 }
 
@@ -100,7 +100,7 @@ void Points::push(const Point& point, double time) {
   if (spells_.empty() || spells_.back().system != point.system || spells_.back().segment != point.segment)
     spells_.push_back({count_, point.segment, point.system, point.method});
   ++count_;
-  // Nobody has touched the next row yet: it comes while the next step is computed.
+  // The next row has not been touched yet: prefetch it during the next step.
   for (std::size_t ahead = 0; ahead < std::min(width_, numbers_ahead); ahead += numbers_per_cache_line)
     __builtin_prefetch(row + width_ + ahead, 1);
 }
@@ -117,7 +117,7 @@ const Points::Spell& Points::spell_of(std::size_t i) const {
 
 std::size_t Points::oldest_of(std::size_t i, std::size_t most) const {
   const std::size_t first = spell_of(i).first;
-  // A method that restarts where no event shows the point again begins at the last point of the segment before.
+  // A method that restarts without an event begins at the last point of the segment before.
   const bool begins_before = first > 0 && number(t, first - 1) < number(t, first);
   const std::size_t oldest = begins_before ? first - 1 : first;
   return std::max(oldest, i + 1 > most ? i + 1 - most : 0);

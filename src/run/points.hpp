@@ -10,7 +10,7 @@
 
 namespace kreisel::run {
 
-/// Numbers that grow where they are: addresses are reserved ahead, pages come with the first use.
+/// Numbers that grow in place: addresses are reserved in advance, pages are allocated at first use.
 class Memory {
  public:
   Memory() = default;
@@ -19,7 +19,7 @@ class Memory {
   Memory& operator=(const Memory&) = delete;
 
   void grow();
-  /// Gives back what lies behind the first `count` numbers; it can grow no more.
+  /// Releases the memory after the first `count` numbers; it cannot grow any more.
   void trim(std::size_t count);
   double* data() { return at_; }
   std::size_t size() const { return bytes_ / sizeof(double); }
@@ -29,10 +29,10 @@ class Memory {
   std::size_t bytes_ = 0, reserved_ = 0;
 };
 
-/// One row of numbers per point, in memory that arrays can share: touching memory is what a run costs beyond its steps.
+/// One row of numbers per point, in memory that arrays can share: beyond its steps, the cost of a run is memory access.
 class Points {
  public:
-  /// What only some results need.
+  /// Data that only some results need.
   struct Extent {
     bool has_increments = false;  ///< for interpolation
     bool has_residuals = false;   ///< they cannot be computed again when constraints are switched
@@ -40,17 +40,17 @@ class Points {
   explicit Points(Extent extent) : extent_(extent) {}
 
   void push(const Point& point) { push(point, point.entry.motion.t); }
-  /// As a point at this time.
+  /// Appends a point with this time.
   void push(const Point& point, double time);
   /// Forgets the last point.
   void pop();
   /// After the last point.
   void finish();
-  /// Where quantities stand in rows of the sizes of `first`; done by the first `push`.
+  /// Sets the offsets of quantities in rows of the sizes of `first`; called by the first `push`.
   void lay_out(const Point& first);
   std::size_t size() const { return count_; }
 
-  /// Where a quantity stands in a row.
+  /// Offset of a quantity in a row.
   struct Part {
     Eigen::Index at = 0, size = 0;
   };
@@ -61,14 +61,14 @@ class Points {
   std::shared_ptr<const Memory> memory() const { return memory_; }
   double number(const Part& part, std::size_t i) const { return row(i)[part.at]; }
   Eigen::Map<const Vector> get(const Part& part, std::size_t i) const { return {row(i) + part.at, part.size}; }
-  /// The point as methods see it, without what is private to a method; without increments as far as they are kept.
+  /// The point as methods see it, without data private to a method; with increments only if they are kept.
   void read(std::size_t i, method::Entry& out) const;
   /// Φ and B v + Φ_t, kept or computed again.
   void read_residual(std::size_t i, const method::Entry& entry, system::Residual& out) const;
   Work work_at(std::size_t i) const;
   const system::System& in_force(std::size_t i) const { return *spell_of(i).system; }
   std::string_view method_of(std::size_t i) const { return spell_of(i).method; }
-  /// The points that a method at point i could look back to, oldest first and i last, at most `most` of them: those of its
+  /// The points that a method at point i can use, oldest first and i last, at most `most` of them: those of its
   /// segment, and the one it began at.
   std::size_t oldest_of(std::size_t i, std::size_t most) const;
 

@@ -29,11 +29,11 @@ class RadauControl {
     h_ = is_first_ ? 0.1 * h : std::isfinite(error) ? h / quotient(error, iterations, max_iterations) : 0.1 * h;
     h_ = std::min(h_, 0.9 * h);
   }
-  /// `is_smooth`: where the step has ended nothing jumps.
+  /// `is_smooth`: nothing jumps at the end of the step.
   void accept(double h, double error, int iterations, int max_iterations, bool is_smooth) {
     double q = quotient(error, iterations, max_iterations);
     const double bounded = std::max(error, 0.01);
-    // A step that had to end at a given time says nothing about how errors grow from step to step.
+    // A step that had to end at a given time is not used to predict the growth of errors.
     const bool is_cut = h < 0.9 * h_;
     if (!is_first_ && !is_cut && h_accepted_ > 0.0) {
       const double predicted = h_accepted_ / h * std::pow(bounded * bounded / error_accepted_, 1.0 / order) / safety;
@@ -46,7 +46,7 @@ class RadauControl {
     if (failures_ > 0) next = std::min(next, h);
     // The factors of the matrices can be kept.
     if (q >= 1.0 / 1.2 && q <= 1.0) next = h;
-    // What Newton's method did not like a moment ago it will not like now.
+    // A step size at which Newton's method has just failed would fail again.
     h_ = std::min(next, newton_limit_);
     newton_limit_ *= limit_growth;
     failures_ = 0;
@@ -63,7 +63,7 @@ class RadauControl {
   void bound() {
     if (max_step_ > 0.0) h_ = std::min(h_, max_step_);
   }
-  /// h over the next step. Many iterations make it careful.
+  /// h over the next step. Many iterations reduce the next step.
   double quotient(double error, int iterations, int max_iterations) const {
     const double factor = safety * std::min(1.0, (2.0 * max_iterations + 1.0) / (2.0 * max_iterations + iterations));
     return std::clamp(std::pow(std::max(error, 1e-10), 1.0 / order) / factor, 1.0 / largest_growth, largest_cut);

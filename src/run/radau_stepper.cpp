@@ -17,10 +17,10 @@ using method::History;
 
 namespace {
 
-/// Of the largest turn that a step can represent: v changes on the way.
+/// Fraction of the largest turn that a step can represent: v changes during the step.
 constexpr double turn_margin = 0.9;
 /// A vector that turns with a body, as a reaction does where velocities are constant and no error is seen, is a cubic between
-/// the steps up to 7.6e-4 φ⁴ for a turn by φ. This many multiples of rtol are left to that.
+/// the steps up to 7.6e-4 φ⁴ for a turn by φ. That error may reach this many multiples of rtol.
 constexpr double turned_fraction = 100.0;
 
 double largest_turn(double rtol) {
@@ -58,7 +58,7 @@ bool RadauStepper::go_on_behind(double t) {
   if (!radau_.jump_to(t, now_, last_)) {
     now_.motion.t = t;
     if (!start_up_.accelerate(now_)) return false;
-    last_.h = 0.0;  // the stages before the jump say nothing about those behind it
+    last_.h = 0.0;  // the stages before the jump do not predict those after it
   }
   now_.h = 0.0;
   now_.work.reset();

@@ -22,7 +22,7 @@ class RadauStepper final : public Stepper {
   Attempt attempt(const Proposal& proposal) override;
   const Entry& trial() const override { return trial_; }
   /// Filtered with the matrix of the step; at a start and after a rejection, where a large estimate may be the transient of a
-  /// stiff motion, twice. λ counts with what the last stage misses of λ at the new point.
+  /// stiff motion, twice. The error of λ is the difference between the last stage and the new point.
   std::optional<double> error_at(int order, ErrorNorm& norm, bool tests_lambda) override;
   [[nodiscard]] bool project_trial(bool position, bool velocity) override;
   void commit() override;
@@ -31,7 +31,7 @@ class RadauStepper final : public Stepper {
   int past() const override { return 1; }
   double longest_step() const override;
   [[nodiscard]] bool at(double t, Entry& out) override;
-  /// The stages are not kept with the points: they are solved for again, from what both ends of the step say about them.
+  /// The stages are not kept with the points: they are solved for again, with a guess from both ends of the step.
   void recall(std::span<const Entry> past) override;
 
   void forget_matrix() override { radau_.forget_matrix(); }

@@ -9,7 +9,7 @@
 
 namespace kreisel::run {
 
-/// Owner of what accumulates while a run lasts, which ends in the report.
+/// Owner of the quantities that accumulate during a run and are part of the report.
 class Recorder {
  public:
   Recorder(Report& report, Observer& observer, const system::Tolerances& tolerances)
@@ -31,7 +31,7 @@ class Recorder {
   /// An accepted point: its equations into `residual`, largest gaps and energies into the report.
   void measure(const system::System& system, const method::Entry& entry);
   const system::Residual& residual() const { return residual_; }
-  /// What was wrong with the equations of the newest point measured; empty: nothing.
+  /// The problem with the equations of the newest measured point; empty: none.
   const std::string& doubt() const { return doubt_; }
   const Energy& energy() const { return energy_; }
   /// The equations of a point between the steps; nothing is recorded.

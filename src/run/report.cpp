@@ -17,9 +17,10 @@ const std::vector<StatusInfo>& statuses() {
       {Status::too_many_steps, "too-many-steps", "max_steps was reached before t_end"},
       {Status::event_failed, "event-failed",
        "an event could not be carried out, or triggers repeatedly (Zeno behaviour)"},
-      {Status::poor_derivatives, "poor-derivatives", "derivatives by differences are too poor for the tolerances"},
+      {Status::poor_derivatives, "poor-derivatives",
+       "derivatives by differences are too inaccurate for the tolerances"},
       {Status::no_consistent_start, "no-consistent-start", "the initial values admit no accelerations and multipliers"},
-      {Status::interrupted, "interrupted", "stopped from outside"},
+      {Status::interrupted, "interrupted", "stopped by the user or the calling program"},
   };
   return list;
 }

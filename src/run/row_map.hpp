@@ -1,4 +1,4 @@
-// Constraint rows of the system in force, as results number them.
+// Constraint rows of the active system, in the numbering of results.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace kreisel::run {
 
-/// Groups are matched by name, level and size; rows that only one side knows are left out.
+/// Groups are matched by name, level and size; rows that only one side has are left out.
 class RowMap {
  public:
   RowMap(const system::Pattern& from, const system::Pattern& to) : target_(from.rows(), -1) {
@@ -40,7 +40,7 @@ class RowMap {
   bool is_identity_ = true, loses_rows_ = false;
 };
 
-/// Points and residuals of the system in force with the rows of results.
+/// Points and residuals of the active system with the rows of results.
 class ResultRows {
  public:
   ResultRows(const system::System& system, const system::System& layout)

@@ -40,22 +40,22 @@ inline double span_of_bodies(const std::vector<Part>& parts, const lie::Motion& 
   return span;
 }
 
-/// The size whose round-off a part of this own size feels; `length` is the size of the mechanism.
+/// The size that determines the round-off of a part of this size; `length` is the size of the mechanism.
 inline double reach_of(const Part& part, double size, double span, double length) {
   if (part.body_at < 0) return size;
   return std::max(size, part.q_at < 0 ? span / length : span);
 }
 
-/// What updates of velocities are measured against.
+/// Scale of velocity updates.
 struct VelocityScale {
   double absolute = 1.0, relative = 1.0;
   double fraction = 1.0;  ///< of these, that velocities of bodies may use
   double floor = 0.0;     ///< per unit of |q|: what round-off leaves
   double length = 1.0;    ///< of the mechanism
   /// > 0: rates of states and of algebraic unknowns may move the value within this step by a thousandth of what it is allowed.
-  /// Their rate alone may be all noise: the angle that a stiff spring counts is at rest when its bodies are, but for round-off.
+  /// Their rate alone may be pure noise: the counted angle of a stiff spring at rest changes by round-off only.
   double state_step = 0.0;
-  /// > 0: velocities count by what they do to accelerations, differences over this step.
+  /// > 0: velocities count by their effect on accelerations, as differences over this step.
   double acceleration_step = 0.0;
 };
 

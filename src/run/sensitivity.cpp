@@ -18,7 +18,7 @@
 namespace kreisel::run {
 namespace {
 
-/// Keeps what a run shows, and passes it on.
+/// Stores the points of a run, and passes them on.
 class Keeper final : public Observer {
  public:
   Keeper(const system::System& layout, Observer* next)
@@ -74,7 +74,7 @@ class Keeper final : public Observer {
     return Eigen::Map<const Rows>(from.data(), count, width);
   }
 
-  /// In force at each point; the report of the run keeps them.
+  /// Active at each point; owned by the report of the run.
   const std::vector<const system::System*>& systems() const { return systems_; }
   RunPoints points() const {
     RunPoints out;
@@ -135,7 +135,7 @@ class Keeper final : public Observer {
 };
 
 struct Neighbour {
-  bool is_alike = false;  ///< it took the same way
+  bool is_alike = false;  ///< it took the same steps
   std::string problem;
   RunPoints points;
   std::vector<double> event_times;
@@ -233,7 +233,7 @@ class Differentiation {
         layout_(problem.system->result_layout()),
         lambda_rates_(rates_of(points, points.lambda)),
         output_rates_(points.output_rates) {
-    // What has no rate of its own gets one from its neighbours.
+    // Quantities without a rate get one from neighbouring points.
     const Matrix by_differences = rates_of(points, points.outputs);
     for (Eigen::Index i = 0; i < output_rates_.size(); ++i)
       if (!std::isfinite(output_rates_.data()[i])) output_rates_.data()[i] = by_differences.data()[i];
@@ -277,13 +277,13 @@ class Differentiation {
       extrapolate(one->lambda, two->lambda, out.lambda, change);
       extrapolate(one->outputs, two->outputs, out.outputs, change);
       if (out.event_times.size() > 0) out.event_times = (4.0 * one->event_times - two->event_times) / 3.0;
-      // What is left is of the fourth order where the change was of the second, and round-off.
+      // The remaining error is of fourth order where the change is of second order, plus round-off.
       out.uncertainty = change * change + round_off(points_.q, out.q, s) + round_off(points_.v, out.v, s);
       if (change < 1e-4) return {};
     }
     if (problem.empty() && out.q.size() > 0) return {};
-    return fmt::format("the derivative by '{}' was not found: {}", name(j),
-                       problem.empty() ? "neighbouring runs take another way" : problem);
+    return fmt::format("the derivative with respect to '{}' could not be computed: {}", name(j),
+                       problem.empty() ? "neighbouring runs take different steps" : problem);
   }
 
  private:
@@ -320,9 +320,10 @@ class Differentiation {
         return {};
       }
       if (!near[side].is_alike) {
-        problem = near[side].problem.empty()
-                      ? "neighbouring runs have other events, or an event in another step; is it passed without speed?"
-                      : near[side].problem;
+        problem =
+            near[side].problem.empty()
+                ? "neighbouring runs have different events, or an event in another step; is it passed with zero speed?"
+                : near[side].problem;
         return {};
       }
     }
@@ -382,7 +383,7 @@ class Differentiation {
         other.output_size() == layout_.output_size())
       return;
     throw InvalidInput(fmt::format(
-        "'{}' changes how many coordinates, constraints or outputs the model has; there is no derivative by it",
+        "'{}' changes the number of coordinates, constraints or outputs; there is no derivative with respect to it",
         name(j)));
   }
 
@@ -415,7 +416,7 @@ Sensitivities differentiate(const ProblemOf& make, const Vector& parameters, con
   Sensitivities out;
   std::unique_ptr<Forward> forward;
   if (wanted.uses_differences) {
-    out.differences = "they were asked for";
+    out.differences = "they were requested";
   } else {
     Vector steps(parameters.size());
     for (Eigen::Index j = 0; j < steps.size(); ++j) steps[j] = step_of(wanted, parameters, j, Forward::parameter_bits);
@@ -452,7 +453,7 @@ Matrix Sensitivities::at(const std::vector<double>& times, const Matrix& rows) c
   Matrix out(static_cast<Eigen::Index>(times.size()), rows.cols());
   const std::vector<double>& t = points.t;
   for (std::size_t i = 0; i < times.size(); ++i) {
-    // At an event both sides are there; the later one counts.
+    // At an event both sides exist; the later one counts.
     const auto after = std::upper_bound(t.begin(), t.end(), times[i]);
     std::size_t before = after == t.begin() ? 0 : static_cast<std::size_t>(after - t.begin()) - 1;
     const auto row = static_cast<Eigen::Index>(i);

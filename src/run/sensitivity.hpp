@@ -24,35 +24,35 @@ struct RunPoints {
 struct Sensitivity {
   Matrix q, v, lambda, outputs;
   Vector event_times;  ///< of the events that happened, in their order
-  /// Of the largest numbers, relative: what linear equations have left, or as two steps of differences show it.
+  /// Relative to the largest numbers: residual of the linear equations, or estimated from two steps of differences.
   double uncertainty = 0.0;
 };
 
 struct SensitivityOptions {
   std::vector<std::string> names{};  ///< of the parameters, for messages
   Vector scale{};                    ///< change of each parameter that matters; empty: its size, or 1
-  bool is_cheap = false;          ///< where it takes neighbouring runs, two per parameter instead of four: for searches
-  bool uses_differences = false;  ///< of neighbouring runs in any case: a check of the others
-  std::vector<double> times{};    ///< at which outputs are wanted as the run itself interpolates them, increasing
+  bool is_cheap = false;             ///< two neighbouring runs per parameter instead of four, if any: for searches
+  bool uses_differences = false;     ///< always from neighbouring runs: a check of the others
+  std::vector<double> times{};       ///< at which outputs are wanted as the run itself interpolates them, increasing
 };
 
 struct Sensitivities {
   Report report;  ///< of the run
   RunPoints points;
   std::vector<Sensitivity> by;
-  Matrix sampled;           ///< outputs at the times asked for, one row each; NaN where the run did not come
-  std::string problem;      ///< why there are none although the run succeeded; empty: they are there
+  Matrix sampled;           ///< outputs at the requested times, one row each; NaN after the end of the run
+  std::string problem;      ///< why there are none although the run succeeded; empty: no problem
   std::string differences;  ///< why they come from neighbouring runs; empty: they were carried along with the run
 
   /// Rows of a matrix of this run at other times, by polynomials through the six nearest points of their segment.
   Matrix at(const std::vector<double>& times, const Matrix& rows) const;
 };
 
-/// The run with the derivatives of its discrete motion, see Forward. Where that cannot serve (Runge-Kutta methods, projections,
-/// redundant constraints) they come, for each parameter, from neighbouring runs that take its steps with its orders, solved to
-/// round-off, so that differences have nothing of what another choice of steps would add (Bock 1981). Events move with the
-/// parameters, so that what happens after them has its jump. Throws InvalidInput where a parameter changes how many coordinates,
-/// constraints or outputs there are.
+/// The run with the derivatives of its discrete motion, see Forward. Where that is not possible (Runge-Kutta methods,
+/// projections, redundant constraints) they come, for each parameter, from neighbouring runs with the same steps and orders,
+/// solved to round-off: differences then contain no error from another choice of steps (Bock 1981). Events move with the
+/// parameters, and derivatives jump there. Throws InvalidInput if a parameter changes the number of coordinates, constraints or
+/// outputs.
 Sensitivities differentiate(const ProblemOf& problem, const Vector& parameters, const Options& options,
                             const SensitivityOptions& wanted, Observer& observer);
 

@@ -60,7 +60,7 @@ struct Simulation::Inside {
   bool is_at_newest() const {
     return std::abs(drive.now().motion.t - t) <= Drive::round_off * std::max(std::abs(t), std::abs(t_end()));
   }
-  /// Goes on behind inputs that were set.
+  /// Continues after inputs were set.
   void settle() {
     if (!is_set) return;
     is_set = false;
@@ -68,7 +68,7 @@ struct Simulation::Inside {
     drive.go_on_behind(set_from);
   }
 
-  /// Nothing has been computed before inputs that were set at the start.
+  /// Inputs were set at the start, before anything was computed.
   void settle_at_start() {
     if (is_set && set_from == drive.now().motion.t) settle();
   }
@@ -78,7 +78,7 @@ struct Simulation::Inside {
     State state;
     if (wanted == t && has_inputs() && !drive.has_ended() && is_at_newest()) wanted = drive.now().motion.t;
     if (!drive.at(wanted, state))
-      throw InvalidInput(fmt::format("t = {} is not within the step taken last, from {} to {}", wanted,
+      throw InvalidInput(fmt::format("t = {} is not within the last step, from {} to {}", wanted,
                                      drive.newest_step_began(), drive.now().motion.t));
     return state;
   }
@@ -120,9 +120,9 @@ struct Simulation::Inside {
   Drive drive;
   double t;
   bool is_set = false;                                  ///< inputs were set, and nothing has been computed with them
-  double set_from = 0.0;                                ///< from when on they are in force
+  double set_from = 0.0;                                ///< time from which they apply
   Seen values, rates;                                   ///< of outputs
-  std::shared_ptr<const system::System> seen_system{};  ///< what they were seen with, and where
+  std::shared_ptr<const system::System> seen_system{};  ///< system that they were evaluated with
   std::optional<RowMap> rows{};
   lie::Motion motion;
   Vector lambda{};
@@ -140,7 +140,7 @@ Simulation& Simulation::operator=(Simulation&&) noexcept = default;
 
 Status Simulation::advance_to(double t) {
   Inside& in = *inside_;
-  // Durations that were added up.
+  // Round-off of accumulated durations.
   if (t > in.t_end() && t - in.t_end() <= 1e-12 * std::max(std::abs(in.t_end()), std::abs(in.problem.start.t0)))
     t = in.t_end();
   if (!(t <= in.t_end()))
@@ -165,7 +165,7 @@ void Simulation::set(std::string_view input, double value) {
   if (!in.is_at_newest())
     throw InvalidInput(fmt::format(
         "input '{}' cannot be set at t = {:.10g}, within a step: the newest step ends at {:.10g}. Advance to a "
-        "time at which a step ends; under error control every time that is advanced to is one",
+        "time at which a step ends; under error control a step ends at every time advanced to",
         input, in.t, in.drive.now().motion.t));
   if (!in.is_set) in.set_from = in.drive.first_time_behind();
   const double* present = in.inputs->find(number, in.set_from);
@@ -189,7 +189,7 @@ double Simulation::output(std::string_view name) const {
   const std::string_view base = is_rate ? name.substr(0, name.size() - 1) : name;
   const double value = in.outputs(is_rate)[in.output_named(base)];
   if (is_rate && std::isnan(value))
-    throw InvalidInput(fmt::format("output '{}' has no rate that the motion gives", base));
+    throw InvalidInput(fmt::format("output '{}' has no rate that follows from the motion", base));
   return value;
 }
 

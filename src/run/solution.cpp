@@ -23,7 +23,7 @@ double State::energy() const {
   return system->energy(m);
 }
 
-/// A stepper of the segment that a step belongs to, put back to the end of that step.
+/// A stepper of the segment that a step belongs to, restored to the end of that step.
 class Interpolation::Recall {
  public:
   Recall(const Points& points, const Options& options, const system::System& layout)
@@ -63,7 +63,7 @@ class Interpolation::Recall {
     stepper_ = make_stepper(*plan_, system, counters_);
     inner_ = method::History::blank(system.space(), {system.pattern().rows(), system.pattern().position_rows(), 0});
   }
-  /// In the rows of the system in force.
+  /// In the rows of the active system.
   void read(std::size_t i, Entry& to) {
     points_.read(i, row_);
     to.motion = row_.motion;
@@ -81,7 +81,7 @@ class Interpolation::Recall {
   const Options& options_;
   const system::System& layout_;
   const system::System* system_ = nullptr;  ///< that the stepper was made for
-  std::optional<std::size_t> end_;          ///< of the step it stands at
+  std::optional<std::size_t> end_;          ///< of the present step
   Counters counters_;
   std::optional<Plan> plan_;
   std::optional<ResultRows> rows_;

@@ -23,7 +23,7 @@ constexpr double substep_tolerance = 2e-14;
 constexpr int max_substeps = 256;
 /// Below this a change that halving the substeps does not reduce tenfold (order 8 promises 256) is noise of the model.
 constexpr double noise_level = 1e-9;
-/// Of the differences that give the rates of states and algebraic unknowns: to about 1e-8.
+/// Step of the differences for the rates of states and algebraic unknowns: accurate to about 1e-8.
 constexpr double rate_step = 1e-5;
 
 }  // namespace
@@ -56,12 +56,12 @@ bool StartUp::place(double t, ConstVectorRef q, ConstVectorRef v, Entry& first) 
   return has_only_dynamic_ || set_rates_of_states(first);
 }
 
-/// Of first-order states the equations give v and of algebraic unknowns q; v̇ and v come from differences, central ones unless
-/// there is a corner, along the parabola through the first point: an explicit step would blow up beside a stiff force.
+/// For first-order states the equations give v and for algebraic unknowns q; v̇ and v come from differences, central ones unless
+/// there is a corner, along the parabola through the first point: an explicit step would be unstable with a stiff force.
 bool StartUp::set_rates_of_states(Entry& first) {
   constexpr double accuracy = 1e-7, refinement = 0.125;
   constexpr int most_refinements = 8;
-  // Of large times only what they resolve.
+  // Limited by the resolution of large times.
   const double smallest = 1e5 * std::numeric_limits<double>::epsilon() * std::abs(first.motion.t);
   double s = std::max(rate_step, smallest);
   Vector rates = Vector::Zero(omega_.size()), finer = rates;
@@ -197,7 +197,7 @@ bool StartUp::fill(method::Method& method, double h, int order, system::Formulat
 }
 
 /// The defect of the scheme itself on one extra point: l = v(x_exact) - v_k; then v_i += C(q_{k-1}) l. It makes the
-/// starting error of v equal to the one the scheme produces, so that λ sees no jump (theory: docs/methods/bliedf.md).
+/// starting error of v equal to the one the scheme produces, so that λ does not jump (theory: docs/methods/bliedf.md).
 bool StartUp::correct_velocities(method::Method& method, double h, int order, const StartUpOptions& options,
                                  History& history) {
   const bool is_printed = options.by == Starting::formula_as_printed;

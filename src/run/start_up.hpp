@@ -23,17 +23,17 @@ class StartUp {
  public:
   StartUp(const system::System& system, Counters& counters, std::string_view linear_solver);
 
-  /// What was before the first point obeys other equations: differences are taken on the side after it.
+  /// Other equations apply before the first point: differences are taken on the side after it.
   void look_ahead_only() { looks_back_ = false; }
   /// (t, q, v) with v̇ and λ from the index-1 equations. False when [M Bᵀ; B 0] is singular.
   [[nodiscard]] bool place(double t, ConstVectorRef q, ConstVectorRef v, method::Entry& first);
   /// Recomputes v̇ and λ of a point; of states v, but not v̇. False when [M Bᵀ; B 0] is singular.
   [[nodiscard]] bool accelerate(method::Entry& at) { return rkmk_.kkt().accelerate(at.motion, at.lambda); }
-  /// The same where forces jump at t, by what they jump: what a step has left of the equations stays.
+  /// The same where forces jump at t: v̇ and λ change by the jump, and the residual of the step stays.
   [[nodiscard]] bool jump(double t, method::Entry& at) {
     return rkmk_.kkt().factorize(at.motion) && rkmk_.kkt().jump_to(t, at.motion, at.lambda);
   }
-  /// λ from the index-1 equations. False when they have none.
+  /// λ from the index-1 equations. False when they have no solution.
   [[nodiscard]] bool multipliers(const system::Motion& at, Vector& lambda);
   /// Moves q onto Φ = 0, v onto B v + Φ_t = 0, in the mass metric.
   [[nodiscard]] bool project(system::Motion& m, bool moves_position, bool moves_velocity);
@@ -42,9 +42,10 @@ class StartUp {
   /// first point. False when a step of the starter fails.
   [[nodiscard]] bool fill(method::Method& method, double h, int order, solve::Formulation formulation,
                           const StartUpOptions& options, method::History& history);
-  /// So many substeps of a step h that more would not change it; `fill` does it first. False: none is small enough.
+  /// Chooses the number of substeps of a step h such that more would not change it; called by `fill` first. False: none is small
+  /// enough.
   bool choose_substeps(const method::Entry& first, double h);
-  /// From one point to a later one, with the substeps chosen.
+  /// From one point to a later one, with the chosen substeps.
   [[nodiscard]] bool advance(const method::Entry& from, double h, method::Entry& to);
 
  private:

@@ -51,14 +51,14 @@ Status status_of(Outcome outcome) {
   return outcome == Outcome::singular_matrix ? Status::singular_matrix : Status::newton_failed;
 }
 
-/// What the last attempt failed at, by name.
+/// The cause of the last failure, by name.
 std::string culprit_line(const Stepper& stepper) {
   if (const std::string turn = stepper.widest_turn(); !turn.empty()) return fmt::format("  turned too far: {}\n", turn);
   const std::string rows = stepper.worst_rows();
   return rows.empty() ? rows : fmt::format("  largest residuals: {}\n", rows);
 }
 
-/// Steps that are known beforehand. They are taken or they fail.
+/// Prescribed steps. A failed step ends the run.
 class GivenSteps final : public StepPolicy {
  public:
   explicit GivenSteps(const Plan& plan) : plan_(plan) {}
@@ -101,7 +101,7 @@ class GivenSteps final : public StepPolicy {
   Failure failure(const Attempt& a, const Stepper& stepper) const override {
     return {status_of(a.outcome),
             fmt::format("at t = {:.10g} the step of size {:.6g} failed: {}{}.\n{}"
-                        "  try: smaller steps (now {:.6g}), or drop {} and let the error control choose them",
+                        "  try: smaller steps (now {:.6g}), or omit {} so that error control chooses them",
                         a.t, a.h, reason_of(a.outcome),
                         a.iterations > 0 ? fmt::format(" after {} iterations (last update {:.2e} times the tolerance)",
                                                        a.iterations, a.update_norm)
@@ -124,7 +124,7 @@ class GivenSteps final : public StepPolicy {
   bool has_starts_ = false;  ///< starting points are not yet counted
 };
 
-/// What both kinds of error control share: the way to the end, the smallest step, the watchdog.
+/// Common part of error control: steps to the end, the smallest step, the watchdog.
 class ErrorControl : public StepPolicy {
  public:
   ErrorControl(const Plan& plan, const system::System& system)
@@ -175,7 +175,7 @@ class ErrorControl : public StepPolicy {
   void ignore_kinks() override { kinks_.ignore(); }
   std::optional<Failure> complaint(const Stepper& stepper) override {
     const double t = stepper.now().motion.t;
-    if (t == wanted_) return {};  // no error has held it back
+    if (t == wanted_) return {};  // not limited by an error
     if (watchdog_.barks(t))
       return Failure{Status::step_too_small, watchdog_.message(t, name_of(system_, norm_.worst()))};
     if (chatter_.sees(stepper.now())) return Failure{Status::step_too_small, chatter_.message(t)};
@@ -193,13 +193,13 @@ class ErrorControl : public StepPolicy {
  protected:
   virtual double step() const = 0;
   virtual int order(const Stepper& stepper) const = 0;
-  /// Where a step of size h has ended.
+  /// Whether the method restarts at the corner, after a step of size h.
   virtual bool restarts_at(const Stop& corner, double h) const = 0;
-  /// Of a method without a past, whose step has failed: whether the next one ends at a kink.
+  /// For a one-step method whose step has failed: whether the next one ends at a kink.
   bool lands_at_kink(const Stepper& stepper) {
     return kinks_.rejected(stepper.now().motion, stepper.trial().motion, 0) == Kinks::Advice::land;
   }
-  /// Of an accepted step, whether it has to end elsewhere after all.
+  /// For an accepted step: whether it has to end elsewhere.
   bool misses_kink(Attempt& attempt, const Stepper& stepper) {
     if (kinks_.misses(stepper.now().motion, stepper.trial().motion)) {
       attempt.outcome = Outcome::error_too_large;
@@ -213,7 +213,7 @@ class ErrorControl : public StepPolicy {
     const Options& o = plan_.options;
     if (o.initial_step > 0.0) return o.initial_step;
     const lie::Motion& m = stepper.now().motion;
-    // Relative to a position at the origin every move is large: not below the resolution of time.
+    // Relative to a position at the origin every move is large: the step is at least the resolution of time.
     return std::max(initial_step(m, parts_, o.rtol, o.atol, plan_.span()),
                     64.0 * std::numeric_limits<double>::epsilon() * std::abs(m.t));
   }
@@ -226,13 +226,13 @@ class ErrorControl : public StepPolicy {
   ChatterWatch chatter_;
   const Corners corners_;
   Kinks kinks_;
-  Stop stop_;             ///< where the last proposal had to end
-  bool is_last_ = false;  ///< it does
+  Stop stop_;             ///< required end of the last proposal
+  bool is_last_ = false;  ///< the last proposal ends there
   double wanted_ = -std::numeric_limits<double>::infinity();
 };
 
-/// Notices that lightly damped vibrations hold the step. BDF of order 3 to 6 amplifies those of up to 1.9, 4.7, 9.4 and 17.6 rad
-/// per step, however small: error control then follows what the method itself makes.
+/// Detects that lightly damped vibrations limit the step. BDF of order 3 to 6 amplifies those of up to 1.9, 4.7, 9.4 and 17.6 rad
+/// per step, however small: error control then resolves an artefact of the method.
 class Crawl {
  public:
   /// `rate`: at which velocities change.
@@ -244,8 +244,8 @@ class Crawl {
     ++steps_;
     way_ += h;
   }
-  /// The mean step, when it is time to try something else; each failure makes the next try rarer. Steps that collapse are those of a
-  /// vibration that has just been amplified: every further step feeds it, and whoever takes over must then follow it.
+  /// The mean step, when another method should be tried; each failure increases the time to the next try. Steps collapse when a
+  /// vibration has just been amplified: every further step amplifies it, and the next method must then resolve it.
   std::optional<double> is_due() {
     const bool collapses = steps_ >= few && last_ < collapse * longest_;
     if (steps_ < patience_ && !collapses) return {};
@@ -266,7 +266,7 @@ class Crawl {
   static constexpr double unresolved = 0.3;    ///< [rad] per step
   static constexpr double much_faster = 30.0;  ///< than what the motion needs
   static constexpr double collapse = 0.5;      ///< of the longest step since the last try
-  static constexpr int few = 8;                ///< steps that may be short by chance
+  static constexpr int few = 8;                ///< number of steps that may be short by chance
   int steps_ = 0, patience_ = 50;
   double way_ = 0.0;  ///< sum of the steps
   double longest_ = 0.0, last_ = 0.0;
@@ -298,7 +298,8 @@ class OrderControl final : public ErrorControl {
 
   StartingPoints begin(const Stepper& stepper) override {
     const Options& options = plan_.options;
-    // A first step of order 1 has errors of O(h) and of round-off/h in λ: no step is small enough for both. Exact starting points avoid it.
+    // A first step of order 1 has errors of O(h) and of round-off/h in λ: no step size makes both small. Exact starting points
+    // avoid it.
     const bool starts_high = plan_.controls_lambda && !stepper.is_one_step();
     const int first_order = starts_high ? plan_.max_order : plan_.method->min_order;
     double first = first_step(stepper);
@@ -322,11 +323,11 @@ class OrderControl final : public ErrorControl {
       return Verdict::retry;
     }
     norm_.set_scale(stepper.trial().motion, attempt.h);
-    // A multiplier that went wrong in the past would reject every step from there, however short.
+    // A wrong multiplier in the past would reject every later step, however short.
     const bool tests_lambda = controller_.failures() < lambda_failures;
     const int order = attempt.order;
     const std::optional<double> current = stepper.error_at(order, norm_, tests_lambda);
-    // Too few points for an estimate: the step is tested with what there is, which says little about the next one.
+    // Too few points for an estimate: the step is tested with the available points, which hardly predicts the next one.
     attempt.error = current              ? *current
                     : stepper.past() > 1 ? stepper.error_at(order - 1, norm_, tests_lambda).value_or(0.0)
                                          : stepper.first_error(norm_);
@@ -335,7 +336,8 @@ class OrderControl final : public ErrorControl {
       const Kinks::Advice advice = kinks_.rejected(stepper.now().motion, stepper.trial().motion, order);
       if (advice == Kinks::Advice::land) return Verdict::retry;
       if (advice == Kinks::Advice::restart && stepper.past() > 2) return Verdict::restart;
-      // Close to a singular position an old matrix hardly moves what B loses sight of: updates look small, errors stay.
+      // Close to a singular position an old matrix hardly corrects directions in which B is nearly singular: updates look small,
+      // errors stay.
       if (attempt.kept_matrix)
         stepper.forget_matrix();
       else
@@ -431,7 +433,7 @@ class EmbeddedControl final : public ErrorControl {
   }
   double step() const override { return h_; }
   int order(const Stepper&) const override { return order_; }
-  /// Without a past it continues behind a corner as it is, if only the acceleration there is the same.
+  /// A one-step method continues after a corner unchanged if the acceleration is continuous there.
   bool restarts_at(const Stop& corner, double) const override { return corner.smooth < 0; }
 
   int order_;
@@ -483,7 +485,7 @@ class RadauPolicy final : public ErrorControl {
  private:
   double step() const override { return control_.step(); }
   int order(const Stepper&) const override { return RadauStepper::method_order; }
-  /// As every method without a past.
+  /// As for every one-step method.
   bool restarts_at(const Stop& corner, double) const override { return corner.smooth < 0; }
 
   RadauControl control_;

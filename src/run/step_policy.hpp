@@ -12,7 +12,7 @@
 
 namespace kreisel::run {
 
-/// How a run ends that cannot go on.
+/// The failure of a run that cannot continue.
 struct Failure {
   Status status = Status::newton_failed;
   std::string message;
@@ -21,7 +21,7 @@ struct Failure {
 /// [M Bᵀ; B 0] cannot be solved where a method begins.
 Failure no_accelerations(double t, bool is_first);
 
-/// `restart`: not to be tried again, the method starts anew where it is.
+/// `restart`: the attempt is not repeated; the method restarts at the present point.
 enum class Verdict { accept, retry, restart, give_up };
 
 class StepPolicy {
@@ -31,26 +31,26 @@ class StepPolicy {
   /// The stepper is at its first point.
   virtual StartingPoints begin(const Stepper& stepper) = 0;
   virtual Failure failure_of_start(const Stepper& stepper) const;
-  /// A step shall end at t; constant and given steps end where they do.
+  /// Requests a step that ends at t; no effect on constant and given steps.
   virtual void stop_at(double /*t*/) {}
   virtual std::variant<Proposal, Failure> next(const Stepper& stepper) = 0;
-  /// Whether the last proposal ends at a given time: the end, a corner, a time that was asked for.
+  /// Whether the last proposal ends at a given time: the end, a corner, a requested time.
   virtual bool ends_at_stop() const { return false; }
   /// Decides, completes the record of the attempt and, unless it accepts, prepares the next proposal.
   virtual Verdict judge(Attempt& attempt, Stepper& stepper) = 0;
   /// After Verdict::give_up.
   virtual Failure failure(const Attempt& attempt, const Stepper& stepper) const = 0;
-  /// The accepted attempt has been committed; a failure ends the run, as when its steps lead nowhere.
+  /// The accepted attempt has been committed; a failure ends the run, for example without progress.
   virtual void committed(const Attempt&) {}
   virtual std::optional<Failure> complaint(const Stepper&) { return {}; }
-  /// The step that another method would have to exceed far; nothing: the one at hand does well.
+  /// The step that another method would have to exceed by far; empty: the present method is suitable.
   virtual std::optional<double> crawl() { return {}; }
-  /// The time behind a corner at which the stepper has arrived, if the method is to restart there.
+  /// The time after a corner that the stepper has reached, if the method is to restart there.
   virtual std::optional<double> restart(const Stepper& stepper) const = 0;
-  /// What lasts when a method begins anew.
+  /// State kept when a method restarts.
   virtual void inherit(const StepPolicy& /*before*/) {}
-  /// Steps do not end at kinks of forces. Neighbouring runs take the steps of this one and pass the kinks elsewhere: derivatives of the
-  /// discrete motion need steps that no kink decides.
+  /// Steps do not end at kinks of forces. Neighbouring runs take the steps of this one and pass the kinks elsewhere: derivatives
+  /// of the discrete motion need steps that do not depend on kinks.
   virtual void ignore_kinks() {}
   virtual void exchange(Archive& a) = 0;
 };

@@ -12,7 +12,7 @@
 namespace kreisel::run {
 namespace {
 
-/// A list with more steps than this is taken for a mistake.
+/// A list with more steps than this is treated as a mistake.
 constexpr double most_steps = 1e8;
 /// A list that misses the end by less than this was meant to reach it.
 constexpr double round_off = 1e-9;
@@ -144,7 +144,7 @@ Steps steps_of(const StepSequence& sequence, double t0, double span, int equal) 
     if (h <= 0.0) break;
     take(h);
   }
-  // Adding up thousands of steps leaves round-off, which is no reason to say that they were shrunk.
+  // The sum of thousands of steps has round-off, which is not reported as shrinking.
   out.factor = std::abs(elapsed / span - 1.0) < round_off ? 1.0 : span / elapsed;
   for (double& h : out.sizes) h *= out.factor;
   return out;

@@ -1,4 +1,4 @@
-// Steps that are given instead of chosen: what studies of variable step sizes prescribe.
+// Prescribed steps instead of error control, for studies of variable step sizes.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace kreisel::run {
 
-/// What is wrong with it on [t0, t0 + span], one sentence each; empty: nothing.
+/// Problems of a sequence on [t0, t0 + span], one sentence each; empty: none.
 std::vector<std::string> problems_in(const StepSequence& sequence, double span);
 
 struct Steps {

@@ -1,4 +1,4 @@
-// One step at a time: what every method does between two accepted points.
+// One step at a time: the interface of every method between two accepted points.
 #pragma once
 
 #include <limits>
@@ -17,7 +17,7 @@
 
 namespace kreisel::run {
 
-/// What a policy wants to be tried next. t is not always now + h to the last bit: constant steps count from t0.
+/// The next step to be tried. t is not always now + h to the last bit: constant steps count from t0.
 struct Proposal {
   double t = 0.0, h = 0.0;
   int order = 1;
@@ -31,7 +31,7 @@ struct StartingPoints {
   StartUpOptions corrections;
   long last = -1;  ///< number of the point that is t_end; -1: none
   double t_end = 0.0;
-  bool marks_first_step = false;  ///< the first point gets h: what the memory of a one-step method was made for
+  bool marks_first_step = false;  ///< the first point gets h, for which the memory of a one-step method is made
 };
 
 inline Outcome outcome_of(solve::CloseStatus status) {
@@ -48,7 +48,7 @@ inline Outcome outcome_of(solve::CloseStatus status) {
   return Outcome::newton_failed;
 }
 
-/// Owner and only writer of the trial and of the past. A failed attempt leaves no trace; `commit` alone moves time.
+/// Owner and only writer of the trial and of the past. A failed attempt changes no state; only `commit` advances time.
 class Stepper {
  public:
   using Entry = method::Entry;
@@ -63,8 +63,8 @@ class Stepper {
   [[nodiscard]] virtual bool place(const system::Start& start) = 0;
   /// Points after the first one; `now` stays at the first until `show_next_start`. False: the starter failed.
   [[nodiscard]] virtual bool fill(const StartingPoints&) { return true; }
-  /// Forces jump at t, a few units of round-off after `now`: moves there, with v̇ and λ as they are behind the jump. False: the past
-  /// is needed, and the method must restart.
+  /// Forces jump at t, a few units of round-off after `now`: moves there, with v̇ and λ as they are behind the jump. False: the
+  /// method uses its past and must restart.
   [[nodiscard]] virtual bool go_on_behind(double /*t*/) { return false; }
   /// Starting points after `now`.
   virtual int starts_left() const { return 0; }
@@ -85,21 +85,21 @@ class Stepper {
   virtual void commit() = 0;
 
   virtual const Entry& now() const = 0;
-  /// Accepted points that the method may look back to, `now` included.
+  /// Accepted points that the method may use, including `now`.
   virtual int past() const = 0;
-  /// The longest step that the present motion allows the method to represent.
+  /// The longest step that the method can represent for the present motion.
   virtual double longest_step() const { return std::numeric_limits<double>::infinity(); }
-  /// The fastest vibration with little damping that the matrix at hand knows of [rad/s]; 0: none.
+  /// The fastest lightly damped vibration in the present matrix [rad/s]; 0: none.
   virtual double vibration() const { return 0.0; }
   /// A point within the step that ended at `now`. False: it cannot be computed.
   [[nodiscard]] virtual bool at(double t, Entry& out) = 0;
 
-  /// So many points of the past make `at` what it was during the run.
+  /// Number of past points that `at` needs to give the same values as during the run.
   virtual int depth() const { return 2; }
   /// As after the commit of the last of these points, oldest first, for `at` alone. Afterwards no step can be taken.
   virtual void recall(std::span<const Entry> past) = 0;
 
-  /// An error was seen with a matrix of an earlier step: the next attempt makes its own.
+  /// A step with a matrix of an earlier step had an error: the next attempt makes a new matrix.
   virtual void forget_matrix() {}
   /// What kept the last attempt from converging, by name.
   virtual std::string worst_rows() const { return {}; }

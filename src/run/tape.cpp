@@ -59,9 +59,10 @@ class Tape::Reader final : public StepPolicy {
   Failure failure_of_start(const Stepper& stepper) const override { return own_->failure_of_start(stepper); }
   std::variant<Proposal, Failure> next(const Stepper& stepper) override {
     if (!is_there() || number_ >= steps().size())
-      return Failure{Status::step_too_small,
-                     fmt::format("at t = {:.10g} the steps to follow end: the neighbouring motion takes another way",
-                                 stepper.now().motion.t)};
+      return Failure{
+          Status::step_too_small,
+          fmt::format("at t = {:.10g} the recorded steps end: the neighbouring motion takes a different path",
+                      stepper.now().motion.t)};
     const Step& step = steps()[number_];
     const double t = stepper.now().motion.t;
     stop_ = step.ends_at_stop ? corners_.ahead(t, step.h * (1.0 + 1e-3)) : Stop{};
@@ -70,7 +71,7 @@ class Tape::Reader final : public StepPolicy {
     if (!(h > 0.0))
       return Failure{
           Status::step_too_small,
-          fmt::format("at t = {:.10g} a step to follow has no length: the neighbouring motion is too far", t)};
+          fmt::format("at t = {:.10g} a recorded step has zero length: the neighbouring motion is too far away", t)};
     return Proposal{step.ends_at_stop ? end : t + h, h, step.order};
   }
   Verdict judge(Attempt& attempt, Stepper&) override {
@@ -97,7 +98,7 @@ class Tape::Reader final : public StepPolicy {
   Tape& tape_;
   std::size_t spell_, number_ = 0;
   Corners corners_;
-  Stop stop_;  ///< where the last step ends, if it does at one
+  Stop stop_;  ///< where the last step ends, if it is a given time
 };
 
 std::unique_ptr<StepPolicy> Tape::policy_for(std::unique_ptr<StepPolicy> own, const Plan& plan,

@@ -1,4 +1,4 @@
-// The steps that error control has chosen, kept so that another run can take the same ones.
+// The steps chosen by error control, recorded so that another run can take the same steps.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,9 @@
 
 namespace kreisel::run {
 
-/// One run writes it, others follow it: Bock's internal differentiation needs the same steps and orders for neighbouring
-/// parameters (Bock 1981). Steps that ended at a given time end there again; those that a corner or an event ended, where it is now.
+/// One run writes it, others read it: Bock's internal differentiation needs the same steps and orders for neighbouring
+/// parameters (Bock 1981). Steps that ended at a given time end there again; those that ended at a corner or an event end at its
+/// present time.
 class Tape {
  public:
   struct Step {
@@ -19,7 +20,7 @@ class Tape {
     int order = 1;
     bool ends_at_stop = false;
     std::optional<double> restart{};  ///< behind a corner
-    bool hands_over = false;          ///< to radau
+    bool hands_over = false;          ///< switches to radau
   };
   /// Steps between two starts of a method.
   struct Spell {
@@ -29,7 +30,7 @@ class Tape {
   };
 
   bool is_followed() const { return is_followed_; }
-  /// From now on it is read, from its beginning.
+  /// Switches to reading, from the beginning.
   void rewind() {
     is_followed_ = true;
     next_spell_ = 0;

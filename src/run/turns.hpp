@@ -13,8 +13,8 @@
 
 namespace kreisel::run {
 
-/// Under error control [rad]. Where velocities are constant in the body frame nothing else bounds the step. Points less
-/// than half a turn apart show which way and how often the body went round.
+/// Under error control [rad]. Where velocities are constant in the body frame nothing else bounds the step. Points less than half
+/// a turn apart determine the direction and number of turns.
 constexpr double longest_chosen_turn = 3.0;
 /// Of given steps [rad]. At 2π the exponential map and its tangent T(ω) lose rank: no increment leads to the points around.
 constexpr double longest_given_turn = 6.0;
@@ -24,7 +24,7 @@ constexpr double longest_given_turn = 6.0;
 constexpr double telling_turn = 0.1;
 /// Interpolated multipliers, and the work of drivers that is integrated from them, may be wrong by this many tolerances.
 constexpr double interpolation_margin = 1000.0;
-/// Where that is less than this part of the error of the step, other orders have no more to fear from it: turns by φ magnify
+/// Where that is less than this part of the error of the step, it does not affect other orders: turns by φ magnify
 /// the differences of one order by φ to those of the next, and 0.1 < φ < 3.
 constexpr double negligible_share = 0.1;
 

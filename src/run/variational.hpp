@@ -10,7 +10,7 @@ namespace kreisel::run {
 /// With G = g + ad_vᵀ M v, the forces without those of inertia, and M constant in the body frame (Hante, Arnold 2021):
 ///   T(-h x)⁻ᵀ M x = M v_n - (h/2)(G_n + B_nᵀ λ⁺),           q_{n+1} = q_n∘exp(h x),   Φ(q_{n+1}) = 0,
 ///   M v_{n+1} = T(h x)⁻ᵀ M x - (h/2)(G_{n+1} + B_{n+1}ᵀ λ⁻),   B_{n+1} v_{n+1} = 0.
-/// λ⁺ and λ⁻ are means over half a step, of order 1; what is reported is λ of the index-1 equations at (q, v).
+/// λ⁺ and λ⁻ are means over half a step, of order 1; the reported λ is that of the index-1 equations at (q, v).
 class Variational final : public OneStep {
  public:
   Variational(const system::System& system, Counters& counters, double tolerance, std::string_view linear_solver);

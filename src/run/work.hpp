@@ -9,13 +9,13 @@
 namespace kreisel::run {
 
 /// Integrates the polynomial through the powers of the six newest points over each step: error O(h⁶) as long as the power
-/// is smooth. The first five intervals are integrated again with every point until six are there. Points that come with
-/// the work of their step are added up: between the long steps of a one-step method no polynomial follows the power.
+/// is smooth. The first five intervals are integrated again with every point until there are six. Where points contain the work
+/// of their step, it is summed: no polynomial approximates the power over the long steps of a one-step method.
 class WorkMeter {
  public:
   /// The next accepted point, later than the last one.
   void push(const system::System& system, const method::Entry& entry);
-  /// After an event: the first point of a new polynomial. What the energy lost there, as in an impact, counts as dissipated.
+  /// After an event: the first point of a new polynomial. Energy lost there, as in an impact, counts as dissipated.
   void begin_anew(const system::System& system, const method::Entry& entry, double energy_before);
   /// From the first point to one within the newest step.
   Work at(const method::Entry& entry) const {
@@ -38,9 +38,9 @@ class WorkMeter {
   int count_ = 0;                     ///< 0 as long as nothing does work
   std::array<double, capacity> t_{};  ///< newest first
   std::array<system::Power, capacity> power_{};
-  double from_ = 0.0;  ///< where the part of the integral that may still change begins
+  double from_ = 0.0;  ///< begin of the part of the integral that may still change
   Work base_;          ///< up to there
-  Work before_;        ///< before the newest step, when it came with its work
+  Work before_;        ///< before the newest step, if that contains its work
 };
 
 }  // namespace kreisel::run

@@ -31,7 +31,7 @@ bool move_onto_constraints(const system::System& system, system::Motion& m, std:
   return true;
 }
 
-/// Redundant rows leave the closest position unique, if they do not contradict each other: least squares find it.
+/// Redundant rows leave the closest position unique, if they do not contradict each other: least squares finds it.
 bool needs_least_squares(const system::System& system, const system::Motion& m) {
   constexpr int most_rows = 500;  // of full matrices
   return system.pattern().rows() <= most_rows && !system::redundancy(system, m).rows.empty();
@@ -61,12 +61,11 @@ std::vector<Change> assemble(const system::System& system, system::Start& start,
   if (!is_regular)
     throw InvalidInput(
         spelled("assemble") +
-        ": a body without mass can move freely, so that no position is the closest; give it mass or constrain it");
+        ": a body without mass can move freely, so the closest position is not unique; give it mass or constrain it");
   if (!is_closed)
     throw InvalidInput(spelled("assemble") +
-                       ": the mechanism does not close from these positions; give positions closer to its joints, or "
-                       "check lengths and "
-                       "anchor points");
+                       ": the mechanism cannot be assembled from these positions; give positions that fit its joints "
+                       "better, or check lengths and anchor points");
 
   const auto& blocks = system.space().blocks();
   std::vector<std::string> names;

@@ -19,7 +19,7 @@ struct Change {
 };
 
 /// Projects q0, then v0, in the mass metric. Returns what moved, the largest change first. Throws InvalidInput when the
-/// projection is not unique or does not close.
+/// projection is not unique or does not converge.
 std::vector<Change> assemble(const system::System& system, system::Start& start,
                              std::string_view linear_solver = "automatic");
 

@@ -18,25 +18,25 @@ using system::RowGroup;
 using system::RowLevel;
 
 constexpr const NewtonLimits& limits = limits_of_steps;
-/// Relative change of the step size that makes h²K and hD in the matrix doubtful.
+/// Relative change of the step size above which h²K and hD in the matrix are too inaccurate.
 constexpr double step_drift = 0.6;
-/// B of a matrix that is further away than this says nothing about λ [rad].
+/// B of a matrix that is further away than this does not determine λ [rad].
 constexpr double far_turn = 2.0;
 /// Closer than this B has hardly changed: updates of λ that do not shrink are round-off.
 constexpr double near_turn = 0.1;
-/// A force S times stiffer than inertia that has turned by θ since the matrix was made feels θ times what moves in the soft
-/// directions, and answers there with S θ times its own update. Updates below the tolerance may so leave errors far above it, and
-/// their ratio does not tell. Below this S it does.
+/// A force S times stiffer than inertia that has turned by θ since the matrix was made couples to the soft directions by θ and
+/// causes errors there of S θ times its own update. Updates below the tolerance may thus leave errors far above it, which their
+/// ratio does not show. Below this S it does.
 constexpr double stiff_ratio = 100.0;
 /// Vibrations with D below this part of √(KM) decay slowly.
 constexpr double light_damping = 0.6;
 /// A new matrix is cheaper than the iterations that this S θ costs.
 constexpr double worn_stiffness = 30.0;
-/// So much smaller an update must be at most, that round-off does not keep it from settling.
+/// Largest factor by which an update must be smaller; beyond it round-off would prevent convergence.
 constexpr double most_hidden = 1e3;
 /// Ratios of updates that were smaller than this fraction of the tolerance are round-off.
 constexpr double seen = 1e-3;
-/// No rate of λ is larger: no step turns a body this far [rad].
+/// Upper bound of the rate of λ: no step turns a body this far [rad].
 constexpr double widest_rate = 7.0;
 /// The size of λ is forgotten at this rate, so that a singular position does not loosen the test for ever.
 constexpr double memory_of_lambda = 0.9;
@@ -57,7 +57,7 @@ Closer::Closer(const system::System& system, Formulation formulation, const Newt
       blocks_(system.pattern()),
       tangent_(system.space()),
       residual_(system.space().nv(), system.pattern().position_rows(), system.pattern().rows()) {
-  // Methods whose v_x and a_x are no multiples of the identity make room for them.
+  // Methods whose v_x and a_x are not multiples of the identity allocate blocks for them.
   tangent_.v_x_blocks = tangent_.a_x_blocks = Vector();
   const int nv = system.space().nv();
   x_.setZero(nv);
@@ -91,7 +91,7 @@ Closed Closer::close(method::Method& method, const method::History& history, dou
   gamma_ = coefficients.gamma;
   alpha_ = coefficients.alpha;
 
-  // B(q_n)ᵀη of the step before last is another direction: in small mechanisms v never gets rid of what that leaves.
+  // B(q_n)ᵀη of the step before last is another direction: in small mechanisms the resulting error of v does not vanish.
   const bool serves_badly = stabilizes_at_previous(method) && options_.refresh != RefreshPolicy::on_request;
   const bool starts_fresh =
       options_.refresh == RefreshPolicy::every_step || solver_->is_rank_revealing() || is_stale(h) || serves_badly;
@@ -219,7 +219,7 @@ Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, 
   double previous_norm = 0.0, previous_lambda_update = 0.0;
   bool x_has_converged = false;
   double rate = rate_;
-  // A matrix for every step and a fixed small tolerance leave nothing to hide.
+  // With a matrix for every step and a fixed small tolerance there is no hidden error.
   const bool may_hide = stiffness_ > stiff_ratio && options_.refresh != RefreshPolicy::every_step;
   for (int iteration = 1; iteration <= options_.max_iterations; ++iteration) {
     if (iteration > 1) evaluate(method, trial);
@@ -237,7 +237,7 @@ Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, 
     double norm =
         (matrix_gamma_ * right_hand_side_.head(nv).cwiseProduct(weight)).lpNorm<Eigen::Infinity>() / options_.tolerance;
     // v = v(x) + Bᵀη: with an old matrix δη may lag behind δx, as in small mechanisms, whose B has entries of very different
-    // size. Of the first update, which is η itself, an old matrix leaves what its rate says.
+    // size. An old matrix leaves a fraction of the first update, which is η itself, given by its rate.
     if (formulation_.has_eta && matrix == Matrix::kept) {
       stabilization(method, trial, right_hand_side_.tail(trial.eta.size()));
       const double left = iteration > 1 ? 1.0 : limits.slow_rate;
@@ -268,7 +268,7 @@ Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, 
     x_has_converged = x_has_converged || (remaining <= 1.0 && hidden <= 1.0);  // later updates of x are round-off
     const double lambda_update = (alpha_ / (matrix_alpha_ * h)) * largest(right_hand_side_.segment(nv, rows));
     const double allowed_update = options_.lambda_tolerance * std::max(lambda_size_, largest(trial.lambda));
-    // Asked for only when it matters: how far bodies have turned costs as much as the test of x.
+    // Computed only when needed: the rotation of bodies costs as much as the test of x.
     bool lambda_is_settled = x_has_converged && (lambda_update * widest_rate <= allowed_update ||
                                                  lambda_update * lambda_rate(matrix, h, trial) <= allowed_update);
     // Once x has converged, updates of λ that no longer shrink are round-off, unless B has turned away from the matrix.
@@ -488,7 +488,7 @@ void Closer::assemble(double h) {
   }
 }
 
-/// Newton's updates have no part that Bᵀ maps to zero, but the guess has, as soon as B has turned.
+/// Newton's updates have no part in the kernel of Bᵀ, but the guess has one as soon as B has turned.
 void Closer::take_smallest_multipliers(method::Entry& trial) {
   const int nv = system_.space().nv(), rows = system_.pattern().rows();
   right_hand_side_.setZero();

@@ -14,7 +14,7 @@
 
 namespace kreisel::solve {
 
-/// When the iteration matrix is made anew.
+/// When the iteration matrix is recomputed.
 enum class RefreshPolicy {
   every_step,  ///< one factorisation a step: fewest iterations, the choice for constant steps
   when_slow,   ///< kept until convergence slows or the step coefficients drift, where an old matrix serves well
@@ -28,8 +28,8 @@ struct NewtonOptions {
   double lambda_tolerance = 1e-10;
   int max_iterations = 25;  ///< per matrix, ≥ 1
   RefreshPolicy refresh = RefreshPolicy::every_step;
-  /// Bᵀη moves rotations by 1/length² of what it says. 1 is the form of the papers, in which BBᵀ of a mechanism in millimetres
-  /// has a condition of 1e7, and a matrix that has turned a little no longer finds η.
+  /// Bᵀη moves rotations by 1/length² of its value. 1 is the form of the papers, in which BBᵀ of a mechanism in millimetres has a
+  /// condition of 1e7, and η does not converge with a slightly rotated matrix.
   double length = 1.0;
   double baumgarte =
       0.0;  ///< a of Φ̈ + 2aΦ̇ + a²Φ = 0 against λ (Baumgarte 1972), and of d/dt + a for nonholonomic rows [1/s]
@@ -66,20 +66,20 @@ class Closer {
 
   // ---- derivatives of a step that another closer has closed
 
-  /// The matrix at that step, made anew. False: it is singular.
+  /// Recomputes the matrix at that step. False: it is singular.
   [[nodiscard]] bool linearize_at(method::Method& method, const method::History& history, double h, ConstVectorRef x,
                                   const method::Entry& closed);
   /// q_x of that step, block diagonal.
   const lie::MotionTangent& tangent() const { return tangent_; }
-  /// out += what the left-hand sides change by.
+  /// out += the change of the left-hand sides.
   void add_changes(ConstVectorRef dq, ConstVectorRef dv, ConstVectorRef da, ConstVectorRef dlambda,
                    system::Residual& out) const;
   /// out += Bᵀμ over the position rows, at that step.
   void add_constraint_force(ConstVectorRef mu, VectorRef out) const;
-  /// Newton's update for these changes of the left-hand sides: what has to be added to the changes of x, λ and η.
+  /// Newton's update for these changes of the left-hand sides: the corrections of the changes of x, λ and η.
   void correct(double h, const system::Residual& left, VectorRef dx, VectorRef dlambda, VectorRef deta);
   bool is_rank_revealing() const { return solver_->is_rank_revealing(); }
-  /// Whether gap and rate of the residual, and nothing else, stand in the rows of λ and η.
+  /// Whether the rows of λ and η are exactly gap and rate of the residual.
   bool closes_with_residuals() const { return formulation_.lambda_row != ConstraintLevel::acceleration; }
   bool has_eta() const { return formulation_.has_eta; }
 
@@ -96,7 +96,7 @@ class Closer {
   void forget_matrix() { has_matrix_ = false; }
   std::string_view linear_solver_name() const { return solver_->name(); }
 
-  /// What a checkpoint must keep so that a resumed run continues bitwise: the matrix and what it was made for.
+  /// State that a checkpoint must keep for a bitwise equal continuation: the matrix and the step it was made for.
   struct MatrixState {
     bool has_matrix = false;
     double alpha = 1.0, gamma = 1.0, h = 0.0, rate = 0.0, turned = 0.0, lambda_size = 0.0, stiffness = 0.0,
@@ -110,7 +110,7 @@ class Closer {
   void restore(const MatrixState& state);
 
  private:
-  /// The ladder: where one does not converge, the next one starts from the same guess; a smaller step is the caller's.
+  /// Tried in this order: if one does not converge, the next one starts from the same guess; a smaller step is left to the caller.
   enum class Matrix {
     kept,
     fresh,               ///< made at the guess
@@ -129,13 +129,13 @@ class Closer {
   [[nodiscard]] bool is_stale(double h) const;
   [[nodiscard]] bool stabilizes_at_previous(const method::Method& method) const;
   void take_smallest_multipliers(method::Entry& trial);
-  /// A kept matrix with which x settles but λ does not is made anew on the way; `matrix` says so.
+  /// A kept matrix with which x converges but λ does not is recomputed during the iteration; `matrix` shows this.
   Closed iterate(method::Method& method, double h, ConstVectorRef weight, Matrix& matrix, method::Entry& trial);
   /// How far B and the directions of forces have turned since the matrix was made, at most 1.
   double turn_of_matrix(Matrix matrix, double h, const method::Entry& trial);
   /// The part of an update of λ that is wrong because B has turned since the matrix was made.
   double lambda_rate(Matrix matrix, double h, const method::Entry& trial);
-  /// How far q∘exp(x) turns what is fixed at q [rad]; translations as they look from the origin.
+  /// Rotation of body-fixed directions from q to q∘exp(x) [rad]; translations as seen from the origin.
   double turn_of(ConstVectorRef x, ConstVectorRef q) const;
 
   const system::System& system_;

@@ -9,7 +9,7 @@ namespace kreisel::solve {
 
 std::string impose(const system::System& system, system::Motion& m, const Matrix& S, const Vector& s,
                    Counters& counters, std::string_view linear_solver) {
-  constexpr double tolerance = 1e-9;  // of the velocities that are asked for and of those there are
+  constexpr double tolerance = 1e-9;  // relative to the requested and the present velocities
   Kkt kkt(system, counters, linear_solver);
   system::Motion moved = m;
   if (!kkt.factorize(moved) || !kkt.project_velocity(moved)) return "the matrix [M B'; B 0] is singular";

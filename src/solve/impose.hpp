@@ -1,4 +1,4 @@
-// Velocities that shall have given values, within the constraints.
+// Velocities with prescribed values, within the constraints.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace kreisel::solve {
 
-/// Moves v of m onto B v + Φ_t = 0 and S v = s, as little as possible in the mass metric. Empty, or why it cannot be; m
-/// is unchanged then.
+/// Moves v of m onto B v + Φ_t = 0 and S v = s, as little as possible in the mass metric. Returns empty, or why it is not
+/// possible; m is unchanged then.
 [[nodiscard]] std::string impose(const system::System& system, system::Motion& m, const Matrix& S, const Vector& s,
                                  Counters& counters, std::string_view linear_solver = "automatic");
 

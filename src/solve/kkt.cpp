@@ -18,16 +18,16 @@ constexpr int max_newton_iterations = 30;
 constexpr int max_projection_iterations = 12;
 
 /// Up to so many coordinates the default of System::mass_and_jacobian has room for a whole linearisation and allocates
-/// nothing; above, memory counts.
+/// nothing; above, memory matters.
 constexpr int small_system = 100;
 
-/// A distance this small, for velocities in multiples of v, ends a projection.
+/// A projection ends at a distance this small, for velocities relative to v.
 constexpr double projection_floor = 1e-15;
-/// So does a correction after which, at the rate seen, less than round-off of q or v is left: no need to look again.
+/// So does a correction after which, at the rate seen, less than round-off of q or v is left: no further residual is needed.
 constexpr double invisible = 1e-16;
-/// What a second correction is at most, in parts of the first, where the matrix is exact.
+/// Largest ratio of the second correction to the first if the matrix is exact.
 constexpr double exact_matrix = 1e-3;
-/// Of accelerations beside stiff forces, whose parts cancel.
+/// Round-off of accelerations with stiff forces, whose parts cancel.
 constexpr double largest_round_off = 1e-8;
 
 }  // namespace
@@ -58,7 +58,7 @@ double unit_of_projection(double length) {
 
 namespace {
 
-/// Of numbers that stand in blocks of q or v, with translations in parts of `unit`.
+/// Largest entry of blocks of q or v, with translations in units of `unit`.
 double largest_in(const lie::Space& space, ConstVectorRef x, double unit, int lie::Block::*at, int lie::Block::*count) {
   if (unit == 1.0) return x.size() > 0 ? x.lpNorm<Eigen::Infinity>() : 0.0;
   double largest = 0.0;
@@ -288,7 +288,7 @@ double Kkt::correct(Motion& m, VectorRef lambda) {
         size = std::max(size, m.v.segment(blocks[b].v_at, blocks[b].nv).lpNorm<Eigen::Infinity>());
         break;
       case CoordinateKind::algebraic:
-        // Index-1 unknowns live in ℝⁿ blocks, where moving is adding.
+        // Index-1 unknowns are in ℝⁿ blocks, where moving is adding.
         m.q.segment(blocks[b].q_at, blocks[b].nv) -= part;
         size = std::max(size, m.q.segment(blocks[b].q_at, blocks[b].nv).lpNorm<Eigen::Infinity>());
         break;
@@ -432,7 +432,7 @@ void Kkt::constrained_part(ConstVectorRef l, VectorRef out) {
 
 void Kkt::velocity_part(const Motion& at, ConstVectorRef dq, ConstVectorRef dv, Motion& scratch, VectorRef out) {
   rows_.setZero();
-  // H δq as a difference: all of linearize would cost more than the step it belongs to.
+  // H δq as a difference: a full linearisation would cost more than the step itself.
   if (const double size = largest_velocity(system_.space(), dq, length_); size > 0.0) {
     const double part = 1e-6 / size;
     scratch = at;

@@ -18,14 +18,14 @@ using method::Metric;
 /// Lengths of the rows of B, 1 for rows of zeros: |Φ| over them is a distance in q, whatever a constraint is multiplied by.
 /// Translations are counted in `unit`, rotations in radians.
 void row_lengths(const system::System& system, const Vector& B, double unit, VectorRef out);
-/// What a projection counts translations in: metres, unless the mechanism is so small that its round-off is below what ends
+/// The unit of translations in a projection: metres, unless the mechanism is so small that its round-off is below what ends
 /// a projection in metres.
 double unit_of_projection(double length);
 /// The largest entry of q, or of v, translations counted in `unit`.
 double largest_position(const lie::Space& space, ConstVectorRef q, double unit);
 double largest_velocity(const lie::Space& space, ConstVectorRef v, double unit);
 
-/// M itself is never inverted: singular mass matrices are fine as long as M > 0 on ker B.
+/// M itself is never inverted: singular mass matrices are allowed as long as M > 0 on ker B.
 class Kkt {
  public:
   Kkt(const system::System& system, Counters& counters, std::string_view linear_solver = "automatic");
@@ -39,11 +39,11 @@ class Kkt {
   /// their q. Factorises. False when singular or, for forces that depend on λ, not convergent.
   [[nodiscard]] bool accelerate(system::Motion& m, VectorRef lambda);
   /// For a motion whose v̇ and λ balance the forces but may miss the acceleration constraints, as a stage of a Runge-Kutta
-  /// method does: moves v onto B v + Φ_t = 0, where asked, and v̇ and λ onto d/dt(B v + Φ_t) = 0, forces balanced as well as
-  /// before. Unlike `accelerate` it does not ask the forces for v̇, so that errors of q are not magnified by stiff springs.
+  /// method does: moves v onto B v + Φ_t = 0, if requested, and v̇ and λ onto d/dt(B v + Φ_t) = 0, forces balanced as well as
+  /// before. Unlike `accelerate` it does not compute v̇ from the forces: errors of q are not magnified by stiff springs.
   [[nodiscard]] bool complete(system::Motion& m, VectorRef lambda, bool moves_velocity);
   /// Forces jump at t, a few units of round-off after m.t: moves there, and v̇, λ and the v of states by what they jump. With the
-  /// matrix of m at hand. False: it cannot be done with that matrix, and m and λ are as they were.
+  /// matrix of m at hand. False: not possible with that matrix; m and λ are unchanged.
   [[nodiscard]] bool jump_to(double t, system::Motion& m, VectorRef lambda);
 
   /// Moves q onto Φ = 0 and v onto B v + Φ_t = 0 with the matrix at hand. False when the iteration does not contract.
@@ -54,7 +54,7 @@ class Kkt {
     unit_ = unit_of_projection(length);
     length_ = length > 0.0 ? length : 1.0;
   }
-  /// Of the last projection; many mean that the matrix at hand is too old.
+  /// Iterations of the last projection; many indicate that the matrix is outdated.
   int projection_iterations() const { return projection_iterations_; }
 
   /// out = C l, C = M⁻¹Bᵀ(B M⁻¹Bᵀ)⁻¹B over the position rows, with the matrix at hand.
@@ -68,7 +68,7 @@ class Kkt {
   void jump_by(ConstVectorRef impulse, VectorRef jump);
 
  private:
-  struct Copy {  ///< numbers that stand together in the blocks and in the matrix
+  struct Copy {  ///< numbers that are contiguous in the blocks and in the matrix
     int from = 0, to = 0, count = 0;
   };
 
@@ -77,7 +77,7 @@ class Kkt {
   void solve(VectorRef top, VectorRef bottom);  ///< in place
   /// `is_balanced`: the force is target_ already.
   [[nodiscard]] bool balance(system::Motion& m, VectorRef lambda, bool is_balanced);
-  /// One correction of `balance` with the matrix at hand, of what stands in residual_.force and rows_. Its size, relative to
+  /// One correction of `balance` with the matrix at hand, for residual_.force and rows_. Its size, relative to
   /// 1 plus the largest unknown; negative: not finite.
   double correct(system::Motion& m, VectorRef lambda);
   void add_rows(ConstVectorRef x, bool positions_only);

@@ -16,7 +16,7 @@ Layout::Layout(const system::System& system, const FormulationInfo& formulation)
   for (const lie::Block& block : blocks) sizes.push_back(block.nv);
   for (const RowGroup& group : model.groups()) sizes.push_back(group.rows);
   const auto lambda_block = [&](int group) { return x_count + group; };
-  // Position groups come first, so that the η of a group sits at its own number behind all λ.
+  // Position groups come first, so that the η of a group has the number of the group, after all λ.
   const auto eta_block = [&](int group) { return x_count + group_count + group; };
   const auto has_eta = [&](int group) {
     return formulation.has_eta && model.groups()[group].level == RowLevel::position;

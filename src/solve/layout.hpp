@@ -1,4 +1,4 @@
-// Where the linearised equations stand in Newton's matrix.
+// Positions of the linearised equations in Newton's matrix.
 #pragma once
 
 #include <vector>

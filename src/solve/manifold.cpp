@@ -20,7 +20,7 @@ using system::RowLevel;
 using system::System;
 
 constexpr int max_iterations = 12;
-/// A kept matrix that needs more iterations than this is made anew for the next point.
+/// A kept matrix that needs more iterations than this is recomputed for the next point.
 constexpr int tolerable_iterations = 4;
 /// Distances this small, relative to q and v, are round-off.
 constexpr double round_off = 4e-16, nearly_round_off = 1e-12;
@@ -97,7 +97,7 @@ class Output {
     system_->evaluate_outputs(m, lambda_, all_);
     return all_[place_];
   }
-  /// As if accelerations and multipliers were 1: an invariant must not see them.
+  /// With accelerations and multipliers of 1: an invariant must not depend on them.
   double with_other_forces(Motion m) {
     m.a.setOnes();
     lambda_.setOnes();
@@ -150,9 +150,8 @@ Invariant make_invariant(const std::string& name, const System& system) {
   if (name == "energy") return {name, [&system](const Motion& m) { return system.energy(m); }};
   for (const lie::Block& block : system.space().blocks())
     if (lie::rotations_of(block) != 3)
-      throw InvalidInput(
-          fmt::format("invariant '{}' needs bodies that turn in space; coordinates on {} have no such axes", name,
-                      lie::name_of(block.group)));
+      throw InvalidInput(fmt::format("invariant '{}' needs rigid bodies; coordinates on {} have no axes in space", name,
+                                     lie::name_of(block.group)));
   const bool is_rotation = name.starts_with("angular");
   const Vector3 axis = Vector3::Unit(name.back() - 'x');
   return {name, Momentum(system, axis, is_rotation)};
@@ -192,10 +191,9 @@ class Manifold::Joint {
       if (!std::isfinite(levels_[i]))
         throw InvalidInput(fmt::format("the model does not define the invariant '{}'", invariants_[i].name));
       if (invariants_[i].with_other_forces && invariants_[i].with_other_forces(m) != levels_[i])
-        throw InvalidInput(
-            fmt::format("'{}' depends on accelerations or reactions; only what position and velocity decide can be "
-                        "projected onto",
-                        invariants_[i].name));
+        throw InvalidInput(fmt::format(
+            "'{}' depends on accelerations or reactions; only functions of position and velocity can be projected onto",
+            invariants_[i].name));
     }
   }
 
@@ -356,7 +354,8 @@ class Manifold::Joint {
     }
   }
 
-  /// Of what an entry of v moves: the largest coordinate of its block, 1 for rotations and where q shows no length.
+  /// Scale of the coordinate that an entry of v moves: the largest coordinate of its block, 1 for rotations and where q shows
+  /// no length.
   double length_of(int i, const Vector& q) const {
     for (const lie::Block& block : system_.space().blocks()) {
       if (i >= block.v_at + block.nv) continue;
@@ -480,7 +479,7 @@ void Manifold::keep_tangential(VectorRef q_error, VectorRef v_error) {
   if (joint_ != nullptr) return joint_->keep_tangential(q_error, v_error);
   kkt_.constrained_part(q_error, part_);
   q_error -= part_;
-  // Velocities are projected at the q that is left.
+  // Velocities are projected at the final q.
   kkt_.velocity_part(made_at_, q_error, v_error, start_, part_);
   v_error -= part_;
 }

@@ -10,16 +10,16 @@
 
 namespace kreisel::solve {
 
-/// A quantity that the exact motion keeps.
+/// A quantity that the exact motion conserves.
 struct Invariant {
   std::string name;
   std::function<double(const system::Motion&)> value;
   std::function<double(const system::Motion&)> with_other_forces{};  ///< must agree with it; empty: it does
 };
 
-/// So many may be projected onto.
+/// Largest number of invariants.
 inline constexpr int max_invariants = 16;
-/// Before the name of an output of the system, which is then the invariant.
+/// Prefix of the name of an output that is used as an invariant.
 inline constexpr std::string_view output_prefix = "output.";
 
 /// energy, momentum-x … -z, angular-momentum-x … -z (about the origin), and output.NAME for any output.
@@ -27,7 +27,7 @@ std::vector<std::string> invariant_names();
 /// One of those, or an output by name.
 bool is_invariant_name(std::string_view name);
 /// Throws InvalidInput when there is no such invariant or the system does not define it. An output must be a number, or a
-/// component, that q and v decide.
+/// component, that depends on q and v only.
 Invariant make_invariant(const std::string& name, const system::System& system);
 
 struct ManifoldOptions {
@@ -45,11 +45,11 @@ class Manifold {
            std::vector<Invariant> invariants);
   ~Manifold();
 
-  /// From now on invariants shall have their value at m.
+  /// Sets the target values of the invariants to those at m.
   void set_levels(const system::Motion& m);
   /// Moves q and v. False: no contraction even with a fresh matrix; m is then meaningless.
   [[nodiscard]] bool project(system::Motion& m);
-  /// What a checkpoint must keep so that a resumed run projects with the same matrix.
+  /// State that a checkpoint must keep so that a resumed run projects with the same matrix.
   struct State {
     bool is_made = false, has_matrix = false;
     system::Motion made_at;  ///< where the matrix was made
@@ -58,7 +58,7 @@ class Manifold {
   State state() const;
   void restore(const State& state);
 
-  /// Removes from errors of q and v what `project` would remove, to first order.
+  /// Removes from errors of q and v the part that `project` would remove, to first order.
   void keep_tangential(VectorRef q_error, VectorRef v_error);
 
  private:

@@ -6,7 +6,7 @@
 namespace kreisel::solve {
 
 bool mass_scales(const system::System& system, const Vector& M, VectorRef out) {
-  // Rows of B are about 1, and elimination leaves 1e-16 of them: what is larger by far has nothing to fear.
+  // Rows of B are about 1, and elimination leaves 1e-16 of them: much larger masses are not affected.
   constexpr double small_mass = 1e-6;
   const auto& blocks = system.space().blocks();
   out.setZero();

@@ -6,8 +6,8 @@
 
 namespace kreisel::solve {
 
-/// Powers of two that bring the rows of M to about 1, for the rows of the dynamics; those without mass keep theirs. False
-/// when no row is so small that beside B round-off could pass for mass: then they need not be scaled.
+/// Powers of two that bring the rows of M to about 1, for the rows of the dynamics; those without mass keep theirs. False when no
+/// row is so small that round-off of B could be mistaken for mass: then no scaling is needed.
 bool mass_scales(const system::System& system, const Vector& M, VectorRef out);
 /// Multiplies the rows of the dynamics. `pattern` may be that of `copies` such matrices in one, as for stages.
 void scale_rows(const system::System& system, const linear::BlockPattern& pattern, int copies, ConstVectorRef scale,

@@ -1,4 +1,4 @@
-// When Newton's method of a step goes on, asks for another matrix, or gives up.
+// When Newton's method of a step continues, needs a new matrix, or fails.
 #pragma once
 
 namespace kreisel::solve {
@@ -6,7 +6,7 @@ namespace kreisel::solve {
 struct NewtonLimits {
   double slow_rate;       ///< convergence slower than this wastes more iterations than a new matrix costs
   double diverging_rate;  ///< slower than this is failure
-  double hopeless_rate;   ///< so are the first `patience` ratios, which may be worse far from the limit, above this
+  double hopeless_rate;   ///< so is one of the first `patience` ratios, which may be large at first, above this
   int patience;
   int max_age;  ///< steps that a matrix is kept
 };

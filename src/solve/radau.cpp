@@ -25,20 +25,20 @@ using Coefficients = coeff::Radau;
 namespace {
 
 constexpr const NewtonLimits& limits = limits_of_stages;
-/// Steps that stay with the coupled matrix after one that needed it.
+/// Number of steps that use the coupled matrix after one that needed it.
 constexpr int coupled_patience = 8;
 /// Relative change of the step up to which factors are used for another one.
 constexpr double same_step = 1e-12;
-/// The first update removes what a guess misses, at a rate of its own: the ratio of the second one to it says little about
-/// those that follow. Not better than this is assumed before a third is seen.
+/// The first update removes the error of the guess, at a different rate: the ratio of the second one to it does not predict the
+/// following ones. A rate of at least this is assumed until a third update.
 constexpr double assumed_rate = 0.1;
 /// Sweeps of θ' = T(θ)⁻¹v in a guess; each gains one order in h.
 constexpr int guess_sweeps = 2;
-/// In steps, how far a guess extrapolates; more than a step ever grows. Beyond, as after a step that had to end early, a cubic
-/// says nothing.
+/// Largest extrapolation of a guess, in steps; more than the growth of a step. Beyond that, as after a step that had to end
+/// early, a cubic is useless.
 constexpr double longest_reach = 8.5;
 /// A B that has turned by φ since the matrix was made leaves 2 sin(φ/2) of an update of λ. Where it has turned less than this
-/// [rad], updates that do not shrink to a half are round-off; a kept matrix is made anew sooner.
+/// [rad], updates that do not shrink to a half are round-off; a kept matrix is recomputed sooner.
 constexpr double near_turn = 0.4, near_turn_of_kept = 0.1;
 
 constexpr std::complex<double> complex_eigenvalue{Coefficients::alpha, Coefficients::beta};
@@ -415,7 +415,7 @@ Closed Radau::iterate(const Entry& from, double h, ConstVectorRef weight, Matrix
     if (iteration > 1) {
       evaluate(from, h, x);
       if (!is_finite()) return {CloseStatus::not_finite, iteration - 1};
-      // Newton's method proper, until it converges fast: stiff forces bend within the distance to the solution.
+      // Full Newton until it converges fast: stiff forces are nonlinear over the distance to the solution.
       if (matrix == Matrix::coupled && (iteration == 2 || rate > limits.slow_rate) && !prepare(matrix, h, x))
         return {CloseStatus::singular_matrix, iteration - 1};
     }
@@ -456,7 +456,7 @@ Closed Radau::iterate(const Entry& from, double h, ConstVectorRef weight, Matrix
       if (is_judged && norm > 1.0 &&
           rate > (iteration <= limits.patience ? limits.hopeless_rate : limits.diverging_rate))
         return {CloseStatus::diverged, iteration, norm};
-      // What is left after the last iteration that is allowed.
+      // The error after the last allowed iteration.
       const double left = norm * std::pow(rate, options_.max_iterations - iteration);
       if (is_judged && matrix != Matrix::coupled && iteration > limits.patience && left > 1.0)
         return {CloseStatus::diverged, iteration, norm};
@@ -512,7 +512,7 @@ Closed Radau::step(const Entry& from, double h, const Collocation& past, ConstVe
 Closed Radau::restage(const Entry& from, const Entry& to, ConstVectorRef weight, Collocation& out) {
   const double h = to.motion.t - from.motion.t;
   begin(from, h, out);
-  // The polynomial of degree 5 with θ, θ', θ'' of both ends, θ'' with T(θ)⁻¹v̇ in place of (T(θ)⁻¹v)': for a guess enough.
+  // The polynomial of degree 5 with θ, θ', θ'' of both ends, θ'' with T(θ)⁻¹v̇ in place of (T(θ)⁻¹v)': accurate enough for a guess.
   system_.space().tangent_inverse(to.omega, to.motion.v, dv_);
   system_.space().tangent_inverse(to.omega, to.motion.a, v_part_);
   for (int i = 0; i < stages; ++i) {
@@ -576,7 +576,7 @@ Closed Radau::close(const Entry& from, double h, ConstVectorRef weight, Collocat
 /// Makes the matrices of a rung; false when one is singular.
 bool Radau::prepare(Matrix rung, double h, const Collocation& x) {
   if (rung == Matrix::coupled) {
-    // Most runs never need it: it is made when first asked for.
+    // Most runs never need it: it is created at first use.
     if (coupled_ == nullptr)
       coupled_ = std::make_unique<CoupledStages>(system_, formulation_, layout_, metric_, options_.linear_solver);
     counters_.jacobian_evaluations += stages;
@@ -611,7 +611,7 @@ bool Radau::finish(const Entry& from, double h, Collocation& x, Entry& to) {
       lambda_defect_ = (to.lambda - x.lambda[3]).norm();
       x.lambda[3] = to.lambda;
       is_completed_ = true;
-    } else {  // a singular position: the stage has what there is
+    } else {  // a singular position: the values of the stage are kept
       to.motion = stage_[2];
       to.lambda = x.lambda[3];
     }
@@ -726,7 +726,7 @@ void Radau::error_estimate(const Entry& from, const Collocation& step, bool is_r
     stabilization(b.tail(position_rows), work_);
     v_error += work_;
   }
-  // In index-3 form the normal part of v is not what the step leaves: it is projected.
+  // In index-3 form the normal part of v is not an error of the step: it is projected.
   if (completes_velocity_) {
     kkt_.constrained_part(v_error, work_);
     v_error -= work_;
@@ -763,7 +763,7 @@ void Radau::stabilization(ConstVectorRef eta, VectorRef out) const {
   }
 }
 
-// ---- what is said and kept
+// ---- messages and state
 
 std::string Radau::worst_rows() const {
   const auto size = [](const system::Residual& r) { return r.force.norm(); };
@@ -798,7 +798,7 @@ Radau::State Radau::state() const {
 }
 
 void Radau::restore(const State& state) {
-  const Counters before = counters_;  // what it costs to make the matrices again is not counted
+  const Counters before = counters_;  // the cost of recomputing the matrices is not counted
   if (state.real_pivots.size() > 0) {
     real_matrix_.values() = state.real_pivots;
     static_cast<void>(real_solver_->factorize(real_matrix_));

@@ -48,8 +48,8 @@ class Radau {
   Radau(const system::System& system, Formulation formulation, const NewtonOptions& options, Counters& counters);
   ~Radau();
 
-  /// From a motion with v̇ and λ to that at from.t + h. `past` is the step that led to `from`; it guesses the stages, when its
-  /// h is not zero. `weight` as in Closer. On success `to` holds the motion with v̇, λ, η and ω, and `out` the stages.
+  /// From a motion with v̇ and λ to that at from.t + h. `past` is the step that led to `from`; it gives the guess of the stages
+  /// if its h is not zero. `weight` as in Closer. On success `to` holds the motion with v̇, λ, η and ω, and `out` the stages.
   [[nodiscard]] Closed step(const method::Entry& from, double h, const Collocation& past, ConstVectorRef weight,
                             Collocation& out, method::Entry& to);
 
@@ -64,7 +64,7 @@ class Radau {
 
   /// Forces jump at t, a few units of round-off after `at`, the end of the step just taken: moves there, with v̇, λ and the v of
   /// states as they are behind the jump. `past`, the stages of the step, become those of a motion that leads there with the
-  /// forces behind it, up to first order in h. False: only the equations of the point itself can tell; nothing has moved.
+  /// forces behind it, up to first order in h. False: the equations of the point itself are needed; nothing has moved.
   [[nodiscard]] bool jump_to(double t, method::Entry& at, Collocation& past);
   /// The end of the step just taken was moved.
   void forget_end() { is_completed_ = false; }
@@ -72,26 +72,26 @@ class Radau {
   /// At the stages of a step, v and λ as they are at its end, for output between its ends.
   void refine(Collocation& step);
 
-  /// Largest angle of a stage of the last attempt, in multiples of what a step may turn.
+  /// Largest angle of a stage of the last attempt, relative to the largest turn of a step.
   double turned() const { return turned_; }
   /// The body that turned most.
   int turned_block() const { return turned_block_; }
 
   /// Of the step just taken.
   const system::Motion& stage(int i) const { return stage_[i]; }
-  /// By how much λ of the last stage missed that of the new point.
+  /// Difference between λ of the last stage and λ of the new point.
   double lambda_defect() const { return lambda_defect_; }
 
-  /// That the matrix which closed the last step needed, without those that failed before it.
+  /// Iterations with the matrix that solved the last step, without those of failed attempts before it.
   int iterations() const { return iterations_; }
-  /// The convergence rate that was seen last, 0 before one was.
+  /// The last observed convergence rate; 0: none yet.
   double rate() const { return rate_; }
   const system::Residual& residual() const { return residual_[2]; }
   std::string worst_rows() const;
   std::string_view linear_solver_name() const { return real_solver_->name(); }
   void forget_matrix() { has_linearization_ = false; }
 
-  /// What a resumed run needs to go on bitwise: where the matrices were made and for which step.
+  /// State for a bitwise equal continuation: where the matrices were made and for which step.
   struct State {
     bool has_linearization = false, has_factors = false, is_completed = false;
     double factors_h = 0.0, rate = 0.0;
@@ -108,7 +108,7 @@ class Radau {
   static constexpr double largest_turn = 4.7;
 
  private:
-  /// The ladder: where one does not converge, the next one starts from the same guess; a smaller step is the caller's.
+  /// Tried in this order: if one does not converge, the next one starts from the same guess; a smaller step is left to the caller.
   enum class Matrix {
     kept,
     fresh,    ///< made at the guess of the second stage, for all three
@@ -118,7 +118,7 @@ class Radau {
 
   void begin(const method::Entry& from, double h, Collocation& out);
   void guess(const method::Entry& from, double h, const Collocation& past, Collocation& out);
-  /// Solves for the stages, from what stands in `out`.
+  /// Solves for the stages, with the guess in `out`.
   [[nodiscard]] Closed close(const method::Entry& from, double h, ConstVectorRef weight, Collocation& out,
                              method::Entry& to);
   /// Stages from θ and η: q, v, v̇.
@@ -181,7 +181,7 @@ class Radau {
   system::Residual shifted_residual_;
 
   bool completes_ = false;           ///< v̇ and λ of a new point, from its q and v
-  bool completes_velocity_ = false;  ///< v too, which the position constraints alone know to order 3 only
+  bool completes_velocity_ = false;  ///< v as well, which from the position constraints alone has order 3 only
   bool has_linearization_ = false, has_factors_ = false;
   bool is_completed_ = false;  ///< kkt_ is that of the end of the step just taken
   double factors_h_ = 0.0;

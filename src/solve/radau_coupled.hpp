@@ -1,4 +1,4 @@
-// The linearised equations of the three stages in one matrix, each stage with derivatives of its own.
+// The linearised equations of the three stages in one matrix, each stage with its own derivatives.
 #pragma once
 
 #include <array>
@@ -12,14 +12,14 @@
 namespace kreisel::solve {
 
 /// Where a stiff direction turns during a step, one matrix for all stages is not enough: with rates of c and an angle ε
-/// between the stages the iteration contracts by ε√(hc) only. This one is three times as large and does not mind.
+/// between the stages the iteration contracts by ε√(hc) only. This one is three times as large and does not have this problem.
 class CoupledStages {
  public:
   static constexpr int stages = coeff::Radau::stages;
   using Motions = std::array<system::Motion, stages>;
   using Vectors = std::array<Vector, stages>;
 
-  /// System, layout and metric live longer.
+  /// System, layout and metric must outlive it.
   CoupledStages(const system::System& system, const FormulationInfo& formulation, const Layout& layout,
                 const Vector& metric, std::string_view linear_solver);
 

@@ -62,8 +62,8 @@ struct Differences {
 
 constexpr double close_step = 0x1p-17, closest_step = 0x1p-19;
 
-/// A force that changes within a narrow range, as friction at rest, looks flat from afar: two wide steps agree on nothing.
-/// Where two narrow ones agree on something else, they are right.
+/// A force that changes within a narrow range, as friction at rest, looks constant over wide steps: two of them agree on zero.
+/// Where two narrow steps agree on another value, that value is right.
 void look_closer(const Vector& close, const Vector& closest, Settled& settled) {
   const double noise = closest.size() > 0 ? 1e-6 * closest.lpNorm<Eigen::Infinity>() : 0.0;
   for (Eigen::Index i = 0; i < closest.size(); ++i) {
@@ -95,7 +95,7 @@ constexpr double relative_tolerance = 1e-9;
 constexpr double round_off_of_terms = 1e-11;
 constexpr double exact_tolerance = 1e-12;
 
-/// Slower motions are judged like this one: rates that a system differentiates numerically do not vanish at rest.
+/// Slower motions are treated like this one: rates that a system differentiates numerically do not vanish at rest.
 constexpr double slowest = 0.1;
 
 using Label = std::function<std::string(Eigen::Index)>;
@@ -267,7 +267,7 @@ class Auditor {
     Matrix forces(nv_, position_rows_);
     for (int i = 0; i < position_rows_; ++i) {
       Vector force = Vector::Zero(nv_), mu = Vector::Unit(rows_, i);
-      mu.tail(rows_ - position_rows_).setOnes();  // not its business
+      mu.tail(rows_ - position_rows_).setOnes();  // velocity rows must have no effect
       system_.constraint_force(still, mu, force);
       forces.col(i) = force;
     }
@@ -276,7 +276,7 @@ class Auditor {
     check_sweeps();
   }
 
-  /// constraints and saddle_point give what the functions give that they stand for.
+  /// constraints and saddle_point give the same results as the functions they replace.
   void check_sweeps() {
     const Label nothing = [](Eigen::Index) { return std::string(); };
     const Vector no_lambda = Vector::Zero(rows_);
@@ -326,7 +326,7 @@ class Auditor {
     Matrix tolerance = round_off_of_terms * terms * scale.cwiseInverse().transpose();
     for (Eigen::Index i = 0; i < A.rows() && A.cols() > 0; ++i)
       tolerance.row(i).array() += relative_tolerance * A.row(i).lpNorm<Eigen::Infinity>();
-    // Stiff parts that balance each other leave their round-off, but no term that tells of them.
+    // Stiff parts that cancel leave round-off, but no large term in the sum.
     if (A.size() > 0) tolerance.array() += exact_tolerance * A.cwiseAbs().maxCoeff();
     return tolerance;
   }
@@ -365,7 +365,7 @@ class Auditor {
       finding.where +=
           fmt::format(": claimed {:.10g}, expected {:.10g}", claimed(row, column), expected.value(row, column));
       if (expected.change.size() > 0 && !(expected.change(row, column) <= finding.tolerance))
-        finding.where += fmt::format("; differences settle only to {:.1e}, is the system smooth here?",
+        finding.where += fmt::format("; differences converge only to {:.1e}, is the system smooth here?",
                                      expected.change(row, column));
     }
     findings_.push_back(std::move(finding));

@@ -25,7 +25,7 @@ Sizes sizes_of(const System& system, const Motion& m, const KktBlocks& blocks) {
   const auto& space_blocks = system.space().blocks();
   const Pattern& pattern = system.pattern();
   const int nv = system.space().nv();
-  // Bodies have a size of their own; numbers in ℝⁿ only themselves.
+  // Bodies have a size; for numbers in ℝⁿ their value is the size.
   Vector3 middle = Vector3::Zero();
   int bodies = 0;
   for (const lie::Block& block : space_blocks)

@@ -29,24 +29,24 @@ constexpr double growth = 2.0;
 constexpr double hopeless = 1e3;
 /// Estimates times steps fall by 2⁹ to 2¹¹ from one step to the next smaller one, where truncation makes them.
 constexpr double steepest = 0x1p14;
-/// Relative errors below this are as good as differences get.
+/// Relative errors below this cannot be improved by differences.
 constexpr double excellent = 1e-11;
-/// Relative errors above this are worth a look at larger steps than the largest, up to so many times.
+/// For relative errors above this larger steps than the largest are tried, up to so many times.
 constexpr double poor = 1e-12, farthest = 1e12;
 /// Where more than this part of a derivative is not resolved, smaller steps than the smallest may do better.
 constexpr double unresolved = 1e-10;
 /// A second derivative is tried with so many steps about the one that suits its slope.
 constexpr int tried_steps = 5;
-/// Round-off of a function, in units of the size of its terms, that is taken for granted.
+/// Assumed round-off of a function, in units of the size of its terms.
 constexpr double roundings = 64.0;
 /// No function is expected to vary over a smaller part of the size of a system, or of the time of a run.
 constexpr double smallest_part = 0x1p-27, smallest_part_of_time = 0x1p-30;
-/// A step of fewer units in the last place of its argument would see nothing but round-off.
+/// A step of fewer units in the last place of its argument would give nothing but round-off.
 constexpr double units_per_step = 1024.0;
 /// A distance of less than this is the round-off of a zero.
 constexpr double smallest_size = 1e-9;
 
-/// Steps are no round numbers: 709/512.
+/// Steps are not round numbers: 709/512.
 constexpr double mantissa = 1.384765625;
 
 /// Values at ±h, …, ±4h as odd and even parts.
@@ -84,7 +84,7 @@ class Stencil {
   }
 
  private:
-  /// What the even part has beyond a polynomial of degree 6, judged like the odd part: at rest the odd part may vanish, and
+  /// The even part beyond a polynomial of degree 6, treated like the odd part: at rest the odd part may vanish, and
   /// at a kink it is smooth. Divided differences over k²; the factors make their round-off that of the function.
   Vector unresolved_even_part() const {
     Vector out(even_[0].size());
@@ -192,7 +192,7 @@ class Search {
   }
 
  private:
-  /// A function that does not move at all may be a constant, or the step too small to show.
+  /// A function that does not change at all may be constant, or the step may be too small.
   static bool has_signal(const Level& level, Eigen::Index row) { return level.d.size[row] > 0.0; }
 
   /// Two steps that agree need no search.
@@ -211,12 +211,12 @@ class Search {
 
   void climb(double smallest, double largest) {
     levels_.push_back(level_at(f_, smallest));
-    // A range that ends while errors still fall was taken for granted too small.
+    // A range that ends while errors still fall was assumed too small.
     for (double h = smallest * growth; h <= largest * 1.01 || (h <= farthest * largest && is_poor(levels_.back()));
          h *= growth) {
       try {
         levels_.push_back(level_at(f_, h));
-      } catch (const std::exception&) {  // a function that does not reach so far
+      } catch (const std::exception&) {  // outside the domain of the function
         return;
       }
       forget_luck();
@@ -247,7 +247,7 @@ class Search {
            ((last.value - before.value).cwiseAbs().array() <= 8.0 * (last.error + before.error).array()).all();
   }
 
-  /// What does not move at all is no reason to look farther away.
+  /// Rows that do not change at all do not require a wider search.
   static bool is_poor(const Level& level) {
     return level.is_finite && (level.d.size.array() > 0.0 && level.d.error.array() > poor * level.d.size.array()).any();
   }
@@ -269,9 +269,9 @@ class Search {
     }
   }
 
-  /// The round-off of a function does not depend on the step. Values of few digits may lie on a parabola by chance: an error
-  /// is not below what the round-off seen with smaller steps makes of it, and where it falls faster from the next larger
-  /// step than any truncation does, that one shows the round-off.
+  /// The round-off of a function does not depend on the step. Values of few digits may lie on a parabola by chance: an error is
+  /// not below the contribution of the round-off seen with smaller steps, and where it falls faster from the next larger step
+  /// than any truncation error, that step shows the round-off.
   void forget_luck() {
     Vector noise = Vector::Zero(rows());
     for (std::size_t l = 0; l < levels_.size(); ++l) {
@@ -290,7 +290,7 @@ class Search {
   std::vector<Level> levels_;
 };
 
-/// What counts in each row of a column: its derivative, and not less than what the row can change over the length at hand.
+/// The scale of each row of a column: its derivative, but at least the possible change of the row over the given length.
 Vector worth_of(const Search& search, const Vector& terms) {
   Vector worth(search.rows());
   double length = 0.0;
@@ -351,7 +351,7 @@ std::vector<StepRange> configuration_ranges(const lie::Space& space, const Vecto
     if (n == 0) continue;
     const double own = far.segment(block.v_at, n).maxCoeff();
     const double size = own >= smallest_size ? own : farthest >= smallest_size ? farthest : 1.0;
-    // Angles may stand beside lengths in ℝⁿ: they vary over 1.
+    // ℝⁿ may contain angles and lengths: angles vary over 1.
     for (int i = 0; i < n; ++i)
       ranges[block.v_at + i] = {
           std::max(smallest_part * std::min(size, 1.0), units_per_step * unit * far[block.v_at + i]), step_part * size};
@@ -444,7 +444,7 @@ Derivative differentiate_twice(const Curve& f, double step, double accuracy, con
   };
   constexpr double ratio = second_step_part / step_part;
   if (is_good_with(ratio * step)) return best;
-  // Another length than the one that was known.
+  // A different length from the known one.
   const Search search(f, {smallest_part * step, step});
   double h = 2.0 * ratio * search.best(worth_of(search, sizes)).h;
   for (int i = 0; i < tried_steps && !is_good_with(h); ++i) h *= 0.5;

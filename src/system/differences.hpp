@@ -1,4 +1,4 @@
-// Derivatives by differences that find their own step and say how far they can be trusted.
+// Derivatives by differences with automatic steps and error estimates.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ struct Derivative {
   /// Estimate of truncation and round-off. The formulas of order 4, 6 and 8 share their points; what the last two differ
   /// by falls from order to order by the factor that the last three show.
   Vector error;
-  /// Largest size of the derivative within the stencil: a value that happens to vanish says nothing about its size.
+  /// Largest size of the derivative within the stencil: a value that happens to vanish does not show its size.
   Vector size;
 };
 
@@ -34,7 +34,7 @@ inline constexpr double step_part = 0x1p-6;
 inline constexpr double second_step_part = 0x1p-4;
 
 /// The largest step not above `wanted` of those that are used. Their multiples are exact in binary numbers, so that x + kh
-/// has no error as long as h is a thousand units in the last place of x; and they are no round numbers in any unit of time:
+/// has no error as long as h is a thousand units in the last place of x; and they are not round numbers in any unit of time:
 /// a step that is a multiple of the period of a driver sees a constant.
 double step_below(double wanted);
 
@@ -55,7 +55,7 @@ Vector distances(const lie::Space& space, const Vector& q);
 /// f as a function of several arguments: column(j, s) is f with s added to argument j.
 using Columns = std::function<Vector(int j, double s)>;
 
-/// What is known of a function of several arguments before it is differentiated.
+/// Prior information about a function of several arguments, for its derivatives.
 struct Steps {
   std::vector<StepRange> ranges;  ///< per argument
   Vector step;                    ///< per argument
@@ -77,15 +77,15 @@ struct Jacobian {
   Matrix value, error, size;  ///< as in Derivative
 };
 
-/// Column j is the derivative by argument j: with the steps as they are where these prove good enough, 8 evaluations, and
-/// with a new search where not. Depends on nothing but its arguments.
+/// Column j is the derivative by argument j: with the given steps if they are accurate enough, 8 evaluations, otherwise with a
+/// new search. Depends on its arguments only.
 ///
-/// Good enough is an error of `accuracy` relative to the entry, or of accuracy/100 relative to what an entry of its row can
+/// Accurate enough is an error of `accuracy` relative to the entry, or of accuracy/100 relative to what an entry of its row can
 /// be, or round-off. `terms`: sizes of the rows, as far as they are known from elsewhere.
 Jacobian differentiate(const Columns& f, const Steps& steps, double accuracy, const Vector& terms = {});
 
-/// The second derivative of a single curve, entry by entry; `step` suits its slope, and another one is searched where it does
-/// not. 9 evaluations, or about 150.
+/// The second derivative of a single curve, entry by entry; `step` suits its slope; another one is searched if it is not accurate
+/// enough. 9 evaluations, or about 150.
 Derivative differentiate_twice(const Curve& f, double step, double accuracy, const Vector& terms = {});
 
 }  // namespace kreisel::system

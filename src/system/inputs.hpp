@@ -10,7 +10,7 @@
 namespace kreisel::system {
 
 /// Each value is a constant from its time on, until the next one. One run owns and writes it; its systems read it, at any time of
-/// the run: what results say about the past stays right.
+/// the run: results about the past stay valid.
 class SetInputs {
  public:
   explicit SetInputs(std::size_t inputs) : of_(inputs) {}
@@ -24,7 +24,7 @@ class SetInputs {
         std::upper_bound(list.begin(), list.end(), t, [](double time, const Setting& s) { return time < s.from; });
     return &(after - 1)->value;
   }
-  /// `from` is not before any other; a value of the same time goes.
+  /// `from` is not before any other; a value of the same time is replaced.
   void set(int input, double from, double value) {
     std::vector<Setting>& list = of_[static_cast<std::size_t>(input)];
     if (list.empty() || list.back().from < from)

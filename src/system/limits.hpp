@@ -17,7 +17,7 @@ struct GapState {
 /// A start may be so many round_off_of_gap beyond a limit.
 inline constexpr double start_tolerance = 1e5;
 
-/// A system with limits g(t,q) ≥ 0. A limit is open, or closed: then g = 0 is a row of the system in force.
+/// A system with limits g(t,q) ≥ 0. A limit is open, or closed: then g = 0 is a row of the active system.
 class LimitedSystem {
  public:
   virtual ~LimitedSystem() = default;
@@ -30,13 +30,13 @@ class LimitedSystem {
   virtual bool is_in_force(int limit) const = 0;
   virtual bool is_closed(int limit) const = 0;
   virtual GapState gap(int limit, const Motion& m) const = 0;
-  /// What round-off makes of g at this motion.
+  /// Round-off of g at this motion.
   virtual double round_off_of_gap(int limit, const Motion& m) const = 0;
   /// n with ġ = n v + g_t.
   virtual void normal(int limit, const Motion& m, VectorRef n) const = 0;
   /// The force with which a closed limit opens the gap; λ of this system.
   virtual double push(int limit, ConstVectorRef lambda) const = 0;
-  /// This system, its events too, with these limits closed and no others.
+  /// This system, with its events, and with exactly these limits closed.
   virtual std::shared_ptr<const System> with_closed(const std::vector<bool>& closed) const = 0;
 };
 

@@ -16,9 +16,9 @@ namespace {
 
 /// Derivatives that enter the equations, and those that only steer the Newton iteration.
 constexpr double accuracy_of_equations = 1e-10, accuracy_of_newton = 1e-6;
-/// Tolerances below these cannot be asked of differences.
+/// Tolerances below these cannot be met by differences.
 constexpr double best_slope = 1e-10, best_curvature = 1e-7;
-/// Errors of the curvature reach the multipliers, which are known less well than the motion.
+/// Errors of the curvature reach the multipliers, which are less accurate than the motion.
 constexpr double curvature_margin = 100.0;
 
 [[noreturn]] void refuse(const SystemFunctions& f, const std::string& what) {
@@ -35,7 +35,7 @@ void require_size(const SystemFunctions& f, const char* list, std::size_t got, s
     refuse(f, fmt::format("{} has {} entries, expected {} (one per {}) or none", list, got, expected, unit));
 }
 
-/// Everything that can be said before a function is called.
+/// All checks that need no function call.
 const SystemFunctions& checked(const SystemFunctions& f) {
   if (f.space.empty()) refuse(f, "space is empty, expected at least one factor, as in space = {{GroupId::rn, 2}}");
   const lie::Space space(f.space);
@@ -154,7 +154,7 @@ void add(const Derivative& term, double factor, Derivative& sum) {
 
 }  // namespace
 
-/// What is known of the functions before they are differentiated.
+/// Prior information about the functions, for their derivatives.
 struct FunctionSystem::StepsInUse {
   Steps constraint, time, force, velocity;
 };
@@ -216,7 +216,7 @@ void FunctionSystem::check_start(const Start& start) const {
   if (functions_.curvature) require_finite("curvature", position_curvature(t, q, v, {}).value);
 }
 
-/// Where steps are looked for, from the hints and from the sizes of the start.
+/// Search ranges of steps, from the hints and from the sizes of the start.
 void FunctionSystem::set_ranges(const Start* start) {
   const int nv = space().nv();
   const double span = start != nullptr && std::isfinite(start->t_end) ? start->t_end - start->t0 : 0.0;
@@ -237,7 +237,7 @@ void FunctionSystem::find_steps_at(const Start& start) {
   const double t = start.t0;
   const Vector &q = start.q0, &v = start.v0, lambda = Vector::Zero(pattern().rows());
   const int nv = space().nv(), rows = pattern().rows(), position_rows = functions_.position_rows;
-  // Velocity rows show how they vary only when something moves.
+  // The variation of velocity rows is visible only in motion.
   Vector moving = v;
   for (int j = 0; j < nv; ++j) moving[j] += steps_->velocity.ranges[j].largest / step_part;
   const auto constraints = [&](double at, const Vector& where) {
@@ -309,7 +309,7 @@ Vector FunctionSystem::velocity_gap(double t, const Vector& q, const Vector& v) 
                functions_.velocity_constraint(t, q, v));
 }
 
-// ---- what they imply
+// ---- derived from them
 
 Vector FunctionSystem::moved(const Vector& q, const Vector& x) const {
   Vector out(q.size());
@@ -385,7 +385,7 @@ Matrix FunctionSystem::jacobian(double t, const Vector& q) const {
   return J;
 }
 
-/// What a row consists of may be much larger than its value: the lengths and distances that it compares.
+/// The terms of a row may be much larger than its value: the lengths and distances that it compares.
 Vector FunctionSystem::row_terms(const Vector& q, const Jacobian& B) const {
   Vector terms = Vector::Zero(functions_.position_rows);
   if (B.size.size() == 0) return terms;
@@ -404,7 +404,7 @@ Derivative FunctionSystem::gap_rate(double t, const Vector& q, const Jacobian& B
                        accuracy_of_equations, row_terms(q, B), head_of(steps_->time.noise, rows));
 }
 
-/// Linear in v to round-off, as B = ∂rate/∂v wants it.
+/// Linear in v to round-off, as required by B = ∂rate/∂v.
 Vector FunctionSystem::rate(double t, const Vector& q, const Vector& v, const Jacobian& B) const {
   Vector out(pattern().rows());
   out.head(functions_.position_rows) = B.value * v + gap_rate(t, q, B).value;
@@ -505,7 +505,7 @@ Derivative FunctionSystem::evaluate(const Motion& m, ConstVectorRef lambda, cons
   return by_time;
 }
 
-/// The first time that a function returns what is not finite is kept: the run may recover, and if not, this is why.
+/// The first value that is not finite is recorded: the run may recover, and if not, this is the cause.
 void FunctionSystem::note(const char* callback, const Motion& m, const double* values, Eigen::Index count) const {
   const Eigen::Map<const Vector> value(values, count);
   if (value.allFinite()) return;

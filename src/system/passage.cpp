@@ -46,8 +46,8 @@ Motion smallest_between(const System& system, const Motion& from, const Motion& 
   return between(system, from, to, 0.5 * (a + b));
 }
 
-/// The margin that is undercut half of the time. A run under error control crowds its points where it gets difficult: their
-/// number says nothing about how long that takes.
+/// The margin that is undercut half of the time. A run under error control has many points in difficult parts: their number is
+/// not proportional to time.
 double median_over_time(const std::vector<Motion>& motions, const std::vector<double>& margins) {
   std::vector<std::pair<double, double>> weighted;  // margin, time
   double total = 0.0;
@@ -114,7 +114,7 @@ Passage examine_passage(const System& system, const std::vector<Motion>& motions
         if (const double here = rank_margin(system, m); here < margin) lowest = m, margin = here;
     }
     if (margin < out.smallest_margin) out.smallest_margin = margin, out.margin_t = lowest.t;
-    // Constraints that are redundant all the time are a matter of rank_report.
+    // Constraints that are always redundant are reported by rank_report.
     if (is_minimum && out.typical_margin > 1e-10 && margin < singular_part * out.typical_margin)
       out.singularities.push_back({lowest.t, margin, rows_that_meet(system, lowest)});
   }

@@ -8,8 +8,8 @@
 
 namespace kreisel::system {
 
-/// What a System has besides, when its formulas are there for any type of number: the index-1 form as an ODE for the
-/// numbers of q and v. With 34 digits nothing drifts from the manifold that a double could see.
+/// Additional interface of a System whose formulas exist for any number type: the index-1 form as an ODE for the
+/// numbers of q and v. With 34 digits the drift from the manifold is below double precision.
 class Precise {
  public:
   virtual ~Precise() = default;

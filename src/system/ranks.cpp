@@ -76,7 +76,7 @@ Matrix without_units(const System& system, const Motion& m, Matrix B) {
   return with_unit_rows(std::move(B));
 }
 
-/// Of two rows that do the same the first is kept: lengths fall by more than round-off from row to row.
+/// Of two equivalent rows the first is kept: lengths fall by more than round-off from row to row.
 PivotOrder pivoted(const Matrix& unit_rows) {
   const Vector preference = Vector::LinSpaced(unit_rows.rows(), 1.0, 1.0 - 1e-3);
   return pivot_order(unit_rows.transpose() * preference.asDiagonal(), rank_tolerance);
@@ -220,7 +220,7 @@ std::string Redundancy::in_words() const {
                        fmt::join(drivers, "', '"), driver_rows, freedom, freedom == 1 ? "" : "s",
                        driver_rows - freedom == 1 ? "one of them" : fmt::format("{} of them", driver_rows - freedom));
   else if (!drivers.empty())
-    text += fmt::format("; '{}' prescribe{} what is already held", fmt::join(drivers, "', '"),
+    text += fmt::format("; '{}' prescribe{} a motion that is already constrained", fmt::join(drivers, "', '"),
                         drivers.size() == 1 ? "s" : "");
   return text;
 }

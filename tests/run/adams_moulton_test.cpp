@@ -61,7 +61,8 @@ TEST(MethodsWithoutConstraints, RefuseConstraintsAndSayWhatTheyCanDo) {
       for (const char* formulation : {"index3", "stabilized-index2", "index2", "index1", "projected"}) {
         e.options.formulation = formulation;
         const std::string named = refusal_of(e);
-        EXPECT_NE(named.find(info->name + " does not serve '" + formulation + "'; it serves ode"), std::string::npos)
+        EXPECT_NE(named.find(info->name + " does not support '" + formulation + "'; it supports ode"),
+                  std::string::npos)
             << named;
       }
       e.options.formulation = "ode";
@@ -76,7 +77,7 @@ TEST(MethodsWithoutConstraints, RefuseErrorControlAndOrdersTheyLack) {
     EXPECT_NE(refusal_of(e).find("has orders 1 to " + std::to_string(info->max_order)), std::string::npos);
     e.options.order = 2;
     e.options.step = 0.0;
-    EXPECT_NE(refusal_of(e).find(info->name + " runs with constant steps only"), std::string::npos);
+    EXPECT_NE(refusal_of(e).find(info->name + " supports constant steps only"), std::string::npos);
   }
 }
 

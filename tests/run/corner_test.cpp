@@ -174,7 +174,7 @@ TEST(Corners, TooManyForConstantStepsAreGoneOverWithAWarning) {
   const run::Report report = integrate(*system, system->start(2.0), with_method("bliedf", 0.02, 4)).report;
   EXPECT_EQ(report.corners, 0);
   ASSERT_EQ(report.warnings.size(), 1u);
-  EXPECT_NE(report.warnings[0].find("have corners (the first at t = 0.06283185307) that the constant steps go over"),
+  EXPECT_NE(report.warnings[0].find("have corners (the first at t = 0.06283185307) that the constant steps cross"),
             std::string::npos);
   run::Options given = with_method("bliedf");
   given.steps = run::Alternation{0.01, 1.5};

@@ -99,7 +99,7 @@ TEST_F(Problems, EveryMethodNamesWhatItServes) {
       ASSERT_FALSE(found.empty()) << info.name << " with " << formulation.name;
       EXPECT_EQ(found[0].field, "formulation") << info.name << " with " << formulation.name;
       EXPECT_NE(found[0].message.find(
-                    fmt::format("{} does not serve '{}'; it serves {}", info.name, formulation.name, served)),
+                    fmt::format("{} does not support '{}'; it supports {}", info.name, formulation.name, served)),
                 std::string::npos)
           << found[0].message;
     }
@@ -199,7 +199,7 @@ TEST_F(Problems, Formulation) {
   Options o = constant();
   expect_refusal([](Options& wrong) { wrong.formulation = "index4"; }, "unknown formulation 'index4'; did you mean");
   o.formulation = "projected";
-  expect_one(o, "formulation", "bliedf does not serve 'projected'; it serves ode, index3");
+  expect_one(o, "formulation", "bliedf does not support 'projected'; it supports ode, index3");
   o.formulation = "ode";
   expect_one(o, "formulation", "'ode' needs a model without constraints; this one has 3 constraint rows");
   EXPECT_TRUE(problems(o, "so3").empty());
@@ -208,7 +208,7 @@ TEST_F(Problems, Formulation) {
 TEST_F(Problems, ConstantStepMethodsWithTolerances) {
   Options o;
   o.method = "mkbdf";
-  expect_one(o, "method", "mkbdf runs with constant steps only: give step");
+  expect_one(o, "method", "mkbdf supports constant steps only: give step");
 }
 
 TEST_F(Problems, Correction) {
@@ -268,7 +268,7 @@ class InconsistentStart : public testing::Test {
 
 TEST_F(InconsistentStart, OffThePositionConstraintIsRefused) {
   model_.start.q0[0] += 1e-3;
-  EXPECT_NE(refusal(model_).find("miss the constraints: |Phi| = 1.000e-03"), std::string::npos) << refusal(model_);
+  EXPECT_NE(refusal(model_).find("violate the constraints: |Phi| = 1.000e-03"), std::string::npos) << refusal(model_);
 }
 
 TEST_F(InconsistentStart, OffTheVelocityConstraintIsRefused) {

@@ -86,7 +86,7 @@ TEST(StartByFormula, IsRefusedWhereThereIsNone) {
   EXPECT_NE(problem("bliedf", "formula", "stabilized-index2", "magnus", 1e-3, 3).find("has an effect only with"),
             std::string::npos);
   EXPECT_NE(problem("bliedf", "formula", "index3", "", 0.0, 0).find("has an effect only with"), std::string::npos);
-  EXPECT_NE(problem("bliedf", "formula", "index3", "tuned", 1e-3, 3).find("knows the leading error"),
+  EXPECT_NE(problem("bliedf", "formula", "index3", "tuned", 1e-3, 3).find("is available for the corrections"),
             std::string::npos);
 }
 
