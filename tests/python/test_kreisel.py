@@ -739,7 +739,7 @@ class Mistakes(unittest.TestCase):
         for changes, message in [({"q0": [1, 0, 0]}, r"'q0' is an array of shape \(3,\), expected \(2,\)"),
                                  ({"q0": "x"}, "'q0' is 'x', expected an array of numbers"),
                                  ({"constraints": None}, "'constraint' is given without 'constraints'"),
-                                 ({"constraints": "one"}, "'constraints' is 'one', expected how many numbers 'constraint' returns"),
+                                 ({"constraints": "one"}, "'constraints' is 'one', expected the number of values that 'constraint' returns"),
                                  ({"space": 3}, "'space' has 3, expected a list of factors"),
                                  ({"space": [("rn", "two")]}, r"'space' has \('rn', 'two'\), expected a list of factors"),
                                  ({"space": ["rn"]}, "needs its dimension"),
