@@ -33,7 +33,7 @@ def cpu():
 
 
 def measured(work, *arguments):
-    """In a process of its own, so that its memory is known."""
+    """In a separate process, to measure its memory."""
     def child(pipe):
         begin, cpu_begin, memory = time.perf_counter(), cpu(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         work(*arguments)
