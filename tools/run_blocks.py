@@ -30,7 +30,7 @@ from pathlib import Path
 RUN = ["sh", "python", "json", "cpp"]
 NOT_RUN = {"text", "console", "cmake"}
 COMMAND = re.compile(r"^\s*(\$ )?(build/bin/)?kreisel [a-z-]+|^\s*(\$ )?python3 ")
-# What console blocks are for: commands that build, install, need root, a browser or a cluster, or do not return.
+# Commands for console blocks: those that build, install, need root, a browser or a cluster, or do not return.
 CANNOT_RUN_HERE = re.compile(r"^(dask-\w+|srun|sbatch|mpiexec|make|bench/run|sudo|cmake|cd|git|kreisel view \S+$|kreisel (run|study) .*# long)|^#|^$|^\S+=\S+ python3$")
 
 
