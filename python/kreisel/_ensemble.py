@@ -12,7 +12,7 @@ from . import _core
 from ._model import Model
 from ._progress import PATIENCE, _notebook
 
-CHUNK_SECONDS = 0.25  # of work per message: long compared to the message, short compared to the work that a killed worker may lose
+CHUNK_SECONDS = 0.25  # of work per message: long compared to the message, short enough that a killed worker loses little
 MOST_PER_CHUNK = 2000
 MOST_LOSSES = 3  # workers that one case may crash
 
