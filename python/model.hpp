@@ -14,7 +14,7 @@ namespace py = pybind11;
 
 using ModelPtr = std::shared_ptr<const models::ModelInfo>;
 
-/// The text of a model file; `name` stands for the file in messages. `accepts_gaps`: initial values may miss the joints.
+/// The text of a model file; `name` replaces the file name in messages. `accepts_gaps`: initial values may miss the joints.
 /// `functions`: functions that formulas of the text may call, by name: tuples (function of t and a dict, names in it, function of the same that
 /// returns the derivatives by them or None).
 ModelPtr model_from_json(const std::string& name, const std::string& text, bool accepts_gaps,

@@ -11,7 +11,7 @@
     ```text, ```console  not run: output, pseudo code, and commands that cannot run here (make, sudo, cmake)
 
 file=NAME after the language keeps the block under that name for later blocks. Commands outside of blocks that are run are
-refused, so that none escapes. What blocks leave in pictures/ goes to FOLDER: these are the figures of the page.
+refused, so that every command is tested. Files that blocks write to pictures/ are copied to FOLDER: the figures of the page.
 """
 import argparse
 import contextlib
@@ -121,7 +121,7 @@ class Runner:
 
     def run_cpp(self, page, block):
         if "int main" not in block.text:
-            raise Failure("no program: show a whole one, or make it a ```text block")
+            raise Failure("not a program: show a complete one, or make it a ```text block")
         source = self.folder / block.options.get("file", f"block{block.line}.cpp")
         source.write_text(block.text, encoding="utf-8")
         before, _, after = self.compile_words.partition("SOURCE")

@@ -3,7 +3,7 @@
 const be = (value: number, bytes: number): number[] => Array.from({ length: bytes }, (_, i) => Math.floor(value / 2 ** (8 * (bytes - 1 - i))) % 256);
 const ascii = (text: string): number[] => Array.from(text, (c) => c.charCodeAt(0));
 
-/** Length of what follows, in eight bytes. */
+/** Length of the content, in eight bytes. */
 function size(length: number): number[] {
   return [1, ...be(length, 7)];
 }

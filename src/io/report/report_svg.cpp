@@ -84,7 +84,7 @@ struct Tick {
   std::string label;
 };
 
-/// A stretch of numbers, straight or logarithmic, laid on a stretch of the picture.
+/// Maps an interval of numbers, linearly or logarithmically, to an interval of the picture.
 class Axis {
  public:
   Axis(double low, double high, bool is_log, double from, double to)
