@@ -1,4 +1,4 @@
-# The everyday commands. Each installs what it misses (tools/setup), which needs neither network nor root when all is there.
+# The everyday commands. Each installs missing packages (tools/setup), which needs neither network nor root when nothing is missing.
 #
 #   make run      build, simulate the heavy top, write the page that shows it
 #   make test     build everything and run all tests but the soak tests
@@ -6,7 +6,7 @@
 #   make test-cluster  studies on Dask, MPI and SLURM, all of them on this machine
 #   make asan     all tests with address and undefined-behaviour sanitizers, in build/asan
 #   make soak     the long random tests
-#   make reproduce  every figure and table of the papers, also with wrong settings that the verdicts must notice
+#   make reproduce  every figure and table of the papers, also with wrong settings that the verdicts must detect
 #   make bench    the benchmarks
 #   make install  to PREFIX (/usr/local), DESTDIR is respected
 #   make package  Debian packages of program, library and Python module, in build/packages

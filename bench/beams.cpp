@@ -1,12 +1,12 @@
-// What rods cost.
+// The cost of rods.
 //
 //   bench_beams kernel                     one element: residual and tangent of every law
 //   bench_beams step fresh|kept|rigid N... one constant step of a swinging rod of N elements; rigid: without extension and shear,
 //                                          by rows
 //   bench_beams flight METHOD NUMBER...    the flying beam of 32 elements; NUMBER: rtol, or the step of METHOD@step
 //
-// Counted are: calls of an element; what lies between two accepted points; the whole call of run::integrate. The size of the process is
-// printed as well: one N per process, and it is that of N.
+// Counted are: calls of an element; the work between two accepted points; the whole call of run::integrate. The size of the process
+// is printed as well; run one N per process to get that of N.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -99,7 +99,7 @@ class CountSteps final : public run::Observer {
   long points_ = 0;
 };
 
-/// A cable of rubber, pinned at one end, falls. Longer rods are of more of the same elements.
+/// A rubber cable, pinned at one end, falls. Longer rods have more of the same elements.
 void count_steps(const std::string& kind, int n) {
   const std::string label = fmt::format("{} {}", kind, n);
   multibody::Mechanism mechanism;

@@ -25,7 +25,7 @@ class Profile:
 
 
 def room_of(function):
-    """The namespace below kreisel, or whose code it is otherwise."""
+    """The namespace below kreisel, or the library that the code belongs to."""
     # A template of Eigen or the standard library that names our types belongs to the library.
     head = re.split(r"[<(]", function.replace("(anonymous namespace)", ""), maxsplit=1)[0]
     ours = re.search(r"kreisel::(\w+)::", head)

@@ -21,8 +21,8 @@ class Curve:
         self.runs = [{**row, "instructions": profiles[row["label"]].total} for row in rows]
 
     def cost_of(self, error):
-        """Instructions for an end error, interpolated on the log-log curve through the runs that pay: errors scatter, so
-        a run that another one beats in both cost and error is left out. None when no run is that good."""
+        """Instructions for an end error, interpolated on the log-log curve through the efficient runs: errors scatter, so
+        a run that another one beats in both cost and error is left out. None when no run reaches this error."""
         front = []
         for run in sorted((r for r in self.runs if r["success"] and r["error"]), key=lambda r: r["instructions"]):
             if not front or run["error"] < front[-1]["error"]:

@@ -1,13 +1,13 @@
 #!/usr/bin/python3
-"""Studies of many cases: what they cost beside their runs. A JSON object.
+"""Studies of many cases: their cost beyond that of the runs. A JSON object.
 
     PYTHONPATH=build/python bench/ensembles.py PROGRAM [CASES [ROWS]]
 
 pendulum: CASES runs of about a millisecond, by threads of one process, by two worker processes, and by a plain
 ProcessPoolExecutor over kreisel.solve, which keeps nothing; CPU seconds of all processes together, per case. The driver of the
-workers also with half of the cases: memory that grows with them is the difference.
-empty: cases of no cost at 1, 2, 4 and 8 workers, with 250 cases to a message and with one: CPU seconds of the driver per case.
-merge: ROWS rows of a journal made one study; --status before it.
+workers also with half of the cases: the difference shows the memory that grows with their number.
+empty: empty cases at 1, 2, 4 and 8 workers, with 250 cases per message and with one: CPU seconds of the driver per case.
+merge: ROWS rows of a journal merged into one study; --status before it.
 """
 import concurrent.futures
 import json
@@ -33,7 +33,7 @@ def cpu():
 
 
 def measured(work, *arguments):
-    """In a process of its own, so that its memory is known."""
+    """In a separate process, to measure its memory."""
     def child(pipe):
         begin, cpu_begin, memory = time.perf_counter(), cpu(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         work(*arguments)

@@ -25,7 +25,7 @@ struct Kernel {
   std::function<void()> call;
 };
 
-/// Rotation by about half a radian: the middle of what steps and increments see.
+/// Rotation by about half a radian, typical of steps and increments.
 template <class G>
 typename G::Tangent sample_tangent(double phase) {
   typename G::Tangent x;
@@ -39,7 +39,7 @@ void add_group(std::vector<Kernel>& list) {
   const typename G::Tangent x = sample_tangent<G>(0.4), y = sample_tangent<G>(2.0);
   const typename G::Point p = G::exp(x), r = G::exp(y);
   const auto add = [&](const char* name, auto function) {
-    // The arguments are read anew, the result is used: the compiler can neither hoist nor drop the call.
+    // The arguments are read again and the result is used, so the compiler can neither hoist nor drop the call.
     list.push_back({group + " " + name, [=]() mutable {
                       benchmark::ClobberMemory();
                       auto result = function();

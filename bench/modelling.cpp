@@ -1,4 +1,4 @@
-// What the modelling language costs.
+// The cost of the modelling language.
 //
 //   bench_modelling controller      a robot with six axes under a controller of 1 kHz: in the model, and set from outside
 //   bench_modelling quarter-car     constant steps of the quarter car: constant coefficients, and formulas
@@ -28,7 +28,7 @@ using namespace kreisel;
 constexpr int axes = 6;
 constexpr double sample_time = 1e-3, t_end = 1.0;
 
-/// The arm reaches after a goal that moves; `{law}` is its torque.
+/// The arm follows a moving target; LAW is its torque.
 constexpr const char* robot = R"json({ "name": "robot", "gravity": [0, 0, -9.81],
   "inputs": { "u{i}": {"repeat": {"count": 6}, "value": 0, "unit": "N m"} },
   "bodies": [ {"name": "link{i}", "repeat": {"index": "i", "count": 6}, "mass": "=7 - i", "inertia": ["=0.02*(7 - i)", "=0.02*(7 - i)", "=0.01*(7 - i)"],
@@ -152,7 +152,7 @@ constexpr const char* constant_car = R"json({ "name": "car", "gravity": [0, 0, -
               {"name": "tyre", "type": "spring-damper", "between": ["ground", "wheel"], "stiffness": 2e5, "damping": 0, "length": 0.3} ],
   "simulation": {"t_end": 2} })json";
 
-/// Counts the steps behind the bump of the road: before it the method ends steps at its corners.
+/// Counts the steps after the bump of the road: on the bump the method ends steps at its corners.
 class CountSteps final : public run::Observer {
  public:
   explicit CountSteps(std::string label, double end) : label_(std::move(label)), end_(end) {}

@@ -43,7 +43,7 @@ for (let i = 0; i < 3; ++i) {
   await context.close();
 }
 
-// -- 10,000 bodies: what a picture costs here, where a processor draws it, and without the drawing
+// -- 10,000 bodies: the cost of a picture, drawn by the processor, and without the drawing
 const { pageWith } = await import(pathToFileURL(join(dirname(fileURLToPath(import.meta.url)), "../viewer/sample.mjs")).href);
 const poses = Array.from({ length: 4 }, (_, i) => [Math.cos(i), -Math.sin(i), 0, Math.sin(i), Math.cos(i), 0, 0, 0, 1]);
 const many = {

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""What kreisel.solve costs beyond the same run in C++, all in this program: CPU seconds, a JSON list.
+"""The overhead of kreisel.solve over the same run in C++, all in this program: CPU seconds, a JSON list.
 
     PYTHONPATH=build/python bench/python_overhead.py
 
 Two runs in C++ to compare with: one that keeps nothing, and one that keeps its points as kreisel.solve does. Between the two
-lies fresh memory (80 MB in these runs), which costs what the machine makes it cost: on virtual machines that give freed
-memory back to their host up to a tenth of a second, or next to nothing, from run to run. So times are the best of many.
+lies fresh memory (80 MB in these runs), whose cost depends on the machine: on virtual machines that return freed memory
+to their host it varies from next to nothing to a tenth of a second per run. So times are the best of many.
 """
 import json
 import random
@@ -36,7 +36,7 @@ def main():
         steps = ways["python"]().nsteps
         times = {name: [] for name in ways}
         for _ in range(REPEATS):
-            for name in random.sample(list(ways), len(ways)):  # none shall always find the memory that another one left
+            for name in random.sample(list(ways), len(ways)):  # random order: none profits from memory that another one has just freed
                 times[name].append(seconds(ways[name]))
         rows.append({"label": " ".join([model, *settings, *(f"{key}={value}" for key, value in options.items())]), "steps": steps,
                      **{name: min(values) for name, values in times.items()}})

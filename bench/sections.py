@@ -1,4 +1,4 @@
-"""The sections of bench/run. Each runs its programs, makes its tables and returns what belongs into results.json."""
+"""The sections of bench/run. Each runs its programs, makes its tables and returns its entry of results.json."""
 import json
 import math
 import os
@@ -15,7 +15,7 @@ from curves import Curve, decades
 from tables import million, number, ratio
 
 # Measured once elsewhere, per step, heavy top, h = 1e-3, Newton to 1e-10: the Fortran programs of Hante
-# (BLieDF 2afe307, gena 312da07), which are no Debian packages.
+# (BLieDF 2afe307, gena 312da07), which are not Debian packages.
 QUOTED_STEPS = {"index3": {"BLieDF (Fortran), k = 2": "40,000-45,000", "gena (Fortran)": "34,000-39,000"},
                 "stabilized-index2": {"BLieDF and gena (Fortran)": "57,000-66,000"}}
 # The same for the whole heavy top problem, in instructions by error: Chrono 7689fbc.
@@ -111,7 +111,7 @@ def limits(output, what, errors, cost, limit):
     for error in errors:
         bound = limit(error)
         if bound is None:
-            output.note(f"-      {what} at {error:.0e}: the peer does not get there")
+            output.note(f"-      {what} at {error:.0e}: the peer does not reach it")
             continue
         value = cost(error)
         output.limit(f"{what} at {error:.0e}", None if value is None else value / 1e6, bound / 1e6, "million instructions")
@@ -194,7 +194,7 @@ def steps_and_error(run):
 
 
 def lightly_damped(programs, build, output):
-    """Vibrations of 1 % damping that nobody sees: BDF of order 3 to 6 is unstable beside the imaginary axis."""
+    """Invisible vibrations of 1 % damping: BDF of order 3 to 6 is unstable beside the imaginary axis."""
     titles = {"bushing": "A tool in a stiff bushing, rates of 2e4 rad/s, t_end = 5",
               "satellite": "A satellite with modes of 10, 1e3 and 1e5 rad/s on SO(3) x R^3, t_end = 10"}
     tolerances, found = [1e-4, 1e-6], {}
@@ -209,7 +209,7 @@ def lightly_damped(programs, build, output):
         for code, method in methods:
             arguments = [method, tolerances[0]] if code == "Simbody" else [problem, method, *tolerances]
             runs[f"{code} {method}"] = uncounted(programs / programs_of[code], arguments)
-        # To count the instructions of millions of steps, or of explicit ones, would take hours and say nothing more.
+        # Counting the instructions of millions of steps, or of explicit ones, would take hours and add nothing.
         counted = [Curve(f"{code} {method}", programs_of[code], [problem, method], tolerances) for code, method in methods
                    if method in ("default", "radau") or
                    code == "SUNDIALS" and len(runs[f"{code} {method}"]) == 2 and max(run["steps"] for run in runs[f"{code} {method}"]) < 60_000]
@@ -292,7 +292,7 @@ def scaling(programs, output):
     found, links = [], [10, 100, 1000, 10000]
     for formulation in ("index3", "stabilized-index2"):
         for n in links:
-            # The shortest of three, since others use the machine as well.
+            # The shortest of three, because the machine may be shared.
             runs = [json.loads(subprocess.run([programs / "bench_scaling", str(n), formulation], capture_output=True, text=True,
                                               check=True).stdout) for _ in range(3)]
             found.append(min(runs, key=lambda run: run["seconds_per_step"]))
@@ -333,8 +333,8 @@ def ensembles(programs, build, output):
                           text=True, check=True, env=environment)
     found = json.loads(done.stdout)
     one, merged = found["pendulum"], found["merge"]
-    output.note("CPU time of all processes together (user and system), which other work on the machine changes little; wall times were taken while it was shared.\n")
-    output.note("Runs of a pendulum, milliseconds per case; memory that the driver took beyond what Python and kreisel have:\n")
+    output.note("CPU time of all processes together (user and system), which hardly depends on other load; wall times were taken on a shared machine.\n")
+    output.note("Runs of a pendulum, milliseconds per case; memory of the driver beyond that of Python and kreisel:\n")
     output.table(["by", "cases", "CPU", "wall", "MB"],
                  [[name, number(one[key]["cases"]), number(1e3 * one[key]["cpu"], 3), number(1e3 * one[key]["wall"], 3), number(one[key]["mb"], 3)]
                   for key, name in (("threads", "two threads of one process"), ("workers", "two worker processes"), ("half", "two worker processes"),
@@ -343,7 +343,7 @@ def ensembles(programs, build, output):
     if one["half"]["cases"] > 10_000:  # smaller studies keep their rows in memory
         growth = (one["workers"]["mb"] - one["half"]["mb"]) * 2**20 / (one["workers"]["cases"] - one["half"]["cases"])
         output.limit("memory of the driver per case", growth, 200, "bytes")
-    output.note("\nCases of no cost: microseconds of the driver per case.\n")
+    output.note("\nEmpty cases: microseconds of the driver per case.\n")
     output.table(["workers", "cases per message", "CPU of the driver", "wall"],
                  [[str(row["workers"]), str(row["chunk"]), number(1e6 * row["driver"], 3), number(1e6 * row["wall"], 3)] for row in found["empty"]])
     output.note(f"A journal of {merged['rows']:,} rows ({merged['journal_mb']:.0f} MB), seconds:\n")

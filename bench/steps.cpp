@@ -1,4 +1,4 @@
-// What one constant step costs: heavy top, h = 1e-3, Newton tolerance 1e-10, every method, order, group and formulation.
+// The cost of one constant step: heavy top, h = 1e-3, Newton tolerance 1e-10, every method, order, group and formulation.
 //
 //   bench_steps                                     the whole catalogue
 //   bench_steps METHOD ORDER GROUP FORMULATION      one of them

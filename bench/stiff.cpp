@@ -2,7 +2,7 @@
 //
 //   bench_stiff bushing|satellite|follower-OMEGA METHOD RTOL...
 //
-// METHOD: default, which may give way to radau; a name of the catalogue; max-order-K for bliedf up to order K. atol is
+// METHOD: default, which may switch to radau; a name of the catalogue; max-order-K for bliedf up to order K. atol is
 // 1e-8. Counted is the whole call of run::integrate.
 #include <fmt/format.h>
 
@@ -102,7 +102,7 @@ std::vector<double> end_of(const std::string& name, const system::Motion& m) {
 void choose(const std::string& method, run::Options& options) {
   if (method == "default") return;
   const bool has_bound = method.starts_with("max-order-");
-  options.method = has_bound ? "bliedf" : method;  // by name: it stays
+  options.method = has_bound ? "bliedf" : method;  // a method given by name is not switched
   if (has_bound) options.max_order = std::stoi(method.substr(10));
 }
 

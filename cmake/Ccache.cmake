@@ -1,6 +1,6 @@
-# Compiles through ccache when it is there and the user has chosen no other launcher.
+# Compiles through ccache when it is installed and the user has chosen no other launcher.
 #
-# CCACHE_SLOPPINESS is what ccache asks for before it caches units that use a precompiled header. CCACHE_BASEDIR and
+# CCACHE_SLOPPINESS is required by ccache to cache units that use a precompiled header. CCACHE_BASEDIR and
 # CCACHE_NOHASHDIR let a second checkout use the results of the first.
 if(NOT PROJECT_IS_TOP_LEVEL OR DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
   return()

@@ -1,6 +1,6 @@
 # Finds KLU of SuiteSparse, for which Debian ships no CMake package.
 #
-#   KLU::KLU       imported target with the libraries it stands on
+#   KLU::KLU       imported target with the libraries it depends on
 #   KLU_FOUND, KLU_VERSION
 find_path(KLU_INCLUDE_DIR klu.h PATH_SUFFIXES suitesparse)
 set(KLU_required KLU_INCLUDE_DIR)

@@ -1,6 +1,6 @@
 # Installation and Debian packages. Components: program, development, python; `cmake --install` takes all of them.
 
-# ---- share/kreisel: the build tree has it beside bin/ as an installation has, because the program looks there
+# ---- share/kreisel: beside bin/ in the build tree as in an installation, because the program looks there
 
 set(shared ${PROJECT_BINARY_DIR}/share/kreisel)
 file(REMOVE_RECURSE ${shared})
@@ -22,7 +22,7 @@ foreach(folder models studies reproduce)
 endforeach()
 install(DIRECTORY ${shared} DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT program)
 
-# ---- the program, and what it writes about itself: schemas, manual page, completions
+# ---- the program, and its generated files: schemas, manual page, completions
 
 if(TARGET kreisel_program)
   install(TARGETS kreisel_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
@@ -46,7 +46,7 @@ if(TARGET kreisel_program)
   install(FILES ${words}/kreisel.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
   install(FILES ${words}/kreisel DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT program)
   install(FILES ${words}/kreisel.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT program)
-  # Debian's zsh looks for packages in another folder than for the administrator.
+  # Debian's zsh uses different folders for packages and for the administrator.
   install(
     CODE "
       set(zsh site-functions)

@@ -1,10 +1,10 @@
 # The page of viewer/ as a unit of the io room: sets kreisel_viewer_cpp, and kreisel_viewer_html when the page is built.
 #
-#   KREISEL_VIEWER   AUTO: the page is built when node 18 or later and npm are there; ON: they must be there;
+#   KREISEL_VIEWER   AUTO: the page is built when node 18 or later and npm are installed; ON: they are required;
 #                    OFF: reports have still plots only. Projects that include kreisel get OFF.
 #
 # viewer/build.mjs runs 'npm install' first when viewer/node_modules is older than package-lock.json, which needs a network
-# once. Nothing that is built is committed.
+# once. Build products are not committed.
 if(PROJECT_IS_TOP_LEVEL)
   set(KREISEL_VIEWER AUTO CACHE STRING "Build the page of reports with node: AUTO, ON, OFF")
 else()
@@ -27,13 +27,13 @@ if(KREISEL_VIEWER)
     endif()
   endif()
   if(NOT KREISEL_NODE AND NOT KREISEL_VIEWER STREQUAL AUTO)
-    message(FATAL_ERROR "KREISEL_VIEWER is ON, but node 18 or later and npm are not both there; 'tools/setup viewer' installs them")
+    message(FATAL_ERROR "KREISEL_VIEWER is ON, but node 18 or later or npm is missing; 'tools/setup viewer' installs both")
   elseif(NOT KREISEL_NODE)
     message(STATUS "No node 18 or later with npm: reports have still plots only; 'tools/setup viewer' installs both")
   endif()
 endif()
 
-# The packages come at configure time, so that AUTO can do without them.
+# The packages are installed at configure time, so that AUTO can fall back when this fails.
 if(KREISEL_NODE)
   execute_process(COMMAND ${KREISEL_NODE} ${PROJECT_SOURCE_DIR}/viewer/build.mjs --install-only RESULT_VARIABLE failed OUTPUT_QUIET)
   if(failed AND KREISEL_VIEWER STREQUAL AUTO)

@@ -1,4 +1,4 @@
-// Equilibria, their paths and linearisations for Python: dicts of numbers and arrays, which python/kreisel/_analyses.py names.
+// Equilibria, their paths and linearisations for Python: dicts of numbers and arrays, wrapped by python/kreisel/_analyses.py.
 #include <fmt/format.h>
 #include <pybind11/complex.h>
 #include <pybind11/eigen.h>
@@ -96,7 +96,7 @@ py::tuple static_of(const io::RunSpec& given, const std::string& solved, const s
     const analysis::Stability s = analysis::stability_of(analysis::modes_of(*point.system, point.motion, linear));
     out["growth"] = s.growth;
     out["is_stable"] = s.is_stable;
-  } catch (const InvalidInput&) {  // too large, or without mass: not known
+  } catch (const InvalidInput&) {  // too large, or without mass: stability stays unknown
   }
   return py::make_tuple("", out);
 }
@@ -302,7 +302,7 @@ py::tuple inverse_of(const io::RunSpec& spec, const std::vector<std::pair<std::s
     options.times.push_back(model.start.t0 + (t_end - model.start.t0) * i / (points - 1));
   if (options.times.front() < model.start.t0)
     throw InvalidInput(
-        fmt::format("t_eval begins at {}, before the motion does at {}", options.times.front(), model.start.t0));
+        fmt::format("t_eval begins at {}, before the motion begins at {}", options.times.front(), model.start.t0));
   analysis::InverseMotion motion;
   if (has_functions) {
     motion = analysis::invert(system, model.start, options);

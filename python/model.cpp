@@ -16,7 +16,7 @@ namespace {
 
 std::string short_repr(const py::handle& value) { return std::string(py::repr(value)).substr(0, 80); }
 
-/// A callable that must not be touched without the interpreter lock, not even to be forgotten.
+/// A callable that must not be used or destroyed without the interpreter lock.
 class Callable {
  public:
   Callable(std::string name, py::object function)
@@ -50,7 +50,7 @@ std::string shape_text(const std::vector<py::ssize_t>& shape) {
   return shape.size() == 1 ? fmt::format("({},)", shape[0]) : fmt::format("({})", fmt::join(shape, ", "));
 }
 
-/// A value as numbers of the expected shape; scalars count as shape (1,). `who` begins the complaint: "mass returned".
+/// A value as numbers of the expected shape; scalars count as shape (1,). `who` begins the message: "mass returned".
 py::array_t<double> numbers(const std::string& who, const py::object& value, std::vector<py::ssize_t> shape) {
   // None would become NaN.
   auto array =
@@ -80,7 +80,7 @@ Matrix matrix_of(const Callable& function, const py::object& value, Eigen::Index
                                                                                                   columns);
 }
 
-/// What remains of `functions` after everything known was taken is a mistake.
+/// Takes the known entries of `functions`; any entry left over is an error.
 class Parts {
  public:
   explicit Parts(const py::dict& given) : left_(given.attr("copy")()) {}
@@ -94,7 +94,7 @@ class Parts {
     return Callable(key, std::move(function));
   }
   Callable wrapped(const char* key, py::object function) const { return Callable(key, std::move(function)); }
-  /// A number of rows; `function` must be there when it is not zero, and must not when it is.
+  /// A number of rows; `function` must be given exactly when it is not zero.
   int rows(const char* key, const char* function) {
     const py::object number = take(key);
     int rows = 0;
@@ -104,11 +104,11 @@ class Parts {
       rows = -1;
     }
     if (rows < 0)
-      throw InvalidInput(
-          fmt::format("'{}' is {}, expected how many numbers '{}' returns", key, short_repr(number), function));
+      throw InvalidInput(fmt::format("'{}' is {}, expected the number of values that '{}' returns", key,
+                                     short_repr(number), function));
     const bool is_given = left_.contains(function) && !left_[function].is_none();
     if (rows == 0 && is_given)
-      throw InvalidInput(fmt::format("'{}' is given without '{}', how many numbers it returns", function, key));
+      throw InvalidInput(fmt::format("'{}' is given without '{}', the number of values it returns", function, key));
     if (rows > 0 && !is_given)
       throw InvalidInput(fmt::format("'{}' is {}, but '{}' is not given", key, rows, function));
     return rows;
@@ -180,7 +180,7 @@ void take_corners(Parts& parts, system::SystemFunctions& f) {
   for (py::ssize_t i = 0; i < array.size(); ++i) f.corners.push_back({array.data()[i], -1});
 }
 
-/// A law of the user: a function of t and of a dict with what it uses.
+/// A law of the user: a function of t and of a dict with the values it uses.
 class PythonFunction final : public formula::Function {
  public:
   PythonFunction(py::object function, std::vector<std::string> uses, py::object derivative)
@@ -192,7 +192,7 @@ class PythonFunction final : public formula::Function {
     const py::gil_scoped_acquire lock;
     if (by == value) return call(function_, arguments).number();
     if (by > 0 && derivative_) return given_derivative(arguments, by - 1);
-    // By differences, whose steps depend on nothing but the arguments: a run resumed from a checkpoint has the same ones.
+    // By differences whose steps depend on the arguments only, so a run resumed from a checkpoint takes the same steps.
     std::vector<double> moved(arguments.begin(), arguments.end());
     const double at = arguments[static_cast<std::size_t>(by)], length = std::max(std::abs(at), 1.0);
     const system::Steps steps =
@@ -232,7 +232,7 @@ class PythonFunction final : public formula::Function {
     } catch (py::error_already_set& error) {
       std::string note = fmt::format("kreisel called it as law '{}' at t = {:.10g}", callable.name(), arguments[0]);
       if (error.matches(PyExc_KeyError))
-        note += fmt::format("; it may read {}: give what it needs as uses=[...]",
+        note += fmt::format("; it may read {}: list the names it needs in uses=[...]",
                             uses_.empty() ? std::string("nothing") : fmt::format("{}", fmt::join(uses_, ", ")));
       if (py::hasattr(error.value(), "add_note")) error.value().attr("add_note")(note);
       throw;

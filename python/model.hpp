@@ -1,4 +1,4 @@
-// Models that Python brings: from JSON text or from callables.
+// Models from Python: from JSON text or from callables.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -14,8 +14,8 @@ namespace py = pybind11;
 
 using ModelPtr = std::shared_ptr<const models::ModelInfo>;
 
-/// The text of a model file; `name` stands for the file in messages. `accepts_gaps`: initial values may miss the joints.
-/// `functions`: what formulas of the text may read, by name: tuples (function of t and a dict, names in it, function of the same that
+/// The text of a model file; `name` replaces the file name in messages. `accepts_gaps`: initial values may miss the joints.
+/// `functions`: functions that formulas of the text may call, by name: tuples (function of t and a dict, names in it, function of the same that
 /// returns the derivatives by them or None).
 ModelPtr model_from_json(const std::string& name, const std::string& text, bool accepts_gaps,
                          const py::dict& functions);

@@ -1,4 +1,4 @@
-// kreisel._core: what the Python package is made of. Users see python/kreisel/*.py.
+// kreisel._core: the compiled part of the Python package. Users see python/kreisel/*.py.
 #include <fmt/format.h>
 #include <pybind11/eigen.h>
 #include <pybind11/numpy.h>
@@ -33,7 +33,7 @@ namespace {
 using namespace kreisel;
 using namespace kreisel::python;
 
-/// Numbers, words and lists of them, as Python's own types; numpy's have become these.
+/// Numbers, words and lists of them, as built-in types of Python; those of numpy are converted before.
 Value value_of(const std::string& name, const py::handle& object) {
   if (py::isinstance<py::bool_>(object)) return object.cast<bool>();
   if (py::isinstance<py::int_>(object) || py::isinstance<py::float_>(object)) return object.cast<double>();
@@ -76,7 +76,7 @@ io::RunSpec kreisel::python::spec_of(const py::object& model, const std::string&
 
 namespace {
 
-/// Fields that solve has under other names.
+/// Fields that have other names in solve.
 std::string as_keyword(std::string_view field) {
   return std::string(field == "set"            ? "parameters"
                      : field == "output_times" ? "t_eval"
@@ -124,7 +124,7 @@ class Keeper final : public run::Observer {
   run::Points points_{{}};
 };
 
-/// The same run in C++ alone, which benchmarks compare with: without an observer, or keeping its points.
+/// The same run in C++ alone, for benchmarks: without an observer, or keeping its points.
 void run_without_python(const io::RunSpec& spec, bool keeps_points) {
   const io::PreparedRun run = io::prepare(spec);
   run::Observer nobody;
@@ -133,10 +133,10 @@ void run_without_python(const io::RunSpec& spec, bool keeps_points) {
                  keeps_points ? static_cast<run::Observer&>(keeper) : nobody);
 }
 
-/// A study while it runs, for threads of its own or for workers elsewhere. `models`: those that are no files, by name.
+/// A running study, for its own threads or for workers elsewhere. `models`: those that are not files, by name.
 class StudyCampaign {
  public:
-  /// `should_stop` is asked now and then; true ends the study with the runs that are finished.
+  /// `should_stop` is polled; true ends the study with the finished runs.
   StudyCampaign(const std::string& spec, const std::map<std::string, ModelPtr>& models, const std::string& own_text,
                 const std::string& folder, int jobs, bool retries_failures, const std::string& cache, bool is_worker,
                 const py::object& should_stop, const py::object& reference, double accuracy)
@@ -147,7 +147,7 @@ class StudyCampaign {
         const py::gil_scoped_acquire lock;
         const auto parts = py::tuple(reference_(t));
         if (parts.size() != 3)
-          throw InvalidInput(fmt::format("the reference gives {} things, expected (q, v, lam)", parts.size()));
+          throw InvalidInput(fmt::format("the reference returned {} values, expected (q, v, lam)", parts.size()));
         q = parts[0].cast<Vector>();
         v = parts[1].cast<Vector>();
         lambda = parts[2].cast<Vector>();
@@ -231,7 +231,7 @@ class StudyCampaign {
   std::unique_ptr<study::Campaign> campaign_;
 };
 
-/// A search for an optimum, for threads of its own or for workers elsewhere.
+/// A search for an optimum, for its own threads or for workers elsewhere.
 class StudySearch {
  public:
   StudySearch(const std::string& spec, const std::map<std::string, ModelPtr>& models, const std::string& own_text,

@@ -15,10 +15,10 @@ namespace {
 
 namespace py = pybind11;
 
-/// An object that must not be touched without the interpreter lock, not even to be forgotten.
+/// An object that must not be used or destroyed without the interpreter lock.
 std::shared_ptr<py::object> guarded(py::object object) {
   return {new py::object(std::move(object)), [](py::object* o) {
-            if (Py_IsInitialized() == 0) return;  // the program ends; its objects are gone
+            if (Py_IsInitialized() == 0) return;  // the interpreter has shut down; its objects are gone
             const py::gil_scoped_acquire lock;
             delete o;
           }};
@@ -97,7 +97,7 @@ void register_method(const std::string& name, int order, const std::vector<std::
     try {
       points = py::getattr(object, "points", py::int_(1)).cast<int>();
     } catch (const py::cast_error&) {
-      throw InvalidInput(fmt::format("method '{}': points is no whole number", name));
+      throw InvalidInput(fmt::format("method '{}': points is not an integer", name));
     }
     return std::make_unique<PythonMethod>(name, guarded(std::move(object)), points);
   };

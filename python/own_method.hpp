@@ -8,7 +8,7 @@
 
 namespace kreisel::python {
 
-/// `factory` is called without arguments for every run and returns an object with `points` and `velocity(x, past, h)`, and perhaps
+/// `factory` is called without arguments for every run and returns an object with `points` and `velocity(x, past, h)`, and optionally
 /// `position(x, past, h)`.
 void register_method(const std::string& name, int order, const std::vector<std::string>& formulations,
                      pybind11::object factory);

@@ -15,7 +15,7 @@ struct Stopped {};
 
 }  // namespace
 
-/// Keeps the points, and asks now and then whether to go on.
+/// Keeps the points, and polls whether to stop.
 class Simulation::Recorder final : public run::Observer {
  public:
   Recorder(run::Points& points, py::object should_stop) : points_(points), should_stop_(std::move(should_stop)) {}
@@ -58,7 +58,7 @@ Simulation::Simulation(const io::RunSpec& spec, const py::list& events, const py
     else
       sim_.emplace(problem, run_.options, recorder_.get());
   }
-  // The system that knows what is set, for what is asked of the points later.
+  // The system with the inputs that are set, to evaluate points later.
   run_.model.system = sim_->state().system;
 }
 

@@ -1,4 +1,4 @@
-// A run that Python advances, asks and sets inputs of.
+// A run that Python advances, reads and sets inputs of.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -18,12 +18,12 @@ namespace kreisel::python {
 
 class Simulation {
  public:
-  /// `events` as of Solution. `checkpoint`: bytes to go on from. `should_stop`: asked now and then; true ends `advance_to` early.
+  /// `events` as of Solution. `checkpoint`: bytes to continue from. `should_stop`: polled; true ends `advance_to` early.
   Simulation(const io::RunSpec& spec, const py::list& events, const py::object& should_stop,
              const std::optional<py::bytes>& checkpoint);
   ~Simulation();
 
-  /// False: it was stopped on the way, and can go on.
+  /// False: it was stopped on the way, and can be continued.
   bool advance_to(double t);
   double time() const { return sim_->time(); }
   double t_end() const { return sim_->t_end(); }

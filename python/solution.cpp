@@ -22,18 +22,18 @@
 namespace kreisel::python {
 namespace {
 
-/// How often Python is told how far the run is, and asked whether it shall go on.
+/// How often progress is reported to Python, and Python is asked whether to stop.
 constexpr auto patience = std::chrono::milliseconds(100);
 
-/// To a few milliseconds, for a fifth of the price of steady_clock: it is asked at every point.
+/// Accurate to a few milliseconds, at a fifth of the cost of steady_clock: it is read at every point.
 std::chrono::milliseconds coarse_now() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
   return std::chrono::milliseconds(1000 * now.tv_sec + now.tv_nsec / 1'000'000);
 }
 
-/// The wanted name, or with the first number from `number` on that makes it differ from all that are taken: occurrences
-/// are counted, and found again, by name.
+/// The wanted name, with a number from `number` on appended if it is taken: names must be unique, because occurrences
+/// are counted and looked up by name.
 std::string own_name(const std::string& wanted, std::size_t number,
                      const std::vector<const std::vector<system::Event>*>& taken) {
   const auto is_taken = [&](const std::string& name) {
@@ -71,7 +71,7 @@ system::Event event_of(const py::tuple& given, const std::string& name) {
   return event;
 }
 
-/// Within which the run takes a wanted time for that of a step.
+/// A wanted time this close to the end of a step counts as equal to it.
 double round_off_at(double t, double h) { return 1e-12 * std::max(std::abs(t), h); }
 
 }  // namespace
@@ -98,7 +98,7 @@ void refuse_problems(const io::PreparedRun& run) {
   if (!problems.empty()) throw InvalidInput(problems);
 }
 
-/// Reports progress from time to time and asks whether the run shall end early.
+/// Reports progress at intervals and asks whether the run shall end early.
 class Solution::Watcher : public run::Observer {
  public:
   Watcher(const Solution& out, py::object progress, py::object should_stop)
@@ -138,7 +138,7 @@ class Solution::Recorder final : public Solution::Watcher {
   }
 
  private:
-  /// One row per wanted time: the nearest of the points that are there up to round-off, of equally near ones the last.
+  /// One row per wanted time: the nearest point within round-off, of equally near ones the last.
   /// Start, end and both sides of an event are shown whether they are wanted or not.
   void keep_wanted(const run::Point& point) {
     const double t = point.entry.motion.t, round_off = round_off_at(t, point.entry.h);
@@ -170,7 +170,7 @@ Solution::Solution(const io::RunSpec& spec, const py::object& t_eval, const py::
       steps_({true, switches_constraints(run_)}),
       has_steps_(has_dense_output && !t_eval.is_none()) {
   const std::vector<double> times = t_eval.is_none() ? std::vector<double>() : t_eval.cast<std::vector<double>>();
-  if (has_dense_output || !t_eval.is_none()) {  // a model file may wish otherwise
+  if (has_dense_output || !t_eval.is_none()) {  // a model file may set another output
     run_.options.output_step = 0.0;
     run_.options.output_times = times;
   }
@@ -205,7 +205,7 @@ Solution::Solution(io::PreparedRun run, run::Report report, const run::Points& p
   lay_out_if_empty();
 }
 
-/// Arrays without points have columns all the same.
+/// Arrays without points have the same columns.
 void Solution::lay_out_if_empty() {
   const int rows = run_.model.system->result_layout().pattern().rows();
   const method::Entry blank = method::History::blank(run_.model.system->space(), {rows, 0, 0});
@@ -222,7 +222,7 @@ std::vector<std::string> Solution::warnings() const {
   return list;
 }
 
-/// A view of the memory of the points, which lives as long as the array does.
+/// A view of the memory of the points, which is kept alive by the array.
 py::array_t<double> Solution::view(const run::Points::Part& part, bool is_number) const {
   std::vector<py::ssize_t> shape{static_cast<py::ssize_t>(count())},
       strides{static_cast<py::ssize_t>(points_.width() * sizeof(double))};

@@ -1,4 +1,4 @@
-// A run for Python: everything it showed as arrays, and what can be asked of it afterwards.
+// A run for Python: its points as arrays, and what can be computed from them afterwards.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -19,26 +19,26 @@ namespace kreisel::python {
 
 namespace py = pybind11;
 
-/// Adds `events` of Python, see Solution, to those of the run; returns the names they got, which differ from each other and from those
+/// Adds `events` of Python, see Solution, to those of the run; returns their names, which are unique, also among those
 /// of the model.
 std::vector<std::string> add_events(io::PreparedRun& run, const py::list& events);
-/// Throws one InvalidInput that lists what is wrong with the options of a run.
+/// Throws one InvalidInput that lists the problems of the options of a run.
 void refuse_problems(const io::PreparedRun& run);
-/// Whether constraints come and go: then points have other rows than the system in force.
+/// Whether constraints are switched: then points may have other rows than the active system.
 bool switches_constraints(const io::PreparedRun& run);
 
 class Solution {
  public:
   /// `t_eval`: increasing times to keep, or None for every step. `events`:
   /// tuples (name, f(t, q, v, lam), direction, terminal_after). `progress`: called with (t, t0, t_end) a few
-  /// times a second, or None. `should_stop`: asked as often; true ends the run as interrupted.
+  /// times a second, or None. `should_stop`: polled as often; true ends the run as interrupted.
   Solution(const io::RunSpec& spec, const py::object& t_eval, const py::list& events, const py::object& progress,
            const py::object& should_stop, bool has_dense_output, bool verifies);
-  /// Of a run that somebody else has taken so far, with all its steps.
+  /// Of a run that a Simulation has advanced so far, with all its steps.
   Solution(io::PreparedRun run, run::Report report, const run::Points& points, std::vector<std::string> event_names);
 
   const run::Report& report() const { return report_; }
-  /// Of the given events, in their order; they differ from each other and from those of the model.
+  /// Of the given events, in their order; unique, also among those of the model.
   const std::vector<std::string>& event_names() const { return event_names_; }
   std::vector<std::string> warnings() const;  ///< of the spec and of the run
   py::array_t<double> t() const;
@@ -70,7 +70,7 @@ class Solution {
   class Recorder;
 
   std::size_t count() const { return points_.size(); }
-  /// What dense output is made of, and what files show: every step.
+  /// Every step, for dense output and for files.
   const run::Points& steps_taken() const { return has_steps_ ? steps_ : points_; }
   void keep_wanted(const std::vector<double>& times);
   void lay_out_if_empty();

@@ -1,4 +1,4 @@
-// What Python asks for, as a run.
+// The arguments of Python as the specification of a run.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -13,7 +13,7 @@ namespace kreisel::python {
 io::RunSpec spec_of(const pybind11::object& model, const std::string& group, const pybind11::dict& parameters,
                     const pybind11::dict& options, std::optional<double> t0 = {});
 
-/// Adds static, modes and their kin to the module.
+/// Adds static, modes and the other analyses to the module.
 void add_analyses(pybind11::module_& m);
 
 }  // namespace kreisel::python

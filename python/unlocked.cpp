@@ -8,7 +8,7 @@
 namespace kreisel::python {
 namespace {
 
-/// A function of the user that never returns shall not keep the program from its end.
+/// A function of the user that never returns must not keep the program from ending.
 constexpr auto patience_at_exit = std::chrono::seconds(10);
 
 std::atomic<bool> is_ending = false;

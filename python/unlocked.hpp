@@ -1,4 +1,4 @@
-// Computations without the lock of the interpreter, and their end when the program ends.
+// Computations without the interpreter lock, and how they stop when the program ends.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -9,8 +9,8 @@ namespace kreisel::python {
 
 /// While it lives the lock is released and other threads run.
 ///
-/// A thread that asks for the lock while the interpreter shuts down never returns; in C++ that ends the process with an
-/// abort. So before it goes down computations of daemon threads are told to end, and waited for.
+/// A thread that requests the lock while the interpreter shuts down never returns; in C++ that aborts the process.
+/// So before the shutdown, computations of daemon threads are stopped and waited for.
 class Unlocked {
  public:
   Unlocked();
@@ -18,7 +18,7 @@ class Unlocked {
   Unlocked(const Unlocked&) = delete;
   Unlocked& operator=(const Unlocked&) = delete;
 
-  /// Whether the program ends: then a computation does so too, without asking for the lock again. Costs nothing.
+  /// Whether the program is ending: then a computation must stop without requesting the lock again. Costs nothing.
   static bool shall_end();
   /// For atexit.
   static void end_all();

@@ -62,7 +62,7 @@ def visible_from(room):
 
 
 def room_in(parts):
-    """The room of a path below src: its folder, of io the folder in it."""
+    """The room of a path below src: its folder, or for io the subfolder."""
     return "/".join(parts[:2]) if parts[0] == "io" else parts[0]
 
 
@@ -79,7 +79,7 @@ def owner(path):
 
 
 def included_room(root, file, quote, name):
-    """The room an include names, None when it is none of ours."""
+    """The room of an included header, None when it is not a header of the project."""
     if name.split("/")[0] in {"Eigen", "unsupported"}:
         return "Eigen"
     if quote == '"' and (file.parent / name).exists():

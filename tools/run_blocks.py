@@ -11,7 +11,7 @@
     ```text, ```console  not run: output, pseudo code, and commands that cannot run here (make, sudo, cmake)
 
 file=NAME after the language keeps the block under that name for later blocks. Commands outside of blocks that are run are
-refused, so that none escapes. What blocks leave in pictures/ goes to FOLDER: these are the figures of the page.
+refused, so that every command is tested. Files that blocks write to pictures/ are copied to FOLDER: the figures of the page.
 """
 import argparse
 import contextlib
@@ -30,7 +30,7 @@ from pathlib import Path
 RUN = ["sh", "python", "json", "cpp"]
 NOT_RUN = {"text", "console", "cmake"}
 COMMAND = re.compile(r"^\s*(\$ )?(build/bin/)?kreisel [a-z-]+|^\s*(\$ )?python3 ")
-# What console blocks are for: commands that build, install, need root, a browser or a cluster, or do not return.
+# Commands for console blocks: those that build, install, need root, a browser or a cluster, or do not return.
 CANNOT_RUN_HERE = re.compile(r"^(dask-\w+|srun|sbatch|mpiexec|make|bench/run|sudo|cmake|cd|git|kreisel view \S+$|kreisel (run|study) .*# long)|^#|^$|^\S+=\S+ python3$")
 
 
@@ -121,7 +121,7 @@ class Runner:
 
     def run_cpp(self, page, block):
         if "int main" not in block.text:
-            raise Failure("no program: show a whole one, or make it a ```text block")
+            raise Failure("not a program: show a complete one, or make it a ```text block")
         source = self.folder / block.options.get("file", f"block{block.line}.cpp")
         source.write_text(block.text, encoding="utf-8")
         before, _, after = self.compile_words.partition("SOURCE")

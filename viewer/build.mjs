@@ -19,7 +19,7 @@ const modified = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ??
 function installPackages() {
   const stamp = join(folder, "node_modules/.package-lock.json");
   if (modified(stamp) >= modified(join(folder, "package-lock.json"))) return;
-  // Not 'npm ci': a lock file without download addresses lacks the binaries of other platforms, and 'ci' insists on them.
+  // Not 'npm ci': a lock file without download addresses lacks the binaries of other platforms, and 'ci' requires them.
   const npm = spawnSync("npm", ["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], {
     cwd: folder,
     stdio: ["ignore", "inherit", "inherit"],
@@ -32,10 +32,10 @@ function installPackages() {
   utimesSync(stamp, now, now);
 }
 
-/** A script ends at the first "</script", whatever stands around it. */
+/** A script ends at the first "</script", whatever the context. */
 const inScript = (code) => code.replace(/<\/(script)/gi, "<\\/$1").replace(/<!--/g, "<\\!--");
 
-/** What the licences ask for: their text goes with the code. */
+/** The licences require that their text is distributed with the code. */
 function notices() {
   const texts = ["three", "uplot"].map((name) => `${name}\n\n${readFileSync(join(folder, "node_modules", name, "LICENSE"), "utf8").trim()}`);
   return `<!--\nThis page contains:\n\n${texts.join("\n\n").replace(/--/g, "- -")}\n-->`;
@@ -66,7 +66,7 @@ async function bundle() {
     .replace(/^(<!doctype html>\n)/i, (line) => `${line}${notices()}\n`);
   if (/ (src|href)="(?!data:)/.test(page)) throw new Error("the page refers to another file");
   if (page.split('<script type="application/json" id="kreisel-data">null</script>').length !== 2)
-    throw new Error("the page must have its data block once");
+    throw new Error("the page must have exactly one data block");
   return page;
 }
 

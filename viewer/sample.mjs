@@ -19,7 +19,7 @@ const aboutY = (a) => [Math.cos(a), 0, Math.sin(a), 0, 1, 0, -Math.sin(a), 0, Ma
 const aboutX = (a) => [1, 0, 0, 0, Math.cos(a), -Math.sin(a), 0, Math.sin(a), Math.cos(a)];
 const aboutZ = (a) => [Math.cos(a), -Math.sin(a), 0, Math.sin(a), Math.cos(a), 0, 0, 0, 1];
 
-/** A top of which the axis precesses and nods; no solution of any equation. */
+/** A top whose axis precesses and nods; not the solution of any equation. */
 export function top({ steps = 1000, end = 2, title = "heavy-top", phase = 0 } = {}) {
   const time = Array.from({ length: steps + 1 }, (_, i) => round((i * end) / steps));
   const x = [];

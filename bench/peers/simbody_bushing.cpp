@@ -23,7 +23,7 @@ using SimTK::Vec3;
 using SimTK::Vec6;
 using Problem = bench::stiff::Bushing<double>;
 
-/// The rod lies along x at the start; a pin turns about z, which stands for y here.
+/// The rod lies along x at the start; a pin turns about z, which represents y here.
 class SimbodyBushing {
  public:
   SimbodyBushing()

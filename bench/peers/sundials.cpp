@@ -41,13 +41,13 @@ struct Free {
 template <class Handle>
 using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Free>;
 
-/// Every call of SUNDIALS answers with a negative number when it is refused.
+/// Every call of SUNDIALS returns a negative number when it fails.
 void check(int answer, const char* what) {
   if (answer < 0)
     throw std::runtime_error(std::string("SUNDIALS refused ") + what + ", answer " + std::to_string(answer));
 }
 
-// Errors of the integration itself belong into the outcome, not onto the terminal.
+// Errors of the integration itself are part of the outcome and are not printed.
 void keep_quiet(int, const char*, const char*, char*, void*) {}
 
 // ---- IDA

@@ -1,4 +1,4 @@
-// SUNDIALS as a peer: its three integrators behind one call each, with the settings that serve it best on our problems.
+// SUNDIALS as a peer: its three integrators behind one call each, with the settings that work best on our problems.
 #pragma once
 
 #include <vector>

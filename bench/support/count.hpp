@@ -1,4 +1,4 @@
-// What callgrind is to count. Outside valgrind these calls are a handful of no-ops.
+// Marks the code that callgrind counts. Outside valgrind these calls are a handful of no-ops.
 #pragma once
 
 #include <valgrind/callgrind.h>

@@ -1,4 +1,4 @@
-// The benchmark problems as numbers, shared by our drivers and the peers' so that nobody solves another problem.
+// The benchmark problems as numbers, shared by our drivers and the peers', so that all solve the same problem.
 #pragma once
 
 #include <Eigen/Core>
@@ -41,7 +41,7 @@ struct Chain {
   double t_end = 2.0;
 };
 
-/// Where the centre of mass and the body are at t_end.
+/// Position of the centre of mass and orientation of the body at t_end.
 struct TopState {
   Vector3 x;
   Matrix3 R;

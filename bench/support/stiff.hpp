@@ -147,7 +147,7 @@ auto with_problem(const std::string& name, Work&& work) {
   throw std::runtime_error("unknown problem '" + name + "': bushing, satellite or follower-OMEGA");
 }
 
-/// What Bushing::end and the others give at t_end, exact or from bench/reference.
+/// The result of Bushing::end and the others at t_end, exact or from bench/reference.
 std::vector<double> reference_of(const std::string& name);
 /// Largest difference to it.
 double error_of(const std::string& name, const std::vector<double>& end);

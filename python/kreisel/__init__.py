@@ -7,7 +7,7 @@
 >>> top.x("top").shape == (len(top.t), 3)
 True
 
-Errors in the input are ``ValueError``; an integration that fails raises ``IntegrationError``, whose ``result`` holds what was computed.
+Errors in the input raise ``ValueError``; a failed integration raises ``IntegrationError``, whose ``result`` holds what was computed.
 Ctrl-C raises ``Interrupted``, a KeyboardInterrupt with the same ``result``.
 """
 from ._analyses import AnalysisError, fit, inverse, linearize, minimize, modes, static, static_path

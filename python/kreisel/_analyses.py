@@ -1,4 +1,4 @@
-"""Equilibria, their paths over a parameter, linearisations and modes; given motions; fits of parameters and best parameters."""
+"""Equilibria, their paths over a parameter, linearisations and modes; inverse dynamics; fitted and optimal parameters."""
 import warnings
 
 import numpy as np
@@ -10,7 +10,7 @@ from ._solve import IntegrationError, _plain, _settings, _span, solve
 
 
 class AnalysisError(RuntimeError):
-    """There is no equilibrium, or a run did not lead to the point that was asked for. Wrong input is a ValueError."""
+    """There is no equilibrium, or a run did not reach the requested point. Invalid input raises ValueError."""
 
 
 class Point:
@@ -19,7 +19,7 @@ class Point:
     t, q, v, lam   time, positions, velocities, multipliers
     energy         [J]
     outputs        dict of the outputs of the model; point["knee"] and point["foot.x"] give one of them
-    limits         names of the limits that something leans on
+    limits         names of the limits in contact
     """
 
     def __init__(self, found):
@@ -56,12 +56,12 @@ class Point:
 
 
 class Equilibrium(Point):
-    """A model at rest: what a ``Point`` has, and
+    """A model at rest: a ``Point`` with
 
-    stability   "stable", "unstable", or None where it is not known
+    stability   "stable", "unstable", or None if unknown
     growth      largest real part of the eigenvalues [1/s]
     iterations  0: the initial positions are an equilibrium
-    solved      dict with the value of what ``solve`` named
+    solved      dict with the value of the parameter that ``solve`` names
     """
 
     def __init__(self, found):
@@ -99,9 +99,9 @@ class Linearization(Point):
     A, B, C, D   arrays; inputs and columns name the columns of B and the rows of C
     X, V         positions are perturbed by q∘exp(X p), velocities by V y, with p the first X.shape[1] numbers of y
     eigenvalues  one of every pair, by frequency; frequencies [Hz], damping_ratios, shapes (one column each), largest
-    is_steady    False: the coefficients change along the motion, and eigenvalues say nothing about growth
+    is_steady    False: the coefficients change along the motion, and eigenvalues do not indicate growth
     stability    "stable", "unstable", or None where coefficients change
-    axes         "inertial" or "body": in which what spins is perturbed
+    axes         "inertial" or "body": axes in which spinning bodies are perturbed
     """
 
     def __init__(self, found):
@@ -132,7 +132,7 @@ class Linearization(Point):
 
 
 def static(model, *, solve=None, so_that=None, group=None, parameters=None, **options):
-    """Where a model rests, and if it is stable.
+    """The equilibrium of a model, and whether it is stable.
 
     solve, so_that   solve="spring1.length", so_that={"ride_height": 0.3}: the value of a parameter, or of a number of a part, with
                      which an output has this value at rest; ``result.solved`` has it
@@ -156,11 +156,11 @@ def static(model, *, solve=None, so_that=None, group=None, parameters=None, **op
 
 
 def static_path(model, along, *, points=50, group=None, parameters=None, **options):
-    """The equilibrium over a parameter, also where that turns back: buckling and snap-through.
+    """The equilibrium over a parameter, also past points where the parameter turns back: buckling and snap-through.
 
     along   ("load", 0, 1000): a parameter, or a number of a part, with its first and last value
 
-    Raises AnalysisError when the path ends early; its ``path`` holds what there is.
+    Raises AnalysisError when the path ends early; its ``path`` holds the points found.
 
     >>> import kreisel
     >>> spring = (kreisel.Model("spring", gravity=[0, 0, -10]).parameter("m", 1.0)
@@ -195,8 +195,8 @@ def static_path(model, along, *, points=50, group=None, parameters=None, **optio
 def linearize(model, *, at="static", axes="automatic", group=None, parameters=None, **options):
     """The linear equations about an equilibrium or a motion, from inputs to outputs.
 
-    at     "static", "start", or a time that a run of the model shall lead to
-    axes   "inertial" or "body": in which what spins is perturbed; "automatic": where coefficients are constant
+    at     "static", "start", or a time that a run of the model must reach
+    axes   "inertial" or "body": axes in which spinning bodies are perturbed; "automatic": those with constant coefficients
 
     Raises AnalysisError when there is no such point.
 
@@ -220,10 +220,10 @@ def modes(model, *, at="static", axes="automatic", group=None, parameters=None, 
 
 
 class Inverse:
-    """A motion that is given, and what it needs.
+    """A prescribed motion, and the inputs it needs.
 
     t, q, v, a, lam   arrays over the points of time
-    inputs            dict of the inputs that make the motion
+    inputs            dict of the inputs that produce the motion
     condition         0 at a singular position, 1 far from any
     inverse["knee"]   an output over time
     """
@@ -247,15 +247,15 @@ class Inverse:
 
 
 def inverse(model, t_span=None, *, follow=None, inputs=None, points=101, t_eval=None, group=None, parameters=None, **options):
-    """The inputs and reactions that a given motion needs, by solves alone: nothing is integrated.
+    """The inputs and reactions that a given motion needs, computed without integration.
 
-    t_span   end time, or (start, end); None: what the model says
-    follow   dict: outputs and what they shall do, a formula of t ("0.3*sin(t)") or a function of t that returns value, first and
+    t_span   end time, or (start, end); None: that of the model
+    follow   dict: outputs and their prescribed values, a formula of t ("0.3*sin(t)") or a function of t that returns value, first and
              second derivative; without it drivers must leave no freedom (kinematic analysis)
-    inputs   names of the inputs that are wanted (default: all of the model where outputs follow)
-    points   so many, equally spaced; or t_eval, increasing times
+    inputs   names of the inputs to solve for (default: all of the model if ``follow`` is given)
+    points   number of equally spaced times; or t_eval, increasing times
 
-    Raises AnalysisError where the motion ends at a singular position or the inputs cannot make it; its ``motion`` holds what there is.
+    Raises AnalysisError where the motion ends at a singular position or the inputs cannot produce it; its ``motion`` holds the points found.
 
     >>> import kreisel
     >>> arm = (kreisel.Model("arm").body("rod", mass=2, inertia=[1, 1, 1], position=[0, 0, 0]).input("u")
@@ -281,7 +281,7 @@ def inverse(model, t_span=None, *, follow=None, inputs=None, points=101, t_eval=
         raise ValueError(f"inputs is {inputs!r:.80}, expected a list of names")
     times = None if t_eval is None else np.asarray(t_eval, dtype=float)
     if times is not None and (times.ndim != 1 or len(times) < 1 or not np.isfinite(times).all() or (np.diff(times) <= 0).any()):
-        raise ValueError("t_eval must be numbers that increase")
+        raise ValueError("t_eval must be increasing numbers")
     if times is None and not (int(points) == points and 2 <= points <= 1_000_000):
         raise ValueError(f"points is {points!r:.40}, expected a number from 2 to a million")
     message, found = _core.inverse(*_asked(model, group, parameters, asked), t0, pairs, None if inputs is None else list(inputs),
@@ -301,9 +301,9 @@ class Fit:
 
     parameters       dict of values
     standard_errors  dict; covariance and correlation are arrays in the order of the parameters
-    noise            dict: standard deviation of what is left of each output
+    noise            dict: standard deviation of the residuals of each output
     fitted           dict of arrays at the times of the data
-    runs             so many were needed, each with its derivatives
+    runs             number of runs, each with its derivatives
     others           other minima that further starts led to: (dict of values, ratio of the sums of squares)
     """
 
@@ -324,12 +324,12 @@ class Fit:
 
 
 def fit(model, data, free, *, starts=1, group=None, parameters=None, **options):
-    """Parameters with which outputs of the model come nearest to data, in the sense of least squares.
+    """Parameters with which outputs of the model fit data best, in the sense of least squares.
 
     data        dict: {"knee": (t, y)}, all with the same increasing times, or {"t": t, "knee": y, ...}
     free        dict of parameters, or of numbers of parts as "spring1.stiffness", with bounds: {"k": (1e3, 1e5), "L": None}
     parameters  where the search begins, and what is not free
-    starts      so many searches, the first from the values of the model, others spread between the bounds: ``others`` tells of
+    starts      number of searches, the first from the values of the model, others spread between the bounds: ``others`` holds
                 further minima
 
     Raises AnalysisError when there is no minimum, or the data do not determine a parameter, which is named.
@@ -359,13 +359,13 @@ def fit(model, data, free, *, starts=1, group=None, parameters=None, **options):
 
 
 class Minimum:
-    """Parameters with which an objective is smallest.
+    """Parameters that minimize an objective.
 
     parameters   dict of values
     value        of the objective there
     gradient     dict: its derivatives there
     is_at_bound  dict
-    runs         so many were needed, each with its derivatives
+    runs         number of runs, each with its derivatives
     history      values of the objective on the way
     """
 
@@ -374,13 +374,13 @@ class Minimum:
 
 
 def minimize(model, objective, free, t_span=None, *, t_eval=None, tolerance=1e-8, max_runs=200, group=None, parameters=None, **options):
-    """Parameters with which a number that outputs of a run determine is smallest, within bounds.
+    """Parameters that minimize a function of the outputs of a run, within bounds.
 
-    objective   function of the run, called as objective(t, y) with the times and the outputs: y["knee"] is an array, y["foot.x"] too. It
-                returns a number. Its gradient comes from the derivatives of the outputs, so that no further runs are needed
+    objective   function of the run, called as objective(t, y) with the times and the outputs: y["knee"] and y["foot.x"] are arrays. It
+                returns a number. Its gradient comes from the derivatives of the outputs and needs no further runs
     free        dict of parameters, or of numbers of parts as "spring1.stiffness", with bounds: {"k": (1e3, 1e5), "L": None}
     t_eval      times at which outputs are given (default: the steps of the run, whose number changes with the parameters)
-    tolerance   the search ends where a step promises less than this part of the objective
+    tolerance   the search ends when the predicted decrease of a step is below this fraction of the objective
     parameters  where the search begins, and what is not free
 
     Quasi-Newton steps of Broyden, Fletcher, Goldfarb and Shanno within bounds. Raises AnalysisError when there is no minimum within
@@ -445,7 +445,7 @@ def minimize(model, objective, free, t_span=None, *, t_eval=None, tolerance=1e-8
         if inverse_hessian is None:
             step = -np.where(held, 0.0, g) * (0.1 / np.max(np.abs(g[~held])))
         else:
-            # What a bound holds takes no part.
+            # Parameters held by a bound are left out.
             hessian = np.linalg.inv(inverse_hessian)
             step = np.zeros_like(g)
             step[~held] = -np.linalg.solve(hessian[np.ix_(~held, ~held)], g[~held])
@@ -517,7 +517,7 @@ def _bounds(free):
         except (TypeError, ValueError, IndexError):
             raise ValueError(f"free: '{name}' has {range_!r:.40}, expected (low, high) or None") from None
         if not low < high:
-            raise ValueError(f"free: '{name}' has {range_!r:.40}: nothing lies between")
+            raise ValueError(f"free: '{name}' has {range_!r:.40}, which is an empty interval")
         bounds.append((str(name), low, high))
     return bounds
 
@@ -539,7 +539,7 @@ def _data(data):
             columns[name] = np.full(times.shape, np.nan)
             columns[name][np.searchsorted(times, t)] = y
     if times.ndim != 1 or not np.isfinite(times).all() or (np.diff(times) <= 0).any():
-        raise ValueError("data: times must be numbers that increase")
+        raise ValueError("data: times must be increasing numbers")
     for name, values in columns.items():
         if values.shape != times.shape:
             raise ValueError(f"data: '{name}' has {values.size} values at {times.size} times")

@@ -12,20 +12,20 @@ from . import _core
 from ._model import Model
 from ._progress import PATIENCE, _notebook
 
-CHUNK_SECONDS = 0.25  # of work per message: long against the message, short against what a killed worker loses
+CHUNK_SECONDS = 0.25  # of work per message: long compared to the message, short enough that a killed worker loses little
 MOST_PER_CHUNK = 2000
-MOST_LOSSES = 3  # workers that a case may take with it
+MOST_LOSSES = 3  # workers that one case may crash
 
 
 class ExecutorBroken(RuntimeError):
-    """The executor cannot run anything any more; ``result`` holds what is done. The same call with a new executor goes on."""
+    """The executor is broken; ``result`` holds the finished runs. The same call with a new executor continues."""
 
     def __init__(self, message, result=None):
         super().__init__(message)
         self.result = result
 
 
-# ---- what workers do
+# ---- workers
 
 _jobs = {}
 
@@ -66,20 +66,20 @@ def _payload(spec, own_text, cache):
     try:
         return pickle.dumps((spec, own_text, cache))
     except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise ValueError(f"the study cannot be sent to workers: {error}; functions of models must stand in a module, not in a lambda "
-                         "or in a function") from None
+        raise ValueError(f"the study cannot be sent to workers: {error}; functions of models must be defined in a module, not as a lambda "
+                         "or inside a function") from None
 
 
-# ---- what rows depend on
+# ---- fingerprint of the models
 
 def fingerprint(models):
-    """A text that differs when models differ; functions count by their code."""
+    """A text that differs when models differ; functions are compared by their code."""
     def described(thing):
         if isinstance(thing, Model):
             return thing.to_dict()
         if hasattr(thing, "tolist"):
             return thing.tolist()
-        if isinstance(thing, types.CodeType):  # functions inside functions are constants; their text has an address
+        if isinstance(thing, types.CodeType):  # nested functions are constants; their repr contains an address
             return [thing.co_code.hex(), *thing.co_names, *(const if isinstance(const, types.CodeType) else repr(const) for const in thing.co_consts)]
         code = getattr(thing, "__code__", None)
         if code is not None:
@@ -96,7 +96,7 @@ def fingerprint(models):
 # ---- progress
 
 class Progress:
-    """How many cases are done and failed, how fast, how long it takes: a line on a terminal, a bar in a notebook."""
+    """Cases done and failed, rate and remaining time: a line on a terminal, a bar in a notebook."""
 
     def __init__(self, wanted, total, already):
         self._total, self._already, self._begin, self._shown = total, already, time.monotonic(), 0.0
@@ -158,7 +158,7 @@ def _workers_of(executor):
 
 
 def _is_loss(error):
-    """A worker has died. Dask says so of the case that it had, after moving it to others; a pool is broken as a whole."""
+    """Whether a worker has died. Dask reports it for the case only after other workers have tried it; a pool is broken as a whole."""
     return isinstance(error, concurrent.futures.BrokenExecutor) or type(error).__name__ in ("KilledWorker", "CommClosedError")
 
 
@@ -166,7 +166,7 @@ class Driver:
     """Sends cases to an executor and takes their rows.
 
     Cases travel in chunks that take about CHUNK_SECONDS. When a worker dies, the chunks that it may have had are run again one after the other,
-    and what dies again case by case; a case that has taken MOST_LOSSES workers with it is a row with the status worker-lost.
+    and chunks that fail again case by case; a case that has crashed MOST_LOSSES workers is a row with the status worker-lost.
     """
 
     def __init__(self, executor, payload, campaign, wants_to_stop, show):
@@ -239,7 +239,7 @@ class Driver:
         """None when a worker has died."""
         try:
             return future.result()
-        except BaseException as error:  # noqa: B902 - Dask raises exceptions of its own
+        except BaseException as error:  # noqa: B902 - Dask raises its own exceptions
             if not _is_loss(error):
                 raise
             self._is_broken = self._is_broken or isinstance(error, concurrent.futures.BrokenExecutor)
@@ -247,7 +247,7 @@ class Driver:
             return None
 
     def _one_by_one(self, suspects):
-        """Chunks one after the other, so that the case that kills workers is found."""
+        """Runs chunks one after the other to find the case that kills workers."""
         queue = [list(chunk) for chunk in suspects]
         while queue and not self._wants_to_stop():
             if self._is_broken:
@@ -284,7 +284,7 @@ class Driver:
             self._executor = concurrent.futures.ProcessPoolExecutor(old._max_workers, **kept)
             self._is_own = True
         else:
-            raise ExecutorBroken(f"{type(old).__name__} is broken: a worker died; give the same call with a new executor to go on, or give "
+            raise ExecutorBroken(f"{type(old).__name__} is broken: a worker died; to continue, repeat the call with a new executor, or pass "
                                  "a function that makes one")
 
 

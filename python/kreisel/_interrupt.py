@@ -1,10 +1,10 @@
-"""Ctrl-C during a run: the run ends at the next point and keeps what it has."""
+"""Ctrl-C during a run: the run ends at the next point and keeps its points."""
 import signal
 import threading
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended a run or a study; ``result`` holds what was computed, with status "interrupted", or all if it was done already."""
+    """Ctrl-C ended a run or a study; ``result`` holds what was computed, with status "interrupted", or the complete result if the run was finished."""
 
     def __init__(self, message, result):
         super().__init__(message)
@@ -15,10 +15,10 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Interruption:
-    """While it lasts, the first Ctrl-C is a wish (``was_asked``); the second raises KeyboardInterrupt, wherever the program is.
+    """While it is active, the first Ctrl-C is a request to stop (``was_asked``); the second raises KeyboardInterrupt at once.
 
-    Without it a KeyboardInterrupt would come up inside the user's own functions, and the run would be lost. Handlers that
-    are not Python's own stay in place, and so do all of them in other threads, which signals do not reach.
+    Without it KeyboardInterrupt would be raised inside the user's functions, and the run would be lost. Handlers other than
+    Python's default stay in place. In other threads, which signals do not reach, nothing changes.
     """
 
     def __init__(self):

@@ -1,19 +1,19 @@
-"""Methods of one's own: prototypes that run through the same solver, starting values and studies as the built-in ones."""
+"""User-defined methods: prototypes that use the same solver, starting values and studies as the built-in ones."""
 from . import _core
 
 
 def register_method(name, method, *, order=2, formulations=()):
-    """Gives a method a name for solve and study.
+    """Registers a method under a name for solve and study.
 
     method      a class, or a function that returns an object, made once per run, with
-                  points                        how many points of the past it looks back to, 1 to 6
+                  points                        number of past points it uses, 1 to 6
                   velocity(x, past, h)          (v, a) at the end of the step; x is about the mean velocity of the step
                   position(x, past, h)          q at the end of the step; without it q_n exp(h x)
                 past[i] is the point n - i: t, q, v, a, lam, and omega, the increment of the step that ended there
-    order       that it is expected to have, 1 to 6
-    formulations  those that it serves; all but "projected" by default
+    order       its expected order, 1 to 6
+    formulations  those that it supports; all but "projected" by default
 
-    Steps are constant. Derivatives are taken by differences; velocity must be smooth in x and keep nothing from call to call.
+    Steps are constant. Derivatives are taken by differences; velocity must be smooth in x and keep no state between calls.
 
     >>> import kreisel
     >>> class Bdf2:
@@ -28,7 +28,7 @@ def register_method(name, method, *, order=2, formulations=()):
     [2, 2]
     """
     if not callable(method):
-        raise ValueError(f"method is {method!r:.80}, expected a class or a function that makes one")
+        raise ValueError(f"method is {method!r:.80}, expected a class or a function that returns an object")
     _core.register_method(str(name), int(order), [str(f) for f in formulations], method)
 
 

@@ -9,10 +9,10 @@ class Law:
     """A function of Python where a model takes a formula: the value of a torque or force, the rate of a state, an output, an event.
 
     function    function(t, y): y is a dict of what it uses, y["knee"], y["knee'"]; returns a number
-    uses        names of outputs, states and inputs, as formulas write them; None: those that it asks for when it is called once
-    derivative  derivative(t, y): the derivatives by what it uses, in this order; None: by differences
+    uses        names of outputs, states and inputs, as formulas write them; None: those that it looks up in one trial call
+    derivative  derivative(t, y): the derivatives by the entries of ``uses``, in this order; None: by differences
 
-    It must depend on nothing but its arguments: it is called at trial points too, and several times per step.
+    It must depend only on its arguments: it is called several times per step, also at trial points.
 
     >>> import kreisel
     >>> kreisel.Law(lambda t, y: -20 * y["knee"] - 2 * y["knee'"])
@@ -33,7 +33,7 @@ class Law:
 
 
 def _asked_by(function):
-    """What a law looks up when it is called."""
+    """The names that a law looks up in a trial call."""
     class Asked(dict):
         def __missing__(self, name):
             self[name] = 1.0
@@ -42,13 +42,13 @@ def _asked_by(function):
     try:
         function(0.0, asked)
     except Exception as error:
-        raise ValueError(f"what the law uses cannot be found out: called with t = 0 and ones it raised {type(error).__name__}: {error}; "
+        raise ValueError(f"the names that the law uses cannot be determined: called with t = 0 and ones it raised {type(error).__name__}: {error}; "
                          "give uses=[...]") from error
     return list(asked)
 
 
 class Model:
-    """A mechanism of bodies, joints, drivers and forces; what a model file says, said in Python.
+    """A mechanism of bodies, joints, drivers and forces: the content of a model file, built in Python.
 
     Every method returns the model, so that calls can be chained; keywords are those of the model file.
 
@@ -67,7 +67,7 @@ class Model:
 
     @classmethod
     def from_dict(cls, data):
-        """The content of a model file as a dict, which stays as it is."""
+        """A model from the content of a model file as a dict, which is copied."""
         model = cls()
         model._data = copy.deepcopy(data)
         return model
@@ -75,7 +75,7 @@ class Model:
     def parameter(self, name, value, **properties):
         """A number that formulas of the model may use: "=2*L". min, max, unit, meaning
 
-        value may be a formula of other parameters. ``solve(model, parameters={name: value})`` takes another one.
+        value may be a formula of other parameters. ``solve(model, parameters={name: value})`` overrides it.
 
         >>> import kreisel
         >>> rod = (kreisel.Model("rod", gravity=[0, 0, -9.81]).parameter("L", 0.5, unit="m").parameter("m", "=2*L")
@@ -102,7 +102,7 @@ class Model:
     def rod(self, name, **properties):
         """A flexible body: section, path={"line": [from, to]}, elements, shear, axial, reference, tension, report, ...
 
-        Joints, forces and outputs hold it at "rod@start", "rod@end", "rod@0.3" or "rod@1.2m".
+        Joints, forces and outputs attach to it at "rod@start", "rod@end", "rod@0.3" or "rod@1.2m".
 
         >>> import kreisel
         >>> arm = (kreisel.Model("arm", gravity=[0, 0, -9.81])
@@ -136,13 +136,13 @@ class Model:
         return self._add("drivers", {"name": name, "type": type, **properties})
 
     def force(self, name, type, **properties):
-        """type: "spring-damper", "applied", "bushing", ...; where it takes a formula it takes a ``Law``"""
+        """type: "spring-damper", "applied", "bushing", ...; a ``Law`` is accepted wherever a formula is"""
         return self._add("forces", {"name": name, "type": type, **properties})
 
     def torque(self, joint, value, uses=None, derivative=None, name=None, type="torque", **properties):
         """A torque along the angle of a joint, or with type="force" a force along its displacement: a number, a formula or a function
 
-        A function gets t and a dict of what it uses, see ``Law``:
+        A function gets t and a dict of the values it uses, see ``Law``:
 
         >>> import kreisel
         >>> rod = (kreisel.Model("rod", gravity=[0, 0, -9.81])
@@ -172,7 +172,7 @@ class Model:
         return self._add("events", {"name": name, "when": _law(when, uses, None), "direction": direction, "action": action, **properties})
 
     def output(self, name, formula=None, **properties):
-        """What results report and laws may use: angle="hinge", position="foot", at=[...], power="spring", or a formula or ``Law`` of other outputs
+        """A quantity that results report and laws may use: angle="hinge", position="foot", at=[...], power="spring", or a formula or ``Law`` of other outputs
 
         >>> import kreisel
         >>> rod = (kreisel.Model("rod", gravity=[0, 0, -9.81])
@@ -202,7 +202,7 @@ class Model:
     def include(self, file, prefix=None, **properties):
         """Another model file as a part of this one: at, rotation, parameters, connect={"ground": body}, repeat
 
-        A relative path begins at the current folder; a name without slash and ``.json`` is that of a shipped file.
+        A relative path begins at the current folder; a name without a slash and without ``.json`` is that of a shipped file.
 
         >>> import kreisel
         >>> pair = kreisel.Model("pair", gravity=[0, 0, -9.81])
@@ -214,11 +214,11 @@ class Model:
         return self._add("include", {"file": str(file), **({} if prefix is None else {"prefix": prefix}), **properties})
 
     def to_dict(self):
-        """A copy of what a model file would hold; functions stay what they are."""
+        """A copy of the content of the model file; functions stay functions."""
         return copy.deepcopy(self._data)
 
     def save(self, path):
-        """Writes a model file, which ``kreisel run`` reads too."""
+        """Writes a model file, which ``kreisel run`` can read."""
         text = text_of("model", self._data, 2)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text + "\n")
@@ -249,7 +249,7 @@ class System:
     Optional: jacobian(t, q) = B, constraint_rate(t, q) = phi_t, curvature(t, q, v) = B' v + phi_t', energy(t, q, v),
     velocity_constraint(t, q, v) with ``velocity_constraints``, multiplier_force(t, q, v, lam).
 
-    Derivatives that are not given are computed by differences, which find their steps at the start of a run. Hints, where
+    Derivatives that are not given are computed by differences, whose steps are chosen at the start of a run. Hints in case
     that fails: scale, the length over which the functions vary, a number or one per entry of v; time_scale, the time,
     1/w for sin(w t).
     corners: list of times at which the functions jump or have a kink, or a function of t that returns the next one after t, or None;
@@ -268,7 +268,7 @@ class System:
 
 
 def handle(model, assembles=False, t0=None, t_end=None):
-    """What _core takes: a name, a path or the object made from it. t0, t_end: of the run, None for those of the model."""
+    """The model as _core takes it: a name, a path or an object. t0, t_end: of the run, None for those of the model."""
     if isinstance(model, System):
         return _core.model_from_functions(model._parts, t0, t_end)
     if isinstance(model, dict):
@@ -284,21 +284,21 @@ def _law(value, uses, derivative):
     if callable(value):
         return Law(value, uses, derivative)
     if uses is not None or derivative is not None:
-        raise ValueError(f"uses and derivative belong to a function, not to {value!r:.80}")
+        raise ValueError(f"uses and derivative need a function, got {value!r:.80}")
     return value
 
 
 def text_of(what, data, indent, functions=None):
     """JSON of plain values and of numpy's; anything else is a ValueError.
 
-    functions: gets what the core needs of every law, by the name that stands for it in the text; None: laws are errors.
+    functions: filled with the data of every law, by its name in the text; None: laws are errors.
     """
     def plain(value):
         if hasattr(value, "tolist"):
             return value.tolist()
         if isinstance(value, Law):
             if functions is None:
-                raise ValueError(f"{what}: {value!r:.80} is a function of Python, which a file cannot hold; write it as a formula")
+                raise ValueError(f"{what}: {value!r:.80} is a Python function, which a file cannot hold; write it as a formula")
             name = f"python_law_{len(functions) + 1}"
             functions[name] = (value.function, value.uses, value.derivative)
             return "=" + name

@@ -1,4 +1,4 @@
-"""optimize: the parameters of a run that make a number smallest or largest."""
+"""optimize: the parameters of a run that minimize or maximize a number."""
 import concurrent.futures
 import json
 import os
@@ -12,7 +12,7 @@ from ._study import _described, _text_and_models
 
 
 class Optimum:
-    """variables: the best values by name; value: of the number; success and message; points and values: all evaluations, in their order;
+    """variables: the best values by name; value: the number there; success and message; points and values: all evaluations, in their order;
     data: everything as in study.json."""
 
     def __init__(self, data):
@@ -33,7 +33,7 @@ def optimize(spec, *, folder=None, executor=None, jobs=0, progress=None):
     """Searches for the optimum that the spec describes: a study of one run with "variables" and "minimize" or "maximize", see
     docs/ensembles.md; a dict or the path of a file.
 
-    folder    keeps every evaluation: the same call again goes on; gets study.csv, study.json and report.html
+    folder    keeps every evaluation, so the same call continues an interrupted search; gets study.csv, study.json and report.html
     executor  evaluates the points of a generation: any executor of concurrent.futures; None: threads, ``jobs`` of them (0: one per core)
 
     >>> import kreisel
@@ -63,11 +63,11 @@ def optimize(spec, *, folder=None, executor=None, jobs=0, progress=None):
                     futures = [executor.submit(search_work, payload, point) for point in points]
                 try:
                     lines = [future.result() for future in futures]
-                except BaseException as error:  # noqa: B902 - what finished is kept
+                except BaseException as error:  # noqa: B902 - finished evaluations are kept
                     done = [f for f in futures if f.done() and not f.cancelled() and f.exception() is None]
                     search.tell([line for line in (future.result() for future in done) if line])
                     if _is_loss(error):
-                        raise RuntimeError("a worker died; give the same call with a new executor to go on") from error
+                        raise RuntimeError("a worker died; to continue, repeat the call with a new executor") from error
                     raise
                 search.tell([line for line in lines if line])
                 shown.show(search.done(), 0)

@@ -1,4 +1,4 @@
-"""How far a run is: a line on a terminal, a bar in a notebook."""
+"""Progress of a run: a line on a terminal, a bar in a notebook."""
 import sys
 import time
 
@@ -6,7 +6,7 @@ PATIENCE = 1.0  # seconds before anything is shown: short runs stay silent
 
 
 def watcher(progress):
-    """What _core calls with (t, start, end) now and then, and what ends it; (None, nothing) when nobody wants to know.
+    """(show, end): _core calls show(t, start, end) at intervals, end() removes the display; show is None when nothing is shown.
 
     progress: None shows a bar in notebooks only, True also a line elsewhere, False nothing; or a function of t.
     """
@@ -20,7 +20,7 @@ def watcher(progress):
 
 
 def _notebook():
-    """IPython.display when this runs in a notebook."""
+    """IPython.display when this runs in a notebook, otherwise None."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return sys.modules.get("IPython.display") if type(shell).__name__ == "ZMQInteractiveShell" else None

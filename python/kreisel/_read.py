@@ -11,7 +11,7 @@ from ._solve import frame_of, index_of
 class Stored:
     """A result read back: every column by name, result["top.z"], and as in a Result t, lam, energy, h, order, x, R, reaction.
 
-    summary   what summary.json says; columns: their names
+    summary   the content of summary.json; columns: names of the columns
     status, message, success, bodies, joints
     """
 

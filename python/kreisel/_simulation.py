@@ -1,4 +1,4 @@
-"""Simulation: a run that its user advances, asks and controls."""
+"""Simulation: a run that the user advances, reads and controls."""
 import os
 import tempfile
 import warnings
@@ -12,22 +12,22 @@ from ._solve import IntegrationError, Result, _events, _plain, _settings, _span,
 
 
 class Simulation:
-    """A run that goes on when you say so, and whose inputs you set.
+    """A run that you advance, and whose inputs you set.
 
-    model, method, group, parameters, events and options as in ``solve``; t_span: the end, or (start, end), beyond which it cannot go
+    model, method, group, parameters, events and options as in ``solve``; t_span: the end, or (start, end); it cannot advance beyond the end
 
-    sim.advance(0.01)        goes on for a while; sim.advance(to=2.5): until then
-    sim["u"] = 3.0           an input of the model: this constant from now on, until it is set again; everything else that is asked before
-                             the next advance shows the motion as it has arrived
+    sim.advance(0.01)        advances by a duration; sim.advance(to=2.5): to a time
+    sim["u"] = 3.0           an input of the model: constant from now on, until it is set again; all other values read before the next
+                             advance are those from before the change
     sim["knee"], sim["foot"] an output, state or input now: a number, or an array of its components; sim["foot.x"], sim["knee'"]: its rate
     sim.t, q, v, a, lam      now; x(body), R(body): where a body is; energy
-    sim.events               what has happened: (name, action, t)
+    sim.events               the events so far: (name, action, t)
     sim.solution             the Result so far, with ``sol``
-    sim.nsteps, method       steps taken, and the method in force
+    sim.nsteps, method       steps taken, and the current method
 
-    A model with inputs ends a step at every time it is advanced to, because an input may be set there; a model without inputs goes on with
-    long steps and interpolates. Where inputs are set again and again the default method, which needs points of the past, gives way to
-    "radau", which needs none: a sample costs one step, as long as the motion allows it.
+    A model with inputs ends a step at every time it is advanced to, because an input may be set there; a model without inputs takes
+    long steps and interpolates. When inputs are set repeatedly, the default method, which needs past points, is replaced by
+    "radau", which needs none: a sample costs one step, if the motion allows it.
 
     >>> import kreisel
     >>> cart = (kreisel.Model("cart", gravity=[0, 0, 0]).input("u", 0, unit="N")
@@ -47,9 +47,9 @@ class Simulation:
 
     @classmethod
     def resume(cls, path, model, t_span=None, *, method=None, group=None, parameters=None, events=None, **options):
-        """Goes on from a file that ``checkpoint`` wrote, with the same bits; everything else as it was given then.
+        """Continues bitwise from a file that ``checkpoint`` wrote; all other arguments must be as in the original run.
 
-        ``solution`` has what follows from here.
+        ``solution`` holds the points from here on.
         """
         with open(path, "rb") as file:
             state = file.read()
@@ -61,11 +61,11 @@ class Simulation:
         asked = {key: _plain(value) for key, value in {"method": method, **options}.items() if value is not None}
         for key in ("output_times", "output_step"):
             if key in asked:
-                raise ValueError(f"{key}: a simulation is advanced to the times that you want to see")
+                raise ValueError(f"{key}: not available in a Simulation; advance it to the times you want")
         t0 = None
         if t_span is not None:
             if "t_end" in asked:
-                raise ValueError("t_span and t_end say the same; give one of the two")
+                raise ValueError("t_span and t_end both set the end; give one of the two")
             t0, asked["t_end"] = _span(t_span)
         self._listed = _events(events)
         self._interruption = None
@@ -80,10 +80,10 @@ class Simulation:
         return self._interruption is not None and self._interruption.was_asked()
 
     def advance(self, duration=None, *, to=None):
-        """Goes on for a duration, or to a time; ends earlier where an event ends the run (``has_ended``).
+        """Advances by a duration, or to a time; stops earlier if an event ends the run (``has_ended``).
 
-        A run that cannot go on raises IntegrationError, whose ``result`` holds what was computed. Ctrl-C raises Interrupted; the simulation
-        can go on afterwards.
+        A run that cannot continue raises IntegrationError, whose ``result`` holds what was computed. Ctrl-C raises Interrupted; the
+        simulation can be advanced afterwards.
         """
         if (duration is None) == (to is None):
             raise ValueError("advance takes a duration, advance(0.01), or a time, advance(to=2.5)")
@@ -141,7 +141,7 @@ class Simulation:
         return Result(self._core.solution(), True)
 
     def checkpoint(self, path):
-        """Writes a file from which ``Simulation.resume`` goes on with the same bits. The file is complete or as it was before."""
+        """Writes a file from which ``Simulation.resume`` continues bitwise. An existing file is replaced only once the new one is complete."""
         folder = os.path.dirname(os.path.abspath(path))
         handle_of_file, unfinished = tempfile.mkstemp(dir=folder)
         try:

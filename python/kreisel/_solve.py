@@ -14,7 +14,7 @@ from ._progress import watcher
 
 
 class IntegrationError(RuntimeError):
-    """The integration could not go on; ``result`` holds what was computed."""
+    """The integration failed; ``result`` holds what was computed."""
 
     def __init__(self, message, result):
         super().__init__(message)
@@ -28,16 +28,16 @@ class Result:
     """A motion. Arrays have time first; they share the memory of the run, so copy one before you change it.
 
     t, q, v, lam      the shown points; a their accelerations; h and order the steps that led to them
-    energy            kinetic plus potential energy at each point; NaN when a System gives none
-    status, message   "success", or why the run ended early; success says whether it reached its end or a terminal event
+    energy            kinetic plus potential energy at each point; NaN for a System without energy
+    status, message   "success", or why the run ended early; success: whether it reached its end or a terminal event
     nsteps, nfev, njev, nlu, nrejected
-    t_events          one array of times per given event, in their order; events: all that happened, as (name, action, t)
+    t_events          one array of times per given event, in their order; events: all occurrences, as (name, action, t)
     sol               sol(t) with dense_output=True: (q, v, a, lam) between the steps
     bodies, joints, outputs   their names; result["knee"]: an output of the model at each point, shape (points,) or (points, 3)
-    verification      with verify=True what the repeated run shows, as in summary.json: a dict, or None
+    verification      with verify=True the observed errors, as in summary.json: a dict, or None
 
-    A result can be pickled and copied, for instance on its way back from another process; such a copy has all numbers but neither ``sol``
-    nor ``save`` and ``report``.
+    A result can be pickled and copied, for instance to return it from another process; such a copy has all numbers, but no ``sol``,
+    ``save`` or ``report``.
     """
 
     def __init__(self, solution, dense_output):
@@ -76,7 +76,7 @@ class Result:
         return {**self.__dict__, "order": self.order, "energy": self.energy, "_solution": _Kept(self), "_is_dense": False}
 
     def d(self, parameter):
-        """The ``Sensitivity`` by a parameter that ``solve(..., sensitivities=[...])`` named."""
+        """The ``Sensitivity`` by a parameter named in ``solve(..., sensitivities=[...])``."""
         known = getattr(self, "_sensitivities", {})
         if parameter not in known:
             raise ValueError(f"there are no derivatives by {parameter!r:.40}; known: {', '.join(known) or 'none'}; "
@@ -159,7 +159,7 @@ class Sensitivity:
 
     q, v, lam    q left-trivialised: a change dp moves q to q∘exp(q dp)
     t_events     of the events, all of them in order
-    uncertainty  relative, of the largest numbers, as two steps of differences show it
+    uncertainty  relative, of the largest numbers, estimated from two step sizes of the differences
     ["knee"]     of an output; "foot.x" for a component
     """
 
@@ -219,7 +219,7 @@ class _Kept:
         return self._reactions[joint]
 
     def write_result(self, folder):
-        raise ValueError("this result is a copy, without its model: save or report the one that solve returned")
+        raise ValueError("this result is a copy, without its model: use save or report of the result that solve returned")
 
 
 def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=None, dense_output=False, progress=None, parameters=None,
@@ -227,14 +227,14 @@ def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=No
     """Integrates a model.
 
     model       name of a built-in model, path of a model file, dict, Model or System
-    t_span      end time, or (start, end); None: what the model says
-    method      "bliedf" (the default, unless the model file says otherwise), "generalized-alpha", "rkmk", ...; kreisel.method_names()
+    t_span      end time, or (start, end); None: that of the model
+    method      "bliedf" (the default, unless the model file sets another), "generalized-alpha", "rkmk", ...; kreisel.method_names()
     rtol, atol  error control (default 1e-6, 1e-8); or step=h for constant steps
     order, formulation, correction, starting, max_step, ...: all options are listed below
-    group       "r3xso3", "se3", "so3": for models that have a choice
+    group       "r3xso3", "se3", "so3": for models with several groups
     parameters  dict of model and method parameters, as ``--set`` takes them
     t_eval      increasing times to show instead of every step, one row each; at an event that changes the motion, its later side
-    corners     times at which forces jump or have a kink, beside those that the model tells; steps end there
+    corners     times at which forces jump or have a kink, beside those of the model; steps end there
     events      function or list of functions f(t, q, v, lam); attributes ``terminal`` and ``direction`` as in scipy
     dense_output  whether the result has ``sol``
     verify      True: repeat the run with a tenth of the tolerances, or half the steps; ``result.verification`` has the observed errors
@@ -242,7 +242,7 @@ def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=No
                 discrete motion: its steps, starts and events are differentiated
     progress    None: a bar in notebooks; True: also a line on standard error elsewhere; False: nothing; or a function of t
 
-    Ctrl-C ends the run and raises Interrupted, a KeyboardInterrupt whose ``result`` holds what there is.
+    Ctrl-C ends the run and raises Interrupted, a KeyboardInterrupt whose ``result`` holds what was computed.
 
     >>> import kreisel
     >>> def lowest(t, q, v, lam):
@@ -273,7 +273,7 @@ def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=No
     >>> swing.d("k")["swing"].shape == swing.t.shape
     True
 
-    Input that cannot be served is a ValueError:
+    Invalid input raises ValueError:
 
     >>> kreisel.solve("pendulum", method="bliedff")    # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -283,11 +283,11 @@ def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=No
     if "output_times" in asked:
         raise ValueError("output_times is called t_eval here: solve(..., t_eval=[...])")
     if "output_step" in asked and (t_eval is not None or dense_output):
-        raise ValueError("t_eval says which points to show, and so does output_step; give one of the two" if t_eval is not None else
+        raise ValueError("t_eval and output_step both choose the points to show; give one of the two" if t_eval is not None else
                          "dense_output needs every step, output_step drops some; give t_eval instead of output_step")
     if t_span is not None:
         if "t_end" in asked:
-            raise ValueError("t_span and t_end say the same; give one of the two")
+            raise ValueError("t_span and t_end both set the end; give one of the two")
         t_span = _span(t_span)
         asked["t_end"] = t_span[1]
     listed = _events(events)
@@ -326,7 +326,7 @@ solve.__doc__ += "\n    The options:\n\n" + "".join(f"    {name:20} {meaning}\n"
 
 
 def _plain(value):
-    """Numbers, texts and lists of numpy and others as Python's own."""
+    """Numbers, texts and lists of numpy and others as built-in types."""
     if hasattr(value, "__fspath__"):
         return str(value)
     if hasattr(value, "tolist"):
@@ -346,7 +346,7 @@ def _span(given):
         return None, float(numbers)
     start, end = numbers.tolist()
     if not start < end:
-        raise ValueError(f"t_span is {given!r:.80}: the end must come after the start; for the motion backwards reverse time in the model")
+        raise ValueError(f"t_span is {given!r:.80}: the end must come after the start; to integrate backwards, reverse time in the model")
     return start, end
 
 
@@ -388,7 +388,7 @@ def _events(given):
         except (TypeError, ValueError):
             direction = terminal = np.nan
         if not (terminal >= 0 and terminal.is_integer() and np.isfinite(direction)):
-            raise ValueError(f"events[{i}] ('{name}'): terminal is True, False or after how many times, direction a number; they are "
+            raise ValueError(f"events[{i}] ('{name}'): terminal must be True, False or a count, direction a number; they are "
                              f"{getattr(function, 'terminal', False)!r:.40} and {getattr(function, 'direction', 0.0)!r:.40}")
         listed.append((name, function, int(direction), int(terminal)))
     return listed

@@ -24,7 +24,7 @@ class Curve:
 
 class Study:
     """curves: what was measured, as arrays; plots: the same with title, x_label and y_label; rows: one dict per run; status: "success",
-    "failed" when no run succeeded, "interrupted", or "passed" and "missed" when the study says what it expects; statistics: of a sample;
+    "failed" when no run succeeded, "interrupted", or "passed" and "missed" when the study has expectations; statistics: of a sample;
     data: everything as in study.json. A study of more than 10,000 runs has no rows; columns() reads them from its folder."""
 
     def __init__(self, data, folder=""):
@@ -65,20 +65,20 @@ class Study:
 def study(spec, jobs=0, *, folder=None, executor=None, retry=None, cache=None, progress=None, reference=None, accuracy=0.0):
     """Runs a study: a dict as in docs/studies.md or the path of such a file.
 
-    A model may also be a Model, its dict, or a System; its name names its curves. Runs that fail are rows with their status and message, and one warning.
-    folder    keeps every row as soon as it is there, and gets study.csv, study.json and report.html: the same call again goes on where
-              an interrupted one stopped, and so does ``kreisel study``
+    A model may also be a Model, its dict, or a System; curves are named after it. Failed runs are rows with their status and message, and cause one warning.
+    folder    keeps every row as soon as it is computed, and gets study.csv, study.json and report.html: the same call, or
+              ``kreisel study``, continues where an interrupted one stopped
     executor  runs the cases: any executor of concurrent.futures (ProcessPoolExecutor, ``Client.get_executor()`` of Dask, MPIPoolExecutor of
-              mpi4py), or a function that makes one, which then replaces a broken one; None: threads, ``jobs`` of them (0: one per core)
-    retry     "failed" runs cases again that failed
+              mpi4py), or a function that makes one, also to replace a broken one; None: threads, ``jobs`` of them (0: one per core)
+    retry     "failed": run failed cases again
     cache     folder of exact solutions, which workers on other machines share
-    progress  None shows it on terminals and in notebooks once it takes more than a second, True always, False never
+    progress  None: shown on terminals and in notebooks after one second; True: always; False: never
 
-    Ctrl-C ends the study and raises Interrupted, a KeyboardInterrupt whose ``result`` holds the runs that are finished.
+    Ctrl-C ends the study and raises Interrupted, a KeyboardInterrupt whose ``result`` holds the finished runs.
 
-    reference: an exact motion from elsewhere instead of one that is computed, a function of t that returns (q, v, lam), or the path of a
-    CSV with columns t, q1, ..., v1, ..., lambda1, ... and rows at the times of the runs; accuracy: that it has, so that smaller errors are
-    marked.
+    reference: an exact motion to use instead of a computed one: a function of t that returns (q, v, lam), or the path of a
+    CSV with columns t, q1, ..., v1, ..., lambda1, ... and rows at the times of the runs; accuracy: that of the reference; smaller errors
+    are marked.
 
     >>> import kreisel
     >>> import matplotlib
@@ -92,7 +92,7 @@ def study(spec, jobs=0, *, folder=None, executor=None, retry=None, cache=None, p
     3
     """
     if reference is not None and executor is not None:
-        raise ValueError("reference and executor: a function of this process cannot be asked by workers; leave one of them out")
+        raise ValueError("reference and executor exclude each other: workers cannot call a function of this process; leave one of them out")
     told = [] if reference is None else [Path(reference).read_bytes().hex() if _is_path(reference) and Path(reference).is_file() else reference, accuracy]
     if _is_path(reference):
         reference = _table(reference)
@@ -128,13 +128,13 @@ def study(spec, jobs=0, *, folder=None, executor=None, retry=None, cache=None, p
         first = failed[0]
         warnings.warn(f"{len(failed)} of {len(result.rows)} runs did not succeed; the first: {first['label']} {first['coordinates']}: "
                       f"{first['status']}: {first['message']}", stacklevel=2)
-    elif not result.rows and result.data["summary"]["failed"]:  # rows of large studies stand in study.csv alone
+    elif not result.rows and result.data["summary"]["failed"]:  # rows of large studies are in study.csv only
         warnings.warn(f"{result.data['summary']['failed']} of {len(result)} runs did not succeed: {result.data['summary']['failures']}", stacklevel=2)
     return result
 
 
 def _table(path):
-    """A CSV with columns t, q1, q2, ..., v1, ..., lambda1, ... as a function of its times; between rows it says nothing."""
+    """A CSV with columns t, q1, q2, ..., v1, ..., lambda1, ... as a function of its times; it does not interpolate."""
     try:
         with open(path, encoding="utf-8") as file:
             names = [name.strip() for name in file.readline().split(",")]
@@ -160,7 +160,7 @@ def _is_path(thing):
 
 
 def _text_and_models(spec):
-    """The text of a study, and its own models by name as _core takes them."""
+    """The text of a study, and its models from Python by name, as _core takes them."""
     models = {}
     if isinstance(spec, dict):
         return text_of("study", _with_names(spec, models), indent=1), models
@@ -173,7 +173,7 @@ def _text_and_models(spec):
 
 
 def _described(spec, name):
-    """What tells own models of one name apart."""
+    """What distinguishes models from Python with the same name."""
     def models_in(value):
         if isinstance(value, dict) and "bodies" not in value:
             return [model for part in value.values() for model in models_in(part)]

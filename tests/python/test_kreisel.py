@@ -324,8 +324,8 @@ class Laws(unittest.TestCase):
         with self.assertRaises(KeyError) as caught:
             kreisel.solve(self.rod().torque("pin", lambda t, y: y["angle"] if t < 0.1 else y["angle'"]), 1)
         self.assertIn("it may read angle", "".join(caught.exception.__notes__))
-        for wrong, message in ((lambda: self.rod().torque("pin", lambda t, y: 1 / 0), "cannot be found out"),
-                               (lambda: self.rod().torque("pin", 3, uses=["angle"]), "belong to a function"),
+        for wrong, message in ((lambda: self.rod().torque("pin", lambda t, y: 1 / 0), "cannot be determined"),
+                               (lambda: self.rod().torque("pin", 3, uses=["angle"]), "need a function"),
                                (lambda: kreisel.Law(3), "expected a function"), (lambda: kreisel.Law(len, uses="angle"), "list of names"),
                                (lambda: self.rod().torque("pin", lambda t, y: 0.0).save("nowhere.json"), "a file cannot hold"),
                                (lambda: kreisel.solve(self.rod().torque("pin", lambda t, y: y["angel"])), "did you mean 'angle'")):
@@ -484,7 +484,7 @@ class Results(unittest.TestCase):
             event.terminal = terminal
             self.assertEqual(len(kreisel.solve(pendulum(), 3.0, events=event).t_events[0]), count)
         event.terminal = "yes"
-        with self.assertRaisesRegex(ValueError, r"events\[0\] \('event'\): terminal is True, False or after how many times"):
+        with self.assertRaisesRegex(ValueError, r"events\[0\] \('event'\): terminal must be True, False or a count"):
             kreisel.solve(pendulum(), 3.0, events=event)
 
     def test_verify_observes_the_true_error(self):
@@ -749,7 +749,7 @@ class Mistakes(unittest.TestCase):
         for changes, message in [({"q0": [1, 0, 0]}, r"'q0' is an array of shape \(3,\), expected \(2,\)"),
                                  ({"q0": "x"}, "'q0' is 'x', expected an array of numbers"),
                                  ({"constraints": None}, "'constraint' is given without 'constraints'"),
-                                 ({"constraints": "one"}, "'constraints' is 'one', expected how many numbers 'constraint' returns"),
+                                 ({"constraints": "one"}, "'constraints' is 'one', expected the number of values that 'constraint' returns"),
                                  ({"space": 3}, "'space' has 3, expected a list of factors"),
                                  ({"space": [("rn", "two")]}, r"'space' has \('rn', 'two'\), expected a list of factors"),
                                  ({"space": ["rn"]}, "needs its dimension"),
@@ -801,7 +801,7 @@ class Mistakes(unittest.TestCase):
     def test_one_argument_says_which_points_to_show(self):
         with self.assertRaisesRegex(ValueError, "output_times is called t_eval"):
             kreisel.solve("pendulum", 1.0, output_times=[0.1, 0.2])
-        with self.assertRaisesRegex(ValueError, "t_eval says which points to show, and so does output_step"):
+        with self.assertRaisesRegex(ValueError, "t_eval and output_step both choose the points to show"):
             kreisel.solve("pendulum", 1.0, output_step=0.1, t_eval=[0.1, 0.2])
         with self.assertRaisesRegex(ValueError, "dense_output needs every step, output_step drops some"):
             kreisel.solve("pendulum", 1.0, output_step=0.1, dense_output=True)

@@ -204,12 +204,12 @@ test("a second result is laid over the first", async () => {
   const { page, troubles, close } = await open(browser, file);
   const alone = await pictureAt(page, 0.3);
   await page.locator('input[type="file"]').setInputFiles(other);
-  await page.getByText("laid over, dashed").waitFor();
+  await page.getByText("overlaid, dashed").waitFor();
   const counts = await page.evaluate(() => window.kreisel.panels.pointCounts.Position);
   assert.deepEqual(counts, { x: rows, y: rows, z: rows, "x #2": 251, "y #2": 251, "z #2": 251 });
   assert.notDeepEqual(await pictureAt(page, 0.3), alone);
   await page.locator('input[type="file"]').setInputFiles(join(folder, "summary.json"));
-  await page.getByText("cannot be laid over").waitFor();
+  await page.getByText("cannot be overlaid").waitFor();
   assert.deepEqual(troubles, []);
   await close();
 });
@@ -358,7 +358,7 @@ test("results without points, and pages without data, say so", async () => {
 test("without WebGL the plots are there", async () => {
   const poor = await launch("--disable-3d-apis");
   const { page, troubles, close } = await open(poor, file);
-  assert.match(await page.locator(".scene.none").textContent(), /no 3D pictures/);
+  assert.match(await page.locator(".scene.none").textContent(), /cannot show 3D pictures/);
   await page.waitForFunction(() => document.querySelectorAll(".panel .uplot").length >= 4);
   assert.deepEqual(troubles, []);
   await close();

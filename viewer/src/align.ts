@@ -1,6 +1,6 @@
-// Curves on grids of their own, put on one common grid as uPlot wants them.
+// Puts curves with different grids on the common grid that uPlot needs.
 
-/** null is a gap in the curve, undefined a place where the curve has no point of its own and is drawn through. */
+/** null is a gap in the curve, undefined a place where the curve has no point and is drawn through. */
 export type Aligned = [number[], ...(number | null | undefined)[][]];
 
 export interface Points {
@@ -17,7 +17,7 @@ function column(y: ArrayLike<number | null>): (number | null)[] {
   return Array.from({ length: y.length }, (_, i) => value(y[i]));
 }
 
-/** Every curve must have increasing x. Points with equal x meet. */
+/** Every curve must have increasing x. Points with equal x share a place. */
 export function align(curves: Points[]): Aligned {
   const first = curves[0]?.x ?? [];
   if (curves.every((c) => c.x === first)) return [Array.from(first), ...curves.map((c) => column(c.y))];

@@ -25,7 +25,7 @@ export function pointBetween(values: Float64Array, { i, j, s }: Between, out: TH
   return out.set(part(0), part(1), part(2));
 }
 
-/** Quaternions of neighbours lie on the same side, so that the chord needs no question. */
+/** Quaternions of neighbours have the same sign (data.ts), so linear interpolation takes the shorter arc. */
 export function turnBetween(q: Float32Array, { i, j, s }: Between, out: THREE.Quaternion): THREE.Quaternion {
   const [a, b] = [4 * i, 4 * j];
   const dot = q[a] * q[b] + q[a + 1] * q[b + 1] + q[a + 2] * q[b + 2] + q[a + 3] * q[b + 3];
@@ -37,7 +37,7 @@ export function turnBetween(q: Float32Array, { i, j, s }: Between, out: THREE.Qu
   return out.fromArray(q, a).slerp(next, s);
 }
 
-/** Blue over green and yellow to red, as people read small to large; the bar of the scene shows the same. */
+/** From blue over green and yellow to red, small to large; the bar of the scene shows the same. */
 const tints = [0x2b4fd0, 0x1fa8b8, 0x7cc242, 0xf5b51f, 0xd3241c].map((shade) => new THREE.Color(shade));
 
 export function tintColor(value: number, low: number, high: number, out: THREE.Color): THREE.Color {
@@ -51,7 +51,7 @@ export interface Bodies {
   move(t: number): void;
   showTrails(shows: boolean): void;
   setOpacity(opacity: number): void;
-  /** Of a body, as it was moved last. */
+  /** Of a body, at the time shown last. */
   pose(body: number, position: THREE.Vector3, turn: THREE.Quaternion): void;
   /** The body that a ray meets first. */
   picked(hit: THREE.Intersection): string | null;
@@ -96,7 +96,7 @@ class Trail {
     const { geometry } = this.travelled;
     const positions = geometry.getAttribute("position") as THREE.BufferAttribute;
     const { x } = this.body;
-    // Restores the frame that held the moving end last time.
+    // Restores the frame that the moving end replaced last time.
     for (const k of [this.end, i]) if (k < this.count) positions.setXYZ(k, x[3 * k], x[3 * k + 1], x[3 * k + 2]);
     this.end = i + 1;
     positions.setXYZ(this.end, now.x, now.y, now.z);
@@ -158,7 +158,7 @@ export class ManyBodies implements Bodies {
     const kinds = new Map<string, number[]>();
     result.bodies.forEach((body, k) => {
       if (isLeftOut(k)) return;
-      // Nine colours are told apart; bodies of one shape share theirs in groups.
+      // Nine colours are distinguishable; bodies of one shape share them in groups.
       const key = JSON.stringify([body.shapes, tintOf(k)]);
       const list = kinds.get(key);
       if (list) list.push(k);

@@ -3,7 +3,7 @@ import { lastNotAbove } from "./data";
 
 export const speeds = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
 
-/** One showing takes about this long at first [s]. */
+/** Initial duration of one playback [s], approximately. */
 const comfortable = 10;
 
 export class Clock {
@@ -14,7 +14,7 @@ export class Clock {
   private isRunning = false;
   speed: number;
 
-  /** `stops` are where the arrow keys halt: the points of the result. */
+  /** `stops` are the times that the arrow keys step through: the points of the result. */
   constructor(public stops: Float64Array) {
     this.now = this.begin;
     const wanted = (this.end - this.begin) / comfortable;
@@ -30,7 +30,7 @@ export class Clock {
   get t(): number {
     return this.now;
   }
-  /** The time to show: that under the pointer while the animation rests. */
+  /** The time to show: that under the pointer while the animation is paused. */
   get shown(): number {
     return this.hovered !== null && !this.isRunning ? this.hovered : this.now;
   }
@@ -65,7 +65,7 @@ export class Clock {
     this.set(this.stops[Math.min(this.stops.length - 1, Math.max(0, next))] ?? 0);
   }
 
-  /** Other points of the same run; who stands at its end stays there. */
+  /** Other points of the same run; a clock at the end stays at the end. */
   extend(stops: Float64Array): void {
     const wasAtEnd = this.now >= this.end && this.stops.length > 1;
     this.stops = stops;

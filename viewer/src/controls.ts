@@ -49,24 +49,24 @@ function viewBar(clock: Clock, scene: Scene): HTMLElement {
     if (view) scene.resetCamera(view as View);
     camera.value = "";
   });
-  const record = h("button", { type: "button", title: "Save the animation as a film (WebM), picture by picture", click: () => void saveFilm(clock, scene, record) }, "record");
+  const record = h("button", { type: "button", title: "Save the animation as a video (WebM), frame by frame", click: () => void saveFilm(clock, scene, record) }, "record");
   record.hidden = !canFilm();
   return h("div", { class: "view-bar" },
     toggle("trails", "Paths of the centres of mass (t)", settings.trails, (on) => scene.set("trails", on)),
     toggle("forces", "Forces as arrows (f)", settings.forces, (on) => scene.set("forces", on)),
     toggle("parts", "Joints, springs, actuators, outputs (p)", settings.parts, (on) => scene.set("parts", on)),
     toggle("names", "Names of bodies and parts, axes of bodies (n)", settings.names, (on) => scene.set("names", on)),
-    choice("look", "Solid, seen through, or cut across an axis (x)", [["solid", "solid"], ["clear", "transparent"], ["x", "cut x"], ["y", "cut y"], ["z", "cut z"]], settings.look,
+    choice("look", "Solid, transparent, or cut across an axis (x)", [["solid", "solid"], ["clear", "transparent"], ["x", "cut x"], ["y", "cut y"], ["z", "cut z"]], settings.look,
       (look) => scene.set("look", look as SceneSettings["look"])),
     camera,
-    scene.bodyNames.length > 0 ? choice("follow", "The body that the camera goes with", [["", "follow"], ...scene.bodyNames.slice(0, 500).map((name): [string, string] => [name, name])], settings.follow, (name) => scene.set("follow", name)) : null,
+    scene.bodyNames.length > 0 ? choice("follow", "The body that the camera follows", [["", "follow"], ...scene.bodyNames.slice(0, 500).map((name): [string, string] => [name, name])], settings.follow, (name) => scene.set("follow", name)) : null,
     scene.tintNames.length > 0 ? choice("colour", "What the colours of the rods mean", [["-1", "colour"], ...scene.tintNames.map((name, i): [string, string] => [String(i), name])], String(settings.tint), (i) => scene.set("tint", Number(i))) : null,
     h("button", { type: "button", title: "Save the picture (PNG)", click: () => scene.pictureBlob((blob) => saveBlob(blob, `${fileName(scene.title)}.png`)) }, "PNG"),
     record,
   );
 }
 
-/** Of the whole run, as fast as it is shown. */
+/** Of the whole run, at the speed of the page. */
 export async function filmOf(clock: Clock, scene: Scene, width: number, height: number, seconds: number, rate: number, tell?: (done: number) => boolean): Promise<Blob> {
   const count = Math.max(2, Math.round(seconds * rate));
   const was = clock.t;
@@ -91,7 +91,7 @@ async function saveFilm(clock: Clock, scene: Scene, button: HTMLButtonElement): 
   isFilming = true;
   try {
     const box = scene.element.getBoundingClientRect();
-    // Encoders want even sizes.
+    // Encoders need even sizes.
     const even = (length: number) => 2 * Math.round((length * Math.min(2, devicePixelRatio)) / 2);
     const seconds = Math.min(120, (clock.end - clock.begin) / clock.speed);
     const blob = await filmOf(clock, scene, even(box.width), even(box.height), seconds, 30, (done) => {
@@ -110,16 +110,16 @@ async function saveFilm(clock: Clock, scene: Scene, button: HTMLButtonElement): 
 
 export const keys: [string, string][] = [
   ["space", "play or pause"],
-  ["← →", "one point back or on, with shift ten"],
+  ["← →", "one point back or forward, with shift ten"],
   ["home end", "to the beginning or the end"],
   ["+ −", "faster or slower"],
   ["a d w s", "turn the camera"],
   ["q e", "camera nearer or farther"],
-  ["c 1 2 3 4", "camera back; oblique, front, side, top"],
+  ["c 1 2 3 4", "reset the camera; oblique, front, side, top"],
   ["t f p n", "trails, forces, parts, names"],
   ["x", "solid, transparent, cut"],
   ["[ ]", "zoom into the plots, out of them"],
-  [", .", "shift the plots back, on"],
+  [", .", "shift the plots back, forward"],
   ["z", "whole time axis"],
   ["l", "light or dark"],
   ["?", "these keys"],

@@ -1,4 +1,4 @@
-// Arithmetic of curves: values between points, differences, envelopes, and how small a number is still more than round-off.
+// Arithmetic of curves: values between points, differences, envelopes, and the level of round-off.
 import { lastNotAbove, type Result, type Series } from "./data";
 
 export interface Curve {
@@ -17,7 +17,7 @@ export function valueAt(curve: Curve, t: number): number {
   return span > 0 ? y[i] + ((t - times[i]) / span) * (y[j] - y[i]) : y[i];
 }
 
-/** Second minus first, at the times that both reach, of both. */
+/** Second minus first, at the times of both curves within their common range. */
 export function difference(first: Curve, second: Curve): { t: Float64Array; y: Float64Array } {
   const begin = Math.max(first.t[0], second.t[0]);
   const end = Math.min(first.t[first.t.length - 1], second.t[second.t.length - 1]);
@@ -65,10 +65,10 @@ export function largest(series: Series[]): number {
   return size;
 }
 
-/** Sums of a few numbers of size 1 are known no better than this. */
+/** Relative round-off of a sum of a few numbers. */
 const roundOff = 64 * 2 ** -52;
 
-/** Changes below this are round-off: from the size of what the numbers were computed from. */
+/** Changes below this are round-off; it follows from the size of the quantities that the numbers were computed from. */
 export function floorOf(result: Result, panel: string): number {
   const of = (test: (s: Series) => boolean) => largest(result.series.filter(test));
   const first = result.series.find((s) => s.panel === panel);

@@ -19,9 +19,9 @@ export interface Series {
   /** Number in the file, where the local server can give more points; and of which result. */
   column?: number;
   result?: number;
-  /** Its extrema have come. */
+  /** Its extrema have been loaded. */
   isExact?: boolean;
-  /** First, smallest, largest and last value of all points, where the points themselves are still to be asked for. */
+  /** First, smallest, largest and last value of all points, where the points themselves are not loaded yet. */
   range?: number[];
 }
 
@@ -29,7 +29,7 @@ export interface Panel {
   name: string;
   log: boolean;
   open: boolean;
-  /** Of plots that the reader made: the curves, what they are drawn over (absent: time), and how the address says it. */
+  /** Of plots that the reader made: the curves, what they are drawn over (absent: time), and their text in the address. */
   y?: string[];
   x?: string;
   text?: string;
@@ -50,7 +50,7 @@ export interface Place {
   at: Vec3;
 }
 
-/** What pictures show beside bodies. */
+/** A mark drawn beside the bodies. */
 export interface Mark {
   kind: "joint" | "force" | "output";
   name: string;
@@ -139,7 +139,7 @@ export interface Result {
   time: Float64Array;
   /** Points of the result; `time` may hold fewer, chosen for display. */
   points: number;
-  /** Some points, equally many apart: extrema are still to be asked for. */
+  /** Some of the points, at a constant stride: extrema are not loaded yet. */
   sampled: boolean;
   series: Series[];
   panels: Panel[];
@@ -150,7 +150,7 @@ export interface Result {
   forces: Force[];
   marks: Mark[];
   rods: Rod[];
-  /** Not along `up` where a model has gravity in no direction: then zero [m/s²]. */
+  /** Acceleration of gravity, against `up`; zero for a model without gravity [m/s²]. */
   gravity: number;
   /** What can be changed from the page while the program runs. */
   live: Live | null;
@@ -239,7 +239,7 @@ function quaternions(body: Json, frames: number): Float32Array {
   return normalized(out);
 }
 
-/** Of length 1, and each on the side of the one before it. */
+/** Normalised, and each with the sign that is nearer to the one before it. */
 function normalized(q: Float32Array): Float32Array {
   for (let i = 0; i < q.length; i += 4) {
     const length = Math.hypot(q[i], q[i + 1], q[i + 2], q[i + 3]);
@@ -356,7 +356,7 @@ function readMark(source: Json): Mark {
   };
 }
 
-/** A rod, or none where it names bodies that are not there. */
+/** A rod, or none where it names bodies that do not exist. */
 function readRod(source: Json, count: number, frames: number): Rod[] {
   const name = text(source.name);
   const bodies = Array.from(numbers(source.bodies));
@@ -382,7 +382,7 @@ function readKnobs(source: unknown): Knob[] {
   return objects(source).map((k) => ({ name: text(k.name), value: number(k.value), min: number(k.min), max: number(k.max), unit: text(k.unit), meaning: text(k.meaning) }));
 }
 
-/** Throws with a sentence for the reader when this is no data of a report. */
+/** Throws an error with a message for the reader when this is not the data of a report. */
 export function readResult(source: unknown): Result {
   if (!isObject(source)) throw new Error("this page has no data");
   if (source.format !== supportedFormat)
@@ -436,7 +436,7 @@ export function readResultText(content: string): Result {
   if (!content.trimStart().startsWith("<")) return readResult(JSON.parse(content));
   const page = new DOMParser().parseFromString(content, "text/html");
   const block = page.getElementById("kreisel-data");
-  if (!block) throw new Error("the file is no report of kreisel");
+  if (!block) throw new Error("the file is not a kreisel report");
   return readResult(JSON.parse(block.textContent ?? "null"));
 }
 

@@ -1,4 +1,4 @@
-// The summary of a run: what was asked, what came out, what it cost.
+// The summary of a run: problem, method, outcome, cost.
 import type { Result, Table } from "./data";
 import { h } from "./dom";
 import { duration, significant } from "./format";

@@ -17,7 +17,7 @@ export function significant(value: number | null | undefined, digits = 5): strin
   return minus(`${Number(mantissa)}e${Number(exponent)}`);
 }
 
-/** Fixed width for values that run: a sign place and `digits` significant digits. */
+/** Fixed width for changing values: a place for the sign and `digits` significant digits. */
 export function running(value: number | null | undefined, digits = 6): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);

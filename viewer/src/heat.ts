@@ -47,7 +47,7 @@ export class HeatPanel implements StudyView {
     return { [this.study.zLabel]: this.study.cells.values.filter((v) => v !== null).length };
   }
 
-  /** Two sets of cells do not lie over each other. */
+  /** Two sets of cells cannot be overlaid. */
   overlay(): void {}
 
   private resize(): void {
@@ -84,7 +84,7 @@ export class HeatPanel implements StudyView {
     values.forEach((value, i) => {
       if (value === null) return;
       const [column, line] = [i % (x.length - 1), Math.floor(i / (x.length - 1))];
-      // Whole pixels, so that nothing shines through between cells.
+      // Whole pixels, so that no gaps appear between cells.
       const [left, right] = [x[column], x[column + 1]].map((v) => Math.round(plot.valToPos(v, "x", true)));
       const [bottom, top] = [y[line], y[line + 1]].map((v) => Math.round(plot.valToPos(v, "y", true)));
       ctx.fillStyle = heatColor(this.high > this.low ? (value - this.low) / (this.high - this.low) : 0.5);

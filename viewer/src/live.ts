@@ -1,10 +1,10 @@
-// A run that goes on: new points come in, sliders of parameters run it anew, sliders of inputs steer it.
+// A running simulation: new points arrive, sliders of parameters restart it, sliders of inputs steer it.
 import { readResult, type Knob, type Live, type Result } from "./data";
 import { h } from "./dom";
 import { significant } from "./format";
 import { fetchJson, post } from "./remote";
 
-/** Between two questions for news [ms]. */
+/** Between two requests for news [ms]. */
 const pause = 400;
 
 export class LiveControls {
@@ -17,7 +17,7 @@ export class LiveControls {
       knobs.length === 0 ? null : h("fieldset", {}, h("legend", {}, title), ...knobs.map((knob) => this.knob(knob, path)));
     this.element = h("section", { class: "live", "aria-label": "Live" },
       h("div", { class: "row" }, h("h3", {}, "Live"), this.state),
-      group("parameters: a change runs the model anew", live.parameters, "/set-parameter"),
+      group("parameters: a change restarts the run", live.parameters, "/set-parameter"),
       group("inputs: a change steers the run", live.inputs, "/set-input"));
     void this.watch();
   }

@@ -34,7 +34,7 @@ class Page {
     this.acceptDrops();
     result.overlays.slice(0, 1).forEach((other) => this.overlay(other));
     if (this.clock && this.scene) takePictures(this.clock, this.scene);
-    // For tests and for the console of the curious.
+    // For tests and for the console.
     Object.assign(window, { kreisel: { result, clock: this.clock, scene: this.scene, panels: this.panels, studies: this.studies } });
   }
 
@@ -44,7 +44,7 @@ class Page {
     return h("header", { class: "top" },
       h("div", { class: "title" }, h("h1", {}, this.result.title), status(this.result)),
       h("div", { class: "toolbar" },
-        button("overlay…", "Lay a second result over this one: another report, or its data as JSON", () => file.click()),
+        button("overlay…", "Overlay a second result on this one: another report, or its data as JSON", () => file.click()),
         ...(this.result.series.length > 0 ? [button("new plot…", "Choose what to plot, over time or over each other", () => this.plotDialog())] : []),
         button("print", "Print this page", () => print()),
         button("light / dark", "Change the colours (l)", toggleTheme),
@@ -86,7 +86,7 @@ class Page {
 
   private animation(clock: Clock): HTMLElement[] {
     if (!hasWebGl()) {
-      const text = "This browser shows no 3D pictures (WebGL is missing or switched off).";
+      const text = "This browser cannot show 3D pictures (WebGL is missing or switched off).";
       return [h("p", { class: "scene none" }, text), transport(clock, null)];
     }
     this.scene = new Scene(this.result, clock, (body) => this.panels?.select(body));
@@ -108,7 +108,7 @@ class Page {
   private footer(): HTMLElement {
     const { points, series } = this.result;
     const isThinned = series.some((s) => s.y.length < points);
-    const isRough = this.result.sampled ? ", read in pieces: more where you look" : ", thinned for display; extrema are kept";
+    const isRough = this.result.sampled ? ", read in pieces: more points are loaded where you zoom in" : ", thinned for display; extrema are kept";
     const what = points > 0 ? `${points.toLocaleString("en")} points${isThinned ? isRough : ""}` : "";
     return h("footer", {}, h("span", {}, this.result.program), h("span", {}, what));
   }
@@ -118,7 +118,7 @@ class Page {
     try {
       this.overlay(readResultText(await file.text()));
     } catch (error) {
-      this.overlayLine.textContent = `'${file.name}' cannot be laid over: ${(error as Error).message}`;
+      this.overlayLine.textContent = `'${file.name}' cannot be overlaid: ${(error as Error).message}`;
       this.overlayLine.hidden = false;
     }
   }
@@ -130,7 +130,7 @@ class Page {
       const twin = other.plots.find((plot) => plot.title === study.study.title);
       if (twin) study.overlay(twin);
     }
-    this.overlayLine.replaceChildren(h("span", { class: "dashed" }), "laid over, dashed: ", h("b", {}, other.title));
+    this.overlayLine.replaceChildren(h("span", { class: "dashed" }), "overlaid, dashed: ", h("b", {}, other.title));
     if (other.command) this.overlayLine.append(h("code", {}, other.command));
     if (this.panels) {
       const isOn = this.panels.showsDifference;
@@ -164,7 +164,7 @@ class Page {
     dialog.showModal();
   }
 
-  // -- live: the program that made this page goes on
+  // -- live: the program that made this page is still running
 
   private replace(result: Result): void {
     this.panels?.replace(result);
@@ -183,14 +183,14 @@ class Page {
   }
 }
 
-/** Asked of a canvas of its own, because three.js reports a failure as an error. */
+/** Tested on a separate canvas, because three.js reports a failure as an error. */
 function hasWebGl(): boolean {
   const context = document.createElement("canvas").getContext("webgl2");
   context?.getExtension("WEBGL_lose_context")?.loseContext();
   return context !== null;
 }
 
-/** Built when it is opened first: long tables are not free. */
+/** Built when it is first opened, because long tables take time. */
 function lazySection(title: string, build: () => HTMLElement): HTMLElement {
   const details = h("details", { class: "section" }, h("summary", {}, h("h2", {}, title)));
   details.addEventListener("toggle", () => {
@@ -199,7 +199,7 @@ function lazySection(title: string, build: () => HTMLElement): HTMLElement {
   return details;
 }
 
-/** Pages from disk may not touch the clipboard: then the text is selected for the reader. */
+/** Pages from disk may not use the clipboard; then the text is selected instead. */
 async function copyText(text: string, shown: HTMLElement, button: HTMLButtonElement): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,4 +1,4 @@
-// What pictures show beside bodies: joints by type, springs, dampers, actuators, loads, outputs, names.
+// Marks beside the bodies: joints by type, springs, dampers, actuators, loads, outputs, names.
 import * as THREE from "three";
 import type { Bodies } from "./bodies";
 import type { Mark, Place } from "./data";
@@ -14,7 +14,7 @@ export interface Paints {
   surface: string;
 }
 
-/** Words that always face the reader and always have the same size on the screen. */
+/** Labels that always face the camera and have a constant size on the screen. */
 export function label(text: string, ink: string, paper: string, scale = 1): THREE.Sprite {
   const canvas = document.createElement("canvas");
   const pen = canvas.getContext("2d")!;
@@ -40,7 +40,7 @@ export function label(text: string, ink: string, paper: string, scale = 1): THRE
   return sprite;
 }
 
-/** From −½ to ½ along y, of the given radius in units of its length when it is unloaded. */
+/** From −½ to ½ along y, of the given radius in units of its unloaded length. */
 function coil(radius: number, thickness: number, turns: number): THREE.BufferGeometry {
   class Helix extends THREE.Curve<THREE.Vector3> {
     constructor() {
@@ -131,7 +131,7 @@ class Connector {
   }
 }
 
-/** A body of its own at the place of a joint, by its type. */
+/** A mesh at the place of a joint, by its type. */
 function jointSign(type: string, r: number, material: THREE.Material): THREE.Object3D {
   const group = new THREE.Group();
   const add = (geometry: THREE.BufferGeometry, turn?: (mesh: THREE.Mesh) => void) => {

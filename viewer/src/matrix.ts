@@ -1,4 +1,4 @@
-// A scatter matrix: dots of every pair of columns below the diagonal, histograms on it, correlations above. A pair that is chosen is drawn large.
+// A scatter matrix: dots of every pair of columns below the diagonal, histograms on it, correlations above. A selected pair is drawn large.
 import type { Curve, StudyPlot } from "./data";
 import { h } from "./dom";
 import { minus } from "./format";

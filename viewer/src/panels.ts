@@ -15,7 +15,7 @@ const plotHeight = 205;
 const sideWidth = 62;
 const paperWidth = 420;
 
-/** The stretch of time that all panels show. */
+/** The time interval that all panels show. */
 class Window {
   private listeners: (() => void)[] = [];
   range: [number, number];
@@ -53,10 +53,10 @@ class Window {
 interface Line {
   label: string;
   color: number;
-  /** 0 is the first result, 1 the one laid over it, 2 their difference. */
+  /** 0 is the first result, 1 the overlaid one, 2 their difference. */
   result: number;
   series: Series;
-  /** What is drawn: of the series, or of a stretch of it in all detail. */
+  /** The drawn points: of the series, or of an interval of it in full detail. */
   curve: Curve;
   shown: boolean;
 }
@@ -132,7 +132,7 @@ class TimePanel {
     return kept(`${this.panel.name}.${key}`);
   }
   private keep(key: string, value: string | null): void {
-    if (this.panel.y) return; // its name says it all
+    if (this.panel.y) return; // its name lists its curves
     keep(`${this.panel.name}.${key}`, value);
   }
 
@@ -149,7 +149,7 @@ class TimePanel {
     const menu = h("details", { class: "menu" },
       h("summary", { title: "Save what this plot shows" }, "save"),
       h("div", {},
-        item("CSV", "The numbers of the shown curves in the shown stretch of time", () => saveText(this.csv(), `${this.fileName}.csv`, "text/csv")),
+        item("CSV", "The numbers of the shown curves in the shown time interval", () => saveText(this.csv(), `${this.fileName}.csv`, "text/csv")),
         item("PNG", "The plot as a picture", () => this.savePng()),
         item("SVG", "The plot as a drawing", () => saveText(this.svg(), `${this.fileName}.svg`, "image/svg+xml"))));
     menu.addEventListener("keydown", (event) => {
@@ -226,7 +226,7 @@ class TimePanel {
     this.fillMore();
     this.lines = [];
     const labels: string[] = [];
-    // Columns of an output repeat its name, which the panel has.
+    // Columns of an output repeat its name, which is the title of the panel.
     const short = (series: Series) => (series.name.startsWith(`${this.panel.name}.`) ? series.name.slice(this.panel.name.length + 1) : series.name);
     const labelOf = (series: Series) => (this.panel.y ? keyOf(series) : this.ofs.length > 1 && series.of ? `${series.of} ${series.name}` : short(series));
     this.panels.results.forEach((result, i) => {
@@ -401,7 +401,7 @@ class TimePanel {
     return [Math.min(this.floor / 20, Math.max(low, max / 100) / 2), Math.max(10 * this.floor, max * 1.3)];
   };
 
-  /** What lies in the shade is round-off. */
+  /** Shades the values below round-off. */
   private drawFloor(plot: uPlot): void {
     if (!(this.lowest > 0) || !this.isLog) return;
     const top = plot.valToPos(this.lowest, "y", true);
@@ -415,7 +415,7 @@ class TimePanel {
     return `round-off: below ${significant(this.lowest, 2)}${unit ? ` ${unit}` : ""}`;
   }
   private drawNote(plot: uPlot): void {
-    this.describe(); // only now the range is known
+    this.describe(); // the range is known only now
     if (this.note === "") return;
     const ratio = devicePixelRatio;
     plot.ctx.font = `${11 * ratio}px ${color("font")}`;
@@ -425,7 +425,7 @@ class TimePanel {
     plot.ctx.fillText(this.note, plot.bbox.left + 5 * ratio, plot.bbox.top + plot.bbox.height - 4 * ratio);
   }
 
-  /** The plot in words, for those who do not see it. */
+  /** The plot in words, for screen readers. */
   private describe(): void {
     const [from, to] = this.panels.window.range;
     const parts = this.lines.filter((line) => line.shown).slice(0, 12).map((line) => {
@@ -505,12 +505,12 @@ class TimePanel {
     const [min, max] = this.panels.window.range;
     if (!this.isPlane) this.plot.setScale("x", { min, max });
     this.placeMarker();
-    // The pointer rests where it is, and another time stands there now.
+    // The pointer has not moved, but another time is under it now.
     const width = this.plot.over.clientWidth;
     if (this.pointer !== null && !this.isPlane && width > 0) this.panels.clock.hover(min + (this.pointer / width) * (max - min));
   }
 
-  /** Thinned curves of a page from the local server get their points back where the reader looks. */
+  /** Loads all points of thinned curves from the local server in the interval that is shown. */
   private wantDetail(): void {
     const { range, whole } = this.panels.window;
     const wanted = this.lines.filter((line) => line.result < 2 && line.series.column !== undefined && isServed);
@@ -536,13 +536,13 @@ class TimePanel {
       }
     }, isWhole ? 0 : 120);
   }
-  /** Differences and paths in the plane need curves that the page may not have yet. */
+  /** Differences and paths in the plane may need curves that are not loaded yet. */
   private fillWhole(): void {
     const needed = this.panels.results.flatMap((result) => result.series.filter((series) =>
       series.y.length === 0 && series.column !== undefined && !series.isExact &&
       ((this.isPlane && keyOf(series) === this.panel.x) || (this.panels.showsDifference && this.isMine(series)))));
     if (needed.length === 0 || !isServed) return;
-    for (const series of needed) series.isExact = true; // asked for once
+    for (const series of needed) series.isExact = true; // requested once
     void Promise.allSettled(needed.map(async (series) => {
       const [from, to] = wholeOf(this.panels.results[series.result ?? 0]);
       Object.assign(series, await fetchPoints(series, from, to, detailPoints));
@@ -606,7 +606,7 @@ class TimePanel {
     this.resize();
   }
 
-  // -- what can be taken home
+  // -- files to save
 
   private get shownLines(): Line[] {
     return this.lines.filter((line) => line.shown);
@@ -731,7 +731,7 @@ function differencesOf(lines: Line[]): Line[] {
   });
 }
 
-/** Every point where it belongs: uPlot gathers many points in columns of whole pixels, and steep curves become stairs. */
+/** Draws every point at its exact place: uPlot gathers many points in columns of whole pixels, which turns steep curves into stairs. */
 const drawCurve: uPlot.Series.PathBuilder = (plot, index, from, to) => {
   const xs = plot.data[0];
   const ys = plot.data[index];
@@ -778,7 +778,7 @@ export const powerLabels: Partial<uPlot.Axis> = {
   values: (_, values) => powerTicks(values),
 };
 
-/** A little air; a constant gets a band, and changes below `floor` do not fill it. */
+/** A small margin; a constant gets a band, and changes below `floor` do not fill it. */
 function linearRange(floor: number, tell: (isFlat: boolean) => void = () => undefined) {
   return (_: uPlot, min: number | null, max: number | null): [number, number] => {
     tell(false);
@@ -796,7 +796,7 @@ function linearRange(floor: number, tell: (isFlat: boolean) => void = () => unde
   };
 }
 
-/** What lies further below the largest magnitude is not shown. */
+/** Values further below the largest magnitude are not shown. */
 const shownRatio = 1e8;
 
 /** At least one decade, so that there are labels. */
@@ -897,7 +897,7 @@ export class TimePanels {
       panel.rebuild();
     }
   }
-  /** The same run with more points, or run anew. */
+  /** The same run with more points, or restarted. */
   replace(result: Result): void {
     const wasWhole = this.window.range[0] === this.window.whole[0] && this.window.range[1] === this.window.whole[1];
     this.results[0] = result;
@@ -917,7 +917,7 @@ export class TimePanels {
     this.window.reset();
   }
 
-  /** Points per curve and panel, as they were handed to uPlot. */
+  /** Points per curve and panel, as passed to uPlot. */
   get pointCounts(): Record<string, Record<string, number>> {
     return Object.fromEntries(this.panels.map((panel) => [panel.panel.name, panel.pointCounts]));
   }

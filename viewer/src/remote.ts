@@ -1,7 +1,7 @@
-// What the local server of 'kreisel view' and 'kreisel run --watch' gives beside the page. A page from disk has none of it.
+// Requests to the local server of 'kreisel view' and 'kreisel run --watch'. A page from disk has no server.
 import type { Series } from "./data";
 
-/** The key of the address, without which the server answers nothing. */
+/** The token in the address, without which the server refuses requests. */
 const token = new URLSearchParams(location.search).get("token") ?? "";
 
 export const isServed = /^https?:$/.test(location.protocol);

@@ -3,7 +3,7 @@ import * as THREE from "three";
 import { between, pointBetween, tintColor, turnBetween, type Between } from "./bodies";
 import type { Result, Rod } from "./data";
 
-/** Rings between two nodes; the shape between them is a cubic whose ends stand upright on the sections. */
+/** Rings between two nodes; the shape between them is a cubic whose ends are perpendicular to the sections. */
 const ringsBetween = 6;
 const sidesOfCircle = 14;
 
@@ -61,7 +61,7 @@ function unitOf(component: string, units: string): string {
   return words.length < 2 ? units : /^(M|T|k)/.test(component) ? words[1] : words[0];
 }
 
-/** What rods can be coloured by: what the result reports along them, then what their nodes tell. */
+/** Quantities that can colour the rods: those that the result reports along them, then those computed from their nodes. */
 export function fieldsOf(result: Result): RodField[] {
   if (result.rods.length === 0) return [];
   const names = [...new Set(result.rods.flatMap((rod) => rod.quantities.map((quantity) => quantity.name)))];
@@ -191,7 +191,7 @@ export class Rods {
   private readonly meshes: RodMesh[];
   private field: RodField | null = null;
 
-  /** `thinnest`: half the thickness that is drawn at least, so that colours are seen on wires. */
+  /** `thinnest`: half the least thickness that is drawn, so that colours are visible on wires. */
   constructor(private readonly result: Result, tintOf: (k: number) => string, thinnest: number, isGhost: boolean) {
     this.meshes = result.rods.map((rod, k) => new RodMesh(result, rod, k, tintOf(rod.bodies[0]), thinnest, isGhost));
     for (const { mesh } of this.meshes) this.object.add(mesh);

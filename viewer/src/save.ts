@@ -1,4 +1,4 @@
-// Files that the reader takes home: numbers, pictures, films.
+// Files that the reader saves: numbers, pictures, videos.
 
 export function saveBlob(blob: Blob, name: string): void {
   const link = document.createElement("a");

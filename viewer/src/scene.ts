@@ -1,4 +1,4 @@
-// The bodies in motion. Draws when something changed and not otherwise.
+// The bodies in motion. Draws only when something has changed.
 import * as THREE from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import type { Clock } from "./clock";
@@ -15,7 +15,7 @@ import { color, onThemeChange, seriesColor } from "./theme";
 /** Length of the longest force arrow, in multiples of the size of the scene. */
 const longestArrow = 0.45;
 
-/** More paths than these hide what moves. */
+/** More paths than these hide the bodies. */
 const fewBodies = 16;
 
 /** Vertical angle of view of a picture that is not narrow [degrees]. */
@@ -28,7 +28,7 @@ export interface SceneSettings {
   names: boolean;
   /** "solid", "clear", or a cut across an axis. */
   look: "solid" | "clear" | "x" | "y" | "z";
-  /** Name of the body that the camera goes with. */
+  /** Name of the body that the camera follows. */
   follow: string;
   /** Number of the quantity that colours rods; -1: none. */
   tint: number;
@@ -114,7 +114,7 @@ export class Scene {
     this.build();
   }
 
-  /** The same run with more points, or run anew; the camera stays where the reader has put it. */
+  /** The same run with more points, or restarted; the camera stays where the reader has put it. */
   replace(result: Result): void {
     this.results[0] = result;
     this.fields = fieldsOf(result);
@@ -137,7 +137,7 @@ export class Scene {
     this.draw();
   }
 
-  /** Solid, seen through, or cut: what lies towards the camera is taken away. */
+  /** Solid, transparent, or cut: the part towards the camera is removed. */
   private applyLook(): void {
     const { look } = this.settings;
     const isCut = look === "x" || look === "y" || look === "z";
@@ -160,7 +160,7 @@ export class Scene {
     if (field) this.bar.replaceChildren(h("span", {}, `${field.name}${field.unit ? ` [${field.unit}]` : ""}`), h("span", {}, significant(field.range[0], 3)), h("i", {}), h("span", {}, significant(field.range[1], 3)));
   }
 
-  /** Looks from a little above, as near as everything is seen at all times. */
+  /** Looks from a little above, as near as possible with everything in view at all times. */
   resetCamera(view: View = "oblique"): void {
     this.wasMoved = false;
     this.followed = null;
@@ -198,7 +198,7 @@ export class Scene {
     return 1.06 * distance || 3;
   }
 
-  /** Turns the camera about what it looks at [rad]; `zoom` above 1 comes nearer. */
+  /** Turns the camera about its target [rad]; `zoom` above 1 moves it nearer. */
   orbit(azimuth: number, elevation: number, zoom = 1): void {
     const arm = this.camera.position.clone().sub(this.controls.target).applyQuaternion(this.upright.clone().invert());
     const radius = arm.length() / zoom;
@@ -239,7 +239,7 @@ export class Scene {
     this.caption.textContent = largest > 0 ? `longest arrow: ${significant(largest, 3)} N` : "";
     const shades: Record<string, string> = { spring: color("mark-spring"), applied: color("mark-actuator") };
     this.results.forEach((result, i) => {
-      // Seen through solids: a force acts inside of them as a rule.
+      // Visible through solids: a force usually acts inside them.
       const paintOf = (shade: string) => new THREE.MeshStandardMaterial({
         color: i === 0 ? shade : color("ghost"), roughness: 0.7, transparent: true, opacity: i > 0 ? 0.5 : 0.92, depthTest: false, depthWrite: false,
       });
@@ -256,7 +256,7 @@ export class Scene {
     this.draw();
   }
 
-  /** The camera goes with a body without turning. */
+  /** The camera follows a body without turning. */
   private followBody(): void {
     const k = this.results[0].bodies.findIndex((body) => body.name === this.settings.follow);
     if (k < 0) return;
@@ -304,7 +304,7 @@ export class Scene {
     this.renderer.setClearColor(0x000000, 0);
     return this.canvas;
   }
-  /** The picture as it stands, on paper. */
+  /** The current picture, in the colours for paper. */
   pictureBlob(take: (blob: Blob) => void): void {
     const { width, height } = this.canvas;
     this.pictureAt(this.clock.t, width, height).toBlob((blob) => blob && take(blob));
@@ -387,7 +387,7 @@ function largestForce(result: Result): number {
   return largest;
 }
 
-/** Where the bodies get to, their shapes included, and the origin if it is near. */
+/** The region that the bodies reach, their shapes included, and the origin if it is near. */
 function boundsOf(result: Result): THREE.Box3 {
   const box = new THREE.Box3();
   const corner = new THREE.Vector3();
@@ -417,7 +417,7 @@ function uprightFrame(up: [number, number, number]): THREE.Quaternion {
   return new THREE.Quaternion().setFromRotationMatrix(new THREE.Matrix4().makeBasis(x, new THREE.Vector3().crossVectors(z, x), z));
 }
 
-/** A square grid through the origin under what moves, with cells of 1, 2 or 5 times a power of ten. */
+/** A square grid through the origin under the moving bodies, with cells of 1, 2 or 5 times a power of ten. */
 function ground(bounds: THREE.Box3, size: number, upright: THREE.Quaternion): THREE.Object3D {
   const level = bounds.clone().applyMatrix4(new THREE.Matrix4().makeRotationFromQuaternion(upright.clone().invert()));
   const rough = size / 4;
@@ -455,12 +455,12 @@ function axes(length: number, paper: string): THREE.Object3D {
   return group;
 }
 
-/** Where things fall, beside what moves. */
+/** An arrow in the direction of gravity, beside the moving bodies. */
 function gravityArrow(result: Result, bounds: THREE.Box3, length: number, paper: string): THREE.Object3D {
   const group = new THREE.Group();
   const arrow = new Arrow(new THREE.MeshBasicMaterial({ color: color("faint") }), 0.02 * length);
   const down = new THREE.Vector3(...result.up).negate();
-  // Beside the axes of the inertial frame, or beside what moves where that is far away.
+  // Beside the axes of the inertial frame, or beside the moving bodies where these are far away.
   const root = bounds.containsPoint(new THREE.Vector3()) ? new THREE.Vector3() : bounds.min.clone();
   const aside = new THREE.Vector3(-1, -1, -1).addScaledVector(down, -new THREE.Vector3(-1, -1, -1).dot(down)).normalize();
   const from = root.addScaledVector(aside, 0.6 * length).addScaledVector(down, -1.2 * length);

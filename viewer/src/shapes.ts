@@ -1,4 +1,4 @@
-// Bodies to look at: meshes from the shapes of the model, in the body frame, origin at the centre of mass.
+// Meshes of the bodies, from the shapes of the model, in the body frame, origin at the centre of mass.
 import * as THREE from "three";
 import type { Shape, Vec3 } from "./data";
 
@@ -27,7 +27,7 @@ export function along(axis: THREE.Vector3): THREE.Quaternion {
 /** Sides of round shapes, in the shape that is being built. */
 let segments = 48;
 
-/** A round body of which a quarter is marked, so that its spin is seen. */
+/** A round body of which a quarter is marked, so that its spin is visible. */
 function turned(profile: THREE.Vector2[], paint: Paint): THREE.Group {
   const group = new THREE.Group();
   const quarters = 4;
@@ -124,7 +124,7 @@ const builders: Record<string, (p: Parameters, paint: Paint) => THREE.Object3D> 
 
 const edgeMaterial = new THREE.LineBasicMaterial({ color: 0x000000, transparent: true, opacity: 0.35 });
 
-/** Colours as CSS writes them; what is none gives `otherwise`. */
+/** Colours as CSS writes them; `otherwise` for anything else. */
 function tinted(value: unknown, otherwise: THREE.ColorRepresentation): THREE.Color {
   const known = typeof value === "string" && CSS.supports("color", value);
   return new THREE.Color(known ? value : otherwise);

@@ -1,4 +1,4 @@
-// What the reader has chosen stands in the address of the page, behind the '#': a link or a reload shows the same.
+// The choices of the reader are kept in the address of the page, after the '#': a link or a reload shows the same.
 
 const words = new URLSearchParams(location.hash.slice(1));
 let timer = 0;
@@ -7,7 +7,7 @@ export function kept(key: string): string | null {
   return words.get(key);
 }
 
-/** null forgets the key. */
+/** null removes the key. */
 export function keep(key: string, value: string | null): void {
   if (value === null ? !words.has(key) : words.get(key) === value) return;
   if (value === null) words.delete(key);

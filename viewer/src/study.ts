@@ -17,7 +17,7 @@ const polygon = (points: [number, number][]): Trace => (ctx, x, y, ratio) => {
   points.forEach(([dx, dy], i) => (i === 0 ? ctx.moveTo(x + dx * ratio, y + dy * ratio) : ctx.lineTo(x + dx * ratio, y + dy * ratio)));
   ctx.closePath();
 };
-/** As in the still pictures, so that curves are told apart without colours too: 9 colours and 5 shapes have no common factor. */
+/** As in the still pictures, so that curves are distinguishable without colours: 9 colours and 5 shapes have no common factor. */
 const shapes: { sign: string; trace: Trace }[] = [
   { sign: "●", trace: (ctx, x, y, ratio) => ctx.arc(x, y, 3.2 * ratio, 0, 2 * Math.PI) },
   { sign: "■", trace: polygon([[-2.8, -2.8], [2.8, -2.8], [2.8, 2.8], [-2.8, 2.8]]) },
@@ -35,7 +35,7 @@ function drawBar(ctx: CanvasRenderingContext2D, from: number, to: number, y: num
   ctx.stroke();
 }
 
-/** What a page shows of a plot of a study. */
+/** A plot of a study on the page. */
 export interface StudyView {
   readonly element: HTMLElement;
   readonly study: StudyPlot;
@@ -79,7 +79,7 @@ export class StudyPanel implements StudyView {
       study.kind === "band" ? h("p", { class: "note" }, wordsOfBand(study.curves)) : null,
       this.legend,
     );
-    // The curves of a band are one thing.
+    // The curves of a band belong together.
     this.lines = study.curves.map((curve, i) => ({ curve: sorted(curve), color: study.kind === "band" ? 0 : i, isOverlay: false }));
     this.buildLegend();
     new ResizeObserver(() => this.resize()).observe(this.chart);
@@ -329,7 +329,7 @@ function wordsOfBand(curves: Curve[]): string {
   return `Shaded: ${pairs.join(", ")}${middle}.`;
 }
 
-/** No dot lies on the frame. */
+/** A margin, so that no dot lies on the frame. */
 function roomForDots(_: uPlot, min: number | null, max: number | null): [number, number] {
   const [low, high] = [min ?? 0, max ?? 1];
   const air = high > low ? 0.03 * (high - low) : Math.abs(low) || 1;

@@ -1,4 +1,4 @@
-// A table that sorts by the column one clicks.
+// A table that is sorted by a click on a column head.
 import type { Cell, Table } from "./data";
 import { h } from "./dom";
 import { significant } from "./format";
@@ -45,7 +45,7 @@ export function sortableTable(table: Table): HTMLElement {
     const isDescending = heads[i].getAttribute("aria-sort") === "ascending";
     heads.forEach((head, k) => head.setAttribute("aria-sort", k !== i ? "none" : isDescending ? "descending" : "ascending"));
     const sign = isDescending ? -1 : 1;
-    // What is missing stays below.
+    // Missing values stay at the bottom.
     const order = [...rows].sort((a, b) => {
       const [x, y] = [a.cells[i], b.cells[i]];
       if (x === null || y === null) return x === y ? 0 : x === null ? 1 : -1;

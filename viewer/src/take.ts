@@ -1,9 +1,9 @@
-// Pictures for 'kreisel view --png' and '--video': the program opens this page in a browser without a window and gets them back.
+// Pictures for 'kreisel view --png' and '--video': the program opens this page in a headless browser, and the page sends them back.
 import type { Clock } from "./clock";
 import { filmOf } from "./controls";
 import type { Scene } from "./scene";
 
-/** The address says what is wanted: ?take=png|video&width=…&height=…&seconds=…&rate=…&at=…&token=… */
+/** The request is in the address: ?take=png|video&width=…&height=…&seconds=…&rate=…&at=…&token=… */
 export function takePictures(clock: Clock, scene: Scene): void {
   const words = new URLSearchParams(location.search);
   const what = words.get("take");

@@ -1,4 +1,4 @@
-// Light and dark: what the system prefers, until the reader chooses. Paper is always light.
+// Light and dark: the preference of the system, until the reader chooses. Paper is always light.
 
 export type Theme = "light" | "dark";
 

@@ -1,9 +1,9 @@
-// A film of pictures, one by one: encoded by the browser (WebCodecs), put into a WebM file here. Slow machines lose no picture.
+// A video, frame by frame: encoded by the browser (WebCodecs), put into a WebM file here. Slow machines do not drop frames.
 
 const be = (value: number, bytes: number): number[] => Array.from({ length: bytes }, (_, i) => Math.floor(value / 2 ** (8 * (bytes - 1 - i))) % 256);
 const ascii = (text: string): number[] => Array.from(text, (c) => c.charCodeAt(0));
 
-/** Length of what follows, in eight bytes. */
+/** Length of the content, in eight bytes. */
 function size(length: number): number[] {
   return [1, ...be(length, 7)];
 }
@@ -67,7 +67,7 @@ export interface Film {
   rate: number;
   count: number;
   draw(picture: number): HTMLCanvasElement;
-  /** Told after every picture; false stops. */
+  /** Called after every picture; false stops. */
   progress?(picture: number): boolean;
 }
 

@@ -130,7 +130,7 @@ Index frame_limit(const ReportData& data, const ReportLimits& limits) {
   return std::clamp<Index>(limits.pose_numbers / std::max<Index>(1, per_frame), 8, std::max<Index>(8, limits.frames));
 }
 
-/// The local server has its extremes at hand, so that the page asks for those that it shows.
+/// The local server can give the extremes of any column, so the page requests those it shows.
 bool lacks_values(const ReportData& data, const ReportSeries& series) {
   return data.is_served && data.points > 0 && series.column >= 0 && !series.values.empty() &&
          data.pieces->has_extremes();

@@ -28,7 +28,7 @@ struct ReportSeries {
   std::string name, unit;
   Column values;
   std::string source{};  ///< name of the column in the file
-  int column = -1;       ///< in the file, for servers that can give all of its points; -1: made up
+  int column = -1;       ///< in the file, for servers that can give all of its points; -1: computed here
 };
 
 /// How a plot begins; the order of the list is that of the page.
@@ -57,7 +57,7 @@ struct ReportRod {
   std::vector<Vector3> axis;        ///< where its axis goes through the body [m]
   Json section;                     ///< {"circle": {"radius": r}} or {"rectangle": [y, z]}; null: not known
   std::vector<std::pair<std::size_t, Matrix3>> turned;  ///< at a corner: the section behind it, seen from the body
-  /// What results report along it.
+  /// Quantities reported along the rod.
   struct Quantity {
     std::string name;
     std::vector<std::pair<double, Column>> columns;  ///< by place [m]
@@ -75,7 +75,7 @@ struct ReportForce {
   std::string kind = "reaction";  ///< or "spring", "applied"
 };
 
-/// What pictures show beside bodies: a joint, force or output, at points of bodies.
+/// A mark drawn beside the bodies: a joint, force or output, at points of bodies.
 struct ReportMark {
   struct Place {
     int body = -1;  ///< in ReportData::bodies; -1: the ground
@@ -148,14 +148,14 @@ struct ReportData {
   std::vector<ReportTable> tables;
   std::vector<ReportData> overlay;  ///< results laid over this one; the page shows the first
 
-  std::vector<std::shared_ptr<const void>> storage;  ///< keeps what the columns point to
+  std::vector<std::shared_ptr<const void>> storage;  ///< owns the values that the columns point to
 };
 
-/// What a folder holds: summary.json with trajectory.csv or .h5 (also as .part, from a run that is still running or was killed), or
-/// study.json with "plots" and "tables" in the format of viewer/data.md. InvalidInput when it holds neither.
+/// Reads a folder: summary.json with trajectory.csv or .h5 (also as .part, from a run that is still running or was killed), or
+/// study.json with "plots" and "tables" in the format of viewer/data.md. Throws InvalidInput when it holds neither.
 /// `reads_pieces`: of a long file in HDF5 the data hold some points, and `pieces` has them all.
 ReportData read_report_data(const Path& result, bool reads_pieces = false);
-/// The same of a run that is in memory.
+/// The same for a run in memory.
 ReportData report_data_of(std::shared_ptr<const Trajectory> trajectory, const Json& summary);
 
 /// Increasing indices of at most `limit` (≥ 4) values: the first, the last, and the smallest and largest of every
@@ -171,7 +171,7 @@ std::vector<Eigen::Index> indices_evenly_spaced(Column times, Eigen::Index limit
 
 struct ReportLimits {
   Eigen::Index series_values = 1'200'000;  ///< over all series
-  Eigen::Index values_per_series = 4'000;  ///< more than a screen has columns, twice
+  Eigen::Index values_per_series = 4'000;  ///< more than twice the columns of a screen
   Eigen::Index pose_numbers = 1'600'000;   ///< over all bodies and forces
   Eigen::Index frames = 2'000;
   std::size_t bytes = 28'000'000;  ///< of the page; the numbers above shrink until it fits
@@ -191,7 +191,7 @@ bool has_viewer();
 std::string report_glb(const ReportData& data, std::vector<std::string>& notes);
 
 /// Columns as text, drawn with dots of Braille letters or Unicode blocks, `width` by `height` letters each. Names are those of
-/// columns, panels or bodies; none: the open panels, `most` at most. Throws InvalidInput for what does not exist.
+/// columns, panels or bodies; none: the open panels, `most` at most. Throws InvalidInput for unknown names.
 std::string report_text(const ReportData& data, const std::vector<std::string>& names, int width, int height);
 
 /// One picture per panel and body or joint, or per plot of a study.
@@ -205,7 +205,7 @@ std::vector<Path> write_pictures(const ReportData& data, const Path& folder);
 /// Plots of a study as pgfplots, its tables as tabular, one file each.
 std::vector<Path> write_tex(const ReportData& data, const Path& folder);
 /// The motion for ParaView: NAME.pvd and a file of surfaces for at most so many points of time, evenly spaced. Rods are swept sections with
-/// what is known along them at their points. Returns the list. Throws InvalidInput when nothing moves in space.
+/// the quantities along them at their points. Returns the list. Throws InvalidInput when nothing moves in space.
 std::vector<Path> write_vtk(const ReportData& data, const Path& folder, Eigen::Index most_points = 500);
 /// Lower-case words with hyphens, from any text.
 std::string file_name_of(const std::string& name);

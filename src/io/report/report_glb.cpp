@@ -1,6 +1,6 @@
-// Animated glTF 2.0: what Blender, three.js and the viewers of desktops and phones read. One file: a header, a chunk of JSON, a
-// chunk of bytes. A node per body with a translation and a rotation; keys are thinned as far as straight lines and slerp, which
-// readers draw between them, stay within the tolerances.
+// Animated glTF 2.0, which Blender, three.js and the viewers of desktops and phones read. One file: a header, a chunk of JSON, a
+// chunk of bytes. A node per body with a translation and a rotation; keys are thinned as long as the straight lines and slerp that
+// readers draw between them stay within the tolerances.
 #include <fmt/format.h>
 
 #include <Eigen/Geometry>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr double turn_tolerance = 1e-3;  ///< [rad]
 constexpr double way_tolerance = 1e-3;   ///< of the size of the scene
-/// Readers go the shorter way: keys must lie closer than half a turn, well below it.
+/// Readers interpolate along the shorter arc, so the turn between keys must be well below half a turn.
 constexpr double widest_turn = 1.5;  ///< [rad]
 constexpr int sides = 32;
 
@@ -42,8 +42,8 @@ struct Mesh {
 
 using Profile = std::vector<Eigen::Vector2d>;  ///< radius and height
 
-/// A profile turned about z. Where it has corners its points stand twice, so that they stay sharp. `part`: of the quarters that
-/// are painted one way or the other, so that spin is seen.
+/// A profile turned about z. Points at corners are doubled, which keeps the corners sharp. `part`: which of the quarters,
+/// painted in two colours to make spin visible.
 Mesh turned(const Profile& profile, int part) {
   Mesh mesh;
   for (int s = 0; s < sides; ++s) {
@@ -94,7 +94,7 @@ Profile arc(double radius, double from, double to, double lift) {
 
 constexpr double quarter = 0.5 * std::numbers::pi;
 
-/// Profile of a round shape; empty: it is none.
+/// Profile of a round shape; empty: the shape is not round.
 Profile profile_of(const std::string& kind, const Json& shape) {
   const double radius = number_at(shape, "radius", kind == "cone" ? 0.2 : 0.1);
   const double length = number_at(shape, "length", 1.0), half = 0.5 * length;
@@ -189,7 +189,7 @@ class GlbFile {
     return push("meshes", {{"primitives", primitives}});
   }
 
-  /// Times, which need their limits.
+  /// Times; glTF requires their minimum and maximum.
   std::size_t scalars(const std::vector<double>& values) {
     std::string bytes;
     for (const double value : values) append(value, bytes);
@@ -384,7 +384,7 @@ class Between {
     mean_ = 0.5 * (w0 + w1);
     if (e0.allFinite() && e1.allFinite()) mean_ += (e0 - e1) / 12.0;
     const Vector3 end = log_of(exp_of(mean_).conjugate() * q0_.conjugate() * q1_);
-    // Rates that do not fit the turn are those of another kind of motion; then the chord has to do.
+    // Where the rates do not fit the turn, the polynomial is not usable and the chord is taken.
     if (end.norm() > 0.5 * std::max(1.0, mean_.norm())) return;
     turns_smoothly_ = true;
     const Vector3 m1 = exp_of(end).conjugate() * mean_, own = w1 - m1;
@@ -399,13 +399,13 @@ class Between {
   Eigen::Quaterniond q(double s) const {
     return turns_smoothly_ ? (q0_ * exp_of(s * mean_) * exp_of(rho_(s))).normalized() : q0_.slerp(s, q1_);
   }
-  /// How many keys show the motion, before those that are not needed are left out.
+  /// Number of keys that show the motion, before thinning.
   int pieces(double way) const {
     const double bow = moves_smoothly_ ? (x_.d0 - x_.d1).norm() + (x_.y1 - x_.y0 - 0.5 * (x_.d0 + x_.d1)).norm() : 0.0;
     const double turning = turns_smoothly_ ? std::max(rate_, mean_.norm()) / 0.1 : 1.0;
     return static_cast<int>(std::ceil(std::clamp(std::max(turning, std::sqrt(bow / (4.0 * way))), 1.0, 2000.0)));
   }
-  /// The order of what the polynomial misses, and whether there is one.
+  /// The order of the error of the polynomial, and whether there is a polynomial.
   int order() const { return !turns_smoothly_ ? 2 : rho_.dd0.allFinite() && rho_.dd1.allFinite() ? 6 : 4; }
   double rate() const { return rate_; }
 
@@ -423,7 +423,7 @@ struct Point {
   std::size_t before, behind;
 };
 
-/// How far the turn between points may be off [rad]: every point is compared with what its neighbours say about it.
+/// How far the turn between points may be off [rad]: every point is compared with the interpolation of its neighbours.
 struct Doubt {
   double angle = 0.0, rate = 0.0, h = 0.0;
 };
@@ -431,7 +431,7 @@ Doubt doubt_of(const ReportBody& body, const std::vector<Point>& points) {
   Doubt worst;
   for (std::size_t k = 1; k + 1 < points.size(); ++k) {
     const Point &a = points[k - 1], &b = points[k], &c = points[k + 1];
-    if (b.before != b.behind || !(c.t > a.t)) continue;  // an event: its neighbours know nothing of it
+    if (b.before != b.behind || !(c.t > a.t)) continue;  // an event: its neighbours do not predict it
     const Between both(body, a.behind, c.before, c.t - a.t);
     const double s = (b.t - a.t) / (c.t - a.t), longer = std::max(s, 1.0 - s);
     // Errors shrink with the order of the polynomial where turns between points are small, and not at all where they are large.
@@ -442,13 +442,13 @@ Doubt doubt_of(const ReportBody& body, const std::vector<Point>& points) {
   return worst;
 }
 
-/// Keys such that what lies between them deviates by `tolerance` at most: Ramer, Douglas and Peucker over time. `deviation(a, b, i)`
+/// Keys such that the points between them deviate by `tolerance` at most: Ramer, Douglas and Peucker over time. `deviation(a, b, i)`
 /// is that of point i from the way between a and b; infinite where a and b must not be neighbours.
 template <class Deviation>
 std::vector<std::size_t> keys_of(std::size_t count, double tolerance, const Deviation& deviation) {
   std::vector<std::size_t> keys{0};
   std::vector<std::pair<std::size_t, std::size_t>> open;
-  // Pieces of bounded length: a long straight way is not looked at over and over again.
+  // Pieces of bounded length: otherwise a long straight stretch would cost quadratic time.
   constexpr std::size_t piece = 512;
   for (std::size_t begin = 0; begin + 1 < count; begin += piece) {
     open.push_back({begin, std::min(begin + piece, count - 1)});
@@ -585,8 +585,8 @@ std::string report_glb(const ReportData& data, std::vector<std::string>& notes) 
   }
   if (worst.angle > turn_tolerance)
     notes.push_back(fmt::format(
-        "--glb: between points of the result the turn of '{}' may be off by {:.1g} rad, with {:.2g} rad from "
-        "point to point; --output-step {:.1g} of 'kreisel run', or less, gives 0.001 rad",
+        "--glb: the rotation of '{}' between points of the result may be off by {:.1g} rad ({:.2g} rad from "
+        "point to point); 'kreisel run' with --output-step {:.1g} or less gives 0.001 rad",
         worst_body, worst.angle, worst.rate * worst.h, 0.5 / std::max(worst.rate, 1e-9)));
   root["children"] = bodies;
   file.scene(file.node(std::move(root)), data.title.empty() ? "kreisel" : data.title);

@@ -1,5 +1,5 @@
-// From a result folder to what the page shows: which column belongs to which plot, what a body looks like, where a
-// reaction force acts.
+// From a result folder to the content of the page: which column belongs to which plot, the shapes of bodies, where
+// reaction forces act.
 #include <fmt/format.h>
 
 #include <Eigen/Geometry>
@@ -82,7 +82,7 @@ std::string unit_on_page(const std::string& unit) {
   return out;
 }
 
-/// vx, vy, vz and wx, wy, wz of bodies; ax … and wx' … of their derivatives. Empty: the column has a name of its own.
+/// vx, vy, vz and wx, wy, wz of bodies; ax … and wx' … of their derivatives. Empty: the column keeps its name.
 std::string name_of_rate(const TrajectoryColumn& column) {
   const bool is_velocity = column.quantity == "v";
   if ((!is_velocity && column.quantity != "a") || column.component.size() != 2) return {};
@@ -106,7 +106,7 @@ bool has_numbers(Column values) {
   return std::any_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
 }
 
-/// A column of its own, kept by the data.
+/// A new column, owned by the data.
 Column own(ReportData& data, std::vector<double> values) {
   auto kept = std::make_shared<const std::vector<double>>(std::move(values));
   data.storage.push_back(kept);
@@ -208,7 +208,7 @@ class ColumnReader {
   }
 
  private:
-  /// A plot of its own for every output.
+  /// One plot per output.
   void add_output(std::size_t i) {
     const TrajectoryColumn& column = trajectory_.columns[i];
     if (data_.panels.empty() || data_.panels.back().name != column.element)
@@ -485,13 +485,13 @@ void add_body_at(const Json& entry, const ColumnReader& columns, ReportData& dat
   data.bodies.push_back(std::move(body));
 }
 
-/// Section forces and strains stand in columns ROD@PLACE.COMPONENT.
+/// Section forces and strains are in columns ROD@PLACE.COMPONENT.
 void add_rod(const Json& entry, const ColumnReader& columns, ReportData& data) {
   ReportRod rod;
   rod.name = entry.at("name").get<std::string>();
   for (const Json& name : entry.at("bodies")) {
     const auto body = std::ranges::find(data.bodies, name.get<std::string>(), &ReportBody::name);
-    if (body == data.bodies.end()) return;  // its columns were not asked for
+    if (body == data.bodies.end()) return;  // its columns were not requested
     rod.bodies.push_back(static_cast<std::size_t>(body - data.bodies.begin()));
   }
   rod.at = entry.at("at").get<std::vector<double>>();
@@ -539,7 +539,7 @@ void apply_scene(const Json& scene, const ColumnReader& columns, ReportData& dat
 
 // ---- folders
 
-/// The first of these that is there; an empty path when none is.
+/// The first of these that exists; an empty path when none does.
 Path first_in(const Path& folder, std::initializer_list<const char*> names) {
   for (const char* name : names) {
     std::error_code ignored;

@@ -24,7 +24,7 @@ constexpr double shown_ratio = 1e8;
 constexpr const char* colors[] = {"#1f6fb8", "#d2691e", "#2b8a57", "#a63a8e", "#8a6d00",
                                   "#5a54b8", "#c2334d", "#12808a", "#6b6f76"};
 
-/// Curves are told apart in black and white too: by dashes, and by marks where there are points.
+/// Curves are distinguishable in black and white too: by dashes, and by marks where there are points.
 constexpr const char* dashes[] = {"none", "7 3", "2 2.5", "8 3 2 3", "12 3", "4 2 1 2 1 2"};
 enum class Mark { circle, square, triangle, diamond, wedge };
 constexpr int mark_count = 5;
@@ -84,7 +84,7 @@ struct Tick {
   std::string label;
 };
 
-/// A stretch of numbers, straight or logarithmic, laid on a stretch of the picture.
+/// Maps an interval of numbers, linearly or logarithmically, to an interval of the picture.
 class Axis {
  public:
   Axis(double low, double high, bool is_log, double from, double to)
@@ -105,7 +105,7 @@ class Axis {
     const int every = std::max(1, static_cast<int>(std::ceil((high_ - low_) / 7.0)));
     for (int power = static_cast<int>(std::ceil(low_ - 1e-9)); power <= high_ + 1e-9; ++power)
       if (power % every == 0) out.push_back({std::pow(10.0, power), "10" + superscript(power)});
-    // Less than two decades have at most two such labels, which leave values between them to guess.
+    // Less than two decades have at most two such labels, too few to read values between them.
     if (high_ - low_ < 2.0)
       for (int power = static_cast<int>(std::floor(low_)); power <= high_; ++power)
         for (const int digit : {2, 5})
@@ -132,8 +132,8 @@ class Axis {
   double from_, to_, low_, high_;
 };
 
-/// Viridis (Smith and van der Walt 2015) at equal distances: equal steps look equal, also without colours. The same stand
-/// in viewer/src/heat.ts.
+/// Viridis (Smith and van der Walt 2015) at equal distances: equal steps look equal, also without colours. The same colours
+/// are in viewer/src/heat.ts.
 constexpr int viridis[][3] = {{68, 1, 84},    {71, 45, 123}, {59, 82, 139},  {44, 114, 142}, {33, 145, 140},
                               {40, 174, 128}, {94, 201, 98}, {173, 220, 48}, {253, 231, 37}};
 
@@ -148,7 +148,7 @@ std::string heat(double part) {
   return fmt::format("#{:02x}{:02x}{:02x}", mixed(0), mixed(1), mixed(2));
 }
 
-/// What is drawn: finite points, positive ones on logarithmic axes; NaN separates pieces.
+/// The points to draw: finite, and positive on logarithmic axes; NaN separates pieces.
 struct Trace {
   std::string name;
   std::vector<double> x, y;
@@ -179,7 +179,7 @@ class Painter {
         width, height, width, height);
     add("<rect width=\"{}\" height=\"{}\" fill=\"#ffffff\"/>\n", width, height);
     paint_frame();
-    // A picture in the picture clips without a name that several pictures on one page would share.
+    // A nested svg clips without an id, which several pictures on one page would share.
     const double w = width - left - right, h = height - bottom - top_;
     add("<svg x=\"{0}\" y=\"{1:.1f}\" width=\"{2}\" height=\"{3:.1f}\" viewBox=\"{0} {1:.1f} {2} {3:.1f}\" "
         "fill=\"none\" "
@@ -340,7 +340,7 @@ class Painter {
       if (!std::isfinite(plot.cells[i])) continue;
       const std::size_t column = i % columns, line = i / columns;
       const double x = x_.place(plot.x_edges[column]), y = y_.place(plot.y_edges[line + 1]);
-      // A little larger, so that no light shines through between them.
+      // A little larger, so that no gaps appear between them.
       add("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\"/>", x, y,
           x_.place(plot.x_edges[column + 1]) - x + 0.3, y_.place(plot.y_edges[line]) - y + 0.3,
           heat(high > low ? (plot.cells[i] - low) / (high - low) : 0.5));
@@ -348,7 +348,7 @@ class Painter {
     add("\n");
   }
 
-  /// What the colours mean, in place of a legend.
+  /// The scale of the colours, in place of a legend.
   void paint_scale(const ReportPlot& plot) {
     const auto [low, high] = range_of(plot.cells);
     constexpr int pieces = 64;
@@ -558,7 +558,7 @@ std::string with_unit(const std::string& name, const std::string& unit) {
   return unit.empty() ? name : fmt::format("{} [{}]", name, unit);
 }
 
-/// Names that differ, whatever file_name_of made of them.
+/// Distinct names, also where file_name_of maps two of them to one.
 void add_picture(const std::string& name, std::string svg, std::vector<Picture>& pictures) {
   const std::string base = file_name_of(name);
   std::string unique = base;
@@ -587,7 +587,7 @@ void add_run(const ReportData& data, std::vector<Picture>& pictures) {
         if (drawing.traces.empty()) first = series.name, drawing.y_label = with_unit(panel.name, series.unit);
         drawing.traces.push_back(trace_of(series, data.time, panel.is_log));
       }
-      // The panel's name may be all mathematics: the column's name then says which it is.
+      // The panel's name may consist of symbols only; then the column's name identifies it.
       const std::string stem = first.substr(0, first.find_first_of("0123456789"));
       const bool is_symbol = std::any_of(panel.name.begin(), panel.name.end(),
                                          [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
@@ -637,8 +637,7 @@ std::vector<Picture> report_pictures(const ReportData& data) {
 std::vector<Path> write_pictures(const ReportData& data, const Path& folder) {
   const std::vector<Picture> pictures = report_pictures(data);
   if (pictures.empty())
-    throw InvalidInput(
-        "this result has no plot; the folder of each figure of 'kreisel reproduce' has those of its own");
+    throw InvalidInput("this result has no plot; with 'kreisel reproduce' the folder of each figure holds its plots");
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw_file_error("cannot make the folder", folder, error.value());

@@ -60,7 +60,7 @@ std::string tex(std::string_view text) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
     const auto letter = std::find_if(std::begin(letters), std::end(letters), [&](const auto& l) {
-      // A word of its own: not the "eta" in "beta".
+      // Whole words only: not the "eta" in "beta".
       const bool begins = static_cast<unsigned char>(l.first[0]) >= 0x80 || at == 0 ||
                           !std::isalnum(static_cast<unsigned char>(text[at - 1]));
       const std::size_t end = at + l.first.size();
@@ -113,7 +113,7 @@ std::string number(double value) {
   return fmt::format("${}\\cdot10^{{{}}}$", plain.substr(0, e), std::stoi(plain.substr(e + 1)));
 }
 
-/// Labels of an axis of less than two decades, where pgfplots writes broken powers of ten; empty: its own do.
+/// Labels of an axis of less than two decades, where pgfplots writes fractional powers of ten; empty: those of pgfplots are fine.
 std::string ticks(char axis, double low, double high) {
   if (!(low > 0.0 && high >= low && high < 100.0 * low)) return "";
   std::string places, labels;
@@ -163,7 +163,7 @@ std::string cells(const ReportPlot& plot) {
   return out + "};\n";
 }
 
-/// The same marks and dashes as in the SVG, in black and white or colour as the document's cycle list says.
+/// The same marks and dashes as in the SVG, in black and white or colour according to the document's cycle list.
 std::string picture(const ReportPlot& plot) {
   struct Sign {
     const char *name, *options;
@@ -268,7 +268,7 @@ std::string tabular(const ReportTable& table) {
 
 std::vector<Path> write_tex(const ReportData& data, const Path& folder) {
   if (data.plots.empty() && data.tables.empty())
-    throw InvalidInput("this result has neither plots nor tables of a study; LaTeX is made of studies");
+    throw InvalidInput("this result has neither plots nor tables of a study; LaTeX is written for studies only");
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw_file_error("cannot make the folder", folder, error.value());
@@ -287,7 +287,7 @@ std::vector<Path> write_tex(const ReportData& data, const Path& folder) {
   };
   for (const ReportPlot& plot : data.plots)
     if (plot.kind != "matrix")
-      write(unique(plot.title), picture(plot));  // of thousands of dots: an SVG serves it better
+      write(unique(plot.title), picture(plot));  // "matrix" has thousands of dots and is better as SVG
   for (const ReportTable& table : data.tables) write(unique("table " + table.title), tabular(table));
   return files;
 }

@@ -53,7 +53,7 @@ std::string title_of(const ReportSeries& series) {
                      series.unit.empty() ? "" : fmt::format(" [{}]", series.unit));
 }
 
-/// One plot per curve: letters have no colours that would tell curves apart.
+/// One plot per curve: text has no colours to distinguish curves.
 std::string plot(const ReportData& data, const ReportSeries& series, bool is_log, int width, int height) {
   Dots dots(width - margin, height);
   const auto value = [&](std::size_t i) {

@@ -34,7 +34,7 @@ std::string base64(const std::string& bytes) {
   return out;
 }
 
-/// Numbers as VTK reads them: how many bytes, then the bytes.
+/// Numbers as VTK reads them: the number of bytes, then the bytes.
 template <class T>
 std::string data_of(const std::vector<T>& values) {
   const auto size = static_cast<std::uint32_t>(values.size() * sizeof(T));
@@ -224,7 +224,7 @@ std::vector<Vector3> outline_of(const Json& section) {
   return out;
 }
 
-/// Between the places where it is known, the nearest beyond them.
+/// Interpolated between the places where it is known, the nearest value beyond them.
 double value_at(const ReportRod::Quantity& quantity, double s, std::size_t point) {
   const auto& known = quantity.columns;
   if (known.empty()) return std::numeric_limits<double>::quiet_NaN();
@@ -272,7 +272,7 @@ void add_rod(Surfaces& out, const ReportData& data, const ReportRod& rod, const 
 std::vector<Path> write_vtk(const ReportData& data, const Path& folder, Eigen::Index most_points) {
   if (data.bodies.empty() || data.time.empty())
     throw InvalidInput(
-        "this result has no bodies that move in space; VTK is made of runs of mechanisms whose trajectory has the "
+        "this result has no bodies that move in space; VTK needs a run of a mechanism whose trajectory has the "
         "positions and rotation matrices of bodies");
   std::error_code error;
   std::filesystem::create_directories(folder, error);

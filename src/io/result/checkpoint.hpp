@@ -1,4 +1,4 @@
-// A run on disk, so that it can go on after a kill: FOLDER/checkpoint.
+// The state of a run on disk, from which it can be resumed after a kill: FOLDER/checkpoint.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace kreisel::io {
 
 inline constexpr const char* checkpoint_name = "checkpoint";
 
-/// What is needed to prepare the same run again and to continue it bitwise.
+/// Everything needed to prepare the same run again and to continue it bitwise.
 struct Checkpoint {
   RunSpec spec;             ///< paths are absolute
   std::string format, log;  ///< as in ResultRequest
@@ -26,8 +26,8 @@ struct Checkpoint {
 /// as the state of the run in it is (kreisel/base/seal.hpp).
 void write_checkpoint(const Path& folder, Checkpoint& checkpoint);
 
-/// Throws InvalidInput, with a sentence, for a folder without checkpoint and for one that is truncated, damaged or made
-/// by another kreisel. Whether it belongs to a run, run::check_checkpoint knows.
+/// Throws InvalidInput for a folder without a checkpoint, and for a checkpoint that is truncated, damaged or written
+/// by another version of kreisel. run::check_checkpoint checks whether it belongs to a run.
 Checkpoint read_checkpoint(const Path& folder);
 
 void remove_checkpoint(const Path& folder);

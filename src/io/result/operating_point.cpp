@@ -27,7 +27,7 @@ OperatingPoint found(std::shared_ptr<const system::System> system, system::Motio
   return out;
 }
 
-/// With accelerations and multipliers of its own rows.
+/// With accelerations, and multipliers of its active rows.
 OperatingPoint completed(std::shared_ptr<const system::System> system, system::Motion motion,
                          std::string_view linear_solver) {
   Vector lambda = Vector::Zero(system->pattern().rows());
@@ -35,8 +35,8 @@ OperatingPoint completed(std::shared_ptr<const system::System> system, system::M
   solve::Kkt kkt(*system, unused, linear_solver);
   if (!kkt.accelerate(motion, lambda))
     throw InvalidInput(
-        "[M B'; B 0] is singular there: no accelerations and multipliers; 'kreisel check' says why, linear_solver "
-        "least-squares takes redundant constraints");
+        "[M B'; B 0] is singular there: no accelerations and multipliers; 'kreisel check' shows why, linear_solver "
+        "least-squares accepts redundant constraints");
   return found(std::move(system), std::move(motion), std::move(lambda));
 }
 
@@ -81,7 +81,7 @@ OperatingPoint operating_point(const PreparedRun& run, std::string_view at, cons
     OperatingPoint out;
     out.status = simulation.report().status;
     out.message = fmt::format(
-        "the run did not get to t = {:.10g}: {}", t,
+        "the run did not reach t = {:.10g}: {}", t,
         simulation.report().message.empty() ? std::string(run::info_of(out.status).name) : simulation.report().message);
     return out;
   }

@@ -33,7 +33,7 @@ namespace {
 /// Everything wrong with a spec, in the order of discovery.
 class Problems {
  public:
-  /// From here on, complaints about a field name the place in a file that gave it.
+  /// From here on, problems of a field name the place in the file that set it.
   void note_origin(const std::string& field, const std::string& where) { origins_[field] = where; }
   void add(std::string_view field, std::string_view message) {
     const auto origin = origins_.find(field);
@@ -67,7 +67,7 @@ class Problems {
 /// Sorts settings into the parameters of the model and of the method.
 class Settings {
  public:
-  /// Without the model or the method nothing can be said about its parameters; that problem is noted already.
+  /// Without the model or the method its parameters cannot be checked; that problem is noted already.
   Settings(const models::ModelInfo* model, method::MethodChoice* method, Problems& problems)
       : model_(model), method_(method), problems_(problems) {
     if (model != nullptr) model_values_ = ParameterValues(model->parameters);
@@ -119,9 +119,9 @@ ParameterValues model_values_in(const RunSpec& spec, const models::ModelInfo& in
   return values;
 }
 
-// ---- what a model suggests
+// ---- suggestions of a model
 
-/// Whether the method that the user has chosen, if any, has what a model suggests for another one.
+/// Whether a suggestion of the model for another method applies to the method that the user has chosen, if any.
 bool suits_chosen_method(const RunSpec& spec, const models::Suggestion& suggestion) {
   const std::string name = spec.word("method");
   if (std::ranges::count(method::method_names(), name) == 0) return true;
@@ -134,8 +134,8 @@ bool suits_chosen_method(const RunSpec& spec, const models::Suggestion& suggesti
   return true;
 }
 
-/// Adds what the model suggests and the user has not decided. Tolerances of the user go before a step of the model, and
-/// the other way round.
+/// Adds the suggestions of the model for options that the user has not set. Tolerances of the user override a step of
+/// the model, and vice versa.
 RunSpec with_suggestions(const RunSpec& given, const models::ModelInfo& info) {
   RunSpec spec = given;
   if (!info.suggestions) return spec;
@@ -152,7 +152,7 @@ RunSpec with_suggestions(const RunSpec& given, const models::ModelInfo& info) {
   return spec;
 }
 
-/// Settings may name numbers of parts, "spring.length", which become parameters by that.
+/// Settings may name numbers of parts, "spring.length"; these become parameters.
 std::shared_ptr<const models::ModelInfo> model_of(const RunSpec& spec) {
   const bool accepts_gaps = spec.is_true("assemble");
   // Counts of parts are parameters, and parts have parameters.
@@ -186,7 +186,7 @@ Value resolved(const Field& field, const Value& value) {
   return read_value(field, read_text(text->substr(file_prefix.size()), "times"));
 }
 
-/// What could not be read is NaN, which keeps the rest from being judged as if it were not given.
+/// A value that could not be read becomes NaN: it counts as given when the other options are checked.
 void apply(const RunSpec::Given& given, PreparedRun& run) {
   const RunField& field = *find_run_field(given.name);
   if (field.option != nullptr)
@@ -203,7 +203,7 @@ void apply_fields(const RunSpec& spec, PreparedRun& run, Problems& problems) {
   for (const RunSpec::Given& given : spec.given())
     if (!given.where.empty()) problems.note_origin(given.name, given.where);
   for (const run::OptionProblem& problem : spec.problems()) problems.add(problem.field, problem.message);
-  for (const RunField& field : run_fields())  // in the order of the list: `redundant` looks at `linear_solver`
+  for (const RunField& field : run_fields())  // in the order of the list: `redundant` reads `linear_solver`
     for (const RunSpec::Given& given : spec.given())
       if (given.name == field.field.name && is_readable(spec, given.name))
         problems.collect(given.name, [&] { apply(given, run); });
@@ -237,7 +237,7 @@ void read_own_correction(PreparedRun& run) {
 
 // ---- the model
 
-/// Which joint misses most where the mechanism stands, for a message.
+/// The joint with the largest gap at the initial positions, for a message.
 std::string widest_gap(const multibody::Assembly& assembly, const system::Start& start) {
   system::Motion m(assembly.space());
   m.t = start.t0;
@@ -245,12 +245,12 @@ std::string widest_gap(const multibody::Assembly& assembly, const system::Start&
   const std::vector<double> gaps = assembly.joint_gaps(m);
   if (gaps.empty()) return {};
   const auto widest = std::max_element(gaps.begin(), gaps.end());
-  if (*widest <= 1e-8 * system::length_scale(assembly, m)) return {};  // the positions are not the trouble
-  return fmt::format("\n  at the given positions '{}' misses by {:.6g} [m or rad], more than any other joint",
+  if (*widest <= 1e-8 * system::length_scale(assembly, m)) return {};  // the positions are not the problem
+  return fmt::format("\n  at the given positions '{}' has the largest gap of all joints, {:.6g} [m or rad]",
                      assembly.joint_name(static_cast<int>(widest - gaps.begin())), *widest);
 }
 
-/// A driver says nothing outside its table, where it would have to stop at once.
+/// A driver has no values outside its table.
 void check_tables(const multibody::Assembly& assembly, double t0, double t_end, Problems& problems) {
   for (const multibody::JointPtr& joint : assembly.joints()) {
     const auto [begin, end] = joint->span();
@@ -262,7 +262,7 @@ void check_tables(const multibody::Assembly& assembly, double t0, double t_end, 
   }
 }
 
-/// A velocity that jumps would be an impact without a law.
+/// A jump of the velocity would be an impact without an impact law.
 void check_drivers(const multibody::Assembly& assembly, double t0, double t_end, Problems& problems) {
   for (const multibody::JointPtr& joint : assembly.joints()) {
     system::Corner corner = joint->next_corner(t0, t_end, 1e-6);
@@ -271,7 +271,7 @@ void check_drivers(const multibody::Assembly& assembly, double t0, double t_end,
     problems.add(
         "", fmt::format(
                 "driver '{}': the {} that its formula prescribes jumps at t = {:.10g}, which needs an infinite force; "
-                "smooth it, as max(0, t - 1)^2 does with max(0, t - 1), or push with an actuator instead",
+                "smooth it, for example max(0, t - 1)^2 instead of max(0, t - 1), or use an actuator instead",
                 joint->name(), corner.smooth == -2 ? "velocity" : "position", corner.t));
   }
 }
@@ -321,7 +321,7 @@ std::shared_ptr<const multibody::Assembly> extended(const multibody::Assembly& a
   return multibody::Assembly(std::move(mechanism)).with(std::move(active));
 }
 
-/// First positions, then velocities, where something of them is held: what is held in one says nothing of the other.
+/// First positions, then velocities, each only if some of them are held: holding one does not affect the other.
 std::vector<solve::Change> assembled_with(const multibody::Assembly& assembly, std::string_view fixed,
                                           system::Start& start, std::string_view linear_solver) {
   const auto holds = holds_of(assembly, fixed);
@@ -339,12 +339,11 @@ std::vector<solve::Change> assembled_with(const multibody::Assembly& assembly, s
     }
     return changes;
   } catch (const InvalidInput& e) {
-    throw InvalidInput(
-        fmt::format("{}\n  what {} holds may be too much, or say the same twice", e.what(), spelled("fix")));
+    throw InvalidInput(fmt::format("{}\n  what {} holds may be too much, or redundant", e.what(), spelled("fix")));
   }
 }
 
-/// What moving the bodies onto the joints changed.
+/// The changes made by moving the bodies onto the joints.
 std::vector<solve::Change> assembled(models::Model& model, std::string_view fixed, std::string_view linear_solver) {
   const auto* assembly = dynamic_cast<const multibody::Assembly*>(model.system.get());
   if (!fixed.empty() && assembly == nullptr)
@@ -360,7 +359,7 @@ std::vector<solve::Change> assembled(models::Model& model, std::string_view fixe
   }
 }
 
-/// To the equilibrium, with the velocities that drivers demand.
+/// To the equilibrium, with the velocities that drivers prescribe.
 void move_to_rest(models::Model& model, std::string_view linear_solver) {
   const analysis::Equilibrium rest =
       analysis::find_equilibrium(*model.system, model.start, {.linear_solver = linear_solver});
@@ -369,7 +368,7 @@ void move_to_rest(models::Model& model, std::string_view linear_solver) {
   Counters unused;
   solve::Kkt kkt(*model.system, unused, linear_solver);
   if (model.system->pattern().rows() > 0 && (!kkt.factorize(m) || !kkt.project_velocity(m)))
-    throw InvalidInput("the drivers demand velocities at the equilibrium that the joints do not allow");
+    throw InvalidInput("at the equilibrium the drivers prescribe velocities that the joints do not allow");
   model.start.q0 = m.q;
   model.start.v0 = m.v;
 }
@@ -414,7 +413,7 @@ PreparedRun prepare(const RunSpec& given) {
   problems.throw_if_any();
   run.options.sources = read.files();
   run.spec = given.with_absolute_paths();
-  // What results say of the run does not depend on where it was resumed.
+  // The description of the run in its results does not depend on where it was resumed.
   run.options.correction = with_absolute_path(run.options.correction);
   run.step_sequence = with_absolute_path(run.step_sequence);
   return run;

@@ -25,7 +25,7 @@ namespace {
 const char* const result_files[] = {"trajectory.csv", "trajectory.h5", "trajectory.h5.part.next",
                                     journal_name,     checkpoint_name, "summary.json"};
 
-/// Claims the folder at once, but touches what is in it only when there is something to put in its place.
+/// Locks the folder at once, but leaves its content alone until there is a point to replace it with.
 class ResultFolder final : public run::Observer {
  public:
   ResultFolder(const PreparedRun& run, const ResultRequest& request)
@@ -58,7 +58,7 @@ class ResultFolder final : public run::Observer {
     writer_->exchange(a);
     has_begun_ = true;
   }
-  /// A run that is over cannot go on.
+  /// A finished run cannot be resumed.
   void drop_checkpoint() {
     std::error_code ignored;
     std::filesystem::remove(part_of(request_.folder / journal_name), ignored);
@@ -77,7 +77,7 @@ class ResultFolder final : public run::Observer {
     write_atomically(request_.folder / "summary.json", to_text(summary));
   }
 
-  /// A folder that was made for nothing goes again.
+  /// Removes a folder that was made and not used.
   void withdraw() {
     std::error_code ignored;
     if (!is_new_ || has_begun_) return;
@@ -109,7 +109,7 @@ class ResultFolder final : public run::Observer {
   std::optional<TrajectoryWriter> writer_;
 };
 
-/// Writes the state of run and files beside the result, now and then.
+/// Writes the state of the run and of its files beside the result at intervals.
 class CheckpointKeeper final : public run::Observer {
  public:
   CheckpointKeeper(const PreparedRun& run, const ResultRequest& request, ResultFolder& folder, StepLog* log)
@@ -147,7 +147,7 @@ class CheckpointKeeper final : public run::Observer {
   Clock::time_point last_ = Clock::now();
 };
 
-/// What can still be said when the machine fails in the middle of a run.
+/// Notes in the summary that the machine failed in the middle of a run.
 void leave_note(ResultFolder& folder, const PreparedRun& run, const ResultRequest& request, std::string_view message) {
   if (!folder.has_begun()) return folder.withdraw();
   try {
@@ -156,7 +156,7 @@ void leave_note(ResultFolder& folder, const PreparedRun& run, const ResultReques
   }
 }
 
-/// The log may replace neither what is read nor what is written beside it.
+/// The log must not overwrite an input file or another output file.
 void refuse_log_in_the_way(const PreparedRun& run, const ResultRequest& request) {
   if (request.log.empty()) return;
   refuse_to_overwrite(run.options.sources, request.log, "log");
@@ -169,7 +169,7 @@ void refuse_log_in_the_way(const PreparedRun& run, const ResultRequest& request)
           fmt::format("the log '{}' is a file of the result; choose another {}", request.log.string(), spelled("log")));
 }
 
-/// Completes the files of a run that is over.
+/// Completes the files of a finished run.
 RunResult conclude(ResultFolder& folder, const PreparedRun& run, const ResultRequest& request, run::Report report) {
   RunResult result;
   result.report = std::move(report);

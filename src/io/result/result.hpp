@@ -1,4 +1,4 @@
-// A run with everything it leaves on disk: trajectory, summary.json, log.
+// A run with everything it writes: trajectory, summary.json, log.
 #pragma once
 
 #include <functional>
@@ -20,17 +20,17 @@ struct ResultRequest {
   Path log;                                ///< one line per attempt; empty: none
   std::string command;                     ///< as typed, for the summary
   std::optional<double> checkpoint_every;  ///< [s]; 0: after every step
-  const Checkpoint* resume = nullptr;      ///< go on from it
+  const Checkpoint* resume = nullptr;      ///< continue from it
   bool verifies = false;                   ///< verify_result follows; a checkpoint keeps it
 };
 
-/// What --resume FOLDER asks for: the run of the checkpoint and where its result goes.
+/// The request of --resume FOLDER: the run of the checkpoint and where its result goes.
 struct Resumption {
   Checkpoint checkpoint;
   PreparedRun run;
   ResultRequest request;  ///< its `resume` must be set to the checkpoint where that stays
 };
-/// Throws InvalidInput when there is no checkpoint, or none that can be trusted.
+/// Throws InvalidInput when there is no checkpoint, or it is not valid.
 Resumption prepare_resumption(const Path& folder);
 
 struct RunResult {
@@ -40,7 +40,7 @@ struct RunResult {
   std::optional<Verification> verification;
 };
 
-/// Several observers in one; a run goes on while all agree, and all see every point.
+/// Several observers in one; a run continues while all agree, and all see every point.
 class ObserverList final : public run::Observer {
  public:
   explicit ObserverList(std::vector<run::Observer*> observers) : observers_(std::move(observers)) {}
@@ -61,7 +61,7 @@ class ObserverList final : public run::Observer {
 class StepLog final : public run::Observer {
  public:
   explicit StepLog(const Path& path);
-  StepLog(const Path& path, Archive& state);  ///< goes on after a checkpoint
+  StepLog(const Path& path, Archive& state);  ///< continues after a checkpoint
   ~StepLog() override;
   StepLog(const StepLog&) = delete;
   StepLog& operator=(const StepLog&) = delete;
@@ -79,7 +79,7 @@ class StepLog final : public run::Observer {
   long flushed_at_ = 0;
 };
 
-/// Integrates and writes to the folder. Earlier results there go when the first point is accepted, not before; from then
+/// Integrates and writes to the folder. Earlier results there are removed when the first point is accepted, not before; from then
 /// on summary.json exists, with the status "running" until the end. `spectator` sees the run and may stop it. A failed or
 /// interrupted integration is a result like any other; InvalidInput and EnvironmentError are thrown.
 RunResult run_to_folder(const PreparedRun& run, const ResultRequest& request, run::Observer& spectator);

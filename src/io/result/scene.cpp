@@ -99,7 +99,7 @@ Json places_of(const multibody::Mechanism& mechanism, const std::vector<int>& bo
   Json places = Json::array();
   for (std::size_t i = 0; i < std::min(bodies.size(), points.size()); ++i) {
     const bool is_body = bodies[i] >= 0 && bodies[i] < static_cast<int>(mechanism.bodies.size());
-    if (!is_body && bodies[i] != multibody::ground) return Json::array();  // a node that is no body
+    if (!is_body && bodies[i] != multibody::ground) return Json::array();  // a node that is not a body
     places.push_back({{"body", is_body ? Json(mechanism.bodies[static_cast<std::size_t>(bodies[i])].name) : Json()},
                       {"at", list_of(points[i])}});
   }

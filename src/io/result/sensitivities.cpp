@@ -43,7 +43,8 @@ std::optional<InitialValue> initial_value(const std::string& name) {
   if (!name.starts_with("q0.") && !name.starts_with("v0.")) return {};
   const std::optional<double> number = number_in(name.substr(3));
   if (!number || *number != std::floor(*number) || std::abs(*number) > 1e9)
-    throw InvalidInput(fmt::format("'{}' is no initial value; expected q0.N or v0.N with a number from 1 on", name));
+    throw InvalidInput(
+        fmt::format("'{}' is not an initial value; expected q0.N or v0.N with a number from 1 on", name));
   return InitialValue{name[0] == 'v', static_cast<int>(*number)};
 }
 
@@ -183,8 +184,8 @@ FitData read_fit_data(const Path& path) {
         numbers.push_back(number.value_or(NAN));
     }
     if (data.t.size() > 1 && !(data.t.back() > data.t[data.t.size() - 2]))
-      throw InvalidInput(
-          fmt::format("{}: t = {} does not come after the line before; times must increase", place(), data.t.back()));
+      throw InvalidInput(fmt::format("{}: t = {} is not after the time of the previous line; times must increase",
+                                     place(), data.t.back()));
   }
   if (data.t.empty()) throw InvalidInput(fmt::format("{}: holds no data", path.string()));
   using Rows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
@@ -209,7 +210,7 @@ class Fitter {
     const double t0 = run.model.start.t0;
     const double t_end = std::isnan(run.options.t_end) ? run.model.start.t_end : run.options.t_end;
     if (data.t.front() < t0)
-      throw InvalidInput(fmt::format("the data begin at t = {}, before the run does at {}", data.t.front(), t0));
+      throw InvalidInput(fmt::format("the data begin at t = {}, before the run begins at {}", data.t.front(), t0));
     if (spec.has("t_end") && data.t.back() > t_end)
       throw InvalidInput(fmt::format("the data extend to t = {}, but the run ends at {}", data.t.back(), t_end));
     spec_.set("t_end", std::max(data.t.back(), std::nextafter(t0, HUGE_VAL)));
@@ -222,7 +223,7 @@ class Fitter {
       if (!(p.low < p.high))
         throw InvalidInput(
             fmt::format("'{}' is free between {} and {}, which is an empty interval", p.name, p.low, p.high));
-      // A start outside its bounds begins between them.
+      // A start outside its bounds is moved between them.
       if (!(out_.values[i] >= p.low && out_.values[i] <= p.high))
         out_.values[i] = std::isfinite(p.low) && std::isfinite(p.high)
                              ? (p.low > 0.0 ? std::sqrt(p.low * p.high) : 0.5 * (p.low + p.high))
@@ -262,7 +263,7 @@ class Fitter {
       }
     if (found.size() < starts.size())
       out_.warnings.push_back(
-          fmt::format("{} of {} starts led to no minimum", starts.size() - found.size(), starts.size()));
+          fmt::format("{} of {} starts did not lead to a minimum", starts.size() - found.size(), starts.size()));
     at_ = best->at;
     weight_ = best->weight;
     out_.message.clear();
@@ -273,7 +274,7 @@ class Fitter {
   }
 
  private:
-  /// A point of the search with everything known there.
+  /// A point of the search with its values and derivatives.
   struct Evaluated {
     Vector p;
     Matrix values;
@@ -321,7 +322,7 @@ class Fitter {
     return ((a - b).cwiseAbs().array() > 1e-2 * (a.cwiseAbs() + b.cwiseAbs()).array().max(1e-12)).any();
   }
 
-  /// Sums of squares that can be compared, whatever the weights.
+  /// Sums of squares that do not depend on the weights and can be compared.
   double badness(const Vector& size) const {
     double product = 1.0;
     const Matrix left = differences();
@@ -363,7 +364,7 @@ class Fitter {
     for (Eigen::Index i = 0; i < out.values.rows(); ++i)
       for (Eigen::Index k = 0; k < out.values.cols(); ++k)
         if (!std::isfinite(out.values(i, k)) && std::isfinite(data_.values(i, k))) {
-          problem = fmt::format("the run has no value of '{}' at t = {}; did it end before?",
+          problem = fmt::format("the run has no value of '{}' at t = {}; did it end earlier?",
                                 data_.columns[static_cast<std::size_t>(k)], data_.t[static_cast<std::size_t>(i)]);
           return false;
         }
@@ -378,7 +379,7 @@ class Fitter {
     return true;
   }
 
-  /// Weighed.
+  /// Weighted.
   Vector residual(const Evaluated& at) const {
     Matrix r = at.values - data_.values;
     for (Eigen::Index k = 0; k < r.cols(); ++k)
@@ -396,7 +397,7 @@ class Fitter {
     }
   }
 
-  /// Columns are weighed by what is left of them, which a rough fit tells.
+  /// Columns are weighted by their residuals, which a rough fit gives.
   [[nodiscard]] bool search(const Vector& start) {
     std::string problem;
     if (!evaluate(start, at_, problem)) return fail("at the initial parameters: " + problem), false;
@@ -449,18 +450,17 @@ class Fitter {
         }
       }
       if (!has_moved) {
-        // Derivatives of the run are better than its values where these are round-off of the tolerance.
+        // Differences of values within the tolerance of the run are noise; its derivatives are more accurate.
         out_.warnings.emplace_back(
-            "the search ended where steps no longer lower the sum of squares, as tolerances of the run allow no "
-            "better; "
-            "tighter ones may");
+            "the search ended where steps no longer reduce the sum of squares: the tolerances of the run limit it; "
+            "tighter ones may reduce it further");
         return true;
       }
     }
     return fail(fmt::format("no minimum within {} iterations", most_iterations)), false;
   }
 
-  /// As much of a step as bounds allow.
+  /// The part of a step that the bounds allow.
   Vector bounded(const Vector& step) const {
     Vector next = at_.p + step;
     for (Eigen::Index j = 0; j < next.size(); ++j)
@@ -475,7 +475,7 @@ class Fitter {
     return scale;
   }
 
-  /// (JᵀJ + μ diag) δ = -Jᵀr without what a bound holds back.
+  /// (JᵀJ + μ diag) δ = -Jᵀr without the parameters held by a bound.
   Vector step_with(double damping, const Vector& r, const Vector& scale) const {
     const auto n = at_.p.size();
     const Vector gradient = jacobian_.transpose() * r;
@@ -506,8 +506,8 @@ class Fitter {
     for (Eigen::Index j = 0; j < jacobian_.cols(); ++j)
       if (jacobian_.col(j).isZero(0.0)) {
         fail(
-            fmt::format("parameter '{}' does not move any of the measured outputs ({}); take it out, or measure "
-                        "something that it changes",
+            fmt::format("parameter '{}' has no effect on the measured outputs ({}); remove it, or measure "
+                        "an output that depends on it",
                         names_[static_cast<std::size_t>(j)], fmt::join(data_.columns, ", ")));
         return false;
       }
@@ -560,10 +560,10 @@ class Fitter {
       out_.is_at_bound.push_back(out_.values[j] <= p.low || out_.values[j] >= p.high);
     }
     if (!lost.empty()) {
-      fail(fmt::format(
-          "the data do not determine all parameters: relative changes in the proportion {} leave the outputs "
-          "as they are; keep one of them fixed",
-          fmt::join(lost, "; ")));
+      fail(
+          fmt::format("the data do not determine all parameters: relative changes in the proportion {} do not change "
+                      "the outputs; keep one of them fixed",
+                      fmt::join(lost, "; ")));
       return;
     }
     const Matrix& V = parts.V;
@@ -573,7 +573,7 @@ class Fitter {
     out_.is_found = true;
   }
 
-  /// What is left of a right model is noise, whose neighbours know nothing of each other.
+  /// The residuals of a correct model are noise: neighbours are not correlated.
   void look_at_residuals() {
     const Matrix left = differences();
     for (Eigen::Index k = 0; k < left.cols(); ++k) {
@@ -592,8 +592,8 @@ class Fitter {
       const double correlation = product / square;
       if (correlation * std::sqrt(static_cast<double>(pairs)) > seen)
         out_.warnings.push_back(fmt::format(
-            "what is left of '{}' is no noise: neighbouring values agree (correlation {:.2f}). This may be a "
-            "local minimum, or the model lacks something; try more starts, or other initial values",
+            "the residuals of '{}' are not noise: neighbouring values are correlated ({:.2f}). This may be a "
+            "local minimum, or the model is incomplete; try more starts, or other initial values",
             data_.columns[static_cast<std::size_t>(k)], correlation));
     }
   }

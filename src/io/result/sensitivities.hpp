@@ -48,7 +48,7 @@ struct Fit {
   Vector values, standard_errors;
   Matrix covariance;
   std::vector<bool> is_at_bound;
-  Vector noise;   ///< standard deviation of what is left, per column
+  Vector noise;   ///< standard deviation of the residuals, per column
   Matrix fitted;  ///< as FitData::values
   int iterations = 0;
   long runs = 0;  ///< with derivatives
@@ -65,9 +65,9 @@ struct FitOptions {
   int starts = 1;  ///< of the search: at the values of the spec, then spread between the bounds
 };
 
-/// Least squares by Levenberg's and Marquardt's method within bounds (Moré 1978), columns weighed by what is left of them. Throws
-/// InvalidInput for names that do not exist and times outside the run. A parameter that the data do not determine is named.
-/// Neighbouring residuals that agree are told: a local minimum, or a model that lacks something.
+/// Least squares by Levenberg's and Marquardt's method within bounds (Moré 1978), columns weighted by their residuals. Throws
+/// InvalidInput for names that do not exist and times outside the run. The fit fails, and names the parameters, when
+/// the data do not determine them. Correlated residuals cause a warning: a local minimum, or an incomplete model.
 Fit fit(const RunSpec& spec, const FitData& data, const std::vector<FreeParameter>& free, run::Observer& observer,
         const FitOptions& options = {});
 

@@ -12,7 +12,7 @@
 
 namespace kreisel::io {
 
-/// How a run can end, with the exit code of the program. Those of run::statuses() and what happens outside the loop.
+/// How a run can end, with the exit code of the program. Those of run::statuses(), and endings outside the loop.
 struct Ending {
   std::string_view id, meaning;
   int exit_code = 0;
@@ -20,7 +20,7 @@ struct Ending {
 const std::vector<Ending>& endings();
 const Ending& ending_of(run::Status status);
 
-// Ids of endings that run::Status does not know.
+// Ids of endings that are not in run::Status.
 inline constexpr std::string_view running = "running";
 inline constexpr std::string_view invalid_input = "invalid-input";
 inline constexpr std::string_view environment_error = "environment-error";
@@ -35,7 +35,7 @@ struct OutputInfo {
 /// Numbers that are not finite become null; field names as in the command line contract.
 Json summarize(const PreparedRun& run, const run::Report& report, const OutputInfo& output, std::string_view command);
 
-/// What is known of a run that has no report; empty: unknown.
+/// The known data of a run that has no report; empty: unknown.
 struct RunLabel {
   std::string model, group, method, formulation, correction, starting;
 };

@@ -1,4 +1,4 @@
-// What holds a mechanism together: a drawing of it, and which of its coordinates move.
+// The structure of a mechanism: a graph of it, and which of its coordinates move.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace kreisel::io {
 /// Bodies as nodes, joints and forces as edges, in the language of Graphviz.
 std::string graph_of(const multibody::Assembly& assembly);
 
-/// What the constraints leave at one position.
+/// The motions that the constraints allow at one position.
 struct Freedom {
   enum class Kind { independent, follows, locked };
   struct Coordinate {

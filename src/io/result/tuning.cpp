@@ -120,8 +120,8 @@ Tuned tune(const RunSpec& spec, const std::string& parameter, const Wanted& want
     }
     if (!at_next)
       return {false, b,
-              fmt::format("'{}' is {:.9g} at {} = {:.9g}, and further on: {}", wanted.output, *at_b + wanted.value,
-                          parameter, b, trouble.empty() ? refused : trouble)};
+              fmt::format("'{}' is {:.9g} at {} = {:.9g}, the search cannot continue: {}", wanted.output,
+                          *at_b + wanted.value, parameter, b, trouble.empty() ? refused : trouble)};
     a = b;
     at_a = at_b;
     b = next;

@@ -27,13 +27,13 @@ using lie::GroupId;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 /// Numbers that are compared at most; of longer trajectories every n-th point.
 constexpr Eigen::Index most_numbers = 20'000'000;
-/// Differences above this share of the size of a quantity: the two runs have nothing in common any more.
+/// Above this difference, relative to the size of the quantity, the two runs have diverged.
 constexpr double parted = 0.1;
-/// Absolute tolerances that a motion which is hardly one may differ by.
+/// Allowed difference of a motion that is almost rest, in absolute tolerances.
 constexpr double noise = 1000.0;
-/// Growth from the middle of the run to its end that no polynomial of low degree explains.
+/// Growth from the middle of the run to its end that exceeds that of polynomials of low degree.
 constexpr double strong_growth = 30.0;
-/// Below it round-off decides.
+/// Below it round-off dominates.
 constexpr double least_rtol = 1e-12;
 
 // ---- what is compared
@@ -120,7 +120,7 @@ class Outputs {
     const std::vector<Block>& blocks = system_.space().blocks();
     const ScaleRule rule = is_state ? ScaleRule::own : ScaleRule::shared;
     for (std::size_t b = 0; b < blocks.size(); at += blocks[b].nv, ++b) {
-      // Of states only the first derivative means something, of algebraic unknowns none.
+      // States have a meaningful first derivative only, algebraic unknowns none.
       if (kind_of(b) == system::CoordinateKind::algebraic || (kind_of(b) == system::CoordinateKind::state && !is_state))
         continue;
       const int n = lie::translations_of(blocks[b]), rotations = lie::rotations_of(blocks[b]);
@@ -249,7 +249,7 @@ run::Options repeated_options(const PreparedRun& run, const run::Report& report)
   return options;
 }
 
-/// Within which a run takes a wanted time for that of a step.
+/// A wanted time this close to the end of a step counts as equal to it.
 double round_off_at(double t, double h) { return 2e-12 * std::max(std::abs(t), h); }
 
 /// Rows of the repeated run at the times of the first. Both sides of a jump stay.
@@ -335,7 +335,7 @@ class EventMatch {
 
 // ---- the comparison
 
-/// Errors over time, for what is said of their growth.
+/// Errors over time, to judge their growth.
 struct Course {
   std::vector<double> t, share, tolerances;  ///< largest of all states: error/scale, error/allowed
 };
@@ -445,8 +445,8 @@ void judge_course(const Course& course, bool has_tolerances, Verification& v) {
         fmt::format("from t = {:.6g} on the run and its repetition differ by more than a tenth of the motion itself: "
                     "either the tolerance is far "
                     "too loose, or the motion is so sensitive (chaotic) that single values after that time mean "
-                    "nothing; try smaller {} and see "
-                    "whether this time moves",
+                    "nothing; reduce {} and check "
+                    "whether this time changes",
                     *t, has_tolerances ? spelled("rtol") : spelled("step")));
     return;
   }
@@ -553,14 +553,14 @@ Verification verify(const PreparedRun& run, const run::Report& report, const Mat
 
   if (repeated.status != run::Status::success || v.status == invalid_input)
     v.warnings.push_back(
-        fmt::format("the repeated run did not reach its end ({}): {}\n  compared up to t = {:.6g} only; a run that "
-                    "hardly succeeds is "
-                    "no reason for trust",
+        fmt::format("the repeated run did not reach its end ({}): {}\n  compared up to t = {:.6g} only; do "
+                    "not rely on "
+                    "a run whose repetition fails",
                     v.status, v.message, v.t_compared));
   if (std::isfinite(events.differs_at))
     v.warnings.push_back(fmt::format(
-        "{}: from there on the two motions are different ones, compared up to there; a tolerance smaller by a "
-        "hundred may tell which one is right",
+        "{}: after it the two motions differ, and they are compared up to it only; a tolerance smaller by a "
+        "factor of 100 may show which one is right",
         events.difference));
   judge_errors(v);
   judge_course(comparison.course(), is_adaptive, v);
@@ -618,10 +618,10 @@ Json to_json(const Verification& v) {
 
 std::vector<std::string> lines_of(const Verification& v) {
   std::vector<std::string> lines;
-  const std::string how = v.step > 0.0
-                              ? fmt::format("half the steps (h = {:.6g}), differences times {:.4g}", v.step, v.factor)
-                              : fmt::format("rtol {:g}, atol {:g}{}", v.rtol, v.atol,
-                                            v.is_bound ? " (a tenth has no digits), bounds of the errors" : "");
+  const std::string how =
+      v.step > 0.0 ? fmt::format("half the steps (h = {:.6g}), differences times {:.4g}", v.step, v.factor)
+                   : fmt::format("rtol {:g}, atol {:g}{}", v.rtol, v.atol,
+                                 v.is_bound ? " (a tenth would be below round-off), bounds of the errors" : "");
   lines.push_back(fmt::format("repeated with {}: {} steps, {}; observed errors over {} points up to t = {:.6g}{}", how,
                               v.steps, v.status, v.points, v.t_compared,
                               v.left_out > 0 ? fmt::format(", {} at events left out", v.left_out) : ""));

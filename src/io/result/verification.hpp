@@ -12,20 +12,20 @@
 
 namespace kreisel::io {
 
-/// Of one quantity, at the body, joint or column where it is largest in relation to what is allowed.
+/// Of one quantity, at the body, joint or column where it is largest relative to the tolerance.
 struct ObservedError {
   std::string quantity, unit, where;
   double error = 0.0;       ///< largest over the output times
   double t = 0.0;           ///< when
   double scale = 0.0;       ///< size of the quantity in the run
-  double tolerances = 0.0;  ///< error/(atol + rtol·scale); NaN with given steps, which promise nothing
+  double tolerances = 0.0;  ///< error/(atol + rtol·scale); NaN with given steps, which have no tolerance
   bool is_state = false;    ///< position or velocity, which the error test sees
   bool is_zero = false;     ///< always and everywhere, in both runs
 
   double relative() const { return scale > 0.0 ? error / scale : 0.0; }
 };
 
-/// When an event happened in both runs.
+/// The time of an event in both runs.
 struct EventShift {
   std::string event;
   double t = 0.0, shift = 0.0;  ///< [s]; shift: in the repeated run minus in the run
@@ -46,7 +46,7 @@ struct Verification {
       warnings;  ///< errors far above the tolerance, other events, sensitive motion, a failed repetition
 };
 
-/// More than this many tolerances are worth a warning: what error control aims at on a long run, see docs/adaptive.md.
+/// Errors above this many tolerances, the aim of error control on long runs (docs/adaptive.md), cause a warning.
 inline constexpr double expected_tolerances = 1000.0;
 
 /// Repeats a run with a tenth of its tolerances, with ten times as much where a tenth is below round-off, or with half its
@@ -58,7 +58,7 @@ Verification verify(const PreparedRun& run, const run::Report& report, const Mat
 std::vector<ObservedError> differences_between(const PreparedRun& run, const Matrix& rows, const PreparedRun& other,
                                                const Matrix& other_rows);
 
-/// The rows of points that are shown to it, for `verify`.
+/// Collects the rows of the points that it observes, for `verify`.
 class RowCollector final : public run::Observer {
  public:
   explicit RowCollector(const PreparedRun& run);
@@ -73,7 +73,7 @@ class RowCollector final : public run::Observer {
 
 /// "verification" of summary.json.
 Json to_json(const Verification& verification);
-/// For the terminal: what was done, then one line per quantity, then events.
+/// For the terminal: how the run was repeated, then one line per quantity, then events.
 std::vector<std::string> lines_of(const Verification& verification);
 
 }  // namespace kreisel::io

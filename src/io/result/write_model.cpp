@@ -53,10 +53,10 @@ Json start_of(const multibody::Assembly& assembly, const system::Start& start, c
 Json written_model(const PreparedRun& run) {
   const auto* assembly = dynamic_cast<const multibody::Assembly*>(run.model.system.get());
   if (assembly == nullptr || !run.model.definition)
-    throw InvalidInput(fmt::format("'{}' is part of the program, no model file says what it does", run.model.name));
-  if (run.model.start.t0 != 0.0) throw InvalidInput("a model file starts at t = 0, this run does not");
+    throw InvalidInput(fmt::format("'{}' is built into the program: no model file describes it", run.model.name));
+  if (run.model.start.t0 != 0.0) throw InvalidInput("a model file starts at t = 0, but this run does not");
   Json root = Json::parse(run.model.definition());
-  // What has moved the bodies here is done.
+  // The bodies are at the final positions already.
   if (root.contains("simulation") && root["simulation"].is_object())
     for (const char* key : {"assemble", "fix", "start"}) root["simulation"].erase(key);
   const auto source = std::make_shared<const JsonSource>(run.model.name, root.dump());

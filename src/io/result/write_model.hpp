@@ -6,7 +6,7 @@
 
 namespace kreisel::io {
 
-/// A model file that moves as the run does. Throws InvalidInput for a model that no file can say.
+/// A model file that moves as the run does. Throws InvalidInput for a model that cannot be written as a file.
 Json written_model(const PreparedRun& run);
 
 }  // namespace kreisel::io

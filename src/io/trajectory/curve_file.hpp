@@ -9,7 +9,7 @@
 
 namespace kreisel::io {
 
-/// A file that has its name once it is complete. Every failure throws EnvironmentError.
+/// A file that gets its name once it is complete. Every failure throws EnvironmentError.
 class CurveFile {
  public:
   explicit CurveFile(const Path& path);
@@ -22,7 +22,7 @@ class CurveFile {
     const std::vector<double>& values;
   };
   void add(const std::string& group, const std::vector<Column>& columns);
-  /// `name` stands for a group of another file in the same folder.
+  /// `name` refers to a group of another file in the same folder.
   void link(const std::string& name, const std::string& file, const std::string& group);
   void commit();
 

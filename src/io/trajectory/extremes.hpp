@@ -1,4 +1,4 @@
-// Smallest and largest values of short stretches of rows, kept beside the values of long trajectories: who shows all of a run reads
+// Smallest and largest values of short stretches of rows, kept beside the values of long trajectories: a plot of a whole run reads
 // these instead of every row.
 #pragma once
 
@@ -16,8 +16,8 @@ inline constexpr const char* extreme_rows_suffix = "_extreme_rows";
 /// Of one quantity, while rows come in.
 class Extremes {
  public:
-  static constexpr std::size_t stretch = 256;       ///< rows; places in it fit a byte
-  static constexpr std::size_t long_rows = 65'536;  ///< shorter files do without
+  static constexpr std::size_t stretch = 256;       ///< rows; a row number within it fits a byte
+  static constexpr std::size_t long_rows = 65'536;  ///< shorter files have no extremes
 
   explicit Extremes(std::size_t width) : columns_(width) { begin(); }
 

@@ -1,4 +1,4 @@
-// What reading and writing HDF5 share.
+// Shared by reading and writing HDF5.
 #pragma once
 
 #include <utility>
@@ -7,7 +7,7 @@
 
 namespace kreisel::io {
 
-/// Closes what it holds; HDF5 counts handles by itself, so this moves only.
+/// Closes its handle. Move-only, because HDF5 counts references itself.
 class Handle {
  public:
   Handle() = default;
@@ -31,7 +31,7 @@ class Handle {
   herr_t (*close_)(hid_t) = nullptr;
 };
 
-/// HDF5 prints its error stack unless told otherwise; a library must not, and must leave the setting as it was.
+/// Keeps HDF5 from printing its error stack, which a library must not do, and restores the setting afterwards.
 class Silence {
  public:
   Silence() {

@@ -9,7 +9,7 @@
 namespace kreisel::io {
 namespace {
 
-/// Of 1.10, 1.12 and 1.14; what is used here is the same in all of them. Debian has the serial library under its own
+/// Of 1.10, 1.12 and 1.14; the functions used here are the same in all of them. Debian gives the serial library another
 /// name.
 constexpr const char* names[] = {
 #ifdef __APPLE__
@@ -38,7 +38,7 @@ struct Library {
   }
 };
 
-/// Stays until the program ends: HDF5 closes its files by a handler of its own.
+/// Stays loaded until the program ends: HDF5 closes its files in an exit handler.
 const Library& library() {
   static const Library the_library;
   return the_library;

@@ -1,8 +1,8 @@
 // HDF5, loaded when the first file is written or read: Debian's library brings curl, Kerberos and OpenSSL with it,
 // whose loading takes longer than a short run.
 //
-// The functions of hdf5.h in use stand below under their own names in namespace kreisel::io, where they hide those of
-// the header: calls look as ever, and nothing is linked.
+// The functions of hdf5.h in use are declared below under the same names in namespace kreisel::io, where they hide those
+// of the header: calls look as usual, and nothing is linked.
 #pragma once
 
 #include <hdf5.h>
@@ -11,7 +11,7 @@
 
 namespace kreisel::io {
 
-/// Empty when the library is available, else why not and what to do.
+/// Empty when the library is available, otherwise the reason and what to do.
 const std::string& trouble_with_hdf5();
 
 /// Throws EnvironmentError when the library, or this symbol in it, is missing.
@@ -90,7 +90,7 @@ KREISEL_HDF5_FUNCTION(H5Tset_cset);
 KREISEL_HDF5_FUNCTION(H5Tset_size);
 #undef KREISEL_HDF5_FUNCTION
 
-/// Macros of hdf5.h would end the program when the library is not of the very version that the headers were of.
+/// The macros of hdf5.h would abort the program when the versions of library and headers differ.
 inline herr_t H5check_version(unsigned, unsigned, unsigned) { return 0; }
 
 #define KREISEL_HDF5_VARIABLE(name) inline constinit const Hdf5Variable name(#name)

@@ -1,4 +1,4 @@
-// Results that are longer than memory should be: read in pieces.
+// Results too long to be held in memory, read in pieces.
 #pragma once
 
 #include <memory>

@@ -58,7 +58,7 @@ Columns plain(std::initializer_list<const char*> names, const char* unit) {
   return columns;
 }
 
-/// What entry i (from 1) of the velocity of a block is.
+/// The name of entry i (from 1) of the velocity of a block.
 std::string velocity_component(const Block& block, char letter, int i) {
   const int n = lie::translations_of(block);
   const char velocity = lie::info_of(block.group).velocity;
@@ -90,7 +90,7 @@ TrajectoryLayout::TrajectoryLayout(const system::System& system, bool has_eta, c
         "per body x, y, z: centre of mass in the inertial frame; R11 to R33: rotation matrix, body to inertial, row by "
         "row";
     if (!free_blocks_.empty())
-      coordinates += "; q1, ...: what is not a body, such as the angle of a torsional spring with its turns [rad]";
+      coordinates += "; q1, ...: other coordinates, such as the angle of a torsional spring including full turns [rad]";
   }
   add("q", system.body_count() > 0 ? "m and 1" : "SI", std::move(coordinates), pose_columns());
   add("v", "m/s and rad/s", velocity_meanings(system.space()), velocity_columns('v'));
@@ -107,7 +107,7 @@ TrajectoryLayout::TrajectoryLayout(const system::System& system, bool has_eta, c
   add_reactions();
   add_energy();
   add("h", "s", "size of the step that ended here", plain({"h"}, "s"));
-  add("order", "1", "order of the step that ended here; 0 for points that another method made", plain({"order"}, "1"),
+  add("order", "1", "order of the step that ended here; 0 for points computed by another method", plain({"order"}, "1"),
       true);
   for (const system::OutputInfo& info : system.outputs()) {
     Columns columns;
@@ -227,7 +227,7 @@ Columns TrajectoryLayout::velocity_columns(char letter) const {
   return columns;
 }
 
-/// Rows of constraints belong to the joint, driver or group of rows that they stand in.
+/// Rows of constraints belong to their joint, driver or group of rows.
 Columns TrajectoryLayout::row_columns(const std::string& name, int rows, const std::string& unit) const {
   Columns columns;
   for (int row = 0; row < rows; ++row) columns.push_back({fmt::format("{}{}", name, row + 1), {}, {}, {}, unit});
@@ -303,7 +303,7 @@ void TrajectoryLayout::read_position(ConstVectorRef values, Vector& q) const {
   const auto read_block = [&](const Block& block, bool is_body) {
     double* to = q.data() + block.q_at;
     const int n = turns_in_space(block) ? lie::translations_of(block) : block.nq;
-    if (n == 0 && is_body) at += 3;  // where its centre of mass is follows from the rotation
+    if (n == 0 && is_body) at += 3;  // its centre of mass follows from the rotation
     std::copy_n(values.data() + at, n, to);
     at += n;
     if (turns_in_space(block)) read_rotation(to + n);

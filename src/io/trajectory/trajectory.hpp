@@ -25,7 +25,7 @@ namespace kreisel::io {
 /// The meaning of a column, as the file describes it: readers need not guess from names.
 struct TrajectoryColumn {
   std::string name;      ///< unique in the file, "rod.v3"
-  std::string quantity;  ///< as Quantity::name, "output" of outputs; empty in files that do not say
+  std::string quantity;  ///< as Quantity::name, "output" of outputs; empty in files without this information
   std::string element;   ///< body, joint, or other block of coordinates; empty: the system
   /// Of q: x, y, z; R11 to R33; q1, … of others. Of v and a: u1 to u3 velocity in the inertial frame, U1 to U3 in the body frame, W1 to W3
   /// angular velocity in the body frame; v1, … of others. Of reactions Fx to Tz. Else the name without the element.
@@ -51,8 +51,8 @@ struct Quantity {
 /// dissipation and balance; step size; order. SI units.
 class TrajectoryLayout {
  public:
-  /// `chosen`: quantities, columns, or what columns belong to ("rod" of "rod.x"); t, h and order stay. Empty:
-  /// everything. Throws InvalidInput for what does not exist.
+  /// `chosen`: quantities, columns, or elements ("rod" of "rod.x"); t, h and order stay. Empty:
+  /// everything. Throws InvalidInput for unknown names.
   TrajectoryLayout(const system::System& system, bool has_eta, const std::vector<std::string>& chosen = {});
 
   const std::vector<Quantity>& quantities() const { return quantities_; }
@@ -92,13 +92,13 @@ class TrajectoryLayout {
   std::optional<double> first_energy_;
 };
 
-/// A file that takes rows and has its name when it is complete.
+/// A file that takes rows and gets its name when it is complete.
 class TrajectoryFile {
  public:
   virtual ~TrajectoryFile() = default;
   virtual const Path& path() const = 0;
   virtual void append(ConstVectorRef row) = 0;
-  /// Syncs, and writes what is needed to go on from here.
+  /// Syncs, and writes the state needed to continue from here.
   virtual void keep(Archive& a) = 0;
   /// Drops every second row, the first stays.
   virtual void thin() = 0;
@@ -115,15 +115,15 @@ std::unique_ptr<TrajectoryFile> make_hdf5_file(const Path& path, const Trajector
 std::unique_ptr<TrajectoryFile> make_journal_file(const Path& path, const TrajectoryLayout& layout,
                                                   const std::vector<std::string>& about);
 inline constexpr const char* journal_name = "trajectory.rows";
-/// Go on from what `keep` wrote.
+/// Continue from the state that `keep` wrote.
 std::unique_ptr<TrajectoryFile> continue_csv_file(const Path& path, Archive& state);
 std::unique_ptr<TrajectoryFile> continue_journal_file(const Path& path, const TrajectoryLayout& layout,
                                                       const std::vector<std::string>& about, Archive& state);
 /// The version of HDF5 that this was compiled for, "1.10.8"; the library itself is loaded when a file needs it.
 std::string hdf5_version();
-/// Whether there is one to be loaded.
+/// Whether the library can be loaded.
 bool has_hdf5();
-/// Throws EnvironmentError, with what to do, when there is none.
+/// Throws EnvironmentError, with what to do, when it cannot.
 void require_hdf5();
 
 enum class TrajectoryFormat { automatic, csv, hdf5 };
@@ -147,7 +147,7 @@ struct TrajectoryInfo {
   std::int64_t every_nth = 1;  ///< > 1: thinned
 };
 
-/// Opens its file at the first point. What was accepted survives: finish() and the destructor give the file its name,
+/// Opens its file at the first point. Accepted points survive: finish() and the destructor give the file its name,
 /// and after SIGKILL trajectory.*.part is readable.
 class TrajectoryWriter final : public run::Observer {
  public:
@@ -186,7 +186,7 @@ struct Trajectory {
   std::vector<std::string> names() const { return names_in(columns); }
   /// InvalidInput with the nearest name when there is no such column.
   Eigen::Index index(std::string_view column) const;
-  /// By its meaning; none: no such column.
+  /// By its meaning; nullopt: no such column.
   std::optional<Eigen::Index> find(std::string_view quantity, std::string_view element,
                                    std::string_view component) const;
   Vector column(std::string_view name) const { return values.col(index(name)); }

@@ -61,7 +61,7 @@ class CsvFile final : public TrajectoryFile {
     std::int64_t size = part_.sync();
     a(size);
   }
-  void thin() override {}  // long trajectories have moved to HDF5 before
+  void thin() override {}  // long trajectories are in HDF5 by then
   void commit() override { part_.commit(); }
   void discard() override { part_.discard(); }
 

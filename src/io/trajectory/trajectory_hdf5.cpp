@@ -27,7 +27,7 @@ constexpr std::size_t attribute_limit = 60'000;
 constexpr hsize_t batch_values = 1 << 15;
 constexpr hsize_t extremes_chunk = 16;  // stretches
 
-/// The innermost reason of the last failure; system calls leave "error message = 'No space left on device'" there.
+/// The innermost cause of the last failure; system calls leave "error message = 'No space left on device'" there.
 std::string reason() {
   std::string text = "the HDF5 library failed";
   const auto first = [](unsigned n, const H5E_error2_t* error, void* out) -> herr_t {
@@ -82,7 +82,7 @@ class Table {
     end_batch(count);
   }
 
-  /// Gives back what was reserved for nothing; the table is unusable afterwards.
+  /// Releases unused reserved space; the table is unusable afterwards.
   void close() {
     hsize_t size = 0;
     check(H5Fget_filesize(file_, &size));
@@ -175,7 +175,7 @@ class Table {
     check(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, pointers.data()));
   }
 
-  /// HDF5 continues to write metadata after a write has failed, which ruins the file; so a full disk must show before.
+  /// HDF5 continues to write metadata after a write has failed, which ruins the file; so a full disk must be detected before.
   void reserve(hsize_t count) const {
     hsize_t bytes = metadata_reserve;
     for (const Quantity& quantity : quantities_)
@@ -206,7 +206,7 @@ class Table {
     check(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, memory, target, H5P_DEFAULT, values));
   }
 
-  /// Counts what was appended; of long files extremes are written too.
+  /// Counts the appended rows; long files also get extremes.
   void end_batch(hsize_t count) {
     for (std::size_t i = 0; i < datasets_.size(); ++i) write_extremes(i, rows_ + count);
     rows_ += count;
@@ -280,7 +280,7 @@ class Hdf5File final : public TrajectoryFile {
     try {
       write_batch();
       table_->close();
-    } catch (const EnvironmentError&) {  // the earlier batches are there
+    } catch (const EnvironmentError&) {  // the earlier batches are in the file
     }
     table_.reset();
   }
@@ -300,10 +300,10 @@ class Hdf5File final : public TrajectoryFile {
     try {
       write_batch();
     } catch (const EnvironmentError&) {
-      batch_ = gathered;  // nothing of it is in the file yet: the next attempt may have room
+      batch_ = gathered;  // nothing of it is in the file yet: the next attempt may succeed
       throw;
     }
-    // A file of its own until it is complete: a kill or a full disk in between leaves the old one.
+    // A separate file until it is complete: a kill or a full disk in between leaves the old one.
     Path next = part_of(path_);
     next += ".next";
     try {
@@ -336,7 +336,7 @@ class Hdf5File final : public TrajectoryFile {
   }
 
  private:
-  /// What cannot be written is lost, so that a second attempt can complete the file without it.
+  /// Rows that cannot be written are dropped, so that a second attempt can complete the file without them.
   void write_batch() {
     written_at_ = std::time(nullptr);
     const std::vector<double> batch = std::exchange(batch_, {});

@@ -1,5 +1,5 @@
-// Rows as they come, until they become HDF5 at the end: an HDF5 file that is killed while it is written may be lost,
-// this one can be cut at any checkpoint.
+// Rows in order of arrival, converted to HDF5 at the end: a kill during writing may destroy an HDF5 file, but
+// a journal can be cut at any checkpoint.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -57,7 +57,7 @@ class JournalFile final : public TrajectoryFile {
     }
     if (read != records_ || taken != rows_) {
       hdf5->discard();
-      throw EnvironmentError(fmt::format("'{}' has lost rows: {} of {} are there; start the run from the beginning",
+      throw EnvironmentError(fmt::format("'{}' has lost rows: {} of {} are left; start the run from the beginning",
                                          part_of(journal_of(path_)).string(), read, records_));
     }
     hdf5->commit();

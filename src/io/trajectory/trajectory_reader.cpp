@@ -46,7 +46,7 @@ Trajectory read_csv(const Path& path) {
   int line_number = 0;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = text.find('\n', begin);
-    if (end == std::string::npos) break;  // a run that was killed left half a line
+    if (end == std::string::npos) break;  // a killed run may leave half a line
     const std::string_view line(text.data() + begin, end - begin);
     begin = end + 1;
     ++line_number;
@@ -176,7 +176,7 @@ class Hdf5Reader {
     return values;
   }
 
-  /// A dataset of this width, as long as it is; empty: there is none.
+  /// All rows of a dataset of this width; empty: there is none.
   template <class Number>
   std::vector<Number> all_of(const std::string& name, Eigen::Index width, hid_t type) const {
     if (H5Lexists(file_, name.c_str(), H5P_DEFAULT) <= 0) return {};
@@ -189,7 +189,7 @@ class Hdf5Reader {
     return values;
   }
 
-  /// What stands in the columns of a quantity.
+  /// The meaning of the columns of a quantity.
   std::vector<TrajectoryColumn> columns_of(const std::string& name) const {
     const Handle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
     check(dataset >= 0);
@@ -338,7 +338,7 @@ struct LongTrajectory::Inside {
     return found == quantities.end() ? nullptr : &*found;
   }
 
-  /// What the file has about stretches; the rows behind them, and all rows of older files, are looked at.
+  /// Reads the extremes in the file; computes those of the rows after them, and of all rows of older files.
   const Quantity& gathered(Quantity& quantity) const {
     if (!quantity.extremes.empty()) return quantity;
     const auto width = static_cast<Eigen::Index>(quantity.columns.size());
