@@ -38,7 +38,7 @@ def main():
         for _ in range(REPEATS):
             for name in random.sample(list(ways), len(ways)):  # random order: none profits from memory that another one has just freed
                 times[name].append(seconds(ways[name]))
-        rows.append({"label": " ".join([model, *settings, *(f"{key}={value}" for key, value in options.items())]), "steps": steps,
+        rows.append({"label": " ".join([model, *(f"{key}={value}" for key, value in {**parameters, **options}.items())]), "steps": steps,
                      **{name: min(values) for name, values in times.items()}})
     print(json.dumps(rows, indent=1))
 

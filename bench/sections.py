@@ -488,10 +488,10 @@ def page(programs, build, output):
     """The page of kreisel view in chromium: bytes, time to the first paint, many bodies, long results."""
     output.title("The page in chromium")
     script = Path(__file__).parent / "page.mjs"
-    done = subprocess.run(["node", str(script), str(build / "bin" / "kreisel"), str(build / "bench" / "page")],
+    done = subprocess.run(["node", str(script), str(build.parent / "bin" / "kreisel"), str(build / "page")],
                           capture_output=True, text=True)
     if done.returncode != 0:
-        output.note("no chromium or no node: " + done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "failed")
+        output.note("no chromium or no node: " + (done.stderr.strip().splitlines() or ["failed"])[-1])
         return {}
     found = json.loads(done.stdout)
     output.table(["what", "value"], [["JavaScript [kB]", number(found["script"] / 1e3)], ["first paint of the heavy top [s]", number(found["first_paint"], 3)],

@@ -106,6 +106,7 @@ void print_reactions(const system::System& system, const system::Motion& m, cons
     fmt::print("  reaction     {}: force {:.6g} N, torque {:.6g} N m\n", system.joint_name(j), fmt::join(r.force, ", "),
                fmt::join(r.torque, ", "));
   }
+  if (system.joint_count() > most) fmt::print("  reaction     {} more, see --json\n", system.joint_count() - most);
 }
 
 }  // namespace kreisel::apps

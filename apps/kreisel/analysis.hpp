@@ -32,7 +32,7 @@ std::string in_words(const std::vector<analysis::Mode>& modes);
 struct Along {
   std::string parameter;
   double from = 0.0, to = 1.0;
-  std::optional<int> points;
+  std::optional<int> points{};
 };
 Along read_along(const std::string& text);
 /// "L [m]" of a parameter of the model.

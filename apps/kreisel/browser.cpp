@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 #include <thread>
 #include <vector>
 
@@ -20,22 +21,23 @@
 #include "terminal.hpp"
 
 namespace kreisel::apps {
-namespace {
 
-/// Path of chromium; empty: not found. The variable CHROMIUM overrides the search.
-std::string chromium() {
-  if (is_set("CHROMIUM")) return std::getenv("CHROMIUM");
+std::string program_named(const std::string& name) {
   const char* path = std::getenv("PATH");
-  const std::string folders = path != nullptr ? path : "/usr/bin:/bin";
-  for (const char* name : {"chromium", "chromium-browser", "google-chrome", "chrome"})
-    for (std::size_t at = 0; at <= folders.size();) {
-      const std::size_t end = std::min(folders.find(':', at), folders.size());
-      const io::Path file = io::Path(folders.substr(at, end - at)) / name;
-      if (::access(file.c_str(), X_OK) == 0) return file.string();
-      at = end + 1;
-    }
+  std::istringstream folders(path != nullptr ? path : "/usr/bin:/bin");
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (const io::Path file = io::Path(folder) / name; ::access(file.c_str(), X_OK) == 0) return file.string();
   return {};
 }
+
+std::string chromium() {
+  if (is_set("CHROMIUM")) return std::getenv("CHROMIUM");
+  for (const char* name : {"chromium", "chromium-browser", "google-chrome", "chrome"})
+    if (std::string found = program_named(name); !found.empty()) return found;
+  return {};
+}
+
+namespace {
 
 /// A temporary folder, removed by the destructor.
 class ProfileFolder {

@@ -9,6 +9,10 @@
 
 namespace kreisel::apps {
 
+/// Path of a program of PATH; empty: not found.
+std::string program_named(const std::string& name);
+/// Path of chromium; empty: not found. The variable CHROMIUM overrides the search.
+std::string chromium();
 /// Whether a browser could show something here.
 bool has_screen();
 /// Hands the address to the desktop; whether a browser opens is not checked.

@@ -170,7 +170,7 @@ std::vector<system::AuditFinding> audited(const System& system, const Motion& m,
 }
 
 void keep_the_worse(const std::vector<system::AuditFinding>& findings, std::vector<system::AuditFinding>& all) {
-  const auto badness = [](const system::AuditFinding& f) { return f.ok() ? f.error / f.tolerance : std::abs(1e300); };
+  const auto badness = [](const system::AuditFinding& f) { return f.ok() ? f.error / f.tolerance : 1e300; };
   for (const system::AuditFinding& finding : findings) {
     bool is_new = true;
     for (system::AuditFinding& known : all)

@@ -26,7 +26,8 @@ struct Subcommand {
   std::vector<std::string> words;  ///< for its positional argument
 };
 
-constexpr std::string_view path_options[] = {"out", "log", "resume", "html", "svg", "along"};
+/// What the help calls values that are paths.
+constexpr std::string_view path_types[] = {"FILE", "DIR", "RESULT"};
 
 std::vector<std::string> figure_ids() {
   std::vector<std::string> ids;
@@ -54,10 +55,9 @@ std::vector<Subcommand> subcommands_of(const CLI::App& program) {
       if (option->get_lnames().empty()) continue;
       const std::string& name = option->get_lnames().front();
       const bool takes_value = option->get_items_expected_max() > 0;
-      subcommand.flags.push_back(
-          {name, option->get_description(), takes_value,
-           std::find(std::begin(path_options), std::end(path_options), name) != std::end(path_options),
-           words_of(name)});
+      subcommand.flags.push_back({name, option->get_description(), takes_value,
+                                  std::ranges::find(path_types, option->get_type_name()) != std::end(path_types),
+                                  words_of(name)});
     }
     list.push_back(std::move(subcommand));
   }

@@ -4,6 +4,7 @@
 #include <CLI/Option.hpp>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "analysis.hpp"
 #include "base/text.hpp"
@@ -75,18 +76,15 @@ class Fit final : public Command {
     if (equals == std::string::npos && !out.name.empty()) return out;
     const std::string range = equals == std::string::npos ? "" : text.substr(equals + 1);
     const std::size_t colon = range.find(':');
-    const auto bound = [&](const std::string& word, double otherwise) -> std::optional<double> {
-      return word.empty() ? std::optional(otherwise) : number_in(word);
+    constexpr double missing = std::numeric_limits<double>::quiet_NaN();
+    const auto bound = [&](const std::string& word, double otherwise) {
+      return colon == std::string::npos ? missing : word.empty() ? otherwise : number_in(word).value_or(missing);
     };
-    const std::optional<double> low =
-        colon == std::string::npos ? std::nullopt : bound(range.substr(0, colon), -HUGE_VAL);
-    const std::optional<double> high =
-        colon == std::string::npos ? std::nullopt : bound(range.substr(colon + 1), HUGE_VAL);
-    if (out.name.empty() || !low || !high || !(*low < *high))
+    out.low = bound(range.substr(0, colon), -HUGE_VAL);
+    out.high = bound(colon == std::string::npos ? "" : range.substr(colon + 1), HUGE_VAL);
+    if (out.name.empty() || !(out.low < out.high))
       throw InvalidInput(
           fmt::format("--free has '{}', expected NAME or NAME=LOW:HIGH with LOW below HIGH, as in k=1e3:1e5", text));
-    out.low = *low;
-    out.high = *high;
     return out;
   }
 

@@ -1,6 +1,7 @@
 // The program kreisel: reads the command line, hands over to a subcommand, turns errors into exit codes.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <system_error>
 
 #include <CLI/App.hpp>
@@ -114,6 +115,8 @@ class Program {
     } catch (const InvalidInput& error) {
       return fail(io::invalid_input, error.what());
     } catch (const EnvironmentError& error) {
+      return fail(io::environment_error, error.what());
+    } catch (const std::filesystem::filesystem_error& error) {
       return fail(io::environment_error, error.what());
     } catch (const std::system_error& error) {  // from fmt::print to standard output
       return fail(io::environment_error, fmt::format("cannot write to standard output: {}", error.code().message()));

@@ -72,6 +72,7 @@ constexpr std::string_view surroundings =
     "Exact solutions that studies have computed. They may be removed at any time.\n"
     ".SH ENVIRONMENT\n"
     ".TP\n\\fBNO_COLOR\\fR\nNo colours, also on a terminal.\n"
+    ".TP\n\\fBCHROMIUM\\fR\nPath of chromium, which \\fBview\\fR needs for \\-\\-video and \\-\\-png.\n"
     ".TP\n\\fBXDG_CACHE_HOME\\fR, \\fBHOME\\fR\nWhere exact solutions are kept.\n";
 
 class Man final : public Command {

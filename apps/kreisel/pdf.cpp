@@ -9,24 +9,16 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <regex>
 #include <sstream>
 
+#include "browser.hpp"
 #include "kreisel/error.hpp"
 
 namespace kreisel::apps {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::optional<fs::path> program_named(const std::string& name) {
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path != nullptr ? path : "");
-  for (std::string folder; std::getline(folders, folder, ':');)
-    if (const fs::path file = fs::path(folder) / name; ::access(file.c_str(), X_OK) == 0) return file;
-  return {};
-}
 
 bool succeeds(const std::vector<std::string>& words) {
   std::vector<char*> arguments;
@@ -66,26 +58,23 @@ fs::path page_around(const fs::path& picture) {
 }  // namespace
 
 std::vector<io::Path> pdf_of(const std::vector<io::Path>& pictures) {
-  const auto rsvg = program_named("rsvg-convert"), inkscape = program_named("inkscape");
-  auto browser = program_named("chromium");
-  for (const char* name : {"chromium-browser", "google-chrome"})
-    if (!browser) browser = program_named(name);
-  if (!rsvg && !inkscape && !browser)
-    throw InvalidInput(
+  const std::string rsvg = program_named("rsvg-convert"), inkscape = program_named("inkscape");
+  const std::string browser = chromium();
+  if (rsvg.empty() && inkscape.empty() && browser.empty())
+    throw EnvironmentError(
         "--pdf: no program that converts SVG to PDF was found; install librsvg2-bin (rsvg-convert), inkscape or "
-        "chromium, or "
-        "use --svg or --tex");
+        "chromium, or use --svg or --tex");
   std::vector<io::Path> files;
   for (const io::Path& picture : pictures) {
     const fs::path in = picture, out = fs::path(in).replace_extension(".pdf");
     bool is_done = false;
-    if (rsvg) {
-      is_done = succeeds({rsvg->string(), "-f", "pdf", "-o", out.string(), in.string()});
-    } else if (inkscape) {
-      is_done = succeeds({inkscape->string(), "--export-type=pdf", "--export-filename=" + out.string(), in.string()});
+    if (!rsvg.empty()) {
+      is_done = succeeds({rsvg, "-f", "pdf", "-o", out.string(), in.string()});
+    } else if (!inkscape.empty()) {
+      is_done = succeeds({inkscape, "--export-type=pdf", "--export-filename=" + out.string(), in.string()});
     } else {
       const fs::path page = page_around(in);
-      is_done = succeeds({browser->string(), "--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer",
+      is_done = succeeds({browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer",
                           "--print-to-pdf=" + fs::absolute(out).string(), "file://" + fs::absolute(page).string()});
       std::error_code ignored;
       fs::remove(page, ignored);
@@ -93,10 +82,9 @@ std::vector<io::Path> pdf_of(const std::vector<io::Path>& pictures) {
     std::error_code missing;
     if (!is_done || fs::file_size(out, missing) == 0 || missing)
       throw EnvironmentError(fmt::format("--pdf: {} could not write '{}'; use --svg or --tex",
-                                         (rsvg       ? *rsvg
-                                          : inkscape ? *inkscape
-                                                     : *browser)
-                                             .string(),
+                                         !rsvg.empty()       ? rsvg
+                                         : !inkscape.empty() ? inkscape
+                                                             : browser,
                                          out.string()));
     fs::remove(in, missing);
     files.emplace_back(out);

@@ -220,16 +220,14 @@ class View final : public Command {
     if (at_option_->count() > 0) film.at = at_;
     if (size_.empty()) return film;
     const std::size_t cross = size_.find('x');
-    const std::optional<double> width = number_in(size_.substr(0, cross)),
-                                height = cross == std::string::npos ? std::nullopt : number_in(size_.substr(cross + 1));
-    const auto fits = [](const std::optional<double>& edge) {
-      return edge && *edge >= 64.0 && *edge <= 4096.0 && *edge == std::floor(*edge);
-    };
+    const std::string after = cross == std::string::npos ? "" : size_.substr(cross + 1);
+    const double width = number_in(size_.substr(0, cross)).value_or(0.0), height = number_in(after).value_or(0.0);
+    const auto fits = [](double edge) { return edge >= 64.0 && edge <= 4096.0 && edge == std::floor(edge); };
     if (!fits(width) || !fits(height))
       throw InvalidInput(fmt::format("--size {}: expected WxH in pixels, each from 64 to 4096, as in 960x720", size_));
     // Video encoders need even numbers of pixels.
-    film.width = static_cast<int>(*width) / 2 * 2;
-    film.height = static_cast<int>(*height) / 2 * 2;
+    film.width = static_cast<int>(width) / 2 * 2;
+    film.height = static_cast<int>(height) / 2 * 2;
     return film;
   }
 

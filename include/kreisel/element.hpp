@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cassert>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -15,15 +16,23 @@ namespace kreisel::multibody {
 /// The number of the ground where a body is expected.
 inline constexpr int ground = -1;
 
+/// A surface of triangles.
+struct Triangles {
+  std::vector<Eigen::Vector3f> points;  ///< [m]
+  std::vector<std::uint32_t> corners;   ///< numbers of points, three per triangle, counterclockwise from outside
+};
+
 /// For pictures only; in the body frame.
 struct Shape {
-  enum class Kind { box, sphere, cylinder, capsule, cone };
+  enum class Kind { box, sphere, cylinder, capsule, cone, mesh };
   Kind kind = Kind::box;
-  Vector3 size = Vector3::Zero();     ///< edges of a box [m]
-  double radius = 0.0, length = 0.0;  ///< of everything else [m]; a sphere has no length
-  Vector3 axis = Vector3::UnitZ();    ///< of cylinder, capsule and cone
-  Vector3 at = Vector3::Zero();       ///< its centre, from the centre of mass [m]
-  std::string color{};                ///< as in CSS, empty: the viewer chooses
+  Vector3 size = Vector3::Zero();                ///< edges of a box [m]
+  double radius = 0.0, length = 0.0;             ///< of round shapes [m]; a sphere has no length
+  Vector3 axis = Vector3::UnitZ();               ///< of cylinder, capsule and cone
+  Matrix3 rotation = Matrix3::Identity();        ///< of box and mesh, to the body frame
+  Vector3 at = Vector3::Zero();                  ///< its centre, the origin of a mesh, from the centre of mass [m]
+  std::string color{};                           ///< as in CSS, empty: the viewer chooses
+  std::shared_ptr<const Triangles> triangles{};  ///< of a mesh
 };
 
 /// A body with its initial state.

@@ -409,7 +409,6 @@ std::vector<Mode> modes_of(const System& system, const Motion& m, const Lineariz
   const GeneralEigen eigen = general_eigen(linear.A);
   if (!eigen.is_found) throw InvalidInput("the eigenvalues of the linearised system were not found");
   const double length = system::length_scale(system, m);
-  // Double eigenvalues are computed with errors of the square root of round-off.
   for (Eigen::Index i = 0; i < n; ++i) {
     Mode mode;
     mode.eigenvalue = eigen.values[i];

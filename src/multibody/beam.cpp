@@ -566,7 +566,7 @@ void Beam::add_blocks(const Instant& at, const Slopes& from, const Blocks& out) 
         }
         return to_end[0].transpose() * X * to_end[1];
       };
-      Matrix6 K = moved(from.K[i][j]), D;
+      Matrix6 K = moved(from.K[i][j]), D = Matrix6::Zero();
       if (from.has_D) D = moved(from.D[i][j]);
       if (at.slots[j].group != lie::GroupId::se3) {
         const Matrix3 R = lie::rotation_matrix(at.q_of(j) + 3);

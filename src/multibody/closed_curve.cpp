@@ -109,8 +109,8 @@ ClosedCurve::ClosedCurve(const std::vector<Point>& points) {
       const Jet jet = at(piece, piece.length * k / looks);
       const double speed = jet.first.norm();
       if (!(speed > 1e-3)) throw InvalidInput("has a cusp: its points turn back; move them");
-      const double bend = side_ * (jet.first.x() * jet.second.y() - jet.first.y() * jet.second.x());
-      most_hollow = std::max(most_hollow, -bend / (speed * speed * speed));
+      const double turning = side_ * (jet.first.x() * jet.second.y() - jet.first.y() * jet.second.x());
+      most_hollow = std::max(most_hollow, -turning / (speed * speed * speed));
     }
   smallest_hollow_ = most_hollow > 0.0 ? 1.0 / most_hollow : std::numeric_limits<double>::infinity();
   check_itself();

@@ -147,13 +147,13 @@ Formulas::Node Formulas::rate_of(Node node) {
       case Kind::active:
         return this->graph().number(0.0);
     }
-    throw InvalidInput("has no rate that the motion gives");
+    throw InvalidInput("has no rate that follows from the motion");
   });
 }
 
 Formulas::Node Formulas::rate_of_state(int state) {
   const auto found = rates_.find(state);
-  if (found == rates_.end() || !found->second.make) throw InvalidInput("has no rate that the motion gives");
+  if (found == rates_.end() || !found->second.make) throw InvalidInput("has no rate that follows from the motion");
   Rate& rate = found->second;
   if (rate.node != formula::Graph::none) return rate.node;
   if (rate.is_in_work) throw InvalidInput("has a rate that depends on itself");

@@ -72,7 +72,7 @@ class Formulas {
   void set_rate(int state, std::function<Node()> make) { rates_[state].make = std::move(make); }
   /// Throws InvalidInput when it depends on itself.
   Node rate_of_state(int state);
-  /// d/dt. Throws InvalidInput when a leaf has no rate that the motion gives.
+  /// d/dt. Throws InvalidInput when a leaf has no rate that follows from the motion.
   Node rate_of(Node node);
 
  private:

@@ -53,9 +53,9 @@ class FormulaNames {
  private:
   struct Meaning {
     std::string kind;
-    std::vector<std::string> components;
-    std::function<std::vector<Node>()> make;
-    std::vector<Node> nodes, reported;
+    std::vector<std::string> components{};
+    std::function<std::vector<Node>()> make{};
+    std::vector<Node> nodes{}, reported{};
     bool is_in_work = false, is_used = false;
   };
   Node node_of(const formula::Formula& formula, const formula::Formula::Name& name, Node x, Node v);

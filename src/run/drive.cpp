@@ -346,8 +346,7 @@ bool Drive::at(double t, State& out) {
   }
   const Entry* entry = &s.stepper->now();
   if (is_before || t != entry->motion.t) {
-    const double round_off = round_off_at(*entry);
-    if (!(t >= newest_step_began() - round_off && t <= entry->motion.t)) return false;
+    if (!(t >= newest_step_began() - round_off_at(*entry) && t <= entry->motion.t)) return false;
     between_ =
         method::History::blank(s.system->space(), {s.system->pattern().rows(), s.system->pattern().position_rows(), 0});
     if (!s.stepper->at(t, between_)) return false;
@@ -438,9 +437,9 @@ bool Drive::attempt() {
 
 /// Whether one of the times lies in a step of size h that ends at t.
 bool Drive::is_due(const std::vector<double>& times, double t, double h) const {
-  const double round_off = 1e-9 * h;
+  const double margin = 1e-9 * h;
   return std::any_of(times.begin(), times.end(),
-                     [&](double wanted) { return wanted <= t + round_off && wanted > t - h + round_off; });
+                     [&](double wanted) { return wanted <= t + margin && wanted > t - h + margin; });
 }
 
 /// Projects the accepted trial where the options require it.
@@ -595,10 +594,10 @@ bool Drive::show(const Entry& entry) {
 bool Drive::show_wanted(const Entry& entry, bool includes_entry) {
   Segment& s = *segment_;
   OutputSchedule& schedule = output_.schedule();
-  const double t = entry.motion.t, round_off = round_off_at(entry);
-  while (!schedule.is_done() && schedule.next() <= t + round_off) {
+  const double t = entry.motion.t, margin = round_off_at(entry);
+  while (!schedule.is_done() && schedule.next() <= t + margin) {
     const double wanted = schedule.next();
-    const bool is_here = std::abs(wanted - t) <= round_off;
+    const bool is_here = std::abs(wanted - t) <= margin;
     schedule.advance();
     if (is_here && !includes_entry) continue;
     if (!is_here && !s.stepper->at(wanted, between_)) continue;

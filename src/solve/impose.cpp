@@ -28,9 +28,14 @@ std::string impose(const system::System& system, system::Motion& m, const Matrix
   moved.v += jumps * (scale.asDiagonal() * push);
   const Vector miss = (S * moved.v - s).cwiseAbs(),
                size = S.cwiseAbs() * (m.v.cwiseAbs() + moved.v.cwiseAbs()) + s.cwiseAbs();
+  // Weighted by the inertia that each row moves, translations and rotations compare. A row that nothing moves has its own size alone.
+  const double largest = scale.cwiseProduct(size).maxCoeff();
+  const Vector allowed = tolerance * scale.binaryExpr(size, [&](double weight, double own) {
+    return weight > 0.0 ? largest / weight : own;
+  });
   Eigen::Index worst = 0;
-  (miss - tolerance * size).maxCoeff(&worst);
-  if (!(miss[worst] <= tolerance * size.maxCoeff()))
+  (miss - allowed).maxCoeff(&worst);
+  if (!(miss[worst] <= allowed[worst]))
     return fmt::format("the constraints do not allow the given velocities: one of them is {:.6g} instead of {:.6g}",
                        (S.row(worst) * moved.v).value(), s[worst]);
   m = moved;

@@ -35,15 +35,15 @@ struct Shard {
 
 struct StudyOptions {
   int jobs = 0;                   ///< threads; 0: one per core
-  std::optional<Shard> shard;     ///< only these cases
+  std::optional<Shard> shard{};   ///< only these cases
   bool retries_failures = false;  ///< runs cases again whose rows say that they failed
-  io::Path folder;                ///< where finished rows are kept until the study is complete; empty: nowhere
-  io::Path cache;                 ///< of reference solutions
+  io::Path folder{};              ///< where finished rows are kept until the study is complete; empty: nowhere
+  io::Path cache{};               ///< of reference solutions
   ExternalMotion reference{};     ///< instead of one that is computed
   Accuracy reference_accuracy{};
   bool is_worker = false;  ///< runs cases for another process, which keeps the rows
-  std::function<void(const StudyProgress&)> on_progress;
-  std::function<bool()> wants_to_stop;
+  std::function<void(const StudyProgress&)> on_progress{};
+  std::function<bool()> wants_to_stop{};
 };
 
 /// The reference solutions that were used.

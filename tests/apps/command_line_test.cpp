@@ -615,4 +615,34 @@ TEST_F(CommandLine, ImportTurnsARobotIntoAModelFile) {
   expect_refusal({"import", "nothing.urdf"}, "nothing.urdf");
 }
 
+TEST_F(CommandLine, ImportKeepsMeshesBesideTheModelAndPicturesShowThem) {
+  const std::string box = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n";
+  std::filesystem::create_directories(folder / "bot/meshes");
+  std::filesystem::create_directories(folder / "bot/more");
+  write_file(folder / "bot/meshes/arm.obj", box);
+  write_file(folder / "bot/more/arm.obj", box);
+  write_file(folder / "bot/r.urdf", R"(<robot name="r"><link name="base"/><link name="arm">
+    <inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+    <visual><geometry><mesh filename="package://bot/meshes/arm.obj"/></geometry></visual>
+    <visual><geometry><mesh filename="more/arm.obj"/></geometry></visual>
+    <visual><geometry><mesh filename="meshes/arm.dae"/></geometry></visual></link>
+    <joint name="j" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="1 0 0"/></joint></robot>)");
+  const Outcome outcome = call({"import", "bot/r.urdf", "--out", "r.json"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_NE(outcome.out.find("2 meshes"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.err.find("the mesh 'meshes/arm.dae' of link 'arm' was left out"), std::string::npos) << outcome.err;
+  EXPECT_EQ(content_of(folder / "r-meshes/arm.obj"), box);
+  EXPECT_EQ(content_of(folder / "r-meshes/arm-2.obj"), box);
+  std::filesystem::remove_all(folder / "bot");
+  ASSERT_EQ(call({"run", "r.json", "--t-end", "0.1", "--out", "result"}).exit_code, 0);
+  std::filesystem::remove_all(folder / "r-meshes");
+  ASSERT_EQ(call({"view", "result", "--glb", "r.glb"}).exit_code, 0);
+  ASSERT_EQ(call({"view", "result", "--vtk", "vtk"}).exit_code, 0);
+  // Two meshes of four faces with three corners each, of which each has 24 bytes and an index of 4.
+  const std::string glb = content_of(folder / "r.glb");
+  EXPECT_NE(glb.find("\"name\":\"mesh\""), std::string::npos);
+  EXPECT_GT(glb.size(), 2U * 4U * 3U * 28U);
+  expect_refusal({"run", "r.json", "--t-end", "0.1"}, "/bodies/0/shapes/0/mesh/file");
+}
+
 }  // namespace

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "io/files/files.hpp"
+#include "io/model_file/mesh_file.hpp"
 #include "io/model_file/model_file.hpp"
 #include "io/model_file/urdf.hpp"
 #include "io/spec/step_words.hpp"
@@ -37,6 +38,11 @@ TEST(Corpus, ModelFilesAreReadOrRefused) {
 
 TEST(Corpus, RobotsAreReadOrRefused) {
   read_all("urdf", [](const std::string& text) { io::import_urdf("corpus.urdf", text); });
+}
+
+TEST(Corpus, MeshesAreReadOrRefused) {
+  for (const bool is_obj : {false, true})
+    read_all("mesh", [&](const std::string& bytes) { io::mesh_in(bytes, is_obj); });
 }
 
 TEST(Corpus, StudiesAreReadOrRefused) {

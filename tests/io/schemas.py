@@ -152,7 +152,9 @@ def samples(program):
                      {"matrix": [[1, 0, 0], [0, 1, 0], [0, 0, 1]]}, {"euler": [0, 0, 0], "order": "xyz"}, {"euler_deg": [0, 0, 0]}):
         yield f"rotation {rotation}", {"bodies": [{**body, "rotation": rotation}]}
     for shape in ({"box": {"size": [1, 1, 1]}}, {"sphere": {"radius": 1}}, {"cylinder": {"radius": 1, "length": 1}},
-                  {"capsule": {"radius": 1, "length": 1, "axis": [0, 0, 1]}}, {"cone": {"radius": 1, "length": 1, "color": "red"}}):
+                  {"capsule": {"radius": 1, "length": 1, "axis": [0, 0, 1]}}, {"cone": {"radius": 1, "length": 1, "color": "red"}},
+                  {"mesh": {"file": "tetrahedron.obj", "scale": 0.5, "rotation": {"quaternion": [1, 0, 0, 0]}}},
+                  {"mesh": {"file": "tetrahedron.obj", "scale": [1, 1, -1], "at": [0, 0, 1]}}):
         yield f"shape {shape}", {"bodies": [{**body, "shape": shape}]}
     for limits in ({"from": -1, "to": 1, "restitution": 0.5}, {"to": 1}, {"from_deg": -10, "stiffness": 10, "damping": 1}):
         yield f"limits {limits}", {"bodies": [body], "joints": [{**hinge, "limits": limits}]}
@@ -165,7 +167,7 @@ def samples(program):
 
 # What the program says about the form of a file, not about what it describes: names of bodies and joints, formulas, meaning.
 form = re.compile(r"\.json:\d+:\d+: .*(is missing|unknown |expected|beside|cannot be combined|must |has a negative entry|is empty|has an edge|are needed)")
-other = re.compile(r"/(between/\d|on|carrier|joint|joints/\d): unknown (body|joint|rod) '|/(material|section): unknown (material|section) '|: formula '[^']+'|/color: is \"[^\"]+\"")
+other = re.compile(r"/(between/\d|on|carrier|joint|joints/\d): unknown (body|joint|rod) '|/(material|section): unknown (material|section) '|: formula '[^']+'|/color: is \"[^\"]+\"|/mesh/file: (cannot read|')")
 
 
 def compare(program, check, name, document, path):
@@ -200,6 +202,8 @@ def main(program, part="1/1"):
     seen = set()
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "model.json")
+        with open(os.path.join(folder, "tetrahedron.obj"), "w", encoding="utf-8") as stream:
+            stream.write("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n")
         for name, model in samples(program):
             for what, document in itertools.chain([("as it is", model)], damaged(model)):
                 # Ten equal rods teach nothing more than one, and a key of one shipped model nothing more than that of another.

@@ -73,7 +73,7 @@ TEST(Urdf, BecomesAModelThatRuns) {
       1e-14);
   EXPECT_EQ(arm_model.bodies[1].shapes.size(), 2U);
   ASSERT_EQ(imported.notes.size(), 2U);
-  EXPECT_EQ(imported.notes[0], "the mesh 'lower.stl' of link 'lower' was left out; model files have only primitives");
+  EXPECT_EQ(imported.notes[0], "the mesh 'lower.stl' of link 'lower' was left out: meshes were not asked for");
   run::Options options;
   options.t_end = 0.2;
   run::Observer nobody;

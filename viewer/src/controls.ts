@@ -101,7 +101,7 @@ async function saveFilm(clock: Clock, scene: Scene, button: HTMLButtonElement): 
     saveBlob(blob, `${fileName(scene.title)}.webm`);
     button.textContent = "record";
   } catch (error) {
-    button.textContent = "no film";
+    button.textContent = "no video";
     button.title = (error as Error).message;
   } finally {
     isFilming = false;

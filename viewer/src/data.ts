@@ -207,7 +207,7 @@ function numbers(value: unknown): Float64Array {
   return Array.isArray(value) ? Float64Array.from(value, number) : new Float64Array();
 }
 
-function bytesOf(text: string): ArrayBuffer {
+export function bytesOf(text: string): ArrayBuffer {
   const letters = atob(text);
   const bytes = new Uint8Array(letters.length);
   for (let i = 0; i < letters.length; ++i) bytes[i] = letters.charCodeAt(i);

@@ -294,7 +294,7 @@ export class Scene {
     this.caption.hidden = !this.settings.forces;
   }
 
-  /** One picture of a given size at a time, as the page would draw it; for films. */
+  /** One picture of a given size at a time, as the page would draw it; for videos. */
   pictureAt(t: number, width: number, height: number): HTMLCanvasElement {
     this.clock.pause();
     this.clock.set(t);

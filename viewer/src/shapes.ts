@@ -1,5 +1,6 @@
 // Meshes of the bodies, from the shapes of the model, in the body frame, origin at the centre of mass.
 import * as THREE from "three";
+import { bytesOf } from "./data";
 import type { Shape, Vec3 } from "./data";
 
 interface Paint {
@@ -16,6 +17,12 @@ function positive(value: unknown, otherwise: number): number {
 function vector(value: unknown, otherwise: Vec3): THREE.Vector3 {
   const ok = Array.isArray(value) && value.length === 3 && value.every((v) => Number.isFinite(v));
   return new THREE.Vector3(...((ok ? value : otherwise) as Vec3));
+}
+
+/** A quaternion x, y, z, w. */
+function rotation(value: unknown): THREE.Quaternion {
+  const ok = Array.isArray(value) && value.length === 4 && value.every((v) => Number.isFinite(v));
+  return ok ? new THREE.Quaternion(...(value as [number, number, number, number])).normalize() : new THREE.Quaternion();
 }
 
 /** Turns the y axis, along which three.js builds round shapes, into `axis`. */
@@ -68,6 +75,7 @@ const builders: Record<string, (p: Parameters, paint: Paint) => THREE.Object3D> 
     const group = new THREE.Group();
     const geometry = new THREE.BoxGeometry(size.x, size.y, size.z);
     group.add(new THREE.Mesh(geometry, paint.base), new THREE.LineSegments(new THREE.EdgesGeometry(geometry), edgeMaterial));
+    group.quaternion.copy(rotation(p.rotation));
     return group;
   },
   cylinder(p, paint) {
@@ -104,6 +112,19 @@ const builders: Record<string, (p: Parameters, paint: Paint) => THREE.Object3D> 
     const group = turned(sharp(points([0, -height / 4], [radius, -height / 4], [0, (3 * height) / 4])), paint);
     group.quaternion.copy(along(vector(p.axis, [0, 0, 1])));
     return group;
+  },
+  /** Triangles: points and the numbers of their corners, little endian, in base 64. */
+  mesh(p, paint) {
+    const points = typeof p.points === "string" ? new Float32Array(bytesOf(p.points)) : new Float32Array();
+    const corners = typeof p.corners === "string" ? new Uint32Array(bytesOf(p.corners)) : new Uint32Array();
+    const geometry = new THREE.BufferGeometry();
+    geometry.setAttribute("position", new THREE.BufferAttribute(points, 3));
+    geometry.setIndex(new THREE.BufferAttribute(corners, 1));
+    const material = (paint.base as THREE.MeshStandardMaterial).clone();
+    material.flatShading = true;
+    const mesh = new THREE.Mesh(geometry, material);
+    mesh.quaternion.copy(rotation(p.rotation));
+    return mesh;
   },
   /** A spinning top on a thin stem; `tip` is where it stands, seen from the centre of mass. */
   top(p, paint) {

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <filesystem>
 
+#include "io/model_file/mesh_file.hpp"
 #include "io/model_file/model_compose.hpp"
 #include "io/model_file/model_file.hpp"
 #include "io/model_file/model_parameters.hpp"
@@ -146,7 +147,9 @@ ModelInfo info_of(std::shared_ptr<const JsonSource> source, std::string name, bo
     model.name = called;
     model.parameters = std::move(file.parameters);
     model.definition = [source, flat = file.flat, own = std::string(group), values] {
-      return definition_of(flat != nullptr ? *flat : source->root(), own, values);
+      Json whole = flat != nullptr ? *flat : source->root();
+      resolve_mesh_files(whole, source->folder());
+      return definition_of(whole, own, values);
     };
     return model;
   };

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/text.hpp"
+#include "io/model_file/mesh_file.hpp"
 #include "io/model_file/model_catalogue.hpp"
 #include "io/model_file/model_reader.hpp"
 #include "io/model_file/model_repeat.hpp"
@@ -242,6 +243,7 @@ class Composer {
     for (const std::string& name : parameters.used())
       if (!used_before.contains(name) && parameters.names().has(name)) part.used.insert(name);
     part.root = std::move(repeated.root);
+    if (source != nullptr) resolve_mesh_files(part.root, source->folder());
     const auto origin_of = [&](const std::string& pointer) -> Origin {
       const auto found = repeated.origins.find(pointer);
       if (found == repeated.origins.end()) return {source, pointer, note};

@@ -217,6 +217,7 @@ class ModelReader {
   void read_body(const std::string& at, const Json& value);
   void read_inertia(const std::string& at, const Json& value, Matrix3& J);
   void read_shape(const std::string& at, const Json& value, Body& body);
+  bool read_mesh_shape(const std::string& at, const Json& data, Shape& shape);
 
   // ---- rods
 

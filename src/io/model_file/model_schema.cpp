@@ -762,9 +762,18 @@ const std::vector<ObjectInfo>& shape_objects() {
     const std::vector<Key> round{positive_length("radius", "of the circle"),
                                  positive_length("length", "along the axis"),
                                  key("axis", "direction", "", "in the body frame")};
-    return std::vector<ObjectInfo>{with("box", {required(key("size", "edges", "m", "its three edges"))}),
-                                   with("sphere", {positive_length("radius", "of the sphere")}),
-                                   with("cylinder", round), with("capsule", round), with("cone", round)};
+    const Key turn = key("rotation", "rotation", "", "from its own axes to those of the body");
+    return std::vector<ObjectInfo>{
+        with("box", {required(key("size", "edges", "m", "its three edges")), turn}),
+        with("sphere", {positive_length("radius", "of the sphere")}),
+        with("cylinder", round),
+        with("capsule", round),
+        with("cone", round),
+        with("mesh",
+             {required(key("file", "text", "", "STL or OBJ, relative to the folder of this file")),
+              with_default(key("scale", "scale", "m", "length of the unit of the file, or three of them for its axes"),
+                           "1"),
+              turn})};
   }();
   return objects;
 }
@@ -904,6 +913,8 @@ Json model_schema() {
   defs["direction"] = array_of(number, 3);
   defs["direction"]["not"] = {{"items", {{"const", 0}}}};
   defs["edges"] = array_of(positive, 3);
+  const Json other_than_zero{{"allOf", {number, {{"not", {{"const", 0}}}}}}};
+  defs["scale"] = {{"anyOf", {other_than_zero, array_of(other_than_zero, 3)}}};
   defs["stiffnesses"] = array_of(not_negative, 3);
   defs["matrix"] = array_of(reference_to("vector"), 3);
   defs["point"] = array_of(number, 2);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "io/model_file/colour.hpp"
+#include "io/model_file/mesh_file.hpp"
 #include "io/model_file/model_reader.hpp"
 
 namespace kreisel::io {
@@ -98,8 +99,8 @@ void ModelReader::read_inertia(const std::string& at, const Json& value, Matrix3
 }
 
 void ModelReader::read_shape(const std::string& at, const Json& value, Body& body) {
-  constexpr Shape::Kind kinds[] = {Shape::Kind::box, Shape::Kind::sphere, Shape::Kind::cylinder, Shape::Kind::capsule,
-                                   Shape::Kind::cone};
+  constexpr Shape::Kind kinds[] = {Shape::Kind::box,     Shape::Kind::sphere, Shape::Kind::cylinder,
+                                   Shape::Kind::capsule, Shape::Kind::cone,   Shape::Kind::mesh};
   if (!is_object(at, value, "a shape such as {\"cylinder\": {\"radius\": 0.05, \"length\": 1, \"axis\": [0, 1, 0]}}"))
     return;
   check_keys(at, value, names_in(shape_objects()));
@@ -112,7 +113,7 @@ void ModelReader::read_shape(const std::string& at, const Json& value, Body& bod
     shape.kind = kinds[i];
     check_keys(here, *data, names_of(form.keys));
     for (const Key& key : form.keys) {
-      if (!key.is_required) continue;
+      if (!key.is_required || shape.kind == Shape::Kind::mesh) continue;
       const std::string& name = key.field.name;
       const Json* given = require(here, *data, name, name == "size" ? "the three edges [m]" : "a length [m]");
       if (given == nullptr) continue;
@@ -125,6 +126,8 @@ void ModelReader::read_shape(const std::string& at, const Json& value, Body& bod
           complain(below(here, name), fmt::format("is {}, expected a positive length [m]", target));
       }
     }
+    if (const Json* turn = find(*data, "rotation")) rotation(below(here, "rotation"), *turn, shape.rotation);
+    if (shape.kind == Shape::Kind::mesh && !read_mesh_shape(here, *data, shape)) continue;
     if (const Json* axis = find(*data, "axis")) direction(below(here, "axis"), *axis, shape.axis);
     if (const Json* centre = find(*data, "at")) vector(below(here, "at"), *centre, shape.at);
     if (const Json* color = find(*data, "color");
@@ -134,6 +137,35 @@ void ModelReader::read_shape(const std::string& at, const Json& value, Body& bod
                                                  shown(*color)));
     body.shapes.push_back(std::move(shape));
   }
+}
+
+bool ModelReader::read_mesh_shape(const std::string& at, const Json& data, Shape& shape) {
+  std::string file;
+  const Json* given = require(at, data, "file", "the path of an STL or OBJ file");
+  if (given == nullptr || !text(below(at, "file"), *given, file)) return false;
+  Vector3 scale = Vector3::Ones();
+  if (const Json* factor = find(data, "scale")) {
+    const std::string here = below(at, "scale");
+    double one = 1.0;
+    if (factor->is_array() ? !vector(here, *factor, scale) : !number(here, *factor, one, "a number or three of them"))
+      return false;
+    scale *= one;
+    if (!scale.allFinite() || (scale.array() == 0.0).any()) {
+      complain(here, fmt::format("is {}, expected numbers other than zero", shown(*factor)));
+      return false;
+    }
+  }
+  return guarded(below(at, "file"), [&] {
+    auto mesh = std::make_shared<multibody::Triangles>(read_mesh(source_.folder() / file));
+    for (Eigen::Vector3f& p : mesh->points) {
+      p = p.cast<double>().cwiseProduct(scale).cast<float>();
+      if (!p.allFinite()) throw InvalidInput("the scaled mesh is too large");
+    }
+    // A mirrored mesh is seen from the other side.
+    if (scale.prod() < 0.0)
+      for (std::size_t i = 0; i + 2 < mesh->corners.size(); i += 3) std::swap(mesh->corners[i], mesh->corners[i + 1]);
+    shape.triangles = std::move(mesh);
+  });
 }
 
 }  // namespace kreisel::io

@@ -368,16 +368,32 @@ class UrdfReader {
                          {"length", number(*cylinder, "length")},
                          {"axis", rounded_list(R.col(2))}}}});
     if (const XmlElement* box = geometry.child("box")) {
-      const Vector3 size = R.cwiseAbs() * vector(*box, "size");
-      // Boxes of model files are aligned with the body axes.
-      const bool is_aligned = (R.cwiseAbs().array().round() - R.cwiseAbs().array()).abs().maxCoeff() < 1e-6;
-      if (!is_aligned) note(fmt::format("the box of link '{}' is rotated relative to its body and was left out", link));
-      return is_aligned && size.minCoeff() > 0.0 ? Json{{"box", {{"size", rounded_list(size)}}}} : Json(nullptr);
+      const Vector3 size = vector(*box, "size");
+      if (!(size.minCoeff() > 0.0)) return nullptr;
+      return {{"box", with_rotation({{"size", rounded_list(size)}}, R)}};
     }
-    const XmlElement* mesh = geometry.child("mesh");
-    note(fmt::format("the mesh {}of link '{}' was left out; model files have only primitives",
-                     mesh == nullptr ? "" : fmt::format("'{}' ", attribute(*mesh, "filename").value_or("")), link));
+    if (const XmlElement* mesh = geometry.child("mesh")) return mesh_of(*mesh, R, link);
+    note(fmt::format("the shape of link '{}' is not known and was left out", link));
     return nullptr;
+  }
+  static Json with_rotation(Json shape, const Matrix3& R) {
+    if (R.isIdentity(1e-14)) return shape;
+    const Eigen::Vector4d q = lie::quaternion_from(R);
+    shape["rotation"] = {{"quaternion", {q[3], q[0], q[1], q[2]}}};
+    return shape;
+  }
+  Json mesh_of(const XmlElement& mesh, const Matrix3& R, const std::string& link) {
+    const std::string file = attribute(mesh, "filename").value_or("");
+    Json shape = Json::object();
+    try {
+      if (!options_.mesh_file) throw InvalidInput("meshes were not asked for");
+      shape["file"] = options_.mesh_file(file);
+    } catch (const InvalidInput& problem) {
+      note(fmt::format("the mesh '{}' of link '{}' was left out: {}", file, link, problem.what()));
+      return nullptr;
+    }
+    if (attribute(mesh, "scale")) shape["scale"] = list_of(vector(mesh, "scale"));
+    return {{"mesh", with_rotation(std::move(shape), R)}};
   }
   static Json positive(Json shape) {
     for (const auto& item : shape.begin().value().items())

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "io/json/base64.hpp"
 #include "io/trajectory/long_trajectory.hpp"
 #include "kreisel/version.hpp"
 #include "viewer_page.hpp"
@@ -89,21 +90,6 @@ void write_text_field(std::string_view name, const std::string& value, JsonText&
 
 /// Lists shorter than this stay readable; others are bytes in base 64.
 constexpr std::size_t readable = 64;
-
-std::string base64(std::string_view bytes) {
-  static constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const auto byte = [&](std::size_t k) {
-      return i + k < bytes.size() ? static_cast<unsigned>(static_cast<unsigned char>(bytes[i + k])) : 0U;
-    };
-    const unsigned three = byte(0) << 16U | byte(1) << 8U | byte(2);
-    for (std::size_t k = 0; k < 4; ++k)
-      out += k > 0 && i + k > bytes.size() ? '=' : letters[three >> (18U - 6U * k) & 63U];
-  }
-  return out;
-}
 
 /// Little endian, whatever the machine.
 template <class Number, class Bits>

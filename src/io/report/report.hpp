@@ -39,11 +39,11 @@ struct ReportPanel {
 
 struct ReportBody {
   std::string name;
-  Json shape;               ///< {"box": {...}} as in viewer/data.md, or a list of such; null: a plain box
-  std::array<Column, 3> x;  ///< centre of mass, inertial [m]
-  std::array<Column, 9> R;  ///< body to inertial, row by row
+  Json shape{};               ///< {"box": {...}} as in viewer/data.md, or a list of such; null: a plain box
+  std::array<Column, 3> x{};  ///< centre of mass, inertial [m]
+  std::array<Column, 9> R{};  ///< body to inertial, row by row
   /// Velocity, angular velocity in the body frame, and their derivatives; empty: not known.
-  std::array<Column, 3> V, W, V_dot, W_dot;
+  std::array<Column, 3> V{}, W{}, V_dot{}, W_dot{};
   bool is_left = false;  ///< V is seen in the body frame
 };
 

@@ -11,6 +11,7 @@
 #include <numbers>
 
 #include "io/report/report.hpp"
+#include "io/report/report_shapes.hpp"
 #include "kreisel/error.hpp"
 #include "kreisel/version.hpp"
 #include "lie/so3.hpp"
@@ -300,7 +301,18 @@ std::size_t add_shape(GlbFile& file, const std::string& kind, const Json& shape,
     if (axis.norm() > 0.0)
       node["rotation"] = rotation_list(Eigen::Quaterniond::FromTwoVectors(Vector3::UnitZ(), axis).normalized());
     node["mesh"] = file.mesh({{turned(profile, 0), file.material(base)}, {turned(profile, 1), file.material(mark)}});
+  } else if (kind == "mesh") {
+    const ShapeTriangles given = triangles_of_shape(shape);
+    Mesh faces;
+    for (std::size_t i = 0; i < given.corners.size(); i += 3) {
+      const Vector3 flat = Vector3::Zero();  // the normal of the face
+      faces.add(given.points[given.corners[i]], given.points[given.corners[i + 1]], given.points[given.corners[i + 2]],
+                flat, flat, flat);
+    }
+    if (!faces.corners.empty()) node["mesh"] = file.mesh({{std::move(faces), file.material(base)}});
   } else {
+    if (const Matrix3 R = rotation_of_shape(shape); !R.isIdentity(0.0))
+      node["rotation"] = rotation_list(Eigen::Quaterniond(R).normalized());
     node["mesh"] = file.mesh({{box(vector_at(shape, "size", Vector3::Ones())), file.material(base)}});
   }
   const std::size_t made = file.node(std::move(node));
@@ -518,7 +530,7 @@ std::string report_glb(const ReportData& data, std::vector<std::string>& notes) 
     for (const Json& shape : shapes)
       if (shape.is_object())
         for (const auto& [kind, parameters] : shape.items())
-          if (parameters.is_object() && (kind == "box" || !profile_of(kind, parameters).empty()))
+          if (parameters.is_object() && (kind == "box" || kind == "mesh" || !profile_of(kind, parameters).empty()))
             children.push_back(add_shape(file, kind, parameters, colour_of(b)));
     if (children.empty()) {
       const double edge = 0.06 * size;

@@ -8,7 +8,9 @@
 #include <limits>
 #include <map>
 
+#include "io/json/base64.hpp"
 #include "io/report/report.hpp"
+#include "io/report/report_shapes.hpp"
 #include "kreisel/error.hpp"
 
 namespace kreisel::io {
@@ -18,21 +20,6 @@ constexpr int ring_points = 16;  ///< of a circle
 constexpr int sphere_rings = 8;
 // Cells of VTK.
 constexpr std::uint8_t polygon = 7, quad = 9;
-
-std::string base64(const std::string& bytes) {
-  static constexpr char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  out.reserve(4 * ((bytes.size() + 2) / 3));
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const auto at = [&](std::size_t k) {
-      return k < bytes.size() ? static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[k])) : 0u;
-    };
-    const std::uint32_t word = (at(i) << 16) | (at(i + 1) << 8) | at(i + 2);
-    for (int k = 0; k < 4; ++k)
-      out += i + static_cast<std::size_t>(k) <= bytes.size() ? letters[(word >> (18 - 6 * k)) & 63] : '=';
-  }
-  return out;
-}
 
 /// Numbers as VTK reads them: the number of bytes, then the bytes.
 template <class T>
@@ -183,6 +170,18 @@ void add_shape(Surfaces& out, const BodyPose& pose, const Json& shape, double sc
   }
   const std::string kind = shape.begin().key();
   const Json& data = shape.begin().value();
+  if (kind == "mesh") {
+    const ShapeTriangles mesh = triangles_of_shape(data);
+    const Vector3 at = vector_at(data, "at", Vector3::Zero());
+    std::int64_t first = 0;
+    for (std::size_t i = 0; i < mesh.points.size(); ++i) {
+      const std::int64_t number = out.add_point(pose.x + pose.R * (at + mesh.points[i]));
+      if (i == 0) first = number;
+    }
+    for (std::size_t i = 0; i < mesh.corners.size(); i += 3)
+      out.add_cell({first + mesh.corners[i], first + mesh.corners[i + 1], first + mesh.corners[i + 2]});
+    return;
+  }
   const Vector3 centre = vector_at(data, "at", Vector3::Zero()), axis = vector_at(data, "axis", Vector3::UnitZ());
   const double r = data.value("radius", 0.5 * scale), half = 0.5 * data.value("length", 0.0);
   std::vector<std::pair<double, double>> profile;
@@ -193,7 +192,8 @@ void add_shape(Surfaces& out, const BodyPose& pose, const Json& shape, double sc
     }
   };
   if (kind == "box") {
-    add_box(out, pose, centre, vector_at(data, "size", Vector3::Constant(scale)));
+    const BodyPose turned{pose.x + pose.R * centre, pose.R * rotation_of_shape(data)};
+    add_box(out, turned, Vector3::Zero(), vector_at(data, "size", Vector3::Constant(scale)));
     return;
   }
   if (kind == "cylinder") {

@@ -1,9 +1,12 @@
 #include "io/result/scene.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "base/text.hpp"
+#include "io/json/base64.hpp"
+#include "lie/so3.hpp"
 #include "multibody/assembly.hpp"
 #include "multibody/beam.hpp"
 
@@ -12,9 +15,27 @@ namespace {
 
 using multibody::Shape;
 
+void append_little_endian(std::uint32_t word, std::string& out) {
+  for (unsigned i = 0; i < 4; ++i) out += static_cast<char>(word >> 8U * i & 255U);
+}
+
 Json json_of(const Shape& shape) {
   Json data{{"at", list_of(shape.at)}};
   if (!shape.color.empty()) data["color"] = shape.color;
+  if (!shape.rotation.isIdentity(0.0)) {
+    const Eigen::Vector4d q = lie::quaternion_from(shape.rotation);
+    data["rotation"] = {q[0], q[1], q[2], q[3]};
+  }
+  if (shape.kind == Shape::Kind::mesh) {
+    if (shape.triangles == nullptr) return Json::object();
+    std::string points, corners;
+    for (const Eigen::Vector3f& p : shape.triangles->points)
+      for (const float value : p) append_little_endian(std::bit_cast<std::uint32_t>(value), points);
+    for (const std::uint32_t corner : shape.triangles->corners) append_little_endian(corner, corners);
+    data["points"] = base64(points);
+    data["corners"] = base64(corners);
+    return {{"mesh", data}};
+  }
   if (shape.kind == Shape::Kind::box) {
     data["size"] = list_of(shape.size);
     return {{"box", data}};

@@ -355,9 +355,9 @@ class Fitter {
       return false;
     }
     const auto mine = [&](const Matrix& all) {
-      Matrix out(all.rows(), static_cast<Eigen::Index>(numbers_.size()));
-      for (std::size_t k = 0; k < numbers_.size(); ++k) out.col(static_cast<Eigen::Index>(k)) = all.col(numbers_[k]);
-      return out;
+      Matrix chosen(all.rows(), static_cast<Eigen::Index>(numbers_.size()));
+      for (std::size_t k = 0; k < numbers_.size(); ++k) chosen.col(static_cast<Eigen::Index>(k)) = all.col(numbers_[k]);
+      return chosen;
     };
     out.p = p;
     out.values = mine(found.sampled);
