@@ -451,6 +451,11 @@ class Check final : public Command {
     parser.add_flag_callback(
         "--assemble", [this] { spec_.set("assemble", true); },
         "first move the bodies so that they satisfy the joints, and report by how much");
+    parser
+        .add_option_function<std::string>(
+            "--fix", [this](const std::string& text) { spec_.set("fix", text); },
+            "what --assemble keeps: BODY.position, BODY.rotation, BODY.velocity, BODY.angular_velocity")
+        ->type_name("B.x,...");
     parser.add_option("--along", along_, "also check the points of this result, to find singular positions")
         ->type_name("RESULT");
     parser

@@ -171,8 +171,8 @@ class Model:
         """
         return self._add("events", {"name": name, "when": _law(when, uses, None), "direction": direction, "action": action, **properties})
 
-    def output(self, name, formula=None, **properties):
-        """A quantity that results report and laws may use: angle="hinge", position="foot", at=[...], power="spring", or a formula or ``Law`` of other outputs
+    def output(self, name, formula=None, uses=None, **properties):
+        """A quantity that results report and laws may use: angle="hinge", position="foot", at=[...], power="spring", or a formula or function of other outputs
 
         >>> import kreisel
         >>> rod = (kreisel.Model("rod", gravity=[0, 0, -9.81])
@@ -185,13 +185,13 @@ class Model:
         True
         """
         if formula is not None:
-            properties = {"formula": formula, **properties}
+            properties = {"formula": _law(formula, uses, None), **properties}
         self._data.setdefault("outputs", {})[name] = properties
         return self
 
-    def state(self, name, rate, initial=0, **properties):
+    def state(self, name, rate, initial=0, uses=None, derivative=None, **properties):
         """An unknown of first order; rate is a formula or a function of outputs, inputs and states."""
-        self._data.setdefault("states", {})[name] = {"rate": _law(rate, None, None), "initial": initial, **properties}
+        self._data.setdefault("states", {})[name] = {"rate": _law(rate, uses, derivative), "initial": initial, **properties}
         return self
 
     def input(self, name, value=0, **properties):

@@ -9,7 +9,7 @@ from ._solve import frame_of, index_of
 
 
 class Stored:
-    """A result read back: every column by name, result["top.z"], and as in a Result t, lam, energy, h, order, x, R, reaction.
+    """A result read back: every column by name, result["top.z"], vectors by theirs, result["foot"], and as in a Result t, lam, energy, h, order, x, R, reaction.
 
     summary   the content of summary.json; columns: names of the columns
     status, message, success, bodies, joints
@@ -28,6 +28,10 @@ class Stored:
 
     def __getitem__(self, column):
         if column not in self._place:
+            base, rate = (column[:-1], "'") if column.endswith("'") else (column, "")
+            parts = [f"{base}.{axis}{rate}" for axis in "xyz"]
+            if all(part in self._place for part in parts):
+                return self._stack(parts)
             raise KeyError(f"no column '{column}'; known: {', '.join(self.columns)}")
         return self._values[:, self._place[column]]
 

@@ -101,6 +101,8 @@ class Result:
         if name not in self.outputs and name.rpartition(".")[0] in self.outputs:
             name, _, component = name.rpartition(".")
         values = self._solution.output(index_of("output", name, self.outputs), output.endswith("'"))
+        if output.endswith("'") and values.size and np.isnan(values).all():
+            raise ValueError(f"output {name!r} has no rate that follows from the motion")
         if not component:
             return values
         if values.ndim == 1 or component not in ("x", "y", "z"):

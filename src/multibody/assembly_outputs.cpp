@@ -163,7 +163,11 @@ void Assembly::evaluate(const Outputs& outputs, const lie::Motion& m, ConstVecto
         break;
       }
       case Quantity::Kind::rotation: {
-        const lie::SO3::Point q = m.q.segment<4>(blocks[static_cast<std::size_t>(quantity.index)].q_at + 3);
+        const auto turn = [&](int body) -> lie::SO3::Point {
+          return m.q.segment<4>(blocks[static_cast<std::size_t>(body)].q_at + 3);
+        };
+        lie::SO3::Point q = turn(quantity.index);
+        if (quantity.relative_to != ground) q = lie::SO3::compose(lie::SO3::inverse(turn(quantity.relative_to)), q);
         put(lie::SO3::log(q)[quantity.component]);
         break;
       }

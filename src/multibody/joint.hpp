@@ -27,11 +27,12 @@ class Joint final : public Element {
     Signal target;
     double period = 0.0;
   };
-  /// What friction in this joint acts on: a measure of sliding and the force-like rows that press.
+  /// A coordinate of the joint: its measure, and the force-like rows that press where friction acts on it.
   struct Sliding {
     MeasurePtr measure;
     bool is_rotation = false;   ///< then friction is a torque, coefficient times radius times force
-    std::vector<int> pressing;  ///< rows of this joint
+    std::vector<int> pressing;  ///< rows of this joint; none: its friction is not known
+    double lead = 0.0;          ///< way along the axis per radian [m]
   };
 
   using Element::Element;

@@ -310,7 +310,8 @@ Law::Law(std::string type, std::string name, Formulas& formulas, Plan plan)
   Formulas::Node rest = formula::Graph::none;
   Formulas::Node stored = graph.part_of_leaf(plan.value, own, rest);
   // A constant does work: its potential would have to count the turns of an angle that nothing else needs.
-  const bool drives = graph.is_number(stored) && graph.value_of(stored) != 0.0;
+  const LawInfo* info = find_law(this->type());
+  const bool drives = (info != nullptr && info->drives) || (graph.is_number(stored) && graph.value_of(stored) != 0.0);
   if (drives) stored = graph.number(0.0), rest = plan.value;
   stores_ = !graph.is_number(stored);
   spends_ = !graph.is_number(rest) || graph.value_of(rest) != 0.0;

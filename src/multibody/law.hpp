@@ -35,7 +35,7 @@ struct Quantity {
     power,         ///< of a force of the mechanism, into its bodies
     reaction,      ///< of a joint on its second body: force, then torque, inertial axes
     energy,        ///< kinetic, potential, elastic
-    rotation,      ///< of a body: the rotation vector
+    rotation,      ///< of a body relative to another: the rotation vector
     gap,           ///< of a force of the mechanism that has gaps
     section,       ///< of a beam among the further elements: stress at A, at B, then strains there
     active         ///< 1 while a further element of the mechanism is active, else 0
@@ -44,6 +44,7 @@ struct Quantity {
   int index = 0;  ///< of gauge, node, input, force, joint, body or element
   int component =
       0;  ///< of a reaction, of the energy, of a rotation, of the gaps, of a section; derivatives of an input
+  int relative_to = ground;  ///< body from whose axes a rotation is seen
 
   auto operator<=>(const Quantity&) const = default;
 };
@@ -192,6 +193,7 @@ struct LawInfo {
   std::vector<Field> laws{};                                      ///< formulas; required unless optional
   std::vector<Field> tables{};                                    ///< required
   Formulas::Node (*build)(Formulas&, const LawParts&) = nullptr;  ///< positive drives the second body forwards
+  bool drives = false;  ///< its power is work, even where it depends on the speed alone
 };
 
 const std::vector<LawInfo>& law_catalogue();

@@ -33,11 +33,14 @@ LawInfo motor() {
           .tables = {{.name = "table",
                       .meaning = "points [speed, effort] with increasing speed",
                       .unit = "rad/s, N m or m/s, N"}},
-          .build = [](Formulas& f, const LawParts& parts) {
-            const Formulas::Node effort = f.graph().curve(parts.tables.at("table"), 0, parts.v);
-            const auto command = parts.laws.find("command");
-            return command == parts.laws.end() ? effort : f.graph().apply(Operation::multiply, command->second, effort);
-          }};
+          .build =
+              [](Formulas& f, const LawParts& parts) {
+                const Formulas::Node effort = f.graph().curve(parts.tables.at("table"), 0, parts.v);
+                const auto command = parts.laws.find("command");
+                return command == parts.laws.end() ? effort
+                                                   : f.graph().apply(Operation::multiply, command->second, effort);
+              },
+          .drives = true};
 }
 
 /// τ = -(coulomb tanh(v/speed) + viscous v).

@@ -86,6 +86,15 @@ void Contacts::open(const Entry& first) {
   }
 }
 
+int Contacts::passed(const Entry& entry) const {
+  for (const int i : numbers_) {
+    if (limited_->is_closed(i)) continue;
+    const double round_off = system::start_tolerance * limited_->round_off_of_gap(i, entry.motion);
+    if (limited_->gap(i, entry.motion).value < -std::max(round_off, dead_[static_cast<std::size_t>(i)])) return i;
+  }
+  return -1;
+}
+
 /// The multiplier of the point, and near zero the one that the equations give for its q and v: multipliers of a method may be
 /// less accurate than its motion.
 double Contacts::push_of(int i, double t, const Vector& q, const Vector& v, const Vector& lambda) {
@@ -153,7 +162,7 @@ Settled Contacts::settle(const system::System& system, Entry& entry, const std::
   const Matrix compliance = 0.5 * (N.transpose() * jumps + jumps.transpose() * N);
 
   // Impact.
-  Vector q(n), impulses;
+  Vector q(n), before(n), impulses;
   std::vector<bool> strikes(at.size(), false);
   for (Eigen::Index k = 0; k < n; ++k) {
     const auto j = static_cast<std::size_t>(k);
@@ -171,6 +180,7 @@ Settled Contacts::settle(const system::System& system, Entry& entry, const std::
       if (pressed > 0.0 && (rebound <= slowest_rebound * fastest || rebound * rebound <= 2.0 * pressed * lowest))
         restitution = 0.0;
     }
+    before[k] = rate;
     q[k] = rate + restitution * std::min(rate, 0.0);
   }
   if (!solve_lcp(compliance, q, impulses)) {
@@ -186,12 +196,13 @@ Settled Contacts::settle(const system::System& system, Entry& entry, const std::
     out.problem = "the accelerations after it are undefined";
     return out;
   }
+  // Rates from the impulses, not from the velocities: the rate of a closed limit is zero, its velocities have the errors of the method,
+  // and with nothing else to compare them with they would look like a motion.
+  const Vector after = before + compliance * impulses, pushed = compliance.cwiseAbs() * impulses.cwiseAbs();
   std::vector<Eigen::Index> resting;
   for (Eigen::Index k = 0; k < n; ++k) {
-    const double rate = free_limits.gap(at[static_cast<std::size_t>(k)], moving).rate;
-    const double size =
-        std::max(std::abs(gaps[static_cast<std::size_t>(k)].rate), N.col(k).cwiseAbs().dot(moving.v.cwiseAbs()));
-    if (rate <= std::max(still[k], 1e-12 * size)) resting.push_back(k);
+    const double size = std::max({std::abs(before[k]), pushed[k], N.col(k).cwiseAbs().dot(moving.v.cwiseAbs())});
+    if (after[k] <= std::max(still[k], 1e-12 * size)) resting.push_back(k);
   }
   const auto r = static_cast<Eigen::Index>(resting.size());
   Matrix W(r, r);

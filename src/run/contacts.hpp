@@ -49,6 +49,9 @@ class Contacts {
   int limit_count() const { return limited_ == nullptr ? 0 : limited_->limit_count(); }
   /// The gap of an open limit may begin with a small error on the wrong side.
   void open(const method::Entry& first);
+  /// An open limit that the point lies beyond; -1: none.
+  int passed(const method::Entry& entry) const;
+  const std::string& name(int limit) const { return limited_->limit_name(limit); }
 
   /// `touched` by limit: those whose function has its zero here. The entry must be consistent; it is not projected again.
   Settled settle(const system::System& system, method::Entry& entry, const std::vector<bool>& touched,

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/spelling.hpp"
+
 namespace kreisel::run {
 
 using method::Entry;
@@ -62,6 +64,11 @@ std::variant<std::monostate, Happening, Failure> EventStage::cross(Stepper& step
     const Entry& shows = rows_->of(is_here ? entry : scratch_);
     note(crossing, shows, shows, false);
   }
+  if (const int limit = contacts_.passed(entry); limit >= 0)
+    return Failure{Status::event_failed,
+                   fmt::format("limit '{}' was passed before t = {:.10g} although nothing touched it.\n"
+                               "  try: a smaller {}, or a compliant limit (stiffness, damping)",
+                               contacts_.name(limit), entry.motion.t, spelled("max_step"))};
   return {};
 }
 

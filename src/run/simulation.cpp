@@ -206,7 +206,10 @@ double Simulation::time() const { return inside_->t; }
 State Simulation::state() const { return inside_->at(inside_->t); }
 State Simulation::at(double t) const { return inside_->at(t); }
 double Simulation::t_end() const { return inside_->t_end(); }
-bool Simulation::has_ended() const { return inside_->drive.has_ended(); }
+bool Simulation::has_ended() const {
+  // The last step may reach further than the time that was asked for.
+  return inside_->drive.has_ended() && !(inside_->t < inside_->drive.report().final.motion.t);
+}
 std::string Simulation::checkpoint() const {
   inside_->settle();
   return inside_->drive.checkpoint(inside_->t);

@@ -607,6 +607,19 @@ TEST_F(CommandLine, CheckFindsSingularPositionsAndShippedFilesRunByName) {
   EXPECT_NEAR(redundant["initial"]["lambda"][1].get<double>(), 27.468, 1e-3);
 }
 
+TEST_F(CommandLine, ColumnsOfRatesAreThoseThatWereNamedAndExist) {
+  write_file(folder / "m.json", R"({"bodies": [{"name": "b", "mass": 1, "inertia": [1, 1, 1], "position": [1, 0, 0]}],
+    "forces": [{"name": "k", "type": "spring-damper", "between": ["ground", "b"], "stiffness": 3, "length": 0.5}],
+    "outputs": {"foot": {"position": "b"}, "far": {"distance": ["ground", "b"]}, "F": {"force": "k"}}})");
+  ASSERT_EQ(call({"run", "m.json", "--t-end", "0.1", "--out", "r", "--output", "foot,far'"}).exit_code, 0);
+  const io::Trajectory trajectory = io::read_trajectory(folder / "r/trajectory.csv");
+  std::vector<std::string> columns;
+  for (const auto& column : trajectory.columns) columns.push_back(column.name);
+  EXPECT_EQ(columns, (std::vector<std::string>{"t", "h", "order", "foot.x", "foot.y", "foot.z", "far'"}));
+  expect_refusal({"run", "m.json", "--t-end", "0.1", "--output", "F'"},
+                 "output 'F' has no rate that follows from the motion");
+}
+
 TEST_F(CommandLine, ImportTurnsARobotIntoAModelFile) {
   const Outcome outcome = call({"import", support::in_sources("tests/fuzz/corpus/urdf/arm.urdf"), "--out", "arm.json"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;

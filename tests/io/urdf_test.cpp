@@ -113,6 +113,22 @@ TEST(Urdf, MistakesHaveTheirPlace) {
   expect(replaced(arm, "<axis xyz=\"0 1 0\"/>", "<axis xyz=\"0 0 0\"/>"), "the axis of joint 'elbow' is zero");
 }
 
+TEST(Urdf, NamesWhatIsLeftOutOfTheGroundAndOfJointsThatMimic) {
+  const std::string robot =
+      R"(<robot name="r"><link name="base"><visual><geometry><sphere radius="1"/></geometry></visual></link>
+    <link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+    <link name="b"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+    <joint name="first" type="continuous"><parent link="base"/><child link="a"/><axis xyz="1 0 0"/></joint>
+    <joint name="second" type="continuous"><parent link="base"/><child link="b"/><axis xyz="1 0 0"/><limit effort="5" velocity="0"/>
+      <mimic joint="first"/></joint></robot>)";
+  const io::ImportedModel imported = io::import_urdf("robot.urdf", robot, {.has_motors = true});
+  const std::vector<std::string> expected{"the shapes of link 'base', which is fixed to the ground, were left out",
+                                          "joint 'second': the <limit> on effort was left out"};
+  EXPECT_EQ(imported.notes, expected);
+  EXPECT_NE(refusal(replaced(robot, "mimic joint=\"first\"", "mimic joint=\"frist\"")).find("did you mean 'first'?"),
+            std::string::npos);
+}
+
 /// Their parts would be missing without a word.
 TEST(Urdf, MacrosOfXacroAreRefusedWithAdvice) {
   const std::string element =

@@ -222,6 +222,9 @@ TEST(Law, MotorAndFrictionHaveTheirClosedForms) {
   const double T = 3, W = 30, rate = T / (rod_inertia * W);
   EXPECT_NEAR((*motor.out)["speed"], W * (1 - std::exp(-rate * 4)), 1e-6);
   EXPECT_NEAR((*motor.out)["turn"], W * (4 - (1 - std::exp(-rate * 4)) / rate), 1e-6) << "with its turns";
+  EXPECT_NEAR(motor.report.work.forces, 0.5 * rod_inertia * std::pow((*motor.out)["speed"], 2), 1e-5)
+      << "a motor does work, also where its torque depends on the speed alone";
+  EXPECT_EQ(motor.report.work.dissipated, 0.0);
   // J w' = -c w.
   const Ran friction = ran(rod(R"j(, "outputs": {"turn": {"angle": "hinge"}},
       "forces": [{"type": "friction", "joint": "hinge", "coulomb": 0, "viscous": 0.7}])j",

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <random>
@@ -297,6 +298,89 @@ TEST(Limits, TwoJointsOfAnArmStopAtOnce) {
     EXPECT_NEAR(hit.after.motion.v[5], wa, 1e-8);
     EXPECT_NEAR(hit.after.motion.v[11] - hit.after.motion.v[5], wb, 1e-7);
   }
+}
+
+struct Elsewhere {
+  const char *name, *limits, *force, *events;
+};
+
+/// A body that rests on a limit, and another one, on a rail of its own, to which something happens.
+class RestBeside : public testing::TestWithParam<std::tuple<Elsewhere, const char*>> {};
+
+TEST_P(RestBeside, StaysClosed) {
+  const auto& [other, method] = GetParam();
+  for (const char* mass : {"0.5", "1", "2", "3", "7"}) {
+    SCOPED_TRACE(mass);
+    io::RunSpec spec = spec_of(fmt::format(R"({{"gravity": [0, 0, -9.81], "parameters": {{"k": 1}}, "bodies": [
+            {{"name": "a", "mass": {}, "inertia": [1, 1, 1], "position": [0, 0, 0]}},
+            {{"name": "b", "mass": 1, "inertia": [1, 1, 1], "position": [1, 0, 0]}}], "joints": [
+            {{"name": "p", "type": "prismatic", "between": ["ground", "a"], "at": [0, 0, 0], "axis": [0, 0, 1],
+              "limits": {{"from": 0, "restitution": 0.2}}}},
+            {{"name": "q", "type": "prismatic", "between": ["ground", "b"], "at": [1, 0, 0], "axis": [0, 0, 1],
+              "initial": {{"value": 1}} {}}}],
+            "forces": [{{"name": "f", "type": "force", "joint": "q", "value": "{}"}}],
+            "outputs": {{"P": {{"displacement": "p"}}, "Q": {{"displacement": "q"}}}} {}}})",
+                                           mass, other.limits, other.force, other.events));
+    spec.set("method", std::string(method));
+    const Ran r = ran(spec, 2.0, 1e-7);
+    EXPECT_NEAR(r["P"], 0.0, 1e-12);
+    int happened = 0;
+    for (const Hit& hit : hits(r)) {
+      EXPECT_NE(hit.limit, "p lower limit") << hit.action << " at " << hit.t;
+      ++happened;
+    }
+    EXPECT_GT(happened + (other.events[0] == '\0' && std::string(other.limits).find("stiffness") != std::string::npos),
+              0);
+  }
+}
+INSTANTIATE_TEST_SUITE_P(
+    All, RestBeside,
+    testing::Combine(
+        testing::Values(Elsewhere{"impact", R"(, "limits": {"from": 0, "restitution": 0.8})", "=0*k", ""},
+                        Elsewhere{"compliant", R"(, "limits": {"from": 0, "stiffness": 1e4, "damping": 10})", "=0*k",
+                                  ""},
+                        Elsewhere{"set", "", "=k*0.1-30*x",
+                                  R"(, "events": [{"name": "e", "when": "=Q", "action": {"set": {"k": "=k+1"}}}])"},
+                        Elsewhere{"jump", "", "=k*0.1-30*x",
+                                  R"(, "events": [{"name": "e", "when": "=Q", "direction": "falling",
+                                                   "action": {"jump": {"b.velocity": [0, 0, "=Q'*0.9"]}}}])"}),
+        testing::Values("bliedf", "radau", "rkmk", "generalized-alpha")),
+    [](const auto& info) {
+      std::string name = std::string(std::get<0>(info.param).name) + "_" + std::get<1>(info.param);
+      std::ranges::replace(name, '-', '_');
+      return name;
+    });
+
+/// What rests on the ground does not move when something bounces on it: the ground takes every impulse.
+TEST(Limits, BallBouncesOnABodyAtRest) {
+  const double g = 9.81;
+  for (const double e : {0.3, 0.8})
+    for (const char* masses : {"1 2", "2 1", "1 1", "7 0.5", "0.5 7"})
+      for (const char* method : {"bliedf", "radau", "rkmk"}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", e, masses, method));
+        const std::string both(masses);
+        io::RunSpec spec = spec_of(fmt::format(R"({{"gravity": [0, 0, -9.81], "bodies": [
+                {{"name": "low", "mass": {}, "inertia": [1, 1, 1], "position": [0, 0, 0]}},
+                {{"name": "high", "mass": {}, "inertia": [1, 1, 1], "position": [0, 0, 0]}}], "joints": [
+                {{"name": "floor", "type": "prismatic", "between": ["ground", "low"], "at": [0, 0, 0], "axis": [0, 0, 1],
+                  "limits": {{"from": 0, "restitution": 0.2}}}},
+                {{"name": "top", "type": "prismatic", "between": ["low", "high"], "at": [0, 0, 0], "axis": [0, 0, 1],
+                  "initial": {{"value": 1}}, "limits": {{"from": 0, "restitution": {}}}}}],
+                "outputs": {{"low": {{"displacement": "floor"}}, "high": {{"displacement": "top"}}}}}})",
+                                               both.substr(0, both.find(' ')), both.substr(both.find(' ') + 1), e));
+        spec.set("method", std::string(method));
+        const Ran r = ran(spec, 2.0, 1e-8);
+        EXPECT_NEAR(r["low"], 0.0, 1e-12);
+        std::vector<Hit> list = hits(r);
+        double t = std::sqrt(2.0 / g);
+        ASSERT_GE(list.size(), 3u);
+        for (std::size_t i = 0; i < 3; ++i) {
+          EXPECT_EQ(list[i].limit, "top lower limit");
+          EXPECT_NEAR(list[i].t, t, 1e-6);
+          t += 2.0 * std::sqrt(2.0 / g) * std::pow(e, static_cast<double>(i + 1));
+        }
+        for (const Hit& hit : list) EXPECT_EQ(hit.limit, "top lower limit") << hit.action << " at " << hit.t;
+      }
 }
 
 TEST(Limits, ComplementarityProblemsAreSolved) {

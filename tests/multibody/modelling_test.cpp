@@ -250,4 +250,45 @@ TEST(InitialJoints, PlaceAndMoveWhatTheyCarry) {
             std::string::npos);
 }
 
+/// One body turns about z, the other about x: seen from the first, the rotation vector of Rz(-a) Rx(b).
+TEST(Output, RotationIsThatRelativeToAnotherBody) {
+  const std::string text = R"j({"bodies": [
+      {"name": "a", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0], "angular_velocity": [0, 0, 0.7]},
+      {"name": "b", "mass": 1, "inertia": [1, 1, 1], "position": [1, 0, 0], "angular_velocity": [0.4, 0, 0]}],
+    "outputs": {"own": {"rotation": "b"}, "seen": {"rotation": "b", "relative_to": "a"}, "plain": {"rotation": "b", "relative_to": "ground"}}})j";
+  for (const char* group : {"r3xso3", "se3"}) {
+    io::RunSpec spec = spec_of(text);
+    spec.group = group;
+    const Ran r = ran(spec, 2.0, 1e-9);
+    const Eigen::AngleAxisd turn(Eigen::AngleAxisd(-1.4, Vector3::UnitZ()) * Eigen::AngleAxisd(0.8, Vector3::UnitX()));
+    const Vector3 expected = turn.angle() * turn.axis();
+    for (int i = 0; i < 3; ++i) {
+      const std::string axis(1, "xyz"[i]);
+      EXPECT_NEAR(r["seen." + axis], expected[i], 1e-7) << group;
+      EXPECT_NEAR(r["own." + axis], i == 0 ? 0.8 : 0.0, 1e-7) << group;
+      EXPECT_EQ(r["plain." + axis], r["own." + axis]) << group;
+    }
+  }
+}
+
+/// A nut on a thread of lead p/2π, driven by nothing: angle and place grow together until a stop of the angle throws it back.
+TEST(Screw, HasAnAngleThatMayBeginAnywhereAndEndAtAStop) {
+  for (const char* between : {R"("ground", "nut")", R"("nut", "ground")"}) {
+    const std::string text = std::string(R"j({"bodies": [
+        {"name": "nut", "mass": 2, "inertia": [0.1, 0.1, 0.3], "position": [0.2, 0, 1]}],
+      "joints": [{"name": "thread", "type": "screw", "between": [)j") +
+                             between + R"j(], "at": [0, 0, 0], "axis": [0, 0, 1], "pitch": 0.5,
+        "initial": {"value": 8, "rate": 3}, "limits": {"to": 14, "restitution": 0.5}}],
+      "outputs": {"turn": {"angle": "thread"}, "turning": "=turn'", "place": {"position": "nut"}}})j";
+    const double sign = std::string(between).starts_with("\"g") ? 1.0 : -1.0, lead = 0.5 / (2.0 * M_PI);
+    const Ran before = ran(spec_of(text), 1.5, 1e-9), after = ran(spec_of(text), 3.0, 1e-9);
+    EXPECT_NEAR(before["turn"], 8.0 + 3.0 * 1.5, 1e-7) << between;
+    EXPECT_NEAR(before["place.z"], 1.0 + sign * lead * (8.0 + 3.0 * 1.5), 1e-7) << between;
+    EXPECT_NEAR(before["place.x"], 0.2 * std::cos(12.5), 1e-7) << between;
+    EXPECT_NEAR(before["place.y"], sign * 0.2 * std::sin(12.5), 1e-7) << between;
+    EXPECT_NEAR(after["turn"], 14.0 - 1.5, 1e-6) << "one second after the stop at t = 2";
+    EXPECT_NEAR(after["turning"], -1.5, 1e-7);
+  }
+}
+
 }  // namespace

@@ -120,6 +120,18 @@ class Simulations(unittest.TestCase):
             # bliedf keeps its past behind a jump of the input and shortens a step now and then.
             self.assertLessEqual(steps[-1] - steps[200], 799 if method else 1.2 * 799, method)
 
+    def test_lasts_until_its_end_without_inputs(self):
+        free = {"gravity": [0, 0, -9.81], "bodies": [{"name": "b", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0]}],
+                "outputs": {"p": {"position": "b"}}}
+        for model, step in (("simple-pendulum", 1e-3), (free, 0.1)):
+            sim = kreisel.Simulation(model, 1)
+            for k in range(1, round(1 / step) + 1):
+                self.assertFalse(sim.has_ended)
+                sim.advance(to=min(1.0, k * step))
+                if model is free:
+                    self.assertAlmostEqual(sim["p"][2], -0.5 * 9.81 * sim.t**2, delta=1e-6)
+            self.assertTrue(sim.has_ended)
+
     def test_asks_for_everything_now(self):
         sim = kreisel.Simulation(arm(), 2)
         self.assertEqual((sim.inputs, sim.outputs, sim.bodies), (["u"], ["angle", "tip", "power"], ["rod"]))
@@ -621,8 +633,26 @@ class Results(unittest.TestCase):
             rod = kreisel.solve(ROD, 0.1)
             rod.save(folder)
             np.testing.assert_allclose(kreisel.read(folder).reaction("pin")[0], rod.reaction("pin")[0], atol=1e-12)
+        with tempfile.TemporaryDirectory() as folder:
+            run = kreisel.solve(arm(), 0.1)
+            run.save(folder)
+            np.testing.assert_allclose(kreisel.read(folder)["tip"], run["tip"], atol=1e-12)
         with self.assertRaisesRegex(ValueError, "not a result folder"):
             kreisel.read("/nowhere")
+
+    def test_outputs_and_states_are_functions_too(self):
+        model = arm().output("double", lambda t, y: 2 * y["angle"]).state("sum", lambda t, y: y["angle"], uses=["angle"])
+        run = kreisel.solve(model, 0.5, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(run["double"], 2 * run["angle"], rtol=1e-12)
+        fine = kreisel.solve(arm(), 0.5, rtol=1e-9, atol=1e-9, t_eval=np.linspace(0, 0.5, 2001))["angle"]
+        self.assertAlmostEqual(run["sum"][-1], np.sum((fine[1:] + fine[:-1]) / 2) * 0.5 / 2000, delta=1e-6)
+
+    def test_rates_that_do_not_exist_are_refused(self):
+        model = kreisel.Model("spring").body("b", mass=1.0, inertia=[1, 1, 1], position=[1, 0, 0]).force(
+            "k", "spring-damper", between=["ground", "b"], stiffness=3, length=0.5).output("F", force="k")
+        run = kreisel.solve(model, 0.1)
+        with self.assertRaisesRegex(ValueError, "output 'F' has no rate that follows from the motion"):
+            run["F'"]
 
     def test_study_gives_arrays(self):
         study = kreisel.study({"title": "pendulum", "model": "pendulum", "method": "bliedf", "order": 2, "formulation": "index3",

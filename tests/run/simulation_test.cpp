@@ -202,6 +202,31 @@ TEST(Simulation, EndsWhereATerminalEventEndsIt) {
   EXPECT_NE(simulation.report().message.find("event 'half' ended the run"), std::string::npos);
 }
 
+/// The last step ends long before the times that are asked for.
+TEST(Simulation, LastsUntilItsEndHoweverLongItsLastStepIs) {
+  run::Options options = with("bliedf", "", 0.0, 1e-6, 1.0);
+  for (const double end : {1.0, 0.93}) {
+    const models::Model model = model_of({"free", "pendulum", options});
+    run::Problem problem{model.system, model.start, {}};
+    system::Event stop;
+    stop.name = "stop";
+    stop.function = [](double t, const Vector&, const Vector&, const Vector&) { return t - 0.93; };
+    stop.terminal_after = 1;
+    if (end < 1.0) problem.events.push_back(stop);
+    const run::Solution solution = run::solve(problem, options);
+    run::Simulation simulation(problem, options);
+    for (int i = 1; 1e-3 * i < end - 1e-9; ++i) {
+      ASSERT_EQ(simulation.advance_to(1e-3 * i), run::Status::success);
+      ASSERT_FALSE(simulation.has_ended()) << simulation.time();
+      ASSERT_EQ(simulation.time(), 1e-3 * i);
+      ASSERT_LT((simulation.state().q - solution.at(1e-3 * i).q).norm(), 1e-9);
+    }
+    simulation.advance_to(1.0);
+    EXPECT_TRUE(simulation.has_ended());
+    EXPECT_NEAR(simulation.time(), end, 1e-9);
+  }
+}
+
 /// Steps one by one are those of a run.
 TEST(Simulation, StepsLikeARun) {
   const Case c = cases()[0];

@@ -714,7 +714,7 @@ const ObjectInfo& output_object() {
   static const ObjectInfo object{
       "output",
       "One of the first keys gives its kind. Components are called name.x, name.y and name.z, the rate is name'.",
-      {key("angle", "joint name", "rad", "of a revolute or cylindrical joint, with its turns"),
+      {key("angle", "joint name", "rad", "of a revolute, cylindrical or screw joint, with its turns"),
        key("displacement", "joint name", "m", "of a prismatic or cylindrical joint"),
        list_of(key("distance", "body name", "m", "between points of two bodies"), 2),
        key("position", "body name", "m", "of a point of a body"),

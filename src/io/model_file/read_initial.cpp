@@ -109,12 +109,12 @@ void ModelReader::move_outer(const Placed& placed, const std::vector<int>& carri
     if (!is_carried[b]) continue;
     Body& body = mechanism_.bodies[b];
     if (is_rate && sliding.is_rotation) {
-      body.velocity += change * axis.cross(body.position - pivot);
+      body.velocity += change * (axis.cross(body.position - pivot) + sliding.lead * axis);
       body.angular_velocity += body.rotation.transpose() * (change * axis);
     } else if (is_rate) {
       body.velocity += change * axis;
     } else if (sliding.is_rotation) {
-      body.position = pivot + turn * (body.position - pivot);
+      body.position = pivot + turn * (body.position - pivot) + sliding.lead * change * axis;
       body.rotation = lie::rotation_matrix(lie::quaternion_from(Matrix3(turn * body.rotation)).data());
       body.velocity = turn * body.velocity;
     } else {

@@ -93,13 +93,14 @@ void ModelReader::read_output(const std::string& at, const std::string& name, co
     info.unit = kind == "position" ? "m" : kind == "velocity" ? "m/s" : "m/s^2";
     info.components = {"x", "y", "z"};
   } else if (kind == "rotation") {
-    int body = multibody::ground;
+    int body = multibody::ground, other = multibody::ground;
     ok = body_number(here, what, body);
     if (ok && body == multibody::ground) {
       complain(here, "is \"ground\", which does not turn; expected the name of a body");
       ok = false;
     }
-    for (int i = 0; ok && i < 3; ++i) nodes.push_back(formulas().leaf({Quantity::Kind::rotation, body, i}));
+    if (const Json* from = find(object, "relative_to")) ok = body_number(below(at, "relative_to"), *from, other) && ok;
+    for (int i = 0; ok && i < 3; ++i) nodes.push_back(formulas().leaf({Quantity::Kind::rotation, body, i, other}));
     info.unit = "rad";
     info.components = {"x", "y", "z"};
   } else if (kind == "reaction") {

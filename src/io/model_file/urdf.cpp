@@ -342,7 +342,10 @@ class UrdfReader {
     }
     for (const std::string& name : order_) {
       const Link& link = links_.find(name)->second;
-      if (link.body >= 0) add_shapes(link, list[link.body]);
+      if (link.body >= 0)
+        add_shapes(link, list[link.body]);
+      else if (link.element->child("visual") != nullptr)
+        note(fmt::format("the shapes of link '{}', which is fixed to the ground, were left out", name));
     }
     return list;
   }
@@ -479,7 +482,12 @@ class UrdfReader {
     const auto has_coordinate = [](const std::string& type) {
       return type == "revolute" || type == "continuous" || type == "prismatic";
     };
-    if (found == joints_.end() || !has_coordinate(found->type) || !has_coordinate(joint.type))
+    if (found == joints_.end()) {
+      std::vector<std::string> known;
+      for (const JointElement& of : joints_) known.push_back(of.name);
+      return complain(*mimic, fmt::format("joint '{}' mimics an {}", joint.name, unknown_name("joint", master, known)));
+    }
+    if (!has_coordinate(found->type) || !has_coordinate(joint.type))
       return complain(*mimic,
                       fmt::format("joint '{}' mimics '{}', which is not a revolute, continuous or prismatic joint",
                                   joint.name, master));
@@ -510,16 +518,18 @@ class UrdfReader {
   void name_what_is_left_out(const JointElement& joint) {
     if (joint.type == "fixed") return;
     if (const XmlElement* limit = joint.element->child("limit")) {
-      const bool has_motor = options_.has_motors && number(*limit, "effort") > 0.0;
+      const bool is_mimic = joint.element->child("mimic") != nullptr;  // it has no motor of its own
+      const bool has_motor = !is_mimic && options_.has_motors && number(*limit, "effort") > 0.0;
       const bool loses_effort = number(*limit, "effort") != 0.0 && !has_motor,
                  loses_velocity = number(*limit, "velocity") != 0.0;
       if (loses_effort || loses_velocity)
-        note(
-            fmt::format("joint '{}': the <limit> on {} was left out{}", joint.name,
-                        !loses_effort     ? "velocity"
-                        : !loses_velocity ? "effort"
-                                          : "effort and velocity",
-                        loses_effort ? fmt::format("; {} adds a motor bounded by the effort", spelled("motors")) : ""));
+        note(fmt::format("joint '{}': the <limit> on {} was left out{}", joint.name,
+                         !loses_effort     ? "velocity"
+                         : !loses_velocity ? "effort"
+                                           : "effort and velocity",
+                         loses_effort && !is_mimic
+                             ? fmt::format("; {} adds a motor bounded by the effort", spelled("motors"))
+                             : ""));
     }
     for (const char* ignored : {"safety_controller", "calibration"})
       if (joint.element->child(ignored) != nullptr)

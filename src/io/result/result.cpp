@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <ctime>
 #include <optional>
@@ -295,11 +296,33 @@ Resumption prepare_resumption(const Path& folder) {
   return r;
 }
 
+namespace {
+
+/// Columns of rates that do not follow from the motion would be empty.
+void refuse_missing_rates(const models::Model& model, const std::vector<std::string>& columns) {
+  const system::System& system = *model.system;
+  system::Motion m(system.space());
+  m.t = model.start.t0;
+  m.q = model.start.q0;
+  m.v = model.start.v0;
+  Vector rates(system.output_size());
+  system.evaluate_output_rates(m, Vector::Zero(system.pattern().rows()), rates);
+  Eigen::Index at = 0;
+  for (const system::OutputInfo& info : system.outputs())
+    for (int i = 0; i < info.size(); ++i, ++at)
+      for (const std::string& column : columns)
+        if (std::isnan(rates[at]) && (column == info.name + "'" || column == info.column(i) + "'"))
+          throw InvalidInput(fmt::format("output '{}' has no rate that follows from the motion", info.name));
+}
+
+}  // namespace
+
 RunResult run_to_folder(const PreparedRun& run, const ResultRequest& request, run::Observer& spectator) {
   if (!request.columns.empty()) {  // refused before the folder is made
     const bool has_eta = solve::info_of(run::formulation_in_use(run.options, *run.model.system)).has_eta;
     try {
       TrajectoryLayout(run.model.system->result_layout(), has_eta, request.columns);
+      refuse_missing_rates(run.model, request.columns);
     } catch (const InvalidInput& problem) {
       throw InvalidInput(fmt::format("{}: {}", spelled("output"), problem.what()));
     }

@@ -142,7 +142,10 @@ void TrajectoryLayout::choose(const std::vector<std::string>& names) {
     for (int i = 0; i < quantity.size(); ++i) {
       const TrajectoryColumn& of = quantity.columns[static_cast<std::size_t>(i)];
       const std::string& column = of.name;
-      const std::string owner = column.substr(0, std::max<std::size_t>(column.rfind('.'), 0));
+      // "foot.x" belongs to "foot", "foot.x'" to "foot'".
+      const std::size_t dot = column.rfind('.');
+      const bool is_rate = column.ends_with('\'') && dot != std::string::npos;
+      const std::string owner = column.substr(0, std::max<std::size_t>(dot, 0)) + (is_rate ? "'" : "");
       if (owner != column && std::find(known.begin(), known.end(), owner) == known.end()) known.push_back(owner);
       bool is_wanted = stays;
       for (std::size_t n = 0; n < names.size(); ++n)

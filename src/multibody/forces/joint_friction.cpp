@@ -190,7 +190,7 @@ void refuse_keys(const ForceSpec& spec, std::initializer_list<std::string_view> 
 
 ForcePtr build_friction(const ForceSpec& spec) {
   const std::vector<Joint::Sliding>& slidings = spec.joint->slidings();
-  if (slidings.empty())
+  if (slidings.empty() || std::ranges::any_of(slidings, [](const Joint::Sliding& s) { return s.pressing.empty(); }))
     throw InvalidInput("friction needs a joint that slides: revolute, prismatic, cylindrical or point-on-line, not " +
                        spec.joint->type());
   const double coefficient = spec.number("coefficient");

@@ -16,7 +16,8 @@ JointInfo screw_joint() {
         .demand(cosine(0, a.E.col(2), 1, b.E.col(0)))
         .demand(cosine(0, a.E.col(2), 1, b.E.col(1)))
         .demand(combination(1.0, offset(0, a.p, a.E.col(2), 1, b.p), -pitch / (2.0 * M_PI), angle(0, a.E, 1, b.E)), {},
-                std::abs(pitch));
+                std::abs(pitch))
+        .slides({angle(0, a.E, 1, b.E), true, {}, pitch / (2.0 * M_PI)});
     return joint;
   };
   return {.name = "screw",
@@ -27,7 +28,8 @@ JointInfo screw_joint() {
           .numbers = {{.name = "pitch",
                        .meaning = "translation along the axis per turn; negative for a left-handed thread",
                        .default_number = std::nan(""),
-                       .unit = "m"}}};
+                       .unit = "m"}},
+          .coordinates = 1};
 }
 
 }  // namespace kreisel::multibody
