@@ -74,7 +74,10 @@ void PlotFiles::add_to(CLI::App& parser) {
 }
 
 void PlotFiles::write(const io::ReportData& data, bool is_quiet) const {
-  if (!page.empty()) io::write_report(data, page);
+  if (!page.empty()) {
+    io::refuse_to_overwrite(io::ReadingList::of_all(), page, "html");
+    io::write_report(data, page);
+  }
   if (!page.empty() && !is_quiet) fmt::print("  page         {}\n", page);
   if (pictures.empty()) return;
   for (const io::Path& file : io::write_pictures(data, pictures))

@@ -149,6 +149,7 @@ class Inverse final : public Command {
     for (Eigen::Index i = 0; i < table.values.rows(); ++i)
       for (Eigen::Index k = 0; k < table.values.cols(); ++k)
         text += fmt::format("{:.17g}{}", table.values(i, k), k + 1 < table.values.cols() ? "," : "\n");
+    io::refuse_to_overwrite(io::ReadingList::of_all(), out_, "out");
     io::write_atomically(out_, text);
   }
 

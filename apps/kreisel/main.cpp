@@ -15,6 +15,7 @@
 #include "base/spelling.hpp"
 #include "command.hpp"
 #include "inverse.hpp"
+#include "io/files/files.hpp"
 #include "io/result/summary.hpp"
 #include "kreisel/error.hpp"
 #include "terminal.hpp"
@@ -140,6 +141,7 @@ class Program {
       if (command->parser().parsed()) active_ = command.get();
     refuse_unknown_command();
     refuse_leftovers(active_->parser());
+    const io::ReadingList read;  // what may not be overwritten
     return active_->execute(invocation_);
   }
 

@@ -49,13 +49,13 @@ Json names_on(const multibody::Assembly& assembly, const std::vector<int>& nodes
 
 void write_model(const io::PreparedRun& run, const std::string& file) {
   if (file.empty()) return;
-  io::refuse_to_overwrite(run.options.sources, file, "--write-model");
+  io::refuse_to_overwrite(run.options.sources, file, "write_model");
   io::write_atomically(file, io::written_model(run).dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 void write_graph(const io::PreparedRun& run, const std::string& file) {
   if (file.empty()) return;
-  io::refuse_to_overwrite(run.options.sources, file, "--graph");
+  io::refuse_to_overwrite(run.options.sources, file, "graph");
   const std::string text = io::graph_of(mechanism_of(run.model));
   if (file.ends_with(".dot") || file.ends_with(".gv")) return io::write_atomically(file, text);
   if (!file.ends_with(".svg"))

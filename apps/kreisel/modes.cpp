@@ -320,6 +320,7 @@ class Modes final : public Command {
   void write_matrices(const Found& found, const analysis::OutputMatrices& outputs) const {
     const std::vector<io::NamedMatrix> matrices = matrices_of(found, outputs);
     const std::vector<std::string> inputs = input_names(*found.point.system);
+    io::refuse_to_overwrite(io::ReadingList::of_all(), out_, "out");
     if (out_.ends_with(".npz")) {
       io::write_npz(out_, matrices, {{"inputs", inputs}, {"outputs", outputs.columns}});
       return;

@@ -176,6 +176,7 @@ class Static final : public Command {
       for (const double value : values[i]) text += fmt::format(",{:.17g}", value);
       text += fmt::format(",{},{}\n", path.points[i].is_limit ? 1 : 0, stability[i]);
     }
+    io::refuse_to_overwrite(io::ReadingList::of_all(), out_, "out");
     io::write_atomically(out_, text);
   }
 

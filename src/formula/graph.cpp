@@ -365,6 +365,13 @@ std::vector<Graph::Kink> Graph::kinks_of(Node node) {
   return {kinks.begin(), kinks.end()};
 }
 
+std::vector<Graph::Kink> Graph::curves_of(Node node) const {
+  std::set<Kink> curves;
+  for (const Node n : nodes_below(node, [&](Node of) { return operands(at(of)); }))
+    if (at(n).kind == Kind::curve) curves.insert({at(n).a, at(n).curve});
+  return {curves.begin(), curves.end()};
+}
+
 std::vector<Graph::Node> Graph::parts_of(Node node, int leaf) const {
   std::vector<Node> parts, open{node};
   std::set<Node> seen;

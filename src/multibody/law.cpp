@@ -187,6 +187,22 @@ std::vector<Signal> timed_parts(Formulas& formulas, Formulas::Node node) {
     } catch (const InvalidInput&) {  // nested deeper, or longer, than a formula in t may be
     }
   }
+  // Tables of time have corners at their points; of a function of time, where it passes them.
+  constexpr std::size_t most_points = 200;
+  for (const auto& [argument, curve] : graph.curves_of(node)) {
+    const auto* table = dynamic_cast<const TableCurve*>(curve);
+    if (table == nullptr || graph.leaves_of(argument) != std::vector{time}) continue;
+    const std::string text = graph.text_of(argument, "t");
+    if (text == "t") {
+      parts.push_back(table->signal());
+      continue;
+    }
+    const std::vector<double> points = table->signal().points();
+    for (std::size_t i = 0; i < std::min(points.size(), most_points) && !text.empty(); ++i) try {
+        parts.emplace_back(Expression(fmt::format("abs({} - ({:.17g}))", text, points[i])));
+      } catch (const InvalidInput&) {
+      }
+  }
   return parts;
 }
 

@@ -96,6 +96,7 @@ class TableCurve final : public formula::Curve {
   explicit TableCurve(Signal signal) : signal_(std::move(signal)), kinks_(signal_.kinks()) {}
   double at(double x, int derivative) const override;
   std::span<const double> kinks() const override { return kinks_; }
+  const Signal& signal() const { return signal_; }
 
  private:
   Signal signal_;

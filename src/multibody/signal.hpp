@@ -38,6 +38,8 @@ class Signal {
   /// Where it is known: a table from its first to its last point, a formula everywhere.
   std::pair<double, double> span() const;
 
+  /// Where the points of a table are.
+  const std::vector<double>& points() const { return nodes_; }
   /// Points of a table at which it or its slope jumps.
   std::vector<double> kinks() const;
 

@@ -25,6 +25,11 @@ constexpr std::size_t least_pieces = 4, most_pieces = 256;
 constexpr double largest_turn = 0.4;
 constexpr double resolved_part = 0.1;
 constexpr int max_refinements = 100;
+/// Where a probe tells whether a function turns back between the end of a step and the next sample, in parts of their distance.
+constexpr double probe_part = 0.02;
+/// In the search for the smallest value of a function.
+constexpr int max_dip_steps = 80;
+constexpr double golden_part = 0.381966;
 /// Halvings in the search for the sign of a function just after an event.
 constexpr int max_halvings = 48;
 /// Constraints that an event switches on may be violated by this much, relative to the size of q.
@@ -199,25 +204,60 @@ const std::vector<Crossing>& EventWatch::scan(const Entry& newest, Interpolant i
   return crossings_;
 }
 
-/// A function that comes close to zero between three samples of one sign is also evaluated where the parabola through them is
-/// closest to zero.
+/// A function that turns back between samples of one sign may have crossed zero twice: it is followed to where it is closest to zero.
+/// It may turn between the first two samples and between the last two as well, which a probe beside the end of the step tells.
 void EventWatch::refine(int i, Interpolant interpolate, Entry& scratch) {
   std::vector<Sample>& list = samples_[i];
   refined_.assign(list.begin(), list.end());
-  for (std::size_t m = 1; m + 1 < list.size(); ++m) {
-    const Sample &a = list[m - 1], &b = list[m], &c = list[m + 1];
-    const bool is_dip = sign_of(a.g) == sign_of(b.g) && sign_of(b.g) == sign_of(c.g) && std::abs(b.g) < std::abs(a.g) &&
-                        std::abs(b.g) <= std::abs(c.g);
-    if (!is_dip) continue;
-    const double slope_ab = (b.g - a.g) / (b.t - a.t), slope_bc = (c.g - b.g) / (c.t - b.t);
-    const double curvature = (slope_bc - slope_ab) / (c.t - a.t);
-    const double t = 0.5 * (a.t + b.t) - 0.5 * slope_ab / curvature;
-    if (!(t > a.t && t < c.t) || t == b.t || !interpolate(t, scratch)) continue;
-    refined_.push_back({t, evaluate(i, scratch)});
+  const std::size_t n = list.size();
+  const auto approaches = [](const Sample& far, const Sample& near) {
+    return near.g != 0.0 && sign_of(far.g) == sign_of(near.g) && std::abs(near.g) < std::abs(far.g);
+  };
+  const auto probe = [&](const Sample& end, const Sample& inner) {
+    const double t = end.t + probe_part * (inner.t - end.t);
+    if (!approaches(inner, end) || t == end.t || !interpolate(t, scratch)) return;
+    const Sample near{t, evaluate(i, scratch)};
+    if (sign_of(near.g) != sign_of(end.g))
+      refined_.push_back(near);
+    else if (approaches(end, near))
+      follow_dip(i, end.t < inner.t ? end : inner, near, end.t < inner.t ? inner : end, interpolate, scratch);
+  };
+  if (n >= 3) {
+    probe(list[0], list[1]);
+    probe(list[n - 1], list[n - 2]);
   }
-  if (refined_.size() == list.size()) return;
+  for (std::size_t m = 1; m + 1 < n; ++m) {
+    const Sample &a = list[m - 1], &b = list[m], &c = list[m + 1];
+    if (approaches(a, b) && (approaches(c, b) || c.g == b.g)) follow_dip(i, a, b, c, interpolate, scratch);
+  }
+  if (refined_.size() == n) return;
   std::sort(refined_.begin(), refined_.end(), [](const Sample& x, const Sample& y) { return x.t < y.t; });
   list.assign(refined_.begin(), refined_.end());
+}
+
+/// |g| is smallest at b of a, b, c: parabolas, and golden sections in turn, until the sign changes or cannot change.
+void EventWatch::follow_dip(int i, Sample a, Sample b, Sample c, Interpolant interpolate, Entry& scratch) {
+  for (int n = 1; n <= max_dip_steps && c.t - a.t > tolerance_at(b.t); ++n) {
+    const double slope_ab = (b.g - a.g) / (b.t - a.t), slope_bc = (c.g - b.g) / (c.t - b.t);
+    // Not even straight on it would get there.
+    if (std::max(std::abs(slope_ab) * (c.t - b.t), std::abs(slope_bc) * (b.t - a.t)) < std::abs(b.g)) return;
+    double t = 0.5 * (a.t + b.t) - 0.5 * slope_ab * (c.t - a.t) / (slope_bc - slope_ab);
+    const bool is_left_wider = b.t - a.t > c.t - b.t;
+    if (n % 2 == 0 || !(t > a.t && t < c.t) || t == b.t)
+      t = is_left_wider ? b.t - golden_part * (b.t - a.t) : b.t + golden_part * (c.t - b.t);
+    if (!(t > a.t && t < c.t) || t == b.t || !interpolate(t, scratch)) return;
+    const Sample now{t, evaluate(i, scratch)};
+    if (sign_of(now.g) != sign_of(b.g)) {
+      refined_.push_back(now);
+      return;
+    }
+    if (std::abs(now.g) < std::abs(b.g)) {
+      (now.t < b.t ? c : a) = b;
+      b = now;
+    } else {
+      (now.t < b.t ? a : c) = now;
+    }
+  }
 }
 
 /// Regula falsi with the Illinois weights, and bisection when it does not halve the interval.

@@ -85,6 +85,7 @@ class EventWatch {
   double turn_in(const method::Entry& newest) const;
   bool is_resolved(int event) const;
   void refine(int event, Interpolant interpolate, method::Entry& scratch);
+  void follow_dip(int event, Sample a, Sample b, Sample c, Interpolant interpolate, method::Entry& scratch);
   Crossing locate(int event, Sample left, Sample right, Interpolant interpolate, method::Entry& scratch);
 
   const system::System& system_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "solve/kkt.hpp"
+
 namespace kreisel::run {
 namespace {
 
@@ -13,6 +15,11 @@ constexpr double farthest_of_all = 1e-3, farthest_over_tolerance = 1e3, aim_over
 constexpr int most_tries = 6;
 /// A step shorter than this part of the attempted one is not taken.
 constexpr double shortest = 1e-2;
+/// Knots of one coordinate in a step that are looked at, and the surprise that counts, in tolerances.
+constexpr int most_knots = 16;
+constexpr double significant = 10.0;
+/// A step that has to end at less than this part is not worth it.
+constexpr double nearest = 1e-6;
 /// After fewer steps than this between two knots, so many times in a row, the search is suspended for the next steps.
 constexpr int close_by = 8, most_crowded = 4, length_of_pause = 100;
 
@@ -20,16 +27,19 @@ int one_more(int count) { return count == std::numeric_limits<int>::max() ? coun
 
 }  // namespace
 
-Kinks::Kinks(const system::System& system, double rtol)
+Kinks::Kinks(const system::System& system, double rtol, std::string_view linear_solver)
     : system_(system),
       farthest_(std::clamp(farthest_over_tolerance * rtol, 1e-9, farthest_of_all)),
-      moved_(system.space()) {
+      moved_(system.space()),
+      linear_solver_(linear_solver) {
   const auto* kinked = dynamic_cast<const system::KinkedSystem*>(&system);
   if (kinked == nullptr || kinked->kink_count() == 0) return;
   of_ = kinked;
   for (Vector* x : {&x_, &x_trial_, &x_moved_}) x->setZero(kinked->kink_count());
   way_.setZero(system.space().nv());
 }
+
+Kinks::~Kinks() = default;
 
 void Kinks::inherit(const Kinks& before) {
   if (of_ != before.of_) return;
@@ -135,6 +145,77 @@ bool Kinks::misses(const lie::Motion& now, const lie::Motion& trial) {
   if (!(t > before && t < beyond_)) t = 0.5 * (before + beyond_);
   landing_ = t;
   return true;
+}
+
+bool Kinks::accelerate_at(int kink, double x, const lie::Motion& end, double s, double whole, double h) {
+  constexpr int corrections = 4;
+  for (int n = 0; n <= corrections; ++n) {
+    way_ = s * end.v + (0.5 * s * s) * end.a;
+    system_.space().move(end.q, way_, moved_.q);
+    moved_.t = end.t + s;
+    moved_.v = end.v + s * end.a;
+    of_->kinks(moved_, x_moved_);
+    const double miss = x - x_moved_[kink];
+    if (std::abs(miss) <= 1e-9 * std::abs(whole)) break;
+    s += miss / whole * h;
+  }
+  moved_.a = end.a;
+  if (kkt_ == nullptr) kkt_ = std::make_unique<solve::Kkt>(system_, counters_, linear_solver_);
+  lambda_.setZero(system_.pattern().rows());
+  return kkt_->accelerate(moved_, lambda_);
+}
+
+bool Kinks::surprises(int kink, double x, const lie::Motion& now, const lie::Motion& trial, ErrorNorm& norm) {
+  const double h = trial.t - now.t, from = x_[kink], whole = x_trial_[kink] - from, part = (x - from) / whole;
+  const bool is_first_nearer = part <= 0.5;
+  const auto accelerated_from = [&](bool is_first) {
+    return accelerate_at(kink, x, is_first ? now : trial, (is_first ? part : part - 1.0) * h, whole, h);
+  };
+  // What velocities would change by if these accelerations lasted over the step, and rates of states.
+  const auto change = [&](const Vector& v, const Vector& a, const Vector& v0, const Vector& a0) {
+    q_error_ = h * (v - v0);
+    v_error_ = h * (a - a0);
+    return norm(q_error_, v_error_);
+  };
+  if (!accelerated_from(is_first_nearer)) return false;
+  near_a_ = moved_.a;
+  near_v_ = moved_.v;
+  // Of dynamic coordinates v is that of the motion, of states the rate that the forces give.
+  const lie::Motion& near = is_first_nearer ? now : trial;
+  const double known = (moved_.t - now.t) / h;
+  const Vector a_between = now.a + known * (trial.a - now.a), v_between = near.v + (moved_.t - near.t) * near.a;
+  const double surprise =
+      change(near_v_, near_a_, v_between, a_between) - 2.0 * change(trial.v, trial.a, trial.v, now.a);
+  if (!(surprise > significant)) return false;
+  // Seen from the other end, stiff forces differ as much as that; a force between the knots does not.
+  if (!accelerated_from(!is_first_nearer)) return false;
+  return surprise > significant + 3.0 * change(near_v_, near_a_, near_v_, moved_.a);
+}
+
+bool Kinks::hides(const lie::Motion& now, const lie::Motion& trial, ErrorNorm& norm) {
+  if (of_ == nullptr || std::isfinite(landing_)) return false;
+  if (t_ != now.t) of_->kinks(now, x_), t_ = now.t;
+  of_->kinks(trial, x_trial_);
+  for (int i = 0; i < x_.size(); ++i) {
+    const double from = x_[i], to = x_trial_[i];
+    if (!std::isfinite(from) || !std::isfinite(to)) continue;
+    double last = from;
+    for (int n = 0; n < most_knots; ++n) {
+      const std::optional<double> knot = of_->knot_between(i, last, to);
+      if (!knot) break;
+      for (const double x : {0.5 * (last + *knot), *knot}) {
+        const double part = (x - from) / (to - from);
+        if ((n == 0 && x != *knot) || part < nearest || !surprises(i, x, now, trial, norm)) continue;
+        target_ = {i, x};
+        landing_ = now.t + part * (trial.t - now.t);
+        beyond_ = trial.t;
+        tries_ = 0;
+        return true;
+      }
+      last = *knot;
+    }
+  }
+  return false;
 }
 
 void Kinks::accept(const lie::Motion& now, const lie::Motion& trial) {

@@ -3,9 +3,18 @@
 
 #include <array>
 #include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
 
 #include "base/archive.hpp"
+#include "kreisel/system.hpp"
+#include "run/error_control.hpp"
 #include "system/kinks.hpp"
+
+namespace kreisel::solve {
+class Kkt;
+}
 
 namespace kreisel::run {
 
@@ -16,7 +25,8 @@ namespace kreisel::run {
 /// Knots that follow each other too closely are left to error control: a restart at each would cost more.
 class Kinks {
  public:
-  Kinks(const system::System& system, double rtol);
+  Kinks(const system::System& system, double rtol, std::string_view linear_solver);
+  ~Kinks();
 
   void ignore() { of_ = nullptr; }
   /// Where the next attempt has to end; not finite: anywhere.
@@ -34,6 +44,9 @@ class Kinks {
   Advice rejected(const lie::Motion& now, const lie::Motion& trial, int order);
   /// The step to `trial` may be accepted. True: it misses the knot at which it should end; landing() is better.
   [[nodiscard]] bool misses(const lie::Motion& now, const lie::Motion& trial);
+  /// The step to `trial` may be accepted. True: between knots that it passes a force acts of which its ends know nothing; it has to
+  /// end at landing().
+  [[nodiscard]] bool hides(const lie::Motion& now, const lie::Motion& trial, ErrorNorm& norm);
   /// The step to `trial` is accepted.
   void accept(const lie::Motion& now, const lie::Motion& trial);
 
@@ -47,6 +60,10 @@ class Kinks {
   struct Rates {
     double rate = 0.0, curve = 0.0;
   };
+  /// Where a coordinate has this value, from one end of the step: accelerations there into moved_. False: there are none.
+  bool accelerate_at(int kink, double x, const lie::Motion& end, double s, double whole, double h);
+  /// Whether a force acts where a coordinate has this value, of which the ends of the step know nothing.
+  bool surprises(int kink, double x, const lie::Motion& now, const lie::Motion& trial, ErrorNorm& norm);
   Rates rates(int kink, double x, const lie::Motion& m, double h);
   double time_of_knot(const lie::Motion& at, double x, double whole, double h);
   Crossing first_between_ends() const;
@@ -62,6 +79,10 @@ class Kinks {
   double t_ = nowhere;
   lie::Motion moved_;
   Vector way_;
+  std::string linear_solver_;
+  Counters counters_;  ///< of probes, which are no part of the method
+  std::unique_ptr<solve::Kkt> kkt_;
+  Vector lambda_, q_error_, v_error_, near_v_, near_a_;
 
   Crossing target_;
   double landing_ = nowhere, beyond_ = nowhere;  ///< target end of the step, and a time behind the knot

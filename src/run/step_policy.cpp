@@ -135,7 +135,7 @@ class ErrorControl : public StepPolicy {
         watchdog_(plan.t0, plan.t_end),
         chatter_(system, plan.t_end),
         corners_(system, plan.options, plan.t0, plan.t_end),
-        kinks_(system, plan.options.rtol) {}
+        kinks_(system, plan.options.rtol, plan.options.linear_solver.name()) {}
 
   std::variant<Proposal, Failure> next(const Stepper& stepper) override {
     const double t = stepper.now().motion.t;
@@ -202,6 +202,10 @@ class ErrorControl : public StepPolicy {
   /// For an accepted step: whether it has to end elsewhere.
   bool misses_kink(Attempt& attempt, const Stepper& stepper) {
     if (kinks_.misses(stepper.now().motion, stepper.trial().motion)) {
+      attempt.outcome = Outcome::error_too_large;
+      return true;
+    }
+    if (kinks_.hides(stepper.now().motion, stepper.trial().motion, norm_)) {
       attempt.outcome = Outcome::error_too_large;
       return true;
     }

@@ -36,7 +36,7 @@ Json matrix_plot(const ScatterMatrix& matrix, const Ensemble& ensemble) {
   const bool has_failed = std::any_of(ensemble.is_failed.begin(), ensemble.is_failed.end(), [](bool is) { return is; });
   Json out = plot("matrix", "Scatter matrix", "", "");
   std::string note = "Above the diagonal: correlation of ranks.";
-  if (stride > 1) note += fmt::format(" Every {}th of {} cases is drawn.", stride, count);
+  if (stride > 1) note += fmt::format(" One in {} of {} cases is drawn.", stride, count);
   if (has_failed) note += " Red: cases that failed.";
   if (!matrix.has_all) note += fmt::format(" The {} that matter most.", matrix.names.size());
   out["note"] = note;

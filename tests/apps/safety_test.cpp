@@ -1,4 +1,5 @@
 // What the program must not destroy: files it reads, devices, links, results that another run is writing.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -167,6 +168,28 @@ TEST_F(Safety, TheFirstSignalIsHeardBetweenOutputPoints) {
   EXPECT_EQ(process.wait().exit_code, 130);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
   EXPECT_EQ(Json::parse(content_of(folder / "r/summary.json"))["status"], "interrupted");
+}
+
+/// What analyses read is never what they write.
+TEST_F(Safety, AnalysesDoNotOverwriteTheirInputs) {
+  const std::string model = R"({"gravity": [0, 0, -9.81], "parameters": {"k": 1},
+    "bodies": [{"name": "b", "mass": 1, "inertia": [1, 1, 1], "position": [0, 1, 0]}],
+    "joints": [{"name": "hinge", "type": "revolute", "between": ["ground", "b"], "at": [0, 0, 0], "axis": [1, 0, 0]}],
+    "inputs": {"u": {"value": 0}}, "outputs": {"ang": {"angle": "hinge"}},
+    "forces": [{"type": "torque", "joint": "hinge", "value": "=u - 30*ang - k*ang'"}]})";
+  write_file(folder / "m.json", model);
+  std::string data = "t,ang\n";
+  for (int i = 1; i < 20; ++i) data += fmt::format("{},{}\n", 0.05 * i, -0.01 * i);
+  write_file(folder / "d.csv", data);
+  expect_refusal({"modes", "m.json", "--html", "m.json"}, "would be overwritten");
+  expect_refusal({"modes", "m.json", "--out", "m.json"}, "would be overwritten");
+  expect_refusal({"static", "m.json", "--along", "k=1:2", "--out", "m.json"}, "would be overwritten");
+  expect_refusal({"inverse", "m.json", "--follow", "ang=0.1*sin(t)", "--inputs", "u", "--out", "m.json"},
+                 "would be overwritten");
+  expect_refusal({"fit", "m.json", "d.csv", "--free", "k=0.1:10", "--html", "m.json"}, "would be overwritten");
+  expect_refusal({"fit", "m.json", "d.csv", "--free", "k=0.1:10", "--html", "d.csv"}, "would be overwritten");
+  EXPECT_EQ(content_of(folder / "m.json"), model);
+  EXPECT_EQ(content_of(folder / "d.csv"), data);
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ std::string text_stl() {
 std::string box_obj() {
   return "# a box of quadrilaterals\nv -.5 -1 -1.5\nv .5 -1 -1.5\nv .5 1 -1.5\nv -.5 1 -1.5\nv -.5 -1 1.5\nv .5 -1 "
          "1.5\nv .5 1 1.5\nv -.5 1 1.5\n"
-         "vn 0 0 1\nf 4//1 3//1 2//1 1//1\nf 5 6 7 8\nf 1 2 6 5\nf 2/1/1 3/1/1 7/1/1 6/1/1\nf 3 4 8 7\nf -4 -8 -5 -1\n";
+         "vn 0 0 1\nf 4//1 3//1 2//1 1//1\nf 5 6 7 8\nf 1 2 6 5\nf 2/1/1 3/1/1 7/1/1 6/1/1\nf 3 4 8 7\nf -8 -4 -1 -5\n";
 }
 
 /// Enclosed volume by the divergence theorem: positive where the corners run counterclockwise from outside.

@@ -178,7 +178,8 @@ TEST(Urdf, LimitsFrictionAndMimicAreKept) {
   for (const int limit : {0, 1}) EXPECT_GT(file.assembly->gap(limit, m).value, -1e-9);
   EXPECT_LT(report.position_max, 1e-6);
 
-  EXPECT_NE(refusal(replaced(robot, "joint=\"shoulder\"", "joint=\"sholder\"")).find("mimics 'sholder'"),
+  EXPECT_NE(refusal(replaced(robot, "joint=\"shoulder\"", "joint=\"sholder\""))
+                .find("mimics an unknown joint 'sholder'; did you mean 'shoulder'?"),
             std::string::npos);
   EXPECT_THROW(io::import_urdf("robot.urdf", robot, {.positions = {{"shoulder", 1.5}}}), InvalidInput);
   EXPECT_THROW(io::import_urdf("robot.urdf", robot, {.positions = {{"wrist", 0.5}}}), InvalidInput);

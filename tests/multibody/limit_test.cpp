@@ -326,6 +326,7 @@ TEST_P(RestBeside, StaysClosed) {
     EXPECT_NEAR(r["P"], 0.0, 1e-12);
     int happened = 0;
     for (const Hit& hit : hits(r)) {
+      if (hit.t == 0.0) continue;  // it closes at the start
       EXPECT_NE(hit.limit, "p lower limit") << hit.action << " at " << hit.t;
       ++happened;
     }
@@ -366,12 +367,15 @@ TEST(Limits, BallBouncesOnABodyAtRest) {
                   "limits": {{"from": 0, "restitution": 0.2}}}},
                 {{"name": "top", "type": "prismatic", "between": ["low", "high"], "at": [0, 0, 0], "axis": [0, 0, 1],
                   "initial": {{"value": 1}}, "limits": {{"from": 0, "restitution": {}}}}}],
-                "outputs": {{"low": {{"displacement": "floor"}}, "high": {{"displacement": "top"}}}}}})",
+                "outputs": {{"z": {{"displacement": "floor"}}}}}})",
                                                both.substr(0, both.find(' ')), both.substr(both.find(' ') + 1), e));
         spec.set("method", std::string(method));
         const Ran r = ran(spec, 2.0, 1e-8);
-        EXPECT_NEAR(r["low"], 0.0, 1e-12);
+        EXPECT_NEAR(r["z"], 0.0, 1e-12);
         std::vector<Hit> list = hits(r);
+        ASSERT_FALSE(list.empty());
+        EXPECT_EQ(list[0].limit + " " + list[0].action, "floor lower limit close");
+        list.erase(list.begin());
         double t = std::sqrt(2.0 / g);
         ASSERT_GE(list.size(), 3u);
         for (std::size_t i = 0; i < 3; ++i) {
@@ -556,7 +560,7 @@ TEST(Limits, MistakesAreRefused) {
   EXPECT_NE(said("{}", R"({"from": 1, "to": -1})").find("goes from 1 to -1"), std::string::npos);
   EXPECT_NE(said("{}", R"({"from": -1, "stiffness": 10, "restitution": 0.5})").find("rigid"), std::string::npos);
   EXPECT_NE(said("{}", R"({"from": -1, "damping": 10})").find("no \"stiffness\""), std::string::npos);
-  EXPECT_NE(said("{}", R"({"from_deg": -1})").find("no angle"), std::string::npos);
+  EXPECT_NE(said("{}", R"({"from_deg": -1})").find("not an angle"), std::string::npos);
   EXPECT_NE(said("{}", R"({"from": -1, "restitution": 1.5})").find("restitution"), std::string::npos);
   const std::string beyond = said(R"({"value": -0.25})", R"({"from": 0})");
   EXPECT_NE(beyond.find("'rail' starts at -0.25, beyond its lower limit 0"), std::string::npos) << beyond;

@@ -275,7 +275,7 @@ TEST(Output, RotationIsThatRelativeToAnotherBody) {
 TEST(Screw, HasAnAngleThatMayBeginAnywhereAndEndAtAStop) {
   for (const char* between : {R"("ground", "nut")", R"("nut", "ground")"}) {
     const std::string text = std::string(R"j({"bodies": [
-        {"name": "nut", "mass": 2, "inertia": [0.1, 0.1, 0.3], "position": [0.2, 0, 1]}],
+        {"name": "nut", "mass": 2, "inertia": [0.1, 0.2, 0.3], "position": [0.2, 0, 1]}],
       "joints": [{"name": "thread", "type": "screw", "between": [)j") +
                              between + R"j(], "at": [0, 0, 0], "axis": [0, 0, 1], "pitch": 0.5,
         "initial": {"value": 8, "rate": 3}, "limits": {"to": 14, "restitution": 0.5}}],
@@ -288,6 +288,59 @@ TEST(Screw, HasAnAngleThatMayBeginAnywhereAndEndAtAStop) {
     EXPECT_NEAR(before["place.y"], sign * 0.2 * std::sin(12.5), 1e-7) << between;
     EXPECT_NEAR(after["turn"], 14.0 - 1.5, 1e-6) << "one second after the stop at t = 2";
     EXPECT_NEAR(after["turning"], -1.5, 1e-7);
+  }
+}
+
+/// A mass on a rail passes a place or a time at which a force acts so briefly that both ends of a long step know nothing of it.
+class BriefForce : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
+
+TEST_P(BriefForce, IsNotSteppedOver) {
+  const auto& [force, method] = GetParam();
+  const std::string value(force);
+  io::RunSpec spec = spec_of(R"j({"bodies": [{"name": "b", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0]}],
+      "joints": [{"type": "prismatic", "name": "rail", "between": ["ground", "b"], "at": [0, 0, 0], "axis": [1, 0, 0], "initial": {"rate": 1}}],
+      "outputs": {"s": {"displacement": "rail"}, "speed": "=s'"},
+      "forces": [{"type": "force", "joint": "rail", "value": )j" +
+                             value + "}]}");
+  spec.set("method", std::string(method));
+  const Ran r = ran(spec, 2.5, 1e-6);
+  // Of the place: v^2/2 grows by the work 1 J; of time: v grows by the impulse 1 N s.
+  const bool is_of_place = value.find('t') == std::string::npos || value.find("\"=s\"") != std::string::npos;
+  EXPECT_NEAR(r["speed"], is_of_place ? std::sqrt(3.0) : 2.0, 1e-3);
+}
+INSTANTIATE_TEST_SUITE_P(
+    All, BriefForce,
+    testing::Combine(
+        testing::Values(
+            R"j("=1e6*max(0, 1e-3 - abs(x - 1))")j", R"j("=1e6*max(0, 1e-3 - abs(t - 1 + 1e-9*x))")j",
+            R"({"table": [[0, 0], [0.999, 0], [1, 1000], [1.001, 0], [9, 0]], "of": "=s", "interpolation": "linear"})",
+            R"({"table": [[0, 0], [0.999, 0], [1, 1000], [1.001, 0], [9, 0]], "of": "=t", "interpolation": "linear"})",
+            R"({"table": [[0, 0], [1.998, 0], [2, 1000], [2.002, 0], [9, 0]], "of": "=2*t", "interpolation": "linear"})"),
+        testing::Values("bliedf", "radau", "rkmk", "generalized-alpha", "projected-bdf")),
+    [](const auto& info) {
+      std::string name = "Number" + std::to_string(info.index);
+      return name;
+    });
+
+/// Two spheres meet head-on within one step, and a point passes a narrow gate of an event.
+TEST(Contact, OfSmallSpheresIsNotSteppedOver) {
+  for (const char* method : {"bliedf", "radau", "rkmk", "generalized-alpha"}) {
+    io::RunSpec spec = spec_of(R"j({"bodies": [
+        {"name": "a", "mass": 1, "inertia": [1e-3, 1e-3, 1e-3], "position": [0, 0, 0], "velocity": [1, 0, 0]},
+        {"name": "b", "mass": 1, "inertia": [1e-3, 1e-3, 1e-3], "position": [1, 0, 0]}],
+      "forces": [{"name": "c", "type": "contact", "shapes": "sphere-sphere", "between": ["a", "b"], "first_radius": 1e-3,
+                  "second_radius": 1e-3, "stiffness": 1e9, "restitution": 1, "friction": 0}],
+      "outputs": {"place": {"position": "a"}, "va": {"velocity": "a"}, "vb": {"velocity": "b"}},
+      "events": [{"name": "gate", "when": "=1e-6 - abs(place.x - 0.2345)"}, {"name": "square", "when": "=1e-12 - (place.x - 0.345)^2"}]})j");
+    spec.set("method", std::string(method));
+    const Ran r = ran(spec, 2.0, 1e-6);
+    EXPECT_NEAR(r["va.x"], 0.0, 1e-4) << method;
+    EXPECT_NEAR(r["vb.x"], 1.0, 1e-4) << method;
+    const auto count = [&](const char* event) {
+      return std::ranges::count(r.report.events, std::string(event), &run::Occurrence::event);
+    };
+    EXPECT_EQ(count("gate"), 2) << method;
+    EXPECT_EQ(count("square"), 2) << method;
   }
 }
 

@@ -85,6 +85,12 @@ ReadingList::ReadingList() : outer_(std::exchange(reading_list, this)) {}
 
 ReadingList::~ReadingList() { reading_list = outer_; }
 
+std::vector<run::SourceFile> ReadingList::of_all() {
+  const ReadingList* list = reading_list;
+  while (list != nullptr && list->outer_ != nullptr) list = list->outer_;
+  return list != nullptr ? list->files_ : std::vector<run::SourceFile>();
+}
+
 void ReadingList::note(const Path& path, std::string_view content) {
   std::error_code error;
   if (reading_list == nullptr) return;

@@ -31,6 +31,8 @@ class ReadingList {
   ReadingList& operator=(const ReadingList&) = delete;
 
   const std::vector<run::SourceFile>& files() const { return files_; }
+  /// The files of the outermost list that lives in this thread.
+  static std::vector<run::SourceFile> of_all();
   /// For files that are read in another way.
   static void note(const Path& path, std::string_view content);
 

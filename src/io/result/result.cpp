@@ -306,7 +306,8 @@ void refuse_missing_rates(const models::Model& model, const std::vector<std::str
   m.q = model.start.q0;
   m.v = model.start.v0;
   Vector rates(system.output_size());
-  system.evaluate_output_rates(m, Vector::Zero(system.pattern().rows()), rates);
+  const Vector lambda = Vector::Zero(system.pattern().rows());
+  system.evaluate_output_rates(m, lambda, rates);
   Eigen::Index at = 0;
   for (const system::OutputInfo& info : system.outputs())
     for (int i = 0; i < info.size(); ++i, ++at)
