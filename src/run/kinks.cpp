@@ -206,6 +206,7 @@ bool Kinks::hides(const lie::Motion& now, const lie::Motion& trial, ErrorNorm& n
       for (const double x : {0.5 * (last + *knot), *knot}) {
         const double part = (x - from) / (to - from);
         if ((n == 0 && x != *knot) || part < nearest || !surprises(i, x, now, trial, norm)) continue;
+        if (hidden_++ > 0) return true;
         target_ = {i, x};
         landing_ = now.t + part * (trial.t - now.t);
         beyond_ = trial.t;
@@ -236,6 +237,7 @@ void Kinks::accept(const lie::Motion& now, const lie::Motion& trial) {
   }
   forget_landing();
   is_given_up_ = false;
+  hidden_ = 0;
   x_.swap(x_trial_);
   t_ = trial.t;
 }

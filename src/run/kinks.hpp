@@ -44,8 +44,8 @@ class Kinks {
   Advice rejected(const lie::Motion& now, const lie::Motion& trial, int order);
   /// The step to `trial` may be accepted. True: it misses the knot at which it should end; landing() is better.
   [[nodiscard]] bool misses(const lie::Motion& now, const lie::Motion& trial);
-  /// The step to `trial` may be accepted. True: between knots that it passes a force acts of which its ends know nothing; it has to
-  /// end at landing().
+  /// The step to `trial` may be accepted. True: between knots that it passes a force acts of which its ends know nothing. It has to
+  /// end at landing(), or where that has failed, sooner.
   [[nodiscard]] bool hides(const lie::Motion& now, const lie::Motion& trial, ErrorNorm& norm);
   /// The step to `trial` is accepted.
   void accept(const lie::Motion& now, const lie::Motion& trial);
@@ -87,6 +87,7 @@ class Kinks {
   Crossing target_;
   double landing_ = nowhere, beyond_ = nowhere;  ///< target end of the step, and a time behind the knot
   int tries_ = 0;
+  int hidden_ = 0;                             ///< attempts since the last step that passed a force unnoticed
   bool is_given_up_ = false;                   ///< until the next step: error control alone
   Crossing landed_;                            ///< just before it
   int age_ = std::numeric_limits<int>::max();  ///< accepted steps since one crossed a knot

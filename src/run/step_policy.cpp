@@ -193,6 +193,8 @@ class ErrorControl : public StepPolicy {
  protected:
   virtual double step() const = 0;
   virtual int order(const Stepper& stepper) const = 0;
+  /// The step of size h was too long, whatever its error.
+  virtual void shorten(double h) = 0;
   /// Whether the method restarts at the corner, after a step of size h.
   virtual bool restarts_at(const Stop& corner, double h) const = 0;
   /// For a one-step method whose step has failed: whether the next one ends at a kink.
@@ -207,6 +209,7 @@ class ErrorControl : public StepPolicy {
     }
     if (kinks_.hides(stepper.now().motion, stepper.trial().motion, norm_)) {
       attempt.outcome = Outcome::error_too_large;
+      if (!std::isfinite(kinks_.landing())) shorten(attempt.h);
       return true;
     }
     kinks_.accept(stepper.now().motion, stepper.trial().motion);
@@ -376,6 +379,7 @@ class OrderControl final : public ErrorControl {
             method::parameters_in<method::variants::Bliedf>(parameters).ratios};
   }
   double step() const override { return controller_.step(); }
+  void shorten(double h) override { controller_.reject_newton(h); }
   int order(const Stepper& stepper) const override { return std::min(controller_.order(), stepper.past()); }
   bool restarts_at(const Stop& corner, double h) const override { return corners_.restarts_at(corner, h); }
 
@@ -436,6 +440,7 @@ class EmbeddedControl final : public ErrorControl {
     if (plan_.options.max_step > 0.0) h_ = std::min(h_, plan_.options.max_step);
   }
   double step() const override { return h_; }
+  void shorten(double h) override { h_ = failure_cut * h; }
   int order(const Stepper&) const override { return order_; }
   /// A one-step method continues after a corner unchanged if the acceleration is continuous there.
   bool restarts_at(const Stop& corner, double) const override { return corner.smooth < 0; }
@@ -488,6 +493,7 @@ class RadauPolicy final : public ErrorControl {
 
  private:
   double step() const override { return control_.step(); }
+  void shorten(double h) override { control_.reject_newton(h); }
   int order(const Stepper&) const override { return RadauStepper::method_order; }
   /// As for every one-step method.
   bool restarts_at(const Stop& corner, double) const override { return corner.smooth < 0; }

@@ -186,7 +186,7 @@ Triangles clustered(const Triangles& mesh, int cells) {
     std::array<std::uint32_t, 3> t{cluster[mesh.corners[i]], cluster[mesh.corners[i + 1]],
                                    cluster[mesh.corners[i + 2]]};
     if (t[0] == t[1] || t[1] == t[2] || t[0] == t[2]) continue;
-    std::ranges::rotate(t, std::ranges::min_element(t));
+    std::rotate(t.begin(), std::min_element(t.begin(), t.end()), t.end());
     if (seen.insert(t).second) out.corners.insert(out.corners.end(), t.begin(), t.end());
   }
   return out;
