@@ -225,6 +225,24 @@ TEST(Study, AxesAreLabelledInTheNotationOfThePapers) {
                                               "max |Eₙ − E₀| [J]", "max ‖B(qₙ)vₙ + Φ_t‖"}));
 }
 
+TEST(Study, TitlesHaveTheLettersOfThePapersAndSeriesTheirCases) {
+  const StudyResult result = run_study(
+      spec_from(
+          R"({"model": "heavy-top", "formulation": "index3", "order": [2, 3], "step": [2e-3, 1e-3], "t_end": 0.02, "measures":
+      ["lambda max"], "series": [{"quantity": "lambda-value", "component": 3, "name": "lambda_3 of the beta-test", "where": {"order": 2, "step": 1e-3}},
+      {"quantity": "eta"}]})"),
+      quiet());
+  const Json page = study_json(result, "");
+  std::map<std::string, std::size_t> curves;
+  for (const Json& plot : page["plots"]) curves[plot["title"]] = plot["curves"].size();
+  EXPECT_EQ(curves["λ max"], 2u);
+  EXPECT_EQ(curves["λ₃ of the beta-test"], 1u);
+  EXPECT_EQ(curves["η"], 4u);
+  EXPECT_THROW(
+      spec_from(R"({"model": "heavy-top", "step": 1e-3, "series": [{"quantity": "eta", "where": {"ordre": 2}}]})"),
+      InvalidInput);
+}
+
 TEST(Study, AnInterruptedStudyGoesOn) {
   test::TemporaryFolder folder;
   StudyOptions options = quiet(folder.path());
