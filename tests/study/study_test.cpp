@@ -239,6 +239,7 @@ TEST(Study, TitlesHaveTheLettersOfThePapersAndSeriesTheirCases) {
   EXPECT_EQ(curves["λ max"], 2u);
   EXPECT_EQ(curves["λ₃ of the beta-test"], 1u);
   EXPECT_EQ(curves["η"], 4u);
+  EXPECT_EQ(io::file_name_of("λ₃ of the beta-test"), "lambda-3-of-the-beta-test");
   EXPECT_THROW(
       spec_from(R"({"model": "heavy-top", "step": 1e-3, "series": [{"quantity": "eta", "where": {"ordre": 2}}]})"),
       InvalidInput);
