@@ -332,6 +332,21 @@ ModelPtr model_from_functions(const py::dict& functions, std::optional<double> t
       return vector_of(c, c(t, q, v), 1)[0];
     };
 
+  if (const py::object given = parts.take("outputs"); !given.is_none()) {
+    if (!py::isinstance<py::dict>(given))
+      throw InvalidInput(fmt::format("'outputs' is {}, expected a dict of functions by name", short_repr(given)));
+    for (const auto& [key, function] : given.cast<py::dict>()) {
+      const auto output = std::string(py::str(key));
+      if (PyCallable_Check(function.ptr()) == 0)
+        throw InvalidInput(fmt::format("output '{}' is {}, expected a function", output, short_repr(function)));
+      f.outputs.push_back({output, "",
+                           [c = parts.wrapped(output.c_str(), py::reinterpret_borrow<py::object>(function))](
+                               double t, const Vector& q, const Vector& v) {
+                             const py::gil_scoped_acquire lock;
+                             return vector_of(c, c(t, q, v), 1)[0];
+                           }});
+    }
+  }
   take_corners(parts, f);
 
   system::Start start;

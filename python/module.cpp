@@ -145,7 +145,11 @@ class StudyCampaign {
     if (!reference.is_none()) {
       options_.reference = [this](double t, Vector& q, Vector& v, Vector& lambda) {
         const py::gil_scoped_acquire lock;
-        const auto parts = py::tuple(reference_(t));
+        const py::object given = reference_(t);
+        if (!py::isinstance<py::sequence>(given))
+          throw InvalidInput(fmt::format("the reference returned {}, expected (q, v, lam)",
+                                         std::string(py::repr(given)).substr(0, 80)));
+        const auto parts = py::tuple(given);
         if (parts.size() != 3)
           throw InvalidInput(fmt::format("the reference returned {} values, expected (q, v, lam)", parts.size()));
         q = parts[0].cast<Vector>();

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 LAYERS = {
-    "api": ["run", "analysis", "multibody", "io/model_file"],
+    "api": ["run", "analysis", "multibody", "io/model_file", "study"],
     "study": ["io/result", "io/report"],
     "io/result": ["io/model_file", "io/trajectory", "analysis"],
     "io/report": ["io/trajectory", "io/json"],
@@ -43,6 +43,7 @@ PUBLIC = {
     "multibody": ["element"],
     "analysis": ["analysis"],
     "run": ["problem", "options", "observer", "report", "solution", "simulation"],
+    "study": ["study"],
     "api": ["mechanism", "kreisel"],
 }
 ROOM_OF = {header + ".hpp": room for room, headers in PUBLIC.items() for header in headers}

@@ -19,6 +19,7 @@
 #include "kreisel/report.hpp"
 #include "kreisel/simulation.hpp"
 #include "kreisel/solution.hpp"
+#include "kreisel/study.hpp"
 #include "kreisel/system.hpp"
 #include "kreisel/types.hpp"
 #include "kreisel/version.hpp"
@@ -50,6 +51,11 @@ using run::Solution;
 using run::Starting;
 using run::State;
 using run::Status;
+using study::ExactMotion;
+using study::motion_of_csv;
+using study::StudyCurve;
+using study::StudyRequest;
+using study::StudyTable;
 using system::audit;
 using system::CoordinateKind;
 using system::Corner;

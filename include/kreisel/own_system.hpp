@@ -31,6 +31,12 @@ struct Derivative;
 struct Jacobian;
 struct Steps;
 
+/// A number of the motion, by name.
+struct OutputFunction {
+  std::string name, unit{};
+  std::function<double(double t, const Vector& q, const Vector& v)> value;
+};
+
 /// The functions of
 ///
 ///     M(q) v̇ + g(t,q,v) + r(t,q,v,λ) + B(q,t)ᵀλ₁ + A(q,t)ᵀλ₂ = 0,   Φ(q,t) = 0,   A(q,t) v + a(q,t) = 0
@@ -62,6 +68,8 @@ struct SystemFunctions {
   std::function<Vector(double t, const Vector& q)> constraint_rate;  ///< Φ_t, zeros if Φ does not depend on t
   std::function<Vector(double t, const Vector& q, const Vector& v)> curvature;  ///< Ḃ v + Φ̇_t of the position rows
   std::function<double(double t, const Vector& q, const Vector& v)> energy;
+  /// Numbers that results report by these names, and that a projection may conserve as "output.NAME".
+  std::vector<OutputFunction> outputs;
 
   std::vector<Corner> corners;                  ///< times at which the functions are not smooth, in any order
   std::function<Corner(double t)> next_corner;  ///< the first one after t, where a list would be too long
@@ -91,7 +99,7 @@ class FunctionSystem final : public System {
   /// Throws InvalidInput when a function is missing or a size is wrong. No function is called: lengths and times are taken from
   /// the hints, or 1 without hints, until a run begins with `prepared_for`.
   explicit FunctionSystem(SystemFunctions functions);
-  /// As above, and calls every function but `energy` at the start of the run: all must be defined there, of the right size and
+  /// As above, and calls every function but `energy` and `outputs` at the start of the run: all must be defined there, of the right size and
   /// finite. The steps of differences are chosen there.
   FunctionSystem(SystemFunctions functions, const Start& start);
   ~FunctionSystem() override;
@@ -104,6 +112,8 @@ class FunctionSystem final : public System {
   void constraint_force(const Motion& m, ConstVectorRef mu, VectorRef out) const override;
   bool is_affine_in_multipliers() const override { return !functions_.multiplier_force; }
   double energy(const Motion& m) const override;
+  const std::vector<OutputInfo>& outputs() const override { return outputs_; }
+  void evaluate_outputs(const Motion& m, ConstVectorRef lambda, VectorRef out) const override;
   Corner next_corner(double t, double until, double resolution) const override;
   std::string examine(const Motion& m, ConstVectorRef lambda, const Tolerances& tolerances,
                       Residual& out) const override;
@@ -147,6 +157,7 @@ class FunctionSystem final : public System {
   void note(const char* callback, const Motion& m, const double* values, Eigen::Index count) const;
 
   SystemFunctions functions_;
+  std::vector<OutputInfo> outputs_;
   bool has_start_ = false;
   Vector is_dynamic_row_;
   struct StepsInUse;

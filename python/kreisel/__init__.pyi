@@ -1,6 +1,6 @@
 from concurrent.futures import Executor
 from os import PathLike
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -81,6 +81,7 @@ class System:
         constraint_rate: Callable[[float, Array], ArrayLike] = ...,
         curvature: Callable[[float, Array, Array], ArrayLike] = ...,
         energy: Callable[[float, Array, Array], float] = ...,
+        outputs: Mapping[str, Callable[[float, Array, Array], float]] = ...,
         corners: Sequence[float] | Callable[[float], float | None] = ...,
         scale: ArrayLike = ...,
         time_scale: float = ...,

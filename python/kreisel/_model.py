@@ -248,6 +248,7 @@ class System:
 
     Optional: jacobian(t, q) = B, constraint_rate(t, q) = phi_t, curvature(t, q, v) = B' v + phi_t', energy(t, q, v),
     velocity_constraint(t, q, v) with ``velocity_constraints``, multiplier_force(t, q, v, lam).
+    outputs, a dict of functions (t, q, v) by name: numbers that results report, and that ``conserve="output.NAME"`` keeps.
 
     Derivatives that are not given are computed by differences, whose steps are chosen at the start of a run. Hints in case
     that fails: scale, the length over which the functions vary, a number or one per entry of v; time_scale, the time,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -211,6 +212,35 @@ Json ends_of(const StudyResult& result, const ObservedCurve& curve, const std::s
   return list;
 }
 
+/// The letters of the papers: "lambda_3 max" becomes "λ₃ max".
+std::string in_letters(const std::string& text) {
+  static const std::vector<std::pair<std::string_view, std::string_view>> letters = {
+      {"lambda", "λ"}, {"rho_inf", "ρ∞"}, {"rho", "ρ"}, {"eta", "η"},
+      {"theta", "θ"},  {"Omega", "Ω"},    {"Phi", "Φ"}, {"alpha", "α"}};
+  static const std::array<std::string_view, 10> subscripts = {"₀", "₁", "₂", "₃", "₄", "₅", "₆", "₇", "₈", "₉"};
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const bool begins = at == 0 || (!is_letter(text[at - 1]) && text[at - 1] != '_' && text[at - 1] != '-');
+    const auto found = std::find_if(letters.begin(), letters.end(), [&](const auto& letter) {
+      const std::size_t end = at + letter.first.size();
+      return begins && text.compare(at, letter.first.size(), letter.first) == 0 &&
+             (end >= text.size() || (!is_letter(text[end]) && text[end] != '-'));
+    });
+    if (found == letters.end()) {
+      out += text[at++];
+      continue;
+    }
+    out += found->second;
+    at += found->first.size();
+    if (at + 1 < text.size() && text[at] == '_' && is_digit(text[at + 1]))
+      for (++at; at < text.size() && is_digit(text[at]); ++at)
+        out += subscripts[static_cast<std::size_t>(text[at] - '0')];
+  }
+  return out;
+}
+
 Json plot_of(const StudyResult& result, const PlotSpec& plot) {
   const Spec& spec = result.spec;
   const std::string x_name = plot.x.empty() ? spec.x : plot.x;
@@ -234,9 +264,10 @@ Json plot_of(const StudyResult& result, const PlotSpec& plot) {
   if (is_of_the_clock(x_name))
     if (const std::string spread = words_of_spread(result, plot); !spread.empty())
       note += (note.empty() ? "" : " ") + spread;
-  return {{"title", plot.title.empty()
-                        ? fmt::format("{} over {}", fmt::format("{}", fmt::join(plot.y, ", ")), label_of_x(x_name))
-                        : plot.title},
+  return {{"title",
+           in_letters(plot.title.empty()
+                          ? fmt::format("{} over {}", fmt::format("{}", fmt::join(plot.y, ", ")), label_of_x(x_name))
+                          : plot.title)},
           {"note", note},
           {"x_label", label_of_x(x_name)},
           {"y_label", y_label},
@@ -279,7 +310,7 @@ Json plots(const StudyResult& result) {
   for (std::size_t s = 0; s < result.spec.series.size(); ++s) {
     Json curves = Json::array();
     for (std::size_t i = 0; i < result.rows.size(); ++i) {
-      if (s >= result.rows[i].curves.size()) continue;
+      if (s >= result.rows[i].curves.size() || !matches(result.spec.series_where[s], result.spec.cases[i])) continue;
       const Curve& curve = result.rows[i].curves[s];
       Json y = Json::array();
       for (const double value : curve.y) y.push_back(io::number_or_null(value));
@@ -292,10 +323,10 @@ Json plots(const StudyResult& result) {
                         {"order", Json()},
                         {"marked", Json::array()}});
     }
-    list.push_back({{"title", result.spec.series[s].name},
+    list.push_back({{"title", in_letters(result.spec.series[s].name)},
                     {"note", ""},
                     {"x_label", "time [s]"},
-                    {"y_label", result.spec.series[s].name},
+                    {"y_label", in_letters(result.spec.series[s].name)},
                     {"log", false},
                     {"curves", curves},
                     {"slopes", Json::array()}});

@@ -5,6 +5,7 @@
 
 #include "base/archive.hpp"
 #include "grid.hpp"
+#include "kreisel/study.hpp"
 #include "kreisel/version.hpp"
 #include "names.hpp"
 #include "study/analysis.hpp"
@@ -234,9 +235,34 @@ TrajectorySpec trajectories_of(const SpecObject& root, const Spec& spec) {
   return out;
 }
 
+ReferenceOptions reference_of(const SpecObject& root) {
+  ReferenceOptions out;
+  if (!root.has("reference")) return out;
+  const SpecObject o(root.source(), "/reference", root.value("reference"));
+  o.only(names_of(reference_object().keys));
+  out.tolerance = o.number("tolerance", out.tolerance);
+  out.max_steps = o.whole("max_steps", out.max_steps, 1, max_whole);
+  if (o.has("file")) {
+    for (const char* word : {"tolerance", "max_steps"})
+      if (o.has(word)) o.refuse(word, "is for exact solutions that are computed, not for those of a file");
+    const io::Path path = root.source().folder() / o.required_text("file", "the path of a CSV file");
+    located(root.source(), "/reference/file", [&] { out.external = motion_of_csv(path.string()); });
+    const double accuracy = o.number("accuracy", 0.0);
+    if (!(accuracy >= 0.0)) o.refuse("accuracy", "must not be negative");
+    out.external_accuracy = {accuracy, accuracy, accuracy};
+  } else if (o.has("accuracy")) {
+    o.refuse("accuracy", "is for exact solutions of a file; one that is computed states its own");
+  }
+  return out;
+}
+
 /// The cases, and what their rows depend on.
 void make_cases(const SpecObject& root, const OwnModels& own_models, const std::string& own_text, Spec& spec) {
   const io::ReadingList read;
+  spec.reference = reference_of(root);
+  spec.own_text = own_text;
+  for (const run::SourceFile& file : read.files())
+    spec.own_text += fmt::format(";{} {:016x}", file.path, file.fingerprint);
   auto grid = std::make_shared<Grid>(root, spec, own_models);
   if (spec.x.empty())
     spec.x = spec.analysis.empty() ? grid->abscissa() : find_analysis(spec.analysis).parameters.front().name;
@@ -244,7 +270,6 @@ void make_cases(const SpecObject& root, const OwnModels& own_models, const std::
   if (grid->size() <= Spec::max_listed)
     for (std::size_t i = 0; i < grid->size(); ++i) spec.cases.push_back(grid->at(i));
   spec.grid = std::move(grid);
-  spec.own_text = own_text;
   Json said = root.json();
   for (const char* word :
        {"$schema", "id", "title", "source", "says", "notes", "x", "quick", "plots", "expect", "mutations"})
@@ -335,18 +360,16 @@ Spec parse_spec(const io::JsonSource& source, const OwnModels& own_models, const
         root.refuse(word,
                     fmt::format("is for studies of up to {} cases; this one has {}", Spec::max_listed, spec.size()));
   spec.plots = plots_of(root, spec);
+  if (spec.analysis.empty())
+    root.each("series", [&](const std::string& pointer, const Json& entry) {
+      spec.series_where.push_back(where_of(SpecObject(source, pointer, entry), "where", spec));
+    });
   root.each("expect", [&](const std::string& pointer, const Json& entry) {
     spec.expectations.push_back(expectation_of(SpecObject(source, pointer, entry), spec));
   });
   root.each("mutations", [&](const std::string& pointer, const Json& entry) {
     spec.mutations.push_back(mutation_of(SpecObject(source, pointer, entry), spec));
   });
-  if (root.has("reference")) {
-    const SpecObject o(source, "/reference", root.value("reference"));
-    o.only(names_of(reference_object().keys));
-    spec.reference.tolerance = o.number("tolerance", spec.reference.tolerance);
-    spec.reference.max_steps = o.whole("max_steps", spec.reference.max_steps, 1, max_whole);
-  }
   return spec;
 }
 

@@ -98,6 +98,7 @@ struct Spec {
   std::string x;         ///< abscissa: "step", "rtol" or any coordinate
   std::vector<Measure> measures;
   std::vector<Series> series;
+  std::vector<Json> series_where;  ///< for each of them: cases that are drawn
   std::vector<PlotSpec> plots;
   std::vector<Expectation> expectations;
   std::vector<Mutation> mutations;

@@ -147,8 +147,10 @@ const ObjectInfo& measure_object() {
 }
 
 const ObjectInfo& series_object() {
-  static const ObjectInfo object{
-      "series", "A curve over time.", {text("name", "default: the quantity"), quantity(), component(), window()}};
+  static const ObjectInfo object{"series",
+                                 "A curve over time.",
+                                 {text("name", "default: the quantity"), quantity(), component(), window(),
+                                  key("where", "where", "", "only these cases")}};
   return object;
 }
 
@@ -212,8 +214,10 @@ const ObjectInfo& mutation_object() {
 const ObjectInfo& reference_object() {
   static const ObjectInfo object{
       "reference",
-      "How the exact solution is computed.",
-      {number("tolerance", "of the exact solution"), whole("max_steps", 1, 1e15, "largest number of steps")}};
+      "The exact solution: how it is computed, or where it stands.",
+      {number("tolerance", "of the exact solution"), whole("max_steps", 1, 1e15, "largest number of steps"),
+       text("file", "a CSV with columns t, q1, ..., v1, ..., lambda1, ... and rows at the times of the runs, instead"),
+       number("accuracy", "of the numbers in the file; smaller errors are marked", "0")}};
   return object;
 }
 

@@ -50,8 +50,10 @@ class References {
   References(const Spec& spec, const StudyOptions& options) : spec_(spec) {
     how_ = spec.reference;
     how_.cache = options.cache;
-    how_.external = options.reference;
-    how_.external_accuracy = options.reference_accuracy;
+    if (options.reference) {
+      how_.external = options.reference;
+      how_.external_accuracy = options.reference_accuracy;
+    }
     how_.wants_to_stop = options.wants_to_stop;
     if (!needs_reference(spec) || !spec.is_listed()) return;
     for (const Case& c : spec.cases) {

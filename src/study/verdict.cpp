@@ -160,9 +160,9 @@ class Judge {
       is_met = is_met && is_near(number(i), wanted);
       worst = std::max(worst, std::isfinite(deviation) ? deviation : HUGE_VAL);
     }
+    if (e_.per != 1.0) out_.quantity += fmt::format(" / {:.6g}", e_.per);
     if (e_.on_average > 0.0 && k > 0) {
       const double mean = std::exp(logarithms / static_cast<double>(k));
-      if (e_.per != 1.0) out_.quantity += fmt::format(" / {:.6g}", e_.per);
       out_.expected = fmt::format("{} numbers, on average within a factor of {:g}", k, e_.on_average);
       out_.measured = fmt::format("{:.3g} times the expected ones on average", mean);
       out_.is_met = mean >= 1.0 / e_.on_average && mean <= e_.on_average;

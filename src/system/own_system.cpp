@@ -56,6 +56,14 @@ const SystemFunctions& checked(const SystemFunctions& f) {
     if (f.kinds[b] == CoordinateKind::algebraic && f.space[b].group != lie::GroupId::rn)
       refuse(f, fmt::format("factor {} ({}) is algebraic, which only rn can be", b + 1, name_of(f.space[b].group)));
 
+  for (std::size_t i = 0; i < f.outputs.size(); ++i) {
+    const std::string& name = f.outputs[i].name;
+    if (name.empty()) refuse(f, fmt::format("output {} has no name", i + 1));
+    if (!f.outputs[i].value) refuse(f, fmt::format("output '{}' has no function", name));
+    for (std::size_t j = 0; j < i; ++j)
+      if (f.outputs[j].name == name) refuse(f, fmt::format("two outputs are called '{}'", name));
+  }
+
   if (!f.mass) refuse(f, "'mass' is not given");
   if (!f.force) refuse(f, "'force' is not given");
   require_pair(f, "constraint", static_cast<bool>(f.constraint), "position_rows", f.position_rows);
@@ -171,6 +179,7 @@ FunctionSystem::FunctionSystem(SystemFunctions functions)
   }
   std::sort(functions_.corners.begin(), functions_.corners.end(),
             [](const Corner& a, const Corner& b) { return a.t < b.t; });
+  for (const OutputFunction& output : functions_.outputs) outputs_.push_back({output.name, output.unit, ""});
   set_ranges(nullptr);
 }
 
@@ -660,6 +669,11 @@ Corner FunctionSystem::next_corner(double t, double until, double) const {
     first = earlier(first, computed);
   }
   return first.t < until ? first : Corner{};
+}
+
+void FunctionSystem::evaluate_outputs(const Motion& m, ConstVectorRef, VectorRef out) const {
+  for (std::size_t i = 0; i < functions_.outputs.size(); ++i)
+    out[static_cast<Eigen::Index>(i)] = functions_.outputs[i].value(m.t, m.q, m.v);
 }
 
 double FunctionSystem::energy(const Motion& m) const {

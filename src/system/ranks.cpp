@@ -43,36 +43,24 @@ Matrix with_unit_rows(Matrix B) {
   return B;
 }
 
-/// B over the dynamic coordinates, with the translations of each body in parts of the longest arm at which it is held, and rows of
-/// length 1: the rank does not depend on the unit of length. Rows that move points along have that unit, rows that only turn have none;
-/// both are about 1 before round-off is judged.
+/// B over the dynamic coordinates, with translations in parts of the mechanism's size and rows of length 1: its rank does not depend on the
+/// unit of length. Rows that move points along have that unit, rows that only turn have none; both are about 1 before round-off is judged.
 Matrix without_units(const System& system, const Motion& m, Matrix B) {
-  // An arm may be round-off, where a joint is at the centre of mass.
-  const double shortest = 1e-9 * length_scale(system, m);
+  const double length = length_scale(system, m);
   const auto& blocks = system.space().blocks();
-  Vector longest = Vector::Zero(B.rows());  // of the arms in a row
+  Vector along = Vector::Zero(B.rows());
   Eigen::Index column = 0;
   for (int b = 0; b < static_cast<int>(blocks.size()); ++b) {
     if (system.pattern().kind(b) != CoordinateKind::dynamic) continue;
     if (lie::is_pose(blocks[b])) {
-      const int n = lie::translations_of(blocks[b]);
-      auto along = B.middleCols(column, n);
-      const auto about = B.middleCols(column + n, lie::rotations_of(blocks[b]));
-      const auto moves = [&](Eigen::Index i) {
-        return shortest * along.row(i).norm() > exact_tolerance * about.row(i).norm();
-      };
-      double arm = 0.0;
-      for (Eigen::Index i = 0; i < B.rows(); ++i)
-        if (moves(i)) arm = std::max(arm, about.row(i).norm() / along.row(i).norm());
-      arm = std::max(arm, shortest);
-      for (Eigen::Index i = 0; i < B.rows(); ++i)
-        if (moves(i)) longest[i] = std::max(longest[i], arm);
-      along *= arm;
+      auto translations = B.middleCols(column, lie::translations_of(blocks[b]));
+      along = along.cwiseMax(translations.rowwise().norm());
+      translations *= length;
     }
     column += blocks[b].nv;
   }
   for (Eigen::Index i = 0; i < B.rows(); ++i)
-    if (longest[i] > 0.0) B.row(i) /= longest[i];
+    if (length * along[i] > exact_tolerance * B.row(i).norm()) B.row(i) /= length;
   return with_unit_rows(std::move(B));
 }
 

@@ -167,7 +167,7 @@ def samples(program):
 
 # What the program says about the form of a file, not about what it describes: names of bodies and joints, formulas, meaning.
 form = re.compile(r"\.json:\d+:\d+: .*(is missing|unknown |expected|beside|cannot be combined|must |has a negative entry|is empty|has an edge|are needed)")
-other = re.compile(r"/(between/\d|on|carrier|joint|joints/\d): unknown (body|joint|rod) '|/(material|section): unknown (material|section) '|: formula '[^']+'|/color: is \"[^\"]+\"|/mesh/file: (cannot read|')")
+other = re.compile(r"/(between/\d|on|carrier|joint|joints/\d): unknown (body|joint|rod) '|/(material|section): unknown (material|section) '|: formula '[^']+'|: goes from |/color: is \"[^\"]+\"|/mesh/file: (cannot read|')")
 
 
 def compare(program, check, name, document, path):

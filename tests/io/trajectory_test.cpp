@@ -335,7 +335,7 @@ TEST_F(TrajectoryFiles, AJournalThatLosesRowsIsAnError) {
     writer.exchange(state);  // everything is on the disk
     fs::resize_file(folder / "trajectory.rows.part", fs::file_size(folder / "trajectory.rows.part") / 2);
     const std::string text = text_of<EnvironmentError>([&] { writer.finish(report); });
-    EXPECT_NE(text.find("has lost rows: 100 of 201 are there"), std::string::npos) << text;
+    EXPECT_NE(text.find("has lost rows: 100 of 201 are left"), std::string::npos) << text;
   }
   EXPECT_FALSE(fs::exists(folder / "trajectory.h5"));
 }

@@ -55,7 +55,7 @@ TEST(Cylindrical, HasCompliantLimitsOfBothCoordinates) {
 
 TEST(Cylindrical, AsksWhichCoordinateIsMeant) {
   EXPECT_NE(refusal(bolt(R"("initial": {"value": 0.3})")).find("/joints/0/initial/value"), std::string::npos);
-  EXPECT_NE(refusal(bolt(R"("limits": {"displacement": {"from_deg": 3}})")).find("no angle"), std::string::npos);
+  EXPECT_NE(refusal(bolt(R"("limits": {"displacement": {"from_deg": 3}})")).find("not an angle"), std::string::npos);
   EXPECT_EQ(refusal(bolt(R"("limits": {"displacement": {"from": -3}})")), "accepted");
   EXPECT_NE(refusal(bolt(R"("limits": {"displacement": {"from": 3}})")).find("beyond its lower limit"),
             std::string::npos);

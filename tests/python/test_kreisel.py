@@ -1299,6 +1299,9 @@ class OwnStudies(unittest.TestCase):
             np.savetxt(path, np.c_[times, np.cos(times), -np.sin(times)], delimiter=",", header="t,q1,v1", comments="", fmt="%.17g")
             by_table = kreisel.study(spec, reference=path)
         self.assertTrue(np.allclose(by_table.curves[0].y, by_function.curves[0].y, rtol=1e-9))
+        for nothing in (None, 1.0):
+            with self.assertWarnsRegex(UserWarning, "the reference returned"):
+                self.assertEqual(kreisel.study(spec, reference=lambda t, given=nothing: given).status, "failed")
         wrong = kreisel.study(spec, reference=lambda t: ([np.cos(t) + 0.1], [-np.sin(t)], []))
         self.assertGreater(wrong.curves[0].y.min(), 0.09)
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "kreisel/error.hpp"
+#include "kreisel/own_system.hpp"
 #include "method/catalogue.hpp"
 #include "support/experiment.hpp"
 
@@ -148,6 +149,44 @@ TEST(ProjectedBdf, KeepsInvariantsOfUnconstrainedSystems) {
   e.options.conserved = {"energy"};
   e.options.method = "bliedf";
   EXPECT_THROW(support::integrate(e), InvalidInput) << "bliedf projects onto nothing";
+}
+
+// Kepler's ellipse, with its spin and energy as functions of the user.
+TEST(ProjectedBdf, KeepsWhatFunctionsOfTheUserName) {
+  system::SystemFunctions f;
+  f.space = {{lie::GroupId::rn, 2}};
+  f.mass = [](const Vector&) -> Matrix { return Matrix::Identity(2, 2); };
+  f.force = [](double, const Vector& q, const Vector&) -> Vector { return q / std::pow(q.norm(), 3); };
+  f.outputs = {
+      {.name = "spin", .value = [](double, const Vector& q, const Vector& v) { return q[0] * v[1] - q[1] * v[0]; }},
+      {.name = "energy",
+       .value = [](double, const Vector& q, const Vector& v) { return 0.5 * v.squaredNorm() - 1.0 / q.norm(); }}};
+  const system::Start start{.t_end = 20.0, .q0 = Eigen::Vector2d(0.5, 0.0), .v0 = Eigen::Vector2d(0.0, std::sqrt(3.0))};
+  const models::Model planet{"planet", "own", std::make_shared<system::FunctionSystem>(f, start), start};
+  run::Options options;
+  options.method = "projected-bdf";
+  options.rtol = options.atol = 1e-6;
+  const auto change = [&](const std::vector<std::string>& conserved) {
+    options.conserved = conserved;
+    const Trajectory run = support::integrate(planet, options);
+    EXPECT_EQ(run.report.status, run::Status::success) << run.report.message;
+    double largest = 0.0;
+    Vector first(2), now(2);
+    planet.system->evaluate_outputs(run.points.front().motion, Vector(), first);
+    for (const method::Entry& point : run.points) {
+      planet.system->evaluate_outputs(point.motion, Vector(), now);
+      largest = std::max(largest, (now - first).lpNorm<Eigen::Infinity>());
+    }
+    return largest;
+  };
+  EXPECT_GT(change({}), 1e-6);
+  EXPECT_LT(change({"output.spin", "output.energy"}), 1e-11);
+  EXPECT_THROW(change({"output.spn"}), InvalidInput);
+
+  f.outputs.push_back(f.outputs[0]);
+  EXPECT_THROW(system::FunctionSystem{f}, InvalidInput) << "two of one name";
+  f.outputs.back() = {.name = "nothing", .value = {}};
+  EXPECT_THROW(system::FunctionSystem{f}, InvalidInput);
 }
 
 // Euclidean projection makes the errors of the heavy top larger than none, the mass metric makes them smaller.

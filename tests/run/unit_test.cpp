@@ -74,24 +74,6 @@ TEST(UnitOfLength, ConstraintsOfLongArmsDoNotDependOnEachOther) {
     EXPECT_LT((report.final.motion.q.segment<3>(body) / u - metres.final.motion.q.segment<3>(body)).norm(), 1e-4);
 }
 
-/// A plate on six legs, held by their arms alone, and a body so far away that beside its distance the arms are round-off.
-TEST(UnitOfLength, AFarBodyDoesNotHideTheArmsOfOthers) {
-  std::string legs;
-  for (int i = 0; i < 6; ++i) {
-    const double below = M_PI / 3.0 * ((i + 1) / 2 * 2), above = M_PI / 3.0 * (i / 2 * 2 + 1);
-    legs += fmt::format(
-        R"({}{{"type": "distance", "name": "leg{}", "between": ["ground", "plate"], "at": [[{:.17g}, {:.17g}, -1], [{:.17g}, {:.17g}, 0]]}})",
-        i == 0 ? "" : ", ", i, 2.0 * std::cos(below), 2.0 * std::sin(below), std::cos(above), std::sin(above));
-  }
-  const std::string text = R"({"gravity": [0, 0, -9.81], "bodies": [
-    {"name": "plate", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0]},
-    {"name": "far", "mass": 1, "inertia": [1, 1, 1], "position": [1e11, 0, 0]}], "joints": [)" +
-                           legs + "]}";
-  const run::Report report = run_in(text, 0.1, 1e-6, "");
-  ASSERT_EQ(report.status, run::Status::success) << report.message;
-  EXPECT_LT(report.final.motion.q.head<3>().norm(), 1e-12);
-}
-
 /// Micromechanisms in metres and kilogrammes: masses by the cube of the length, beside constraints that do not shrink.
 class Micromechanism : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
 

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -225,6 +226,25 @@ TEST(Study, AxesAreLabelledInTheNotationOfThePapers) {
                                               "max |Eₙ − E₀| [J]", "max ‖B(qₙ)vₙ + Φ_t‖"}));
 }
 
+TEST(Study, TitlesHaveTheLettersOfThePapersAndSeriesTheirCases) {
+  const StudyResult result = run_study(
+      spec_from(
+          R"({"model": "heavy-top", "formulation": "index3", "order": [2, 3], "step": [2e-3, 1e-3], "t_end": 0.02, "measures":
+      ["lambda max"], "series": [{"quantity": "lambda-value", "component": 3, "name": "lambda_3 of the beta-test", "where": {"order": 2, "step": 1e-3}},
+      {"quantity": "eta"}]})"),
+      quiet());
+  const Json page = study_json(result, "");
+  std::map<std::string, std::size_t> curves;
+  for (const Json& plot : page["plots"]) curves[plot["title"]] = plot["curves"].size();
+  EXPECT_EQ(curves["λ max"], 2u);
+  EXPECT_EQ(curves["λ₃ of the beta-test"], 1u);
+  EXPECT_EQ(curves["η"], 4u);
+  EXPECT_EQ(io::file_name_of("λ₃ of the beta-test"), "lambda-3-of-the-beta-test");
+  EXPECT_THROW(
+      spec_from(R"({"model": "heavy-top", "step": 1e-3, "series": [{"quantity": "eta", "where": {"ordre": 2}}]})"),
+      InvalidInput);
+}
+
 TEST(Study, AnInterruptedStudyGoesOn) {
   test::TemporaryFolder folder;
   StudyOptions options = quiet(folder.path());
@@ -383,6 +403,31 @@ TEST(Study, AChangedFileOfStepsIsAnotherCase) {
   EXPECT_EQ(run_study(spec_from(spec), quiet(folder.path())).resumed, 1u);
   write_steps("5e-4\n");
   EXPECT_EQ(run_study(spec_from(spec), quiet(folder.path())).resumed, 0u);
+}
+
+TEST(Study, AChangedExactSolutionIsAnotherCase) {
+  test::TemporaryFolder folder;
+  const std::string spec =
+      R"({"model": "oscillator", "method": "generalized-alpha", "step": [0.2, 0.1], "t_end": 1, "measures": ["q max"], "reference": {"file": ")" +
+      (folder / "exact.csv").string() + R"("}})";
+  StudyOptions options = quiet(folder.path());
+  options.jobs = 1;
+  std::atomic<int> done = 0;
+  options.on_progress = [&](const StudyProgress&) { ++done; };
+  options.wants_to_stop = [&] { return done >= 1; };
+  const auto write_motion = [&](double amplitude) {
+    std::string text = "t,q1,v1\n";
+    for (int i = 0; i <= 10; ++i)
+      text += fmt::format("{},{},{}\n", 0.1 * i, amplitude * std::cos(0.1 * i), -amplitude * std::sin(0.1 * i));
+    test::write_file(folder / "exact.csv", text);
+  };
+  write_motion(1.0);
+  run_study(spec_from(spec), options);
+  EXPECT_EQ(run_study(spec_from(spec), quiet(folder.path())).resumed, 1u);
+  write_motion(1.5);
+  const StudyResult other = run_study(spec_from(spec), quiet(folder.path()));
+  EXPECT_EQ(other.resumed, 0u);
+  EXPECT_GT(other.rows[0].number("q max"), 0.4);
 }
 
 /// λ passes through zero, or there is none: that is no failure of the run.

@@ -518,8 +518,24 @@ class MatrixPainter {
 };
 
 std::string spelled_out(std::string text) {
-  for (const auto& [letter, word] :
-       {std::pair{"λ", "lambda"}, {"η", "eta"}, {"Φ", "Phi"}, {"α", "alpha"}, {"ρ", "rho"}, {"∞", "inf"}})
+  for (const auto& [letter, word] : {std::pair{"λ", "lambda"},
+                                     {"η", "eta"},
+                                     {"Φ", "Phi"},
+                                     {"α", "alpha"},
+                                     {"ρ", "rho"},
+                                     {"∞", "inf"},
+                                     {"θ", "theta"},
+                                     {"Ω", "Omega"},
+                                     {"₀", "-0"},
+                                     {"₁", "-1"},
+                                     {"₂", "-2"},
+                                     {"₃", "-3"},
+                                     {"₄", "-4"},
+                                     {"₅", "-5"},
+                                     {"₆", "-6"},
+                                     {"₇", "-7"},
+                                     {"₈", "-8"},
+                                     {"₉", "-9"}})
     for (std::size_t at = text.find(letter); at != std::string::npos; at = text.find(letter))
       text.replace(at, std::string_view(letter).size(), word);
   return text;
