@@ -10,9 +10,12 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstring>
 #include <ctime>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "base/archive.hpp"
@@ -195,7 +198,21 @@ void refuse_to_overwrite(const std::vector<run::SourceFile>& inputs, const Path&
   }
 }
 
+namespace {
+
+/// Processes that a killed owner has started hold its lock until they end, too.
+constexpr int most_waits = 200;
+constexpr std::chrono::milliseconds one_wait{50};
+
+bool is_alive(std::string_view process) {
+  const std::optional<double> number = number_in(process);
+  return !number || *number < 1.0 || ::kill(static_cast<pid_t>(*number), 0) == 0 || errno != ESRCH;
+}
+
+}  // namespace
+
 FolderLock::FolderLock(const Path& folder, const std::string& part) : path_(folder / (lock_name + part)) {
+  int waits = 0;
   while (descriptor_ < 0) {
     descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (descriptor_ < 0) throw_file_error("cannot write", path_, errno);
@@ -203,12 +220,17 @@ FolderLock::FolderLock(const Path& folder, const std::string& part) : path_(fold
     if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       std::array<char, 32> owner{};
       const ssize_t count = ::pread(descriptor_, owner.data(), owner.size() - 1, 0);
-      ::close(descriptor_);
-      const std::string_view text(owner.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+      ::close(std::exchange(descriptor_, -1));
+      std::string_view text(owner.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+      text = text.substr(0, text.find('\n'));
+      if (!is_alive(text) && ++waits <= most_waits) {
+        std::this_thread::sleep_for(one_wait);
+        continue;
+      }
       throw InvalidInput(fmt::format(
           "the folder '{}' is in use by process {}, which writes its result there; wait for it, or choose another "
           "folder with {}",
-          folder.string(), text.empty() ? "unknown" : text.substr(0, text.find('\n')), spelled("out")));
+          folder.string(), text.empty() ? "unknown" : text, spelled("out")));
     }
     // Its last owner may have removed the file between the two calls.
     struct stat mine {

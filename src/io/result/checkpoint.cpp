@@ -42,6 +42,7 @@ Checkpoint read_checkpoint(const Path& folder) {
 void remove_checkpoint(const Path& folder) {
   std::error_code ignored;
   std::filesystem::remove(folder / checkpoint_name, ignored);
+  std::filesystem::remove(part_of(folder / checkpoint_name), ignored);  // of a run that was killed while it wrote one
 }
 
 }  // namespace kreisel::io
