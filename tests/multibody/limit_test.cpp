@@ -330,8 +330,7 @@ TEST_P(RestBeside, StaysClosed) {
       EXPECT_NE(hit.limit, "p lower limit") << hit.action << " at " << hit.t;
       ++happened;
     }
-    EXPECT_GT(happened + (other.events[0] == '\0' && std::string(other.limits).find("stiffness") != std::string::npos),
-              0);
+    EXPECT_GT(happened, 0) << "to the other body";
   }
 }
 INSTANTIATE_TEST_SUITE_P(
