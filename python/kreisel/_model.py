@@ -275,7 +275,7 @@ def handle(model, assembles=False, t0=None, t_end=None):
     if isinstance(model, dict):
         model = Model.from_dict(model)
     if isinstance(model, Model):
-        return model._handle(assembles)
+        return model._handle(assembles or t0 not in (None, 0))  # judged when the run starts
     if isinstance(model, str) or hasattr(model, "__fspath__"):
         return str(model)
     raise ValueError(f"model is {model!r:.80}, expected a name, the path of a model file, a dict, kreisel.Model or kreisel.System")

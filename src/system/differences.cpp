@@ -144,8 +144,9 @@ struct Level {
   bool is_finite = true;
 };
 
-Level level_at(const Curve& f, double h) {
+Level level_at(const Curve& f, double h, const Vector& roundoff) {
   Level level{h, slope(f, h), {}};
+  if (roundoff.size() == level.d.error.size()) level.d.error = level.d.error.cwiseMax(roundoff / h);
   level.is_finite = level.d.value.allFinite() && level.d.error.allFinite();
   if (!level.is_finite) level.d.error.setConstant(infinity);
   level.noise = h * level.d.error;
@@ -155,7 +156,7 @@ Level level_at(const Curve& f, double h) {
 /// The levels of a search along one argument, by growing step.
 class Search {
  public:
-  Search(const Curve& f, StepRange range) : f_(f) {
+  Search(const Curve& f, StepRange range, const Vector& roundoff) : f_(f), roundoff_(roundoff) {
     const double largest = step_below(range.largest), smallest = std::min(step_below(range.smallest), largest);
     if (is_settled_at(largest)) return;
     levels_.clear();
@@ -198,7 +199,7 @@ class Search {
   /// Two steps that agree need no search.
   bool is_settled_at(double largest) {
     try {
-      levels_ = {level_at(f_, largest / growth), level_at(f_, largest)};
+      levels_ = {level_at(f_, largest / growth, roundoff_), level_at(f_, largest, roundoff_)};
     } catch (const std::exception&) {  // outside the domain of the function
       return false;
     }
@@ -210,12 +211,12 @@ class Search {
   }
 
   void climb(double smallest, double largest) {
-    levels_.push_back(level_at(f_, smallest));
+    levels_.push_back(level_at(f_, smallest, roundoff_));
     // A range that ends while errors still fall was assumed too small.
     for (double h = smallest * growth; h <= largest * 1.01 || (h <= farthest * largest && is_poor(levels_.back()));
          h *= growth) {
       try {
-        levels_.push_back(level_at(f_, h));
+        levels_.push_back(level_at(f_, h, roundoff_));
       } catch (const std::exception&) {  // outside the domain of the function
         return;
       }
@@ -260,7 +261,7 @@ class Search {
       for (Eigen::Index i = 0; i < rows(); ++i)
         is_coarse = is_coarse || (lowest.d.error[i] > unresolved * lowest.d.size[i] && best(i).h == lowest.h);
       if (!is_coarse) return;
-      Level below = level_at(f_, lowest.h / growth);
+      Level below = level_at(f_, lowest.h / growth, roundoff_);
       bool is_better = below.is_finite && !lowest.is_finite;
       for (Eigen::Index i = 0; i < rows(); ++i)
         is_better = is_better || (has_signal(below, i) && below.d.error[i] < 0.5 * lowest.d.error[i]);
@@ -287,6 +288,7 @@ class Search {
   }
 
   const Curve& f_;
+  const Vector& roundoff_;
   std::vector<Level> levels_;
 };
 
@@ -368,7 +370,7 @@ Steps largest_steps(std::vector<StepRange> ranges) {
   return out;
 }
 
-Steps find_steps(const Columns& f, std::vector<StepRange> ranges, const Vector& terms) {
+Steps find_steps(const Columns& f, std::vector<StepRange> ranges, const Vector& terms, const Vector& roundoff) {
   const int n = static_cast<int>(ranges.size());
   std::vector<Curve> curves;
   std::vector<Search> searches;
@@ -376,9 +378,10 @@ Steps find_steps(const Columns& f, std::vector<StepRange> ranges, const Vector& 
   searches.reserve(ranges.size());
   for (int j = 0; j < n; ++j) {
     curves.emplace_back([&f, j](double s) { return f(j, s); });
-    searches.emplace_back(curves.back(), ranges[j]);
+    searches.emplace_back(curves.back(), ranges[j], roundoff);
   }
   Steps out = largest_steps(std::move(ranges));
+  out.roundoff = roundoff;
   if (n == 0) return out;
   const Eigen::Index rows = searches.front().rows();
   Vector sizes = at_least(terms, rows);
@@ -422,7 +425,7 @@ Jacobian differentiate(const Columns& f, const Steps& steps, double accuracy, co
     }
     if (is_good) continue;
     const Curve curve = [&](double s) { return f(j, s); };
-    const Search search(curve, steps.ranges[j]);
+    const Search search(curve, steps.ranges[j], steps.roundoff);
     put(j, search.best(worth_of(search, sizes)).d);
   }
   return out;
@@ -445,7 +448,8 @@ Derivative differentiate_twice(const Curve& f, double step, double accuracy, con
   constexpr double ratio = second_step_part / step_part;
   if (is_good_with(ratio * step)) return best;
   // A different length from the known one.
-  const Search search(f, {smallest_part * step, step});
+  const Vector unknown;
+  const Search search(f, {smallest_part * step, step}, unknown);
   double h = 2.0 * ratio * search.best(worth_of(search, sizes)).h;
   for (int i = 0; i < tried_steps && !is_good_with(h); ++i) h *= 0.5;
   return best;

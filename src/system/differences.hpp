@@ -59,7 +59,8 @@ using Columns = std::function<Vector(int j, double s)>;
 struct Steps {
   std::vector<StepRange> ranges;  ///< per argument
   Vector step;                    ///< per argument
-  Matrix noise;  ///< per row and argument, what differences cannot resolve of the function; empty: not known
+  Matrix noise;     ///< per row and argument, what differences cannot resolve of the function; empty: not known
+  Vector roundoff;  ///< per row, that of the function, which its values at one place need not show; empty: not known
 
   double length(int j) const { return step[j] / step_part; }  ///< over which the function varies
   Vector lengths() const { return step / step_part; }
@@ -69,8 +70,10 @@ struct Steps {
 Steps largest_steps(std::vector<StepRange> ranges);
 
 /// Finds the step of every argument with the smallest error, relative to the row. A range that is well chosen costs 16
-/// evaluations per argument, another one about 200. `terms`: sizes of the rows, as far as they are known from elsewhere.
-Steps find_steps(const Columns& f, std::vector<StepRange> ranges, const Vector& terms = {});
+/// evaluations per argument, another one about 200. `terms`: sizes of the rows, `roundoff`: their round-off, as far as they are
+/// known from elsewhere: where a function happens to have round values, steps that are too small look exact.
+Steps find_steps(const Columns& f, std::vector<StepRange> ranges, const Vector& terms = {},
+                 const Vector& roundoff = {});
 
 /// A matrix of derivatives.
 struct Jacobian {

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "kreisel/error.hpp"
+#include "lie/group_info.hpp"
 #include "system/dense.hpp"
 #include "system/differences.hpp"
 
@@ -145,11 +147,20 @@ Derivative derivative_of(const Curve& f, double step, double smallest, double ac
 Matrix head_of(const Matrix& x, int rows) { return x.rows() >= rows ? Matrix(x.topRows(rows)) : Matrix(); }
 Steps rows_of(Steps steps, int rows) {
   steps.noise = head_of(steps.noise, rows);
+  if (steps.roundoff.size() > rows) steps.roundoff.conservativeResize(rows);
   return steps;
 }
 Steps without_noise(Steps steps) {
   steps.noise = Matrix();
   return steps;
+}
+
+/// Rows compare lengths, and each length has the round-off of its own size, however small their difference is.
+Vector roundoff_of(const lie::Space& space, const Vector& q, const Jacobian& B) {
+  Vector size = distances(space, q);
+  for (const lie::Block& block : space.blocks())
+    size.segment(block.v_at, block.nv).tail(block.nv - lie::translations_of(block)).setOnes();
+  return std::numeric_limits<double>::epsilon() * (B.size * size.asDiagonal()).rowwise().maxCoeff();
 }
 
 Derivative exactly(Vector value) { return {value, Vector::Zero(value.size()), value.cwiseAbs()}; }
@@ -257,14 +268,15 @@ void FunctionSystem::find_steps_at(const Start& start) {
   };
   const auto unit_move = [&](int j, double s) { return moved(q, s * Vector::Unit(nv, j)); };
   if (rows > 0) {
-    steps_->constraint =
-        find_steps([&](int j, double s) { return constraints(t, unit_move(j, s)); }, steps_->constraint.ranges);
+    const Columns by_q = [&](int j, double s) { return constraints(t, unit_move(j, s)); };
+    const Vector roundoff = roundoff_of(space(), q, differentiate(by_q, steps_->constraint, accuracy_of_newton));
+    steps_->constraint = find_steps(by_q, steps_->constraint.ranges, {}, roundoff);
     Vector terms = Vector::Zero(rows);
     for (int j = 0; j < nv; ++j)
-      terms = terms.cwiseMax(
-          steps_->constraint.length(j) *
-          slope([&](double s) { return constraints(t, unit_move(j, s)); }, steps_->constraint.step[j]).size);
-    steps_->time = find_steps([&](int, double s) { return constraints(t + s, q); }, steps_->time.ranges, terms);
+      terms = terms.cwiseMax(steps_->constraint.length(j) *
+                             slope([&](double s) { return by_q(j, s); }, steps_->constraint.step[j]).size);
+    steps_->time =
+        find_steps([&](int, double s) { return constraints(t + s, q); }, steps_->time.ranges, terms, roundoff);
   }
   const Vector here = force(t, q, v, lambda).cwiseAbs();
   steps_->force = find_steps(

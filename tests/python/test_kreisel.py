@@ -819,6 +819,21 @@ class Mistakes(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "t_span is .*, expected an end time or"):
                 kreisel.solve("pendulum", wrong)
 
+    def test_initial_values_are_judged_where_the_run_starts(self):
+        arm = {"bodies": [{"name": "arm", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0], "angular_velocity": [0, 0, 2]}],
+               "joints": [{"name": "hinge", "type": "revolute", "between": ["ground", "arm"], "at": [0, 0, 0], "axis": [0, 0, 1]}],
+               "drivers": [{"name": "drive", "type": "angle", "between": ["ground", "arm"], "axis": [0, 0, 1], "value": "sin(2*(t - 0.7))"}]}
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "arm.json")
+            kreisel.Model.from_dict(arm).save(path)
+            for model in (arm, path):
+                result = kreisel.solve(model, (0.7, 1.7), rtol=1e-8, atol=1e-8)
+                self.assertAlmostEqual(result.v[-1, 5], 2 * np.cos(2), delta=1e-7)
+                with self.assertRaisesRegex(ValueError, "'drive': the initial positions miss the joint by 0.98545"):
+                    kreisel.solve(model, 1.0)
+                with self.assertRaisesRegex(ValueError, "(?s)initial values violate .* 'drive'"):
+                    kreisel.solve(model, (0.5, 1.5))
+
     def test_messages_speak_of_keywords(self):
         with self.assertRaisesRegex(ValueError, "^step and rtol/atol exclude each other"):
             kreisel.solve("pendulum", 1.0, step=0.1, rtol=1e-3)

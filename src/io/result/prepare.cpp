@@ -154,7 +154,8 @@ RunSpec with_suggestions(const RunSpec& given, const models::ModelInfo& info) {
 
 /// Settings may name numbers of parts, "spring.length"; these become parameters.
 std::shared_ptr<const models::ModelInfo> model_of(const RunSpec& spec) {
-  const bool accepts_gaps = spec.is_true("assemble");
+  // A file is judged at t = 0; a run that starts at another time judges the initial values itself.
+  const bool accepts_gaps = spec.is_true("assemble") || spec.t0.value_or(0.0) != 0.0;
   // Counts of parts are parameters, and parts have parameters.
   const auto with_parts = [&](std::shared_ptr<const models::ModelInfo> info) {
     for (int pass = 0; info->parameters_with && pass < 3 && !spec.settings.empty(); ++pass) {
