@@ -154,6 +154,7 @@ void Bliedf::linearize_completely(ConstVectorRef x, MotionTangent& out) {
   add_columns(
       space_, 1.0, [&](const Vector& d, Vector& image) { correction_->shift_derivative(x, v_, none, d, image); },
       direction_, scratch_, left_blocks_);
+  out.v_x_blocks.resize(space_.block_diagonal_size());
   set_multiple_of_identity(space_, bdf_.gamma[1], out.v_x_blocks);
   add_columns(
       space_, -1.0, [&](const Vector& d, Vector& image) { correction_->shift_derivative(x, v_, d, none, image); },
