@@ -604,5 +604,25 @@ class RandomSets(unittest.TestCase):
                 self.assertLess((1 - e["at_most"] / 100)**100, 0.01 if small == 0 else 0)
 
 
+# ---- drift of the index-1 form, Eich's pendulum
+
+
+class Drift(unittest.TestCase):
+    def test_of_other_codes_exceeds_the_bound(self):
+        g = 13.750371636040746
+
+        def f(t, y):
+            lam = (g * y[1] - y[2]**2 - y[3]**2) / (y[0]**2 + y[1]**2)
+            return [y[2], y[3], lam * y[0], -g + lam * y[1]]
+
+        spec = json.loads((FIGURES / "eich1993-fig-1.2.json").read_text())
+        least = next(e for e in spec["expect"] if "pendulum" in e["where"].get("model", []) and e["of"].startswith("position"))["at_least"]
+        for method, drift in (("BDF", 2.9e-3), ("LSODA", 6.2e-4)):
+            y = solve_ivp(f, (0, spec["t_end"]), [1, 0, 0, 0], method=method, rtol=spec["tolerance"], atol=spec["tolerance"]).y
+            found = np.abs(y[0]**2 + y[1]**2 - 1).max() / 2
+            self.assertGreater(found, least)
+            self.assertLess(abs(np.log2(found / drift)), 1)       # as the note says, whatever the version of scipy
+
+
 if __name__ == "__main__":
     unittest.main()
