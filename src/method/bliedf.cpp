@@ -8,6 +8,7 @@
 #include "base/combine.hpp"
 #include "coeff/bliedf_defect.hpp"
 #include "coeff/starting_defect.hpp"
+#include "method/block_diagonal.hpp"
 
 namespace kreisel::method {
 namespace {
@@ -22,13 +23,16 @@ constexpr double sweep_fraction = 0.1;
 }  // namespace
 
 Bliedf::Bliedf(const lie::Space& space, Counters& counters, std::unique_ptr<Correction> correction,
-               bool modifies_velocity, DefectSource defect)
+               bool modifies_velocity, DefectSource defect, Linearization linearization)
     : Method(space, counters),
       correction_(std::move(correction)),
       modification_(space, defect),
-      modifies_velocity_(modifies_velocity) {
-  for (Vector* v : {&known_v_, &known_a_, &base_, &shift_, &last_v_, &last_base_}) v->setZero(space.nv());
+      modifies_velocity_(modifies_velocity),
+      linearization_(linearization) {
+  for (Vector* v : {&known_v_, &known_a_, &base_, &shift_, &last_v_, &last_base_, &stabilization_, &v_, &direction_})
+    v->setZero(space.nv());
   scratch_.setZero(space.nv());
+  if (linearization == Linearization::complete) left_blocks_.setZero(space.block_diagonal_size());
 }
 
 void Bliedf::begin_step(const History& history, double h, int order) {
@@ -36,6 +40,7 @@ void Bliedf::begin_step(const History& history, double h, int order) {
   h_ = h;
   k_ = std::min(order, history.size());
   is_iterating_ = false;
+  stabilization_.setZero();
 
   std::array<double, 7> times;
   times[0] = h;
@@ -72,6 +77,7 @@ void Bliedf::guess(VectorRef x) {
 
 void Bliedf::velocity(ConstVectorRef x, ConstVectorRef dv, Motion& trial) {
   base_ = known_v_ + bdf_.gamma[1] * x + dv;
+  stabilization_ = dv;
   switch (correction_needs_) {
     case CorrectionNeeds::velocity:
     case CorrectionNeeds::both:
@@ -130,6 +136,32 @@ void Bliedf::linearize(ConstVectorRef x, MotionTangent& out) {
   out.a_x = bdf_.alpha[0] * bdf_.gamma[1] / h_;
   out.v_dv = 1.0;
   out.a_dv = bdf_.alpha[0] / h_;
+  if (linearization_ == Linearization::complete && correction_needs_ != CorrectionNeeds::nothing)
+    linearize_completely(x, out);
+}
+
+/// (1 + ∂s/∂v) ∂v/∂x = γ₁ - ∂s/∂x (Wieloch 2022, D_ω and D_v of L, solved for v).
+void Bliedf::linearize_completely(ConstVectorRef x, MotionTangent& out) {
+  base_ = known_v_ + bdf_.gamma[1] * x + stabilization_;
+  if (correction_needs_ == CorrectionNeeds::increment) {
+    correction_->shift(x, last_v_, shift_);
+    v_ = base_ - shift_;
+  } else {
+    solve_for_velocity(x, v_);
+  }
+  const Vector none = Vector::Zero(space_.nv());
+  set_multiple_of_identity(space_, 1.0, left_blocks_);
+  add_columns(
+      space_, 1.0, [&](const Vector& d, Vector& image) { correction_->shift_derivative(x, v_, none, d, image); },
+      direction_, scratch_, left_blocks_);
+  out.v_x_blocks.resize(space_.block_diagonal_size());
+  set_multiple_of_identity(space_, bdf_.gamma[1], out.v_x_blocks);
+  add_columns(
+      space_, -1.0, [&](const Vector& d, Vector& image) { correction_->shift_derivative(x, v_, d, none, image); },
+      direction_, scratch_, out.v_x_blocks);
+  divide_blocks(space_, left_blocks_, out.v_x_blocks);
+  out.has_blocks = true;
+  out.a_x_blocks = (bdf_.alpha[0] / h_) * out.v_x_blocks;
 }
 
 Method::Coefficients Bliedf::coefficients() const { return {bdf_.gamma[1], bdf_.alpha[0]}; }

@@ -7,6 +7,7 @@
 #include "method/correction.hpp"
 #include "method/differences.hpp"
 #include "method/method.hpp"
+#include "method/variants.hpp"
 #include "method/velocity_modification.hpp"
 
 namespace kreisel::method {
@@ -17,7 +18,8 @@ class Bliedf final : public Method {
  public:
   /// `modifies_velocity`: in index-3 form on steps of different size, see VelocityModification.
   Bliedf(const lie::Space& space, Counters& counters, std::unique_ptr<Correction> correction,
-         bool modifies_velocity = true, DefectSource defect = DefectSource::corrected);
+         bool modifies_velocity = true, DefectSource defect = DefectSource::corrected,
+         Linearization linearization = Linearization::leading);
 
   int memory_size() const override { return space_.nv(); }
   int points_needed(int order) const override { return order; }
@@ -40,11 +42,13 @@ class Bliedf final : public Method {
 
  private:
   void solve_for_velocity(ConstVectorRef x, VectorRef v);  ///< v = base_ - shift(x, v)
+  void linearize_completely(ConstVectorRef x, MotionTangent& out);
 
   std::unique_ptr<Correction> correction_;
   Differences differences_;
   VelocityModification modification_;
   bool modifies_velocity_;
+  Linearization linearization_;
   coeff::KeptNodes grid_;
   coeff::BdfCoefficients bdf_;
   int k_ = 1;
@@ -52,7 +56,8 @@ class Bliedf final : public Method {
   bool is_iterating_ = false;  ///< the last velocity belongs to this step and is the start of the next sweep
   double sweep_tolerance_ = 1e-14;
   Vector known_v_, known_a_, base_, shift_, last_v_, last_base_;
-  Vector known_dv_, known_da_, past_dv_;  ///< of derivatives
+  Vector known_dv_, known_da_, past_dv_;                ///< of derivatives
+  Vector stabilization_, v_, direction_, left_blocks_;  ///< of the complete linearization
 };
 
 }  // namespace kreisel::method

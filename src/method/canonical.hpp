@@ -18,6 +18,8 @@ class Canonical {
   void combine(int k, ConstVectorRef a, ConstVectorRef b, VectorRef out);
   /// dexp_k⁻¹(-omega, v) ≈ T(omega)⁻¹ v; out is neither.
   void dexp_inverse(int k, ConstVectorRef omega, ConstVectorRef v, VectorRef out);
+  /// Its change with omega in the direction domega; out is none of them.
+  void dexp_inverse_derivative(int k, ConstVectorRef omega, ConstVectorRef v, ConstVectorRef domega, VectorRef out);
 
  private:
   void bracket(ConstVectorRef a, ConstVectorRef b, VectorRef out) {
@@ -28,7 +30,7 @@ class Canonical {
   const lie::Space& space_;
   Series bch_;
   Counters& counters_;
-  Vector power_, bracket_;
+  Vector power_, bracket_, change_, term_;
   std::vector<Vector> node_;
 };
 

@@ -24,7 +24,7 @@ namespace kreisel::method {
 namespace {
 
 std::unique_ptr<Method> make_bliedf(const lie::Space& space, Counters& counters, const MethodRequest& request) {
-  const DefectSource defect = parameters_in<variants::Bliedf>(request.parameters).defect;
+  const auto [defect, ratios, linearization, baumgarte] = parameters_in<variants::Bliedf>(request.parameters);
   if (defect == DefectSource::as_printed && request.correction != "difference")
     throw InvalidInput(
         fmt::format("bliedf: defect=as-printed requires the correction difference, but the correction is {}; use {} "
@@ -34,7 +34,7 @@ std::unique_ptr<Method> make_bliedf(const lie::Space& space, Counters& counters,
       space, counters,
       make_correction(request.correction, request.max_order, request.own_correction, space, counters,
                       request.has_given_steps),
-      parameters_in<choices::Bliedf>(request.parameters).modification == Modification::velocity, defect);
+      parameters_in<choices::Bliedf>(request.parameters).modification == Modification::velocity, defect, linearization);
 }
 /// No modification is needed because of its projections.
 std::unique_ptr<Method> make_projected_bdf(const lie::Space& space, Counters& counters, const MethodRequest& request) {
@@ -64,7 +64,7 @@ std::unique_ptr<Method> make_mkam(const lie::Space& space, Counters& counters, c
 
 std::unique_ptr<Method> make_mkbdf(const lie::Space& space, Counters& counters, const MethodRequest& request) {
   const auto p = parameters_in<variants::Mkbdf>(request.parameters);
-  return std::make_unique<Mkbdf>(space, counters, Mkbdf::Variant{p.recursion, p.bch});
+  return std::make_unique<Mkbdf>(space, counters, Mkbdf::Variant{p.recursion, p.bch, p.linearization});
 }
 
 std::unique_ptr<Method> make_mk_multistep(const lie::Space& space, Counters& counters, const MethodRequest& request) {

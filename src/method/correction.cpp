@@ -117,7 +117,35 @@ class SetCorrection final : public Correction {
     out /= h_;
   }
 
+  void shift_derivative(ConstVectorRef x, ConstVectorRef v, ConstVectorRef dx, ConstVectorRef dv,
+                        VectorRef out) override {
+    out.setZero();
+    if (set_ == nullptr) return;
+    for (int j = 0; j < set_->count; ++j)
+      lin_[j] = past_[j] + (h_ * set_->lin[j].a[0]) * v + (h_ * set_->lin[j].b[1]) * x;
+    const int first_chain = set_->has_two_chains() ? set_->count / 2 : set_->count;
+    add_chain_derivative(0, first_chain, dx, dv, out);
+    if (set_->has_two_chains()) add_chain_derivative(first_chain, set_->count, dx, dv, out);
+    out /= h_;
+  }
+
  private:
+  Vector change_of(int j, ConstVectorRef dx, ConstVectorRef dv) const {
+    return (h_ * set_->lin[j].a[0]) * dv + (h_ * set_->lin[j].b[1]) * dx;
+  }
+  /// By the product rule, from the inner bracket outwards.
+  void add_chain_derivative(int first, int last, ConstVectorRef dx, ConstVectorRef dv, VectorRef out) {
+    Vector value = Vector::Zero(out.size()), change = value, left = value, right = value;
+    for (int j = last - 2; j >= first; j -= 2) {
+      sum_ = lin_[j + 1] + value;
+      change += change_of(j + 1, dx, dv);
+      bracket(change_of(j, dx, dv), sum_, left);
+      bracket(lin_[j], change, right);
+      bracket(lin_[j], sum_, value);
+      change = left + right;
+    }
+    out += change;
+  }
   /// out = [lin_first, lin_{first+1} + [lin_{first+2}, …]]
   void add_chain(int first, int last, VectorRef out) {
     int j = last - 2;
@@ -182,6 +210,39 @@ class DifferenceCorrection final : public Correction {
       term_ = -D2_ / 180.0 - C_ / 240.0;
       bracket(D1_, term_, inner_);
       out += inner_;
+    }
+    out /= h_;
+  }
+
+  void shift_derivative(ConstVectorRef, ConstVectorRef v, ConstVectorRef, ConstVectorRef dv, VectorRef out) override {
+    out.setZero();
+    if (set_ == nullptr) return;
+    Vector dC = out, other = out, inner = out;
+    const auto of = [&](const std::array<double, 7>& weights) -> Vector { return (h_ * weights[0]) * dv; };
+    const auto derive = [&](const Vector& a, const Vector& da, const Vector& b, const Vector& db, Vector& result) {
+      bracket(da, b, result);
+      bracket(a, db, other);
+      result += other;
+    };
+    V_ = past_V_ + (h_ * set_->V[0]) * v;
+    D1_ = past1_ + (h_ * set_->D1[0]) * v;
+    bracket(V_, D1_, C_);
+    derive(V_, of(set_->V), D1_, of(set_->D1), dC);
+    out = dC / 12.0;
+    if (set_->k > 4) {
+      D2_ = past2_ + (h_ * set_->D2[0]) * v;
+      D3_ = past3_ + (h_ * set_->D3[0]) * v;
+      term_ = D2_ - C_;
+      bracket(V_, term_, inner_);
+      derive(V_, of(set_->V), term_, of(set_->D2) - dC, inner);
+      term_ = (inner_ - D3_) / 720.0;
+      inner = (inner - of(set_->D3)) / 720.0;
+      Vector change = out;
+      derive(V_, of(set_->V), term_, inner, change);
+      out += change;
+      term_ = -D2_ / 180.0 - C_ / 240.0;
+      derive(D1_, of(set_->D1), term_, -of(set_->D2) / 180.0 - dC / 240.0, change);
+      out += change;
     }
     out /= h_;
   }

@@ -34,6 +34,12 @@ class Correction {
   /// do not split increments.
   virtual void commutator_part(ConstVectorRef v, ConstVectorRef shift, VectorRef out);
 
+  /// δs of (δx, δv) at x, v; zero for corrections that are known before the step.
+  virtual void shift_derivative(ConstVectorRef /*x*/, ConstVectorRef /*v*/, ConstVectorRef /*dx*/,
+                                ConstVectorRef /*dv*/, VectorRef out) {
+    out.setZero();
+  }
+
   // ---- derivatives at the accepted v, see Method::begin_tangents
 
   [[nodiscard]] virtual bool begin_tangents(ConstVectorRef /*v*/) { return false; }

@@ -204,6 +204,17 @@ void MagnusCorrection::shift_tangent(ConstVectorRef dv, VectorRef out) {
   out *= gamma1_ / h_;
 }
 
+void MagnusCorrection::shift_derivative(ConstVectorRef, ConstVectorRef v, ConstVectorRef, ConstVectorRef dv,
+                                        VectorRef out) {
+  out.setZero();
+  if (!is_implicit_ || k_ < 3 || space_.is_commutative()) return;
+  if (of_shift_ == nullptr) of_shift_ = std::make_unique<Linearized>(space_);
+  linearize(*of_shift_, true, v);
+  for (Vector* d : {&of_shift_->d1, &of_shift_->d2, &of_shift_->d3}) d->setZero();
+  tangent(*of_shift_, dv, out);
+  out *= gamma1_ / h_;
+}
+
 void MagnusCorrection::commutator_tangent(ConstVectorRef dv, VectorRef out) {
   if (k_ < 3 || space_.is_commutative())
     out.setZero();

@@ -46,6 +46,8 @@ class MagnusCorrection final : public Correction {
   CorrectionNeeds begin(const History& history, double h, int k, double gamma1) override;
   void shift(ConstVectorRef x, ConstVectorRef v, VectorRef out) override;
   void commutator_part(ConstVectorRef v, ConstVectorRef shift, VectorRef out) override;
+  void shift_derivative(ConstVectorRef x, ConstVectorRef v, ConstVectorRef dx, ConstVectorRef dv,
+                        VectorRef out) override;
   void adopt(History& history) override;
   bool begin_tangents(ConstVectorRef v) override;
   void move_past(std::span<const PastChange> past) override;

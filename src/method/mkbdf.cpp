@@ -1,5 +1,7 @@
 #include "method/mkbdf.hpp"
 
+#include "method/block_diagonal.hpp"
+
 #include <algorithm>
 
 #include "coeff/bch.hpp"
@@ -115,25 +117,29 @@ void Mkbdf::guess(VectorRef x) {
 void Mkbdf::velocity(ConstVectorRef x, ConstVectorRef dv, Motion& trial) {
   omega0_ = h_ * x;
   rate_ = known_rate_ + (alpha(0) / beta0()) * x;
-  // dexp_k⁻¹ is T⁻¹ up to a truncation: T is nearly its inverse, so that a few corrections reach round-off. For k ≤ 2 it
-  // is the identity.
-  const int sweeps = coeff::dexp_inverse_degree(series()) == 0 ? 0 : 8;
-  if (sweeps == 0)
-    trial.v = rate_;
-  else
-    space_.tangent(omega0_, rate_, trial.v);
-  for (int sweep = 0; sweep < sweeps; ++sweep) {
-    canonical_.dexp_inverse(series(), omega0_, trial.v, image_);
-    image_ = rate_ - image_;
-    space_.tangent(omega0_, image_, argument_);
-    trial.v += argument_;
-    if (argument_.lpNorm<Eigen::Infinity>() <= 1e-15 * trial.v.lpNorm<Eigen::Infinity>()) break;
-  }
+  solve_for_velocity(trial.v);
   trial.v += dv;
   if (own_)
     trial.a = known_a_ + (alpha(0) / (beta0() * h_)) * trial.v;
   else
     trial.a = known_a_ + (coeff::bdf_gamma(k_, 1) / h_) * (trial.v - (*history_)[0].motion.v);
+}
+
+void Mkbdf::solve_for_velocity(VectorRef v) {
+  // dexp_k⁻¹ is T⁻¹ up to a truncation: T is nearly its inverse, so that a few corrections reach round-off. For k ≤ 2 it
+  // is the identity.
+  const int sweeps = coeff::dexp_inverse_degree(series()) == 0 ? 0 : 8;
+  if (sweeps == 0)
+    v = rate_;
+  else
+    space_.tangent(omega0_, rate_, v);
+  for (int sweep = 0; sweep < sweeps; ++sweep) {
+    canonical_.dexp_inverse(series(), omega0_, v, image_);
+    image_ = rate_ - image_;
+    space_.tangent(omega0_, image_, argument_);
+    v += argument_;
+    if (argument_.lpNorm<Eigen::Infinity>() <= 1e-15 * v.lpNorm<Eigen::Infinity>()) break;
+  }
 }
 
 void Mkbdf::linearize(ConstVectorRef x, MotionTangent& out) {
@@ -151,6 +157,10 @@ void Mkbdf::linearize(ConstVectorRef x, MotionTangent& out) {
     return;
   }
   out.v_x_blocks.resize(space_.block_diagonal_size());
+  if (variant_.linearization == Linearization::complete) {
+    linearize_completely(alpha0, out);
+    return;
+  }
   // v = T(ω)s with T = I - ω̂/2 + ω̂²/6 - …: ∂v/∂x = α₀T + h(ŝ/2 - (ω̂ŝ + [ω,s]^)/6) + O(h²).
   bracket(omega0_, rate_, bracket_);
   space_.hat_blocks(rate_, hat_rate_);
@@ -164,6 +174,26 @@ void Mkbdf::linearize(ConstVectorRef x, MotionTangent& out) {
     v_x.noalias() = alpha0 * T + (0.5 * h_) * S - (h_ / 6.0) * I;
     v_x.noalias() -= (h_ / 6.0) * W.lazyProduct(S);
   }
+  out.a_x_blocks = (alpha0 / h_) * out.v_x_blocks;
+  out.q_x *= h_;
+}
+
+/// D_v dexp⁻¹ ∂v/∂x = α₀ - h D_ω dexp⁻¹ (Wieloch 2022, D_ω and D_v after eq. 3.57, solved for v).
+void Mkbdf::linearize_completely(double alpha0, MotionTangent& out) {
+  v_.resize(space_.nv());
+  left_blocks_.setZero(space_.block_diagonal_size());
+  solve_for_velocity(v_);
+  for (const lie::Block& block : space_.blocks())
+    if (!has_brackets(block)) MatrixMap(left_blocks_.data() + block.matrix_at, block.nv, block.nv).setIdentity();
+  add_columns(
+      space_, 1.0, [&](const Vector& d, Vector& image) { canonical_.dexp_inverse(series(), omega0_, d, image); },
+      argument_, image_, left_blocks_);
+  set_multiple_of_identity(space_, alpha0, out.v_x_blocks);
+  add_columns(
+      space_, -h_,
+      [&](const Vector& d, Vector& image) { canonical_.dexp_inverse_derivative(series(), omega0_, v_, d, image); },
+      argument_, image_, out.v_x_blocks);
+  divide_blocks(space_, left_blocks_, out.v_x_blocks);
   out.a_x_blocks = (alpha0 / h_) * out.v_x_blocks;
   out.q_x *= h_;
 }

@@ -23,6 +23,7 @@ class Mkbdf final : public Method {
   struct Variant {
     Recursion recursion = Recursion::left;  ///< of starting points
     Series bch = Series::complete;
+    Linearization linearization = Linearization::leading;
   };
   Mkbdf(const lie::Space& space, Counters& counters, const Variant& variant);
   Mkbdf(const lie::Space& space, Counters& counters, const coeff::Multistep& coefficients);
@@ -40,6 +41,8 @@ class Mkbdf final : public Method {
 
  private:
   void add_own_terms();
+  void solve_for_velocity(VectorRef v);  ///< dexp_k⁻¹(-omega0_, v) = rate_
+  void linearize_completely(double alpha0, MotionTangent& out);
 
   static constexpr int max_order = 6;
 
@@ -60,6 +63,7 @@ class Mkbdf final : public Method {
   std::array<Vector, max_order - 1> coordinates_;  ///< of q_{n-1}, q_{n-2}, … about q_n
   Vector known_rate_, known_a_, omega0_, rate_, image_, bracket_, argument_;
   Vector hat_rate_, hat_omega_, hat_inner_;
+  Vector v_, left_blocks_;  ///< of the complete derivative
 };
 
 }  // namespace kreisel::method

@@ -85,6 +85,11 @@ std::vector<Member<GeneralizedAlpha>> members() {
       bound<&A::modification, A>({.name = "modification", .meaning = "what is modified where the step size changes"})};
 }
 
+Field linearization_field() {
+  return {.name = "linearization",
+          .meaning = "derivatives of brackets in Newton's matrix: of the leading ones, or of all (ode, index3)"};
+}
+
 Field baumgarte_field() {
   return {.name = "baumgarte",
           .meaning = "rate at which errors of constraints decay (index1)",
@@ -99,7 +104,7 @@ std::vector<Member<variants::Bliedf>> members() {
   return {bound<&B::defect, B>(
               {.name = "defect", .meaning = "leading error by which velocities are modified (index3, given steps)"}),
           bound<&B::ratios, B>({.name = "ratios", .meaning = "what bounds the ratio of steps under error control"}),
-          bound<&B::baumgarte, B>(baumgarte_field())};
+          bound<&B::linearization, B>(linearization_field()), bound<&B::baumgarte, B>(baumgarte_field())};
 }
 
 template <>
@@ -123,7 +128,7 @@ std::vector<Member<variants::Mkbdf>> members() {
   return {bound<&M::recursion, M>({.name = "recursion", .meaning = "coordinates of the starting points"}),
           bound<&M::bch, M>(
               {.name = "bch", .meaning = "terms of degree 5 of the Baker-Campbell-Hausdorff series (order 6)"}),
-          bound<&M::baumgarte, M>(baumgarte_field())};
+          bound<&M::linearization, M>(linearization_field()), bound<&M::baumgarte, M>(baumgarte_field())};
 }
 
 template <>

@@ -20,6 +20,8 @@ enum class TestedError { larger, tangential_as_printed };
 /// What bounds the ratio of steps under error control: growth by 2 with constant steps in between; the ratio at which differences
 /// of past errors decay with constant steps in between; or in any sequence (Wieloch 2022, eq. 5.42).
 enum class RatioBound { growth, rested, any };
+/// Derivatives in Newton's matrix: those of the leading terms of the velocity relation, or of all.
+enum class Linearization { leading, complete };
 /// Differences that give v̈ at the start.
 enum class JerkBy { central, forward };
 /// Whether β and γ follow the ratio of steps.
@@ -33,7 +35,8 @@ struct Bliedf {
   static constexpr std::string_view name = "bliedf";
   DefectSource defect = DefectSource::corrected;  ///< of the modification of velocities, index3 on given steps
   RatioBound ratios = RatioBound::growth;         ///< under error control
-  std::optional<double> baumgarte{};              ///< of index1 [1/s]
+  Linearization linearization = Linearization::leading;
+  std::optional<double> baumgarte{};  ///< of index1 [1/s]
 };
 struct GeneralizedAlpha {
   static constexpr std::string_view name = "generalized-alpha";
@@ -49,6 +52,7 @@ struct Mkbdf {
   static constexpr std::string_view name = "mkbdf";
   Recursion recursion = Recursion::left;
   Series bch = Series::complete;  ///< of order 6
+  Linearization linearization = Linearization::leading;
   std::optional<double> baumgarte{};
 };
 /// By default BDF of order 4.
@@ -104,6 +108,13 @@ struct Spellings<method::RatioBound> {
   static constexpr std::string_view noun = "bound of ratios";
   static constexpr std::array<Spelled<method::RatioBound>, 3> entries{
       {{growth, "growth"}, {rested, "rested"}, {any, "any"}}};
+};
+template <>
+struct Spellings<method::Linearization> {
+  using enum method::Linearization;
+  static constexpr std::string_view noun = "linearization";
+  static constexpr std::array<Spelled<method::Linearization>, 2> entries{
+      {{leading, "leading"}, {complete, "complete"}}};
 };
 template <>
 struct Spellings<method::JerkBy> {

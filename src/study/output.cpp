@@ -115,6 +115,23 @@ std::string subscript(int number) {
   return out;
 }
 
+/// " [N or N m]" and the like; the norm of entries of both units is taken of their numbers. Relative errors have none.
+std::string unit_of(std::string_view quantity) {
+  static const std::map<std::string_view, std::string_view> units{{"q", "m or 1"},
+                                                                  {"q-value", "m or 1"},
+                                                                  {"q-lie", "m or rad"},
+                                                                  {"v", "m/s or rad/s"},
+                                                                  {"v-value", "m/s or rad/s"},
+                                                                  {"lambda", "N or N m"},
+                                                                  {"lambda-value", "N or N m"},
+                                                                  {"position-residual", "m or rad"},
+                                                                  {"velocity-residual", "m/s or rad/s"},
+                                                                  {"energy", "J"},
+                                                                  {"step-size", "s"}};
+  const auto found = units.find(quantity);
+  return found == units.end() ? "" : fmt::format(" [{}]", found->second);
+}
+
 /// In the notation of the papers: what is measured, and over which points.
 std::string label_of(const Measure& m) {
   static const std::map<std::string_view, std::string_view> errors{{"q", "q"}, {"v", "v"}, {"lambda", "λ"}},
@@ -146,7 +163,8 @@ std::string label_of(const Measure& m) {
   std::string text = has_entries ? bar + what + end : what;
   if (m.scale == Scale::by_exact) text += "/" + bar + exact + end;
   if (m.scale == Scale::by_computed) text += "/" + bar + symbol + "ₙ" + end;
-  const std::string unit = m.quantity == "energy" ? " [J]" : m.quantity == "step-size" ? " [s]" : "";
+  const bool is_relative = m.scale == Scale::by_exact || m.scale == Scale::by_computed;
+  const std::string unit = is_relative ? "" : unit_of(m.quantity);
   switch (m.span) {
     case Span::max:
       return "max " + text + unit;
@@ -326,7 +344,7 @@ Json plots(const StudyResult& result) {
     list.push_back({{"title", in_letters(result.spec.series[s].name)},
                     {"note", ""},
                     {"x_label", "time [s]"},
-                    {"y_label", in_letters(result.spec.series[s].name)},
+                    {"y_label", in_letters(result.spec.series[s].name) + unit_of(result.spec.series[s].quantity)},
                     {"log", false},
                     {"curves", curves},
                     {"slopes", Json::array()}});

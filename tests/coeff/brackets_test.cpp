@@ -4,7 +4,9 @@
 
 #include <limits>
 
+#include "coeff/bch.hpp"
 #include "coeff/free_algebra.hpp"
+#include "coeff/starting_defect.hpp"
 
 namespace kreisel::coeff {
 namespace {
@@ -127,6 +129,39 @@ TEST(CorrectionSets, LeadingErrorsAreTheDerivedOnes) {
           (3133558708669.0 / 14410776744000) * nest({0, 0, 1, 0, 1}) - (1.0 / 151200) * nest({1, 0, 0, 0, 1}) +
           (344963.0 / 1742958000) * nest({0, 0, 0, 0, 0, 1}),
       1e-10);
+}
+
+/// -v⁽ᵏ⁾/(k+1) and the brackets of a table.
+Series tabulated(int k, std::span<const NestedBracket> terms) {
+  Series sum = (-1.0 / (k + 1)) * v(k);
+  for (const NestedBracket& term : terms) {
+    Series inner = v(term.order[term.count - 1]);
+    for (int i = term.count - 2; i >= 0; --i) inner = bracket(v(term.order[i]), inner);
+    sum += term.weight * inner;
+  }
+  return sum;
+}
+
+// The tables that `--starting formula` uses, against the schemes themselves.
+TEST(StartingDefect, IsTheLeadingTermOfBliedf) {
+  for (int k = 1; k <= 6; ++k)
+    expect_leading_term(local_error(k, k < 3 ? Series{} : correction(published(k))), k,
+                        tabulated(k, bliedf_starting_defect(k)), 1e-10);
+}
+
+TEST(StartingDefect, IsTheLeadingTermOfMkbdf) {
+  const auto commutator = [](const Series& a, const Series& b) { return bracket(a, b); };
+  for (int k = 1; k <= 6; ++k) {
+    // h l = Σ αᵢ ωᵢ - dexp_k⁻¹(-ω₀, h v(t_{n+1})), ωᵢ = BCH_k(-ν_{n-1}, BCH_k(-ν_{n-2}, …))
+    Series error = bdf_alpha(k, 0) * increment(0.0) - dexp_inverse(k, -1.0 * increment(0.0), velocity(1.0), commutator);
+    for (int i = 2; i <= k; ++i) {
+      Series omega = -1.0 * increment(1.0 - i);
+      for (int j = i - 1; j >= 2; --j) omega = bch(k, -1.0 * increment(1.0 - j), omega, commutator);
+      error += bdf_alpha(k, i) * omega;
+    }
+    expect_order(error, k, 1e-12);
+    expect_leading_term(error, k, tabulated(k, mkbdf_starting_defect(k, false)), 1e-12);
+  }
 }
 
 TEST(DifferenceSets, KeepOrderK) {

@@ -44,8 +44,11 @@ TEST(BdfStability, KnowsThePublishedAnglesAndBounds) {
   const double constant_ratio[] = {100.0,        1.0 + std::sqrt(2.0), 0.5 * (1.0 + std::sqrt(5.0)),
                                    1.2807368582, 1.1270911050,         1.0442997773};
   const double any_ratio[] = {100.0, 1.0 + std::sqrt(2.0), 1.2613544594, 1.0871311220, 1.0311664658, 1.0074589761};
+  // Of differences divided by their steps, from numpy.
+  const double any_ratio_z[] = {100.0, 100.0, 1.7338796621, 1.1578577451, 1.0497834149, 1.0123229304};
   for (int k = 1; k <= 6; ++k) {
     const double order = k;
+    EXPECT_NEAR(number("bdf-stability", {{"order", order}}, "any_ratio_z"), any_ratio_z[k - 1], 1e-8) << k;
     EXPECT_NEAR(number("bdf-stability", {{"order", order}}, "angle"), angle[k - 1], 0.006) << k;
     EXPECT_NEAR(number("bdf-stability", {{"order", order}}, "norm_y"), 1.0, 1e-12) << k;
     EXPECT_NEAR(number("bdf-stability", {{"order", order}}, "norm_z"), radius[k - 1], 1e-10) << k;

@@ -207,7 +207,7 @@ TEST(Study, RepeatedRunsShowTheSpreadOfTheirTimes) {
   EXPECT_EQ(curve["x_high"].get<std::set<double>>(), high);
   for (std::size_t k = 0; k < curve["x"].size(); ++k)
     EXPECT_LT(curve["x_low"][k].get<double>(), curve["x_high"][k].get<double>());
-  EXPECT_EQ(page["plots"][0]["y_label"], "max ‖qₙ − q(tₙ)‖");
+  EXPECT_EQ(page["plots"][0]["y_label"], "max ‖qₙ − q(tₙ)‖ [m or 1]");
   EXPECT_THROW(spec_from(R"({"kind": "analysis", "analysis": "bdf-stability", "repeat": 2})"), InvalidInput);
 }
 
@@ -221,9 +221,10 @@ TEST(Study, AxesAreLabelledInTheNotationOfThePapers) {
   const Json page = study_json(result, "");
   for (const Json& plot : page["plots"]) labels.push_back(plot["y_label"]);
   labels.resize(6);
-  EXPECT_EQ(labels, (std::vector<std::string>{"max ‖λₙ − λ(tₙ)‖", "‖vₙ − v(tₙ)‖ at t_end",
-                                              "‖qₙ − q(tₙ)‖/‖q(tₙ)‖ at t_end", "max |λ₃ₙ − λ₃(tₙ)|, 0.01 ≤ t ≤ 0.02",
-                                              "max |Eₙ − E₀| [J]", "max ‖B(qₙ)vₙ + Φ_t‖"}));
+  EXPECT_EQ(labels,
+            (std::vector<std::string>{"max ‖λₙ − λ(tₙ)‖ [N or N m]", "‖vₙ − v(tₙ)‖ at t_end [m/s or rad/s]",
+                                      "‖qₙ − q(tₙ)‖/‖q(tₙ)‖ at t_end", "max |λ₃ₙ − λ₃(tₙ)|, 0.01 ≤ t ≤ 0.02 [N or N m]",
+                                      "max |Eₙ − E₀| [J]", "max ‖B(qₙ)vₙ + Φ_t‖ [m/s or rad/s]"}));
 }
 
 TEST(Study, TitlesHaveTheLettersOfThePapersAndSeriesTheirCases) {
