@@ -312,6 +312,10 @@ def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=No
             own = handle(model, asked.get("assemble") is True, t0, t_end)
             solution = _core.Solution(own, group or "", settings, asked, t0, times, listed, show, interruption.was_asked, bool(dense_output),
                                       bool(verify))
+    except ValueError as error:
+        if (message := told(str(error), model)) == str(error):
+            raise
+        raise ValueError(message) from None
     finally:
         end()
     for warning in solution.warnings:
