@@ -183,8 +183,12 @@ void take_corners(Parts& parts, system::SystemFunctions& f) {
 /// A law of the user: a function of t and of a dict with the values it uses.
 class PythonFunction final : public formula::Function {
  public:
-  PythonFunction(py::object function, std::vector<std::string> uses, py::object derivative)
-      : label_(label_of(function)), uses_(std::move(uses)), function_(label_, std::move(function)) {
+  /// `place`: what its value is, such as "value of force 'motor'".
+  PythonFunction(py::object function, std::vector<std::string> uses, py::object derivative, std::string place)
+      : label_(label_of(function)),
+        place_(std::move(place)),
+        uses_(std::move(uses)),
+        function_(label_, std::move(function)) {
     if (!derivative.is_none()) derivative_.emplace("derivative of " + label_, std::move(derivative));
   }
 
@@ -213,24 +217,25 @@ class PythonFunction final : public formula::Function {
   /// A result with the time it belongs to.
   struct Returned {
     py::object object;
-    const std::string& label;
+    const std::string &label, &place;
     double t;
 
     double number() const {
       const double found = PyFloat_AsDouble(object.ptr());
       if (found != -1.0 || PyErr_Occurred() == nullptr) return found;
       PyErr_Clear();
-      throw InvalidInput(
-          fmt::format("law '{}' returned {} at t = {:.10g}, expected a number", label, short_repr(object), t));
+      throw InvalidInput(fmt::format("law '{}', {}, returned {} at t = {:.10g}, expected a number", label, place,
+                                     short_repr(object), t));
     }
   };
   Returned call(const Callable& callable, std::span<const double> arguments) const {
     py::dict y;
     for (std::size_t i = 0; i < uses_.size(); ++i) y[py::str(uses_[i])] = arguments[i + 1];
     try {
-      return {callable.plain(arguments[0], y), callable.name(), arguments[0]};
+      return {callable.plain(arguments[0], y), callable.name(), place_, arguments[0]};
     } catch (py::error_already_set& error) {
-      std::string note = fmt::format("kreisel called it as law '{}' at t = {:.10g}", callable.name(), arguments[0]);
+      std::string note =
+          fmt::format("kreisel called it as law '{}', {}, at t = {:.10g}", callable.name(), place_, arguments[0]);
       if (error.matches(PyExc_KeyError))
         note += fmt::format("; it may read {}: list the names it needs in uses=[...]",
                             uses_.empty() ? std::string("nothing") : fmt::format("{}", fmt::join(uses_, ", ")));
@@ -242,11 +247,11 @@ class PythonFunction final : public formula::Function {
     const Returned all = call(*derivative_, arguments);
     const auto size = static_cast<py::ssize_t>(uses_.size());
     const py::array_t<double> list =
-        numbers(fmt::format("{} returned at t = {:.10g}", derivative_->name(), all.t), all.object, {size});
+        numbers(fmt::format("{}, {}, returned at t = {:.10g}", derivative_->name(), place_, all.t), all.object, {size});
     return list.data()[number];
   }
 
-  std::string label_;
+  std::string label_, place_;
   std::vector<std::string> uses_;
   Callable function_;
   std::optional<Callable> derivative_;
@@ -268,7 +273,8 @@ ModelPtr model_from_json(const std::string& name, const std::string& text, bool 
     const auto parts = value.cast<py::tuple>();
     const std::string own = py::str(key);
     io::UserFunction function{.uses = parts[1].cast<std::vector<std::string>>(), .function = {}};
-    function.function = std::make_shared<const PythonFunction>(parts[0], function.uses, parts[2]);
+    function.function =
+        std::make_shared<const PythonFunction>(parts[0], function.uses, parts[2], parts[3].cast<std::string>());
     given.emplace(own, std::move(function));
   }
   return std::make_shared<const models::ModelInfo>(

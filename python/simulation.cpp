@@ -1,6 +1,7 @@
 #include "simulation.hpp"
 
 #include <chrono>
+#include <cmath>
 
 #include "io/result/prepare.hpp"
 #include "kreisel/error.hpp"
@@ -50,7 +51,8 @@ Simulation::Simulation(const io::RunSpec& spec, const py::list& events, const py
   event_names_ = add_events(run_, events);
   refuse_problems(run_);
   const std::string bytes = checkpoint ? std::string(*checkpoint) : std::string();
-  const run::Problem problem{run_.model.system, run_.model.start};
+  run::Problem problem{run_.model.system, run_.model.start};
+  problem.has_end = !std::isnan(run_.options.t_end);
   {
     const Unlocked unlocked;
     if (checkpoint)

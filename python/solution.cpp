@@ -17,6 +17,7 @@
 #include "kreisel/solution.hpp"
 #include "method/history.hpp"
 #include "run/interpolation.hpp"
+#include "run/row_map.hpp"
 #include "unlocked.hpp"
 
 namespace kreisel::python {
@@ -332,13 +333,11 @@ py::array_t<double> Solution::output(int number, bool is_rate) const {
   py::array_t<double> values(shape);
   double* to = values.mutable_data();
   Vector all(system.output_size());
+  run::OutputsInForce outputs(system.result_layout());
   method::Entry point;
   for (std::size_t i = 0; i < count(); ++i) {
     points_.read(i, point);
-    if (is_rate)
-      system.evaluate_output_rates(point.motion, point.lambda, all);
-    else
-      system.evaluate_outputs(point.motion, point.lambda, all);
+    outputs.evaluate(points_.in_force(i), point.motion, point.lambda, all, is_rate);
     to = std::copy_n(all.data() + at, info.size(), to);
   }
   return values;

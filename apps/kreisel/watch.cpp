@@ -41,7 +41,7 @@ class LiveRows final : public run::Observer {
     const std::lock_guard lock(access_);
     layout_.fill(point.entry, point.residual,
                  point.energy != nullptr ? *point.energy : run::energy_of(in_force, point.entry.motion), point.work,
-                 row_);
+                 in_force, row_);
     values_.insert(values_.end(), row_.begin(), row_.end());
     if (++rows_ >= most) thin();
     last_ = point.entry.motion.t;

@@ -358,7 +358,8 @@ class Mechanism {
   Mechanism& add_event(EventDescription event);
 
   struct Span {
-    double t0 = 0.0, t_end = 1.0;
+    double t0 = 0.0;
+    std::optional<double> t_end{};  ///< none: one second behind t0, and a Simulation goes on as long as it is advanced
   };
   /// The mechanism as it is now. Bodies start where they were put, and where initial values of joints move them. Throws InvalidInput.
   run::Problem problem(const Span& span) const;

@@ -12,6 +12,7 @@ struct Problem {
   std::shared_ptr<const system::System> system;
   system::Start start;                  ///< t0, t_end, q0, v0
   std::vector<system::Event> events{};  ///< beside those of the system
+  bool has_end = true;  ///< false: t_end is a default, which a Simulation passes; see Simulation::advance_to
 };
 
 /// The motion at one time.

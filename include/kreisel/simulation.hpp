@@ -25,6 +25,7 @@ class Simulation {
 
   /// The integrator may step past t; `state` is interpolated then. With inputs a step ends at t, because they may be set
   /// there. It ends at t_end of the problem or of the options, or earlier when the run fails or an event ends it; see `time`.
+  /// Where neither gives an end (Problem::has_end), it goes on as long as it is advanced, and t_end() is infinite.
   /// Throws InvalidInput when t is before the last step, or after the end.
   Status advance_to(double t);
   /// One step of the integrator. False: the run has ended.

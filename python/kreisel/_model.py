@@ -29,7 +29,12 @@ class Law:
         self.uses = _asked_by(function) if uses is None else list(uses)
 
     def __repr__(self):
-        return f"Law({getattr(self.function, '__name__', self.function)}, uses={self.uses})"
+        return f"Law({self.name}, uses={self.uses})"
+
+    @property
+    def name(self):
+        """Of the function."""
+        return getattr(self.function, "__name__", str(self.function))
 
 
 def _asked_by(function):
@@ -229,7 +234,7 @@ class Model:
 
     def _handle(self, assembles):
         functions = {}
-        text = text_of("model", self._data, 1, functions)
+        text = text_of("model", _without_laws(self._data, functions), 1)
         return _core.model_from_json("model", text, assembles, functions)
 
     def __repr__(self):
@@ -289,20 +294,65 @@ def _law(value, uses, derivative):
     return value
 
 
-def text_of(what, data, indent, functions=None):
-    """JSON of plain values and of numpy's; anything else is a ValueError.
+_KINDS = {"bodies": "body", "joints": "joint", "drivers": "driver", "forces": "force", "events": "event", "outputs": "output",
+          "states": "state", "inputs": "input", "parameters": "parameter"}
 
-    functions: filled with the data of every law, by its name in the text; None: laws are errors.
-    """
+
+def laws_of(data):
+    """The laws of a model, each with the kind and the name of what it belongs to and its key there."""
+    def inside(value, kind, name, key):
+        if isinstance(value, Law):
+            yield value, kind, name, key
+        elif isinstance(value, dict):
+            for own, entry in value.items():
+                yield from inside(entry, kind, name, key or own)
+        elif isinstance(value, (list, tuple)):
+            for entry in value:
+                yield from inside(entry, kind, name, key)
+    for section, kind in _KINDS.items():
+        entries = data.get(section) or []
+        if isinstance(entries, dict):
+            entries = [({"formula": entry} if isinstance(entry, Law) else entry, name) for name, entry in entries.items()]
+        else:
+            entries = [(entry, entry.get("name", "") if isinstance(entry, dict) else "") for entry in entries]
+        for entry, name in entries:
+            yield from inside(entry, kind, name, "")
+
+
+def told(message, model):
+    """A message about an element that is not finite, with the function of Python that gives its value."""
+    data = model._data if isinstance(model, Model) else model
+    if "not finite" in message and isinstance(data, dict):
+        for law, kind, name, key in laws_of(data):
+            if f"'{name}'" in message:
+                return f"{message}\n  {key} of {kind} '{name}' is the Python function '{law.name}'"
+    return message
+
+
+def _without_laws(data, functions):
+    """A copy with the names of its laws in their places; functions: filled with them by these names."""
+    places = {}
+    for law, kind, name, key in laws_of(data):
+        places.setdefault(id(law), f"{key} of {kind} '{name}'")
+
+    def copied(value):
+        if isinstance(value, Law):
+            name = f"python_law_{len(functions) + 1}"
+            functions[name] = (value.function, value.uses, value.derivative, places.get(id(value), "the model"))
+            return "=" + name
+        if isinstance(value, dict):
+            return {key: copied(entry) for key, entry in value.items()}
+        return [copied(entry) for entry in value] if isinstance(value, (list, tuple)) else value
+    return copied(data)
+
+
+def text_of(what, data, indent):
+    """JSON of plain values and of numpy's; anything else is a ValueError."""
     def plain(value):
         if hasattr(value, "tolist"):
             return value.tolist()
         if isinstance(value, Law):
-            if functions is None:
-                raise ValueError(f"{what}: {value!r:.80} is a Python function, which a file cannot hold; write it as a formula")
-            name = f"python_law_{len(functions) + 1}"
-            functions[name] = (value.function, value.uses, value.derivative)
-            return "=" + name
+            raise ValueError(f"{what}: {value!r:.80} is a Python function, which a file cannot hold; write it as a formula")
         raise ValueError(f"{what}: {value!r:.80} is neither a number, a text, a list nor a dict")
     try:
         return json.dumps(data, indent=indent, default=plain, allow_nan=False)

@@ -7,14 +7,15 @@ import numpy as np
 
 from . import _core
 from ._interrupt import Interrupted, Interruption
-from ._model import handle
+from ._model import System, handle, told
 from ._solve import IntegrationError, Result, _events, _plain, _settings, _span, index_of
 
 
 class Simulation:
     """A run that you advance, and whose inputs you set.
 
-    model, method, group, parameters, events and options as in ``solve``; t_span: the end, or (start, end); it cannot advance beyond the end
+    model, method, group, parameters, events and options as in ``solve``; t_span: the end, or (start, end); it cannot advance
+    beyond the end. Without t_span, and without a t_end of the model, it goes on as long as it is advanced
 
     sim.advance(0.01)        advances by a duration; sim.advance(to=2.5): to a time
     sim["u"] = 3.0           an input of the model: constant from now on, until it is set again; all other values read before the next
@@ -67,10 +68,17 @@ class Simulation:
             if "t_end" in asked:
                 raise ValueError("t_span and t_end both set the end; give one of the two")
             t0, asked["t_end"] = _span(t_span)
+        elif isinstance(model, System) and model._parts.get("t_end") is not None:
+            asked.setdefault("t_end", _plain(model._parts["t_end"]))
         self._listed = _events(events)
-        self._interruption = None
+        self._interruption, self._model = None, model
         own = handle(model, asked.get("assemble") is True, t0, asked.get("t_end"))
-        self._core = _core.Simulation(own, group or "", _settings(parameters), asked, t0, self._listed, self._was_asked, state)
+        try:
+            self._core = _core.Simulation(own, group or "", _settings(parameters), asked, t0, self._listed, self._was_asked, state)
+        except ValueError as error:
+            if (message := told(str(error), model)) == str(error):
+                raise
+            raise ValueError(message) from None
         self._outputs = dict(self._core.outputs)
         self.inputs, self.outputs, self.bodies = self._core.inputs, list(self._outputs), self._core.bodies
         for warning in self._core.warnings:
@@ -99,7 +107,7 @@ class Simulation:
         if not is_there:
             raise Interrupted(f"advance was interrupted on the way to t = {time:g}", self.solution)
         if self._core.status != "success":
-            raise IntegrationError(f"{self._core.status}: {self._core.message}", self.solution)
+            raise IntegrationError(f"{self._core.status}: {told(self._core.message, self._model)}", self.solution)
 
     def __setitem__(self, name, value):
         self._core.set(name, _number(f"input '{name}'", value))
@@ -153,7 +161,8 @@ class Simulation:
             raise
 
     def __repr__(self):
-        return f"<kreisel.Simulation: t = {self.t:g} of {self.t_end:g}, {self.nsteps} steps with {self.method}>"
+        end = f" of {self.t_end:g}" if np.isfinite(self.t_end) else ""
+        return f"<kreisel.Simulation: t = {self.t:g}{end}, {self.nsteps} steps with {self.method}>"
 
 
 def _number(what, value):

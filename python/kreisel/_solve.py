@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _core
 from ._interrupt import Interrupted, Interruption
-from ._model import handle
+from ._model import Model, handle, laws_of, told
 from ._progress import watcher
 
 
@@ -41,7 +41,7 @@ class Result:
     """
 
     def __init__(self, solution, dense_output):
-        self._solution, self._is_dense = solution, dense_output
+        self._solution, self._is_dense, self._functions = solution, dense_output, {}
         for name in ("t", "q", "v", "a", "lam", "h", "status", "message", "method", "formulation", "bodies", "joints", "outputs"):
             setattr(self, name, getattr(solution, name))
         self.success = self.status == "success"
@@ -101,6 +101,10 @@ class Result:
         if name not in self.outputs and name.rpartition(".")[0] in self.outputs:
             name, _, component = name.rpartition(".")
         values = self._solution.output(index_of("output", name, self.outputs), output.endswith("'"))
+        if name in self._functions and not np.isfinite(values).all():
+            first = np.flatnonzero(~np.isfinite(values))[0]
+            warnings.warn(f"output '{output}' is {values[first]} at t = {self.t[first]:.10g}: its value is the Python function "
+                          f"'{self._functions[name]}'", stacklevel=2)
         if output.endswith("'") and values.size and np.isnan(values).all():
             raise ValueError(f"output {name!r} has no rate that follows from the motion")
         if not component:
@@ -185,6 +189,12 @@ class Sensitivity:
         if values.ndim == 1 or component not in ("x", "y", "z"):
             raise ValueError(f"output {name!r} has no component {component!r}")
         return values[:, "xyz".index(component)]
+
+
+def _output_functions(model):
+    """The names of the functions of Python that are outputs, by output."""
+    data = model._data if isinstance(model, Model) else model
+    return {name: law.name for law, kind, name, _ in laws_of(data) if kind == "output"} if isinstance(data, dict) else {}
 
 
 def _rate_or_reason(solution, number):
@@ -302,11 +312,16 @@ def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=No
             own = handle(model, asked.get("assemble") is True, t0, t_end)
             solution = _core.Solution(own, group or "", settings, asked, t0, times, listed, show, interruption.was_asked, bool(dense_output),
                                       bool(verify))
+    except ValueError as error:
+        if (message := told(str(error), model)) == str(error):
+            raise
+        raise ValueError(message) from None
     finally:
         end()
     for warning in solution.warnings:
         warnings.warn(warning, stacklevel=2)
     result = Result(solution, bool(dense_output))
+    result._functions = _output_functions(model)
     if sensitivities is not None and result.success and not interruption.was_asked():
         if isinstance(sensitivities, str) or not all(isinstance(name, str) for name in sensitivities):
             raise ValueError(f"sensitivities is {sensitivities!r:.80}, expected a list of names of parameters")
@@ -320,7 +335,7 @@ def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=No
     if interruption.was_asked():
         raise Interrupted(f"solve was interrupted at t = {result.t[-1] if len(result.t) else solution.t_final:g}", result)
     if not result.success and result.status != "interrupted":
-        raise IntegrationError(f"{result.status}: {result.message}", result)
+        raise IntegrationError(f"{result.status}: {told(result.message, model)}", result)
     return result
 
 

@@ -264,7 +264,7 @@ int Mechanism::add_force(const ForceDescription& force) {
     if (laws.size() != (is_vector ? 3 : 1))
       throw InvalidInput(fmt::format("{}: '{}' has {} laws, expected {}", where, key, laws.size(), is_vector ? 3 : 1));
     for (const Law& one : laws)
-      if (one.function && !is_law && law == nullptr)
+      if (one.function && info.law.measure == nullptr && law == nullptr)
         throw InvalidInput(fmt::format("{}: '{}' is a function; expected a number or a formula of t", where, key));
     for (const char* other : {"stiffness", "damping"})
       if (is_law && find_field(info.signals, key) == nullptr && has(force.numbers, other))
@@ -294,7 +294,8 @@ void Mechanism::add_element(multibody::ElementPtr element) {
 run::Problem Mechanism::problem(const Span& span) const {
   std::shared_ptr<const multibody::Assembly> assembly = this->assembly();
   run::Problem problem;
-  problem.start = assembly->start(span.t_end);
+  problem.start = assembly->start(span.t_end.value_or(span.t0 + 1.0));
+  problem.has_end = span.t_end.has_value();
   problem.start.t0 = span.t0;
   problem.system = std::move(assembly);
   return problem;

@@ -223,7 +223,9 @@ Graph::Node Graph::derivative_of(Node node, int leaf, std::map<Node, Node>& know
     case Kind::argument:
       break;
     case Kind::call: {
-      if (e.leaf != Function::value) throw InvalidInput("depends on a function whose second derivative is not known");
+      if (e.leaf != Function::value)
+        throw InvalidInput(
+            "depends on a function whose second derivative is not known; write it as a formula, or use no rate of it");
       const std::vector<Node> arguments = arguments_of(e);
       out = number(0.0);
       for (std::size_t i = 0; i < arguments.size(); ++i) {

@@ -218,7 +218,7 @@ std::string Assembly::force_that_changes(const Motion& before, const Motion& aft
       visit({&p, 1}, *motions[i], lambda.data(),
             [&](const Place&, const Instant& at) { p.element->add_force(at, forces_of(p, force[i])); });
     }
-    if (force[0].allFinite() && !force[1].allFinite()) return p.element->name();
+    if (!force[1].allFinite()) return p.element->name();
     const double change = (force[1] - force[0]).lpNorm<Eigen::Infinity>();
     if (change > largest) largest = change, name = p.element->name();
   }

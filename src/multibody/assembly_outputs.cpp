@@ -154,6 +154,9 @@ void Assembly::evaluate(const Outputs& outputs, const lie::Motion& m, ConstVecto
       case Quantity::Kind::gap:
         put(gap_of(quantity.index, quantity.component, m));
         break;
+      case Quantity::Kind::limit:
+        put(push(quantity.index, lambda));
+        break;
       case Quantity::Kind::section:
         put(section_of(quantity.index, quantity.component));
         break;

@@ -135,6 +135,7 @@ Formulas::Node Formulas::rate_of(Node node) {
       case Kind::effort:
       case Kind::power:
       case Kind::reaction:
+      case Kind::limit:
         throw InvalidInput("has no rate: it depends on a force or a reaction");
       case Kind::energy:
         throw InvalidInput("has no rate: it depends on the energy");
@@ -212,6 +213,7 @@ std::vector<Signal> timed_parts(Formulas& formulas, Formulas::Node node) {
 struct Law::Plan {
   Formulas::Node value = formula::Graph::none;
   int gauge = -1, state = -1;  ///< one of them
+  bool drives = false;
   double factor = 1.0, x0 = 0.0;
   std::vector<int> nodes{};  ///< by slot
   int bodies = 0;
@@ -254,8 +256,13 @@ void needs_of(const Formulas& formulas, Formulas::Node node, std::vector<int>& g
 }  // namespace
 
 std::shared_ptr<const Law> Law::along(std::string type, std::string name, Formulas& formulas, Formulas::Node value,
-                                      int gauge, Sense sense, double x0) {
-  Plan plan{.value = value, .gauge = gauge, .factor = sense == Sense::pulls ? 1.0 : -1.0, .x0 = x0, .slot_of = {}};
+                                      int gauge, Sense sense, double x0, bool drives) {
+  Plan plan{.value = value,
+            .gauge = gauge,
+            .drives = drives,
+            .factor = sense == Sense::pulls ? 1.0 : -1.0,
+            .x0 = x0,
+            .slot_of = {}};
   return std::shared_ptr<const Law>(new Law(std::move(type), std::move(name), formulas, std::move(plan)));
 }
 
@@ -327,7 +334,8 @@ Law::Law(std::string type, std::string name, Formulas& formulas, Plan plan)
   Formulas::Node stored = graph.part_of_leaf(plan.value, own, rest);
   // A constant does work: its potential would have to count the turns of an angle that nothing else needs.
   const LawInfo* info = find_law(this->type());
-  const bool drives = (info != nullptr && info->drives) || (graph.is_number(stored) && graph.value_of(stored) != 0.0);
+  const bool drives =
+      plan.drives || (info != nullptr && info->drives) || (graph.is_number(stored) && graph.value_of(stored) != 0.0);
   if (drives) stored = graph.number(0.0), rest = plan.value;
   stores_ = !graph.is_number(stored);
   spends_ = !graph.is_number(rest) || graph.value_of(rest) != 0.0;

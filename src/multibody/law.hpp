@@ -37,11 +37,12 @@ struct Quantity {
     energy,        ///< kinetic, potential, elastic
     rotation,      ///< of a body relative to another: the rotation vector
     gap,           ///< of a force of the mechanism that has gaps
+    limit,         ///< with which a rigid limit of the mechanism pushes
     section,       ///< of a beam among the further elements: stress at A, at B, then strains there
     active         ///< 1 while a further element of the mechanism is active, else 0
   };
   Kind kind = Kind::time;
-  int index = 0;  ///< of gauge, node, input, force, joint, body or element
+  int index = 0;  ///< of gauge, node, input, force, joint, limit, body or element
   int component =
       0;  ///< of a reaction, of the energy, of a rotation, of the gaps, of a section; derivatives of an input
   int relative_to = ground;  ///< body from whose axes a rotation is seen
@@ -119,9 +120,9 @@ class Law final : public Element, public Kinked {
   enum class Sense { pulls, pushes };
 
   /// Along a gauge. Terms of the formula that depend on the gauge alone, but for `x0`, store energy: V = ∫ τ dξ from
-  /// x0. Throws InvalidInput when it reads more bodies than an element can see.
+  /// x0; nothing does if it `drives`. Throws InvalidInput when it reads more bodies than an element can see.
   static std::shared_ptr<const Law> along(std::string type, std::string name, Formulas& formulas, Formulas::Node value,
-                                          int gauge, Sense sense, double x0);
+                                          int gauge, Sense sense, double x0, bool drives = false);
   /// The rate of a state.
   static std::shared_ptr<const Law> rate(std::string name, Formulas& formulas, Formulas::Node value, int state);
 

@@ -103,7 +103,7 @@ Drive::Segment::Segment(std::shared_ptr<const system::System> in_force, const sy
 
 Drive::Drive(const system::System& system, const system::Start& start, const Options& options, Observer& observer,
              std::optional<std::string_view> checkpoint, std::shared_ptr<system::SetInputs> inputs, Tape* tape,
-             Forward* forward)
+             Forward* forward, bool is_open)
     : options_(options),
       method_in_force_(options.method.name()),
       first_start_(start),
@@ -120,6 +120,7 @@ Drive::Drive(const system::System& system, const system::Start& start, const Opt
       inputs_(std::move(inputs)),
       tape_(tape),
       forward_(forward),
+      is_open_(is_open),
       wanted_(start.t0) {
   if (options_.threads > 1) workers_.emplace(options_.threads);
   const WorkersInForce team(workers_ ? &*workers_ : nullptr);
@@ -187,8 +188,12 @@ void Drive::begin_segment(std::shared_ptr<const system::System> system, const sy
   Options options = options_with(method_in_force_);
   // A closed contact does not move: only its multiplier shows when it opens.
   options.control_lambda = options.control_lambda || has_closed_limits(*system);
+  system::Start from = start;
+  // Constant steps of an open run divide every segment, also one that is lengthened.
+  if (const double h = options_.step; is_open_ && h > 0.0)
+    from.t_end = from.t0 + h * std::ceil((from.t_end - from.t0) / h * (1.0 - 1e-12));
   segment_ =
-      std::make_unique<Segment>(std::move(system), start, options, layout_, recorder_.counters(), ends_at_corners_);
+      std::make_unique<Segment>(std::move(system), from, options, layout_, recorder_.counters(), ends_at_corners_);
   Segment& s = *segment_;
   if (tape_ != nullptr || forward_ != nullptr) s.policy->ignore_kinks();
   if (tape_ != nullptr) s.policy = tape_->policy_for(std::move(s.policy), s.plan, *s.system);
@@ -212,7 +217,10 @@ void Drive::begin_segment(std::shared_ptr<const system::System> system, const sy
     exchange_segment(*state);
     s.is_open = true;
   } else if (!s.stepper->place(s.start)) {
-    fail(no_accelerations(s.start.t0, segment_number_ == 0));
+    Failure failure = no_accelerations(s.start.t0, segment_number_ == 0);
+    if (const std::string found = describe_undefined(*s.system, s.start); !found.empty())
+      failure.message = failure.message.substr(0, failure.message.find("\n  try:")) + found;
+    fail(std::move(failure));
     if (previous_ != nullptr) segment_ = std::move(previous_);  // its end is the last known point
   } else {
     if (segment_number_ == 0) recorder_.begin(*s.system, now());
@@ -224,6 +232,29 @@ void Drive::begin_segment(std::shared_ptr<const system::System> system, const sy
     }
   }
   start_up_seconds_ += cpu_seconds() - begin;
+}
+
+void Drive::lengthen() {
+  const system::System& system = *segment_->system;
+  system::Start from = segment_->start;
+  from.t_end = now().motion.t + 2.0 * (segment_->plan.run_end - first_start_.t0);
+  report_.t_end = from.t_end;
+  const bool had_corners = ends_at_corners_;
+  ends_at_corners_ =
+      choose_corners(make_plan(options_, system, {first_start_.t0, from.t_end, from.q0, from.v0}), system);
+  // Constant steps are divided anew between corners.
+  if (had_corners || ends_at_corners_) {
+    ++segment_number_;
+    begin_segment(segment_->system, {now().motion.t, from.t_end, now().motion.q, now().motion.v});
+    return;
+  }
+  Archive past;
+  exchange_segment(past);
+  Archive state(past.bytes());
+  std::unique_ptr<Segment> before = std::move(previous_);
+  begin_segment(segment_->system, from, &state);
+  previous_ = std::move(before);
+  segment_->policy->stop_at(wanted_);
 }
 
 void Drive::exchange_run(Archive& a) {
@@ -362,6 +393,11 @@ bool Drive::take_step() {
   if (has_ended_) return false;
   Segment& s = *segment_;
   if (!s.is_open) return open();
+  if (is_open_ && s.stepper->starts_left() == 0 &&
+      s.plan.run_end - now().motion.t < 0.5 * (s.plan.run_end - first_start_.t0)) {
+    lengthen();
+    return !has_ended_;
+  }
   if (now().motion.t >= s.plan.run_end) return end();
   if (s.stepper->starts_left() > 0) {
     s.stepper->show_next_start();
@@ -482,7 +518,7 @@ bool Drive::take() {
   if (options_.linear_solver == linear::SolverKind::least_squares && !fits_together(entry)) return false;
   const bool is_seen = output_.schedule().is_active() ? show_wanted(entry, true) : show(entry);
   const bool goes_on = observer_.goes_on(t, recorder_.counters().steps) && is_seen;
-  if (t >= s.plan.run_end) return end();  // even if the observer requested a stop
+  if (t >= s.plan.run_end && !is_open_) return end();  // even if the observer requested a stop
   if (!goes_on) return interrupt(t);
   if (const std::optional<double> after = s.policy->restart(*s.stepper)) return start_behind(*after);
   if (s.stepper->is_at_start()) return true;
@@ -709,9 +745,13 @@ bool Drive::change(const Happening& happening) {
   }
   if (std::optional<Failure> failure = events_.settle(happening, changed)) return fail(std::move(*failure));
   switches_.insert(switches_.end(), changed.switches.begin(), changed.switches.end());
-  if (!(s.plan.run_end - t > round_off_at(before))) return end();
+  double until = s.plan.run_end;
+  if (!(until - t > round_off_at(before))) {
+    if (!is_open_) return end();
+    until += until - first_start_.t0;
+  }
   ++segment_number_;
-  begin_segment(next, {t, s.plan.run_end, changed.after.motion.q, changed.after.motion.v});
+  begin_segment(next, {t, until, changed.after.motion.q, changed.after.motion.v});
   return !has_ended_;
 }
 

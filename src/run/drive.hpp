@@ -30,10 +30,11 @@ class Drive {
  public:
   /// Options have been checked. The system and the observer must outlive it. With the bytes of a checkpoint it resumes there,
   /// or throws InvalidInput when they belong to another run. `inputs`: values set by its user, see `go_on_behind`. `tape`:
-  /// records the steps, or prescribes them. `forward`: receives what derivatives need.
+  /// records the steps, or prescribes them. `forward`: receives what derivatives need. `is_open`: t_end is only a scale, and
+  /// the run goes on behind it.
   Drive(const system::System& system, const system::Start& start, const Options& options, Observer& observer,
         std::optional<std::string_view> checkpoint = {}, std::shared_ptr<system::SetInputs> inputs = nullptr,
-        Tape* tape = nullptr, Forward* forward = nullptr);
+        Tape* tape = nullptr, Forward* forward = nullptr, bool is_open = false);
   ~Drive();
 
   /// To the next accepted point. False: the run has ended, see the report.
@@ -83,6 +84,8 @@ class Drive {
   void begin_segment(std::shared_ptr<const system::System> system, const system::Start& start,
                      Archive* state = nullptr);
   void begin_at_limits(const system::Start& start);
+  /// Of an open run: moves the end of its segment further away; its past and its steps stay.
+  void lengthen();
   void exchange_run(Archive& a);
   void exchange_segment(Archive& a);
   [[nodiscard]] bool take_step();
@@ -137,13 +140,14 @@ class Drive {
   std::shared_ptr<system::SetInputs> inputs_;  ///< null: no inputs are set
   Tape* tape_;                                 ///< null: none
   Forward* forward_;                           ///< null: none
-  long steps_at_setting_ = 0;                  ///< taken when an input was set last
-  int short_spells_ = 0;                       ///< between settings, that began with a restart
-  bool has_started_anew_ = false;              ///< since inputs were set
-  bool is_behind_jump_ = false;                ///< no step since the jump, and the past was kept
-  double wanted_;                              ///< requested end of a step
-  method::Entry between_;                      ///< an interpolated point for output
-  bool has_final_ = false;                     ///< an event has already set the last point of the report
+  const bool is_open_;
+  long steps_at_setting_ = 0;      ///< taken when an input was set last
+  int short_spells_ = 0;           ///< between settings, that began with a restart
+  bool has_started_anew_ = false;  ///< since inputs were set
+  bool is_behind_jump_ = false;    ///< no step since the jump, and the past was kept
+  double wanted_;                  ///< requested end of a step
+  method::Entry between_;          ///< an interpolated point for output
+  bool has_final_ = false;         ///< an event has already set the last point of the report
   bool has_ended_ = false;
   double start_up_seconds_ = 0.0;  ///< CPU time of all begin_segment
 };

@@ -55,6 +55,10 @@ std::variant<std::monostate, Happening, Failure> EventStage::cross(Stepper& step
   const Entry& entry = stepper.now();
   const auto interpolate = [&](double t, Entry& out) { return stepper.at(t, out); };
   crossings_ = watch_->scan(entry, interpolate, scratch_);
+  if (const auto [event, t] = watch_->undefined(); event >= 0 && undefined_.insert(watch_->event(event).name).second)
+    recorder_.warn(
+        fmt::format("the function of event '{}' is not a number at t = {:.10g}: it cannot happen where this is so",
+                    watch_->event(event).name, t));
   for (std::size_t i = 0; i < crossings_.size(); ++i) {
     const Crossing& crossing = crossings_[i];
     if (crossing.is_at_once && !changes(crossing)) continue;

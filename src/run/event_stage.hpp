@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -81,6 +82,7 @@ class EventStage {
   Observer& observer_;
   EventWatch::Sides sides_;                         ///< of the events that began this segment
   std::map<std::string, int, std::less<>> counts_;  ///< occurrences by event
+  std::set<std::string> undefined_;                 ///< events whose function was not a number
   std::vector<double> changes_;                     ///< times of the events that changed something
   std::unique_ptr<EventWatch> watch_;
   ResultRows* rows_ = nullptr;

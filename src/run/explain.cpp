@@ -96,6 +96,17 @@ std::string explained(std::string message, Status status, const System& system, 
   return message + found;
 }
 
+std::string describe_undefined(const System& system, const system::Start& start) {
+  Motion m(system.space());
+  m.t = start.t0;
+  m.q = start.q0;
+  m.v = start.v0;
+  const Vector lambda = Vector::Zero(system.pattern().rows());
+  if (!m.q.allFinite() || !m.v.allFinite() || force_at(system, m, lambda).allFinite()) return {};
+  const std::string name = system.force_that_changes(m, m, lambda);
+  return name.empty() ? "" : fmt::format("\n  '{}' is not finite at t = {:.10g}", name, m.t);
+}
+
 std::string describe_jump(const System& system, const Motion& before, const Motion& after, ConstVectorRef lambda) {
   constexpr int halvings = 45;
   Motion low = before, high = after;
@@ -158,15 +169,31 @@ std::string explain(Status status, const System& system, const method::Entry& la
       last.lambda.size() == system.pattern().rows() ? last.lambda : Vector(Vector::Zero(system.pattern().rows()));
   // Forces that are not defined a little further on, as of a beam that is bent by half a turn.
   for (double way = h; way < 20.0 * h; way *= 10.0) {
-    Motion beyond = m;
-    system.space().move(m.q, Vector(way * m.v), beyond.q);
-    if (!beyond.q.allFinite() || force_at(system, beyond, lambda).allFinite()) continue;
-    const std::string name = system.force_that_changes(m, beyond, lambda);
-    if (name.empty() || !force_at(system, m, lambda).allFinite()) break;
+    const auto after = [&](double duration) {
+      Motion beyond = m;
+      system.space().move(m.q, Vector(duration * m.v), beyond.q);
+      beyond.v += duration * m.a;
+      beyond.t += duration;
+      return beyond;
+    };
+    const auto is_defined = [&](const Motion& at) {
+      return !at.q.allFinite() || force_at(system, at, lambda).allFinite();
+    };
+    if (is_defined(after(way))) continue;
+    if (!is_defined(m)) break;
+    double good = 0.0, bad = way;
+    for (int i = 0; i < 50; ++i) {
+      const double middle = 0.5 * (good + bad);
+      (is_defined(after(middle)) ? good : bad) = middle;
+    }
+    const std::string name = system.force_that_changes(m, after(bad), lambda);
+    if (name.empty()) break;
     return fmt::format(
-        "\n  '{}' is not defined beyond these positions: a beam must not bend by more than 160 degrees between its "
-        "nodes, and a formula must stay finite.\n  try: more elements, or another formula",
-        name);
+        "\n  '{}' is not finite from t = {:.10g} on: it is not defined beyond these positions. A formula or function "
+        "must "
+        "stay finite, and a beam must not bend by more than 160 degrees between its nodes.\n  try: another formula, or "
+        "more elements",
+        name, m.t + bad);
   }
   if (const std::string found = describe_jump(system, m, ahead, lambda); !found.empty())
     return fmt::format("\n  {}.\n  try: a smooth law instead, or an event at which it changes", found);

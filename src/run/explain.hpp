@@ -16,6 +16,9 @@ namespace kreisel::run {
 std::string explained(std::string message, Status status, const system::System& system, const method::Entry& last,
                       double span);
 
+/// The force or state whose value is not finite at the start of a motion, as a line of a message; empty: none is.
+std::string describe_undefined(const system::System& system, const system::Start& start);
+
 /// A row of the force that changes by a step between two motions close to each other, in words; empty: every force is
 /// continuous there. About 100 evaluations.
 std::string describe_jump(const system::System& system, const system::Motion& before, const system::Motion& after,

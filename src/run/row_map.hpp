@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "kreisel/system.hpp"
@@ -77,5 +78,32 @@ class ResultRows {
 inline system::Residual residual_of(const system::System& system) {
   return {system.space().nv(), system.pattern().position_rows(), system.pattern().rows()};
 }
+
+/// Outputs of points in the rows of results, evaluated by the system in force: a force that is switched off is zero, whatever the
+/// model started with.
+class OutputsInForce {
+ public:
+  explicit OutputsInForce(const system::System& layout) : layout_(layout) {}
+
+  void evaluate(const system::System& in_force, const system::Motion& m, ConstVectorRef lambda, VectorRef out,
+                bool are_rates = false) {
+    if (seen_ != &in_force) {
+      seen_ = &in_force;
+      map_ = std::make_unique<const RowMap>(in_force.pattern(), layout_.pattern());
+      lambda_.resize(in_force.pattern().rows());
+    }
+    map_->gather(lambda, lambda_);
+    if (are_rates)
+      in_force.evaluate_output_rates(m, lambda_, out);
+    else
+      in_force.evaluate_outputs(m, lambda_, out);
+  }
+
+ private:
+  const system::System& layout_;
+  const system::System* seen_ = nullptr;
+  std::unique_ptr<const RowMap> map_;
+  Vector lambda_;
+};
 
 }  // namespace kreisel::run

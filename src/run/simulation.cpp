@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -21,7 +22,9 @@ struct Simulation::Inside {
       : problem(std::move(given)),
         options(with_events(std::move(asked), problem)),
         inputs(checked_inputs()),
-        drive(*problem.system, problem.start, checked(), observer != nullptr ? *observer : nobody, checkpoint, inputs),
+        is_open(!problem.has_end && std::isnan(options.t_end) && !is_given(options.steps)),
+        drive(*problem.system, problem.start, checked(), observer != nullptr ? *observer : nobody, checkpoint, inputs,
+              nullptr, nullptr, is_open),
         t(drive.asked()),
         motion(problem.system->space()) {
     for (const system::InputInfo& info : problem.system->inputs()) input_names.push_back(info.name);
@@ -40,7 +43,12 @@ struct Simulation::Inside {
     refuse_what_cannot_run(*problem.system, problem.start, options);
     return options;
   }
-  double t_end() const { return std::isnan(options.t_end) ? problem.start.t_end : options.t_end; }
+  double t_end() const {
+    if (is_open) return std::numeric_limits<double>::infinity();
+    return std::isnan(options.t_end) ? problem.start.t_end : options.t_end;
+  }
+  /// The largest time that matters to round-off.
+  double largest_time() const { return is_open ? std::abs(t) : std::max(std::abs(t), std::abs(t_end())); }
 
   std::shared_ptr<system::SetInputs> checked_inputs() const {
     if (problem.system == nullptr || problem.system->inputs().empty()) return nullptr;
@@ -57,9 +65,7 @@ struct Simulation::Inside {
     throw InvalidInput(unknown_name("output", name, output_names));
   }
   /// The newest point, as long as its time is the present one.
-  bool is_at_newest() const {
-    return std::abs(drive.now().motion.t - t) <= Drive::round_off * std::max(std::abs(t), std::abs(t_end()));
-  }
+  bool is_at_newest() const { return std::abs(drive.now().motion.t - t) <= Drive::round_off * largest_time(); }
   /// Continues after inputs were set.
   void settle() {
     if (!is_set) return;
@@ -117,6 +123,7 @@ struct Simulation::Inside {
   Options options;
   std::shared_ptr<system::SetInputs> inputs;  ///< null: the model has none
   Observer nobody;
+  bool is_open;  ///< neither problem nor options say where it ends
   Drive drive;
   double t;
   bool is_set = false;                                  ///< inputs were set, and nothing has been computed with them
@@ -143,6 +150,7 @@ Status Simulation::advance_to(double t) {
   // Round-off of accumulated durations.
   if (t > in.t_end() && t - in.t_end() <= 1e-12 * std::max(std::abs(in.t_end()), std::abs(in.problem.start.t0)))
     t = in.t_end();
+  if (!std::isfinite(t)) throw InvalidInput(fmt::format("cannot advance to t = {}: expected a finite time", t));
   if (!(t <= in.t_end()))
     throw InvalidInput(fmt::format("cannot advance to t = {}: the run ends at {}. Give a larger t_end", t, in.t_end()));
   if (t < in.t && t < in.drive.newest_step_began())

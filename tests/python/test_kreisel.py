@@ -324,12 +324,12 @@ class Laws(unittest.TestCase):
             with self.assertRaises(RuntimeError) as caught:
                 kreisel.solve(self.rod().torque("pin", broken), 1, threads=threads)
             self.assertEqual(str(caught.exception), "no current")
-            self.assertRegex("".join(caught.exception.__notes__), r"law 'broken' at t = 0\.5")
+            self.assertRegex("".join(caught.exception.__notes__), r"law 'broken', value of force 'pin_torque', at t = 0\.5")
         sim = kreisel.Simulation(self.rod().torque("pin", broken), 1)
         with self.assertRaisesRegex(RuntimeError, "no current"):
             sim.advance(0.9)
         self.assertGreater(sim.solution.t[-1], 0.3)
-        with self.assertRaisesRegex(ValueError, "law 'nothing' returned None at t = 0, expected a number"):
+        with self.assertRaisesRegex(ValueError, "law 'nothing', value of force 'pin_torque', returned None at t = 0, expected a number"):
             def nothing(t, y):
                 return None
             kreisel.solve(self.rod().torque("pin", nothing), 1)
@@ -355,6 +355,205 @@ class Laws(unittest.TestCase):
         with unittest.mock.patch.dict(sys.modules, {"pandas": None}):
             with self.assertRaisesRegex(ImportError, "pip install pandas"):
                 result.to_pandas()
+
+
+def servo(**keys):
+    """A cart of 2 kg with a linear actuator whose distance is 1 + way, and another one that moves steadily."""
+    return (kreisel.Model("servo").input("u", 0.3, unit="m").parameter("gain", 2.0)
+            .body("cart", mass=2.0, inertia=[1, 1, 1], position=[0, 0, 0]).body("other", mass=1.0, inertia=[1, 1, 1], position=[0, 1, 0])
+            .joint("rail", "prismatic", between=["ground", "cart"], at=[0, 0, 0], axis=[1, 0, 0])
+            .joint("lane", "prismatic", between=["ground", "other"], at=[0, 1, 0], axis=[1, 0, 0], initial={"value": 0.2, "rate": 0.5})
+            .output("way", displacement="rail").output("lead", displacement="lane").output("goal", "=gain*lead + u")
+            .state("slow", "=lead - slow", 0.1)
+            .force("motor", "linear-actuator", between=["ground", "cart"], at=[[-1, 0, 0], [0, 0, 0]], stiffness=40, damping=3, **keys)
+            .output("push", force="motor").output("power", power="motor"))
+
+
+class Targets(unittest.TestCase):
+    """p - k (d - s) - c (d' - s') with a target s of inputs, outputs and states."""
+    accurate = dict(rtol=1e-9, atol=1e-11)
+
+    def test_follow_what_they_name(self):
+        lead = lambda t: 0.2 + 0.5 * t
+        for target, s, rate in (("=1 + goal", lambda t, z: 1.3 + 2 * lead(t), lambda t, z: 1.0),
+                                ("=1 + slow + 0.1*sin(t)", lambda t, z: 1 + z + 0.1 * np.sin(t), lambda t, z: lead(t) - z + 0.1 * np.cos(t))):
+            effort = lambda t, y: 0.5 * t - 40 * (1 + y[0] - s(t, y[2])) - 3 * (y[1] - rate(t, y[2]))
+            exact = solve_ivp(lambda t, y: [y[1], effort(t, y) / 2, lead(t) - y[2]], (0, 2), [0, 0, 0.1], method="DOP853", rtol=1e-12, atol=1e-13)
+            moved = kreisel.solve(servo(target=target, value="=0.5*t"), 2, **self.accurate)
+            end = exact.y[:, -1]
+            np.testing.assert_allclose([moved["way"][-1], moved["way'"][-1]], end[:2], atol=1e-7)
+            np.testing.assert_allclose([moved["push"][-1], moved["power"][-1]], [effort(2, end), effort(2, end) * end[1]], atol=2e-6)
+
+    def test_are_the_same_as_functions_of_time(self):
+        table = {"table": [[0, 1], [1, 1.5]]}
+        for named, plain in ((dict(target="=1 + u"), dict(target=1.3)), (dict(target=table, value="=u"), dict(target=table, value=0.3))):
+            a, b = (kreisel.solve(servo(**keys), 1, **self.accurate) for keys in (named, plain))
+            np.testing.assert_allclose(a["way"][-1], b["way"][-1], atol=1e-8)
+            np.testing.assert_allclose(a.energy[-1], b.energy[-1], atol=1e-7)  # its gains do work and store nothing
+
+    def test_may_be_set_by_events_and_while_running(self):
+        k, c, m, t = 40, 3, 2, 2.5
+        decay, w = c / 2 / m, np.sqrt(k / m - (c / 2 / m) ** 2)
+        rise = 0.25 * (1 - np.exp(-decay * t) * (np.cos(w * t) + decay / w * np.sin(w * t)))
+        model = servo(target="=1 + place").parameter("place", 0.0).event("go", "=t - 0.5", action={"set": {"place": 0.25}})
+        self.assertAlmostEqual(kreisel.solve(model, 3, **self.accurate)["way"][-1], rise, delta=1e-8)
+        sim = kreisel.Simulation(servo(target="=1 + u").input("u", 0.0), **self.accurate)
+        sim.advance(0.5)
+        sim["u"] = 0.25
+        sim.advance(t)
+        self.assertAlmostEqual(sim["way"], rise, delta=1e-7)
+
+    def test_mistakes(self):
+        for target, message in (("=1 + acc.x", "/forces/0/target: has no rate"), ("=1 + nobody", "unknown name 'nobody'"),
+                                (kreisel.Law(lambda t, y: 1 + y["goal"], uses=["goal"]), "/forces/0/target: depends on a function whose second")):
+            with self.assertRaisesRegex(ValueError, message):
+                kreisel.solve(servo(target=target).output("acc", acceleration="cart"), 1)
+
+
+class LimitForces(unittest.TestCase):
+    def ball(self, gravity=-9.81, **limits):
+        return (kreisel.Model("ball", gravity=[0, 0, gravity]).body("ball", mass=2.0, inertia=[1, 1, 1], position=[0, 0, 0])
+                .joint("rail", "prismatic", between=["ground", "ball"], at=[0, 0, 0], axis=[0, 0, 1], initial={"value": 0.2}, limits=limits)
+                .output("way", displacement="rail").output("low", force="rail lower limit").output("high", force="rail upper limit")
+                .output("both", force="rail limits").output("power", power="rail lower limit"))
+
+    def test_rigid_ones_carry_the_weight(self):
+        for gravity, low, high in ((-9.81, 19.62, 0.0), (9.81, 0.0, 19.62)):
+            model = self.ball(gravity, **{"from": 0, "to": 1}).event("loaded", "=low + high - 10", action="record")
+            fallen = kreisel.solve(model, 1, rtol=1e-9, atol=1e-11)
+            np.testing.assert_allclose([fallen[name][-1] for name in ("low", "high", "both")], [low, high, low - high], atol=1e-8)
+            np.testing.assert_allclose([fallen[name][0] for name in ("low", "high", "both")], 0)
+            self.assertAlmostEqual(fallen["power"][-1], 0, delta=1e-12)
+            sim = kreisel.Simulation(model)
+            sim.advance(1)
+            self.assertAlmostEqual(sim["low"] - sim["high"], low - high, delta=1e-8)
+            with tempfile.TemporaryDirectory() as folder:
+                fallen.save(folder)
+                self.assertAlmostEqual(kreisel.read(folder)["both"][-1], low - high, delta=1e-8)
+                with open(os.path.join(folder, "summary.json"), encoding="utf-8") as file:
+                    self.assertAlmostEqual(json.load(file)["final"]["outputs"]["both"], low - high, delta=1e-8)
+
+    def test_compliant_ones_are_springs_that_push(self):
+        sunk = kreisel.solve(self.ball(**{"from": 0, "to": 1, "stiffness": 2000, "damping": 60}), 5, rtol=1e-9, atol=1e-11)
+        depth, rate = -sunk["way"], -sunk["way'"]
+        force = np.where(depth > 0, np.maximum(0, 2000 * depth + 60 * rate), 0)
+        np.testing.assert_allclose(sunk["low"], force, atol=1e-9)
+        np.testing.assert_allclose(sunk["both"], force, atol=1e-9)
+        np.testing.assert_allclose(sunk["power"], -force * rate, atol=1e-9)
+        self.assertAlmostEqual(sunk["low"][-1], 19.62, delta=1e-6)
+
+    def test_unknown_ones_are_named(self):
+        with self.assertRaisesRegex(ValueError, "unknown force 'rail lover limit'; did you mean 'rail lower limit'"):
+            kreisel.solve(self.ball(**{"from": 0, "to": 1}).output("no", force="rail lover limit"), 1)
+
+
+class Switches(unittest.TestCase):
+    def test_outputs_are_those_of_the_system_in_force(self):
+        model = (kreisel.Model("two").body("b", mass=1.0, inertia=[1, 1, 1], position=[0, 0, 0]).body("c", mass=1.0, inertia=[1, 1, 1], position=[0, 1, 0])
+                 .joint("late", "prismatic", between=["ground", "c"], at=[0, 1, 0], axis=[1, 0, 0], active=False)
+                 .joint("rail", "prismatic", between=["ground", "b"], at=[0, 0, 0], axis=[1, 0, 0])
+                 .force("spring", "spring-damper", between=["ground", "b"], at=[[-1, 0, 0], [0, 0, 0]], stiffness=10, damping=0, length=0.5)
+                 .force("law", "force", joint="rail", value="=1 + 0*x").force("weight", "applied", on="b", force=[0, 0, -3])
+                 .output("pull", force="spring").output("push", force="law").output("carries", reaction="rail")
+                 .event("off", "=t - 0.5", action={"switch": {"off": ["spring", "law"], "on": ["late"]}}))
+        moved = kreisel.solve(model, 1)
+        with tempfile.TemporaryDirectory() as folder:
+            moved.save(folder)
+            for result in (moved, kreisel.read(folder)):
+                np.testing.assert_allclose([result["pull"][0], result["push"][0]], [5, 1], atol=1e-9)
+                np.testing.assert_allclose([result["pull"][-1], result["push"][-1]], 0)
+                np.testing.assert_allclose(result["carries"], [[0, 0, 3]] * len(result.t), atol=1e-8)
+            with open(os.path.join(folder, "summary.json"), encoding="utf-8") as file:
+                final = json.load(file)["final"]
+            self.assertEqual((final["outputs"]["pull"], final["outputs"]["push"]), (0, 0))
+            np.testing.assert_allclose(final["outputs"]["carries"], [0, 0, 3], atol=1e-8)
+
+
+class WithoutEnd(unittest.TestCase):
+    """A simulation whose end nobody gave goes on as long as it is advanced."""
+
+    def test_goes_on(self):
+        exact = solve_ivp(lambda t, y: [y[1], -(ARM_FRICTION * y[1] + ARM_WEIGHT * np.cos(y[0])) / ARM_INERTIA], (0, 7), [0, 0], method="DOP853", rtol=1e-12, atol=1e-12)
+        for options in ({}, {"method": "radau"}, {"method": "rkmk"}, {"step": 0.003}):
+            for times in ([7.0], np.arange(1, 71) * 0.1):
+                tight = {} if "step" in options else {"rtol": 1e-9, "atol": 1e-10}
+                sim = kreisel.Simulation(arm(), **options, **tight)
+                for t in times:
+                    sim.advance(to=t)
+                    self.assertFalse(sim.has_ended)
+                self.assertEqual((sim.t, sim.t_end), (7, np.inf))
+                self.assertAlmostEqual(sim["angle"], exact.y[0, -1], delta=1e-5 if tight else 1e-3, msg=f"{options}")
+                self.assertGreaterEqual(sim.solution.t[-1], 7)
+
+    def test_resumes_bitwise_behind_the_first_second(self):
+        sim = kreisel.Simulation(arm(), rtol=1e-8)
+        sim.advance(3.3)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "state")
+            sim.checkpoint(path)
+            again = kreisel.Simulation.resume(path, arm(), rtol=1e-8)
+        for one in (sim, again):
+            one["u"] = 2.0
+            one.advance(4.4)
+        self.assertEqual(sim.q.tolist(), again.q.tolist())
+
+    def test_events_at_the_first_second_take_effect(self):
+        model = arm().parameter("k", 0.0).torque("pin", "=-k*v").event("brake", "=t - 1", action={"set": {"k": 50.0}})
+        sim = kreisel.Simulation(model, rtol=1e-9)
+        sim.advance(2)
+        self.assertEqual([event[0] for event in sim.events], ["brake"])
+        self.assertAlmostEqual(sim["angle'"], kreisel.solve(model, 2, rtol=1e-9)["angle'"][-1], delta=1e-6)
+
+    def test_a_given_end_stays_an_end(self):
+        for sim in (kreisel.Simulation(arm(), 0.5), kreisel.Simulation(arm(simulation={"t_end": 0.5})), kreisel.Simulation(pendulum(t_end=0.5))):
+            sim.advance(0.5)
+            self.assertTrue(sim.has_ended)
+            with self.assertRaises(ValueError):
+                sim.advance(0.1)
+
+
+class UndefinedLaws(unittest.TestCase):
+    """What is not a number is told with its function, its element and the time."""
+
+    def rod(self):
+        return arm().state("memory", "=angle")
+
+    def test_laws(self):
+        def late(t, y):
+            return float("nan") if t > 0.3 else -y["angle"]
+
+        def never(t, y):
+            return y["angle"] + float("nan")
+        for add, place in ((lambda m, f: m.torque("pin", f, uses=["angle"], name="engine"), "value of force 'engine'"),
+                           (lambda m, f: m.state("s", f, uses=["angle"]), "rate of state 's'")):
+            with self.assertRaises(kreisel.IntegrationError) as caught:
+                kreisel.solve(add(self.rod(), late), 1)
+            self.assertRegex(str(caught.exception), "'(engine|s)' is not finite from t = 0.3 on")
+            self.assertIn(f"{place} is the Python function 'late'", str(caught.exception))
+            sim = kreisel.Simulation(add(self.rod(), late))
+            with self.assertRaisesRegex(kreisel.IntegrationError, f"{place} is the Python function 'late'"):
+                sim.advance(1)
+            for run in (lambda: kreisel.solve(add(self.rod(), never), 1), lambda: kreisel.Simulation(add(self.rod(), never))):
+                with self.assertRaisesRegex(ValueError, f"(?s)is not finite at t = 0.*{place} is the Python function 'never'"):
+                    run()
+
+    def test_outputs_and_events(self):
+        def odd(t, y):
+            return float("nan") if t > 0.3 else 1 + y["angle"] ** 2
+        result = kreisel.solve(self.rod().output("o", odd, uses=["angle"]), 1)
+        with self.assertWarnsRegex(UserWarning, "output 'o' is nan at t = 0.3.*the Python function 'odd'"):
+            result["o"]
+        with self.assertWarnsRegex(UserWarning, "the function of event 'e' is not a number at t = 0.3"):
+            kreisel.solve(self.rod().event("e", odd, uses=["angle"]), 1)
+
+    def test_wrong_shapes(self):
+        def pair(t, y):
+            return [1, y["angle"]]
+        for model, place in ((self.rod().torque("pin", pair, uses=["angle"], name="engine"), "value of force 'engine'"),
+                             (self.rod().output("o", pair, uses=["angle"]), "formula of output 'o'"),
+                             (self.rod().event("e", pair, uses=["angle"]), "when of event 'e'")):
+            with self.assertRaisesRegex(ValueError, rf"law 'pair', {place}, returned \[1, .*\] at t = 0"):
+                kreisel.solve(model, 1)["o" if "o" in place else "angle"]
 
 
 class Results(unittest.TestCase):

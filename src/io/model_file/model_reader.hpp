@@ -118,11 +118,14 @@ class ModelReader {
     int gauge = -1, state = -1;
     multibody::Law::Sense sense = multibody::Law::Sense::pushes;
     double x0 = 0.0;
+    bool drives = false;  ///< all that it does is work
   };
   /// The value of a gauge; an angle that counts its turns has a state for them from now on.
   Node value_of(int gauge, bool counts_turns, const std::string& name);
   Node rate_of(int gauge) { return formulas().leaf({multibody::Quantity::Kind::rate, gauge}); }
   int add_state(std::string name, double initial);
+  /// A state that only events change.
+  int add_set_state(const std::string& name, double initial);
   double initial_value(const multibody::Gauge& gauge) const;
   /// The coordinate of a joint, -1 when it has none of that kind.
   int joint_gauge(int joint, bool is_rotation);
@@ -298,8 +301,11 @@ class ModelReader {
   void read_coordinates(const std::string& at, const Json& value, const JointInfo& info, int joint);
   void read_limits(const std::string& here, const Json& limits, int joint, int sliding);
   /// A law along a joint that acts beyond its limits only.
-  void add_compliant_limits(const std::string& at, int joint, const std::string& name, int gauge, bool counts_turns,
-                            const std::array<std::optional<double>, 2>& bounds, double stiffness, double damping);
+  void add_compliant_limits(const std::string& at, int joint, int sliding, const std::string& name, int gauge,
+                            bool counts_turns, const std::array<std::optional<double>, 2>& bounds, double stiffness,
+                            double damping);
+  /// Names the forces of limits for outputs: each positive where it pushes, both together along the coordinate.
+  void name_limit_forces(const std::string& name, int gauge, bool is_rotation, const std::array<MakeNode, 2>& pushes);
   void check_limits(const multibody::Assembly& assembly, const system::Motion& m);
   /// Warns of a motion that begins beyond a compliant limit, which is seldom intended.
   void warn_about_limits();
@@ -328,15 +334,22 @@ class ModelReader {
 
   void read_forces(const Json& root);
   void read_force(const std::string& at, const Json& value);
-  /// A spring or an actuator whose effort is a formula.
-  void read_measured_law(const std::string& at, const Json& value, const Json& law_value, const ForceInfo& info,
+  /// Whether a spring or an actuator depends on more than time and its own measure.
+  bool has_law(const Json& value, const ForceInfo& info);
+  /// A spring or an actuator whose effort or target is a formula.
+  void read_measured_law(const std::string& at, const Json& value, const ForceInfo& info,
                          const multibody::ForceSpec& spec);
+  /// p - k (x - s) - c (v - ṡ) of an actuator with the effort p and the target s.
+  bool servo(const std::string& at, const Json& value, const ForceInfo& info, const multibody::ForceSpec& spec, Node x,
+             Node v, PendingLaw& pending);
+  /// A law in which a table without "of" is one of t.
+  bool law_of_time(const std::string& pointer, const Json& value, Node x, Node v, MakeNode& out);
   void add_touches(const std::string& at, int force);
   /// Whether a law reads its own coordinate: then turns count.
   bool mentions_x(const Json& value);
   /// Joints and forces may be inactive until an event switches them on.
   void read_active(const std::string& at, const Json& value, const std::string& name);
-  /// Of a pending law: zero while it is switched off, where it is reported.
+  /// Of a pending law: zero while what is switched with this name is off, where it is reported.
   Node reported_force(const std::string& name, std::size_t number, Node value);
   void add_law(const std::string& at, const Json& value, PendingLaw pending, bool is_rotation);
   /// A force along the coordinate of a joint.

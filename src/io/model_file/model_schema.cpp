@@ -858,7 +858,7 @@ ObjectInfo object_of(const ForceInfo& info) {
   };
   add(info.vectors, "stiffnesses", 0);
   for (const Field& field : info.signals)
-    object.keys.push_back({.field = field, .form = field.name == info.law.field.name ? "law" : "signal"});
+    object.keys.push_back({.field = field, .form = info.law.measure != nullptr ? "law" : "signal"});
   if (info.law.measure != nullptr && find_field(info.signals, info.law.field.name) == nullptr)
     object.keys.push_back({.field = info.law.field, .form = "law"});
   add(info.vector_signals, "signal", 3);

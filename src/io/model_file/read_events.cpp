@@ -245,7 +245,7 @@ void ModelReader::make_settable(const Json& root) {
                             item.key()));
       });
     }
-    set_nodes_[name] = add_state(name, parameters_.value(name));
+    set_nodes_[name] = add_set_state(name, parameters_.value(name));
     names_.define(name, {formulas().leaf({multibody::Quantity::Kind::state, set_nodes_[name]})});
     if (is_column_of_results(name) || body_numbers_.contains(name)) continue;
     const Json& entry = section(root, "parameters")[name];

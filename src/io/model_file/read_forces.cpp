@@ -38,10 +38,8 @@ void ModelReader::read_force(const std::string& at, const Json& value) {
 
   multibody::ForceSpec spec;
   bool ok = read_force_bodies(at, value, *info, spec);
-  const Json* law_value = info->law.measure == nullptr ? nullptr : find(value, info->law.field.name);
-  if (law_value != nullptr && find_field(info->signals, info->law.field.name) != nullptr && !is_law(*law_value))
-    law_value = nullptr;
-  ok = read_force_values(at, value, *info, spec, law_value != nullptr) && ok;
+  const bool has_law = this->has_law(value, *info);
+  ok = read_force_values(at, value, *info, spec, has_law) && ok;
   if (const Json* frame = find(value, "frame"); info->has_frame && frame != nullptr) {
     std::string name;
     if (text(below(at, "frame"), *frame, name)) {
@@ -62,7 +60,7 @@ void ModelReader::read_force(const std::string& at, const Json& value) {
   if (info->bodies == 2) where += "-" + body_label(spec.bodies[1]);
   spec.name = element_name(at, value, fmt::format("{} {}", type, where), force_names_);
   mechanism_.marks.push_back(multibody::mark_of(*info, spec));
-  if (law_value != nullptr) return read_measured_law(at, value, *law_value, *info, spec);
+  if (has_law) return read_measured_law(at, value, *info, spec);
   for (const int body : spec.bodies)
     spec.masses.push_back(body == multibody::ground ? std::numeric_limits<double>::infinity()
                                                     : mechanism_.bodies[body].mass);
@@ -86,10 +84,20 @@ void ModelReader::add_touches(const std::string& at, int force) {
   }
 }
 
-void ModelReader::read_measured_law(const std::string& at, const Json& value, const Json& law_value,
-                                    const ForceInfo& info, const multibody::ForceSpec& spec) {
-  for (const char* other : {"stiffness", "damping", "target"})
-    if (find(value, other) != nullptr)
+bool ModelReader::has_law(const Json& value, const ForceInfo& info) {
+  if (info.law.measure == nullptr) return false;
+  if (info.signals.empty()) return find(value, info.law.field.name) != nullptr;
+  return std::ranges::any_of(info.signals, [&](const Field& field) {
+    const Json* given = find(value, field.name);
+    return given != nullptr && is_law(*given);
+  });
+}
+
+void ModelReader::read_measured_law(const std::string& at, const Json& value, const ForceInfo& info,
+                                    const multibody::ForceSpec& spec) {
+  const bool is_servo = !info.signals.empty();
+  for (const char* other : {"stiffness", "damping"})
+    if (!is_servo && find(value, other) != nullptr)
       return complain(below(at, other), fmt::format("cannot be combined with the law \"{}\"; write it into the formula",
                                                     info.law.field.name));
   PendingLaw pending{
@@ -98,12 +106,64 @@ void ModelReader::read_measured_law(const std::string& at, const Json& value, co
   pending.sense = info.law.pushes ? multibody::Law::Sense::pushes : multibody::Law::Sense::pulls;
   if (!info.law.natural.empty()) pending.x0 = spec.number(info.law.natural);
   formula::Graph& graph = formulas().graph();
-  const bool needs_value = info.law.counts_turns ? mentions_x(law_value) : true;
+  bool needs_value = !info.law.counts_turns || (is_servo && spec.number("stiffness") != 0.0);
+  const auto uses_x = [&](const Field& field) {
+    const Json* given = find(value, field.name);
+    return given != nullptr && mentions_x(*given);
+  };
+  if (is_servo)
+    needs_value = needs_value || std::ranges::any_of(info.signals, uses_x);
+  else
+    needs_value = needs_value || uses_x(info.law.field);
   const Node measured = needs_value ? value_of(pending.gauge, info.law.counts_turns, spec.name) : no_node;
   const Node x =
       measured == no_node ? no_node : graph.apply(formula::Operation::subtract, measured, graph.number(pending.x0));
-  if (!law(pending.at, law_value, x, rate_of(pending.gauge), pending.value)) return;
+  const Node v = rate_of(pending.gauge);
+  if (is_servo ? !servo(at, value, info, spec, x, v, pending)
+               : !law(pending.at, *find(value, info.law.field.name), x, v, pending.value))
+    return;
   add_law(at, value, std::move(pending), info.law.counts_turns);
+}
+
+bool ModelReader::servo(const std::string& at, const Json& value, const ForceInfo& info,
+                        const multibody::ForceSpec& spec, Node x, Node v, PendingLaw& pending) {
+  std::map<std::string, MakeNode> given;
+  for (const Field& field : info.signals)
+    if (const Json* signal = find(value, field.name))
+      if (!law_of_time(below(at, field.name), *signal, x, v, given[field.name])) return false;
+  const double k = spec.number("stiffness"), c = spec.number("damping");
+  const MakeNode effort = given["value"], target = given["target"];
+  if (target || k != 0.0 || c != 0.0) pending.drives = true;
+  if (!pending.drives) {
+    pending.value = effort;
+    return true;
+  }
+  if (target && is_law(*find(value, "target"))) pending.at = below(at, "target");
+  pending.value = [this, k, c, x, v, effort, target] {
+    using formula::Operation;
+    formula::Graph& graph = formulas().graph();
+    Node sum = effort ? effort() : graph.number(0.0);
+    const Node goal = target ? target() : graph.number(0.0);
+    const auto pull = [&](double gain, Node from, Node to) {
+      const Node error = graph.apply(Operation::subtract, from, to);
+      sum = graph.apply(Operation::subtract, sum, graph.apply(Operation::multiply, graph.number(gain), error));
+    };
+    if (k != 0.0) pull(k, x, goal);
+    if (c != 0.0) pull(c, v, formulas().rate_of(goal));
+    return sum;
+  };
+  return true;
+}
+
+bool ModelReader::law_of_time(const std::string& pointer, const Json& value, Node x, Node v, MakeNode& out) {
+  if (!value.is_object() || find(value, "of") != nullptr) return law(pointer, value, x, v, out);
+  Signal signal;
+  if (!this->signal(pointer, value, 0, signal)) return false;
+  const formula::Curve* curve = formulas().add(std::make_shared<const multibody::TableCurve>(std::move(signal)));
+  out = [this, curve] {
+    return formulas().graph().curve(curve, 0, formulas().leaf({multibody::Quantity::Kind::time}));
+  };
+  return true;
 }
 
 bool ModelReader::mentions_x(const Json& value) {
@@ -239,8 +299,7 @@ bool ModelReader::read_force_values(const std::string& at, const Json& value, co
     spec.vectors[field.name] = x;
   }
   for (const Field& field : info.signals)
-    if (const Json* given = find(value, field.name);
-        given != nullptr && !(has_law && field.name == info.law.field.name))
+    if (const Json* given = find(value, field.name); given != nullptr && !has_law)
       ok = signal(below(at, field.name), *given, field.name == "target" ? 1 : 0, spec.signals[field.name]) && ok;
   for (const Field& field : info.vector_signals)
     if (const Json* given = find(value, field.name)) {

@@ -128,6 +128,12 @@ int ModelReader::add_state(std::string name, double initial) {
   return static_cast<int>(mechanism_.bodies.size() + mechanism_.nodes.size()) - 1;
 }
 
+int ModelReader::add_set_state(const std::string& name, double initial) {
+  const int node = add_state(name, initial);
+  formulas().set_rate(node, [this] { return formulas().graph().number(0.0); });
+  return node;
+}
+
 double ModelReader::initial_value(const multibody::Gauge& gauge) const {
   multibody::BodyState s[2];
   for (const int i : {0, 1})
@@ -187,7 +193,7 @@ void ModelReader::read_inputs(const Json& root) {
                  fmt::format("cannot be set: the input '{}' is a function of t; give it a number", item.key()));
         continue;
       }
-      set_nodes_[item.key()] = add_state(item.key(), signal.at(0.0).value);
+      set_nodes_[item.key()] = add_set_state(item.key(), signal.at(0.0).value);
       names_.define(item.key(), {formulas().leaf({multibody::Quantity::Kind::state, set_nodes_[item.key()]})});
       if (is_column_of_results(item.key()) || body_numbers_.contains(item.key())) continue;
       system::OutputInfo set_by_events{item.key(), "", "input that events set", {}};
@@ -269,7 +275,9 @@ void ModelReader::define_force_output(const ForceOutput& asked) {
   };
   using Quantity = multibody::Quantity;
   formula::Graph& graph = formulas().graph();
-  if (const auto law = law_gauges_.find(force); law != law_gauges_.end()) {
+  const auto built =
+      std::ranges::find(mechanism_.forces, force, [](const auto& f) -> const std::string& { return f->name(); });
+  if (const auto law = law_gauges_.find(force); law != law_gauges_.end() && built == mechanism_.forces.end()) {
     const LawGauge along = law->second;
     set_unit(along.is_rotation);
     const MakeNode value = law_forces_.at(force);
@@ -284,8 +292,6 @@ void ModelReader::define_force_output(const ForceOutput& asked) {
                                                         : graph.apply(formula::Operation::negate, power)};
                          }));
   }
-  const auto built =
-      std::ranges::find(mechanism_.forces, force, [](const auto& f) -> const std::string& { return f->name(); });
   if (built == mechanism_.forces.end()) {
     std::vector<std::string> list;
     for (const auto& [name, node] : efforts_) list.push_back(name);
@@ -346,9 +352,9 @@ void ModelReader::make_laws() {
   for (const PendingLaw& law : pending_)
     guarded(law.at, [&] {
       const Node value = law.state >= 0 ? formulas().rate_of_state(law.state) : law.value();
-      mechanism_.elements.push_back(
-          law.state >= 0 ? multibody::Law::rate(law.name, formulas(), value, law.state)
-                         : multibody::Law::along(law.type, law.name, formulas(), value, law.gauge, law.sense, law.x0));
+      mechanism_.elements.push_back(law.state >= 0 ? multibody::Law::rate(law.name, formulas(), value, law.state)
+                                                   : multibody::Law::along(law.type, law.name, formulas(), value,
+                                                                           law.gauge, law.sense, law.x0, law.drives));
     });
   names_.begin_reports();
 }

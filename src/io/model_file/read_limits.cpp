@@ -53,11 +53,15 @@ void ModelReader::read_limits(const std::string& here, const Json& limits, int j
   const bool is_narrow = bounds[0] && bounds[1] && *bounds[0] > widest_look - M_PI && *bounds[1] < M_PI - widest_look;
   const bool counts_turns = turns && (!is_narrow || is_compliant);
   if (is_compliant)
-    return add_compliant_limits(here, joint, name, gauge, counts_turns, bounds, n.number("stiffness"),
+    return add_compliant_limits(here, joint, sliding, name, gauge, counts_turns, bounds, n.number("stiffness"),
                                 n.has_number("damping") ? n.number("damping") : 0.0);
   if (counts_turns) value_of(gauge, true, of->name());
+  std::array<MakeNode, 2> pushes;
   for (const std::size_t i : {0, 1}) {
     if (!bounds[i]) continue;
+    pushes[i] = [this, number = static_cast<int>(mechanism_.limits.size())] {
+      return formulas().leaf({multibody::Quantity::Kind::limit, number});
+    };
     const multibody::Gauge& measured = formulas().gauge(gauge);
     mechanism_.limits.push_back({.name = fmt::format("{} {}", name, i == 0 ? "lower limit" : "upper limit"),
                                  .measure = measured.measure,
@@ -69,11 +73,29 @@ void ModelReader::read_limits(const std::string& here, const Json& limits, int j
                                  .restitution = n.has_number("restitution") ? n.number("restitution") : 0.0,
                                  .joint = joint});
   }
+  name_limit_forces(name, gauge, turns, pushes);
+}
+
+void ModelReader::name_limit_forces(const std::string& name, int gauge, bool is_rotation,
+                                    const std::array<MakeNode, 2>& pushes) {
+  using Sense = multibody::Law::Sense;
+  const auto add = [&](const char* which, Sense sense, MakeNode value) {
+    const std::string force = fmt::format("{} {}", name, which);
+    law_gauges_[force] = {gauge, is_rotation, sense};
+    law_forces_[force] = std::move(value);
+  };
+  if (pushes[0]) add("lower limit", Sense::pushes, pushes[0]);
+  if (pushes[1]) add("upper limit", Sense::pulls, pushes[1]);
+  add("limits", Sense::pushes, [this, pushes] {
+    formula::Graph& graph = formulas().graph();
+    const Node zero = graph.number(0.0);
+    return graph.apply(formula::Operation::subtract, pushes[0] ? pushes[0]() : zero, pushes[1] ? pushes[1]() : zero);
+  });
 }
 
 /// A Kelvin-Voigt law that never pulls: max(0, k δ + c δ̇) where δ > 0.
-void ModelReader::add_compliant_limits(const std::string& at, int joint, const std::string& name, int gauge,
-                                       bool counts_turns, const std::array<std::optional<double>, 2>& bounds,
+void ModelReader::add_compliant_limits(const std::string& at, int joint, int sliding, const std::string& name,
+                                       int gauge, bool counts_turns, const std::array<std::optional<double>, 2>& bounds,
                                        double stiffness, double damping) {
   const Node x = value_of(gauge, counts_turns, mechanism_.joints[joint]->name()), v = rate_of(gauge);
   PendingLaw pending{.at = at,
@@ -82,28 +104,48 @@ void ModelReader::add_compliant_limits(const std::string& at, int joint, const s
                      .value = {},
                      .gauge = gauge,
                      .x0 = bounds[0] ? *bounds[0] : *bounds[1]};
-  pending.value = [this, x, v, bounds, stiffness, damping] {
+  const auto sign_of = [](std::size_t i) { return i == 0 ? 1.0 : -1.0; };  // of a push along x
+  // Spring and damper of a limit, none: no damper.
+  const auto parts = [this, x, v, bounds, stiffness, damping, sign_of](std::size_t i) {
     using formula::Operation;
     formula::Graph& graph = formulas().graph();
     const Node zero = graph.number(0.0);
-    Node sum = zero;
+    const double sign = sign_of(i);
+    const Node beyond = graph.apply(Operation::multiply, graph.number(sign),
+                                    graph.apply(Operation::subtract, graph.number(*bounds[i]), x));
+    const Node spring =
+        graph.apply(Operation::multiply, graph.number(stiffness), graph.apply(Operation::max, zero, beyond));
+    if (damping == 0.0) return std::pair{spring, no_node};
+    const Node touches = graph.apply(Operation::max, zero, graph.apply(Operation::sign, beyond));
+    const Node drag =
+        graph.apply(Operation::multiply, graph.apply(Operation::multiply, graph.number(-sign * damping), v), touches);
+    return std::pair{spring, graph.apply(Operation::max, graph.apply(Operation::negate, spring), drag)};
+  };
+  // Terms that store energy and terms that do not stay apart.
+  pending.value = [this, bounds, parts, sign_of] {
+    formula::Graph& graph = formulas().graph();
+    Node sum = graph.number(0.0);
     for (const std::size_t i : {0, 1}) {
       if (!bounds[i]) continue;
-      const double sign = i == 0 ? 1.0 : -1.0;  // of a push along x
-      const Node beyond = graph.apply(Operation::multiply, graph.number(sign),
-                                      graph.apply(Operation::subtract, graph.number(*bounds[i]), x));
-      const Node spring =
-          graph.apply(Operation::multiply, graph.number(stiffness), graph.apply(Operation::max, zero, beyond));
-      sum = graph.apply(Operation::add, sum, graph.apply(Operation::multiply, graph.number(sign), spring));
-      if (damping == 0.0) continue;
-      const Node touches = graph.apply(Operation::max, zero, graph.apply(Operation::sign, beyond));
-      const Node drag =
-          graph.apply(Operation::multiply, graph.apply(Operation::multiply, graph.number(-sign * damping), v), touches);
-      const Node damper = graph.apply(Operation::max, graph.apply(Operation::negate, spring), drag);
-      sum = graph.apply(Operation::add, sum, graph.apply(Operation::multiply, graph.number(sign), damper));
+      const auto [spring, damper] = parts(i);
+      for (const Node part : {spring, damper})
+        if (part != no_node)
+          sum = graph.apply(formula::Operation::add, sum,
+                            graph.apply(formula::Operation::multiply, graph.number(sign_of(i)), part));
     }
     return sum;
   };
+  std::array<MakeNode, 2> pushes;
+  for (const std::size_t i : {0, 1}) {
+    if (!bounds[i]) continue;
+    pushes[i] = [this, i, parts, number = pending_.size(), of = mechanism_.joints[joint]->name()] {
+      const auto [spring, damper] = parts(i);
+      return reported_force(
+          of, number, damper == no_node ? spring : formulas().graph().apply(formula::Operation::add, spring, damper));
+    };
+  }
+  name_limit_forces(name, gauge, mechanism_.joints[joint]->slidings()[static_cast<std::size_t>(sliding)].is_rotation,
+                    pushes);
   // Damping starts abruptly, so a step ends there.
   for (const std::size_t i : {0, 1}) {
     if (!bounds[i] || damping == 0.0) continue;
@@ -118,7 +160,6 @@ void ModelReader::add_compliant_limits(const std::string& at, int joint, const s
     event_names_.insert(touch.event.name);
     pending_events_.push_back(std::move(touch));
   }
-  law_forces_[pending.name] = pending.value;
   compliant_limits_.push_back({at, joint, gauge, bounds});
   limit_laws_.insert({mechanism_.joints[joint]->name(), pending.name});
   pending_.push_back(std::move(pending));

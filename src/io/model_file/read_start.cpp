@@ -67,8 +67,11 @@ void ModelReader::check_consistency(const multibody::Assembly& assembly, const s
   system::Residual r(assembly.space().nv(), pattern.position_rows(), pattern.rows());
   const Vector no_lambda = Vector::Zero(pattern.rows());
   assembly.residual(m, no_lambda, r);
-  if (!r.gap.allFinite() || !r.rate.allFinite() || !r.force.allFinite())
-    return complain("", "positions, velocities or forces at the start are too large to compute with");
+  if (!r.gap.allFinite() || !r.rate.allFinite() || !r.force.allFinite()) {
+    const std::string name = r.force.allFinite() ? "" : assembly.force_that_changes(m, m, no_lambda);
+    return complain("", "positions, velocities or forces at the start are too large to compute with" +
+                            (name.empty() ? "" : fmt::format(": '{}' is not finite at t = {:.10g}", name, m.t)));
+  }
   check_mass(assembly, m);
   if (!options_.accepts_gaps || options_.base != nullptr) check_limits(assembly, m);
   if (options_.accepts_gaps) return;

@@ -8,6 +8,7 @@
 #include "method/catalogue.hpp"
 #include "method/parameters.hpp"
 #include "run/integrator.hpp"
+#include "run/row_map.hpp"
 
 namespace kreisel::io {
 namespace {
@@ -41,7 +42,7 @@ Json blank(std::string_view command) {
   return s;
 }
 
-Json final_point(const system::System& system, const method::Entry& entry) {
+Json final_point(const system::System& system, const system::System& in_force, const method::Entry& entry) {
   Json out{{"t", nullptr}, {"bodies", Json::array()}, {"lambda", Json::array()}};
   if (entry.motion.q.size() != system.space().nq()) return out;  // the run has no point
   out["t"] = number_or_null(entry.motion.t);
@@ -74,7 +75,7 @@ Json final_point(const system::System& system, const method::Entry& entry) {
   }
   if (system.outputs().empty()) return out;
   Vector values(system.output_size());
-  system.evaluate_outputs(entry.motion, entry.lambda, values);
+  run::OutputsInForce(system).evaluate(in_force, entry.motion, entry.lambda, values);
   Eigen::Index at = 0;
   for (const system::OutputInfo& info : system.outputs()) {
     Json& target = out[info.is_state ? "states" : "outputs"][info.name];
@@ -147,7 +148,8 @@ Json summarize(const PreparedRun& run, const run::Report& report, const OutputIn
   s["t_end"] = number_or_null(report.t_end);
   s["status"] = run::info_of(report.status).name;
   s["message"] = report.message;
-  s["final"] = final_point(*run.model.system, report.final);
+  const system::System& layout = run.model.system->result_layout();
+  s["final"] = final_point(layout, report.systems.empty() ? layout : *report.systems.back(), report.final);
   const Counters& counters = report.counters;
   s["statistics"] = {{"steps", counters.steps},
                      {"rejected_steps", counters.rejected_steps},

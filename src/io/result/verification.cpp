@@ -486,7 +486,7 @@ RowCollector::~RowCollector() = default;
 bool RowCollector::accept(const run::Point& point) {
   kept_->layout.fill(point.entry, point.residual,
                      point.energy != nullptr ? *point.energy : run::energy_of(*point.system, point.entry.motion),
-                     point.work, kept_->row);
+                     point.work, *point.system, kept_->row);
   kept_->numbers.insert(kept_->numbers.end(), kept_->row.begin(), kept_->row.end());
   return true;
 }

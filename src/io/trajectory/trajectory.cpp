@@ -241,14 +241,14 @@ Columns TrajectoryLayout::row_columns(const std::string& name, int rows, const s
 }
 
 void TrajectoryLayout::fill(const method::Entry& entry, const system::Residual& residual, const run::Energy& energy,
-                            const run::Work& work, VectorRef row) {
-  if (picks_.empty()) return fill_all(entry, residual, energy, work, row);
-  fill_all(entry, residual, energy, work, everything_);
+                            const run::Work& work, const system::System& in_force, VectorRef row) {
+  if (picks_.empty()) return fill_all(entry, residual, energy, work, in_force, row);
+  fill_all(entry, residual, energy, work, in_force, everything_);
   for (std::size_t i = 0; i < picks_.size(); ++i) row[static_cast<Eigen::Index>(i)] = everything_[picks_[i]];
 }
 
 void TrajectoryLayout::fill_all(const method::Entry& entry, const system::Residual& residual, const run::Energy& energy,
-                                const run::Work& work, VectorRef row) {
+                                const run::Work& work, const system::System& in_force, VectorRef row) {
   Eigen::Index at = 0;
   const auto put = [&](const auto& values) {
     row.segment(at, values.size()) = values;
@@ -291,9 +291,9 @@ void TrajectoryLayout::fill_all(const method::Entry& entry, const system::Residu
   row[at++] = entry.h;
   row[at++] = entry.order;
   if (const int count = system_.output_size(); count > 0)
-    system_.evaluate_outputs(entry.motion, entry.lambda, row.segment(at, count));
+    outputs_.evaluate(in_force, entry.motion, entry.lambda, row.segment(at, count));
   if (const int count = system_.output_size(); count > 0 && has_rates_)
-    system_.evaluate_output_rates(entry.motion, entry.lambda, row.segment(at + count, count));
+    outputs_.evaluate(in_force, entry.motion, entry.lambda, row.segment(at + count, count), true);
 }
 
 void TrajectoryLayout::read_position(ConstVectorRef values, Vector& q) const {
@@ -361,7 +361,7 @@ void TrajectoryWriter::write(const run::Point& point) {
   const system::System& in_force = point.system != nullptr ? *point.system : system_;
   const system::Motion& motion = point.entry.motion;
   layout_.fill(point.entry, point.residual, point.energy != nullptr ? *point.energy : run::energy_of(in_force, motion),
-               point.work, row_);
+               point.work, in_force, row_);
   last_t_ = point.entry.motion.t;
   file_->append(row_);
   ++info_.rows;
@@ -430,7 +430,7 @@ TrajectoryInfo TrajectoryWriter::finish(const run::Report& report) {
   const method::Entry& last = report.final;
   if (last.motion.q.size() == system_.space().nq() && last.motion.t != last_t_) {
     layout_.fill(last, report.final_residual, {report.energy_final, system_.energy_parts(last.motion)}, report.work,
-                 row_);
+                 report.systems.empty() ? system_ : *report.systems.back(), row_);
     file_->append(row_);
     ++info_.rows;
   }

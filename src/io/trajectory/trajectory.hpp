@@ -15,6 +15,7 @@
 #include "kreisel/observer.hpp"
 #include "kreisel/report.hpp"
 #include "kreisel/system.hpp"
+#include "run/row_map.hpp"
 
 namespace kreisel {
 class Archive;
@@ -57,8 +58,9 @@ class TrajectoryLayout {
 
   const std::vector<Quantity>& quantities() const { return quantities_; }
   int columns() const { return picks_.empty() ? columns_ : static_cast<int>(picks_.size()); }
+  /// `in_force`: the system at this point, which gives the outputs.
   void fill(const method::Entry& entry, const system::Residual& residual, const run::Energy& energy,
-            const run::Work& work, VectorRef row);
+            const run::Work& work, const system::System& in_force, VectorRef row);
   /// The initial energy, which the balance is measured from.
   void exchange(Archive& a);
   /// The inverse of what fill does with q.
@@ -69,7 +71,7 @@ class TrajectoryLayout {
  private:
   void choose(const std::vector<std::string>& names);
   void fill_all(const method::Entry& entry, const system::Residual& residual, const run::Energy& energy,
-                const run::Work& work, VectorRef row);
+                const run::Work& work, const system::System& in_force, VectorRef row);
   using Columns = std::vector<TrajectoryColumn>;
   void add(std::string name, std::string unit, std::string meaning, Columns columns, bool is_count = false);
   Columns pose_columns() const;
@@ -79,6 +81,7 @@ class TrajectoryLayout {
   void add_energy();
 
   const system::System& system_;
+  run::OutputsInForce outputs_{system_};
   bool has_eta_;
   std::vector<int> embedding_at_;    ///< per block
   std::vector<int> free_blocks_;     ///< that belong to no body

@@ -18,7 +18,7 @@ std::vector<Field> servo_numbers(const std::string& effort, const std::string& p
 }
 std::vector<Field> servo_signals(const std::string& effort, const std::string& per) {
   return {{.name = "value", .meaning = "effort, a function of t", .unit = effort},
-          {.name = "target", .meaning = "of the coordinate, a function of t", .unit = per}};
+          {.name = "target", .meaning = "of the coordinate: a formula of t, inputs, outputs and states", .unit = per}};
 }
 
 }  // namespace
