@@ -334,7 +334,7 @@ def ensembles(programs, build, output):
     found = json.loads(done.stdout)
     one, merged = found["pendulum"], found["merge"]
     output.note("CPU time of all processes together (user and system), which hardly depends on other load; wall times were taken on a shared machine.\n")
-    output.note("Runs of a pendulum, milliseconds per case; memory of the driver beyond that of Python and kreisel:\n")
+    output.note("Runs of a pendulum, milliseconds per case; memory of the driver beyond that of Python and kreisel, without pages of files:\n")
     output.table(["by", "cases", "CPU", "wall", "MB"],
                  [[name, number(one[key]["cases"]), number(1e3 * one[key]["cpu"], 3), number(1e3 * one[key]["wall"], 3), number(one[key]["mb"], 3)]
                   for key, name in (("threads", "two threads of one process"), ("workers", "two worker processes"), ("half", "two worker processes"),
