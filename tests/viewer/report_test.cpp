@@ -15,6 +15,7 @@
 
 #include "io/result/prepare.hpp"
 #include "io/result/result.hpp"
+#include "io/result/scene.hpp"
 #include "kreisel/error.hpp"
 
 namespace kreisel::io {
@@ -464,6 +465,30 @@ TEST_F(Folder, WithASceneShowsItsShapesAndJoints) {
   EXPECT_EQ(data.bodies.at(0).shape["box"]["size"][2], 3);
   EXPECT_EQ(data.forces.at(0).joint, "hinge");
   EXPECT_TRUE(data.forces.at(0).value(0).vector.isApprox(Vector3(-10.0, -20.0, -30.0)));
+}
+
+TEST_F(Folder, OfASystemWithOneBodyTakesItsNameAndShapeFromTheScene) {
+  const ReportData data =
+      read_report_data(result_of("rolling-disk", {{"t_end", 0.05}, {"step", 1e-2}}, folder_ / "disk"));
+  ASSERT_EQ(data.bodies.size(), 1U);
+  EXPECT_EQ(data.bodies[0].name, "disk");
+  EXPECT_EQ(data.bodies[0].shape["cylinder"]["radius"], 0.5);
+}
+
+/// The driver of the angle has no point of its own; the world's origin is far from it.
+TEST_F(Folder, DrawsADriverOfAnAngleAtTheHingeThatItDrives) {
+  write("model.json", R"({"bodies": [{"name": "a", "mass": 1, "inertia": [1, 1, 1], "position": [7, 0, 0]}],
+    "joints": [{"name": "hinge", "type": "revolute", "between": ["ground", "a"], "at": [7, 0.5, 0], "axis": [0, 0, 1]}],
+    "drivers": [{"name": "motor", "type": "angle", "between": ["ground", "a"], "axis": [0, 0, 1], "value": "0"}]})");
+  RunSpec spec;
+  spec.model = (folder_ / "model.json").string();
+  spec.set("t_end", 0.1);
+  const Json scene = scene_of(prepare(spec).model);
+  const Json& marks = scene.at("marks");
+  ASSERT_EQ(marks.size(), 2U);
+  EXPECT_EQ(marks[1].at("name"), "motor");
+  EXPECT_EQ(marks[1].at("places"), marks[0].at("places"));
+  EXPECT_EQ(marks[0].at("places").at(0).at("at"), Json({0.0, 0.5, 0.0}));
 }
 
 /// Both bodies move along x; the one on SE(3) is turned, so that its own velocity is along -y.

@@ -523,6 +523,10 @@ void add_rod(const Json& entry, const ColumnReader& columns, ReportData& data) {
 
 void apply_scene(const Json& scene, const ColumnReader& columns, ReportData& data) {
   data.up = vector_of(scene.value("up", Json()));
+  const Json& named = scene.contains("bodies") ? scene["bodies"] : Json::array();
+  // The columns of a system with one body do not name it.
+  if (data.bodies.size() == 1 && data.bodies[0].name.empty() && named.size() == 1)
+    data.bodies[0].name = word_at(named[0], "/name");
   for (const Json& entry : scene.value("bodies", Json::array())) {
     if (!entry.is_object()) continue;
     if (entry.contains("position")) add_body_at(entry, columns, data);
