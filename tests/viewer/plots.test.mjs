@@ -1,6 +1,6 @@
 // What plots and pictures show, and how they look on three screens.
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { after } from "node:test";
 import { pathToFileURL } from "node:url";
@@ -8,7 +8,7 @@ import { heavyTop, kreisel, launch, open, pageOf, viewerFolder, work } from "./s
 
 const browser = await launch();
 after(() => browser.close());
-const { pageWith, top } = await import(pathToFileURL(join(viewerFolder, "sample.mjs")).href);
+const { pageWith, stewartPlatform, top } = await import(pathToFileURL(join(viewerFolder, "sample.mjs")).href);
 const emptyPage = readFileSync(process.env.KREISEL_VIEWER_PAGE, "utf8");
 
 function sample(name, data) {
@@ -340,6 +340,21 @@ test("arrows and bodies are in view at all times, and fill the picture", async (
     assert.deepEqual(troubles, []);
     await close();
   }
+});
+
+test("pages of machines with many bodies are small: a Stewart platform at most 3 MB", async () => {
+  const model = join(work, "stewart.json");
+  writeFileSync(model, JSON.stringify(stewartPlatform()));
+  kreisel("run", model, "--out", join(work, "stewart"), "--quiet");
+  const file = pageOf(join(work, "stewart"));
+  assert.ok(statSync(file).size < 3e6, `${statSync(file).size} bytes`);
+  kreisel("run", "excavator", "--out", join(work, "excavator"), "--quiet");
+  const plane = statSync(pageOf(join(work, "excavator"))).size;
+  assert.ok(plane < 3e6, `${plane} bytes: columns that stay constant are written once`);
+  const { page, troubles, close } = await open(browser, file);
+  assert.equal(await page.evaluate(() => window.kreisel.result.bodies.length), 13);
+  assert.deepEqual(troubles, []);
+  await close();
 });
 
 test("the ground is not above what moves", async () => {

@@ -137,6 +137,22 @@ TEST(ReportJson, KeepsSmallChangesOfLargeValues) {
   for (std::size_t i = 0; i < shown.size(); ++i) ASSERT_NEAR(shown[i], energy[i], 2e-12);
 }
 
+TEST(ReportJson, WritesAConstantOnce) {
+  const std::vector<double> time = grid(1'000, 1e-3), same(1'000, 0.1);
+  std::vector<double> almost = same, gap = same;
+  almost[500] = std::nextafter(0.1, 1.0);
+  gap[500] = std::numeric_limits<double>::quiet_NaN();
+  ReportData data;
+  data.time = time;
+  for (const std::vector<double>& values : {std::cref(same), std::cref(almost), std::cref(gap)})
+    data.series.push_back({"q", "Position", "", "x", "m", values});
+  const Json series = Json::parse(report_json(data))["series"];
+  EXPECT_EQ(series[0]["constant"], 0.1);
+  EXPECT_FALSE(series[0].contains("values"));
+  for (const int changing : {1, 2})
+    EXPECT_TRUE(series[changing].contains("values") && !series[changing].contains("constant"));
+}
+
 TEST(ReportPoints, BetweenTwoTimesAreAllOrTheExtremaOfBuckets) {
   const std::vector<double> time = grid(100'000, 1e-3);
   std::vector<double> x(100'000, 0.0);
