@@ -491,6 +491,29 @@ TEST_F(Folder, OfASystemWithOneBodyTakesItsNameAndShapeFromTheScene) {
   EXPECT_EQ(data.bodies[0].shape["cylinder"]["radius"], 0.5);
 }
 
+/// Bodies of a model in angles: the loops of the squeezing mechanism meet in one point, and so do rod and crank.
+TEST_F(Folder, OfAModelInAnglesPlacesItsBodiesByThem) {
+  const auto end_of = [](const ReportData& data, const std::string& name, std::size_t i) {
+    const auto body = std::ranges::find(data.bodies, name, &ReportBody::name);
+    Vector3 at;
+    Matrix3 R;
+    for (int k = 0; k < 3; ++k) at[k] = 2.0 * body->shape["cylinder"]["at"][static_cast<std::size_t>(k)].get<double>();
+    for (std::size_t k = 0; k < 9; ++k) R(static_cast<int>(k / 3), static_cast<int>(k % 3)) = body->R[k][i];
+    return Vector3(position_of(*body, i) + R * at);
+  };
+  const ReportData data = read_report_data(result_of("andrews", {{"t_end", 0.01}}, folder_ / "andrews"));
+  ASSERT_EQ(data.bodies.size(), 7U);
+  const std::size_t last = data.time.size() - 1;
+  for (const std::size_t i : {std::size_t{0}, last})
+    for (const char* other : {"K3", "K4", "K6"})
+      EXPECT_LT((end_of(data, "K2", i) - end_of(data, other, i)).norm(), 1e-6) << other;
+  EXPECT_GT((end_of(data, "K2", 0) - end_of(data, "K2", last)).norm(), 1e-3) << "it moves";
+  for (const char* model : {"slider-crank", "flexible-slider-crank"}) {
+    const ReportData crank = read_report_data(result_of(model, {}, folder_ / model));
+    EXPECT_LT((end_of(crank, "the crank", 100) - end_of(crank, "the rod", 100)).norm(), 1e-4) << model;
+  }
+}
+
 /// The driver of the angle has no point of its own; the world's origin is far from it.
 TEST_F(Folder, DrawsADriverOfAnAngleAtTheHingeThatItDrives) {
   write("model.json", R"({"bodies": [{"name": "a", "mass": 1, "inertia": [1, 1, 1], "position": [7, 0, 0]}],
