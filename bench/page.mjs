@@ -20,6 +20,10 @@ const page = (model, ...options) => {
 };
 const top = page("heavy-top");
 const largest = page("excavator");
+const { pageWith, stewartPlatform } = await import(pathToFileURL(join(dirname(fileURLToPath(import.meta.url)), "../viewer/sample.mjs")).href);
+writeFileSync(join(work, "stewart.json"), JSON.stringify(stewartPlatform()));
+run("run", join(work, "stewart.json"), "--out", join(work, "stewart"), "--quiet");
+run("view", join(work, "stewart"), "--html", join(work, "stewart.html"));
 const script = /<script type="module">([^]*?)<\/script>/.exec(readFileSync(top, "utf8"))[1].length;
 
 const browser = await chromium.launch({
@@ -44,7 +48,6 @@ for (let i = 0; i < 3; ++i) {
 }
 
 // -- 10,000 bodies: the cost of a picture, drawn by the processor, and without the drawing
-const { pageWith } = await import(pathToFileURL(join(dirname(fileURLToPath(import.meta.url)), "../viewer/sample.mjs")).href);
 const poses = Array.from({ length: 4 }, (_, i) => [Math.cos(i), -Math.sin(i), 0, Math.sin(i), Math.cos(i), 0, 0, 0, 1]);
 const many = {
   format: 1, title: "10,000 bodies", summary: {}, time: [0, 0.1, 0.2, 0.3], series: [],
@@ -92,7 +95,7 @@ const memory = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/st
 server.kill("SIGINT");
 await browser.close();
 console.log(JSON.stringify({
-  script, first_paint: Math.min(...paints) / 1000, heavy_top: statSync(top).size, excavator: statSync(largest).size,
+  script, first_paint: Math.min(...paints) / 1000, heavy_top: statSync(top).size, excavator: statSync(largest).size, stewart: statSync(join(work, "stewart.html")).size,
   many_page: pictures.page, many_drawing: pictures.drawing, many_calls: pictures.calls,
   long_open, long_points: points, long_columns: columns, long_bytes: statSync(join(long, "trajectory.h5")).size, long_memory: memory, long_heap: heap.usedSize / 1e6,
 }));

@@ -334,7 +334,7 @@ def ensembles(programs, build, output):
     found = json.loads(done.stdout)
     one, merged = found["pendulum"], found["merge"]
     output.note("CPU time of all processes together (user and system), which hardly depends on other load; wall times were taken on a shared machine.\n")
-    output.note("Runs of a pendulum, milliseconds per case; memory of the driver beyond that of Python and kreisel:\n")
+    output.note("Runs of a pendulum, milliseconds per case; memory of the driver beyond that of Python and kreisel, without pages of files:\n")
     output.table(["by", "cases", "CPU", "wall", "MB"],
                  [[name, number(one[key]["cases"]), number(1e3 * one[key]["cpu"], 3), number(1e3 * one[key]["wall"], 3), number(one[key]["mb"], 3)]
                   for key, name in (("threads", "two threads of one process"), ("workers", "two worker processes"), ("half", "two worker processes"),
@@ -496,6 +496,7 @@ def page(programs, build, output):
     found = json.loads(done.stdout)
     output.table(["what", "value"], [["JavaScript [kB]", number(found["script"] / 1e3)], ["first paint of the heavy top [s]", number(found["first_paint"], 3)],
                                      ["page of the heavy top [kB]", number(found["heavy_top"] / 1e3)], ["page of the excavator [kB]", number(found["excavator"] / 1e3)],
+                                     ["page of a Stewart platform [kB]", number(found["stewart"] / 1e3)],
                                      ["10,000 bodies: work of the page per picture [ms]", number(found["many_page"], 3)],
                                      ["10,000 bodies: drawn by the processor, without a graphics card [ms]", number(found["many_drawing"], 3)],
                                      ["10,000 bodies: draw calls", number(found["many_calls"])],
@@ -505,6 +506,7 @@ def page(programs, build, output):
                                      ["long result: largest memory of the program [MB]", number(found["long_memory"])],
                                      ["long result: memory of the page's data [MB]", number(found["long_heap"])]])
     output.limit("JavaScript of the page", found["script"] / 1e3, 900, "kB")
+    output.limit("page of a Stewart platform", found["stewart"] / 1e6, 3, "MB")
     output.limit("first paint of the heavy top", found["first_paint"], 1.0, "s")
     output.limit("work of the page for a picture of 10,000 bodies", found["many_page"], 33.3, "ms")
     output.limit("long result until curves are there", found["long_open"], 3.0, "s")

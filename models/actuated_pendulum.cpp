@@ -1,4 +1,6 @@
 // A pendulum driven by a first-order actuator, with a nonlinear bushing as an index-1 unknown.
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "models/catalogue.hpp"
@@ -91,6 +93,11 @@ Model make(std::string_view group, const ParameterValues& p) {
   model.start.q0 << x, -std::sqrt(1.0 - x * x), 0.0, w;
   model.start.v0.setZero(4);
   model.start.v0[2] = -data.gain * x / data.lag;
+  model.scene = fmt::format(
+      R"({{"bodies": [{{"name": "the bob", "position": ["bob.q1", 0, "bob.q2"], "points_to": [0, 0, 0],
+                        "shape": {{"sphere": {{"radius": {0}, "rod": [0, 0, {1}]}}}}}}],
+           "joints": [{{"name": "rod", "body": "the bob", "first_row": 1, "rows": 1, "sign": -1, "direction": ["bob.q1", 0, "bob.q2"]}}]}})",
+      0.09 * data.length, data.length);
   return model;
 }
 

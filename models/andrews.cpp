@@ -1,4 +1,9 @@
 // Andrews' squeezing mechanism: seven bodies, three closed loops, milliseconds (IVP Test Set; IFToMM A03).
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+
 #include "formula_system.hpp"
 #include "models/catalogue.hpp"
 
@@ -86,6 +91,27 @@ struct Andrews {
   }
 };
 
+/// A bar between the ends of a body, in its own frame, turned by an angle.
+std::string bar(const char* name, const std::string& place, const char* angle, double x, double y) {
+  return fmt::format(
+      R"({{"name": "{}", {}, "turns": [{{"axis": [0, 0, 1], "by": "{}"}}],
+           "shape": {{"cylinder": {{"radius": 0.001, "length": {}, "axis": [{}, {}, 0], "at": [{}, {}, 0]}}}}}})",
+      name, place, angle, std::hypot(x, y), x, y, 0.5 * x, 0.5 * y);
+}
+
+std::string at(double x, double y) { return fmt::format(R"("position": [{}, {}, 0])", x, y); }
+
+std::string on(const char* body, double x, double y) { return fmt::format(R"("on": "{}", {})", body, at(x, y)); }
+
+/// As the constraints go along the bodies.
+std::string scene() {
+  return fmt::format(R"({{"up": [0, 1, 0], "bodies": [{}, {}, {}, {}, {}, {}, {}]}})",
+                     bar("K1", at(0.0, 0.0), "q1", rr, 0.0), bar("K2", on("K1", rr, 0.0), "q2", -d, 0.0),
+                     bar("K3", at(xb, yb), "q3", 0.0, -ss), bar("K5", at(xa, ya), "q5", zt, 0.0),
+                     bar("K4", on("K5", zt, 0.0), "q4", 0.0, -e), bar("K7", at(xa, ya), "q7", 0.0, -u),
+                     bar("K6", on("K7", 0.0, -u), "q6", zf, 0.0));
+}
+
 Model make(std::string_view group, const ParameterValues&) {
   Model model;
   model.name = "andrews";
@@ -96,6 +122,7 @@ Model make(std::string_view group, const ParameterValues&) {
   model.start.q0 << -0.0617138900142764496, 0.0, 0.455279819163070380, 0.222668390165885885, 0.487364979543842550,
       -0.222668390165885885, 1.230547444549821192;
   model.start.v0.setZero(7);
+  model.scene = scene();
   return model;
 }
 

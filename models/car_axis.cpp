@@ -60,6 +60,10 @@ Model make(std::string_view group, const ParameterValues& p) {
   model.start.q0 << 0.0, 0.5, 1.0, 0.5;
   model.start.v0.resize(4);
   model.start.v0 << -0.5, 0.0, -0.5, 0.0;
+  model.scene = R"({"bodies": [{"name": "left", "position": ["q1", 0, "q2"], "shape": {"sphere": {"radius": 0.06}}},
+                              {"name": "right", "position": ["q3", 0, "q4"], "shape": {"sphere": {"radius": 0.06}}}],
+                   "marks": [{"kind": "joint", "name": "axis", "type": "distance", "places": [{"body": "left", "at": [0, 0, 0]}, {"body": "right", "at": [0, 0, 0]}]},
+                             {"kind": "force", "name": "left spring", "type": "spring-damper", "places": [{"body": null, "at": [0, 0, 0]}, {"body": "left", "at": [0, 0, 0]}]}]})";
   return model;
 }
 

@@ -41,6 +41,8 @@ Model make(std::string_view group, const ParameterValues& p) {
   model.start.t_end = t0 + 1.0;
   model.start.q0 = Vector::Constant(1, t0 * t0 * t0);
   model.start.v0 = Vector::Constant(1, 3.0 * t0 * t0);
+  model.scene =
+      R"({"bodies": [{"name": "mass", "position": ["q1", 0, 0], "shape": {"box": {"size": [0.2, 0.2, 0.2]}}}]})";
   return model;
 }
 

@@ -1,4 +1,6 @@
 // Slider crank whose rod bends and stretches: two sine modes across, two shape functions along (IVP Test Set).
+#include <fmt/format.h>
+
 #include <limits>
 
 #include "formula_system.hpp"
@@ -100,6 +102,14 @@ Model make(std::string_view group, const ParameterValues&) {
   const double q4 = 1.69327969e-5, dq4 = -2.68938672e-6;
   model.start.q0 << 0.0, 0.0, L1 + L2 + q4, 0.0, 0.0, 1.03339863e-5, q4;
   model.start.v0 << Omega, -L1 * Omega / (L2 + q4), dq4, 0.444896105, 4.63434311e-3, -1.78591076e-6, dq4;
+  model.scene = fmt::format(
+      R"({{"up": [0, 1, 0],
+           "bodies": [{{"name": "the crank", "position": [0, 0, 0], "turns": [{{"axis": [0, 0, 1], "by": "q1"}}],
+                        "shape": {{"cylinder": {{"radius": {0}, "length": {1}, "axis": [1, 0, 0], "at": [{2}, 0, 0]}}}}}},
+                      {{"name": "the rod", "position": ["q3", 0, 0], "turns": [{{"axis": [0, 0, 1], "by": "q2"}}],
+                        "shape": {{"cylinder": {{"radius": {0}, "length": {3}, "axis": [1, 0, 0], "at": [{4}, 0, 0]}}}}}},
+                      {{"name": "the slider", "position": ["q3", 0, 0], "shape": {{"box": {{"size": [{5}, {6}, {6}]}}}}}}]}})",
+      0.03 * L2, L1, 0.5 * L1, L2, -0.5 * L2, 0.2 * L2, 0.12 * L2);
   return model;
 }
 

@@ -1,4 +1,6 @@
 // A pendulum with friction in its joint: a force that depends on λ.
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "kreisel/error.hpp"
@@ -90,6 +92,11 @@ Model make(std::string_view group, const ParameterValues& p) {
   model.start.t_end = 4.0;
   model.start.q0 = data.length * Eigen::Vector2d(std::sin(angle), -std::cos(angle));
   model.start.v0 = Eigen::Vector2d::Zero();
+  model.scene = fmt::format(
+      R"({{"bodies": [{{"name": "bob", "position": ["q1", 0, "q2"], "points_to": [0, 0, 0],
+                        "shape": {{"sphere": {{"radius": {0}, "rod": [0, 0, {1}]}}}}}}],
+           "joints": [{{"name": "rod", "body": "bob", "first_row": 1, "rows": 1, "sign": -1, "direction": ["q1", 0, "q2"]}}]}})",
+      0.09 * data.length, data.length);
   return model;
 }
 

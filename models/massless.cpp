@@ -63,6 +63,8 @@ Model make(std::string_view group, const ParameterValues& p) {
   model.start.t_end = 2.0;
   model.start.q0 = Eigen::Vector2d::Zero();
   model.start.v0 = Eigen::Vector2d(amplitude, 0.0);
+  model.scene =
+      R"({"bodies": [{"name": "point", "position": ["q1", 0, "q2"], "shape": {"sphere": {"radius": 0.08}}}]})";
   return model;
 }
 

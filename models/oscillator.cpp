@@ -40,6 +40,8 @@ Model make(std::string_view group, const ParameterValues& p) {
   model.start.t_end = 10.0;
   model.start.q0 = Vector::Constant(1, p.number("q0"));
   model.start.v0 = Vector::Constant(1, p.number("v0"));
+  model.scene = R"({"bodies": [{"name": "mass", "position": ["q1", 0, 0], "shape": {"box": {"size": [0.4, 0.4, 0.4]}}}],
+                   "marks": [{"kind": "force", "name": "spring", "type": "spring-damper", "places": [{"body": null, "at": [-2.5, 0, 0]}, {"body": "mass", "at": [-0.2, 0, 0]}]}]})";
   return model;
 }
 

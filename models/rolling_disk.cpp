@@ -1,4 +1,6 @@
 // A disk that rolls on a plane without slipping: one holonomic and two nonholonomic constraints.
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "kreisel/own_system.hpp"
@@ -80,6 +82,9 @@ Model make(std::string_view group, const ParameterValues& p) {
   model.start.v0.resize(6);
   model.start.v0 << u, spin, 0.0, turn * s;
   model.system = std::make_shared<system::FunctionSystem>(functions_of(disk), model.start);
+  model.scene = fmt::format(
+      R"({{"bodies": [{{"name": "disk", "shape": {{"cylinder": {{"radius": {}, "length": {}, "axis": [1, 0, 0]}}}}}}]}})",
+      a, 0.06 * a);
   return model;
 }
 

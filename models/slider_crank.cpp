@@ -1,4 +1,6 @@
 // Slider crank with a spring-damper between crank and rod (SUNDIALS, idaSlCrank).
+#include <fmt/format.h>
+
 #include "formula_system.hpp"
 #include "models/catalogue.hpp"
 
@@ -65,6 +67,14 @@ Model make(std::string_view group, const ParameterValues&) {
   model.start.q0.resize(3);
   model.start.q0 << 0.5 * M_PI, std::cos(p), p;
   model.start.v0.setZero(3);
+  model.scene = fmt::format(
+      R"({{"up": [0, 1, 0],
+           "bodies": [{{"name": "the crank", "position": [0, 0, 0], "turns": [{{"axis": [0, 0, 1], "by": "q1"}}],
+                        "shape": {{"cylinder": {{"radius": {0}, "length": {1}, "axis": [1, 0, 0], "at": [{2}, 0, 0]}}}}}},
+                      {{"name": "the rod", "position": ["q2", 0, 0], "turns": [{{"axis": [0, 0, 1], "by": "q3"}}],
+                        "shape": {{"cylinder": {{"radius": {0}, "length": {3}, "axis": [1, 0, 0], "at": [{4}, 0, 0]}}}}}},
+                      {{"name": "the slider", "position": ["q2", 0, 0], "shape": {{"box": {{"size": [{5}, {6}, {6}]}}}}}}]}})",
+      0.03 * 1.0, SliderCrank::a, 0.5 * SliderCrank::a, 1.0, -0.5 * 1.0, 0.2 * 1.0, 0.12 * 1.0);
   return model;
 }
 

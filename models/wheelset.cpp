@@ -1,6 +1,8 @@
 // A wheelset on a track: contact of cones with round rails, creep forces that depend on the normal forces (IVP Test Set, `wheel`).
 #include "models/wheelset.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
 
@@ -272,6 +274,13 @@ Model make(std::string_view group, const ParameterValues& p) {
   model.start.v0 = Vector::Zero(10);
   model.system =
       std::make_shared<system::FunctionSystem>(functions_of({p.number("curvature")}, is_holonomic), model.start);
+  model.scene = fmt::format(
+      R"({{"up": [0, 1, 0], "bodies": [{{"name": "the wheelset", "position": ["wheelset.q1", "wheelset.q2", "wheelset.q3"],
+           "turns": [{{"axis": [0, 1, 0], "by": "wheelset.q4"}}, {{"axis": [0, 0, 1], "by": "wheelset.q5"}}],
+           "shape": [{{"cylinder": {{"radius": {0}, "length": {1}, "axis": [1, 0, 0]}}}},
+                     {{"cylinder": {{"radius": {2}, "length": {0}, "axis": [1, 0, 0], "at": [{3}, 0, 0]}}}},
+                     {{"cylinder": {{"radius": {2}, "length": {0}, "axis": [1, 0, 0], "at": [-{3}, 0, 0]}}}}]}}]}})",
+      0.15 * radius, 2.2 * half_track, radius, half_track);
   return model;
 }
 

@@ -123,6 +123,40 @@ export function ensemble() {
   };
 }
 
+/** The model of a Stewart platform: six legs of a cylinder and a piston each, whose controllers follow strokes. */
+export function stewartPlatform() {
+  const height = 1.2;
+  const at = (radius, degrees, z) => [radius * Math.cos((degrees * Math.PI) / 180), radius * Math.sin((degrees * Math.PI) / 180), z];
+  const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
+  const model = {
+    name: "Stewart platform", gravity: [0, 0, -9.81],
+    bodies: [{ name: "platform", mass: 50, inertia: [5, 5, 10], position: [0, 0, height], shape: { cylinder: { radius: 0.6, length: 0.06, axis: [0, 0, 1] } } }],
+    joints: [], forces: [], outputs: { position: { position: "platform" } }, simulation: { t_end: 4, rtol: 1e-6, atol: 1e-7 },
+  };
+  for (let k = 1; k <= 6; ++k) {
+    const [third, side] = [120 * Math.floor((k - 1) / 2), k % 2 === 1 ? -1 : 1];
+    const [foot, head] = [at(1, third + 12 * side, 0), at(0.6, third + 60 + 48 * side, height)];
+    const way = head.map((v, i) => v - foot[i]);
+    const length = Math.hypot(...way);
+    const axis = way.map((v) => v / length);
+    const along = (part) => foot.map((v, i) => v + part * way[i]);
+    const across = [-axis[1], axis[0], 0];
+    model.bodies.push(
+      { name: `cylinder${k}`, mass: 6, inertia: [0.2, 0.2, 0.2], position: along(0.3), shape: { cylinder: { radius: 0.05, length: 0.6 * length, axis } } },
+      { name: `piston${k}`, mass: 3, inertia: [0.1, 0.1, 0.1], position: along(0.72), shape: { cylinder: { radius: 0.03, length: 0.56 * length, axis } } },
+    );
+    model.joints.push(
+      { name: `foot${k}`, type: "universal", between: ["ground", `cylinder${k}`], at: foot, axes: [across, cross(axis, across)] },
+      { name: `slide${k}`, type: "prismatic", between: [`cylinder${k}`, `piston${k}`], at: along(0.72), axis },
+      { name: `head${k}`, type: "spherical", between: [`piston${k}`, "platform"], at: head },
+    );
+    model.forces.push({ name: `drive${k}`, type: "force", joint: `slide${k}`, value: `=-60000*(x - 0.08*sin(3*t + ${k})) - 3000*v + 120` });
+    model.outputs[`stroke${k}`] = { displacement: `slide${k}` };
+    model.outputs[`force${k}`] = { force: `drive${k}` };
+  }
+  return model;
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [kind, file] = process.argv.slice(2);
   const make = { top, study, ensemble }[kind];

@@ -533,6 +533,79 @@ class Kills(unittest.TestCase):
                 self.assertEqual(table(out), whole)
                 self.assertEqual(json.loads((out / "study.json").read_text(encoding="utf-8"))["statistics"], statistics)
 
+    def kill_a_worker(self, words, journal, size):
+        """Runs a driver with a pool, kills one of its workers once the journal has some rows; whether it was in time."""
+        process = subprocess.Popen([sys.executable, "-c", words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        while process.poll() is None and not (journal.exists() and journal.stat().st_size >= size):
+            time.sleep(0.002)
+        try:
+            children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="utf-8").split()
+            os.kill(int(children[-1]), signal.SIGKILL)
+            was_killed = process.poll() is None
+        except (FileNotFoundError, IndexError, ProcessLookupError):
+            was_killed = False
+        said, _ = process.communicate()
+        return said, process.returncode, was_killed
+
+    def test_a_search_goes_on_after_the_death_of_a_worker(self):
+        spec = {"model": "heavy-top", "step": 0.001, "t_end": 0.5, "method": "bliedf", "order": 2, "measures": ["energy max"],
+                "minimize": "energy max", "variables": {"mass": {"from": 10, "to": 20}}, "population": 6, "evaluations": 60, "seed": 3}
+        with tempfile.TemporaryDirectory() as folder:
+            whole = kreisel.optimize(spec, folder=pathlib.Path(folder) / "whole")
+            kills = 0
+            for size in (1, 3000, 6000):
+                out = pathlib.Path(folder) / f"killed{size}"
+                words = (
+                    "import concurrent.futures, json, kreisel\n"
+                    "with concurrent.futures.ProcessPoolExecutor(2) as pool:\n"
+                    f"    found = kreisel.optimize({spec!r}, folder={str(out)!r}, executor=pool)\n"
+                    "    print(json.dumps([found.variables, found.value, len(found.values)]))")
+                said, status, was_killed = self.kill_a_worker(words, out / "study.journal", size)
+                kills += was_killed
+                if status != 0:  # the call says that a worker died; the same call again goes on
+                    said = subprocess.run([sys.executable, "-c", words], check=True, capture_output=True, text=True).stdout
+                self.assertEqual(json.loads(said), [whole.variables, whole.value, len(whole.values)])
+            self.assertGreater(kills, 0, "no worker was killed in time")
+
+    def test_trajectories_survive_kills(self):
+        import h5py
+        model = {**ISHIGAMI, "gravity": [0, 0, -9.81], "parameters": {"w": 1},
+                 "bodies": [{"name": "body", "mass": 1, "inertia": [1, 2, 3], "position": [0, 0, 0], "velocity": ["=w", 0, 0], "angular_velocity": [1, 0.1, 0]}],
+                 "outputs": {"place": {"position": "body"}}}
+        spec = {"step": 0.002, "method": "bliedf", "order": 2, "t_end": 1, "measures": ["output.place.x end signed"],
+                "trajectories": ["place.x", "place.z"], "trajectory_points": 21, "set": {"w": {"uniform": [1, 3]}}, "sample": "sobol", "points": 300}
+
+        def kept(folder):
+            with h5py.File(pathlib.Path(folder) / "trajectories.h5") as file:
+                curves = {name: {key: group[key][:].tobytes() for key in group} for name, group in file.items()}
+            return curves, json.loads((pathlib.Path(folder) / "study.json").read_text(encoding="utf-8"))["statistics"]["bands"], table(folder)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "s.json"
+            path.write_text(json.dumps({**spec, "model": str(pathlib.Path(folder) / "body.json")}), encoding="utf-8")
+            (pathlib.Path(folder) / "body.json").write_text(json.dumps(model), encoding="utf-8")
+            subprocess.run([PROGRAM, "study", path, "--out", pathlib.Path(folder) / "whole", "--quiet"], check=True)
+            whole = kept(pathlib.Path(folder) / "whole")
+            self.assertEqual(len(whole[0]), 300)
+            out, kills = pathlib.Path(folder) / "program", 0
+            for size in (1, 60_000, 120_000):  # the same command again goes on, and is killed again
+                process = subprocess.Popen([PROGRAM, "study", path, "--out", out, "--quiet"], start_new_session=True)
+                while process.poll() is None and not ((out / "study.journal").exists() and (out / "study.journal").stat().st_size >= size):
+                    time.sleep(0.001)
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    kills += 1
+                process.wait()
+            subprocess.run([PROGRAM, "study", path, "--out", out, "--quiet"], check=True)
+            self.assertEqual(kept(out), whole)
+            self.assertGreater(kills, 0, "nothing was killed in time")
+            out = pathlib.Path(folder) / "pool"
+            _, status, _ = self.kill_a_worker(
+                "import concurrent.futures, kreisel\n"
+                "with concurrent.futures.ProcessPoolExecutor(2) as pool:\n"
+                f"    kreisel.study({str(path)!r}, folder={str(out)!r}, executor=pool, progress=False)", out / "study.journal", 30_000)
+            self.assertEqual(status, 0, "the driver has not survived the death of a worker")
+            self.assertEqual(kept(out), whole)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -49,11 +49,12 @@ test("the nearest of increasing values is found", () => {
 test("thinned series get their times back from increments", () => {
   const result = readResult({
     format: 1, title: "x", time: [0, 1, 2, 3, 4], points: 500,
-    series: [{ group: "q", name: "x", at: [0, 2, 2], values: [7, null, 9] }],
+    series: [{ group: "q", name: "x", at: [0, 2, 2], values: [7, null, 9] }, { group: "q", name: "y", at: [0, 4], constant: 0.1, column: 2 }],
     frames: [0, 4], bodies: [{ name: "b", x: [[1, 2, 3], [4, 5, 6]], R: [[1, 0, 0, 0, 1, 0, 0, 0, 1], [1, 0, 0, 0, 1, 0, 0, 0, 1]] }],
   });
   assert.deepEqual(Array.from(result.series[0].t), [0, 2, 4]);
   assert.deepEqual(Array.from(result.series[0].y), [7, NaN, 9]);
+  assert.deepEqual([Array.from(result.series[1].t), Array.from(result.series[1].y)], [[0, 4], [0.1, 0.1]]);
   assert.deepEqual(Array.from(result.frameTimes), [0, 4]);
   assert.deepEqual(Array.from(result.bodies[0].x), [1, 2, 3, 4, 5, 6]);
   assert.equal(result.points, 500);

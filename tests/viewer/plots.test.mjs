@@ -1,6 +1,6 @@
 // What plots and pictures show, and how they look on three screens.
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { after } from "node:test";
 import { pathToFileURL } from "node:url";
@@ -8,7 +8,7 @@ import { heavyTop, kreisel, launch, open, pageOf, viewerFolder, work } from "./s
 
 const browser = await launch();
 after(() => browser.close());
-const { pageWith, top } = await import(pathToFileURL(join(viewerFolder, "sample.mjs")).href);
+const { pageWith, stewartPlatform, top } = await import(pathToFileURL(join(viewerFolder, "sample.mjs")).href);
 const emptyPage = readFileSync(process.env.KREISEL_VIEWER_PAGE, "utf8");
 
 function sample(name, data) {
@@ -303,6 +303,83 @@ test("a rod is drawn through its nodes, and coloured by what is known along it",
   const bending = await by("curvature");
   assert.notDeepEqual(bending.shades, tension.shades);
   assert.deepEqual(troubles, []);
+  await close();
+});
+
+test("arrows and bodies are in view at all times, and fill the picture", async () => {
+  const frames = times(21, 1);
+  const data = {
+    format: 1, title: "reach", summary: {}, time: frames, series: [], gravity: 9.81,
+    bodies: [{ name: "b", shape: { box: { size: [0.4, 0.4, 1.6] } }, x: frames.map((t) => [3 * t, 0, 0]), R: frames.map(() => [1, 0, 0, 0, 1, 0, 0, 0, 1]) }],
+    forces: [[0, 0, 1], [1, 0, 0], [-1, 0, 0], [0, -1, 0], [0, 0, -1]].map((direction, i) => ({
+      joint: `j${i}`, kind: "reaction", at: frames.map((t) => [3 * t, 0, 0]), vector: frames.map((t) => direction.map((v) => v * (1 + t))),
+    })),
+  };
+  const file = sample("reach.html", data);
+  for (const viewport of [{ width: 1280, height: 800 }, { width: 390, height: 844 }]) {
+    const { page, troubles, close } = await open(browser, file, { viewport });
+    for (const view of ["oblique", "front", "side", "top"]) {
+      await page.getByLabel("camera").selectOption(view);
+      const reach = await page.evaluate((times) => {
+        const { scene, clock } = window.kreisel;
+        let largest = 0;
+        for (const t of times) {
+          clock.set(t);
+          scene.render();
+          const look = (point) => {
+            point.project(scene.camera);
+            largest = Math.max(largest, Math.abs(point.x), Math.abs(point.y));
+          };
+          for (const { arrow } of scene.arrows) look(arrow.localToWorld(arrow.head.position.clone().setY(arrow.head.position.y + 4 * arrow.thickness * arrow.head.scale.y)));
+          for (const x of [-0.2, 0.2]) for (const y of [-0.2, 0.2]) for (const z of [-0.8, 0.8]) look(scene.camera.position.clone().set(3 * t + x, y, z));
+        }
+        return largest;
+      }, frames);
+      assert.ok(reach < 0.93 && reach > 0.9, `${viewport.width} px, ${view}: what is farthest out is at ${reach} of the half of the picture`);
+    }
+    assert.deepEqual(troubles, []);
+    await close();
+  }
+});
+
+test("pages of machines with many bodies are small: a Stewart platform at most 3 MB", async () => {
+  const model = join(work, "stewart.json");
+  writeFileSync(model, JSON.stringify(stewartPlatform()));
+  kreisel("run", model, "--out", join(work, "stewart"), "--quiet");
+  const file = pageOf(join(work, "stewart"));
+  assert.ok(statSync(file).size < 3e6, `${statSync(file).size} bytes`);
+  kreisel("run", "excavator", "--out", join(work, "excavator"), "--quiet");
+  const plane = statSync(pageOf(join(work, "excavator"))).size;
+  assert.ok(plane < 3e6, `${plane} bytes: columns that stay constant are written once`);
+  const { page, troubles, close } = await open(browser, file);
+  assert.equal(await page.evaluate(() => window.kreisel.result.bodies.length), 13);
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
+test("the ground is not above what moves", async () => {
+  const lowest = (x) => ({ format: 1, title: "low", summary: {}, time: [0, 1], series: [], bodies: [{ name: "b", shape: { sphere: { radius: 0.5 } }, x: [x, x], R: [[1, 0, 0, 0, 1, 0, 0, 0, 1], [1, 0, 0, 0, 1, 0, 0, 0, 1]] }] });
+  for (const [x, level] of [[[0, 0, 2], 0], [[0, 0, -2], -2.5]]) {
+    const { page, close } = await open(browser, sample("low.html", lowest(x)));
+    assert.ok(Math.abs((await page.evaluate(() => window.kreisel.scene.groundLevel())) - level) < 1e-6);
+    await close();
+  }
+});
+
+test("labels of numbers that hardly differ are not cut off, and do not touch each other", async () => {
+  const t = times(200, 4e-6).map((s) => 0.5 + s);
+  const { page, close } = await open(browser, sample("close.html", flat([{ name: "y", values: t.map((s) => -9.81 + 2e-6 * Math.sin(2e6 * s)) }], { name: "P" }, t)));
+  await settle(page);
+  const { room, labels, apart, wide } = await page.evaluate(() => {
+    const { plot } = window.kreisel.panels.panelNamed("P");
+    const pen = document.createElement("canvas").getContext("2d");
+    pen.font = plot.axes[1].font[0] ?? plot.axes[1].font;
+    const widest = (axis) => Math.max(...axis._values.map((text) => pen.measureText(text).width / devicePixelRatio));
+    const places = plot.axes[0]._splits.map((value) => plot.valToPos(value, "x"));
+    return { room: plot.axes[1]._size - 5, labels: widest(plot.axes[1]), apart: Math.min(...places.slice(1).map((x, i) => x - places[i])), wide: widest(plot.axes[0]) };
+  });
+  assert.ok(labels > 60 && labels < room, `labels of ${labels} px in ${room} px`);
+  assert.ok(wide > 40 && wide < apart, `labels of ${wide} px every ${apart} px`);
   await close();
 });
 

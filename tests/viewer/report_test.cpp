@@ -15,6 +15,7 @@
 
 #include "io/result/prepare.hpp"
 #include "io/result/result.hpp"
+#include "io/result/scene.hpp"
 #include "kreisel/error.hpp"
 
 namespace kreisel::io {
@@ -134,6 +135,22 @@ TEST(ReportJson, KeepsSmallChangesOfLargeValues) {
   const std::vector<double> shown = singles_in(series["values"], series["base"]);
   ASSERT_EQ(shown.size(), energy.size());
   for (std::size_t i = 0; i < shown.size(); ++i) ASSERT_NEAR(shown[i], energy[i], 2e-12);
+}
+
+TEST(ReportJson, WritesAConstantOnce) {
+  const std::vector<double> time = grid(1'000, 1e-3), same(1'000, 0.1);
+  std::vector<double> almost = same, gap = same;
+  almost[500] = std::nextafter(0.1, 1.0);
+  gap[500] = std::numeric_limits<double>::quiet_NaN();
+  ReportData data;
+  data.time = time;
+  for (const std::vector<double>& values : {std::cref(same), std::cref(almost), std::cref(gap)})
+    data.series.push_back({"q", "Position", "", "x", "m", values});
+  const Json series = Json::parse(report_json(data))["series"];
+  EXPECT_EQ(series[0]["constant"], 0.1);
+  EXPECT_FALSE(series[0].contains("values"));
+  for (const int changing : {1, 2})
+    EXPECT_TRUE(series[changing].contains("values") && !series[changing].contains("constant"));
 }
 
 TEST(ReportPoints, BetweenTwoTimesAreAllOrTheExtremaOfBuckets) {
@@ -464,6 +481,53 @@ TEST_F(Folder, WithASceneShowsItsShapesAndJoints) {
   EXPECT_EQ(data.bodies.at(0).shape["box"]["size"][2], 3);
   EXPECT_EQ(data.forces.at(0).joint, "hinge");
   EXPECT_TRUE(data.forces.at(0).value(0).vector.isApprox(Vector3(-10.0, -20.0, -30.0)));
+}
+
+TEST_F(Folder, OfASystemWithOneBodyTakesItsNameAndShapeFromTheScene) {
+  const ReportData data =
+      read_report_data(result_of("rolling-disk", {{"t_end", 0.05}, {"step", 1e-2}}, folder_ / "disk"));
+  ASSERT_EQ(data.bodies.size(), 1U);
+  EXPECT_EQ(data.bodies[0].name, "disk");
+  EXPECT_EQ(data.bodies[0].shape["cylinder"]["radius"], 0.5);
+}
+
+/// Bodies of a model in angles: the loops of the squeezing mechanism meet in one point, and so do rod and crank.
+TEST_F(Folder, OfAModelInAnglesPlacesItsBodiesByThem) {
+  const auto end_of = [](const ReportData& data, const std::string& name, std::size_t i) {
+    const auto body = std::ranges::find(data.bodies, name, &ReportBody::name);
+    Vector3 at;
+    Matrix3 R;
+    for (int k = 0; k < 3; ++k) at[k] = 2.0 * body->shape["cylinder"]["at"][static_cast<std::size_t>(k)].get<double>();
+    for (std::size_t k = 0; k < 9; ++k) R(static_cast<int>(k / 3), static_cast<int>(k % 3)) = body->R[k][i];
+    return Vector3(position_of(*body, i) + R * at);
+  };
+  const ReportData data = read_report_data(result_of("andrews", {{"t_end", 0.01}}, folder_ / "andrews"));
+  ASSERT_EQ(data.bodies.size(), 7U);
+  const std::size_t last = data.time.size() - 1;
+  for (const std::size_t i : {std::size_t{0}, last})
+    for (const char* other : {"K3", "K4", "K6"})
+      EXPECT_LT((end_of(data, "K2", i) - end_of(data, other, i)).norm(), 1e-6) << other;
+  EXPECT_GT((end_of(data, "K2", 0) - end_of(data, "K2", last)).norm(), 1e-3) << "it moves";
+  for (const char* model : {"slider-crank", "flexible-slider-crank"}) {
+    const ReportData crank = read_report_data(result_of(model, {}, folder_ / model));
+    EXPECT_LT((end_of(crank, "the crank", 100) - end_of(crank, "the rod", 100)).norm(), 1e-4) << model;
+  }
+}
+
+/// The driver of the angle has no point of its own; the world's origin is far from it.
+TEST_F(Folder, DrawsADriverOfAnAngleAtTheHingeThatItDrives) {
+  write("model.json", R"({"bodies": [{"name": "a", "mass": 1, "inertia": [1, 1, 1], "position": [7, 0, 0]}],
+    "joints": [{"name": "hinge", "type": "revolute", "between": ["ground", "a"], "at": [7, 0.5, 0], "axis": [0, 0, 1]}],
+    "drivers": [{"name": "motor", "type": "angle", "between": ["ground", "a"], "axis": [0, 0, 1], "value": "0"}]})");
+  RunSpec spec;
+  spec.model = (folder_ / "model.json").string();
+  spec.set("t_end", 0.1);
+  const Json scene = scene_of(prepare(spec).model);
+  const Json& marks = scene.at("marks");
+  ASSERT_EQ(marks.size(), 2U);
+  EXPECT_EQ(marks[1].at("name"), "motor");
+  EXPECT_EQ(marks[1].at("places"), marks[0].at("places"));
+  EXPECT_EQ(marks[0].at("places").at(0).at("at"), Json({0.0, 0.5, 0.0}));
 }
 
 /// Both bodies move along x; the one on SE(3) is turned, so that its own velocity is along -y.

@@ -280,11 +280,11 @@ function flat(value: unknown, width: number, frames: number, what: string): Floa
 
 function readSeries(source: Json, time: Float64Array): Series {
   const t = Array.isArray(source.at) ? pick(time, indices(source.at, time.length)) : time;
-  const y = numbers(source.values);
+  const y = typeof source.constant === "number" ? new Float64Array(t.length).fill(source.constant) : numbers(source.values);
   if (typeof source.base === "number") for (let i = 0; i < y.length; ++i) y[i] += source.base;
   const name = text(source.name);
   const column = typeof source.column === "number" ? source.column : undefined;
-  if (source.values === undefined && column !== undefined) {
+  if (source.values === undefined && source.constant === undefined && column !== undefined) {
     const none = new Float64Array();
     const range = Array.isArray(source.range) ? source.range.map(number) : undefined;
     return { group: text(source.group), panel: text(source.panel, text(source.group)), of: text(source.of), name, unit: text(source.unit), t: none, y: none, column, range };

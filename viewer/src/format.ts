@@ -44,6 +44,13 @@ export function ticks(values: (number | null)[]): string[] {
   return values.map((v) => (v === null ? "" : minus(v.toFixed(places))));
 }
 
+/** Labels as an axis from `low` to `high` may have them. */
+export function ticksBetween(low: number, high: number): string[] {
+  if (!(high > low)) return [];
+  const step = 10 ** Math.floor(Math.log10((high - low) / 3));
+  return ticks([low, high].map((v) => Math.round(v / step) * step).flatMap((v) => [v, v + step]));
+}
+
 /** Decimal places that show every multiple of `step`. */
 function placesOf(step: number): number {
   let places = 0;

@@ -5,7 +5,7 @@ import type { Clock } from "./clock";
 import { difference, floorOf, magnitudeEnvelope, valueAt, within, type Curve } from "./curves";
 import { nearestIndex, type Panel, type Result, type Series } from "./data";
 import { h, toggle } from "./dom";
-import { powerSplits, powerTicks, running, significant, ticks } from "./format";
+import { powerSplits, powerTicks, running, significant, ticks, ticksBetween } from "./format";
 import { fetchPoints, isServed } from "./remote";
 import { cell, fileName, saveBlob, saveText, xml } from "./save";
 import { joined, keep, kept, parted } from "./state";
@@ -13,6 +13,11 @@ import { color, onThemeChange, seriesColor } from "./theme";
 
 const plotHeight = 205;
 const sideWidth = 62;
+
+/** Of labels at 11 px: digits are 7 px wide at most [px]. */
+function widest(labels: string[]): number {
+  return 7 * Math.max(0, ...labels.map((label) => label.length));
+}
 const paperWidth = 420;
 
 /** The time interval that all panels show. */
@@ -359,8 +364,8 @@ class TimePanel {
         y: distr === 3 ? { distr, range: this.magnitudeRange } : { range: linearRange(this.floor, (isFlat) => (this.lowest = isFlat ? this.floor : 0)) },
       },
       axes: [
-        { ...axis, values: (_, values) => ticks(values), size: 24, space: 60, label },
-        { ...axis, ...(distr === 3 ? powerLabels : { values: (_, values) => ticks(values) }), size: sideWidth, space: 28 },
+        { ...axis, values: (_, values) => ticks(values), size: 24, space: (_, __, low, high) => Math.max(60, 12 + widest(ticksBetween(low, high))), label },
+        { ...axis, ...(distr === 3 ? powerLabels : { values: (_, values) => ticks(values) }), size: (_, labels) => Math.max(sideWidth, 12 + widest(labels ?? [])), space: 28 },
       ],
       cursor: {
         sync: this.isPlane ? undefined : { key: "time", scales: ["x", null] },

@@ -3,7 +3,7 @@ import * as THREE from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import type { Clock } from "./clock";
 import { between, ManyBodies, manyBodies, pointBetween, SingleBodies, type Bodies } from "./bodies";
-import type { Result } from "./data";
+import type { Result, Shape } from "./data";
 import { h } from "./dom";
 import { significant } from "./format";
 import { label, Marks } from "./marks";
@@ -14,6 +14,13 @@ import { color, onThemeChange, seriesColor } from "./theme";
 
 /** Length of the longest force arrow, in multiples of the size of the scene. */
 const longestArrow = 0.45;
+
+/** Lengths of the inertial axes and of the arrow of gravity, in multiples of the size of the scene. */
+const triadPart = 0.22;
+const gravityPart = 0.16;
+
+/** Of the height and width of the picture; the rest is a margin. */
+const visiblePart = 0.92;
 
 /** More paths than these hide the bodies. */
 const fewBodies = 16;
@@ -95,6 +102,7 @@ export class Scene {
     this.controls = new OrbitControls(this.camera, this.canvas);
     this.controls.addEventListener("change", () => this.draw());
     this.controls.addEventListener("start", () => (this.wasMoved = true));
+    this.measureForces();
     this.resetCamera();
     this.build();
 
@@ -164,38 +172,63 @@ export class Scene {
   resetCamera(view: View = "oblique"): void {
     this.wasMoved = false;
     this.followed = null;
-    const center = this.bounds.getCenter(new THREE.Vector3());
+    this.view = view;
     // Almost along the axes: up must not be the direction of view.
     const directions: Record<View, [number, number, number]> = { oblique: [1, -1.6, 1.05], front: [0, -1, 0], side: [1, 0, 0], top: [0, -1e-3, 1] };
     const direction = new THREE.Vector3(...directions[view]).normalize().applyQuaternion(this.upright);
-    const distance = this.distanceToSeeAll(center, direction);
+    const { target, distance } = this.placeToSeeAll(direction);
     this.camera.near = distance / 200;
     this.camera.far = distance * 20;
-    this.camera.position.copy(center).addScaledVector(direction, distance);
+    this.camera.position.copy(target).addScaledVector(direction, distance);
     this.camera.updateProjectionMatrix();
-    this.controls.target.copy(center);
+    this.controls.target.copy(target);
     this.controls.update();
     this.draw();
   }
+  private view: View = "oblique";
 
-  private distanceToSeeAll(center: THREE.Vector3, direction: THREE.Vector3): number {
-    const view = new THREE.Matrix4().lookAt(direction, new THREE.Vector3(), this.camera.up).transpose();
-    const [slope, secant] = [Math.tan((viewAngle * Math.PI) / 360), 1 / Math.cos((viewAngle * Math.PI) / 360)];
-    let distance = 0;
-    const point = new THREE.Vector3();
-    const see = (x: number, y: number, z: number, radius: number) => {
-      point.set(x, y, z).sub(center).applyMatrix4(view);
-      const aside = Math.max(Math.abs(point.x), Math.abs(point.y)) + radius * secant;
-      if (Number.isFinite(aside)) distance = Math.max(distance, point.z + aside / slope);
-    };
-    const radii = shapeRadii(this.results[0]);
-    this.results[0].bodies.forEach(({ x }, k) => {
-      const stride = 3 * Math.max(1, Math.ceil(x.length / 3 / 400));
-      for (let i = 0; i + 2 < x.length; i += stride) see(x[i], x[i + 1], x[i + 2], radii[k] ?? 0);
+  /** A point at x, y, z of the axes of the view is seen from the distance d behind (a, b, 0) where |x − a| ≤ s (d − z), |y − b| ≤ s' (d − z). */
+  private placeToSeeAll(direction: THREE.Vector3): { target: THREE.Vector3; distance: number } {
+    const center = this.bounds.getCenter(new THREE.Vector3());
+    const view = new THREE.Matrix4().lookAt(direction, new THREE.Vector3(), this.camera.up);
+    const toView = view.clone().transpose();
+    const upward = Math.tan((viewAngle * Math.PI) / 360) / Math.min(1, this.camera.aspect);
+    const slopes = [visiblePart * upward * this.camera.aspect, visiblePart * upward];
+    const high = [-Infinity, -Infinity];
+    const low = [-Infinity, -Infinity];
+    const seen = new THREE.Vector3();
+    this.visitAll((point) => {
+      seen.copy(point).sub(center).applyMatrix4(toView);
+      for (const k of [0, 1]) {
+        const side = seen.getComponent(k);
+        if (!Number.isFinite(side)) continue;
+        high[k] = Math.max(high[k], side + slopes[k] * seen.z);
+        low[k] = Math.max(low[k], -side + slopes[k] * seen.z);
+      }
     });
-    for (const { places } of this.results[0].marks) for (const { body, at } of places) if (body < 0) see(...at, 0.03 * this.size);
-    if (this.bounds.containsPoint(new THREE.Vector3())) see(0, 0, 0, 0.22 * this.size);
-    return 1.06 * distance || 3;
+    const distance = Math.max(...[0, 1].map((k) => (high[k] + low[k]) / (2 * slopes[k])));
+    if (!(distance > 0) || !Number.isFinite(distance)) return { target: center, distance: 3 };
+    const target = new THREE.Vector3((high[0] - low[0]) / 2, (high[1] - low[1]) / 2, 0).applyMatrix4(view).add(center);
+    return { target, distance };
+  }
+
+  /** Everything that is drawn, at some of the frames: corners of the bodies, and then what stands beside them. */
+  private visitAll(visit: (point: THREE.Vector3) => void): void {
+    const result = this.results[0];
+    visitBodies(result, 0.06 * this.size, visit);
+    const point = new THREE.Vector3();
+    const arrow = new THREE.Vector3();
+    for (const { at, vector } of result.forces) {
+      const stride = 3 * strideOf(at.length / 3, result.forces.length);
+      for (let i = 0; i + 2 < at.length; i += stride) {
+        visit(point.fromArray(at, i));
+        visit(point.add(arrow.fromArray(vector, i).multiplyScalar(this.arrowScale)));
+      }
+    }
+    for (const { places } of result.marks) for (const { body, at } of places) if (body < 0) visit(point.set(...at));
+    if (this.bounds.containsPoint(new THREE.Vector3()))
+      for (const axis of [0, 1, 2]) visit(point.set(0, 0, 0).setComponent(axis, 1.2 * triadPart * this.size));
+    if (result.gravity > 0) for (const end of gravityEnds(result, this.bounds, gravityPart * this.size)) visit(end);
   }
 
   /** Turns the camera about its target [rad]; `zoom` above 1 moves it nearer. */
@@ -215,8 +248,8 @@ export class Scene {
     dispose(this.content);
     this.arrows = [];
     const paper = color("surface");
-    this.content.add(ground(this.bounds, this.size, this.upright), axes(0.22 * this.size, paper));
-    if (this.results[0].gravity > 0) this.content.add(gravityArrow(this.results[0], this.bounds, 0.16 * this.size, paper));
+    this.content.add(ground(this.bounds, this.size, this.upright, this.groundLevel()), axes(triadPart * this.size, paper));
+    if (this.results[0].gravity > 0) this.content.add(gravityArrow(this.results[0], this.bounds, gravityPart * this.size, paper));
     this.bodies = this.results.map((result, i) => {
       const tintOf = (k: number) => (i === 0 ? seriesColor(k) : color("ghost"));
       const kind = result.bodies.length >= manyBodies ? ManyBodies : SingleBodies;
@@ -232,11 +265,7 @@ export class Scene {
     });
     this.content.add(this.marks.object);
 
-    const largest = Math.max(0, ...this.results.map(largestForce));
-    // Many arrows are shorter, so that the bodies stay visible.
-    const crowd = Math.cbrt(Math.max(1, this.results[0].forces.length));
-    this.arrowScale = largest > 0 ? (longestArrow * this.size) / (crowd * largest) : 0;
-    this.caption.textContent = largest > 0 ? `longest arrow: ${significant(largest, 3)} N` : "";
+    const crowd = this.measureForces();
     const shades: Record<string, string> = { spring: color("mark-spring"), applied: color("mark-actuator") };
     this.results.forEach((result, i) => {
       // Visible through solids: a force usually acts inside them.
@@ -254,6 +283,26 @@ export class Scene {
     });
     this.applyLook();
     this.draw();
+  }
+
+  /** Scale of the arrows, so that the longest has a good length; returns by how much all are smaller because they are many. */
+  private measureForces(): number {
+    const largest = Math.max(0, ...this.results.map(largestForce));
+    const crowd = Math.cbrt(Math.max(1, this.results[0].forces.length));
+    this.arrowScale = largest > 0 ? (longestArrow * this.size) / (crowd * largest) : 0;
+    this.caption.textContent = largest > 0 ? `longest arrow: ${significant(largest, 3)} N` : "";
+    return crowd;
+  }
+
+  /** The plane through the origin, or a lower one that the bodies do not cross. */
+  private groundLevel(): number {
+    const up = new THREE.Vector3(...this.results[0].up);
+    let lowest = 0;
+    visitBodies(this.results[0], 0.06 * this.size, (point) => {
+      const height = point.dot(up);
+      if (height < lowest) lowest = height;
+    });
+    return lowest;
   }
 
   /** The camera follows a body without turning. */
@@ -360,6 +409,7 @@ export class Scene {
     const half = Math.tan((viewAngle * Math.PI) / 360) / Math.min(1, this.camera.aspect);
     this.camera.fov = (360 / Math.PI) * Math.atan(half);
     this.camera.updateProjectionMatrix();
+    if (!this.wasMoved) this.resetCamera(this.view);
   }
 
   private draw(): void {
@@ -402,10 +452,57 @@ function boundsOf(result: Result): THREE.Box3 {
 
 /** How far the shapes of the bodies reach from their centres of mass; of the first hundred. */
 function shapeRadii(result: Result): number[] {
-  return result.bodies.slice(0, 100).map(({ shapes }) => {
+  return result.bodies.slice(0, fewShapes).map(({ shapes }) => {
     if (shapes.length === 0) return 0;
-    const sphere = new THREE.Box3().setFromObject(buildShape(shapes, 0, 1, false)).getBoundingSphere(new THREE.Sphere());
+    const sphere = boxOf(shapes).getBoundingSphere(new THREE.Sphere());
     return sphere.center.length() + sphere.radius;
+  });
+}
+
+/** More bodies than these are points where the size of a scene matters. */
+const fewShapes = 100;
+
+const boxes = new WeakMap<Shape[], THREE.Box3>();
+
+function boxOf(shapes: Shape[]): THREE.Box3 {
+  const box = boxes.get(shapes) ?? new THREE.Box3().setFromObject(buildShape(shapes, 0, 1, false));
+  boxes.set(shapes, box);
+  return box;
+}
+
+/** At most 400 frames of a body, and 40,000 poses of all. */
+function strideOf(frames: number, count: number): number {
+  return Math.max(1, Math.ceil(frames / 400), Math.ceil((frames * count) / 40_000));
+}
+
+/** Corners of boxes around the bodies and their places of marks, at some of the frames; `half` of a side of bodies without a shape. */
+function visitBodies(result: Result, half: number, visit: (point: THREE.Vector3) => void): void {
+  const nodes = nodesOf(result);
+  const cornersOf = ({ min, max }: THREE.Box3) =>
+    [min.x, max.x].flatMap((x) => [min.y, max.y].flatMap((y) => [min.z, max.z].map((z) => new THREE.Vector3(x, y, z))));
+  const corners = result.bodies.map(({ shapes }, k) => {
+    if (k >= fewShapes) return [new THREE.Vector3()];
+    if (nodes.has(k)) return [];
+    return cornersOf(shapes.length > 0 ? boxOf(shapes) : new THREE.Box3(new THREE.Vector3(-half, -half, -half), new THREE.Vector3(half, half, half)));
+  });
+  for (const { bodies, axis, section } of result.rods)
+    bodies.forEach((k, i) => {
+      const [y, z] = section.kind === "circle" ? [section.radius, section.radius] : [section.y / 2, section.z / 2];
+      for (const [a, b] of [[-y, -z], [-y, z], [y, -z], [y, z]]) corners[k]?.push(new THREE.Vector3(...axis[i]).add(new THREE.Vector3(0, a, b)));
+    });
+  for (const { places } of result.marks) for (const { body, at } of places) corners[body]?.push(new THREE.Vector3(...at));
+  const point = new THREE.Vector3();
+  const turn = new THREE.Quaternion();
+  result.bodies.forEach(({ x, q }, k) => {
+    const stride = strideOf(x.length / 3, result.bodies.length);
+    for (let i = 0; 3 * i + 2 < x.length; i += stride) {
+      turn.fromArray(q, 4 * i);
+      for (const corner of corners[k]) {
+        point.copy(corner).applyQuaternion(turn);
+        point.set(point.x + x[3 * i], point.y + x[3 * i + 1], point.z + x[3 * i + 2]);
+        if (Number.isFinite(point.x + point.y + point.z)) visit(point);
+      }
+    }
   });
 }
 
@@ -417,8 +514,8 @@ function uprightFrame(up: [number, number, number]): THREE.Quaternion {
   return new THREE.Quaternion().setFromRotationMatrix(new THREE.Matrix4().makeBasis(x, new THREE.Vector3().crossVectors(z, x), z));
 }
 
-/** A square grid through the origin under the moving bodies, with cells of 1, 2 or 5 times a power of ten. */
-function ground(bounds: THREE.Box3, size: number, upright: THREE.Quaternion): THREE.Object3D {
+/** A square grid under the moving bodies, at a height, with cells of 1, 2 or 5 times a power of ten. */
+function ground(bounds: THREE.Box3, size: number, upright: THREE.Quaternion, height: number): THREE.Object3D {
   const level = bounds.clone().applyMatrix4(new THREE.Matrix4().makeRotationFromQuaternion(upright.clone().invert()));
   const rough = size / 4;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -428,8 +525,8 @@ function ground(bounds: THREE.Box3, size: number, upright: THREE.Quaternion): TH
   const [cx, cy] = [Math.round(center.x / cell) * cell, Math.round(center.y / cell) * cell];
   const points: number[] = [];
   for (let s = -reach; s <= reach + cell / 2; s += cell) {
-    points.push(cx + s, cy - reach, 0, cx + s, cy + reach, 0);
-    points.push(cx - reach, cy + s, 0, cx + reach, cy + s, 0);
+    points.push(cx + s, cy - reach, height, cx + s, cy + reach, height);
+    points.push(cx - reach, cy + s, height, cx + reach, cy + s, height);
   }
   const geometry = new THREE.BufferGeometry().setAttribute("position", new THREE.Float32BufferAttribute(points, 3));
   const grid = new THREE.LineSegments(geometry, new THREE.LineBasicMaterial({ color: color("ground") }));
@@ -455,18 +552,22 @@ function axes(length: number, paper: string): THREE.Object3D {
   return group;
 }
 
-/** An arrow in the direction of gravity, beside the moving bodies. */
-function gravityArrow(result: Result, bounds: THREE.Box3, length: number, paper: string): THREE.Object3D {
-  const group = new THREE.Group();
-  const arrow = new Arrow(new THREE.MeshBasicMaterial({ color: color("faint") }), 0.02 * length);
+/** Beside the axes of the inertial frame, or beside the moving bodies where these are far away. */
+function gravityEnds(result: Result, bounds: THREE.Box3, length: number): [THREE.Vector3, THREE.Vector3] {
   const down = new THREE.Vector3(...result.up).negate();
-  // Beside the axes of the inertial frame, or beside the moving bodies where these are far away.
   const root = bounds.containsPoint(new THREE.Vector3()) ? new THREE.Vector3() : bounds.min.clone();
   const aside = new THREE.Vector3(-1, -1, -1).addScaledVector(down, -new THREE.Vector3(-1, -1, -1).dot(down)).normalize();
   const from = root.addScaledVector(aside, 0.6 * length).addScaledVector(down, -1.2 * length);
-  arrow.point(from, down.clone().multiplyScalar(length));
+  return [from, from.clone().addScaledVector(down, length)];
+}
+
+function gravityArrow(result: Result, bounds: THREE.Box3, length: number, paper: string): THREE.Object3D {
+  const group = new THREE.Group();
+  const arrow = new Arrow(new THREE.MeshBasicMaterial({ color: color("faint") }), 0.02 * length);
+  const [from, to] = gravityEnds(result, bounds, length);
+  arrow.point(from, to.clone().sub(from));
   const letter = label("g", color("faint"), paper);
-  letter.position.copy(from).addScaledVector(down, 1.2 * length);
+  letter.position.copy(to).addScaledVector(to.clone().sub(from), 0.2);
   group.add(arrow, letter);
   return group;
 }

@@ -163,6 +163,12 @@ void write_values(Column values, const std::vector<Index>& indices, JsonText& ou
     for (const Index i : indices) out.number(value(i));
     return out.close(']');
   }
+  // Plane mechanisms have many: a third of the numbers of some pages.
+  if (const double constant = value(indices.front());
+      std::isfinite(constant) && std::ranges::all_of(indices, [&](Index i) { return value(i) == constant; })) {
+    out.key("constant");
+    return out.number(constant, 17);
+  }
   const auto first = std::ranges::find_if(indices, [&](Index i) { return std::isfinite(value(i)); });
   const double base = first == indices.end() ? 0.0 : value(*first);
   std::string bytes;

@@ -462,16 +462,40 @@ void add_marks(const Json& scene, const ColumnReader& columns, ReportData& data)
   }
 }
 
-/// A body whose place is in other columns; its third axis points to a place, as the rod of a mass point does.
+Matrix3 rotation_of(const std::vector<std::pair<Vector3, Column>>& turns, std::size_t i) {
+  Matrix3 R = Matrix3::Identity();
+  for (const auto& [axis, angle] : turns) R = R * Eigen::AngleAxisd(angle[i], axis).toRotationMatrix();
+  return R;
+}
+
+/// A body whose place is in other columns, seen from the body that it stands "on": it is turned by columns, one axis after the other, or
+/// its third axis points to a place, as the rod of a mass point does.
 void add_body_at(const Json& entry, const ColumnReader& columns, ReportData& data) {
   ReportBody body;
   body.name = entry.value("name", "");
   body.x = columns.triple(entry["position"]);
   const Vector3 target = vector_of(entry.value("points_to", Json()));
   const bool has_target = is_vector(entry.value("points_to", Json()));
+  std::vector<std::pair<Vector3, Column>> turns;
+  for (const Json& turn : entry.value("turns", Json::array()))
+    turns.emplace_back(vector_of(turn.at("axis")).normalized(), columns.column_or_constant(turn.at("by")));
+  std::optional<ReportBody> carrier;
+  if (const std::string name = word_at(entry, "/on"); !name.empty()) {
+    const auto found = std::ranges::find(data.bodies, name, &ReportBody::name);
+    if (found == data.bodies.end())
+      throw InvalidInput(fmt::format("scene: body '{}' is on '{}', which is not a body before it", body.name, name));
+    carrier = *found;
+  }
   std::array<std::vector<double>, 9> R;
+  std::array<std::vector<double>, 3> x;
   for (std::size_t i = 0; i < body.x[0].size(); ++i) {
-    Matrix3 axes = Matrix3::Identity();
+    Matrix3 axes = rotation_of(turns, i);
+    if (carrier) {
+      const Matrix3 below = rotation(*carrier, i);
+      const Vector3 place = position_of(*carrier, i) + below * Vector3(body.x[0][i], body.x[1][i], body.x[2][i]);
+      for (std::size_t k = 0; k < 3; ++k) x[k].push_back(place[static_cast<Eigen::Index>(k)]);
+      axes = below * axes;
+    }
     const Vector3 way = target - Vector3(body.x[0][i], body.x[1][i], body.x[2][i]);
     if (has_target && way.norm() > 0.0) {
       axes.col(2) = way.normalized();
@@ -482,6 +506,8 @@ void add_body_at(const Json& entry, const ColumnReader& columns, ReportData& dat
       R[k].push_back(axes(static_cast<Eigen::Index>(k / 3), static_cast<Eigen::Index>(k % 3)));
   }
   for (std::size_t k = 0; k < 9; ++k) body.R[k] = own(data, std::move(R[k]));
+  if (carrier)
+    for (std::size_t k = 0; k < 3; ++k) body.x[k] = own(data, std::move(x[k]));
   data.bodies.push_back(std::move(body));
 }
 
@@ -523,6 +549,10 @@ void add_rod(const Json& entry, const ColumnReader& columns, ReportData& data) {
 
 void apply_scene(const Json& scene, const ColumnReader& columns, ReportData& data) {
   data.up = vector_of(scene.value("up", Json()));
+  const Json& named = scene.contains("bodies") ? scene["bodies"] : Json::array();
+  // The columns of a system with one body do not name it.
+  if (data.bodies.size() == 1 && data.bodies[0].name.empty() && named.size() == 1)
+    data.bodies[0].name = word_at(named[0], "/name");
   for (const Json& entry : scene.value("bodies", Json::array())) {
     if (!entry.is_object()) continue;
     if (entry.contains("position")) add_body_at(entry, columns, data);

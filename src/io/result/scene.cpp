@@ -9,6 +9,7 @@
 #include "lie/so3.hpp"
 #include "multibody/assembly.hpp"
 #include "multibody/beam.hpp"
+#include "multibody/joint.hpp"
 
 namespace kreisel::io {
 namespace {
@@ -142,6 +143,30 @@ Json mark_of(const multibody::Mechanism& mechanism, const multibody::Mark& mark)
   return out;
 }
 
+bool has_place(const multibody::Joint& joint) {
+  return std::ranges::none_of(multibody::joint_catalogue(), [&](const multibody::JointInfo& info) {
+    return info.name == joint.type() && info.place == multibody::JointInfo::Place::none;
+  });
+}
+
+/// Where a joint that holds no point, such as a driver of an angle, is drawn on its second body: at a joint that does, of the same two
+/// bodies if there is one, or at the reference point.
+Vector3 borrowed_place(const multibody::Mechanism& mechanism, const multibody::Joint& joint) {
+  const multibody::Joint* best = nullptr;
+  const auto place_on = [&](const multibody::Joint& other, int body) {
+    return other.bodies().at(1) == body ? other.frames()[1].p : other.frames()[0].p;
+  };
+  const int first = joint.bodies().at(0), second = joint.bodies().at(1);
+  for (const multibody::JointPtr& other : mechanism.joints) {
+    const bool has_second = other->bodies().at(0) == second || other->bodies().at(1) == second;
+    if (!has_second || !has_place(*other)) continue;
+    const bool has_first = other->bodies().at(0) == first || other->bodies().at(1) == first;
+    if (has_first) return place_on(*other, second);
+    if (best == nullptr && second != multibody::ground) best = other.get();
+  }
+  return best != nullptr ? place_on(*best, second) : Vector3(Vector3::Zero());
+}
+
 Json marks_of(const multibody::Assembly& assembly) {
   const multibody::Mechanism& mechanism = assembly.mechanism();
   Json marks = Json::array();
@@ -149,7 +174,7 @@ Json marks_of(const multibody::Assembly& assembly) {
     const auto& frames = joint->frames();
     const bool is_line = joint->type() == "distance";
     std::vector<int> bodies(joint->bodies().begin(), joint->bodies().begin() + 2);
-    std::vector<Vector3> points{frames[0].p, frames[1].p};
+    std::vector<Vector3> points{frames[0].p, has_place(*joint) ? frames[1].p : borrowed_place(mechanism, *joint)};
     if (!is_line) bodies.erase(bodies.begin()), points.erase(points.begin());
     marks.push_back({{"kind", "joint"},
                      {"name", joint->name()},
