@@ -670,8 +670,7 @@ void Forward::outputs(int j, const Entry& point, Vector& out) {
   out.setZero(layout_.output_size());
   if (out.size() == 0) return;
   const Tangent& shown = d.at_point();
-  Vector rows = Vector::Zero(layout_.pattern().rows()), values[2] = {out, out};
-  rows_->spread(shown.lambda, rows);
+  Vector lambda(shown.lambda.size()), values[2] = {out, out};
   for (int side = 0; side < 2; ++side) {
     const double moved = side == 0 ? d.s : -d.s;
     system::Motion& m = motion_[side];
@@ -681,8 +680,9 @@ void Forward::outputs(int j, const Entry& point, Vector& out) {
     m.t += moved * shown.t;
     m.v += moved * shown.v;
     m.a += moved * shown.a;
-    const Vector lambda = point.lambda + moved * rows;
-    d.sides[side]->problem.system->result_layout().evaluate_outputs(m, lambda, values[side]);
+    rows_->gather(point.lambda, lambda);
+    lambda += moved * shown.lambda;
+    d.sides[side]->system->evaluate_outputs(m, lambda, values[side]);
   }
   out = d.part() * (values[0] - values[1]);
 }

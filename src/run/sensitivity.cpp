@@ -12,6 +12,7 @@
 #include "forward.hpp"
 #include "kreisel/error.hpp"
 #include "run/integrator.hpp"
+#include "run/row_map.hpp"
 #include "solve/kkt.hpp"
 #include "tape.hpp"
 
@@ -22,12 +23,12 @@ namespace {
 class Keeper final : public Observer {
  public:
   Keeper(const system::System& layout, Observer* next)
-      : layout_(layout), next_(next), outputs_(layout.output_size()), rates_(layout.output_size()) {}
+      : layout_(layout), next_(next), in_force_(layout), outputs_(layout.output_size()), rates_(layout.output_size()) {}
 
   bool accept(const Point& point) override {
     const method::Entry& e = point.entry;
-    layout_.evaluate_outputs(e.motion, e.lambda, outputs_);
-    layout_.evaluate_output_rates(e.motion, e.lambda, rates_);
+    in_force_.evaluate(*point.system, e.motion, e.lambda, outputs_);
+    in_force_.evaluate(*point.system, e.motion, e.lambda, rates_, true);
     t_.push_back(e.motion.t);
     segment_.push_back(point.segment);
     systems_.push_back(point.system);
@@ -37,7 +38,7 @@ class Keeper final : public Observer {
     put(lambda_, e.lambda);
     put(values_, outputs_);
     put(output_rates_, rates_);
-    sample(e.motion.t);
+    sample(e.motion.t, *point.system);
     if (forward_ != nullptr && forward_->is_going())
       for (int j = 0; j < forward_->count(); ++j) keep_derivatives(j, e);
     return next_ == nullptr || next_->accept(point);
@@ -91,7 +92,7 @@ class Keeper final : public Observer {
 
  private:
   /// Up to the newest point.
-  void sample(double until) {
+  void sample(double until, const system::System& system) {
     if (times_ == nullptr) return;
     const double round_off = 1e-9 * std::max(1.0, std::abs(until));
     for (; next_time_ < times_->size() && (*times_)[next_time_] <= until + round_off; ++next_time_) {
@@ -101,7 +102,7 @@ class Keeper final : public Observer {
       motion_.q = state.q;
       motion_.v = state.v;
       motion_.a = state.a;
-      layout_.evaluate_outputs(motion_, state.lambda, outputs_);
+      in_force_.evaluate(system, motion_, state.lambda, outputs_);
       sampled_.row(static_cast<Eigen::Index>(next_time_)) = outputs_;
     }
   }
@@ -121,6 +122,7 @@ class Keeper final : public Observer {
 
   const system::System& layout_;
   Observer* next_;
+  OutputsInForce in_force_;
   Forward* forward_ = nullptr;
   Drive* drive_ = nullptr;
   std::vector<Kept> kept_;

@@ -47,6 +47,7 @@ class Recorder final : public run::Observer {
     s.order = point.entry.order;
     s.number = point.number;
     s.is_start = point.is_start;
+    s.system = point.system;
     if (count_ < batch_size) return true;
     flush();
     was_stopped_ = wants_to_stop_ && wants_to_stop_();

@@ -65,7 +65,7 @@ const QuantityInfo& find_quantity(std::string_view name) {
 }
 
 Tracks::Tracks(const models::Model& model, const std::vector<std::string>& outputs, int points, double t_end)
-    : model_(model) {
+    : model_(model), outputs_(model.system->result_layout()) {
   const system::System& system = *model.system;
   for (const std::string& name : outputs) {
     const auto [begin, count] = output_place(system, std::string(of_outputs) + name);
@@ -86,8 +86,8 @@ void Tracks::take(const Sample& s) {
   const system::System& system = *model_.system;
   values_.resize(system.output_size());
   rates_.resize(system.output_size());
-  system.evaluate_outputs(s.motion, s.lambda, values_);
-  system.evaluate_output_rates(s.motion, s.lambda, rates_);
+  outputs_.evaluate(*s.system, s.motion, s.lambda, values_);
+  outputs_.evaluate(*s.system, s.motion, s.lambda, rates_, true);
   const double t = s.motion.t, h = t - t_before_;
   for (std::size_t k = 0; k < places_.size(); ++k) {
     const int i = places_[k];
@@ -119,7 +119,8 @@ Meter::Meter(const models::Model& model, const std::vector<Measure>& measures, c
       order_(order),
       exact_(exact),
       values_(measures.size()),
-      curves_(series.size()) {
+      curves_(series.size()),
+      outputs_(model.system->result_layout()) {
   for (const Measure& measure : measures)
     if (measure.quantity.starts_with(of_outputs)) output_place(*model.system, measure.quantity);
   for (const Series& one : series)
@@ -139,10 +140,7 @@ void Meter::evaluate(const std::string& quantity, const Sample& s, Vector& out, 
   if (quantity.starts_with(of_outputs)) {
     const auto [at, count] = output_place(system, quantity);
     a_.resize(system.output_size());
-    if (is_rate(quantity))
-      system.evaluate_output_rates(s.motion, s.lambda, a_);
-    else
-      system.evaluate_outputs(s.motion, s.lambda, a_);
+    outputs_.evaluate(*s.system, s.motion, s.lambda, a_, is_rate(quantity));
     out = a_.segment(at, count);
   } else if (quantity == "q") {
     embedded(s.motion.q, a_);
@@ -176,7 +174,7 @@ void Meter::evaluate(const std::string& quantity, const Sample& s, Vector& out, 
   } else if (quantity == "velocity-residual") {
     out = s.rate;
   } else if (quantity == "energy") {
-    out.setConstant(1, system.energy(s.motion) - energy_initial_);
+    out.setConstant(1, s.system->energy(s.motion) - energy_initial_);
   } else if (quantity == "step-size") {
     out.setConstant(1, s.h);
   } else {
@@ -223,7 +221,7 @@ bool Meter::has_later_points(const Measure& m, const Sample& s) const {
 
 void Meter::take(const Sample& s) {
   if (is_done_) return;
-  if (s.number == 0) energy_initial_ = model_.system->energy(s.motion);
+  if (s.number == 0) energy_initial_ = s.system->energy(s.motion);
   double exact_size = 0.0, computed_size = 0.0;
   const auto reduced = [&](int component, bool is_largest) {
     if (component > 0) return component <= out_.size() ? out_[component - 1] : std::numeric_limits<double>::quiet_NaN();

@@ -9,6 +9,7 @@
 
 #include "kreisel/system.hpp"
 #include "models/catalogue.hpp"
+#include "run/row_map.hpp"
 #include "study/reference.hpp"
 
 namespace kreisel::study {
@@ -65,6 +66,7 @@ struct Sample {
   int order = 0;
   long number = 0;
   bool is_start = false;
+  const system::System* system = nullptr;  ///< in force at this point
 };
 
 struct Value {
@@ -91,6 +93,7 @@ class Tracks {
   std::vector<int> places_;  ///< among all outputs
   std::vector<double> times_;
   std::vector<Curve> curves_;
+  run::OutputsInForce outputs_;
   Vector values_, rates_, values_before_, rates_before_;
   double t_before_ = 0.0;
   bool has_before_ = false;
@@ -126,6 +129,7 @@ class Meter {
   double energy_initial_ = 0.0;
   std::vector<Value> values_;
   std::vector<Curve> curves_;
+  run::OutputsInForce outputs_;
   Vector a_, b_, out_;
 };
 

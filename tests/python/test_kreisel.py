@@ -467,6 +467,16 @@ class Switches(unittest.TestCase):
                 final = json.load(file)["final"]
             self.assertEqual((final["outputs"]["pull"], final["outputs"]["push"]), (0, 0))
             np.testing.assert_allclose(final["outputs"]["carries"], [0, 0, 3], atol=1e-8)
+        study = kreisel.study({"model": model, "rtol": 1e-8, "atol": [1e-8, 1e-9], "t_end": 1, "trajectories": ["pull"],
+                               "measures": ["output.pull end", "output.push max", {"quantity": "output.carries", "over": "end", "component": 3, "name": "carried"}]})
+        for row in study.rows:
+            np.testing.assert_allclose([row["numbers"][name][0] for name in ("output.pull end", "output.push max", "carried")], [0, 1, 3], atol=1e-7)
+        changed = kreisel.Model.from_dict(model.to_dict())
+        changed._data["parameters"] = {"k": 10}
+        changed._data["forces"][0]["stiffness"] = "=k"
+        slopes = kreisel.solve(changed, 1, rtol=1e-9, atol=1e-9, sensitivities=["k"], t_eval=[0.2, 0.4, 0.8])
+        t, w = np.array([0.2, 0.4]), np.sqrt(10)  # the spring pulls with 1 + (k/2 - 1) cos(w t)
+        np.testing.assert_allclose(slopes.d("k")["pull"], [*(np.cos(w * t) / 2 - 4 * np.sin(w * t) * t / (2 * w)), 0], atol=1e-6)
 
 
 class WithoutEnd(unittest.TestCase):
