@@ -127,7 +127,7 @@ TEST(ModelParameters, AreListedWithRangeUnitAndMeaning) {
 TEST(ModelParameters, RefusesSettingsOfUnknownNamesAndBeyondTheRange) {
   EXPECT_EQ(refusal(leg(values), {{"kk", 3.0}}),
             "set: model 'leg', method 'bliedf': unknown parameter 'kk'; did you mean 'k'? known: k, g, L, m, tilt, w, "
-            "modification, defect, ratios, baumgarte");
+            "modification, defect, ratios, linearization, baumgarte");
   EXPECT_EQ(refusal(leg(values), {{"L", 3.0}}),
             "set: model 'leg': parameter 'L' (length of the shank) is 3, must lie between 0.1 and 2");
 }
