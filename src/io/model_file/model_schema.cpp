@@ -119,7 +119,7 @@ Json element_schema(const ObjectInfo& object, const Placement& placement) {
   for (const Json& name : schema["required"])
     if (std::ranges::count(places, name.get<std::string>()) == 0) needed.push_back(name);
   schema["required"] = needed;
-  schema["allOf"] = {placement_rule(placement)};
+  schema["allOf"] = Json::array({placement_rule(placement)});
   if (placement.has_frames)
     schema["properties"]["frames"]["items"] =
         reference_to(placement.axes > 0 && !placement.axis_is_optional ? "frame with an axis" : "frame");
