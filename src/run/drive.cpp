@@ -578,6 +578,9 @@ Options Drive::options_with(std::string_view method) const {
 double Drive::step_of_radau(const system::Start& from, double crawl) {
   constexpr double worth = 4.0;  // a step of radau costs as much as several of bliedf
   constexpr int most_attempts = 40;
+  // These attempts cost as much as 200 steps of bliedf: where few are left, nothing can be gained.
+  constexpr double fewest_steps = 10.0 * most_attempts;
+  if (from.t_end - from.t0 < fewest_steps * crawl) return 0.0;
   Options options = options_with("radau");
   if (!method::find_method("radau").serves(options.formulation.name())) options.formulation = {};
   options.initial_step = std::min(2.0 * crawl, 0.1 * (from.t_end - from.t0));
