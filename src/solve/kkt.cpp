@@ -52,8 +52,8 @@ void row_lengths(const system::System& system, const Vector& B, double unit, Vec
 }
 
 double unit_of_projection(double length) {
-  constexpr double small_mechanism = 1e-2;
-  return length > 0.0 && length < small_mechanism ? length : 1.0;
+  constexpr double small_mechanism = 1e-2, large_mechanism = 1e4;
+  return (length > 0.0 && length < small_mechanism) || length > large_mechanism ? length : 1.0;
 }
 
 namespace {

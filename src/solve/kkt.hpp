@@ -18,8 +18,8 @@ using method::Metric;
 /// Lengths of the rows of B, 1 for rows of zeros: |Φ| over them is a distance in q, whatever a constraint is multiplied by.
 /// Translations are counted in `unit`, rotations in radians.
 void row_lengths(const system::System& system, const Vector& B, double unit, VectorRef out);
-/// The unit of translations in a projection: metres, unless the mechanism is so small that its round-off is below what ends
-/// a projection in metres.
+/// The unit of translations in a projection: metres, unless the mechanism is so small or so large that its round-off is
+/// below what ends a projection in metres, or above.
 double unit_of_projection(double length);
 /// The largest entry of q, or of v, translations counted in `unit`.
 double largest_position(const lie::Space& space, ConstVectorRef q, double unit);
