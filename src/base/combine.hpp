@@ -37,16 +37,18 @@ class Combination {
     term_[count_++] = x.data();
   }
   /// out = Σ weight_j x_j
-  void assign_to(Vector& out) const {
-    double* to = out.data();
-    in_groups(out.size(), [&]<int W>(Eigen::Index i) {
+  void assign_to(Vector& out) const { assign_to(out.data(), out.size()); }
+  void assign_to(VectorRef& out) const { assign_to(out.data(), out.size()); }
+
+ private:
+  void assign_to(double* to, Eigen::Index size) const {
+    in_groups(size, [&]<int W>(Eigen::Index i) {
       Group<W> sum = Group<W>::Zero();
       for (int j = 0; j < count_; ++j) sum += weight_[j] * group<W>(term_[j] + i);
       Eigen::Map<Group<W>>(to + i) = sum;
     });
   }
 
- private:
   int count_ = 0;
   std::array<double, max_terms> weight_;
   std::array<const double*, max_terms> term_;

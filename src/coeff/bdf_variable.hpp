@@ -41,7 +41,7 @@ class KeptNodes {
   std::span<const double> nodes() const { return {nodes_.data(), static_cast<std::size_t>(count_)}; }
 
  private:
-  std::array<double, capacity> nodes_;
+  std::array<double, capacity> nodes_{};
   int count_ = -1;
 };
 

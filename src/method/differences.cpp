@@ -22,15 +22,19 @@ void Differences::multiply_to(int points) {
   for (; multiplied_ < points; ++multiplied_) {
     const int n = multiplied_;  // the new point
     const double node = nodes[n], factor = at - node;
-    double above = 1.0, below = 1.0;
-    for (int i = 0; i < n; ++i) {
-      above_[n + 1][i] = above_[n][i] * factor;
-      below_[n + 1][i] = below_[n][i] * (nodes[i] - node);
-      above *= at - nodes[i];
-      below *= node - nodes[i];
+    const double *const above = above_[n].data(), *const below = below_[n].data();
+    double *const next_above = above_[n + 1].data(), *const next_below = below_[n + 1].data();
+    double below_new = 1.0;
+    // By pairs; the last one may have an entry too many, which is that of the new point and written after it.
+    for (int i = 0; i < n; i += 2) {
+      const Group<2> differences = group<2>(nodes + i) - node;
+      Eigen::Map<Group<2>>{next_above + i} = group<2>(above + i) * factor;
+      Eigen::Map<Group<2>>{next_below + i} = group<2>(below + i) * differences;
+      below_new *= -differences[0];
+      if (i + 1 < n) below_new *= -differences[1];
     }
-    above_[n + 1][n] = above;
-    below_[n + 1][n] = below;
+    next_above[n] = n > 0 ? above[n - 1] * (at - nodes[n - 1]) : 1.0;
+    next_below[n] = below_new;
   }
 }
 

@@ -46,7 +46,7 @@ class Differences {
   std::array<std::array<double, max_points>, max_points + 1> weight_;  ///< by number of points
   std::array<bool, max_points + 1> is_known_{};
   /// Numerators and denominators of the weights: those of one more point have one more factor each.
-  std::array<std::array<double, max_points>, max_points + 1> above_, below_;
+  std::array<std::array<double, max_points + 1>, max_points + 1> above_{}, below_{};
   int multiplied_ = 0;
   std::array<const double*, max_points> value_{};
   int points_ = 0;

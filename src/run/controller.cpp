@@ -39,7 +39,7 @@ const double log_grow_from = std::log(grow_from), log_shrink_from = std::log(shr
 /// Whether `growth` reaches the largest one, without a logarithm.
 bool may_double(double error, int order) {
   static_assert(max_growth == 2.0);
-  return std::ldexp(std::max(error, 1e-12), order + 1) <= target;
+  return std::max(error, 1e-12) * static_cast<double>(2 << order) <= target;
 }
 
 }  // namespace

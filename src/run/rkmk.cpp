@@ -1,5 +1,7 @@
 #include "run/rkmk.hpp"
 
+#include "base/combine.hpp"
+
 namespace kreisel::run {
 
 using system::Motion;
@@ -33,14 +35,16 @@ bool Rkmk::step(const Motion& from, double h, Motion& to, VectorRef lambda, Vect
   if (integrates_work_) work_ = system::Power();
   add_power(0, from, lambda);
   for (int i = 1; i < tableau_.stages; ++i) {
-    u_.setZero();
-    stage_.v = from.v;
+    Combination increment, velocity;
+    velocity.add(1.0, from.v);
     for (int j = 0; j < i; ++j) {
       const double weight = h * tableau_.a[i][j];
       if (weight == 0.0) continue;
-      u_ += weight * q_rate_[j];
-      stage_.v += weight * v_rate_[j];
+      increment.add(weight, q_rate_[j]);
+      velocity.add(weight, v_rate_[j]);
     }
+    increment.assign_to(u_);
+    velocity.assign_to(stage_.v);
     stage_.t = from.t + tableau_.c[i] * h;
     ++counters_.exponentials;
     space.move(from.q, u_, stage_.q);
@@ -49,13 +53,15 @@ bool Rkmk::step(const Motion& from, double h, Motion& to, VectorRef lambda, Vect
     if (!set_position_rate(i)) return false;
     add_power(i, stage_, stage_lambda_);
   }
-  omega.setZero();
-  to.v = from.v;
+  Combination increment, velocity;
+  velocity.add(1.0, from.v);
   for (int i = 0; i < tableau_.stages; ++i) {
     if (tableau_.b[i] == 0.0) continue;
-    omega += (h * tableau_.b[i]) * q_rate_[i];
-    to.v += (h * tableau_.b[i]) * v_rate_[i];
+    increment.add(h * tableau_.b[i], q_rate_[i]);
+    velocity.add(h * tableau_.b[i], v_rate_[i]);
   }
+  increment.assign_to(omega);
+  velocity.assign_to(to.v);
   to.t = from.t + h;
   ++counters_.exponentials;
   space.move(from.q, omega, to.q);
@@ -68,10 +74,10 @@ bool Rkmk::step(const Motion& from, double h, Motion& to, VectorRef lambda, Vect
 }
 
 bool Rkmk::set_position_rate(int stage) {
-  kept_v_ = stage_.v;
+  if (projects_derivatives_) kept_v_ = stage_.v;
   if (projects_derivatives_ && !kkt_.project_velocity(stage_)) return false;
   system_.space().tangent_inverse(u_, stage_.v, q_rate_[stage]);
-  stage_.v = kept_v_;
+  if (projects_derivatives_) stage_.v = kept_v_;
   return true;
 }
 
@@ -82,14 +88,15 @@ void Rkmk::add_power(int stage, const Motion& motion, ConstVectorRef lambda) {
 }
 
 void Rkmk::error_estimate(int which, VectorRef q_error, VectorRef v_error) const {
-  q_error.setZero();
-  v_error.setZero();
+  Combination q, v;
   for (int i = 0; i < tableau_.stages; ++i) {
     const double weight = h_ * tableau_.error[which].weight[i];
     if (weight == 0.0) continue;
-    q_error += weight * q_rate_[i];
-    v_error += weight * v_rate_[i];
+    q.add(weight, q_rate_[i]);
+    v.add(weight, v_rate_[i]);
   }
+  q.assign_to(q_error);
+  v.assign_to(v_error);
 }
 
 }  // namespace kreisel::run
