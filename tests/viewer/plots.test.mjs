@@ -357,6 +357,25 @@ test("pages of machines with many bodies are small: a Stewart platform at most 3
   await close();
 });
 
+test("the angle of a joint goes on after half a turn, as the integral of its speed", async () => {
+  for (const [name, ...options] of [["governor-dense"], ["governor-sparse", "--output-step", "0.4"]]) {
+    const machine = join(work, name);
+    kreisel("run", "flyball-governor", "--t-end", "4", "--out", machine, "--quiet", ...options);
+    const { page, close } = await open(browser, pageOf(machine));
+    const of = (series) => page.evaluate((name) => {
+      const { t, y } = window.kreisel.result.series.find((s) => s.name === name);
+      return { t: Array.from(t), y: Array.from(y) };
+    }, series);
+    const [angle, speed] = [await of("bearing.angle"), await of("bearing.speed")];
+    const turned = speed.y.slice(1).reduce((sum, v, i) => sum + ((v + speed.y[i]) / 2) * (speed.t[i + 1] - speed.t[i]), 0);
+    assert.ok(turned > 22, `${turned}`);
+    const found = angle.y[angle.y.length - 1] - angle.y[0];
+    assert.ok(Math.abs(found - turned) < 0.5, `${name}: ${found} instead of ${turned}`);
+    angle.y.slice(1).forEach((y, i) => assert.ok(y > angle.y[i], `${name} at ${angle.t[i]}`));
+    await close();
+  }
+});
+
 test("the ground is not above what moves", async () => {
   const lowest = (x) => ({ format: 1, title: "low", summary: {}, time: [0, 1], series: [], bodies: [{ name: "b", shape: { sphere: { radius: 0.5 } }, x: [x, x], R: [[1, 0, 0, 0, 1, 0, 0, 0, 1], [1, 0, 0, 0, 1, 0, 0, 0, 1]] }] });
   for (const [x, level] of [[[0, 0, 2], 0], [[0, 0, -2], -2.5]]) {

@@ -71,7 +71,7 @@ class Page {
         ...(this.result.series.length > 0 ? [button("new plot…", "Choose what to plot, over time or over each other", () => this.plotDialog())] : []),
         button("print", "Print this page", () => print()),
         button("light / dark", "Change the colours (l)", toggleTheme),
-        button("keys", "What the keys do (?)", () => help.showModal()),
+        h("button", { type: "button", class: "keys", title: "What the keys do (?)", click: () => help.showModal() }, "keys"),
         file),
       this.result.command ? this.command() : null,
       this.overlayLine,

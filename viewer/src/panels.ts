@@ -247,6 +247,7 @@ class TimePanel {
     const y = [...units].filter((unit) => unit !== "").join(", ");
     const x = this.panel.x === undefined ? "" : (this.panels.seriesOf(0, this.panel.x)?.unit ?? "");
     this.unit.textContent = x || y ? `[${this.isPlane ? `${y || "1"} over ${x || "1"}` : y}]` : "";
+    if (this.lines.some((line) => line.result === 2)) this.unit.textContent += " second − first";
     this.buildLegend(labels);
     this.data = [[]];
     this.asked = "";
