@@ -4,7 +4,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import test, { after } from "node:test";
-import { fromViewer, heavyTop, kreisel, launch, open, pageOf, program, work } from "./support.mjs";
+import { flawless, flaws, fromViewer, heavyTop, kreisel, launch, open, pageOf, program, work } from "./support.mjs";
 
 const browser = await launch();
 after(() => browser.close());
@@ -215,6 +215,11 @@ test("a run is watched while it goes on; parameters run it anew, inputs steer it
       return window.kreisel.panels.window.whole[1] === 2 && Math.abs(y[y.length - 1] - old) > 1e-3;
     }, before, { timeout: 60_000 });
     assert.equal(JSON.parse(readFileSync(join(work, "watched", "summary.json"), "utf8")).status, "success");
+
+    for (const viewport of [{ width: 1280, height: 800 }, { width: 390, height: 844 }]) {
+      await page.setViewportSize(viewport);
+      assert.deepEqual(await page.evaluate(flaws), flawless, JSON.stringify(viewport));
+    }
 
     const { origin, search } = new URL(address);
     const post = (path, body, query = search) => fetch(`${origin}${path}${query}`, { method: "POST", body });
