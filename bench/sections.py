@@ -502,7 +502,8 @@ def page(programs, build, output):
                                      ["10,000 bodies: draw calls", number(found["many_calls"])],
                                      ["long result: points", number(found["long_points"])], ["long result: columns", number(found["long_columns"])],
                                      ["long result: file [MB]", number(found["long_bytes"] / 1e6)],
-                                     ["long result: from the start of kreisel view to curves [s]", number(found["long_open"], 3)],
+                                     ["long result, not in the memory of the system: from the start of kreisel view to curves [s]", number(found["long_open"], 3)],
+                                     ["the same: to the picture [s]", number(found["long_picture"], 3)],
                                      ["long result: largest memory of the program [MB]", number(found["long_memory"])],
                                      ["long result: memory of the page's data [MB]", number(found["long_heap"])]])
     output.limit("JavaScript of the page", found["script"] / 1e3, 900, "kB")

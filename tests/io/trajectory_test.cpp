@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 
 #include "base/archive.hpp"
 #include "file_size_limit.hpp"
+#include "io/trajectory/long_trajectory.hpp"
 #include "kreisel/error.hpp"
 #include "models/catalogue.hpp"
 #include "run/integrator.hpp"
@@ -247,6 +249,46 @@ TEST_F(TrajectoryFiles, AFullDiskDuringThinningKeepsWhatWasThere) {
   ASSERT_EQ(values.rows(), 4000);
   for (int i = 0; i < 4000; ++i) EXPECT_EQ(values(i, 7), i);
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1);
+}
+
+/// Bytes that this process has asked the system for.
+double bytes_read() {
+  std::ifstream counters("/proc/self/io");
+  std::string word;
+  double bytes = 0.0;
+  return counters >> word >> bytes ? bytes : 0.0;
+}
+
+/// A sample of a long file is made of its rows, and comes from what was set aside instead of from all over the file.
+TEST_F(TrajectoryFiles, SamplesOfLongHdf5AreItsRowsAndNeedFewReads) {
+  const models::Model model = model_named("pendulum");
+  const io::TrajectoryLayout layout(*model.system, true);
+  constexpr int rows = 70'001;
+  const auto row = [&](int i) { return Vector(Vector::LinSpaced(layout.columns(), i, i + 0.5)); };
+  const auto file = io::make_hdf5_file(folder / "trajectory.h5", layout, {});
+  for (int i = 0; i < rows; ++i) file->append(row(i));
+  fs::copy(folder / "trajectory.h5.part", folder / "killed.h5");  // its last rows are not set aside
+  file->commit();
+  for (const char* name : {"trajectory.h5", "killed.h5"}) {
+    const io::LongTrajectory pieces(folder / name);
+    EXPECT_GT(pieces.rows(), rows - 2000);
+    const double before = bytes_read();
+    const io::Trajectory some = pieces.sample(500);
+    const double taken = bytes_read() - before;
+    ASSERT_EQ(some.values.cols(), layout.columns());
+    EXPECT_GT(some.values.rows(), 300);
+    EXPECT_LE(some.values.rows(), 501);
+    EXPECT_LT(taken, 0.2 * static_cast<double>(fs::file_size(folder / name))) << name;
+    double last = -1.0;
+    for (int i = 0; i < some.values.rows(); ++i) {
+      const auto at = static_cast<int>(some.values(i, 0));
+      EXPECT_GT(at, last);
+      const Vector difference = some.values.row(i).transpose() - row(at);
+      EXPECT_LT(difference.head(layout.columns() - 1).lpNorm<Eigen::Infinity>(), 1e-9) << "the order is a whole number";
+      last = at;
+    }
+    EXPECT_EQ(last, static_cast<double>(pieces.rows() - 1));
+  }
 }
 
 TEST_F(TrajectoryFiles, Hdf5HoldsMoreColumnsThanAnAttributeCanName) {

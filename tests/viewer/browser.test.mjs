@@ -67,6 +67,26 @@ test("a heavy-top run is shown with all its points, and in silence", async () =>
   await close();
 });
 
+test("text and plots are shown before the 3D picture is begun", async () => {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  const page = await context.newPage();
+  await page.addInitScript(() => {
+    window.begun = [];
+    const get = HTMLCanvasElement.prototype.getContext;
+    HTMLCanvasElement.prototype.getContext = function (kind, ...more) {
+      window.begun.push([kind, performance.now()]);
+      return get.call(this, kind, ...more);
+    };
+  });
+  await page.goto(pathToFileURL(file).href);
+  await page.waitForFunction(() => "kreisel" in window && performance.getEntriesByName("first-contentful-paint").length > 0);
+  const { begun, paint } = await page.evaluate(() => ({ begun: window.begun, paint: performance.getEntriesByName("first-contentful-paint")[0].startTime }));
+  const first = (word) => Math.min(...begun.filter(([kind]) => kind.startsWith(word)).map(([, at]) => at));
+  assert.ok(first("2d") < first("webgl"), JSON.stringify(begun));
+  assert.ok(paint < first("webgl"), `painted at ${paint}: ${JSON.stringify(begun)}`);
+  await context.close();
+});
+
 test("the plots show ink where curves are", async () => {
   const { page, close } = await open(browser, file);
   const colours = await page.locator('[data-panel="Position"] canvas').evaluate((canvas) => {

@@ -4,11 +4,11 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { after } from "node:test";
 import { pathToFileURL } from "node:url";
-import { heavyTop, kreisel, launch, open, pageOf, viewerFolder, work } from "./support.mjs";
+import { flawless, flaws, heavyTop, kreisel, launch, open, pageOf, viewerFolder, work } from "./support.mjs";
 
 const browser = await launch();
 after(() => browser.close());
-const { pageWith, stewartPlatform, top } = await import(pathToFileURL(join(viewerFolder, "sample.mjs")).href);
+const { ensemble, pageWith, stewartPlatform, study, top } = await import(pathToFileURL(join(viewerFolder, "sample.mjs")).href);
 const emptyPage = readFileSync(process.env.KREISEL_VIEWER_PAGE, "utf8");
 
 function sample(name, data) {
@@ -357,6 +357,25 @@ test("pages of machines with many bodies are small: a Stewart platform at most 3
   await close();
 });
 
+test("the angle of a joint goes on after half a turn, as the integral of its speed", async () => {
+  for (const [name, ...options] of [["governor-dense"], ["governor-sparse", "--output-step", "0.4"]]) {
+    const machine = join(work, name);
+    kreisel("run", "flyball-governor", "--t-end", "4", "--out", machine, "--quiet", ...options);
+    const { page, close } = await open(browser, pageOf(machine));
+    const of = (series) => page.evaluate((name) => {
+      const { t, y } = window.kreisel.result.series.find((s) => s.name === name);
+      return { t: Array.from(t), y: Array.from(y) };
+    }, series);
+    const [angle, speed] = [await of("bearing.angle"), await of("bearing.speed")];
+    const turned = speed.y.slice(1).reduce((sum, v, i) => sum + ((v + speed.y[i]) / 2) * (speed.t[i + 1] - speed.t[i]), 0);
+    assert.ok(turned > 22, `${turned}`);
+    const found = angle.y[angle.y.length - 1] - angle.y[0];
+    assert.ok(Math.abs(found - turned) < 0.5, `${name}: ${found} instead of ${turned}`);
+    angle.y.slice(1).forEach((y, i) => assert.ok(y > angle.y[i], `${name} at ${angle.t[i]}`));
+    await close();
+  }
+});
+
 test("the ground is not above what moves", async () => {
   const lowest = (x) => ({ format: 1, title: "low", summary: {}, time: [0, 1], series: [], bodies: [{ name: "b", shape: { sphere: { radius: 0.5 } }, x: [x, x], R: [[1, 0, 0, 0, 1, 0, 0, 0, 1], [1, 0, 0, 0, 1, 0, 0, 0, 1]] }] });
   for (const [x, level] of [[[0, 0, 2], 0], [[0, 0, -2], -2.5]]) {
@@ -403,48 +422,67 @@ test("10,000 bodies move within a frame of 30 per second", async () => {
 
 // -- screens
 
+const studyPage = sample("a-study.html", study());
+const ensemblePage = sample("an-ensemble.html", ensemble());
 const screens = { desk: { width: 1280, height: 800 }, wall: { width: 1920, height: 1080 }, phone: { width: 390, height: 844 } };
 const pictures = join(process.env.KREISEL_WORK ?? work, "screens");
 mkdirSync(pictures, { recursive: true });
 
+/** Controls that Tab does not reach, and those on which nobody sees that they were reached. */
+async function keyboardFlaws(page) {
+  await page.evaluate(() => {
+    document.activeElement?.blur();
+    scrollTo(0, 0);
+    window.wanted = Array.from(document.querySelectorAll("button, select, summary, input, a[href], .chart[tabindex], canvas[tabindex]"))
+      .filter((e) => e.checkVisibility() && e.getClientRects().length > 0 && !e.disabled && e.tabIndex >= 0);
+    window.reached = new Set();
+    window.dull = [];
+  });
+  const count = await page.evaluate(() => window.wanted.length);
+  for (let i = 0; i < count + 5; ++i) {
+    await page.keyboard.press("Tab");
+    await page.evaluate(() => {
+      const e = document.activeElement;
+      if (!e || e === document.body) return;
+      window.reached.add(e);
+      const { outlineStyle, outlineWidth } = getComputedStyle(e);
+      if (outlineStyle === "none" || parseFloat(outlineWidth) < 1) window.dull.push(e.outerHTML.slice(0, 80));
+    });
+  }
+  return page.evaluate(() => ({ missed: window.wanted.filter((e) => !window.reached.has(e)).map((e) => e.outerHTML.slice(0, 80)), dull: window.dull }));
+}
+
 for (const [screen, viewport] of Object.entries(screens))
   for (const colorScheme of ["light", "dark"])
     test(`on a ${screen} in ${colorScheme} nothing sticks out, text is legible and buttons can be hit`, async () => {
-      const { page, troubles, close } = await open(browser, machine, { viewport, colorScheme });
-      await settle(page);
-      await page.screenshot({ path: join(pictures, `${screen}-${colorScheme}.png`) });
-      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing sticks out");
-      const small = await page.evaluate(() => Array.from(document.querySelectorAll("button, select, summary, input[type=range]"))
-        .map((e) => ({ text: e.textContent || e.ariaLabel, box: e.getBoundingClientRect() }))
-        .filter(({ box }) => box.width > 0 && (box.height < 23.9 || box.width < 23.9)).map(({ text, box }) => `${text}: ${box.width} x ${box.height}`));
-      assert.deepEqual(small, [], "24 px at least (WCAG 2.2, 2.5.8)");
-      const faint = await page.evaluate(() => {
-        const rgb = (text) => (text.match(/[\d.]+/g) ?? []).map(Number);
-        const luminance = (c) => c.slice(0, 3).map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)).reduce((s, v, i) => s + v * [0.2126, 0.7152, 0.0722][i], 0);
-        const paper = (element) => {
-          for (let e = element; e; e = e.parentElement) {
-            const c = rgb(getComputedStyle(e).backgroundColor);
-            if (c.length === 3 || c[3] === 1) return c;
-          }
-          return [255, 255, 255];
-        };
-        const out = [];
-        for (const e of document.querySelectorAll("body *")) {
-          const own = Array.from(e.childNodes).some((n) => n.nodeType === 3 && n.textContent.trim() !== "");
-          if (!own || e.closest(".u-wrap") || e.getClientRects().length === 0 || e.closest('[aria-pressed="false"].legend-entry')) continue;
-          const [a, b] = [luminance(rgb(getComputedStyle(e).color)), luminance(paper(e))];
-          const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-          if (ratio < 4.5) out.push(`${e.textContent.slice(0, 30)}: ${ratio.toFixed(2)}`);
+      for (const [name, file] of Object.entries({ machine, study: studyPage, ensemble: ensemblePage })) {
+        const { page, troubles, close } = await open(browser, file, { viewport, colorScheme });
+        await settle(page);
+        if (name === "machine") {
+          await page.evaluate(() => window.kreisel.panels.addPlot(window.kreisel.panels.choices[0].key, [window.kreisel.panels.choices[1].key]));
+          await page.locator(".panel .menu summary").first().click();
+          await settle(page);
         }
-        return out;
-      });
-      assert.deepEqual(faint, [], "contrast of 4.5 to 1 (WCAG 1.4.3)");
-      const mute = await page.evaluate(() => Array.from(document.querySelectorAll(".chart, .scene canvas, button, select, input"))
-        .filter((e) => e.getClientRects().length > 0 && !(e.ariaLabel || e.textContent.trim() || e.title || e.labels?.length)).map((e) => e.outerHTML.slice(0, 80)));
-      assert.deepEqual(mute, [], "everything has a name");
-      assert.deepEqual(troubles, []);
-      await close();
+        await page.screenshot({ path: join(pictures, `${name}-${screen}-${colorScheme}.png`) });
+        assert.deepEqual(await page.evaluate(flaws), flawless, `${name}: 24 px (WCAG 2.5.8), contrast of 4.5 (1.4.3) and 3 (1.4.11), names, plots in words`);
+        if (name === "machine") {
+          await page.keyboard.press("Escape");
+          await page.getByRole("button", { name: "new plot" }).click();
+          assert.deepEqual(await page.evaluate(flaws), flawless, "the dialog of plots");
+        }
+        assert.deepEqual(troubles, []);
+        await close();
+      }
     });
+
+test("Tab reaches every control, and one sees where it is", async () => {
+  for (const [name, file] of Object.entries({ machine, study: studyPage, ensemble: ensemblePage })) {
+    const { page, close } = await open(browser, file);
+    await settle(page);
+    assert.deepEqual(await keyboardFlaws(page), { missed: [], dull: [] }, name);
+    await close();
+  }
+});
 
 test("everything is reached by the keyboard", async () => {
   const { page, close } = await open(browser, machine);

@@ -30,9 +30,32 @@ class Page {
     document.title = `${result.title} – kreisel`;
     const help = helpDialog();
     root.append(this.header(help), ...this.studyPart(), ...this.runPart(), ...this.tables(), this.footer(), help);
-    listenToKeys(this.clock, this.scene, this.panels, () => help.showModal());
     this.acceptDrops();
     result.overlays.slice(0, 1).forEach((other) => this.overlay(other));
+    void this.beginWhenShown(help);
+  }
+
+  /** The 3D picture keeps the browser busy: text, plots and the curves that the server brings come first. */
+  private async beginWhenShown(help: HTMLDialogElement): Promise<void> {
+    if (this.scene) {
+      await painted();
+      if (this.panels && this.panels.arriving.length > 0) {
+        await this.panels.arrived();
+        await painted();
+      }
+    }
+    performance.mark("plots shown"); // for the benchmark
+    this.begin(help);
+  }
+
+  private begin(help: HTMLDialogElement): void {
+    const { result } = this;
+    if (this.scene && !this.scene.start()) {
+      this.scene.element.replaceWith(h("p", { class: "scene none" }, "This browser cannot show 3D pictures (WebGL is missing or switched off)."));
+      this.root.querySelector(".view-bar")?.remove();
+      this.scene = null;
+    }
+    listenToKeys(this.clock, this.scene, this.panels, () => help.showModal());
     if (this.clock && this.scene) takePictures(this.clock, this.scene);
     // For tests and for the console.
     Object.assign(window, { kreisel: { result, clock: this.clock, scene: this.scene, panels: this.panels, studies: this.studies } });
@@ -48,7 +71,7 @@ class Page {
         ...(this.result.series.length > 0 ? [button("new plot…", "Choose what to plot, over time or over each other", () => this.plotDialog())] : []),
         button("print", "Print this page", () => print()),
         button("light / dark", "Change the colours (l)", toggleTheme),
-        button("keys", "What the keys do (?)", () => help.showModal()),
+        h("button", { type: "button", class: "keys", title: "What the keys do (?)", click: () => help.showModal() }, "keys"),
         file),
       this.result.command ? this.command() : null,
       this.overlayLine,
@@ -85,10 +108,6 @@ class Page {
   }
 
   private animation(clock: Clock): HTMLElement[] {
-    if (!hasWebGl()) {
-      const text = "This browser cannot show 3D pictures (WebGL is missing or switched off).";
-      return [h("p", { class: "scene none" }, text), transport(clock, null)];
-    }
     this.scene = new Scene(this.result, clock, (body) => this.panels?.select(body));
     return [this.scene.element, transport(clock, this.scene)];
   }
@@ -183,11 +202,10 @@ class Page {
   }
 }
 
-/** Tested on a separate canvas, because three.js reports a failure as an error. */
-function hasWebGl(): boolean {
-  const context = document.createElement("canvas").getContext("webgl2");
-  context?.getExtension("WEBGL_lose_context")?.loseContext();
-  return context !== null;
+/** When the page as it is now has been shown; at once where nothing is shown. */
+function painted(): Promise<void> {
+  if (document.visibilityState === "hidden") return Promise.resolve();
+  return new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve))));
 }
 
 /** Built when it is first opened, because long tables take time. */

@@ -247,6 +247,7 @@ class TimePanel {
     const y = [...units].filter((unit) => unit !== "").join(", ");
     const x = this.panel.x === undefined ? "" : (this.panels.seriesOf(0, this.panel.x)?.unit ?? "");
     this.unit.textContent = x || y ? `[${this.isPlane ? `${y || "1"} over ${x || "1"}` : y}]` : "";
+    if (this.lines.some((line) => line.result === 2)) this.unit.textContent += " second − first";
     this.buildLegend(labels);
     this.data = [[]];
     this.asked = "";
@@ -440,6 +441,7 @@ class TimePanel {
         if (line.curve.y[i] < low) low = line.curve.y[i];
         if (line.curve.y[i] > high) high = line.curve.y[i];
       }
+      if (begin === end) return `${line.label}: no points yet`;
       const whose = line.result === 1 ? " of the second result" : line.result === 2 ? ", difference" : "";
       return `${line.label}${whose} from ${significant(low, 4)} to ${significant(high, 4)} ${line.series.unit}`.trim();
     });
@@ -525,21 +527,23 @@ class TimePanel {
     if (wanted.length === 0 || key === this.asked) return;
     this.asked = key;
     clearTimeout(this.waiting);
-    this.waiting = window.setTimeout(() => {
+    const load = () => {
       for (const line of wanted) {
         const isKnown = line.series.y.length > 0 && !(this.panels.results[line.result].sampled && !line.series.isExact);
         if (isWhole && isKnown) {
           if (line.curve !== line.series) (line.curve = line.series), this.rebuildSoon();
           continue;
         }
-        fetchPoints(line.series, range[0], range[1], detailPoints).then((curve) => {
+        this.panels.arriving.push(fetchPoints(line.series, range[0], range[1], detailPoints).then((curve) => {
           if (key !== this.asked) return;
           if (isWhole && !isKnown) Object.assign(line.series, curve, { isExact: true });
           line.curve = isWhole ? line.series : curve;
           this.rebuildSoon();
-        }, () => undefined);
+        }, () => undefined));
       }
-    }, isWhole ? 0 : 120);
+    };
+    if (isWhole) load();
+    else this.waiting = window.setTimeout(load, 120);
   }
   /** Differences and paths in the plane may need curves that are not loaded yet. */
   private fillWhole(): void {
@@ -818,6 +822,8 @@ export class TimePanels {
   readonly window: Window;
   readonly results: Result[];
   showsDifference = kept("difference") === "1";
+  /** Points that were requested and are not all here. */
+  arriving: Promise<void>[] = [];
   private panels: TimePanel[] = [];
   private lastValues = 0;
 
@@ -920,6 +926,13 @@ export class TimePanels {
 
   resetZoom(): void {
     this.window.reset();
+  }
+
+  /** When the points that have been requested are here. */
+  async arrived(): Promise<void> {
+    const all = this.arriving;
+    this.arriving = [];
+    await Promise.all(all);
   }
 
   /** Points per curve and panel, as passed to uPlot. */

@@ -49,10 +49,11 @@ export class Scene {
   readonly settings: SceneSettings;
   private readonly canvas = h("canvas", { tabindex: 0, "aria-label": "3D animation of the bodies" });
   private readonly caption = h("div", { class: "scene-caption" });
-  private readonly renderer: THREE.WebGLRenderer;
+  /** Absent until `start`. */
+  private renderer!: THREE.WebGLRenderer;
   private readonly scene = new THREE.Scene();
   private readonly camera = new THREE.PerspectiveCamera(viewAngle, 1, 0.01, 1000);
-  private readonly controls: OrbitControls;
+  private controls!: OrbitControls;
   private readonly content = new THREE.Group();
   private readonly results: Result[];
   private bodies: Bodies[] = [];
@@ -62,13 +63,13 @@ export class Scene {
   private arrows: { arrow: Arrow; result: Result; force: number }[] = [];
   private readonly bar = h("div", { class: "tint-bar", hidden: true });
   private arrowScale = 0;
-  private bounds: THREE.Box3;
-  private size: number;
+  private bounds = new THREE.Box3();
+  private size = 1;
   /** Turns z into the direction against gravity. */
   private readonly upright: THREE.Quaternion;
   private isDue = false;
 
-  /** Throws when there is no WebGL. */
+  /** Measures nothing and draws nothing: text and plots are on the screen before the 3D picture is begun. */
   constructor(
     first: Result,
     private readonly clock: Clock,
@@ -85,15 +86,20 @@ export class Scene {
       follow: first.bodies.some((body) => body.name === kept("follow")) ? kept("follow")! : "",
       tint: this.fields.length > 0 && kept("tint") !== "none" ? Math.max(0, this.fields.findIndex((field) => field.name === kept("tint"))) : -1,
     };
+    this.element = h("div", { class: "scene" }, this.canvas, this.caption, this.bar);
+    this.upright = uprightFrame(first.up);
+    this.camera.up.set(...first.up);
+  }
+
+  /** False: there is no WebGL. */
+  start(): boolean {
+    if (!hasWebGl()) return false;
+    const [first] = this.results;
     this.renderer = new THREE.WebGLRenderer({ canvas: this.canvas, antialias: true, alpha: true, preserveDrawingBuffer: true });
     this.renderer.setPixelRatio(Math.min(2, devicePixelRatio));
     this.renderer.localClippingEnabled = true;
-    this.element = h("div", { class: "scene" }, this.canvas, this.caption, this.bar);
     this.bounds = boundsOf(first);
     this.size = this.bounds.getSize(new THREE.Vector3()).length() / Math.sqrt(3) || 1;
-
-    this.upright = uprightFrame(first.up);
-    this.camera.up.set(...first.up);
     this.scene.add(new THREE.HemisphereLight(0xffffff, 0x8a8f98, 1.6));
     const lamp = new THREE.DirectionalLight(0xffffff, 1.9);
     lamp.position.set(2, -3, 5);
@@ -107,7 +113,7 @@ export class Scene {
     this.build();
 
     new ResizeObserver(() => this.resize()).observe(this.element);
-    clock.onChange(() => this.draw());
+    this.clock.onChange(() => this.draw());
     onThemeChange(() => this.build());
     this.canvas.addEventListener("pointerdown", (down) => {
       this.canvas.addEventListener("pointerup", (up) => {
@@ -115,17 +121,22 @@ export class Scene {
       }, { once: true });
     });
     addEventListener("beforeprint", () => this.render());
+    return true;
+  }
+  private get isStarted(): boolean {
+    return this.renderer !== undefined;
   }
 
   overlay(result: Result): void {
     this.results.splice(1, 1, result);
-    this.build();
+    if (this.isStarted) this.build();
   }
 
   /** The same run with more points, or restarted; the camera stays where the reader has put it. */
   replace(result: Result): void {
     this.results[0] = result;
     this.fields = fieldsOf(result);
+    if (!this.isStarted) return;
     const grown = boundsOf(result);
     const isInside = this.bounds.containsBox(grown);
     this.bounds.union(grown);
@@ -140,6 +151,7 @@ export class Scene {
     const usual: Record<string, unknown> = { trails: this.results[0].bodies.length <= fewBodies, forces: true, parts: true, names: false, look: "solid", follow: "" };
     const word = typeof value === "boolean" ? (value ? "1" : "0") : key === "tint" ? (this.fields[value as number]?.name ?? "none") : String(value);
     keep(key, value === usual[key] ? null : word);
+    if (!this.isStarted) return;
     if (key === "look" || key === "tint") this.applyLook();
     if (key === "follow") this.followed = null;
     this.draw();
@@ -425,6 +437,13 @@ export class Scene {
     this.moveAll();
     this.renderer.render(this.scene, this.camera);
   }
+}
+
+/** Tested on a separate canvas, because three.js reports a failure as an error. */
+function hasWebGl(): boolean {
+  const context = document.createElement("canvas").getContext("webgl2");
+  context?.getExtension("WEBGL_lose_context")?.loseContext();
+  return context !== null;
 }
 
 function largestForce(result: Result): number {

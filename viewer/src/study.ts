@@ -64,7 +64,7 @@ function sorted(curve: Curve): Curve {
 export class StudyPanel implements StudyView {
   readonly element: HTMLElement;
   private readonly legend = h("div", { class: "legend" });
-  private readonly chart = h("div", { class: "chart" });
+  private readonly chart = h("div", { class: "chart", role: "img" });
   private readonly tooltip = h("div", { class: "tooltip", hidden: true });
   private lines: Line[] = [];
   private plot: uPlot | null = null;
@@ -102,7 +102,21 @@ export class StudyPanel implements StudyView {
     this.rebuild();
   }
 
+  /** The plot in words, for screen readers. */
+  private describe(): void {
+    const { title, xLabel, yLabel } = this.study;
+    const ends = (values: (number | null)[]) => {
+      const known = values.filter((v): v is number => v !== null);
+      return known.length > 0 ? `from ${significant(Math.min(...known), 3)} to ${significant(Math.max(...known), 3)}` : "without values";
+    };
+    const parts = this.lines.slice(0, 12).map(({ curve, isOverlay }) =>
+      `${curve.name || yLabel}${isOverlay ? " of the second result" : ""} ${ends(curve.y)}${curve.order !== null ? `, order ${significant(curve.order, 3)}` : ""}`);
+    const all = this.lines.flatMap(({ curve }) => curve.x);
+    this.chart.setAttribute("aria-label", `${title}: ${yLabel} over ${xLabel} ${ends(all)}: ${parts.join("; ")}`);
+  }
+
   private buildLegend(): void {
+    this.describe();
     const saysLabel = this.study.kind === "histogram" || this.study.kind === "points";
     this.legend.hidden = this.study.kind === "band" || (saysLabel && this.lines.length < 2);
     this.legend.replaceChildren(...this.lines.map((line, i) => {

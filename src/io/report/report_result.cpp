@@ -615,12 +615,41 @@ constexpr std::uintmax_t long_file = 64'000'000;
 /// Points of such a file that the page begins with.
 constexpr Eigen::Index first_look = 2000;
 
+/// Angles of joints that nothing counts lie between -π and π. The speed beside them tells the turns between two points, unless it changes
+/// too much there.
+std::shared_ptr<const Trajectory> with_turns(std::shared_ptr<const Trajectory> given) {
+  constexpr double turn = 2.0 * M_PI;
+  std::shared_ptr<Trajectory> changed;
+  const std::string_view end = ".angle";
+  for (std::size_t k = 0; k < given->columns.size(); ++k) {
+    const TrajectoryColumn& column = given->columns[k];
+    if (column.quantity != "output" || column.unit != "rad" || !column.name.ends_with(end)) continue;
+    const std::string speed = column.name.substr(0, column.name.size() - end.size()) + ".speed";
+    const auto beside = std::ranges::find(given->columns, speed, &TrajectoryColumn::name);
+    const auto angle = given->values.col(static_cast<Eigen::Index>(k));
+    if (beside == given->columns.end() || (angle.array().abs() > M_PI + 1e-9).any()) continue;
+    const auto rate = given->values.col(beside - given->columns.begin());
+    const auto time = given->values.col(given->index("t"));
+    double turns = 0.0;
+    for (Eigen::Index i = 1; i < angle.size(); ++i) {
+      const double h = time[i] - time[i - 1], expected = angle[i - 1] + h * (rate[i - 1] + rate[i]) / 2.0;
+      const double missing = std::round((expected - angle[i]) / turn);
+      if (std::isfinite(missing) && h * std::abs(rate[i] - rate[i - 1]) < M_PI) turns += missing;
+      if (turns == 0.0) continue;
+      if (changed == nullptr) changed = std::make_shared<Trajectory>(*given);
+      changed->values(i, static_cast<Eigen::Index>(k)) += turn * turns;
+    }
+  }
+  return changed != nullptr ? std::move(changed) : std::move(given);
+}
+
 void fill(std::shared_ptr<const Trajectory> trajectory, const Json& summary, const std::string& where,
           ReportData& data) {
   if (trajectory->values.rows() == 0) {
     data.notes.push_back("The trajectory has no points.");
     return;
   }
+  if (data.pieces == nullptr) trajectory = with_turns(std::move(trajectory));
   data.storage.push_back(trajectory);
   data.time = column_of(*trajectory, static_cast<std::size_t>(trajectory->index("t")));
   try {

@@ -1,5 +1,5 @@
-// Smallest and largest values of short stretches of rows, kept beside the values of long trajectories: a plot of a whole run reads
-// these instead of every row.
+// Smallest and largest values of short stretches of rows, and some whole rows, kept beside the values of long trajectories: a plot
+// of a whole run reads the former and its picture the latter, instead of pieces all over the file.
 #pragma once
 
 #include <cmath>
@@ -12,18 +12,21 @@ namespace kreisel::io {
 /// Names of the datasets beside those of a quantity.
 inline constexpr const char* extremes_suffix = "_extremes";
 inline constexpr const char* extreme_rows_suffix = "_extreme_rows";
+inline constexpr const char* samples_suffix = "_samples";
 
 /// Of one quantity, while rows come in.
 class Extremes {
  public:
   static constexpr std::size_t stretch = 256;       ///< rows; a row number within it fits a byte
   static constexpr std::size_t long_rows = 65'536;  ///< shorter files have no extremes
+  static constexpr std::size_t spacing = 64;        ///< rows from one sample to the next; divides the stretch
 
   explicit Extremes(std::size_t width) : columns_(width) { begin(); }
 
   /// `values` are rows of `stride` numbers that begin with the columns of the quantity.
   void add(const double* values, std::size_t count, std::size_t stride) {
     for (std::size_t i = 0; i < count; ++i, values += stride) {
+      if (filled_ % spacing == 0) samples_.insert(samples_.end(), values, values + columns_.size());
       for (std::size_t c = 0; c < columns_.size(); ++c) {
         Extreme& e = columns_[c];
         const double y = values[c];
@@ -53,6 +56,15 @@ class Extremes {
     rows_.clear();
   }
 
+  /// Rows 0, `spacing`, 2 `spacing`, … that are not written yet.
+  const std::vector<double>& samples() const { return samples_; }
+  std::size_t waiting_samples() const { return samples_.size() / columns_.size(); }
+  std::size_t written_samples() const { return written_samples_; }
+  void forget_samples() {
+    written_samples_ += waiting_samples();
+    samples_.clear();
+  }
+
  private:
   struct Extreme {
     double low, high;
@@ -75,8 +87,8 @@ class Extremes {
   }
 
   std::vector<Extreme> columns_;
-  std::size_t filled_ = 0, written_ = 0;
-  std::vector<double> values_;
+  std::size_t filled_ = 0, written_ = 0, written_samples_ = 0;
+  std::vector<double> values_, samples_;
   std::vector<std::uint8_t> rows_;
 };
 

@@ -19,7 +19,7 @@ class LongTrajectory {
 
   Eigen::Index rows() const;
   Eigen::Index columns() const;
-  /// At most `limit` rows, equally many apart, and the last one; columns as read_trajectory has them.
+  /// At most `limit` rows, equally many apart, and the last one; columns as read_trajectory has them. Files with samples give these.
   Trajectory sample(Eigen::Index limit) const;
   /// Long files have the smallest and largest values of stretches of rows beside the values; of older files every row is read, once
   /// per quantity.

@@ -25,7 +25,9 @@ constexpr hsize_t chunk_values = 2048;         // of 8 bytes, unless one row is 
 constexpr hsize_t metadata_reserve = 1 << 17;  // bytes a batch may need beside its chunks
 constexpr std::size_t attribute_limit = 60'000;
 constexpr hsize_t batch_values = 1 << 15;
-constexpr hsize_t extremes_chunk = 16;  // stretches
+// Large, because each costs a read of the file, which may not be in memory; written when they are full, so that each is written once.
+constexpr hsize_t extremes_chunk = 64;  // stretches
+constexpr hsize_t samples_chunk = extremes_chunk * Extremes::stretch / Extremes::spacing;
 
 /// The innermost cause of the last failure; system calls leave "error message = 'No space left on device'" there.
 std::string reason() {
@@ -84,6 +86,7 @@ class Table {
 
   /// Releases unused reserved space; the table is unusable afterwards.
   void close() {
+    write_last_overview();
     hsize_t size = 0;
     check(H5Fget_filesize(file_, &size));
     datasets_.clear();
@@ -182,6 +185,9 @@ class Table {
       bytes += (count + chunk_rows(quantity)) * static_cast<hsize_t>(quantity.size()) * sizeof(double);
     for (const Extremes& extremes : extremes_)
       bytes += (extremes.waiting() + count / Extremes::stretch + 1 + 2 * extremes_chunk) * extremes.bytes();
+    for (std::size_t i = 0; i < extremes_.size(); ++i)
+      bytes += (extremes_[i].waiting_samples() + count / Extremes::spacing + 1 + 2 * samples_chunk) *
+               static_cast<hsize_t>(quantities_[i].size()) * sizeof(double);
     hsize_t size = 0;
     void* descriptor = nullptr;
     check(H5Fget_filesize(file_, &size));
@@ -206,41 +212,68 @@ class Table {
     check(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, memory, target, H5P_DEFAULT, values));
   }
 
-  /// Counts the appended rows; long files also get extremes.
+  /// Counts the appended rows; long files also get extremes and samples.
   void end_batch(hsize_t count) {
-    for (std::size_t i = 0; i < datasets_.size(); ++i) write_extremes(i, rows_ + count);
     rows_ += count;
+    if (rows_ >= Extremes::long_rows && extremes_.front().waiting() >= extremes_chunk)
+      for (std::size_t i = 0; i < datasets_.size(); ++i) write_overview(i);
     check(H5Fflush(file_, H5F_SCOPE_LOCAL));
   }
 
-  /// NAME_extremes: smallest and largest value per column of every stretch of rows; NAME_extreme_rows: where in the stretch.
-  void write_extremes(std::size_t index, hsize_t rows) {
+  /// NAME_extremes: smallest and largest value per column of every stretch of rows; NAME_extreme_rows: where in the stretch;
+  /// NAME_samples: every so many rows.
+  void write_overview(std::size_t index) {
     Extremes& extremes = extremes_[index];
-    if (rows < Extremes::long_rows || extremes.waiting() == 0) return;
     const std::string name = quantities_[index].name;
     for (const Quantity& other : quantities_)  // an output may have any name
-      if (other.name == name + extremes_suffix || other.name == name + extreme_rows_suffix) return;
-    const hsize_t width = 2 * static_cast<hsize_t>(quantities_[index].size());
-    const auto add = [&](const std::string& dataset_name, hid_t stored, hid_t given, const void* data) {
-      if (H5Lexists(file_, dataset_name.c_str(), H5P_DEFAULT) <= 0) {
-        const std::array<hsize_t, 2> none{0, width}, limit{H5S_UNLIMITED, width}, chunk{extremes_chunk, width};
-        const Handle space = own(H5Screate_simple(2, none.data(), limit.data()), H5Sclose);
-        const Handle layout = own(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
-        check(H5Pset_chunk(layout, 2, chunk.data()));
-        own(H5Dcreate2(file_, dataset_name.c_str(), stored, space, H5P_DEFAULT, layout, H5P_DEFAULT), H5Dclose);
-      }
-      const Handle dataset = own(H5Dopen2(file_, dataset_name.c_str(), H5P_DEFAULT), H5Dclose);
-      const std::array<hsize_t, 2> size{extremes.written() + extremes.waiting(), width}, from{extremes.written(), 0},
-          piece{extremes.waiting(), width};
-      check(H5Dset_extent(dataset, size.data()));
-      const Handle target = own(H5Dget_space(dataset), H5Sclose);
-      check(H5Sselect_hyperslab(target, H5S_SELECT_SET, from.data(), nullptr, piece.data(), nullptr));
-      const Handle memory = own(H5Screate_simple(2, piece.data(), nullptr), H5Sclose);
-      check(H5Dwrite(dataset, given, memory, target, H5P_DEFAULT, data));
-    };
-    add(name + extremes_suffix, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, extremes.values().data());
-    add(name + extreme_rows_suffix, H5T_STD_U8LE, H5T_NATIVE_UCHAR, extremes.rows().data());
+      for (const char* suffix : {extremes_suffix, extreme_rows_suffix, samples_suffix})
+        if (other.name == name + suffix) {
+          extremes.forget();
+          extremes.forget_samples();
+          return;
+        }
+    const auto width = static_cast<hsize_t>(quantities_[index].size());
+    const Rows pairs{2 * width, extremes.written(), extremes.waiting(), extremes_chunk};
+    add_rows(name + extremes_suffix, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, pairs, extremes.values().data());
+    add_rows(name + extreme_rows_suffix, H5T_STD_U8LE, H5T_NATIVE_UCHAR, pairs, extremes.rows().data());
     extremes.forget();
+    const Rows samples{width, extremes.written_samples(), extremes.waiting_samples(), samples_chunk};
+    add_rows(name + samples_suffix, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, samples, extremes.samples().data());
+    extremes.forget_samples();
+  }
+
+  /// A full disk is no failure here: readers find the same in the values.
+  void write_last_overview() {
+    if (rows_ < Extremes::long_rows) return;
+    try {
+      reserve(0);
+    } catch (const EnvironmentError&) {
+      return;
+    }
+    for (std::size_t i = 0; i < datasets_.size(); ++i) write_overview(i);
+  }
+
+  struct Rows {
+    hsize_t width, written, count, chunk;
+  };
+  /// Appends to a dataset beside those of quantities, and makes it if there is none.
+  void add_rows(const std::string& name, hid_t stored, hid_t given, const Rows& rows, const void* data) const {
+    if (rows.count == 0) return;
+    if (H5Lexists(file_, name.c_str(), H5P_DEFAULT) <= 0) {
+      const std::array<hsize_t, 2> none{0, rows.width}, limit{H5S_UNLIMITED, rows.width}, chunk{rows.chunk, rows.width};
+      const Handle space = own(H5Screate_simple(2, none.data(), limit.data()), H5Sclose);
+      const Handle layout = own(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+      check(H5Pset_chunk(layout, 2, chunk.data()));
+      own(H5Dcreate2(file_, name.c_str(), stored, space, H5P_DEFAULT, layout, H5P_DEFAULT), H5Dclose);
+    }
+    const Handle dataset = own(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
+    const std::array<hsize_t, 2> size{rows.written + rows.count, rows.width}, from{rows.written, 0},
+        piece{rows.count, rows.width};
+    check(H5Dset_extent(dataset, size.data()));
+    const Handle target = own(H5Dget_space(dataset), H5Sclose);
+    check(H5Sselect_hyperslab(target, H5S_SELECT_SET, from.data(), nullptr, piece.data(), nullptr));
+    const Handle memory = own(H5Screate_simple(2, piece.data(), nullptr), H5Sclose);
+    check(H5Dwrite(dataset, given, memory, target, H5P_DEFAULT, data));
   }
 
   void read_every_second(std::size_t index, hsize_t count, double* values) const {

@@ -304,6 +304,7 @@ Trajectory read_trajectory(const Path& path) {
 
 struct LongTrajectory::Inside {
   static constexpr auto stretch = static_cast<Eigen::Index>(Extremes::stretch);
+  static constexpr auto spacing = static_cast<Eigen::Index>(Extremes::spacing);
   /// Stretches of time up to so many rows are read in full.
   static constexpr Eigen::Index read_in_full = 65'536;
 
@@ -362,6 +363,19 @@ struct LongTrajectory::Inside {
     return quantity;
   }
 
+  /// Rows 0, `spacing`, … that every quantity has set aside: all, fewer if the run was killed, none in older files.
+  Eigen::Index samples() const {
+    Eigen::Index least = (rows + spacing - 1) / spacing;
+    for (const Quantity& quantity : quantities) {
+      const std::string name = quantity.name + samples_suffix;
+      if (!reader.has(name)) return 0;
+      const Hdf5Reader::Shape shape = reader.shape_of(name);
+      if (shape.width != static_cast<Eigen::Index>(quantity.columns.size())) return 0;
+      least = std::min(least, shape.rows);
+    }
+    return least;
+  }
+
   Hdf5Reader reader;
   mutable std::vector<Quantity> quantities;
   std::vector<double> time;
@@ -385,16 +399,26 @@ bool LongTrajectory::has_extremes() const {
 Trajectory LongTrajectory::sample(Eigen::Index limit) const {
   const Inside& in = *inside_;
   Trajectory out;
-  const Eigen::Index stride = std::max<Eigen::Index>(1, (in.rows + limit - 1) / std::max<Eigen::Index>(1, limit));
-  const Eigen::Index count = in.rows == 0 ? 0 : (in.rows - 1) / stride + 1;
-  const bool misses_last = in.rows > 0 && (count - 1) * stride != in.rows - 1;
+  // Rows from all over a file cost a read each; those that were set aside lie together.
+  const Eigen::Index set_aside = in.samples(), spacing = set_aside > 0 ? Inside::spacing : 1;
+  const Eigen::Index all = (in.rows + spacing - 1) / spacing;
+  const Eigen::Index stride = std::max<Eigen::Index>(1, (all + limit - 1) / std::max<Eigen::Index>(1, limit));
+  const Eigen::Index count = all == 0 ? 0 : (all - 1) / stride + 1;
+  const Eigen::Index near = std::min(count, (set_aside + stride - 1) / stride);
+  const bool misses_last = in.rows > 0 && (count - 1) * stride * spacing != in.rows - 1;
   out.values.resize(count + (misses_last ? 1 : 0), in.columns);
   for (const Inside::Quantity& quantity : in.quantities) {
     out.columns.insert(out.columns.end(), quantity.columns.begin(), quantity.columns.end());
     const auto width = static_cast<Eigen::Index>(quantity.columns.size());
-    if (count > 0) out.values.block(0, quantity.at, count, width) = in.reader.rows_of(quantity.name, 0, count, stride);
-    if (misses_last)
-      out.values.block(count, quantity.at, 1, width) = in.reader.rows_of(quantity.name, in.rows - 1, 1, 1);
+    const auto put = [&](Eigen::Index at, Eigen::Index number, const RowMajor& values) {
+      out.values.block(at, quantity.at, number, width) = values;
+    };
+    if (near > 0) put(0, near, in.reader.rows_of(quantity.name + samples_suffix, 0, near, stride));
+    if (near < count) {
+      const Eigen::Index step = stride * spacing;
+      put(near, count - near, in.reader.rows_of(quantity.name, near * step, count - near, step));
+    }
+    if (misses_last) put(count, 1, in.reader.rows_of(quantity.name, in.rows - 1, 1, 1));
   }
   return out;
 }
