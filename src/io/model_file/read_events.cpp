@@ -40,12 +40,15 @@ void ModelReader::read_event(const std::string& at, const Json& value) {
       (!number(below(at, "after"), *given, after) || after < 1.0 || after != std::round(after) || after > 1e9))
     return complain(
         below(at, "after"),
-        fmt::format("is {}, expected the number of occurrences before the run stops: 1, 2, ...", shown(*given)));
+        fmt::format("is {}, expected the number of the first occurrence with the action: 1, 2, ...", shown(*given)));
   if (const Json* action = find(value, "action");
       action != nullptr && !read_action(below(at, "action"), *action, static_cast<int>(after), pending))
     return;
-  if (find(value, "after") != nullptr && pending.event.terminal_after == 0)
-    return complain(below(at, "after"), "counts events before a stop; expected \"action\": \"stop\"");
+  const bool only_records = pending.event.action == ModelEvent::Action::record && pending.event.terminal_after == 0;
+  if (find(value, "after") != nullptr && only_records)
+    return complain(below(at, "after"),
+                    "counts occurrences before an action; every occurrence is recorded, expected an \"action\"");
+  pending.event.acts_from = static_cast<int>(after);
   pending_events_.push_back(std::move(pending));
 }
 
