@@ -114,7 +114,7 @@ struct EventDescription {
   Law when;
   system::Direction direction = system::Direction::either;
   bool stops = false;
-  int after = 1;                                   ///< number of occurrences before the run stops
+  int after = 1;  ///< number of the first occurrence with the action; those before are only recorded
   std::vector<std::pair<std::string, Law>> set{};  ///< parameters and inputs, by name
   std::vector<std::string> off{}, on{};            ///< joints and forces, by name
   std::optional<double> restitution{};             ///< of an impact

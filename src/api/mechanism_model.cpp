@@ -283,7 +283,9 @@ Mechanism& Mechanism::add_event(EventDescription event) {
     throw InvalidInput(where + " has more than one action; expected one of stops, set, off and on, restitution, jump");
   if (!event.between.empty() && (!event.restitution || event.between.size() != 2))
     throw InvalidInput(where + ": between needs two bodies and a restitution");
-  if (event.after != 1 && !event.stops) throw InvalidInput(where + ": after counts events before a stop; set stops");
+  const bool has_action = event.stops || !event.set.empty() || switches || event.restitution || !event.jump.empty();
+  if (event.after != 1 && !has_action)
+    throw InvalidInput(where + ": after counts occurrences before an action; every occurrence is recorded");
   events_.push_back({.event = std::move(event)});
   return *this;
 }
@@ -436,10 +438,8 @@ std::string Mechanism::model_text(io::ModelBase& base) const {
     entry["direction"] = event.direction == system::Direction::either   ? "either"
                          : event.direction == system::Direction::rising ? "rising"
                                                                         : "falling";
-    if (event.stops) {
-      entry["action"] = "stop";
-      entry["after"] = event.after;
-    }
+    if (event.stops) entry["action"] = "stop";
+    if (event.after != 1) entry["after"] = event.after;
     for (const auto& [name, value] : event.set) entry["action"]["set"][name] = law(value);
     if (!event.off.empty()) entry["action"]["switch"]["off"] = event.off;
     if (!event.on.empty()) entry["action"]["switch"]["on"] = event.on;

@@ -374,6 +374,26 @@ std::vector<Graph::Kink> Graph::curves_of(Node node) const {
   return {curves.begin(), curves.end()};
 }
 
+std::vector<std::vector<Graph::Node>> Graph::sums_of(Node node) const {
+  const auto is_sum = [&](Node n) {
+    const Operation operation = at(n).operation;
+    return at(n).kind == Kind::operation &&
+           (operation == Operation::add || operation == Operation::subtract || operation == Operation::min ||
+            operation == Operation::max || operation == Operation::negate);
+  };
+  std::vector<std::vector<Node>> sums;
+  for (const Node n : nodes_below(node, [&](Node of) { return operands(at(of)); })) {
+    if (!is_sum(n)) continue;
+    std::vector<Node> terms;
+    for (const Node term : nodes_below(n, [&](Node of) {
+           return is_sum(of) ? operands(at(of)) : std::array<Node, 3>{none, none, none};
+         }))
+      if (!is_sum(term)) terms.push_back(term);
+    if (terms.size() > 1) sums.push_back(std::move(terms));
+  }
+  return sums;
+}
+
 std::vector<Graph::Node> Graph::parts_of(Node node, int leaf) const {
   std::vector<Node> parts, open{node};
   std::set<Node> seen;

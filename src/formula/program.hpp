@@ -69,6 +69,10 @@ class Graph {
   std::vector<Kink> curves_of(Node node) const;
   bool is_number(Node node) const { return at(node).kind == Kind::number; }
   double value_of(Node node) const { return at(node).number; }
+  /// -1: it is no leaf.
+  int leaf_of(Node node) const { return at(node).kind == Kind::leaf ? at(node).leaf : -1; }
+  /// The terms of every sum, min and max in a node: what one of them is in, the others are in too.
+  std::vector<std::vector<Node>> sums_of(Node node) const;
   /// The largest parts of a node that depend on this leaf and on no other.
   std::vector<Node> parts_of(Node node, int leaf) const;
   /// A node as the text of a formula in which its leaves have this name; empty: it calls a curve or a function, or is longer than

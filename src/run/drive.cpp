@@ -743,7 +743,7 @@ bool Drive::change(const Happening& happening) {
       return interrupt(t);
   }
   if (happening.ends) {
-    report_.message = fmt::format("event '{}' ended the run at t = {:.10g}", happening.events.front()->name, t);
+    report_.message = fmt::format("event '{}' ended the run at t = {:.10g}", happening.ended_by, t);
     return end();
   }
   if (std::optional<Failure> failure = events_.settle(happening, changed)) return fail(std::move(*failure));

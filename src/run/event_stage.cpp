@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/spelling.hpp"
+#include "system/counted_event.hpp"
 
 namespace kreisel::run {
 
@@ -40,14 +41,20 @@ void EventStage::open(const Entry& first) {
 }
 
 bool EventStage::changes(const Crossing& crossing) const {
-  return watch_->is_contact(crossing.event) || !only_records(watch_->event(crossing.event));
+  if (watch_->is_contact(crossing.event)) return true;
+  const Event& event = watch_->event(crossing.event);
+  return !only_records(event) && number_of(event) >= system::acts_from(event);
+}
+
+int EventStage::number_of(const Event& event) const {
+  const auto seen = counts_.find(event.name);
+  return (seen == counts_.end() ? 0 : seen->second) + 1;
 }
 
 bool EventStage::is_terminal(const Crossing& crossing) const {
   if (watch_->is_contact(crossing.event)) return false;
   const Event& event = watch_->event(crossing.event);
-  const auto seen = counts_.find(event.name);
-  return event.terminal_after > 0 && (seen == counts_.end() ? 0 : seen->second) + 1 >= event.terminal_after;
+  return event.terminal_after > 0 && number_of(event) >= event.terminal_after;
 }
 
 std::variant<std::monostate, Happening, Failure> EventStage::cross(Stepper& stepper) {
@@ -99,16 +106,19 @@ Happening EventStage::group_from(std::size_t first) const {
   group.t = crossings_[first].t;
   for (std::size_t i = first; i < crossings_.size() && crossings_[i].t <= group.t + watch_->tolerance_at(group.t);
        ++i) {
+    const bool changes_motion = changes(crossings_[i]), ends_run = is_terminal(crossings_[i]);
     group.crossings.push_back(crossings_[i]);
+    group.crossings.back().acts = changes_motion;
     if (const int event = crossings_[i].event; watch_->is_contact(event)) {
       const int limit = contacts_.limit(watch_->contact(event));
       group.touched.resize(static_cast<std::size_t>(contacts_.limit_count()), false);
       group.touched[static_cast<std::size_t>(limit)] = true;
     } else {
-      group.events.push_back(&watch_->event(event));
+      if (changes_motion) group.events.push_back(&watch_->event(event));
+      if (ends_run && !group.ends) group.ended_by = watch_->event(event).name;
     }
-    group.changes = group.changes || changes(crossings_[i]);
-    group.ends = group.ends || is_terminal(crossings_[i]);
+    group.changes = group.changes || changes_motion;
+    group.ends = group.ends || ends_run;
   }
   return group;
 }
@@ -118,7 +128,8 @@ void EventStage::note(const Crossing& crossing, const Entry& before, const Entry
   const Event& event = watch_->event(crossing.event);
   ++counts_[event.name];
   std::vector<Occurrence>& list = recorder_.report().events;
-  list.push_back({event.name, std::string(name_of(event.action)), crossing.t, ends_the_run, before, after});
+  list.push_back({event.name, std::string(crossing.acts ? name_of(event.action) : name_of(system::Record{})),
+                  crossing.t, ends_the_run, before, after});
   observer_.happened(list.back());
 }
 
@@ -132,6 +143,7 @@ void EventStage::note(const Settled::Outcome& contact, double t, const Entry& be
 int EventStage::side_after(const Crossing& crossing, const Entry& after) {
   const Event& event = watch_->event(crossing.event);
   const int crossed_to = crossing.is_rising ? 1 : -1;
+  if (!crossing.acts) return crossed_to;
   if (const auto* impact = std::get_if<system::Impact>(&event.action))
     return impact->restitution > 0.0 ? -crossed_to : watch_->side_ahead(crossing.event, after, look_ahead_);
   const double g = watch_->evaluate(crossing.event, after);
@@ -146,7 +158,8 @@ std::optional<Failure> EventStage::settle(const Happening& happening, const Chan
     const Event& event = watch_->event(crossing.event);
     if (changed.system != nullptr && watch_->is_own(crossing.event)) continue;  // events of the old system end with it
     const int side = changed.system != nullptr ? 0 : side_after(crossing, changed.after);
-    const bool stays = std::holds_alternative<system::Impact>(event.action) && side == (crossing.is_rising ? 1 : -1);
+    const bool stays =
+        crossing.acts && std::holds_alternative<system::Impact>(event.action) && side == (crossing.is_rising ? 1 : -1);
     if (stays)
       return Failure{
           Status::event_failed,

@@ -20,9 +20,10 @@ namespace kreisel::run {
 struct Happening {
   double t = 0.0;
   std::vector<Crossing> crossings;
-  std::vector<const system::Event*> events;  ///< without those of limits
+  std::vector<const system::Event*> events;  ///< whose actions are carried out; without those of limits
   std::vector<bool> touched{};               ///< by limit; empty: none
   bool changes = false, ends = false;
+  std::string ended_by{};
 };
 
 class EventStage {
@@ -71,6 +72,8 @@ class EventStage {
  private:
   bool changes(const Crossing& crossing) const;
   bool is_terminal(const Crossing& crossing) const;
+  /// Of the next occurrence: 1, 2, …
+  int number_of(const system::Event& event) const;
   int side_after(const Crossing& crossing, const method::Entry& after);
   Happening group_from(std::size_t first) const;
   Failure without_end(const Crossing& crossing) const;

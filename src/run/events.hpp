@@ -37,6 +37,7 @@ struct Crossing {
   int event = 0;
   bool is_rising = false;
   bool is_at_once = false;  ///< the function never had the sign that it must leave zero with
+  bool acts = false;        ///< the action of the event is carried out
 };
 
 /// Follows the signs of all event functions over one segment of a run.

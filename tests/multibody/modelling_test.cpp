@@ -184,6 +184,49 @@ TEST(FileEvents, ALatchReleasesAndABrakeTakesHold) {
   EXPECT_NEAR(run["swing"], y[0], 1e-4) << "the brake begins within 1e-5 s here";
 }
 
+/// A mass that swings as cos(2πt) passes zero at 0.25, 0.75, ...; the first occurrences of each event are only recorded.
+std::string swinging(const std::string& event) {
+  return R"j({"parameters": {"c": 0}, "bodies": [{"name": "m", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0]}],
+ "joints": [{"name": "rail", "type": "prismatic", "between": ["ground", "m"], "at": [0, 0, 0], "axis": [1, 0, 0], "initial": {"value": 1}}],
+ "outputs": {"s": {"displacement": "rail"}, "set": "=c"},
+ "forces": [{"name": "spring", "type": "force", "joint": "rail", "value": "=-4*pi^2*x"}],
+ "events": [{"name": "middle", "when": "=s", )j" +
+         event + "}]}";
+}
+
+TEST(FileEvents, ActFromTheOccurrenceThatTheyNameOn) {
+  const double two_pi = 2 * M_PI;
+  const auto actions = [](const Ran& run) {
+    std::string list;
+    for (const run::Occurrence& event : run.report.events) list += event.action + " ";
+    return list;
+  };
+  // From 0.75 on without the spring: s = 2π (t - 0.75).
+  const Ran off = ran(spec_of(swinging(R"j("after": 2, "action": {"switch": {"off": ["spring"]}})j")), 1.0, 1e-10);
+  EXPECT_EQ(actions(off), "record switch ");
+  EXPECT_NEAR(off["s"], two_pi * 0.25, 1e-8);
+  // Set at 0.75 and again at 1.25.
+  const Ran set = ran(spec_of(swinging(R"j("after": 2, "action": {"set": {"c": "=c + t"}})j")), 1.4, 1e-10);
+  EXPECT_EQ(actions(set), "record jump jump ");
+  EXPECT_NEAR(set["set"], 0.75 + 1.25, 1e-8);
+  EXPECT_NEAR(set["s"], std::cos(two_pi * 1.4), 1e-7) << "the motion goes on";
+  // Falling at 0.25 and 1.25: there the velocity becomes 3, s = 3 sin(2π (t - 1.25))/2π.
+  const Ran jump =
+      ran(spec_of(swinging(R"j("direction": "falling", "after": 2, "action": {"jump": {"m.velocity": [3, 0, 0]}})j")),
+          1.5, 1e-10);
+  EXPECT_EQ(actions(jump), "record jump ");
+  EXPECT_NEAR(jump["s"], 3 / two_pi, 1e-8);
+  // Through the wall at 0.25, against it at 1.25 with e = 0.5: s = 0.5 sin(2π (t - 1.25)).
+  const Ran impact =
+      ran(spec_of(swinging(R"j("direction": "falling", "after": 2, "action": {"impact": {"restitution": 0.5}})j")), 1.5,
+          1e-10);
+  EXPECT_EQ(actions(impact), "record impact ");
+  EXPECT_NEAR(impact["s"], 0.5, 1e-8);
+  const Ran stop = ran(spec_of(swinging(R"j("after": 3, "action": "stop")j")), 5.0, 1e-10);
+  EXPECT_EQ(stop.report.events.size(), 3u);
+  EXPECT_NEAR(stop.report.final.motion.t, 1.25, 1e-8);
+}
+
 TEST(FileEvents, RefuseWhatCannotBe) {
   const auto with = [](const std::string& event) {
     return refusal(
@@ -202,7 +245,8 @@ TEST(FileEvents, RefuseWhatCannotBe) {
   expect(R"j({"when": "=t", "action": {"switch": {"off": ["latch"]}}})j",
          "/events/0/action/switch/off/0: unknown joint or force 'latch'");
   expect(R"j({"when": "=t", "action": {"impact": {"restitution": 2}}})j", "is 2, expected a number from 0 to 1");
-  expect(R"j({"when": "=t", "after": 2})j", "counts events before a stop");
+  expect(R"j({"when": "=t", "after": 2})j", "counts occurrences before an action");
+  expect(R"j({"when": "=t", "after": 0, "action": "stop"})j", "expected the number of the first occurrence");
 }
 
 TEST(InitialJoints, PlaceAndMoveWhatTheyCarry) {

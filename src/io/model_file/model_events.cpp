@@ -3,6 +3,7 @@
 #include "kreisel/error.hpp"
 #include "lie/so3.hpp"
 #include "solve/impose.hpp"
+#include "system/counted_event.hpp"
 
 namespace kreisel::io {
 namespace {
@@ -139,6 +140,7 @@ void set_events(multibody::Assembly& assembly, std::shared_ptr<const std::vector
         }};
         break;
     }
+    if (event.acts_from > 1) out.function = system::CountedFunction{out.function, event.acts_from};
     if (event.given) out.action = *event.given;
     list.push_back(std::move(out));
   }

@@ -29,7 +29,7 @@ struct ModelEvent {
   };
   std::vector<Velocity> velocities{};
   int force = 0, gap = 0;                 ///< that closes or opens
-  int terminal_after = 0;                 ///< as in system::Event
+  int terminal_after = 0, acts_from = 1;  ///< as in system::Event
   std::optional<system::Action> given{};  ///< of a program, instead of `action`
 };
 

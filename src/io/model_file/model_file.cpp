@@ -51,6 +51,7 @@ ModelFile ModelReader::read() {
   if (problem_count_ == 0) warn_about_limits();
   make_outputs();
   make_events();
+  if (problem_count_ == 0) suspect_degrees_in_names();
   double t_end = 1.0;
   read_simulation(root, t_end);
   finish();
@@ -97,8 +98,23 @@ void ModelReader::read_parameters(const Json& root) {
   parameters_.read(root, options_.parameters,
                    [&](std::string_view pointer, std::string_view message) { complain(pointer, message); });
   for (const ParameterInfo& info : parameters_in(root))
-    if (const std::string doubt = suspicion_of_degrees(parameters_.value(info.name), info.unit); !doubt.empty())
+    if (const std::string doubt = suspicion_of_degrees(parameters_.value(info.name), info.unit,
+                                                       info.fallback.empty() ? Json{} : Json(info.fallback));
+        !doubt.empty()) {
       warn(below("/parameters", info.name), doubt);
+      doubted_.insert(info.name);
+      doubted_values_.push_back(std::abs(parameters_.value(info.name)));
+    }
+  const Json* parameters = find(root, "parameters");
+  if (parameters == nullptr || !parameters->is_object()) return;
+  for (const auto& item : parameters->items()) {
+    const Json* value = item.value().is_object() ? find(item.value(), "value") : &item.value();
+    if (value == nullptr || !is_formula(*value) || options_.parameters.is_set(item.key())) continue;
+    try {
+      suspect_degrees_in(below("/parameters", item.key()), formula::Formula(formula_in(*value), parameters_.names()));
+    } catch (const InvalidInput&) {  // already reported
+    }
+  }
 }
 
 void ModelReader::read_simulation(const Json& root, double& t_end) {

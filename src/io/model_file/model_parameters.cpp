@@ -208,11 +208,4 @@ std::string definition_of(const Json& model, std::string_view group, const Param
   return root.dump(1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Mechanisms seldom turn by a multiple of 5 rad, but often by a multiple of 5 degrees.
-std::string suspicion_of_degrees(double value, std::string_view unit) {
-  if (unit != "rad" || std::abs(value) < 10.0 || std::remainder(value, 5.0) != 0.0) return {};
-  return fmt::format("value {} for an angle in radians, {:.3g} turns: if degrees are meant, write \"={}*pi/180\"",
-                     value, value / (2.0 * M_PI), value);
-}
-
 }  // namespace kreisel::io

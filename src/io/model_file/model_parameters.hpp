@@ -61,7 +61,7 @@ class ModelParameters {
 /// The model file that gives the same model without other settings: it contains the `values` of parameters and the group.
 std::string definition_of(const Json& root, std::string_view group, const ParameterValues& values);
 
-/// Why a number of this unit looks like degrees where radians are meant; empty: it does not.
-std::string suspicion_of_degrees(double value, std::string_view unit);
+/// Why a number of this unit looks like degrees where radians are meant; empty: it does not. `given`: how it is written.
+std::string suspicion_of_degrees(double value, std::string_view unit, const Json& given = {});
 
 }  // namespace kreisel::io

@@ -95,6 +95,20 @@ class ModelReader {
   bool table_points(const std::string& at, const Json& table, std::vector<std::pair<double, double>>& points);
   static std::string_view text_of(const Json& formula);
 
+  // ---- angles that may be in degrees
+
+  void suspect_degrees(const std::string& pointer, const Json& given, double value);
+  void suspect_degrees(const std::string& pointer, const Json& given, const Signal& signal);
+  /// Arguments of sin, cos and tan.
+  void suspect_degrees_in(std::string_view pointer, const formula::Formula& formula);
+  /// Numbers beside angles; `known` has been suspected already.
+  void suspect_degrees_in(const std::string& pointer, int node, double known);
+  bool is_angle(int node);
+  /// A name with a number, in case formulas use it as an angle.
+  void note_angle(int own, const std::string& at, const Json& given, const Json& entry, Signal value);
+  /// When all formulas are known.
+  void suspect_degrees_in_names();
+
   // ---- names and laws
 
   using Node = multibody::Formulas::Node;
@@ -432,6 +446,32 @@ class ModelReader {
   };
   std::vector<CompliantLimit> compliant_limits_;
   std::vector<std::string> joint_places_;  ///< pointer per joint
+  struct FormulaNode {
+    std::string at;
+    Node node = no_node;
+    double known = 0.0;  ///< a number in it that was suspected where it is given
+  };
+  struct NamedAngle {
+    int leaf = -1;
+    std::string at;
+    Json given;
+    std::string unit;
+    Signal value;
+  };
+  struct SetValue {
+    std::string at;
+    Node own = no_node;
+    Json given;
+    MakeNode make;
+  };
+  std::vector<FormulaNode> formula_nodes_;
+  std::vector<NamedAngle> named_angles_;
+  std::vector<SetValue> set_values_;  ///< of events
+  std::set<int> angles_;              ///< leaves that formulas use as angles
+  std::set<std::string> doubted_;     ///< parameters
+  std::vector<double> doubted_values_;
+  std::set<std::pair<std::vector<Node>, Node>> doubted_terms_;
+  std::map<const formula::Curve*, std::pair<std::string, std::vector<double>>> abscissas_;  ///< of tables
   std::vector<std::string> problems_, warnings_;
   std::size_t problem_count_ = 0;
 };

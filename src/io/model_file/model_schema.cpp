@@ -691,7 +691,7 @@ const ObjectInfo& event_object() {
                   .kind = FieldKind::word}},
        with_default(key("action", "action", "", "what happens"), "record"),
        {.field = {.name = "after",
-                  .meaning = "number of occurrences before \"stop\" ends the run",
+                  .meaning = "number of the first occurrence with the action; those before are only recorded",
                   .default_number = 1.0,
                   .minimum = 1.0,
                   .kind = FieldKind::whole}},

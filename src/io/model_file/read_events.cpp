@@ -40,12 +40,15 @@ void ModelReader::read_event(const std::string& at, const Json& value) {
       (!number(below(at, "after"), *given, after) || after < 1.0 || after != std::round(after) || after > 1e9))
     return complain(
         below(at, "after"),
-        fmt::format("is {}, expected the number of occurrences before the run stops: 1, 2, ...", shown(*given)));
+        fmt::format("is {}, expected the number of the first occurrence with the action: 1, 2, ...", shown(*given)));
   if (const Json* action = find(value, "action");
       action != nullptr && !read_action(below(at, "action"), *action, static_cast<int>(after), pending))
     return;
-  if (find(value, "after") != nullptr && pending.event.terminal_after == 0)
-    return complain(below(at, "after"), "counts events before a stop; expected \"action\": \"stop\"");
+  const bool only_records = pending.event.action == ModelEvent::Action::record && pending.event.terminal_after == 0;
+  if (find(value, "after") != nullptr && only_records)
+    return complain(below(at, "after"),
+                    "counts occurrences before an action; every occurrence is recorded, expected an \"action\"");
+  pending.event.acts_from = static_cast<int>(after);
   pending_events_.push_back(std::move(pending));
 }
 
@@ -117,7 +120,9 @@ bool ModelReader::read_set(const std::string& at, const Json& value, PendingEven
     const std::string here = below(at, item.key());
     MakeNode make;
     if (!set_nodes_.contains(item.key()) || !law(here, item.value(), no_node, no_node, make)) return false;
-    out.event.states.push_back(set_nodes_.at(item.key()));
+    const int state = set_nodes_.at(item.key());
+    out.event.states.push_back(state);
+    set_values_.push_back({here, formulas().leaf({multibody::Quantity::Kind::state, state}), item.value(), make});
     out.values.push_back({here, std::move(make)});
   }
   return true;
@@ -246,7 +251,12 @@ void ModelReader::make_settable(const Json& root) {
       });
     }
     set_nodes_[name] = add_set_state(name, parameters_.value(name));
-    names_.define(name, {formulas().leaf({multibody::Quantity::Kind::state, set_nodes_[name]})});
+    const Node own = formulas().leaf({multibody::Quantity::Kind::state, set_nodes_[name]});
+    names_.define(name, {own});
+    const Json& given = section(root, "parameters")[name];
+    if (!doubted_.contains(name))
+      note_angle(own, below("/parameters", name), given.is_object() ? given.value("value", Json{}) : given, given,
+                 Signal(multibody::Expression(parameters_.value(name))));
     if (is_column_of_results(name) || body_numbers_.contains(name)) continue;
     const Json& entry = section(root, "parameters")[name];
     system::OutputInfo info{name, "", "parameter that events set", {}};
@@ -261,6 +271,7 @@ void ModelReader::make_events() {
   for (PendingEvent& pending : pending_events_)
     guarded(pending.at, [&] {
       const Node node = pending.when();
+      formula_nodes_.push_back({pending.at, node, 0.0});
       for (const int leaf : formulas().graph().leaves_of(node))
         if (formulas().quantity(leaf).kind == multibody::Quantity::Kind::acceleration)
           throw InvalidInput("depends on an acceleration, which is not available in events");

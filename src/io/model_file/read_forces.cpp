@@ -299,8 +299,12 @@ bool ModelReader::read_force_values(const std::string& at, const Json& value, co
     spec.vectors[field.name] = x;
   }
   for (const Field& field : info.signals)
-    if (const Json* given = find(value, field.name); given != nullptr && !has_law)
-      ok = signal(below(at, field.name), *given, field.name == "target" ? 1 : 0, spec.signals[field.name]) && ok;
+    if (const Json* given = find(value, field.name); given != nullptr && !has_law) {
+      const bool is_read =
+          signal(below(at, field.name), *given, field.name == "target" ? 1 : 0, spec.signals[field.name]);
+      if (is_read && field.unit == "rad") suspect_degrees(below(at, field.name), *given, spec.signals[field.name]);
+      ok = is_read && ok;
+    }
   for (const Field& field : info.vector_signals)
     if (const Json* given = find(value, field.name)) {
       const std::string here = below(at, field.name);

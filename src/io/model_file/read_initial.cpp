@@ -24,8 +24,7 @@ void ModelReader::read_initial(const std::string& here, const Json& initial, int
     if (given == nullptr || !this->number(below(here, key), *given, number)) return;
     if (out) return complain(below(here, key), "is given twice, in radians and in degrees");
     out = factor * number;
-    if (factor == 1.0 && turns && std::string_view(key) == "value")
-      if (const std::string doubt = suspicion_of_degrees(number, "rad"); !doubt.empty()) warn(below(here, key), doubt);
+    if (factor == 1.0 && turns && std::string_view(key) == "value") suspect_degrees(below(here, key), *given, number);
   };
   read("value", 1.0, placed.value);
   read("rate", 1.0, placed.rate);

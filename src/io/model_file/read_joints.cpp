@@ -265,7 +265,9 @@ void ModelReader::read_joint(const std::string& at, const Json& value, bool is_d
   ok = read_numbers(at, value, info->numbers, spec.numbers) && ok;
   if (info->is_driver) {
     const Json* driven = require(at, value, "value", "a number, a formula in t or a table");
-    ok = driven != nullptr && signal(below(at, "value"), *driven, 2, spec.value) && ok;
+    const bool is_read = driven != nullptr && signal(below(at, "value"), *driven, 2, spec.value);
+    if (is_read && info->value_unit == "rad") suspect_degrees(below(at, "value"), *driven, spec.value);
+    ok = is_read && ok;
   }
   // Frames depend on bodies, whose errors are already reported.
   ok = ok && read_frames(at, value, layout, spec.bodies, spec.frames);
@@ -338,6 +340,8 @@ void ModelReader::read_coupler(const std::string& at, const Json& value) {
     const bool turns = of->slidings()[0].is_rotation;
     gauges[i] = joint_gauge(numbers[i], turns);
     if (turns) value_of(gauges[i], true, of->name());
+    if (const Json* offset = find(value, "offset"); turns && i == 1 && offset != nullptr)
+      suspect_degrees(below(at, "offset"), *offset, n.number("offset"));
   }
   if (numbers[0] == numbers[1]) return complain(here, "names the same joint twice, expected two different ones");
   const std::string name = element_name(
@@ -395,6 +399,8 @@ bool ModelReader::read_numbers(const std::string& at, const Json& value, const s
                        out.numbers[field.name] = std::holds_alternative<long>(read)
                                                      ? static_cast<double>(std::get<long>(read))
                                                      : std::get<double>(read);
+                     if (!is_word && field.unit == "rad")
+                       suspect_degrees(below(at, field.name), *given, out.numbers[field.name]);
                    }) &&
            ok;
     } else if (!is_word && !field.is_optional && std::isnan(field.default_number)) {

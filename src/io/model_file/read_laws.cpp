@@ -72,6 +72,7 @@ bool ModelReader::law(const std::string& pointer, const Json& value, Node x, Nod
     return guarded(pointer, [&] {
       formula::Formula formula(text_of(value), law_names_);
       parameters_.note_use(formula);
+      suspect_degrees_in(pointer, formula);
       out = [this, formula = std::move(formula), x, v] { return names_.resolve(formula, x, v); };
     });
   if (!is_object(pointer, value, "a number, a formula such as \"=-200*x - 5*v\" or {\"table\": [[x, value], ...]}"))
@@ -105,6 +106,8 @@ bool ModelReader::table_curve(const std::string& pointer, const Json& value, con
   return guarded(at, [&] {
     out = formulas().add(
         std::make_shared<const multibody::TableCurve>(Signal(points, interpolation, multibody::Outside::hold)));
+    for (const auto& [x, y] : points) abscissas_[out].second.push_back(x);
+    abscissas_[out].first = at;
   });
 }
 
@@ -194,7 +197,9 @@ void ModelReader::read_inputs(const Json& root) {
         continue;
       }
       set_nodes_[item.key()] = add_set_state(item.key(), signal.at(0.0).value);
-      names_.define(item.key(), {formulas().leaf({multibody::Quantity::Kind::state, set_nodes_[item.key()]})});
+      const Node own = formulas().leaf({multibody::Quantity::Kind::state, set_nodes_[item.key()]});
+      names_.define(item.key(), {own});
+      note_angle(own, here, *value, item.value(), signal);
       if (is_column_of_results(item.key()) || body_numbers_.contains(item.key())) continue;
       system::OutputInfo set_by_events{item.key(), "", "input that events set", {}};
       if (value != &item.value()) set_by_events.unit = unit_of(at, item.value());
@@ -205,7 +210,9 @@ void ModelReader::read_inputs(const Json& root) {
     system::InputInfo info{item.key(), "", ""};
     if (value != &item.value()) info = {item.key(), unit_of(at, item.value()), meaning_of(at, item.value(), "")};
     const int number = static_cast<int>(mechanism_.inputs.size());
-    names_.define(item.key(), {formulas().leaf({multibody::Quantity::Kind::input, number})});
+    const Node own = formulas().leaf({multibody::Quantity::Kind::input, number});
+    names_.define(item.key(), {own});
+    note_angle(own, here, *value, item.value(), signal);
     mechanism_.inputs.push_back({std::move(info), std::move(signal)});
   }
 }
@@ -235,7 +242,10 @@ void ModelReader::read_states(const Json& root) {
     if (rate == nullptr) continue;
     const int node = add_state(item.key(), initial);
     PendingLaw law_of_state{.at = below(at, "rate"), .type = "state", .name = item.key(), .value = {}, .state = node};
-    names_.define(item.key(), {formulas().leaf({multibody::Quantity::Kind::state, node})});
+    const Node own = formulas().leaf({multibody::Quantity::Kind::state, node});
+    names_.define(item.key(), {own});
+    if (const Json* given = find(value, "initial"))
+      note_angle(own, below(at, "initial"), *given, value, Signal(multibody::Expression(initial)));
     MakeNode make;
     if (!law(law_of_state.at, *rate, no_node, no_node, make)) continue;
     formulas().set_rate(node, make);
@@ -352,6 +362,7 @@ void ModelReader::make_laws() {
   for (const PendingLaw& law : pending_)
     guarded(law.at, [&] {
       const Node value = law.state >= 0 ? formulas().rate_of_state(law.state) : law.value();
+      formula_nodes_.push_back({law.at, value, law.x0});
       mechanism_.elements.push_back(law.state >= 0 ? multibody::Law::rate(law.name, formulas(), value, law.state)
                                                    : multibody::Law::along(law.type, law.name, formulas(), value,
                                                                            law.gauge, law.sense, law.x0, law.drives));

@@ -34,9 +34,7 @@ void ModelReader::read_limits(const std::string& here, const Json& limits, int j
       return complain(below(here, in_degrees), "is given twice, in radians and in degrees");
     if (n.has_number(key)) bounds[i] = n.number(key);
     if (n.has_number(in_degrees)) bounds[i] = n.number(in_degrees) * M_PI / 180.0;
-    if (turns && n.has_number(key))
-      if (const std::string doubt = suspicion_of_degrees(n.number(key), "rad"); !doubt.empty())
-        warn(below(here, key), doubt);
+    if (turns && n.has_number(key)) suspect_degrees(below(here, key), *find(limits, key), n.number(key));
   }
   if (!bounds[0] && !bounds[1]) return complain(here, "has neither \"from\" nor \"to\"; expected one of them or both");
   if (bounds[0] && bounds[1] && !(*bounds[0] < *bounds[1]))

@@ -211,6 +211,8 @@ void ModelReader::make_outputs() {
   for (system::OutputInfo& info : output_infos_)
     guarded(below(info.is_state ? "/states" : "/outputs", info.name), [&] {
       entries.push_back({info, names_.nodes_of(info.name)});
+      for (const Node node : entries.back().nodes)
+        formula_nodes_.push_back({below(info.is_state ? "/states" : "/outputs", info.name), node, 0.0});
     });
   if (problem_count_ > 0) return;
   entries.insert(entries.end(), rod_reports_.begin(), rod_reports_.end());

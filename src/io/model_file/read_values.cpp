@@ -92,6 +92,7 @@ bool ModelReader::evaluated(std::string_view pointer, const Json& value, double&
                    parameters_.note_use(formula);
                    is_known = !parameters_.needs_unknown(formula);
                    refuse_settable(formula);
+                   suspect_degrees_in(pointer, formula);
                    for (const formula::Formula::Name& name : formula.names())
                      if (!parameters_.names().has(name.text))
                        formula.refuse(name,
@@ -217,6 +218,7 @@ bool ModelReader::read_signal(std::string_view pointer, const Json& value, int d
                      parameters_.note_use(formula);
                      is_known = !parameters_.needs_unknown(formula);
                      refuse_settable(formula);
+                     suspect_degrees_in(pointer, formula);
                      for (const formula::Formula::Name& name : formula.names())
                        if (name.text != "t" && !parameters_.names().has(name.text))
                          formula.refuse(name, fmt::format("depends on {}; expected a function of t", name.text));
@@ -313,7 +315,7 @@ bool ModelReader::angles(std::string_view pointer, const Json& value, std::strin
   const std::string at = below(pointer, radians != nullptr ? std::string(name) : in_degrees);
   if (count == 1 ? !number(at, given, *out) : !numbers(at, given, count, out, "three angles")) return false;
   for (std::size_t i = 0; radians != nullptr && i < count; ++i)
-    if (const std::string doubt = suspicion_of_degrees(out[i], "rad"); !doubt.empty()) warn(at, doubt);
+    suspect_degrees(at, count == 1 ? given : given[i], out[i]);
   if (degrees != nullptr)
     for (std::size_t i = 0; i < count; ++i) out[i] *= M_PI / 180.0;
   return true;
