@@ -62,19 +62,38 @@ std::variant<std::monostate, Happening, Failure> EventStage::cross(Stepper& step
   const Entry& entry = stepper.now();
   const auto interpolate = [&](double t, Entry& out) { return stepper.at(t, out); };
   crossings_ = watch_->scan(entry, interpolate, scratch_);
-  if (const auto [event, t] = watch_->undefined(); event >= 0 && undefined_.insert(watch_->event(event).name).second)
-    recorder_.warn(
-        fmt::format("the function of event '{}' is not a number at t = {:.10g}: it cannot happen where this is so",
-                    watch_->event(event).name, t));
+  const auto lost = [&](double until) -> std::optional<Failure> {
+    for (const auto& [event, t] : watch_->undefined()) {
+      if (watch_->is_contact(event) || t > until) continue;
+      const Event& of = watch_->event(event);
+      if (!only_records(of) || of.terminal_after > 0)
+        return Failure{
+            Status::event_failed,
+            fmt::format("the function of event '{}' is not a number at t = {:.10g}: whether it happens there "
+                        "cannot be known.\n"
+                        "  try: a function that is defined wherever the motion goes, such as max(0, x) in "
+                        "place of x under a root",
+                        of.name, t)};
+      if (undefined_.insert(of.name).second)
+        recorder_.warn(
+            fmt::format("the function of event '{}' is not a number at t = {:.10g}: it cannot happen where this is so",
+                        of.name, t));
+    }
+    return {};
+  };
   for (std::size_t i = 0; i < crossings_.size(); ++i) {
     const Crossing& crossing = crossings_[i];
     if (crossing.is_at_once && !changes(crossing)) continue;
     if (crossing.is_at_once && !watch_->is_contact(crossing.event)) return without_end(crossing);
-    if (changes(crossing) || is_terminal(crossing)) return group_from(i);
+    if (changes(crossing) || is_terminal(crossing)) {
+      if (std::optional<Failure> failure = lost(crossing.t)) return std::move(*failure);
+      return group_from(i);
+    }
     const bool is_here = crossing.t >= entry.motion.t || !stepper.at(crossing.t, scratch_);
     const Entry& shows = rows_->of(is_here ? entry : scratch_);
     note(crossing, shows, shows, false);
   }
+  if (std::optional<Failure> failure = lost(entry.motion.t)) return std::move(*failure);
   if (const int limit = contacts_.passed(entry); limit >= 0)
     return Failure{Status::event_failed,
                    fmt::format("limit '{}' was passed before t = {:.10g} although nothing touched it.\n"

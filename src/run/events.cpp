@@ -176,7 +176,7 @@ EventWatch::Sides EventWatch::sides() const {
 
 const std::vector<Crossing>& EventWatch::scan(const Entry& newest, Interpolant interpolate, Entry& scratch) {
   crossings_.clear();
-  undefined_ = {-1, 0.0};
+  undefined_.clear();
   const double end = newest.motion.t;
   sample(newest, interpolate, scratch);
   for (int i = 0; i < static_cast<int>(events_.size()); ++i) {
@@ -185,7 +185,8 @@ const std::vector<Crossing>& EventWatch::scan(const Entry& newest, Interpolant i
     Sample left = samples_[i].front();
     for (std::size_t s = 1; s < samples_[i].size(); ++s) {
       const Sample& right = samples_[i][s];
-      if (std::isnan(right.g) && undefined_.first < 0) undefined_ = {i, right.t};
+      if (std::isnan(right.g) && (undefined_.empty() || undefined_.back().first != i))
+        undefined_.push_back({i, right.t});
       size_[i] = std::max(size_[i], std::abs(right.g));
       int now = sign_of(right.g);
       const bool is_zero_at_end = now == 0 && right.t == end;

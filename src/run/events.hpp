@@ -69,8 +69,8 @@ class EventWatch {
   Sides sides() const;
   /// Sign changes in the direction of their event on the step that ended at `newest`, in the order of time.
   const std::vector<Crossing>& scan(const method::Entry& newest, Interpolant interpolate, method::Entry& scratch);
-  /// The first event whose function was not a number in the last scan, and when; -1: none.
-  std::pair<int, double> undefined() const { return undefined_; }
+  /// The events whose functions were not numbers in the last scan, and when first.
+  const std::vector<std::pair<int, double>>& undefined() const { return undefined_; }
   /// On which side of zero an event function is a little later: 1, -1, or 0 when it does not leave zero.
   int side_ahead(int event, const method::Entry& at, double look_ahead);
   double evaluate(int event, const method::Entry& at);
@@ -105,7 +105,7 @@ class EventWatch {
   std::vector<std::vector<Sample>> samples_;
   std::vector<Sample> refined_;
   std::vector<Crossing> crossings_;
-  std::pair<int, double> undefined_{-1, 0.0};
+  std::vector<std::pair<int, double>> undefined_;
   method::Entry ahead_;
 };
 

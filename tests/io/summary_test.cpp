@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "io/model_file/model_catalogue.hpp"
 #include "io/result/prepare.hpp"
 #include "run/integrator.hpp"
 
@@ -30,6 +31,27 @@ Json summary_of(const io::PreparedRun& run, const run::Report& report) {
 
 const char* const contract_fields[] = {"model",  "group",   "method", "order",      "formulation", "step",  "t_end",
                                        "status", "message", "final",  "statistics", "constraints", "energy"};
+
+TEST(Summary, MarksJointsThatAreSwitchedOff) {
+  // The latch holds until t = 0.005; the brake waits until then.
+  io::RunSpec spec;
+  spec.own_model =
+      std::make_shared<const models::ModelInfo>(io::model_of(std::make_shared<io::JsonSource>("m.json", R"j({
+ "bodies": [{"name": "m", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0]}],
+ "joints": [{"name": "rail", "type": "prismatic", "between": ["ground", "m"], "at": [0, 0, 0], "axis": [1, 0, 0]},
+            {"name": "latch", "type": "distance", "between": ["ground", "m"], "at": [[1, 0, 0], [0, 0, 0]]},
+            {"name": "brake", "type": "distance", "between": ["ground", "m"], "at": [[1, 0, 0], [0, 0, 0]], "active": false}],
+ "events": [{"name": "e", "when": "=t - 0.005", "action": {"switch": {"off": ["latch"], "on": ["brake"]}}}]})j")));
+  for (const auto& [t_end, off] : {std::pair("0.004", "brake"), std::pair("0.01", "latch")}) {
+    const io::PreparedRun run = io::prepare(io::RunSpec(spec).set("step", 1e-3).set("t_end", t_end));
+    const Json s = summary_of(run, report_of(run));
+    ASSERT_EQ(s["final"]["joints"].size(), 3u);
+    for (const Json& joint : s["final"]["joints"]) {
+      EXPECT_EQ(joint.contains("active"), joint["name"] == off) << t_end << " " << joint;
+      EXPECT_EQ(joint.contains("force"), joint["name"] != off) << t_end << " " << joint;
+    }
+  }
+}
 
 TEST(Summary, HasTheFieldsOfTheContractInItsOrder) {
   const io::PreparedRun run = prepared("heavy-top");

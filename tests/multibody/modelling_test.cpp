@@ -227,6 +227,37 @@ TEST(FileEvents, ActFromTheOccurrenceThatTheyNameOn) {
   EXPECT_NEAR(stop.report.final.motion.t, 1.25, 1e-8);
 }
 
+/// A body falls through z = -0.5 at t = 0.3193; below, the root is not a number.
+TEST(FileEvents, AreNotLostSilentlyWhereTheirFunctionIsNotANumber) {
+  const auto falling = [](const std::string& events) {
+    io::RunSpec spec = spec_of(R"j({"gravity": [0, 0, -9.81],
+ "bodies": [{"name": "m", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0]}],
+ "outputs": {"at": {"position": "m"}}, "events": [)j" +
+                               events + "]}");
+    spec.set("t_end", 1.0).set("rtol", 1e-8).set("atol", 1e-8);
+    const io::PreparedRun prepared = io::prepare(spec);
+    run::Observer nobody;
+    return run::integrate(*prepared.model.system, prepared.model.start, prepared.options, nobody);
+  };
+  const std::string record = R"j({"name": "seen", "when": "=sqrt(at.z + 0.5) - 2"})j";
+  for (const std::string action : {R"j("stop")j", R"j({"jump": {"m.velocity": [0, 0, 1]}})j", R"j({"impact": {}})j"}) {
+    const run::Report report =
+        falling(record + R"j(, {"name": "lost", "when": "=sqrt(at.z + 0.5) - 2", "action": )j" + action + "}");
+    EXPECT_EQ(report.status, run::Status::event_failed) << action;
+    EXPECT_NE(report.message.find("the function of event 'lost' is not a number at t = 0."), std::string::npos)
+        << report.message;
+    EXPECT_NEAR(report.final.motion.t, std::sqrt(1.0 / 9.81), 0.2) << "near where it happens";
+  }
+  const run::Report recorded = falling(record);
+  EXPECT_EQ(recorded.status, run::Status::success) << "nothing would have changed";
+  ASSERT_EQ(recorded.warnings.size(), 1u);
+  EXPECT_NE(recorded.warnings[0].find("event 'seen' is not a number"), std::string::npos);
+  // What ends the run earlier is found.
+  const run::Report stopped = falling(R"j({"name": "in time", "when": "=sqrt(at.z + 0.5) - 0.1", "action": "stop"})j");
+  EXPECT_EQ(stopped.status, run::Status::success) << stopped.message;
+  EXPECT_NEAR(stopped.final.motion.t, std::sqrt(2 * 0.49 / 9.81), 1e-7);
+}
+
 TEST(FileEvents, RefuseWhatCannotBe) {
   const auto with = [](const std::string& event) {
     return refusal(

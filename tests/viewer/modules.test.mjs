@@ -163,6 +163,20 @@ test("numbers in base 64 are read, and turns of 16 bits", () => {
   for (const [i, expected] of [0, 0, Math.SQRT1_2, Math.SQRT1_2, 0, 0, Math.SQRT1_2, Math.SQRT1_2].entries()) assert.ok(Math.abs(bodies[0].q[i] - expected) < 1e-4, "neighbours lie on the same side");
 });
 
+test("numbers on a grid are read: differences of differences, the sign in the lowest bit", () => {
+  const coded = (...bytes) => Buffer.from(bytes).toString("base64");
+  // n = 5, 3, 201: differences 5, -2, 198 as 10, 3, 396 = 12 + 3 * 128
+  const values = { low: 1, step: 0.5, order: 1, bytes: coded(10, 3, 140, 3) };
+  const time = [0, 1, 2];
+  const { series, bodies } = readResult({
+    format: 1, title: "", time, series: [{ group: "q", name: "x", values }, { group: "q", name: "y", values: { ...values, order: 2, bytes: coded(10, 3, 2) } }],
+    bodies: [{ name: "b", x: [values, { low: 7, step: 0, order: 1, bytes: coded(0, 0, 0) }, values], R: time.map(() => [1, 0, 0, 0, 1, 0, 0, 0, 1]) }],
+  });
+  assert.deepEqual(Array.from(series[0].y), [3.5, 2.5, 101.5]);
+  assert.deepEqual(Array.from(series[1].y), [3.5, 5, 7]); // first differences 5, 3, 4 of n = 5, 8, 12
+  assert.deepEqual(Array.from(bodies[0].x), [3.5, 7, 3.5, 2.5, 7, 2.5, 101.5, 7, 101.5]);
+});
+
 test("rotation matrices and quaternions are the same turns", () => {
   const angles = [0.3, 2.9, -3.1];
   for (const a of angles) {

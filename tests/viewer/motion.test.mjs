@@ -228,6 +228,7 @@ test("a run is watched while it goes on; parameters run it anew, inputs steer it
     assert.ok(lever[0] < lever[2] && lever[2] < lever[1], `a lever at rest moves both ways: ${lever}`);
     for (const viewport of [{ width: 1280, height: 800 }, { width: 390, height: 844 }]) {
       await page.setViewportSize(viewport);
+      await page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth); // plots follow the size in later frames
       assert.deepEqual(await page.evaluate(flaws), flawless, JSON.stringify(viewport));
     }
 

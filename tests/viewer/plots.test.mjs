@@ -355,6 +355,9 @@ test("pages of machines with many bodies are small: a Stewart platform at most 3
   assert.equal(await page.evaluate(() => window.kreisel.result.bodies.length), 13);
   assert.deepEqual(troubles, []);
   await close();
+  const robot = join(work, "cable-robot");
+  kreisel("run", "cable-robot", "--out", robot, "--quiet");
+  assert.ok(statSync(pageOf(robot)).size < 3e6, "971 curves of 585 points and four cables");
 });
 
 test("the angle of a joint goes on after half a turn, as the integral of its speed", async () => {
@@ -371,7 +374,7 @@ test("the angle of a joint goes on after half a turn, as the integral of its spe
     assert.ok(turned > 22, `${turned}`);
     const found = angle.y[angle.y.length - 1] - angle.y[0];
     assert.ok(Math.abs(found - turned) < 0.5, `${name}: ${found} instead of ${turned}`);
-    angle.y.slice(1).forEach((y, i) => assert.ok(y > angle.y[i], `${name} at ${angle.t[i]}`));
+    angle.y.slice(1).forEach((y, i) => assert.ok(y >= angle.y[i], `${name} at ${angle.t[i]}`));
     await close();
   }
 });

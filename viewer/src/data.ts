@@ -204,7 +204,24 @@ function number(value: unknown): number {
 /** A list, or the bytes of numbers of single precision, little endian, in base 64. */
 function numbers(value: unknown): Float64Array {
   if (typeof value === "string") return Float64Array.from(new Float32Array(bytesOf(value)));
+  if (isObject(value)) return onGrid(value);
   return Array.isArray(value) ? Float64Array.from(value, number) : new Float64Array();
+}
+
+/** Values low + step · n: the differences of the n, taken `order` times, with the sign in the lowest bit, 7 bits per byte, the lowest first. */
+function onGrid({ low, step, order, bytes }: Json): Float64Array {
+  const coded = new Uint8Array(bytesOf(text(bytes)));
+  let count = 0;
+  for (const byte of coded) if (byte < 128) ++count;
+  const whole = new Float64Array(count);
+  for (let i = 0, at = 0; i < count; ++i) {
+    let [rest, place] = [0, 1];
+    for (; coded[at] > 127; ++at, place *= 128) rest += (coded[at] - 128) * place;
+    rest += coded[at++] * place;
+    whole[i] = rest % 2 === 1 ? -(rest + 1) / 2 : rest / 2;
+  }
+  for (let k = 0; k < number(order); ++k) for (let i = 1; i < count; ++i) whole[i] += whole[i - 1];
+  return whole.map((n) => number(low) + number(step) * n);
 }
 
 export function bytesOf(text: string): ArrayBuffer {
@@ -270,6 +287,11 @@ function flat(value: unknown, width: number, frames: number, what: string): Floa
     return all;
   }
   const rows = Array.isArray(value) ? value : [];
+  if (rows.length > 0 && rows.every(isObject)) {
+    const columns = rows.map(numbers);
+    if (columns.length !== width || columns.some((column) => column.length !== frames)) throw new Error(`${what} has ${columns[0].length} frames, expected ${frames}`);
+    return Float64Array.from({ length: frames * width }, (_, i) => columns[i % width][Math.floor(i / width)]);
+  }
   if (rows.length !== frames) throw new Error(`${what} has ${rows.length} frames, expected ${frames}`);
   const out = new Float64Array(frames * width);
   rows.forEach((row, i) => {

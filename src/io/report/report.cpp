@@ -154,8 +154,35 @@ struct Selection {
   }
 };
 
-/// Single precision counts from the first value, so that small changes of large values are kept.
-void write_values(Column values, const std::vector<Index>& indices, JsonText& out) {
+/// Values on a grid of 2^20 steps over their range, as differences of differences in one to four bytes: half as long as single precision.
+/// Null: one of them is no number, or the range cannot be parted.
+Json on_grid(const std::vector<double>& values) {
+  const auto [least, most] = std::ranges::minmax(values);
+  const double step = (most - least) / (1 << 20);
+  const bool is_known = std::ranges::all_of(values, [](double v) { return std::isfinite(v); });
+  if (!is_known || !(step == 0.0 || std::isnormal(step))) return nullptr;
+  std::vector<std::int64_t> whole;
+  for (const double value : values) whole.push_back(step > 0.0 ? std::llround((value - least) / step) : 0);
+  std::string shortest;
+  int order = 0;
+  for (int k = 1; k <= 3; ++k) {
+    for (std::size_t i = whole.size(); i-- > 1;) whole[i] -= whole[i - 1];
+    std::string bytes;
+    for (const std::int64_t difference : whole) {
+      auto rest = static_cast<std::uint64_t>(difference < 0 ? -2 * difference - 1 : 2 * difference);
+      for (; rest > 127; rest >>= 7U) bytes += static_cast<char>(128U | (rest & 127U));
+      bytes += static_cast<char>(rest);
+    }
+    if (order > 0 && bytes.size() >= shortest.size()) continue;
+    shortest = std::move(bytes);
+    order = k;
+  }
+  return {{"low", least}, {"step", step}, {"order", order}, {"bytes", base64(shortest)}};
+}
+
+/// Single precision counts from the first value, so that small changes of large values are kept. On logarithmic axes small values matter as
+/// much as large ones.
+void write_values(Column values, const std::vector<Index>& indices, bool is_log, JsonText& out) {
   const auto value = [&](Index i) { return values[static_cast<std::size_t>(i)]; };
   if (indices.size() <= readable) {
     out.key("values");
@@ -168,6 +195,12 @@ void write_values(Column values, const std::vector<Index>& indices, JsonText& ou
       std::isfinite(constant) && std::ranges::all_of(indices, [&](Index i) { return value(i) == constant; })) {
     out.key("constant");
     return out.number(constant, 17);
+  }
+  std::vector<double> chosen;
+  for (const Index i : indices) chosen.push_back(value(i));
+  if (const Json grid = is_log ? Json() : on_grid(chosen); !grid.is_null()) {
+    out.key("values");
+    return out.json(grid);
   }
   const auto first = std::ranges::find_if(indices, [&](Index i) { return std::isfinite(value(i)); });
   const double base = first == indices.end() ? 0.0 : value(*first);
@@ -211,7 +244,8 @@ void write_series(const ReportData& data, const Selection& selection, JsonText& 
       out.key("column");
       out.whole(series.column);
     }
-    write_values(series.values, indices, out);
+    const auto panel = std::ranges::find(data.panels, series.panel, &ReportPanel::name);
+    write_values(series.values, indices, panel != data.panels.end() && panel->is_log, out);
     out.close('}');
   }
   out.close(']');
@@ -229,10 +263,16 @@ void write_rows(std::size_t width, const std::vector<Index>& frames, int digits,
     }
     return out.close(']');
   }
+  std::vector<std::vector<double>> columns(width);
+  for (const Index i : frames)
+    for (std::size_t k = 0; k < width; ++k) columns[k].push_back(values(k, i));
+  Json grids = Json::array();
+  for (const std::vector<double>& column : columns) grids.push_back(on_grid(column));
+  if (width > 0 && std::ranges::none_of(grids, [](const Json& grid) { return grid.is_null(); })) return out.json(grids);
   std::string bytes;
   bytes.reserve(4 * width * frames.size());
-  for (const Index i : frames)
-    for (std::size_t k = 0; k < width; ++k) append_single(values(k, i), bytes);
+  for (std::size_t i = 0; i < frames.size(); ++i)
+    for (std::size_t k = 0; k < width; ++k) append_single(columns[k][i], bytes);
   out.json(base64(bytes));
 }
 

@@ -175,6 +175,9 @@ RunResult conclude(ResultFolder& folder, const PreparedRun& run, const ResultReq
   RunResult result;
   result.report = std::move(report);
   result.output = {request.folder.string(), request.log.string(), folder.finish(result.report)};
+  for (const auto& [column, t] : result.output.trajectory.undefined)
+    result.report.warnings.push_back(
+        fmt::format("output '{}' is not a finite number at t = {:.10g}, and perhaps later", column, t));
   result.summary = summarize(run, result.report, result.output, request.command);
   folder.write_summary(result.summary);
   return result;

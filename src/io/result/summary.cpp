@@ -7,6 +7,7 @@
 #include "kreisel/version.hpp"
 #include "method/catalogue.hpp"
 #include "method/parameters.hpp"
+#include "multibody/assembly.hpp"
 #include "run/integrator.hpp"
 #include "run/row_map.hpp"
 
@@ -42,6 +43,16 @@ Json blank(std::string_view command) {
   return s;
 }
 
+/// Whether a joint holds its bodies; events switch joints on and off.
+bool is_active(const system::System& system, std::string_view joint) {
+  const auto* assembly = dynamic_cast<const multibody::Assembly*>(&system);
+  if (assembly == nullptr) return true;
+  const std::vector<multibody::JointPtr>& joints = assembly->mechanism().joints;
+  for (std::size_t j = 0; j < joints.size(); ++j)
+    if (joints[j]->name() == joint) return assembly->active().at(assembly->mechanism().bodies.size() + j);
+  return true;
+}
+
 Json final_point(const system::System& system, const system::System& in_force, const method::Entry& entry) {
   Json out{{"t", nullptr}, {"bodies", Json::array()}, {"lambda", Json::array()}};
   if (entry.motion.q.size() != system.space().nq()) return out;  // the run has no point
@@ -67,6 +78,10 @@ Json final_point(const system::System& system, const system::System& in_force, c
   if (system.joint_count() > 0) out["joints"] = Json::array();
   for (int joint = 0; joint < system.joint_count(); ++joint) {
     const system::Reaction reaction = system.reaction(joint, entry.motion, entry.lambda);
+    if (!is_active(in_force, system.joint_name(joint))) {
+      out["joints"].push_back({{"name", system.joint_name(joint)}, {"active", false}});
+      continue;
+    }
     out["joints"].push_back({{"name", system.joint_name(joint)},
                              {"force", numbers(reaction.force)},
                              {"torque", numbers(reaction.torque)},
@@ -149,7 +164,7 @@ Json summarize(const PreparedRun& run, const run::Report& report, const OutputIn
   s["status"] = run::info_of(report.status).name;
   s["message"] = report.message;
   const system::System& layout = run.model.system->result_layout();
-  s["final"] = final_point(layout, report.systems.empty() ? layout : *report.systems.back(), report.final);
+  s["final"] = final_point(layout, report.systems.empty() ? *run.model.system : *report.systems.back(), report.final);
   const Counters& counters = report.counters;
   s["statistics"] = {{"steps", counters.steps},
                      {"rejected_steps", counters.rejected_steps},

@@ -290,10 +290,19 @@ void TrajectoryLayout::fill_all(const method::Entry& entry, const system::Residu
   }
   row[at++] = entry.h;
   row[at++] = entry.order;
-  if (const int count = system_.output_size(); count > 0)
+  if (const int count = system_.output_size(); count > 0) {
     outputs_.evaluate(in_force, entry.motion, entry.lambda, row.segment(at, count));
+    if (!row.segment(at, count).allFinite()) note_undefined(entry.motion.t, row.segment(at, count));
+  }
   if (const int count = system_.output_size(); count > 0 && has_rates_)
     outputs_.evaluate(in_force, entry.motion, entry.lambda, row.segment(at + count, count), true);
+}
+
+void TrajectoryLayout::note_undefined(double t, ConstVectorRef outputs) {
+  Eigen::Index i = 0;
+  for (const system::OutputInfo& info : system_.outputs())
+    for (int c = 0; c < info.size(); ++c, ++i)
+      if (!std::isfinite(outputs[i])) undefined_.insert({info.column(c), t});
 }
 
 void TrajectoryLayout::read_position(ConstVectorRef values, Vector& q) const {
@@ -435,6 +444,7 @@ TrajectoryInfo TrajectoryWriter::finish(const run::Report& report) {
     ++info_.rows;
   }
   info_.file = file_->path().filename().string();
+  info_.undefined = layout_.undefined();
   file_->commit();
   file_.reset();
   return info_;

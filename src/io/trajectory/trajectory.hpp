@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -59,6 +60,8 @@ class TrajectoryLayout {
   const std::vector<Quantity>& quantities() const { return quantities_; }
   int columns() const { return picks_.empty() ? columns_ : static_cast<int>(picks_.size()); }
   /// `in_force`: the system at this point, which gives the outputs.
+  /// Columns of outputs that were not finite in a row, and when first.
+  const std::map<std::string, double>& undefined() const { return undefined_; }
   void fill(const method::Entry& entry, const system::Residual& residual, const run::Energy& energy,
             const run::Work& work, const system::System& in_force, VectorRef row);
   /// The initial energy, which the balance is measured from.
@@ -77,6 +80,7 @@ class TrajectoryLayout {
   Columns pose_columns() const;
   Columns velocity_columns(char letter) const;
   Columns row_columns(const std::string& name, int rows, const std::string& unit) const;
+  void note_undefined(double t, ConstVectorRef outputs);
   void add_reactions();
   void add_energy();
 
@@ -93,6 +97,7 @@ class TrajectoryLayout {
   Vector everything_;
   bool has_rates_ = false;  ///< of outputs, which are chosen only
   std::optional<double> first_energy_;
+  std::map<std::string, double> undefined_;
 };
 
 /// A file that takes rows and gets its name when it is complete.
@@ -147,7 +152,8 @@ struct TrajectoryOptions {
 struct TrajectoryInfo {
   std::string file;  ///< name in the folder; empty when there was no point
   std::int64_t rows = 0, columns = 0;
-  std::int64_t every_nth = 1;  ///< > 1: thinned
+  std::int64_t every_nth = 1;                 ///< > 1: thinned
+  std::map<std::string, double> undefined{};  ///< columns of outputs that were not finite, and when first
 };
 
 /// Opens its file at the first point. Accepted points survive: finish() and the destructor give the file its name,
