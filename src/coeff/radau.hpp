@@ -55,6 +55,19 @@ struct Radau {
     for (int i = 0; i < stages; ++i) weights[i] = s / 6.0 * (begin[i] + 4.0 * middle[i] + end[i]);
     return weights;
   }
+  /// The integral over a step of what is cubic in the polynomial through 0, c_1, c_2, 1: ∫x(x - c_1)(x - c_2) = 1/30 times the
+  /// third divided difference, of value number 0 and of the stages.
+  static constexpr std::array<double, stages + 1> cubic_weights = [] {
+    const std::array<double, stages + 1> nodes{0.0, c[0], c[1], c[2]};
+    std::array<double, stages + 1> weights{};
+    for (int i = 0; i <= stages; ++i) {
+      double product = 30.0;
+      for (int j = 0; j <= stages; ++j)
+        if (j != i) product *= nodes[i] - nodes[j];
+      weights[i] = 1.0 / product;
+    }
+    return weights;
+  }();
   /// The polynomials that are 1 at one of 0, c_1, c_2, 1 and 0 at the other three: of value number 0 and of the stages.
   static constexpr std::array<double, stages + 1> weights(double s) {
     const Row at_stages = stage_weights(s);

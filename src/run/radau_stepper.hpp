@@ -45,6 +45,7 @@ class RadauStepper final : public Stepper {
 
   void weigh(const Entry& from, double h);
   void measure_power(double h);
+  double work_error() const;  ///< of the trial, relative to the tolerance
 
   const system::System& system_;
   const Plan& plan_;
@@ -54,8 +55,12 @@ class RadauStepper final : public Stepper {
   Entry now_, trial_;
   solve::Collocation last_, next_;  ///< the step that led to now(), and the one of the trial
   solve::Collocation shown_;        ///< the last step, its stages refined for output
+  solve::Collocation next_shown_;   ///< the same for the trial
   bool is_shown_ = false;           ///< shown_ belongs to last_
+  bool is_refined_ = false;         ///< next_shown_ belongs to next_
+  system::Motion stage_;
   Powers last_power_{}, next_power_{};
+  double gross_ = 0.0, gross_of_trial_ = 0.0;  ///< work, every part counted positive
   Vector weight_, q_error_, v_error_;
   int attempts_ = 0;  ///< since the last commit
   bool is_at_start_ = true;

@@ -656,6 +656,10 @@ void Radau::refine(Collocation& step) {
   }
 }
 
+void Radau::return_to_end() {
+  if (completes_ && !is_completed_) is_completed_ = kkt_.factorize(completed_at_);
+}
+
 // ---- the error estimate
 
 void Radau::error_estimate(const Entry& from, const Collocation& step, bool is_repeated, VectorRef q_error,

@@ -71,6 +71,8 @@ class Radau {
 
   /// At the stages of a step, v and λ as they are at its end, for output between its ends.
   void refine(Collocation& step);
+  /// After a refinement: makes the matrix of the end of the step just taken again, for its error estimate.
+  void return_to_end();
 
   /// Largest angle of a stage of the last attempt, relative to the largest turn of a step.
   double turned() const { return turned_; }
