@@ -409,6 +409,42 @@ class Targets(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, message):
                 kreisel.solve(servo(target=target).output("acc", acceleration="cart"), 1)
 
+    def turned(self, k, target, lag):
+        """The angle after 2 s of a servo of 0.1 kg m^2 and 2 N m s/rad; target: angle and rate of t and of the state."""
+        def rates(t, y):
+            angle, rate = target(t, y[2])
+            return [y[1], (-k * (y[0] - angle) - 2 * (y[1] - rate)) / 0.1, lag(y[2])]
+        return solve_ivp(rates, (0, 2), [0, 0, 0], method="DOP853", rtol=1e-12, atol=1e-13).y[0, -1]
+
+    def test_of_included_models_are_their_own(self):
+        arm = {"parameters": {"k": 20, "A": 0.3}, "inputs": {"ref": {"value": 0.1}}, "states": {"lag": {"rate": "=(ref - lag)*5", "initial": 0}},
+               "bodies": [{"name": "a", "mass": 1, "inertia": [0.1, 0.1, 0.1], "position": [0, 0, 0]}],
+               "joints": [{"name": "j", "type": "revolute", "between": ["ground", "a"], "at": [0, 0, 0], "axis": [0, 0, 1]}],
+               "forces": [{"name": "servo", "type": "rotary-actuator", "between": ["ground", "a"], "axis": [0, 0, 1], "stiffness": "=k",
+                           "damping": 2, "target": "=lag + A*sin(2*t)"}], "outputs": {"angle": {"angle": "j"}}}
+        both = {"gravity": [0, 0, 0], "inputs": {"ref": {"value": 99}},
+                "include": [{"file": "arm.json", "prefix": "l."}, {"file": "arm.json", "prefix": "r.", "at": [0, 1, 0], "parameters": {"k": 50, "A": 0.5}}]}
+        with tempfile.TemporaryDirectory() as folder:
+            for name, model in (("arm", arm), ("both", both)):
+                pathlib.Path(folder, f"{name}.json").write_text(json.dumps(model))
+            with self.assertWarnsRegex(UserWarning, "input .ref. is not used"):  # that of the including file
+                result = kreisel.solve(os.path.join(folder, "both.json"), 2, **self.accurate)
+        for side, k, A in (("l", 20, 0.3), ("r", 50, 0.5)):
+            exact = self.turned(k, lambda t, z: (z + A * np.sin(2 * t), 5 * (0.1 - z) + 2 * A * np.cos(2 * t)), lambda z: 5 * (0.1 - z))
+            self.assertAlmostEqual(result[f"{side}.angle"][-1], exact, delta=1e-8)
+
+    def test_of_repeated_models_know_their_number(self):
+        again = {"index": "i", "count": "=n"}
+        model = {"gravity": [0, 0, 0], "parameters": {"n": 3}, "inputs": {"ref": {"value": 0.1}},
+                 "bodies": [{"name": "a{i}", "mass": 1, "inertia": [0.1, 0.1, 0.1], "position": [0, 0, 0], "repeat": again}],
+                 "joints": [{"name": "j{i}", "type": "revolute", "between": ["ground", "a{i}"], "at": [0, 0, 0], "axis": [0, 0, 1], "repeat": again}],
+                 "forces": [{"name": "servo{i}", "type": "rotary-actuator", "between": ["ground", "a{i}"], "axis": [0, 0, 1],
+                             "stiffness": "=20*i", "damping": 2, "target": "=ref*i + 0.3*sin(2*t)", "repeat": again}]}
+        result = kreisel.solve(model, 2, **self.accurate)
+        for i in (1, 2, 3):
+            exact = self.turned(20 * i, lambda t, z: (0.1 * i + 0.3 * np.sin(2 * t), 0.6 * np.cos(2 * t)), lambda z: 0)
+            self.assertAlmostEqual(result[f"j{i}.angle"][-1], exact, delta=1e-8)
+
 
 class LimitForces(unittest.TestCase):
     def ball(self, gravity=-9.81, **limits):
@@ -555,6 +591,25 @@ class UndefinedLaws(unittest.TestCase):
             result["o"]
         with self.assertWarnsRegex(UserWarning, "the function of event 'e' is not a number at t = 0.3"):
             kreisel.solve(self.rod().event("e", odd, uses=["angle"]), 1)
+
+    def test_formulas_of_files(self):
+        fall = {"name": "fall", "gravity": [0, 0, -9.81], "bodies": [{"name": "b", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0]}],
+                "outputs": {"place": {"position": "b"}, "root": "=sqrt(0.5 + place.z)"}, "simulation": {"t_end": 1}}
+        late = np.sqrt(2 * 0.5 / 9.81)
+        acts = [{"name": "e", "when": "=root - 0.1", "action": "stop", "direction": "rising"}]
+        for model, code, message in ((fall, 0, "output 'root' is not a finite number at t = "), (dict(fall, events=acts), 3, "event 'e'")):
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "fall.json")
+                pathlib.Path(path).write_text(json.dumps(model))
+                ran = subprocess.run([os.environ["KREISEL_PROGRAM"], "run", path, "--out", folder + "/out", "--max-step", "0.01"], capture_output=True, text=True)
+                self.assertEqual(ran.returncode, code, ran.stderr)
+                self.assertIn(message, ran.stderr)
+                times = [float(t) for t in re.findall(r"t = ([0-9.]+[0-9])", ran.stderr)]
+                self.assertTrue(any(late < t < late + 0.011 for t in times), ran.stderr)
+                lines = pathlib.Path(folder, "out", "trajectory.csv").read_text().splitlines()
+                rows = [line.split(",") for line in lines if not line.startswith("#")]
+                column = rows[0].index("root")
+                self.assertTrue(all(np.isnan(float(row[column])) == (float(row[0]) > late) for row in rows[1:]))
 
     def test_wrong_shapes(self):
         def pair(t, y):
