@@ -7,12 +7,16 @@
 
 namespace kreisel {
 
-/// Calls f<W>(i) for groups of W = 4, 2 and 1 components from i on. A few components at a time fit into registers over all terms;
+/// Calls f<W>(i) for groups of W = 8, 4, 2 and 1 components from i on. A few components at a time fit into registers over all terms;
 /// for the six numbers of a body the loop set-up of one vector operation per term would cost more than the arithmetic.
 template <class F>
 void in_groups(Eigen::Index n, F f) {
   Eigen::Index i = 0;
-  for (; i + 4 <= n; i += 4) f.template operator()<4>(i);
+  for (; i + 8 <= n; i += 8) f.template operator()<8>(i);
+  if (i + 4 <= n) {
+    f.template operator()<4>(i);
+    i += 4;
+  }
   if (i + 2 <= n) {
     f.template operator()<2>(i);
     i += 2;

@@ -116,7 +116,17 @@ void Assembly::mass_and_jacobian(const Motion& m, KktBlocks& out) const {
 }
 
 void Assembly::store_mass(const Motion& m, KktBlocks& out) const {
-  out.M.setZero();
+  // Blocks between bodies that no element with mass joins are zero from the start: nothing else writes M.
+  for (const Place& place : inertia_.places) {
+    const Slot* const slots = slots_.data() + place.slot_at;
+    const int* at = couplings_.data() + place.coupling_at;
+    for (int i = 0; i < place.slot_count; ++i)
+      for (int j = 0; j < place.slot_count; ++j, ++at)
+        if (*at >= 0 && slots[i].nv == 6 && slots[j].nv == 6)
+          Eigen::Map<Eigen::Matrix<double, 6, 6>>(out.M.data() + *at).setConstant(0.0);  // stores, without a call
+        else if (*at >= 0)
+          std::fill_n(out.M.data() + *at, slots[i].nv * slots[j].nv, 0.0);
+  }
   sweep(inertia_, m, nullptr, [&](const Place& p, const Instant& at) { p.element->add_mass(at, blocks_of(p, out)); });
   for (std::size_t n = 0; n < states_.size(); ++n)
     for (int i = 0; i < states_[n].nv; ++i) out.D[state_diagonals_[n] + i * (states_[n].nv + 1)] = 1.0;

@@ -165,6 +165,7 @@ void Kkt::assemble_symmetric(Metric metric) {
 }
 
 void Kkt::assemble(Metric metric) {
+  has_row_lengths_ = false;
   if (matrix_.is_symmetric()) return assemble_symmetric(metric);
   const Pattern& pattern = system_.pattern();
   const auto& blocks = system_.space().blocks();
@@ -350,11 +351,17 @@ double Kkt::distance(const Vector& rows) const {
   return rows.cwiseQuotient(row_lengths_.head(rows.size())).lpNorm<Eigen::Infinity>();
 }
 
+void Kkt::measure_rows() {
+  if (has_row_lengths_) return;
+  row_lengths(system_, blocks_.B, unit_, row_lengths_);
+  has_row_lengths_ = true;
+}
+
 bool Kkt::project_position(Motion& m) {
   const int position_rows = system_.pattern().position_rows();
   projection_iterations_ = 0;
   if (position_rows == 0) return true;
-  row_lengths(system_, blocks_.B, unit_, row_lengths_);
+  measure_rows();
   double first = 0.0, previous = HUGE_VAL;
   for (int iteration = 0; iteration < max_projection_iterations; ++iteration) {
     projection_iterations_ = iteration + 1;
@@ -381,7 +388,7 @@ bool Kkt::project_position(Motion& m) {
 bool Kkt::project_velocity(Motion& m) {
   projection_iterations_ = 0;
   if (system_.pattern().rows() == 0) return true;
-  row_lengths(system_, blocks_.B, unit_, row_lengths_);
+  measure_rows();
   double first = 0.0, previous = HUGE_VAL;
   for (int iteration = 0; iteration < max_projection_iterations; ++iteration) {
     projection_iterations_ = iteration + 1;

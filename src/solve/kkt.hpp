@@ -53,6 +53,7 @@ class Kkt {
   void set_length(double length) {
     unit_ = unit_of_projection(length);
     length_ = length > 0.0 ? length : 1.0;
+    has_row_lengths_ = false;
   }
   /// Iterations of the last projection; many indicate that the matrix is outdated.
   int projection_iterations() const { return projection_iterations_; }
@@ -81,6 +82,7 @@ class Kkt {
   /// 1 plus the largest unknown; negative: not finite.
   double correct(system::Motion& m, VectorRef lambda);
   void add_rows(ConstVectorRef x, bool positions_only);
+  void measure_rows();                        ///< sets row_lengths_ to those of the matrix at hand
   double distance(const Vector& rows) const;  ///< the largest of `rows` over the lengths of their rows of B
 
   const system::System& system_;
@@ -95,8 +97,9 @@ class Kkt {
   Vector target_;  ///< of the force balance
   system::Motion before_jump_;
   Vector lambda_before_jump_;
-  double unit_ = 1.0;    ///< of translations, in projections
-  double length_ = 1.0;  ///< of the mechanism
+  double unit_ = 1.0;             ///< of translations, in projections
+  double length_ = 1.0;           ///< of the mechanism
+  bool has_row_lengths_ = false;  ///< row_lengths_ belong to blocks_.B
   bool needs_newton_;
   bool has_algebraic_ = false;  ///< index-1 unknowns, or forces that depend on λ
   int projection_iterations_ = 0;
