@@ -53,6 +53,7 @@ struct Event {
   Direction direction = Direction::either;
   Action action = Record{};
   int terminal_after = 0;  ///< the run ends after so many occurrences; 0: never
+  int acts_from = 1;       ///< the first occurrence at which the action is taken; those before are only recorded
 };
 
 }  // namespace kreisel::system

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/spelling.hpp"
-#include "system/counted_event.hpp"
 
 namespace kreisel::run {
 
@@ -43,7 +42,7 @@ void EventStage::open(const Entry& first) {
 bool EventStage::changes(const Crossing& crossing) const {
   if (watch_->is_contact(crossing.event)) return true;
   const Event& event = watch_->event(crossing.event);
-  return !only_records(event) && number_of(event) >= system::acts_from(event);
+  return !only_records(event) && number_of(event) >= event.acts_from;
 }
 
 int EventStage::number_of(const Event& event) const {

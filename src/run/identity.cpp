@@ -8,7 +8,6 @@
 #include "base/seal.hpp"
 #include "coeff/brackets.hpp"
 #include "kreisel/error.hpp"
-#include "system/counted_event.hpp"
 
 namespace kreisel::run {
 namespace {
@@ -57,7 +56,7 @@ std::string in_brief(const std::vector<system::Event>& events) {
   for (const system::Event& event : events) {
     text += fmt::format("{}{} {} {} {}", text.empty() ? "" : ", ", event.name, static_cast<int>(event.direction),
                         name_of(event.action), event.terminal_after);
-    if (const int from = system::acts_from(event); from > 1) text += fmt::format(" from {}", from);
+    if (event.acts_from > 1) text += fmt::format(" from {}", event.acts_from);
     if (const auto* impact = std::get_if<system::Impact>(&event.action))
       text += fmt::format(" {}", impact->restitution);
   }

@@ -68,6 +68,8 @@ void inspect(const system::Event& event, Inspection& check) {
   check.require(static_cast<bool>(event.function), "events", fmt::format("'{}' has no function", event.name));
   check.require(event.terminal_after >= 0, "events",
                 fmt::format("'{}' has terminal_after {}, must not be negative", event.name, event.terminal_after));
+  check.require(event.acts_from >= 1, "events",
+                fmt::format("'{}' has acts_from {}, must be 1 or more", event.name, event.acts_from));
   if (const auto* impact = std::get_if<system::Impact>(&event.action))
     check.require(impact->restitution >= 0.0 && impact->restitution <= 1.0, "events",
                   fmt::format("'{}' has restitution {}, must lie between 0 and 1", event.name, impact->restitution));

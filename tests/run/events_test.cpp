@@ -176,6 +176,30 @@ TEST(TerminalEvent, EndsTheRunAtItsOccurrence) {
   }
 }
 
+/// q = cos t until its second zero at 3π/2, where the velocity is doubled: q = 2 sin(t - 3π/2) from there on.
+TEST(ActionOfAnEvent, WaitsForTheOccurrenceItNames) {
+  Event event = position_event("zero", 0.0, Direction::either);
+  event.action = system::Jump{[](double, Vector&, Vector& v) { v *= 2.0; }};
+  event.acts_from = 2;
+  event.terminal_after = 3;
+  for (const char* method : {"bliedf", "radau", "rkmk"}) {
+    run::Options options = tolerances(1e-9);
+    options.method = method;
+    options.output_times = {2.0, 6.0};
+    const auto run = oscillate({event}, options);
+    ASSERT_EQ(run.report.status, Status::success) << method;
+    // Start, 2, the jump with its two sides, 6, the end at the third zero: acted there, too.
+    EXPECT_NEAR(run.report.final.motion.t, 2.5 * M_PI, 1e-6) << method;
+    ASSERT_EQ(run.report.events.size(), 3u) << method;
+    for (const auto& point : run.points) {
+      if (point.motion.t == 2.0) EXPECT_NEAR(point.motion.q[0], std::cos(2.0), 1e-6) << method;
+      if (point.motion.t == 6.0) EXPECT_NEAR(point.motion.q[0], 2.0 * std::sin(6.0 - 1.5 * M_PI), 1e-6) << method;
+    }
+  }
+  event.acts_from = 0;
+  EXPECT_THROW(oscillate({event}, tolerances(1e-6)), InvalidInput);
+}
+
 TEST(Events, OutputTimesBeforeAnEventAreShown) {
   Event event = position_event("zero", 0.0, Direction::either);
   event.terminal_after = 1;

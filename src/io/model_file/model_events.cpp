@@ -3,7 +3,6 @@
 #include "kreisel/error.hpp"
 #include "lie/so3.hpp"
 #include "solve/impose.hpp"
-#include "system/counted_event.hpp"
 
 namespace kreisel::io {
 namespace {
@@ -102,6 +101,7 @@ void set_events(multibody::Assembly& assembly, std::shared_ptr<const std::vector
     out.name = event.name;
     out.direction = event.direction;
     out.terminal_after = event.terminal_after;
+    out.acts_from = event.acts_from;
     out.function = [own = &assembly, when = event.when](double t, const Vector& q, const Vector& v,
                                                         const Vector& lambda) {
       return value_of(*own, *when, t, q, v, lambda);
@@ -140,7 +140,6 @@ void set_events(multibody::Assembly& assembly, std::shared_ptr<const std::vector
         }};
         break;
     }
-    if (event.acts_from > 1) out.function = system::CountedFunction{out.function, event.acts_from};
     if (event.given) out.action = *event.given;
     list.push_back(std::move(out));
   }
