@@ -91,7 +91,7 @@ std::string expectation(const Field& field) {
     case FieldKind::word:
       return fmt::format("one of {}", fmt::join(field.words, ", "));
     case FieldKind::words:
-      return fmt::format("some of {}", fmt::join(field.words, ", "));
+      return field.words.empty() ? "one or more texts" : fmt::format("some of {}", fmt::join(field.words, ", "));
     case FieldKind::numbers:
       return "one or more numbers";
     case FieldKind::text:

@@ -123,22 +123,28 @@ TEST(Assemble, WhatIsFixedStaysAndTheRestFollows) {
       {"name": "B", "type": "revolute", "between": ["crank", "coupler"], "at": [0, 0.2, 0], "axis": [0, 0, 1]},
       {"name": "C", "type": "point-on-line", "between": ["coupler", "rocker"], "at": [0.5, 0.4, 0], "axis": [0, 0, 1]},
       {"name": "D", "type": "revolute", "between": ["rocker", "ground"], "at": [0.5, 0, 0], "axis": [0, 0, 1]}],
-    "simulation": {"t_end": 1, "assemble": true, "fix": ")" +
-           fixed + R"("}})";
+    "simulation": {"t_end": 1, "assemble": true, "fix": )" +
+           fixed + "}}";
   };
-  for (const char* group : {"r3xso3", "se3"}) {
-    io::RunSpec spec = spec_of(text("crank.angular_velocity"));
-    spec.group = group;
-    const Vector v = io::prepare(spec).model.start.v0;
-    EXPECT_NEAR(v[5], -10.0, 1e-12);
-    EXPECT_NEAR(v[0], 1.0, 1e-12);
-    EXPECT_NEAR(v.segment<3>(6).norm(), 2.0, 1e-11);
-    EXPECT_NEAR(v[11], 0.0, 1e-11);
-    EXPECT_NEAR(v[17], -5.0, 1e-11);
-  }
-  EXPECT_NE(refusal(text("crank.spin")).find("expected BODY.position"), std::string::npos);
-  EXPECT_NE(refusal(text("crack.velocity")).find("did you mean 'crank'"), std::string::npos);
-  EXPECT_NE(refusal(text("crank.angular_velocity,rocker.angular_velocity")).find("may be too much"), std::string::npos);
+  for (const char* fixed :
+       {R"("crank.angular_velocity")", R"(["crank.angular_velocity"])",
+        R"(["crank.position", "crank.angular_velocity"])", R"("crank.position,crank.angular_velocity")"})
+    for (const char* group : {"r3xso3", "se3"}) {
+      io::RunSpec spec = spec_of(text(fixed));
+      spec.group = group;
+      const Vector v = io::prepare(spec).model.start.v0;
+      EXPECT_NEAR(v[5], -10.0, 1e-12);
+      EXPECT_NEAR(v[0], 1.0, 1e-12);
+      EXPECT_NEAR(v.segment<3>(6).norm(), 2.0, 1e-11);
+      EXPECT_NEAR(v[11], 0.0, 1e-11);
+      EXPECT_NEAR(v[17], -5.0, 1e-11);
+    }
+  EXPECT_NE(refusal(text(R"("crank.spin")")).find("expected BODY.position"), std::string::npos);
+  EXPECT_NE(refusal(text(R"(["crack.velocity"])")).find("did you mean 'crank'"), std::string::npos);
+  EXPECT_NE(refusal(text(R"([3])")).find("expected one or more texts"), std::string::npos);
+  for (const char* both : {R"("crank.angular_velocity,rocker.angular_velocity")",
+                           R"(["crank.angular_velocity", "rocker.angular_velocity"])"})
+    EXPECT_NE(refusal(text(both)).find("may be too much"), std::string::npos);
 }
 
 TEST(Coupler, GearsTwoPendulums) {

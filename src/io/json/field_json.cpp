@@ -12,8 +12,9 @@ namespace {
 
 constexpr std::string_view any_path = ":PATH", any_name = ".NAME";
 
-/// Words as an enum, or as a pattern where one of them means any path.
+/// Words as an enum, or as a pattern where one of them means any path. No words: any text.
 Json schema_of_words(const std::vector<std::string>& words) {
+  if (words.empty()) return {{"type", "string"}};
   std::vector<std::string> patterns;
   bool has_open_ones = false;
   for (const std::string& word : words) {

@@ -25,7 +25,7 @@ std::string type_in_words(const Key& key) {
         type = fmt::format("{}", fmt::join(key.field.words, ", "));
         break;
       case FieldKind::words:
-        type = fmt::format("some of {}", fmt::join(key.field.words, ", "));
+        type = key.field.words.empty() ? "texts" : fmt::format("some of {}", fmt::join(key.field.words, ", "));
         break;
       case FieldKind::numbers:
         type = "numbers";

@@ -277,9 +277,9 @@ void check_drivers(const multibody::Assembly& assembly, double t0, double t_end,
   }
 }
 
-/// "crank.angular_velocity,rocker.position" as elements, those that hold positions first.
+/// "crank.angular_velocity", "rocker.position" as elements, those that hold positions first.
 std::array<std::vector<multibody::ElementPtr>, 2> holds_of(const multibody::Assembly& assembly,
-                                                           std::string_view fixed) {
+                                                           const std::vector<std::string>& fixed) {
   using Part = multibody::Hold::Part;
   const std::vector<std::pair<std::string, Part>> parts{{"position", Part::position},
                                                         {"rotation", Part::rotation},
@@ -287,10 +287,7 @@ std::array<std::vector<multibody::ElementPtr>, 2> holds_of(const multibody::Asse
                                                         {"angular_velocity", Part::angular_velocity}};
   std::array<std::vector<multibody::ElementPtr>, 2> holds;
   const std::vector<multibody::Body>& bodies = assembly.mechanism().bodies;
-  while (!fixed.empty()) {
-    const std::size_t comma = fixed.find(',');
-    const std::string name(fixed.substr(0, comma));
-    fixed = comma == std::string_view::npos ? std::string_view() : fixed.substr(comma + 1);
+  for (const std::string& name : fixed) {
     const std::size_t point = name.rfind('.');
     const std::string what = point == std::string::npos ? "" : name.substr(point + 1);
     const auto part = std::ranges::find(parts, what, &std::pair<std::string, Part>::first);
@@ -323,7 +320,7 @@ std::shared_ptr<const multibody::Assembly> extended(const multibody::Assembly& a
 }
 
 /// First positions, then velocities, each only if some of them are held: holding one does not affect the other.
-std::vector<solve::Change> assembled_with(const multibody::Assembly& assembly, std::string_view fixed,
+std::vector<solve::Change> assembled_with(const multibody::Assembly& assembly, const std::vector<std::string>& fixed,
                                           system::Start& start, std::string_view linear_solver) {
   const auto holds = holds_of(assembly, fixed);
   try {
@@ -345,7 +342,8 @@ std::vector<solve::Change> assembled_with(const multibody::Assembly& assembly, s
 }
 
 /// The changes made by moving the bodies onto the joints.
-std::vector<solve::Change> assembled(models::Model& model, std::string_view fixed, std::string_view linear_solver) {
+std::vector<solve::Change> assembled(models::Model& model, const std::vector<std::string>& fixed,
+                                     std::string_view linear_solver) {
   const auto* assembly = dynamic_cast<const multibody::Assembly*>(model.system.get());
   if (!fixed.empty() && assembly == nullptr)
     throw InvalidInput(fmt::format("{}: '{}' is not a mechanism of bodies", spelled("fix"), model.name));
@@ -430,7 +428,7 @@ models::Model prepare_model(const RunSpec& spec) {
   problems.throw_if_any();
   models::Model model = models::make_model(*info, spec.group, settings.model_values());
   if (const RunSpec all = with_suggestions(spec, *info); all.is_true("assemble"))
-    assembled(model, all.word("fix"), run::Options().linear_solver.name());
+    assembled(model, all.words("fix"), run::Options().linear_solver.name());
   return model;
 }
 

@@ -67,10 +67,10 @@ std::vector<RunField> list_of_fields() {
   list.push_back({{.name = "fix",
                    .meaning = "what is kept while bodies are assembled: BODY.position, BODY.rotation, BODY.velocity, "
                               "BODY.angular_velocity",
-                   .kind = FieldKind::text},
+                   .kind = FieldKind::words},
                   "B.x,...",
                   run::headings::model,
-                  [](const Value& value, PreparedRun& run) { run.fixed = std::get<std::string>(value); }});
+                  [](const Value& value, PreparedRun& run) { run.fixed = std::get<std::vector<std::string>>(value); }});
   list.push_back(
       {{.name = "start",
         .meaning = "begin with the given initial values, or at rest where all forces balance",
@@ -161,6 +161,12 @@ std::string RunSpec::word(std::string_view field) const {
   const Value* value = find(field);
   const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(value);
   return text == nullptr ? std::string() : *text;
+}
+
+std::vector<std::string> RunSpec::words(std::string_view field) const {
+  const Value* value = find(field);
+  const auto* words = value == nullptr ? nullptr : std::get_if<std::vector<std::string>>(value);
+  return words == nullptr ? std::vector<std::string>() : *words;
 }
 
 bool RunSpec::is_true(std::string_view field) const {

@@ -64,6 +64,7 @@ class RunSpec {
   bool has(std::string_view field) const { return find(field) != nullptr; }
   /// Empty when it is not given.
   std::string word(std::string_view field) const;
+  std::vector<std::string> words(std::string_view field) const;
   bool is_true(std::string_view field) const;
 
   struct Given {
@@ -90,7 +91,7 @@ struct PreparedRun {
   run::Options options;
   std::string step_sequence;           ///< the words of `steps`
   bool assembles = false;              ///< project the initial values onto the constraints
-  std::string fixed;                   ///< what is kept then: "crank.angular_velocity,..."
+  std::vector<std::string> fixed;      ///< what is kept then: "crank.angular_velocity", ...
   bool starts_at_rest = false;         ///< move to the equilibrium first
   std::vector<solve::Change> changes;  ///< made by that
   std::vector<std::string> warnings;
