@@ -113,15 +113,17 @@ std::vector<NamedSignal> MeasuredForce::signals() const {
 }
 
 /// A damper or a given torque acts in the same way on every turn.
-const Measure* MeasuredForce::winding() const {
+const MeasuredForce::Term* MeasuredForce::winding() const {
   for (const Term& term : terms_)
-    if (term.counts_turns && term.stiffness != 0.0) return term.measure.get();
+    if (term.counts_turns && term.stiffness != 0.0) return &term;
   return nullptr;
 }
 
-void MeasuredForce::start_states(const BodyState* s, double* z) const { *z = winding()->value(s); }
+void MeasuredForce::start_states(const BodyState* s, double* z) const {
+  *z = unwrapped(winding()->measure->value(s), winding()->turned);
+}
 
-void MeasuredForce::state_rates(const ForceState& at, double* f) const { *f = winding()->rate(at.s); }
+void MeasuredForce::state_rates(const ForceState& at, double* f) const { *f = winding()->measure->rate(at.s); }
 
 void MeasuredForce::add_wrench(const ForceState& at, Slopes& wrench) const {
   for (const Term& term : terms_) term.measure->add_slopes(at.s, effort_of(term, at), wrench);
@@ -147,7 +149,7 @@ void MeasuredForce::add_blocks(const ForceState& at, ElementBlocks& out) const {
         out.D(i, j) += term.damping * slope[i] * slope[j].transpose();
       }
     }
-    if (term.measure.get() == winding())
+    if (&term == winding())
       for (int j = 0; j < n; ++j) {
         out.f_v[0][j] += slope[j];
         for (int i = 0; i < n; ++i) out.f_q[0][j] += Q(i, j).transpose() * s[i].twist();

@@ -91,6 +91,7 @@ struct ForceSpec : Numbers {
   JointPtr joint;              ///< of friction
   std::vector<double> masses;  ///< of the bodies; that of the ground is not finite
   bool in_body_frame = false;
+  double turned = 0.0;  ///< near the angle at the start, so that it begins with the right number of turns
   std::map<std::string, Vector3, std::less<>> vectors;
   std::map<std::string, Signal, std::less<>> signals;
   std::map<std::string, std::array<Signal, 3>, std::less<>> vector_signals;
@@ -152,6 +153,7 @@ class MeasuredForce final : public Force {
     Signal effort{};  ///< p of an actuator
     bool is_actuator = false;
     bool counts_turns = false;  ///< ξ is an angle, and 2π more is another position; at most one such term
+    double turned = 0.0;        ///< near ξ at the start: tells its turns
   };
   using Force::Force;
   MeasuredForce& act(Term term);
@@ -171,8 +173,8 @@ class MeasuredForce final : public Force {
   system::Corner next_corner(double t, double until, double resolution) const override;
 
  private:
-  /// The angle whose turns matter, nullptr: none.
-  const Measure* winding() const;
+  /// The term with an angle whose turns matter, nullptr: none.
+  const Term* winding() const;
 
   std::vector<Term> terms_;
 };

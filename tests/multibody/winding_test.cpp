@@ -136,4 +136,49 @@ TEST(Winding, AssemblySetsTheCountedAngle) {
   EXPECT_NEAR(run.model.start.v0[6], 2.0, 1e-12);
 }
 
+/// Initial values of joints count turns, and so does what acts between the bodies: τ = -2 (θ - target) at the start, θ(t) = target +
+/// (θ₀ - target) cos(√10 t).
+TEST(Winding, InitialValuesBeyondHalfATurnAreThoseOfSpringsAndActuators) {
+  struct Start {
+    const char* force;
+    double angle, target;
+  };
+  for (const char* group : {"r3xso3", "se3"})
+    for (const Start& c : {Start{R"("type": "torsional-spring-damper", "stiffness": 2)", 3.5, 0.0},
+                           Start{R"("type": "torsional-spring-damper", "stiffness": 2)", -20.0, 0.0},
+                           Start{R"("type": "torsional-spring-damper", "torque": "=2*x")", 10.0, 0.0},
+                           Start{R"("type": "rotary-actuator", "stiffness": 2, "target": 12)", 10.0, 12.0}})
+      for (const bool is_reversed : {false, true}) {
+        SCOPED_TRACE(std::string(c.force) + group + (is_reversed ? " reversed" : ""));
+        const std::string hinge = std::string(R"({"type": "revolute", "between": )") +
+                                  (is_reversed ? R"(["wheel", "ground"])" : R"(["ground", "wheel"])") +
+                                  R"(, "at": [0, 0, 0], "axis": [0, 0, 1], "initial": {"value": )" +
+                                  std::to_string(is_reversed ? -c.angle : c.angle) + "}}";
+        const io::ModelFile file = wheel(c.force, 0.0, group, hinge);
+        EXPECT_NEAR(file.model.start.q0[7], c.angle, 1e-6);
+        double turned = 0.0;
+        const double spin = final_spin(file, by_rkmk, 1.0, &turned), w = std::sqrt(10.0);
+        EXPECT_NEAR(turned, c.target + (c.angle - c.target) * std::cos(w), 1e-5);
+        EXPECT_NEAR(spin, -w * (c.angle - c.target) * std::sin(w), 1e-5);
+      }
+}
+
+/// Two hinges on one axis: a spring from the ground to the outer wheel is turned by both.
+TEST(Winding, InitialValuesOfSeveralHingesAddUp) {
+  const auto start = [](const std::string& joints) {
+    const io::ModelFile file = io::read_model(io::JsonSource(
+        "wheels.json", R"({"bodies": [{"name": "inner", "mass": 1, "inertia": [0.2, 0.2, 0.2], "position": [0, 0, 0]},
+      {"name": "outer", "mass": 1, "inertia": [0.2, 0.2, 0.2], "position": [0, 0, 0]}], "joints": [)" +
+                           joints + R"(], "forces": [{"type": "torsional-spring-damper", "between": ["ground", "outer"],
+      "axis": [0, 0, 1], "stiffness": 2}]})"));
+    return file.model.start.q0[14];
+  };
+  const std::string one = R"({"type": "revolute", "between": ["ground", "inner"], "at": [0, 0, 0], "axis": [0, 0, 1],
+      "initial": {"value": 2.5}})",
+                    two = R"({"type": "revolute", "between": ["inner", "outer"], "at": [0, 0, 0], "axis": [0, 0, 1],
+      "initial": {"value": 2.5}})";
+  EXPECT_NEAR(start(one + "," + two), 5.0, 1e-12);
+  EXPECT_NEAR(start(two + "," + one), 5.0, 1e-12);
+}
+
 }  // namespace

@@ -207,6 +207,10 @@ class ModelReader {
   void place_joints();
   /// The bodies that a joint carries, as one.
   void move_outer(const Placed& placed, const std::vector<int>& carried_by, bool is_rate);
+  /// The angle of two bodies as initial values of joints have turned them from the drawn position, with its turns.
+  double turned_angle(const multibody::Measure& angle, const std::vector<int>& bodies) const;
+  /// Springs and actuators between bodies that initial values turn by more than half a turn.
+  void start_turns_of_forces();
 
   // ---- rotations
 
@@ -425,6 +429,21 @@ class ModelReader {
   std::vector<std::string> inactive_;                          ///< at the start
   std::vector<Placed> placed_;
   std::map<int, double> start_of_turns_;  ///< by joint
+  struct Turned {
+    int joint = 0;
+    std::vector<bool> carried;  ///< bodies
+    Vector3 axis;
+    double angle = 0.0;
+  };
+  std::vector<Turned> turned_;  ///< in order
+  std::vector<Matrix3> drawn_;  ///< rotations of bodies before
+  bool has_loops_ = false;      ///< among the joints
+  struct CountingForce {
+    std::size_t number = 0;
+    const multibody::ForceInfo* info = nullptr;
+    multibody::ForceSpec spec;
+  };
+  std::vector<CountingForce> counting_forces_;
   std::map<std::string, int> body_numbers_, joint_numbers_;
   std::map<std::string, std::pair<multibody::Material, double>> materials_;  ///< and their damping times
   std::vector<std::string> asked_places_;                                    ///< "NAME@..." wherever the file has one

@@ -65,6 +65,7 @@ void ModelReader::read_force(const std::string& at, const Json& value) {
     spec.masses.push_back(body == multibody::ground ? std::numeric_limits<double>::infinity()
                                                     : mechanism_.bodies[body].mass);
   if (!guarded(at, [&] { mechanism_.forces.push_back(info->build(spec)); })) return;
+  if (info->law.counts_turns) counting_forces_.push_back({mechanism_.forces.size() - 1, info, spec});
   read_active(at, value, spec.name);
   add_touches(at, static_cast<int>(mechanism_.forces.size()) - 1);
 }

@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "io/model_file/model_reader.hpp"
 #include "lie/so3.hpp"
+#include "multibody/measure.hpp"
 
 namespace kreisel::io {
 
@@ -68,6 +69,9 @@ void ModelReader::place_joints() {
                            mechanism_.joints[placed.joint]->name(), spelled("assemble")));
   if (problem_count_ > 0) return;
   std::ranges::sort(placed_, {}, [&](const Placed& placed) { return depth.at(placed.joint); });
+  has_loops_ = static_cast<std::size_t>(std::ranges::count_if(
+                   mechanism_.joints, [](const auto& joint) { return !joint->is_driver(); })) > order.size();
+  for (const Body& body : mechanism_.bodies) drawn_.push_back(body.rotation);
   for (const bool are_rates : {false, true})
     for (const Placed& placed : placed_)
       if (are_rates ? placed.rate.has_value() : placed.value.has_value()) move_outer(placed, carried_by, are_rates);
@@ -75,6 +79,7 @@ void ModelReader::place_joints() {
     if (placed.value &&
         mechanism_.joints[placed.joint]->slidings()[static_cast<std::size_t>(placed.sliding)].is_rotation)
       start_of_turns_[placed.joint] = *placed.value;
+  start_turns_of_forces();
 }
 
 void ModelReader::move_outer(const Placed& placed, const std::vector<int>& carried_by, bool is_rate) {
@@ -104,6 +109,7 @@ void ModelReader::move_outer(const Placed& placed, const std::vector<int>& carri
       if (inner != multibody::ground && is_carried[inner]) is_carried[b] = grows = true;
     }
   }
+  if (!is_rate && sliding.is_rotation) turned_.push_back({placed.joint, is_carried, axis, change});
   for (std::size_t b = 0; b < is_carried.size(); ++b) {
     if (!is_carried[b]) continue;
     Body& body = mechanism_.bodies[b];
@@ -119,6 +125,36 @@ void ModelReader::move_outer(const Placed& placed, const std::vector<int>& carri
     } else {
       body.position += change * axis;
     }
+  }
+}
+
+/// In steps of at most 1 rad, so that no turn is missed. Where joints form loops, bodies reach their positions when they are
+/// assembled, and only a joint between the two bodies themselves tells their turns.
+double ModelReader::turned_angle(const multibody::Measure& angle, const std::vector<int>& bodies) const {
+  multibody::BodyState s[2];
+  for (const int i : {0, 1})
+    if (bodies[i] != multibody::ground) s[i].R = drawn_[bodies[i]];
+  double value = angle.value(s);
+  for (const Turned& turned : turned_) {
+    const std::vector<int>& ends = mechanism_.joints[turned.joint]->bodies();
+    const bool is_between = std::ranges::is_permutation(ends, bodies);
+    const auto carries = [&](int i) { return bodies[i] != multibody::ground && turned.carried[bodies[i]]; };
+    const bool counts = carries(0) != carries(1) && (is_between || !has_loops_);
+    const int steps = counts ? static_cast<int>(std::ceil(std::abs(turned.angle))) : 1;
+    const Matrix3 step = about(turned.axis, turned.angle / std::max(steps, 1));
+    for (int k = 0; k < steps; ++k) {
+      for (const int i : {0, 1})
+        if (carries(i)) s[i].R = step * s[i].R;
+      if (counts) value = multibody::unwrapped(angle.value(s), value);
+    }
+  }
+  return value;
+}
+
+void ModelReader::start_turns_of_forces() {
+  for (CountingForce& force : counting_forces_) {
+    force.spec.turned = turned_angle(*force.info->law.measure(force.spec), force.spec.bodies);
+    if (std::abs(force.spec.turned) > M_PI) mechanism_.forces[force.number] = force.info->build(force.spec);
   }
 }
 

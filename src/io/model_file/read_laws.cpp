@@ -351,7 +351,10 @@ void ModelReader::make_laws() {
   define_forces();
   define_gaps();
   for (const auto& [node, gauge] : winding_) {
-    double turned = initial_value(formulas().gauge(gauge));
+    const multibody::Gauge& of = formulas().gauge(gauge);
+    double turned = initial_value(of);
+    if (!turned_.empty())
+      turned = multibody::unwrapped(turned, turned_angle(*of.measure, {of.bodies[0], of.bodies[1]}));
     for (const auto& [joint, value] : start_of_turns_)
       if (const auto own = joint_gauges_.find({joint, true}); own != joint_gauges_.end() && own->second == gauge)
         turned = multibody::unwrapped(turned, value);

@@ -50,7 +50,7 @@ ForceInfo linear_actuator() {
 }
 
 /// Turns the second body about the axis against the first with value(t), and towards the angle target(t) with the gains.
-/// The angle starts between -π and π and counts its turns.
+/// The angle counts its turns from the drawn position on.
 ForceInfo rotary_actuator() {
   const auto build = [](const ForceSpec& spec) -> ForcePtr {
     auto force = std::make_unique<MeasuredForce>("rotary-actuator", spec.name, spec.bodies);
@@ -60,7 +60,8 @@ ForceInfo rotary_actuator() {
                 .target = signal_or_zero(spec, "target"),
                 .effort = signal_or_zero(spec, "value"),
                 .is_actuator = true,
-                .counts_turns = true});
+                .counts_turns = true,
+                .turned = spec.turned});
     return force;
   };
   return {.name = "rotary-actuator",

@@ -2,7 +2,7 @@
 
 namespace kreisel::multibody {
 
-/// τ = k (θ - angle) + c θ̇ about the z axis of the first frame; θ starts between -π and π and counts its turns.
+/// τ = k (θ - angle) + c θ̇ about the z axis of the first frame; θ counts its turns from the drawn position on.
 ForceInfo torsional_spring_damper() {
   const auto build = [](const ForceSpec& spec) -> ForcePtr {
     auto force = std::make_unique<MeasuredForce>("torsional-spring-damper", spec.name, spec.bodies);
@@ -10,7 +10,8 @@ ForceInfo torsional_spring_damper() {
                 .stiffness = spec.number("stiffness"),
                 .damping = spec.number("damping"),
                 .target = Signal(Expression(spec.number("angle"))),
-                .counts_turns = true});
+                .counts_turns = true,
+                .turned = spec.turned});
     return force;
   };
   return {.name = "torsional-spring-damper",
