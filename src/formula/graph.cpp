@@ -354,8 +354,6 @@ std::vector<Graph::Kink> Graph::kinks_of(Node node) {
   std::set<Kink> kinks;
   for (const Node n : nodes_below(node, [&](Node of) { return operands(at(of)); })) {
     const Entry e = at(n);
-    // Where it jumps, an event must define what happens.
-    if (e.kind == Kind::operation && e.operation == Operation::sign) return {};
     if (e.kind == Kind::curve) {
       if (!e.curve->kinks().empty()) kinks.insert({e.a, e.curve});
     } else if (e.kind == Kind::choice) {
@@ -365,6 +363,12 @@ std::vector<Graph::Kink> Graph::kinks_of(Node node) {
     }
   }
   return {kinks.begin(), kinks.end()};
+}
+
+bool Graph::jumps(Node node) const {
+  const std::vector<Node> below = nodes_below(node, [&](Node of) { return operands(at(of)); });
+  return std::ranges::any_of(
+      below, [&](Node n) { return at(n).kind == Kind::operation && at(n).operation == Operation::sign; });
 }
 
 std::vector<Graph::Kink> Graph::curves_of(Node node) const {

@@ -65,6 +65,8 @@ class Graph {
     auto operator<=>(const Kink&) const = default;
   };
   std::vector<Kink> kinks_of(Node node);
+  /// Whether it contains a sign.
+  bool jumps(Node node) const;
   /// The curves in a node, with their arguments.
   std::vector<Kink> curves_of(Node node) const;
   bool is_number(Node node) const { return at(node).kind == Kind::number; }

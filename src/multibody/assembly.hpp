@@ -123,6 +123,7 @@ class Assembly final : public system::System, public system::LimitedSystem, publ
   int kink_count() const override { return kink_count_; }
   void kinks(const lie::Motion& m, VectorRef coordinates) const override;
   std::optional<double> knot_between(int kink, double from, double to) const override;
+  bool jumps(int kink) const override;
 
   std::string undefined_between(double t, double t_next) const override;
   std::string force_that_changes(const lie::Motion& before, const lie::Motion& after,
@@ -198,6 +199,7 @@ class Assembly final : public system::System, public system::LimitedSystem, publ
   std::vector<Place> storing_, working_, timed_;  ///< with energy; that change it; that depend on time
   std::vector<Place> starting_, connecting_;      ///< with states, active or not; joints
   std::vector<Place> kinked_;                     ///< whose forces have kinks
+  std::vector<Place> line_loads_;
   int kink_count_ = 0;
   std::vector<int> rolling_;  ///< by joint: its place in rows_ where it rolls, -1: none
 };

@@ -25,4 +25,13 @@ std::optional<double> Assembly::knot_between(int kink, double from, double to) c
   return {};
 }
 
+bool Assembly::jumps(int kink) const {
+  for (const Place& place : kinked_) {
+    const auto& kinked = dynamic_cast<const Kinked&>(*place.element);
+    if (kink < kinked.kink_count()) return kinked.jumps();
+    kink -= kinked.kink_count();
+  }
+  return false;
+}
+
 }  // namespace kreisel::multibody

@@ -6,6 +6,7 @@
 #include "multibody/assembly.hpp"
 #include "multibody/beam.hpp"
 #include "multibody/law.hpp"
+#include "multibody/line_load.hpp"
 #include "parts.hpp"
 
 namespace kreisel::multibody {
@@ -91,6 +92,32 @@ void Assembly::evaluate(const Outputs& outputs, const lie::Motion& m, ConstVecto
     return component < 3 ? r.force[component] : r.torque[component - 3];
   };
 
+  // Mass, weight and line loads of a node, as far as they belong to the element, in the axes of its section there.
+  const auto distributed_at = [&](const SectionElement& element, int end) -> Vector6 {
+    const int node = element.nodes()[static_cast<std::size_t>(end)];
+    const Place& body = inertia_.places[static_cast<std::size_t>(node)];
+    const Slot& slot = slots_[static_cast<std::size_t>(body.slot_at)];
+    const auto instant = [&](const Place& place) {
+      return Instant{m.t,     m.q.data(), m.v.data(), m.a.data(), nullptr, slots_.data() + place.slot_at,
+                     nullptr, &inputs_};
+    };
+    Vector6 wrench = Vector6::Zero();
+    Slot own = slot;
+    own.v_at = 0;
+    body.element->add_force(instant(body), {wrench.data(), &own});
+    if (slot.group != lie::GroupId::se3) {
+      const Vector3 force = wrench.head<3>();
+      wrench.head<3>() = lie::rotate_back(m.q.data() + slot.q_at + 3, force);
+    }
+    const Frame section = element.end(end);
+    wrench.tail<3>() -= section.p.cross(wrench.head<3>());
+    wrench *= element.part_of_node(end);
+    for (const Place& load : line_loads_)
+      wrench -= static_cast<const LineLoad&>(*load.element).load_at(instant(load), node, end == 1);
+    Vector6 out;
+    out << section.E.transpose() * wrench.head<3>(), section.E.transpose() * wrench.tail<3>();
+    return out;
+  };
   // Six numbers in a row belong to one end of one beam.
   struct {
     int element = -1, part = -1;
@@ -106,7 +133,7 @@ void Assembly::evaluate(const Outputs& outputs, const lie::Motion& m, ConstVecto
       if (beam != nullptr && place != loads_.places.end()) {
         const Instant at{
             m.t, m.q.data(), m.v.data(), m.a.data(), lambda.data() + place->row, slots_.data() + place->slot_at};
-        section.values = beam->stress(at, part % 2);
+        section.values = beam->stress(at, part % 2) + (part % 2 == 1 ? 1.0 : -1.0) * distributed_at(*beam, part % 2);
         if (part >= 2) section.values = beam->strain_of(section.values);
       }
     }

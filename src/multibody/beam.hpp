@@ -39,6 +39,14 @@ class SectionElement : public Element {
   virtual double length() const = 0;
   /// The section at an end, seen from its node.
   virtual Frame end(int end) const = 0;
+
+  /// What is distributed along the rod acts at the nodes: the stress between two of them is that in the middle of the element. At its
+  /// end it differs by this part of the mass and weight of the node there.
+  double part_of_node(int end) const { return part_of_node_[static_cast<std::size_t>(end)]; }
+  void take_part_of_nodes(double at_first, double at_second) { part_of_node_ = {at_first, at_second}; }
+
+ private:
+  std::array<double, 2> part_of_node_{};
 };
 
 /// C + (L²/12) hat(f) C hat(f)ᵀ, what an element of length L with the strain f yields under stress.

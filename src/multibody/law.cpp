@@ -358,6 +358,7 @@ void Law::set_kinks(Formulas& formulas, const Plan& plan) {
     coordinates.push_back(kink.argument);
     kinks_.push_back(kink.curve);
   }
+  jumps_ = graph.jumps(plan.value);
   kink_program_ = formula::Program(graph, coordinates);
   kink_reads_ = readings_of(kink_program_, formulas, plan);
 }

@@ -111,6 +111,7 @@ class Kinked {
   virtual int kink_count() const = 0;
   virtual void kinks(const Instant& at, double* coordinates) const = 0;
   virtual std::optional<double> knot_between(int kink, double from, double to) const = 0;
+  virtual bool jumps() const = 0;
 };
 
 /// A formula as a force along a gauge or as the rate of a state, with exact derivatives.
@@ -139,6 +140,7 @@ class Law final : public Element, public Kinked {
   int kink_count() const override { return static_cast<int>(kinks_.size()); }
   void kinks(const Instant& at, double* coordinates) const override;
   std::optional<double> knot_between(int kink, double from, double to) const override;
+  bool jumps() const override { return jumps_; }
 
  private:
   struct Seen {  ///< a gauge by slots of this element
@@ -174,6 +176,7 @@ class Law final : public Element, public Kinked {
   double x0_ = 0.0;
   std::vector<Signal> timed_;
   std::vector<const formula::Curve*> kinks_;  ///< null: the knot is zero
+  bool jumps_ = false;
   formula::Program kink_program_;
   std::vector<Reading> kink_reads_;
   Formulas::Curves curves_;

@@ -39,6 +39,19 @@ void LineLoad::add_force(const Instant& at, const Forces& out) const {
   }
 }
 
+Vector6 LineLoad::load_at(const Instant& at, int node, bool is_before) const {
+  Vector6 load = Vector6::Zero();
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    const Point& point = points_[i];
+    if (point.node != node || point.weight == 0.0) continue;
+    const double part = point.before / point.weight;
+    const Pull pull = pull_on(at, i, value_of(load_.force, at.t), value_of(load_.torque, at.t));
+    load << pull.force, pull.torque;
+    load *= is_before ? part : 1.0 - part;
+  }
+  return load;
+}
+
 void LineLoad::linearize(const Instant& at, const Blocks& out) const {
   const Vector3 force = value_of(load_.force, at.t), torque = value_of(load_.torque, at.t);
   for (std::size_t i = 0; i < points_.size(); ++i) {

@@ -19,6 +19,7 @@ class LineLoad final : public Element {
   struct Point {
     int node = 0;
     double weight = 0.0;                 ///< length of the rod that loads this node [m]
+    double before = 0.0;                 ///< the part of it that lies before the node
     Vector3 at = Vector3::Zero();        ///< of the axis of the rod, in the body frame [m]
     Matrix3 axes = Matrix3::Identity();  ///< of the section, in the body frame
   };
@@ -32,6 +33,9 @@ class LineLoad final : public Element {
   void add_force(const Instant& at, const Forces& out) const override;
   void linearize(const Instant& at, const Blocks& out) const override;
   void add_power(const Instant& at, system::Power& power) const override;
+  /// What loads the node from the rod before it, or behind it: force and torque in the body frame, about the axis of the rod. Zero: it
+  /// loads another node.
+  Vector6 load_at(const Instant& at, int node, bool is_before) const;
   std::vector<NamedSignal> signals() const override;
   system::Corner next_corner(double t, double until, double resolution) const override;
 

@@ -76,6 +76,16 @@ std::vector<double> node_weights(const std::vector<double>& at, const std::vecto
   return weights;
 }
 
+std::vector<double> weights_before(const std::vector<double>& at, const std::vector<double>& weights) {
+  std::vector<double> before;
+  double sum = at.empty() ? 0.0 : at[0];
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    before.push_back(at[i] - sum);
+    sum += weights[i];
+  }
+  return before;
+}
+
 void Rod::set_mesh(RodMesh mesh) {
   nodes = std::move(mesh.nodes);
   leaving = std::move(mesh.leaving);
@@ -154,8 +164,13 @@ int add_rod(Mechanism& mechanism, const Rod& rod) {
     on_body[0].push_back({-centre, Matrix3::Identity()});
     on_body[1].push_back({-centre, turned.isIdentity(1e-14) ? Matrix3(Matrix3::Identity()) : turned});
   }
+  const std::vector<double> weights = node_weights(at, breaks), lies_before = weights_before(at, weights);
   Vector6 straight = Vector6::Zero();
   straight[0] = 1.0;
+  const auto add = [&](std::shared_ptr<SectionElement> element, int i) {
+    element->take_part_of_nodes(1.0 - lies_before[i - 1] / weights[i - 1], lies_before[i] / weights[i]);
+    mechanism.elements.push_back(std::move(element));
+  };
   for (int i = 1; i <= n; ++i) {
     const double h = at[i] - at[i - 1];
     const Vector6 d =
@@ -165,9 +180,10 @@ int add_rod(Mechanism& mechanism, const Rod& rod) {
       // Between the nodes it is straight, so that the distance of the nodes as drawn is its length there.
       const double EA = 1.0 / rod.section.beam.compliance(0, 0);
       const double chord = (rod.nodes[i].p - leaving[i - 1].p).norm();
-      mechanism.elements.push_back(std::make_shared<Cable>(
-          name, first + i - 1, on_body[1][i - 1].p, first + i, on_body[0][i].p,
-          (rod.is_straight_unloaded ? h : chord) / (1.0 + rod.prestress[0] / EA), EA, rod.section.beam.damping_time));
+      add(std::make_shared<Cable>(name, first + i - 1, on_body[1][i - 1].p, first + i, on_body[0][i].p,
+                                  (rod.is_straight_unloaded ? h : chord) / (1.0 + rod.prestress[0] / EA), EA,
+                                  rod.section.beam.damping_time),
+          i);
       continue;
     }
     if (!(d.tail<3>().norm() < widest_bend))
@@ -177,8 +193,9 @@ int add_rod(Mechanism& mechanism, const Rod& rod) {
     const Vector6 drawn = d / h;
     const Vector6 strain0 =
         (rod.is_straight_unloaded ? straight : drawn) - element_compliance(rod.section.beam, h, drawn) * rod.prestress;
-    mechanism.elements.push_back(std::make_shared<Beam>(name, first + i - 1, on_body[1][i - 1], first + i,
-                                                        on_body[0][i], h, strain0, rod.section.beam));
+    add(std::make_shared<Beam>(name, first + i - 1, on_body[1][i - 1], first + i, on_body[0][i], h, strain0,
+                               rod.section.beam),
+        i);
   }
   return first;
 }

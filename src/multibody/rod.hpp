@@ -57,6 +57,9 @@ struct Rod {
 std::vector<double> node_weights(int elements);
 /// The same in lengths, of a mesh with stretches of equal elements, from one break to the next [m].
 std::vector<double> node_weights(const std::vector<double>& at, const std::vector<int>& breaks);
+/// Which part of the weight of each node belongs to the rod before it: what lies before the node is then integrated exactly where it is
+/// constant [m].
+std::vector<double> weights_before(const std::vector<double>& at, const std::vector<double>& weights);
 
 /// Adds bodies NAME.0 … NAME.n and beams NAME.1 … NAME.n. Returns the number of the first body. Throws InvalidInput for an
 /// impossible rod.

@@ -23,9 +23,10 @@ constexpr double at_once = 1e-9;
 constexpr double slowest_rebound = 1e-7, lowest_rebound = 16.0;
 /// Round-off of a rate, relative to the velocities it is composed of.
 constexpr double rate_round_off = 1e-13;
-/// Contact forces below this part of the largest multiplier are recomputed; below the second one they are zero.
-constexpr double close_push = 0.05, zero_push = 1e-13;
-/// A contact force above this part of the largest multiplier keeps a limit closed.
+/// Contact forces below this part of the largest multiplier are recomputed, and so are those below the second part of the largest
+/// one of the same limit so far. Below the third part they are zero.
+constexpr double close_push = 0.05, falling_push = 0.5, zero_push = 1e-13;
+/// A contact force above this part of the largest multiplier, and of the largest one of the limit so far, keeps it closed.
 constexpr double firm_push = 1e-6;
 
 const LimitedSystem* limits_of(const system::System& system) {
@@ -49,6 +50,8 @@ void Contacts::begin_segment(const system::System& system, Counters& counters) {
   limited_ = limits_of(system);
   if (limited_ == nullptr) return;
   dead_.assign(static_cast<std::size_t>(limited_->limit_count()), 0.0);
+  firmest_ = dead_;
+  is_solved_ = false;
   for (int i = 0; i < limited_->limit_count(); ++i) {
     if (!limited_->is_in_force(i)) continue;
     system::Event event;
@@ -74,7 +77,7 @@ void Contacts::begin_segment(const system::System& system, Counters& counters) {
     events_.push_back(std::move(event));
     numbers_.push_back(i);
   }
-  motion_ = lie::Motion(system.space());
+  motion_ = solved_ = lie::Motion(system.space());
 }
 
 void Contacts::open(const Entry& first) {
@@ -95,19 +98,29 @@ int Contacts::passed(const Entry& entry) const {
   return -1;
 }
 
-/// The multiplier of the point, and near zero the one that the equations give for its q and v: multipliers of a method may be
-/// less accurate than its motion.
-double Contacts::push_of(int i, double t, const Vector& q, const Vector& v, const Vector& lambda) {
-  const double largest = lambda.size() > 0 ? lambda.lpNorm<Eigen::Infinity>() : 0.0;
-  double push = limited_->push(i, lambda);
-  if (push > close_push * largest) return push;
-  motion_.t = t;
-  motion_.q = q;
-  motion_.v = v;
-  motion_.a.setZero();
+bool Contacts::solve_multipliers(double t, const Vector& q, const Vector& v, const Vector& lambda) {
+  if (is_solved_ && solved_.t == t && solved_.q == q && solved_.v == v) return true;
+  solved_.t = t;
+  solved_.q = q;
+  solved_.v = v;
+  solved_.a.setZero();
   lambda_ = lambda;
-  if (kkt_->factorize(motion_) && kkt_->accelerate(motion_, lambda_)) push = limited_->push(i, lambda_);
-  return std::abs(push) <= zero_push * std::max(largest, lambda_.lpNorm<Eigen::Infinity>()) ? 0.0 : push;
+  is_solved_ = kkt_->factorize(solved_) && kkt_->accelerate(solved_, lambda_);
+  return is_solved_;
+}
+
+/// The multiplier of the point, and where it falls the one that the equations give for its q and v: multipliers of a method may be
+/// less accurate than its motion, above all where nothing moves and steps are long.
+double Contacts::push_of(int i, double t, const Vector& q, const Vector& v, const Vector& lambda) {
+  double& firmest = firmest_[static_cast<std::size_t>(i)];
+  double largest = lambda.size() > 0 ? lambda.lpNorm<Eigen::Infinity>() : 0.0;
+  double push = limited_->push(i, lambda);
+  if (push <= std::max(close_push * largest, falling_push * firmest) && solve_multipliers(t, q, v, lambda)) {
+    push = limited_->push(i, lambda_);
+    largest = std::max(largest, lambda_.lpNorm<Eigen::Infinity>());
+  }
+  firmest = std::max(firmest, push);
+  return std::abs(push) <= zero_push * std::max(largest, firmest) ? 0.0 : push;
 }
 
 Settled Contacts::settle(const system::System& system, Entry& entry, const std::vector<bool>& touched,
@@ -117,6 +130,7 @@ Settled Contacts::settle(const system::System& system, Entry& entry, const std::
   const auto count = static_cast<std::size_t>(limits.limit_count());
   const int nv = system.space().nv();
   out.closed.assign(count, false);
+  firmest_.resize(count, 0.0);
   std::vector<int> at;  // limits involved
   std::vector<GapState> gaps;
   for (std::size_t i = 0; i < count; ++i) {
@@ -222,7 +236,7 @@ Settled Contacts::settle(const system::System& system, Entry& entry, const std::
   for (Eigen::Index a = 0; a < r; ++a) {
     const auto limit = static_cast<std::size_t>(at[static_cast<std::size_t>(resting[static_cast<std::size_t>(a)])]);
     const bool lets_go = touched[limit] && limits.is_closed(static_cast<int>(limit));
-    out.closed[limit] = pushes[a] > (lets_go ? firm_push : zero_push) * largest;
+    out.closed[limit] = pushes[a] > (lets_go ? firm_push * std::max(largest, firmest_[limit]) : zero_push * largest);
   }
   bool is_changed = false;
   for (std::size_t j = 0; j < at.size(); ++j) {

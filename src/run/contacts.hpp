@@ -63,12 +63,14 @@ class Contacts {
   void exchange(Archive& a);
   void exchange_segment(Archive& a) {
     const std::size_t count = dead_.size();
-    a(dead_);
-    a.require(dead_.size() == count);
+    a.all(dead_, firmest_);
+    a.require(dead_.size() == count && firmest_.size() == count);
   }
 
  private:
   double push_of(int limit, double t, const Vector& q, const Vector& v, const Vector& lambda);
+  /// Multipliers that the equations give for q and v; false: none.
+  bool solve_multipliers(double t, const Vector& q, const Vector& v, const Vector& lambda);
 
   double span_;
   std::string linear_solver_;
@@ -76,9 +78,12 @@ class Contacts {
   const system::LimitedSystem* limited_ = nullptr;      ///< of the segment; null: it has no limits
   std::vector<system::Event> events_;
   std::vector<int> numbers_;
-  std::vector<double> dead_;  ///< by limit: gaps of this size are zero
+  std::vector<double> dead_;     ///< by limit: gaps of this size are zero
+  std::vector<double> firmest_;  ///< by limit: largest contact force so far
   std::unique_ptr<solve::Kkt> kkt_;
   lie::Motion motion_;
+  lie::Motion solved_;  ///< where lambda_ is valid
+  bool is_solved_ = false;
   Vector lambda_;
 };
 

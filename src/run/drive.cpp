@@ -63,6 +63,11 @@ std::shared_ptr<const system::System> replayed(const std::vector<Switched>& swit
   return system;
 }
 
+/// Refers to the stepper.
+auto within_step(Stepper& stepper) {
+  return [&stepper](double t, Entry& out) { return stepper.at(t, out); };
+}
+
 Plan planned(const Options& options, const system::System& system, const system::Start& start, bool ends_at_corner) {
   Plan plan = make_plan(options, system, start);
   if (ends_at_corner) end_at_corner(plan, system);
@@ -303,6 +308,11 @@ std::string Drive::checkpoint(double asked) {
   return identity_.checkpoint_of(a);
 }
 
+double Drive::slack() const {
+  const Plan& plan = segment_->plan;
+  return plan.has_error_control() ? 0.0 : 1e-9 * plan.h;
+}
+
 void Drive::advance_to(double t, bool stops) {
   const WorkersInForce team(workers_ ? &*workers_ : nullptr);
   const double begin = cpu_seconds() - start_up_seconds_;
@@ -311,7 +321,8 @@ void Drive::advance_to(double t, bool stops) {
   // Starting points must not pass the first requested time.
   if (stops && segment_number_ == 0 && !segment_->is_open && segment_->plan.controls_lambda)
     begin_segment(segment_->system, segment_->start), previous_.reset();
-  const double there = stops ? t - round_off * std::max(std::abs(t), std::abs(segment_->plan.run_end)) : t;
+  const double there =
+      stops ? t - std::max(slack(), round_off * std::max(std::abs(t), std::abs(segment_->plan.run_end))) : t;
   while (!has_ended_ && !(segment_->is_open && now().motion.t >= there) && take_step()) {
   }
   report_.solve_seconds += cpu_seconds() - start_up_seconds_ - begin;
@@ -513,7 +524,7 @@ bool Drive::take() {
   const Entry& entry = now();
   const double t = entry.motion.t;
   ++recorder_.counters().steps;
-  recorder_.measure(*s.system, entry);
+  recorder_.measure(*s.system, entry, within_step(*s.stepper));
   if (!recorder_.doubt().empty()) return fail({Status::poor_derivatives, recorder_.doubt()});
   if (options_.linear_solver == linear::SolverKind::least_squares && !fits_together(entry)) return false;
   const bool is_seen = output_.schedule().is_active() ? show_wanted(entry, true) : show(entry);
@@ -704,7 +715,7 @@ bool Drive::change(const Happening& happening) {
 
   ++recorder_.counters().steps;
   bool goes_on = !output_.schedule().is_active() || show_wanted(before, false);
-  recorder_.measure(*s.system, before);
+  recorder_.measure(*s.system, before, within_step(*s.stepper));
   const Entry before_in_layout = s.rows.of(before);
   set_final(before_in_layout, s.rows.of(recorder_.residual()));
   goes_on = show(before) && goes_on;

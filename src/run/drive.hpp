@@ -41,6 +41,9 @@ class Drive {
   bool step();
   /// Of times, relative to the largest.
   static constexpr double round_off = 1e-14;
+  /// Given steps end where they do: a time that is asked for as near to one of their ends as this means the end. Durations that a
+  /// program adds up differ by the round-off of many steps.
+  double slack() const;
   /// Until the newest point is at t or later, or the run has ended. `stops`: up to round-off, and under error control a step ends
   /// at t.
   void advance_to(double t, bool stops = false);

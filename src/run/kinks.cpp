@@ -33,7 +33,9 @@ Kinks::Kinks(const system::System& system, double rtol, std::string_view linear_
       moved_(system.space()),
       linear_solver_(linear_solver) {
   const auto* kinked = dynamic_cast<const system::KinkedSystem*>(&system);
-  if (kinked == nullptr || kinked->kink_count() == 0) return;
+  if (kinked == nullptr) return;
+  for (int i = 0; i < kinked->kink_count(); ++i) jumps_.push_back(kinked->jumps(i));
+  if (std::ranges::find(jumps_, false) == jumps_.end()) return;
   of_ = kinked;
   for (Vector* x : {&x_, &x_trial_, &x_moved_}) x->setZero(kinked->kink_count());
   way_.setZero(system.space().nv());
@@ -71,7 +73,7 @@ Kinks::Crossing Kinks::first_between_ends() const {
   double earliest = nowhere;
   for (int i = 0; i < x_.size(); ++i) {
     const double from = x_[i], to = x_trial_[i];
-    if (!std::isfinite(from) || !std::isfinite(to)) continue;
+    if (jumps_[static_cast<std::size_t>(i)] || !std::isfinite(from) || !std::isfinite(to)) continue;
     const std::optional<double> knot = of_->knot_between(i, from, to);
     if (!knot || (landed_.kink == i && landed_.knot == *knot)) continue;
     const double part = (*knot - from) / (to - from);
@@ -198,7 +200,7 @@ bool Kinks::hides(const lie::Motion& now, const lie::Motion& trial, ErrorNorm& n
   of_->kinks(trial, x_trial_);
   for (int i = 0; i < x_.size(); ++i) {
     const double from = x_[i], to = x_trial_[i];
-    if (!std::isfinite(from) || !std::isfinite(to)) continue;
+    if (jumps_[static_cast<std::size_t>(i)] || !std::isfinite(from) || !std::isfinite(to)) continue;
     double last = from;
     for (int n = 0; n < most_knots; ++n) {
       const std::optional<double> knot = of_->knot_between(i, last, to);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/archive.hpp"
 #include "kreisel/system.hpp"
@@ -74,6 +75,7 @@ class Kinks {
 
   const system::System& system_;
   const system::KinkedSystem* of_ = nullptr;  ///< null: there are none
+  std::vector<bool> jumps_;                   ///< coordinates whose knots are left to events
   double farthest_;                           ///< before a knot, in parts of a step
   Vector x_, x_trial_, x_moved_;              ///< coordinates: at `t_`, at the trial, beside a point
   double t_ = nowhere;

@@ -53,20 +53,20 @@ const system::Residual& Recorder::evaluate(const system::System& system, const m
 
 void Recorder::open(const system::System& system, const method::Entry& first) {
   first_energy_ = system.energy(first.motion);
-  measure(system, first);
+  measure(system, first, [](double, method::Entry&) { return false; });
 }
 
 void Recorder::reopen(const system::System& system, const method::Entry& first) {
   work_.begin_anew(system, first, energy_.total);
 }
 
-void Recorder::measure(const system::System& system, const method::Entry& entry) {
+void Recorder::measure(const system::System& system, const method::Entry& entry, Interpolant interpolate) {
   size_for(system);
   doubt_ = system.examine(entry.motion, entry.lambda, tolerances_, residual_);
   ++counters().residual_evaluations;
   report_.position_max = std::max(report_.position_max, largest(residual_.gap));
   report_.velocity_max = std::max(report_.velocity_max, largest(residual_.rate));
-  work_.push(system, entry);
+  work_.push(system, entry, interpolate);
   energy_ = energy_of(system, entry.motion);
   report_.work = work_.at(entry);
   const double error = std::abs(energy_.total - first_energy_ - report_.work.total());

@@ -29,7 +29,7 @@ class Recorder {
   /// The first point after an event.
   void reopen(const system::System& system, const method::Entry& first);
   /// An accepted point: its equations into `residual`, largest gaps and energies into the report.
-  void measure(const system::System& system, const method::Entry& entry);
+  void measure(const system::System& system, const method::Entry& entry, Interpolant interpolate);
   const system::Residual& residual() const { return residual_; }
   /// The problem with the equations of the newest measured point; empty: none.
   const std::string& doubt() const { return doubt_; }

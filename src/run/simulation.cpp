@@ -65,7 +65,9 @@ struct Simulation::Inside {
     throw InvalidInput(unknown_name("output", name, output_names));
   }
   /// The newest point, as long as its time is the present one.
-  bool is_at_newest() const { return std::abs(drive.now().motion.t - t) <= Drive::round_off * largest_time(); }
+  bool is_at_newest() const {
+    return std::abs(drive.now().motion.t - t) <= std::max(drive.slack(), Drive::round_off * largest_time());
+  }
   /// Continues after inputs were set.
   void settle() {
     if (!is_set) return;
@@ -160,6 +162,8 @@ Status Simulation::advance_to(double t) {
   in.forget_outputs();
   in.drive.advance_to(t, in.has_inputs());
   in.t = in.drive.has_ended() ? std::min(t, in.drive.report().final.motion.t) : t;
+  if (!in.drive.has_ended() && std::abs(in.drive.now().motion.t - t) <= in.drive.slack())
+    in.t = in.drive.now().motion.t;
   return in.drive.report().status;
 }
 

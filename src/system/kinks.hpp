@@ -17,6 +17,8 @@ class KinkedSystem {
   virtual void kinks(const Motion& m, VectorRef coordinates) const = 0;
   /// The first knot of a coordinate on the way from `from` to `to`, neither of which counts.
   virtual std::optional<double> knot_between(int kink, double from, double to) const = 0;
+  /// Whether the force jumps somewhere: an event must define what happens there, and steps end at events, not at knots.
+  virtual bool jumps(int kink) const = 0;
 };
 
 }  // namespace kreisel::system

@@ -77,6 +77,65 @@ TEST(RodFile, BendsAsTimoshenkosCantilever) {
   }
 }
 
+/// A bar that hangs from one end, and one that stands on it, under weight and a line load p: N = W(z) + p z of what lies beyond.
+TEST(RodFile, SectionForcesBalanceWeightAndLineLoads) {
+  for (const int elements : {1, 2, 5, 8})
+    for (const char* group : {"r3xso3", "se3"})
+      for (const bool hangs_from_end : {false, true}) {
+        SCOPED_TRACE(std::to_string(elements) + group + (hangs_from_end ? " from its end" : ""));
+        const io::ModelFile file =
+            read(std::string("{ \"group\": \"") + group + "\", \"gravity\": [0, 0, -9.81], " + steel + R"(,
+          "rods": [{"name": "bar", "section": "round", "path": {"line": )" +
+                 (hangs_from_end ? "[[0, 0, -1], [0, 0, 0]]" : "[[0, 0, 0], [0, 0, -1]]") + R"(}, "elements": )" +
+                 std::to_string(elements) + R"(, "report_all": true}],
+          "forces": [{"type": "line-load", "on": "bar", "force": [0, 0, -7]}],
+          "joints": [{"type": "weld", "between": ["ground", ")" +
+                 (hangs_from_end ? "bar@end" : "bar@start") + R"("]}]})");
+        const run::Report report = motion_of(file, 4.0, 1e-10);
+        const double weight = 7800.0 * M_PI * 1e-4 * 9.81 + 7.0;
+        Vector values(file.assembly->output_size());
+        file.assembly->evaluate_outputs(report.final.motion, report.final.lambda, values);
+        Eigen::Index i = 0;
+        int node = 0;
+        for (const system::OutputInfo& info : file.assembly->outputs()) {
+          if (info.size() == 6 && info.name.starts_with("bar@")) {
+            // Where they are reported first: both ends, then the rest.
+            const double s = info.name == "bar@start" ? 0.0
+                             : info.name == "bar@end" ? 1.0
+                                                      : std::stod(info.name.substr(4));
+            EXPECT_NEAR(values[i], weight * (hangs_from_end ? s : 1.0 - s), 1e-6 * weight) << info.name;
+            ++node;
+          }
+          i += info.size();
+        }
+        EXPECT_EQ(node, elements + 1);
+      }
+}
+
+/// A blade that turns about one end at constant speed: N = ρA ω² (L² - s²)/2, of second order in the elements inside.
+TEST(RodFile, SectionForcesBalanceInertia) {
+  const double w = 40.0;
+  const auto pulls = [&](int elements) {
+    const io::ModelFile file = read(std::string("{ \"gravity\": [0, 0, 0], ") + steel + R"(,
+      "rods": [{"name": "bar", "section": "round", "path": {"line": [[0, 0, 0], [1, 0, 0]]}, "elements": )" +
+                                    std::to_string(elements) + R"(, "report": [0, 0.5, 1],
+        "angular_velocity": [0, 0, 40]}],
+      "joints": [{"name": "hub", "type": "revolute", "between": ["ground", "bar@start"], "axis": [0, 0, 1]}],
+      "drivers": [{"type": "angle", "between": ["ground", "bar@start"], "axis": [0, 0, 1], "value": "40*t"}]})");
+    const run::Report report = motion_of(file, 1.0, 1e-8);
+    Vector values(file.assembly->output_size());
+    file.assembly->evaluate_outputs(report.final.motion, report.final.lambda, values);
+    return std::array{values[0], values[6], values[12]};
+  };
+  const double whole = 7800.0 * M_PI * 1e-4 * w * w / 2.0;
+  for (const int elements : {4, 8}) {
+    const auto n = pulls(elements);
+    EXPECT_NEAR(n[0], whole, 1e-4 * whole);
+    EXPECT_NEAR(n[1], 0.75 * whole, 0.2 * std::pow(elements, -2) * whole) << "h²/12 of the slope of the load: 1/(6 n²)";
+    EXPECT_NEAR(n[2], 0.0, 1e-6 * whole);
+  }
+}
+
 /// A quarter of a circle of radius 2 that is hung at its middle: nodes lie on it, with the mass of its length.
 TEST(RodFile, LiesOnAnArc) {
   const io::ModelFile file = read(std::string("{") + steel + R"(,

@@ -123,6 +123,33 @@ TEST(Inputs, AControllerCostsOneStepPerSample) {
   EXPECT_NEAR(sim.output("way'"), exact.v, 1e-5);
 }
 
+/// Times that a loop of samples adds up, or multiplies, differ by round-off from the ends of constant steps.
+TEST(Inputs, AreSetAtTheEndsOfConstantStepsHoweverTimesAreComputed) {
+  for (const char* method : {"bliedf", "generalized-alpha", "radau", "rkmk"})
+    for (const double h : {5e-4, 1e-3, 1e-2})
+      for (const bool adds_up : {false, true}) {
+        SCOPED_TRACE(std::string(method) + (adds_up ? " adds up " : " ") + std::to_string(h));
+        run::Options options;
+        options.method = method;
+        options.step = h;
+        options.t_end = 5.0;
+        run::Simulation sim(problem_of(rail), options);
+        Exact exact;
+        double t = 0.0;
+        const int samples = std::min(1500, static_cast<int>(4.9 / h));
+        for (int k = 0; k < samples; ++k) {
+          const double u = -20.0 * (sim.output("way") - 0.3) - 4.0 * sim.output("way'");
+          sim.set("u", u);
+          t = adds_up ? sim.time() + h : h * (k + 1);
+          ASSERT_EQ(sim.advance_to(t), run::Status::success) << k << ": " << sim.report().message;
+          exact.go(u, h);
+        }
+        EXPECT_NEAR(sim.time(), samples * h, 1e-9);
+        EXPECT_EQ(sim.report().counters.steps, samples) << "one step per sample";
+        EXPECT_NEAR(sim.output("way"), exact.x, 10.0 * h * h);
+      }
+}
+
 TEST(Inputs, AreKnownToTheSimulationAloneThatSetThem) {
   const run::Problem problem = problem_of(rail);
   run::Simulation one(problem, options_of("")), two(problem, options_of(""));

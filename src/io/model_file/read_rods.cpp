@@ -728,14 +728,17 @@ void ModelReader::read_line_load(const std::string& at, const Json& value) {
     if (std::abs((s[i + 1] - s[i]) - (s[i] - s[i - 1])) > 1e-6 * (s[i] - s[i - 1]))
       breaks.push_back(static_cast<int>(i));
   breaks.push_back(static_cast<int>(s.size()) - 1);
-  const std::vector<double> weights = multibody::node_weights(s, breaks);
+  const std::vector<double> weights = multibody::node_weights(s, breaks),
+                            before = multibody::weights_before(s, weights);
   const std::string name = element_name(at, value, fmt::format("line-load {}", on), force_names_);
   std::vector<multibody::LineLoad::Point> points;
   int part = 0;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const int node = nodes[i];
-    points.push_back(
-        {.node = rod.first + node, .weight = weights[i], .at = rod.on_axis[static_cast<std::size_t>(node)]});
+    points.push_back({.node = rod.first + node,
+                      .weight = weights[i],
+                      .before = before[i],
+                      .at = rod.on_axis[static_cast<std::size_t>(node)]});
     if (points.size() < multibody::LineLoad::most_nodes && i + 1 < nodes.size()) continue;
     const std::string own = part == 0 ? name : fmt::format("{}.{}", name, part);
     if (part++ > 0) load_parts_[name].push_back(own);
