@@ -201,6 +201,34 @@ TEST(Fit, StopsAtItsBound) {
   EXPECT_TRUE(fit.is_at_bound[0]);
 }
 
+/// x = a t²/2 + b t³/6 with a = 1 beyond its bound 0.9. Cut off at the bound, the step from the start to (1, 0.5) leads uphill; along the bound
+/// the sum of squares falls to b = 0.5 + 0.1 Σ(t²/2 · t³/6)/Σ(t³/6)².
+TEST(Fit, GoesOnAlongABound) {
+  run::Observer nobody;
+  const std::string text = R"({"gravity": [0, 0, 0], "parameters": {"a": 0.85, "b": 1.0},
+    "bodies": [{"name": "m", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0]}],
+    "joints": [{"name": "p", "type": "prismatic", "between": ["ground", "m"], "at": [0, 0, 0], "axis": [0, 0, 1]}],
+    "outputs": {"z": {"displacement": "p"}},
+    "forces": [{"type": "force", "joint": "p", "value": "=a + b*t"}]})";
+  const io::RunSpec spec = spec_of(text, 1.0, 1e-10);
+  std::vector<double> times;
+  double product = 0.0, square = 0.0;
+  for (int i = 1; i <= 20; ++i) {
+    const double t = 0.05 * i;
+    times.push_back(t);
+    product += t * t / 2.0 * t * t * t / 6.0;
+    square += std::pow(t * t * t / 6.0, 2);
+  }
+  const io::RunSpec truth = io::with_parameter(io::with_parameter(spec, "a", 1.0), "b", 0.5);
+  const io::FitData data = data_of(truth, times, 0.0, 1);
+  const io::Fit fit =
+      io::fit(spec, data, {{.name = "a", .low = 0.0, .high = 0.9}, {.name = "b", .low = 0.0, .high = 2.0}}, nobody);
+  ASSERT_TRUE(fit.is_found) << fit.message;
+  EXPECT_GT(fit.iterations, 0);
+  EXPECT_EQ(fit.values[0], 0.9);
+  EXPECT_NEAR(fit.values[1], 0.5 + 0.1 * product / square, 1e-6);
+}
+
 TEST(Fit, NamesWhatTheDataDoNotDetermine) {
   run::Observer nobody;
   // Only k + c enters, and nothing depends on d.

@@ -475,17 +475,43 @@ class Fitter {
     return scale;
   }
 
-  /// (JᵀJ + μ diag) δ = -Jᵀr without the parameters held by a bound.
+  /// (JᵀJ + μ diag) δ = -Jᵀr within the bounds. Where the step reaches a bound, its parameter stays there and the others go on: a step
+  /// that is merely cut off may lead uphill.
   Vector step_with(double damping, const Vector& r, const Vector& scale) const {
     const auto n = at_.p.size();
-    const Vector gradient = jacobian_.transpose() * r;
-    std::vector<Eigen::Index> moves;
-    for (Eigen::Index j = 0; j < n; ++j) {
-      const FreeParameter& p = out_.free[static_cast<std::size_t>(j)];
-      const bool is_held = (at_.p[j] <= p.low && gradient[j] > 0.0) || (at_.p[j] >= p.high && gradient[j] < 0.0);
-      if (!is_held) moves.push_back(j);
-    }
     Vector step = Vector::Zero(n);
+    std::vector<bool> has_stopped(static_cast<std::size_t>(n), false);
+    for (Eigen::Index round = 0; round <= n; ++round) {
+      const Vector left = r + jacobian_ * step, gradient = jacobian_.transpose() * left;
+      std::vector<Eigen::Index> moves;
+      for (Eigen::Index j = 0; j < n; ++j)
+        if (!has_stopped[static_cast<std::size_t>(j)] && !leaves_bounds(j, step[j], -gradient[j])) moves.push_back(j);
+      Vector more = free_step(damping, left, scale, moves);
+      while (std::erase_if(moves, [&](Eigen::Index j) { return leaves_bounds(j, step[j], more[j]); }) > 0)
+        more = free_step(damping, left, scale, moves);
+      double part = 1.0;
+      Eigen::Index stops = -1;
+      for (const Eigen::Index j : moves) {
+        const FreeParameter& p = out_.free[static_cast<std::size_t>(j)];
+        const double room = (more[j] > 0.0 ? p.high : p.low) - at_.p[j] - step[j];
+        if (std::abs(more[j]) * part > std::abs(room)) part = room / more[j], stops = j;
+      }
+      step += part * more;
+      if (stops < 0) break;
+      has_stopped[static_cast<std::size_t>(stops)] = true;
+    }
+    return step;
+  }
+
+  bool leaves_bounds(Eigen::Index j, double moved, double change) const {
+    const FreeParameter& p = out_.free[static_cast<std::size_t>(j)];
+    const double x = at_.p[j] + moved;
+    return (x <= p.low && change < 0.0) || (x >= p.high && change > 0.0);
+  }
+
+  /// As if there were no bounds; only `moves` change.
+  Vector free_step(double damping, const Vector& r, const Vector& scale, const std::vector<Eigen::Index>& moves) const {
+    Vector step = Vector::Zero(at_.p.size());
     if (moves.empty()) return step;
     const auto m = static_cast<Eigen::Index>(moves.size());
     Matrix A = Matrix::Zero(jacobian_.rows() + m, m);
