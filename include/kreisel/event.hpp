@@ -39,10 +39,11 @@ struct Switch {
 /// The function changes q and v, which are then projected onto the constraints.
 struct Jump {
   std::function<void(double t, Vector& q, Vector& v)> apply;
+  std::string_view called = "jump";  ///< in lists of events; refers to text that lasts
 };
 
 using Action = std::variant<Record, Impact, Switch, Jump>;
-/// "record", "impact", "switch", "jump".
+/// "record", "impact", "switch", "jump" or what a jump is called.
 std::string_view name_of(const Action& action);
 
 /// A zero of function(t, q, v, λ). The function should cross zero, not touch it; it is sampled within every step.

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "base/text.hpp"
 #include "kreisel/error.hpp"
@@ -43,6 +44,20 @@ const Function* find_function(std::string_view name) {
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// What people write who know other languages.
+constexpr std::pair<std::string_view, std::string_view> in_other_languages[] = {
+    {"ln", "log is the natural logarithm"},
+    {"log10", "write log(x)/log(10)"},
+    {"log2", "write log(x)/log(2)"},
+    {"pow", "write x^y"},
+    {"if", "write branches with max, min, abs and sign; what changes at an instant is an event"},
+    {"sgn", "sign does that"},
+    {"fabs", "abs does that"},
+    {"arcsin", "it is called asin"},
+    {"arccos", "it is called acos"},
+    {"arctan", "it is called atan"},
+};
 
 std::string complaint(std::string_view text, std::size_t at, std::string_view message) {
   return fmt::format("formula '{}', character {}: {}", text.substr(0, 60), at + 1, message);
@@ -82,6 +97,8 @@ class Parser {
   void term(int depth) {
     factor(depth);
     while (true) {
+      skip_space();
+      if (text_.substr(at_, 2) == "**") fail("found '**'; a power is written x^2");
       if (accept('*')) {
         factor(depth);
         binary(Operation::multiply);
@@ -147,6 +164,8 @@ class Parser {
       return;
     }
     at_ = begin;
+    for (const auto& [other, hint] : in_other_languages)
+      if (name == other) fail(fmt::format("there is no function '{}'; {}", name, hint));
     std::vector<std::string> known = known_.list();
     known.insert(known.begin() + (known.empty() ? 0 : 1), "pi");
     for (const Function& f : functions) known.emplace_back(f.name);

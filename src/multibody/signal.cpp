@@ -86,9 +86,10 @@ Signal::Signal(const std::vector<std::pair<double, double>>& table, Interpolatio
         may_jump && next_t == t && i > 0 && i + 2 < table.size() && table[i - 1].first < t && table[i + 2].first > t;
     if (!(next_t > t) && !is_jump)
       throw InvalidInput(fmt::format(
-          "the times of a table must increase: {} comes after {}{}", next_t, t,
-          next_t == t ? "; a jump is two points with the same time between two others, with interpolation \"linear\""
-                      : ""));
+          "the first numbers of the points of a table must increase: {} comes after {}{}", next_t, t,
+          next_t == t
+              ? "; a jump is two points with the same first number between two others, with interpolation \"linear\""
+              : ""));
     over.width.push_back(next_t - t);
     over.chord.push_back(is_jump ? 0.0 : (next_value - value) / (next_t - t));
   }

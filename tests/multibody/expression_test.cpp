@@ -80,6 +80,8 @@ TEST(Expression, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(refusal("1 +"),
             "formula '1 +', character 4: the formula ends, expected a number, t, pi, a function or '('");
   EXPECT_EQ(refusal("sin 3"), "formula 'sin 3', character 5: found '3', expected '('");
+  EXPECT_EQ(refusal("2**3"), "formula '2**3', character 2: found '**'; a power is written x^2");
+  EXPECT_EQ(refusal("ln(t)"), "formula 'ln(t)', character 1: there is no function 'ln'; log is the natural logarithm");
   EXPECT_EQ(refusal("(1"), "formula '(1', character 3: the formula ends, expected ')'");
   EXPECT_EQ(refusal("1 2"), "formula '1 2', character 3: '2' is left over, expected an operator or the end");
   EXPECT_NE(refusal("inf").find("unknown name"), std::string::npos);

@@ -139,7 +139,7 @@ TEST(ModelFile, RefusesWhatCannotBe) {
       pendulum(
           {}, {},
           R"(, "drivers": [{"type": "angle", "between": ["ground", "rod"], "axis": [1, 0, 0], "value": {"table": [[0, 0], [0, 1]]}}])"),
-      "/drivers/0/value/table: the times of a table must increase");
+      "/drivers/0/value/table: the first numbers of the points of a table must increase");
   expect(R"({"bodies": [{"mass": 1, "mass": 2}]})", "duplicate key");
 }
 

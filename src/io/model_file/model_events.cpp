@@ -124,15 +124,17 @@ void set_events(multibody::Assembly& assembly, std::shared_ptr<const std::vector
         break;
       case ModelEvent::Action::sets:
         out.action = system::Jump{[own = &assembly, events, at = list.size()](double t, Vector& q, Vector& v) {
-          set_states(*own, (*events)[at], t, q, v);
-        }};
+                                    set_states(*own, (*events)[at], t, q, v);
+                                  },
+                                  "set"};
         break;
       case ModelEvent::Action::restarts:
-        out.action = system::Jump{[](double, Vector&, Vector&) {}};
+        out.action = system::Jump{[](double, Vector&, Vector&) {}, "touch"};
         break;
       case ModelEvent::Action::touches:
         out.action = system::Jump{[own = &assembly, force = event.force, gap = event.gap](
-                                      double, Vector& q, Vector& v) { own->touch(force, gap, v, q); }};
+                                      double, Vector& q, Vector& v) { own->touch(force, gap, v, q); },
+                                  "touch"};
         break;
       case ModelEvent::Action::jumps:
         out.action = system::Jump{[own = &assembly, events, at = list.size()](double t, Vector& q, Vector& v) {

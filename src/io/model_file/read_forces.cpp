@@ -64,6 +64,10 @@ void ModelReader::read_force(const std::string& at, const Json& value) {
   for (const int body : spec.bodies)
     spec.masses.push_back(body == multibody::ground ? std::numeric_limits<double>::infinity()
                                                     : mechanism_.bodies[body].mass);
+  const auto is_given = [&](const Field& field) { return find(value, field.name) != nullptr; };
+  if (find_field(info->numbers, "stiffness") != nullptr && std::ranges::none_of(info->numbers, is_given) &&
+      std::ranges::none_of(info->vectors, is_given) && std::ranges::none_of(info->signals, is_given))
+    warn(at, fmt::format("'{}' exerts no force: it has neither stiffness nor damping", spec.name));
   if (!guarded(at, [&] { mechanism_.forces.push_back(info->build(spec)); })) return;
   if (info->law.counts_turns) counting_forces_.push_back({mechanism_.forces.size() - 1, info, spec});
   read_active(at, value, spec.name);
