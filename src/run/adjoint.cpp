@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <unordered_map>
@@ -69,9 +70,10 @@ struct Near {
 /// Stores what scalars need of the points, and divides a long run by checkpoints.
 class Spectator final : public Observer {
  public:
-  Spectator(const system::System& layout, Recording& recording, std::size_t most_bytes, Observer& next)
+  Spectator(const system::System& layout, Recording& recording, const AdjointOptions& wanted, Observer& next)
       : recording_(recording),
-        most_bytes_(most_bytes),
+        most_bytes_(wanted.most_bytes),
+        includes_motion_(wanted.includes_motion),
         next_(next),
         in_force_(layout),
         outputs_(Vector::Zero(layout.output_size())) {}
@@ -81,6 +83,9 @@ class Spectator final : public Observer {
     points_.t.push_back(point.entry.motion.t);
     points_.segment.push_back(point.segment);
     values_.insert(values_.end(), outputs_.begin(), outputs_.end());
+    if (includes_motion_)
+      for (const Vector* x : {&point.entry.motion.q, &point.entry.motion.v, &point.entry.lambda})
+        values_.insert(values_.end(), x->begin(), x->end());
     number_.push_back(recording_.shown());
     return next_.accept(point);
   }
@@ -104,13 +109,16 @@ class Spectator final : public Observer {
   RunPoints points() const {
     using Rows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
     RunPoints out = points_;
-    out.outputs = Eigen::Map<const Rows>(values_.data(), static_cast<Eigen::Index>(points_.t.size()), outputs_.size());
+    const auto count = static_cast<Eigen::Index>(points_.t.size());
+    const Eigen::Index width = count > 0 ? static_cast<Eigen::Index>(values_.size()) / count : 0;
+    out.outputs = Eigen::Map<const Rows>(values_.data(), count, width);
     return out;
   }
 
  private:
   Recording& recording_;
   std::size_t most_bytes_;
+  bool includes_motion_;
   Observer& next_;
   OutputsInForce in_force_;
   Vector outputs_;
@@ -134,6 +142,8 @@ class Backward {
         by_(by),
         start_(nominal.start) {
     for (Eigen::Index j = 0; j < parameters.size(); ++j) {
+      if (const auto i = static_cast<std::size_t>(j); i >= wanted.moves_start_alone.size() || !wanted.moves_start_alone[i])
+        in_equations_.push_back(i);
       steps_.push_back(neighbour_step(wanted.scale, parameters, j, Forward::parameter_bits));
       for (int side = 0; side < 2; ++side) {
         Vector p = parameters;
@@ -190,6 +200,8 @@ class Backward {
                                  is_given(o.steps)});
     method_->set_velocity_tolerance(plan.closeness.velocity_tolerance);
     metric_ = solve::stabilization_metric(space_, plan.closeness.newton.length);
+    rows_ = std::make_unique<RowMap>(spell.system->pattern(), layout_.pattern());
+    all_lambda_.setZero(layout_.pattern().rows());
     metric_weights_.assign(scalar_count(), Vector::Zero(space_.nv()));
     history_ = History(space_,
                        {static_cast<int>(like.lambda.size()), static_cast<int>(like.eta.size()),
@@ -222,9 +234,17 @@ class Backward {
       values_.setZero(layout_.output_size());
       system.evaluate_outputs(m, lambda, values_);
       out.setZero(static_cast<Eigen::Index>(scalar_count()));
-      for (const Wanted& w : wanted) out[static_cast<Eigen::Index>(w.scalar)] += w.weight * values_[w.output];
+      rows_->spread(lambda, all_lambda_);
+      const auto value_of = [&](Eigen::Index number) {
+        for (const Vector* x : std::initializer_list<const Vector*>{&values_, &m.q, &m.v}) {
+          if (number < x->size()) return (*x)[number];
+          number -= x->size();
+        }
+        return all_lambda_[number];
+      };
+      for (const Wanted& w : wanted) out[static_cast<Eigen::Index>(w.scalar)] += w.weight * value_of(w.output);
     };
-    for (std::size_t j = 0; j < steps_.size(); ++j) {
+    for (const std::size_t j : in_equations_) {
       for (int side = 0; side < 2; ++side) sums(*near_[side][j].system, at.motion, at.lambda, sums_[side]);
       by_.col(static_cast<Eigen::Index>(j)) += part(j) * (sums_[0] - sums_[1]);
     }
@@ -294,7 +314,7 @@ class Backward {
       return kkt.accelerate(moved, out);
     };
     Vector sides[4];
-    for (std::size_t j = 0; j < steps_.size(); ++j) {
+    for (const std::size_t j : in_equations_) {
       for (int side = 0; side < 2; ++side)
         if (!multipliers(*near_[side][j].system, at.motion, sides[side]))
           return fail("a neighbouring motion has no multipliers");
@@ -337,6 +357,13 @@ class Backward {
     add_outputs(number, point.entry, of_new);
     if (point.closed_lambda.size() > 0 && !pull_through_multipliers(point.entry, of_new)) return false;
     if (point.ends_at_stop && closed_.motion.t < spell_->plan.run_end && !corner_stays(h)) return false;
+
+    const auto is_zero = [](const Weights& w) {
+      for (const Vector* x : {&w.q, &w.v, &w.a, &w.lambda, &w.omega, &w.memory})
+        if (!x->isZero(0.0)) return false;
+      return true;
+    };
+    if (std::ranges::all_of(of_new, is_zero)) return true;  // behind the last time that counts
 
     history_.clear();
     const int count = static_cast<int>(std::min<long>(closed_.order + 1, number - spell_->first));
@@ -469,7 +496,7 @@ class Backward {
       for (std::size_t f = 0; f < scalar_count(); ++f)
         metric_weights_[f] += stabilization_weights_[f].cwiseProduct(force_[0]);
     }
-    for (std::size_t j = 0; j < steps_.size(); ++j) {
+    for (const std::size_t j : in_equations_) {
       for (int side = 0; side < 2; ++side) {
         const Near& near = near_[side][j];
         near.system->residual(closed_.motion, closed_.lambda, residual_[side]);
@@ -534,7 +561,7 @@ class Backward {
   /// Whether the corner at which the step ends is at the same time for every parameter.
   [[nodiscard]] bool corner_stays(double h) {
     const double from = closed_.motion.t - h;
-    for (std::size_t j = 0; j < steps_.size(); ++j) {
+    for (const std::size_t j : in_equations_) {
       Stop ahead[2];
       for (int side = 0; side < 2; ++side) {
         const Near& near = near_[side][j];
@@ -593,7 +620,12 @@ class Backward {
     const auto points_of = [&](const Stepper& stepper) -> const History& {
       return static_cast<const ImplicitStepper&>(stepper).history();
     };
-    for (std::size_t j = 0; j < steps_.size(); ++j) {
+    std::vector<std::size_t> moving = in_equations_;
+    if (is_first) {
+      moving.resize(steps_.size());
+      std::iota(moving.begin(), moving.end(), std::size_t{0});
+    }
+    for (const std::size_t j : moving) {
       Vector sides[2];
       for (int side = 0; side < 2; ++side) {
         Near& near = near_[side][j];
@@ -669,6 +701,7 @@ class Backward {
   Matrix& by_;
   const system::Start& start_;
   std::vector<double> steps_;
+  std::vector<std::size_t> in_equations_;  ///< parameters that change them
   std::array<std::vector<Near>, 2> near_;
   std::unordered_map<long, std::vector<Weights>> weights_;
   std::string problem_;
@@ -682,7 +715,8 @@ class Backward {
   Counters counters_;
   std::unique_ptr<solve::Closer> closer_;
   std::unique_ptr<method::Method> method_;
-  Vector metric_;
+  std::unique_ptr<RowMap> rows_;
+  Vector metric_, all_lambda_;
   std::vector<Vector> metric_weights_;  ///< what multiplies changes of the metric, which follows from the start
   History history_;
 
@@ -717,7 +751,7 @@ Gradients differentiate_backwards(const ProblemOf& make, const Vector& parameter
   Recording recording(spells, 0);
   if (!options.project_position_at.empty() || !options.project_velocity_at.empty())
     recording.stop("it projects at given times");
-  Spectator spectator(problem.system->result_layout(), recording, wanted.most_bytes, observer);
+  Spectator spectator(problem.system->result_layout(), recording, wanted, observer);
   Drive drive(*problem.system, problem.start, options, spectator, {}, nullptr, nullptr, &recording);
   drive.advance_to(std::numeric_limits<double>::infinity());
   out.report = drive.report();

@@ -10,7 +10,7 @@
 
 namespace kreisel::run {
 
-/// weight · output at a point of the run.
+/// weight · quantity at a point of the run: outputs come first, then the entries of q, v and λ.
 struct OutputTerm {
   std::size_t point = 0;
   Eigen::Index output = 0;
@@ -23,7 +23,7 @@ using ScalarsOf = std::function<std::vector<std::vector<OutputTerm>>(const RunPo
 
 struct Gradients {
   Report report;     ///< of the run
-  RunPoints points;  ///< t, segment and outputs; the others are empty
+  RunPoints points;  ///< t, segment and outputs, with the other quantities behind them if wanted; the rest is empty
   Vector values;     ///< sums of the terms
   Matrix by;         ///< one row per scalar, one column per parameter
   std::string problem;
@@ -33,6 +33,8 @@ struct Gradients {
 struct AdjointOptions {
   std::vector<std::string> names{};  ///< of the parameters, for messages
   Vector scale{};                    ///< as in SensitivityOptions
+  std::vector<bool> moves_start_alone{};  ///< by parameter: it changes initial values and no equation; empty: none does
+  bool includes_motion = false;  ///< scalars may have q, v and λ
   /// For the points of the run. Beyond it the run is divided by checkpoints, and its parts are computed again, last one first.
   std::size_t most_bytes = std::size_t{1} << 28;
 };
