@@ -10,6 +10,7 @@
 #include "io/model_file/model_catalogue.hpp"
 #include "io/result/prepare.hpp"
 #include "io/result/sensitivities.hpp"
+#include "io/result/tuning.hpp"
 #include "kreisel/error.hpp"
 
 namespace {
@@ -47,8 +48,15 @@ struct Case {
 std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.model << " " << c.group; }
 
 /// Both differentiate the same steps, with the same neighbours of parameters. They differ by the 1e-10 to which the forward mode
-/// solves its linear equations in each step, relative to the largest derivative.
+/// solves its linear equations in each step, relative to the largest derivative. With equations solved to 1e-14 all of these cases
+/// agree to 1e-9.
 constexpr double agreement = 1e-9;
+
+/// Of differences of values between neighbours, which are 2^-17 of a parameter away.
+double noise_of(const io::RunSpec& spec, const std::string& name, double value) {
+  const double p = name.starts_with("v0.") || name.starts_with("q0.") ? 1.0 : std::abs(io::parameter_value(spec, name));
+  return 4.0 * 2.2e-16 * std::ldexp(value / (p > 0.0 ? p : 1.0), 17);
+}
 
 void expect_agreement(const io::RunSpec& spec, const Case& c, double tolerance = agreement) {
   run::Observer nobody;
@@ -69,10 +77,13 @@ void expect_agreement(const io::RunSpec& spec, const Case& c, double tolerance =
     for (std::size_t j = 0; j < c.names.size(); ++j) {
       SCOPED_TRACE(c.outputs[i] + " by " + c.names[j]);
       const Vector column = column_of(carried.by[j], spec, c.outputs[i]);
-      const double size = column.cwiseAbs().maxCoeff();
       const auto row = static_cast<Eigen::Index>(3 * i), by = static_cast<Eigen::Index>(j);
-      EXPECT_NEAR(back.by(row, by), column[column.size() - 1], tolerance * size);
-      EXPECT_NEAR(back.by(row + 1, by), carried.at({middle}, column)(0, 0), tolerance * size);
+      const double size = column.cwiseAbs().maxCoeff();
+      const double value = std::max(std::abs(back.values[row]), std::abs(back.values[row + 1]));
+      const double allowed = tolerance * size + noise_of(spec, c.names[j], value);
+      EXPECT_GT(size, 0.0);
+      EXPECT_NEAR(back.by(row, by), column[column.size() - 1], allowed);
+      EXPECT_NEAR(back.by(row + 1, by), carried.at({middle}, column)(0, 0), allowed);
       double integral = 0.0;  // by the trapezoidal rule: another formula
       for (Eigen::Index k = 1; k < column.size(); ++k)
         integral += 0.5 *
@@ -94,17 +105,52 @@ TEST_P(Adjoint, AgreesWithDerivativesCarriedAlong) {
 INSTANTIATE_TEST_SUITE_P(
     Models, Adjoint,
     testing::Values(
-        Case{"heavy-top", "r3xso3", {"v5", "lambda1"}, {"mass", "gravity", "omega_x", "v0.5"}, 0.1},
-        Case{"heavy-top", "se3", {"v5", "lambda1"}, {"mass", "gravity", "omega_x", "v0.5"}, 0.1},
-        Case{"pendulum", "", {"v1", "lambda1"}, {"length", "gravity"}, 1.0},
-        Case{"chain", "r3xso3", {"v3", "lambda2"}, {"gravity", "v0.2", "q0.4"}, 0.2},
-        Case{"chain", "se3", {"v3", "lambda2"}, {"gravity", "v0.2", "q0.4"}, 0.2},
-        Case{"four-bar", "", {"v1"}, {"gravity", "speed"}, 0.5},
+        Case{"heavy-top", "r3xso3", {"v6", "lambda1"}, {"mass", "gravity", "omega_x", "v0.5"}, 0.1},
+        Case{"heavy-top", "se3", {"v6", "lambda1"}, {"mass", "gravity", "omega_x", "v0.5"}, 0.1},
+        Case{"pendulum", "", {"v1", "lambda1"}, {"length"}, 1.0},
+        Case{"chain", "r3xso3", {"v9", "lambda4"}, {"gravity", "v0.5"}, 0.2},
+        Case{"chain", "se3", {"v9", "lambda4"}, {"gravity", "v0.5"}, 0.2},
+        Case{"four-bar", "", {"v1"}, {"gravity", "speed", "q0.6"}, 0.5},
         Case{"leg", "r3xso3", {"foot.x", "knee_angle"}, {"L", "m", "m_shank", "stride", "phase", "omega", "k", "d"}, 0.3},
         Case{"leg", "se3", {"foot.x", "knee_angle"}, {"L", "m", "m_shank", "stride", "phase", "omega", "k", "d"}, 0.3},
-        Case{"two-legs", "", {"left.foot.z", "step"}, {"left.L", "right.k", "M"}, 0.2},
-        Case{"hanging-chain", "", {"end.x"}, {"L", "m"}, 0.2}, Case{"oscillator", "", {"v1"}, {"omega"}, 2.0},
-        Case{"friction-pendulum", "", {"v1", "lambda1"}, {"friction", "mass"}, 0.5}));
+        Case{"two-legs", "", {"left.foot.z", "step"}, {"left.L", "right.k"}, 0.2},
+        Case{"hanging-chain", "", {"end.z"}, {"L"}, 0.2}, Case{"oscillator", "", {"v1"}, {"omega"}, 2.0}));
+
+/// Newton's method of neighbouring runs is solved to 1e-11 of v, and they differ by 2^-12 of the parameter.
+constexpr double noise_of_velocities = 1e-6, noise_of_multipliers = 4e-5;
+
+class AdjointAgain : public testing::TestWithParam<Case> {};
+
+TEST_P(AdjointAgain, AgreesWithNeighbouringRuns) {
+  const Case& c = GetParam();
+  run::Observer nobody;
+  for (const double tolerance : {1e-4, 1e-7}) {
+    SCOPED_TRACE(tolerance);
+    io::RunSpec spec = spec_of(c.model, c.t_end, tolerance, c.group);
+    spec.set("newton_tolerance", std::min(0.03, 1e-10 / tolerance));
+    const run::Gradients back = io::gradients(spec, c.names, c.outputs, nobody);
+    ASSERT_EQ(back.problem, "");
+    const run::Sensitivities near = io::sensitivities(spec, c.names, nobody, {.uses_differences = true});
+    ASSERT_EQ(near.problem, "");
+    for (std::size_t i = 0; i < c.outputs.size(); ++i)
+      for (std::size_t j = 0; j < c.names.size(); ++j) {
+        SCOPED_TRACE(c.outputs[i] + " by " + c.names[j]);
+        const Vector column = column_of(near.by[j], spec, c.outputs[i]);
+        const double noise = c.outputs[i].starts_with("lambda") ? noise_of_multipliers : noise_of_velocities;
+        EXPECT_GT(column.cwiseAbs().maxCoeff(), 0.0);
+        EXPECT_NEAR(back.by(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)), column[column.size() - 1],
+                    noise * column.cwiseAbs().maxCoeff());
+      }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, AdjointAgain,
+    testing::Values(Case{"heavy-top", "r3xso3", {"v6", "lambda1"}, {"mass", "omega_x"}, 0.1},
+                    Case{"heavy-top", "se3", {"v6", "lambda1"}, {"mass", "omega_x"}, 0.1},
+                    Case{"chain", "se3", {"v9", "lambda4"}, {"gravity"}, 0.2},
+                    Case{"leg", "r3xso3", {"foot.x"}, {"L", "phase", "k"}, 0.3},
+                    Case{"friction-pendulum", "", {"v1", "lambda1"}, {"friction"}, 0.5}));
 
 /// Every order and formulation, and starts of several points, whose velocities are corrected.
 TEST(Adjoint, ServesConstantSteps) {
@@ -124,12 +170,14 @@ TEST(Adjoint, ServesConstantSteps) {
       spec.model = "heavy-top";
       spec.group = group;
       spec.set("t_end", 0.05);
-      spec.set("step", 1e-3);
+      // In index-3 form λ has the round-off of q over h².
+      const bool is_index3 = formulation == std::string("index3");
+      spec.set("step", is_index3 ? 4e-3 : 1e-3);
       spec.set("order", order);
       spec.set("formulation", std::string(formulation));
       spec.set("correction", std::string(correction));
       spec.set("newton_tolerance", 1e-11);
-      expect_agreement(spec, {"heavy-top", group, {"v5", "lambda1"}, {"mass", "omega_x"}, 0.05});
+      expect_agreement(spec, {"heavy-top", group, {"v6", "lambda1"}, {"mass", "omega_x"}, 0.05}, 1e-8);
     }
 }
 
@@ -174,7 +222,7 @@ TEST(Adjoint, OfAnOscillatorIsThatOfTheClosedForm) {
 TEST(Adjoint, IsTheSameWithCheckpoints) {
   run::Observer nobody;
   const io::RunSpec spec = spec_of("heavy-top", 0.1, 1e-6, "se3");
-  const std::vector<std::string> names{"mass", "omega_x"}, scalars{"v5", "integral(v5)"};
+  const std::vector<std::string> names{"mass", "omega_x"}, scalars{"v6", "integral(v6)"};
   const run::Gradients whole = io::gradients(spec, names, scalars, nobody);
   const run::Gradients parts = io::gradients(spec, names, scalars, nobody, {}, 20000);
   ASSERT_EQ(whole.problem, "");
