@@ -380,16 +380,15 @@ void add_analyses(py::module_& m) {
                                 return io::gradients(spec, names, scalars, observer, listed);
                               });
         });
-  m.def("gradient",
-        [](const py::object& model, const std::string& group, const py::dict& parameters, const py::dict& options,
-           std::optional<double> t0, const std::vector<std::string>& names, const std::vector<double>& times,
-           const Matrix& weights, const py::object& should_stop) {
-          const io::RunSpec spec = spec_of(model, group, parameters, options, t0);
-          return gradients_of(spec, py::list(), should_stop,
-                              [&](run::Observer& observer, const std::vector<system::Event>& listed) {
-                                return io::gradients(spec, names, times, weights, observer, listed);
-                              });
-        });
+  m.def("gradient", [](const py::object& model, const std::string& group, const py::dict& parameters,
+                       const py::dict& options, std::optional<double> t0, const std::vector<std::string>& names,
+                       const std::vector<double>& times, const Matrix& weights, const py::object& should_stop) {
+    const io::RunSpec spec = spec_of(model, group, parameters, options, t0);
+    return gradients_of(spec, py::list(), should_stop,
+                        [&](run::Observer& observer, const std::vector<system::Event>& listed) {
+                          return io::gradients(spec, names, times, weights, observer, listed);
+                        });
+  });
   m.def("fit", [](const py::object& model, const std::string& group, const py::dict& parameters,
                   const py::dict& options, const std::vector<double>& t, const std::vector<std::string>& columns,
                   const Matrix& values, const std::vector<std::tuple<std::string, double, double>>& free, int starts,

@@ -382,7 +382,7 @@ def minimize(model, objective, free, t_span=None, *, t_eval=None, tolerance=1e-8
 
     objective   function of the run, called as objective(t, y) with the times and the outputs: y["knee"] and y["foot.x"] are arrays. It
                 returns a number. Its gradient comes from the derivatives of the outputs and needs no further runs; with t_eval and
-                many parameters from the adjoint of the run, one more run and two calls of the objective per time and output
+                many parameters from the adjoint of the run, with two calls of the objective per time and output
     free        dict of parameters, or of numbers of parts as "spring1.stiffness", with bounds: {"k": (1e3, 1e5), "L": None}
     t_eval      times at which outputs are given (default: the steps of the run, whose number changes with the parameters)
     tolerance   the search ends when the predicted decrease of a step is below this fraction of the objective
@@ -421,7 +421,6 @@ def minimize(model, objective, free, t_span=None, *, t_eval=None, tolerance=1e-8
 
     def by_adjoint(p):
         """None: the run does not allow it."""
-        nonlocal runs
         now = {**given, **dict(zip(names, p.tolist()))}
         result = solve(model, t_span, t_eval=t_eval, group=group, parameters=now, progress=False, **options)
         y = outputs(result)
@@ -448,18 +447,15 @@ def minimize(model, objective, free, t_span=None, *, t_eval=None, tolerance=1e-8
                                             names, result.t.tolist(), np.hstack(columns), interruption.was_asked)
         if interruption.was_asked():
             raise Interrupted("minimize was interrupted", result)
-        if found is None:
-            return None
-        runs += 1
-        return value, found[1][0]
+        return None if found is None else (value, found[1][0])
 
     def evaluate(p):
         nonlocal runs, uses_adjoint
+        runs += 1
         if uses_adjoint:
             if (found := by_adjoint(p)) is not None:
                 return found
             uses_adjoint = False
-        runs += 1
         result = solve(model, t_span, t_eval=t_eval, group=group, parameters={**given, **dict(zip(names, p.tolist()))}, sensitivities=names,
                        progress=False, **options)
         y = outputs(result)

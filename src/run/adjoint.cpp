@@ -142,7 +142,8 @@ class Backward {
         by_(by),
         start_(nominal.start) {
     for (Eigen::Index j = 0; j < parameters.size(); ++j) {
-      if (const auto i = static_cast<std::size_t>(j); i >= wanted.moves_start_alone.size() || !wanted.moves_start_alone[i])
+      if (const auto i = static_cast<std::size_t>(j);
+          i >= wanted.moves_start_alone.size() || !wanted.moves_start_alone[i])
         in_equations_.push_back(i);
       steps_.push_back(neighbour_step(wanted.scale, parameters, j, Forward::parameter_bits));
       for (int side = 0; side < 2; ++side) {
@@ -154,7 +155,8 @@ class Backward {
       }
     }
     const int nv = space_.nv();
-    for (Vector* v : {&q_, &v_, &a_, &dx_, &ddv_, &u_, &pulled_, &bracket_, &turned_, &turned_for_, &force_[0], &force_[1]})
+    for (Vector* v :
+         {&q_, &v_, &a_, &dx_, &ddv_, &u_, &pulled_, &bracket_, &turned_, &turned_for_, &force_[0], &force_[1]})
       v->setZero(nv);
     for (system::Motion& m : motion_) m = system::Motion(space_);
   }
@@ -195,18 +197,18 @@ class Backward {
     const Plan& plan = spell.plan;
     const Options& o = plan.options;
     closer_ = std::make_unique<solve::Closer>(*spell.system, plan.formulation, plan.closeness.newton, counters_);
-    method_ = plan.method->make(space_, counters_,
-                                {plan.max_order, o.correction, o.own_correction.get(), o.method.parameters,
-                                 is_given(o.steps)});
+    method_ = plan.method->make(
+        space_, counters_,
+        {plan.max_order, o.correction, o.own_correction.get(), o.method.parameters, is_given(o.steps)});
     method_->set_velocity_tolerance(plan.closeness.velocity_tolerance);
     metric_ = solve::stabilization_metric(space_, plan.closeness.newton.length);
     rows_ = std::make_unique<RowMap>(spell.system->pattern(), layout_.pattern());
     all_lambda_.setZero(layout_.pattern().rows());
     metric_weights_.assign(scalar_count(), Vector::Zero(space_.nv()));
-    history_ = History(space_,
-                       {static_cast<int>(like.lambda.size()), static_cast<int>(like.eta.size()),
-                        static_cast<int>(like.memory.size())},
-                       plan.max_order + 4);
+    history_ = History(
+        space_,
+        {static_cast<int>(like.lambda.size()), static_cast<int>(like.eta.size()), static_cast<int>(like.memory.size())},
+        plan.max_order + 4);
     for (system::Residual* r : {&residual_[0], &residual_[1], &weight_}) *r = residual_of(*spell.system);
     turn_blocks_ = system::KktBlocks(spell.system->pattern());
     lambda_.setZero(like.lambda.size());
@@ -377,8 +379,7 @@ class Backward {
       return fail(fmt::format("steps of {} with these settings have no transposed", spell_->plan.method->name));
     if (!closer_->linearize_transposed_at(*method_, history_, h, x_, closed_))
       return fail(fmt::format("the matrix of the step to t = {:.6g} is singular", closed_.motion.t));
-    if (checks_left_ > 0 && !has_exact_derivatives())
-      return fail("the derivatives of the equations are not exact");
+    if (checks_left_ > 0 && !has_exact_derivatives()) return fail("the derivatives of the equations are not exact");
     has_turning_force_ = closer_->has_eta() && size_of(closed_.eta) > 0.0;
 
     step_weights_.resize(scalar_count(), residual_of(*spell_->system));
@@ -440,8 +441,8 @@ class Backward {
         continue;
       }
       if (corrections >= most_corrections)
-        return fail(fmt::format("the linear equations of the step to t = {:.6g} could not be solved",
-                                closed_.motion.t));
+        return fail(
+            fmt::format("the linear equations of the step to t = {:.6g} could not be solved", closed_.motion.t));
       last = update;
     }
   }
@@ -565,8 +566,8 @@ class Backward {
       Stop ahead[2];
       for (int side = 0; side < 2; ++side) {
         const Near& near = near_[side][j];
-        ahead[side] =
-            Corners(*near.system, spell_->plan.options, spell_->plan.t0, spell_->plan.t_end).ahead(from, h * (1.0 + 1e-3));
+        ahead[side] = Corners(*near.system, spell_->plan.options, spell_->plan.t0, spell_->plan.t_end)
+                          .ahead(from, h * (1.0 + 1e-3));
       }
       if (ahead[0].is_corner != ahead[1].is_corner || ahead[0].t != ahead[1].t)
         return fail(fmt::format("the corner at t = {:.6g} moves with '{}'", closed_.motion.t, name(j)));
@@ -685,7 +686,8 @@ class Backward {
         if (other.space().nq() != space_.nq() || other.space().nv() != space_.nv() ||
             other.pattern().rows() != system.pattern().rows() || other.output_size() != layout_.output_size())
           return fmt::format(
-              "'{}' changes the number of coordinates, constraints or outputs; there is no derivative with respect to it",
+              "'{}' changes the number of coordinates, constraints or outputs; there is no derivative with respect to "
+              "it",
               name(j));
       }
     return {};
@@ -729,7 +731,8 @@ class Backward {
   system::Residual weight_, before_, residual_[2];
   system::KktBlocks turn_blocks_;
   system::Motion motion_[2];
-  Vector q_, v_, a_, lambda_, eta_, dx_, ddv_, u_, pulled_, bracket_, turned_, turned_for_, force_[2], values_, sums_[2];
+  Vector q_, v_, a_, lambda_, eta_, dx_, ddv_, u_, pulled_, bracket_, turned_, turned_for_, force_[2], values_,
+      sums_[2];
 };
 
 }  // namespace

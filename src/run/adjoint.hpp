@@ -31,10 +31,10 @@ struct Gradients {
 };
 
 struct AdjointOptions {
-  std::vector<std::string> names{};  ///< of the parameters, for messages
-  Vector scale{};                    ///< as in SensitivityOptions
+  std::vector<std::string> names{};       ///< of the parameters, for messages
+  Vector scale{};                         ///< as in SensitivityOptions
   std::vector<bool> moves_start_alone{};  ///< by parameter: it changes initial values and no equation; empty: none does
-  bool includes_motion = false;  ///< scalars may have q, v and λ
+  bool includes_motion = false;           ///< scalars may have q, v and λ
   /// For the points of the run. Beyond it the run is divided by checkpoints, and its parts are computed again, last one first.
   std::size_t most_bytes = std::size_t{1} << 28;
 };

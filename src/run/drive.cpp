@@ -700,7 +700,8 @@ bool Drive::change(const Happening& happening) {
   before.motion.t = t;
   make_consistent(*s.system, before, recorder_.counters(), options_.linear_solver.name());
 
-  if (follower_ != nullptr) follower_->cut(*s.stepper, happening, events_.event_of(happening.crossings.front()), before);
+  if (follower_ != nullptr)
+    follower_->cut(*s.stepper, happening, events_.event_of(happening.crossings.front()), before);
 
   ++recorder_.counters().steps;
   bool goes_on = !output_.schedule().is_active() || show_wanted(before, false);

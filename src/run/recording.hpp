@@ -27,7 +27,7 @@ class Recording final : public Follower {
  public:
   struct Point {
     method::Entry entry;
-    Vector closed_lambda;       ///< with which the equations of the step were solved, if λ was computed anew; else empty
+    Vector closed_lambda;  ///< with which the equations of the step were solved, if λ was computed anew; else empty
     bool ends_at_stop = false;  ///< its step
   };
 

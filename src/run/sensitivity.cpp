@@ -420,7 +420,8 @@ Sensitivities differentiate(const ProblemOf& make, const Vector& parameters, con
     out.differences = "they were requested";
   } else {
     Vector steps(parameters.size());
-    for (Eigen::Index j = 0; j < steps.size(); ++j) steps[j] = neighbour_step(wanted.scale, parameters, j, Forward::parameter_bits);
+    for (Eigen::Index j = 0; j < steps.size(); ++j)
+      steps[j] = neighbour_step(wanted.scale, parameters, j, Forward::parameter_bits);
     try {
       forward = std::make_unique<Forward>(make, parameters, steps, options, problem);
     } catch (const InvalidInput& e) {

@@ -83,8 +83,7 @@ struct Closer::Transposed {
     for (const linear::BlockPattern::Entry& e : of.entries()) place.push_back(matrix.find(e.column, e.row));
   }
   [[nodiscard]] bool factorize(const linear::BlockMatrix& of) {
-    for (std::size_t i = 0; i < place.size(); ++i)
-      matrix.block(place[i]) = of.block(static_cast<int>(i)).transpose();
+    for (std::size_t i = 0; i < place.size(); ++i) matrix.block(place[i]) = of.block(static_cast<int>(i)).transpose();
     return solver->factorize(matrix);
   }
 
@@ -347,8 +346,8 @@ bool Closer::linearize_at(method::Method& method, const method::History& history
   return refresh(method, h, closed);
 }
 
-bool Closer::linearize_transposed_at(method::Method& method, const method::History& history, double h,
-                                     ConstVectorRef x, const method::Entry& closed) {
+bool Closer::linearize_transposed_at(method::Method& method, const method::History& history, double h, ConstVectorRef x,
+                                     const method::Entry& closed) {
   history_ = &history;
   x_ = x;
   make_matrix(method, h, closed);

@@ -86,11 +86,13 @@ class Closer {
   [[nodiscard]] bool linearize_transposed_at(method::Method& method, const method::History& history, double h,
                                              ConstVectorRef x, const method::Entry& closed);
   /// Where the left-hand sides are multiplied by w, subtracts what that multiplies δq, δv, δv̇ and δλ by.
-  void subtract_transposed(const system::Residual& w, VectorRef dq, VectorRef dv, VectorRef da, VectorRef dlambda) const;
+  void subtract_transposed(const system::Residual& w, VectorRef dq, VectorRef dv, VectorRef da,
+                           VectorRef dlambda) const;
   /// out += B u, position rows.
   void add_jacobian_product(ConstVectorRef u, VectorRef out) const;
   /// w += Newton's update of the weights of the left-hand sides, from what still multiplies δx, δλ and δη.
-  void correct_transposed(double h, ConstVectorRef dx, ConstVectorRef dlambda, ConstVectorRef deta, system::Residual& w);
+  void correct_transposed(double h, ConstVectorRef dx, ConstVectorRef dlambda, ConstVectorRef deta,
+                          system::Residual& w);
   /// M, D, K, B, H and F of that step.
   const system::KktBlocks& linearization() const { return blocks_; }
   /// Whether the rows of λ and η are exactly gap and rate of the residual.

@@ -86,9 +86,9 @@ void expect_agreement(const io::RunSpec& spec, const Case& c, double tolerance =
       EXPECT_NEAR(back.by(row + 1, by), carried.at({middle}, column)(0, 0), allowed);
       double integral = 0.0;  // by the trapezoidal rule: another formula
       for (Eigen::Index k = 1; k < column.size(); ++k)
-        integral += 0.5 *
-                    (carried.points.t[static_cast<std::size_t>(k)] - carried.points.t[static_cast<std::size_t>(k) - 1]) *
-                    (column[k] + column[k - 1]);
+        integral +=
+            0.5 * (carried.points.t[static_cast<std::size_t>(k)] - carried.points.t[static_cast<std::size_t>(k) - 1]) *
+            (column[k] + column[k - 1]);
       EXPECT_NEAR(back.by(row + 2, by), integral, 0.02 * c.t_end * size);
     }
 }
@@ -111,7 +111,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"chain", "r3xso3", {"v9", "lambda4"}, {"gravity", "v0.5"}, 0.2},
         Case{"chain", "se3", {"v9", "lambda4"}, {"gravity", "v0.5"}, 0.2},
         Case{"four-bar", "", {"v1"}, {"gravity", "speed", "q0.6"}, 0.5},
-        Case{"leg", "r3xso3", {"foot.x", "knee_angle"}, {"L", "m", "m_shank", "stride", "phase", "omega", "k", "d"}, 0.3},
+        Case{"leg",
+             "r3xso3",
+             {"foot.x", "knee_angle"},
+             {"L", "m", "m_shank", "stride", "phase", "omega", "k", "d"},
+             0.3},
         Case{"leg", "se3", {"foot.x", "knee_angle"}, {"L", "m", "m_shank", "stride", "phase", "omega", "k", "d"}, 0.3},
         Case{"two-legs", "", {"left.foot.z", "step"}, {"left.L", "right.k"}, 0.2},
         Case{"hanging-chain", "", {"end.z"}, {"L"}, 0.2}, Case{"oscillator", "", {"v1"}, {"omega"}, 2.0}));
@@ -144,13 +148,12 @@ TEST_P(AdjointAgain, AgreesWithNeighbouringRuns) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Models, AdjointAgain,
-    testing::Values(Case{"heavy-top", "r3xso3", {"v6", "lambda1"}, {"mass", "omega_x"}, 0.1},
-                    Case{"heavy-top", "se3", {"v6", "lambda1"}, {"mass", "omega_x"}, 0.1},
-                    Case{"chain", "se3", {"v9", "lambda4"}, {"gravity"}, 0.2},
-                    Case{"leg", "r3xso3", {"foot.x"}, {"L", "phase", "k"}, 0.3},
-                    Case{"friction-pendulum", "", {"v1", "lambda1"}, {"friction"}, 0.5}));
+INSTANTIATE_TEST_SUITE_P(Models, AdjointAgain,
+                         testing::Values(Case{"heavy-top", "r3xso3", {"v6", "lambda1"}, {"mass", "omega_x"}, 0.1},
+                                         Case{"heavy-top", "se3", {"v6", "lambda1"}, {"mass", "omega_x"}, 0.1},
+                                         Case{"chain", "se3", {"v9", "lambda4"}, {"gravity"}, 0.2},
+                                         Case{"leg", "r3xso3", {"foot.x"}, {"L", "phase", "k"}, 0.3},
+                                         Case{"friction-pendulum", "", {"v1", "lambda1"}, {"friction"}, 0.5}));
 
 /// Every order and formulation, and starts of several points, whose velocities are corrected.
 TEST(Adjoint, ServesConstantSteps) {
@@ -190,8 +193,8 @@ TEST(Adjoint, GoesThroughCorners) {
     "forces": [{"type": "force", "joint": "p", "value": "=-k*z"},
                {"type": "applied", "on": "m", "force": [0, 0, "=F*sign(t - 0.7)"]}]})json";
   io::RunSpec spec = spec_of("", 1.5, 1e-7);
-  spec.own_model = std::make_shared<const models::ModelInfo>(
-      io::model_of(std::make_shared<io::JsonSource>("m.json", pushed)));
+  spec.own_model =
+      std::make_shared<const models::ModelInfo>(io::model_of(std::make_shared<io::JsonSource>("m.json", pushed)));
   expect_agreement(spec, {"", "", {"z", "v3"}, {"k", "x0", "F"}, 1.5});
 }
 

@@ -202,8 +202,8 @@ run::Gradients gradients_of(const RunSpec& spec, const std::vector<std::string>&
                                        .scale = run.scale,
                                        .moves_start_alone = moves_start_alone,
                                        .includes_motion = includes_motion,
-                                       .most_bytes = most_bytes}, scalars,
-                                      observer);
+                                       .most_bytes = most_bytes},
+                                      scalars, observer);
 }
 
 }  // namespace
@@ -228,10 +228,10 @@ run::Gradients gradients(const RunSpec& spec, const std::vector<std::string>& na
     std::vector<std::vector<run::OutputTerm>> terms(wanted.size());
     for (std::size_t f = 0; f < wanted.size(); ++f) {
       const Scalar& scalar = wanted[f];
-      const std::vector<run::PointWeight> weights =
-          scalar.kind == Scalar::Kind::integral ? integration_over(points)
-          : scalar.kind == Scalar::Kind::value  ? run::interpolation_at(points, scalar.t)
-                                                : std::vector<run::PointWeight>{{points.t.size() - 1, 1.0}};
+      const std::vector<run::PointWeight> weights = scalar.kind == Scalar::Kind::integral ? integration_over(points)
+                                                    : scalar.kind == Scalar::Kind::value
+                                                        ? run::interpolation_at(points, scalar.t)
+                                                        : std::vector<run::PointWeight>{{points.t.size() - 1, 1.0}};
       for (const run::PointWeight& w : weights) terms[f].push_back({w.point, scalar.output, w.weight});
     }
     return terms;
