@@ -222,6 +222,21 @@ py::tuple sensitivities_of(const io::RunSpec& spec, const std::vector<std::strin
   return py::make_tuple("", list);
 }
 
+py::tuple gradients_of(const io::RunSpec& spec, const py::list& events, const py::object& should_stop,
+                       const std::function<run::Gradients(run::Observer&, const std::vector<system::Event>&)>& find) {
+  io::PreparedRun run = io::prepare(spec);
+  add_events(run, events);
+  Watcher watcher(should_stop);
+  run::Gradients found;
+  {
+    const Unlocked unlocked;
+    found = find(watcher, run.options.events);
+  }
+  if (found.report.status != run::Status::success) return failed(found.report.message);
+  if (!found.problem.empty()) return failed(found.problem);
+  return py::make_tuple("", py::make_tuple(found.values, Rows(found.by)));
+}
+
 py::tuple fit_of(const io::RunSpec& spec, const std::vector<double>& t, const std::vector<std::string>& columns,
                  const Matrix& values, const std::vector<std::tuple<std::string, double, double>>& free, int starts,
                  const py::object& should_stop) {
@@ -355,6 +370,25 @@ void add_analyses(py::module_& m) {
            const std::optional<std::vector<double>>& times, const py::object& should_stop) {
           return sensitivities_of(spec_of(model, group, parameters, options, t0), names, events, times, should_stop);
         });
+  m.def("gradients",
+        [](const py::object& model, const std::string& group, const py::dict& parameters, const py::dict& options,
+           std::optional<double> t0, const std::vector<std::string>& names, const std::vector<std::string>& scalars,
+           const py::list& events, const py::object& should_stop) {
+          const io::RunSpec spec = spec_of(model, group, parameters, options, t0);
+          return gradients_of(spec, events, should_stop,
+                              [&](run::Observer& observer, const std::vector<system::Event>& listed) {
+                                return io::gradients(spec, names, scalars, observer, listed);
+                              });
+        });
+  m.def("gradient", [](const py::object& model, const std::string& group, const py::dict& parameters,
+                       const py::dict& options, std::optional<double> t0, const std::vector<std::string>& names,
+                       const std::vector<double>& times, const Matrix& weights, const py::object& should_stop) {
+    const io::RunSpec spec = spec_of(model, group, parameters, options, t0);
+    return gradients_of(spec, py::list(), should_stop,
+                        [&](run::Observer& observer, const std::vector<system::Event>& listed) {
+                          return io::gradients(spec, names, times, weights, observer, listed);
+                        });
+  });
   m.def("fit", [](const py::object& model, const std::string& group, const py::dict& parameters,
                   const py::dict& options, const std::vector<double>& t, const std::vector<std::string>& columns,
                   const Matrix& values, const std::vector<std::tuple<std::string, double, double>>& free, int starts,

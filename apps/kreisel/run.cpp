@@ -79,6 +79,13 @@ class Run final : public Command {
         ->type_name("NAME,...")
         ->delimiter(',')
         ->group(output);
+    parser
+        .add_option("--adjoint", scalars_,
+                    "write derivatives of these numbers alone, with respect to what --sensitivities names, to "
+                    "gradients.csv: knee (at the end), knee@0.4 (at t = 0.4), integral(knee); for many parameters")
+        ->type_name("OUTPUT,...")
+        ->delimiter(',')
+        ->group(output);
     parser.add_option("--checkpoint-every", checkpoint_every_, "write a checkpoint this often, for --resume")
         ->type_name("SECONDS")
         ->group(output);
@@ -101,6 +108,9 @@ class Run final : public Command {
     result.format = Choice<io::TrajectoryFormat>(format_).value_or(io::TrajectoryFormat::automatic);
     result.columns = columns_;
     if (!sensitivities_.empty()) io::refuse_unknown_names(spec_, sensitivities_);
+    if (!scalars_.empty() && sensitivities_.empty())
+      throw InvalidInput("--adjoint needs --sensitivities, which names the parameters");
+    if (!scalars_.empty()) io::refuse_unknown_scalars(spec_, scalars_);
     const io::PreparedRun run = io::prepare(spec_);
     for (const std::string& warning : run.warnings) print_warning(warning);
     result.folder = folder_.empty()
@@ -172,6 +182,19 @@ class Run final : public Command {
   /// The names were checked before the run.
   bool differentiate(const io::PreparedRun& run, io::RunResult& done) const {
     Interruption interruption;
+    if (!scalars_.empty()) {
+      const run::Gradients found = io::gradients(spec_, sensitivities_, scalars_, interruption);
+      if (found.report.status != run::Status::success || !found.problem.empty()) {
+        print_error(found.problem.empty() ? found.report.message : found.problem);
+        return false;
+      }
+      io::write_gradients(io::Path(done.output.folder) / "gradients.csv", sensitivities_, scalars_, found);
+      for (std::size_t f = 0; f < scalars_.size(); ++f)
+        for (std::size_t j = 0; j < sensitivities_.size(); ++j)
+          done.summary["gradients"][scalars_[f]][sensitivities_[j]] =
+              found.by(static_cast<Eigen::Index>(f), static_cast<Eigen::Index>(j));
+      return true;
+    }
     const run::Sensitivities found = io::sensitivities(spec_, sensitivities_, interruption);
     if (found.report.status != run::Status::success || !found.problem.empty()) {
       print_error(found.problem.empty() ? found.report.message : found.problem);
@@ -250,7 +273,9 @@ class Run final : public Command {
             : "";
     fmt::print("  {:<12} {}/: summary.json{}{}{}{}\n", "result", done.output.folder,
                trajectory.file.empty() ? "" : ", ", trajectory.file, thinned,
-               done.summary.contains("sensitivities") ? ", sensitivities.csv" : "");
+               done.summary.contains("sensitivities") ? ", sensitivities.csv"
+               : done.summary.contains("gradients")   ? ", gradients.csv"
+                                                      : "");
   }
 
   static void print_events(const std::vector<run::Occurrence>& events) {
@@ -263,7 +288,7 @@ class Run final : public Command {
 
   ModelArguments model_;
   io::RunSpec spec_;
-  std::vector<std::string> columns_, sensitivities_;
+  std::vector<std::string> columns_, sensitivities_, scalars_;
   std::string folder_, format_ = "automatic", log_, model_file_, checkpoint_every_, resume_;
   int port_ = 0;
   bool is_quiet_ = false, is_json_ = false, verifies_ = false, watches_ = false, opens_nothing_ = false;

@@ -9,6 +9,10 @@ from ._model import handle
 from ._solve import IntegrationError, _plain, _settings, _span, solve
 
 
+# minimize takes the adjoint for at least this many parameters and at most this many times.
+_MANY, _FEW = 12, 200
+
+
 class AnalysisError(RuntimeError):
     """There is no equilibrium, or a run did not reach the requested point. Invalid input raises ValueError."""
 
@@ -377,7 +381,8 @@ def minimize(model, objective, free, t_span=None, *, t_eval=None, tolerance=1e-8
     """Parameters that minimize a function of the outputs of a run, within bounds.
 
     objective   function of the run, called as objective(t, y) with the times and the outputs: y["knee"] and y["foot.x"] are arrays. It
-                returns a number. Its gradient comes from the derivatives of the outputs and needs no further runs
+                returns a number. Its gradient comes from the derivatives of the outputs and needs no further runs; with t_eval and
+                many parameters from the adjoint of the run, with two calls of the objective per time and output
     free        dict of parameters, or of numbers of parts as "spring1.stiffness", with bounds: {"k": (1e3, 1e5), "L": None}
     t_eval      times at which outputs are given (default: the steps of the run, whose number changes with the parameters)
     tolerance   the search ends when the predicted decrease of a step is below this fraction of the objective
@@ -412,9 +417,45 @@ def minimize(model, objective, free, t_span=None, *, t_eval=None, tolerance=1e-8
             raise ValueError(f"objective returned {value!r:.60}, expected a finite number")
         return float(value)
 
+    uses_adjoint = len(names) >= _MANY and t_eval is not None and np.size(t_eval) <= _FEW
+
+    def by_adjoint(p):
+        """None: the run does not allow it."""
+        now = {**given, **dict(zip(names, p.tolist()))}
+        result = solve(model, t_span, t_eval=t_eval, group=group, parameters=now, progress=False, **options)
+        y = outputs(result)
+        value = valued(result.t, y)
+        columns = []
+        for output in result.outputs:
+            table = y[output].reshape(len(result.t), -1)
+            weights = np.zeros(table.shape)
+            for at in np.ndindex(table.shape):
+                s = 1e-6 * (np.max(np.abs(table[:, at[1]])) or 1.0)
+                sides = []
+                for way in (s, -s):
+                    moved = table.copy()
+                    moved[at] += way
+                    sides.append(valued(result.t, _Outputs({**y, output: moved.reshape(y[output].shape)})))
+                weights[at] = (sides[0] - sides[1]) / (2 * s)
+            columns.append(weights)
+        with Interruption() as interruption:
+            asked = {key: _plain(value) for key, value in options.items() if value is not None}
+            t0, t_end = _span(t_span) if t_span is not None else (None, options.get("t_end"))
+            if t_span is not None:
+                asked["t_end"] = t_end
+            message, found = _core.gradient(handle(model, asked.get("assemble") is True, t0, t_end), group or "", _settings(now), asked, t0,
+                                            names, result.t.tolist(), np.hstack(columns), interruption.was_asked)
+        if interruption.was_asked():
+            raise Interrupted("minimize was interrupted", result)
+        return None if found is None else (value, found[1][0])
+
     def evaluate(p):
-        nonlocal runs
+        nonlocal runs, uses_adjoint
         runs += 1
+        if uses_adjoint:
+            if (found := by_adjoint(p)) is not None:
+                return found
+            uses_adjoint = False
         result = solve(model, t_span, t_eval=t_eval, group=group, parameters={**given, **dict(zip(names, p.tolist()))}, sensitivities=names,
                        progress=False, **options)
         y = outputs(result)

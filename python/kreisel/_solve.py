@@ -83,6 +83,14 @@ class Result:
                              "solve(..., sensitivities=[...]) computes them")
         return known[parameter]
 
+    def gradient(self, scalar):
+        """dict of the derivatives of a number named in ``solve(..., sensitivities=[...], adjoint=[...])`` by each parameter."""
+        known = getattr(self, "_gradients", {})
+        if scalar not in known:
+            raise ValueError(f"there is no gradient of {scalar!r:.40}; known: {', '.join(known) or 'none'}; "
+                             "solve(..., sensitivities=[...], adjoint=[...]) computes them")
+        return known[scalar]
+
     def x(self, body=0):
         """Positions of the centre of mass, shape (points, 3); body by name or number."""
         return self._solution.positions(index_of("body", body, self.bodies))
@@ -191,6 +199,19 @@ class Sensitivity:
         return values[:, "xyz".index(component)]
 
 
+def _gradients(own, group, settings, asked, t0, names, adjoint, events, result):
+    """By scalar and parameter."""
+    if isinstance(adjoint, str) or not all(isinstance(scalar, str) for scalar in adjoint):
+        raise ValueError(f"adjoint is {adjoint!r:.80}, expected a list such as ['knee', 'knee@0.4', 'integral(knee)']")
+    with Interruption() as interruption:
+        message, found = _core.gradients(own, group or "", settings, asked, t0, names, list(adjoint), events, interruption.was_asked)
+    if interruption.was_asked():
+        raise Interrupted("the adjoint was interrupted", result)
+    if found is None:
+        raise IntegrationError(message, result)
+    return {scalar: dict(zip(names, row.tolist())) for scalar, row in zip(adjoint, found[1])}
+
+
 def _output_functions(model):
     """The names of the functions of Python that are outputs, by output."""
     data = model._data if isinstance(model, Model) else model
@@ -235,7 +256,7 @@ class _Kept:
 
 
 def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=None, dense_output=False, progress=None, parameters=None,
-          verify=False, sensitivities=None, **options):
+          verify=False, sensitivities=None, adjoint=None, **options):
     """Integrates a model.
 
     model       name of a built-in model, path of a model file, dict, Model or System
@@ -252,6 +273,8 @@ def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=No
     verify      True: repeat the run with a tenth of the tolerances, or half the steps; ``result.verification`` has the observed errors
     sensitivities  names of parameters, or of numbers of parts as "spring1.length": ``result.d(name)`` has derivatives by them, of the
                 discrete motion: its steps, starts and events are differentiated
+    adjoint     with ``sensitivities``: only derivatives of these numbers, ``"knee"`` at the end, ``"foot.x@0.4"`` at a time or
+                ``"integral(knee)"``, which costs little more for a hundred parameters than for one: ``result.gradient("knee")``
     progress    None: a bar in notebooks; True: also a line on standard error elsewhere; False: nothing; or a function of t
 
     Ctrl-C ends the run and raises Interrupted, a KeyboardInterrupt whose ``result`` holds what was computed.
@@ -284,6 +307,9 @@ def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=No
     >>> swing = kreisel.solve(rod, 1.0, sensitivities=["k"])
     >>> swing.d("k")["swing"].shape == swing.t.shape
     True
+    >>> last = kreisel.solve(rod, 1.0, sensitivities=["k"], adjoint=["swing"]).gradient("swing")
+    >>> abs(last["k"] / swing.d("k")["swing"][-1] - 1) < 1e-8
+    True
 
     Invalid input raises ValueError:
 
@@ -291,6 +317,8 @@ def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=No
     Traceback (most recent call last):
     ValueError: method: unknown method 'bliedff'; did you mean 'bliedf'? known: bliedf, ...
     """
+    if adjoint is not None and sensitivities is None:
+        raise ValueError("adjoint needs sensitivities=[...], which names the parameters")
     asked = {key: _plain(value) for key, value in {"method": method, **options}.items() if value is not None}
     if "output_times" in asked:
         raise ValueError("output_times is called t_eval here: solve(..., t_eval=[...])")
@@ -325,6 +353,9 @@ def solve(model, t_span=None, *, method=None, group=None, t_eval=None, events=No
     if sensitivities is not None and result.success and not interruption.was_asked():
         if isinstance(sensitivities, str) or not all(isinstance(name, str) for name in sensitivities):
             raise ValueError(f"sensitivities is {sensitivities!r:.80}, expected a list of names of parameters")
+        if adjoint is not None:
+            result._gradients = _gradients(own, group, settings, asked, t0, list(sensitivities), adjoint, listed, result)
+            return result
         with Interruption() as interruption:
             message, found = _core.sensitivities(own, group or "", settings, asked, t0, list(sensitivities), listed,
                                                  None if times is None and "output_step" not in asked else result.t.tolist(),

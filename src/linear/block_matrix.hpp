@@ -75,6 +75,14 @@ class BlockMatrixOf : public BlockPattern {
     const Entry& e = entries()[entry];
     return Eigen::Map<const Dense>(values_.data() + e.at, block_size(e.row), block_size(e.column));
   }
+  /// The pattern of the transposed matrix, and its values from those of this one.
+  BlockPattern transposed_pattern() const {
+    std::vector<int> sizes;
+    std::vector<std::pair<int, int>> places;
+    for (int b = 0; b < block_count(); ++b) sizes.push_back(block_size(b));
+    for (const Entry& e : entries()) places.push_back({e.column, e.row});
+    return {std::move(sizes), std::move(places)};
+  }
   const Values& values() const { return values_; }
   Values& values() { return values_; }
 

@@ -229,6 +229,38 @@ void Bliedf::record_tangent(ConstVectorRef dx, ConstVectorRef dv, VectorRef dome
   correction_->commutator_tangent(dv, dmemory);
 }
 
+/// δv = (I + ∂s/∂v)⁻¹(… + γ₁ δx + δ(dv)): the transposed contracts as the relation itself does.
+void Bliedf::transpose_tangent(ConstVectorRef v, ConstVectorRef a, ConstVectorRef omega, ConstVectorRef memory,
+                               VectorRef dx, VectorRef ddv) {
+  correction_->transpose_commutator(memory, shift_);
+  base_ = v + (bdf_.gamma[1] / h_) * a + shift_;
+  ddv = base_;
+  if (correction_needs_ != CorrectionNeeds::nothing) {
+    constexpr double part = 1e-15;
+    for (int sweep = 0; sweep < max_sweeps; ++sweep) {
+      correction_->transpose_shift(ddv, shift_);
+      shift_ = base_ - shift_;
+      const double change = (shift_ - ddv).squaredNorm();
+      ddv = shift_;
+      if (!(change > part * part * ddv.squaredNorm())) break;
+    }
+  }
+  dx = bdf_.gamma[1] * ddv + h_ * omega;
+}
+
+void Bliedf::transpose_past(ConstVectorRef a, ConstVectorRef memory, ConstVectorRef ddv,
+                            std::span<const PastWeight> past) {
+  past[0].v -= (bdf_.gamma[1] / h_) * a;
+  for (std::size_t i = 2; i <= static_cast<std::size_t>(k_); ++i) {
+    const double weight = bdf_.gamma[i] / h_;
+    past[i - 2].omega += weight * ddv;
+    past[i - 2].memory -= weight * ddv;
+    past[i - 2].v += weight * a;
+    past[i - 1].v -= weight * a;
+  }
+  correction_->transpose_past(ddv, memory, past);
+}
+
 bool Bliedf::local_errors(int order, const Motion& accepted, VectorRef q_error, VectorRef v_error) {
   if (differences_.points() < order + 1) return false;
   // A defect d of h·(derivative) moves the new point by d/α₀; the α₀ of the current order is used for its neighbours as well.

@@ -39,6 +39,11 @@ class Bliedf final : public Method {
   void move_past(std::span<const PastChange> past) override;
   void tangent(ConstVectorRef dx, ConstVectorRef ddv, VectorRef dv, VectorRef da) override;
   void record_tangent(ConstVectorRef dx, ConstVectorRef dv, VectorRef domega, VectorRef dmemory) override;
+  bool has_transposed() const override { return correction_->has_transposed(); }
+  void transpose_tangent(ConstVectorRef v, ConstVectorRef a, ConstVectorRef omega, ConstVectorRef memory, VectorRef dx,
+                         VectorRef ddv) override;
+  void transpose_past(ConstVectorRef a, ConstVectorRef memory, ConstVectorRef ddv,
+                      std::span<const PastWeight> past) override;
 
  private:
   void solve_for_velocity(ConstVectorRef x, VectorRef v);  ///< v = base_ - shift(x, v)

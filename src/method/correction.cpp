@@ -20,6 +20,7 @@ class NoCorrection final : public Correction {
   CorrectionNeeds begin(const History&, double, int, double) override { return CorrectionNeeds::nothing; }
   void shift(ConstVectorRef, ConstVectorRef, VectorRef out) override { out.setZero(); }
   bool begin_tangents(ConstVectorRef) override { return true; }
+  bool has_transposed() const override { return true; }
   bool has_defect(int k) const override { return k <= 2; }
   double defect_weight(int k, std::span<const double> steps) const override {
     return k == 2 ? coeff::increment_defect(2, 3, steps) / 12.0 : 0.0;

@@ -47,6 +47,18 @@ class Correction {
   /// δs of δv; not available for corrections that need the increment.
   virtual void shift_tangent(ConstVectorRef /*dv*/, VectorRef out) { out.setZero(); }
   virtual void commutator_tangent(ConstVectorRef /*dv*/, VectorRef out) { out.setZero(); }
+
+  // ---- the transposed of those, see Method::has_transposed
+
+  virtual bool has_transposed() const { return false; }
+  /// out = (∂s/∂v)ᵀ z
+  virtual void transpose_shift(ConstVectorRef /*z*/, VectorRef out) { out.setZero(); }
+  /// out = (∂c_n/∂v)ᵀ z
+  virtual void transpose_commutator(ConstVectorRef /*z*/, VectorRef out) { out.setZero(); }
+  /// Adds what multiplies δv of the past, where -s is multiplied by `shift` and c_n by `commutator`.
+  virtual void transpose_past(ConstVectorRef /*shift*/, ConstVectorRef /*commutator*/,
+                              std::span<const PastWeight> /*past*/) {}
+
   /// Fills Entry::memory of start-up points with their commutator parts.
   virtual void adopt(History&) {}
 

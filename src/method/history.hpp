@@ -17,6 +17,11 @@ struct PastChange {
   const Vector &omega, &v, &memory;
 };
 
+/// What multiplies changes of a past point in a scalar.
+struct PastWeight {
+  Vector &omega, &v, &memory;
+};
+
 class History {
  public:
   History() = default;

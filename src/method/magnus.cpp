@@ -7,6 +7,7 @@
 
 #include "base/combine.hpp"
 #include "coeff/bliedf_defect.hpp"
+#include "lie/coadjoint.hpp"
 
 namespace kreisel::method {
 
@@ -70,6 +71,34 @@ void MagnusCommutator::derivative(const Vector& dA1, const Vector& dA2, const Ve
   space_.bracket(sum1_, right_, out);
   space_.bracket(left_, sum2_, term_);
   out = (out + term_) / 240.0;
+}
+
+void MagnusCommutator::transposed(ConstVectorRef z, Vector& A1, Vector& A2, Vector& A3) {
+  const auto subtract = [&](const Vector& a, const Vector& weight, Vector& from) {  // of [δ, a]
+    lie::coadjoint(space_, a, weight, term_);
+    from -= term_;
+  };
+  for (Vector* v : {&A1, &A2, &A3}) v->setZero(space_.nv());
+  if (k_ < 3) return;
+  if (k_ <= 4) {
+    dC1_ = z / 12.0;
+    subtract(A2_, dC1_, A1);
+    lie::coadjoint(space_, A1_, dC1_, A2);
+    return;
+  }
+  dC1_ = z / 240.0;
+  lie::coadjoint(space_, left_, dC1_, A2);
+  sum1_.setZero();
+  subtract(right_, dC1_, sum1_);
+  dC2_ = A2 / 60.0;
+  lie::coadjoint(space_, A1_, dC2_, sum2_);
+  A1 = 20.0 * sum1_;
+  subtract(inner_, dC2_, A1);
+  A3 = sum1_ + 2.0 * sum2_;
+  dC1_ = sum1_ - sum2_;  // multiplies δ[A₁, A₂] = -δC₁
+  subtract(A2_, dC1_, A1);
+  lie::coadjoint(space_, A1_, dC1_, term_);
+  A2 += term_;
 }
 
 MagnusCorrection::MagnusCorrection(MagnusVariant variant, const lie::Space& space, Counters& counters)
@@ -220,6 +249,49 @@ void MagnusCorrection::commutator_tangent(ConstVectorRef dv, VectorRef out) {
     out.setZero();
   else
     tangent(is_implicit_ ? *of_shift_ : *of_memory_, dv, out);
+}
+
+void MagnusCorrection::transposed(Linearized& at, ConstVectorRef z, VectorRef out) {
+  at.brackets.transposed(z, at.e1, at.e2, at.e3);
+  out = at.weight[0] * at.e1 + at.weight[1] * at.e2 + at.weight[2] * at.e3;
+}
+
+void MagnusCorrection::transpose_shift(ConstVectorRef z, VectorRef out) {
+  if (k_ < 3 || space_.is_commutative()) {
+    out.setZero();
+    return;
+  }
+  transposed(*of_shift_, z, out);
+  out *= gamma1_ / h_;
+}
+
+void MagnusCorrection::transpose_commutator(ConstVectorRef z, VectorRef out) {
+  if (k_ < 3 || space_.is_commutative())
+    out.setZero();
+  else
+    transposed(is_implicit_ ? *of_shift_ : *of_memory_, z, out);
+}
+
+void MagnusCorrection::transpose_past(Linearized& at, bool through_new, ConstVectorRef z,
+                                      std::span<const PastWeight> past) {
+  at.brackets.transposed(z, at.e1, at.e2, at.e3);
+  const coeff::MagnusWeights& w = (through_new ? through_new_ : through_old_).weights;
+  const auto& slope = slopes(w);
+  const int first = through_new ? 1 : 0;
+  for (int i = first; i < k_; ++i) {
+    Vector& v = past[static_cast<std::size_t>(i - first)].v;
+    v += (w.a1[i] * h_) * at.e1 + (slope[i] * h_) * at.e2;
+    if (k_ > 4) v += (w.a3[i] * h_) * at.e3;
+  }
+}
+
+void MagnusCorrection::transpose_past(ConstVectorRef shift, ConstVectorRef commutator,
+                                      std::span<const PastWeight> past) {
+  if (k_ < 3 || space_.is_commutative()) return;
+  Vector z = (-gamma1_ / h_) * shift;
+  if (is_implicit_) z += commutator;
+  transpose_past(*of_shift_, is_implicit_, z, past);
+  if (!is_implicit_) transpose_past(*of_memory_, true, commutator, past);
 }
 
 double MagnusCorrection::defect_weight(int k, std::span<const double> steps) const {

@@ -21,6 +21,8 @@ class MagnusCommutator {
   /// Where `derivative` is taken.
   void move_to(int k, const Vector& A1, const Vector& A2, const Vector& A3);
   void derivative(const Vector& dA1, const Vector& dA2, const Vector& dA3, VectorRef out);
+  /// What multiplies δA₁, δA₂, δA₃ where δc is multiplied by z.
+  void transposed(ConstVectorRef z, Vector& A1, Vector& A2, Vector& A3);
 
  private:
   const lie::Space& space_;
@@ -53,6 +55,10 @@ class MagnusCorrection final : public Correction {
   void move_past(std::span<const PastChange> past) override;
   void shift_tangent(ConstVectorRef dv, VectorRef out) override;
   void commutator_tangent(ConstVectorRef dv, VectorRef out) override;
+  bool has_transposed() const override { return true; }
+  void transpose_shift(ConstVectorRef z, VectorRef out) override;
+  void transpose_commutator(ConstVectorRef z, VectorRef out) override;
+  void transpose_past(ConstVectorRef shift, ConstVectorRef commutator, std::span<const PastWeight> past) override;
   bool has_defect(int k) const override { return k <= 4 || variant_ != MagnusVariant::taylor; }
   double defect_weight(int k, std::span<const double> steps) const override;
   void defect_bracket(int k, std::span<const Vector> v, VectorRef out) override;
@@ -90,6 +96,8 @@ class MagnusCorrection final : public Correction {
   void linearize(Linearized& at, bool through_new, ConstVectorRef v);
   void move_past(Linearized& at, bool through_new, std::span<const PastChange> past);
   void tangent(Linearized& at, ConstVectorRef dv, VectorRef out);
+  void transposed(Linearized& at, ConstVectorRef z, VectorRef out);
+  void transpose_past(Linearized& at, bool through_new, ConstVectorRef z, std::span<const PastWeight> past);
   std::unique_ptr<Linearized> of_shift_, of_memory_;  ///< created when derivatives are needed
 };
 

@@ -86,6 +86,17 @@ class Method {
   /// δω and δmemory of the new point, with δv as `tangent` left it.
   virtual void record_tangent(ConstVectorRef /*dx*/, ConstVectorRef /*dv*/, VectorRef /*domega*/,
                               VectorRef /*dmemory*/) {}
+
+  // ---- the transposed of that derivative, for gradients of scalars; valid after begin_tangents
+
+  virtual bool has_transposed() const { return false; }
+  /// What multiplies δx and δ(dv) in a scalar, from what multiplies δv, δv̇, δω and δmemory of the new point.
+  virtual void transpose_tangent(ConstVectorRef /*v*/, ConstVectorRef /*a*/, ConstVectorRef /*omega*/,
+                                 ConstVectorRef /*memory*/, VectorRef /*dx*/, VectorRef /*ddv*/) {}
+  /// Adds what multiplies changes of the past points, newest first; `ddv` as transpose_tangent left it.
+  virtual void transpose_past(ConstVectorRef /*a*/, ConstVectorRef /*memory*/, ConstVectorRef /*ddv*/,
+                              std::span<const PastWeight> /*past*/) {}
+
   /// Whether `position` is q_n∘exp(h x).
   virtual bool moves_by_increment() const { return true; }
 

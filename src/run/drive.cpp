@@ -11,7 +11,7 @@
 
 #include "base/spelling.hpp"
 #include "explain.hpp"
-#include "forward.hpp"
+#include "follower.hpp"
 #include "kreisel/error.hpp"
 
 namespace kreisel::run {
@@ -108,7 +108,7 @@ Drive::Segment::Segment(std::shared_ptr<const system::System> in_force, const sy
 
 Drive::Drive(const system::System& system, const system::Start& start, const Options& options, Observer& observer,
              std::optional<std::string_view> checkpoint, std::shared_ptr<system::SetInputs> inputs, Tape* tape,
-             Forward* forward, bool is_open)
+             Follower* follower, bool is_open)
     : options_(options),
       method_in_force_(options.method.name()),
       first_start_(start),
@@ -124,7 +124,7 @@ Drive::Drive(const system::System& system, const system::Start& start, const Opt
               recorder_, observer),
       inputs_(std::move(inputs)),
       tape_(tape),
-      forward_(forward),
+      follower_(follower),
       is_open_(is_open),
       wanted_(start.t0) {
   if (options_.threads > 1) workers_.emplace(options_.threads);
@@ -155,7 +155,7 @@ void Drive::begin_at_limits(const system::Start& start) {
   const Settled settled = events_.contacts().settle_start(*first_system_, first, recorder_.counters());
   if (!settled.problem.empty()) throw InvalidInput(fmt::format("limits at the start: {}", settled.problem));
   if (settled.outcomes.empty()) return begin_segment(first_system_, start);
-  if (forward_ != nullptr) forward_->stop("limits are touched at the start");
+  if (follower_ != nullptr) follower_->stop("limits are touched at the start");
   system::Start from = start;
   from.v0 = first.motion.v;
   if (settled.system != nullptr) {
@@ -200,7 +200,7 @@ void Drive::begin_segment(std::shared_ptr<const system::System> system, const sy
   segment_ =
       std::make_unique<Segment>(std::move(system), from, options, layout_, recorder_.counters(), ends_at_corners_);
   Segment& s = *segment_;
-  if (tape_ != nullptr || forward_ != nullptr) s.policy->ignore_kinks();
+  if (tape_ != nullptr || follower_ != nullptr) s.policy->ignore_kinks();
   if (tape_ != nullptr) s.policy = tape_->policy_for(std::move(s.policy), s.plan, *s.system);
   if (previous_ != nullptr) s.policy->inherit(*previous_->policy);
   s.policy->stop_at(wanted_);
@@ -232,8 +232,8 @@ void Drive::begin_segment(std::shared_ptr<const system::System> system, const sy
     const StartingPoints wanted = s.policy->begin(*s.stepper);
     if (!s.stepper->fill(wanted)) {
       if (open()) fail(s.policy->failure_of_start(*s.stepper));
-    } else if (forward_ != nullptr && forward_->is_going()) {
-      forward_->begin(s.system, s.plan, options, ends_at_corners_, *s.stepper, wanted);
+    } else if (follower_ != nullptr && follower_->is_going()) {
+      follower_->begin(s.system, s.plan, options, ends_at_corners_, *s.stepper, wanted);
     }
   }
   start_up_seconds_ += cpu_seconds() - begin;
@@ -412,7 +412,7 @@ bool Drive::take_step() {
   if (now().motion.t >= s.plan.run_end) return end();
   if (s.stepper->starts_left() > 0) {
     s.stepper->show_next_start();
-    if (forward_ != nullptr) forward_->show_start(*s.stepper);
+    if (follower_ != nullptr) follower_->show_start(*s.stepper);
     return take();
   }
   return attempt();
@@ -473,9 +473,9 @@ bool Drive::attempt() {
     }
     if (verdict == Verdict::retry) continue;
     if (!project_on_demand()) return false;
-    if (forward_ != nullptr) forward_->take(*s.stepper, proposal, s.policy->ends_at_stop());
+    if (follower_ != nullptr) follower_->take(*s.stepper, proposal, s.policy->ends_at_stop());
     s.stepper->commit();
-    if (forward_ != nullptr) forward_->committed(*s.stepper);
+    if (follower_ != nullptr) follower_->committed(*s.stepper);
     s.policy->committed(attempt);
     is_behind_jump_ = false;
     return take();
@@ -561,7 +561,7 @@ bool Drive::give_way(double crawl) {
                   from.t0, crawl, h));
   report_.method = "bliedf, radau";
   method_in_force_ = "radau";
-  if (forward_ != nullptr) forward_->stop("radau takes over");
+  if (follower_ != nullptr) follower_->stop("radau takes over");
   ++segment_number_;
   begin_segment(s.system, from);
   return true;
@@ -665,7 +665,7 @@ bool Drive::start_behind(double after, bool may_go_on) {
   const bool jumps = after > now().motion.t;
   const double h = now().h;
   // Neighbouring motions and derivatives use the past of one segment only.
-  const bool is_followed = tape_ != nullptr || forward_ != nullptr;
+  const bool is_followed = tape_ != nullptr || follower_ != nullptr;
   const bool goes_on = may_go_on && !(is_followed && !s.stepper->is_one_step()) && s.plan.has_error_control() &&
                        s.stepper->go_on_behind(after);
   Entry behind = now();
@@ -677,12 +677,12 @@ bool Drive::start_behind(double after, bool may_go_on) {
   std::variant<std::monostate, Happening, Failure> crossed = events_.cross_corner(behind);
   if (auto* failure = std::get_if<Failure>(&crossed)) return fail(std::move(*failure));
   if (const auto* happening = std::get_if<Happening>(&crossed)) {
-    if (forward_ != nullptr) forward_->stop("an event occurs at a corner");
+    if (follower_ != nullptr) follower_->stop("an event occurs at a corner");
     return change(*happening);
   }
   const bool keeps_past = goes_on && !s.stepper->is_one_step();
   if (!keeps_past) ++segment_number_;
-  if (forward_ != nullptr) forward_->pass_corner(*s.stepper, after, behind);
+  if (follower_ != nullptr) follower_->pass_corner(*s.stepper, after, behind);
   // Both sides of a jump are shown, as at an event.
   if (jumps && !output_.schedule().is_active()) {
     if (!keeps_past) recorder_.evaluate(*s.system, behind);  // otherwise the residual before the jump stays after it
@@ -711,7 +711,8 @@ bool Drive::change(const Happening& happening) {
   before.motion.t = t;
   make_consistent(*s.system, before, recorder_.counters(), options_.linear_solver.name());
 
-  if (forward_ != nullptr) forward_->cut(*s.stepper, happening, events_.event_of(happening.crossings.front()), before);
+  if (follower_ != nullptr)
+    follower_->cut(*s.stepper, happening, events_.event_of(happening.crossings.front()), before);
 
   ++recorder_.counters().steps;
   bool goes_on = !output_.schedule().is_active() || show_wanted(before, false);
@@ -734,7 +735,7 @@ bool Drive::change(const Happening& happening) {
                                                      name_of(event.action), changed.problem)});
     }
   }
-  if (forward_ != nullptr) forward_->change(happening, changed);
+  if (follower_ != nullptr) follower_->change(happening, changed);
   const std::shared_ptr<const system::System> next = changed.system != nullptr ? changed.system : s.system;
   ResultRows next_rows(*next, layout_);
   Entry after = before_in_layout;

@@ -18,7 +18,7 @@
 
 namespace kreisel::run {
 
-class Forward;
+class Follower;
 
 /// The system of the run: prepared for its start and owned, or the given one and not owned.
 std::shared_ptr<const system::System> made_ready(const system::System& system, const system::Start& start,
@@ -30,11 +30,11 @@ class Drive {
  public:
   /// Options have been checked. The system and the observer must outlive it. With the bytes of a checkpoint it resumes there,
   /// or throws InvalidInput when they belong to another run. `inputs`: values set by its user, see `go_on_behind`. `tape`:
-  /// records the steps, or prescribes them. `forward`: receives what derivatives need. `is_open`: t_end is only a scale, and
+  /// records the steps, or prescribes them. `follower`: receives what derivatives need. `is_open`: t_end is only a scale, and
   /// the run goes on behind it.
   Drive(const system::System& system, const system::Start& start, const Options& options, Observer& observer,
         std::optional<std::string_view> checkpoint = {}, std::shared_ptr<system::SetInputs> inputs = nullptr,
-        Tape* tape = nullptr, Forward* forward = nullptr, bool is_open = false);
+        Tape* tape = nullptr, Follower* follower = nullptr, bool is_open = false);
   ~Drive();
 
   /// To the next accepted point. False: the run has ended, see the report.
@@ -142,7 +142,7 @@ class Drive {
   std::optional<Workers> workers_;
   std::shared_ptr<system::SetInputs> inputs_;  ///< null: no inputs are set
   Tape* tape_;                                 ///< null: none
-  Forward* forward_;                           ///< null: none
+  Follower* follower_;                         ///< null: none
   const bool is_open_;
   long steps_at_setting_ = 0;      ///< taken when an input was set last
   int short_spells_ = 0;           ///< between settings, that began with a restart

@@ -6,11 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "contacts.hpp"
-#include "event_stage.hpp"
+#include "follower.hpp"
 #include "implicit_stepper.hpp"
 #include "kreisel/problem.hpp"
-#include "plan.hpp"
 #include "run/sensitivity.hpp"
 
 namespace kreisel::run {
@@ -23,7 +21,7 @@ namespace kreisel::run {
 /// the past through the tangent of the step map (Sonneville, Brüls 2014). Starts, events and corners, which are rare, are
 /// differentiated by central differences of the run there: both neighbours locate the event on the motion between their points,
 /// which gives the jump of the derivative, and restart after it.
-class Forward {
+class Forward final : public Follower {
  public:
   /// Neighbours differ by 2^-bits of a parameter: powers of two are added without rounding.
   static constexpr int parameter_bits = 17;
@@ -31,33 +29,19 @@ class Forward {
   /// `steps`: by how much neighbours differ in each parameter. Throws InvalidInput if a neighbour cannot be created.
   Forward(const ProblemOf& make, const Vector& parameters, const Vector& steps, const Options& options,
           const Problem& nominal);
-  ~Forward();
+  ~Forward() override;
 
   int count() const;
-  /// Why the derivatives are not known from here on; empty: they are.
-  const std::string& obstacle() const { return obstacle_; }
-  bool is_going() const { return obstacle_.empty(); }
-  void stop(std::string why) {
-    if (obstacle_.empty()) obstacle_ = std::move(why);
-  }
 
-  // ---- called by the run, in this order
-
-  /// A method has started.
   void begin(std::shared_ptr<const system::System> system, const Plan& plan, const Options& options,
-             bool ends_at_corner, const Stepper& stepper, const StartingPoints& wanted);
-  /// The next starting point is the newest.
-  void show_start(const Stepper& stepper);
-  /// The trial has been accepted and is not yet part of the past.
-  void take(Stepper& stepper, const Proposal& proposal, bool ends_at_stop);
-  /// The accepted trial is now part of the past.
-  void committed(const Stepper& stepper);
-  /// The step is cut at an event; `before` is the consistent point there.
-  void cut(Stepper& stepper, const Happening& happening, const system::Event& first, const method::Entry& before);
-  /// The point after the event.
-  void change(const Happening& happening, const Changed& changed);
-  /// The method restarts at that time; the consistent point there is `behind`.
-  void pass_corner(const Stepper& stepper, double after, const method::Entry& behind);
+             bool ends_at_corner, const Stepper& stepper, const StartingPoints& wanted) override;
+  void show_start(const Stepper& stepper) override;
+  void take(Stepper& stepper, const Proposal& proposal, bool ends_at_stop) override;
+  void committed(const Stepper& stepper) override;
+  void cut(Stepper& stepper, const Happening& happening, const system::Event& first,
+           const method::Entry& before) override;
+  void change(const Happening& happening, const Changed& changed) override;
+  void pass_corner(const Stepper& stepper, double after, const method::Entry& behind) override;
 
   // ---- derivatives at the point that is shown now
 
@@ -98,7 +82,6 @@ class Forward {
   const system::System& layout_;
   const lie::Space& space_;
   std::vector<std::unique_ptr<Direction>> directions_;
-  std::string obstacle_;
   double remainder_ = 0.0, speed_ = 0.0;
   bool is_cut_ = false;
 

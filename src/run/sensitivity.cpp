@@ -212,12 +212,6 @@ Matrix rates_of(const RunPoints& points, const Matrix& rows) {
   return out;
 }
 
-/// Between neighbours, as a power of two: p ± s without rounding of s.
-double step_of(const SensitivityOptions& wanted, const Vector& parameters, Eigen::Index j, int bits) {
-  const double size = wanted.scale.size() > 0 ? wanted.scale[j] : parameters[j] != 0.0 ? std::abs(parameters[j]) : 1.0;
-  return std::exp2(std::floor(std::log2(size)) - bits);
-}
-
 class Differentiation {
  public:
   Differentiation(const ProblemOf& make, const Vector& parameters, const Options& options,
@@ -258,7 +252,7 @@ class Differentiation {
 
   /// Empty problem: found.
   std::string find(Eigen::Index j, Sensitivity& out) {
-    double s = step_of(wanted_, parameters_, j, 12);
+    double s = neighbour_step(wanted_.scale, parameters_, j, 12);
     std::string problem;
     constexpr int most_attempts = 6;
     for (int attempt = 0; attempt < most_attempts; ++attempt, s /= 16.0) {
@@ -406,6 +400,11 @@ class Differentiation {
 
 }  // namespace
 
+double neighbour_step(const Vector& scale, const Vector& parameters, Eigen::Index j, int bits) {
+  const double size = scale.size() > 0 ? scale[j] : parameters[j] != 0.0 ? std::abs(parameters[j]) : 1.0;
+  return std::exp2(std::floor(std::log2(size)) - bits);
+}
+
 Sensitivities differentiate(const ProblemOf& make, const Vector& parameters, const Options& given,
                             const SensitivityOptions& wanted, Observer& observer) {
   Options options = given;
@@ -421,7 +420,8 @@ Sensitivities differentiate(const ProblemOf& make, const Vector& parameters, con
     out.differences = "they were requested";
   } else {
     Vector steps(parameters.size());
-    for (Eigen::Index j = 0; j < steps.size(); ++j) steps[j] = step_of(wanted, parameters, j, Forward::parameter_bits);
+    for (Eigen::Index j = 0; j < steps.size(); ++j)
+      steps[j] = neighbour_step(wanted.scale, parameters, j, Forward::parameter_bits);
     try {
       forward = std::make_unique<Forward>(make, parameters, steps, options, problem);
     } catch (const InvalidInput& e) {
@@ -451,39 +451,40 @@ Sensitivities differentiate(const ProblemOf& make, const Vector& parameters, con
   return out;
 }
 
-Matrix Sensitivities::at(const std::vector<double>& times, const Matrix& rows) const {
-  Matrix out(static_cast<Eigen::Index>(times.size()), rows.cols());
+std::vector<PointWeight> interpolation_at(const RunPoints& points, double time) {
   const std::vector<double>& t = points.t;
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    // At an event both sides exist; the later one counts.
-    const auto after = std::upper_bound(t.begin(), t.end(), times[i]);
-    std::size_t before = after == t.begin() ? 0 : static_cast<std::size_t>(after - t.begin()) - 1;
-    const auto row = static_cast<Eigen::Index>(i);
-    if (t[before] == times[i] || before + 1 >= t.size()) {
-      out.row(row) = rows.row(static_cast<Eigen::Index>(before));
-      continue;
-    }
-    std::size_t first = before, last = before + 1;
-    const auto belongs = [&](std::size_t k) { return points.segment[k] == points.segment[last]; };
-    while (last - first < 5) {
-      const bool can_go_back = first > 0 && belongs(first - 1) && t[first - 1] < t[first];
-      const bool can_go_on =
-          last + 1 < t.size() && points.segment[last + 1] == points.segment[last] && t[last + 1] > t[last];
-      if (!can_go_back && !can_go_on) break;
-      const bool is_balanced = before - first < last - before;
-      if (can_go_back && (is_balanced || !can_go_on))
-        --first;
-      else
-        ++last;
-    }
-    out.row(row).setZero();
-    for (std::size_t j = first; j <= last; ++j) {
-      double weight = 1.0;
-      for (std::size_t k = first; k <= last; ++k)
-        if (k != j) weight *= (times[i] - t[k]) / (t[j] - t[k]);
-      out.row(row) += weight * rows.row(static_cast<Eigen::Index>(j));
-    }
+  // At an event both sides exist; the later one counts.
+  const auto after = std::upper_bound(t.begin(), t.end(), time);
+  const std::size_t before = after == t.begin() ? 0 : static_cast<std::size_t>(after - t.begin()) - 1;
+  if (t[before] == time || before + 1 >= t.size()) return {{before, 1.0}};
+  std::size_t first = before, last = before + 1;
+  const auto belongs = [&](std::size_t k) { return points.segment[k] == points.segment[last]; };
+  while (last - first < 5) {
+    const bool can_go_back = first > 0 && belongs(first - 1) && t[first - 1] < t[first];
+    const bool can_go_on =
+        last + 1 < t.size() && points.segment[last + 1] == points.segment[last] && t[last + 1] > t[last];
+    if (!can_go_back && !can_go_on) break;
+    const bool is_balanced = before - first < last - before;
+    if (can_go_back && (is_balanced || !can_go_on))
+      --first;
+    else
+      ++last;
   }
+  std::vector<PointWeight> weights;
+  for (std::size_t j = first; j <= last; ++j) {
+    double weight = 1.0;
+    for (std::size_t k = first; k <= last; ++k)
+      if (k != j) weight *= (time - t[k]) / (t[j] - t[k]);
+    weights.push_back({j, weight});
+  }
+  return weights;
+}
+
+Matrix Sensitivities::at(const std::vector<double>& times, const Matrix& rows) const {
+  Matrix out = Matrix::Zero(static_cast<Eigen::Index>(times.size()), rows.cols());
+  for (std::size_t i = 0; i < times.size(); ++i)
+    for (const auto& [point, weight] : interpolation_at(points, times[i]))
+      out.row(static_cast<Eigen::Index>(i)) += weight * rows.row(static_cast<Eigen::Index>(point));
   return out;
 }
 

@@ -48,6 +48,17 @@ struct Sensitivities {
   Matrix at(const std::vector<double>& times, const Matrix& rows) const;
 };
 
+/// By how much neighbours differ in a parameter: 2^-bits of its scale, as a power of two, so that p ± s is not rounded. `scale` is
+/// that of SensitivityOptions.
+double neighbour_step(const Vector& scale, const Vector& parameters, Eigen::Index j, int bits);
+
+/// Weights of points for the value at a time, by the polynomial through the six nearest points of their segment.
+struct PointWeight {
+  std::size_t point = 0;
+  double weight = 1.0;
+};
+std::vector<PointWeight> interpolation_at(const RunPoints& points, double t);
+
 /// The run with the derivatives of its discrete motion, see Forward. Where that is not possible (Runge-Kutta methods,
 /// projections, redundant constraints) they come, for each parameter, from neighbouring runs with the same steps and orders,
 /// solved to round-off: differences then contain no error from another choice of steps (Bock 1981). Events move with the

@@ -77,6 +77,21 @@ Closer::Closer(const system::System& system, Formulation formulation, const Newt
   right_hand_side_.setZero(matrix_.size());
 }
 
+struct Closer::Transposed {
+  Transposed(const linear::BlockMatrix& of, const std::string& solver_name)
+      : matrix(of.transposed_pattern()), solver(linear::make_solver(solver_name, matrix)) {
+    for (const linear::BlockPattern::Entry& e : of.entries()) place.push_back(matrix.find(e.column, e.row));
+  }
+  [[nodiscard]] bool factorize(const linear::BlockMatrix& of) {
+    for (std::size_t i = 0; i < place.size(); ++i) matrix.block(place[i]) = of.block(static_cast<int>(i)).transpose();
+    return solver->factorize(matrix);
+  }
+
+  linear::BlockMatrix matrix;
+  std::unique_ptr<linear::Solver> solver;
+  std::vector<int> place;  ///< of the entries of the matrix itself
+};
+
 Closer::~Closer() = default;
 
 Closed Closer::close(method::Method& method, const method::History& history, double h, ConstVectorRef weight,
@@ -294,7 +309,7 @@ Closed Closer::iterate(method::Method& method, double h, ConstVectorRef weight, 
   return {CloseStatus::diverged, options_.max_iterations, previous_norm};
 }
 
-bool Closer::refresh(method::Method& method, double h, const method::Entry& trial) {
+void Closer::make_matrix(method::Method& method, double h, const method::Entry& trial) {
   method.linearize(x_, tangent_);
   ++counters_.jacobian_evaluations;
   if (stabilizes_at_previous(method)) {
@@ -305,6 +320,10 @@ bool Closer::refresh(method::Method& method, double h, const method::Entry& tria
   system_.linearize(trial.motion, trial.lambda, blocks_);
   find_stiffness(h);
   assemble(h);
+}
+
+bool Closer::refresh(method::Method& method, double h, const method::Entry& trial) {
+  make_matrix(method, h, trial);
   ++counters_.factorizations;
   has_matrix_ = solver_->factorize(matrix_);
   matrix_alpha_ = alpha_;
@@ -325,6 +344,72 @@ bool Closer::linearize_at(method::Method& method, const method::History& history
   gamma_ = coefficients.gamma;
   alpha_ = coefficients.alpha;
   return refresh(method, h, closed);
+}
+
+bool Closer::linearize_transposed_at(method::Method& method, const method::History& history, double h, ConstVectorRef x,
+                                     const method::Entry& closed) {
+  history_ = &history;
+  x_ = x;
+  make_matrix(method, h, closed);
+  if (transposed_ == nullptr) transposed_ = std::make_unique<Transposed>(matrix_, options_.linear_solver);
+  ++counters_.factorizations;
+  return transposed_->factorize(matrix_);
+}
+
+void Closer::subtract_transposed(const system::Residual& w, VectorRef dq, VectorRef dv, VectorRef da,
+                                 VectorRef dlambda) const {
+  const Pattern& pattern = system_.pattern();
+  const auto& blocks = system_.space().blocks();
+  const auto subtract = [](VectorRef& from, int at, const double* A, int rows, int columns, const double* x) {
+    Eigen::Map<Vector>(from.data() + at, columns).noalias() -=
+        ConstMatrixMap(A, rows, columns).transpose().lazyProduct(Eigen::Map<const Vector>(x, rows));
+  };
+  for (const Pattern::Coupling& c : pattern.couplings()) {
+    const lie::Block &row = blocks[c.row], &column = blocks[c.column];
+    const double* force = w.force.data() + row.v_at;
+    subtract(da, column.v_at, blocks_.M.data() + c.at, row.nv, column.nv, force);
+    subtract(dv, column.v_at, blocks_.D.data() + c.at, row.nv, column.nv, force);
+    subtract(dq, column.v_at, blocks_.K.data() + c.at, row.nv, column.nv, force);
+  }
+  for (const Pattern::Touch& touch : pattern.touches()) {
+    const RowGroup& group = pattern.groups()[touch.group];
+    const lie::Block& block = blocks[touch.block];
+    const int n = block.nv, r = group.rows;
+    const double *B = blocks_.B.data() + touch.at, *rate = w.rate.data() + group.at;
+    subtract(dlambda, group.at, blocks_.F.data() + touch.at, n, r, w.force.data() + block.v_at);
+    if (group.level == RowLevel::position) subtract(dq, block.v_at, B, r, n, w.gap.data() + group.at);
+    subtract(dv, block.v_at, B, r, n, rate);
+    subtract(dq, block.v_at, blocks_.H.data() + touch.at, r, n, rate);
+  }
+}
+
+void Closer::add_jacobian_product(ConstVectorRef u, VectorRef out) const {
+  for (const Pattern::Touch& touch : system_.pattern().touches()) {
+    const RowGroup& group = system_.pattern().groups()[touch.group];
+    const lie::Block& block = system_.space().blocks()[touch.block];
+    if (group.level == RowLevel::position)
+      add_product(out.data() + group.at, blocks_.B.data() + touch.at, u.data() + block.v_at, group.rows, block.nv, 1,
+                  1.0);
+  }
+}
+
+void Closer::correct_transposed(double h, ConstVectorRef dx, ConstVectorRef dlambda, ConstVectorRef deta,
+                                system::Residual& w) {
+  const int nv = system_.space().nv(), rows = system_.pattern().rows(),
+            position_rows = system_.pattern().position_rows();
+  right_hand_side_.head(nv) = dx;
+  right_hand_side_.segment(nv, rows) = dlambda / h;
+  if (formulation_.has_eta) right_hand_side_.tail(position_rows) = deta;
+  transposed_->solver->solve(right_hand_side_);
+  w.force += h * right_hand_side_.head(nv);
+  const auto of_lambda = right_hand_side_.segment(nv, rows);
+  if (formulation_.lambda_row == ConstraintLevel::position) {
+    w.gap += of_lambda.head(position_rows) / h;
+    w.rate.tail(rows - position_rows) += of_lambda.tail(rows - position_rows);
+  } else {
+    w.rate += of_lambda;
+  }
+  if (formulation_.has_eta) w.rate.head(position_rows) += right_hand_side_.tail(position_rows);
 }
 
 void Closer::add_changes(ConstVectorRef dq, ConstVectorRef dv, ConstVectorRef da, ConstVectorRef dlambda,

@@ -79,6 +79,22 @@ class Closer {
   /// Newton's update for these changes of the left-hand sides: the corrections of the changes of x, λ and η.
   void correct(double h, const system::Residual& left, VectorRef dx, VectorRef dlambda, VectorRef deta);
   bool is_rank_revealing() const { return solver_->is_rank_revealing(); }
+
+  // ---- the transposed of that derivative
+
+  /// As linearize_at, but only the transposed matrix is factorised.
+  [[nodiscard]] bool linearize_transposed_at(method::Method& method, const method::History& history, double h,
+                                             ConstVectorRef x, const method::Entry& closed);
+  /// Where the left-hand sides are multiplied by w, subtracts what that multiplies δq, δv, δv̇ and δλ by.
+  void subtract_transposed(const system::Residual& w, VectorRef dq, VectorRef dv, VectorRef da,
+                           VectorRef dlambda) const;
+  /// out += B u, position rows.
+  void add_jacobian_product(ConstVectorRef u, VectorRef out) const;
+  /// w += Newton's update of the weights of the left-hand sides, from what still multiplies δx, δλ and δη.
+  void correct_transposed(double h, ConstVectorRef dx, ConstVectorRef dlambda, ConstVectorRef deta,
+                          system::Residual& w);
+  /// M, D, K, B, H and F of that step.
+  const system::KktBlocks& linearization() const { return blocks_; }
   /// Whether the rows of λ and η are exactly gap and rate of the residual.
   bool closes_with_residuals() const { return formulation_.lambda_row != ConstraintLevel::acceleration; }
   bool has_eta() const { return formulation_.has_eta; }
@@ -122,6 +138,8 @@ class Closer {
   void stabilization(const method::Method& method, const method::Entry& trial, ConstVectorRef eta);
   void fill_right_hand_side(double h);
   [[nodiscard]] bool refresh(method::Method& method, double h, const method::Entry& trial);
+  /// The values of the matrix.
+  void make_matrix(method::Method& method, double h, const method::Entry& trial);
   void assemble(double h);
   /// Sets `stiffness_`, the largest ratio of hD + h²K to M as the step sees them, and `vibration_`, by the
   /// diagonals of the blocks.
@@ -146,6 +164,8 @@ class Closer {
   Layout layout_;
   linear::BlockMatrix matrix_;
   std::unique_ptr<linear::Solver> solver_;
+  struct Transposed;
+  std::unique_ptr<Transposed> transposed_;  ///< created when it is needed
 
   system::KktBlocks blocks_;
   Vector previous_B_;              ///< B(q_n), laid out like blocks_.B

@@ -1391,6 +1391,36 @@ class Analyses(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "entries 1 to 6"):
             kreisel.solve(self.DRIVEN, 1.0, sensitivities=["v0.9"])
 
+    def test_gradients_by_the_adjoint_agree_with_sensitivities(self):
+        names = ["k", "start", "v0.3"]
+        both = dict(parameters={"start": 0.1}, rtol=1e-7, atol=1e-7, sensitivities=names)
+        last = kreisel.solve(self.DRIVEN, 1.0, adjoint=["way", "at.z", "way@0.4"], **both)
+        run = kreisel.solve(self.DRIVEN, 1.0, **both)
+        for name in names:
+            self.assertAlmostEqual(last.gradient("way")[name], run.d(name)["way"][-1], delta=1e-9 * np.max(np.abs(run.d(name)["way"])))
+            self.assertEqual(last.gradient("at.z")[name], last.gradient("way")[name])
+        with self.assertRaisesRegex(ValueError, "known: way, at.z, way@0.4"):
+            last.gradient("at.x")
+        with self.assertRaisesRegex(ValueError, "unknown output 'wya'"):
+            kreisel.solve(self.DRIVEN, 1.0, adjoint=["wya"], **both)
+        with self.assertRaisesRegex(ValueError, "needs sensitivities"):
+            kreisel.solve(self.DRIVEN, 1.0, adjoint=["way"])
+        with self.assertRaisesRegex(kreisel.IntegrationError, "the adjoint does not serve this run"):
+            kreisel.solve(self.DRIVEN, 1.0, adjoint=["way"], method="radau", **both)
+
+    def test_minimize_takes_the_adjoint_for_many_parameters(self):
+        from kreisel import _analyses
+        times = np.linspace(0.05, 0.4, 8)
+        asked = (self.DRIVEN, lambda t, y: float(np.sum((y["way"] - 0.05)**2)), {"k": (600, 900), "start": (0.02, 0.2)}, 0.4)
+        found = []
+        for many in (1, 100):
+            with unittest.mock.patch.object(_analyses, "_MANY", many), \
+                    unittest.mock.patch.object(_analyses._core, "gradient", wraps=_analyses._core.gradient) as used:
+                found.append(kreisel.minimize(*asked, t_eval=times, rtol=1e-8, atol=1e-8))
+            self.assertEqual(used.called, many == 1)
+        for name in ("k", "start"):
+            self.assertAlmostEqual(found[0].parameters[name] / found[1].parameters[name], 1, delta=1e-3)
+
     def test_inverse_gives_the_input_that_a_motion_needs(self):
         motion = kreisel.inverse(self.DRIVEN, 1.0, follow={"way": "0.1*sin(3*t)"}, points=11)
         way, rate, curve = 0.1 * np.sin(3 * motion.t), 0.3 * np.cos(3 * motion.t), -0.9 * np.sin(3 * motion.t)

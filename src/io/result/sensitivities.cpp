@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/decompositions.hpp"
+#include "base/spelling.hpp"
 #include "base/text.hpp"
 #include "io/result/prepare.hpp"
 #include "io/result/tuning.hpp"
@@ -77,8 +78,17 @@ void refuse_unknown_names(const RunSpec& spec, const std::vector<std::string>& n
   move_start(names, Vector::Zero(static_cast<Eigen::Index>(names.size())), *run.model.system, run.model.start);
 }
 
-run::Sensitivities sensitivities(const RunSpec& spec, const std::vector<std::string>& names, run::Observer& observer,
-                                 run::SensitivityOptions wanted, const std::vector<system::Event>& events) {
+namespace {
+
+/// A run as a function of the named numbers.
+struct Parametrized {
+  run::ProblemOf make;
+  Vector values, scale;
+  run::Options options;
+};
+
+Parametrized parametrized(const RunSpec& spec, const std::vector<std::string>& names,
+                          const std::vector<system::Event>& events) {
   std::vector<std::string> parameters;
   for (const std::string& name : names) {
     if (std::ranges::count(names, name) > 1)
@@ -86,28 +96,174 @@ run::Sensitivities sensitivities(const RunSpec& spec, const std::vector<std::str
     if (!initial_value(name)) parameters.push_back(name);
   }
   const Vector of_parameters = values_of(spec, parameters);
-  Vector values = Vector::Zero(static_cast<Eigen::Index>(names.size()));
+  Parametrized out;
+  out.values = Vector::Zero(static_cast<Eigen::Index>(names.size()));
   std::vector<Eigen::Index> place;
   for (std::size_t i = 0; i < names.size(); ++i)
     if (!initial_value(names[i])) {
-      values[static_cast<Eigen::Index>(i)] = of_parameters[static_cast<Eigen::Index>(place.size())];
+      out.values[static_cast<Eigen::Index>(i)] = of_parameters[static_cast<Eigen::Index>(place.size())];
       place.push_back(static_cast<Eigen::Index>(i));
     }
   const PreparedRun nominal = prepare(with_all(spec, parameters, of_parameters));
-  wanted.names = names;
-  wanted.scale = Vector::Ones(values.size());
+  out.scale = Vector::Ones(out.values.size());
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto at = static_cast<Eigen::Index>(i);
     const Field* field = find_field(nominal.model_info->parameters, names[i]);
     const double range = field != nullptr ? field->maximum - field->minimum : HUGE_VAL;
-    wanted.scale[at] = values[at] != 0.0 ? std::abs(values[at]) : std::isfinite(range) ? range : 1.0;
+    out.scale[at] = out.values[at] != 0.0 ? std::abs(out.values[at]) : std::isfinite(range) ? range : 1.0;
   }
-  const run::ProblemOf make = [&](const Vector& p) -> run::Problem {
+  out.options = nominal.options;
+  out.make = [spec, names, parameters, place, events](const Vector& p) -> run::Problem {
     PreparedRun run = prepare(with_all(spec, parameters, p(place)));
     move_start(names, p, *run.model.system, run.model.start);
     return {run.model.system, run.model.start, events};
   };
-  return run::differentiate(make, values, nominal.options, wanted, observer);
+  return out;
+}
+
+/// "knee", "knee@0.4", "integral(knee)".
+struct Scalar {
+  enum class Kind { final_value, value, integral } kind = Kind::final_value;
+  Eigen::Index output = 0;
+  double t = 0.0;
+};
+
+Scalar scalar_named(const std::string& text, const system::System& layout, const system::Start& start, double t_end) {
+  constexpr std::string_view integral = "integral(";
+  Scalar scalar;
+  std::string column = text;
+  if (text.starts_with(integral) && text.ends_with(")")) {
+    scalar.kind = Scalar::Kind::integral;
+    column = text.substr(integral.size(), text.size() - integral.size() - 1);
+  } else if (const std::size_t at = text.rfind('@'); at != std::string::npos) {
+    const std::optional<double> t = number_in(text.substr(at + 1));
+    if (!t || !(*t >= start.t0) || !(*t <= t_end))
+      throw InvalidInput(fmt::format("'{}': expected a time from {:g} to {:g} after '@'", text, start.t0, t_end));
+    scalar.kind = Scalar::Kind::value;
+    scalar.t = *t;
+    column = text.substr(0, at);
+  }
+  std::vector<std::string> columns;
+  for (const system::OutputInfo& info : layout.outputs())
+    for (int i = 0; i < info.size(); ++i) columns.push_back(info.column(i));
+  const int sizes[] = {layout.space().nq(), layout.space().nv(), layout.pattern().rows()};
+  for (int kind = 0; kind < 3; ++kind)
+    for (int i = 1; i <= sizes[kind]; ++i)
+      columns.push_back(fmt::format("{}{}", kind == 0 ? "q" : kind == 1 ? "v" : "lambda", i));
+  const auto found = std::ranges::find(columns, column);
+  if (found == columns.end()) throw InvalidInput(unknown_name("output", column, columns));
+  scalar.output = found - columns.begin();
+  return scalar;
+}
+
+std::vector<Scalar> scalars_named(const RunSpec& spec, const std::vector<std::string>& texts) {
+  if (texts.empty()) throw InvalidInput("no outputs are named");
+  const PreparedRun run = prepare(spec);
+  const system::Start& start = run.model.start;
+  const double t_end = std::isnan(run.options.t_end) ? start.t_end : run.options.t_end;
+  std::vector<Scalar> scalars;
+  for (const std::string& text : texts)
+    scalars.push_back(scalar_named(text, run.model.system->result_layout(), start, t_end));
+  return scalars;
+}
+
+/// ∫ over the run: between two points the cubic through the four nearest, integrated by Gauss's formula.
+std::vector<run::PointWeight> integration_over(const run::RunPoints& points) {
+  const std::vector<double>& t = points.t;
+  std::vector<run::PointWeight> weights;
+  for (std::size_t i = 0; i < t.size(); ++i) weights.push_back({i, 0.0});
+  constexpr std::array<double, 2> node{0.21132486540518713, 0.78867513459481287};
+  for (std::size_t i = 0; i + 1 < t.size(); ++i) {
+    const double h = t[i + 1] - t[i];
+    if (!(h > 0.0)) continue;
+    const int segment = points.segment[i + 1];
+    std::size_t first = i, last = i + 1;
+    if (i > 0 && points.segment[i] == segment && points.segment[i - 1] == segment && t[i - 1] < t[i]) --first;
+    if (i + 2 < t.size() && points.segment[i + 2] == segment && t[i + 2] > t[i + 1]) ++last;
+    for (const double at : node)
+      for (std::size_t j = first; j <= last; ++j) {
+        double weight = 0.5 * h;
+        for (std::size_t k = first; k <= last; ++k)
+          if (k != j) weight *= (t[i] + at * h - t[k]) / (t[j] - t[k]);
+        weights[j].weight += weight;
+      }
+  }
+  return weights;
+}
+
+run::Gradients gradients_of(const RunSpec& spec, const std::vector<std::string>& names, run::Observer& observer,
+                            const std::vector<system::Event>& events, std::size_t most_bytes, bool includes_motion,
+                            const run::ScalarsOf& scalars) {
+  const Parametrized run = parametrized(spec, names, events);
+  std::vector<bool> moves_start_alone;
+  for (const std::string& name : names) moves_start_alone.push_back(initial_value(name).has_value());
+  return run::differentiate_backwards(run.make, run.values, run.options,
+                                      {.names = names,
+                                       .scale = run.scale,
+                                       .moves_start_alone = moves_start_alone,
+                                       .includes_motion = includes_motion,
+                                       .most_bytes = most_bytes},
+                                      scalars, observer);
+}
+
+}  // namespace
+
+run::Sensitivities sensitivities(const RunSpec& spec, const std::vector<std::string>& names, run::Observer& observer,
+                                 run::SensitivityOptions wanted, const std::vector<system::Event>& events) {
+  const Parametrized run = parametrized(spec, names, events);
+  wanted.names = names;
+  wanted.scale = run.scale;
+  return run::differentiate(run.make, run.values, run.options, wanted, observer);
+}
+
+void refuse_unknown_scalars(const RunSpec& spec, const std::vector<std::string>& scalars) {
+  static_cast<void>(scalars_named(spec, scalars));
+}
+
+run::Gradients gradients(const RunSpec& spec, const std::vector<std::string>& names,
+                         const std::vector<std::string>& scalars, run::Observer& observer,
+                         const std::vector<system::Event>& events, std::size_t most_bytes) {
+  const std::vector<Scalar> wanted = scalars_named(spec, scalars);
+  return gradients_of(spec, names, observer, events, most_bytes, true, [&](const run::RunPoints& points) {
+    std::vector<std::vector<run::OutputTerm>> terms(wanted.size());
+    for (std::size_t f = 0; f < wanted.size(); ++f) {
+      const Scalar& scalar = wanted[f];
+      const std::vector<run::PointWeight> weights = scalar.kind == Scalar::Kind::integral ? integration_over(points)
+                                                    : scalar.kind == Scalar::Kind::value
+                                                        ? run::interpolation_at(points, scalar.t)
+                                                        : std::vector<run::PointWeight>{{points.t.size() - 1, 1.0}};
+      for (const run::PointWeight& w : weights) terms[f].push_back({w.point, scalar.output, w.weight});
+    }
+    return terms;
+  });
+}
+
+run::Gradients gradients(const RunSpec& spec, const std::vector<std::string>& names, const std::vector<double>& times,
+                         const Matrix& weights, run::Observer& observer, const std::vector<system::Event>& events) {
+  return gradients_of(spec, names, observer, events, run::AdjointOptions{}.most_bytes, false,
+                      [&](const run::RunPoints& points) {
+                        std::vector<std::vector<run::OutputTerm>> terms(1);
+                        for (std::size_t i = 0; i < times.size(); ++i)
+                          for (const run::PointWeight& w : run::interpolation_at(points, times[i]))
+                            for (Eigen::Index k = 0; k < weights.cols(); ++k)
+                              if (const double weight = weights(static_cast<Eigen::Index>(i), k); weight != 0.0)
+                                terms[0].push_back({w.point, k, weight * w.weight});
+                        return terms;
+                      });
+}
+
+void write_gradients(const Path& path, const std::vector<std::string>& names, const std::vector<std::string>& scalars,
+                     const run::Gradients& found) {
+  std::string text = "output,value";
+  for (const std::string& name : names) text += "," + csv_cell("d/d " + name);
+  text += "\n";
+  for (std::size_t f = 0; f < scalars.size(); ++f) {
+    const auto row = static_cast<Eigen::Index>(f);
+    text += fmt::format("{},{:.17g}", csv_cell(scalars[f]), found.values[row]);
+    for (Eigen::Index j = 0; j < found.by.cols(); ++j) text += fmt::format(",{:.17g}", found.by(row, j));
+    text += "\n";
+  }
+  write_atomically(path, text);
 }
 
 void write_sensitivities(const Path& path, const system::System& layout, const std::vector<std::string>& names,

@@ -8,6 +8,7 @@
 
 #include "io/files/files.hpp"
 #include "io/spec/run_spec.hpp"
+#include "run/adjoint.hpp"
 #include "run/sensitivity.hpp"
 
 namespace kreisel::io {
@@ -24,6 +25,26 @@ void refuse_unknown_names(const RunSpec& spec, const std::vector<std::string>& n
 /// t, then for each parameter d OUTPUT/d NAME, d q/d NAME, d v/d NAME, d lambda/d NAME.
 void write_sensitivities(const Path& path, const system::System& layout, const std::vector<std::string>& names,
                          const run::Sensitivities& found);
+
+// ---- gradients by many parameters
+
+/// Derivatives of a few numbers of the run by the same names, by the adjoint of its steps. Scalars: "knee" is an output at the end,
+/// "foot.x@0.4" at t = 0.4, "integral(v2)" over the run; q, v
+/// and lambda are numbered as in results. Throws InvalidInput for names that do not exist.
+run::Gradients gradients(const RunSpec& spec, const std::vector<std::string>& names,
+                         const std::vector<std::string>& scalars, run::Observer& observer,
+                         const std::vector<system::Event>& events = {},
+                         std::size_t most_bytes = run::AdjointOptions{}.most_bytes);
+/// Of Σ weights(i, k) · output k at times[i].
+run::Gradients gradients(const RunSpec& spec, const std::vector<std::string>& names, const std::vector<double>& times,
+                         const Matrix& weights, run::Observer& observer, const std::vector<system::Event>& events = {});
+
+/// Throws InvalidInput where `gradients` would for these scalars; runs nothing.
+void refuse_unknown_scalars(const RunSpec& spec, const std::vector<std::string>& scalars);
+
+/// One line per scalar: its name, its value, its derivatives.
+void write_gradients(const Path& path, const std::vector<std::string>& names, const std::vector<std::string>& scalars,
+                     const run::Gradients& found);
 
 // ---- fits
 
