@@ -147,11 +147,6 @@ void print_work(const study::StudyResult& result) {
   print_failures(result);
 }
 
-bool is_over_work(const study::Spec& spec) {
-  const std::vector<std::string>& counts = study::statistics_names();
-  return spec.analysis.empty() && spec.x != "step" && std::find(counts.begin(), counts.end(), spec.x) != counts.end();
-}
-
 }  // namespace
 
 void print_statistics(const study::StudyResult& result) {
@@ -173,7 +168,7 @@ void print_statistics(const study::StudyResult& result) {
 
 void print_table(const study::StudyResult& result) {
   if (result.ensemble) return print_statistics(result);
-  if (is_over_work(result.spec)) return print_work(result);
+  if (study::is_over_work(result.spec)) return print_work(result);
   std::size_t width = 0;
   for (const study::ObservedCurve& curve : result.curves) width = std::max(width, curve.label.size());
   std::string last;

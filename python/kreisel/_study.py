@@ -25,7 +25,8 @@ class Curve:
 class Study:
     """curves: what was measured, as arrays; plots: the same with title, x_label and y_label; rows: one dict per run; status: "success",
     "failed" when no run succeeded, "interrupted", or "passed" and "missed" when the study has expectations; statistics: of a sample;
-    data: everything as in study.json. A study of more than 10,000 runs has no rows; columns() reads them from its folder."""
+    data: everything as in study.json. Printed, it is the table of orders. A study of more than 10,000 runs has no rows; columns()
+    reads them from its folder."""
 
     def __init__(self, data, folder=""):
         self.data, self.folder = data, folder
@@ -60,6 +61,21 @@ class Study:
 
     def __repr__(self):
         return f"<kreisel.Study: {self.status}, {len(self)} runs, {len(self.curves)} curves>"
+
+    def __str__(self):
+        """The table of orders, and what became of the expectations."""
+        found = {(one["measure"], one["label"]): one["order"] for one in self.data.get("orders") or []}
+        width = max((len(label) for _, label in found), default=0)
+        lines, last = [], None
+        for (measure, label), order in found.items():
+            if measure != last:
+                lines.append(measure)
+            last = measure
+            lines.append(f"  {label:<{width}}  " + ("no order" if order is None else f"order {order:.2f}"))
+        for one in self.data.get("verdicts") or []:
+            why = one.get("explanation") or one.get("note")
+            lines.append(f"{one['outcome']}: {one['quantity']}: {one['measured']} (expected {one['expected']})" + (f"; {why}" if why else ""))
+        return "\n".join([repr(self), *lines])
 
 
 def study(spec, jobs=0, *, folder=None, executor=None, retry=None, cache=None, progress=None, reference=None, accuracy=0.0):

@@ -77,13 +77,13 @@ void Mkbdf::adopt(History& history) {
   for (int i = 0; i + 3 <= k; ++i) {
     argument_ = -history[i + 1].omega;
     switch (variant_.recursion) {
-      case Recursion::left:
+      case Recursion::nested_right:
         for (int j = i; j >= 1; --j) {
           omega0_ = -history[j].omega;
           canonical_.combine(own_ ? max_order : k, omega0_, argument_, argument_);
         }
         break;
-      case Recursion::right_as_printed:
+      case Recursion::nested_left_as_printed:
         if (i > 0) {
           omega0_ = coordinates_in(newest, i - 1);
           canonical_.combine(k, omega0_, argument_, argument_);

@@ -21,7 +21,7 @@ namespace kreisel::method {
 class Mkbdf final : public Method {
  public:
   struct Variant {
-    Recursion recursion = Recursion::left;  ///< of starting points
+    Recursion recursion = Recursion::nested_right;  ///< of starting points
     Series bch = Series::complete;
     Linearization linearization = Linearization::leading;
   };

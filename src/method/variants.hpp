@@ -10,7 +10,7 @@
 namespace kreisel::method {
 
 /// How the coordinates of starting points are put together: by the recursion that the steps use, or as printed.
-enum class Recursion { left, right_as_printed, logarithms_as_printed };
+enum class Recursion { nested_right, nested_left_as_printed, logarithms_as_printed };
 /// Truncated series, with all terms that the order needs or with those that are printed.
 enum class Series { complete, as_printed };
 /// Where the leading error that steps of different size leave in velocities comes from.
@@ -50,7 +50,7 @@ struct Mkam {
 };
 struct Mkbdf {
   static constexpr std::string_view name = "mkbdf";
-  Recursion recursion = Recursion::left;
+  Recursion recursion = Recursion::nested_right;
   Series bch = Series::complete;  ///< of order 6
   Linearization linearization = Linearization::leading;
   std::optional<double> baumgarte{};
@@ -80,7 +80,9 @@ struct Spellings<method::Recursion> {
   using enum method::Recursion;
   static constexpr std::string_view noun = "recursion";
   static constexpr std::array<Spelled<method::Recursion>, 3> entries{
-      {{left, "left"}, {right_as_printed, "right-as-printed"}, {logarithms_as_printed, "logarithms-as-printed"}}};
+      {{nested_right, "nested-right"},
+       {nested_left_as_printed, "nested-left-as-printed"},
+       {logarithms_as_printed, "logarithms-as-printed"}}};
 };
 template <>
 struct Spellings<method::Series> {

@@ -31,6 +31,7 @@ std::string heading_of(const std::string& coordinate) { return coordinate == "st
 class Slopes {
  public:
   explicit Slopes(const StudyResult& result) {
+    if (is_over_work(result.spec)) return;
     for (const ObservedCurve& curve : result.curves) {
       std::vector<double>& list = by_measure_[curve.number];
       list.resize(result.rows.size(), std::numeric_limits<double>::quiet_NaN());
@@ -64,11 +65,12 @@ Json table_of_runs(const StudyResult& result) {
     if (varies(spec, key)) coordinates.push_back(key);
   for (const std::string& key : coordinates) columns.push_back(heading_of(key));
   const std::vector<std::string> numbers = spec.number_names();
+  const bool has_orders = !spec.is_ensemble() && !is_over_work(spec);
   for (const std::string& name : numbers) {
     columns.push_back({{"name", name}, {"unit", unit_of(name)}});
     const bool is_measure =
         std::any_of(spec.measures.begin(), spec.measures.end(), [&](const Measure& m) { return m.name == name; });
-    if (is_measure && !spec.is_ensemble()) columns.push_back("order of " + name);
+    if (is_measure && has_orders) columns.push_back("order of " + name);
   }
   columns.push_back("status");
   columns.push_back("message");
@@ -81,7 +83,7 @@ Json table_of_runs(const StudyResult& result) {
       cells.push_back(io::number_or_null(row.number(name)));
       const bool is_measure =
           std::any_of(spec.measures.begin(), spec.measures.end(), [&](const Measure& m) { return m.name == name; });
-      if (is_measure && !spec.is_ensemble()) cells.push_back(io::number_or_null(slopes.at(name, i)));
+      if (is_measure && has_orders) cells.push_back(io::number_or_null(slopes.at(name, i)));
     }
     cells.push_back(row.status);
     cells.push_back(row.message);
@@ -451,6 +453,11 @@ class CsvLines {
 
 }  // namespace
 
+bool is_over_work(const Spec& spec) {
+  const std::vector<std::string>& counts = statistics_names();
+  return spec.analysis.empty() && spec.x != "step" && std::find(counts.begin(), counts.end(), spec.x) != counts.end();
+}
+
 std::string study_csv(const StudyResult& result) {
   const CsvLines lines(result);
   std::string out = lines.head();
@@ -474,9 +481,10 @@ Json study_json(const StudyResult& result, const std::string& command) {
     row["coordinates"] = spec.cases[i].coordinates;
     rows.push_back(row);
   }
-  for (const ObservedCurve& curve : result.curves)
-    curves.push_back(
-        {{"measure", curve.number}, {"label", curve.label}, {"order", curve.order ? Json(*curve.order) : Json()}});
+  if (!is_over_work(spec))
+    for (const ObservedCurve& curve : result.curves)
+      curves.push_back(
+          {{"measure", curve.number}, {"label", curve.label}, {"order", curve.order ? Json(*curve.order) : Json()}});
   for (const ReferenceUse& r : result.references)
     references.push_back({{"model", r.model},
                           {"t_end", r.t_end},

@@ -6,6 +6,9 @@
 
 namespace kreisel::study {
 
+/// Whether errors are shown over a cost, where slopes are no orders.
+bool is_over_work(const Spec& spec);
+
 /// One line per case: coordinates, status, numbers, slopes from the case before on the same curve, message.
 std::string study_csv(const StudyResult& result);
 

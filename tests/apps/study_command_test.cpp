@@ -54,7 +54,7 @@ TEST_F(StudyCommand, ExitCodeSaysWhetherExpectationsAreMet) {
 
 // A contradiction with the paper never reads as met, on the terminal, in JSON and on the page.
 TEST_F(StudyCommand, ContradictionsAreExplainedWhereverTheVerdictIsShown) {
-  const std::string why = "true for rho = 0 only";
+  const std::string why = "true near rho = 0 only";
   const Outcome shown = call({"reproduce", "wieloch2022-fig-6.7"});
   EXPECT_EQ(shown.exit_code, 0) << shown.err;
   EXPECT_NE(shown.out.find("differs, explained"), std::string::npos) << shown.out;

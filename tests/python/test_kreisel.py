@@ -1627,6 +1627,7 @@ class OwnStudies(unittest.TestCase):
         table = kreisel.study({"model": "heavy-top", "group": "so3", "method": "test-trapezoidal", "t_end": 0.1, "step": [2e-3, 1e-3],
                                "measures": ["q max", "v max"]})
         self.assertEqual([round(curve.order) for curve in table.curves if curve.order], [2, 2])
+        self.assertRegex(str(table), r"(?s)success, 2 runs.*\nq max\n  \S.* order (2\.0|1\.9)\d\nv max\n  \S.* order (2\.0|1\.9)\d$")
         with self.assertRaisesRegex(ValueError, "already"):
             kreisel.register_method("test-trapezoidal", Trapezoidal)
 

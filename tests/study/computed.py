@@ -7,7 +7,7 @@ import unittest
 from pathlib import Path
 
 import numpy as np
-from scipy.integrate import solve_ivp
+from scipy.integrate import BDF, solve_ivp
 
 FIGURES = Path(__file__).resolve().parents[2] / "data" / "reproduce"
 
@@ -622,6 +622,85 @@ class Drift(unittest.TestCase):
             found = np.abs(y[0]**2 + y[1]**2 - 1).max() / 2
             self.assertGreater(found, least)
             self.assertLess(abs(np.log2(found / drift)), 1)       # as the note says, whatever the version of scipy
+
+
+# ---- Eich's table 3.1: how near two codes come, from the printed numbers and from another code
+
+
+class PendulumOfEich:
+    """BDF of scipy on the index-1 form, with or without Eich's projection after every step."""
+
+    g = 13.750371636040746
+
+    def lam(self, y):
+        return (self.g * y[1] - y[2]**2 - y[3]**2) / (y[0]**2 + y[1]**2)
+
+    def f(self, t, y):
+        return np.array([y[2], y[3], self.lam(y) * y[0], -self.g + self.lam(y) * y[1]])
+
+    def jacobian(self, t, y):
+        x, z, u, w = y
+        r, lam = x * x + z * z, self.lam(y)
+        by = np.array([-2 * x * lam / r, (self.g - 2 * z * lam) / r, -2 * u / r, -2 * w / r])
+        return np.array([[0, 0, 1, 0], [0, 0, 0, 1], x * by + [lam, 0, 0, 0], z * by + [0, lam, 0, 0]])
+
+    @staticmethod
+    def projected(y):
+        p = y[:2] / np.linalg.norm(y[:2])
+        return np.concatenate([p, y[2:] - p * (p @ y[2:])])
+
+    def errors(self, tolerance, projects, t_end=100):
+        """|x - 1|, |y|, |xdot|, |ydot|, |lambda| at the end, largest |x^2 + y^2 - 1|."""
+        code = BDF(self.f, 0.0, np.array([1.0, 0, 0, 0]), t_end, rtol=tolerance, atol=tolerance, jac=self.jacobian)
+        residual = 0.0
+        while code.status == "running":
+            code.step()
+            if projects:                                     # what is added to a point is added to all its differences
+                moved = self.projected(code.y)
+                code.D[:code.order + 3] += moved - code.y
+                code.y = moved
+            residual = max(residual, abs(code.y[0]**2 + code.y[1]**2 - 1))
+        y = code.y
+        return [abs(y[0] - 1), abs(y[1]), abs(y[2]), abs(y[3]), abs(self.lam(y)), residual]
+
+
+class TableOfEich(unittest.TestCase):
+    columns = ["x", "y", "xdot", "ydot", "lambda", "RES"]
+
+    @staticmethod
+    def scatter(tolerances, values):
+        """Standard deviation of log10 about the power of the tolerance that fits best."""
+        x, y = np.log10(tolerances), np.log10(values)
+        rest = y - np.polyval(np.polyfit(x, y, 1), x)
+        return np.sqrt(rest @ rest / (len(x) - 2))
+
+    def test_factors_follow_from_the_scatter_of_the_print_and_of_another_code(self):
+        spec = json.loads((FIGURES / "eich1993-table-3.1.json").read_text())
+        tolerances = 10.0**-np.arange(5, 9.1, 0.5)
+        judged = 0
+        for label, projects in (("projection", True), ("no projection", False)):
+            other = np.array([PendulumOfEich().errors(tolerance, projects) for tolerance in tolerances])
+            for e in spec["expect"]:
+                if "value" not in e or e["where"]["label"] != label:
+                    continue
+                printed = [0.061, 0.00019, 0.00049, 0.00029, 3.3e-05] if e["of"] == "RES" else e["value"]    # one of these is judged by itself
+                s = np.hypot(self.scatter(spec["tolerance"], printed), self.scatter(tolerances, other[:, self.columns.index(e["of"])]))
+                factor = 10**(2 * s)
+                for name, derived in (("factor", factor), ("on_average", 10**(2 * s / np.sqrt(5)))):
+                    if name in e:
+                        self.assertLess(derived, 100)        # more would judge nothing
+                        self.assertLess(abs(np.log(e[name] / derived)), 0.15, (label, e["of"], name, derived))
+                        judged += 1
+        self.assertEqual(judged, 22)
+
+    def test_of_another_code(self):
+        """From 1e-6 on the projected BDF of scipy comes as near to the print as two codes must come."""
+        spec = json.loads((FIGURES / "eich1993-table-3.1.json").read_text())
+        errors = np.array([PendulumOfEich().errors(tolerance, True) for tolerance in spec["tolerance"][1:]])
+        for e in spec["expect"]:
+            if "factor" in e and e["where"]["label"] == "projection" and "per" not in e:
+                ratio = errors[:, self.columns.index(e["of"])] / e["value"][1:]
+                self.assertLess(np.exp(np.abs(np.log(ratio))).max(), e["factor"], (e["of"], ratio))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <random>
 #include <set>
+#include <sstream>
 
 #include "io/temporary_folder.hpp"
 #include "kreisel/error.hpp"
@@ -43,6 +44,34 @@ TEST(Study, ObservedOrdersAreThoseOfTheMethods) {
   EXPECT_GT(result.rows.back().number("brackets"), 0.0);
   EXPECT_EQ(result.rows[0].number("steps"), 100.0);
   EXPECT_GT(result.rows[0].number("seconds"), 0.0);
+}
+
+// A slope of errors over a cost is no order of a method: none on the page, in study.csv and in study.json.
+TEST(Study, ErrorsOverWorkHaveNoOrders) {
+  const char* spec =
+      R"({"model": "heavy-top", "order": 2, "step": [1e-3, 5e-4], "t_end": 0.02, "measures": ["q max"]%s})";
+  for (const bool is_over_work : {true, false}) {
+    std::string text = spec;
+    text.replace(text.find("%s"), 2, is_over_work ? R"(, "x": "residual_evaluations")" : "");
+    const StudyResult result = run_study(spec_from(text), quiet());
+    const Json json = study_json(result, "");
+    EXPECT_EQ(json["orders"].empty(), is_over_work);
+    EXPECT_EQ(json["tables"].dump().find("order of") == std::string::npos, is_over_work);
+    std::istringstream csv(study_csv(result));
+    std::string head, first, second;
+    std::getline(csv, head) && std::getline(csv, first) && std::getline(csv, second);
+    const auto cells = [](const std::string& line) {
+      std::vector<std::string> out;
+      std::istringstream in(line);
+      for (std::string cell; std::getline(in, cell, ',');) out.push_back(cell);
+      return out;
+    };
+    const std::vector<std::string> names = cells(head);
+    const std::size_t at =
+        static_cast<std::size_t>(std::find(names.begin(), names.end(), "order of q max") - names.begin());
+    ASSERT_LT(at, names.size());
+    EXPECT_EQ(cells(second)[at].empty(), is_over_work) << second;
+  }
 }
 
 TEST(Study, ThreadsDoNotChangeNumbers) {
