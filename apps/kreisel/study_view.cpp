@@ -165,8 +165,11 @@ void print_statistics(const study::StudyResult& result) {
   for (const study::SobolIndex& i : result.ensemble->indices) {
     if (i.number != last) fmt::print("  {}\n", coloured("Sobol indices of " + i.number, Colour::bold, stdout));
     last = i.number;
-    fmt::print("    {}  first {:.3f} ± {:.3f}  total {:.3f} ± {:.3f}\n", padded(i.parameter, 12), i.first,
-               i.first_error, i.total, i.total_error);
+    const auto number = [](double value, double error) {
+      return fmt::format("{:.3f}{}", value, std::isfinite(error) ? fmt::format(" ± {:.3f}", error) : "");
+    };
+    fmt::print("    {}  first {}  total {}\n", padded(i.parameter, 12), number(i.first, i.first_error),
+               number(i.total, i.total_error));
   }
   print_failures(result);
 }

@@ -1,10 +1,11 @@
 """Studies over many processes and machines: any executor of concurrent.futures runs the cases, one journal keeps the rows."""
 import concurrent.futures
+import functools
 import hashlib
-import json
 import os
 import pickle
 import sys
+import sysconfig
 import time
 import types
 
@@ -76,24 +77,97 @@ def _payload(spec, place, own_text, cache):
 # ---- fingerprint of the models
 
 def fingerprint(models):
-    """A text that differs when models differ; functions are compared by their code."""
-    def described(thing):
+    """A text that differs when models differ. Functions count by their code and by what it uses: defaults, closures, global values, other
+    functions of the user; what belongs to a library counts by its name."""
+    return _Digest().of(models) if models else ""
+
+
+class _Digest:
+    PLAIN = (type(None), type(...), bool, int, float, complex, str, bytes)
+
+    def __init__(self):
+        self._known, self._open = {}, []  # by identity, with the things, so that none is replaced by another of the same identity
+
+    def of(self, thing):
+        if isinstance(thing, self.PLAIN):
+            return repr(thing)
+        if id(thing) in self._open:  # a function that calls itself
+            return f"level {self._open.index(id(thing))}"
+        if id(thing) not in self._known:
+            self._open.append(id(thing))
+            try:
+                parts = self._parts_of(thing)
+            finally:
+                self._open.pop()
+            self._known[id(thing)] = thing, hashlib.sha256("\n".join([type(thing).__name__, *parts]).encode()).hexdigest()
+        return self._known[id(thing)][1]
+
+    def _all(self, things):
+        return [self.of(one) for one in things]
+
+    def _pairs(self, things):
+        return sorted(f"{self.of(key)}: {self.of(value)}" for key, value in things.items())
+
+    def _parts_of(self, thing):
         if isinstance(thing, Model):
-            return thing.to_dict()
+            return [self.of(thing.to_dict())]
+        if isinstance(thing, dict):
+            return self._pairs(thing)
+        if isinstance(thing, (list, tuple)):
+            return self._all(thing)
+        if isinstance(thing, (set, frozenset)):
+            return sorted(self._all(thing))
+        if isinstance(thing, types.CodeType):  # nested functions are constants
+            return [thing.co_code.hex(), *thing.co_names, *self._all(thing.co_consts)]
+        if isinstance(thing, types.ModuleType) or _is_of_library(thing):
+            return [str(getattr(thing, "__module__", "")), getattr(thing, "__qualname__", None) or getattr(thing, "__name__", "")]
+        if isinstance(thing, types.FunctionType):
+            used = {name: thing.__globals__[name] for name in _names_in(thing.__code__) if name in thing.__globals__}
+            return [self.of(thing.__code__), self.of(thing.__defaults__), self.of(thing.__kwdefaults__),
+                    *(self.of(cell.cell_contents) for cell in thing.__closure__ or ()), *self._pairs(used)]
+        if isinstance(thing, types.MethodType):
+            return self._all([thing.__func__, thing.__self__])
+        if isinstance(thing, functools.partial):
+            return self._all([thing.func, thing.args, thing.keywords])
+        if isinstance(thing, type):
+            kept = {name: value for name, value in vars(thing).items() if name not in ("__dict__", "__weakref__", "__module__", "__doc__")}
+            return [thing.__qualname__, *self._all(thing.__bases__), *self._pairs(kept)]
+        if isinstance(thing, (staticmethod, classmethod)):
+            return [self.of(thing.__func__)]
+        if isinstance(thing, property):
+            return self._all([thing.fget, thing.fset])
         if hasattr(thing, "tolist"):
-            return thing.tolist()
-        if isinstance(thing, types.CodeType):  # nested functions are constants; their repr contains an address
-            return [thing.co_code.hex(), *thing.co_names, *(const if isinstance(const, types.CodeType) else repr(const) for const in thing.co_consts)]
-        code = getattr(thing, "__code__", None)
-        if code is not None:
-            held = [*(thing.__defaults__ or ()), *(cell.cell_contents for cell in thing.__closure__ or ())]
-            return [code, *(getattr(one, "__code__", None) or repr(one) for one in held)]
+            return [str(getattr(thing, "dtype", "")), self.of(thing.tolist())]
         if hasattr(thing, "__dict__"):
-            return {"class": type(thing).__name__, **vars(thing)}
-        return repr(thing)
-    if not models:
-        return ""
-    return hashlib.sha256(json.dumps(models, default=described, sort_keys=True).encode()).hexdigest()
+            return [self.of(type(thing)), *self._pairs(vars(thing))]
+        try:
+            return [pickle.dumps(thing).hex()]
+        except Exception:  # noqa: B902 - anything may refuse to be pickled
+            return [repr(thing)]
+
+
+def _names_in(code):
+    """Of code and the functions inside it."""
+    names = set(code.co_names)
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            names.update(_names_in(const))
+    return sorted(names)
+
+
+def _is_of_library(thing):
+    """Functions and classes of Python itself, of installed packages and of kreisel."""
+    if isinstance(thing, (types.BuiltinFunctionType, types.BuiltinMethodType)):
+        return getattr(thing, "__self__", None) is None or isinstance(thing.__self__, types.ModuleType)
+    if not isinstance(thing, (type, types.FunctionType)):
+        return type(thing).__name__ == "ufunc"
+    name = thing.__module__ or ""
+    if name in ("", "__main__"):
+        return False
+    module = sys.modules.get(name)
+    file = getattr(module, "__file__", None)
+    places = ("site-packages", "dist-packages", sysconfig.get_paths()["stdlib"])
+    return name.split(".")[0] == "kreisel" or module is not None and (file is None or any(place in file for place in places))
 
 
 # ---- progress

@@ -564,6 +564,40 @@ class Executors(unittest.TestCase):
         self.assertNotEqual(text(closed % (1, 2)), text(closed % (1, 3)))
         self.assertNotEqual(text(closed % (1, 2)), text(closed % (4, 2)))
 
+    def test_what_own_functions_use_counts(self):
+        def text(source):
+            names = {"__name__": "__main__"}
+            exec("import functools, math, numpy as np\n" + source, names)
+            return kreisel._ensemble.fingerprint({"model": [names["f"]]})
+        for source in ("k = %s\ndef f(t): return -k * math.sin(t)",
+                       "k = %s\ndef g(x): return k * x\ndef f(t): return [g(one) for one in (t, 2)]",
+                       "import functools\ndef g(k, t): return k * t\nf = functools.partial(g, %s)",
+                       "class Spring:\n    def __init__(self, k): self.k = k\n    def force(self, t): return self.k * t\nf = Spring(%s).force",
+                       "class Spring:\n    def __call__(self, t): return %s * t\nf = Spring()",
+                       "class Base:\n    def at(self, t): return %s * t\nclass Spring(Base):\n    __slots__ = ()\nf = Spring()",
+                       "k = np.arange(5000.0)\nk[2500] = %s\ndef f(t): return np.interp(t, k, k)",
+                       "def make():\n    k = np.arange(5000.0)\n    k[2500] = %s\n    return lambda t: k[int(t)]\nf = make()",
+                       "def f(t, *, k=%s): return k * t",
+                       "k = {'a': [%s]}\ndef f(t): return f(t - 1) if t > 1 else k['a'][0]"):
+            self.assertEqual(text(source % 1), text(source % 1), source)
+            self.assertNotEqual(text(source % 1), text(source % 2), source)
+
+    def test_a_changed_global_value_runs_the_cases_again(self):
+        words = ("import kreisel, sys\n"
+                 "stiffness = float(sys.argv[1])\n"
+                 "model = kreisel.Model('m').body('b', mass=1, inertia=[1, 1, 1], position=[0, 0, 0])\n"
+                 "model.parameter('a', 1).output('f', lambda t, y: stiffness)\n"
+                 "study = kreisel.study({'model': model, 'step': 0.01, 't_end': 0.02, 'measures': ['output.f end'], 'set': {'a': {'uniform': [0, 1]}},\n"
+                 "                       'sample': 'sobol', 'points': 3}, folder=sys.argv[2])\n"
+                 "print([row['numbers']['output.f end'][0] for row in study.rows])\n")
+        with tempfile.TemporaryDirectory() as folder:
+            for stiffness in (5.0, 6.0):
+                done = subprocess.run([sys.executable, "-c", words, str(stiffness), folder + "/out"], capture_output=True, text=True, check=True)
+                self.assertEqual(done.stdout.strip(), str([stiffness] * 3))
+            self.assertEqual(len((pathlib.Path(folder) / "out" / "study.journal").read_text(encoding="utf-8").splitlines()), 6)
+            subprocess.run([sys.executable, "-c", words, "6.0", folder + "/out"], capture_output=True, check=True)
+            self.assertEqual(len((pathlib.Path(folder) / "out" / "study.journal").read_text(encoding="utf-8").splitlines()), 6, "nothing runs again")
+
     def test_mistakes_are_told(self):
         with self.assertRaisesRegex(ValueError, "retry"):
             kreisel.study(SWING, retry="all")
@@ -602,21 +636,21 @@ class Displays(unittest.TestCase):
 
     def test_progress_stays_on_one_line(self):
         with tempfile.TemporaryDirectory() as folder:
-            spec = {**SWING, "title": "The swing that has a very long title, longer than terminals are wide", "t_end": 2, "step": 0.001, "points": 1000,
+            spec = {**SWING, "title": "The swing that has a very long title, longer than terminals are wide", "t_end": 2, "step": 0.001, "points": 400,
                     "set": {"mass": {"uniform": [-0.5, 2]}}}
             path = pathlib.Path(folder) / "s.json"
             path.write_text(json.dumps(spec), encoding="utf-8")
-            python = [sys.executable, "-W", "ignore", "-c", "import sys, kreisel, concurrent.futures\n"
-                      f"kreisel.study({str(path)!r}, executor=concurrent.futures.ThreadPoolExecutor(2))"]
+            python = [sys.executable, "-W", "ignore", "-c", "import kreisel, concurrent.futures\n"  # it shows nothing in the first second
+                      f"kreisel.study({({**spec, 'points': 1600})!r}, executor=concurrent.futures.ThreadPoolExecutor(2))"]
             for words, columns in (([PROGRAM, "study", path, "--out", pathlib.Path(folder) / "wide"], 120), ([PROGRAM, "study", path, "--out", pathlib.Path(folder) / "narrow"], 75),
                                    ([PROGRAM, "study", path, "--out", pathlib.Path(folder) / "tiny"], 30), (python, 120), (python, 30)):
                 with self.subTest(words=str(words[0]), columns=columns):
                     lines = self.shown(words, columns)
-                    drawn = [line for line in lines if re.search(r"[0-9]+ of 1000", line)]
-                    self.assertGreater(len(drawn), 2)
+                    drawn = [line for line in lines if re.search(r"[0-9]+ of [0-9]+", line)]
+                    self.assertGreater(len(drawn), 0)
                     self.assertLess(max(len(line) for line in drawn), columns)
                     if columns > 70:
-                        self.assertTrue(any(re.search(r"[0-9]+ of 1000 (runs|cases), [0-9]+ failed, [0-9.e+]+ per second, about [0-9.]+ (s|min) left$", line) for line in drawn), drawn[-1])
+                        self.assertTrue(any(re.search(r"[0-9]+ of [0-9]+ (runs|cases), [0-9]+ failed, [0-9.e+]+ per second, about [0-9.]+ (s|min) left$", line) for line in drawn), drawn[-1])
 
 
 class Kills(unittest.TestCase):
