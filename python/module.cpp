@@ -136,10 +136,12 @@ void run_without_python(const io::RunSpec& spec, bool keeps_points) {
 /// A running study, for its own threads or for workers elsewhere. `models`: those that are not files, by name.
 class StudyCampaign {
  public:
-  /// `should_stop` is polled; true ends the study with the finished runs.
-  StudyCampaign(const std::string& spec, const std::map<std::string, ModelPtr>& models, const std::string& own_text,
-                const std::string& folder, int jobs, bool retries_failures, const std::string& cache, bool is_worker,
-                const py::object& should_stop, const py::object& reference, double accuracy)
+  /// `place`: where files that the spec names are looked for. `should_stop` is polled; true ends the study with the
+  /// finished runs.
+  StudyCampaign(const std::string& spec, const std::string& place, const std::map<std::string, ModelPtr>& models,
+                const std::string& own_text, const std::string& folder, int jobs, bool retries_failures,
+                const std::string& cache, bool is_worker, const py::object& should_stop, const py::object& reference,
+                double accuracy)
       : should_stop_(should_stop), reference_(reference), folder_(folder) {
     options_.jobs = jobs;
     if (!reference.is_none()) {
@@ -171,7 +173,7 @@ class StudyCampaign {
     const study::OwnModels own_models(models.begin(), models.end());
     const Unlocked unlocked;
     const io::ReadingList read;
-    study::Spec parsed = study::parse_spec(io::JsonSource("study", spec), own_models, own_text);
+    study::Spec parsed = study::parse_spec(io::JsonSource("study", spec, place), own_models, own_text);
     if (!folder.empty()) {
       study::refuse_to_overwrite(read.files(), folder);
       io::claim_result_folder(folder);
@@ -182,7 +184,10 @@ class StudyCampaign {
   }
 
   std::size_t size() const { return campaign_->spec().size(); }
-  std::vector<std::size_t> open() const { return campaign_->open(); }
+  /// As an array: a list would take five times the memory.
+  py::array_t<std::size_t> open() const {
+    return py::array_t<std::size_t>(static_cast<py::ssize_t>(campaign_->open().size()), campaign_->open().data());
+  }
   /// Done and failed.
   std::pair<std::size_t, std::size_t> tally() const {
     const study::Tally tally = campaign_->tally();
@@ -238,13 +243,14 @@ class StudyCampaign {
 /// A search for an optimum, for its own threads or for workers elsewhere.
 class StudySearch {
  public:
-  StudySearch(const std::string& spec, const std::map<std::string, ModelPtr>& models, const std::string& own_text,
-              const std::string& folder, bool is_worker, const py::object& should_stop)
+  StudySearch(const std::string& spec, const std::string& place, const std::map<std::string, ModelPtr>& models,
+              const std::string& own_text, const std::string& folder, bool is_worker, const py::object& should_stop)
       : should_stop_(should_stop), folder_(folder) {
     const study::OwnModels own_models(models.begin(), models.end());
     const Unlocked unlocked;
     const io::ReadingList read;
-    study::OptimizationSpec parsed = study::parse_optimization(io::JsonSource("search", spec), own_models, own_text);
+    study::OptimizationSpec parsed =
+        study::parse_optimization(io::JsonSource("search", spec, place), own_models, own_text);
     if (!folder.empty()) {
       study::refuse_to_overwrite(read.files(), folder);
       io::claim_result_folder(folder);
@@ -268,8 +274,14 @@ class StudySearch {
     }
     return line;
   }
+  py::bytes lost(const std::vector<double>& x, const std::string& message) const { return search_->lost(x, message); }
   void tell(const std::vector<std::string>& lines) { search_->tell(lines); }
-  std::size_t done() const { return search_->result().evaluations.size(); }
+  /// Evaluations, and those of them that failed.
+  std::pair<std::size_t, std::size_t> tally() const {
+    const std::vector<study::Evaluation>& all = search_->result().evaluations;
+    const auto failed = std::count_if(all.begin(), all.end(), [](const auto& e) { return !e.row.is_success(); });
+    return {all.size(), static_cast<std::size_t>(failed)};
+  }
   std::size_t most() const { return search_->spec().evaluations; }
   std::string finish(const std::string& command) {
     if (!folder_.empty()) study::write_optimum(*search_, command, folder_);
@@ -404,17 +416,19 @@ PYBIND11_MODULE(_core, m) {
   });
   m.def("register_method", &register_method);
   py::class_<StudySearch>(m, "Search")
-      .def(py::init<const std::string&, const std::map<std::string, ModelPtr>&, const std::string&, const std::string&,
-                    bool, const py::object&>())
+      .def(py::init<const std::string&, const std::string&, const std::map<std::string, ModelPtr>&, const std::string&,
+                    const std::string&, bool, const py::object&>())
       .def("ask", &StudySearch::ask)
       .def("evaluate", &StudySearch::evaluate)
       .def("tell", &StudySearch::tell)
-      .def("done", &StudySearch::done)
+      .def("lost", &StudySearch::lost)
+      .def("tally", &StudySearch::tally)
       .def("most", &StudySearch::most)
       .def("finish", &StudySearch::finish);
   py::class_<StudyCampaign>(m, "Campaign")
-      .def(py::init<const std::string&, const std::map<std::string, ModelPtr>&, const std::string&, const std::string&,
-                    int, bool, const std::string&, bool, const py::object&, const py::object&, double>())
+      .def(py::init<const std::string&, const std::string&, const std::map<std::string, ModelPtr>&, const std::string&,
+                    const std::string&, int, bool, const std::string&, bool, const py::object&, const py::object&,
+                    double>())
       .def("size", &StudyCampaign::size)
       .def("open", &StudyCampaign::open)
       .def("tally", &StudyCampaign::tally)

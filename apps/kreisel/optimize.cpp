@@ -3,6 +3,7 @@
 
 #include <CLI/Option.hpp>
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <thread>
 
@@ -74,6 +75,9 @@ class Optimize final : public Command {
     Workers team(jobs);
     StudyLine line(search.spec().spec.title, !is_quiet_);
     const std::function<bool()> wants_to_stop = [&] { return interruption.was_asked(); };
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point begin = Clock::now();
+    std::size_t done = 0;  // what the journal has is not counted
     for (;;) {
       const std::vector<std::vector<double>> points = search.ask();
       if (points.empty()) return;
@@ -84,7 +88,13 @@ class Optimize final : public Command {
       });
       lines.erase(std::remove(lines.begin(), lines.end(), std::string()), lines.end());
       search.tell(lines);
-      line.show({search.result().evaluations.size() + lines.size(), search.spec().evaluations, 0, NAN, NAN});
+      done += lines.size();
+      const std::vector<study::Evaluation>& all = search.result().evaluations;
+      const auto failed = std::count_if(all.begin(), all.end(), [](const auto& e) { return !e.row.is_success(); });
+      const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+      // How many evaluations are left is not known.
+      line.show({all.size() + lines.size(), search.spec().evaluations, static_cast<std::size_t>(failed),
+                 static_cast<double>(done) / seconds, NAN});
       if (wants_to_stop()) return;
     }
   }

@@ -25,8 +25,7 @@ void StudyLine::show(const study::StudyProgress& p) {
   const std::string rate = p.done > 10 && p.rate > 0.0 ? fmt::format(", {:.3g} per second", p.rate) : "";
   const std::string left =
       std::isfinite(p.seconds_left) ? fmt::format(", about {} left", duration(p.seconds_left)) : "";
-  fmt::print(stderr, "\r\033[K{}: {} of {} runs{}{}{}", name_, p.done, p.total, failed, rate, left);
-  std::fflush(stderr);
+  draw_line(name_ + ": ", fmt::format("{} of {} runs{}{}{}", p.done, p.total, failed, rate, left));
   is_drawn_ = true;
 }
 
@@ -152,16 +151,20 @@ void print_work(const study::StudyResult& result) {
 void print_statistics(const study::StudyResult& result) {
   std::size_t width = 0;
   for (const study::NumberStatistics& s : result.ensemble->statistics) width = std::max(width, s.name.size());
+  const std::size_t succeeded = result.tally.done - result.tally.failed;
   for (const study::NumberStatistics& s : result.ensemble->statistics)
     fmt::print("  {}  mean {:.5g}  deviation {:.3g}  5 % {:.5g}  median {:.5g}  95 % {:.5g}  ({} cases)\n",
                padded(s.name, width), s.mean, s.deviation, s.quantiles.front(), s.quantiles[2], s.quantiles.back(),
-               s.count);
+               s.count < succeeded ? fmt::format("{} of {}", s.count, succeeded) : fmt::format("{}", s.count));
   std::string last;
   for (const study::SobolIndex& i : result.ensemble->indices) {
     if (i.number != last) fmt::print("  {}\n", coloured("Sobol indices of " + i.number, Colour::bold, stdout));
     last = i.number;
-    fmt::print("    {}  first {:.3f} ± {:.3f}  total {:.3f} ± {:.3f}\n", padded(i.parameter, 12), i.first,
-               i.first_error, i.total, i.total_error);
+    const auto number = [](double value, double error) {
+      return fmt::format("{:.3f}{}", value, std::isfinite(error) ? fmt::format(" ± {:.3f}", error) : "");
+    };
+    fmt::print("    {}  first {}  total {}\n", padded(i.parameter, 12), number(i.first, i.first_error),
+               number(i.total, i.total_error));
   }
   print_failures(result);
 }

@@ -1,6 +1,7 @@
 #include "terminal.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +20,14 @@ double seconds() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+/// The first characters of UTF-8 text.
+std::string_view first(std::string_view text, std::size_t count) {
+  std::size_t at = 0;
+  for (; at < text.size(); ++at)
+    if ((static_cast<unsigned char>(text[at]) & 0xC0) != 0x80 && count-- == 0) break;
+  return text.substr(0, at);
 }
 
 const char* code_of(Colour colour) {
@@ -70,6 +79,14 @@ void print_warning(std::string_view text) {
   fmt::print(stderr, "kreisel: {} {}\n", coloured("warning:", Colour::yellow, stderr), text);
 }
 
+void draw_line(std::string_view name, std::string_view words) {
+  winsize size{};
+  const bool is_known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  const std::size_t room = is_known ? size.ws_col - 1u : 79u;
+  fmt::print(stderr, "\r\033[K{}{}", first(name, room - std::min(room, words.size())), first(words, room));
+  std::fflush(stderr);
+}
+
 Progress::Progress(double t0, double t_end, bool is_wanted, std::string what)
     : t0_(t0),
       t_end_(t_end),
@@ -95,9 +112,8 @@ void Progress::draw(double t, long steps, double elapsed) {
   const double share = std::clamp((t - t0_) / (t_end_ - t0_), 0.0, 1.0);
   const int filled = static_cast<int>(share * bar_width);
   const std::string left = share > 0.0 ? duration(elapsed * (1.0 - share) / share) : "?";
-  fmt::print(stderr, "\r\033[K{}{:3.0f} % [{}{}] t = {:.4g} of {:.4g}, {} steps, {} left", what_, 100.0 * share,
-             std::string(filled, '='), std::string(bar_width - filled, ' '), t, t_end_, steps, left);
-  std::fflush(stderr);
+  draw_line(what_, fmt::format("{:3.0f} % [{}{}] t = {:.4g} of {:.4g}, {} steps, {} left", 100.0 * share,
+                               std::string(filled, '='), std::string(bar_width - filled, ' '), t, t_end_, steps, left));
   is_drawn_ = true;
 }
 

@@ -18,6 +18,10 @@ bool is_terminal(std::FILE* stream);
 /// Coloured when the stream is a terminal and NO_COLOR is unset or empty.
 std::string coloured(std::string_view text, Colour colour, std::FILE* stream);
 
+/// Draws a line of progress over the last one. Cut to the width of the terminal, the name first: a line that wraps cannot be
+/// drawn over.
+void draw_line(std::string_view name, std::string_view words);
+
 /// "kreisel: error: text" on standard error.
 void print_error(std::string_view text);
 void print_warning(std::string_view text);

@@ -6,7 +6,7 @@ import os
 import numpy as np
 
 from . import _core
-from ._ensemble import Progress, _is_loss, _payload, fingerprint, search_work
+from ._ensemble import ExecutorBroken, Progress, Team, _payload, fingerprint, search_work
 from ._interrupt import Interrupted, Interruption
 from ._study import _described, _text_and_models
 
@@ -44,38 +44,64 @@ def optimize(spec, *, folder=None, executor=None, jobs=0, progress=None):
     >>> round(found.variables["a"], 4)
     0.3
     """
-    text, models = _text_and_models(spec)
+    text, models, place = _text_and_models(spec)
     folder = os.fspath(folder) if folder is not None else ""
     own_text = fingerprint({name: _described(spec, name) for name in models})
-    own = concurrent.futures.ThreadPoolExecutor(jobs or os.cpu_count() or 1) if executor is None else None
     with Interruption() as interruption:
-        search = _core.Search(text, models, own_text, folder, False, interruption.was_asked)
-        payload = _payload(spec, own_text, "") if own is None else None
-        shown = Progress(progress, search.most(), 0)
+        search = _core.Search(text, place, models, own_text, folder, False, interruption.was_asked)
+        if executor is None:
+            team, words = Team(lambda: concurrent.futures.ThreadPoolExecutor(jobs or os.cpu_count() or 1)), (search.evaluate,)
+        else:
+            team, words = Team(executor), (search_work, _payload(spec, place, own_text, ""))
+        points = search.ask()
+        shown = Progress(progress, search.most(), search.tally()[0], is_search=True)
         try:
-            while not interruption.was_asked():
+            while points and not interruption.was_asked():
+                _evaluate(search, team, words, points, interruption.was_asked)
                 points = search.ask()
-                if not points:
-                    break
-                if own is not None:
-                    futures = [own.submit(search.evaluate, point) for point in points]
-                else:
-                    futures = [executor.submit(search_work, payload, point) for point in points]
-                try:
-                    lines = [future.result() for future in futures]
-                except BaseException as error:  # noqa: B902 - finished evaluations are kept
-                    done = [f for f in futures if f.done() and not f.cancelled() and f.exception() is None]
-                    search.tell([line for line in (future.result() for future in done) if line])
-                    if _is_loss(error):
-                        raise RuntimeError("a worker died; to continue, repeat the call with a new executor") from error
-                    raise
-                search.tell([line for line in lines if line])
-                shown.show(search.done(), 0)
+                shown.show(*search.tally())
+        except ExecutorBroken as error:
+            error.result = Optimum(json.loads(search.finish("kreisel.optimize")))
+            raise
         finally:
             shown.end()
-            if own is not None:
-                own.shutdown()
+            team.close()
         result = Optimum(json.loads(search.finish("kreisel.optimize")))
     if interruption.was_asked():
         raise Interrupted(f"search was interrupted after {len(result.values)} evaluations", result)
     return result
+
+
+def _evaluate(search, team, words, points, wants_to_stop):
+    """Tells the search the lines of the points. Those that a dead worker may have had are evaluated again, one after the other."""
+    running, suspects = {}, []
+    for point in points:
+        future = team.submit(*words, point)
+        if future is None:
+            suspects.append(point)
+        else:
+            running[future] = point
+    try:
+        while running:
+            done, _ = concurrent.futures.wait(running, timeout=0.2, return_when=concurrent.futures.FIRST_COMPLETED)
+            for future in done:
+                point, line = running.pop(future), team.result_of(future)
+                if line is None:
+                    suspects.append(point)
+                elif line:  # empty: interrupted
+                    search.tell([line])
+            if wants_to_stop():
+                for future in [future for future in running if future.cancel()]:
+                    del running[future]
+    finally:
+        for future in running:
+            future.cancel()
+    for point in suspects:
+        losses, line = 0, None
+        while line is None and not wants_to_stop():
+            line = team.alone(*words, point)
+            losses += line is None
+            if line is None and losses >= team.tries():
+                line = search.lost(point, team.loss("point"))
+        if line:
+            search.tell([line])

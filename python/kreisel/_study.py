@@ -116,13 +116,13 @@ def study(spec, jobs=0, *, folder=None, executor=None, retry=None, cache=None, p
         raise ValueError(f"reference is {reference!r:.80}, expected a function of t or the path of a trajectory")
     if retry not in (None, "failed"):
         raise ValueError(f"retry is {retry!r:.80}, expected None or 'failed'")
-    text, models = _text_and_models(spec)
+    text, models, place = _text_and_models(spec)
     folder, cache = (os.fspath(path) if path is not None else "" for path in (folder, cache))
     own_text = ""
     if folder or executor is not None:
         own_text = fingerprint({**{name: _described(spec, name) for name in models}, **({"reference": told} if told else {})})
     with Interruption() as interruption:
-        campaign = _core.Campaign(text, models, own_text, folder, jobs, retry == "failed", cache, False, interruption.was_asked, reference, float(accuracy))
+        campaign = _core.Campaign(text, place, models, own_text, folder, jobs, retry == "failed", cache, False, interruption.was_asked, reference, float(accuracy))
         done, _ = campaign.tally()
         shown = Progress(progress, campaign.size(), done)
         try:
@@ -130,7 +130,7 @@ def study(spec, jobs=0, *, folder=None, executor=None, retry=None, cache=None, p
                 campaign.run_all(lambda: shown.show(*campaign.tally()))
             else:
                 campaign.make_references()
-                Driver(executor, _payload(spec, own_text, cache), campaign, interruption.was_asked, shown.show).run()
+                Driver(executor, _payload(spec, place, own_text, cache), campaign, interruption.was_asked, shown.show).run()
         except ExecutorBroken as error:
             error.result = Study(json.loads(campaign.finish("kreisel.study")), folder)
             raise
@@ -175,15 +175,16 @@ def _is_path(thing):
     return isinstance(thing, str) or hasattr(thing, "__fspath__")
 
 
-def _text_and_models(spec):
-    """The text of a study, and its models from Python by name, as _core takes them."""
+def _text_and_models(spec, place=None):
+    """The text of a study, its models from Python by name, as _core takes them, and the folder where files that it names are looked for:
+    that of the study; of a dict the current one, or ``place``."""
     models = {}
     if isinstance(spec, dict):
-        return text_of("study", _with_names(spec, models), indent=1), models
+        return text_of("study", _with_names(spec, models), indent=1), models, place or os.getcwd()
     if not isinstance(spec, str) and not hasattr(spec, "__fspath__"):
         raise ValueError(f"spec is {spec!r:.80}, expected a dict or the path of a study file")
     try:
-        return Path(spec).read_text(encoding="utf-8"), models
+        return Path(spec).read_text(encoding="utf-8"), models, os.path.dirname(os.path.abspath(spec))
     except (OSError, UnicodeDecodeError) as error:
         raise ValueError(f"cannot read the study '{spec}': {error}") from None
 

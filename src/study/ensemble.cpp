@@ -128,7 +128,8 @@ std::vector<double> edges_of(const std::vector<double>& values, bool& is_grid) {
   const auto cells =
       static_cast<std::size_t>(std::clamp(std::sqrt(static_cast<double>(values.size()) / 5.0), 4.0, 24.0));
   std::vector<double> levels = levels_of(values, most_levels), edges;
-  if (levels.size() > 1) {
+  // Points of a small sample are no grid: hardly a value occurs twice.
+  if (levels.size() > 1 && 2 * levels.size() <= values.size()) {
     edges.push_back(levels[0] - 0.5 * (levels[1] - levels[0]));
     for (std::size_t i = 0; i + 1 < levels.size(); ++i) edges.push_back(0.5 * (levels[i] + levels[i + 1]));
     edges.push_back(levels.back() + 0.5 * (levels.back() - levels[levels.size() - 2]));
@@ -198,35 +199,45 @@ void add_surface(std::size_t number, Ensemble& out) {
     sums[at] += value;
     counts[at] += 1.0;
   }
-  for (std::size_t i = 0; i < sums.size(); ++i) surface.means.push_back(counts[i] > 0.0 ? sums[i] / counts[i] : none);
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    surface.means.push_back(counts[i] > 0.0 ? sums[i] / counts[i] : none);
+    surface.is_grid = surface.is_grid && counts[i] <= 1.0;
+  }
   out.surfaces.push_back(std::move(surface));
 }
 
-/// Collects trajectories on a common grid of times.
+/// Collects trajectories. A case counts at the times that it reaches.
 class Bands {
  public:
   void add(const std::vector<Curve>& curves) {
-    if (curves.empty()) return;
-    if (t_.empty()) {
-      for (const Curve& curve : curves) {
-        t_.push_back(curve.t);
-        values_.emplace_back(curve.t.size());
-        names_.push_back(curve.name);
-      }
+    if (tracks_.size() < curves.size()) tracks_.resize(curves.size());
+    for (std::size_t k = 0; k < curves.size(); ++k) {
+      if (curves[k].t.empty()) continue;
+      tracks_[k].name = curves[k].name;
+      tracks_[k].curves.push_back({grid_of(curves[k].t), curves[k].y});
     }
-    for (std::size_t k = 0; k < curves.size() && k < t_.size(); ++k)
-      for (std::size_t i = 0; i < curves[k].y.size() && i < t_[k].size(); ++i)
-        if (curves[k].t[i] == t_[k][i] && std::isfinite(curves[k].y[i])) values_[k][i].push_back(curves[k].y[i]);
   }
-  std::vector<Band> result() {
+  std::vector<Band> result() const {
     std::vector<Band> out;
-    for (std::size_t k = 0; k < t_.size(); ++k) {
+    if (grids_.empty()) return out;
+    // Cases that end at different times are drawn up to the last of them.
+    std::size_t longest = 0;
+    for (std::size_t g = 1; g < grids_.size(); ++g)
+      if (grids_[g].back() > grids_[longest].back()) longest = g;
+    for (const Track& track : tracks_) {
       Band band;
-      band.name = names_[k];
-      band.t = t_[k];
+      band.name = track.name;
+      band.t = grids_[longest];
       band.quantiles.resize(std::size(statistics_levels));
-      for (std::vector<double>& values : values_[k]) {
+      for (std::size_t i = 0; i < band.t.size(); ++i) {
+        std::vector<double> values;
+        for (const Kept& curve : track.curves) {
+          const double value = curve.grid == longest ? (i < curve.y.size() ? curve.y[i] : none)
+                                                     : between(grids_[curve.grid], curve.y, band.t[i]);
+          if (std::isfinite(value)) values.push_back(value);
+        }
         band.cases = std::max(band.cases, values.size());
+        band.cases_at_end = values.size();
         std::sort(values.begin(), values.end());
         for (std::size_t l = 0; l < band.quantiles.size(); ++l)
           band.quantiles[l].push_back(values.empty() ? none : quantile(values, statistics_levels[l]));
@@ -237,9 +248,40 @@ class Bands {
   }
 
  private:
-  std::vector<std::string> names_;
-  std::vector<std::vector<double>> t_;
-  std::vector<std::vector<std::vector<double>>> values_;  ///< by output, time, case
+  struct Kept {
+    std::size_t grid = 0;
+    std::vector<double> y;
+  };
+  struct Track {
+    std::string name;
+    std::vector<Kept> curves;
+  };
+
+  /// Runs that end early have the first times of the others.
+  std::size_t grid_of(const std::vector<double>& t) {
+    for (std::size_t g = 0; g < grids_.size(); ++g) {
+      std::vector<double>& grid = grids_[g];
+      const std::size_t common = std::min(grid.size(), t.size());
+      if (!std::equal(t.begin(), t.begin() + static_cast<std::ptrdiff_t>(common), grid.begin())) continue;
+      if (t.size() > common) grid = t;
+      return g;
+    }
+    grids_.push_back(t);
+    return grids_.size() - 1;
+  }
+  /// On the straight line between two points; NaN before the first and after the last one.
+  static double between(const std::vector<double>& grid, const std::vector<double>& y, double t) {
+    const std::size_t size = std::min(grid.size(), y.size());
+    const auto end = grid.begin() + static_cast<std::ptrdiff_t>(size);
+    const auto after = static_cast<std::size_t>(std::lower_bound(grid.begin(), end, t) - grid.begin());
+    if (after == size || (after == 0 && grid[0] > t)) return none;
+    if (grid[after] == t) return y[after];
+    const double x = (t - grid[after - 1]) / (grid[after] - grid[after - 1]);
+    return y[after - 1] + x * (y[after] - y[after - 1]);
+  }
+
+  std::vector<std::vector<double>> grids_;
+  std::vector<Track> tracks_;  ///< by output
 };
 
 /// Ranks from 1; equal values share their mean rank.

@@ -69,7 +69,7 @@ struct Band {
   std::string name;
   std::vector<double> t;
   std::vector<std::vector<double>> quantiles;  ///< one curve per statistics_levels
-  std::size_t cases = 0;                       ///< that count
+  std::size_t cases = 0, cases_at_end = 0;     ///< that count, at most and at the last time
 };
 
 struct Ensemble {

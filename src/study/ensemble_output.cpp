@@ -105,7 +105,9 @@ Json ensemble_plots(const Ensemble& ensemble) {
   }
   for (const Band& band : ensemble.bands) {
     Json one = plot("band", "Quantiles of " + band.name, "time [s]", band.name);
-    one["note"] = fmt::format("Of {} cases.", band.cases);
+    one["note"] = band.cases_at_end == band.cases
+                      ? fmt::format("Of {} cases.", band.cases)
+                      : fmt::format("Of {} cases; {} of them reach the end.", band.cases, band.cases_at_end);
     for (std::size_t l = 0; l < band.quantiles.size(); ++l)
       one["curves"].push_back(curve(percent(statistics_levels[l]), listed(band.t), listed(band.quantiles[l])));
     list.push_back(one);
@@ -141,7 +143,11 @@ Json statistics_json(const Ensemble& ensemble) {
     Json quantiles = Json::object();
     for (std::size_t l = 0; l < b.quantiles.size(); ++l)
       quantiles[fmt::format("{:g}", statistics_levels[l])] = listed(b.quantiles[l]);
-    bands.push_back({{"name", b.name}, {"cases", b.cases}, {"t", listed(b.t)}, {"quantiles", quantiles}});
+    bands.push_back({{"name", b.name},
+                     {"cases", b.cases},
+                     {"cases_at_end", b.cases_at_end},
+                     {"t", listed(b.t)},
+                     {"quantiles", quantiles}});
   }
   Json surfaces = Json::array();
   for (const Surface& s : ensemble.surfaces)

@@ -152,6 +152,19 @@ PointSet sample_of(const SpecObject& root, std::size_t dimensions) {
   return {kind, static_cast<std::size_t>(points), static_cast<std::uint64_t>(seed), dimensions};
 }
 
+/// Coordinates have one value per name.
+void refuse_shared_names(const SpecObject& root, const std::vector<Dimension>& dimensions) {
+  std::set<std::string> fields, parameters;
+  for (const Dimension& d : dimensions)
+    for (const Axis& axis : d.columns) (axis.is_parameter ? parameters : fields).insert(axis.key);
+  for (const std::string& name : parameters)
+    if (fields.contains(name))
+      root.source().refuse("",
+                           fmt::format("'{0}' is a field of runs and a parameter; call the parameter 'model.{0}', or "
+                                       "'method.{0}' if it is one of the method",
+                                       name));
+}
+
 std::string plain(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
 /// "rho_inf=0.9", "k=3", "bliedf".
@@ -207,6 +220,15 @@ std::vector<run::SourceFile> prepared_sources(const io::JsonSource& source, cons
   }
 }
 
+/// A model file is looked for beside the study first, then from the current folder.
+std::string located_model(const io::JsonSource& source, const std::string& name) {
+  const bool is_file = name.ends_with(".json") || name.find('/') != std::string::npos;
+  if (!is_file || source.folder().empty() || io::Path(name).is_absolute()) return name;
+  const io::Path beside = (source.folder() / name).lexically_normal();
+  std::error_code error;
+  return std::filesystem::exists(beside, error) ? beside.string() : name;
+}
+
 /// The run of a case, from its coordinates and settings.
 io::RunSpec run_of(const io::JsonSource& source, const OwnModels& own_models, const Case& c) {
   // Settings of the model are not options of the run.
@@ -215,6 +237,8 @@ io::RunSpec run_of(const io::JsonSource& source, const OwnModels& own_models, co
   fill_spec(source, stripped);
   if (const auto own = own_models.find(stripped.run.model); own != own_models.end())
     stripped.run.own_model = own->second;
+  else
+    stripped.run.model = located_model(source, stripped.run.model);
   divide_interval(source, stripped);
   return std::move(stripped.run);
 }
@@ -252,6 +276,7 @@ Grid::Grid(const SpecObject& root, const Spec& spec, const OwnModels& own_models
       drawn.sample = sample_of(root, drawn.columns.size());
       block.dimensions.push_back(std::move(drawn));
     }
+    refuse_shared_names(root, block.dimensions);
     for (const Dimension& d : block.dimensions) {
       if (block.size > max_cases / d.size() || size_ + block.size * d.size() > max_cases)
         root.source().refuse("", fmt::format("the grid has more than {} cases", max_cases));

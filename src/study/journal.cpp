@@ -19,6 +19,13 @@
 
 namespace kreisel::study {
 
+std::string words_of(const std::vector<run::SourceFile>& files) {
+  std::string words;
+  for (const run::SourceFile& file : files)
+    words += fmt::format(";{} {:016x}", io::Path(file.path).filename().string(), file.fingerprint);
+  return words;
+}
+
 Keys::Keys(const Spec& spec) {
   common_ = fmt::format("{} {};{}", version(), commit(), spec.analysis);
   for (const Measure& m : spec.measures)
@@ -36,8 +43,7 @@ std::string Keys::of(const Case& c) const {
   if (!c.changes.empty()) text += ";" + c.changes.dump();
   // The values of settings are coordinates.
   for (const io::Setting& setting : c.run.settings) text += ";" + setting.name;
-  // Files count by their content.
-  for (const run::SourceFile& file : c.sources) text += fmt::format(";{} {:016x}", file.path, file.fingerprint);
+  text += words_of(c.sources);
   return fmt::format("{:016x}", fingerprint_of(text));
 }
 
@@ -46,6 +52,8 @@ std::string key_of(const Spec& spec, const Case& c) { return Keys(spec).of(c); }
 namespace {
 
 constexpr std::size_t checksum_digits = 16, key_digits = 16;
+/// Bytes that are read, and rows that are looked up, before pages are given back.
+constexpr std::size_t most_mapped = std::size_t{16} << 20, most_lookups = 1 << 15;
 /// Ends the line that a killed program has left unfinished.
 constexpr std::string_view cut_off = " cut off\n";
 constexpr std::string_view before_key = R"({"key":")", before_study = R"(","study":")", before_case = R"(","case":)",
@@ -226,7 +234,12 @@ void JournalIndex::read(const Spec& spec, std::size_t number,
   }
   ::close(descriptor);
   const std::string_view text(files_.back().begin, files_.back().size);
+  std::size_t given_back = 0;
   for (std::size_t at = 0; at < text.size();) {
+    if (at - given_back > most_mapped) {
+      give_back_pages();
+      given_back = at;
+    }
     const std::size_t end = text.find('\n', at);
     // The incomplete last line of a program that was killed or is still writing.
     if (end == std::string_view::npos) break;
@@ -239,8 +252,9 @@ void JournalIndex::read(const Spec& spec, std::size_t number,
       ++damaged;
     else if (read->study == spec.key && read->number < places_.size())
       put(spec, read->number, place);
-    else
-      foreign[std::string(read->key)] = place;
+    else if (const auto [known, is_new] = foreign.emplace(read->key, place); !is_new)
+      if (read->status == Row().status || read_line(line_at(known->second))->status != Row().status)
+        known->second = place;
   }
 }
 
@@ -260,7 +274,14 @@ void JournalIndex::put(const Spec& spec, std::size_t number, std::uint64_t place
   places_[number] = place;
 }
 
+/// The system takes pages of files only when it is short of memory; until then they look like memory of the program.
+void JournalIndex::give_back_pages() const {
+  for (const File& file : files_)
+    if (file.begin != nullptr) ::madvise(const_cast<char*>(file.begin), file.size, MADV_DONTNEED);
+}
+
 std::string_view JournalIndex::line_at(std::uint64_t place) const {
+  if (++lookups_ % most_lookups == 0) give_back_pages();
   const File& file = files_[(place >> offset_bits) - 1];
   const std::string_view rest =
       std::string_view(file.begin, file.size).substr(place & ((std::uint64_t{1} << offset_bits) - 1));

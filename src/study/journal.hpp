@@ -1,6 +1,7 @@
 // Finished rows of a study that is not complete yet.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -14,6 +15,9 @@
 namespace kreisel::study {
 
 inline constexpr const char *journal_name = "study.journal", *study_json_name = "study.json";
+
+/// Files count by their names and contents: a worker may find them in another folder.
+std::string words_of(const std::vector<run::SourceFile>& files);
 
 /// What a row depends on: the case, the measures and the program.
 class Keys {
@@ -45,7 +49,7 @@ std::string line_of(const Spec& spec, std::size_t number, const std::string& key
 Row row_of(const Spec& spec, const JournalLine& line);
 
 /// What the journals of a folder hold for the cases of a study. An incomplete last line is ignored. The rows
-/// themselves stay in the files: a case takes eight bytes here.
+/// themselves stay in the files: a case takes eight bytes here. Pages of the files that were read are given back.
 class JournalIndex {
  public:
   JournalIndex() = default;
@@ -73,11 +77,13 @@ class JournalIndex {
   };
   void read(const Spec& spec, std::size_t file, std::map<std::string, std::uint64_t, std::less<>>& foreign);
   std::string_view line_at(std::uint64_t place) const;
+  void give_back_pages() const;
   void put(const Spec& spec, std::size_t number, std::uint64_t place);
 
   std::vector<io::Path> paths_;
   std::vector<File> files_;
   std::vector<std::uint64_t> places_;  ///< by case: file + 1 and offset; 0: no row
+  mutable std::atomic<std::size_t> lookups_ = 0;
 };
 
 /// One line per row, written to disk as soon as the row is finished. Every writer appends to its own file,

@@ -21,7 +21,7 @@
 namespace kreisel::study {
 namespace {
 
-constexpr const char* gradient_name = "gradient";
+constexpr const char *gradient_name = "gradient", *worker_lost = "worker-lost";
 
 /// Points and values in the unit cube, smaller is better.
 class Strategy {
@@ -355,6 +355,7 @@ struct Search::State {
   std::map<std::string, std::string> known;  ///< lines of the journal, by key
   std::unique_ptr<Strategy> strategy;
   std::vector<Vector> asked;
+  bool is_cut = false;  ///< `asked` are the last points; the strategy does not get their values
   Optimum result;
 
   explicit State(OptimizationSpec given) : spec(std::move(given)), keys(spec.spec) {}
@@ -423,7 +424,9 @@ Search::Search(OptimizationSpec spec, const io::Path& folder, bool is_worker)
       const std::size_t end = text.find('\n', at);
       if (end == std::string::npos) break;
       const std::string_view line = std::string_view(text).substr(at, end - at);
-      if (const auto read = read_line(line)) s.known[std::string(read->key)] = std::string(line) + '\n';
+      // What the death of a worker has prevented is tried again.
+      if (const auto read = read_line(line); read && read->status != worker_lost)
+        s.known[std::string(read->key)] = std::string(line) + '\n';
       at = end + 1;
     }
   }
@@ -440,9 +443,11 @@ std::vector<std::vector<double>> Search::ask() {
   // Points that are in the journal are not evaluated again.
   while (!s.strategy->is_over() && s.result.evaluations.size() < s.spec.evaluations) {
     const std::size_t room = s.spec.evaluations - s.result.evaluations.size();
-    if (s.asked.empty()) s.asked = s.strategy->ask();
-    const bool is_cut = s.asked.size() > room;  // the last points; the strategy does not get their values
-    if (is_cut) s.asked.resize(room);
+    if (s.asked.empty()) {
+      s.asked = s.strategy->ask();
+      s.is_cut = s.asked.size() > room;
+      if (s.is_cut) s.asked.resize(room);
+    }
     std::vector<std::vector<double>> open;
     std::vector<std::string> lines;
     for (const Vector& u : s.asked) {
@@ -457,7 +462,7 @@ std::vector<std::vector<double>> Search::ask() {
     std::vector<double> values;
     std::vector<Vector> gradients;
     for (std::size_t i = 0; i < s.asked.size(); ++i) s.take(s.asked[i], lines[i], values, gradients);
-    if (!is_cut) s.strategy->tell(s.asked, values, gradients);
+    if (!s.is_cut) s.strategy->tell(s.asked, values, gradients);
     s.asked.clear();
   }
   s.result.is_found = s.strategy->is_found() && s.result.best;
@@ -488,6 +493,13 @@ std::string Search::evaluate(const std::vector<double>& x, const std::function<b
     }
   }
   return line_of(s.spec.spec, 0, s.keys.of(c), row);
+}
+
+std::string Search::lost(const std::vector<double>& x, const std::string& message) const {
+  Row row;
+  row.status = worker_lost;
+  row.message = message;
+  return line_of(state_->spec.spec, 0, state_->keys.of(state_->case_of(x)), row);
 }
 
 void Search::tell(const std::vector<std::string>& lines) {
@@ -572,10 +584,6 @@ void write_optimum(const Search& search, const std::string& command, const io::P
   io::write_atomically(folder / "study.csv", csv);
   io::write_atomically(folder / study_json_name, io::to_text(optimum_json(search, command)));
   io::write_report(io::read_report_data(folder), folder / "report.html");
-  if (search.result().message.empty() || search.result().evaluations.size() >= spec.evaluations) {
-    std::error_code error;
-    for (const io::Path& journal : journals_in(folder)) std::filesystem::remove(journal, error);
-  }
 }
 
 }  // namespace kreisel::study

@@ -65,6 +65,8 @@ class Search {
   std::vector<std::vector<double>> ask();
   /// The line of a point, in any thread.
   std::string evaluate(const std::vector<double>& x, const std::function<bool()>& wants_to_stop) const;
+  /// The line of a point that could not be evaluated.
+  std::string lost(const std::vector<double>& x, const std::string& message) const;
   /// The lines of the requested points, in their order.
   void tell(const std::vector<std::string>& lines);
   const Optimum& result() const;
@@ -74,7 +76,7 @@ class Search {
   std::unique_ptr<State> state_;
 };
 
-/// study.csv with all evaluations, study.json, report.html; removes the journal of a search that is over.
+/// study.csv with all evaluations, study.json, report.html. The journal stays: more evaluations go on from it.
 void write_optimum(const Search& search, const std::string& command, const io::Path& folder);
 Json optimum_json(const Search& search, const std::string& command);
 

@@ -391,6 +391,13 @@ std::vector<std::string> notes_of(const StudyResult& result) {
   if (const std::size_t failed = result.tally.failed + missing; failed > 0)
     notes.push_back(
         fmt::format("{} of {} runs did not succeed; the table has their messages.", failed, result.spec.size()));
+  const std::size_t succeeded = result.tally.done - result.tally.failed;
+  if (result.ensemble)
+    for (const NumberStatistics& s : result.ensemble->statistics)
+      if (s.count < succeeded)
+        notes.push_back(
+            fmt::format("'{}' is not a finite number in {} of {} successful runs; statistics leave them out.", s.name,
+                        succeeded - s.count, succeeded));
   if (!result.spec.is_listed())
     notes.push_back(fmt::format("{} cases: their rows are in study.csv.", result.spec.size()));
   return notes;

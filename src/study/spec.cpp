@@ -9,6 +9,7 @@
 #include "kreisel/version.hpp"
 #include "names.hpp"
 #include "study/analysis.hpp"
+#include "study/journal.hpp"
 #include "study/row.hpp"
 #include "study/spec_schema.hpp"
 
@@ -261,8 +262,7 @@ void make_cases(const SpecObject& root, const OwnModels& own_models, const std::
   const io::ReadingList read;
   spec.reference = reference_of(root);
   spec.own_text = own_text;
-  for (const run::SourceFile& file : read.files())
-    spec.own_text += fmt::format(";{} {:016x}", file.path, file.fingerprint);
+  spec.own_text += words_of(read.files());
   auto grid = std::make_shared<Grid>(root, spec, own_models);
   if (spec.x.empty())
     spec.x = spec.analysis.empty() ? grid->abscissa() : find_analysis(spec.analysis).parameters.front().name;
@@ -275,7 +275,7 @@ void make_cases(const SpecObject& root, const OwnModels& own_models, const std::
        {"$schema", "id", "title", "source", "says", "notes", "x", "quick", "plots", "expect", "mutations"})
     said.erase(word);
   std::string text = fmt::format("{} {} {} {}", version(), commit(), said.dump(), own_text);
-  for (const run::SourceFile& file : read.files()) text += fmt::format(";{} {:016x}", file.path, file.fingerprint);
+  text += words_of(read.files());
   spec.key = fmt::format("{:016x}", fingerprint_of(text));
 }
 

@@ -1,16 +1,21 @@
 """Studies over executors, samples and searches, and what survives kills. KREISEL_KILLS says how many (7, one of each kind; `make soak`: 200)."""
 import concurrent.futures
 import csv
+import fcntl
 import json
 import multiprocessing
 import os
 import pathlib
+import pty
 import random
+import re
 import resource
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 import warnings
@@ -127,6 +132,7 @@ class Samples(unittest.TestCase):
                             ({"set": {"a": {"uniform": [0, 1]}}, "sample": "sobl", "points": 4}, "sobol"),
                             ({"sample": "sobol", "points": 4}, "nothing is drawn"),
                             ({"set": {"z": {"uniform": [0, 1]}}, "sample": "sobol", "points": 4}, "unknown parameter"),
+                            ({"set": {"step": [1, 2]}}, "call the parameter 'model.step'"),
                             ({"set": {"a": {"uniform": [0, 1]}}, "sample": "sobol"}, "needs \"points\"")):
             with self.assertRaisesRegex(ValueError, words):
                 kreisel.study({**base, **keys})
@@ -175,6 +181,14 @@ class Samples(unittest.TestCase):
             self.assertAlmostEqual(found[names.index("a"), names.index("output.f end")], spearmanr(a, a + b**2).correlation, places=12)
             self.assertAlmostEqual(found[0, 1], spearmanr(*np.array(cases).T).correlation, places=12)
 
+    def test_numbers_that_are_not_finite_are_told(self):
+        model = {**ISHIGAMI, "parameters": {"a": 1}, "outputs": {"f": "=sqrt(a)", "g": "=a"}}
+        study = kreisel.study({"model": model, **ONE_STEP, "measures": ["output.f end", "output.g end"], "sample": "sobol", "points": 64, "seed": 0,
+                               "set": {"a": {"uniform": [-1, 3]}}})
+        self.assertEqual([study.statistics[f"output.{name} end"]["count"] for name in "fg"], [48, 64])
+        self.assertEqual([note for note in study.data["notes"] if "finite" in note],
+                         ["'output.f end' is not a finite number in 16 of 64 successful runs; statistics leave them out."])
+
     def test_failed_cases_are_listed_by_cause(self):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -196,6 +210,20 @@ class Samples(unittest.TestCase):
         self.assertEqual(heat["cells"]["values"], [x + 10 * y for y in b for x in a])
         self.assertEqual(heat["cells"]["x"], [0.5, 1.5, 3, 5])
         self.assertEqual(heat["cells"]["y"], [-1.5, -0.5, 1.5, 4, 6])
+        self.assertEqual(heat["note"], "")
+
+    def test_a_surface_says_when_it_shows_means(self):
+        model = {**ISHIGAMI, "outputs": {"g": "=a + 10*b + c"}}
+        study = kreisel.study({"model": model, **ONE_STEP, "measures": ["output.g end signed"], "set": {"a": [1, 2, 4], "b": [0, 3, 5], "c": [0.25, 0.75]}})
+        heat, = self.plots(study, "heat")
+        self.assertEqual(heat["cells"]["values"], [a + 10 * b + 0.5 for b in (0, 3, 5) for a in (1, 2, 4)])
+        self.assertRegex(heat["note"], "Means")
+        # Few points of a sample are no grid with a value per line.
+        drawn = {name: {"uniform": [0, 1]} for name in "ab"}
+        study = kreisel.study({"model": model, **ONE_STEP, "measures": ["output.g end signed"], "sample": "random", "points": 40, "set": drawn})
+        heat, = self.plots(study, "heat")
+        self.assertEqual((len(heat["cells"]["x"]), len(heat["cells"]["y"])), (5, 5))
+        self.assertRegex(heat["note"], "Means")
 
     def test_trajectories_are_kept_and_drawn_as_bands(self):
         import h5py
@@ -216,6 +244,46 @@ class Samples(unittest.TestCase):
             with h5py.File(pathlib.Path(folder) / "trajectories.h5") as file:
                 self.assertEqual(len(file), 32)
                 np.testing.assert_allclose(file["0000007"]["place.x"][:], w[7] * t, atol=1e-9)
+
+
+    # Its place is w t until it reaches 1, where the run ends if asked.
+    FLIGHT = {**ISHIGAMI, "parameters": {"w": 1, "wall": 1},
+              "bodies": [{"name": "body", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0], "velocity": ["=w", 0, 0]}],
+              "outputs": {"place": {"position": "body"}}}
+
+    def bands(self, spec):
+        study = kreisel.study({"model": self.FLIGHT, "rtol": 1e-8, "atol": 1e-10, "measures": ["output.place.x end signed"],
+                               "trajectories": ["place.x"], "trajectory_points": 11, **spec})
+        self.assertEqual(study.status, "success")
+        return study.data["statistics"]["bands"][0], {name: np.array([row["coordinates"].get(name, np.nan) for row in study.rows]) for name in ("w", "t_end")}
+
+    def test_bands_of_cases_that_end_early(self):
+        # The first case ends before the others.
+        wall = {**self.FLIGHT, "events": [{"name": "wall", "when": "=place.x - wall", "action": "stop"}]}
+        band, x = self.bands({"model": wall, "t_end": 1, "set": {"w": [4, 0.5, 2, 0.8, 1.3]}, "table": self.one_case()})
+        t = np.array(band["t"])
+        np.testing.assert_allclose(t, np.linspace(0, 1, 11), atol=1e-15)
+        for level, values in band["quantiles"].items():
+            exact = [np.quantile((x["w"] * one)[x["w"] * one <= 1 + 1e-9], float(level)) for one in t]
+            np.testing.assert_allclose(values, exact, atol=1e-9, err_msg=level)
+        self.assertEqual((band["cases"], band["cases_at_end"]), (5, 2))
+
+    def test_bands_of_cases_with_other_ends(self):
+        band, x = self.bands({"t_end": {"uniform": [0.5, 1.5]}, "set": {"w": {"uniform": [1, 2]}}, "sample": "random", "points": 40})
+        t = np.array(band["t"])
+        self.assertEqual(t[-1], x["t_end"].max())
+        for level, values in band["quantiles"].items():
+            exact = [np.quantile((x["w"] * one)[one <= x["t_end"]], float(level)) for one in t]
+            np.testing.assert_allclose(values, exact, atol=1e-9, err_msg=level)
+        self.assertEqual((band["cases"], band["cases_at_end"]), (40, 1))
+
+    def one_case(self):
+        """A table that makes a study of a grid an ensemble."""
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        path = pathlib.Path(place.name) / "one.csv"
+        path.write_text("wall\n1\n", encoding="utf-8")
+        return str(path)
 
 
 class Searches(unittest.TestCase):
@@ -265,6 +333,19 @@ class Searches(unittest.TestCase):
             again.mkdir()
             kreisel.optimize({**spec, "evaluations": 5}, folder=again)
             self.assertEqual(kreisel.optimize(spec, folder=again).variables, found.variables)
+
+    def test_more_evaluations_go_on_from_the_journal(self):
+        sent = []
+        with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(1) as executor:
+            real, executor.submit = executor.submit, lambda *words: sent.append(words[2]) or real(*words)
+            spec = {"model": BOWL, **ONE_STEP, "measures": ["output.f end"], "minimize": "output.f end", "variables": {"a": {"from": -1, "to": 1}, "b": {"from": -1, "to": 1}}}
+            whole = kreisel.optimize(spec)
+            self.assertEqual(len(kreisel.optimize({**spec, "evaluations": 20}, folder=folder, executor=executor).values), 20)
+            found = kreisel.optimize(spec, folder=folder, executor=executor)
+            self.assertEqual((found.variables, found.value), (whole.variables, whole.value))
+            self.assertEqual(len(sent), len(whole.values))
+            kreisel.optimize(spec, folder=folder, executor=executor)
+            self.assertEqual(len(sent), len(whole.values), "a complete search evaluates nothing again")
 
     def test_at_most_so_many_evaluations(self):
         for search in ("cma-es", "gradient"):
@@ -317,6 +398,21 @@ def _deadly(payload, real=kreisel._ensemble._job_of):
     return Job
 
 
+def _deadly_point(payload, point, real=kreisel._ensemble.search_work):
+    """Points in a part of the range take their worker with them."""
+    if point[0] > 0.5:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return real(payload, point)
+
+
+def _deadly_always(payload, cases):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _elsewhere(folder):
+    os.chdir(folder)
+
+
 class Executors(unittest.TestCase):
     fork = multiprocessing.get_context("fork")
 
@@ -347,6 +443,52 @@ class Executors(unittest.TestCase):
         finally:
             kreisel._ensemble._job_of = real
         self.assertEqual([row["status"] for row in study.rows], ["worker-lost" if i == 5 else "success" for i in range(20)])
+
+    def test_points_that_kill_workers_are_failed_evaluations(self):
+        spec = {"model": BOWL, **ONE_STEP, "measures": ["output.f end"], "minimize": "output.f end", "evaluations": 60, "precision": 1e-3,
+                "variables": {"a": {"from": -1, "to": 1}, "b": {"from": -1, "to": 1}}}
+        real, kreisel._optimize.search_work = kreisel._optimize.search_work, _deadly_point
+        try:
+            found = kreisel.optimize(spec, executor=concurrent.futures.ProcessPoolExecutor(2, mp_context=self.fork))
+        finally:
+            kreisel._optimize.search_work = real
+        status = np.array([row[-1] for row in found.data["tables"][0]["rows"]])
+        self.assertTrue(np.any(found.points[:, 0] > 0.5), "nothing was killed")
+        np.testing.assert_array_equal(status, np.where(found.points[:, 0] > 0.5, "worker-lost", "success"))
+        self.assertEqual(found.value, np.nanmin(found.values))
+        self.assertLess(found.value, 2.1)
+
+    def test_workers_that_always_die_end_the_study(self):
+        real, kreisel._ensemble.work = kreisel._ensemble.work, _deadly_always
+        try:
+            with self.assertRaisesRegex(kreisel.ExecutorBroken, "before they finish"):
+                kreisel.study(SWING, executor=concurrent.futures.ProcessPoolExecutor(2, mp_context=self.fork))
+        finally:
+            kreisel._ensemble.work = real
+
+    def test_files_beside_the_study_are_found_from_anywhere(self):
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as other:
+            place = pathlib.Path(folder) / "place"
+            place.mkdir()
+            (place / "formula.json").write_text(json.dumps(ISHIGAMI), encoding="utf-8")
+            (place / "cases.csv").write_text("a,b\n1,0\n2,0\n", encoding="utf-8")
+            (place / "s.json").write_text(json.dumps({"model": "formula.json", **ONE_STEP, "measures": ["output.g end"], "table": "cases.csv"}), encoding="utf-8")
+            (place / "o.json").write_text(json.dumps({"model": "formula.json", **ONE_STEP, "measures": ["output.g end"], "minimize": "output.g end",
+                                                      "variables": {"a": {"from": -1, "to": 1}}, "search": "gradient"}), encoding="utf-8")
+            # A file of this name in the current folder is not the one that is meant.
+            (pathlib.Path(folder) / "formula.json").write_text(json.dumps({**ISHIGAMI, "outputs": {"g": "=a"}}), encoding="utf-8")
+            subprocess.run([os.path.abspath(PROGRAM), "study", "place/s.json", "--out", "out", "--quiet"], cwd=folder, check=True)
+            kept, before = table(pathlib.Path(folder) / "out"), os.getcwd()
+            os.chdir(folder)
+            try:
+                with concurrent.futures.ProcessPoolExecutor(2, mp_context=self.fork, initializer=_elsewhere, initargs=(other,)) as executor:
+                    study = kreisel.study("place/s.json", folder="out2", executor=executor)
+                    self.assertEqual([row["numbers"]["output.g end"][0] for row in study.rows], [5, 7])
+                    self.assertEqual(table("out2"), kept)
+                    self.assertEqual(self.cases_run("place/s.json", "out")[1], 0, "the rows of the program count")
+                    self.assertAlmostEqual(kreisel.optimize("place/o.json", executor=executor).variables["a"], -1)
+            finally:
+                os.chdir(before)
 
     def test_a_folder_goes_on_where_it_stopped(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -405,6 +547,9 @@ class Executors(unittest.TestCase):
             path.write_text(json.dumps(spec), encoding="utf-8")
             done = subprocess.run([PROGRAM, "study", path, "--out", folder, "--json"], capture_output=True, text=True, check=True)
             self.assertEqual((json.loads(done.stdout)["summary"]["failed"], done.stderr), (0, ""))
+            # Also in a longer study, which takes rows by their keys.
+            longer, count = self.cases_run({**spec, "points": 40}, folder)
+            self.assertEqual((count, longer.data["summary"]["failed"]), (20, 0))
 
     def test_own_functions_count_by_what_they_do(self):
         def text(source):
@@ -418,6 +563,40 @@ class Executors(unittest.TestCase):
         self.assertEqual(text(closed % (1, 2)), text(closed % (1, 2)))
         self.assertNotEqual(text(closed % (1, 2)), text(closed % (1, 3)))
         self.assertNotEqual(text(closed % (1, 2)), text(closed % (4, 2)))
+
+    def test_what_own_functions_use_counts(self):
+        def text(source):
+            names = {"__name__": "__main__"}
+            exec("import functools, math, numpy as np\n" + source, names)
+            return kreisel._ensemble.fingerprint({"model": [names["f"]]})
+        for source in ("k = %s\ndef f(t): return -k * math.sin(t)",
+                       "k = %s\ndef g(x): return k * x\ndef f(t): return [g(one) for one in (t, 2)]",
+                       "import functools\ndef g(k, t): return k * t\nf = functools.partial(g, %s)",
+                       "class Spring:\n    def __init__(self, k): self.k = k\n    def force(self, t): return self.k * t\nf = Spring(%s).force",
+                       "class Spring:\n    def __call__(self, t): return %s * t\nf = Spring()",
+                       "class Base:\n    def at(self, t): return %s * t\nclass Spring(Base):\n    __slots__ = ()\nf = Spring()",
+                       "k = np.arange(5000.0)\nk[2500] = %s\ndef f(t): return np.interp(t, k, k)",
+                       "def make():\n    k = np.arange(5000.0)\n    k[2500] = %s\n    return lambda t: k[int(t)]\nf = make()",
+                       "def f(t, *, k=%s): return k * t",
+                       "k = {'a': [%s]}\ndef f(t): return f(t - 1) if t > 1 else k['a'][0]"):
+            self.assertEqual(text(source % 1), text(source % 1), source)
+            self.assertNotEqual(text(source % 1), text(source % 2), source)
+
+    def test_a_changed_global_value_runs_the_cases_again(self):
+        words = ("import kreisel, sys\n"
+                 "stiffness = float(sys.argv[1])\n"
+                 "model = kreisel.Model('m').body('b', mass=1, inertia=[1, 1, 1], position=[0, 0, 0])\n"
+                 "model.parameter('a', 1).output('f', lambda t, y: stiffness)\n"
+                 "study = kreisel.study({'model': model, 'step': 0.01, 't_end': 0.02, 'measures': ['output.f end'], 'set': {'a': {'uniform': [0, 1]}},\n"
+                 "                       'sample': 'sobol', 'points': 3}, folder=sys.argv[2])\n"
+                 "print([row['numbers']['output.f end'][0] for row in study.rows])\n")
+        with tempfile.TemporaryDirectory() as folder:
+            for stiffness in (5.0, 6.0):
+                done = subprocess.run([sys.executable, "-c", words, str(stiffness), folder + "/out"], capture_output=True, text=True, check=True)
+                self.assertEqual(done.stdout.strip(), str([stiffness] * 3))
+            self.assertEqual(len((pathlib.Path(folder) / "out" / "study.journal").read_text(encoding="utf-8").splitlines()), 6)
+            subprocess.run([sys.executable, "-c", words, "6.0", folder + "/out"], capture_output=True, check=True)
+            self.assertEqual(len((pathlib.Path(folder) / "out" / "study.journal").read_text(encoding="utf-8").splitlines()), 6, "nothing runs again")
 
     def test_mistakes_are_told(self):
         with self.assertRaisesRegex(ValueError, "retry"):
@@ -436,6 +615,42 @@ class Executors(unittest.TestCase):
             self.assertAlmostEqual(columns["energy max"].mean(), study.statistics["energy max"]["mean"], delta=1e-14)
             state = subprocess.run([PROGRAM, "study", spec, "--out", folder, "--status", "--json"], capture_output=True, check=True)
             self.assertEqual(json.loads(state.stdout)["done"], 10_500)
+
+
+class Displays(unittest.TestCase):
+    def shown(self, words, columns):
+        """The lines that a command draws over each other on a terminal of this width."""
+        here, there = pty.openpty()
+        fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        process = subprocess.Popen(words, stdin=there, stdout=there, stderr=there, env={**os.environ, "TERM": "xterm"})
+        os.close(there)
+        text = b""
+        try:
+            while part := os.read(here, 65536):
+                text += part
+        except OSError:  # the end, on Linux
+            pass
+        os.close(here)
+        self.assertEqual(process.wait(), 0, text)
+        return [line.split("\r")[0].split("\n")[0] for line in text.decode().split("\r\x1b[K")[1:] if line]
+
+    def test_progress_stays_on_one_line(self):
+        with tempfile.TemporaryDirectory() as folder:
+            spec = {**SWING, "title": "The swing that has a very long title, longer than terminals are wide", "t_end": 2, "step": 0.001, "points": 400,
+                    "set": {"mass": {"uniform": [-0.5, 2]}}}
+            path = pathlib.Path(folder) / "s.json"
+            path.write_text(json.dumps(spec), encoding="utf-8")
+            python = [sys.executable, "-W", "ignore", "-c", "import kreisel, concurrent.futures\n"  # it shows nothing in the first second
+                      f"kreisel.study({({**spec, 'points': 1600})!r}, executor=concurrent.futures.ThreadPoolExecutor(2))"]
+            for words, columns in (([PROGRAM, "study", path, "--out", pathlib.Path(folder) / "wide"], 120), ([PROGRAM, "study", path, "--out", pathlib.Path(folder) / "narrow"], 75),
+                                   ([PROGRAM, "study", path, "--out", pathlib.Path(folder) / "tiny"], 30), (python, 120), (python, 30)):
+                with self.subTest(words=str(words[0]), columns=columns):
+                    lines = self.shown(words, columns)
+                    drawn = [line for line in lines if re.search(r"[0-9]+ of [0-9]+", line)]
+                    self.assertGreater(len(drawn), 0)
+                    self.assertLess(max(len(line) for line in drawn), columns)
+                    if columns > 70:
+                        self.assertTrue(any(re.search(r"[0-9]+ of [0-9]+ (runs|cases), [0-9]+ failed, [0-9.e+]+ per second, about [0-9.]+ (s|min) left$", line) for line in drawn), drawn[-1])
 
 
 class Kills(unittest.TestCase):
@@ -562,8 +777,7 @@ class Kills(unittest.TestCase):
                     "    print(json.dumps([found.variables, found.value, len(found.values)]))")
                 said, status, was_killed = self.kill_a_worker(words, out / "study.journal", size)
                 kills += was_killed
-                if status != 0:  # the call says that a worker died; the same call again goes on
-                    said = subprocess.run([sys.executable, "-c", words], check=True, capture_output=True, text=True).stdout
+                self.assertEqual(status, 0, "the search has not survived the death of a worker")
                 self.assertEqual(json.loads(said), [whole.variables, whole.value, len(whole.values)])
             self.assertGreater(kills, 0, "no worker was killed in time")
 
