@@ -423,6 +423,84 @@ test("10,000 bodies move within a frame of 30 per second", async () => {
   await close();
 });
 
+test("of many bodies the small ones are points, those outside the picture are left out, and each can be picked", async () => {
+  const R = [[1, 0, 0, 0, 1, 0, 0, 0, 1], [1, 0, 0, 0, 1, 0, 0, 0, 1]];
+  const data = {
+    format: 1, title: "crowd", summary: {}, time: [0, 1], series: [],
+    bodies: Array.from({ length: 400 }, (_, k) => ({ name: `b${k}`, shape: { sphere: { radius: 0.3 } }, x: R.map(() => [k % 20, Math.floor(k / 20), 0]), R })),
+  };
+  const { page, troubles, close } = await open(browser, sample("crowd.html", data), { viewport: { width: 900, height: 700 } });
+  const at = (distance, level) => page.evaluate(([distance, level]) => {
+    const { scene } = window.kreisel;
+    scene.resetCamera("top");
+    const { camera, controls } = scene;
+    camera.position.set(controls.target.x, controls.target.y - 0.01, distance);
+    camera.far = 1e4;
+    camera.updateProjectionMatrix();
+    camera.lookAt(controls.target);
+    scene.render(level);
+    const kinds = scene.bodies[0].kinds;
+    const count = (of) => kinds.reduce((sum, kind) => sum + of(kind), 0);
+    // Diameter on the screen of a body in the middle.
+    const pixels = (0.6 * scene.canvas.height * camera.projectionMatrix.elements[5]) / 2 / distance;
+    return { pixels, whole: count(({ parts }) => (parts[0].mesh.visible ? parts[0].mesh.count : 0)), dots: count(({ dots }) => (dots.visible ? dots.geometry.drawRange.count : 0)), ratio: scene.canvas.width / scene.element.clientWidth };
+  }, [distance, level]);
+  const near = await at(40, 0);
+  assert.ok(near.pixels > 4, `${near.pixels} pixels`);
+  assert.deepEqual([near.whole, near.dots, near.ratio], [400, 0, 1]);
+  const far = await at(400, 0);
+  assert.ok(far.pixels < 4, `${far.pixels} pixels`);
+  assert.deepEqual([far.whole, far.dots], [0, 400]);
+  const moving = await at(40, 3);
+  assert.deepEqual([moving.whole, moving.dots, moving.ratio], [0, 400, 0.5]);
+  const close_by = await at(4, 0);
+  assert.ok(close_by.whole > 0 && close_by.whole < 100 && close_by.dots === 0, `${close_by.whole} and ${close_by.dots} of 400 bodies are drawn`);
+  // Bodies that are points now can be picked, too.
+  const picked = await page.evaluate(() => {
+    const { scene } = window.kreisel;
+    scene.resetCamera("top");
+    scene.render(3);
+    const names = [];
+    scene.onPick = (name) => names.push(name);
+    const box = scene.canvas.getBoundingClientRect();
+    for (const [x, y] of [[0, 0], [7, 11]]) {
+      const seen = scene.camera.position.clone().set(x, y, 0).project(scene.camera);
+      scene.pick({ clientX: box.left + ((seen.x + 1) / 2) * box.width, clientY: box.top + ((1 - seen.y) / 2) * box.height });
+    }
+    return names;
+  });
+  assert.deepEqual(picked, ["b0", `b${11 * 20 + 7}`]);
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
+test("a picture per picture of the browser while the clock runs, full detail when it stops", async () => {
+  const { page, troubles, close } = await open(browser, sample("pace.html", top()), { viewport: { width: 700, height: 500 } });
+  const { drawn, offered } = await page.evaluate(() => new Promise((resolve) => {
+    const { scene, clock } = window.kreisel;
+    clock.setSpeed(0.001); // does not end meanwhile
+    clock.play();
+    const begin = scene.renderer.info.render.frame;
+    let offered = 0;
+    const count = () => {
+      if (++offered < 20) requestAnimationFrame(count);
+      else resolve({ offered, drawn: scene.renderer.info.render.frame - begin });
+    };
+    requestAnimationFrame(count);
+  }));
+  assert.ok(Math.abs(drawn - offered) <= 2, `${drawn} pictures in ${offered} of the browser`);
+  await page.evaluate(() => {
+    const { scene, clock } = window.kreisel;
+    scene.pace.level = 3;
+    clock.set(clock.t); // draws
+    clock.pause();
+  });
+  await page.waitForFunction(() => window.kreisel.scene.canvas.width < 0.6 * window.kreisel.scene.element.clientWidth);
+  await page.waitForFunction(() => window.kreisel.scene.canvas.width === window.kreisel.scene.element.clientWidth);
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
 // -- screens
 
 const studyPage = sample("a-study.html", study());

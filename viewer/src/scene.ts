@@ -7,6 +7,7 @@ import type { Result, Shape } from "./data";
 import { h } from "./dom";
 import { significant } from "./format";
 import { label, Marks } from "./marks";
+import { levels, Pace } from "./pace";
 import { fieldsOf, nodesOf, Rods, type RodField } from "./rods";
 import { Arrow, buildShape } from "./shapes";
 import { keep, kept } from "./state";
@@ -172,7 +173,7 @@ export class Scene {
     }
     for (const drawn of [...this.bodies, ...this.rods])
       drawn.object.traverse((part) => {
-        if (part instanceof THREE.Mesh) for (const material of [part.material].flat()) material.clippingPlanes = planes;
+        if (part instanceof THREE.Mesh || part instanceof THREE.Points) for (const material of [part.material].flat()) material.clippingPlanes = planes;
       });
     const field = this.fields[this.settings.tint] ?? null;
     this.rods[0]?.setField(field);
@@ -373,7 +374,6 @@ export class Scene {
   }
   /** After pictures of another size. */
   restoreSize(): void {
-    this.renderer.setPixelRatio(Math.min(2, devicePixelRatio));
     this.resize();
   }
   get title(): string {
@@ -388,7 +388,11 @@ export class Scene {
   /** Milliseconds that one move of everything takes, without the drawing; for tests. */
   timeMoves(count: number): number {
     const begin = performance.now();
-    for (let i = 0; i < count; ++i) for (const bodies of this.bodies) bodies.move(this.clock.begin + (i / count) * (this.clock.end - this.clock.begin));
+    for (let i = 0; i < count; ++i)
+      for (const bodies of this.bodies) {
+        bodies.move(this.clock.begin + (i / count) * (this.clock.end - this.clock.begin));
+        bodies.see({ camera: this.camera, height: this.canvas.height, pointsBelow: 0 });
+      }
     return (performance.now() - begin) / count;
   }
 
@@ -400,6 +404,7 @@ export class Scene {
     );
     const ray = new THREE.Raycaster();
     ray.setFromCamera(point, this.camera);
+    for (const bodies of this.bodies) bodies.see({ camera: this.camera, height: this.canvas.height, pointsBelow: 0 });
     const drawn = [...this.bodies, ...this.rods];
     const hit = ray.intersectObjects(drawn.map(({ object }) => object), true).find(({ object }) => object instanceof THREE.Mesh);
     const body = hit && drawn.map((one) => one.picked(hit)).find((name) => name !== null);
@@ -414,6 +419,7 @@ export class Scene {
   }
 
   private setSize(width: number, height: number, ratio: number): void {
+    this.ratio = ratio;
     this.renderer.setPixelRatio(ratio);
     this.renderer.setSize(width, height, false);
     this.camera.aspect = width / height;
@@ -424,19 +430,41 @@ export class Scene {
     if (!this.wasMoved) this.resetCamera(this.view);
   }
 
+  /** In the next picture of the browser; while the clock runs, which it does from picture to picture, in this one. */
   private draw(): void {
     if (this.isDue) return;
     this.isDue = true;
-    requestAnimationFrame(() => {
+    const show = () => {
       this.isDue = false;
-      this.render();
-    });
+      this.render(this.pace.level);
+      this.watchPace();
+    };
+    if (this.clock.playing) queueMicrotask(show);
+    else requestAnimationFrame(show);
   }
 
-  private render(): void {
+  /** A browser that cannot follow begins its next picture late. After a motion the last picture is drawn in full detail. */
+  private watchPace(): void {
+    const begin = performance.now();
+    requestAnimationFrame(() => this.pace.took(performance.now() - begin));
+    clearTimeout(this.rest);
+    this.rest = window.setTimeout(() => {
+      if (this.pace.level > 0) this.render();
+      this.pace.rested();
+    }, 400);
+  }
+  private readonly pace = new Pace();
+  private rest = 0;
+
+  private render(level = 0): void {
+    const { pointsBelow, resolution } = levels[level];
+    if (this.renderer.getPixelRatio() !== this.ratio * resolution) this.renderer.setPixelRatio(this.ratio * resolution);
     this.moveAll();
+    for (const bodies of this.bodies) bodies.see({ camera: this.camera, height: this.canvas.height, pointsBelow });
     this.renderer.render(this.scene, this.camera);
   }
+  /** Pixels of the picture per pixel of the page, in full detail. */
+  private ratio = 1;
 }
 
 /** Tested on a separate canvas, because three.js reports a failure as an error. */
@@ -596,7 +624,7 @@ function dispose(group: THREE.Group): void {
     if (part instanceof THREE.Sprite) {
       part.material.map?.dispose();
       part.material.dispose();
-    } else if (part instanceof THREE.Mesh || part instanceof THREE.Line) {
+    } else if (part instanceof THREE.Mesh || part instanceof THREE.Line || part instanceof THREE.Points) {
       part.geometry.dispose();
       for (const material of [part.material].flat()) material.dispose();
     }
