@@ -151,6 +151,18 @@ test("the floor comes from the size of what the numbers were computed from", () 
   assert.equal(floorOf(result, "E"), 500 * eps);
 });
 
+test("velocities and forces of parts at rest are measured by those of the whole machine", () => {
+  const series = [
+    { panel: "Velocity", group: "v", name: "vx", unit: "m/s", y: [0, -4] }, { panel: "Angular velocity", group: "v", name: "wx", unit: "rad/s", y: [3e-14] },
+    { panel: "Velocities", group: "v", name: "v1", unit: "", y: [1e9] }, { panel: "hinge.speed", group: "output", name: "hinge.speed", unit: "rad/s", y: [1e-13] },
+    { panel: "Torque", group: "reaction", name: "Tx", unit: "N m", y: [1e-12] }, { panel: "Force", group: "reaction", name: "Fx", unit: "N", y: [80] },
+    { panel: "way", group: "output", name: "way", unit: "m", y: [2e-11] },
+  ];
+  const floor = (panel) => floorOf({ series, summary: {} }, panel);
+  assert.deepEqual(["Velocity", "Angular velocity", "hinge.speed", "Torque"].map(floor), [4 * 2 ** -39, 4 * 2 ** -39, 4 * 2 ** -39, 80 * 2 ** -33]);
+  assert.deepEqual(["Velocities", "way"].map(floor), [1e9 * 64 * 2 ** -52, 2e-11 * 64 * 2 ** -52]);
+});
+
 test("numbers in base 64 are read, and turns of 16 bits", () => {
   const bytes = (array) => Buffer.from(array.buffer).toString("base64");
   const half = Math.round(32767 * Math.SQRT1_2);

@@ -68,6 +68,16 @@ export function largest(series: Series[]): number {
 /** Relative round-off of a sum of a few numbers. */
 const roundOff = 64 * 2 ** -52;
 
+/**
+ * Velocities come out of linear equations, accelerations and forces out of differences of velocities over a step: the round-off of
+ * those that are zero lies so far below the largest of the whole machine.
+ */
+const solved: { units: string[]; groups: string[]; part: number }[] = [
+  { units: ["m/s", "rad/s"], groups: ["v"], part: 2 ** -39 },
+  { units: ["m/s²", "rad/s²"], groups: ["a"], part: 2 ** -33 },
+  { units: ["N", "N m", "N or N m"], groups: ["lambda", "reaction"], part: 2 ** -33 },
+];
+
 /** Changes below this are round-off; it follows from the size of the quantities that the numbers were computed from. */
 export function floorOf(result: Result, panel: string): number {
   const of = (test: (s: Series) => boolean) => largest(result.series.filter(test));
@@ -81,5 +91,7 @@ export function floorOf(result: Result, panel: string): number {
     const initial = (result.summary.energy as Record<string, unknown> | undefined)?.initial;
     return roundOff * Math.max(typeof initial === "number" ? Math.abs(initial) : 0, of((s) => s.group === "energy" || s.group === "work"));
   }
-  return roundOff * of((s) => s.panel === panel);
+  const kind = solved.find(({ units, groups }) => units.includes(first.unit) && (groups.includes(first.group) || first.group === "output"));
+  const whole = kind ? kind.part * of((s) => kind.groups.includes(s.group) && kind.units.includes(s.unit)) : 0;
+  return Math.max(whole, roundOff * of((s) => s.panel === panel));
 }

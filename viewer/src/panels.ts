@@ -424,11 +424,20 @@ class TimePanel {
     this.describe(); // the range is known only now
     if (this.note === "") return;
     const ratio = devicePixelRatio;
-    plot.ctx.font = `${11 * ratio}px ${color("font")}`;
-    plot.ctx.fillStyle = color("faint");
-    plot.ctx.textAlign = "left";
-    plot.ctx.textBaseline = "bottom";
-    plot.ctx.fillText(this.note, plot.bbox.left + 5 * ratio, plot.bbox.top + plot.bbox.height - 4 * ratio);
+    const { ctx, bbox } = plot;
+    ctx.save();
+    ctx.font = `${11 * ratio}px ${color("font")}`;
+    ctx.textAlign = "left";
+    ctx.textBaseline = "bottom";
+    const [left, bottom] = [bbox.left + 5 * ratio, bbox.top + bbox.height - 4 * ratio];
+    // Noise lies where the words stand.
+    ctx.fillStyle = color("surface");
+    ctx.globalAlpha = 0.85;
+    ctx.fillRect(left - 3 * ratio, bottom - 14 * ratio, ctx.measureText(this.note).width + 6 * ratio, 16 * ratio);
+    ctx.globalAlpha = 1;
+    ctx.fillStyle = color("faint");
+    ctx.fillText(this.note, left, bottom);
+    ctx.restore();
   }
 
   /** The plot in words, for screen readers. */
@@ -707,7 +716,6 @@ class TimePanel {
       out.push(`<text x="${at(box.left - 6)}" y="${at(Y(split) + 4)}" text-anchor="end" fill="${color("faint")}">${xml(text)}</text>`);
     }
     out.push(`<text x="${at(box.left + box.width / 2)}" y="${at(height - 4)}" text-anchor="middle" fill="${color("faint")}">${xml(this.isPlane ? `${this.panel.x}${this.xUnit}` : "t [s]")}</text>`);
-    if (this.note) out.push(`<text x="${at(box.left + 5)}" y="${at(box.top + box.height - 5)}" fill="${color("faint")}">${xml(this.note)}</text>`);
     const path = (xs: ArrayLike<number | null>, ys: ArrayLike<number | null | undefined>) => {
       let isDown = false;
       let text = "";
@@ -726,6 +734,11 @@ class TimePanel {
       const d = this.isPlane ? path(facet[0], facet[1]) : path(columns[0] as number[], columns[this.hasEnvelope ? 2 * k + 1 : k + 1]);
       out.push(`<path d="${d}" clip-path="url(#frame)" fill="none" stroke="${seriesColor(line.color)}" stroke-width="1.4"${line.result === 1 ? ' stroke-dasharray="6 4"' : ""}/>`);
     });
+    if (this.note) {
+      const [noteLeft, noteBottom] = [box.left + 5, box.top + box.height - 5];
+      out.push(`<rect x="${at(noteLeft - 3)}" y="${at(noteBottom - 11)}" width="${at(6.2 * this.note.length + 6)}" height="15" fill="${color("surface")}" fill-opacity="0.85"/>`);
+      out.push(`<text x="${at(noteLeft)}" y="${at(noteBottom)}" fill="${color("faint")}">${xml(this.note)}</text>`);
+    }
     return `${out.join("\n")}\n</svg>\n`;
   }
 }
