@@ -163,6 +163,15 @@ test("velocities and forces of parts at rest are measured by those of the whole 
   assert.deepEqual(["Velocities", "way"].map(floor), [1e9 * 64 * 2 ** -52, 2e-11 * 64 * 2 ** -52]);
 });
 
+test("residuals are not measured by states that are no places, such as pressures", () => {
+  const series = [
+    { panel: "Position", group: "q", name: "x", unit: "m", y: [5] }, { panel: "Coordinates", group: "q", name: "q1", unit: "", y: [2e7] },
+    { panel: "Phi", group: "residual", name: "Phi1", unit: "m or rad", y: [1e-14] },
+  ];
+  assert.equal(floorOf({ series, summary: {} }, "Phi"), 5 * 64 * 2 ** -52);
+  assert.equal(floorOf({ series: series.slice(1), summary: {} }, "Phi"), 2e7 * 64 * 2 ** -52, "a model in coordinates");
+});
+
 test("numbers in base 64 are read, and turns of 16 bits", () => {
   const bytes = (array) => Buffer.from(array.buffer).toString("base64");
   const half = Math.round(32767 * Math.SQRT1_2);

@@ -405,6 +405,71 @@ test("labels of numbers that hardly differ are not cut off, and do not touch eac
   await close();
 });
 
+test("curves that are zero throughout are lines on logarithmic axes, too, and labels do not touch in the corner", async () => {
+  const zeros = times(50, 1).map(() => 0);
+  const { page, troubles, close } = await open(browser, sample("zeros.html", flat([{ name: "Phi1", group: "residual", values: zeros }], { name: "P", log: true })));
+  const { ink, labels } = await page.evaluate(() => {
+    const { plot } = window.kreisel.panels.panelNamed("P");
+    const canvas = plot.ctx.canvas;
+    const row = plot.ctx.getImageData(0, Math.round(plot.valToPos(0, "y", true)) - 1, canvas.width, 3).data;
+    let ink = 0;
+    for (let i = 0; i < row.length; i += 4) if (row[i + 3] > 0 && row[i + 2] > row[i] + 60) ++ink;
+    return { ink, labels: plot.axes[1]._splits.map((v) => plot.over.clientHeight - plot.valToPos(v, "y")) };
+  });
+  assert.ok(ink > 200, `${ink} points of ink`);
+  assert.ok(Math.min(...labels) > 5, `a label ${Math.min(...labels)} px above the other axis`);
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
+test("titles of several lines begin beside their arrow", async () => {
+  const long = "a quantity with a name that is far too long for one line of a plot";
+  const { page, troubles, close } = await open(browser, sample("title.html", flat([{ name: long, values: [1, 2, 3] }, { name: "other", values: [1, 2, 4] }])), { viewport: { width: 390, height: 844 } });
+  await page.evaluate((long) => window.kreisel.panels.addPlot(long, ["other"]), long);
+  const { rows, tops, beside } = await page.locator(".panel").first().locator("summary").evaluateAll(([summary]) => {
+    const range = document.createRange();
+    range.selectNodeContents(summary.querySelector("h3"));
+    const lines = Array.from(range.getClientRects());
+    const box = summary.getBoundingClientRect();
+    const tools = summary.parentElement.querySelector(".panel-tools").getBoundingClientRect();
+    return { rows: lines.length, tops: lines[0].top - box.top, beside: lines.every((line) => line.left > box.left + 20 && line.right <= tools.left) };
+  });
+  assert.ok(rows > 1, `${rows} lines`);
+  assert.ok(tops < 14, `the first line begins ${tops} px below the edge, the arrow does not`);
+  assert.ok(beside, "all lines are right of the arrow and left of the buttons");
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
+test("what has no force is no reason to look from far away, and gravity stands left of the axes whichever way is up", async () => {
+  const frames = times(3, 1);
+  const pose = (x) => frames.map(() => x);
+  const data = (up, forces) => ({
+    format: 1, title: "near", summary: {}, time: frames, series: [], up, gravity: 9.81,
+    bodies: [{ name: "b", shape: { box: { size: [1, 1, 1] } }, x: pose([0, 0, 0]), R: pose([1, 0, 0, 0, 1, 0, 0, 0, 1]) }], forces,
+  });
+  const far = [{ joint: "motor", kind: "reaction", at: pose([9, 0, 0]), vector: pose([0, 0, 0]) }];
+  const look = async (name, content) => {
+    const { page, troubles, close } = await open(browser, sample(name, content));
+    const found = await page.evaluate(() => {
+      const { scene } = window.kreisel;
+      scene.render();
+      const place = (x) => scene.camera.position.clone().set(...x).project(scene.camera);
+      const gravity = scene.content.children.find((part) => part.type === "Group" && part.children.filter((arrow) => arrow.head).length === 2);
+      return { distance: scene.camera.position.length(), gravity: place(gravity.children[0].position.toArray()).x, origin: place([0, 0, 0]).x };
+    });
+    assert.deepEqual(troubles, []);
+    await close();
+    return found;
+  };
+  const near = await look("near.html", data([0, 0, 1], []));
+  assert.ok(Math.abs((await look("motor.html", data([0, 0, 1], far))).distance / near.distance - 1) < 1e-6);
+  for (const up of [[0, 0, 1], [0, 1, 0], [1, 0, 0]]) {
+    const { gravity, origin } = await look(`up${up.join("")}.html`, data(up, []));
+    assert.ok(gravity < origin - 0.02, `up ${up}: gravity at ${gravity}, the axes at ${origin}`);
+  }
+});
+
 test("10,000 bodies move within a frame of 30 per second", async () => {
   const [bodies, frames] = [10_000, 4];
   const R = Array.from({ length: frames }, (_, i) => [Math.cos(i), -Math.sin(i), 0, Math.sin(i), Math.cos(i), 0, 0, 0, 1]);

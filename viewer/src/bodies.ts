@@ -98,8 +98,8 @@ class Trail {
     positions.set(body.x);
     const whole = new THREE.BufferGeometry().setAttribute("position", new THREE.BufferAttribute(Float32Array.from(body.x), 3));
     const part = new THREE.BufferGeometry().setAttribute("position", new THREE.BufferAttribute(positions, 3));
-    this.path = new THREE.Line(whole, new THREE.LineBasicMaterial({ color: tint, transparent: true, opacity: 0.18 }));
-    this.travelled = new THREE.Line(part, new THREE.LineBasicMaterial({ color: tint, transparent: true, opacity: 0.8 }));
+    this.path = new THREE.Line(whole, new THREE.LineBasicMaterial({ color: tint, transparent: true, opacity: 0.18, depthWrite: false }));
+    this.travelled = new THREE.Line(part, new THREE.LineBasicMaterial({ color: tint, transparent: true, opacity: 0.8, depthWrite: false }));
     this.path.frustumCulled = this.travelled.frustumCulled = false;
     this.path.renderOrder = this.travelled.renderOrder = 1;
   }

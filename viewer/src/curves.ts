@@ -84,8 +84,11 @@ export function floorOf(result: Result, panel: string): number {
   const first = result.series.find((s) => s.panel === panel);
   if (!first) return 0;
   if (first.group === "residual") {
-    const isVelocity = first.unit.includes("/s");
-    return roundOff * of((s) => (isVelocity ? s.group === "v" : s.group === "q" && !/^R\d\d$/.test(s.name)));
+    // Coordinates without a unit are states, such as pressures, in mechanisms; other models have nothing else.
+    const group = first.unit.includes("/s") ? "v" : "q";
+    const motion = result.series.filter((s) => s.group === group && !/^R\d\d$/.test(s.name));
+    const places = motion.filter((s) => s.unit !== "");
+    return roundOff * largest(places.length > 0 ? places : motion);
   }
   if (first.group === "energy" || first.group === "work") {
     const initial = (result.summary.energy as Record<string, unknown> | undefined)?.initial;

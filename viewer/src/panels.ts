@@ -302,14 +302,16 @@ class TimePanel {
       const [begin, end] = within(line.curve.t, from, to);
       return end - begin;
     };
-    this.hasEnvelope = this.isLog && this.lines.some((line) => crowd(line) > 2 * width);
+    // Curves that are zero throughout have no magnitudes to draw.
+    const hasMagnitude = this.lines.some(({ curve: { y } }) => Array.prototype.some.call(y, (v: number) => v !== 0 && Number.isFinite(v)));
+    this.hasEnvelope = this.isLog && hasMagnitude && this.lines.some((line) => crowd(line) > 2 * width);
     if (this.hasEnvelope) {
       const envelopes = this.lines.map((line) => magnitudeEnvelope(line.curve, from, to, Math.round(width / 2)));
       return [envelopes[0].t, ...envelopes.flatMap((e) => [e.high, e.low])];
     }
     return align(this.lines.map((line) => ({
       x: line.curve.t,
-      y: this.isLog ? magnitudes(line.curve.y) : line.curve.y,
+      y: this.isLog && hasMagnitude ? magnitudes(line.curve.y) : line.curve.y,
     })));
   }
 
@@ -340,7 +342,7 @@ class TimePanel {
     const grid = { stroke: color("grid"), width: 1 };
     const axis = { stroke: color("faint"), grid, ticks: { show: false }, font: `11px ${color("font")}`, labelFont: `11px ${color("font")}`, labelGap: 0, labelSize: 15 };
     // A logarithmic axis needs two values to span.
-    const hasRange = !this.isPlane && this.data.slice(1).some((column) => column.some((v) => typeof v === "number"));
+    const hasRange = !this.isPlane && this.data.slice(1).some((column) => column.some((v) => typeof v === "number" && v > 0));
     const distr = this.isLog && hasRange ? 3 : 1;
     const stroke = (line: Line) => ({
       label: line.label,
@@ -804,7 +806,8 @@ export const powerLabels: Partial<uPlot.Axis> = {
 function linearRange(floor: number, tell: (isFlat: boolean) => void = () => undefined) {
   return (_: uPlot, min: number | null, max: number | null): [number, number] => {
     tell(false);
-    if (min === null || max === null || !Number.isFinite(min) || !Number.isFinite(max)) return [-1, 1];
+    // Labels at the corners of two axes would touch.
+    if (min === null || max === null || !Number.isFinite(min) || !Number.isFinite(max)) return [-1.2, 1.2];
     const size = Math.max(Math.abs(min), Math.abs(max));
     const span = max - min;
     if (span > 0 && span < floor) {
@@ -813,7 +816,7 @@ function linearRange(floor: number, tell: (isFlat: boolean) => void = () => unde
       const band = Math.max(2 * floor, Math.abs(middle) > floor ? 0.1 * Math.abs(middle) : 0);
       return [middle - band, middle + band];
     }
-    const air = span > 1e-12 * size ? 0.06 * span : size > 0 ? 0.1 * size : 1;
+    const air = span > 1e-12 * size ? 0.06 * span : size > 0 ? 0.1 * size : 1.2;
     return [min - air, max + air];
   };
 }

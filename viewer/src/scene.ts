@@ -234,8 +234,10 @@ export class Scene {
     for (const { at, vector } of result.forces) {
       const stride = 3 * strideOf(at.length / 3, result.forces.length);
       for (let i = 0; i + 2 < at.length; i += stride) {
+        arrow.fromArray(vector, i).multiplyScalar(this.arrowScale);
+        if (!(arrow.lengthSq() > 0)) continue; // nothing is drawn
         visit(point.fromArray(at, i));
-        visit(point.add(arrow.fromArray(vector, i).multiplyScalar(this.arrowScale)));
+        visit(point.add(arrow));
       }
     }
     for (const { places } of result.marks) for (const { body, at } of places) if (body < 0) visit(point.set(...at));
@@ -436,18 +438,28 @@ export class Scene {
     this.isDue = true;
     const show = () => {
       this.isDue = false;
-      this.render(this.pace.level);
-      this.watchPace();
+      // What stood still until now is drawn in full detail once.
+      const moves = (this.clock.playing && this.wasPlaying) || performance.now() - this.readyAt < 300;
+      this.wasPlaying = this.clock.playing;
+      this.render(moves ? this.pace.level : 0);
+      this.watchPace(moves);
     };
     if (this.clock.playing) queueMicrotask(show);
     else requestAnimationFrame(show);
   }
+  private wasPlaying = false;
+  /** When the browser was ready for the picture after the last one. */
+  private readyAt = -Infinity;
 
   /** A browser that cannot follow begins its next picture late. After a motion the last picture is drawn in full detail. */
-  private watchPace(): void {
+  private watchPace(moves: boolean): void {
     const begin = performance.now();
-    requestAnimationFrame(() => this.pace.took(performance.now() - begin));
+    requestAnimationFrame(() => {
+      this.readyAt = performance.now();
+      if (moves) this.pace.took(this.readyAt - begin);
+    });
     clearTimeout(this.rest);
+    if (!moves) return;
     this.rest = window.setTimeout(() => {
       if (this.pace.level > 0) this.render();
       this.pace.rested();
@@ -581,6 +593,15 @@ function ground(bounds: THREE.Box3, size: number, upright: THREE.Quaternion, hei
   return grid;
 }
 
+/** An arrow, and a pale copy that is seen through the bodies. */
+function arrowsSeenThrough(name: string, thickness: number, from: THREE.Vector3, way: THREE.Vector3): Arrow[] {
+  const arrows = [{}, { transparent: true, opacity: 0.35, depthTest: false, depthWrite: false }].map(
+    (paint) => new Arrow(new THREE.MeshBasicMaterial({ color: color(name), ...paint }), thickness));
+  for (const arrow of arrows) arrow.point(from, way);
+  arrows[1].traverse((part) => (part.renderOrder = 9));
+  return arrows;
+}
+
 /** The inertial frame: x red, y green, z blue. */
 function axes(length: number, paper: string): THREE.Object3D {
   const group = new THREE.Group();
@@ -590,11 +611,10 @@ function axes(length: number, paper: string): THREE.Object3D {
     ["axis-z", new THREE.Vector3(0, 0, length)],
   ];
   for (const [name, direction] of directions) {
-    const arrow = new Arrow(new THREE.MeshBasicMaterial({ color: color(name) }), 0.016 * length);
-    arrow.point(new THREE.Vector3(), direction);
+    group.add(...arrowsSeenThrough(name, 0.016 * length, new THREE.Vector3(), direction));
     const letter = label(name.slice(-1), color(name), paper);
     letter.position.copy(direction).multiplyScalar(1.12);
-    group.add(arrow, letter);
+    group.add(letter);
   }
   return group;
 }
@@ -603,19 +623,18 @@ function axes(length: number, paper: string): THREE.Object3D {
 function gravityEnds(result: Result, bounds: THREE.Box3, length: number): [THREE.Vector3, THREE.Vector3] {
   const down = new THREE.Vector3(...result.up).negate();
   const root = bounds.containsPoint(new THREE.Vector3()) ? new THREE.Vector3() : bounds.min.clone();
-  const aside = new THREE.Vector3(-1, -1, -1).addScaledVector(down, -new THREE.Vector3(-1, -1, -1).dot(down)).normalize();
+  const aside = new THREE.Vector3(-1, -1, 0).normalize().applyQuaternion(uprightFrame(result.up)); // left in the first view
   const from = root.addScaledVector(aside, 0.6 * length).addScaledVector(down, -1.2 * length);
   return [from, from.clone().addScaledVector(down, length)];
 }
 
 function gravityArrow(result: Result, bounds: THREE.Box3, length: number, paper: string): THREE.Object3D {
   const group = new THREE.Group();
-  const arrow = new Arrow(new THREE.MeshBasicMaterial({ color: color("faint") }), 0.02 * length);
   const [from, to] = gravityEnds(result, bounds, length);
-  arrow.point(from, to.clone().sub(from));
+  group.add(...arrowsSeenThrough("faint", 0.02 * length, from, to.clone().sub(from)));
   const letter = label("g", color("faint"), paper);
   letter.position.copy(to).addScaledVector(to.clone().sub(from), 0.2);
-  group.add(arrow, letter);
+  group.add(letter);
   return group;
 }
 
