@@ -562,6 +562,20 @@ test("a picture per picture of the browser while the clock runs, full detail whe
   });
   await page.waitForFunction(() => window.kreisel.scene.canvas.width < 0.6 * window.kreisel.scene.element.clientWidth);
   await page.waitForFunction(() => window.kreisel.scene.canvas.width === window.kreisel.scene.element.clientWidth);
+  // Pictures of a film are drawn once each.
+  const film = await page.evaluate(async () => {
+    const { scene } = window.kreisel;
+    const begin = scene.renderer.info.render.frame;
+    const sizes = [];
+    for (let i = 0; i < 5; ++i) {
+      sizes.push(scene.pictureAt(0.1 * i, 320, 240).width);
+      await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+    }
+    const drawn = scene.renderer.info.render.frame - begin;
+    scene.restoreSize();
+    return { drawn, sizes, width: scene.canvas.width - scene.element.clientWidth };
+  });
+  assert.deepEqual(film, { drawn: 5, sizes: [320, 320, 320, 320, 320], width: 0 });
   assert.deepEqual(troubles, []);
   await close();
 });

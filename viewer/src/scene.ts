@@ -360,6 +360,7 @@ export class Scene {
 
   /** One picture of a given size at a time, as the page would draw it; for videos. */
   pictureAt(t: number, width: number, height: number): HTMLCanvasElement {
+    this.isFilming = true;
     this.clock.pause();
     this.clock.set(t);
     this.setSize(width, height, 1);
@@ -374,8 +375,10 @@ export class Scene {
     this.pictureAt(this.clock.t, width, height).toBlob((blob) => blob && take(blob));
     this.restoreSize();
   }
-  /** After pictures of another size. */
+  /** From the first picture of another size until the size is restored, nothing else is drawn. */
+  private isFilming = false;
   restoreSize(): void {
+    this.isFilming = false;
     this.resize();
   }
   get title(): string {
@@ -415,7 +418,7 @@ export class Scene {
 
   private resize(): void {
     const { clientWidth: width, clientHeight: height } = this.element;
-    if (width === 0 || height === 0) return;
+    if (width === 0 || height === 0 || this.isFilming) return;
     this.setSize(width, height, Math.min(2, devicePixelRatio));
     this.render();
   }
@@ -434,10 +437,11 @@ export class Scene {
 
   /** In the next picture of the browser; while the clock runs, which it does from picture to picture, in this one. */
   private draw(): void {
-    if (this.isDue) return;
+    if (this.isDue || this.isFilming) return;
     this.isDue = true;
     const show = () => {
       this.isDue = false;
+      if (this.isFilming) return;
       // What stood still until now is drawn in full detail once.
       const moves = (this.clock.playing && this.wasPlaying) || performance.now() - this.readyAt < 300;
       this.wasPlaying = this.clock.playing;
@@ -461,7 +465,7 @@ export class Scene {
     clearTimeout(this.rest);
     if (!moves) return;
     this.rest = window.setTimeout(() => {
-      if (this.pace.level > 0) this.render();
+      if (this.pace.level > 0 && !this.isFilming) this.render();
       this.pace.rested();
     }, 400);
   }
