@@ -294,10 +294,11 @@ TEST_F(TrajectoryFiles, SamplesOfLongHdf5AreItsRowsAndNeedFewReads) {
 
 /// The angle of a hinge that turns many times is between -π and π in the file; what is read in pieces is the integral of the speed.
 TEST_F(TrajectoryFiles, AnglesOfLongHdf5HaveTheirTurns) {
-  const models::Model model =
-      io::read_model(io::JsonSource("m.json", R"({"bodies": [{"name": "wheel", "mass": 1, "inertia": [1, 1, 1]}],
-          "joints": [{"name": "pin", "type": "revolute", "between": ["ground", "wheel"], "axis": [0, 0, 1]}]})"))
-          .model;
+  const io::JsonSource source("m.json",
+                              R"({"bodies": [{"name": "wheel", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0]}],
+          "joints": [{"name": "pin", "type": "revolute", "between": ["ground", "wheel"], "at": [0, 0, 0],
+                      "axis": [0, 0, 1]}]})");
+  const models::Model model = io::read_model(source).model;
   const io::TrajectoryLayout layout(*model.system, false);
   std::vector<std::string> names;
   for (const io::Quantity& quantity : layout.quantities())
