@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <map>
 
 #include "base/archive.hpp"
 #include "file_size_limit.hpp"
@@ -340,6 +341,18 @@ TEST_F(TrajectoryFiles, AnglesOfLongHdf5HaveTheirTurns) {
       const auto points = pieces.extrema(angle, from, to, buckets);
       EXPECT_GT(points.size(), 190U);
       for (const auto& [t, y] : points) EXPECT_NEAR(y, phi(t), 1e-9);
+    }
+    // A stretch in which the file jumps from π to -π has its ends, too, not only the two points at the jump.
+    std::map<int, std::pair<double, double>> reached;
+    for (const auto& [t, y] : pieces.extrema(angle, 0.0, end, 300)) {
+      auto& [least, most] = reached.try_emplace(static_cast<int>(std::lround(1e3 * t)) / 256, y, y).first->second;
+      least = std::min(least, y);
+      most = std::max(most, y);
+    }
+    for (const auto& [stretch, ends] : reached) {
+      if (256 * (stretch + 1) > pieces.rows()) continue;
+      const double swing = std::abs(phi(0.256 * stretch + 0.255) - phi(0.256 * stretch));
+      EXPECT_GT(ends.second - ends.first, swing - 2.0 * way) << "at " << 0.256 * stretch << " s";
     }
     EXPECT_NEAR(pieces.extrema(speed, 20.0, 20.2, 300)[5].second, 6.0 * std::cos(0.2 * 20.004) + 0.5, 1e-12);
   }

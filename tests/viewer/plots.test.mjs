@@ -422,6 +422,21 @@ test("curves that are zero throughout are lines on logarithmic axes, too, and la
   await close();
 });
 
+test("the difference of two results is drawn over a curve, too", async () => {
+  const t = times(11, 1);
+  const result = (factor) => flat([{ name: "x", values: t }, { name: "y", values: t.map((v) => factor * v * v) }]);
+  const { page, troubles, close } = await open(browser, sample("two-over.html", { ...result(1), overlay: [result(3)] }));
+  await page.evaluate(() => window.kreisel.panels.addPlot("x", ["y"]));
+  await page.getByRole("button", { name: "difference" }).click();
+  await page.waitForFunction(() => (window.kreisel.panels.panelNamed("y over x").plot?.data[1]?.[0] ?? []).length > 0);
+  const [xs, ys] = await page.evaluate(() => window.kreisel.panels.panelNamed("y over x").plot.data[1]);
+  assert.equal(xs.length, 11);
+  xs.forEach((x, i) => assert.ok(Math.abs(ys[i] - 2 * x * x) < 1e-5, `${ys[i]} at ${x}`));
+  assert.match(await page.evaluate(() => window.kreisel.panels.panelNamed("y over x").csv().split("\n")[0]), /y \(difference\)/);
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
 test("titles of several lines begin beside their arrow", async () => {
   const long = "a quantity with a name that is far too long for one line of a plot";
   const { page, troubles, close } = await open(browser, sample("title.html", flat([{ name: long, values: [1, 2, 3] }, { name: "other", values: [1, 2, 4] }])), { viewport: { width: 390, height: 844 } });

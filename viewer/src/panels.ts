@@ -315,8 +315,9 @@ class TimePanel {
     })));
   }
 
+  /** Differences lie over the first result. */
   private xCurve(line: Line): Curve {
-    return this.panels.seriesOf(line.result, this.panel.x!) ?? { t: [], y: [] };
+    return this.panels.seriesOf(line.result === 2 ? 0 : line.result, this.panel.x!) ?? { t: [], y: [] };
   }
 
   /** Facets (x, y) per line at the times of the line. */
