@@ -78,6 +78,21 @@ const pictures = await crowd.evaluate(() => {
   }
   return { ...times, calls: scene.renderer.info.render.calls };
 });
+/** Pictures per second of the animation of the page. */
+const rate = await crowd.evaluate(() => new Promise((resolve) => {
+  const { scene, clock } = window.kreisel;
+  clock.set(clock.begin);
+  clock.setSpeed(0.02);
+  clock.play();
+  let [begin, from, level] = [0, 0, 0];
+  const end = (at) => {
+    if (begin === 0 && scene.renderer.info.render.frame > 40) [begin, from] = [at, scene.renderer.info.render.frame]; // the detail is found
+    level = Math.max(level, scene.pace.level);
+    if (begin > 0 && at - begin > 3000) resolve({ rate: (1000 * (scene.renderer.info.render.frame - from)) / (at - begin), level });
+    else requestAnimationFrame(end);
+  };
+  requestAnimationFrame(end);
+}));
 await crowd.close();
 
 // -- a million points of a thousand columns: from the start of the program to curves on the screen
@@ -105,6 +120,6 @@ server.kill("SIGINT");
 await browser.close();
 console.log(JSON.stringify({
   script, first_paint: Math.min(...paints) / 1000, heavy_top: statSync(top).size, excavator: statSync(largest).size, stewart: statSync(join(work, "stewart.html")).size,
-  many_page: pictures.page, many_drawing: pictures.drawing, many_calls: pictures.calls,
+  many_page: pictures.page, many_drawing: pictures.drawing, many_calls: pictures.calls, many_rate: rate.rate, many_level: rate.level,
   long_open, long_picture, long_points: points, long_columns: columns, long_bytes: statSync(join(long, "trajectory.h5")).size, long_memory: memory, long_heap: heap.usedSize / 1e6,
 }));

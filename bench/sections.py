@@ -499,6 +499,7 @@ def page(programs, build, output):
                                      ["page of a Stewart platform [kB]", number(found["stewart"] / 1e3)],
                                      ["10,000 bodies: work of the page per picture [ms]", number(found["many_page"], 3)],
                                      ["10,000 bodies: drawn by the processor, without a graphics card [ms]", number(found["many_drawing"], 3)],
+                                     ["10,000 bodies: pictures per second of the animation, without a graphics card", number(found["many_rate"], 3)],
                                      ["10,000 bodies: draw calls", number(found["many_calls"])],
                                      ["long result: points", number(found["long_points"])], ["long result: columns", number(found["long_columns"])],
                                      ["long result: file [MB]", number(found["long_bytes"] / 1e6)],
@@ -510,6 +511,7 @@ def page(programs, build, output):
     output.limit("page of a Stewart platform", found["stewart"] / 1e6, 3, "MB")
     output.limit("first paint of the heavy top", found["first_paint"], 1.0, "s")
     output.limit("work of the page for a picture of 10,000 bodies", found["many_page"], 33.3, "ms")
+    output.limit("picture of 10,000 bodies in the animation, without a graphics card", 1000 / found["many_rate"], 33.3, "ms")
     output.limit("long result until curves are there", found["long_open"], 3.0, "s")
     output.limit("memory of program and page with a long result", found["long_memory"] + found["long_heap"], 300, "MB")
     return found

@@ -4,9 +4,11 @@
 
 #include <cmath>
 #include <fstream>
+#include <map>
 
 #include "base/archive.hpp"
 #include "file_size_limit.hpp"
+#include "io/model_file/model_file.hpp"
 #include "io/trajectory/long_trajectory.hpp"
 #include "kreisel/error.hpp"
 #include "models/catalogue.hpp"
@@ -288,6 +290,71 @@ TEST_F(TrajectoryFiles, SamplesOfLongHdf5AreItsRowsAndNeedFewReads) {
       last = at;
     }
     EXPECT_EQ(last, static_cast<double>(pieces.rows() - 1));
+  }
+}
+
+/// The angle of a hinge that turns many times is between -π and π in the file; what is read in pieces is the integral of the speed.
+TEST_F(TrajectoryFiles, AnglesOfLongHdf5HaveTheirTurns) {
+  const io::JsonSource source("m.json",
+                              R"({"bodies": [{"name": "wheel", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0]}],
+          "joints": [{"name": "pin", "type": "revolute", "between": ["ground", "wheel"], "at": [0, 0, 0],
+                      "axis": [0, 0, 1]}]})");
+  const models::Model model = io::read_model(source).model;
+  const io::TrajectoryLayout layout(*model.system, false);
+  std::vector<std::string> names;
+  for (const io::Quantity& quantity : layout.quantities())
+    for (const io::TrajectoryColumn& column : quantity.columns) names.push_back(column.name);
+  const auto place = [&](const char* name) { return std::ranges::find(names, name) - names.begin(); };
+  const Eigen::Index angle = place("pin.angle"), speed = place("pin.speed");
+  ASSERT_LT(std::max(angle, speed), std::ssize(names));
+
+  constexpr int rows = 70'001;
+  const auto phi = [](double t) { return 30.0 * std::sin(0.2 * t) + 0.5 * t; };
+  const auto file = io::make_hdf5_file(folder / "trajectory.h5", layout, {});
+  for (int i = 0; i < rows; ++i) {
+    Vector row = Vector::Zero(layout.columns());
+    const double t = row[0] = 1e-3 * i;
+    row[angle] = std::remainder(phi(t), 2.0 * M_PI);
+    row[speed] = 6.0 * std::cos(0.2 * t) + 0.5;
+    file->append(row);
+  }
+  fs::copy(folder / "trajectory.h5.part", folder / "killed.h5");
+  file->commit();
+  for (const char* name : {"trajectory.h5", "killed.h5"}) {
+    SCOPED_TRACE(name);
+    const io::LongTrajectory pieces(folder / name);
+    const double end = 1e-3 * static_cast<double>(pieces.rows() - 1);
+    const io::Trajectory some = pieces.sample(500);
+    for (int i = 0; i < some.values.rows(); ++i) EXPECT_NEAR(some.values(i, angle), phi(some.values(i, 0)), 1e-9);
+
+    double lowest = 0.0, highest = 0.0;
+    for (int i = 0; i < pieces.rows(); ++i) {
+      lowest = std::min(lowest, phi(1e-3 * i));
+      highest = std::max(highest, phi(1e-3 * i));
+    }
+    const double way = 6.5 * 0.064;  // between rows that are known
+    const auto [low, high] = pieces.range(angle);
+    EXPECT_NEAR(low, lowest, way);
+    EXPECT_NEAR(high, highest, way);
+
+    for (const auto& [from, to, buckets] : {std::tuple{0.0, end, 300}, {20.0, 40.0, 300}, {20.0, 20.2, 300}}) {
+      const auto points = pieces.extrema(angle, from, to, buckets);
+      EXPECT_GT(points.size(), 190U);
+      for (const auto& [t, y] : points) EXPECT_NEAR(y, phi(t), 1e-9);
+    }
+    // A stretch in which the file jumps from π to -π has its ends, too, not only the two points at the jump.
+    std::map<int, std::pair<double, double>> reached;
+    for (const auto& [t, y] : pieces.extrema(angle, 0.0, end, 300)) {
+      auto& [least, most] = reached.try_emplace(static_cast<int>(std::lround(1e3 * t)) / 256, y, y).first->second;
+      least = std::min(least, y);
+      most = std::max(most, y);
+    }
+    for (const auto& [stretch, ends] : reached) {
+      if (256 * (stretch + 1) > pieces.rows()) continue;
+      const double swing = std::abs(phi(0.256 * stretch + 0.255) - phi(0.256 * stretch));
+      EXPECT_GT(ends.second - ends.first, swing - 2.0 * way) << "at " << 0.256 * stretch << " s";
+    }
+    EXPECT_NEAR(pieces.extrema(speed, 20.0, 20.2, 300)[5].second, 6.0 * std::cos(0.2 * 20.004) + 0.5, 1e-12);
   }
 }
 

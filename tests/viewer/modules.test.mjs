@@ -24,6 +24,7 @@ const { significant, running, ticks, powerSplits, powerTicks } = await load("for
 const { Clock } = await load("clock");
 const { valueAt, difference, within, magnitudeEnvelope, floorOf } = await load("curves");
 const { webm } = await load("webm");
+const { levels, Pace } = await load("pace");
 const { ensemble, top, study } = await import(pathToFileURL(join(viewerFolder, "sample.mjs")).href);
 
 test("curves on one grid stay on it", () => {
@@ -150,6 +151,27 @@ test("the floor comes from the size of what the numbers were computed from", () 
   assert.equal(floorOf(result, "E"), 500 * eps);
 });
 
+test("velocities and forces of parts at rest are measured by those of the whole machine", () => {
+  const series = [
+    { panel: "Velocity", group: "v", name: "vx", unit: "m/s", y: [0, -4] }, { panel: "Angular velocity", group: "v", name: "wx", unit: "rad/s", y: [3e-14] },
+    { panel: "Velocities", group: "v", name: "v1", unit: "", y: [1e9] }, { panel: "hinge.speed", group: "output", name: "hinge.speed", unit: "rad/s", y: [1e-13] },
+    { panel: "Torque", group: "reaction", name: "Tx", unit: "N m", y: [1e-12] }, { panel: "Force", group: "reaction", name: "Fx", unit: "N", y: [80] },
+    { panel: "way", group: "output", name: "way", unit: "m", y: [2e-11] },
+  ];
+  const floor = (panel) => floorOf({ series, summary: {} }, panel);
+  assert.deepEqual(["Velocity", "Angular velocity", "hinge.speed", "Torque"].map(floor), [4 * 2 ** -39, 4 * 2 ** -39, 4 * 2 ** -39, 80 * 2 ** -33]);
+  assert.deepEqual(["Velocities", "way"].map(floor), [1e9 * 64 * 2 ** -52, 2e-11 * 64 * 2 ** -52]);
+});
+
+test("residuals are not measured by states that are no places, such as pressures", () => {
+  const series = [
+    { panel: "Position", group: "q", name: "x", unit: "m", y: [5] }, { panel: "Coordinates", group: "q", name: "q1", unit: "", y: [2e7] },
+    { panel: "Phi", group: "residual", name: "Phi1", unit: "m or rad", y: [1e-14] },
+  ];
+  assert.equal(floorOf({ series, summary: {} }, "Phi"), 5 * 64 * 2 ** -52);
+  assert.equal(floorOf({ series: series.slice(1), summary: {} }, "Phi"), 2e7 * 64 * 2 ** -52, "a model in coordinates");
+});
+
 test("numbers in base 64 are read, and turns of 16 bits", () => {
   const bytes = (array) => Buffer.from(array.buffer).toString("base64");
   const half = Math.round(32767 * Math.SQRT1_2);
@@ -200,4 +222,41 @@ test("a film is a Matroska file with its pictures in order", async () => {
   assert.equal(text.split("\x1f\x43\xb6\x75").length - 1, 2, "a cluster for every key picture");
   assert.equal(text.split("\xa3\x01\x00\x00\x00\x00\x00\x00\x07\x81").length - 1, 3, "three blocks");
   assert.ok(text.includes("V_VP8") && text.includes("webm"));
+});
+
+test("motions that a machine cannot draw smoothly are drawn with less detail", () => {
+  const levelAfter = (pace, times) => {
+    for (const time of times) pace.took(time);
+    return pace.level;
+  };
+  assert.equal(levelAfter(new Pace(), Array(200).fill(17)), 0, "60 pictures per second");
+  assert.equal(levelAfter(new Pace(), Array(200).fill(33)), 0, "30 pictures per second");
+  assert.equal(levelAfter(new Pace(), [17, 17, 60, 17, 17, 17, 60, 17]), 0, "one late picture among others");
+  assert.equal(levelAfter(new Pace(), Array(4).fill(60)), 1);
+  assert.equal(levelAfter(new Pace(), Array(8).fill(60)), 2);
+  assert.equal(levelAfter(new Pace(), [500, 500]), levels.length - 1, "a very slow machine does not wait for four pictures");
+  assert.equal(levelAfter(new Pace(), Array(200).fill(60)), levels.length - 1);
+  assert.equal(levelAfter(new Pace(), [20_000, NaN, Infinity]), 0, "a page that was hidden");
+  const pace = new Pace();
+  levelAfter(pace, [500, 500]);
+  pace.rested();
+  assert.equal(pace.level, levels.length - 2);
+  for (const [coarse, fine] of levels.slice(1).map((level, i) => [level, levels[i]])) assert.ok(coarse.pointsBelow > fine.pointsBelow && coarse.resolution <= fine.resolution);
+});
+
+test("a clock that is stopped and started between two pictures runs once", () => {
+  const due = new Map();
+  let last = 0;
+  globalThis.requestAnimationFrame = (call) => (due.set(++last, call), last);
+  globalThis.cancelAnimationFrame = (handle) => due.delete(handle);
+  const clock = new Clock(Float64Array.of(0, 10));
+  clock.play();
+  clock.pause();
+  clock.play();
+  assert.equal(due.size, 1);
+  let calls = 0;
+  clock.onChange(() => ++calls);
+  for (const [handle, call] of [...due]) due.delete(handle), call(performance.now() + 16);
+  assert.equal(calls, 1);
+  assert.equal(due.size, 1);
 });

@@ -405,6 +405,86 @@ test("labels of numbers that hardly differ are not cut off, and do not touch eac
   await close();
 });
 
+test("curves that are zero throughout are lines on logarithmic axes, too, and labels do not touch in the corner", async () => {
+  const zeros = times(50, 1).map(() => 0);
+  const { page, troubles, close } = await open(browser, sample("zeros.html", flat([{ name: "Phi1", group: "residual", values: zeros }], { name: "P", log: true })));
+  const { ink, labels } = await page.evaluate(() => {
+    const { plot } = window.kreisel.panels.panelNamed("P");
+    const canvas = plot.ctx.canvas;
+    const row = plot.ctx.getImageData(0, Math.round(plot.valToPos(0, "y", true)) - 1, canvas.width, 3).data;
+    let ink = 0;
+    for (let i = 0; i < row.length; i += 4) if (row[i + 3] > 0 && row[i + 2] > row[i] + 60) ++ink;
+    return { ink, labels: plot.axes[1]._splits.map((v) => plot.over.clientHeight - plot.valToPos(v, "y")) };
+  });
+  assert.ok(ink > 200, `${ink} points of ink`);
+  assert.ok(Math.min(...labels) > 5, `a label ${Math.min(...labels)} px above the other axis`);
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
+test("the difference of two results is drawn over a curve, too", async () => {
+  const t = times(11, 1);
+  const result = (factor) => flat([{ name: "x", values: t }, { name: "y", values: t.map((v) => factor * v * v) }]);
+  const { page, troubles, close } = await open(browser, sample("two-over.html", { ...result(1), overlay: [result(3)] }));
+  await page.evaluate(() => window.kreisel.panels.addPlot("x", ["y"]));
+  await page.getByRole("button", { name: "difference" }).click();
+  await page.waitForFunction(() => (window.kreisel.panels.panelNamed("y over x").plot?.data[1]?.[0] ?? []).length > 0);
+  const [xs, ys] = await page.evaluate(() => window.kreisel.panels.panelNamed("y over x").plot.data[1]);
+  assert.equal(xs.length, 11);
+  xs.forEach((x, i) => assert.ok(Math.abs(ys[i] - 2 * x * x) < 1e-5, `${ys[i]} at ${x}`));
+  assert.match(await page.evaluate(() => window.kreisel.panels.panelNamed("y over x").csv().split("\n")[0]), /y \(difference\)/);
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
+test("titles of several lines begin beside their arrow", async () => {
+  const long = "a quantity with a name that is far too long for one line of a plot";
+  const { page, troubles, close } = await open(browser, sample("title.html", flat([{ name: long, values: [1, 2, 3] }, { name: "other", values: [1, 2, 4] }])), { viewport: { width: 390, height: 844 } });
+  await page.evaluate((long) => window.kreisel.panels.addPlot(long, ["other"]), long);
+  const { rows, tops, beside } = await page.locator(".panel").first().locator("summary").evaluateAll(([summary]) => {
+    const range = document.createRange();
+    range.selectNodeContents(summary.querySelector("h3"));
+    const lines = Array.from(range.getClientRects());
+    const box = summary.getBoundingClientRect();
+    const tools = summary.parentElement.querySelector(".panel-tools").getBoundingClientRect();
+    return { rows: lines.length, tops: lines[0].top - box.top, beside: lines.every((line) => line.left > box.left + 20 && line.right <= tools.left) };
+  });
+  assert.ok(rows > 1, `${rows} lines`);
+  assert.ok(tops < 14, `the first line begins ${tops} px below the edge, the arrow does not`);
+  assert.ok(beside, "all lines are right of the arrow and left of the buttons");
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
+test("what has no force is no reason to look from far away, and gravity stands left of the axes whichever way is up", async () => {
+  const frames = times(3, 1);
+  const pose = (x) => frames.map(() => x);
+  const data = (up, forces) => ({
+    format: 1, title: "near", summary: {}, time: frames, series: [], up, gravity: 9.81,
+    bodies: [{ name: "b", shape: { box: { size: [1, 1, 1] } }, x: pose([0, 0, 0]), R: pose([1, 0, 0, 0, 1, 0, 0, 0, 1]) }], forces,
+  });
+  const far = [{ joint: "motor", kind: "reaction", at: pose([9, 0, 0]), vector: pose([0, 0, 0]) }];
+  const look = async (name, content) => {
+    const { page, troubles, close } = await open(browser, sample(name, content));
+    const found = await page.evaluate(() => {
+      const { scene } = window.kreisel;
+      scene.render();
+      const place = (x) => scene.camera.position.clone().set(...x).project(scene.camera);
+      const gravity = scene.content.children.find((part) => part.type === "Group" && part.children.filter((arrow) => arrow.head).length === 2);
+      return { distance: scene.camera.position.length(), gravity: place(gravity.children[0].position.toArray()).x, origin: place([0, 0, 0]).x };
+    });
+    assert.deepEqual(troubles, []);
+    await close();
+    return found;
+  };
+  const near = await look("near.html", data([0, 0, 1], []));
+  assert.ok(Math.abs((await look("motor.html", data([0, 0, 1], far))).distance / near.distance - 1) < 1e-6);
+  for (const up of [[0, 0, 1], [0, 1, 0], [1, 0, 0]]) {
+    const { gravity, origin } = await look(`up${up.join("")}.html`, data(up, []));
+    assert.ok(gravity < origin - 0.02, `up ${up}: gravity at ${gravity}, the axes at ${origin}`);
+  }
+});
+
 test("10,000 bodies move within a frame of 30 per second", async () => {
   const [bodies, frames] = [10_000, 4];
   const R = Array.from({ length: frames }, (_, i) => [Math.cos(i), -Math.sin(i), 0, Math.sin(i), Math.cos(i), 0, 0, 0, 1]);
@@ -419,6 +499,98 @@ test("10,000 bodies move within a frame of 30 per second", async () => {
   });
   assert.ok(calls < 100, `${calls} draw calls`);
   assert.ok(ms < 33, `${ms} ms`);
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
+test("of many bodies the small ones are points, those outside the picture are left out, and each can be picked", async () => {
+  const R = [[1, 0, 0, 0, 1, 0, 0, 0, 1], [1, 0, 0, 0, 1, 0, 0, 0, 1]];
+  const data = {
+    format: 1, title: "crowd", summary: {}, time: [0, 1], series: [],
+    bodies: Array.from({ length: 400 }, (_, k) => ({ name: `b${k}`, shape: { sphere: { radius: 0.3 } }, x: R.map(() => [k % 20, Math.floor(k / 20), 0]), R })),
+  };
+  const { page, troubles, close } = await open(browser, sample("crowd.html", data), { viewport: { width: 900, height: 700 } });
+  const at = (distance, level) => page.evaluate(([distance, level]) => {
+    const { scene } = window.kreisel;
+    scene.resetCamera("top");
+    const { camera, controls } = scene;
+    camera.position.set(controls.target.x, controls.target.y - 0.01, distance);
+    camera.far = 1e4;
+    camera.updateProjectionMatrix();
+    camera.lookAt(controls.target);
+    scene.render(level);
+    const kinds = scene.bodies[0].kinds;
+    const count = (of) => kinds.reduce((sum, kind) => sum + of(kind), 0);
+    // Diameter on the screen of a body in the middle.
+    const pixels = (0.6 * scene.canvas.height * camera.projectionMatrix.elements[5]) / 2 / distance;
+    return { pixels, whole: count(({ parts }) => (parts[0].mesh.visible ? parts[0].mesh.count : 0)), dots: count(({ dots }) => (dots.visible ? dots.geometry.drawRange.count : 0)), ratio: scene.canvas.width / scene.element.clientWidth };
+  }, [distance, level]);
+  const near = await at(40, 0);
+  assert.ok(near.pixels > 4, `${near.pixels} pixels`);
+  assert.deepEqual([near.whole, near.dots, near.ratio], [400, 0, 1]);
+  const far = await at(400, 0);
+  assert.ok(far.pixels < 4, `${far.pixels} pixels`);
+  assert.deepEqual([far.whole, far.dots], [0, 400]);
+  const moving = await at(40, 3);
+  assert.deepEqual([moving.whole, moving.dots, moving.ratio], [0, 400, 0.5]);
+  const close_by = await at(4, 0);
+  assert.ok(close_by.whole > 0 && close_by.whole < 100 && close_by.dots === 0, `${close_by.whole} and ${close_by.dots} of 400 bodies are drawn`);
+  // Bodies that are points now can be picked, too.
+  const picked = await page.evaluate(() => {
+    const { scene } = window.kreisel;
+    scene.resetCamera("top");
+    scene.render(3);
+    const names = [];
+    scene.onPick = (name) => names.push(name);
+    const box = scene.canvas.getBoundingClientRect();
+    for (const [x, y] of [[0, 0], [7, 11]]) {
+      const seen = scene.camera.position.clone().set(x, y, 0).project(scene.camera);
+      scene.pick({ clientX: box.left + ((seen.x + 1) / 2) * box.width, clientY: box.top + ((1 - seen.y) / 2) * box.height });
+    }
+    return names;
+  });
+  assert.deepEqual(picked, ["b0", `b${11 * 20 + 7}`]);
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
+test("a picture per picture of the browser while the clock runs, full detail when it stops", async () => {
+  const { page, troubles, close } = await open(browser, sample("pace.html", top()), { viewport: { width: 700, height: 500 } });
+  const { drawn, offered } = await page.evaluate(() => new Promise((resolve) => {
+    const { scene, clock } = window.kreisel;
+    clock.setSpeed(0.001); // does not end meanwhile
+    clock.play();
+    const begin = scene.renderer.info.render.frame;
+    let offered = 0;
+    const count = () => {
+      if (++offered < 20) requestAnimationFrame(count);
+      else resolve({ offered, drawn: scene.renderer.info.render.frame - begin });
+    };
+    requestAnimationFrame(count);
+  }));
+  assert.ok(Math.abs(drawn - offered) <= 2, `${drawn} pictures in ${offered} of the browser`);
+  await page.evaluate(() => {
+    const { scene, clock } = window.kreisel;
+    scene.pace.level = 3;
+    clock.set(clock.t); // draws
+    clock.pause();
+  });
+  await page.waitForFunction(() => window.kreisel.scene.canvas.width < 0.6 * window.kreisel.scene.element.clientWidth);
+  await page.waitForFunction(() => window.kreisel.scene.canvas.width === window.kreisel.scene.element.clientWidth);
+  // Pictures of a film are drawn once each.
+  const film = await page.evaluate(async () => {
+    const { scene } = window.kreisel;
+    const begin = scene.renderer.info.render.frame;
+    const sizes = [];
+    for (let i = 0; i < 5; ++i) {
+      sizes.push(scene.pictureAt(0.1 * i, 320, 240).width);
+      await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+    }
+    const drawn = scene.renderer.info.render.frame - begin;
+    scene.restoreSize();
+    return { drawn, sizes, width: scene.canvas.width - scene.element.clientWidth };
+  });
+  assert.deepEqual(film, { drawn: 5, sizes: [320, 320, 320, 320, 320], width: 0 });
   assert.deepEqual(troubles, []);
   await close();
 });

@@ -12,6 +12,7 @@
 #include <limits>
 #include <random>
 #include <set>
+#include <sstream>
 
 #include "io/result/prepare.hpp"
 #include "io/result/result.hpp"
@@ -500,13 +501,32 @@ TEST_F(Folder, AsGltfTurnsAsTheBodiesDo) {
 }
 
 TEST_F(Folder, AsTextHasItsCurves) {
-  const ReportData data = read_report_data(result_of("heavy-top", {{"t_end", 0.2}}, folder_ / "top"));
+  ReportData data = read_report_data(result_of("heavy-top", {{"t_end", 0.2}}, folder_ / "top"));
   const std::string text = report_text(data, {"z", "lambda3"}, 80, 8);
   EXPECT_NE(text.find("top.z [m]"), std::string::npos) << text;
   EXPECT_NE(text.find("tip.lambda3"), std::string::npos) << text;
   EXPECT_EQ(std::ranges::count(text, '\n'), 1 + 2 * (2 + 8 + 2)) << text;
   EXPECT_THROW(report_text(data, {"zz"}, 80, 8), InvalidInput);
   EXPECT_FALSE(report_text(data, {}, 80, 8).empty());
+
+  // Numbers that hardly differ, and long ones, keep the axis straight.
+  std::vector<double> close(data.time.size());
+  for (std::size_t i = 0; i < close.size(); ++i) close[i] = -29.43 - 2.751234e-6 * std::sin(static_cast<double>(i));
+  data.series[0].values = close;
+  const std::string narrow = report_text(data, {data.series[0].name}, 80, 8);
+  std::vector<std::string> labels;
+  std::size_t axis = std::string::npos;
+  std::istringstream lines(narrow);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t at = line.find("┤");
+    if (at == std::string::npos) continue;
+    if (axis == std::string::npos) axis = at;
+    EXPECT_EQ(at, axis) << line;
+    if (line.find_first_not_of(' ') < at) labels.push_back(line.substr(0, at));
+  }
+  ASSERT_EQ(labels.size(), 3U);
+  EXPECT_NE(labels[0], labels[1]);
+  EXPECT_NE(labels[1], labels[2]);
 }
 
 /// The same motion in other coordinates gives the same force.

@@ -46,9 +46,20 @@ export function tintColor(value: number, low: number, high: number, out: THREE.C
   return out.copy(tints[k]).lerp(tints[k + 1], s - k);
 }
 
+/** From where bodies are looked at. */
+export interface Eye {
+  camera: THREE.PerspectiveCamera;
+  /** Of the picture [pixels]. */
+  height: number;
+  /** Bodies that are smaller than this are points [pixels]; 0: none is. */
+  pointsBelow: number;
+}
+
 export interface Bodies {
   readonly object: THREE.Object3D;
   move(t: number): void;
+  /** Of many bodies, those that are seen, in the detail that their size on the screen allows. */
+  see(eye: Eye): void;
   showTrails(shows: boolean): void;
   setOpacity(opacity: number): void;
   /** Of a body, at the time shown last. */
@@ -87,8 +98,8 @@ class Trail {
     positions.set(body.x);
     const whole = new THREE.BufferGeometry().setAttribute("position", new THREE.BufferAttribute(Float32Array.from(body.x), 3));
     const part = new THREE.BufferGeometry().setAttribute("position", new THREE.BufferAttribute(positions, 3));
-    this.path = new THREE.Line(whole, new THREE.LineBasicMaterial({ color: tint, transparent: true, opacity: 0.18 }));
-    this.travelled = new THREE.Line(part, new THREE.LineBasicMaterial({ color: tint, transparent: true, opacity: 0.8 }));
+    this.path = new THREE.Line(whole, new THREE.LineBasicMaterial({ color: tint, transparent: true, opacity: 0.18, depthWrite: false }));
+    this.travelled = new THREE.Line(part, new THREE.LineBasicMaterial({ color: tint, transparent: true, opacity: 0.8, depthWrite: false }));
     this.path.frustumCulled = this.travelled.frustumCulled = false;
     this.path.renderOrder = this.travelled.renderOrder = 1;
   }
@@ -132,6 +143,9 @@ export class SingleBodies implements Bodies {
       if (this.trails[k].path.visible) this.trails[k].move(this.poses.at.i, object.position);
     });
   }
+  see(): void {
+    // A few bodies are always whole.
+  }
   showTrails(shows: boolean): void {
     this.trails.forEach((trail, k) => (trail.path.visible = trail.travelled.visible = shows && !this.isLeftOut(k)));
   }
@@ -147,11 +161,24 @@ export class SingleBodies implements Bodies {
   }
 }
 
-/** All bodies of one shape and colour as instances of its meshes: thousands of them cost a few calls. */
+/** Bodies of one shape and colour. */
+interface Kind {
+  bodies: number[];
+  parts: { mesh: THREE.InstancedMesh; local: THREE.Matrix4 }[];
+  dots: THREE.Points;
+  /** Body of each instance that is drawn whole. */
+  whole: number[];
+  /** Of a ball around the shape. */
+  radius: number;
+  /** Side of a square, or diameter of a disc, of as many pixels as the shape covers on average. */
+  width: number;
+}
+
+/** All bodies of one shape and colour as instances of its meshes, small ones as points: thousands of them cost a few calls. */
 export class ManyBodies implements Bodies {
   readonly object = new THREE.Group();
   private readonly poses: Poses;
-  private readonly kinds: { bodies: number[]; parts: { mesh: THREE.InstancedMesh; local: THREE.Matrix4 }[] }[] = [];
+  private readonly kinds: Kind[] = [];
 
   constructor(private readonly result: Result, tintOf: (k: number) => string, size: number, isGhost: boolean, isLeftOut: (k: number) => boolean) {
     this.poses = new Poses(result);
@@ -165,37 +192,83 @@ export class ManyBodies implements Bodies {
       else kinds.set(key, [k]);
     });
     for (const bodies of kinds.values()) {
-      const template = buildShape(result.bodies[bodies[0]].shapes, tintOf(bodies[0]), size, isGhost, 12);
+      const { shapes } = result.bodies[bodies[0]];
+      const template = buildShape(shapes, tintOf(bodies[0]), size, isGhost, 12);
       template.updateMatrixWorld(true);
-      const parts: { mesh: THREE.InstancedMesh; local: THREE.Matrix4 }[] = [];
+      const parts: Kind["parts"] = [];
+      const whole: number[] = [];
+      let [surface, radius] = [0, 0];
+      const mean = new THREE.Color(0, 0, 0);
       template.traverse((part) => {
         if (!(part instanceof THREE.Mesh)) return;
         const mesh = new THREE.InstancedMesh(part.geometry, part.material, bodies.length);
         mesh.frustumCulled = false;
-        mesh.userData.bodies = bodies;
+        mesh.userData.bodies = whole;
         parts.push({ mesh, local: part.matrixWorld.clone() });
         this.object.add(mesh);
+        const own = surfaceOf(part.geometry, part.matrixWorld);
+        mean.add((part.material as THREE.MeshStandardMaterial).color.clone().multiplyScalar(own.area));
+        surface += own.area;
+        radius = Math.max(radius, own.radius);
       });
-      this.kinds.push({ bodies, parts });
+      const isRound = !shapes.every((shape) => "box" in shape);
+      // A convex body shows a quarter of its surface, on average over all directions.
+      const covered = surface / 4;
+      const width = Math.min(2 * radius, Math.sqrt(isRound ? (4 * covered) / Math.PI : covered));
+      const dots = new THREE.Points(
+        new THREE.BufferGeometry().setAttribute("position", new THREE.BufferAttribute(new Float32Array(3 * bodies.length), 3)),
+        dotMaterial(mean.multiplyScalar(surface > 0 ? meanLight / surface : 0), isRound, isGhost),
+      );
+      dots.frustumCulled = false;
+      this.object.add(dots);
+      this.kinds.push({ bodies, parts, dots, whole, radius, width });
     }
   }
 
   move(t: number): void {
-    if (this.result.frameTimes.length === 0) return;
-    this.poses.move(t);
-    const [world, placed, one] = [new THREE.Matrix4(), new THREE.Matrix4(), new THREE.Vector3(1, 1, 1)];
-    for (const { bodies, parts } of this.kinds) {
-      bodies.forEach((k, slot) => {
+    if (this.result.frameTimes.length > 0) this.poses.move(t);
+  }
+  see({ camera, height, pointsBelow }: Eye): void {
+    camera.updateMatrixWorld();
+    const view = new THREE.Matrix4().multiplyMatrices(camera.projectionMatrix, camera.matrixWorldInverse);
+    const frustum = new THREE.Frustum().setFromProjectionMatrix(view);
+    const e = view.elements;
+    const scale = height * camera.projectionMatrix.elements[5];
+    const [world, placed, one, ball] = [new THREE.Matrix4(), new THREE.Matrix4(), new THREE.Vector3(1, 1, 1), new THREE.Sphere()];
+    for (const { bodies, parts, dots, whole, radius, width } of this.kinds) {
+      const places = dots.geometry.getAttribute("position") as THREE.BufferAttribute;
+      let [slot, dot] = [0, 0];
+      ball.radius = radius;
+      for (const k of bodies) {
+        const { x, y, z } = ball.center.copy(this.poses.position[k]);
+        if (!frustum.intersectsSphere(ball)) continue;
+        const depth = e[3] * x + e[7] * y + e[11] * z + e[15];
+        if (depth > 0 && radius * scale < pointsBelow * depth) {
+          places.setXYZ(dot++, x, y, z);
+          continue;
+        }
         world.compose(this.poses.position[k], this.poses.turn[k], one);
         for (const { mesh, local } of parts) {
           placed.multiplyMatrices(world, local);
           placed.toArray(mesh.instanceMatrix.array, 16 * slot);
         }
-      });
-      for (const { mesh } of parts) {
-        mesh.instanceMatrix.needsUpdate = true;
-        mesh.boundingSphere = null;
+        whole[slot++] = k;
       }
+      for (const { mesh } of parts) {
+        mesh.count = slot;
+        mesh.visible = slot > 0;
+        mesh.boundingSphere = null;
+        mesh.instanceMatrix.clearUpdateRanges();
+        mesh.instanceMatrix.addUpdateRange(0, 16 * slot);
+        mesh.instanceMatrix.needsUpdate = slot > 0;
+      }
+      dots.visible = dot > 0;
+      dots.geometry.setDrawRange(0, dot);
+      places.clearUpdateRanges();
+      places.addUpdateRange(0, 3 * dot);
+      places.needsUpdate = dot > 0;
+      // three.js makes a point of size 1 at distance 1 half as large as the picture is high.
+      (dots.material as THREE.PointsMaterial).size = width * camera.projectionMatrix.elements[5];
     }
   }
   showTrails(): void {
@@ -209,19 +282,48 @@ export class ManyBodies implements Bodies {
     turn.copy(this.poses.turn[body]);
   }
   picked(hit: THREE.Intersection): string | null {
-    const bodies = hit.object.userData.bodies as number[] | undefined;
+    const bodies = hit.object.userData.bodies as number[] | undefined; // of ManyBodies.see, where all are whole
     return bodies && hit.instanceId !== undefined ? this.result.bodies[bodies[hit.instanceId]].name : null;
   }
 }
 
+/** Of the colour of a solid that the lamps leave on average. */
+const meanLight = 0.75;
+
+function surfaceOf(geometry: THREE.BufferGeometry, place: THREE.Matrix4): { area: number; radius: number } {
+  const points = geometry.getAttribute("position");
+  const corner = (i: number) => new THREE.Vector3().fromBufferAttribute(points, geometry.index ? geometry.index.getX(i) : i).applyMatrix4(place);
+  const count = geometry.index ? geometry.index.count : points.count;
+  let [area, radius] = [0, 0];
+  for (let i = 0; i + 2 < count; i += 3) {
+    const [a, b, c] = [corner(i), corner(i + 1), corner(i + 2)];
+    area += new THREE.Triangle(a, b, c).getArea();
+    radius = Math.max(radius, a.length(), b.length(), c.length());
+  }
+  return { area, radius };
+}
+
+/** Squares, or balls that are lighter above. */
+function dotMaterial(shade: THREE.Color, isRound: boolean, isGhost: boolean): THREE.PointsMaterial {
+  const material = new THREE.PointsMaterial({ color: shade, sizeAttenuation: true, transparent: isGhost, opacity: isGhost ? 0.35 : 1, depthWrite: !isGhost });
+  if (isRound)
+    material.onBeforeCompile = (shader) => {
+      shader.fragmentShader = shader.fragmentShader.replace("#include <alphatest_fragment>", `
+        vec2 aside = 2.0 * gl_PointCoord - 1.0;
+        if (dot(aside, aside) > 1.0) discard;
+        diffuseColor.rgb *= 1.0 - 0.35 * aside.y;`);
+    };
+  return material;
+}
+
 function eachMaterial(object: THREE.Object3D, use: (material: THREE.Material) => void): void {
   object.traverse((part) => {
-    if (part instanceof THREE.Mesh || part instanceof THREE.LineSegments) for (const material of [part.material].flat()) use(material);
+    if (part instanceof THREE.Mesh || part instanceof THREE.LineSegments || part instanceof THREE.Points) for (const material of [part.material].flat()) use(material);
   });
 }
 
 function fade(material: THREE.Material, opacity: number): void {
-  if (!(material instanceof THREE.MeshStandardMaterial)) return;
+  if (!(material instanceof THREE.MeshStandardMaterial || material instanceof THREE.PointsMaterial)) return;
   material.userData.opacity ??= material.opacity;
   material.opacity = material.userData.opacity * opacity;
   material.transparent = material.opacity < 1;

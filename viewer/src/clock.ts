@@ -82,14 +82,16 @@ export class Clock {
     if (this.now >= this.end) this.now = this.begin;
     this.isRunning = true;
     this.lastFrame = performance.now();
-    requestAnimationFrame(this.frame);
+    this.due = requestAnimationFrame(this.frame);
     this.notify();
   }
   pause(): void {
     if (!this.isRunning) return;
     this.isRunning = false;
+    cancelAnimationFrame(this.due);
     this.notify();
   }
+  private due = 0;
 
   private frame = (at: number): void => {
     if (!this.isRunning) return;
@@ -100,7 +102,7 @@ export class Clock {
       this.now = this.end;
       this.isRunning = false;
     } else {
-      requestAnimationFrame(this.frame);
+      this.due = requestAnimationFrame(this.frame);
     }
     this.notify();
   };

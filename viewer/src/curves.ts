@@ -68,18 +68,33 @@ export function largest(series: Series[]): number {
 /** Relative round-off of a sum of a few numbers. */
 const roundOff = 64 * 2 ** -52;
 
+/**
+ * Velocities come out of linear equations, accelerations and forces out of differences of velocities over a step: the round-off of
+ * those that are zero lies so far below the largest of the whole machine.
+ */
+const solved: { units: string[]; groups: string[]; part: number }[] = [
+  { units: ["m/s", "rad/s"], groups: ["v"], part: 2 ** -39 },
+  { units: ["m/s²", "rad/s²"], groups: ["a"], part: 2 ** -33 },
+  { units: ["N", "N m", "N or N m"], groups: ["lambda", "reaction"], part: 2 ** -33 },
+];
+
 /** Changes below this are round-off; it follows from the size of the quantities that the numbers were computed from. */
 export function floorOf(result: Result, panel: string): number {
   const of = (test: (s: Series) => boolean) => largest(result.series.filter(test));
   const first = result.series.find((s) => s.panel === panel);
   if (!first) return 0;
   if (first.group === "residual") {
-    const isVelocity = first.unit.includes("/s");
-    return roundOff * of((s) => (isVelocity ? s.group === "v" : s.group === "q" && !/^R\d\d$/.test(s.name)));
+    // Coordinates without a unit are states, such as pressures, in mechanisms; other models have nothing else.
+    const group = first.unit.includes("/s") ? "v" : "q";
+    const motion = result.series.filter((s) => s.group === group && !/^R\d\d$/.test(s.name));
+    const places = motion.filter((s) => s.unit !== "");
+    return roundOff * largest(places.length > 0 ? places : motion);
   }
   if (first.group === "energy" || first.group === "work") {
     const initial = (result.summary.energy as Record<string, unknown> | undefined)?.initial;
     return roundOff * Math.max(typeof initial === "number" ? Math.abs(initial) : 0, of((s) => s.group === "energy" || s.group === "work"));
   }
-  return roundOff * of((s) => s.panel === panel);
+  const kind = solved.find(({ units, groups }) => units.includes(first.unit) && (groups.includes(first.group) || first.group === "output"));
+  const whole = kind ? kind.part * of((s) => kind.groups.includes(s.group) && kind.units.includes(s.unit)) : 0;
+  return Math.max(whole, roundOff * of((s) => s.panel === panel));
 }

@@ -302,19 +302,22 @@ class TimePanel {
       const [begin, end] = within(line.curve.t, from, to);
       return end - begin;
     };
-    this.hasEnvelope = this.isLog && this.lines.some((line) => crowd(line) > 2 * width);
+    // Curves that are zero throughout have no magnitudes to draw.
+    const hasMagnitude = this.lines.some(({ curve: { y } }) => Array.prototype.some.call(y, (v: number) => v !== 0 && Number.isFinite(v)));
+    this.hasEnvelope = this.isLog && hasMagnitude && this.lines.some((line) => crowd(line) > 2 * width);
     if (this.hasEnvelope) {
       const envelopes = this.lines.map((line) => magnitudeEnvelope(line.curve, from, to, Math.round(width / 2)));
       return [envelopes[0].t, ...envelopes.flatMap((e) => [e.high, e.low])];
     }
     return align(this.lines.map((line) => ({
       x: line.curve.t,
-      y: this.isLog ? magnitudes(line.curve.y) : line.curve.y,
+      y: this.isLog && hasMagnitude ? magnitudes(line.curve.y) : line.curve.y,
     })));
   }
 
+  /** Differences lie over the first result. */
   private xCurve(line: Line): Curve {
-    return this.panels.seriesOf(line.result, this.panel.x!) ?? { t: [], y: [] };
+    return this.panels.seriesOf(line.result === 2 ? 0 : line.result, this.panel.x!) ?? { t: [], y: [] };
   }
 
   /** Facets (x, y) per line at the times of the line. */
@@ -340,7 +343,7 @@ class TimePanel {
     const grid = { stroke: color("grid"), width: 1 };
     const axis = { stroke: color("faint"), grid, ticks: { show: false }, font: `11px ${color("font")}`, labelFont: `11px ${color("font")}`, labelGap: 0, labelSize: 15 };
     // A logarithmic axis needs two values to span.
-    const hasRange = !this.isPlane && this.data.slice(1).some((column) => column.some((v) => typeof v === "number"));
+    const hasRange = !this.isPlane && this.data.slice(1).some((column) => column.some((v) => typeof v === "number" && v > 0));
     const distr = this.isLog && hasRange ? 3 : 1;
     const stroke = (line: Line) => ({
       label: line.label,
@@ -424,11 +427,20 @@ class TimePanel {
     this.describe(); // the range is known only now
     if (this.note === "") return;
     const ratio = devicePixelRatio;
-    plot.ctx.font = `${11 * ratio}px ${color("font")}`;
-    plot.ctx.fillStyle = color("faint");
-    plot.ctx.textAlign = "left";
-    plot.ctx.textBaseline = "bottom";
-    plot.ctx.fillText(this.note, plot.bbox.left + 5 * ratio, plot.bbox.top + plot.bbox.height - 4 * ratio);
+    const { ctx, bbox } = plot;
+    ctx.save();
+    ctx.font = `${11 * ratio}px ${color("font")}`;
+    ctx.textAlign = "left";
+    ctx.textBaseline = "bottom";
+    const [left, bottom] = [bbox.left + 5 * ratio, bbox.top + bbox.height - 4 * ratio];
+    // Noise lies where the words stand.
+    ctx.fillStyle = color("surface");
+    ctx.globalAlpha = 0.85;
+    ctx.fillRect(left - 3 * ratio, bottom - 14 * ratio, ctx.measureText(this.note).width + 6 * ratio, 16 * ratio);
+    ctx.globalAlpha = 1;
+    ctx.fillStyle = color("faint");
+    ctx.fillText(this.note, left, bottom);
+    ctx.restore();
   }
 
   /** The plot in words, for screen readers. */
@@ -707,7 +719,6 @@ class TimePanel {
       out.push(`<text x="${at(box.left - 6)}" y="${at(Y(split) + 4)}" text-anchor="end" fill="${color("faint")}">${xml(text)}</text>`);
     }
     out.push(`<text x="${at(box.left + box.width / 2)}" y="${at(height - 4)}" text-anchor="middle" fill="${color("faint")}">${xml(this.isPlane ? `${this.panel.x}${this.xUnit}` : "t [s]")}</text>`);
-    if (this.note) out.push(`<text x="${at(box.left + 5)}" y="${at(box.top + box.height - 5)}" fill="${color("faint")}">${xml(this.note)}</text>`);
     const path = (xs: ArrayLike<number | null>, ys: ArrayLike<number | null | undefined>) => {
       let isDown = false;
       let text = "";
@@ -726,6 +737,11 @@ class TimePanel {
       const d = this.isPlane ? path(facet[0], facet[1]) : path(columns[0] as number[], columns[this.hasEnvelope ? 2 * k + 1 : k + 1]);
       out.push(`<path d="${d}" clip-path="url(#frame)" fill="none" stroke="${seriesColor(line.color)}" stroke-width="1.4"${line.result === 1 ? ' stroke-dasharray="6 4"' : ""}/>`);
     });
+    if (this.note) {
+      const [noteLeft, noteBottom] = [box.left + 5, box.top + box.height - 5];
+      out.push(`<rect x="${at(noteLeft - 3)}" y="${at(noteBottom - 11)}" width="${at(6.2 * this.note.length + 6)}" height="15" fill="${color("surface")}" fill-opacity="0.85"/>`);
+      out.push(`<text x="${at(noteLeft)}" y="${at(noteBottom)}" fill="${color("faint")}">${xml(this.note)}</text>`);
+    }
     return `${out.join("\n")}\n</svg>\n`;
   }
 }
@@ -791,7 +807,8 @@ export const powerLabels: Partial<uPlot.Axis> = {
 function linearRange(floor: number, tell: (isFlat: boolean) => void = () => undefined) {
   return (_: uPlot, min: number | null, max: number | null): [number, number] => {
     tell(false);
-    if (min === null || max === null || !Number.isFinite(min) || !Number.isFinite(max)) return [-1, 1];
+    // Labels at the corners of two axes would touch.
+    if (min === null || max === null || !Number.isFinite(min) || !Number.isFinite(max)) return [-1.2, 1.2];
     const size = Math.max(Math.abs(min), Math.abs(max));
     const span = max - min;
     if (span > 0 && span < floor) {
@@ -800,7 +817,7 @@ function linearRange(floor: number, tell: (isFlat: boolean) => void = () => unde
       const band = Math.max(2 * floor, Math.abs(middle) > floor ? 0.1 * Math.abs(middle) : 0);
       return [middle - band, middle + band];
     }
-    const air = span > 1e-12 * size ? 0.06 * span : size > 0 ? 0.1 * size : 1;
+    const air = span > 1e-12 * size ? 0.06 * span : size > 0 ? 0.1 * size : 1.2;
     return [min - air, max + air];
   };
 }

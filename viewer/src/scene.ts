@@ -7,6 +7,7 @@ import type { Result, Shape } from "./data";
 import { h } from "./dom";
 import { significant } from "./format";
 import { label, Marks } from "./marks";
+import { levels, Pace } from "./pace";
 import { fieldsOf, nodesOf, Rods, type RodField } from "./rods";
 import { Arrow, buildShape } from "./shapes";
 import { keep, kept } from "./state";
@@ -172,7 +173,7 @@ export class Scene {
     }
     for (const drawn of [...this.bodies, ...this.rods])
       drawn.object.traverse((part) => {
-        if (part instanceof THREE.Mesh) for (const material of [part.material].flat()) material.clippingPlanes = planes;
+        if (part instanceof THREE.Mesh || part instanceof THREE.Points) for (const material of [part.material].flat()) material.clippingPlanes = planes;
       });
     const field = this.fields[this.settings.tint] ?? null;
     this.rods[0]?.setField(field);
@@ -233,8 +234,10 @@ export class Scene {
     for (const { at, vector } of result.forces) {
       const stride = 3 * strideOf(at.length / 3, result.forces.length);
       for (let i = 0; i + 2 < at.length; i += stride) {
+        arrow.fromArray(vector, i).multiplyScalar(this.arrowScale);
+        if (!(arrow.lengthSq() > 0)) continue; // nothing is drawn
         visit(point.fromArray(at, i));
-        visit(point.add(arrow.fromArray(vector, i).multiplyScalar(this.arrowScale)));
+        visit(point.add(arrow));
       }
     }
     for (const { places } of result.marks) for (const { body, at } of places) if (body < 0) visit(point.set(...at));
@@ -357,6 +360,7 @@ export class Scene {
 
   /** One picture of a given size at a time, as the page would draw it; for videos. */
   pictureAt(t: number, width: number, height: number): HTMLCanvasElement {
+    this.isFilming = true;
     this.clock.pause();
     this.clock.set(t);
     this.setSize(width, height, 1);
@@ -371,9 +375,10 @@ export class Scene {
     this.pictureAt(this.clock.t, width, height).toBlob((blob) => blob && take(blob));
     this.restoreSize();
   }
-  /** After pictures of another size. */
+  /** From the first picture of another size until the size is restored, nothing else is drawn. */
+  private isFilming = false;
   restoreSize(): void {
-    this.renderer.setPixelRatio(Math.min(2, devicePixelRatio));
+    this.isFilming = false;
     this.resize();
   }
   get title(): string {
@@ -388,7 +393,11 @@ export class Scene {
   /** Milliseconds that one move of everything takes, without the drawing; for tests. */
   timeMoves(count: number): number {
     const begin = performance.now();
-    for (let i = 0; i < count; ++i) for (const bodies of this.bodies) bodies.move(this.clock.begin + (i / count) * (this.clock.end - this.clock.begin));
+    for (let i = 0; i < count; ++i)
+      for (const bodies of this.bodies) {
+        bodies.move(this.clock.begin + (i / count) * (this.clock.end - this.clock.begin));
+        bodies.see({ camera: this.camera, height: this.canvas.height, pointsBelow: 0 });
+      }
     return (performance.now() - begin) / count;
   }
 
@@ -400,6 +409,7 @@ export class Scene {
     );
     const ray = new THREE.Raycaster();
     ray.setFromCamera(point, this.camera);
+    for (const bodies of this.bodies) bodies.see({ camera: this.camera, height: this.canvas.height, pointsBelow: 0 });
     const drawn = [...this.bodies, ...this.rods];
     const hit = ray.intersectObjects(drawn.map(({ object }) => object), true).find(({ object }) => object instanceof THREE.Mesh);
     const body = hit && drawn.map((one) => one.picked(hit)).find((name) => name !== null);
@@ -408,12 +418,13 @@ export class Scene {
 
   private resize(): void {
     const { clientWidth: width, clientHeight: height } = this.element;
-    if (width === 0 || height === 0) return;
+    if (width === 0 || height === 0 || this.isFilming) return;
     this.setSize(width, height, Math.min(2, devicePixelRatio));
     this.render();
   }
 
   private setSize(width: number, height: number, ratio: number): void {
+    this.ratio = ratio;
     this.renderer.setPixelRatio(ratio);
     this.renderer.setSize(width, height, false);
     this.camera.aspect = width / height;
@@ -424,19 +435,52 @@ export class Scene {
     if (!this.wasMoved) this.resetCamera(this.view);
   }
 
+  /** In the next picture of the browser; while the clock runs, which it does from picture to picture, in this one. */
   private draw(): void {
-    if (this.isDue) return;
+    if (this.isDue || this.isFilming) return;
     this.isDue = true;
-    requestAnimationFrame(() => {
+    const show = () => {
       this.isDue = false;
-      this.render();
-    });
+      if (this.isFilming) return;
+      // What stood still until now is drawn in full detail once.
+      const moves = (this.clock.playing && this.wasPlaying) || performance.now() - this.readyAt < 300;
+      this.wasPlaying = this.clock.playing;
+      this.render(moves ? this.pace.level : 0);
+      this.watchPace(moves);
+    };
+    if (this.clock.playing) queueMicrotask(show);
+    else requestAnimationFrame(show);
   }
+  private wasPlaying = false;
+  /** When the browser was ready for the picture after the last one. */
+  private readyAt = -Infinity;
 
-  private render(): void {
+  /** A browser that cannot follow begins its next picture late. After a motion the last picture is drawn in full detail. */
+  private watchPace(moves: boolean): void {
+    const begin = performance.now();
+    requestAnimationFrame(() => {
+      this.readyAt = performance.now();
+      if (moves) this.pace.took(this.readyAt - begin);
+    });
+    clearTimeout(this.rest);
+    if (!moves) return;
+    this.rest = window.setTimeout(() => {
+      if (this.pace.level > 0 && !this.isFilming) this.render();
+      this.pace.rested();
+    }, 400);
+  }
+  private readonly pace = new Pace();
+  private rest = 0;
+
+  private render(level = 0): void {
+    const { pointsBelow, resolution } = levels[level];
+    if (this.renderer.getPixelRatio() !== this.ratio * resolution) this.renderer.setPixelRatio(this.ratio * resolution);
     this.moveAll();
+    for (const bodies of this.bodies) bodies.see({ camera: this.camera, height: this.canvas.height, pointsBelow });
     this.renderer.render(this.scene, this.camera);
   }
+  /** Pixels of the picture per pixel of the page, in full detail. */
+  private ratio = 1;
 }
 
 /** Tested on a separate canvas, because three.js reports a failure as an error. */
@@ -553,6 +597,15 @@ function ground(bounds: THREE.Box3, size: number, upright: THREE.Quaternion, hei
   return grid;
 }
 
+/** An arrow, and a pale copy that is seen through the bodies. */
+function arrowsSeenThrough(name: string, thickness: number, from: THREE.Vector3, way: THREE.Vector3): Arrow[] {
+  const arrows = [{}, { transparent: true, opacity: 0.35, depthTest: false, depthWrite: false }].map(
+    (paint) => new Arrow(new THREE.MeshBasicMaterial({ color: color(name), ...paint }), thickness));
+  for (const arrow of arrows) arrow.point(from, way);
+  arrows[1].traverse((part) => (part.renderOrder = 9));
+  return arrows;
+}
+
 /** The inertial frame: x red, y green, z blue. */
 function axes(length: number, paper: string): THREE.Object3D {
   const group = new THREE.Group();
@@ -562,11 +615,10 @@ function axes(length: number, paper: string): THREE.Object3D {
     ["axis-z", new THREE.Vector3(0, 0, length)],
   ];
   for (const [name, direction] of directions) {
-    const arrow = new Arrow(new THREE.MeshBasicMaterial({ color: color(name) }), 0.016 * length);
-    arrow.point(new THREE.Vector3(), direction);
+    group.add(...arrowsSeenThrough(name, 0.016 * length, new THREE.Vector3(), direction));
     const letter = label(name.slice(-1), color(name), paper);
     letter.position.copy(direction).multiplyScalar(1.12);
-    group.add(arrow, letter);
+    group.add(letter);
   }
   return group;
 }
@@ -575,19 +627,18 @@ function axes(length: number, paper: string): THREE.Object3D {
 function gravityEnds(result: Result, bounds: THREE.Box3, length: number): [THREE.Vector3, THREE.Vector3] {
   const down = new THREE.Vector3(...result.up).negate();
   const root = bounds.containsPoint(new THREE.Vector3()) ? new THREE.Vector3() : bounds.min.clone();
-  const aside = new THREE.Vector3(-1, -1, -1).addScaledVector(down, -new THREE.Vector3(-1, -1, -1).dot(down)).normalize();
+  const aside = new THREE.Vector3(-1, -1, 0).normalize().applyQuaternion(uprightFrame(result.up)); // left in the first view
   const from = root.addScaledVector(aside, 0.6 * length).addScaledVector(down, -1.2 * length);
   return [from, from.clone().addScaledVector(down, length)];
 }
 
 function gravityArrow(result: Result, bounds: THREE.Box3, length: number, paper: string): THREE.Object3D {
   const group = new THREE.Group();
-  const arrow = new Arrow(new THREE.MeshBasicMaterial({ color: color("faint") }), 0.02 * length);
   const [from, to] = gravityEnds(result, bounds, length);
-  arrow.point(from, to.clone().sub(from));
+  group.add(...arrowsSeenThrough("faint", 0.02 * length, from, to.clone().sub(from)));
   const letter = label("g", color("faint"), paper);
   letter.position.copy(to).addScaledVector(to.clone().sub(from), 0.2);
-  group.add(arrow, letter);
+  group.add(letter);
   return group;
 }
 
@@ -596,7 +647,7 @@ function dispose(group: THREE.Group): void {
     if (part instanceof THREE.Sprite) {
       part.material.map?.dispose();
       part.material.dispose();
-    } else if (part instanceof THREE.Mesh || part instanceof THREE.Line) {
+    } else if (part instanceof THREE.Mesh || part instanceof THREE.Line || part instanceof THREE.Points) {
       part.geometry.dispose();
       for (const material of [part.material].flat()) material.dispose();
     }

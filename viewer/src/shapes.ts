@@ -163,6 +163,10 @@ export function buildShape(shapes: Shape[], tint: THREE.ColorRepresentation, siz
       transparent: isGhost,
       opacity: isGhost ? 0.35 : 1,
       depthWrite: !isGhost,
+      // Edges lie in front of their faces.
+      polygonOffset: true,
+      polygonOffsetFactor: 1,
+      polygonOffsetUnits: 1,
     });
   const paintOf = (base: THREE.Color) => ({ base: material(base), mark: material(base.clone().lerp(new THREE.Color(0xffffff), 0.62)) });
   const body = new THREE.Group();

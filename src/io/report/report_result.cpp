@@ -12,6 +12,7 @@
 
 #include "io/report/report.hpp"
 #include "io/trajectory/long_trajectory.hpp"
+#include "io/trajectory/turns.hpp"
 #include "kreisel/error.hpp"
 
 namespace kreisel::io {
@@ -615,30 +616,16 @@ constexpr std::uintmax_t long_file = 64'000'000;
 /// Points of such a file that the page begins with.
 constexpr Eigen::Index first_look = 2000;
 
-/// Angles of joints that nothing counts lie between -π and π. The speed beside them tells the turns between two points, unless it changes
-/// too much there.
-std::shared_ptr<const Trajectory> with_turns(std::shared_ptr<const Trajectory> given) {
-  constexpr double turn = 2.0 * M_PI;
+std::shared_ptr<const Trajectory> trajectory_with_turns(std::shared_ptr<const Trajectory> given) {
   std::shared_ptr<Trajectory> changed;
-  const std::string_view end = ".angle";
-  for (std::size_t k = 0; k < given->columns.size(); ++k) {
-    const TrajectoryColumn& column = given->columns[k];
-    if (column.quantity != "output" || column.unit != "rad" || !column.name.ends_with(end)) continue;
-    const std::string speed = column.name.substr(0, column.name.size() - end.size()) + ".speed";
-    const auto beside = std::ranges::find(given->columns, speed, &TrajectoryColumn::name);
-    const auto angle = given->values.col(static_cast<Eigen::Index>(k));
-    if (beside == given->columns.end() || (angle.array().abs() > M_PI + 1e-9).any()) continue;
-    const auto rate = given->values.col(beside - given->columns.begin());
-    const auto time = given->values.col(given->index("t"));
-    double turns = 0.0;
-    for (Eigen::Index i = 1; i < angle.size(); ++i) {
-      const double h = time[i] - time[i - 1], expected = angle[i - 1] + h * (rate[i - 1] + rate[i]) / 2.0;
-      const double missing = std::round((expected - angle[i]) / turn);
-      if (std::isfinite(missing) && h * std::abs(rate[i] - rate[i - 1]) < M_PI) turns += missing;
-      if (turns == 0.0) continue;
-      if (changed == nullptr) changed = std::make_shared<Trajectory>(*given);
-      changed->values(i, static_cast<Eigen::Index>(k)) += turn * turns;
-    }
+  const auto column = [&](Eigen::Index k) { return column_of(*given, static_cast<std::size_t>(k)); };
+  for (Eigen::Index k = 0; k < std::ssize(given->columns); ++k) {
+    const Eigen::Index speed = speed_beside(given->columns, k);
+    if (speed < 0) continue;
+    const std::vector<double> angle = with_turns(column(given->index("t")), column(k), column(speed));
+    if (angle.empty()) continue;
+    if (changed == nullptr) changed = std::make_shared<Trajectory>(*given);
+    changed->values.col(k) = Eigen::Map<const Vector>(angle.data(), std::ssize(angle));
   }
   return changed != nullptr ? std::move(changed) : std::move(given);
 }
@@ -649,7 +636,7 @@ void fill(std::shared_ptr<const Trajectory> trajectory, const Json& summary, con
     data.notes.push_back("The trajectory has no points.");
     return;
   }
-  if (data.pieces == nullptr) trajectory = with_turns(std::move(trajectory));
+  if (data.pieces == nullptr) trajectory = trajectory_with_turns(std::move(trajectory));  // pieces have theirs
   data.storage.push_back(trajectory);
   data.time = column_of(*trajectory, static_cast<std::size_t>(trajectory->index("t")));
   try {

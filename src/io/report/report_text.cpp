@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "io/report/report.hpp"
@@ -12,7 +13,7 @@ namespace {
 
 constexpr std::size_t most_plots = 4;
 constexpr std::size_t most_curves = 8;
-constexpr int margin = 11;  ///< letters of the axis
+constexpr int least_margin = 11;  ///< letters of the axis
 
 /// A canvas of dots.
 class Dots {
@@ -53,9 +54,18 @@ std::string title_of(const ReportSeries& series) {
                      series.unit.empty() ? "" : fmt::format(" [{}]", series.unit));
 }
 
+/// Labels of an axis that differ where the values do.
+std::array<std::string, 3> labels_of(double high, double middle, double low, bool is_log) {
+  for (int digits = 4;; ++digits) {
+    std::array<std::string, 3> out;
+    for (std::size_t i = 0; const double y : {high, middle, low})
+      out[i++] = is_log ? fmt::format("{:.1e}", std::pow(10.0, y)) : fmt::format("{:.{}g}", y, digits);
+    if (is_log || digits == 12 || (out[0] != out[1] && out[1] != out[2])) return out;
+  }
+}
+
 /// One plot per curve: text has no colours to distinguish curves.
 std::string plot(const ReportData& data, const ReportSeries& series, bool is_log, int width, int height) {
-  Dots dots(width - margin, height);
   const auto value = [&](std::size_t i) {
     const double y = series.values[i];
     if (!is_log) return y;
@@ -68,6 +78,12 @@ std::string plot(const ReportData& data, const ReportSeries& series, bool is_log
   if (!(low <= high)) return out + "  (no values)\n";
   const double size = std::max(std::abs(low), std::abs(high));
   if (!(high - low > 1e-12 * size)) low -= size > 0.0 ? 0.1 * size : 1.0, high += size > 0.0 ? 0.1 * size : 1.0;
+  const int middle = height / 2;
+  const std::array<std::string, 3> labels =
+      labels_of(high, high - (high - low) * (4.0 * middle + 1.5) / (4.0 * height - 1.0), low, is_log);
+  int margin = least_margin;
+  for (const std::string& text : labels) margin = std::max(margin, static_cast<int>(text.size()) + 2);
+  Dots dots(std::max(10, width - margin), height);
   const double begin = data.time.front(), span = std::max(data.time.back() - begin, 1e-300);
   int last_x = 0, last_y = 0;
   bool is_down = false;
@@ -87,14 +103,8 @@ std::string plot(const ReportData& data, const ReportSeries& series, bool is_log
     }
     last_x = px, last_y = py, is_down = true;
   }
-  const auto label = [&](double y) {
-    return is_log ? fmt::format("{:.1e}", std::pow(10.0, y)) : fmt::format("{:.4g}", y);
-  };
   for (int row = 0; row < height; ++row) {
-    const std::string text = row == 0            ? label(high)
-                             : row == height - 1 ? label(low)
-                             : row == height / 2 ? label(high - (high - low) * (4.0 * row + 1.5) / (4.0 * height - 1.0))
-                                                 : "";
+    const std::string text = row == 0 ? labels[0] : row == height - 1 ? labels[2] : row == middle ? labels[1] : "";
     out += fmt::format("{:>{}} ┤{}\n", text, margin - 2, dots.line(row));
   }
   const std::string from = fmt::format("{:.4g}", begin), to = fmt::format("{:.4g} s", data.time.back());
@@ -143,7 +153,7 @@ std::string report_text(const ReportData& data, const std::vector<std::string>& 
   }
   std::string out = fmt::format("{}, {} points\n", data.title, data.time.size());
   for (const ReportSeries* series : chosen)
-    out += "\n" + plot(data, *series, is_log(data, *series), std::max(width, margin + 20), std::max(height, 3));
+    out += "\n" + plot(data, *series, is_log(data, *series), std::max(width, least_margin + 20), std::max(height, 3));
   return out;
 }
 

@@ -9,7 +9,7 @@
 
 namespace kreisel::io {
 
-/// A trajectory in HDF5 of which only pieces are in memory.
+/// A trajectory in HDF5 of which only pieces are in memory. Angles of joints have their turns.
 class LongTrajectory {
  public:
   explicit LongTrajectory(const Path& path);

@@ -11,6 +11,7 @@
 #include "extremes.hpp"
 #include "hdf5_handle.hpp"
 #include "io/trajectory/long_trajectory.hpp"
+#include "io/trajectory/turns.hpp"
 #include "kreisel/error.hpp"
 
 namespace kreisel::io {
@@ -376,7 +377,64 @@ struct LongTrajectory::Inside {
     return least;
   }
 
+  /// A column at every `spacing`-th row.
+  std::vector<double> sparse(Eigen::Index column) const {
+    const Quantity& quantity = *find(column);
+    const Eigen::Index place = column - quantity.at, all = (rows + spacing - 1) / spacing;
+    const Eigen::Index set_aside = std::min(samples(), all);
+    std::vector<double> out;
+    if (set_aside > 0) out = reader.column_of(quantity.name + samples_suffix, place, 0, set_aside);
+    if (set_aside == all) return out;
+    // A run that was killed, or a file without samples.
+    const std::vector<double> rest =
+        reader.column_of(quantity.name, place, set_aside * spacing, rows - set_aside * spacing);
+    for (std::size_t i = 0; i < rest.size(); i += static_cast<std::size_t>(spacing)) out.push_back(rest[i]);
+    return out;
+  }
+
+  /// The angle of a joint with its turns at every `spacing`-th row; empty if the column has no turns.
+  const std::vector<double>& turned(Eigen::Index column) const {
+    const auto known = angles.find(column);
+    if (known != angles.end()) return known->second;
+    std::vector<double>& out = angles[column];
+    std::vector<TrajectoryColumn> all;
+    for (const Quantity& quantity : quantities) all.insert(all.end(), quantity.columns.begin(), quantity.columns.end());
+    const Eigen::Index speed = speed_beside(all, column);
+    if (speed < 0) return out;
+    std::vector<double> at;
+    for (Eigen::Index row = 0; row < rows; row += spacing) at.push_back(time[static_cast<std::size_t>(row)]);
+    out = with_turns(at, sparse(column), sparse(speed));
+    return out;
+  }
+
+  /// The value of a row with the turns that bring it next to the line between the angles known around it.
+  double turned(const std::vector<double>& known, Eigen::Index row, double value) const {
+    if (known.empty() || !std::isfinite(value)) return value;
+    const auto left = static_cast<std::size_t>(row / spacing), right = std::min(left + 1, known.size() - 1);
+    const double part = static_cast<double>(row % spacing) / static_cast<double>(spacing);
+    const double near = known[left] + part * (known[right] - known[left]);
+    return value + 2.0 * M_PI * std::round((near - value) / (2.0 * M_PI));
+  }
+
+  /// Gives `use` rows and values of a stretch of rows, the smallest and the largest among them.
+  template <class Use>
+  void extremes_of(const Quantity& quantity, Eigen::Index place, const std::vector<double>& known, Eigen::Index number,
+                   const Use& use) const {
+    const auto e = static_cast<std::size_t>(2 * (number * std::ssize(quantity.columns) + place));
+    for (const std::size_t at : {e, e + 1}) {
+      const Eigen::Index row = number * stretch + quantity.rows[at];
+      use(row, turned(known, row, quantity.extremes[at]));
+    }
+    // Where the angle jumps in the file, these two may be anywhere in the stretch.
+    const double jump = quantity.extremes[e + 1] - quantity.extremes[e];
+    if (known.empty() || !(jump > M_PI)) return;
+    const Eigen::Index end = std::min(rows, (number + 1) * stretch);
+    for (Eigen::Index row = number * stretch; row < end; row += spacing)
+      use(row, known[static_cast<std::size_t>(row / spacing)]);
+  }
+
   Hdf5Reader reader;
+  mutable std::map<Eigen::Index, std::vector<double>> angles;
   mutable std::vector<Quantity> quantities;
   std::vector<double> time;
   Eigen::Index rows = 0, columns = 0;
@@ -420,6 +478,14 @@ Trajectory LongTrajectory::sample(Eigen::Index limit) const {
     }
     if (misses_last) put(count, 1, in.reader.rows_of(quantity.name, in.rows - 1, 1, 1));
   }
+  for (Eigen::Index column = 0; column < in.columns; ++column) {
+    if (speed_beside(out.columns, column) < 0) continue;
+    const std::vector<double>& known = in.turned(column);
+    for (Eigen::Index i = 0; i < out.values.rows(); ++i) {
+      const Eigen::Index row = i < count ? i * stride * spacing : in.rows - 1;
+      out.values(i, column) = in.turned(known, row, out.values(i, column));
+    }
+  }
   return out;
 }
 
@@ -436,6 +502,7 @@ std::vector<std::pair<double, double>> LongTrajectory::extrema(Eigen::Index colu
   if (last <= first) return out;
   buckets = std::max<Eigen::Index>(1, buckets);
   const auto time = [&](Eigen::Index i) { return in.time[static_cast<std::size_t>(i)]; };
+  const std::vector<double>& angles = in.turned(column);
   struct Known {
     Eigen::Index row;
     double value;
@@ -449,7 +516,9 @@ std::vector<std::pair<double, double>> LongTrajectory::extrema(Eigen::Index colu
   };
   if (last - first <= std::max(2 * buckets, Inside::read_in_full)) {
     const std::vector<double> values = in.reader.column_of(quantity->name, place, first, last - first);
-    const auto value = [&](Eigen::Index i) { return values[static_cast<std::size_t>(i - first)]; };
+    const auto value = [&](Eigen::Index i) {
+      return in.turned(angles, i, values[static_cast<std::size_t>(i - first)]);
+    };
     if (last - first <= 2 * buckets) {
       for (Eigen::Index i = first; i < last; ++i) out.push_back({time(i), value(i)});
       return out;
@@ -458,40 +527,42 @@ std::vector<std::pair<double, double>> LongTrajectory::extrema(Eigen::Index colu
       const Eigen::Index begin = first + b * (last - first) / buckets, end = first + (b + 1) * (last - first) / buckets;
       Known low{-1, INFINITY}, high{-1, -INFINITY};
       for (Eigen::Index i = begin; i < end; ++i) {
-        if (value(i) < low.value) low = {i, value(i)};
-        if (value(i) > high.value) high = {i, value(i)};
+        const double y = value(i);
+        if (y < low.value) low = {i, y};
+        if (y > high.value) high = {i, y};
       }
       add(low, high);
     }
     return out;
   }
   in.gathered(*quantity);
-  const auto width = static_cast<Eigen::Index>(quantity->columns.size());
   const Eigen::Index begin = first / Inside::stretch, end = (last + Inside::stretch - 1) / Inside::stretch;
   const Eigen::Index each = std::max<Eigen::Index>(1, (end - begin + buckets - 1) / buckets);
   for (Eigen::Index s = begin; s < end; s += each) {
     Known low{-1, INFINITY}, high{-1, -INFINITY};
-    for (Eigen::Index k = s; k < std::min(s + each, end); ++k) {
-      const auto e = static_cast<std::size_t>(2 * (k * width + place));
-      if (quantity->extremes[e] < low.value) low = {k * Inside::stretch + quantity->rows[e], quantity->extremes[e]};
-      if (quantity->extremes[e + 1] > high.value)
-        high = {k * Inside::stretch + quantity->rows[e + 1], quantity->extremes[e + 1]};
-    }
+    for (Eigen::Index k = s; k < std::min(s + each, end); ++k)
+      in.extremes_of(*quantity, place, angles, k, [&](Eigen::Index row, double value) {
+        if (value < low.value) low = {row, value};
+        if (value > high.value) high = {row, value};
+      });
     add(low, high);
   }
   return out;
 }
 
 std::pair<double, double> LongTrajectory::range(Eigen::Index column) const {
+  const Inside& in = *inside_;
   std::pair out{std::nan(""), std::nan("")};
-  Inside::Quantity* const quantity = inside_->find(column);
+  Inside::Quantity* const quantity = in.find(column);
   if (quantity == nullptr) return out;
-  const std::size_t width = quantity->columns.size(), place = static_cast<std::size_t>(column - quantity->at);
-  const std::vector<double>& extremes = inside_->gathered(*quantity).extremes;
-  for (std::size_t e = 2 * place; e < extremes.size(); e += 2 * width) {
-    out.first = std::fmin(out.first, extremes[e]);
-    out.second = std::fmax(out.second, extremes[e + 1]);
-  }
+  in.gathered(*quantity);
+  const std::vector<double>& angles = in.turned(column);
+  const auto stretches = std::ssize(quantity->extremes) / (2 * std::ssize(quantity->columns));
+  for (Eigen::Index number = 0; number < stretches; ++number)
+    in.extremes_of(*quantity, column - quantity->at, angles, number, [&](Eigen::Index, double value) {
+      out.first = std::fmin(out.first, value);
+      out.second = std::fmax(out.second, value);
+    });
   return out;
 }
 
