@@ -500,6 +500,9 @@ def minimize(model, objective, free, t_span=None, *, t_eval=None, tolerance=1e-8
             moved = (trial - p) / scale
             if not np.any(moved):
                 break
+            if g @ moved >= 0:  # the bounds have cut it off to a step uphill
+                length *= 0.25
+                continue
             try:
                 new_value, new_gradient = evaluate(trial)
             except IntegrationError:
