@@ -30,6 +30,12 @@ std::string_view first(std::string_view text, std::size_t count) {
   return text.substr(0, at);
 }
 
+std::size_t width_of_line() {
+  winsize size{};
+  const bool is_known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  return is_known ? size.ws_col - 1u : 79u;
+}
+
 const char* code_of(Colour colour) {
   switch (colour) {
     case Colour::red:
@@ -80,9 +86,7 @@ void print_warning(std::string_view text) {
 }
 
 void draw_line(std::string_view name, std::string_view words) {
-  winsize size{};
-  const bool is_known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
-  const std::size_t room = is_known ? size.ws_col - 1u : 79u;
+  const std::size_t room = width_of_line();
   fmt::print(stderr, "\r\033[K{}{}", first(name, room - std::min(room, words.size())), first(words, room));
   std::fflush(stderr);
 }
@@ -110,10 +114,14 @@ bool Progress::goes_on(double t, long steps) {
 
 void Progress::draw(double t, long steps, double elapsed) {
   const double share = std::clamp((t - t0_) / (t_end_ - t0_), 0.0, 1.0);
-  const int filled = static_cast<int>(share * bar_width);
   const std::string left = share > 0.0 ? duration(elapsed * (1.0 - share) / share) : "?";
-  draw_line(what_, fmt::format("{:3.0f} % [{}{}] t = {:.4g} of {:.4g}, {} steps, {} left", 100.0 * share,
-                               std::string(filled, '='), std::string(bar_width - filled, ' '), t, t_end_, steps, left));
+  const std::string rest = fmt::format(" t = {:.4g} of {:.4g}, {} steps, {} left", t, t_end_, steps, left);
+  // The bar takes what the words leave.
+  const std::size_t words = what_.size() + std::string_view("100 % []").size() + rest.size(), room = width_of_line();
+  const std::size_t bar = room > words ? std::min<std::size_t>(room - words, bar_width) : 0;
+  const auto filled = static_cast<std::size_t>(share * static_cast<double>(bar));
+  draw_line(what_, fmt::format("{:3.0f} % [{}{}]{}", 100.0 * share, std::string(filled, '='),
+                               std::string(bar - filled, ' '), rest));
   is_drawn_ = true;
 }
 
