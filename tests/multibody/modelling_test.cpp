@@ -207,7 +207,7 @@ TEST(FileEvents, ActFromTheOccurrenceThatTheyNameOn) {
   EXPECT_NEAR(off["s"], two_pi * 0.25, 1e-8);
   // Set at 0.75 and again at 1.25.
   const Ran set = ran(spec_of(swinging(R"j("after": 2, "action": {"set": {"c": "=c + t"}})j")), 1.4, 1e-10);
-  EXPECT_EQ(actions(set), "record jump jump ");
+  EXPECT_EQ(actions(set), "record set set ");
   EXPECT_NEAR(set["set"], 0.75 + 1.25, 1e-8);
   EXPECT_NEAR(set["s"], std::cos(two_pi * 1.4), 1e-7) << "the motion goes on";
   // Falling at 0.25 and 1.25: there the velocity becomes 3, s = 3 sin(2π (t - 1.25))/2π.
