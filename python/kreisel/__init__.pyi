@@ -149,7 +149,7 @@ def solve(
     parameters: dict[str, Any] | None = ...,
     verify: bool = ...,
     sensitivities: Sequence[str] | None = ...,
-    adjoint: str | Sequence[str] | None = ...,
+    adjoint: Sequence[str] | None = ...,
     rtol: float | None = ...,
     atol: float | None = ...,
     step: float | None = ...,
