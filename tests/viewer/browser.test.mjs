@@ -26,6 +26,7 @@ function sample(name, data) {
 async function pictureAt(page, t) {
   await page.evaluate((time) => window.kreisel.clock.set(time), t);
   await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+  await page.waitForFunction(() => window.kreisel.scene.isDetailed);
   return page.locator(".scene canvas").screenshot();
 }
 

@@ -472,7 +472,14 @@ export class Scene {
   private readonly pace = new Pace();
   private rest = 0;
 
+  /** Whether the last picture has every detail and no other is due; for tests. */
+  get isDetailed(): boolean {
+    return !this.isDue && this.level === 0;
+  }
+  private level = 0;
+
   private render(level = 0): void {
+    this.level = level;
     const { pointsBelow, resolution } = levels[level];
     if (this.renderer.getPixelRatio() !== this.ratio * resolution) this.renderer.setPixelRatio(this.ratio * resolution);
     this.moveAll();
