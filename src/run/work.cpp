@@ -45,7 +45,10 @@ void WorkMeter::find_breaks(const system::System& system, const method::Entry& e
     for (int n = 0; n < most_breaks && std::isfinite(from) && std::isfinite(to); ++n) {
       const std::optional<double> knot = of->knot_between(i, from, to);
       if (!knot) break;
-      if (breaks_.empty()) between_ = entry;  // the sizes, and whatever interpolation leaves as it is
+      if (breaks_.empty()) {  // the sizes, after a resume too, and whatever interpolation leaves as it is
+        between_ = entry;
+        kinks_between_.resize(kinks_.size());
+      }
       double right = end;
       for (int k = 0; k < halvings; ++k) {
         const double middle = 0.5 * (left + right);
