@@ -466,6 +466,24 @@ TEST(Limits, ResumedRunsHaveTheSameBits) {
   EXPECT_GE(resumed_runs, 3);
 }
 
+/// The work over a kink, too, wherever the run is resumed.
+TEST(Limits, ResumedRunsHaveTheSameWorkOverKinks) {
+  const Ran whole = ran(spec_of(on_rail(R"({"value": 0.5, "rate": -1})",
+                                        R"({"from": 0, "to": 1, "stiffness": 5e3, "damping": 40})", "", "0")),
+                        4.0, 1e-8);
+  const io::PreparedRun& run = whole.prepared;
+  for (long at = 5; at < whole.report.counters.steps; at += 7) {
+    Keeper keeper(static_cast<int>(at));
+    run::Observer nobody;
+    run::integrate(*run.model.system, run.model.start, run.options, keeper);
+    ASSERT_FALSE(keeper.state.empty()) << at;
+    const run::Report resumed = run::integrate(*run.model.system, run.model.start, run.options, nobody, keeper.state);
+    EXPECT_EQ(resumed.work.dissipated, whole.report.work.dissipated) << at;
+    EXPECT_EQ(resumed.energy_error, whole.report.energy_error) << at;
+    EXPECT_EQ(resumed.final.motion.q, whole.report.final.motion.q) << at;
+  }
+}
+
 TEST(Limits, ThousandImpactsBetweenTwoStops) {
   const std::string text =
       on_rail(R"({"value": 0.5, "rate": 10})", R"({"from": 0, "to": 1, "restitution": 1})", "", "0");
