@@ -78,7 +78,7 @@ class ActuatedPendulum final : public system::System {
   Data data_;
 };
 
-Model make(std::string_view group, const ParameterValues& p) {
+Model make_actuated_pendulum(std::string_view group, const ParameterValues& p) {
   const ActuatedPendulum::Data data{
       1.0, 1.0, 9.81, p.number("gain"), p.number("lag"), p.number("stiffness"), p.number("hardening"), 0.5, 3.0};
   Model model;
@@ -117,7 +117,7 @@ ModelInfo actuated_pendulum() {
        {.name = "stiffness", .meaning = "of the bushing [N/m]", .default_number = 2.0, .minimum = 0.0},
        {.name = "hardening", .meaning = "of the bushing [1/m^2]", .default_number = 1.5, .minimum = 0.0},
        {.name = "angle", .meaning = "initial deviation [rad]", .default_number = 0.5, .minimum = -1.5, .maximum = 1.5}},
-      make};
+      make_actuated_pendulum};
 }
 
 }  // namespace kreisel::models

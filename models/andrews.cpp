@@ -112,7 +112,7 @@ std::string scene() {
                      bar("K6", on("K7", 0.0, -u), "q6", zf, 0.0));
 }
 
-Model make(std::string_view group, const ParameterValues&) {
+Model make_andrews(std::string_view group, const ParameterValues&) {
   Model model;
   model.name = "andrews";
   model.group = group;
@@ -129,7 +129,7 @@ Model make(std::string_view group, const ParameterValues&) {
 }  // namespace
 
 ModelInfo andrews() {
-  return {"andrews", "Andrews' squeezing mechanism in seven angles (IVP Test Set)", {"rn"}, {}, make};
+  return {"andrews", "Andrews' squeezing mechanism in seven angles (IVP Test Set)", {"rn"}, {}, make_andrews};
 }
 
 }  // namespace kreisel::models

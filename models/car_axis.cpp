@@ -50,7 +50,7 @@ struct CarAxis {
   static double energy(const double*, const double*) { return std::numeric_limits<double>::quiet_NaN(); }
 };
 
-Model make(std::string_view group, const ParameterValues& p) {
+Model make_car_axis(std::string_view group, const ParameterValues& p) {
   Model model;
   model.name = "car-axis";
   model.group = group;
@@ -78,7 +78,7 @@ ModelInfo car_axis() {
             .default_number = 1e-2,
             .minimum = 0.0,
             .minimum_is_excluded = true}},
-          make};
+          make_car_axis};
 }
 
 }  // namespace kreisel::models

@@ -24,7 +24,7 @@ Body rod(int number) {
   return body;
 }
 
-Model make(std::string_view group, const ParameterValues& p) {
+Model make_chain(std::string_view group, const ParameterValues& p) {
   const double n = p.number("n");
   if (n != std::floor(n)) throw InvalidInput(fmt::format("chain: n is {}, must be a whole number", n));
   multibody::Mechanism mechanism;
@@ -59,7 +59,7 @@ ModelInfo chain() {
           {"r3xso3", "se3"},
           {{.name = "n", .meaning = "number of rods", .default_number = 10.0, .minimum = 1.0, .maximum = 1e6},
            {.name = "gravity", .meaning = "gravity [m/s^2], along -z", .default_number = 9.81}},
-          make};
+          make_chain};
 }
 
 }  // namespace kreisel::models

@@ -31,7 +31,7 @@ class Cubic final : public system::System {
   void constraint_force(const Motion&, ConstVectorRef mu, VectorRef out) const override { out = mu; }
 };
 
-Model make(std::string_view group, const ParameterValues& p) {
+Model make_cubic(std::string_view group, const ParameterValues& p) {
   Model model;
   model.name = "cubic";
   model.group = group;
@@ -53,7 +53,7 @@ ModelInfo cubic() {
           "q = t^3 by a time-dependent constraint (Arnold, Bruels, Cardona 2015, Example 2)",
           {"rn"},
           {{.name = "t0", .meaning = "initial time [s]", .default_number = 0.0}},
-          make};
+          make_cubic};
 }
 
 }  // namespace kreisel::models

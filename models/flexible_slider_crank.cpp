@@ -90,7 +90,7 @@ struct FlexibleSliderCrank {
   static double energy(const double*, const double*) { return std::numeric_limits<double>::quiet_NaN(); }
 };
 
-Model make(std::string_view group, const ParameterValues&) {
+Model make_flexible_slider_crank(std::string_view group, const ParameterValues&) {
   Model model;
   model.name = "flexible-slider-crank";
   model.group = group;
@@ -120,7 +120,7 @@ ModelInfo flexible_slider_crank() {
           "slider crank with an elastic rod, driven at 150 rad/s (IVP Test Set)",
           {"rn"},
           {},
-          make};
+          make_flexible_slider_crank};
 }
 
 }  // namespace kreisel::models

@@ -37,7 +37,7 @@ multibody::JointPtr joint(const char* type, std::string name, int first, const V
   return make_joint(multibody::find_joint(type, false), spec);
 }
 
-Model make(std::string_view group, const ParameterValues& p) {
+Model make_four_bar(std::string_view group, const ParameterValues& p) {
   if (p.number("n") != std::floor(p.number("n")))
     throw InvalidInput(fmt::format("four-bar: n is {}, must be a whole number", p.number("n")));
   const int n = static_cast<int>(p.number("n"));
@@ -83,7 +83,7 @@ ModelInfo four_bar() {
           {{.name = "n", .meaning = "number of windows", .default_number = 2.0, .minimum = 1.0, .maximum = 1e5},
            {.name = "speed", .meaning = "initial speed of the bars [m/s]", .default_number = 1.0},
            {.name = "gravity", .meaning = "gravity [m/s^2], along -y", .default_number = 9.81}},
-          make,
+          make_four_bar,
           // Where B loses rank the rows B v of the stabilized form demand more than the positions do: with many windows
           // the error control fails there. Rows of positions alone have no such problem.
           [](const ParameterValues&) {

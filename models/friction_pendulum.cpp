@@ -76,7 +76,7 @@ class FrictionPendulum final : public system::System {
   Data data_;
 };
 
-Model make(std::string_view group, const ParameterValues& p) {
+Model make_friction_pendulum(std::string_view group, const ParameterValues& p) {
   Model model;
   model.name = "friction-pendulum";
   model.group = group;
@@ -125,7 +125,7 @@ ModelInfo friction_pendulum() {
             .default_number = 9.81,
             .minimum = 0.0,
             .minimum_is_excluded = true}},
-          make};
+          make_friction_pendulum};
 }
 
 }  // namespace kreisel::models

@@ -421,7 +421,7 @@ Model top_of(const char* name, std::string_view group_name, const ParameterValue
   return model;
 }
 
-Model make(std::string_view group_name, const ParameterValues& p) {
+Model make_heavy_top(std::string_view group_name, const ParameterValues& p) {
   TopData data;
   data.mass = p.number("mass");
   data.inertial_mass.setConstant(data.mass);
@@ -448,7 +448,7 @@ ModelInfo heavy_top() {
        {.name = "omega_x", .meaning = "initial body angular velocity [rad/s]", .default_number = 0.0},
        {.name = "omega_y", .meaning = "initial spin [rad/s]", .default_number = 150.0},
        {.name = "omega_z", .meaning = "initial body angular velocity [rad/s]", .default_number = -4.61538}},
-      make};
+      make_heavy_top};
 }
 
 ModelInfo singular_top() {

@@ -54,7 +54,7 @@ class Massless final : public system::System {
   Eigen::Matrix2d B_;
 };
 
-Model make(std::string_view group, const ParameterValues& p) {
+Model make_massless(std::string_view group, const ParameterValues& p) {
   Model model;
   model.name = "massless";
   model.group = group;
@@ -76,7 +76,7 @@ ModelInfo massless() {
       "a point without mass, guided in both directions (Arnold, Cardona, Bruels 2015, eq. 11)",
       {"rn"},
       {{.name = "amplitude", .meaning = "of the guided motion [m]; 0 is the published example", .default_number = 1.0}},
-      make};
+      make_massless};
 }
 
 }  // namespace kreisel::models

@@ -32,7 +32,7 @@ class Oscillator final : public system::System {
   double stiffness_;
 };
 
-Model make(std::string_view group, const ParameterValues& p) {
+Model make_oscillator(std::string_view group, const ParameterValues& p) {
   Model model;
   model.name = "oscillator";
   model.group = group;
@@ -54,7 +54,7 @@ ModelInfo oscillator() {
           {{.name = "omega", .meaning = "frequency [rad/s]", .default_number = 1.0, .minimum = 0.0},
            {.name = "q0", .meaning = "initial deviation", .default_number = 1.0},
            {.name = "v0", .meaning = "initial velocity", .default_number = 0.0}},
-          make};
+          make_oscillator};
 }
 
 }  // namespace kreisel::models

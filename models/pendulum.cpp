@@ -69,7 +69,7 @@ class Pendulum final : public system::System, public system::Precise {
 /// Eich 1993 prints a value that is wrong from the 10th digit on.
 constexpr double eich_gravity = 13.750371636040745655;
 
-Model make(std::string_view group, const ParameterValues& p) {
+Model make_pendulum(std::string_view group, const ParameterValues& p) {
   const bool is_eich = p.word("variant") == "eich", is_unit = p.word("variant") == "unit";
   const double mass = p.number("mass"), length = p.number("length");
   const double gravity = p.is_set("gravity") ? p.number("gravity") : is_eich ? eich_gravity : is_unit ? 1.0 : 9.81;
@@ -128,7 +128,7 @@ ModelInfo pendulum() {
             .minimum = 0.0,
             .minimum_is_excluded = true},
            {.name = "gravity", .meaning = "gravity [m/s^2]", .is_optional = true}},
-          make};
+          make_pendulum};
 }
 
 }  // namespace kreisel::models

@@ -32,7 +32,7 @@ std::shared_ptr<Assembly> rod_on_supports(std::string_view group, const Paramete
   return std::make_shared<Assembly>(std::move(mechanism));
 }
 
-Model make(std::string_view group, const ParameterValues& p) {
+Model make_rod_release(std::string_view group, const ParameterValues& p) {
   const bool by_reaction = p.word("release") == "reaction";
   const double load_rate = p.is_set("load_rate") ? p.number("load_rate") : by_reaction ? 20.0 : 0.0;
   const std::shared_ptr<Assembly> held = rod_on_supports(group, p, load_rate);
@@ -72,7 +72,7 @@ ModelInfo rod_release() {
                     {.name = "load_rate",
                      .meaning = "growth of the load on the supported end [N/s]; default 0, or 20 with release=reaction",
                      .is_optional = true}}),
-          make};
+          make_rod_release};
 }
 
 }  // namespace kreisel::models

@@ -60,7 +60,7 @@ system::SystemFunctions functions_of(const Disk& disk) {
 
 /// Steady rolling on a circle about the origin: inclination θ of the axis, turning rate φ̇ and spin ω₃ satisfy
 /// (I₃ + m a²) ω₃ φ̇ sin θ = I₁ φ̇² sin θ cos θ - m g a cos θ.
-Model make(std::string_view group, const ParameterValues& p) {
+Model make_rolling_disk(std::string_view group, const ParameterValues& p) {
   const Disk disk{p.number("mass"), p.number("radius"), p.number("gravity")};
   const double tilt = p.number("tilt"), turn = p.number("turn");
   const double c = std::cos(tilt), s = std::sin(tilt), a = disk.radius, ma2 = disk.mass * a * a;
@@ -112,7 +112,7 @@ ModelInfo rolling_disk() {
         .default_number = 9.81,
         .minimum = 0.0,
         .minimum_is_excluded = true}},
-      make};
+      make_rolling_disk};
 }
 
 }  // namespace kreisel::models

@@ -57,7 +57,7 @@ struct SliderCrank {
   }
 };
 
-Model make(std::string_view group, const ParameterValues&) {
+Model make_slider_crank(std::string_view group, const ParameterValues&) {
   Model model;
   model.name = "slider-crank";
   model.group = group;
@@ -81,7 +81,7 @@ Model make(std::string_view group, const ParameterValues&) {
 }  // namespace
 
 ModelInfo slider_crank() {
-  return {"slider-crank", "slider crank with a spring-damper between crank and rod (SUNDIALS)", {"rn"}, {}, make};
+  return {"slider-crank", "slider crank with a spring-damper between crank and rod (SUNDIALS)", {"rn"}, {}, make_slider_crank};
 }
 
 }  // namespace kreisel::models

@@ -69,7 +69,7 @@ class BushedTop final : public system::System {
   double stiffness_, damping_;
 };
 
-Model make(std::string_view group, const ParameterValues& p) {
+Model make_stiff_top(std::string_view group, const ParameterValues& p) {
   Model model = heavy_top().make(group, p);
   model.name = "stiff-top";
   model.system = std::make_shared<BushedTop>(model.system, p.number("stiffness"), p.number("damping"));
@@ -92,7 +92,7 @@ ModelInfo stiff_top() {
       {.name = "stiffness", .meaning = "of the bushing [N m/rad]", .default_number = 4.7e9, .minimum = 0.0});
   info.parameters.push_back(
       {.name = "damping", .meaning = "of the bushing [N m s/rad]", .default_number = 4.7e5, .minimum = 0.0});
-  info.make = make;
+  info.make = make_stiff_top;
   return info;
 }
 

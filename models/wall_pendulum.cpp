@@ -11,7 +11,7 @@ namespace {
 
 using multibody::Assembly;
 
-Model make(std::string_view group, const ParameterValues& p) {
+Model make_wall_pendulum(std::string_view group, const ParameterValues& p) {
   const double wall = p.number("wall"), length = p.number("length");
   const double start = length * std::sin(p.number("angle"));
   if (!(start > wall))
@@ -55,7 +55,7 @@ ModelInfo wall_pendulum() {
                      .default_number = 1.0,
                      .minimum = -M_PI,
                      .maximum = M_PI}}),
-          make};
+          make_wall_pendulum};
 }
 
 }  // namespace kreisel::models

@@ -250,7 +250,7 @@ system::SystemFunctions functions_of(const Wheelset& set, bool is_holonomic) {
   return f;
 }
 
-Model make(std::string_view group, const ParameterValues& p) {
+Model make_wheelset(std::string_view group, const ParameterValues& p) {
   const bool is_holonomic = p.word("contact") == "position";
   Model model;
   model.name = "wheelset";
@@ -294,7 +294,7 @@ ModelInfo wheelset() {
             .meaning = "level at which the wheels touch the rails; the test set has velocity",
             .words = {"position", "velocity"}},
            {.name = "curvature", .meaning = "of the track [1/m]", .default_number = 0.0}},
-          make};
+          make_wheelset};
 }
 
 }  // namespace kreisel::models

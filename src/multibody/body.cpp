@@ -6,6 +6,7 @@
 
 #include "base/decompositions.hpp"
 #include "kreisel/error.hpp"
+#include "lie/swing.hpp"
 
 namespace kreisel::multibody {
 
@@ -30,11 +31,7 @@ Matrix3 swung(const Matrix3& R1, const Matrix3& E1, const Matrix3& R2, const Mat
   const Vector3 from = R1 * E1.col(2), to = R2 * E2.col(2);
   if (!(from.dot(to) > -1.0 + 1e-8))
     throw InvalidInput("has axes in opposite directions at t = 0; both must point along the flow of power");
-  // Eigen's FromTwoVectors, without its singular value decomposition for opposite directions, which takes seconds to compile.
-  const Vector3 a = from.normalized(), b = to.normalized(), turn = a.cross(b);
-  const double s = std::sqrt((1.0 + b.dot(a)) * 2.0), over = 1.0 / s;
-  const Eigen::Quaterniond swing(s * 0.5, turn.x() * over, turn.y() * over, turn.z() * over);
-  return R2.transpose() * swing.toRotationMatrix() * R1 * E1;
+  return R2.transpose() * lie::swing(from, to).toRotationMatrix() * R1 * E1;
 }
 
 std::string problem_with_inertia(const Matrix3& J) {

@@ -7,7 +7,7 @@ namespace kreisel::multibody {
 namespace {
 
 constexpr int wheel_directions = 12;
-using Number = Dual<double, wheel_directions>;
+using WheelNumber = Dual<double, wheel_directions>;
 
 using Rows = Eigen::Matrix<double, Eigen::Dynamic, 12, Eigen::ColMajor, 2, 12>;
 
@@ -94,7 +94,7 @@ void Rolling::jacobian(const Instant& at, const Blocks& out) const {
 void Rolling::linearize_constraint(const Instant& at, const Blocks& out) const {
   const Frames frames(at, 2);
   const BodyState* s = frames.states();
-  const auto A = rows<Number>(moving<wheel_directions>(s[0], 0, -1), moving<wheel_directions>(s[1], 6, -1));
+  const auto A = rows<WheelNumber>(moving<wheel_directions>(s[0], 0, -1), moving<wheel_directions>(s[1], 6, -1));
   const Eigen::Matrix<double, 12, 1> twists = twists_of(s);
   ElementBlocks blocks;
   blocks.K.set_zero(2);
@@ -103,7 +103,7 @@ void Rolling::linearize_constraint(const Instant& at, const Blocks& out) const {
   for (std::size_t i = 0; i < 2; ++i) blocks.H[i].setZero();
   for (int row = 0; row < rows_; ++row)
     for (int i = 0; i < 12; ++i) {
-      const Number& entry = A[static_cast<std::size_t>(row)][static_cast<std::size_t>(i)];
+      const WheelNumber& entry = A[static_cast<std::size_t>(row)][static_cast<std::size_t>(i)];
       blocks.B[static_cast<std::size_t>(i / 6)](row, i % 6) = entry.value;
       wrench[static_cast<std::size_t>(i / 6)][i % 6] += at.lambda[row] * entry.value;
       for (int j = 0; j < 12; ++j) {
@@ -120,14 +120,14 @@ void Rolling::linearize_constraint(const Instant& at, const Blocks& out) const {
 void Rolling::acceleration_gap(const Instant& at, double* out) const {
   const Frames frames(at, 2);
   const BodyState* s = frames.states();
-  const auto A = rows<Number>(moving<wheel_directions>(s[0], 0, -1), moving<wheel_directions>(s[1], 6, -1));
+  const auto A = rows<WheelNumber>(moving<wheel_directions>(s[0], 0, -1), moving<wheel_directions>(s[1], 6, -1));
   const Eigen::Matrix<double, 12, 1> twists = twists_of(s);
   Slopes accelerations;
   frames.set_accelerations(accelerations);
   for (int row = 0; row < rows_; ++row) {
     out[row] = 0.0;
     for (int i = 0; i < 12; ++i) {
-      const Number& entry = A[static_cast<std::size_t>(row)][static_cast<std::size_t>(i)];
+      const WheelNumber& entry = A[static_cast<std::size_t>(row)][static_cast<std::size_t>(i)];
       out[row] += entry.value * accelerations[static_cast<std::size_t>(i / 6)][i % 6];
       for (int j = 0; j < 12; ++j) out[row] += twists[i] * entry.slope[static_cast<std::size_t>(j)] * twists[j];
     }

@@ -17,9 +17,9 @@ namespace {
 constexpr int max_points = DenseOutput::max_points;
 
 /// Gauss-Legendre on [0, 1], exact to degree 7.
-constexpr std::array<double, 4> gauss_node{0.069431844202973712, 0.33000947820757187, 0.66999052179242813,
+constexpr std::array<double, 4> four_nodes{0.069431844202973712, 0.33000947820757187, 0.66999052179242813,
                                            0.93056815579702629};
-constexpr std::array<double, 4> gauss_weight{0.17392742256872693, 0.32607257743127307, 0.32607257743127307,
+constexpr std::array<double, 4> four_weights{0.17392742256872693, 0.32607257743127307, 0.32607257743127307,
                                              0.17392742256872693};
 
 /// Times of the newest points relative to t_n, the start of the newest step.
@@ -50,9 +50,9 @@ void DenseOutput::velocity_at(const History& history, int points, double s, Vect
 
 void DenseOutput::increment(const History& history, int points, double s, Vector& out) {
   out.setZero();
-  for (std::size_t g = 0; g < gauss_node.size(); ++g) {
-    velocity_at(history, points, gauss_node[g] * s, value_, nullptr);
-    out += (gauss_weight[g] * s) * value_;
+  for (std::size_t g = 0; g < four_nodes.size(); ++g) {
+    velocity_at(history, points, four_nodes[g] * s, value_, nullptr);
+    out += (four_weights[g] * s) * value_;
   }
   const int k = std::min(points, 6);
   if (k < 3 || s == 0.0 || space_.is_commutative()) return;

@@ -26,7 +26,7 @@ constexpr double turned_fraction = 100.0;
 
 constexpr std::array parts_of_power{&system::Power::forces, &system::Power::drivers, &system::Power::dissipated};
 
-double largest_turn(double rtol) {
+double largest_turn_at(double rtol) {
   return std::min(turn_margin * solve::Radau::largest_turn, std::pow(turned_fraction * rtol / 7.6e-4, 0.25));
 }
 
@@ -219,7 +219,7 @@ void RadauStepper::recall(std::span<const Entry> past) {
 
 double RadauStepper::longest_step() const {
   const double fastest = run::widest_turn(parts_, now_.motion.v).angle;
-  return fastest > 0.0 ? largest_turn(plan_.options.rtol) / fastest : std::numeric_limits<double>::infinity();
+  return fastest > 0.0 ? largest_turn_at(plan_.options.rtol) / fastest : std::numeric_limits<double>::infinity();
 }
 
 std::string RadauStepper::widest_turn() const {

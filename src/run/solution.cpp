@@ -163,9 +163,9 @@ State Solution::at(double t) const {
 namespace {
 
 /// Keeps the points and passes everything on.
-class Keeper final : public Observer {
+class PointKeeper final : public Observer {
  public:
-  Keeper(Points& points, Observer& next) : points_(points), next_(next) {}
+  PointKeeper(Points& points, Observer& next) : points_(points), next_(next) {}
 
   bool accept(const Point& point) override {
     points_.push(point);
@@ -193,7 +193,7 @@ Solution solve(const Problem& problem, const Options& options, Observer& observe
   kept.options.events.insert(kept.options.events.end(), problem.events.begin(), problem.events.end());
   kept.options.output_step = 0.0;
   kept.options.output_times.clear();
-  Keeper keeper(kept.points, observer);
+  PointKeeper keeper(kept.points, observer);
   kept.report = integrate(*problem.system, problem.start, kept.options, keeper);
   kept.points.finish();
   return out;

@@ -10,8 +10,8 @@ namespace kreisel::run {
 namespace {
 
 /// Gauss-Legendre on [0, 1], exact to degree 5.
-constexpr std::array<double, 3> gauss_node{0.11270166537925831, 0.5, 0.88729833462074169};
-constexpr std::array<double, 3> gauss_weight{5.0 / 18.0, 8.0 / 18.0, 5.0 / 18.0};
+constexpr std::array<double, 3> three_nodes{0.11270166537925831, 0.5, 0.88729833462074169};
+constexpr std::array<double, 3> three_weights{5.0 / 18.0, 8.0 / 18.0, 5.0 / 18.0};
 
 /// Kinks of one coordinate in a step that are looked at, halvings that find one, and parts of the interval between two.
 constexpr int most_breaks = 16, halvings = 30, panels = 2;
@@ -71,9 +71,9 @@ Work WorkMeter::between_breaks(const system::System& system, const method::Entry
   for (const double right : breaks_) {
     const double width = (right - left) / panels;
     for (int panel = 0; panel < panels; ++panel)
-      for (std::size_t g = 0; g < gauss_node.size(); ++g)
-        if (interpolate(left + (panel + gauss_node[g]) * width, between_))
-          work.add(gauss_weight[g] * width, system.power(between_.motion, between_.lambda));
+      for (std::size_t g = 0; g < three_nodes.size(); ++g)
+        if (interpolate(left + (panel + three_nodes[g]) * width, between_))
+          work.add(three_weights[g] * width, system.power(between_.motion, between_.lambda));
     left = right;
   }
   return work;
@@ -136,9 +136,9 @@ Work WorkMeter::at(double t) const {
   const double span = t - from_;
   std::array<double, capacity> nodes{}, weight{};
   for (int i = 0; i < count_; ++i) nodes[i] = t_[i] - from_;
-  for (std::size_t g = 0; g < gauss_node.size(); ++g) {
-    coeff::derivative_weights(std::span<const double>(nodes.data(), count_), gauss_node[g] * span, 0, weight);
-    for (int i = 0; i < count_; ++i) work.add(gauss_weight[g] * span * weight[i], power_[i]);
+  for (std::size_t g = 0; g < three_nodes.size(); ++g) {
+    coeff::derivative_weights(std::span<const double>(nodes.data(), count_), three_nodes[g] * span, 0, weight);
+    for (int i = 0; i < count_; ++i) work.add(three_weights[g] * span * weight[i], power_[i]);
   }
   return work;
 }

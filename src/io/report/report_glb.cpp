@@ -15,6 +15,7 @@
 #include "kreisel/error.hpp"
 #include "kreisel/version.hpp"
 #include "lie/so3.hpp"
+#include "lie/swing.hpp"
 
 namespace kreisel::io {
 namespace {
@@ -299,7 +300,7 @@ std::size_t add_shape(GlbFile& file, const std::string& kind, const Json& shape,
                          : kind == "sphere" ? Vector3(Vector3::UnitZ())
                                             : vector_at(shape, "axis", Vector3::UnitZ());
     if (axis.norm() > 0.0)
-      node["rotation"] = rotation_list(Eigen::Quaterniond::FromTwoVectors(Vector3::UnitZ(), axis).normalized());
+      node["rotation"] = rotation_list(lie::swing(Vector3::UnitZ(), axis));
     node["mesh"] = file.mesh({{turned(profile, 0), file.material(base)}, {turned(profile, 1), file.material(mark)}});
   } else if (kind == "mesh") {
     const ShapeTriangles given = triangles_of_shape(shape);
@@ -324,7 +325,7 @@ std::size_t add_shape(GlbFile& file, const std::string& kind, const Json& shape,
       const std::size_t rod = file.node(
           {{"name", "rod"},
            {"translation", list_of(Vector3(0.5 * to))},
-           {"rotation", rotation_list(Eigen::Quaterniond::FromTwoVectors(Vector3::UnitZ(), to).normalized())},
+           {"rotation", rotation_list(lie::swing(Vector3::UnitZ(), to))},
            {"mesh",
             file.mesh({{turned(profile, 0), file.material(mark)}, {turned(profile, 1), file.material(mark)}})}});
       file.nodes()[made]["children"] = {rod};
@@ -519,7 +520,7 @@ std::string report_glb(const ReportData& data, std::vector<std::string>& notes) 
   // glTF has y up.
   const Vector3 up = data.up.isZero() ? Vector3(Vector3::UnitZ()) : data.up;
   Json root{{"name", data.title.empty() ? "kreisel" : data.title},
-            {"rotation", rotation_list(Eigen::Quaterniond::FromTwoVectors(up, Vector3::UnitY()).normalized())}};
+            {"rotation", rotation_list(lie::swing(up, Vector3::UnitY()))}};
   Json bodies = Json::array(), channels = Json::array(), samplers = Json::array();
   Doubt worst;
   std::string worst_body;
