@@ -81,7 +81,11 @@ Model make_slider_crank(std::string_view group, const ParameterValues&) {
 }  // namespace
 
 ModelInfo slider_crank() {
-  return {"slider-crank", "slider crank with a spring-damper between crank and rod (SUNDIALS)", {"rn"}, {}, make_slider_crank};
+  return {"slider-crank",
+          "slider crank with a spring-damper between crank and rod (SUNDIALS)",
+          {"rn"},
+          {},
+          make_slider_crank};
 }
 
 }  // namespace kreisel::models

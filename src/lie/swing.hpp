@@ -2,7 +2,6 @@
 #pragma once
 
 #include <Eigen/Geometry>
-#include <algorithm>
 #include <cmath>
 
 #include "kreisel/types.hpp"
@@ -13,7 +12,7 @@ namespace kreisel::lie {
 /// Eigen's FromTwoVectors has a singular value decomposition for that case, which takes seconds to compile.
 inline Eigen::Quaterniond swing(const Vector3& from, const Vector3& to) {
   const Vector3 a = from.normalized(), b = to.normalized(), turn = a.cross(b);
-  const double s = std::sqrt(std::max(0.0, (1.0 + b.dot(a)) * 2.0));
+  const double s = (a + b).norm();  // 2 cos(angle / 2), without cancellation near half a turn
   if (!(s > 1e-6)) {
     const Vector3 across = a.cross(std::abs(a.x()) < 0.5 ? Vector3::UnitX() : Vector3::UnitY()).normalized();
     return {0.0, across.x(), across.y(), across.z()};

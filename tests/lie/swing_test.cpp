@@ -12,10 +12,11 @@ TEST(Swing, TakesOneDirectionToTheOtherByTheSmallestTurn) {
   std::mt19937 random(5);
   std::normal_distribution<double> normal;
   for (int i = 0; i < 200; ++i) {
-    const Vector3 from(normal(random), normal(random), normal(random)), to(normal(random), normal(random), normal(random));
+    const Vector3 from(normal(random), normal(random), normal(random));
+    const Vector3 to(normal(random), normal(random), normal(random));
     const Eigen::Quaterniond q = swing(from, to);
     EXPECT_NEAR(q.norm(), 1.0, 1e-14);
-    EXPECT_LT((q * from.normalized() - to.normalized()).norm(), 1e-14);
+    EXPECT_LT((q * from.normalized() - to.normalized()).norm(), 1e-13);
     const double angle = std::acos(from.normalized().dot(to.normalized()));
     EXPECT_NEAR(2.0 * std::atan2(q.vec().norm(), q.w()), angle, 1e-7);
   }
