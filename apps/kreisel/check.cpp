@@ -493,7 +493,7 @@ class Check final : public Command {
     Verdict verdict = examine(model);
     verdict.changes = run.changes;
     verdict.parameters = run.model_parameters.listing();
-    verdict.warnings = run.warnings;
+    verdict.warnings.insert(verdict.warnings.begin(), run.warnings.begin(), run.warnings.end());
     if (!along_.empty() || !t_end_.empty()) {
       verdict.passage = system::examine_passage(
           *model.system, thinned(along_.empty() ? motions_of(run, verdict) : motions_of_result(*model.system, along_)));
