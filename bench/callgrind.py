@@ -1,5 +1,6 @@
 """Runs a program under callgrind and reads what it counted (format: valgrind manual, "Callgrind Format Specification")."""
 import json
+import os
 import re
 import subprocess
 from collections import Counter
@@ -8,6 +9,8 @@ from pathlib import Path
 
 NAME = re.compile(r"\((\d+)\)(?: (.*))?")
 TRIGGER = "desc: Trigger: Client Request: "
+# `rep stosb` and `rep movsb` are one instruction, which callgrind counts byte by byte: glibc must not choose them.
+TUNABLES = "glibc.cpu.x86_rep_stosb_threshold=0x40000000:glibc.cpu.x86_rep_movsb_threshold=0x40000000"
 
 
 @dataclass
@@ -36,14 +39,15 @@ def room_of(function):
     return "bench" if "bench" in head or "main" == head else "libc, libm, libstdc++"
 
 
-def run(program, arguments, folder, timeout=7200):
+def run(program, arguments, folder, timeout=7200, options=()):
     """The program's JSON lines, and its profiles by label."""
     name = "-".join([Path(program).name, *(re.sub(r"\W+", "_", str(a)) for a in arguments)])
     out = Path(folder) / (name[:100] + ".callgrind")
     out.unlink(missing_ok=True)
     command = ["valgrind", "--tool=callgrind", "--collect-atstart=no", "--combine-dumps=yes",
-               f"--callgrind-out-file={out}", str(program), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
+               f"--callgrind-out-file={out}", *options, str(program), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False,
+                          env={**os.environ, "GLIBC_TUNABLES": TUNABLES})
     if done.returncode != 0:
         raise SystemExit(f"bench/run: '{' '.join(command)}' ended with {done.returncode}:\n{done.stderr}")
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]

@@ -401,7 +401,7 @@ def beams(programs, build, output):
     rows, sizes = [], [16, 128, 1024, 8192]
     for kind, counts in (("fresh", sizes), ("kept", sizes), ("rigid", [256])):
         for n in counts:
-            runs, profiles = callgrind.run(programs / "bench_beams", ["step", kind, n], build)
+            runs, profiles = callgrind.run(programs / "bench_beams", ["step", kind, n], build, options=["--instr-atstart=no"])
             run = runs[0]
             plain = json.loads(subprocess.run([programs / "bench_beams", "step", kind, str(n)], capture_output=True, text=True,
                                               check=True).stdout)

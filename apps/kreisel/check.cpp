@@ -38,6 +38,7 @@ struct Vibrations {
   double lowest = 0.0, highest = 0.0;  ///< zero: none
   bool is_bound = false;               ///< the highest is an upper bound, from single elements
   bool is_damped = true;               ///< all of them
+  bool has_damped_rods = true;         ///< then only motions that hardly bend a rod are not
 };
 
 /// The measurements, and the problems found.
@@ -203,13 +204,16 @@ std::optional<Vibrations> vibrations_of(const multibody::Assembly& assembly, con
                                         const Vector& lambda) {
   constexpr int most_of_all = 160;  // coordinates of which all modes are found within a second
   bool has_rods = false;
+  Vibrations found;
   for (const multibody::ElementPtr& element : assembly.mechanism().elements)
-    has_rods = has_rods || dynamic_cast<const multibody::SectionElement*>(element.get()) != nullptr;
+    if (dynamic_cast<const multibody::SectionElement*>(element.get()) != nullptr) {
+      has_rods = true;
+      found.has_damped_rods = found.has_damped_rods && element->facets().does_work;
+    }
   if (!has_rods) return {};
   Motion m = start;
   m.v.setZero();
   m.a.setZero();
-  Vibrations found;
   try {
     found.is_bound = assembly.space().nv() > most_of_all;
     const std::vector<analysis::Mode> modes =
@@ -282,7 +286,8 @@ Verdict examine(const models::Model& model) {
   if (const auto* assembly = dynamic_cast<const multibody::Assembly*>(&system);
       assembly != nullptr && verdict.ranks.is_regular)
     verdict.vibrations = vibrations_of(*assembly, start, verdict.lambda);
-  if (verdict.vibrations && !verdict.vibrations->is_damped && verdict.vibrations->lowest > 0.0)
+  if (verdict.vibrations && !verdict.vibrations->is_damped && !verdict.vibrations->has_damped_rods &&
+      verdict.vibrations->lowest > 0.0)
     verdict.warnings.push_back(
         fmt::format("vibrations of rods are not damped; a little damping saves many steps: \"damping_ratio\": 0.01 and "
                     "\"at_frequency\": {:.3g} of the material or section damp the slowest by 1 % and faster ones more",
@@ -427,7 +432,9 @@ void print(const models::Model& model, const Verdict& v) {
                    ? fmt::format("{:.4g} to {}{:.4g} rad/s ({:.4g} to {:.4g} Hz){}", v.vibrations->lowest,
                                  v.vibrations->is_bound ? "at most " : "", v.vibrations->highest,
                                  v.vibrations->lowest / (2.0 * M_PI), v.vibrations->highest / (2.0 * M_PI),
-                                 v.vibrations->is_damped ? "" : ", not damped")
+                                 v.vibrations->is_damped         ? ""
+                                 : v.vibrations->has_damped_rods ? ", not all damped"
+                                                                 : ", not damped")
                    : "none");
   print_line(true, "energy", std::isfinite(v.energy) ? fmt::format("{:.6g} J", v.energy) : "not defined");
   for (const solve::Change& change : v.changes) print_line(true, "assembled", io::described(change));
@@ -486,7 +493,7 @@ class Check final : public Command {
     Verdict verdict = examine(model);
     verdict.changes = run.changes;
     verdict.parameters = run.model_parameters.listing();
-    verdict.warnings = run.warnings;
+    verdict.warnings.insert(verdict.warnings.begin(), run.warnings.begin(), run.warnings.end());
     if (!along_.empty() || !t_end_.empty()) {
       verdict.passage = system::examine_passage(
           *model.system, thinned(along_.empty() ? motions_of(run, verdict) : motions_of_result(*model.system, along_)));

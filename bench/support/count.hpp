@@ -7,8 +7,12 @@
 
 namespace bench {
 
-/// Instructions count from here on. The program runs with --collect-atstart=no (bench/run).
-inline void start_counting() { CALLGRIND_TOGGLE_COLLECT; }
+/// Instructions count from here on. The program runs with --collect-atstart=no (bench/run), and what comes before with a tenth of the
+/// time under --instr-atstart=no.
+inline void start_counting() {
+  CALLGRIND_START_INSTRUMENTATION;
+  CALLGRIND_TOGGLE_COLLECT;
+}
 
 /// Ends the count and writes it under `label`, which must be unique in the program's output.
 inline void stop_counting(const std::string& label) {

@@ -1,5 +1,6 @@
 #include "kreisel/groups.hpp"
 
+#include "base/lanes.hpp"
 #include "kreisel/error.hpp"
 #include "lie/all_groups.hpp"
 
@@ -28,6 +29,39 @@ void store(const Value& value, double* out) {
 int embedding_size_of(const Block& block) {
   return with_group(
       block.group, [&] { return block.nv; }, []<class G>(G) { return G::embedding_size; });
+}
+
+/// q∘exp(x) of two rigid motions at once, with the operations of SE3::compose and SE3::exp in their order; false for turns beyond
+/// the short series. `out` may be `q`.
+[[gnu::flatten]] bool move_both(const double* q, const double* x, double* out) {
+  using series::stumpff_terms;
+  const Gather<Lanes> at{q, q + SE3::nq}, by{x, x + SE3::nv};
+  const Triple<Lanes> u = triple_at(by, 0), omega = triple_at(by, 3);
+  const Lanes s = dot(omega, omega);
+  if (!(s[0] < small_angle2 && s[1] < small_angle2)) return false;
+  const auto polynomial = []<std::size_t n>(const std::array<double, n>& r, Lanes z) {
+    Lanes sum = r[n - 1];
+    for (std::size_t i = n - 1; i-- > 0;) sum = sum * z + Lanes(r[i]);
+    return sum;
+  };
+  const Lanes quarter = Lanes(0.25) * s;
+  const Lanes sine = Lanes(0.5) * polynomial(stumpff_terms<1, series::small_half_angle - 1>, quarter),
+              cosine = polynomial(stumpff_terms<0, series::small_half_angle>, quarter);
+  const Lanes b = Lanes(2.0) * sine * sine, c = polynomial(stumpff_terms<3, series::small_stumpff>, s);
+  const Triple<Lanes> wu = cross(omega, u), way = u + b * wu + c * cross(omega, wu), r = sine * omega;
+  const Triple<Lanes> p = triple_at(at, 3);
+  const Lanes w = at[6];
+  const Triple<Lanes> t = Lanes(2.0) * cross(p, way), turned = way + w * t + cross(p, t),
+                      to = triple_at(at, 0) + turned;
+  const Lanes qx = w * r.x + p.x * cosine + p.y * r.z - p.z * r.y, qy = w * r.y + p.y * cosine + p.z * r.x - p.x * r.z,
+              qz = w * r.z + p.z * cosine + p.x * r.y - p.y * r.x, qw = w * cosine - p.x * r.x - p.y * r.y - p.z * r.z;
+  const Lanes scale = Lanes(1.5) - Lanes(0.5) * (qx * qx + qy * qy + qz * qz + qw * qw);
+  const Lanes result[SE3::nq] = {to.x, to.y, to.z, scale * qx, scale * qy, scale * qz, scale * qw};
+  for (int i = 0; i < SE3::nq; ++i) {
+    out[i] = result[i][0];
+    out[SE3::nq + i] = result[i][1];
+  }
+  return true;
 }
 
 MatrixMap matrix_at(VectorRef& out, const Block& block) { return {out.data() + block.matrix_at, block.nv, block.nv}; }
@@ -83,7 +117,14 @@ void Space::set_identity(VectorRef q) const {
 }
 
 void Space::move(ConstVectorRef q, ConstVectorRef x, VectorRef out) const {
-  for (const Block& block : blocks_) {
+  for (std::size_t b = 0; b < blocks_.size(); ++b) {
+    const Block& block = blocks_[b];
+    // Blocks follow each other without gaps.
+    const bool is_pair = block.group == GroupId::se3 && b + 1 < blocks_.size() && blocks_[b + 1].group == GroupId::se3;
+    if (is_pair && move_both(q.data() + block.q_at, x.data() + block.v_at, out.data() + block.q_at)) {
+      ++b;
+      continue;
+    }
     double* const at = out.data() + block.q_at;
     with_group(
         block.group,

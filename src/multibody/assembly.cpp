@@ -8,6 +8,7 @@
 #include "base/workers.hpp"
 #include "lie/so3.hpp"
 #include "looks.hpp"
+#include "multibody/element_pair.hpp"
 #include "multibody/rolling.hpp"
 #include "parts.hpp"
 
@@ -62,12 +63,30 @@ Blocks Assembly::blocks_of(const Place& place, KktBlocks& out) const {
 void Assembly::store_inertia_forces(const Motion& m, VectorRef out) const {
   out.setZero();
   for (const Slot& state : states_) out.segment(state.v_at, state.nv) = m.v.segment(state.v_at, state.nv);
-  sweep(inertia_, m, nullptr, [&](const Place& p, const Instant& at) { p.element->add_force(at, forces_of(p, out)); });
+  add_forces_of(inertia_, m, nullptr, out);
 }
 
 void Assembly::add_forces(const Motion& m, ConstVectorRef lambda, VectorRef out) const {
-  sweep(loads_, m, lambda.data(),
-        [&](const Place& p, const Instant& at) { p.element->add_force(at, forces_of(p, out)); });
+  add_forces_of(loads_, m, lambda.data(), out);
+}
+
+void Assembly::add_forces_of(const Course& course, const Motion& m, const double* lambda, VectorRef out) const {
+  for (const auto& wave : course.waves)
+    share(static_cast<int>(wave.size()), [&](int piece) {
+      BodyStates bodies;
+      Instant at{m.t, m.q.data(), m.v.data(), m.a.data(), lambda, nullptr, &bodies, &inputs_};
+      for (int e = wave[piece].begin; e < wave[piece].end; ++e) {
+        if (const ElementPair* pair = course.pairs[e].get(); pair != nullptr) {
+          pair->add_force(m, out.data());
+          ++e;
+          continue;
+        }
+        const Place& place = course.places[e];
+        at.slots = slots_.data() + place.slot_at;
+        at.lambda = lambda == nullptr ? nullptr : lambda + place.row;
+        place.element->add_force(at, forces_of(place, out));
+      }
+    });
 }
 
 void Assembly::residual(const Motion& m, ConstVectorRef lambda, system::Residual& out) const {
@@ -161,7 +180,17 @@ double Assembly::energy(const Motion& m) const {
 
 system::EnergyParts Assembly::energy_parts(const Motion& m) const {
   system::EnergyParts parts;
-  visit(storing_, m, nullptr, [&](const Place& p, const Instant& at) { p.element->add_energy(at, parts); });
+  BodyStates bodies;
+  Instant at{m.t, m.q.data(), m.v.data(), m.a.data(), nullptr, nullptr, &bodies, &inputs_};
+  for (std::size_t e = 0; e < storing_.size(); ++e) {
+    if (const ElementPair* pair = storing_pairs_[e].get(); pair != nullptr) {
+      pair->add_energy(m, parts);
+      ++e;
+      continue;
+    }
+    at.slots = slots_.data() + storing_[e].slot_at;
+    storing_[e].element->add_energy(at, parts);
+  }
   return parts;
 }
 

@@ -21,6 +21,7 @@
 
 namespace kreisel::multibody {
 
+class ElementPair;
 class Outputs;
 
 /// Everything a mechanism consists of.
@@ -153,11 +154,14 @@ class Assembly final : public system::System, public system::LimitedSystem, publ
   struct Piece {  ///< places begin … end-1, evaluated one after the other
     int begin = 0, end = 0;
   };
+  /// By place: the pair of its element and the next one, or null.
+  using Pairs = std::vector<std::unique_ptr<const ElementPair>>;
   /// Elements with the same role in the equations. Pieces of one wave touch no node in common and may be evaluated at the
   /// same time.
   struct Course {
     std::vector<Place> places;
     std::vector<std::vector<Piece>> waves;
+    Pairs pairs{};
   };
 
   Assembly(std::shared_ptr<const Parts> parts, std::vector<bool> active,
@@ -165,6 +169,7 @@ class Assembly final : public system::System, public system::LimitedSystem, publ
   static system::Pattern make_pattern(const Parts& parts, const std::vector<bool>& active);
   Place place(int element, const std::vector<int>& groups);
   std::vector<std::vector<Piece>> waves_of(const std::vector<Place>& places) const;
+  Pairs pairs_of(const std::vector<Place>& places) const;
 
   /// each(place, instant) for all elements of a course.
   template <class Each>
@@ -175,6 +180,8 @@ class Assembly final : public system::System, public system::LimitedSystem, publ
   Forces forces_of(const Place& place, VectorRef force) const;
   double* gap_of(const Place& place, system::Residual& out) const;
   Blocks blocks_of(const Place& place, system::KktBlocks& out) const;
+  /// The forces of a course.
+  void add_forces_of(const Course& course, const lie::Motion& m, const double* lambda, VectorRef force) const;
   void store_inertia_forces(const lie::Motion& m, VectorRef force) const;
   void store_mass(const lie::Motion& m, system::KktBlocks& out) const;
   void store_F(const Place& place, system::KktBlocks& out) const;
@@ -197,8 +204,9 @@ class Assembly final : public system::System, public system::LimitedSystem, publ
   std::vector<int> state_diagonals_;              ///< their offsets in D
   Course inertia_, rows_, loads_;                 ///< with mass; with rows; all other forces
   std::vector<Place> storing_, working_, timed_;  ///< with energy; that change it; that depend on time
-  std::vector<Place> starting_, connecting_;      ///< with states, active or not; joints
-  std::vector<Place> kinked_;                     ///< whose forces have kinks
+  Pairs storing_pairs_;
+  std::vector<Place> starting_, connecting_;  ///< with states, active or not; joints
+  std::vector<Place> kinked_;                 ///< whose forces have kinks
   std::vector<Place> line_loads_;
   int kink_count_ = 0;
   std::vector<int> rolling_;  ///< by joint: its place in rows_ where it rolls, -1: none

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "kreisel/error.hpp"
+#include "multibody/element_pair.hpp"
 #include "multibody/law.hpp"
 #include "multibody/line_load.hpp"
 #include "multibody/rigid_body.hpp"
@@ -31,6 +33,17 @@ lie::GroupId group_of(const Mechanism& mechanism, const Body& body) {
                                    mechanism.name, body.name, lie::name_of(group)));
   return group;
 }
+
+/// A pair that another list owns.
+class BorrowedPair final : public ElementPair {
+ public:
+  explicit BorrowedPair(const ElementPair& pair) : pair_(pair) {}
+  void add_force(const lie::Motion& m, double* force) const override { pair_.add_force(m, force); }
+  void add_energy(const lie::Motion& m, system::EnergyParts& parts) const override { pair_.add_energy(m, parts); }
+
+ private:
+  const ElementPair& pair_;
+};
 
 void check_nodes(const std::vector<Node>& nodes, int bodies, const Element& element, const Facets& facets) {
   std::set<int> seen;
@@ -290,6 +303,17 @@ Assembly::Assembly(std::shared_ptr<const Parts> parts, std::vector<bool> active,
   }
   needs_newton_ = !is_affine_ || !pattern().is_all_dynamic();
   for (Course* course : {&inertia_, &rows_, &loads_}) course->waves = waves_of(course->places);
+  for (Course* course : {&inertia_, &loads_}) course->pairs = pairs_of(course->places);
+  // Most have their forces in pairs as well: of large mechanisms a second copy of their numbers would be felt.
+  std::map<std::pair<const Element*, const Element*>, const ElementPair*> owned;
+  for (const Course* course : {&inertia_, &loads_})
+    for (std::size_t e = 0; e + 1 < course->places.size(); ++e)
+      if (course->pairs[e] != nullptr)
+        owned[{course->places[e].element, course->places[e + 1].element}] = course->pairs[e].get();
+  storing_pairs_.resize(storing_.size());
+  for (std::size_t e = 0; e + 1 < storing_.size(); ++e)
+    if (const auto found = owned.find({storing_[e].element, storing_[e + 1].element}); found != owned.end())
+      storing_pairs_[e++] = std::make_unique<BorrowedPair>(*found->second);
 }
 
 Assembly::Place Assembly::place(int element, const std::vector<int>& groups) {
@@ -321,6 +345,19 @@ Assembly::Place Assembly::place(int element, const std::vector<int>& groups) {
     }
   }
   return out;
+}
+
+Assembly::Pairs Assembly::pairs_of(const std::vector<Place>& places) const {
+  Pairs pairs(places.size());
+  for (std::size_t e = 0; e + 1 < places.size(); ++e) {
+    const bool is_split = (e + 1) % piece_size == 0;  // a thread takes each
+    const auto* first = is_split ? nullptr : dynamic_cast<const Pairable*>(places[e].element);
+    if (first == nullptr) continue;
+    const Slot* slots = slots_.data();
+    pairs[e] = first->pair_with(*places[e + 1].element, slots + places[e].slot_at, slots + places[e + 1].slot_at);
+    if (pairs[e] != nullptr) ++e;
+  }
+  return pairs;
 }
 
 /// Every piece joins the first wave that does not touch its nodes yet.

@@ -40,12 +40,7 @@ Matrix3 skew_product(const Vector3& x, const Vector3& D, const Vector3& y) {
   return A;
 }
 
-/// f(0) … f(n-1) with indices known at compile time, so that short loops are unrolled.
-template <int n, class F>
-[[gnu::always_inline]] inline void unrolled(F&& f) {
-  [&]<int... i>(std::integer_sequence<int, i...>) { (f(std::integral_constant<int, i>{}), ...); }
-  (std::make_integer_sequence<int, n>{});
-}
+using kernel::unrolled;
 
 /// The lower half of a symmetric 6x6 matrix.
 struct Lower {
@@ -320,6 +315,28 @@ Beam::Beam(std::string name, int node_a, const Frame& a, int node_b, const Frame
     }
   }
   length0_ = stretch_of(length_ * strain0_).length;
+  has_kernel_ = has_closed_form();
+  if (has_kernel_) constants_ = constants();
+}
+
+bool Beam::has_closed_form() const {
+  return rows_ == 0 && is_diagonal_ && (law_ == SectionLaw::magnus || stiffness_.isDiagonal(0.0)) &&
+         (!is_damped_ || damping_.isDiagonal(0.0));
+}
+
+kernel::Constants<double> Beam::constants() const {
+  const auto six = [](const Vector6& x) -> kernel::Six<double> { return {{x[0], x[1], x[2]}, {x[3], x[4], x[5]}}; };
+  const Vector6 C = compliance_.diagonal();
+  return {.over_length = 1.0 / length_,
+          .half_length = 0.5 * length_,
+          .strain0 = six(strain0_),
+          .compliance = six(C),
+          .twelfth = six(C / 12.0),
+          .twisting = six(length_ / 12.0 * C),
+          .stiffness = six(stiffness_.diagonal()),
+          .damping = six(damping_.diagonal()),
+          .bow_y = bow_[0],
+          .bow_z = bow_[1]};
 }
 
 /// Without the rigid strains.
@@ -336,20 +353,34 @@ Facets Beam::facets() const {
   return {.rows = rows_, .has_force = true, .stores_energy = true, .does_work = is_damped_};
 }
 
+const double* Beam::pose_of(const Instant& at, int end, lie::FlatPose& moved) const {
+  if (at.slots[end].is_ground()) return pose_[end].data();
+  if (is_plain_[end]) return at.q_of(end);
+  moved = lie::SE3::compose(Eigen::Map<const lie::FlatPose>(at.q_of(end)), pose_[end]);
+  return moved.data();
+}
+
+Vector6 Beam::velocity_of(const Instant& at, int end) const {
+  Vector6 out = Vector6::Zero();
+  if (at.slots[end].is_ground()) return out;
+  const double* v = at.v_of(end);
+  const Vector3 w(v[3], v[4], v[5]);
+  Vector3 u(v[0], v[1], v[2]);
+  if (at.slots[end].group != lie::GroupId::se3) u = lie::rotate_back(at.q_of(end) + 3, u);
+  if (is_plain_[end])
+    out << u, w;
+  else
+    out << frame_[end].E.transpose() * (u + cross(w, frame_[end].p)), frame_[end].E.transpose() * w;
+  return out;
+}
+
 Beam::Ends Beam::ends_of(const Instant& at, bool with_velocities) const {
-  std::array<lie::FlatPose, 2> end;
-  for (const int i : {0, 1}) {
-    if (at.slots[i].is_ground())
-      end[i] = pose_[i];
-    else if (is_plain_[i])
-      end[i] = Eigen::Map<const lie::FlatPose>(at.q_of(i));
-    else
-      end[i] = lie::SE3::compose(Eigen::Map<const lie::FlatPose>(at.q_of(i)), pose_[i]);
-  }
+  lie::FlatPose moved[2];
+  const double* const pose[2] = {pose_of(at, 0, moved[0]), pose_of(at, 1, moved[1])};
+  const Eigen::Map<const lie::FlatPose> A(pose[0]), B(pose[1]);
   Ends out;
-  const double* const qa = end[0].data() + 3;
-  out.x = lie::rotate_back(qa, end[1].head<3>() - end[0].head<3>());
-  out.turn = lie::SO3::compose(lie::SO3::inverse(end[0].tail<4>()), end[1].tail<4>());
+  out.x = lie::rotate_back(pose[0] + 3, B.head<3>() - A.head<3>());
+  out.turn = lie::SO3::compose(lie::SO3::inverse(A.tail<4>()), B.tail<4>());
   const Vector3 omega = rotation_vector(out.turn);
   const double s = omega.squaredNorm();
   const auto [c, slope] = lie::inverse_tangent_coefficients(s);
@@ -359,20 +390,7 @@ Beam::Ends Beam::ends_of(const Instant& at, bool with_velocities) const {
   out.d << out.x - 0.5 * wx + c * cross(omega, wx), omega;
   out.is_too_bent = !(s < widest_bend * widest_bend);
   if (!with_velocities) return out;
-  for (const int i : {0, 1}) {
-    if (at.slots[i].is_ground()) {
-      out.v[i].setZero();
-      continue;
-    }
-    const double* v = at.v_of(i);
-    const Vector3 w(v[3], v[4], v[5]);
-    Vector3 u(v[0], v[1], v[2]);
-    if (at.slots[i].group != lie::GroupId::se3) u = lie::rotate_back(at.q_of(i) + 3, u);
-    if (is_plain_[i])
-      out.v[i] << u, w;
-    else
-      out.v[i] << frame_[i].E.transpose() * (u + cross(w, frame_[i].p)), frame_[i].E.transpose() * w;
-  }
+  for (const int i : {0, 1}) out.v[i] = velocity_of(at, i);
   return out;
 }
 
@@ -494,8 +512,47 @@ void Beam::add_to(const Instant& at, int slot, const Vector6& wrench, const Forc
   force.tail<3>() += m;
 }
 
+kernel::Rotation<double> kernel::wide_rotation(const Triple<double>& v, double w) {
+  const double size = std::sqrt(v.x * v.x + v.y * v.y + v.z * v.z + w * w);
+  const Vector3 omega = lie::SO3::log(Eigen::Vector4d(v.x, v.y, v.z, w) / size);
+  const double s = omega.squaredNorm();
+  const auto [c, slope] = lie::inverse_tangent_coefficients(s);
+  const bool is_too_bent = !(s < Beam::widest_bend * Beam::widest_bend);
+  return {{omega[0], omega[1], omega[2]}, s, c, is_too_bent ? std::numeric_limits<double>::quiet_NaN() : slope};
+}
+
+namespace {
+
+/// visit(is_magnus, is_damped) with both known to the compiler.
+template <class Visit>
+[[gnu::always_inline]] inline void with_law(SectionLaw law, bool is_damped, const Visit& visit) {
+  if (law == SectionLaw::magnus)
+    is_damped ? visit(std::true_type{}, std::true_type{}) : visit(std::true_type{}, std::false_type{});
+  else
+    is_damped ? visit(std::false_type{}, std::true_type{}) : visit(std::false_type{}, std::false_type{});
+}
+
+}  // namespace
+
 /// g = Pᵀt with P = [-T⁻¹(-d), T⁻¹(d)]: g_A = -e + ½c, g_B = e + ½c, e = Eᵀt, c = check(t) d.
 [[gnu::flatten]] void Beam::add_force(const Instant& at, const Forces& out) const {
+  if (has_kernel_) {
+    lie::FlatPose moved[2];
+    Vector6 v[2];
+    if (is_damped_)
+      for (const int i : {0, 1}) v[i] = velocity_of(at, i);
+    with_law(law_, is_damped_, [&](auto is_magnus, auto is_damped) {
+      const auto [A, B] = kernel::wrenches<is_magnus, is_damped>(
+          constants_, Gather<double>{pose_of(at, 0, moved[0])}, Gather<double>{pose_of(at, 1, moved[1])},
+          Gather<double>{v[0].data()}, Gather<double>{v[1].data()});
+      Vector6 wrench;
+      wrench << A.first.x, A.first.y, A.first.z, A.second.x, A.second.y, A.second.z;
+      add_to(at, 0, wrench, out);
+      wrench << B.first.x, B.first.y, B.first.z, B.second.x, B.second.y, B.second.z;
+      add_to(at, 1, wrench, out);
+    });
+    return;
+  }
   const Ends ends = ends_of(at, is_damped_);
   Law law;
   set_law<false>(ends.d, law);
@@ -730,6 +787,14 @@ void Beam::acceleration_gap(const Instant& at, double* out) const {
 // ---- energy and reports
 
 void Beam::add_energy(const Instant& at, system::EnergyParts& parts) const {
+  if (has_kernel_) {
+    lie::FlatPose moved[2];
+    const Gather<double> A{pose_of(at, 0, moved[0])}, B{pose_of(at, 1, moved[1])};
+    with_law(law_, false, [&](auto is_magnus, auto) {
+      parts.elastic += kernel::stress_of<is_magnus>(kernel::relative(A, B), constants_).energy;
+    });
+    return;
+  }
   Law law;
   set_law<false>(ends_of(at, false).d, law);
   parts.elastic += law.energy;
@@ -754,6 +819,81 @@ Vector6 Beam::stress(const Instant& at, int end) const {
   if (rows_ > 0 && at.lambda != nullptr) t += multipliers(ends.d, at.lambda);
   const Vector6 e = ends.even().transposed(t), c = 0.5 * check(t, ends.d);
   return end == 0 ? Vector6(e - c) : Vector6(e + c);
+}
+
+// ---- two elements at once
+
+class BeamPair final : public ElementPair {
+ public:
+  BeamPair(const Beam& first, const Slot* first_slots, const Beam& second, const Slot* second_slots)
+      : law_(first.law_), is_damped_(first.is_damped_), slots_{first_slots, second_slots} {
+    const kernel::Constants<double>&a = first.constants_, &b = second.constants_;
+    const auto both = [](const kernel::Six<double>& x, const kernel::Six<double>& y) -> kernel::Six<Lanes> {
+      return {{{x.first.x, y.first.x}, {x.first.y, y.first.y}, {x.first.z, y.first.z}},
+              {{x.second.x, y.second.x}, {x.second.y, y.second.y}, {x.second.z, y.second.z}}};
+    };
+    constants_ = {.over_length = {a.over_length, b.over_length},
+                  .half_length = {a.half_length, b.half_length},
+                  .strain0 = both(a.strain0, b.strain0),
+                  .compliance = both(a.compliance, b.compliance),
+                  .twelfth = both(a.twelfth, b.twelfth),
+                  .twisting = both(a.twisting, b.twisting),
+                  .stiffness = both(a.stiffness, b.stiffness),
+                  .damping = both(a.damping, b.damping),
+                  .bow_y = {a.bow_y, b.bow_y},
+                  .bow_z = {a.bow_z, b.bow_z}};
+  }
+
+  [[gnu::flatten]] void add_force(const lie::Motion& m, double* force) const override {
+    with_law(law_, is_damped_, [&](auto is_magnus, auto is_damped) {
+      const auto [A, B] = kernel::wrenches<is_magnus, is_damped>(constants_, poses(m, 0), poses(m, 1), velocities(m, 0),
+                                                                 velocities(m, 1));
+      for (const int lane : {0, 1}) {
+        add(A, lane, force + slots_[lane][0].v_at);
+        add(B, lane, force + slots_[lane][1].v_at);
+      }
+    });
+  }
+  [[gnu::flatten]] void add_energy(const lie::Motion& m, system::EnergyParts& parts) const override {
+    with_law(law_, false, [&](auto is_magnus, auto) {
+      const Lanes energy = kernel::stress_of<is_magnus>(kernel::relative(poses(m, 0), poses(m, 1)), constants_).energy;
+      parts.elastic += energy[0];
+      parts.elastic += energy[1];
+    });
+  }
+
+ private:
+  Gather<Lanes> poses(const lie::Motion& m, int end) const {
+    return {m.q.data() + slots_[0][end].q_at, m.q.data() + slots_[1][end].q_at};
+  }
+  Gather<Lanes> velocities(const lie::Motion& m, int end) const {
+    return {m.v.data() + slots_[0][end].v_at, m.v.data() + slots_[1][end].v_at};
+  }
+  [[gnu::always_inline]] static void add(const kernel::Six<Lanes>& wrench, int lane, double* to) {
+    to[0] += wrench.first.x[lane];
+    to[1] += wrench.first.y[lane];
+    to[2] += wrench.first.z[lane];
+    to[3] += wrench.second.x[lane];
+    to[4] += wrench.second.y[lane];
+    to[5] += wrench.second.z[lane];
+  }
+
+  kernel::Constants<Lanes> constants_;
+  SectionLaw law_;
+  bool is_damped_;
+  std::array<const Slot*, 2> slots_;
+};
+
+std::unique_ptr<ElementPair> Beam::pair_with(const Element& next, const Slot* own_slots, const Slot* its_slots) const {
+  const auto* other = dynamic_cast<const Beam*>(&next);
+  if (other == nullptr || !has_kernel_ || !other->has_kernel_ || other->law_ != law_ || other->is_damped_ != is_damped_)
+    return nullptr;
+  for (const int i : {0, 1}) {
+    if (!is_plain_[i] || !other->is_plain_[i]) return nullptr;
+    for (const Slot* slots : {own_slots, its_slots})
+      if (slots[i].is_ground() || slots[i].group != lie::GroupId::se3) return nullptr;
+  }
+  return std::make_unique<BeamPair>(*this, own_slots, *other, its_slots);
 }
 
 }  // namespace kreisel::multibody

@@ -5,7 +5,9 @@
 
 #include "kreisel/element.hpp"
 #include "lie/flat_pose.hpp"
+#include "multibody/beam_kernel.hpp"
 #include "multibody/body.hpp"
+#include "multibody/element_pair.hpp"
 
 namespace kreisel::multibody {
 
@@ -63,7 +65,7 @@ Matrix6 element_compliance(const BeamSection& section, double length, const Vect
 /// that is bow the ends come closer by (p - 0.4 p²)γ² per length; the commutator gives pγ², so ε₁ contains -0.4 p²γ². The
 /// term is of fourth order in L, as the error is, and removes most of it.
 /// Rigid strains are rows, whose λ is the stress; that of extension keeps the length of the bow.
-class Beam final : public SectionElement {
+class Beam final : public SectionElement, public Pairable {
  public:
   /// `strain0` is f₀, the strain of the reference against one frame carried along the rod: (1, 0, 0, 0, 0, 0) is straight.
   Beam(std::string name, int node_a, const Frame& a, int node_b, const Frame& b, double length, const Vector6& strain0,
@@ -89,12 +91,21 @@ class Beam final : public SectionElement {
   void acceleration_gap(const Instant& at, double* out) const override;
   void add_energy(const Instant& at, system::EnergyParts& parts) const override;
   void add_power(const Instant& at, system::Power& power) const override;
+  std::unique_ptr<ElementPair> pair_with(const Element& next, const Slot* own_slots,
+                                         const Slot* its_slots) const override;
 
  private:
+  friend class BeamPair;
   struct Ends;    ///< d, and velocities of the end frames
   struct Law;     ///< the stress that works on ḋ, and its derivative
   struct Slopes;  ///< of a wrench Pᵀt by the velocities of the end frames
   Ends ends_of(const Instant& at, bool with_velocities) const;
+  /// Of an end frame; `moved` holds it where it is not that of the node.
+  const double* pose_of(const Instant& at, int end, lie::FlatPose& moved) const;
+  Vector6 velocity_of(const Instant& at, int end) const;
+  /// Whether the closed forms of the kernel serve, and their numbers.
+  bool has_closed_form() const;
+  kernel::Constants<double> constants() const;
   /// ∂V/∂d; with derivatives also ∂²V/∂d².
   template <bool with_derivatives>
   void set_law(const Vector6& d, Law& out) const;
@@ -123,6 +134,8 @@ class Beam final : public SectionElement {
   Matrix6 damping_;  ///< on ḋ, over L
   SectionLaw law_;
   bool is_damped_, is_diagonal_;
+  bool has_kernel_ = false;
+  kernel::Constants<double> constants_{};
   std::array<bool, 3> is_rigid_;
   std::array<int, 3> row_{};  ///< strains that are rows
   int rows_ = 0;

@@ -9,6 +9,8 @@
 
 #include "coeff/starting_defect.hpp"
 #include "lie/turns.hpp"
+#include "scaling.hpp"
+#include "solve/radau.hpp"
 
 namespace kreisel::run {
 
@@ -26,10 +28,81 @@ constexpr double noise_level = 1e-9;
 /// Step of the differences for the rates of states and algebraic unknowns: accurate to about 1e-8.
 constexpr double rate_step = 1e-5;
 
+/// Explicit substeps of this number that change the first step as a whole are hopeless: vibrations of more than 6 rad per substep, the
+/// limit of stability, grow by orders of magnitude in each.
+constexpr int hopeless_substeps = 8;
+constexpr double hopeless_change = 1.0;
+/// Implicit substeps: their local error of order 6 is well below that of the first step of any order.
+constexpr int implicit_substeps = 2, most_implicit_substeps = 16;
+
 }  // namespace
+
+/// Stiff vibrations are damped and not resolved, and what they move by is the error of the first step at most.
+class StartUp::Implicit {
+ public:
+  Implicit(const system::System& system, Counters& counters, const std::string& linear_solver)
+      : system_(system),
+        radau_(system, system.pattern().rows() > 0 ? solve::Formulation::stabilized_index2 : solve::Formulation::ode,
+               options(linear_solver), counters),
+        none_(system),
+        stages_(system),
+        parts_(parts_of(system)),
+        weight_(Vector::Zero(system.space().nv())),
+        piece_(weight_),
+        from_(History::blank(system.space(), {system.pattern().rows(), system.pattern().position_rows(), 0})),
+        to_(from_) {}
+
+  void set_substeps(int count) { substeps_ = count; }
+
+  bool advance(const Entry& from, double h, Entry& to) {
+    from_.motion = from.motion;
+    from_.lambda = from.lambda;
+    to.omega.setZero();
+    radau_.forget_matrix();  // the same steps, whatever came before
+    const double part = h / substeps_;
+    for (int i = 0; i < substeps_; ++i) {
+      velocity_weights(parts_, from_.motion, {.absolute = 1.0, .relative = 1.0, .floor = floor / std::abs(part)},
+                       weight_);
+      if (radau_.step(from_, part, none_, weight_, stages_, to_).status != solve::CloseStatus::converged ||
+          radau_.turned() > 1.0)
+        return false;
+      to_.motion.t = from.motion.t + (i + 1) * part;
+      system_.space().tangent_inverse(to.omega, to_.omega, piece_);
+      to.omega += piece_;
+      if (!lie::follow(system_.space(), from.motion.q, to_.motion.q, to.omega)) return false;
+      std::swap(from_, to_);
+    }
+    to.motion = from_.motion;
+    to.lambda = from_.lambda;
+    return to.motion.v.allFinite();
+  }
+
+ private:
+  static constexpr double tolerance = 1e-10, floor = 8.0 * std::numeric_limits<double>::epsilon() / tolerance;
+
+  static solve::NewtonOptions options(const std::string& linear_solver) {
+    solve::NewtonOptions out;
+    out.tolerance = tolerance;
+    out.linear_solver = linear_solver;
+    return out;
+  }
+
+  const system::System& system_;
+  solve::Radau radau_;
+  const solve::Collocation none_;
+  solve::Collocation stages_;
+  const std::vector<Part> parts_;
+  Vector weight_, piece_;
+  Entry from_, to_;
+  int substeps_ = implicit_substeps;
+};
+
+StartUp::~StartUp() = default;
 
 StartUp::StartUp(const system::System& system, Counters& counters, std::string_view linear_solver)
     : system_(system),
+      counters_(counters),
+      linear_solver_(linear_solver),
       rkmk_(system, coeff::dop853(), counters, true, linear_solver),
       from_(system.space()),
       to_(system.space()),
@@ -133,20 +206,24 @@ bool StartUp::project(Motion& m, bool moves_position, bool moves_velocity) {
 }
 
 bool StartUp::advance(const Entry& from, double h, Entry& to) {
-  from_ = from.motion;
-  lambda_ = from.lambda;
-  const double part = h / substeps_;
-  to.omega.setZero();
-  for (int i = 0; i < substeps_; ++i) {
-    if (!rkmk_.step(from_, part, to_, lambda_, omega_)) return false;
-    std::swap(from_, to_);
-    system_.space().tangent_inverse(to.omega, omega_, piece_);
-    to.omega += piece_;
-    if (!lie::follow(system_.space(), from.motion.q, from_.q, to.omega)) return false;
+  if (implicit_ != nullptr) {
+    if (!implicit_->advance(from, h, to)) return false;
+  } else {
+    from_ = from.motion;
+    lambda_ = from.lambda;
+    const double part = h / substeps_;
+    to.omega.setZero();
+    for (int i = 0; i < substeps_; ++i) {
+      if (!rkmk_.step(from_, part, to_, lambda_, omega_)) return false;
+      std::swap(from_, to_);
+      system_.space().tangent_inverse(to.omega, omega_, piece_);
+      to.omega += piece_;
+      if (!lie::follow(system_.space(), from.motion.q, from_.q, to.omega)) return false;
+    }
+    to.motion = from_;
+    to.lambda = lambda_;
   }
-  to.motion = from_;
   to.motion.t = from.motion.t + h;
-  to.lambda = lambda_;
   to.eta.setZero();
   to.memory.setZero();
   to.h = h;
@@ -154,20 +231,35 @@ bool StartUp::advance(const Entry& from, double h, Entry& to) {
   return true;
 }
 
+bool StartUp::becomes_implicit(const Entry& first, double h) {
+  implicit_ = std::make_unique<Implicit>(system_, counters_, linear_solver_);
+  Entry next = first;
+  for (int n = implicit_substeps; n <= most_implicit_substeps; n *= 2) {
+    implicit_->set_substeps(n);
+    if (implicit_->advance(first, h, next)) return true;
+  }
+  implicit_.reset();
+  return false;
+}
+
 bool StartUp::choose_substeps(const Entry& first, double h) {
   Entry coarse = first, fine = first;
   substeps_ = 1;
+  implicit_.reset();
   double previous_change = HUGE_VAL;
   bool has_coarse = advance(first, h, coarse);
   while (substeps_ < max_substeps) {
     substeps_ *= 2;
     if (!advance(first, h, fine)) {
+      if (substeps_ == hopeless_substeps && becomes_implicit(first, h)) return true;
       has_coarse = false;
       continue;
     }
+    if (substeps_ == hopeless_substeps && !has_coarse && becomes_implicit(first, h)) return true;
     if (has_coarse) {
       const double change = (fine.motion.v - coarse.motion.v).norm() / (1.0 + fine.motion.v.norm()) +
                             (fine.omega - coarse.omega).norm() / (h + fine.omega.norm());
+      if (substeps_ == hopeless_substeps && !(change < hopeless_change) && becomes_implicit(first, h)) return true;
       if (change <= substep_tolerance || (change < noise_level && change > 0.1 * previous_change)) break;
       previous_change = change;
     }

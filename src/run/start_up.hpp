@@ -1,6 +1,7 @@
 // Starting values: consistent initialisation, the points a multistep method needs, and their correction.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "kreisel/system.hpp"
@@ -22,6 +23,7 @@ struct StartUpOptions {
 class StartUp {
  public:
   StartUp(const system::System& system, Counters& counters, std::string_view linear_solver);
+  ~StartUp();
 
   /// Other equations apply before the first point: differences are taken on the side after it.
   void look_ahead_only() { looks_back_ = false; }
@@ -43,12 +45,14 @@ class StartUp {
   [[nodiscard]] bool fill(method::Method& method, double h, int order, solve::Formulation formulation,
                           const StartUpOptions& options, method::History& history);
   /// Chooses the number of substeps of a step h such that more would not change it; called by `fill` first. False: none is small
-  /// enough.
+  /// enough. Where explicit substeps are far from stable, as those of rods with many elements, steps become implicit.
   bool choose_substeps(const method::Entry& first, double h);
   /// From one point to a later one, with the chosen substeps.
   [[nodiscard]] bool advance(const method::Entry& from, double h, method::Entry& to);
 
  private:
+  class Implicit;  ///< Radau IIA
+  [[nodiscard]] bool becomes_implicit(const method::Entry& first, double h);
   [[nodiscard]] bool set_rates_of_states(method::Entry& first);
   /// By differences of step s, for the entries of states and algebraic unknowns.
   [[nodiscard]] bool rates_of_states(const method::Entry& first, double s, Vector& rates);
@@ -63,7 +67,10 @@ class StartUp {
                                     method::History& history);
 
   const system::System& system_;
+  Counters& counters_;
+  std::string linear_solver_;
   Rkmk rkmk_;
+  std::unique_ptr<Implicit> implicit_;  ///< once explicit steps are far from stable
   int substeps_ = 1;
   bool has_only_dynamic_ = true, looks_back_ = true;
   system::Motion from_, to_;

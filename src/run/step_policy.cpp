@@ -274,8 +274,8 @@ class Crawl {
   static constexpr double much_faster = 30.0;  ///< than what the motion needs
   static constexpr double collapse = 0.5;      ///< of the longest step since the last try
   static constexpr int few = 8;                ///< number of steps that may be short by chance
-  int steps_ = 0, patience_ = 50;
-  double way_ = 0.0;  ///< sum of the steps
+  int steps_ = 0, patience_ = few;             ///< each further step amplifies what the next method then has to resolve
+  double way_ = 0.0;                           ///< sum of the steps
   double longest_ = 0.0, last_ = 0.0;
 };
 

@@ -1,4 +1,5 @@
 // Limit loads of frames of rods, and motions that are given.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -46,6 +47,38 @@ TEST(Path, OfLeesFrame) {
   ASSERT_EQ(limits.size(), 2u);
   EXPECT_NEAR(limits[0], 18544.5, 2.0);
   EXPECT_NEAR(limits[1], -9392.5, 2.0);
+}
+
+/// An arch of 215 degrees, clamped at one end and hinged at the other, under a load on its crown (DaDeppo and Schmidt 1975). Shooting on
+/// the continuous equations of the rod, with the height of the crown given: the load turns back at 897.289134, at a height of -13.730746.
+TEST(Path, OfAnArchThatIsClampedAndHinged) {
+  const auto turning_load = [](int elements) {
+    const analysis::Family make = [elements](double load) -> std::shared_ptr<const system::System> {
+      return model(R"({"sections": [{"name": "s", "stiffness": [1e8, 1e8, 1e8, 1e6, 1e6, 1e6], "mass_per_length": 1,
+        "inertia_per_length": [1, 1, 1]}],
+      "rods": [{"name": "arch", "section": "s", "elements": )" +
+                   std::to_string(elements) + R"(, "path": {"arc": {"from": [-95.371695074822, -30.070579950427, 0],
+        "centre": [0, 0, 0], "axis": [0, 0, -1], "angle_deg": 215}}}],
+      "joints": [{"type": "fixed", "between": ["ground", "arch@start"]},
+                 {"type": "revolute", "between": ["ground", "arch@end"], "axis": [0, 0, 1]}],
+      "forces": [{"type": "applied", "on": "arch@0.5", "force": [0, )" +
+                   fmt::format("{:.17g}", -load) + ", 0]}]}")
+          .assembly;
+    };
+    const std::shared_ptr<const system::System> first = make(0.0);
+    const auto& assembly = dynamic_cast<const multibody::Assembly&>(*first);
+    const analysis::Equilibrium start = analysis::find_equilibrium(*first, assembly.start(1.0));
+    EXPECT_TRUE(start.is_found) << start.message;
+    const analysis::StaticPath path = analysis::follow(make, start, {.from = 0.0, .to = 1000.0, .points = 30});
+    for (const analysis::PathPoint& point : path.points)
+      if (point.is_limit) return point.parameter;
+    ADD_FAILURE() << path.message;
+    return 0.0;
+  };
+  constexpr double exact = 897.289134;
+  const double coarse = turning_load(16) - exact, fine = turning_load(24) - exact;
+  EXPECT_NEAR(coarse, 1.02, 0.05);
+  EXPECT_NEAR(coarse / fine, std::pow(1.5, 4), 0.3);
 }
 
 /// Of a large system the lowest modes are those of full matrices.

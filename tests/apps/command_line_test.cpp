@@ -494,6 +494,16 @@ TEST_F(CommandLine, ListsNamesForPeopleAndPrograms) {
     EXPECT_NE(statuses.find(id), std::string::npos) << id;
 }
 
+/// The cable of the crane is damped, its swing is not; the beam that gives way is not damped at all.
+TEST_F(CommandLine, CheckTellsRodsWithoutDampingFromMotionsThatDoNotBendThem) {
+  const Outcome crane = call({"check", "cable-crane"});
+  EXPECT_NE(crane.out.find("rad/s"), std::string::npos);
+  EXPECT_NE(crane.out.find(", not all damped"), std::string::npos) << crane.out;
+  EXPECT_EQ(crane.out.find("vibrations of rods are not damped"), std::string::npos);
+  const Outcome buckling = call({"check", "lateral-buckling"});
+  EXPECT_NE((buckling.out + buckling.err).find("vibrations of rods are not damped"), std::string::npos) << buckling.out;
+}
+
 TEST_F(CommandLine, CheckFindsTheBuiltInModelsSound) {
   for (const char* group : {"so3", "r3xso3", "se3"}) {
     const Outcome outcome = call({"check", "heavy-top", "--group", group, "--json"});

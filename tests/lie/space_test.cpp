@@ -227,4 +227,25 @@ TEST(GroupNames, UnknownOnesAreAnsweredWithTheNearest) {
   }
 }
 
+/// Neighbours on SE(3) move two at a time.
+TEST(Space, MovesPairsOfRigidMotionsByTheBitsOfSingleOnes) {
+  samples::Source source;
+  const Space space({{GroupId::se3, 0}, {GroupId::se3, 0}, {GroupId::se3, 0}});
+  Vector q(space.nq()), x(space.nv()), out(space.nq());
+  for (const double angle : samples::angles())
+    for (const double other : {1e-3, 0.3, 1.0}) {
+      for (int b = 0; b < 3; ++b) {
+        q.segment<7>(7 * b) = SE3::exp(source.vector<SE3::Tangent>());
+        x.segment<6>(6 * b) = source.tangent<SE3>(b == 1 ? angle : other);
+      }
+      space.move(q, x, out);
+      for (int b = 0; b < 3; ++b) {
+        const SE3::Point start = q.segment<7>(7 * b), expected = SE3::compose(start, SE3::exp(x.segment<6>(6 * b)));
+        EXPECT_EQ(SE3::Point(out.segment<7>(7 * b)), expected) << angle << ", block " << b;
+      }
+      space.move(q, x, q);
+      EXPECT_EQ(q, out);
+    }
+}
+
 }  // namespace
