@@ -30,6 +30,8 @@ constexpr double rate_step = 1e-5;
 
 StartUp::StartUp(const system::System& system, Counters& counters, std::string_view linear_solver)
     : system_(system),
+      counters_(counters),
+      linear_solver_(linear_solver),
       rkmk_(system, coeff::dop853(), counters, true, linear_solver),
       from_(system.space()),
       to_(system.space()),
