@@ -264,7 +264,7 @@ int Mechanism::add_force(const ForceDescription& force) {
     if (laws.size() != (is_vector ? 3 : 1))
       throw InvalidInput(fmt::format("{}: '{}' has {} laws, expected {}", where, key, laws.size(), is_vector ? 3 : 1));
     for (const Law& one : laws)
-      if (one.function && info.law.measure == nullptr && law == nullptr)
+      if (one.function && info.law.measure == nullptr && law == nullptr && !is_vector)
         throw InvalidInput(fmt::format("{}: '{}' is a function; expected a number or a formula of t", where, key));
     for (const char* other : {"stiffness", "damping"})
       if (is_law && find_field(info.signals, key) == nullptr && has(force.numbers, other))

@@ -42,6 +42,9 @@ void subtract_product(Scalar* __restrict C, const Scalar* __restrict A, const Sc
   if (rows == 3 && inner == 6) return subtract_product<3, 6>(C, A, B, columns);
   if (rows == 3 && inner == 3) return subtract_product<3, 3>(C, A, B, columns);
   if (rows == 6 && inner == 6) return subtract_product<6, 6>(C, A, B, columns);
+  if (rows == 6 && inner == 5) return subtract_product<6, 5>(C, A, B, columns);
+  if (rows == 5 && inner == 6) return subtract_product<5, 6>(C, A, B, columns);
+  if (rows == 5 && inner == 5) return subtract_product<5, 5>(C, A, B, columns);
   for (int j = 0; j < columns; ++j)
     for (int l = 0; l < inner; ++l) {
       const Scalar b = B[j * inner + l];
@@ -218,6 +221,7 @@ class BlockTreeSolver final : public TreeSolver<Scalar> {
     int* pivot = pivots_.data() + node.pivot_at;
     if (node.size == 6) return factorize_block<6>(A, pivot, 6);
     if (node.size == 3) return factorize_block<3>(A, pivot, 3);
+    if (node.size == 5) return factorize_block<5>(A, pivot, 5);
     return factorize_block<0>(A, pivot, node.size);
   }
   void solve_diagonal(const Node& node, Scalar* x, int columns) const {
@@ -225,6 +229,7 @@ class BlockTreeSolver final : public TreeSolver<Scalar> {
     const int* pivot = pivots_.data() + node.pivot_at;
     if (node.size == 6) return solve_block<6>(A, pivot, 6, x, columns);
     if (node.size == 3) return solve_block<3>(A, pivot, 3, x, columns);
+    if (node.size == 5) return solve_block<5>(A, pivot, 5, x, columns);
     solve_block<0>(A, pivot, node.size, x, columns);
   }
 

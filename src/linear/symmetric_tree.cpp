@@ -110,19 +110,24 @@ struct Kernels {
   }
 };
 
-/// Calls action(Kernels<m, n>{}): bodies have six unknowns, spherical joints three.
+/// Calls action(Kernels<m, n>{}): bodies have six unknowns, spherical joints three, hinges and rails five.
 template <class Action>
 void with_kernels(int m, int n, const Action& action) {
   if (m == 3 && n == 6) return action(Kernels<3, 6>{});
   if (m == 6 && n == 3) return action(Kernels<6, 3>{});
   if (m == 6 && n == 6) return action(Kernels<6, 6>{});
   if (m == 3 && n == 3) return action(Kernels<3, 3>{});
+  if (m == 5 && n == 6) return action(Kernels<5, 6>{});
+  if (m == 6 && n == 5) return action(Kernels<6, 5>{});
+  if (m == 5 && n == 5) return action(Kernels<5, 5>{});
   action(Kernels<0, 0>{});
 }
 
 double divide_block(double* X, const double* C, int m, int n) {
   if (m == 3 && n == 6) return divide<3, 6>(X, C, m, n);
   if (m == 6 && n == 3) return divide<6, 3>(X, C, m, n);
+  if (m == 5 && n == 6) return divide<5, 6>(X, C, m, n);
+  if (m == 6 && n == 5) return divide<6, 5>(X, C, m, n);
   return divide<0, 0>(X, C, m, n);
 }
 
@@ -296,7 +301,10 @@ class SymmetricTreeSolver final : public TreeSolver<double> {
       node.is_positive = n == 0 || C[0] > 0.0;
       if (!node.is_positive)
         for (int i = 0; i < n * n; ++i) C[i] = -C[i];
-      if (!(n == 6 ? factorize_definite<6>(C, n) : n == 3 ? factorize_definite<3>(C, n) : factorize_definite<0>(C, n)))
+      if (!(n == 6   ? factorize_definite<6>(C, n)
+            : n == 5 ? factorize_definite<5>(C, n)
+            : n == 3 ? factorize_definite<3>(C, n)
+                     : factorize_definite<0>(C, n)))
         return false;
       double squares = 0.0, largest_inverse = 0.0;
       for (int j = node.first; j < node.last; ++j)

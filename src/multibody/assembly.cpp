@@ -171,6 +171,21 @@ void Assembly::linearize(const Motion& m, ConstVectorRef lambda, KktBlocks& out)
         [&](const Place& p, const Instant& at) { p.element->linearize(at, blocks_of(p, out)); });
 }
 
+void Assembly::jump_of_force(const Motion& m, double t, ConstVectorRef lambda, VectorRef out) const {
+  out.setZero();
+  BodyStates bodies;
+  Instant at{m.t, m.q.data(), m.v.data(), m.a.data(), nullptr, nullptr, &bodies, &inputs_};
+  for (const double time : {m.t, t}) {
+    out = -out;
+    at.t = time;
+    for (const Place& place : reading_inputs_) {
+      at.slots = slots_.data() + place.slot_at;
+      at.lambda = lambda.data() + place.row;
+      place.element->add_force(at, forces_of(place, out));
+    }
+  }
+}
+
 // ---- energy and time
 
 double Assembly::energy(const Motion& m) const {

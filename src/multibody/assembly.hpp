@@ -16,6 +16,7 @@
 #include "multibody/inputs.hpp"
 #include "multibody/joint.hpp"
 #include "multibody/limit.hpp"
+#include "system/inputs.hpp"
 #include "system/kinks.hpp"
 #include "system/limits.hpp"
 
@@ -49,7 +50,10 @@ struct Mechanism {
 /// Evaluation allocates nothing and keeps no state. Loops over elements are shared by the workers in force
 /// (base/workers.hpp); the order in which a node collects its forces does not depend on them: inertia, rows, other forces,
 /// each in the order of the elements.
-class Assembly final : public system::System, public system::LimitedSystem, public system::KinkedSystem {
+class Assembly final : public system::System,
+                       public system::LimitedSystem,
+                       public system::KinkedSystem,
+                       public system::SystemWithInputs {
  public:
   /// Throws InvalidInput when nodes, joints or groups do not exist or do not fit.
   explicit Assembly(Mechanism mechanism);
@@ -120,6 +124,8 @@ class Assembly final : public system::System, public system::LimitedSystem, publ
   void normal(int number, const lie::Motion& m, VectorRef n) const override;
   double push(int number, ConstVectorRef lambda) const override;
   std::shared_ptr<const system::System> with_closed(const std::vector<bool>& closed) const override;
+
+  void jump_of_force(const lie::Motion& m, double t, ConstVectorRef lambda, VectorRef out) const override;
 
   int kink_count() const override { return kink_count_; }
   void kinks(const lie::Motion& m, VectorRef coordinates) const override;
@@ -207,6 +213,7 @@ class Assembly final : public system::System, public system::LimitedSystem, publ
   Pairs storing_pairs_;
   std::vector<Place> starting_, connecting_;  ///< with states, active or not; joints
   std::vector<Place> kinked_;                 ///< whose forces have kinks
+  std::vector<Place> reading_inputs_;         ///< laws that do
   std::vector<Place> line_loads_;
   int kink_count_ = 0;
   std::vector<int> rolling_;  ///< by joint: its place in rows_ where it rolls, -1: none

@@ -284,6 +284,8 @@ Assembly::Assembly(std::shared_ptr<const Parts> parts, std::vector<bool> active,
     if (facets.does_work) working_.push_back(at);
     if (!at.element->signals().empty() || static_cast<std::size_t>(e) >= first_other) timed_.push_back(at);
     if (facets.multipliers_of != nullptr) is_affine_ = false;
+    if (const auto* law = dynamic_cast<const Law*>(at.element); law != nullptr && law->reads_inputs())
+      reading_inputs_.push_back(at);
     if (dynamic_cast<const LineLoad*>(at.element) != nullptr) line_loads_.push_back(at);
     if (const auto* kinked = dynamic_cast<const Kinked*>(at.element); kinked != nullptr && kinked->kink_count() > 0) {
       kinked_.push_back(at);

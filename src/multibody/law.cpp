@@ -211,10 +211,11 @@ std::vector<Signal> timed_parts(Formulas& formulas, Formulas::Node node) {
 
 /// What a law is made of.
 struct Law::Plan {
-  Formulas::Node value = formula::Graph::none;
-  int gauge = -1, state = -1;  ///< one of them
+  std::vector<Formulas::Node> values{};
+  std::vector<int> gauges{};  ///< by value
+  int state = -1;             ///< whose rate is the only value; there is no gauge then
   bool drives = false;
-  double factor = 1.0, x0 = 0.0;
+  double factor = 1.0, x0 = 0.0, starts = 0.0;
   std::vector<int> nodes{};  ///< by slot
   int bodies = 0;
   std::map<int, int> slot_of, seen_of{};  ///< of nodes; of gauges
@@ -256,18 +257,29 @@ void needs_of(const Formulas& formulas, Formulas::Node node, std::vector<int>& g
 }  // namespace
 
 std::shared_ptr<const Law> Law::along(std::string type, std::string name, Formulas& formulas, Formulas::Node value,
-                                      int gauge, Sense sense, double x0, bool drives) {
-  Plan plan{.value = value,
-            .gauge = gauge,
+                                      int gauge, Sense sense, double x0, double starts, bool drives) {
+  Plan plan{.values = {value},
+            .gauges = {gauge},
             .drives = drives,
             .factor = sense == Sense::pulls ? 1.0 : -1.0,
             .x0 = x0,
+            .starts = starts,
             .slot_of = {}};
   return std::shared_ptr<const Law>(new Law(std::move(type), std::move(name), formulas, std::move(plan)));
 }
 
+std::shared_ptr<const Law> Law::driving(std::string type, std::string name, Formulas& formulas,
+                                        const std::vector<Component>& components) {
+  Plan plan{.drives = true, .factor = -1.0, .slot_of = {}};
+  for (const Component& component : components) {
+    plan.values.push_back(component.value);
+    plan.gauges.push_back(component.gauge);
+  }
+  return std::shared_ptr<const Law>(new Law(std::move(type), std::move(name), formulas, std::move(plan)));
+}
+
 std::shared_ptr<const Law> Law::rate(std::string name, Formulas& formulas, Formulas::Node value, int state) {
-  Plan plan{.value = value, .state = state, .slot_of = {}};
+  Plan plan{.values = {value}, .state = state, .slot_of = {}};
   return std::shared_ptr<const Law>(new Law("state", std::move(name), formulas, std::move(plan)));
 }
 
@@ -275,10 +287,9 @@ namespace {
 
 template <class Plan>
 std::vector<int> completed(const Formulas& formulas, Plan& plan) {
-  std::vector<int> gauges, states;
-  if (plan.gauge >= 0) gauges.push_back(plan.gauge);
+  std::vector<int> gauges = plan.gauges, states;
   if (plan.state >= 0) states.push_back(plan.state);
-  needs_of(formulas, plan.value, gauges, states);
+  for (const Formulas::Node value : plan.values) needs_of(formulas, value, gauges, states);
   for (std::size_t i = 0; i < gauges.size(); ++i) {
     plan.seen_of[gauges[i]] = static_cast<int>(i);
     for (const int body : formulas.gauges()[static_cast<std::size_t>(gauges[i])].bodies)
@@ -300,6 +311,7 @@ std::vector<int> completed(const Formulas& formulas, Plan& plan) {
 Law::Law(std::string type, std::string name, Formulas& formulas, Plan plan)
     : Element(std::move(type), std::move(name), completed(formulas, plan)),
       bodies_(plan.bodies),
+      components_(plan.values.size()),
       factor_(plan.factor),
       x0_(plan.x0),
       curves_(formulas.curves()) {
@@ -315,31 +327,46 @@ Law::Law(std::string type, std::string name, Formulas& formulas, Plan plan)
   if (plan.state >= 0) state_ = plan.slot_of.at(plan.state);
 
   formula::Graph& graph = formulas.graph();
-  value_ = formula::Program(graph, std::array{plan.value});
+  value_ = formula::Program(graph, plan.values);
   if (value_.leaves().size() > max_leaves)
     throw InvalidInput(
         fmt::format("reads {} quantities, at most {} are possible in one law", value_.leaves().size(), max_leaves));
-  std::vector<Formulas::Node> all{plan.value};
-  for (const int leaf : value_.leaves()) all.push_back(graph.derivative(plan.value, leaf));
-  // The value is differentiated by its leaves, in their order; derivatives read no others.
+  std::vector<Formulas::Node> all = plan.values;
+  for (const Formulas::Node value : plan.values)
+    for (const int leaf : value_.leaves()) all.push_back(graph.derivative(value, leaf));
+  // The values are differentiated by their leaves, in their order; derivatives read no others.
   gradient_ = formula::Program(graph, all);
   value_reads_ = readings_of(value_, formulas, plan);
   gradient_reads_ = readings_of(gradient_, formulas, plan);
-  timed_ = timed_parts(formulas, plan.value);
+  for (const Formulas::Node value : plan.values)
+    for (Signal& part : timed_parts(formulas, value)) timed_.push_back(std::move(part));
   set_kinks(formulas, plan);
-  if (plan.gauge < 0) return;
-  const formula::Graph::Node x = formulas.leaf({Kind::value, plan.gauge}), v = formulas.leaf({Kind::rate, plan.gauge});
+  if (plan.gauges.empty()) return;
+  if (components_ > 1) {
+    spends_ = true;
+    spent_ = value_;
+    spent_reads_ = value_reads_;
+    return;
+  }
+  const Formulas::Node value = plan.values[0];
+  const Formulas::Node x = formulas.leaf({Kind::value, plan.gauges[0]}),
+                       v = formulas.leaf({Kind::rate, plan.gauges[0]});
   const int own = graph.leaves_of(x)[0], own_rate = graph.leaves_of(v)[0];
   Formulas::Node rest = formula::Graph::none;
-  Formulas::Node stored = graph.part_of_leaf(plan.value, own, rest);
+  Formulas::Node stored = graph.part_of_leaf(value, own, rest);
   // A constant does work: its potential would have to count the turns of an angle that nothing else needs.
   const LawInfo* info = find_law(this->type());
   const bool drives =
       plan.drives || (info != nullptr && info->drives) || (graph.is_number(stored) && graph.value_of(stored) != 0.0);
-  if (drives) stored = graph.number(0.0), rest = plan.value;
+  if (drives) stored = graph.number(0.0), rest = value;
   stores_ = !graph.is_number(stored);
   spends_ = !graph.is_number(rest) || graph.value_of(rest) != 0.0;
   stored_ = formula::Program(graph, std::array{stored});
+  if (stores_) {
+    double at_x0 = 0.0;
+    stored_.evaluate(&x0_, &at_x0);
+    if (at_x0 != 0.0 && std::isfinite(plan.starts)) x0_ = plan.starts;
+  }
   spent_ = formula::Program(graph, std::array{rest});
   spent_reads_ = readings_of(spent_, formulas, plan);
   const std::vector<int> leaves = graph.leaves_of(rest);
@@ -349,16 +376,18 @@ Law::Law(std::string type, std::string name, Formulas& formulas, Plan plan)
 void Law::set_kinks(Formulas& formulas, const Plan& plan) {
   formula::Graph& graph = formulas.graph();
   std::vector<Formulas::Node> coordinates;
-  for (const formula::Graph::Kink& kink : graph.kinks_of(plan.value)) {
-    const bool moves = std::ranges::any_of(graph.leaves_of(kink.argument), [&](int leaf) {
-      const Kind kind = formulas.quantity(leaf).kind;
-      return kind != Kind::time && kind != Kind::input;
-    });
-    if (!moves) continue;
-    coordinates.push_back(kink.argument);
-    kinks_.push_back(kink.curve);
+  for (const Formulas::Node value : plan.values) {
+    for (const formula::Graph::Kink& kink : graph.kinks_of(value)) {
+      const bool moves = std::ranges::any_of(graph.leaves_of(kink.argument), [&](int leaf) {
+        const Kind kind = formulas.quantity(leaf).kind;
+        return kind != Kind::time && kind != Kind::input;
+      });
+      if (!moves) continue;
+      coordinates.push_back(kink.argument);
+      kinks_.push_back(kink.curve);
+    }
+    jumps_ = jumps_ || graph.jumps(value);
   }
-  jumps_ = graph.jumps(plan.value);
   kink_program_ = formula::Program(graph, coordinates);
   kink_reads_ = readings_of(kink_program_, formulas, plan);
 }
@@ -411,29 +440,34 @@ void Law::read(const std::vector<Reading>& readings, const Instant& at, const Bo
   }
 }
 
-double Law::evaluated(const formula::Program& program, const std::vector<Reading>& readings, const Instant& at,
-                      const BodyState* s) const {
+Law::Values Law::evaluated(const formula::Program& program, const std::vector<Reading>& readings, const Instant& at,
+                           const BodyState* s) const {
   std::array<double, max_leaves> leaves;
-  double value = 0.0;
+  Values values;
   read(readings, at, s, leaves.data());
-  program.evaluate(leaves.data(), &value);
-  return value;
+  program.evaluate(leaves.data(), values.data());
+  return values;
+}
+
+bool Law::reads_inputs() const {
+  return std::ranges::any_of(value_reads_, [](const Reading& reading) { return reading.kind == Kind::input; });
 }
 
 double Law::effort(const Instant& at) const {
-  return evaluated(value_, value_reads_, at, Frames(at, bodies_).states());
+  return evaluated(value_, value_reads_, at, Frames(at, bodies_).states())[0];
 }
 
 void Law::add_force(const Instant& at, const Forces& out) const {
   const Frames frames(at, bodies_);
-  const double value = evaluated(value_, value_reads_, at, frames.states());
+  const Values values = evaluated(value_, value_reads_, at, frames.states());
   if (state_ >= 0) {
-    *out.of(state_) -= value;
+    *out.of(state_) -= values[0];
     return;
   }
   Slopes wrench;
   set_zero(wrench, bodies_);
-  seen_[0].measure->add_slopes(frames.states(), factor_ * value, wrench);
+  for (std::size_t c = 0; c < components_; ++c)
+    seen_[c].measure->add_slopes(frames.states(), factor_ * values[c], wrench);
   frames.add_wrench(wrench, out);
 }
 
@@ -443,83 +477,90 @@ void Law::linearize(const Instant& at, const Blocks& out) const {
   const BodyState* s = frames.states();
   const int n = bodies_, all = slots();
   std::array<double, max_leaves> leaves;
-  std::array<double, max_leaves + 1> results;
+  std::array<double, max_components*(max_leaves + 1)> results;
   read(gradient_reads_, at, s, leaves.data());
   gradient_.evaluate(leaves.data(), results.data());
-  const double value = results[0];
-
-  Slopes by_q, by_v;
-  set_zero(by_q, n);
-  set_zero(by_v, n);
-  std::array<double, max_leaves + max_frames> by_state;
-  std::fill_n(by_state.begin(), all, 0.0);
-  for (std::size_t k = 0; k < value_reads_.size(); ++k) {
-    const Reading& reading = value_reads_[k];
-    const double slope = results[k + 1];
-    if (reading.kind == Kind::time || reading.kind == Kind::input || slope == 0.0) continue;
-    if (reading.kind == Kind::state) {
-      by_state[static_cast<std::size_t>(reading.index)] += slope;
-      continue;
-    }
-    const Seen& seen = seen_[static_cast<std::size_t>(reading.index)];
-    const Pair pair(s, seen.slots);
-    Slopes slopes;
-    set_zero(slopes, 2);
-    seen.measure->add_slopes(pair.states(), slope, slopes);
-    Slopes& direct = reading.kind == Kind::value ? by_q : by_v;
-    for (const int i : {0, 1}) direct[seen.slots[i]] += slopes[i];
-    if (reading.kind == Kind::value) continue;
-    Curvature Q;
-    Q.set_zero(2);
-    seen.measure->add_curvature(pair.states(), slope, Q);
-    for (const int j : {0, 1})
-      for (const int i : {0, 1}) by_q[seen.slots[j]] += Q(i, j).transpose() * pair.states()[i].twist();
-  }
-
-  // A node on SE(3) has v = (U, Ω) with u = R U, see Frames.
-  const auto to_body = [&](int slot, Vector6& q, Vector6& v) {
-    if (at.slots[slot].group != lie::GroupId::se3) return;
-    const Matrix3& R = s[slot].R;
-    const Vector3 by_u = v.head<3>();
-    q.tail<3>() -= (skew(s[slot].u) * R).transpose() * by_u;
-    q.head<3>() = (R.transpose() * q.head<3>()).eval();
-    v.head<3>() = R.transpose() * by_u;
-  };
-  if (state_ >= 0) {
-    for (int j = 0; j < n; ++j) {
-      if (at.slots[j].is_ground()) continue;
-      Vector6 q = by_q[j], v = by_v[j];
-      to_body(j, q, v);
-      out.K(state_, j).row(0) -= q;
-      out.D(state_, j).row(0) -= v;
-    }
-    for (int j = n; j < all; ++j)
-      if (by_state[static_cast<std::size_t>(j)] != 0.0) out.K(state_, j)(0, 0) -= by_state[static_cast<std::size_t>(j)];
-    return;
-  }
-  Slopes slope, wrench;
-  set_zero(slope, n);
-  set_zero(wrench, n);
-  seen_[0].measure->add_slopes(s, factor_, slope);
-  seen_[0].measure->add_slopes(s, factor_ * value, wrench);
+  Slopes wrench;
   Curvature K, D;
-  K.set_zero(n);
-  D.set_zero(n);
-  seen_[0].measure->add_curvature(s, factor_ * value, K);
-  for (const int i : {0, 1})
-    for (int j = 0; j < n; ++j) {
-      K(i, j) += slope[i] * by_q[j].transpose();
-      D(i, j) += slope[i] * by_v[j].transpose();
-    }
-  frames.add_couplings(wrench, K, &D, out);
-  for (const int i : {0, 1}) {
-    if (at.slots[i].is_ground()) continue;
-    Vector6 along = slope[i];
-    if (at.slots[i].group == lie::GroupId::se3) along.head<3>() = (s[i].R.transpose() * along.head<3>()).eval();
-    for (int j = n; j < all; ++j)
-      if (by_state[static_cast<std::size_t>(j)] != 0.0)
-        out.K(i, j).col(0) += by_state[static_cast<std::size_t>(j)] * along;
+  if (state_ < 0) {
+    set_zero(wrench, n);
+    K.set_zero(n);
+    D.set_zero(n);
   }
+  for (std::size_t c = 0; c < components_; ++c) {
+    const double value = results[c];
+    const double* const derivatives = results.data() + components_ + c * value_reads_.size();
+
+    Slopes by_q, by_v;
+    set_zero(by_q, n);
+    set_zero(by_v, n);
+    std::array<double, max_leaves + max_frames> by_state;
+    std::fill_n(by_state.begin(), all, 0.0);
+    for (std::size_t k = 0; k < value_reads_.size(); ++k) {
+      const Reading& reading = value_reads_[k];
+      const double slope = derivatives[k];
+      if (reading.kind == Kind::time || reading.kind == Kind::input || slope == 0.0) continue;
+      if (reading.kind == Kind::state) {
+        by_state[static_cast<std::size_t>(reading.index)] += slope;
+        continue;
+      }
+      const Seen& seen = seen_[static_cast<std::size_t>(reading.index)];
+      const Pair pair(s, seen.slots);
+      Slopes slopes;
+      set_zero(slopes, 2);
+      seen.measure->add_slopes(pair.states(), slope, slopes);
+      Slopes& direct = reading.kind == Kind::value ? by_q : by_v;
+      for (const int i : {0, 1}) direct[seen.slots[i]] += slopes[i];
+      if (reading.kind == Kind::value) continue;
+      Curvature Q;
+      Q.set_zero(2);
+      seen.measure->add_curvature(pair.states(), slope, Q);
+      for (const int j : {0, 1})
+        for (const int i : {0, 1}) by_q[seen.slots[j]] += Q(i, j).transpose() * pair.states()[i].twist();
+    }
+
+    // A node on SE(3) has v = (U, Ω) with u = R U, see Frames.
+    const auto to_body = [&](int slot, Vector6& q, Vector6& v) {
+      if (at.slots[slot].group != lie::GroupId::se3) return;
+      const Matrix3& R = s[slot].R;
+      const Vector3 by_u = v.head<3>();
+      q.tail<3>() -= (skew(s[slot].u) * R).transpose() * by_u;
+      q.head<3>() = (R.transpose() * q.head<3>()).eval();
+      v.head<3>() = R.transpose() * by_u;
+    };
+    if (state_ >= 0) {
+      for (int j = 0; j < n; ++j) {
+        if (at.slots[j].is_ground()) continue;
+        Vector6 q = by_q[j], v = by_v[j];
+        to_body(j, q, v);
+        out.K(state_, j).row(0) -= q;
+        out.D(state_, j).row(0) -= v;
+      }
+      for (int j = n; j < all; ++j)
+        if (by_state[static_cast<std::size_t>(j)] != 0.0)
+          out.K(state_, j)(0, 0) -= by_state[static_cast<std::size_t>(j)];
+      return;
+    }
+    Slopes slope;
+    set_zero(slope, n);
+    seen_[c].measure->add_slopes(s, factor_, slope);
+    seen_[c].measure->add_slopes(s, factor_ * value, wrench);
+    seen_[c].measure->add_curvature(s, factor_ * value, K);
+    for (const int i : {0, 1})
+      for (int j = 0; j < n; ++j) {
+        K(i, j) += slope[i] * by_q[j].transpose();
+        D(i, j) += slope[i] * by_v[j].transpose();
+      }
+    for (const int i : {0, 1}) {
+      if (at.slots[i].is_ground()) continue;
+      Vector6 along = slope[i];
+      if (at.slots[i].group == lie::GroupId::se3) along.head<3>() = (s[i].R.transpose() * along.head<3>()).eval();
+      for (int j = n; j < all; ++j)
+        if (by_state[static_cast<std::size_t>(j)] != 0.0)
+          out.K(i, j).col(0) += by_state[static_cast<std::size_t>(j)] * along;
+    }
+  }
+  frames.add_couplings(wrench, K, &D, out);
 }
 
 std::vector<NamedSignal> Law::signals() const {
@@ -576,7 +617,9 @@ void Law::add_energy(const Instant& at, system::EnergyParts& parts) const {
 
 void Law::add_power(const Instant& at, system::Power& power) const {
   const BodyState* s = Frames(at, bodies_).states();
-  const double lost = factor_ * evaluated(spent_, spent_reads_, at, s) * seen_[0].measure->rate(s);
+  const Values values = evaluated(spent_, spent_reads_, at, s);
+  double lost = factor_ * values[0] * seen_[0].measure->rate(s);
+  for (std::size_t c = 1; c < components_; ++c) lost += factor_ * values[c] * seen_[c].measure->rate(s);
   if (dissipates_)
     power.dissipated += lost;
   else

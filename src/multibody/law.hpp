@@ -120,10 +120,19 @@ class Law final : public Element, public Kinked {
   /// Whether a positive value shortens the gauge, as a spring does, or lengthens it, as an actuator does.
   enum class Sense { pulls, pushes };
 
-  /// Along a gauge. Terms of the formula that depend on the gauge alone, but for `x0`, store energy: V = ∫ τ dξ from
-  /// x0; nothing does if it `drives`. Throws InvalidInput when it reads more bodies than an element can see.
+  /// Along a gauge. Terms of the formula that depend on the gauge alone store energy; nothing does if it `drives`. V = ∫ τ dξ from
+  /// x0, where the coordinate of the formula is zero, if nothing acts there, as with a spring; else from where the gauge
+  /// `starts`. Throws InvalidInput when it reads more bodies than an element can see.
   static std::shared_ptr<const Law> along(std::string type, std::string name, Formulas& formulas, Formulas::Node value,
-                                          int gauge, Sense sense, double x0, bool drives = false);
+                                          int gauge, Sense sense, double x0, double starts, bool drives = false);
+  struct Component {
+    Formulas::Node value;
+    int gauge;
+  };
+  static constexpr std::size_t max_components = 6;
+  /// Along several gauges of the same two bodies at once; all that it does is work.
+  static std::shared_ptr<const Law> driving(std::string type, std::string name, Formulas& formulas,
+                                            const std::vector<Component>& components);
   /// The rate of a state.
   static std::shared_ptr<const Law> rate(std::string name, Formulas& formulas, Formulas::Node value, int state);
 
@@ -133,6 +142,7 @@ class Law final : public Element, public Kinked {
   void add_energy(const Instant& at, system::EnergyParts& parts) const override;
   void add_power(const Instant& at, system::Power& power) const override;
   double effort(const Instant& at) const override;
+  bool reads_inputs() const;
   /// Parts of the formula that are functions of time alone and have corners.
   std::vector<NamedSignal> signals() const override;
   system::Corner next_corner(double t, double until, double resolution) const override;
@@ -160,15 +170,17 @@ class Law final : public Element, public Kinked {
   std::vector<Reading> readings_of(const formula::Program& program, const Formulas& formulas, const Plan& plan) const;
   void read(const std::vector<Reading>& readings, const Instant& at, const BodyState* s, double* values) const;
   double value_of(const Instant& at, const BodyState* s, const Seen& seen) const;
-  double evaluated(const formula::Program& program, const std::vector<Reading>& readings, const Instant& at,
+  using Values = std::array<double, max_components>;
+  Values evaluated(const formula::Program& program, const std::vector<Reading>& readings, const Instant& at,
                    const BodyState* s) const;
   double potential(double x) const;
 
-  int bodies_ = 0;                     ///< the first slots; states follow
-  std::vector<Seen> seen_;             ///< the gauge it acts along first
+  int bodies_ = 0;  ///< the first slots; states follow
+  std::size_t components_ = 1;
+  std::vector<Seen> seen_;             ///< the gauges it acts along first
   int state_ = -1;                     ///< slot of the state whose rate it is; -1: it is a force
   double factor_ = 1.0;                ///< of the wrench: 1 pulls, -1 pushes
-  formula::Program value_, gradient_;  ///< gradient: the value, then derivatives by its leaves
+  formula::Program value_, gradient_;  ///< gradient: the values, then the derivatives of each by the leaves of all
   std::vector<Reading> value_reads_, gradient_reads_;
   formula::Program stored_, spent_;  ///< parts of the value that store energy, and that do not
   std::vector<Reading> spent_reads_;

@@ -137,12 +137,27 @@ class Distance final : public Measure {
 class Angle final : public Measure {
  public:
   Angle(int a, const Matrix3& A, int b, const Matrix3& B)
-      : a_(a), b_(b), sine_(a, A.col(1), b, B.col(0)), cosine_(a, A.col(0), b, B.col(0)) {}
+      : a_(a),
+        b_(b),
+        x_a_(A.col(0)),
+        y_a_(A.col(1)),
+        x_b_(B.col(0)),
+        sine_(a, y_a_, b, x_b_),
+        cosine_(a, x_a_, b, x_b_) {}
 
-  double value(const BodyState* s) const override { return std::atan2(sine_.value(s), cosine_.value(s)); }
+  // The two cosines share x_B, and more: their values, rates and slopes are written out.
+
+  double value(const BodyState* s) const override {
+    const Vector3 x_B = s[b_].R * x_b_;
+    return std::atan2((s[a_].R * y_a_).dot(x_B), (s[a_].R * x_a_).dot(x_B));
+  }
   double rate(const BodyState* s) const override {
-    const double S = sine_.value(s), C = cosine_.value(s);
-    return (C * sine_.rate(s) - S * cosine_.rate(s)) / (S * S + C * C);
+    const BodyState &a = s[a_], &b = s[b_];
+    const Vector3 x_A = a.R * x_a_, y_A = a.R * y_a_, x_B = b.R * x_b_, x_B1 = b.R * b.w.cross(x_b_);
+    const double S = y_A.dot(x_B), C = x_A.dot(x_B);
+    const double S1 = (a.R * a.w.cross(y_a_)).dot(x_B) + y_A.dot(x_B1),
+                 C1 = (a.R * a.w.cross(x_a_)).dot(x_B) + x_A.dot(x_B1);
+    return (C * S1 - S * C1) / (S * S + C * C);
   }
   double curve(const BodyState* s) const override {
     const double S = sine_.value(s), C = cosine_.value(s), S1 = sine_.rate(s), C1 = cosine_.rate(s);
@@ -150,9 +165,15 @@ class Angle final : public Measure {
     return (C * sine_.curve(s) - S * cosine_.curve(s) - 2.0 * theta1 * (C * C1 + S * S1)) / N;
   }
   void add_slopes(const BodyState* s, double scale, Slopes& out) const override {
-    const double S = sine_.value(s), C = cosine_.value(s), N = S * S + C * C;
-    sine_.add_slopes(s, scale * C / N, out);
-    cosine_.add_slopes(s, -scale * S / N, out);
+    const BodyState &a = s[a_], &b = s[b_];
+    const Vector3 x_A = a.R * x_a_, y_A = a.R * y_a_, x_B = b.R * x_b_;
+    const double S = y_A.dot(x_B), C = x_A.dot(x_B), N = S * S + C * C;
+    const double by_sine = scale * C / N, by_cosine = -scale * S / N;
+    const Vector3 in_a = a.R.transpose() * x_B;
+    out[a_].tail<3>() += by_sine * y_a_.cross(in_a);
+    out[a_].tail<3>() += by_cosine * x_a_.cross(in_a);
+    out[b_].tail<3>() += by_sine * x_b_.cross(b.R.transpose() * y_A);
+    out[b_].tail<3>() += by_cosine * x_b_.cross(b.R.transpose() * x_A);
   }
   void add_curvature(const BodyState* s, double scale, Curvature& out) const override {
     const double S = sine_.value(s), C = cosine_.value(s), N = S * S + C * C;
@@ -173,6 +194,7 @@ class Angle final : public Measure {
 
  private:
   int a_, b_;
+  Vector3 x_a_, y_a_, x_b_;
   Cosine sine_, cosine_;
 };
 

@@ -44,6 +44,7 @@ class FormulaNames {
   /// A formula. Throws InvalidInput that gives the wrong name.
   Node resolve(const formula::Formula& formula, Node x, Node v);
   Formulas& formulas() { return formulas_; }
+  const Formulas& formulas() const { return formulas_; }
   /// From now on names mean what is reported: a force that is switched off is zero.
   void begin_reports() { is_reporting_ = true; }
   bool is_reporting() const { return is_reporting_; }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "kreisel/error.hpp"
 #include "lcp.hpp"
@@ -28,6 +29,10 @@ constexpr double rate_round_off = 1e-13;
 constexpr double close_push = 0.05, falling_push = 0.5, zero_push = 1e-13;
 /// A contact force above this part of the largest multiplier, and of the largest one of the limit so far, keeps it closed.
 constexpr double firm_push = 1e-6;
+
+/// By what the gap that counts as zero grows when a limit closes and opens at one time, and up to which part of the gap at the end of
+/// the step.
+constexpr double widening = 32.0, widest = 1e-2;
 
 const LimitedSystem* limits_of(const system::System& system) {
   const auto* limited = dynamic_cast<const LimitedSystem*>(&system);
@@ -80,13 +85,21 @@ void Contacts::begin_segment(const system::System& system, Counters& counters) {
   motion_ = solved_ = lie::Motion(system.space());
 }
 
-void Contacts::open(const Entry& first) {
+void Contacts::open(const Entry& first, int repeated) {
+  const double part = std::min(std::numeric_limits<double>::epsilon() * std::pow(widening, repeated), widest);
+  reach_.resize(dead_.size(), 0.0);
   for (const int i : numbers_) {
     if (limited_->is_closed(i)) continue;
+    const auto k = static_cast<std::size_t>(i);
     const double gap = limited_->gap(i, first.motion).value;
-    dead_[static_cast<std::size_t>(i)] =
-        std::max(limited_->round_off_of_gap(i, first.motion), gap < 0.0 ? -2.0 * gap : 0.0);
+    dead_[k] = std::max(limited_->round_off_of_gap(i, first.motion), gap < 0.0 ? -2.0 * gap : 0.0);
+    if (repeated > 0 && std::abs(gap) <= part * reach_[k]) dead_[k] = std::max(dead_[k], part * reach_[k]);
   }
+}
+
+void Contacts::reach(const Entry& newest) {
+  reach_.resize(dead_.size(), 0.0);
+  for (const int i : numbers_) reach_[static_cast<std::size_t>(i)] = std::abs(limited_->gap(i, newest.motion).value);
 }
 
 int Contacts::passed(const Entry& entry) const {

@@ -47,8 +47,12 @@ class Contacts {
   /// By number of its event.
   int limit(int event) const { return numbers_[static_cast<std::size_t>(event)]; }
   int limit_count() const { return limited_ == nullptr ? 0 : limited_->limit_count(); }
-  /// The gap of an open limit may begin with a small error on the wrong side.
-  void open(const method::Entry& first);
+  /// The gap of an open limit may begin with a small error on the wrong side. `repeated`: contacts so far at this time. Where a
+  /// contact force vanishes smoothly the gap opens like (t - t₀)³, less at first than what interpolation is wrong by: each
+  /// repetition widens what counts as zero.
+  void open(const method::Entry& first, int repeated = 0);
+  /// The end of a step in which a limit is touched: what `open` measures a repetition by.
+  void reach(const method::Entry& newest);
   /// An open limit that the point lies beyond; -1: none.
   int passed(const method::Entry& entry) const;
   const std::string& name(int limit) const { return limited_->limit_name(limit); }
@@ -78,6 +82,7 @@ class Contacts {
   const system::LimitedSystem* limited_ = nullptr;      ///< of the segment; null: it has no limits
   std::vector<system::Event> events_;
   std::vector<int> numbers_;
+  std::vector<double> reach_;    ///< by limit: its gap where that step would have ended
   std::vector<double> dead_;     ///< by limit: gaps of this size are zero
   std::vector<double> firmest_;  ///< by limit: largest contact force so far
   std::unique_ptr<solve::Kkt> kkt_;

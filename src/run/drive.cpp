@@ -801,6 +801,7 @@ bool Drive::end() {
   if (has_ended_) return false;
   has_ended_ = true;
   Segment& s = *segment_;
+  if (s.is_open) events_.end();
   if (!has_final_ && s.is_open) set_final(s.rows.of(now()), s.rows.of(recorder_.evaluate(*s.system, now())));
   report_.energy_final =
       report_.final.motion.q.size() > 0 ? s.system->energy(report_.final.motion) : report_.energy_initial;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/spelling.hpp"
 
@@ -34,9 +35,21 @@ void EventStage::begin_segment(const system::System& system, ResultRows& rows, i
 }
 
 void EventStage::open(const Entry& first) {
-  contacts_.open(first);
+  const bool is_in_place = first.motion.t - last_contact_ <= 4.0 * watch_->tolerance_at(first.motion.t);
+  contacts_.open(first, is_in_place ? contacts_in_place_ : 0);
   if (!watch_->is_idle()) watch_->begin(first, sides_, look_ahead_);
+  if (!std::exchange(has_begun_, true)) zero_at_start_ = watch_->at_zero();
   sides_.clear();
+}
+
+void EventStage::end() {
+  for (const auto& [event, side] : zero_at_start_)
+    if (!counts_.contains(event))
+      recorder_.warn(fmt::format(
+          "event '{}' did not happen: its function is zero at the start{}, and to leave zero is not to cross it", event,
+          side > 0   ? " and rises"
+          : side < 0 ? " and falls"
+                     : ""));
 }
 
 bool EventStage::changes(const Crossing& crossing) const {
@@ -86,6 +99,7 @@ std::variant<std::monostate, Happening, Failure> EventStage::cross(Stepper& step
     if (crossing.is_at_once && !watch_->is_contact(crossing.event)) return without_end(crossing);
     if (changes(crossing) || is_terminal(crossing)) {
       if (std::optional<Failure> failure = lost(crossing.t)) return std::move(*failure);
+      if (watch_->is_contact(crossing.event)) contacts_.reach(entry);
       return group_from(i);
     }
     const bool is_here = crossing.t >= entry.motion.t || !stepper.at(crossing.t, scratch_);

@@ -58,10 +58,12 @@ class EventStage {
   /// Nothing, or why the events would trigger repeatedly.
   std::optional<Failure> settle(const Happening& happening, const Changed& changed);
   method::Entry& scratch() { return scratch_; }
+  /// At the end of a run: warns of events that did not happen although their function was zero at the start.
+  void end();
 
   /// State kept over all segments, and state of one segment.
   void exchange(Archive& a) {
-    a.all(sides_, counts_, changes_, last_contact_, contacts_in_place_);
+    a.all(sides_, counts_, changes_, last_contact_, contacts_in_place_, has_begun_, zero_at_start_);
     contacts_.exchange(a);
   }
   void exchange_segment(Archive& a) {
@@ -85,6 +87,8 @@ class EventStage {
   Observer& observer_;
   EventWatch::Sides sides_;                         ///< of the events that began this segment
   std::map<std::string, int, std::less<>> counts_;  ///< occurrences by event
+  bool has_begun_ = false;                          ///< the first point of the run has been seen
+  EventWatch::Sides zero_at_start_;                 ///< of the run
   std::set<std::string> undefined_;                 ///< events whose function was not a number
   std::vector<double> changes_;                     ///< times of the events that changed something
   std::unique_ptr<EventWatch> watch_;

@@ -174,6 +174,13 @@ EventWatch::Sides EventWatch::sides() const {
   return sides;
 }
 
+EventWatch::Sides EventWatch::at_zero() const {
+  Sides sides;
+  for (std::size_t i = 0; i < contacts_at_; ++i)
+    if (value_[i] == 0.0) sides[events_[i]->name] = side_[i];
+  return sides;
+}
+
 const std::vector<Crossing>& EventWatch::scan(const Entry& newest, Interpolant interpolate, Entry& scratch) {
   crossings_.clear();
   undefined_.clear();

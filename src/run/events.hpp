@@ -51,6 +51,8 @@ class EventWatch {
   void begin(const method::Entry& at, const Sides& sides, double look_ahead);
   /// Of all events, at time().
   Sides sides() const;
+  /// Of events whose function was zero where the segment began: the side to which it goes, 0 where it stays zero.
+  Sides at_zero() const;
   /// Sign changes in the direction of their event on the step that ended at `newest`, in the order of time.
   const std::vector<Crossing>& scan(const method::Entry& newest, Interpolant interpolate, method::Entry& scratch);
   /// The events whose functions were not numbers in the last scan, and when first.

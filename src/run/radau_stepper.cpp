@@ -26,8 +26,18 @@ constexpr double turned_fraction = 100.0;
 
 constexpr std::array parts_of_power{&system::Power::forces, &system::Power::drivers, &system::Power::dissipated};
 
-double largest_turn_at(double rtol) {
-  return std::min(turn_margin * solve::Radau::largest_turn, std::pow(turned_fraction * rtol / 7.6e-4, 0.25));
+double largest_turn_of_reactions(double rtol) { return std::pow(turned_fraction * rtol / 7.6e-4, 0.25); }
+
+/// The parts of blocks that rows touch.
+std::vector<Part> held_parts_of(const system::System& system) {
+  std::vector<Part> parts = parts_of(system);
+  std::erase_if(parts, [&](const Part& part) {
+    return std::ranges::none_of(system.pattern().touches(), [&](const system::Pattern::Touch& touch) {
+      const lie::Block& block = system.space().blocks()[static_cast<std::size_t>(touch.block)];
+      return part.v_at >= block.v_at && part.v_at < block.v_at + block.nv;
+    });
+  });
+  return parts;
 }
 
 void exchange_collocation(Archive& a, solve::Collocation& c) {
@@ -46,6 +56,7 @@ RadauStepper::RadauStepper(const system::System& system, const Plan& plan, Count
       radau_(system, plan.formulation, plan.closeness.newton, counters),
       start_up_(system, counters, plan.options.linear_solver.name()),
       parts_(parts_of(system)),
+      held_parts_(held_parts_of(system)),
       now_(History::blank(system.space(), {system.pattern().rows(), system.pattern().position_rows(), 0})),
       trial_(now_),
       last_(system),
@@ -218,8 +229,12 @@ void RadauStepper::recall(std::span<const Entry> past) {
 }
 
 double RadauStepper::longest_step() const {
-  const double fastest = run::widest_turn(parts_, now_.motion.v).angle;
-  return fastest > 0.0 ? largest_turn_at(plan_.options.rtol) / fastest : std::numeric_limits<double>::infinity();
+  const auto longest = [&](const std::vector<Part>& parts, double turn) {
+    const double fastest = run::widest_turn(parts, now_.motion.v).angle;
+    return fastest > 0.0 ? turn / fastest : std::numeric_limits<double>::infinity();
+  };
+  return std::min(longest(parts_, turn_margin * solve::Radau::largest_turn),
+                  longest(held_parts_, largest_turn_of_reactions(plan_.options.rtol)));
 }
 
 std::string RadauStepper::widest_turn() const {

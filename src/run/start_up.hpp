@@ -33,7 +33,9 @@ class StartUp {
   [[nodiscard]] bool accelerate(method::Entry& at) { return rkmk_.kkt().accelerate(at.motion, at.lambda); }
   /// The same where forces jump at t: v̇ and λ change by the jump, and the residual of the step stays.
   [[nodiscard]] bool jump(double t, method::Entry& at) {
-    return rkmk_.kkt().factorize(at.motion) && rkmk_.kkt().jump_to(t, at.motion, at.lambda);
+    if (jumps_ == nullptr)
+      jumps_ = std::make_unique<solve::Kkt>(system_, counters_, linear_solver_, solve::Kkt::Use::jumps);
+    return jumps_->factorize(at.motion) && jumps_->jump_to(t, at.motion, at.lambda);
   }
   /// λ from the index-1 equations. False when they have no solution.
   [[nodiscard]] bool multipliers(const system::Motion& at, Vector& lambda);
@@ -68,9 +70,10 @@ class StartUp {
 
   const system::System& system_;
   Counters& counters_;
-  std::string linear_solver_;
+  const std::string linear_solver_;
   Rkmk rkmk_;
   std::unique_ptr<Implicit> implicit_;  ///< once explicit steps are far from stable
+  std::unique_ptr<solve::Kkt> jumps_;   ///< null: no input was set
   int substeps_ = 1;
   bool has_only_dynamic_ = true, looks_back_ = true;
   system::Motion from_, to_;

@@ -80,7 +80,7 @@ double largest_velocity(const lie::Space& space, ConstVectorRef v, double unit) 
   return largest_in(space, v, unit, &lie::Block::v_at, &lie::Block::nv);
 }
 
-Kkt::Kkt(const system::System& system, Counters& counters, std::string_view linear_solver)
+Kkt::Kkt(const system::System& system, Counters& counters, std::string_view linear_solver, Use use)
     : system_(system),
       counters_(counters),
       blocks_(system.pattern()),
@@ -96,15 +96,19 @@ Kkt::Kkt(const system::System& system, Counters& counters, std::string_view line
   std::vector<int> sizes;
   for (const lie::Block& block : system.space().blocks()) sizes.push_back(block.nv);
   for (const system::RowGroup& group : pattern.groups()) sizes.push_back(group.rows);
+  const bool is_symmetric = !needs_newton_ || (use == Use::jumps && !has_algebraic_);
   std::vector<std::pair<int, int>> entries;
-  for (const Pattern::Coupling& c : pattern.couplings()) entries.push_back({c.row, c.column});
+  for (const Pattern::Coupling& c : pattern.couplings())
+    if (c.row == c.column || !is_symmetric ||
+        (pattern.kind(c.row) == CoordinateKind::dynamic && pattern.kind(c.column) == CoordinateKind::dynamic))
+      entries.push_back({c.row, c.column});
   for (const Pattern::Touch& t : pattern.touches()) {
     entries.push_back({t.block, x_count + t.group});
     entries.push_back({x_count + t.group, t.block});
   }
   // Newton has ∂force/∂λ in place of Bᵀ, and K and D of states and index-1 unknowns in place of M.
   matrix_ = linear::BlockMatrix(sizes, std::move(entries),
-                                needs_newton_ ? linear::Symmetry::none : linear::Symmetry::symmetric);
+                                is_symmetric ? linear::Symmetry::symmetric : linear::Symmetry::none);
   for (const Pattern::Coupling& c : pattern.couplings()) coupling_entry_.push_back(matrix_.find(c.row, c.column));
   for (const Pattern::Touch& t : pattern.touches()) {
     force_entry_.push_back(matrix_.find(t.block, x_count + t.group));
@@ -121,8 +125,12 @@ Kkt::Kkt(const system::System& system, Counters& counters, std::string_view line
       copies.push_back({from, to, count});
   };
   if (matrix_.is_symmetric()) {
-    for (std::size_t c = 0; c < coupling_entry_.size(); ++c)
-      add_copy(mass_copies_, pattern.couplings()[c].at, coupling_entry_[c]);
+    for (std::size_t c = 0; c < coupling_entry_.size(); ++c) {
+      if (pattern.kind(pattern.couplings()[c].row) == CoordinateKind::dynamic)
+        add_copy(mass_copies_, pattern.couplings()[c].at, coupling_entry_[c]);
+      else if (coupling_entry_[c] >= 0)
+        unit_entries_.push_back(coupling_entry_[c]);
+    }
     for (std::size_t t = 0; t < row_entry_.size(); ++t) add_copy(row_copies_, pattern.touches()[t].at, row_entry_[t]);
   }
   solver_ = linear::make_solver(linear_solver, matrix_);
@@ -132,6 +140,7 @@ Kkt::Kkt(const system::System& system, Counters& counters, std::string_view line
   zero_lambda_.setZero(pattern.rows());
   step_.setZero(system.space().nv());
   target_.setZero(system.space().nv());
+  inputs_ = dynamic_cast<const system::SystemWithInputs*>(&system);
   before_jump_ = Motion(system.space());
   lambda_before_jump_.setZero(pattern.rows());
 }
@@ -150,6 +159,7 @@ void Kkt::assemble_symmetric(Metric metric) {
   double* values = matrix_.values().data();
   if (metric == Metric::mass) {
     for (const Copy& copy : mass_copies_) std::copy_n(blocks_.M.data() + copy.from, copy.count, values + copy.to);
+    for (const int entry : unit_entries_) matrix_.block(entry).setIdentity();
   } else {
     const Pattern& pattern = system_.pattern();
     for (std::size_t c = 0; c < pattern.couplings().size(); ++c) {
@@ -324,8 +334,6 @@ bool Kkt::complete(Motion& m, VectorRef lambda, bool moves_velocity) {
 
 bool Kkt::jump_to(double t, Motion& m, VectorRef lambda) {
   if (has_algebraic_) return false;
-  system_.residual(m, lambda, residual_);
-  target_ = residual_.force;
   before_jump_ = m;
   lambda_before_jump_ = lambda;
   m.t = t;
@@ -333,9 +341,15 @@ bool Kkt::jump_to(double t, Motion& m, VectorRef lambda) {
   const int corrections = needs_newton_ ? 2 : 1;
   double change = 0.0;
   for (int i = 0; i < corrections; ++i) {
-    ++counters_.residual_evaluations;
-    system_.residual(m, lambda, residual_);
-    residual_.force -= target_;
+    if (i == 0 && inputs_ != nullptr) {
+      inputs_->jump_of_force(before_jump_, t, lambda, residual_.force);
+    } else {
+      counters_.residual_evaluations += 2;
+      system_.residual(before_jump_, lambda_before_jump_, residual_);
+      target_ = residual_.force;
+      system_.residual(m, lambda, residual_);
+      residual_.force -= target_;
+    }
     rows_.setZero();  // B Δv̇ = 0: constraints do not jump
     change = correct(m, lambda);
     if (change < 0.0) break;

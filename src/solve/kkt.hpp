@@ -9,6 +9,7 @@
 #include "kreisel/types.hpp"
 #include "linear/solver.hpp"
 #include "method/parameters.hpp"
+#include "system/inputs.hpp"
 
 namespace kreisel::solve {
 
@@ -28,7 +29,10 @@ double largest_velocity(const lie::Space& space, ConstVectorRef v, double unit);
 /// M itself is never inverted: singular mass matrices are allowed as long as M > 0 on ker B.
 class Kkt {
  public:
-  Kkt(const system::System& system, Counters& counters, std::string_view linear_solver = "automatic");
+  /// `jumps`: for `jump_to` alone. States then stand apart, and the matrix is symmetric unless forces depend on λ.
+  enum class Use { all, jumps };
+  Kkt(const system::System& system, Counters& counters, std::string_view linear_solver = "automatic",
+      Use use = Use::all);
   ~Kkt();
 
   /// Factorises at (t, q, v) of m. False when M is not positive definite on ker B or B lacks rank.
@@ -94,7 +98,9 @@ class Kkt {
   system::KktBlocks blocks_;
   system::Residual residual_;
   Vector right_hand_side_, rows_, row_lengths_, step_, zero_lambda_;
-  Vector target_;  ///< of the force balance
+  Vector target_;                                     ///< of the force balance
+  std::vector<int> unit_entries_;                     ///< of states in a symmetric matrix, whose M is empty
+  const system::SystemWithInputs* inputs_ = nullptr;  ///< null: the whole residual says what jumps
   system::Motion before_jump_;
   Vector lambda_before_jump_;
   double unit_ = 1.0;             ///< of translations, in projections

@@ -60,4 +60,13 @@ class SetInputs {
   std::vector<std::vector<Setting>> of_;
 };
 
+/// A system whose forces jump where inputs are set.
+class SystemWithInputs {
+ public:
+  virtual ~SystemWithInputs() = default;
+
+  /// By what forces that read inputs jump between m.t and t, a few units of round-off later, at (q, v, λ) of m.
+  virtual void jump_of_force(const Motion& m, double t, ConstVectorRef lambda, VectorRef out) const = 0;
+};
+
 }  // namespace kreisel::system

@@ -6,6 +6,9 @@
 #include <filesystem>
 #include <fstream>
 #include <numbers>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "kreisel/kreisel.hpp"
 
@@ -174,6 +177,29 @@ TEST(Mechanism, TakesLawsBetweenTwoPoints) {
     EXPECT_NEAR(swung.output("l"), 1.0 + x, 1e-8) << way;
     EXPECT_NEAR(swung.output("f"), k * x, 1e-6) << way;
     EXPECT_NEAR(swung.output("p"), -k * x * v, 1e-5) << way;
+  }
+}
+
+/// Two vibrations across each other, 5 rad/s.
+TEST(Mechanism, TakesLawsAsComponentsOfAppliedForces) {
+  const auto pulled = [](std::vector<Law> pull) {
+    Mechanism mechanism{"mass"};
+    const Body mass = mechanism.add_body(
+        {.name = "mass", .mass = 2.0, .inertia = diagonal(1, 1, 1), .position = {1, 0, 0}, .velocity = {0, 2, 0}});
+    mechanism.add_output("p", position_of(mass, {1, 0, 0}));
+    mechanism.add_force({.type = "applied", .bodies = {mass}, .name = "pull", .laws = {{"force", std::move(pull)}}});
+    mechanism.add_output("power", power_of("pull"));
+    return mechanism;
+  };
+  const auto by = [](const char* what) {
+    return Law([](double, std::span<const double> uses) { return -50.0 * uses[0]; }, {what});
+  };
+  for (const Mechanism& mechanism : {pulled({"-50*p.x", "-50*p.y", 0.0}), pulled({by("p.x"), by("p.y"), "0*t"})}) {
+    Simulation moved = simulated(mechanism, 1.3);
+    const double c = std::cos(6.5), s = std::sin(6.5);
+    EXPECT_NEAR(moved.output("p.x"), c, 1e-8);
+    EXPECT_NEAR(moved.output("p.y"), 0.4 * s, 1e-8);
+    EXPECT_NEAR(moved.output("power"), -50.0 * (c * -5.0 * s + 0.4 * s * 2.0 * c), 1e-6);
   }
 }
 

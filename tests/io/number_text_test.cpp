@@ -81,6 +81,7 @@ TEST(NumberText, LooksAsPeopleWriteNumbers) {
   EXPECT_EQ(text_of(1e17), "1e+17");
   EXPECT_EQ(text_of(-std::numeric_limits<double>::infinity()), "-inf");
   EXPECT_EQ(text_of(std::numeric_limits<double>::quiet_NaN()), "nan");
+  EXPECT_EQ(text_of(-std::numeric_limits<double>::quiet_NaN()), "nan");
 }
 
 }  // namespace

@@ -149,6 +149,8 @@ TEST(Law, DerivativesAreExactOnBothGroups) {
        R"j({"type": "torsional-spring-damper", "between": ["ground", "c"], "axis": [0, 0, 1], "torque": "=k*sin(x) + v/(1 + tip.z^2)"})j",
        R"j({"type": "rotary-actuator", "between": ["a", "b"], "axis": [1, 0, 1], "value": "=10*cos(turn)*knee + v"})j",
        R"j({"type": "linear-actuator", "between": ["ground", "b"], "at": [[0, 0, 1], [0.2, 1.5, 0.3]], "value": {"table": [[-2, 5], [0, 1], [3, -4]], "interpolation": "spline", "of": "=knee + far"}})j",
+       R"j({"type": "applied", "on": "b", "at": [0.1, 1.2, 0.4], "force": ["=-k*tip.x - 3*fast.x", "=z*span*u", "=t"], "torque": ["=turn'", 0, "=w*far"]})j",
+       R"j({"type": "applied", "on": "b", "at": [0.1, 1.2, 0.4], "frame": "body", "force": ["=-k*tip.x - 3*fast.x", "=z*span*u", "=t"], "torque": ["=turn'", 0, "=w*far"]})j",
        R"j({"type": "motor", "joint": "hinge", "table": [[-5, 10], [0, 8], [10, 0]], "interpolation": "spline", "command": "=z + u"})j",
        R"j({"type": "friction", "joint": "slide", "coulomb": 3, "viscous": 0.5, "speed": 0.3})j"})
     expect_right(two + force + "]}", force);
@@ -187,6 +189,91 @@ TEST(Law, PotentialsKeepTheEnergyBalance) {
                         5.0, 1e-10);
   EXPECT_LT(table.report.energy_error, 1e-9 * 9.81);
   EXPECT_EQ(table.report.work.total(), 0.0);
+}
+
+TEST(Law, PotentialsAreZeroWhereASpringIsAtRestOrElseAtTheStart) {
+  const auto elastic_at_start = [](const std::string& law) {
+    const io::ModelFile file = io::read_model(JsonSource(
+        "m.json",
+        rod(R"j(, "forces": [{"type": "spring-damper", "between": ["ground", "rod"], "at": [[0, 0, 2], [0, 1, 0]], "length": 1.5, "force": ")j" +
+            law + R"j("}])j")));
+    system::Motion m(file.assembly->space());
+    m.q = file.model.start.q0;
+    return file.assembly->energy_parts(m).elastic;
+  };
+  const double stretch = std::sqrt(5.0) - 1.5;
+  EXPECT_NEAR(elastic_at_start("=40*x"), 20.0 * stretch * stretch, 1e-12);
+  EXPECT_EQ(elastic_at_start("=40*x + 7"), 0.0);
+  EXPECT_EQ(elastic_at_start("=40*x - 5e8*max(0, 0.2 - x)"), 0.0) << "a stop far from the coordinate zero";
+}
+
+// ---- applied forces
+
+/// Two vibrations across each other.
+TEST(AppliedForce, ReadsOutputsInTheAxesOfTheWorld) {
+  const std::string text = R"j({"gravity": [0, 0, 0],
+      "bodies": [{"name": "mass", "mass": 2, "inertia": [1, 1, 1], "position": [1, 0, 0.3], "velocity": [0, 2, 0]}],
+      "inputs": {"weight": {"value": -3, "unit": "N"}},
+      "outputs": {"p": {"position": "mass"}, "power": {"power": "pull"}},
+      "forces": [{"name": "pull", "type": "applied", "on": "mass", "force": ["=-50*p.x", "=-50*p.y - 0*p.x'", "=weight"]}]})j";
+  for (const char* group : {"r3xso3", "se3"}) {
+    const Ran r = ran(text, 1.3, 1e-10, group);
+    const double c = std::cos(6.5), s = std::sin(6.5), x = c, y = 0.4 * s;
+    EXPECT_NEAR((*r.out)["p.x"], x, 1e-8) << group;
+    EXPECT_NEAR((*r.out)["p.y"], y, 1e-8) << group;
+    EXPECT_NEAR((*r.out)["p.z"], 0.3 - 0.75 * 1.3 * 1.3, 1e-8) << group;
+    EXPECT_NEAR((*r.out)["power"], -50.0 * (x * -5.0 * s + y * 2.0 * c) - 3.0 * -1.5 * 1.3, 1e-6) << group;
+    EXPECT_LT(r.report.energy_error, 1e-6) << "all of it is work";
+    EXPECT_GT(std::abs(r.report.work.forces), 1.0);
+  }
+}
+
+/// A thrust that grows with time along an axis of a body that turns at 3 rad/s.
+TEST(AppliedForce, ReadsStatesInTheAxesOfTheBody) {
+  const std::string text = R"j({"gravity": [0, 0, 0],
+      "bodies": [{"name": "craft", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0], "angular_velocity": [0, 0, 3]}],
+      "outputs": {"fast": {"velocity": "craft"}}, "states": {"thrust": {"rate": 1}},
+      "forces": [{"type": "applied", "on": "craft", "frame": "body", "force": ["=thrust", 0, 0]}]})j";
+  for (const char* group : {"r3xso3", "se3"}) {
+    const Ran r = ran(text, 1.7, 1e-10, group);
+    const double angle = 3.0 * 1.7, c = std::cos(angle), s = std::sin(angle);
+    EXPECT_NEAR((*r.out)["fast.x"], (c + angle * s - 1.0) / 9.0, 1e-8) << group;
+    EXPECT_NEAR((*r.out)["fast.y"], (s - angle * c) / 9.0, 1e-8) << group;
+    EXPECT_LT(r.report.energy_error, 1e-7) << group;
+  }
+}
+
+TEST(AppliedForce, AsATorqueAboutTheAxisOfAHingeIsTheTorqueAlongIt) {
+  const auto with = [](const std::string& law) {
+    return rod(R"j(, "outputs": {"swing": {"angle": "hinge"}}, "forces": [{"name": "m", )j" + law + "}]");
+  };
+  const std::string value = R"j("=-9*swing - 0.5*swing' + sin(t)")j";
+  const Ran along = ran(with(R"j("type": "torque", "joint": "hinge", "value": )j" + value), 2.0, 1e-10);
+  for (const char* frame : {"world", "body"}) {
+    const Ran applied =
+        ran(with(fmt::format(R"j("type": "applied", "on": "rod", "frame": "{}", "torque": [{}, 0, 0])j", frame, value)),
+            2.0, 1e-10);
+    EXPECT_NEAR((*applied.out)["swing"], (*along.out)["swing"], 1e-8) << frame;
+  }
+  const Ran off =
+                ran(with(R"j("active": false, "type": "applied", "on": "rod", "torque": [)j" + value + ", 0, 0]"), 1.0),
+            none = ran(rod(R"j(, "outputs": {"swing": {"angle": "hinge"}})j"), 1.0);
+  EXPECT_NEAR((*off.out)["swing"], (*none.out)["swing"], 1e-9);
+}
+
+TEST(AppliedForce, RefusesWhatCannotBe) {
+  const auto with = [](const std::string& force, const std::string& outputs = "") {
+    return refusal(rod(R"j(, "outputs": {"swing": {"angle": "hinge"}, "jerky": {"acceleration": "rod"})j" + outputs +
+                       R"j(},
+        "forces": [{"name": "push", "type": "applied", "on": "rod", )j" +
+                       force + "}]"));
+  };
+  EXPECT_NE(with(R"j("force": ["=-jerky.x", 0, 0])j").find("depends on an acceleration"), std::string::npos);
+  EXPECT_NE(with(R"j("force": ["=swin", 0, 0])j").find("swing"), std::string::npos);
+  EXPECT_NE(with(R"j("force": ["=swing + x", 0, 0])j").find("'x' is available only"), std::string::npos);
+  EXPECT_NE(with(R"j("force": ["=swing", 0, 0])j", R"j(, "f": {"force": "push"})j").find("expected \"power\""),
+            std::string::npos);
+  EXPECT_NE(with(R"j("force": ["=swing", 0, 0])j", R"j(, "f": "=2*push")j").find("with components"), std::string::npos);
 }
 
 TEST(Law, AControllerWithAnIntegralFollowsItsMinimalCoordinates) {

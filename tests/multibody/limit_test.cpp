@@ -541,6 +541,31 @@ TEST(Limits, OpenWhereASmoothForceChangesItsSign) {
     }
 }
 
+/// The force vanishes at t₀ and pulls then like t - t₀: the gap opens like (t - t₀)³, less at first than what the points between the
+/// ends of a step are wrong by. x = ∫∫ 3/2 sin 2(t - t₀).
+TEST(Limits, OpenAsSmoothlyAsTheForceThatGrows) {
+  for (const char* method : {"bliedf", "radau", "rkmk"})
+    for (const double opens : {0.45, 0.5, 0.55, 0.6, 0.75})
+      for (const double tolerance : {1e-2, 1e-3, 3e-4, 1e-4, 1e-5}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", method, opens, tolerance));
+        io::RunSpec spec = spec_of(on_rail(
+            "{}", R"({"from": 0, "restitution": 0.5})",
+            fmt::format(
+                R"json(, "forces": [{{"name": "u", "type": "force", "joint": "rail", "value": "=3*sin(2*(t - {}))"}}])json",
+                opens),
+            "0"));
+        spec.set("method", std::string(method));
+        const double end = opens + 1.2;
+        const Ran r = ran(spec, end, tolerance);
+        const double w = 2.0 * (end - opens);
+        EXPECT_NEAR(r["height"], 0.375 * (w - std::sin(w)), 100.0 * tolerance);
+        const std::vector<Hit> list = hits(r);
+        ASSERT_FALSE(list.empty());
+        EXPECT_NEAR(list[1].t, opens, 1e-6);
+        for (const Hit& hit : list) EXPECT_LT(hit.t, opens + 1e-6) << hit.action;
+      }
+}
+
 /// The power of a damped limit has kinks where it lets go and where the rail leaves it, and nothing else changes there: the books
 /// balance all the same. Numbers by scipy (DOP853, 1e-12, cut at the contacts and at the releases).
 TEST(Limits, DampedLimitsBalanceTheirEnergy) {

@@ -297,6 +297,15 @@ class Laws(unittest.TestCase):
         one, other = self.same(self.rod().torque("pin", law), self.rod().torque("pin", "=-1e6*angle - 2e3*angle' + 1e5*angle^3"), 2)
         self.assertLessEqual(one.nlu, 1.2 * other.nlu + 5)
 
+    def test_components_of_an_applied_force(self):
+        def model(force, **properties):
+            return (kreisel.Model("mass", gravity=[0, 0, 0]).body("mass", mass=2.0, inertia=[1, 1, 1], position=[1, 0, 0], velocity=[0, 2, 0])
+                    .output("p", position="mass").force("pull", "applied", on="mass", force=force, **properties))
+        law = lambda name: kreisel.Law(lambda t, y: -50 * y[name], uses=[name])
+        for force in (["=-50*p.x", "=-50*p.y", 0], [law("p.x"), law("p.y"), 0]):
+            moved = kreisel.solve(model(force), 1.3, rtol=1e-9, atol=1e-9)
+            np.testing.assert_allclose(moved["p"][-1], [np.cos(6.5), 0.4 * np.sin(6.5), 0], atol=1e-7)
+
     def test_states_outputs_and_forces_between_points(self):
         def model(force, rate, shown):
             return (self.rod().output("tip", position="rod", at=[0, 1, 0]).state("z", rate).output("shown", shown)

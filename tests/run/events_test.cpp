@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 
 #include "kreisel/error.hpp"
 #include "kreisel/own_system.hpp"
@@ -101,6 +102,45 @@ TEST(EventTimes, ThatABodyTurnsPastManyTimesInAStepAreAllFound) {
     EXPECT_EQ(turned, 10) << options.method.name() << " " << options.step;
     EXPECT_EQ(clock, 51) << options.method.name() << " " << options.step;
   }
+}
+
+/// v = -sin t is zero at the start and falls. scipy's solve_ivp counts that as an event, as a zero that is crossed.
+TEST(EventTimes, ToLeaveAZeroAtTheStartIsNoEventAndToReturnIsOne) {
+  const auto event = [](const char* name, Direction direction) {
+    return Event{name, [](double, const Vector&, const Vector& v, const Vector&) { return v[0]; }, direction};
+  };
+  const std::vector<Event> events{event("falling", Direction::falling), event("rising", Direction::rising),
+                                  event("either", Direction::either)};
+  for (const double scale : {1.0, 1e-3, 1e3}) {
+    std::vector<Event> scaled = events;
+    for (Event& e : scaled)
+      e.function = [scale](double, const Vector&, const Vector& v, const Vector&) { return scale * v[0]; };
+    const auto run = oscillate(scaled, tolerances(1e-9));
+    std::map<std::string, std::vector<double>> times;
+    for (const run::Occurrence& o : run.report.events) times[o.event].push_back(std::round(o.t / M_PI * 1e6) / 1e6);
+    EXPECT_EQ(times["falling"], std::vector<double>{2.0});
+    EXPECT_EQ(times["rising"], (std::vector<double>{1.0, 3.0}));
+    EXPECT_EQ(times["either"], (std::vector<double>{1.0, 2.0, 3.0}));
+    EXPECT_TRUE(run.report.warnings.empty());
+  }
+}
+
+TEST(EventTimes, AnEventThatIsZeroAtTheStartAndDoesNotReturnIsToldOf) {
+  run::Options options = tolerances(1e-6);
+  options.t_end = 2.0;
+  options.events = {
+      position_event("leaves", 1.0, Direction::either),
+      position_event("crosses", 0.5, Direction::either),
+      {"stays", [](double, const Vector&, const Vector&, const Vector&) { return 0.0; }, Direction::either}};
+  const auto run = support::integrate(support::make_model(experiment("oscillator")), options);
+  ASSERT_EQ(run.report.events.size(), 1u);
+  ASSERT_EQ(run.report.warnings.size(), 2u);
+  EXPECT_NE(run.report.warnings[0].find("'leaves' did not happen: its function is zero at the start and falls"),
+            std::string::npos)
+      << run.report.warnings[0];
+  EXPECT_NE(run.report.warnings[1].find("'stays' did not happen: its function is zero at the start, and"),
+            std::string::npos)
+      << run.report.warnings[1];
 }
 
 TEST(EventTimes, OfSeveralEventsInOneStepComeInOrder) {

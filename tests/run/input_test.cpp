@@ -1,6 +1,8 @@
 // Inputs that are set while a run goes on.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
 #include "io/model_file/model_file.hpp"
@@ -8,6 +10,7 @@
 #include "kreisel/mechanism.hpp"
 #include "kreisel/simulation.hpp"
 #include "kreisel/solution.hpp"
+#include "solve/kkt.hpp"
 
 namespace {
 
@@ -249,6 +252,77 @@ TEST(Inputs, AreSeenByEventsAndByAccelerations) {
   at_start.set("u", 6.0);
   EXPECT_NEAR(at_start.state().a[0], 3.0, 1e-9);
   EXPECT_EQ(at_start.output("wish"), 6.0);
+}
+
+/// An arm of two joints whose angles count their turns, which takes states, and a filter that reads the inputs too.
+const char* const arm = R"json({ "name": "arm", "gravity": [0, 0, -9.81],
+  "inputs": { "u": 0, "w": 0 },
+  "bodies": [ {"name": "upper", "mass": 2, "inertia": [0.2, 0.05, 0.2], "position": [0, 0.5, 0]},
+              {"name": "lower", "mass": 1, "inertia": [0.1, 0.02, 0.1], "position": [0, 1.4, 0]} ],
+  "joints": [ {"name": "shoulder", "type": "revolute", "between": ["ground", "upper"], "at": [0, 0, 0], "axis": [1, 0, 0]},
+              {"name": "elbow", "type": "revolute", "between": ["upper", "lower"], "at": [0, 1, 0], "axis": [1, 0, 0]} ],
+  "outputs": { "alpha": {"angle": "shoulder"}, "beta": {"angle": "elbow"} },
+  "states": { "slow": {"rate": "=3*(u*w - slow)", "initial": 0} },
+  "forces": [ {"name": "m1", "type": "torque", "joint": "shoulder", "value": "=u*cos(alpha) - 2*alpha'"},
+              {"name": "m2", "type": "torque", "joint": "elbow", "value": "=w - slow - beta'"},
+              {"name": "push", "type": "applied", "on": "lower", "at": [0, 1.8, 0], "force": [0, "=0.3*u", 0]} ],
+  "simulation": {"t_end": 100} })json";
+
+/// Both sides of every jump: two points at one time.
+class Jumps final : public run::Observer {
+ public:
+  bool accept(const run::Point& point) override {
+    if (!points.empty() && point.entry.motion.t - points.back().motion.t < 1e-12)
+      sides.push_back({points.back(), point.entry});
+    points.push_back(point.entry);
+    return true;
+  }
+  std::vector<method::Entry> points;
+  std::vector<std::array<method::Entry, 2>> sides;
+};
+
+TEST(Inputs, AccelerationsAndMultipliersJumpByWhatTheEquationsSay) {
+  for (const char* method : {"bliedf", "radau"}) {
+    Jumps seen;
+    run::Simulation sim(problem_of(arm), options_of(method, 1e-7), &seen);
+    std::vector<std::array<double, 2>> values{{0.0, 0.0}};
+    for (int k = 0; k < 40; ++k) {
+      sim.advance_to(0.01 * (k + 1));
+      values.push_back({5.0 + 0.5 * std::sin(0.3 * k), 1.0 + 0.2 * std::cos(0.5 * k)});
+      sim.set("u", values.back()[0]);
+      sim.set("w", values.back()[1]);
+    }
+    ASSERT_GT(seen.sides.size(), 30u) << method;
+    // The same forces by constants.
+    const auto solved = [&](const method::Entry& at, const std::array<double, 2>& inputs, Vector& lambda) {
+      std::string text = arm;
+      text.replace(text.find("\"u\": 0"), 6, "\"u\": " + fmt::format("{:.17g}", inputs[0]));
+      text.replace(text.find("\"w\": 0"), 6, "\"w\": " + fmt::format("{:.17g}", inputs[1]));
+      const models::Model model = model_of(text.c_str());
+      Counters counters;
+      solve::Kkt kkt(*model.system, counters);
+      system::Motion m = at.motion;
+      lambda = at.lambda;
+      EXPECT_TRUE(kkt.accelerate(m, lambda));
+      return m;
+    };
+    int compared = 0;
+    for (const auto& [before, behind] : seen.sides) {
+      if (before.motion.v.head(12) != behind.motion.v.head(12)) continue;  // it started anew
+      const auto k = static_cast<std::size_t>(std::lround(before.motion.t / 0.01));
+      Vector lambda_before, lambda_behind;
+      const system::Motion was = solved(before, values[k - 1], lambda_before),
+                           is = solved(behind, values[k], lambda_behind);
+      const Vector jump = (behind.motion.a - before.motion.a).head(12), expected = (is.a - was.a).head(12);
+      EXPECT_LT((jump - expected).norm(), 1e-5 * expected.norm() + 1e-9) << method << " at " << before.motion.t;
+      const Vector pushes = behind.lambda - before.lambda, wanted = lambda_behind - lambda_before;
+      EXPECT_LT((pushes - wanted).norm(), 1e-5 * wanted.norm() + 1e-9) << method << " at " << before.motion.t;
+      // The states' own rates.
+      EXPECT_NEAR((behind.motion.v - before.motion.v).tail(3).norm(), (is.v - was.v).tail(3).norm(), 1e-5) << method;
+      ++compared;
+    }
+    EXPECT_GT(compared, 20) << method;
+  }
 }
 
 /// Controllers of several joints read and set in turns.

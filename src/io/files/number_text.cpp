@@ -136,6 +136,7 @@ char* write_number(char* at, double value) {
     *at++ = '0';
     return at;
   }
+  if (std::isnan(value)) at -= bits >> 63;  // without a sign
   if (!std::isfinite(value)) return std::to_chars(at, at + 3, std::abs(value)).ptr;
   return write_decimal(at, rare_decimal(std::abs(value)));
 }

@@ -132,7 +132,8 @@ class ModelReader {
     int gauge = -1, state = -1;
     multibody::Law::Sense sense = multibody::Law::Sense::pushes;
     double x0 = 0.0;
-    bool drives = false;  ///< all that it does is work
+    bool drives = false;                                 ///< all that it does is work
+    std::vector<std::pair<int, MakeNode>> components{};  ///< gauges and values of a wrench
   };
   /// The value of a gauge; an angle that counts its turns has a state for them from now on.
   Node value_of(int gauge, bool counts_turns, const std::string& name);
@@ -141,6 +142,8 @@ class ModelReader {
   /// A state that only events change.
   int add_set_state(const std::string& name, double initial);
   double initial_value(const multibody::Gauge& gauge) const;
+  /// The same of a gauge by number, turns counted.
+  double start_of(int gauge) const;
   /// The coordinate of a joint, -1 when it has none of that kind.
   int joint_gauge(int joint, bool is_rotation);
   bool joint_named(const std::string& at, const Json& value, int& out);
@@ -354,6 +357,10 @@ class ModelReader {
   void read_force(const std::string& at, const Json& value);
   /// Whether a spring or an actuator depends on more than time and its own measure.
   bool has_law(const Json& value, const ForceInfo& info);
+  /// Whether a component of an applied force depends on more than t.
+  bool has_wrench_law(const Json& value, const ForceInfo& info);
+  void read_wrench_law(const std::string& at, const Json& value, const ForceInfo& info,
+                       const multibody::ForceSpec& spec);
   /// A spring or an actuator whose effort or target is a formula.
   void read_measured_law(const std::string& at, const Json& value, const ForceInfo& info,
                          const multibody::ForceSpec& spec);
@@ -419,6 +426,7 @@ class ModelReader {
     multibody::Law::Sense sense = multibody::Law::Sense::pushes;
   };
   std::map<std::string, LawGauge> law_gauges_;
+  std::map<std::string, MakeNode> wrench_powers_;
   std::vector<std::pair<int, int>> winding_;  ///< node of the turns, gauge
   std::vector<PendingEvent> pending_events_;
   std::vector<ModelEvent> events_;

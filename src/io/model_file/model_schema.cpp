@@ -861,7 +861,7 @@ ObjectInfo object_of(const ForceInfo& info) {
     object.keys.push_back({.field = field, .form = info.law.measure != nullptr ? "law" : "signal"});
   if (info.law.measure != nullptr && find_field(info.signals, info.law.field.name) == nullptr)
     object.keys.push_back({.field = info.law.field, .form = "law"});
-  add(info.vector_signals, "signal", 3);
+  add(info.vector_signals, "law", 3);
   object.keys.push_back(active_key());
   object.keys.push_back(comment());
   return object;

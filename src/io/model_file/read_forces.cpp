@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "io/model_file/model_reader.hpp"
 #include "io/model_file/named_entries.hpp"
+#include "multibody/direction.hpp"
 
 namespace kreisel::io {
 
@@ -38,8 +39,8 @@ void ModelReader::read_force(const std::string& at, const Json& value) {
 
   multibody::ForceSpec spec;
   bool ok = read_force_bodies(at, value, *info, spec);
-  const bool has_law = this->has_law(value, *info);
-  ok = read_force_values(at, value, *info, spec, has_law) && ok;
+  const bool has_law = this->has_law(value, *info), has_wrench_law = this->has_wrench_law(value, *info);
+  ok = read_force_values(at, value, *info, spec, has_law || has_wrench_law) && ok;
   if (const Json* frame = find(value, "frame"); info->has_frame && frame != nullptr) {
     std::string name;
     if (text(below(at, "frame"), *frame, name)) {
@@ -61,6 +62,7 @@ void ModelReader::read_force(const std::string& at, const Json& value) {
   spec.name = element_name(at, value, fmt::format("{} {}", type, where), force_names_);
   mechanism_.marks.push_back(multibody::mark_of(*info, spec));
   if (has_law) return read_measured_law(at, value, *info, spec);
+  if (has_wrench_law) return read_wrench_law(at, value, *info, spec);
   for (const int body : spec.bodies)
     spec.masses.push_back(body == multibody::ground ? std::numeric_limits<double>::infinity()
                                                     : mechanism_.bodies[body].mass);
@@ -96,6 +98,49 @@ bool ModelReader::has_law(const Json& value, const ForceInfo& info) {
     const Json* given = find(value, field.name);
     return given != nullptr && is_law(*given);
   });
+}
+
+bool ModelReader::has_wrench_law(const Json& value, const ForceInfo& info) {
+  return std::ranges::any_of(info.vector_signals, [&](const Field& field) {
+    const Json* given = find(value, field.name);
+    return given != nullptr && given->is_array() &&
+           std::ranges::any_of(*given, [&](const Json& component) { return is_law(component); });
+  });
+}
+
+void ModelReader::read_wrench_law(const std::string& at, const Json& value, const ForceInfo& info,
+                                  const multibody::ForceSpec& spec) {
+  PendingLaw pending{.at = at, .type = std::string(info.name), .name = spec.name, .value = {}, .drives = true};
+  const std::array bodies{multibody::ground, spec.bodies[0]};
+  for (const Field& field : info.vector_signals) {
+    const Json* given = find(value, field.name);
+    for (std::size_t i = 0; given != nullptr && i < 3; ++i) {
+      const Json& component = (*given)[i];
+      MakeNode make;
+      if (component.is_number() && component == 0.0) continue;
+      if (!law_of_time(below(below(at, field.name), i), component, no_node, no_node, make)) return;
+      const Vector3 e = Vector3::Unit(static_cast<Eigen::Index>(i));
+      multibody::MeasurePtr direction = field.name == "force"
+                                            ? multibody::force_direction(1, spec.frames[0].p, e, spec.in_body_frame)
+                                            : multibody::torque_direction(1, e, spec.in_body_frame);
+      pending.components.emplace_back(formulas().add({.measure = std::move(direction), .bodies = bodies}), make);
+    }
+  }
+  wrench_powers_[spec.name] = [this, name = spec.name, number = pending_.size(), components = pending.components] {
+    formula::Graph& graph = formulas().graph();
+    Node power = graph.number(0.0);
+    for (const auto& [gauge, make] : components)
+      power = graph.apply(formula::Operation::add, power,
+                          graph.apply(formula::Operation::multiply, make(), rate_of(gauge)));
+    return reported_force(name, number, power);
+  };
+  if (declared_forces_.contains(spec.name))
+    names_.define(spec.name, std::function<std::vector<Node>()>([name = spec.name]() -> std::vector<Node> {
+                    throw InvalidInput(fmt::format(
+                        "'{}' is a force with components: no single number is its value; write its formula", name));
+                  }));
+  read_active(at, value, spec.name);
+  pending_.push_back(std::move(pending));
 }
 
 void ModelReader::read_measured_law(const std::string& at, const Json& value, const ForceInfo& info,
@@ -314,10 +359,11 @@ bool ModelReader::read_force_values(const std::string& at, const Json& value, co
     if (const Json* given = find(value, field.name)) {
       const std::string here = below(at, field.name);
       if (!given->is_array() || given->size() != 3) {
-        complain(here, fmt::format("is {}, expected three entries, each a number or a formula in t", shown(*given)));
+        complain(here, fmt::format("is {}, expected three entries, each a number or a formula", shown(*given)));
         ok = false;
         continue;
       }
+      if (has_law) continue;
       auto& target = spec.vector_signals[field.name];
       for (std::size_t i = 0; i < 3; ++i) ok = signal(below(here, i), (*given)[i], 0, target[i]) && ok;
     }

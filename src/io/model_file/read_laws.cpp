@@ -147,6 +147,13 @@ double ModelReader::initial_value(const multibody::Gauge& gauge) const {
   return gauge.measure->value(s);
 }
 
+double ModelReader::start_of(int gauge) const {
+  const auto winding = std::ranges::find(winding_, gauge, &std::pair<int, int>::second);
+  if (winding != winding_.end())
+    return mechanism_.nodes[static_cast<std::size_t>(winding->first) - mechanism_.bodies.size()].q0[0];
+  return initial_value(names_.formulas().gauges()[static_cast<std::size_t>(gauge)]);
+}
+
 int ModelReader::joint_gauge(int joint, bool is_rotation) {
   const auto known = joint_gauges_.find({joint, is_rotation});
   if (known != joint_gauges_.end()) return known->second;
@@ -302,6 +309,13 @@ void ModelReader::define_force_output(const ForceOutput& asked) {
                                                         : graph.apply(formula::Operation::negate, power)};
                          }));
   }
+  if (const auto wrench = wrench_powers_.find(force); wrench != wrench_powers_.end()) {
+    if (kind != "power")
+      return complain(at,
+                      fmt::format("'{}' is of type applied and acts along no coordinate; expected \"power\"", force));
+    return names_.define(
+        output, std::function<std::vector<Node>()>([make = wrench->second] { return std::vector<Node>{make()}; }));
+  }
   if (built == mechanism_.forces.end()) {
     std::vector<std::string> list;
     for (const auto& [name, node] : efforts_) list.push_back(name);
@@ -364,11 +378,20 @@ void ModelReader::make_laws() {
   first_law_ = mechanism_.elements.size();
   for (const PendingLaw& law : pending_)
     guarded(law.at, [&] {
+      if (!law.components.empty()) {
+        std::vector<multibody::Law::Component> components;
+        for (const auto& [gauge, make] : law.components) {
+          components.push_back({make(), gauge});
+          formula_nodes_.push_back({law.at, components.back().value, 0.0});
+        }
+        return mechanism_.elements.push_back(multibody::Law::driving(law.type, law.name, formulas(), components));
+      }
       const Node value = law.state >= 0 ? formulas().rate_of_state(law.state) : law.value();
       formula_nodes_.push_back({law.at, value, law.x0});
-      mechanism_.elements.push_back(law.state >= 0 ? multibody::Law::rate(law.name, formulas(), value, law.state)
-                                                   : multibody::Law::along(law.type, law.name, formulas(), value,
-                                                                           law.gauge, law.sense, law.x0, law.drives));
+      mechanism_.elements.push_back(law.state >= 0
+                                        ? multibody::Law::rate(law.name, formulas(), value, law.state)
+                                        : multibody::Law::along(law.type, law.name, formulas(), value, law.gauge,
+                                                                law.sense, law.x0, start_of(law.gauge), law.drives));
     });
   names_.begin_reports();
 }

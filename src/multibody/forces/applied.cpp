@@ -3,7 +3,8 @@
 namespace kreisel::multibody {
 namespace {
 
-/// Force f at the point p and torque m, both in the inertial or both in the body frame.
+/// Force f at the point p and torque m, both in the inertial or both in the body frame, functions of t. Formulas that read
+/// more become a `Law`.
 class Applied final : public Force {
  public:
   Applied(const ForceSpec& spec)
@@ -70,12 +71,12 @@ class Applied final : public Force {
 
 ForceInfo applied_force() {
   return {.name = "applied",
-          .summary = "force at a point and torque on one body, constant or formulas in t",
+          .summary = "force at a point and torque on one body, constant or formulas",
           .bodies = 1,
           .place_is_optional = true,
           .has_frame = true,
-          .vector_signals = {{.name = "force", .meaning = "three functions of t", .unit = "N"},
-                             {.name = "torque", .meaning = "three functions of t", .unit = "N m"}},
+          .vector_signals = {{.name = "force", .meaning = "three formulas", .unit = "N"},
+                             {.name = "torque", .meaning = "three formulas", .unit = "N m"}},
           .build = [](const ForceSpec& spec) -> ForcePtr { return std::make_unique<Applied>(spec); }};
 }
 
