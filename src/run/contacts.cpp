@@ -32,7 +32,7 @@ constexpr double firm_push = 1e-6;
 
 /// By what the gap that counts as zero grows when a limit closes and opens at one time, and up to which part of the gap at the end of
 /// the step.
-constexpr double widening = 32.0, widest = 1e-2;
+constexpr double widening = 32.0, widest_zero = 1e-2;
 
 const LimitedSystem* limits_of(const system::System& system) {
   const auto* limited = dynamic_cast<const LimitedSystem*>(&system);
@@ -86,7 +86,7 @@ void Contacts::begin_segment(const system::System& system, Counters& counters) {
 }
 
 void Contacts::open(const Entry& first, int repeated) {
-  const double part = std::min(std::numeric_limits<double>::epsilon() * std::pow(widening, repeated), widest);
+  const double part = std::min(std::numeric_limits<double>::epsilon() * std::pow(widening, repeated), widest_zero);
   reach_.resize(dead_.size(), 0.0);
   for (const int i : numbers_) {
     if (limited_->is_closed(i)) continue;

@@ -26,16 +26,19 @@ constexpr double turned_fraction = 100.0;
 
 constexpr std::array parts_of_power{&system::Power::forces, &system::Power::drivers, &system::Power::dissipated};
 
-double largest_turn_of_reactions(double rtol) { return std::pow(turned_fraction * rtol / 7.6e-4, 0.25); }
+double largest_turn(double rtol) {
+  return std::min(turn_margin * solve::Radau::largest_turn, std::pow(turned_fraction * rtol / 7.6e-4, 0.25));
+}
 
-/// The parts of blocks that rows touch.
-std::vector<Part> held_parts_of(const system::System& system) {
+/// The parts of blocks that rows touch, or the others.
+std::vector<Part> parts_of_blocks(const system::System& system, bool are_touched) {
   std::vector<Part> parts = parts_of(system);
   std::erase_if(parts, [&](const Part& part) {
-    return std::ranges::none_of(system.pattern().touches(), [&](const system::Pattern::Touch& touch) {
+    const bool is_touched = std::ranges::any_of(system.pattern().touches(), [&](const system::Pattern::Touch& touch) {
       const lie::Block& block = system.space().blocks()[static_cast<std::size_t>(touch.block)];
       return part.v_at >= block.v_at && part.v_at < block.v_at + block.nv;
     });
+    return is_touched != are_touched;
   });
   return parts;
 }
@@ -56,7 +59,8 @@ RadauStepper::RadauStepper(const system::System& system, const Plan& plan, Count
       radau_(system, plan.formulation, plan.closeness.newton, counters),
       start_up_(system, counters, plan.options.linear_solver.name()),
       parts_(parts_of(system)),
-      held_parts_(held_parts_of(system)),
+      held_parts_(parts_of_blocks(system, true)),
+      free_parts_(parts_of_blocks(system, false)),
       now_(History::blank(system.space(), {system.pattern().rows(), system.pattern().position_rows(), 0})),
       trial_(now_),
       last_(system),
@@ -233,8 +237,7 @@ double RadauStepper::longest_step() const {
     const double fastest = run::widest_turn(parts, now_.motion.v).angle;
     return fastest > 0.0 ? turn / fastest : std::numeric_limits<double>::infinity();
   };
-  return std::min(longest(parts_, turn_margin * solve::Radau::largest_turn),
-                  longest(held_parts_, largest_turn_of_reactions(plan_.options.rtol)));
+  return std::min(longest(held_parts_, largest_turn(plan_.options.rtol)), longest(free_parts_, longest_chosen_turn));
 }
 
 std::string RadauStepper::widest_turn() const {

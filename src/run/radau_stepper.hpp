@@ -52,7 +52,7 @@ class RadauStepper final : public Stepper {
   solve::Radau radau_;
   StartUp start_up_;
   const std::vector<Part> parts_;
-  std::vector<Part> held_parts_;  ///< of bodies with reactions
+  const std::vector<Part> held_parts_, free_parts_;  ///< of bodies with reactions, and without
   Entry now_, trial_;
   solve::Collocation last_, next_;  ///< the step that led to now(), and the one of the trial
   solve::Collocation shown_;        ///< the last step, its stages refined for output
