@@ -423,7 +423,7 @@ Sensitivities differentiate(const ProblemOf& make, const Vector& parameters, con
     for (Eigen::Index j = 0; j < steps.size(); ++j)
       steps[j] = neighbour_step(wanted.scale, parameters, j, Forward::parameter_bits);
     try {
-      forward = std::make_unique<Forward>(make, parameters, steps, options, problem);
+      forward = std::make_unique<Forward>(make, parameters, steps, options, problem, wanted.is_cheap);
     } catch (const InvalidInput& e) {
       out.differences = e.what();
     }
