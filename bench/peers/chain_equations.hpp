@@ -21,7 +21,8 @@ using Matrix34 = Eigen::Matrix<double, 3, 4>;
 using Matrix43 = Eigen::Matrix<double, 4, 3>;
 
 /// Per link (x, p, v, Ω | λ, μ, ε), p = (w, x, y, z).
-inline constexpr int link_size = 20, at_x = 0, at_p = 3, at_v = 7, at_w = 10, at_lambda = 13, at_mu = 16, at_epsilon = 19;
+inline constexpr int link_size = 20, at_x = 0, at_p = 3, at_v = 7, at_w = 10, at_lambda = 13, at_mu = 16,
+                     at_epsilon = 19;
 
 inline Matrix3 skew(const Vector3& a) {
   Matrix3 A;
@@ -106,8 +107,7 @@ class ChainDae final : public DaeProblem {
       const Vector3 turn = l.w - (a_.cross(Rt * l.mu) - b_.cross(Rt * l.next_mu));
       Eigen::Map<Eigen::Vector4d>(out + at_p) = Map4(Z + at_p) - 0.5 * quaternion_map(l.p) * turn + l.p * Y[at_epsilon];
       put(out + at_v, Map3(Z + at_v) - gravity_ + (l.lambda - l.next_lambda) / l.mass);
-      const Vector3 torque =
-          l.J.cwiseProduct(l.w).cross(l.w) - a_.cross(Rt * l.lambda) + b_.cross(Rt * l.next_lambda);
+      const Vector3 torque = l.J.cwiseProduct(l.w).cross(l.w) - a_.cross(Rt * l.lambda) + b_.cross(Rt * l.next_lambda);
       put(out + at_w, Map3(Z + at_w) - torque.cwiseQuotient(l.J));
       put(out + at_lambda, l.x + l.R * a_ - end);
       put(out + at_mu, l.v + l.R * l.w.cross(a_) - end_velocity);
@@ -149,10 +149,17 @@ class ChainDae final : public DaeProblem {
   };
   Link link(const double* y, int k) const {
     const double* Y = y + link_size * k;
-    Link l{Map3(Y + at_x),      Map3(Y + at_v),  Map3(Y + at_w),
-           Map3(Y + at_lambda), Map3(Y + at_mu), Vector3::Zero(),
-           Vector3::Zero(),     Map4(Y + at_p),  {},
-           masses_[k],          masses_[k] / chain_.mass * chain_.J};
+    Link l{Map3(Y + at_x),
+           Map3(Y + at_v),
+           Map3(Y + at_w),
+           Map3(Y + at_lambda),
+           Map3(Y + at_mu),
+           Vector3::Zero(),
+           Vector3::Zero(),
+           Map4(Y + at_p),
+           {},
+           masses_[k],
+           masses_[k] / chain_.mass * chain_.J};
     if (k + 1 < chain_.links) {
       l.next_lambda = Map3(Y + link_size + at_lambda);
       l.next_mu = Map3(Y + link_size + at_mu);

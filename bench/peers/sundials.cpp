@@ -34,8 +34,6 @@ Owned<N_Vector> start_of(const OdeProblem& problem, SUNContext context) {
 
 }  // namespace
 
-bool OdeProblem::project(const double*, double*, double*) { return false; }
-
 Outcome solve_with_ida(const DaeProblem& problem, double t_end, Tolerances tolerances, Factorization kind,
                        std::vector<double>& y) {
   const Context context;

@@ -3,10 +3,10 @@
 
 #include <nvector/nvector_serial.h>
 #include <sundials/sundials_context.h>
-#include <sunmatrix/sunmatrix_dense.h>
-#include <sunmatrix/sunmatrix_sparse.h>
 #include <sundials/sundials_linearsolver.h>
 #include <sundials/sundials_nonlinearsolver.h>
+#include <sunmatrix/sunmatrix_dense.h>
+#include <sunmatrix/sunmatrix_sparse.h>
 
 #include <algorithm>
 #include <memory>
@@ -82,14 +82,14 @@ inline int ida_residual(realtype, N_Vector y, N_Vector y_dot, N_Vector r, void* 
 }
 
 inline int ida_dense_jacobian(realtype, realtype c, N_Vector y, N_Vector, N_Vector, SUNMatrix A, void* data, N_Vector,
-                       N_Vector, N_Vector) {
+                              N_Vector, N_Vector) {
   SUNMatZero(A);
   static_cast<IdaData*>(data)->problem->jacobian(NV_DATA_S(y), c, SM_DATA_D(A));
   return 0;
 }
 
 inline int ida_sparse_jacobian(realtype, realtype c, N_Vector y, N_Vector, N_Vector, SUNMatrix A, void* data, N_Vector,
-                        N_Vector, N_Vector) {
+                               N_Vector, N_Vector) {
   IdaData& ida = *static_cast<IdaData*>(data);
   for (const int at : ida.source) ida.dense[at] = 0.0;
   ida.problem->jacobian(NV_DATA_S(y), c, ida.dense.data());

@@ -150,7 +150,7 @@ class Assembly final : public system::System,
   std::vector<double> joint_gaps(const lie::Motion& m) const;
 
  private:
-  struct Parts;   ///< what all assemblies of a mechanism share
+  struct Parts;  ///< what all assemblies of a mechanism share
   class Difference;
   struct Place {  ///< of an active element in the equations
     const Element* element = nullptr;

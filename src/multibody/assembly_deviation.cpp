@@ -38,11 +38,12 @@ class Assembly::Difference final : public system::Deviation {
     std::mt19937 random(2);
     Vector lambda(rows);
     for (double& x : lambda) x = std::uniform_real_distribution<double>(-2.0, 2.0)(random);
-    for (Course Assembly::* course : {&Assembly::inertia_, &Assembly::rows_, &Assembly::loads_}) {
+    for (Course Assembly::*course : {&Assembly::inertia_, &Assembly::rows_, &Assembly::loads_}) {
       const bool has_rows = course == &Assembly::rows_;
       const std::vector<Place>&places = (a.*course).places, &others = (b.*course).places;
       for (std::size_t i = 0; i < places.size(); ++i) {
-        if (!is_alike(places[i], others[i], has_rows, motions, lambda)) pairs_.push_back({{&places[i], &others[i]}, has_rows});
+        if (!is_alike(places[i], others[i], has_rows, motions, lambda))
+          pairs_.push_back({{&places[i], &others[i]}, has_rows});
       }
     }
     std::set<std::pair<int, int>> forces, gap_rows, rate_rows;
@@ -80,7 +81,7 @@ class Assembly::Difference final : public system::Deviation {
       const Slot &s = a.slots_[i], &o = b.slots_[i];
       if (s.node != o.node || s.group != o.group || s.nv != o.nv || s.q_at != o.q_at || s.v_at != o.v_at) return false;
     }
-    for (Course Assembly::* course : {&Assembly::inertia_, &Assembly::rows_, &Assembly::loads_}) {
+    for (Course Assembly::*course : {&Assembly::inertia_, &Assembly::rows_, &Assembly::loads_}) {
       const std::vector<Place>&places = (a.*course).places, &others = (b.*course).places;
       if (places.size() != others.size()) return false;
       for (std::size_t i = 0; i < places.size(); ++i)
@@ -114,7 +115,8 @@ class Assembly::Difference final : public system::Deviation {
     return motions;
   }
 
-  bool is_alike(const Place& a, const Place& b, bool has_rows, const std::vector<Motion>& motions, const Vector& lambda) {
+  bool is_alike(const Place& a, const Place& b, bool has_rows, const std::vector<Motion>& motions,
+                const Vector& lambda) {
     if (a.element == b.element && of_[0]->inputs().empty()) return true;
     if (!is_seen_everywhere(*a.element, *b.element) || !of_[0]->inputs().empty()) return false;
     const auto take_if_same = [](Vector* values, int at, int size) {
@@ -143,8 +145,9 @@ class Assembly::Difference final : public system::Deviation {
 
   void add(const Assembly& assembly, const Place& place, bool has_rows, bool is_force_alone, const Motion& m,
            const double* lambda, BodyStates& bodies, int side) {
-    Instant at{m.t, m.q.data(), m.v.data(), m.a.data(), lambda + place.row, assembly.slots_.data() + place.slot_at,
-               &bodies, &assembly.inputs_};
+    Instant at{m.t,        m.q.data(),         m.v.data(),
+               m.a.data(), lambda + place.row, assembly.slots_.data() + place.slot_at,
+               &bodies,    &assembly.inputs_};
     const Forces forces{sums_[side].data(), at.slots};
     if (!has_rows) return place.element->add_force(at, forces);
     double* gap = place.row < assembly.pattern().position_rows() ? gaps_[side].data() + place.row : nullptr;

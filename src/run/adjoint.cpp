@@ -517,8 +517,8 @@ class Backward {
       if (turns) deviation.constraint_force(closed_.motion, closed_.eta, part(j), force_[0]);
       for (std::size_t f = 0; f < scalar_count(); ++f) {
         const system::Residual& w = step_weights_[f];
-        double sum = -product(deviation.force(), w.force, change.force) -
-                     product(deviation.gap(), w.gap, change.gap) - product(deviation.rate(), w.rate, change.rate);
+        double sum = -product(deviation.force(), w.force, change.force) - product(deviation.gap(), w.gap, change.gap) -
+                     product(deviation.rate(), w.rate, change.rate);
         if (turns) sum += product(deviation.force(), weighed_stabilization_[f], force_[0]);
         by_(static_cast<Eigen::Index>(f), static_cast<Eigen::Index>(j)) += sum;
       }

@@ -26,7 +26,7 @@ namespace {
 /// Directions of differences of step maps are scaled to change the motion by this much.
 constexpr double map_step = 1e-5;
 /// Updates of δx at which the linear equations are solved, relative, and with which they are still accepted.
-constexpr double solved = 1e-10, solved_for_search = 1e-7, solved_badly = 1e-7;
+constexpr double solved = 1e-10, solved_for_search = 1e-6, solved_badly = 1e-7;
 constexpr int most_corrections = 20;
 /// Neighbours further apart than this, relative to the motion, do not determine the derivative.
 constexpr double too_far = 1e-2;
@@ -116,7 +116,10 @@ struct Forward::Direction {
 
 Forward::Forward(const ProblemOf& make, const Vector& parameters, const Vector& steps, const Options& options,
                  const Problem& nominal, bool is_cheap)
-    : options_(options), solved_(is_cheap ? solved_for_search : solved), layout_(nominal.system->result_layout()), space_(nominal.system->space()) {
+    : options_(options),
+      solved_(is_cheap ? solved_for_search : solved),
+      layout_(nominal.system->result_layout()),
+      space_(nominal.system->space()) {
   for (Eigen::Index j = 0; j < parameters.size(); ++j) {
     auto d = std::make_unique<Direction>();
     d->s = steps[j];
@@ -267,8 +270,7 @@ void Forward::take(Stepper& stepper, const Proposal& proposal, bool ends_at_stop
   if (!closer_->linearize_at(implicit.method(), implicit.history(), proposal.h, x_, trial))
     return stop(fmt::format("the matrix of the step to t = {:.6g} is singular", proposal.t));
   const bool has_tangents = implicit.method().begin_tangents(trial.motion);
-  if (closer_->has_eta())
-    system_->constraint_force(eta_of(implicit).motion, trial.eta, stabilization_);
+  if (closer_->has_eta()) system_->constraint_force(eta_of(implicit).motion, trial.eta, stabilization_);
   guess_points_ = std::min({proposal.order + 1, implicit.history().size(), method::Differences::max_points});
   std::array<double, method::Differences::max_points> nodes{};
   implicit.history().offsets(guess_points_, nodes.data());
@@ -452,7 +454,8 @@ void Forward::differentiate_step(Direction& d, ImplicitStepper& stepper, const P
   // With the matrix of this step one correction leaves almost nothing; the fraction is known from similar steps.
   constexpr int longest_trust = 16;
   constexpr double margin = 10.0, similar = 0.2;
-  const bool is_known = d.known_order == proposal.order && std::abs(d.known_h - h) <= similar * h && d.trusted < longest_trust;
+  const bool is_known =
+      d.known_order == proposal.order && std::abs(d.known_h - h) <= similar * h && d.trusted < longest_trust;
   // A parameter without effect leaves round-off.
   speed_ = std::max(speed_, x_.norm());
   const double least = 1e-6 * speed_ / d.size();
@@ -484,7 +487,7 @@ void Forward::differentiate_step(Direction& d, ImplicitStepper& stepper, const P
     if (left <= solved_ * size || (corrections > 1 && update > 0.5 * last && update < solved_badly * size)) break;
     last = update;
   }
-  if (size > 0.0 && left > solved_badly * size)
+  if (size > 0.0 && left > std::max(solved_, solved_badly) * size)
     return stop(fmt::format("the linear equations of the step to t = {:.6g} could not be solved", proposal.t));
   if (size > 0.0) remainder_ = std::max(remainder_, left / size);
   motion_of(false);
@@ -533,7 +536,7 @@ void Forward::set_change_of_stabilization(Direction& d, const lie::Motion& at, c
     fixed_dv_ += (1.0 / moved) * (dv_moved_[0] - stabilization_);
   }
   fixed_dv_.array() *= metric_.array();
-  if (const Vector &ahead = d.sides[0]->metric, &behind = d.sides[1]->metric; ahead != behind)
+  if (const Vector& ahead = d.sides[0]->metric, &behind = d.sides[1]->metric; ahead != behind)
     fixed_dv_.array() += d.part() * (ahead - behind).array() * stabilization_.array();
 }
 

@@ -110,7 +110,8 @@ class Forward final : public Follower {
   // scratch
   system::Motion motion_[2];
   system::Residual residual_[2], left_, fixed_;
-  Vector x_, x_moved_, dv_moved_[2], stabilization_, fixed_dv_, dv_, dq_, bracket_, dlambda_, deta_, dx_, before_x_, before_lambda_;
+  Vector x_, x_moved_, dv_moved_[2], stabilization_, fixed_dv_, dv_, dq_, bracket_, dlambda_, deta_, dx_, before_x_,
+      before_lambda_;
   std::vector<method::PastChange> changes_;
   int guess_points_ = 0;
   std::array<double, method::Differences::max_points + 1> guess_weights_{};

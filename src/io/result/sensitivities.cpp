@@ -366,7 +366,7 @@ namespace {
 
 class Fitter {
   /// Part of the variance by which another step would lower the sum of squares.
-  static constexpr double converged = 1e-5;
+  static constexpr double converged = 2.5e-3;
 
  public:
   Fitter(const RunSpec& spec, const FitData& data, const std::vector<FreeParameter>& free, run::Observer& observer)
@@ -579,7 +579,7 @@ class Fitter {
   /// First with looser tolerances of the runs, whose errors are small against what is left of the data far from the minimum, then with
   /// those of the spec.
   [[nodiscard]] bool search(const Vector& start) {
-    constexpr double loosest = 1e-4, most = 100.0, near = 1.0;
+    constexpr double loosest = 1e-3, most = 300.0, near = 10.0;
     const PreparedRun run = prepare(with_all(spec_, names_, start));
     looseness_ = run.options.has_error_control() ? std::clamp(loosest / run.options.rtol, 1.0, most) : 1.0;
     if (looseness_ > 1.0) {
@@ -592,7 +592,11 @@ class Fitter {
       out_.message.clear();
       out_.warnings.resize(warnings);
       if (!observer_.goes_on(0.0, 0)) return fail("interrupted"), false;
-      at_.moved = std::max(at_.moved, near);  // derivatives of looser runs do not count in the end
+      // Derivatives of looser runs do not count in the end; farther away than a standard error, they lead there.
+      if (promise_ > 1.0)
+        at_.moved = std::max(at_.moved, near);
+      else
+        at_.by.clear();
       if (has_come_near) return search_from(at_.p, converged);
     }
     at_.by.clear();
@@ -619,8 +623,9 @@ class Fitter {
   /// without them; at the end they are those of the minimum.
   [[nodiscard]] bool minimize(double& damping, double part) {
     constexpr int most_iterations = 100;
-    constexpr double seen = 1e-3;                   // a reduction below it does not change the result
-    constexpr double close = 100.0, has_moved_far = 1e-2, arrives = 1e-3;  // in variances: squares of standard errors
+    constexpr double seen = 1e-3;  // a reduction below it does not change the result
+    constexpr double close = 1e3, has_moved_far = 1e-2,
+                     arrives = converged;  // in variances: squares of standard errors
     const auto free =
         static_cast<double>(std::max<Eigen::Index>(1, data_.values.array().isFinite().count() - out_.values.size()));
     Vector r = residual(at_);
@@ -628,10 +633,12 @@ class Fitter {
     for (int i = 0; i < most_iterations; ++i, ++out_.iterations) {
       set_jacobian();
       const Vector scale = scales();
-      const double variance = r.squaredNorm() / free;
       const Vector step = bounded(step_with(0.0, r, scale));
-      const double promise = (r.squaredNorm() - (r + jacobian_ * step).squaredNorm()) / variance;
-      if (promise <= part && (at_.moved <= has_moved_far || part > converged)) return go_on_linearly(step, promise), true;
+      // Of the data: what the step cannot remove.
+      const double left = (r + jacobian_ * step).squaredNorm(), variance = std::min(left, r.squaredNorm()) / free;
+      const double promise = (r.squaredNorm() - left) / variance;
+      if (promise <= part && (at_.moved <= has_moved_far || part > converged))
+        return go_on_linearly(step, promise), true;
       const bool is_close = promise <= close && promise <= 0.25 * last_promise;
       const bool keeps_derivatives = is_close && (promise > arrives || at_.moved <= has_moved_far);
       last_promise = promise;
@@ -652,7 +659,9 @@ class Fitter {
         const bool can_run = evaluate(at_.p + taken, keeps_derivatives, next, trouble);
         if (!can_run && !observer_.goes_on(0.0, 0)) return fail("interrupted"), false;
         const double gain = can_run ? r.squaredNorm() - residual(next).squaredNorm() : -1.0;
-        if (can_run && gain > 1e-4 * promised) {
+        const bool arrives_here =
+            !keeps_derivatives && promise <= arrives;  // as near as the tolerance of the run tells
+        if (can_run && (gain > 1e-4 * promised || arrives_here)) {
           const double before = r.squaredNorm();
           at_ = std::move(next);
           r = residual(at_);
@@ -686,6 +695,7 @@ class Fitter {
   void go_on_linearly(const Vector& step, double promise) {
     at_.p += step;
     at_.moved += promise;
+    promise_ = promise;
     for (std::size_t j = 0; j < at_.by.size(); ++j) at_.values += step[static_cast<Eigen::Index>(j)] * at_.by[j];
   }
 
@@ -859,6 +869,7 @@ class Fitter {
   std::vector<std::string> names_;
   std::vector<int> numbers_;
   double looseness_ = 1.0, rtol_ = 0.0, atol_ = 0.0;
+  double promise_ = 0.0;  ///< of the last step that was taken without a run
   Vector weight_;
   Evaluated at_;
   Matrix jacobian_;

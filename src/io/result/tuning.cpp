@@ -28,8 +28,8 @@ Vector parameter_values(const RunSpec& spec, const std::vector<std::string>& nam
   if (run.model_info != nullptr)
     for (const Field& field : run.model_info->parameters) known.push_back(field.name);
   const auto is_set = [&](const std::string& name) {
-    return std::ranges::any_of(
-        spec.settings, [&](const Setting& s) { return s.name == name || s.name == "model." + name; });
+    return std::ranges::any_of(spec.settings,
+                               [&](const Setting& s) { return s.name == name || s.name == "model." + name; });
   };
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string& name = names[i];
