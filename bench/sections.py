@@ -457,7 +457,8 @@ def sensitivities(programs, build, output):
         carried[name] = {row["parameters"]: row for row in counted(program, [*mode, problem, *numbers])}
     output.table(["", "steps", "million instructions of the run", *(f"p = {p}" for p in counts)],
                  [[name, number(rows[0]["steps"]), million(rows[0]["instructions"]),
-                   *(number(rows[p]["runs"], 2) if p in rows else "-" for p in counts)] for name, rows in carried.items()])
+                   *("-" if p not in rows else number(rows[p]["runs"], 2) if rows[p]["success"] else "FAILED" for p in counts)]
+                  for name, rows in carried.items()])
     for name, rows in carried.items():
         if name.startswith("IDAS"):
             continue

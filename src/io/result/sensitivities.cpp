@@ -580,6 +580,7 @@ class Fitter {
   /// those of the spec.
   [[nodiscard]] bool search(const Vector& start) {
     constexpr double loosest = 1e-3, most = 300.0, near = 10.0;
+    const Vector weight = weight_;
     const PreparedRun run = prepare(with_all(spec_, names_, start));
     looseness_ = run.options.has_error_control() ? std::clamp(loosest / run.options.rtol, 1.0, most) : 1.0;
     if (looseness_ > 1.0) {
@@ -599,6 +600,7 @@ class Fitter {
         at_.by.clear();
       if (has_come_near) return search_from(at_.p, converged);
     }
+    weight_ = weight;
     at_.by.clear();
     return search_from(start, converged);
   }
