@@ -435,6 +435,58 @@ def beams(programs, build, output):
     return {"elements": cost, "steps": rows, "flight": {curve.name: curve.runs for curve in [*adaptive, *alpha]}}
 
 
+def sensitivities(programs, build, output):
+    """Derivatives of runs in runs: carried along beside IDAS, by the adjoint, and fits."""
+    counts = [1, 2, 5, 10]
+
+    def counted(program, arguments):
+        rows, profiles = callgrind.run(programs / program, arguments, build)
+        for row in rows:
+            row["instructions"] = profiles[row["label"]].total
+            row["runs"] = row["instructions"] / profiles["run"].total
+        return rows
+
+    output.title("Derivatives by p parameters, carried along: instructions in runs, tolerance 1e-6, t_end = 2")
+    problems = {"heavy top (built-in model)": ("bench_sensitivities", "heavy-top", [1, 2]),
+                "top as a mechanism": ("bench_sensitivities", "top", counts),
+                "chain of ten rods": ("bench_sensitivities", "chain", counts),
+                "IDAS: top": ("bench_idas_sensitivities", "heavy-top", counts), "IDAS: chain of ten rods": ("bench_idas_sensitivities", "chain", counts)}
+    carried = {}
+    for name, (program, problem, numbers) in problems.items():
+        mode = ["forward"] if program == "bench_sensitivities" else []
+        carried[name] = {row["parameters"]: row for row in counted(program, [*mode, problem, *numbers])}
+    output.table(["", "steps", "million instructions of the run", *(f"p = {p}" for p in counts)],
+                 [[name, number(rows[0]["steps"]), million(rows[0]["instructions"]),
+                   *("-" if p not in rows else number(rows[p]["runs"], 2) if rows[p]["success"] else "FAILED" for p in counts)]
+                  for name, rows in carried.items()])
+    for name, rows in carried.items():
+        if name.startswith("IDAS"):
+            continue
+        for p in counts:
+            if p in rows:
+                output.limit(f"{name}, {p} parameters", rows[p]["runs"], 1 + 0.4 * p, "runs")
+
+    output.title("The gradient of one number by the adjoint: a chain of fifty rods held by springs")
+    adjoint = counted("bench_sensitivities", ["adjoint"])
+    output.table(["", "steps", "million instructions", "runs"],
+                 [[row["label"], number(row["steps"]), million(row["instructions"]), number(row["runs"], 2)] for row in adjoint])
+    output.limit("100 parameters of equations", next(row["runs"] for row in adjoint if row["label"].startswith("100 parameters")), 6, "runs")
+
+    output.title("Fits of three parameters of a damped four-bar to 50 noisy angles")
+    fits = [row for row in counted("bench_sensitivities", ["fit", 1, 5]) if row["label"] != "run"]
+    seeds = [row for row in uncounted(programs / "bench_sensitivities", ["fit", 1, 100]) if row["label"] != "run"]
+    inside = sum(row["outside"] == 0 for row in seeds)
+    two_sigma = 8.0249  # chi-square of three degrees of freedom that 95.45 % of all fits stay below
+    output.table(["seed", "runs with derivatives", "million instructions", "runs' worth"],
+                 [[row["label"], number(row["runs_with_derivatives"]), million(row["instructions"]), number(row["runs"], 2)] for row in fits])
+    output.note(f"Of {len(seeds)} seeds, all three values are within two standard errors in {inside}; {sum(row['outside'] for row in seeds)} of "
+                f"{3 * len(seeds)} values are outside; the point of all three is within its ellipsoid of two standard deviations in "
+                f"{sum(row['joint'] <= two_sigma for row in seeds)}.\n")
+    output.limit("mean of a fit", sum(row["runs"] for row in fits) / len(fits), 15, "runs")
+    output.limit("seeds with a value beyond two standard errors", len(seeds) - inside, 5, "of 100")
+    return {"carried": {name: list(rows.values()) for name, rows in carried.items()}, "adjoint": adjoint, "fits": fits, "inside": inside}
+
+
 def collected(build, options, command, folder):
     """Instructions that callgrind collects of a whole program."""
     done = subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={build / 'program.callgrind'}", *options, *map(str, command)],
@@ -518,4 +570,4 @@ def page(programs, build, output):
 
 
 ALL = {"steps": steps, "heavy-top": heavy_top, "pendulum": pendulum, "stiff": stiff, "chain": chain, "micro": micro, "modelling": modelling,
-       "beams": beams, "python": python, "ensembles": ensembles, "files": files, "build": compile_times, "page": page}
+       "beams": beams, "sensitivities": sensitivities, "python": python, "ensembles": ensembles, "files": files, "build": compile_times, "page": page}

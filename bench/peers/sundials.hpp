@@ -30,7 +30,7 @@ class OdeProblem {
   virtual void rate(const double* y, double* f) = 0;
 
   /// y + correction lies on the constraints; `error`, unless null, loses its part across them. False: it cannot.
-  virtual bool project(const double* y, double* correction, double* error);
+  virtual bool project(const double* /*y*/, double* /*correction*/, double* /*error*/) { return false; }
 };
 
 struct Outcome {

@@ -13,6 +13,7 @@ namespace bench {
 class TopDae final : public DaeProblem {
  public:
   explicit TopDae(const Top& top) : top_(top) {}
+  void set(const Top& top) { top_ = top; }
   int size() const override { return 20; }
   void start(double* y, double* y_dot) const override;
   bool is_algebraic(int i) const override { return i >= 13; }

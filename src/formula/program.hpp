@@ -123,6 +123,8 @@ class Program {
   const std::vector<int>& leaves() const { return leaves_; }
   int results() const { return static_cast<int>(results_.size()); }
   void evaluate(const double* leaves, double* out) const;
+  /// The same steps with the same numbers; curves and functions are the same when they are one object.
+  bool operator==(const Program&) const = default;
 
  private:
   enum class Code : unsigned char {
@@ -163,6 +165,8 @@ class Program {
     double number = 0.0;
     const Curve* curve = nullptr;
     const Function* function = nullptr;  ///< of the registers a … a + b - 1 of arguments_
+
+    bool operator==(const Step&) const = default;
   };
   static Code code_of(Operation operation);
 

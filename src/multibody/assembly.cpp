@@ -158,8 +158,8 @@ void Assembly::store_F(const Place& place, KktBlocks& out) const {
 }
 
 void Assembly::linearize(const Motion& m, ConstVectorRef lambda, KktBlocks& out) const {
-  out.D.setZero();
-  out.K.setZero();
+  out.D.setConstant(0.0);  // stores, without a call
+  out.K.setConstant(0.0);
   store_mass(m, out);
   sweep(inertia_, m, lambda.data(),
         [&](const Place& p, const Instant& at) { p.element->linearize(at, blocks_of(p, out)); });

@@ -16,6 +16,7 @@
 #include "multibody/inputs.hpp"
 #include "multibody/joint.hpp"
 #include "multibody/limit.hpp"
+#include "system/deviation.hpp"
 #include "system/inputs.hpp"
 #include "system/kinks.hpp"
 #include "system/limits.hpp"
@@ -53,7 +54,8 @@ struct Mechanism {
 class Assembly final : public system::System,
                        public system::LimitedSystem,
                        public system::KinkedSystem,
-                       public system::SystemWithInputs {
+                       public system::SystemWithInputs,
+                       public system::PartedSystem {
  public:
   /// Throws InvalidInput when nodes, joints or groups do not exist or do not fit.
   explicit Assembly(Mechanism mechanism);
@@ -132,6 +134,9 @@ class Assembly final : public system::System,
   std::optional<double> knot_between(int kink, double from, double to) const override;
   bool jumps(int kink) const override;
 
+  /// Elements that can differ nowhere without differing everywhere are compared by their values at a few motions.
+  std::unique_ptr<system::Deviation> deviation_from(const system::System& other) const override;
+
   std::string undefined_between(double t, double t_next) const override;
   std::string force_that_changes(const lie::Motion& before, const lie::Motion& after,
                                  ConstVectorRef lambda) const override;
@@ -150,7 +155,8 @@ class Assembly final : public system::System,
   std::vector<double> joint_gaps(const lie::Motion& m) const;
 
  private:
-  struct Parts;   ///< what all assemblies of a mechanism share
+  struct Parts;  ///< what all assemblies of a mechanism share
+  class Difference;
   struct Place {  ///< of an active element in the equations
     const Element* element = nullptr;
     int slot_at = 0, slot_count = 0;  ///< in slots_, own states among them

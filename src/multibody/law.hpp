@@ -143,6 +143,8 @@ class Law final : public Element, public Kinked {
   void add_power(const Instant& at, system::Power& power) const override;
   double effort(const Instant& at) const override;
   bool reads_inputs() const;
+  /// Whether both have the same formula, its numbers included; their gauges may differ.
+  bool has_formula_of(const Law& other) const { return value_ == other.value_; }
   /// Parts of the formula that are functions of time alone and have corners.
   std::vector<NamedSignal> signals() const override;
   system::Corner next_corner(double t, double until, double resolution) const override;

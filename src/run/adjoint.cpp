@@ -21,6 +21,7 @@
 #include "run/integrator.hpp"
 #include "run/row_map.hpp"
 #include "solve/kkt.hpp"
+#include "system/deviation.hpp"
 
 namespace kreisel::run {
 
@@ -153,6 +154,7 @@ class Backward {
         near.problem = make(p);
         near.system = made_ready(*near.problem.system, near.problem.start, options);
       }
+      deviations_.push_back(system::make_deviation(*near_[0].back().system, *near_[1].back().system));
     }
     const int nv = space_.nv();
     for (Vector* v :
@@ -494,25 +496,31 @@ class Backward {
     if (stabilizes) {
       force_[0].setZero();
       closer_->add_constraint_force(closed_.eta, force_[0]);
-      for (std::size_t f = 0; f < scalar_count(); ++f)
+      weighed_stabilization_.resize(scalar_count());
+      for (std::size_t f = 0; f < scalar_count(); ++f) {
         metric_weights_[f] += stabilization_weights_[f].cwiseProduct(force_[0]);
-    }
-    for (const std::size_t j : in_equations_) {
-      for (int side = 0; side < 2; ++side) {
-        const Near& near = near_[side][j];
-        near.system->residual(closed_.motion, closed_.lambda, residual_[side]);
-        if (!stabilizes) continue;
-        near.system->constraint_force(closed_.motion, closed_.eta, force_[side]);
+        weighed_stabilization_[f] = stabilization_weights_[f].cwiseProduct(metric_);
       }
-      residual_[0].force -= residual_[1].force;
-      residual_[0].gap -= residual_[1].gap;
-      residual_[0].rate -= residual_[1].rate;
-      if (stabilizes) force_[0] = (force_[0] - force_[1]).cwiseProduct(metric_);
+    }
+    const auto product = [](const std::vector<system::Deviation::Range>& ranges, const Vector& a, const Vector& b) {
+      double sum = 0.0;
+      for (const auto& [at, size] : ranges)
+        for (int i = at; i < at + size; ++i) sum += a[i] * b[i];
+      return sum;
+    };
+    system::Residual& change = residual_[0];
+    for (const std::size_t j : in_equations_) {
+      system::Deviation& deviation = *deviations_[j];
+      if (deviation.is_zero()) continue;
+      deviation.residual(closed_.motion, closed_.lambda, part(j), change);
+      const bool turns = stabilizes && deviation.has_rows();
+      if (turns) deviation.constraint_force(closed_.motion, closed_.eta, part(j), force_[0]);
       for (std::size_t f = 0; f < scalar_count(); ++f) {
         const system::Residual& w = step_weights_[f];
-        double sum = -w.force.dot(residual_[0].force) - w.gap.dot(residual_[0].gap) - w.rate.dot(residual_[0].rate);
-        if (stabilizes) sum += stabilization_weights_[f].dot(force_[0]);
-        by_(static_cast<Eigen::Index>(f), static_cast<Eigen::Index>(j)) += part(j) * sum;
+        double sum = -product(deviation.force(), w.force, change.force) - product(deviation.gap(), w.gap, change.gap) -
+                     product(deviation.rate(), w.rate, change.rate);
+        if (turns) sum += product(deviation.force(), weighed_stabilization_[f], force_[0]);
+        by_(static_cast<Eigen::Index>(f), static_cast<Eigen::Index>(j)) += sum;
       }
     }
   }
@@ -609,17 +617,31 @@ class Backward {
     const Entry& first = recording.point(number).entry;
     const bool is_first = spell_ == spells_.data();
     system::Start from{first.motion.t, spell_->plan.run_end, first.motion.q, first.motion.v};
-    // Each neighbour begins at its own initial values, and behind a corner at those of the run.
+    // Each neighbour begins at its own initial values, and behind a corner at those of the run. Null: see problem_.
     const auto started = [&](const system::System& system, const system::Start& start, Plan& plan,
-                             std::unique_ptr<Stepper>& stepper, Counters& counters) {
+                             std::unique_ptr<Stepper>& stepper, Counters& counters) -> const History* {
       StartingPoints wanted = spell_->wanted;
-      if (!plan.has_error_control()) wanted.h = plan.h, wanted.t_end = plan.t_end;
-      stepper = make_stepper(plan, system, counters);
-      if (stepper->place(start) && stepper->fill(wanted)) return true;
-      return fail("the start of a neighbouring motion failed");
-    };
-    const auto points_of = [&](const Stepper& stepper) -> const History& {
-      return static_cast<const ImplicitStepper&>(stepper).history();
+      if (!wanted.are_wanted && system.pattern().is_all_dynamic()) {
+        // One point, whose accelerations follow from the equations: no method is needed.
+        pushed_ = first;
+        pushed_.motion.q = start.q0;
+        pushed_.motion.v = start.v0;
+        pushed_.motion.a.setZero();
+        pushed_.lambda.setZero();
+        solve::Kkt kkt(system, counters, options_.linear_solver.name());
+        if (kkt.accelerate(pushed_.motion, pushed_.lambda)) {
+          history_.clear();
+          history_.push(pushed_);
+          return &history_;
+        }
+      } else {
+        if (!plan.has_error_control()) wanted.h = plan.h, wanted.t_end = plan.t_end;
+        stepper = make_stepper(plan, system, counters);
+        if (stepper->place(start) && stepper->fill(wanted))
+          return &static_cast<const ImplicitStepper&>(*stepper).history();
+      }
+      static_cast<void>(fail("the start of a neighbouring motion failed"));
+      return nullptr;
     };
     std::vector<std::size_t> moving = in_equations_;
     if (is_first) {
@@ -634,9 +656,10 @@ class Backward {
         plan_of(near, start);
         if (near.plan.step_count != spell_->plan.step_count || near.plan.h != spell_->plan.h)
           return fail(fmt::format("the steps change with '{}'", name(j)));
-        if (!started(*near.system, start, near.plan, near.stepper, near.counters)) return false;
-        if (points_of(*near.stepper).size() != spell_->starts) return fail("neighbouring motions start differently");
-        sides[side] = sums_of(recording, points_of(*near.stepper), newest) + sums_of_metric(near.plan);
+        const History* points = started(*near.system, start, near.plan, near.stepper, near.counters);
+        if (points == nullptr) return false;
+        if (points->size() != spell_->starts) return fail("neighbouring motions start differently");
+        sides[side] = sums_of(recording, *points, newest) + sums_of_metric(near.plan);
         near.stepper.reset();
       }
       by_.col(static_cast<Eigen::Index>(j)) += part(j) * (sides[0] - sides[1]);
@@ -658,8 +681,9 @@ class Backward {
               space_.move(from.q0, step, start.q0);
             else
               start.v0 += step;
-            if (!started(*spell_->system, start, plan, stepper, counters_)) return false;
-            sides[side++] = sums_of(recording, points_of(*stepper), newest) +
+            const History* points = started(*spell_->system, start, plan, stepper, counters_);
+            if (points == nullptr) return false;
+            sides[side++] = sums_of(recording, *points, newest) +
                             sums_of_metric(make_plan(spell_->options, *spell_->system, start));
           }
           step[i] = 0.0;
@@ -705,6 +729,7 @@ class Backward {
   std::vector<double> steps_;
   std::vector<std::size_t> in_equations_;  ///< parameters that change them
   std::array<std::vector<Near>, 2> near_;
+  std::vector<std::unique_ptr<system::Deviation>> deviations_;  ///< of one neighbour from the other
   std::unordered_map<long, std::vector<Weights>> weights_;
   std::string problem_;
   int checks_left_ = most_checks;
@@ -727,7 +752,7 @@ class Backward {
   Vector x_;
   bool has_turning_force_ = false;
   std::vector<system::Residual> step_weights_;
-  std::vector<Vector> stabilization_weights_;
+  std::vector<Vector> stabilization_weights_, weighed_stabilization_;
   system::Residual weight_, before_, residual_[2];
   system::KktBlocks turn_blocks_;
   system::Motion motion_[2];

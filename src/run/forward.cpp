@@ -14,6 +14,7 @@
 #include "run/integrator.hpp"
 #include "solve/block_products.hpp"
 #include "step_policy.hpp"
+#include "system/deviation.hpp"
 
 namespace kreisel::run {
 
@@ -24,8 +25,8 @@ namespace {
 
 /// Directions of differences of step maps are scaled to change the motion by this much.
 constexpr double map_step = 1e-5;
-/// Updates of δx at which the linear equations are solved, relative.
-constexpr double solved = 1e-10, solved_badly = 1e-7;
+/// Updates of δx at which the linear equations are solved, relative, and with which they are still accepted.
+constexpr double solved = 1e-10, solved_for_search = 1e-6, solved_badly = 1e-7;
 constexpr int most_corrections = 20;
 /// Neighbours further apart than this, relative to the motion, do not determine the derivative.
 constexpr double too_far = 1e-2;
@@ -58,14 +59,48 @@ struct Forward::Side {
   Counters counters;
   Plan plan;
   std::unique_ptr<Stepper> stepper;  ///< of the starting points
+  std::unique_ptr<solve::Kkt> kkt;   ///< of the active system; made when it is needed
   Vector metric;
   Entry point;  ///< at the last event
+};
+
+/// Newest first.
+class Forward::Past {
+ public:
+  std::size_t size() const { return kept_.size(); }
+  Tangent& operator[](std::size_t age) { return kept_[place(age)]; }
+  const Tangent& operator[](std::size_t age) const { return kept_[place(age)]; }
+  const Tangent& front() const { return (*this)[0]; }
+  void resize(std::size_t size) {
+    kept_.resize(size);
+    newest_ = 0;
+  }
+  /// The oldest one of `most` comes back in `next`.
+  void push(Tangent& next, std::size_t most) {
+    if (kept_.size() < most) {
+      std::rotate(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(newest_), kept_.end());
+      kept_.emplace(kept_.begin());
+      newest_ = 0;
+    } else {
+      newest_ = (newest_ + kept_.size() - 1) % kept_.size();
+    }
+    std::swap(kept_[newest_], next);
+  }
+
+ private:
+  std::size_t place(std::size_t age) const {
+    const std::size_t at = newest_ + age;
+    return at < kept_.size() ? at : at - kept_.size();
+  }
+  std::vector<Tangent> kept_;
+  std::size_t newest_ = 0;
 };
 
 struct Forward::Direction {
   double s = 0.0;
   std::array<std::unique_ptr<Side>, 2> sides;
-  std::vector<Tangent> past;  ///< newest first
+  std::unique_ptr<system::Deviation> deviation;  ///< of one side from the other
+  Past past;
   Tangent shown, next;
   bool is_newest = false;  ///< the newest point is shown, and nothing behind it
   double cut = 0.0;        ///< δ of the time of the last event
@@ -80,8 +115,11 @@ struct Forward::Direction {
 };
 
 Forward::Forward(const ProblemOf& make, const Vector& parameters, const Vector& steps, const Options& options,
-                 const Problem& nominal)
-    : options_(options), layout_(nominal.system->result_layout()), space_(nominal.system->space()) {
+                 const Problem& nominal, bool is_cheap)
+    : options_(options),
+      solved_(is_cheap ? solved_for_search : solved),
+      layout_(nominal.system->result_layout()),
+      space_(nominal.system->space()) {
   for (Eigen::Index j = 0; j < parameters.size(); ++j) {
     auto d = std::make_unique<Direction>();
     d->s = steps[j];
@@ -95,7 +133,8 @@ Forward::Forward(const ProblemOf& make, const Vector& parameters, const Vector& 
   if (!options.project_position_at.empty() || !options.project_velocity_at.empty())
     stop("the run projects at given times");
   const int nv = space_.nv();
-  for (Vector* v : {&x_, &x_moved_, &dv_moved_[0], &dv_moved_[1], &fixed_dv_, &dv_, &dq_, &bracket_, &dx_, &before_x_})
+  for (Vector* v : {&x_, &x_moved_, &dv_moved_[0], &dv_moved_[1], &fixed_dv_, &dv_, &dq_, &bracket_, &dx_, &before_x_,
+                    &stabilization_})
     v->setZero(nv);
 }
 
@@ -131,7 +170,7 @@ void Forward::begin(std::shared_ptr<const system::System> system, const Plan& pl
   deta_.setZero(system_->pattern().position_rows());
   checks_left_ = most_checks;
   has_derivatives_ = true;
-  for (auto& d : directions_)
+  for (auto& d : directions_) {
     for (auto& side : d->sides) {
       if (side->system->space().nv() != space_.nv() || side->system->pattern().rows() != system_->pattern().rows())
         return stop("a parameter changes the number of active constraints");
@@ -147,6 +186,8 @@ void Forward::begin(std::shared_ptr<const system::System> system, const Plan& pl
         return stop("the start of a neighbouring motion failed");
       side->contacts.open(side->stepper->now());
     }
+    d->deviation = system::make_deviation(*d->sides[0]->system, *d->sides[1]->system);
+  }
   tangents_of_start(stepper);
 }
 
@@ -229,6 +270,7 @@ void Forward::take(Stepper& stepper, const Proposal& proposal, bool ends_at_stop
   if (!closer_->linearize_at(implicit.method(), implicit.history(), proposal.h, x_, trial))
     return stop(fmt::format("the matrix of the step to t = {:.6g} is singular", proposal.t));
   const bool has_tangents = implicit.method().begin_tangents(trial.motion);
+  if (closer_->has_eta()) system_->constraint_force(eta_of(implicit).motion, trial.eta, stabilization_);
   guess_points_ = std::min({proposal.order + 1, implicit.history().size(), method::Differences::max_points});
   std::array<double, method::Differences::max_points> nodes{};
   implicit.history().offsets(guess_points_, nodes.data());
@@ -261,10 +303,15 @@ void Forward::take(Stepper& stepper, const Proposal& proposal, bool ends_at_stop
     // Steps as long as those of the run.
     if (!ends_at_stop && plan_->has_error_control()) d->next.h = 0.0;
     bool has_steps = d->next.h != 0.0;
-    for (const Tangent& t : d->past) has_steps = has_steps || t.h != 0.0;
+    for (std::size_t age = 0; age < d->past.size(); ++age) has_steps = has_steps || d->past[age].h != 0.0;
     differentiate_step(*d, implicit, proposal, has_tangents && !has_steps);
     if (!is_going()) return;
   }
+}
+
+const Entry& Forward::eta_of(ImplicitStepper& stepper) {
+  const bool is_previous = stepper.method().stabilization_point() == method::StabilizationPoint::previous;
+  return is_previous ? stepper.history()[0] : stepper.trial();
 }
 
 void Forward::differentiate_step(Direction& d, ImplicitStepper& stepper, const Proposal& proposal, bool has_tangents) {
@@ -277,20 +324,21 @@ void Forward::differentiate_step(Direction& d, ImplicitStepper& stepper, const P
   const Tangent& newest = d.past.front();
 
   // ∂r/∂p at the motion of the run, and the part due to the shift of time.
-  for (int side = 0; side < 2; ++side) {
-    if (next.t == 0.0) {
-      d.sides[side]->system->residual(trial.motion, trial.lambda, residual_[side]);
-      continue;
+  if (next.t == 0.0) {
+    for (Vector* r : {&fixed_.force, &fixed_.gap, &fixed_.rate}) r->setZero();
+    d.deviation->residual(trial.motion, trial.lambda, d.part(), fixed_);
+  } else {
+    for (int side = 0; side < 2; ++side) {
+      system::Motion& m = motion_[side];
+      m = trial.motion;
+      m.t += side == 0 ? s * next.t : -s * next.t;
+      d.sides[side]->system->residual(m, trial.lambda, residual_[side]);
     }
-    system::Motion& m = motion_[side];
-    m = trial.motion;
-    m.t += side == 0 ? s * next.t : -s * next.t;
-    d.sides[side]->system->residual(m, trial.lambda, residual_[side]);
+    fixed_.force = d.part() * (residual_[0].force - residual_[1].force);
+    fixed_.gap = d.part() * (residual_[0].gap - residual_[1].gap);
+    fixed_.rate = d.part() * (residual_[0].rate - residual_[1].rate);
   }
-  fixed_.force = d.part() * (residual_[0].force - residual_[1].force);
-  fixed_.gap = d.part() * (residual_[0].gap - residual_[1].gap);
-  fixed_.rate = d.part() * (residual_[0].rate - residual_[1].rate);
-  const system::Motion& eta_at = age_of_eta < 0 ? trial.motion : past[age_of_eta].motion;
+  const system::Motion& eta_at = eta_of(stepper).motion;
   const double dt_of_eta = age_of_eta < 0 ? next.t : newest.t;
 
   // δx is extrapolated like δv.
@@ -309,13 +357,16 @@ void Forward::differentiate_step(Direction& d, ImplicitStepper& stepper, const P
   double part = 0.0;
   if (has_tangents) {
     changes_.clear();
-    for (const Tangent& t : d.past) changes_.push_back({t.omega, t.v, t.memory});
+    for (std::size_t age = 0; age < d.past.size(); ++age)
+      changes_.push_back({d.past[age].omega, d.past[age].v, d.past[age].memory});
     method.move_past(changes_);
   } else {
     double size = 0.0;
-    for (const Tangent& t : d.past)
+    for (std::size_t age = 0; age < d.past.size(); ++age) {
+      const Tangent& t = d.past[age];
       size = std::max({size, size_of(t.v) / (1e-3 + size_of(trial.motion.v)), size_of(t.q), size_of(t.omega) / h,
                        std::abs(t.h) / h, size_of(t.a) / (1e-3 + size_of(trial.motion.a))});
+    }
     size = std::max(size, std::abs(next.h) / h);
     part = size > 0.0 ? std::exp2(std::floor(std::log2(map_step / size))) : s;
     for (int side = 0; side < 2; ++side) {
@@ -332,7 +383,7 @@ void Forward::differentiate_step(Direction& d, ImplicitStepper& stepper, const P
       dq_ = dx_ - bracket_ + (next.h / h) * x_;
       next.q = newest.q;
       for (const lie::Block& b : space_.blocks())
-        solve::add_product(next.q.data() + b.v_at, q_x.data() + b.matrix_at, dq_.data() + b.v_at, b.nv, b.nv, 1, 1.0);
+        solve::add_vector_product(next.q.data() + b.v_at, q_x.data() + b.matrix_at, dq_.data() + b.v_at, b.nv, b.nv);
     } else {
       for (int side = 0; side < 2; ++side) {
         x_moved_ = x_ + (side == 0 ? part : -part) * dx_;
@@ -342,22 +393,9 @@ void Forward::differentiate_step(Direction& d, ImplicitStepper& stepper, const P
       next.q = (0.5 / part) * (dv_moved_[0] - dv_moved_[1]);
     }
     dv_.setZero();
-    if (closer_
-            ->has_eta()) {  // W B(q, p)ᵀη along δq and δp, which hardly change from one correction to the next, and along δη
-      if (is_first) {
-        const Vector& dq = age_of_eta < 0 ? next.q : newest.q;
-        for (int side = 0; side < 2; ++side) {
-          const Side& near = *d.sides[side];
-          const double moved = side == 0 ? s : -s;
-          motion_[side].t = eta_at.t + moved * dt_of_eta;
-          bracket_ = moved * dq;
-          space_.move(eta_at.q, bracket_, motion_[side].q);
-          motion_[side].v = eta_at.v;
-          near.system->constraint_force(motion_[side], trial.eta, dv_moved_[side]);
-          dv_moved_[side].array() *= near.metric.array();
-        }
-        fixed_dv_ = d.part() * (dv_moved_[0] - dv_moved_[1]);
-      }
+    if (closer_->has_eta()) {
+      // W B(q, p)ᵀη along δq and δp, which hardly change from one correction to the next, and along δη.
+      if (is_first) set_change_of_stabilization(d, eta_at, trial.eta, age_of_eta < 0 ? next.q : newest.q, dt_of_eta, h);
       if (age_of_eta < 0)
         closer_->add_constraint_force(deta_, dv_);
       else
@@ -414,9 +452,10 @@ void Forward::differentiate_step(Direction& d, ImplicitStepper& stepper, const P
   };
 
   // With the matrix of this step one correction leaves almost nothing; the fraction is known from similar steps.
-  constexpr int longest_trust = 4;
-  constexpr double margin = 10.0;
-  const bool is_known = d.known_h == h && d.known_order == proposal.order && d.trusted < longest_trust;
+  constexpr int longest_trust = 16;
+  constexpr double margin = 10.0, similar = 0.2;
+  const bool is_known =
+      d.known_order == proposal.order && std::abs(d.known_h - h) <= similar * h && d.trusted < longest_trust;
   // A parameter without effect leaves round-off.
   speed_ = std::max(speed_, x_.norm());
   const double least = 1e-6 * speed_ / d.size();
@@ -431,7 +470,7 @@ void Forward::differentiate_step(Direction& d, ImplicitStepper& stepper, const P
     if (!std::isfinite(update)) return stop("the derivative is not finite");
     if (corrections == 0 && is_known) {
       left = update * margin * d.known_rate;
-      if (left <= solved * size) {
+      if (left <= solved_ * size) {
         ++d.trusted;
         break;
       }
@@ -445,10 +484,10 @@ void Forward::differentiate_step(Direction& d, ImplicitStepper& stepper, const P
     }
     left = update * rate;
     // A residual that no longer shrinks is round-off.
-    if (left <= solved * size || (corrections > 1 && update > 0.5 * last && update < solved_badly * size)) break;
+    if (left <= solved_ * size || (corrections > 1 && update > 0.5 * last && update < solved_badly * size)) break;
     last = update;
   }
-  if (size > 0.0 && left > solved_badly * size)
+  if (size > 0.0 && left > std::max(solved_, solved_badly) * size)
     return stop(fmt::format("the linear equations of the step to t = {:.6g} could not be solved", proposal.t));
   if (size > 0.0) remainder_ = std::max(remainder_, left / size);
   motion_of(false);
@@ -480,6 +519,27 @@ void Forward::differentiate_step(Direction& d, ImplicitStepper& stepper, const P
   next.memory = (0.5 / part) * (recorded[0].memory - recorded[1].memory);
 }
 
+/// By one-sided differences: the whole term is small, as η is, and so is its error.
+void Forward::set_change_of_stabilization(Direction& d, const lie::Motion& at, const Vector& eta, const Vector& dq,
+                                          double dt, double h) {
+  constexpr double step = 1e-7;
+  fixed_dv_.setZero();
+  if (size_of(eta) == 0.0) return;
+  d.deviation->constraint_force(at, eta, d.part(), fixed_dv_);
+  if (const double size = std::max(size_of(dq), std::abs(dt) / h); size > 0.0) {
+    const double moved = step / size;
+    motion_[0].t = at.t + moved * dt;
+    bracket_ = moved * dq;
+    space_.move(at.q, bracket_, motion_[0].q);
+    motion_[0].v = at.v;
+    system_->constraint_force(motion_[0], eta, dv_moved_[0]);
+    fixed_dv_ += (1.0 / moved) * (dv_moved_[0] - stabilization_);
+  }
+  fixed_dv_.array() *= metric_.array();
+  if (const Vector& ahead = d.sides[0]->metric, &behind = d.sides[1]->metric; ahead != behind)
+    fixed_dv_.array() += d.part() * (ahead - behind).array() * stabilization_.array();
+}
+
 void Forward::committed(const Stepper& stepper) {
   if (!is_going()) return;
   const auto& implicit = static_cast<const ImplicitStepper&>(stepper);
@@ -490,15 +550,15 @@ void Forward::committed(const Stepper& stepper) {
       for (int side = 0; side < 2; ++side) {
         d->next.lambda.setZero();
         move(stepper.now(), d->next, side == 0 ? d->s : -d->s, moved[side]);
-        solve::Kkt kkt(*d->sides[side]->system, counters_, options_.linear_solver.name());
-        if (!kkt.accelerate(moved[side].motion, moved[side].lambda))
+        Side& near = *d->sides[side];
+        if (near.kkt == nullptr)
+          near.kkt = std::make_unique<solve::Kkt>(*near.system, counters_, options_.linear_solver.name());
+        if (!near.kkt->accelerate(moved[side].motion, moved[side].lambda))
           return stop("a neighbouring motion has no multipliers");
       }
       d->next.lambda = d->part() * (moved[0].lambda - moved[1].lambda);
     }
-    if (d->past.size() < most) d->past.emplace_back();
-    std::rotate(d->past.begin(), d->past.end() - 1, d->past.end());
-    std::swap(d->past.front(), d->next);
+    d->past.push(d->next, most);
     d->next.t = d->past.front().t;
     d->is_newest = true;
   }
@@ -630,6 +690,7 @@ void Forward::change(const Happening& happening, const Changed& changed) {
         if (own.system != nullptr) {
           near->before.push_back(near->system);
           near->system = own.system;
+          near->kkt.reset();
         }
       }
       near->start = {near->point.motion.t, near->start.t_end, near->point.motion.q, near->point.motion.v};

@@ -27,8 +27,9 @@ class Forward final : public Follower {
   static constexpr int parameter_bits = 17;
 
   /// `steps`: by how much neighbours differ in each parameter. Throws InvalidInput if a neighbour cannot be created.
+  /// `is_cheap`: accurate enough for a search.
   Forward(const ProblemOf& make, const Vector& parameters, const Vector& steps, const Options& options,
-          const Problem& nominal);
+          const Problem& nominal, bool is_cheap);
   ~Forward() override;
 
   int count() const;
@@ -63,9 +64,15 @@ class Forward final : public Follower {
  private:
   struct Side;
   struct Direction;
+  class Past;
 
   void tangents_of_start(const Stepper& stepper);
   void differentiate_step(Direction& d, ImplicitStepper& stepper, const Proposal& proposal, bool has_tangents);
+  /// fixed_dv_ = the change of W Bᵀη along δq, δt and δp; stabilization_ is Bᵀη.
+  void set_change_of_stabilization(Direction& d, const lie::Motion& at, const Vector& eta, const Vector& dq, double dt,
+                                   double h);
+  /// The point where Bᵀη is taken.
+  static const method::Entry& eta_of(ImplicitStepper& stepper);
   /// The trial and its past, moved by ± part of the tangent.
   void fill_moved(const Direction& d, const method::History& past, double part, int side);
   bool interpolate(Direction& d, Stepper& stepper, int side, double t, method::Entry& out);
@@ -79,6 +86,7 @@ class Forward final : public Follower {
                   Tangent& out) const;
 
   const Options& options_;
+  const double solved_;  ///< updates of δx at which the linear equations are solved, relative
   const system::System& layout_;
   const lie::Space& space_;
   std::vector<std::unique_ptr<Direction>> directions_;
@@ -102,7 +110,8 @@ class Forward final : public Follower {
   // scratch
   system::Motion motion_[2];
   system::Residual residual_[2], left_, fixed_;
-  Vector x_, x_moved_, dv_moved_[2], fixed_dv_, dv_, dq_, bracket_, dlambda_, deta_, dx_, before_x_, before_lambda_;
+  Vector x_, x_moved_, dv_moved_[2], stabilization_, fixed_dv_, dv_, dq_, bracket_, dlambda_, deta_, dx_, before_x_,
+      before_lambda_;
   std::vector<method::PastChange> changes_;
   int guess_points_ = 0;
   std::array<double, method::Differences::max_points + 1> guess_weights_{};

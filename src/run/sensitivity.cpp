@@ -418,12 +418,12 @@ Sensitivities differentiate(const ProblemOf& make, const Vector& parameters, con
   std::unique_ptr<Forward> forward;
   if (wanted.uses_differences) {
     out.differences = "they were requested";
-  } else {
+  } else if (parameters.size() > 0) {
     Vector steps(parameters.size());
     for (Eigen::Index j = 0; j < steps.size(); ++j)
       steps[j] = neighbour_step(wanted.scale, parameters, j, Forward::parameter_bits);
     try {
-      forward = std::make_unique<Forward>(make, parameters, steps, options, problem);
+      forward = std::make_unique<Forward>(make, parameters, steps, options, problem, wanted.is_cheap);
     } catch (const InvalidInput& e) {
       out.differences = e.what();
     }

@@ -44,6 +44,32 @@ inline void add_product_transposed(double* out, const double* A, const double* B
   add_product_of<true>(out, A, B, rows, inner, columns, scale);
 }
 
+/// out += A x, A rows x columns, column-major.
+inline void add_vector_product(double* out, const double* A, const double* x, int rows, int columns) {
+  const auto add = [&]<int r, int c>() {
+    Eigen::Map<Eigen::Matrix<double, r, 1>>(out).noalias() +=
+        Eigen::Map<const Eigen::Matrix<double, r, c>>(A).lazyProduct(Eigen::Map<const Eigen::Matrix<double, c, 1>>(x));
+  };
+  if (rows == 6 && columns == 6) return add.operator()<6, 6>();
+  if (rows == 3 && columns == 6) return add.operator()<3, 6>();
+  if (rows == 6 && columns == 3) return add.operator()<6, 3>();
+  for (int j = 0; j < columns; ++j, A += rows)
+    for (int i = 0; i < rows; ++i) out[i] += A[i] * x[j];
+}
+
+/// out += Aᵀ x, A rows x columns, column-major.
+inline void add_transposed_vector_product(double* out, const double* A, const double* x, int rows, int columns) {
+  const auto add = [&]<int r, int c>() {
+    Eigen::Map<Eigen::Matrix<double, c, 1>>(out).noalias() +=
+        Eigen::Map<const Eigen::Matrix<double, r, c>>(A).transpose().lazyProduct(
+            Eigen::Map<const Eigen::Matrix<double, r, 1>>(x));
+  };
+  if (rows == 3 && columns == 6) return add.operator()<3, 6>();
+  if (rows == 6 && columns == 6) return add.operator()<6, 6>();
+  for (int j = 0; j < columns; ++j, A += rows)
+    for (int i = 0; i < rows; ++i) out[j] += A[i] * x[i];
+}
+
 /// out = (a A + b B) diag(W), A and B rows x columns.
 template <int fixed>
 void weigh_columns_of_fixed(double* out, const double* A, double a, const double* B, double b, const double* W,

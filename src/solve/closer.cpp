@@ -419,20 +419,20 @@ void Closer::add_changes(ConstVectorRef dq, ConstVectorRef dv, ConstVectorRef da
   for (const Pattern::Coupling& c : pattern.couplings()) {
     const lie::Block &row = blocks[c.row], &column = blocks[c.column];
     double* to = out.force.data() + row.v_at;
-    add_product(to, blocks_.M.data() + c.at, da.data() + column.v_at, row.nv, column.nv, 1, 1.0);
-    add_product(to, blocks_.D.data() + c.at, dv.data() + column.v_at, row.nv, column.nv, 1, 1.0);
-    add_product(to, blocks_.K.data() + c.at, dq.data() + column.v_at, row.nv, column.nv, 1, 1.0);
+    add_vector_product(to, blocks_.M.data() + c.at, da.data() + column.v_at, row.nv, column.nv);
+    add_vector_product(to, blocks_.D.data() + c.at, dv.data() + column.v_at, row.nv, column.nv);
+    add_vector_product(to, blocks_.K.data() + c.at, dq.data() + column.v_at, row.nv, column.nv);
   }
   for (const Pattern::Touch& touch : pattern.touches()) {
     const RowGroup& group = pattern.groups()[touch.group];
     const lie::Block& block = blocks[touch.block];
     const int n = block.nv, r = group.rows;
     const double* B = blocks_.B.data() + touch.at;
-    add_product(out.force.data() + block.v_at, blocks_.F.data() + touch.at, dlambda.data() + group.at, n, r, 1, 1.0);
+    add_vector_product(out.force.data() + block.v_at, blocks_.F.data() + touch.at, dlambda.data() + group.at, n, r);
     if (group.level == RowLevel::position)
-      add_product(out.gap.data() + group.at, B, dq.data() + block.v_at, r, n, 1, 1.0);
-    add_product(out.rate.data() + group.at, B, dv.data() + block.v_at, r, n, 1, 1.0);
-    add_product(out.rate.data() + group.at, blocks_.H.data() + touch.at, dq.data() + block.v_at, r, n, 1, 1.0);
+      add_vector_product(out.gap.data() + group.at, B, dq.data() + block.v_at, r, n);
+    add_vector_product(out.rate.data() + group.at, B, dv.data() + block.v_at, r, n);
+    add_vector_product(out.rate.data() + group.at, blocks_.H.data() + touch.at, dq.data() + block.v_at, r, n);
   }
 }
 
@@ -440,11 +440,9 @@ void Closer::add_constraint_force(ConstVectorRef mu, VectorRef out) const {
   for (const Pattern::Touch& touch : system_.pattern().touches()) {
     const RowGroup& group = system_.pattern().groups()[touch.group];
     const lie::Block& block = system_.space().blocks()[touch.block];
-    if (group.level != RowLevel::position) continue;
-    Eigen::Map<Vector>(out.data() + block.v_at, block.nv).noalias() +=
-        ConstMatrixMap(blocks_.B.data() + touch.at, group.rows, block.nv)
-            .transpose()
-            .lazyProduct(ConstVectorRef(mu.data() + group.at, group.rows));
+    if (group.level == RowLevel::position)
+      add_transposed_vector_product(out.data() + block.v_at, blocks_.B.data() + touch.at, mu.data() + group.at,
+                                    group.rows, block.nv);
   }
 }
 
@@ -481,7 +479,7 @@ void Closer::assemble(double h) {
   const auto& blocks = system_.space().blocks();
   double* values = matrix_.values().data();
   const auto entry_at = [&](int entry) { return values + matrix_.entries()[entry].at; };
-  matrix_.values().setZero();
+  matrix_.values().setConstant(0.0);  // stores, without a call
 
   for (std::size_t c = 0; c < pattern.couplings().size(); ++c) {
     const Pattern::Coupling& coupling = pattern.couplings()[c];

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <unordered_set>
@@ -258,13 +259,21 @@ Vector3 vector_at(const Json& object, const char* key, const Vector3& otherwise)
   return out;
 }
 
+// Called for every value of a file: no formatting.
 std::string below(std::string_view pointer, std::string_view key) {
-  std::string out = fmt::format("{}/", pointer);
+  std::string out;
+  out.reserve(pointer.size() + key.size() + 1);
+  out.append(pointer) += '/';
+  if (key.find_first_of("~/") == std::string_view::npos) return out.append(key);
   for (const char c : key) out += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
   return out;
 }
 
-std::string below(std::string_view pointer, std::size_t index) { return fmt::format("{}/{}", pointer, index); }
+std::string below(std::string_view pointer, std::size_t index) {
+  char digits[24];
+  const auto end = std::to_chars(digits, digits + sizeof digits, index).ptr;
+  return std::string(pointer).append(1, '/').append(digits, end);
+}
 
 JsonSource::JsonSource(std::string name, std::string text, Path folder)
     : name_(std::move(name)), text_(std::move(text)), folder_(std::move(folder)) {

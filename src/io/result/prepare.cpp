@@ -418,6 +418,14 @@ PreparedRun prepare(const RunSpec& given) {
   return run;
 }
 
+models::Model prepare_again(const PreparedRun& run, const RunSpec& spec) {
+  models::Model model = models::make_model(*run.model_info, spec.group, model_values_in(spec, *run.model_info));
+  if (spec.t0) model.start.t0 = *spec.t0;
+  if (run.assembles) assembled(model, run.fixed, run.options.linear_solver.name());
+  if (run.starts_at_rest) move_to_rest(model, run.options.linear_solver.name());
+  return model;
+}
+
 models::Model prepare_model(const RunSpec& spec) {
   const std::shared_ptr<const models::ModelInfo> info = model_of(spec);
   Problems problems;

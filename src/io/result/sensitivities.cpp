@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <memory>
 #include <optional>
 
 #include "base/decompositions.hpp"
@@ -26,13 +28,10 @@ RunSpec with_all(RunSpec spec, const std::vector<std::string>& names, const Vect
 }
 
 Vector values_of(const RunSpec& spec, const std::vector<std::string>& names) {
-  Vector values(static_cast<Eigen::Index>(names.size()));
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (std::ranges::count(names, names[i]) > 1)
-      throw InvalidInput(fmt::format("parameter '{}' is named more than once", names[i]));
-    values[static_cast<Eigen::Index>(i)] = parameter_value(spec, names[i]);
-  }
-  return values;
+  for (const std::string& name : names)
+    if (std::ranges::count(names, name) > 1)
+      throw InvalidInput(fmt::format("parameter '{}' is named more than once", name));
+  return parameter_values(spec, names);
 }
 
 /// "q0.3", "v0.2": an entry of the initial position, left-trivialised, or velocity, numbered from 1.
@@ -72,8 +71,10 @@ void move_start(const std::vector<std::string>& names, const Vector& by, const s
 }  // namespace
 
 void refuse_unknown_names(const RunSpec& spec, const std::vector<std::string>& names) {
+  std::vector<std::string> parameters;
   for (const std::string& name : names)
-    if (!initial_value(name)) static_cast<void>(parameter_value(spec, name));
+    if (!initial_value(name)) parameters.push_back(name);
+  static_cast<void>(parameter_values(spec, parameters));
   PreparedRun run = prepare(spec);
   move_start(names, Vector::Zero(static_cast<Eigen::Index>(names.size())), *run.model.system, run.model.start);
 }
@@ -104,19 +105,30 @@ Parametrized parametrized(const RunSpec& spec, const std::vector<std::string>& n
       out.values[static_cast<Eigen::Index>(i)] = of_parameters[static_cast<Eigen::Index>(place.size())];
       place.push_back(static_cast<Eigen::Index>(i));
     }
-  const PreparedRun nominal = prepare(with_all(spec, parameters, of_parameters));
+  const RunSpec base = with_all(spec, parameters, of_parameters);
+  const auto nominal = std::make_shared<const PreparedRun>(prepare(base));
   out.scale = Vector::Ones(out.values.size());
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto at = static_cast<Eigen::Index>(i);
-    const Field* field = find_field(nominal.model_info->parameters, names[i]);
+    const Field* field = find_field(nominal->model_info->parameters, names[i]);
     const double range = field != nullptr ? field->maximum - field->minimum : HUGE_VAL;
     out.scale[at] = out.values[at] != 0.0 ? std::abs(out.values[at]) : std::isfinite(range) ? range : 1.0;
   }
-  out.options = nominal.options;
-  out.make = [spec, names, parameters, place, events](const Vector& p) -> run::Problem {
-    PreparedRun run = prepare(with_all(spec, parameters, p(place)));
-    move_start(names, p, *run.model.system, run.model.start);
-    return {run.model.system, run.model.start, events};
+  out.options = nominal->options;
+  // with_all has put them at the end, in this order.
+  out.make = [base, nominal, names, place, events](const Vector& p) -> run::Problem {
+    RunSpec spec_of_p = base;
+    const std::size_t first = spec_of_p.settings.size() - place.size();
+    bool is_nominal = true;
+    for (std::size_t i = 0; i < place.size(); ++i) {
+      Value& value = spec_of_p.settings[first + i].value;
+      const Value moved = p[place[i]];
+      is_nominal = is_nominal && value == moved;
+      value = moved;
+    }
+    models::Model model = is_nominal ? nominal->model : prepare_again(*nominal, spec_of_p);
+    move_start(names, p, *model.system, model.start);
+    return {model.system, model.start, events};
   };
   return out;
 }
@@ -353,6 +365,9 @@ FitData read_fit_data(const Path& path) {
 namespace {
 
 class Fitter {
+  /// Part of the variance by which another step would lower the sum of squares.
+  static constexpr double converged = 2.5e-3;
+
  public:
   Fitter(const RunSpec& spec, const FitData& data, const std::vector<FreeParameter>& free, run::Observer& observer)
       : spec_(spec), data_(data), observer_(observer) {
@@ -435,6 +450,8 @@ class Fitter {
     Vector p;
     Matrix values;
     std::vector<Matrix> by;  ///< derivatives, as the values
+    /// How far from here they were taken: the reductions of the sum of squares that the steps since then have promised, in variances.
+    double moved = 0.0;
   };
   struct Found {
     Evaluated at;
@@ -493,11 +510,15 @@ class Fitter {
     return r;
   }
 
-  bool evaluate(const Vector& p, Evaluated& out, std::string& problem) {
+  /// With derivatives, unless those of `out` are to stay.
+  bool evaluate(const Vector& p, bool keeps_derivatives, Evaluated& out, std::string& problem) {
     run::Sensitivities found;
-    ++out_.runs;
+    out_.runs += keeps_derivatives ? 0 : 1;
     try {
-      found = sensitivities(with_all(spec_, names_, p), names_, observer_, {.is_cheap = true, .times = data_.t});
+      RunSpec spec = with_all(spec_, names_, p);
+      if (looseness_ > 1.0) spec.set("rtol", rtol_), spec.set("atol", atol_);
+      found = sensitivities(spec, keeps_derivatives ? std::vector<std::string>{} : names_, observer_,
+                            {.is_cheap = true, .times = data_.t});
     } catch (const InvalidInput& e) {
       problem = e.what();
       return false;
@@ -524,7 +545,9 @@ class Fitter {
                                 data_.columns[static_cast<std::size_t>(k)], data_.t[static_cast<std::size_t>(i)]);
           return false;
         }
+    if (keeps_derivatives) return true;
     out.by.clear();
+    out.moved = 0.0;
     for (const run::Sensitivity& s : found.by) {
       out.by.push_back(mine(found.at(data_.t, s.outputs)));
       if (!out.by.back().allFinite()) {
@@ -553,59 +576,114 @@ class Fitter {
     }
   }
 
-  /// Columns are weighted by their residuals, which a rough fit gives.
+  /// First with looser tolerances of the runs, whose errors are small against what is left of the data far from the minimum, then with
+  /// those of the spec.
   [[nodiscard]] bool search(const Vector& start) {
+    constexpr double loosest = 1e-3, most = 300.0, near = 10.0;
+    const Vector weight = weight_;
+    const PreparedRun run = prepare(with_all(spec_, names_, start));
+    looseness_ = run.options.has_error_control() ? std::clamp(loosest / run.options.rtol, 1.0, most) : 1.0;
+    if (looseness_ > 1.0) {
+      rtol_ = looseness_ * run.options.rtol;
+      atol_ = looseness_ * run.options.atol;
+      const std::size_t warnings = out_.warnings.size();
+      at_.by.clear();
+      const bool has_come_near = search_from(start, near);
+      looseness_ = 1.0;
+      out_.message.clear();
+      out_.warnings.resize(warnings);
+      if (!observer_.goes_on(0.0, 0)) return fail("interrupted"), false;
+      // Derivatives of looser runs do not count in the end; farther away than a standard error, they lead there.
+      if (promise_ > 1.0)
+        at_.moved = std::max(at_.moved, near);
+      else
+        at_.by.clear();
+      if (has_come_near) return search_from(at_.p, converged);
+    }
+    weight_ = weight;
+    at_.by.clear();
+    return search_from(start, converged);
+  }
+
+  /// Columns are weighted by their residuals, which a rough fit gives.
+  [[nodiscard]] bool search_from(const Vector& start, double part) {
     std::string problem;
-    if (!evaluate(start, at_, problem)) return fail("at the initial parameters: " + problem), false;
+    if (!evaluate(start, !at_.by.empty(), at_, problem)) return fail("at the initial parameters: " + problem), false;
     set_jacobian();
     if (!all_matter()) return false;
-    double damping = 1e-3;
-    const int rounds = weight_.size() > 1 ? 2 : 1;
-    for (int round = 0; round < rounds; ++round) {
-      if (!minimize(damping, round + 1 < rounds ? 1e-2 : 1e-8)) return false;
-      if (round + 1 == rounds) break;
+    double damping = 1e-6;
+    if (weight_.size() > 1) {
+      if (!minimize(damping, std::max(part, 1e-2))) return false;
       estimate_noise();
       for (Eigen::Index k = 0; k < weight_.size(); ++k) weight_[k] = 1.0 / std::max(out_.noise[k], 1e-12 / weight_[k]);
     }
-    return true;
+    return minimize(damping, part);
   }
 
-  /// Until a step would lower the sum of squares by less than this part of the variance: √part standard errors away.
+  /// Until a step would lower the sum of squares by less than this part of the variance: √part standard errors away. That step is taken
+  /// without another run: values and derivatives are linear there. Close to the minimum derivatives hardly change, and further runs go
+  /// without them; at the end they are those of the minimum.
   [[nodiscard]] bool minimize(double& damping, double part) {
     constexpr int most_iterations = 100;
+    constexpr double seen = 1e-3;  // a reduction below it does not change the result
+    constexpr double close = 1e3, has_moved_far = 1e-2,
+                     arrives = converged;  // in variances: squares of standard errors
     const auto free =
         static_cast<double>(std::max<Eigen::Index>(1, data_.values.array().isFinite().count() - out_.values.size()));
     Vector r = residual(at_);
+    double last_promise = std::numeric_limits<double>::infinity();
     for (int i = 0; i < most_iterations; ++i, ++out_.iterations) {
       set_jacobian();
       const Vector scale = scales();
-      const double variance = r.squaredNorm() / free;
-      {
-        const Vector step = bounded(step_with(0.0, r, scale));
-        if (r.squaredNorm() - (r + jacobian_ * step).squaredNorm() <= part * variance) return true;
-      }
+      const Vector step = bounded(step_with(0.0, r, scale));
+      // Of the data: what the step cannot remove.
+      const double left = (r + jacobian_ * step).squaredNorm(), variance = std::min(left, r.squaredNorm()) / free;
+      const double promise = (r.squaredNorm() - left) / variance;
+      if (promise <= part && (at_.moved <= has_moved_far || part > converged))
+        return go_on_linearly(step, promise), true;
+      const bool is_close = promise <= close && promise <= 0.25 * last_promise;
+      const bool keeps_derivatives = is_close && (promise > arrives || at_.moved <= has_moved_far);
+      last_promise = promise;
+      std::string trouble;
       bool has_moved = false;
       for (int attempt = 0; attempt < 25 && !has_moved; ++attempt) {
-        const Vector taken = bounded(step_with(damping, r, scale));
+        const Vector taken = bounded(step_with(is_close && attempt == 0 ? 0.0 : damping, r, scale));
         const double promised = r.squaredNorm() - (r + jacobian_ * taken).squaredNorm();
-        if (taken.cwiseQuotient(scale).norm() <= 1e-10 || promised <= 1e-12 * r.squaredNorm()) return true;
+        if (taken.cwiseQuotient(scale).norm() <= 1e-10 || promised <= 1e-12 * r.squaredNorm()) {
+          if (at_.moved <= has_moved_far) return true;
+          break;
+        }
         Evaluated next;
-        std::string trouble;
-        const bool can_run = evaluate(at_.p + taken, next, trouble);
+        if (keeps_derivatives) {
+          next.by = at_.by;
+          next.moved = at_.moved + promise;
+        }
+        const bool can_run = evaluate(at_.p + taken, keeps_derivatives, next, trouble);
         if (!can_run && !observer_.goes_on(0.0, 0)) return fail("interrupted"), false;
         const double gain = can_run ? r.squaredNorm() - residual(next).squaredNorm() : -1.0;
-        if (can_run && gain > 1e-4 * promised) {
+        const bool arrives_here =
+            !keeps_derivatives && promise <= arrives;  // as near as the tolerance of the run tells
+        if (can_run && (gain > 1e-4 * promised || arrives_here)) {
           const double before = r.squaredNorm();
           at_ = std::move(next);
           r = residual(at_);
           damping = std::max(gain > 0.75 * promised ? damping / 10.0 : damping, 1e-12);
           has_moved = true;
-          if (gain <= 1e-10 * before) return true;
+          if (gain <= 1e-10 * before && at_.moved <= has_moved_far) return true;
+        } else if (at_.moved > 0.0) {
+          break;
+        } else if (can_run && promised <= seen * variance) {
+          return true;  // the tolerance of the run hides it
         } else {
           damping *= damping < 1e-6 ? 100.0 : 5.0;
         }
       }
-      if (!has_moved) {
+      if (!has_moved && at_.moved > 0.0) {
+        // With its own derivatives.
+        if (!evaluate(Vector(at_.p), false, at_, trouble)) return fail(trouble), false;
+        r = residual(at_);
+        last_promise = std::numeric_limits<double>::infinity();
+      } else if (!has_moved) {
         // Differences of values within the tolerance of the run are noise; its derivatives are more accurate.
         out_.warnings.emplace_back(
             "the search ended where steps no longer reduce the sum of squares: the tolerances of the run limit it; "
@@ -614,6 +692,13 @@ class Fitter {
       }
     }
     return fail(fmt::format("no minimum within {} iterations", most_iterations)), false;
+  }
+
+  void go_on_linearly(const Vector& step, double promise) {
+    at_.p += step;
+    at_.moved += promise;
+    promise_ = promise;
+    for (std::size_t j = 0; j < at_.by.size(); ++j) at_.values += step[static_cast<Eigen::Index>(j)] * at_.by[j];
   }
 
   /// The part of a step that the bounds allow.
@@ -785,6 +870,8 @@ class Fitter {
   run::Observer& observer_;
   std::vector<std::string> names_;
   std::vector<int> numbers_;
+  double looseness_ = 1.0, rtol_ = 0.0, atol_ = 0.0;
+  double promise_ = 0.0;  ///< of the last step that was taken without a run
   Vector weight_;
   Evaluated at_;
   Matrix jacobian_;

@@ -19,29 +19,42 @@ RunSpec with_parameter(RunSpec spec, const std::string& name, double value) {
   return spec;
 }
 
-double parameter_value(const RunSpec& spec, const std::string& name) {
-  for (const Setting& setting : spec.settings)
-    if (setting.name == name || setting.name == "model." + name) {
-      const PreparedRun run = prepare(spec);
-      return run.model_parameters.number(name);
-    }
+double parameter_value(const RunSpec& spec, const std::string& name) { return parameter_values(spec, {name})[0]; }
+
+Vector parameter_values(const RunSpec& spec, const std::vector<std::string>& names) {
+  Vector values(static_cast<Eigen::Index>(names.size()));
   const PreparedRun run = prepare(spec);
-  if (run.model_info != nullptr && find_field(run.model_info->parameters, name) != nullptr) {
-    if (run.model_parameters.is_set(name)) return run.model_parameters.number(name);
-    throw InvalidInput(fmt::format("parameter '{}' is not a number", name));
-  }
-  std::vector<std::string> known;
+  std::vector<std::string> known, of_parts;
   if (run.model_info != nullptr)
     for (const Field& field : run.model_info->parameters) known.push_back(field.name);
-  if (name.find('.') == std::string::npos || spec.own_model != nullptr)
-    throw InvalidInput(known.empty() ? fmt::format("there is no parameter '{}': the model has none", name)
-                                     : unknown_name("parameter", name, known));
+  const auto is_set = [&](const std::string& name) {
+    return std::ranges::any_of(spec.settings,
+                               [&](const Setting& s) { return s.name == name || s.name == "model." + name; });
+  };
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string& name = names[i];
+    if (is_set(name) || std::ranges::count(known, name) > 0) {
+      if (!is_set(name) && !run.model_parameters.is_set(name))
+        throw InvalidInput(fmt::format("parameter '{}' is not a number", name));
+      values[static_cast<Eigen::Index>(i)] = run.model_parameters.number(name);
+    } else if (name.find('.') == std::string::npos || spec.own_model != nullptr) {
+      throw InvalidInput(known.empty() ? fmt::format("there is no parameter '{}': the model has none", name)
+                                       : unknown_name("parameter", name, known));
+    } else {
+      of_parts.push_back(name);
+    }
+  }
+  if (of_parts.empty()) return values;
   // A number of a part: as a parameter it has the value that the file gives it.
-  const std::shared_ptr<const models::ModelInfo> info = find_model_with({name}, spec.model, spec.is_true("assemble"));
+  const std::shared_ptr<const models::ModelInfo> info = find_model_with(of_parts, spec.model, spec.is_true("assemble"));
   const models::Model model = models::make_model(*info, spec.group, ParameterValues(info->parameters));
-  const auto found = model.parameters.find(name);
-  if (found == model.parameters.end()) throw InvalidInput(unknown_name("parameter", name, known));
-  return found->second;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (std::ranges::count(of_parts, names[i]) == 0) continue;
+    const auto found = model.parameters.find(names[i]);
+    if (found == model.parameters.end()) throw InvalidInput(unknown_name("parameter", names[i], known));
+    values[static_cast<Eigen::Index>(i)] = found->second;
+  }
+  return values;
 }
 
 int output_number(const system::System& system, const std::string& name) {

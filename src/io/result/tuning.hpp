@@ -23,6 +23,8 @@ struct Tuned {
 RunSpec with_parameter(RunSpec spec, const std::string& name, double value);
 /// The value of a parameter, or of a number of a part, as the spec has it.
 double parameter_value(const RunSpec& spec, const std::string& name);
+/// The same of many; the model is made once.
+Vector parameter_values(const RunSpec& spec, const std::vector<std::string>& names);
 /// The number of an output among all columns. Throws InvalidInput with the known names.
 int output_number(const system::System& system, const std::string& name);
 
