@@ -299,8 +299,7 @@ std::size_t add_shape(GlbFile& file, const std::string& kind, const Json& shape,
     const Vector3 axis = kind == "top"      ? Vector3(-vector_at(shape, "tip", -Vector3::UnitZ()))
                          : kind == "sphere" ? Vector3(Vector3::UnitZ())
                                             : vector_at(shape, "axis", Vector3::UnitZ());
-    if (axis.norm() > 0.0)
-      node["rotation"] = rotation_list(lie::swing(Vector3::UnitZ(), axis));
+    if (axis.norm() > 0.0) node["rotation"] = rotation_list(lie::swing(Vector3::UnitZ(), axis));
     node["mesh"] = file.mesh({{turned(profile, 0), file.material(base)}, {turned(profile, 1), file.material(mark)}});
   } else if (kind == "mesh") {
     const ShapeTriangles given = triangles_of_shape(shape);
@@ -322,12 +321,11 @@ std::size_t add_shape(GlbFile& file, const std::string& kind, const Json& shape,
     const double radius = 0.12 * number_at(shape, "radius", 0.1), half = 0.5 * to.norm();
     if (half > 0.0) {
       const Profile profile{{0, -half}, {radius, -half}, {radius, half}, {0, half}};
-      const std::size_t rod = file.node(
-          {{"name", "rod"},
-           {"translation", list_of(Vector3(0.5 * to))},
-           {"rotation", rotation_list(lie::swing(Vector3::UnitZ(), to))},
-           {"mesh",
-            file.mesh({{turned(profile, 0), file.material(mark)}, {turned(profile, 1), file.material(mark)}})}});
+      const std::size_t rod = file.node({{"name", "rod"},
+                                         {"translation", list_of(Vector3(0.5 * to))},
+                                         {"rotation", rotation_list(lie::swing(Vector3::UnitZ(), to))},
+                                         {"mesh", file.mesh({{turned(profile, 0), file.material(mark)},
+                                                             {turned(profile, 1), file.material(mark)}})}});
       file.nodes()[made]["children"] = {rod};
     }
   }
