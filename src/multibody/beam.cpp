@@ -1,6 +1,5 @@
 #include "multibody/beam.hpp"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <limits>

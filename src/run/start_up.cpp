@@ -11,6 +11,7 @@
 #include "lie/turns.hpp"
 #include "scaling.hpp"
 #include "solve/radau.hpp"
+#include "turns.hpp"
 
 namespace kreisel::run {
 
@@ -53,6 +54,11 @@ class StartUp::Implicit {
         to_(from_) {}
 
   void set_substeps(int count) { substeps_ = count; }
+  /// Turns are motions to be resolved, not vibrations to be damped.
+  bool resolves(const Entry& from, double h) const {
+    constexpr double widest = 0.5;  // [rad]
+    return run::widest_turn(parts_, from.motion.v).angle * std::abs(h) <= widest;
+  }
 
   bool advance(const Entry& from, double h, Entry& to) {
     from_.motion = from.motion;
@@ -159,6 +165,17 @@ bool StartUp::set_rates_of_states(Entry& first) {
   return true;
 }
 
+bool StartUp::accelerate_beside(const Entry& first, double s) {
+  const Motion& centre = first.motion;
+  from_.t = centre.t + s;
+  omega_ = s * centre.v + (0.5 * s * s) * centre.a;
+  system_.space().move(centre.q, omega_, from_.q);
+  from_.v = centre.v + s * centre.a;
+  from_.a = centre.a;
+  lambda_ = first.lambda;
+  return rkmk_.kkt().accelerate(from_, lambda_);
+}
+
 bool StartUp::rates_of_states(const Entry& first, double s, Vector& rates) {
   struct Term {
     double at, weight;  ///< in steps
@@ -166,16 +183,8 @@ bool StartUp::rates_of_states(const Entry& first, double s, Vector& rates) {
   constexpr std::array<Term, 2> central{{{1.0, 0.5}, {-1.0, -0.5}}};
   constexpr std::array<Term, 3> one_sided{{{1.0, -2.5}, {2.0, 4.0}, {3.0, -1.5}}};
   rates.setZero();
-  const Motion& centre = first.motion;
   for (const Term& term : looks_back_ ? std::span<const Term>(central) : std::span<const Term>(one_sided)) {
-    const double way = term.at * s;
-    from_.t = centre.t + way;
-    omega_ = way * centre.v + (0.5 * way * way) * centre.a;
-    system_.space().move(centre.q, omega_, from_.q);
-    from_.v = centre.v + way * centre.a;
-    from_.a = centre.a;
-    lambda_ = first.lambda;
-    if (!rkmk_.kkt().accelerate(from_, lambda_)) return false;
+    if (!accelerate_beside(first, term.at * s)) return false;
     const auto& blocks = system_.space().blocks();
     for (std::size_t b = 0; b < blocks.size(); ++b) {
       const lie::Block& block = blocks[b];
@@ -234,7 +243,7 @@ bool StartUp::advance(const Entry& from, double h, Entry& to) {
 bool StartUp::becomes_implicit(const Entry& first, double h) {
   implicit_ = std::make_unique<Implicit>(system_, counters_, linear_solver_);
   Entry next = first;
-  for (int n = implicit_substeps; n <= most_implicit_substeps; n *= 2) {
+  for (int n = implicit_substeps; n <= most_implicit_substeps && implicit_->resolves(first, h); n *= 2) {
     implicit_->set_substeps(n);
     if (implicit_->advance(first, h, next)) return true;
   }
@@ -358,13 +367,7 @@ bool StartUp::start_one_step(method::Method& method, double h, bool corrects, co
       jerk += (term.weight / part) * centre.a;
       continue;
     }
-    from_.t = centre.t + s;
-    omega_ = s * centre.v + (0.5 * s * s) * centre.a;
-    system_.space().move(centre.q, omega_, from_.q);
-    from_.v = centre.v + s * centre.a;
-    from_.a = centre.a;
-    lambda_ = first.lambda;
-    if (!rkmk_.kkt().accelerate(from_, lambda_)) return false;
+    if (!accelerate_beside(first, s)) return false;
     jerk += (term.weight / part) * from_.a;
   }
   Vector defect(centre.v.size()), correction(centre.v.size());

@@ -56,6 +56,8 @@ class StartUp {
   class Implicit;  ///< Radau IIA
   [[nodiscard]] bool becomes_implicit(const method::Entry& first, double h);
   [[nodiscard]] bool set_rates_of_states(method::Entry& first);
+  /// v̇ and λ of from_, a point at distance s from `first` along a parabola.
+  [[nodiscard]] bool accelerate_beside(const method::Entry& first, double s);
   /// By differences of step s, for the entries of states and algebraic unknowns.
   [[nodiscard]] bool rates_of_states(const method::Entry& first, double s, Vector& rates);
   [[nodiscard]] bool correct_velocities(method::Method& method, double h, int order, const StartUpOptions& options,
