@@ -17,7 +17,7 @@ namespace kreisel::analysis {
 // ---- equilibria: positions and constraint forces at rest, force(q, v = 0, λ) = 0, Φ(q, t) = 0
 
 struct EquilibriumOptions {
-  int max_iterations = 500;
+  int max_iterations = 5000;
   std::string_view linear_solver = "automatic";
 };
 

@@ -327,8 +327,7 @@ TEST(Equilibrium, OfRandomMechanisms) {
       EXPECT_GT(x.dot(scaled * x), -1e-8 * scaled.norm() * x.squaredNorm()) << seed;
     }
   }
-  // All 200 should be found. The search runs out of iterations on 14 and says so: this keeps what is reached, it is no goal.
-  EXPECT_GE(found, 186) << missed;
+  EXPECT_EQ(found, 200) << missed;
 }
 
 }  // namespace
