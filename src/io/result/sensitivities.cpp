@@ -588,6 +588,7 @@ class Fitter {
       atol_ = looseness_ * run.options.atol;
       const std::size_t warnings = out_.warnings.size();
       at_.by.clear();
+      promise_ = 0.0;
       const bool has_come_near = search_from(start, near);
       looseness_ = 1.0;
       out_.message.clear();
@@ -598,7 +599,11 @@ class Fitter {
         at_.moved = std::max(at_.moved, near);
       else
         at_.by.clear();
-      if (has_come_near) return search_from(at_.p, converged);
+      if (has_come_near) {
+        const bool is_found = search_from(at_.p, converged);
+        if (is_found || has_begun_) return is_found;
+        out_.message.clear();
+      }
     }
     weight_ = weight;
     at_.by.clear();
@@ -608,7 +613,8 @@ class Fitter {
   /// Columns are weighted by their residuals, which a rough fit gives.
   [[nodiscard]] bool search_from(const Vector& start, double part) {
     std::string problem;
-    if (!evaluate(start, !at_.by.empty(), at_, problem)) return fail("at the initial parameters: " + problem), false;
+    has_begun_ = evaluate(start, !at_.by.empty(), at_, problem);
+    if (!has_begun_) return fail("at the initial parameters: " + problem), false;
     set_jacobian();
     if (!all_matter()) return false;
     double damping = 1e-6;
@@ -625,13 +631,15 @@ class Fitter {
   /// without them; at the end they are those of the minimum.
   [[nodiscard]] bool minimize(double& damping, double part) {
     constexpr int most_iterations = 100;
-    constexpr double seen = 1e-3;  // a reduction below it does not change the result
+    constexpr double seen = 1e-3;        // a reduction below it does not change the result
+    constexpr double most_unseen = 0.2;  // of a parameter, without a run
     constexpr double close = 1e3, has_moved_far = 1e-2,
                      arrives = converged;  // in variances: squares of standard errors
     const auto free =
         static_cast<double>(std::max<Eigen::Index>(1, data_.values.array().isFinite().count() - out_.values.size()));
     Vector r = residual(at_);
     double last_promise = std::numeric_limits<double>::infinity();
+    double radius = 0.9;  // of a step, in parts of the parameters: far from the minimum linear steps lead astray
     for (int i = 0; i < most_iterations; ++i, ++out_.iterations) {
       set_jacobian();
       const Vector scale = scales();
@@ -639,7 +647,9 @@ class Fitter {
       // Of the data: what the step cannot remove.
       const double left = (r + jacobian_ * step).squaredNorm(), variance = std::min(left, r.squaredNorm()) / free;
       const double promise = (r.squaredNorm() - left) / variance;
-      if (promise <= part && (at_.moved <= has_moved_far || part > converged))
+      // What the data hardly determine is not linear over its standard error: a mass may become negative.
+      const bool is_short = (step.cwiseAbs().array() <= most_unseen * scale.array()).all();
+      if (promise <= part && is_short && (at_.moved <= has_moved_far || part > converged))
         return go_on_linearly(step, promise), true;
       const bool is_close = promise <= close && promise <= 0.25 * last_promise;
       const bool keeps_derivatives = is_close && (promise > arrives || at_.moved <= has_moved_far);
@@ -647,7 +657,9 @@ class Fitter {
       std::string trouble;
       bool has_moved = false;
       for (int attempt = 0; attempt < 25 && !has_moved; ++attempt) {
-        const Vector taken = bounded(step_with(is_close && attempt == 0 ? 0.0 : damping, r, scale));
+        Vector taken = bounded(step_with(is_close && attempt == 0 ? 0.0 : damping, r, scale));
+        const double size = taken.cwiseQuotient(reaches()).lpNorm<Eigen::Infinity>();
+        if (size > radius) taken *= radius / size;
         const double promised = r.squaredNorm() - (r + jacobian_ * taken).squaredNorm();
         if (taken.cwiseQuotient(scale).norm() <= 1e-10 || promised <= 1e-12 * r.squaredNorm()) {
           if (at_.moved <= has_moved_far) return true;
@@ -668,6 +680,10 @@ class Fitter {
           at_ = std::move(next);
           r = residual(at_);
           damping = std::max(gain > 0.75 * promised ? damping / 10.0 : damping, 1e-12);
+          if (gain > 0.75 * promised && size >= radius)
+            radius *= 3.0;
+          else if (gain < 0.25 * promised)
+            radius = 0.5 * std::min(size, radius);
           has_moved = true;
           if (gain <= 1e-10 * before && at_.moved <= has_moved_far) return true;
         } else if (at_.moved > 0.0) {
@@ -676,6 +692,7 @@ class Fitter {
           return true;  // the tolerance of the run hides it
         } else {
           damping *= damping < 1e-6 ? 100.0 : 5.0;
+          radius = 0.25 * std::min(size, radius);
         }
       }
       if (!has_moved && at_.moved > 0.0) {
@@ -714,6 +731,16 @@ class Fitter {
     Vector scale(at_.p.size());
     for (Eigen::Index j = 0; j < scale.size(); ++j) scale[j] = at_.p[j] != 0.0 ? std::abs(at_.p[j]) : 1.0;
     return scale;
+  }
+
+  /// Of parameters near zero their bounds tell.
+  Vector reaches() const {
+    constexpr double part = 0.1;
+    Vector reach = scales();
+    for (Eigen::Index j = 0; j < reach.size(); ++j)
+      if (const FreeParameter& p = out_.free[static_cast<std::size_t>(j)]; std::isfinite(p.high - p.low))
+        reach[j] = std::max(reach[j], part * (p.high - p.low));
+    return reach;
   }
 
   /// (JᵀJ + μ diag) δ = -Jᵀr within the bounds. Where the step reaches a bound, its parameter stays there and the others go on: a step
@@ -871,7 +898,8 @@ class Fitter {
   std::vector<std::string> names_;
   std::vector<int> numbers_;
   double looseness_ = 1.0, rtol_ = 0.0, atol_ = 0.0;
-  double promise_ = 0.0;  ///< of the last step that was taken without a run
+  double promise_ = 0.0;    ///< of the last step that was taken without a run
+  bool has_begun_ = false;  ///< the run of the first point of the last search has succeeded
   Vector weight_;
   Evaluated at_;
   Matrix jacobian_;
