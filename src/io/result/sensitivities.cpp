@@ -218,6 +218,98 @@ run::Gradients gradients_of(const RunSpec& spec, const std::vector<std::string>&
                                       scalars, observer);
 }
 
+/// Scalars of a run and their derivatives from those of its motion.
+class ForwardGradients {
+ public:
+  ForwardGradients(const Parametrized& run, const run::Sensitivities& motion)
+      : motion_(motion), points_(motion.points), space_(run.make(run.values).system->space()) {
+    count_ = static_cast<Eigen::Index>(points_.t.size());
+    const Eigen::Index outputs = points_.outputs.cols(), q = points_.q.cols(), v = points_.v.cols();
+    all_.resize(count_, outputs + q + v + points_.lambda.cols());
+    all_ << points_.outputs, points_.q, points_.v, points_.lambda;
+  }
+
+  /// As the adjoint shows them.
+  run::RunPoints points() const {
+    run::RunPoints out;
+    out.t = points_.t;
+    out.segment = points_.segment;
+    out.outputs = all_;
+    return out;
+  }
+  double value(const std::vector<run::OutputTerm>& terms) const {
+    double sum = 0.0;
+    for (const run::OutputTerm& term : terms)
+      sum += term.weight * all_(static_cast<Eigen::Index>(term.point), term.output);
+    return sum;
+  }
+  /// At the times of the points.
+  double slope(const std::vector<run::OutputTerm>& terms, std::size_t j) const {
+    double sum = 0.0;
+    for (const run::OutputTerm& term : terms)
+      if (term.weight != 0.0) sum += term.weight * slope(static_cast<Eigen::Index>(term.point), term.output, j);
+    return sum;
+  }
+
+  /// What the end of the run adds, where an event that moves by a parameter ends it. NaN: not known.
+  double slope_by_end(Eigen::Index output, std::size_t j) const {
+    const double dt = shift_at(count_ - 1, j);
+    const Eigen::Index outputs = points_.outputs.cols(), q = points_.q.cols(), v = points_.v.cols();
+    if (dt == 0.0) return 0.0;
+    if (output < outputs) return dt * points_.output_rates(count_ - 1, output);
+    if (output < outputs + q) return dt * change_of_q(count_ - 1, points_.v.row(count_ - 1))[output - outputs];
+    if (output < outputs + q + v) return dt * points_.a(count_ - 1, output - outputs - q);
+    return NAN;
+  }
+  /// What jumps at times that move, and the end, add to an integral. NaN: not known.
+  double slope_of_integral_by_times(Eigen::Index output, std::size_t j, bool ends_at_event) const {
+    double sum = ends_at_event ? all_(count_ - 1, output) * shift_at(count_ - 1, j) : 0.0;
+    const double size = all_.col(output).cwiseAbs().maxCoeff();
+    for (Eigen::Index i = 0; i + 1 < count_; ++i) {
+      const auto k = static_cast<std::size_t>(i);
+      const double jump = all_(i, output) - all_(i + 1, output);
+      constexpr double round_off = 1e-9;
+      if (points_.segment[k] != points_.segment[k + 1] && std::abs(jump) > round_off * size)
+        sum += jump * shift_at(i, j);
+    }
+    return sum;
+  }
+
+ private:
+  Vector change_of_q(Eigen::Index i, const Vector& x) const {
+    const Vector q = points_.q.row(i);
+    const double s = 1e-6 / std::max(1.0, x.lpNorm<Eigen::Infinity>());
+    Vector ahead(q.size()), behind(q.size());
+    space_.move(q, Vector(s * x), ahead);
+    space_.move(q, Vector(-s * x), behind);
+    return (ahead - behind) / (2.0 * s);
+  }
+  double slope(Eigen::Index i, Eigen::Index output, std::size_t j) const {
+    const run::Sensitivity& s = motion_.by[j];
+    const Eigen::Index outputs = points_.outputs.cols(), q = points_.q.cols(), v = points_.v.cols();
+    if (output < outputs) return s.outputs(i, output);
+    if (output < outputs + q) return change_of_q(i, s.q.row(i))[output - outputs];
+    if (output < outputs + q + v) return s.v(i, output - outputs - q);
+    return s.lambda(i, output - outputs - q - v);
+  }
+  /// Of the time of the event at a point; NaN: none is known there.
+  double shift_at(Eigen::Index i, std::size_t j) const {
+    const Vector& shifts = motion_.by[j].event_times;
+    const double t = points_.t[static_cast<std::size_t>(i)];
+    for (std::size_t e = 0; e < motion_.report.events.size(); ++e)
+      if (std::abs(motion_.report.events[e].t - t) <= 1e-12 * std::max(1.0, std::abs(t)) &&
+          static_cast<Eigen::Index>(e) < shifts.size())
+        return shifts[static_cast<Eigen::Index>(e)];
+    return NAN;
+  }
+
+  const run::Sensitivities& motion_;
+  const run::RunPoints& points_;
+  const lie::Space space_;
+  Eigen::Index count_ = 0;
+  Matrix all_;
+};
+
 }  // namespace
 
 run::Sensitivities sensitivities(const RunSpec& spec, const std::vector<std::string>& names, run::Observer& observer,
@@ -236,7 +328,7 @@ run::Gradients gradients(const RunSpec& spec, const std::vector<std::string>& na
                          const std::vector<std::string>& scalars, run::Observer& observer,
                          const std::vector<system::Event>& events, std::size_t most_bytes) {
   const std::vector<Scalar> wanted = scalars_named(spec, scalars);
-  return gradients_of(spec, names, observer, events, most_bytes, true, [&](const run::RunPoints& points) {
+  const run::ScalarsOf terms_of = [&](const run::RunPoints& points) {
     std::vector<std::vector<run::OutputTerm>> terms(wanted.size());
     for (std::size_t f = 0; f < wanted.size(); ++f) {
       const Scalar& scalar = wanted[f];
@@ -247,7 +339,45 @@ run::Gradients gradients(const RunSpec& spec, const std::vector<std::string>& na
       for (const run::PointWeight& w : weights) terms[f].push_back({w.point, scalar.output, w.weight});
     }
     return terms;
-  });
+  };
+  run::Gradients found = gradients_of(spec, names, observer, events, most_bytes, true, terms_of);
+  if (found.problem.empty() || found.report.status != run::Status::success || !observer.goes_on(0.0, 0)) return found;
+
+  // What the adjoint does not serve, as events, costs as much as the derivatives of the whole motion.
+  const Parametrized run = parametrized(spec, names, events);
+  const run::Sensitivities motion = sensitivities(spec, names, observer, {}, events);
+  found.report = motion.report;
+  if (motion.report.status != run::Status::success) return found;
+  if (!motion.problem.empty()) {
+    found.problem = motion.problem;
+    return found;
+  }
+  found.problem.clear();
+  const ForwardGradients forward(run, motion);
+  const std::vector<std::vector<run::OutputTerm>> terms = terms_of(forward.points());
+  const double t_end = std::isnan(run.options.t_end) ? run.make(run.values).start.t_end : run.options.t_end;
+  const bool ends_at_event = motion.points.t.back() < t_end - 1e-12 * std::max(1.0, std::abs(t_end));
+  found.values.resize(static_cast<Eigen::Index>(terms.size()));
+  found.by.resize(found.values.size(), static_cast<Eigen::Index>(names.size()));
+  for (std::size_t f = 0; f < terms.size(); ++f) {
+    const auto row = static_cast<Eigen::Index>(f);
+    found.values[row] = forward.value(terms[f]);
+    for (std::size_t j = 0; j < names.size(); ++j) {
+      double& slope = found.by(row, static_cast<Eigen::Index>(j));
+      slope = forward.slope(terms[f], j);
+      if (wanted[f].kind == Scalar::Kind::integral)
+        slope += forward.slope_of_integral_by_times(wanted[f].output, j, ends_at_event);
+      else if (wanted[f].kind == Scalar::Kind::final_value && ends_at_event)
+        slope += forward.slope_by_end(wanted[f].output, j);
+      if (!std::isfinite(slope)) {
+        found.problem =
+            fmt::format("the derivative of '{}' by '{}' is not known: it jumps at a corner, or an event ends the run",
+                        scalars[f], names[j]);
+        return found;
+      }
+    }
+  }
+  return found;
 }
 
 run::Gradients gradients(const RunSpec& spec, const std::vector<std::string>& names, const std::vector<double>& times,
