@@ -11,8 +11,10 @@
 #include <string>
 
 #include "analysis/static_stability.hpp"
+#include "io/model_file/model_catalogue.hpp"
 #include "io/model_file/model_file.hpp"
 #include "io/result/prepare.hpp"
+#include "kreisel/error.hpp"
 #include "solve/kkt.hpp"
 
 namespace {
@@ -364,10 +366,12 @@ TEST(Modes, TransferFunctionOfADrivenMass) {
   }
 }
 
-/// ẏ = A y against differences of accelerations, of moving models too.
+/// ẏ = A y against differences of accelerations, of all models that ship, moving ones too.
 TEST(Modes, LinearizationIsTheDerivativeOfTheEquationsOfMotion) {
-  for (const char* name :
-       {"heavy-top", "double-pendulum", "chain", "flyball-governor", "slider-crank", "rolling-disk"}) {
+  int compared = 0;
+  std::string left_out;
+  for (const models::ModelInfo& info : io::model_catalogue()) {
+    const std::string& name = info.name;
     io::RunSpec spec;
     spec.model = name;
     const models::Model model = io::prepare_model(spec);
@@ -379,8 +383,18 @@ TEST(Modes, LinearizationIsTheDerivativeOfTheEquationsOfMotion) {
     m.q = model.start.q0;
     m.v = model.start.v0;
     Vector lambda = Vector::Zero(system.pattern().rows());
-    ASSERT_TRUE(kkt.accelerate(m, lambda)) << name;
-    const analysis::Linearization linear = analysis::linearize(system, m, lambda, analysis::Axes::body);
+    if (!kkt.accelerate(m, lambda)) {
+      left_out += name + ": no accelerations\n";
+      continue;
+    }
+    analysis::Linearization linear;
+    try {
+      linear = analysis::linearize(system, m, lambda, analysis::Axes::body);
+    } catch (const InvalidInput& problem) {
+      left_out += name + ": " + problem.what() + "\n";
+      continue;
+    }
+    ++compared;
     const int np = linear.positions(), nu = linear.velocities();
     // V of a pure velocity is the basis of the free directions.
     const Matrix N = linear.V.rightCols(nu);
@@ -401,6 +415,8 @@ TEST(Modes, LinearizationIsTheDerivativeOfTheEquationsOfMotion) {
       EXPECT_LT((expected - found).norm(), 1e-5 * (1.0 + linear.A.norm())) << name << " column " << j;
     }
   }
+  // Two have algebraic unknowns.
+  EXPECT_GE(compared, 48) << left_out;
 }
 
 }  // namespace
