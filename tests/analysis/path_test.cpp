@@ -278,4 +278,28 @@ TEST(Path, OfAStraightColumn) {
   EXPECT_EQ(critical, 1);
 }
 
+/// Euler's column, clamped at one end: π² EI/(4 L²) with the smaller EI, apart from its small strains.
+TEST(Path, OfEulersColumn) {
+  const analysis::Family make = [](double load) -> std::shared_ptr<const system::System> {
+    return model(
+               fmt::format(
+                   R"({{"sections": [{{"name": "s", "stiffness": [1e6, 1e6, 1e6, 100, 50, 80], "mass_per_length": 1, "inertia_per_length": [1e-4, 1e-4, 1e-4]}}],
+      "rods": [{{"name": "r", "section": "s", "elements": 16, "path": {{"line": [[0, 0, 0], [0, 0, 1]]}}}}],
+      "joints": [{{"type": "fixed", "between": ["ground", "r@start"]}}],
+      "forces": [{{"type": "applied", "on": "r@end", "force": [0, 0, {:.17g}]}}]}})",
+                   -load))
+        .assembly;
+  };
+  const auto first = std::dynamic_pointer_cast<const multibody::Assembly>(make(0.0));
+  const analysis::Equilibrium start = analysis::find_equilibrium(*first, first->start(1.0));
+  ASSERT_TRUE(start.is_found) << start.message;
+  const analysis::StaticPath path = analysis::follow(make, start, {.from = 0.0, .to = 150.0});
+  ASSERT_TRUE(path.is_complete) << path.message;
+  std::vector<double> critical;
+  for (const analysis::PathPoint& point : path.points)
+    if (point.is_critical) critical.push_back(point.parameter);
+  ASSERT_EQ(critical.size(), 1u);
+  EXPECT_NEAR(critical[0] / (M_PI * M_PI * 50.0 / 4.0), 1.0, 1e-6);
+}
+
 }  // namespace
