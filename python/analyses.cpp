@@ -173,6 +173,7 @@ py::tuple path_of(const io::RunSpec& spec, const std::string& parameter, double 
     py::dict at = dict_of(*point.system, point.motion, point.lambda);
     at["parameter"] = point.parameter;
     at["is_limit"] = point.is_limit;
+    at["is_critical"] = point.is_critical;
     list.append(at);
   }
   return py::make_tuple(path.is_complete ? "" : path.message, list);

@@ -188,6 +188,11 @@ class Run final : public Command {
         print_error(found.problem.empty() ? found.report.message : found.problem);
         return false;
       }
+      if (!found.obstacle.empty())
+        print_warning(
+            fmt::format("--adjoint does not serve this run: {}; the derivatives were carried along from the start, "
+                        "which costs as much as --sensitivities alone",
+                        found.obstacle));
       io::write_gradients(io::Path(done.output.folder) / "gradients.csv", sensitivities_, scalars_, found);
       for (std::size_t f = 0; f < scalars_.size(); ++f)
         for (std::size_t j = 0; j < sensitivities_.size(); ++j)

@@ -117,8 +117,11 @@ class Static final : public Command {
     for (const analysis::PathPoint& point : path.points) {
       values.emplace_back(Vector::Zero(point.system->output_size()));
       point.system->evaluate_outputs(point.motion, point.lambda, values.back());
-      const std::optional<bool> is_stable = analysis::is_minimum(*point.system, point.motion, point.lambda);
-      stability.emplace_back(!is_stable ? "" : *is_stable ? "stable" : "unstable");
+      const auto least = analysis::least_stiffness(*point.system, point.motion, point.lambda);
+      stability.emplace_back(!least                ? ""
+                             : point.is_critical   ? "critical"
+                             : least->is_minimum() ? "stable"
+                                                   : "unstable");
     }
     write_table(along.parameter, columns, path, values, stability);
     if (invocation.wants_json) {
@@ -129,6 +132,7 @@ class Static final : public Command {
           outputs[columns[k]] = io::number_or_null(values[i][static_cast<Eigen::Index>(k)]);
         points.push_back({{"value", path.points[i].parameter},
                           {"is_limit", path.points[i].is_limit},
+                          {"is_critical", path.points[i].is_critical},
                           {"stability", stability[i].empty() ? Json(nullptr) : Json(stability[i])},
                           {"outputs", std::move(outputs)}});
       }
@@ -142,10 +146,13 @@ class Static final : public Command {
       fmt::print("{}\n", coloured(fmt::format("{} over {}", first.model.name, label), Colour::bold, stdout));
       fmt::print("  path         {} points\n", path.points.size());
       for (std::size_t i = 0; i < path.points.size(); ++i) {
+        const bool follows_special = i > 0 && (path.points[i - 1].is_limit || path.points[i - 1].is_critical);
         const bool changes = i > 0 && stability[i] != stability[i - 1] && !stability[i].empty();
-        if (!path.points[i].is_limit && !changes && i != 0 && i + 1 != path.points.size()) continue;
+        const bool is_told = path.points[i].is_limit || path.points[i].is_critical || (changes && !follows_special);
+        if (!is_told && i != 0 && i + 1 != path.points.size()) continue;
         fmt::print("  {:<12} {} = {:.9g}, {}",
                    path.points[i].is_limit       ? "turns back"
+                   : path.points[i].is_critical  ? "branches"
                    : i == 0                      ? "begins"
                    : i + 1 == path.points.size() ? "ends"
                                                  : "changes",
@@ -197,7 +204,7 @@ class Static final : public Command {
         for (std::size_t k = 0; k < path.points.size(); ++k) {
           curve.x.push_back(values[k][at]);
           curve.y.push_back(path.points[k].parameter);
-          curve.is_marked.push_back(path.points[k].is_limit);
+          curve.is_marked.push_back(path.points[k].is_limit || path.points[k].is_critical);
         }
         plot.curves.push_back(std::move(curve));
       }

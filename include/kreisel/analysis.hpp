@@ -3,6 +3,7 @@
 
 #include <complex>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,7 +17,7 @@ namespace kreisel::analysis {
 // ---- equilibria: positions and constraint forces at rest, force(q, v = 0, λ) = 0, Φ(q, t) = 0
 
 struct EquilibriumOptions {
-  int max_iterations = 500;
+  int max_iterations = 5000;
   std::string_view linear_solver = "automatic";
 };
 
@@ -54,7 +55,8 @@ struct PathPoint {
   std::shared_ptr<const system::System> system;
   system::Motion motion;  ///< v = 0
   Vector lambda;
-  bool is_limit = false;  ///< the parameter turns back here
+  bool is_limit = false;     ///< the parameter turns back here
+  bool is_critical = false;  ///< stability changes here while the parameter goes on: another path branches off
 };
 
 struct StaticPath {
@@ -65,7 +67,8 @@ struct StaticPath {
 
 /// From the equilibrium `first` at options.from. Predictor along the tangent, corrector in the plane across it, for x, λ and the
 /// parameter together, so that nothing is singular where the parameter turns (Riks 1979; Keller 1977). Limit points are found to
-/// round-off. Throws InvalidInput if the parameter changes the number of coordinates or constraints.
+/// round-off, and so are the points where stability changes while the parameter goes on, as where a straight column buckles: up to
+/// 600 coordinates. Throws InvalidInput if the parameter changes the number of coordinates or constraints.
 StaticPath follow(const Family& make, const Equilibrium& first, const PathOptions& options);
 
 // ---- small motions about a motion: a linear system without constraints, its eigenvalues and shapes
@@ -118,6 +121,8 @@ struct Mode {
   std::complex<double> eigenvalue;  ///< 1/s, with the imaginary part not negative: one of a conjugate pair
   Eigen::VectorXcd shape;           ///< x of all coordinates, scaled so that the largest movement is 1
   std::string largest;              ///< the factor that moves most
+  /// By how much round-off may have moved the eigenvalue [1/s]; infinite: not known.
+  double round_off = std::numeric_limits<double>::infinity();
 
   double frequency() const;      ///< Hz: |imaginary part|/2π
   double damping_ratio() const;  ///< -Re/|λ|; NaN for 0
@@ -126,7 +131,8 @@ struct Mode {
 /// By frequency, then by damping. A mode without motion of positions (a velocity that decays) has the shape of its velocities.
 std::vector<Mode> modes_of(const system::System& system, const system::Motion& m, const Linearization& linear);
 
-/// The largest real part. Unstable if it is positive beyond round-off.
+/// The largest real part. Unstable if one is positive beyond round-off, which is that of its own eigenvalue at rest: a stiff part
+/// elsewhere hides nothing.
 struct Stability {
   double growth = 0.0;    ///< 1/s
   bool is_stable = true;  ///< nothing grows

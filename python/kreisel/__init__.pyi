@@ -285,6 +285,7 @@ class AnalysisError(RuntimeError): ...
 class Point:
     parameter: float  # of a Path
     is_limit: bool
+    is_critical: bool
     t: float
     q: Array
     v: Array
@@ -306,6 +307,7 @@ class Equilibrium(Point):
 class Path(list[Point]):
     parameters: Array
     limits: list[Point]
+    critical: list[Point]
 
 class Linearization(Point):
     A: Array

@@ -78,11 +78,12 @@ class Equilibrium(Point):
 
 
 class Path(list):
-    """Equilibria along a parameter, each a ``Point`` with ``parameter`` and ``is_limit``.
+    """Equilibria along a parameter, each a ``Point`` with ``parameter``, ``is_limit`` and ``is_critical``.
 
     parameters   array of the values of the parameter
     path["tip"]  array of an output
     limits       the points at which the parameter turns back
+    critical     the points at which stability changes while the parameter goes on: another path branches off
     """
 
     @property
@@ -92,6 +93,10 @@ class Path(list):
     @property
     def limits(self):
         return [point for point in self if point.is_limit]
+
+    @property
+    def critical(self):
+        return [point for point in self if point.is_critical]
 
     def __getitem__(self, index):
         return np.array([point[index] for point in self]) if isinstance(index, str) else super().__getitem__(index)
@@ -187,7 +192,7 @@ def static_path(model, along, *, points=50, group=None, parameters=None, **optio
     path = Path()
     for each in found or []:
         point = Point(each)
-        point.parameter, point.is_limit = each["parameter"], each["is_limit"]
+        point.parameter, point.is_limit, point.is_critical = each["parameter"], each["is_limit"], each["is_critical"]
         path.append(point)
     if message:
         error = AnalysisError(message)

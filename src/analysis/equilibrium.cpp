@@ -30,6 +30,8 @@ constexpr double epsilon = std::numeric_limits<double>::epsilon();
 
 /// Longest step of one iteration, in radians and in sizes of the mechanism.
 constexpr double longest_way = 0.5;
+/// Translations that proceed as foreseen get longer, up to this many times.
+constexpr double farthest = 1e4;
 /// Force along the step, after it relative to before: below -`overshoot` the step is rejected, within `good` the
 /// damping falls faster.
 constexpr double overshoot = 0.8, good = 0.5;
@@ -61,6 +63,7 @@ class Descent {
         kkt_blocks_(pattern_),
         residual_(nv_, pattern_.position_rows(), rows_),
         trial_residual_(residual_),
+        at_begin_(residual_),
         kkt_(system, counters_, options.linear_solver),
         options_(options),
         matrix_(system, options.linear_solver),
@@ -71,6 +74,7 @@ class Descent {
     out_.lambda = Vector::Zero(rows_);
     length_ = system::length_scale(system, out_.motion);
     update_.setZero(nv_ + rows_);
+    way_.setZero(nv_);
     follows_.assign(blocks_.size(), false);
   }
 
@@ -133,9 +137,10 @@ class Descent {
     const lie::Block& block = blocks_[b];
     if (block.group == lie::GroupId::rn)
       return x.segment(block.v_at, block.nv).norm() /
-             std::max(length_, out_.motion.q.segment(block.q_at, block.nv).norm());
+             (reach_ * std::max(length_, out_.motion.q.segment(block.q_at, block.nv).norm()));
     const int n = lie::translations_of(block);
-    return std::max(x.segment(block.v_at + n, block.nv - n).norm(), x.segment(block.v_at, n).norm() / length_);
+    return std::max(x.segment(block.v_at + n, block.nv - n).norm(),
+                    x.segment(block.v_at, n).norm() / (reach_ * length_));
   }
 
   /// The rates of states that only add up motion, and of nonholonomic rows, must vanish at rest by themselves.
@@ -238,20 +243,20 @@ class Descent {
       const double force = -work_of(residual_.force);
       // Downhill only where s M + K is positive on ker B.
       if (force < 0.0 && way > 1e-9) {
-        stiffen();
+        reject();
         continue;
       }
       trial_ = out_.motion;
       move();
       trial_lambda_ = out_.lambda + part * update_.segment(nv_, rows_);
       if (!close_gap()) {
-        stiffen();
+        reject();
         continue;
       }
       evaluate(trial_, trial_lambda_, trial_residual_);
       const double left = -work_of(trial_residual_.force);
-      if (!trial_residual_.force.allFinite() || (left < -overshoot * force && way > 1e-9)) {
-        stiffen();
+      if (!trial_residual_.force.allFinite() || (way > 1e-9 && (left < -overshoot * force || is_uphill(force)))) {
+        reject();
         continue;
       }
       if (way <= 1e-9 && trial_residual_.force.norm() >= 0.5 * residual_.force.norm()) {
@@ -259,7 +264,10 @@ class Descent {
       } else {
         idle_ = 0;
       }
-      if (part == 1.0) damping_ *= std::abs(left) <= good * force ? easing : 0.5;
+      if (part == 1.0)
+        damping_ *= std::abs(left) <= good * force ? easing : 0.5;
+      else if (left > good * force && left < 2.0 * force)
+        reach_ = std::min(2.0 * reach_, farthest);
       if (damping_ < 1e-13 * stiffness()) damping_ = 0.0;
       out_.motion.q = trial_.q;
       out_.lambda = trial_lambda_;
@@ -281,11 +289,28 @@ class Descent {
     }
   }
 
-  double work_of(const Vector& force) const {
+  void reject() {
+    reach_ = std::max(1.0, 0.25 * reach_);
+    stiffen();
+  }
+
+  /// Whether the mean of the forces at both ends, with the same multipliers, was overcome by more than a part of what the step promised: closing
+  /// the gaps may stretch stiff springs of which the forces along the step know nothing.
+  bool is_uphill(double force) {
+    constexpr double part = 0.2, round_off = 64.0 * epsilon;
+    system_.space().difference(out_.motion.q, trial_.q, way_);
+    evaluate(out_.motion, trial_lambda_, at_begin_);
+    const double work = -0.5 * (work_of(at_begin_.force, way_) + work_of(trial_residual_.force, way_));
+    const double terms = work_of(at_begin_.force.cwiseAbs(), way_.cwiseAbs());
+    return work < -part * force - round_off * terms;
+  }
+
+  double work_of(const Vector& force) const { return work_of(force, step_); }
+  double work_of(const Vector& force, const Vector& way) const {
     double work = 0.0;
     for (std::size_t b = 0; b < blocks_.size(); ++b)
       if (pattern_.kind(static_cast<int>(b)) == CoordinateKind::dynamic)
-        work += force.segment(blocks_[b].v_at, blocks_[b].nv).dot(step_.segment(blocks_[b].v_at, blocks_[b].nv));
+        work += force.segment(blocks_[b].v_at, blocks_[b].nv).dot(way.segment(blocks_[b].v_at, blocks_[b].nv));
     return work;
   }
 
@@ -333,17 +358,18 @@ class Descent {
   const std::vector<lie::Block>& blocks_;
   const int nv_, rows_;
   system::KktBlocks kkt_blocks_;
-  system::Residual residual_, trial_residual_;
+  system::Residual residual_, trial_residual_, at_begin_;
   Counters counters_;
   solve::Kkt kkt_;
   EquilibriumOptions options_;
   StaticMatrix matrix_;
   std::vector<bool> follows_;  ///< per factor
-  Vector update_, step_, noise_, trial_lambda_;
+  Vector update_, step_, way_, noise_, trial_lambda_;
   Motion trial_;
   Equilibrium out_;
   std::string moving_;
   const system::LimitedSystem* limits_;  ///< null: none
+  double reach_ = 1.0;                   ///< of translations in one step, in parts of longest_way
   double length_ = 1.0, damping_ = 0.0, excess_ = 0.0;
   int worst_ = 0, idle_ = 0, passed_ = -1;
 };

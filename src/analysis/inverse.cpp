@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <string_view>
 
 #include "analysis/static_matrix.hpp"
 #include "base/decompositions.hpp"
@@ -53,14 +55,7 @@ class Inversion {
 
   InverseMotion run() {
     motion_.t = options_.times.front();
-    if (!find_positions(motion_)) return fail("no positions satisfy the constraints and the prescribed motion");
-    refuse_freedom();
-    if (!complete()) return std::move(out_);
-    for (std::size_t i = 1; i < options_.times.size(); ++i) {
-      if (!go_to(options_.times[i])) return std::move(out_);
-      if (!complete()) return std::move(out_);
-    }
-    out_.is_complete = true;
+    out_.is_complete = follow();
     return std::move(out_);
   }
 
@@ -69,9 +64,19 @@ class Inversion {
     set_->set(options_.inputs[static_cast<std::size_t>(i)], -std::numeric_limits<double>::infinity(), value);
   }
 
-  InverseMotion fail(std::string message) {
+  [[nodiscard]] bool follow() {
+    if (!find_positions(motion_)) return fail("no positions satisfy the constraints and the prescribed motion");
+    refuse_freedom();
+    if (!find_velocities() || !balance()) return false;
+    for (std::size_t i = 1; i < options_.times.size(); ++i)
+      if (!go_to(options_.times[i]) || !balance()) return false;
+    return true;
+  }
+
+  /// False. What was found before stays.
+  bool fail(std::string_view message) {
     out_.message = fmt::format("at t = {:.10g}: {}", motion_.t, message);
-    return std::move(out_);
+    return false;
   }
 
   double output_at(const Vector& q, double t, std::size_t servo) {
@@ -182,49 +187,84 @@ class Inversion {
                     nv_ - rank, name));
   }
 
-  /// Shortens steps until the prediction is near the solution.
+  /// Positions, velocities and accelerations there. Shortens steps until the prediction is near the solution.
   [[nodiscard]] bool go_to(double t) {
     while (motion_.t < t) {
       double h = t - motion_.t;
       const double shortest = 1e-9 * std::max(h, std::abs(t));
       for (;; h *= 0.5) {
-        if (h < shortest) {
-          fail(
+        if (h < shortest)
+          return fail(
               "the motion ends: the constraints cannot follow it beyond this point, as at a dead centre; continue on "
               "another branch if there is one");
-          return false;
-        }
         Motion next = motion_;
         next.t = h == t - motion_.t ? t : motion_.t + h;
         const Vector x = h * motion_.v + 0.5 * h * h * motion_.a;
         system_.space().move(motion_.q, x, next.q);
         const double way = x.cwiseQuotient(scale_).lpNorm<Eigen::Infinity>();
         if (way > 0.3 || !find_positions(next) || moved_ > 0.1 * way + 1e-3) continue;
-        const double det_before = determinant_;
+        const std::optional<double> singularity = singularity_before(next);
         motion_.t = next.t;
         motion_.q = next.q;
-        if (motion_.t < t && !find_velocities()) return false;
-        if (determinant_ * det_before < 0.0)
+        if (!find_velocities()) return false;
+        if (singularity)
           out_.warnings.push_back(
               fmt::format("near t = {:.6g} the mechanism passes a singular position, where two branches meet; the "
                           "smooth continuation was taken",
-                          motion_.t));
+                          *singularity));
         break;
       }
     }
     return true;
   }
 
+  /// Smallest singular value of the matrix that was found last, relative to the largest, and its directions.
+  struct Weakest {
+    double value = 0.0;
+    Vector left, right;
+  };
+  Weakest weakest() const {
+    const Matrix scaled = matrix_ * scale_.asDiagonal();
+    const Svd parts = jacobi_svd(scaled, SingularVectors::full_v);
+    if (parts.values.size() < nv_ || !(parts.values[nv_ - 1] > 0.0)) return {};
+    const double size = parts.values[nv_ - 1];
+    const Vector right = parts.V.col(nv_ - 1);
+    return {size / parts.values[0], scaled * right / size, right};
+  }
+
+  /// The time on the way to `next` at which a singular value passes zero: that of the weakest direction, seen in its directions at the start
+  /// of the way, changes its sign. A determinant would not tell where two of them pass zero together, nor with redundant constraints.
+  std::optional<double> singularity_before(const Motion& next) {
+    constexpr int bisections = 20;
+    constexpr double vanishing = 1e-3;
+    const Weakest from = weakest_;
+    if (from.left.size() == 0) return {};
+    const auto signed_value = [&] { return from.left.dot(matrix_ * scale_.cwiseProduct(from.right)); };
+    find_matrix(next);
+    if (signed_value() > 0.0) return {};
+    const double after = weakest().value;
+    Motion at = next;
+    double low = motion_.t, high = next.t;
+    for (int i = 0; i < bisections; ++i) {
+      at.t = 0.5 * (low + high);
+      const double s = at.t - motion_.t;
+      const Vector x = s * motion_.v + 0.5 * s * s * motion_.a;
+      system_.space().move(motion_.q, x, at.q);
+      if (!find_positions(at)) return at.t;  // as where velocities are not determined
+      find_matrix(at);
+      (signed_value() > 0.0 ? low : high) = at.t;
+    }
+    // Otherwise the directions have turned without a singular position.
+    if (weakest().value > vanishing * std::max(from.value, after)) return {};
+    return high;
+  }
+
   [[nodiscard]] bool find_velocities() {
     find_matrix(motion_);
-    const Matrix scaled = matrix_ * scale_.asDiagonal();
-    const Vector sizes = jacobi_svd(scaled, SingularVectors::none).values;
-    condition_ = sizes.size() >= nv_ && sizes[0] > 0.0 ? sizes[nv_ - 1] / sizes[0] : 0.0;
-    determinant_ = scaled.rows() == nv_ ? determinant_of(scaled) : 0.0;
-    if (condition_ < singular) {
-      fail("this is a singular position: velocities are not determined; choose another start, or other times");
-      return false;
-    }
+    weakest_ = weakest();
+    condition_ = weakest_.value;
+    if (condition_ < singular)
+      return fail("this is a singular position: velocities are not determined; choose another start, or other times");
     motion_.v.setZero();
     motion_.a.setZero();
     const Vector no_lambda = Vector::Zero(rows_);
@@ -255,15 +295,11 @@ class Inversion {
     }
     motion_.a = solved(right);
     for (const int state : states_) motion_.a[state] = 0.0;
-    return motion_.a.allFinite();
+    return motion_.a.allFinite() || fail("velocities and accelerations are not finite");
   }
 
-  /// Velocities, accelerations, then λ and inputs that balance the forces.
-  [[nodiscard]] bool complete() {
-    if (!find_velocities()) {
-      if (out_.message.empty()) fail("velocities and accelerations are not finite");
-      return false;
-    }
+  /// λ and inputs that balance the forces.
+  [[nodiscard]] bool balance() {
     const auto m = inputs_.size();
     Vector lambda = Vector::Zero(rows_);
     double left = 0.0, terms = 0.0;
@@ -307,11 +343,10 @@ class Inversion {
       const auto& factors = system_.space().blocks();
       for (std::size_t b = 0; b < factors.size(); ++b)
         if (worst >= factors[b].v_at) name = system_.pattern().block_name(static_cast<int>(b));
-      fail(fmt::format(
+      return fail(fmt::format(
           "the inputs cannot produce this motion: '{}' needs a force that none of them exerts; name more inputs, "
           "or prescribe other outputs",
           name));
-      return false;
     }
     out_.points.push_back({motion_, lambda, inputs_, condition_});
     return true;
@@ -328,7 +363,8 @@ class Inversion {
   std::vector<int> states_;
   Vector scale_, outputs_, inputs_;
   Eigen::Index rank_ = 0;
-  double length_ = 1.0, moved_ = 0.0, condition_ = 1.0, determinant_ = 0.0;
+  double length_ = 1.0, moved_ = 0.0, condition_ = 1.0;
+  Weakest weakest_;
   InverseMotion out_;
 };
 

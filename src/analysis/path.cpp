@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "analysis/static_matrix.hpp"
+#include "analysis/static_stability.hpp"
 #include "kreisel/error.hpp"
 #include "lie/group_info.hpp"
 #include "system/consistency.hpp"
@@ -51,7 +53,7 @@ class Follower {
     const double towards = options_.to > options_.from ? 1.0 : -1.0;
     if (!find_tangent(here_, nullptr)) return fail("the stiffness is singular at the first point");
     if (here_.p * towards < 0.0) turn_back(here_);
-    add(here_, false);
+    add(here_);
     double step = 1.0 / options_.points;
     const double longest = 4.0 * step;
     while (static_cast<int>(out_.points.size()) < options_.max_points) {
@@ -62,23 +64,25 @@ class Follower {
         if (step < 1e-8) return fail("the path cannot be followed: no equilibrium was found near it");
         continue;
       }
+      Place special;
       if (here_.p * next.p < 0.0) {
-        Place limit;
-        if (find_limit(here_, step, limit)) add(limit, true);
+        if (find_limit(here_, step, special)) add(special).is_limit = true;
+      } else if (find_critical(here_, step, next, special) && (special.parameter - options_.to) * towards < 0.0) {
+        add(special).is_critical = true;
       }
       if ((next.parameter - options_.to) * towards >= 0.0) {
         // The end lies between: with the parameter given.
         Place end = here_;
         const double part = (options_.to - here_.parameter) / (next.parameter - here_.parameter);
         if (!correct_at(options_.to, part, next, end)) return fail("the last equilibrium was not found");
-        add(end, false);
+        add(end);
         out_.is_complete = true;
         return std::move(out_);
       }
       if ((options_.from - next.parameter) * towards > 2.0 * range_)
         return fail("the path turned back and left the range on the other side");
       here_ = std::move(next);
-      add(here_, false);
+      add(here_);
       step = std::min(longest, iterations <= 4 ? 1.5 * step : iterations > 6 ? 0.7 * step : step);
     }
     return fail(fmt::format("the end was not reached within {} points", options_.max_points));
@@ -247,7 +251,41 @@ class Follower {
     return true;
   }
 
-  void add(const Place& at, bool is_limit) {
+  std::optional<LeastStiffness> stiffness_at(const Place& at) {
+    motion_.q = at.q;
+    motion_.v.setZero();
+    motion_.a.setZero();
+    return least_stiffness(*made(at.parameter), motion_, at.lambda);
+  }
+
+  /// Where the least stiffness passes zero between a place and `next`, `step` from it, by the same method.
+  [[nodiscard]] bool find_critical(const Place& from, double step, const Place& next, Place& out) {
+    const std::optional<LeastStiffness> first = stiffness_at(from), last = stiffness_at(next);
+    if (!first || !last || first->is_minimum() == last->is_minimum()) return false;
+    double low = 0.0, high = step, at_low = first->value, at_high = last->value;
+    // Neutral before it begins to change.
+    if (at_low * at_high >= 0.0) return false;
+    int unused = 0;
+    for (int i = 0; i < 60; ++i) {
+      const double s = high - at_high * (high - low) / (at_high - at_low);
+      if (!correct(from, s, out, unused)) return false;
+      const std::optional<LeastStiffness> there = stiffness_at(out);
+      if (!there) return false;
+      if (std::abs(there->value) <= there->noise || std::abs(high - low) < 1e-12 * step) return true;
+      if (there->value * at_high > 0.0) {
+        high = s;
+        at_high = there->value;
+        at_low *= 0.5;
+      } else {
+        low = s;
+        at_low = there->value;
+        at_high *= 0.5;
+      }
+    }
+    return true;
+  }
+
+  PathPoint& add(const Place& at) {
     PathPoint point;
     point.parameter = at.parameter;
     point.system = made(at.parameter);
@@ -256,8 +294,7 @@ class Follower {
     point.motion.v.setZero();
     point.motion.a.setZero();
     point.lambda = at.lambda;
-    point.is_limit = is_limit;
-    out_.points.push_back(std::move(point));
+    return out_.points.emplace_back(std::move(point));
   }
 
   StaticPath fail(std::string message) {

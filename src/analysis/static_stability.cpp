@@ -1,6 +1,9 @@
 #include "analysis/static_stability.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <complex>
+#include <limits>
 
 #include "analysis/static_matrix.hpp"
 #include "base/decompositions.hpp"
@@ -8,9 +11,11 @@
 
 namespace kreisel::analysis {
 
-std::optional<bool> is_minimum(const system::System& system, const system::Motion& m, const Vector& lambda) {
+std::optional<LeastStiffness> least_stiffness(const system::System& system, const system::Motion& m,
+                                              const Vector& lambda) {
   constexpr int most_coordinates = 600;
-  constexpr double round_off = 1e-9;
+  // Directions that are softer, in parts of the terms that add up to their stiffness, are not told apart from those without any.
+  constexpr double softest = 1e-5;
   const int nv = system.space().nv();
   if (nv > most_coordinates) return {};
   system::KktBlocks blocks(system.pattern());
@@ -37,14 +42,27 @@ std::optional<bool> is_minimum(const system::System& system, const system::Motio
     const ColumnSpace held = column_space(scale.asDiagonal() * rows.transpose(), 1e-10);
     N = held.Q.rightCols(nv - held.rank);
   }
-  if (N.cols() == 0) return true;
-  const Matrix reduced = N.transpose() * K * N;
-  const double size = reduced.norm();
-  if ((reduced - reduced.transpose()).norm() <= 1e-9 * size)
-    return symmetric_eigenvalues(reduced)[0] >= -round_off * size;
+  if (N.cols() == 0) return LeastStiffness{1.0, 0.0};
+  Matrix reduced = N.transpose() * K * N;
+  // Stiff directions do not hide soft ones.
+  const Vector terms = (N.transpose().cwiseAbs() * K.cwiseAbs() * N.cwiseAbs()).diagonal();
+  Vector unit(terms.size());
+  double noise = 0.0;
+  for (Eigen::Index i = 0; i < unit.size(); ++i) {
+    const double size = std::max(std::abs(reduced(i, i)), softest * terms[i]);
+    unit[i] = size > 0.0 ? 1.0 / std::sqrt(size) : 1.0;
+    noise = std::max(noise, size > 0.0 ? terms[i] / size : 0.0);
+  }
+  reduced = (unit.asDiagonal() * reduced * unit.asDiagonal()).eval();
+  noise *= 64.0 * std::numeric_limits<double>::epsilon() * std::sqrt(static_cast<double>(unit.size()));
+  if ((reduced - reduced.transpose()).norm() <= 1e-9 * reduced.norm())
+    return LeastStiffness{symmetric_eigenvalues(reduced)[0], noise};
+  // Where forces have no energy, an eigenvalue that passes zero is real.
+  noise = std::max(noise, 1e-9 * reduced.norm());
+  double least = std::numeric_limits<double>::infinity();
   for (const std::complex<double>& value : general_eigenvalues(reduced))
-    if (value.real() < -round_off * size && std::abs(value.imag()) <= round_off * size) return false;
-  return true;
+    if (std::abs(value.imag()) <= noise) least = std::min(least, value.real());
+  return LeastStiffness{std::isfinite(least) ? least : 1.0, noise};
 }
 
 }  // namespace kreisel::analysis

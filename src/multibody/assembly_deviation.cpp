@@ -128,8 +128,11 @@ class Assembly::Difference final : public system::Deviation {
       return is_same;
     };
     const Place* const places[2] = {&a, &b};
+    const auto *law = dynamic_cast<const Law*>(a.element), *other = dynamic_cast<const Law*>(b.element);
     for (const Motion& m : motions) {
       BodyStates bodies;
+      // A formula may be zero at every motion that is tested, as that of a slack rope: then its gauges tell.
+      if (law != nullptr && !law->has_gauges_of(*other, instant(*of_[0], a, m, lambda.data(), bodies))) return false;
       for (int side = 0; side < 2; ++side)
         add(*of_[side], *places[side], has_rows, false, m, lambda.data(), bodies, side);
       bool is_same = true;
@@ -143,11 +146,16 @@ class Assembly::Difference final : public system::Deviation {
     return true;
   }
 
+  static Instant instant(const Assembly& assembly, const Place& place, const Motion& m, const double* lambda,
+                         BodyStates& bodies) {
+    return {m.t,        m.q.data(),         m.v.data(),
+            m.a.data(), lambda + place.row, assembly.slots_.data() + place.slot_at,
+            &bodies,    &assembly.inputs_};
+  }
+
   void add(const Assembly& assembly, const Place& place, bool has_rows, bool is_force_alone, const Motion& m,
            const double* lambda, BodyStates& bodies, int side) {
-    Instant at{m.t,        m.q.data(),         m.v.data(),
-               m.a.data(), lambda + place.row, assembly.slots_.data() + place.slot_at,
-               &bodies,    &assembly.inputs_};
+    const Instant at = instant(assembly, place, m, lambda, bodies);
     const Forces forces{sums_[side].data(), at.slots};
     if (!has_rows) return place.element->add_force(at, forces);
     double* gap = place.row < assembly.pattern().position_rows() ? gaps_[side].data() + place.row : nullptr;

@@ -449,6 +449,25 @@ Law::Values Law::evaluated(const formula::Program& program, const std::vector<Re
   return values;
 }
 
+bool Law::has_gauges_of(const Law& other, const Instant& at) const {
+  if (seen_.size() != other.seen_.size() || bodies_ != other.bodies_) return false;
+  const Frames frames(at, bodies_);
+  for (std::size_t i = 0; i < seen_.size(); ++i) {
+    const Seen &a = seen_[i], &b = other.seen_[i];
+    if (a.slots != b.slots || a.turns != b.turns) return false;
+    const Pair pair(frames.states(), a.slots);
+    const BodyState* s = pair.states();
+    if (a.measure->value(s) != b.measure->value(s) || a.measure->rate(s) != b.measure->rate(s)) return false;
+    Slopes of_a, of_b;
+    set_zero(of_a, 2);
+    set_zero(of_b, 2);
+    a.measure->add_slopes(s, 1.0, of_a);
+    b.measure->add_slopes(s, 1.0, of_b);
+    if (of_a[0] != of_b[0] || of_a[1] != of_b[1]) return false;
+  }
+  return true;
+}
+
 bool Law::reads_inputs() const {
   return std::ranges::any_of(value_reads_, [](const Reading& reading) { return reading.kind == Kind::input; });
 }

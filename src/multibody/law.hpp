@@ -145,6 +145,8 @@ class Law final : public Element, public Kinked {
   bool reads_inputs() const;
   /// Whether both have the same formula, its numbers included; their gauges may differ.
   bool has_formula_of(const Law& other) const { return value_ == other.value_; }
+  /// Of two laws with the same formula and nodes: whether their gauges show the same at this motion, slopes included.
+  bool has_gauges_of(const Law& other, const Instant& at) const;
   /// Parts of the formula that are functions of time alone and have corners.
   std::vector<NamedSignal> signals() const override;
   system::Corner next_corner(double t, double until, double resolution) const override;

@@ -772,6 +772,7 @@ Gradients differentiate_backwards(const ProblemOf& make, const Vector& parameter
   refuse_what_cannot_run(*problem.system, problem.start, options);
   Gradients out;
   const auto refuse = [&](const std::string& why) {
+    out.obstacle = why;
     out.problem = fmt::format("the adjoint does not serve this run: {}. Derivatives without it do", why);
     return out;
   };

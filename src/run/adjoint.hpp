@@ -27,6 +27,7 @@ struct Gradients {
   Vector values;     ///< sums of the terms
   Matrix by;         ///< one row per scalar, one column per parameter
   std::string problem;
+  std::string obstacle;     ///< what the adjoint does not serve; empty: nothing
   long repeated_steps = 0;  ///< computed again from checkpoints
 };
 

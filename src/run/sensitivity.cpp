@@ -226,14 +226,7 @@ class Differentiation {
         systems_(systems),
         tape_(tape),
         space_(problem.system->space()),
-        layout_(problem.system->result_layout()),
-        lambda_rates_(rates_of(points, points.lambda)),
-        output_rates_(points.output_rates) {
-    // Quantities without a rate get one from neighbouring points.
-    const Matrix by_differences = rates_of(points, points.outputs);
-    for (Eigen::Index i = 0; i < output_rates_.size(); ++i)
-      if (!std::isfinite(output_rates_.data()[i])) output_rates_.data()[i] = by_differences.data()[i];
-  }
+        layout_(problem.system->result_layout()) {}
 
   /// As it was carried along.
   Sensitivity carried(const Keeper& keeper, std::size_t j, double remainder) {
@@ -350,10 +343,23 @@ class Differentiation {
   /// At the time of the run, not at that of the step, which events move.
   void hold_time(Eigen::Index i, double dt, Sensitivity& out) {
     if (dt == 0.0) return;
+    find_rates();
     out.q.row(i) -= dt * points_.v.row(i);
     out.v.row(i) -= dt * acceleration_at(i).transpose();
     out.lambda.row(i) -= dt * lambda_rates_.row(i);
     out.outputs.row(i) -= dt * output_rates_.row(i);
+  }
+
+  /// Of λ and outputs; most runs have no point that moves.
+  void find_rates() {
+    if (has_rates_) return;
+    has_rates_ = true;
+    lambda_rates_ = rates_of(points_, points_.lambda);
+    output_rates_ = points_.output_rates;
+    // Quantities without a rate get one from neighbouring points.
+    const Matrix by_differences = rates_of(points_, points_.outputs);
+    for (Eigen::Index i = 0; i < output_rates_.size(); ++i)
+      if (!std::isfinite(output_rates_.data()[i])) output_rates_.data()[i] = by_differences.data()[i];
   }
 
   /// From the forces: the v̇ of a method is round-off where it has just started with tiny steps.
@@ -393,8 +399,8 @@ class Differentiation {
   const Tape& tape_;
   const lie::Space& space_;
   const system::System& layout_;
-  const Matrix lambda_rates_;
-  Matrix output_rates_;
+  bool has_rates_ = false;
+  Matrix lambda_rates_, output_rates_;
   std::vector<Vector> accelerations_{points_.t.size()};
 };
 

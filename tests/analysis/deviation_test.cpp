@@ -131,4 +131,20 @@ TEST(Deviation, SeesWhatActsElsewhere) {
   EXPECT_EQ(entries(system::make_deviation(with("F", 3.001, keep), with("F", 3, keep))->force()), 13);
 }
 
+/// A rope is slack at the motions that are tested, and the parameter moves the point that it hangs on: its formula is the same.
+TEST(Deviation, SeesWhereARopeHangs) {
+  constexpr const char* rope = R"json({"parameters": {"h": 100},
+    "bodies": [{"name": "b", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 0]}],
+    "forces": [{"type": "spring-damper", "between": ["ground", "b"], "at": [[0, 0, "=h"], [0, 0, 0]], "length": 110, "force": "=20*max(0, x)"}]})json";
+  std::vector<io::PreparedRun> keep;
+  for (const double h : {100.001, 100.0}) {
+    io::RunSpec spec;
+    spec.own_model =
+        std::make_shared<const models::ModelInfo>(io::model_of(std::make_shared<io::JsonSource>("m.json", rope)));
+    keep.push_back(io::prepare(io::with_parameter(spec, "h", h)));
+  }
+  const auto deviation = system::make_deviation(*keep[0].model.system, *keep[1].model.system);
+  EXPECT_EQ(entries(deviation->force()), 6);
+}
+
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "analysis/inverse.hpp"
 #include "analysis/lowest_modes.hpp"
+#include "analysis/static_stability.hpp"
 #include "io/model_file/model_catalogue.hpp"
 #include "io/model_file/model_file.hpp"
 #include "io/result/tuning.hpp"
@@ -190,6 +191,115 @@ TEST(Inverse, KinematicsOfASliderCrank) {
     file.assembly->residual(p.motion, p.lambda, r);
     EXPECT_LT(r.force.lpNorm<Eigen::Infinity>(), 1e-8 * (1.0 + p.lambda.norm()));
   }
+}
+
+/// A parallelogram that flattens out, where it could also go on as an antiparallelogram: a warning there, and nowhere else.
+TEST(Inverse, WarnsWhereBranchesMeet) {
+  const io::ModelFile file = model(R"({"bodies": [
+      {"name": "crank", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0.5, 0]},
+      {"name": "coupler", "mass": 1, "inertia": [1, 1, 1], "position": [1, 1, 0]},
+      {"name": "rocker", "mass": 1, "inertia": [1, 1, 1], "position": [2, 0.5, 0]}],
+    "joints": [{"name": "A", "type": "revolute", "between": ["ground", "crank"], "at": [0, 0, 0], "axis": [0, 0, 1]},
+               {"type": "spherical", "between": ["crank", "coupler"], "at": [0, 1, 0]},
+               {"type": "universal", "between": ["coupler", "rocker"], "at": [2, 1, 0], "axes": [[0, 0, 1], [0, 1, 0]]},
+               {"type": "revolute", "between": ["ground", "rocker"], "at": [2, 0, 0], "axis": [0, 0, 1]}],
+    "inputs": {"u": {"value": 0}}, "outputs": {"phi": {"angle": "A"}},
+    "forces": [{"type": "torque", "joint": "A", "value": "=u"}]})");
+  for (const auto& [t_end, count] : {std::pair(1.5, 0u), std::pair(3.0, 1u), std::pair(6.0, 2u)}) {
+    analysis::InverseOptions options;
+    options.servos.push_back({0, "phi", [](double t) { return Vector3(-t, -1.0, 0.0); }});
+    options.inputs = {0};
+    options.times = times(t_end, 100);
+    const analysis::InverseMotion motion = analysis::invert(*file.assembly, file.model.start, options);
+    ASSERT_TRUE(motion.is_complete) << motion.message;
+    ASSERT_EQ(motion.warnings.size(), count) << t_end;
+    if (count > 0) {
+      EXPECT_NE(motion.warnings[0].find("near t = 1.5"), std::string::npos) << motion.warnings[0];
+    }
+    // The parallelogram goes on as one: the coupler does not turn.
+    EXPECT_NEAR(file.assembly->body_pose(1, motion.points.back().motion.q).R(1, 0), 0.0, 1e-9);
+  }
+}
+
+/// A slider that is drawn beyond its dead centre: what was found before stays, and the message says where it ends.
+TEST(Inverse, EndsAtADeadCentre) {
+  const io::ModelFile file = model(R"({"bodies": [
+      {"name": "crank", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0.5, 0]},
+      {"name": "rod", "mass": 1, "inertia": [1, 1, 1], "position": [0.8660254037844386, 0.5, 0]},
+      {"name": "slider", "mass": 1, "inertia": [1, 1, 1], "position": [1.7320508075688772, 0, 0]}],
+    "joints": [{"name": "A", "type": "revolute", "between": ["ground", "crank"], "at": [0, 0, 0], "axis": [0, 0, 1]},
+               {"type": "spherical", "between": ["crank", "rod"], "at": [0, 1, 0]},
+               {"type": "universal", "between": ["rod", "slider"], "at": [1.7320508075688772, 0, 0], "axes": [[0, 0, 1], [0, 1, 0]]},
+               {"name": "D", "type": "prismatic", "between": ["ground", "slider"], "at": [0, 0, 0], "axis": [1, 0, 0]}],
+    "inputs": {"u": {"value": 0}}, "outputs": {"way": {"displacement": "D"}},
+    "forces": [{"type": "torque", "joint": "A", "value": "=u"}]})");
+  analysis::InverseOptions options;
+  options.servos.push_back({0, "way", [](double t) { return Vector3(0.5 * t, 0.5, 0.0); }});
+  options.inputs = {0};
+  options.times = times(6.0, 100);
+  const analysis::InverseMotion motion = analysis::invert(*file.assembly, file.model.start, options);
+  EXPECT_FALSE(motion.is_complete);
+  // Crank and rod, 1 and 2 long, are in line where the slider is 3 from the crank's bearing.
+  const double dead = 2.0 * (3.0 - std::sqrt(3.0));
+  EXPECT_NE(motion.message.find("dead centre"), std::string::npos) << motion.message;
+  ASSERT_FALSE(motion.points.empty());
+  EXPECT_LT(motion.points.back().motion.t, dead);
+  EXPECT_GT(motion.points.back().motion.t, dead - 0.07);
+}
+
+/// A column of one rigid link on a torsional spring of 5 N m buckles under 5 N, found to round-off, and is stable before and unstable behind.
+TEST(Path, OfAStraightColumn) {
+  const analysis::Family make = [&](double load) -> std::shared_ptr<const system::System> {
+    return model(fmt::format(
+                     R"({{"bodies": [{{"name": "a", "mass": 1, "inertia": [0.1, 0.1, 0.1], "position": [0, 0, 0.5]}}],
+      "joints": [{{"name": "h", "type": "revolute", "between": ["ground", "a"], "at": [0, 0, 0], "axis": [0, 1, 0]}}],
+      "forces": [{{"type": "torsional-spring-damper", "between": ["ground", "a"], "axis": [0, 1, 0], "stiffness": 5}},
+                 {{"type": "applied", "on": "a", "at": [0, 0, 1], "force": [0, 0, {:.17g}]}}]}})",
+                     -load))
+        .assembly;
+  };
+  const auto first = std::dynamic_pointer_cast<const multibody::Assembly>(make(0.0));
+  const analysis::Equilibrium start = analysis::find_equilibrium(*first, first->start(1.0));
+  ASSERT_TRUE(start.is_found) << start.message;
+  const analysis::StaticPath path = analysis::follow(make, start, {.from = 0.0, .to = 10.0});
+  EXPECT_TRUE(path.is_complete) << path.message;
+  int critical = 0;
+  for (const analysis::PathPoint& point : path.points) {
+    EXPECT_FALSE(point.is_limit);
+    critical += point.is_critical;
+    if (point.is_critical) {
+      EXPECT_NEAR(point.parameter, 5.0, 1e-9);
+      continue;
+    }
+    const auto least = analysis::least_stiffness(*point.system, point.motion, point.lambda);
+    ASSERT_TRUE(least.has_value());
+    EXPECT_EQ(least->is_minimum(), point.parameter < 5.0) << point.parameter;
+  }
+  EXPECT_EQ(critical, 1);
+}
+
+/// Euler's column, clamped at one end: π² EI/(4 L²) with the smaller EI, apart from its small strains.
+TEST(Path, OfEulersColumn) {
+  const analysis::Family make = [](double load) -> std::shared_ptr<const system::System> {
+    return model(
+               fmt::format(
+                   R"({{"sections": [{{"name": "s", "stiffness": [1e6, 1e6, 1e6, 100, 50, 80], "mass_per_length": 1, "inertia_per_length": [1e-4, 1e-4, 1e-4]}}],
+      "rods": [{{"name": "r", "section": "s", "elements": 16, "path": {{"line": [[0, 0, 0], [0, 0, 1]]}}}}],
+      "joints": [{{"type": "fixed", "between": ["ground", "r@start"]}}],
+      "forces": [{{"type": "applied", "on": "r@end", "force": [0, 0, {:.17g}]}}]}})",
+                   -load))
+        .assembly;
+  };
+  const auto first = std::dynamic_pointer_cast<const multibody::Assembly>(make(0.0));
+  const analysis::Equilibrium start = analysis::find_equilibrium(*first, first->start(1.0));
+  ASSERT_TRUE(start.is_found) << start.message;
+  const analysis::StaticPath path = analysis::follow(make, start, {.from = 0.0, .to = 150.0});
+  ASSERT_TRUE(path.is_complete) << path.message;
+  std::vector<double> critical;
+  for (const analysis::PathPoint& point : path.points)
+    if (point.is_critical) critical.push_back(point.parameter);
+  ASSERT_EQ(critical.size(), 1u);
+  EXPECT_NEAR(critical[0] / (M_PI * M_PI * 50.0 / 4.0), 1.0, 1e-6);
 }
 
 }  // namespace

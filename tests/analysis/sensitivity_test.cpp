@@ -298,6 +298,38 @@ TEST(Fit, RecoversThreeParametersOfAFourBar) {
   EXPECT_LE(runs, 7 * seeds);
 }
 
+/// Another four-bar, from parameters that are off by half, without bounds: on its way the damper nearly stops the motion, where the data hardly
+/// determine anything, and steps by standard errors lead to negative masses.
+TEST(Fit, FindsItsWayWithoutBounds) {
+  run::Observer nobody;
+  const io::RunSpec right = spec_of(R"({"gravity": [0, -9.81, 0], "parameters": {"k": 180.0, "c": 2.5, "m": 0.8},
+  "bodies": [
+    {"name": "crank", "mass": 0.3, "inertia": [0.001, 0.002, 0.002], "position": [0.075, 0.1299038105676658, 0]},
+    {"name": "coupler", "mass": 0.9, "inertia": [0.02, 0.03, 0.02], "position": [0.4, 0.3299038105676658, 0]},
+    {"name": "rocker", "mass": "=m", "inertia": [0.012, 0.004, 0.012], "position": [0.675, 0.2, 0]}],
+  "joints": [
+    {"name": "A", "type": "revolute", "between": ["ground", "crank"], "at": [0, 0, 0], "axis": [0, 0, 1]},
+    {"name": "B", "type": "spherical", "between": ["crank", "coupler"], "at": [0.15, 0.2598076211353316, 0]},
+    {"name": "C", "type": "universal", "between": ["coupler", "rocker"], "at": [0.65, 0.4, 0], "axes": [[0, 0, 1], [0, 1, 0]]},
+    {"name": "D", "type": "revolute", "between": ["ground", "rocker"], "at": [0.7, 0, 0], "axis": [0, 0, 1]}],
+  "forces": [{"type": "spring-damper", "between": ["ground", "coupler"], "at": [[0.1, 0.9, 0], [0.4, 0.3299038105676658, 0]], "stiffness": "=k", "damping": "=c", "length": 0.45}],
+  "outputs": {"z": {"angle": "D"}}})",
+                                    1.5, 1e-6);
+  io::RunSpec begin = right;
+  for (const auto& [name, value] : {std::pair("k", 120.0), std::pair("c", 1.2), std::pair("m", 1.1)})
+    begin = io::with_parameter(begin, name, value);
+  std::vector<double> times;
+  for (int i = 1; i <= 50; ++i) times.push_back(0.03 * i);
+  for (unsigned seed = 1; seed <= 3; ++seed) {
+    const io::FitData data = data_of(right, times, 4e-3, seed);
+    const io::Fit fit = io::fit(begin, data, {{.name = "k"}, {.name = "c"}, {.name = "m"}}, nobody);
+    ASSERT_TRUE(fit.is_found) << fit.message;
+    const double truth[] = {180.0, 2.5, 0.8};
+    for (int j = 0; j < 3; ++j) EXPECT_LT(std::abs(fit.values[j] - truth[j]), 4.0 * fit.standard_errors[j]) << seed;
+    EXPECT_LE(fit.runs, 40) << seed;
+  }
+}
+
 /// A fit that is stuck far from the truth says that what is left is no noise, and more starts find the truth.
 TEST(Fit, TellsOfALocalMinimum) {
   run::Observer nobody;

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 
+#include "analysis/static_stability.hpp"
 #include "base/spelling.hpp"
 #include "base/text.hpp"
 #include "coeff/brackets.hpp"
@@ -359,7 +360,7 @@ std::vector<solve::Change> assembled(models::Model& model, const std::vector<std
 }
 
 /// To the equilibrium, with the velocities that drivers prescribe.
-void move_to_rest(models::Model& model, std::string_view linear_solver) {
+analysis::Equilibrium move_to_rest(models::Model& model, std::string_view linear_solver) {
   const analysis::Equilibrium rest =
       analysis::find_equilibrium(*model.system, model.start, {.linear_solver = linear_solver});
   if (!rest.is_found) throw InvalidInput(fmt::format("no equilibrium: {}", rest.message));
@@ -370,6 +371,21 @@ void move_to_rest(models::Model& model, std::string_view linear_solver) {
     throw InvalidInput("at the equilibrium the drivers prescribe velocities that the joints do not allow");
   model.start.q0 = m.q;
   model.start.v0 = m.v;
+  return rest;
+}
+
+/// A motion that begins exactly there stays, and shows nothing of it.
+void warn_if_unstable(const models::Model& model, const analysis::Equilibrium& rest,
+                      std::vector<std::string>& warnings) {
+  constexpr int most_coordinates = 300;
+  const system::System& system = rest.leaning != nullptr ? *rest.leaning : *model.system;
+  if (system.space().nv() > most_coordinates) return;
+  const auto least = analysis::least_stiffness(system, rest.motion, rest.lambda);
+  if (least && !least->is_minimum())
+    warnings.push_back(
+        fmt::format("{} = static: the equilibrium is unstable, and the motion leaves it only if something disturbs it; "
+                    "'kreisel modes' shows in which direction",
+                    spelled("start")));
 }
 
 }  // namespace
@@ -399,7 +415,9 @@ PreparedRun prepare(const RunSpec& given) {
   if (!run.fixed.empty() && !run.assembles)
     problems.add("fix", fmt::format("has an effect only with {}; give both", spelled("assemble")));
   if (run.model.system != nullptr && run.starts_at_rest)
-    problems.collect("start", [&] { move_to_rest(run.model, run.options.linear_solver.name()); });
+    problems.collect("start", [&] {
+      warn_if_unstable(run.model, move_to_rest(run.model, run.options.linear_solver.name()), run.warnings);
+    });
   if (run.model.system != nullptr) {
     const double t_end = std::isfinite(run.options.t_end) ? run.options.t_end : run.model.start.t_end;
     if (const auto* assembly = dynamic_cast<const multibody::Assembly*>(run.model.system.get())) {
@@ -422,7 +440,7 @@ models::Model prepare_again(const PreparedRun& run, const RunSpec& spec) {
   models::Model model = models::make_model(*run.model_info, spec.group, model_values_in(spec, *run.model_info));
   if (spec.t0) model.start.t0 = *spec.t0;
   if (run.assembles) assembled(model, run.fixed, run.options.linear_solver.name());
-  if (run.starts_at_rest) move_to_rest(model, run.options.linear_solver.name());
+  if (run.starts_at_rest) static_cast<void>(move_to_rest(model, run.options.linear_solver.name()));
   return model;
 }
 

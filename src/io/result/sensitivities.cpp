@@ -218,6 +218,98 @@ run::Gradients gradients_of(const RunSpec& spec, const std::vector<std::string>&
                                       scalars, observer);
 }
 
+/// Scalars of a run and their derivatives from those of its motion.
+class ForwardGradients {
+ public:
+  ForwardGradients(const Parametrized& run, const run::Sensitivities& motion)
+      : motion_(motion), points_(motion.points), space_(run.make(run.values).system->space()) {
+    count_ = static_cast<Eigen::Index>(points_.t.size());
+    const Eigen::Index outputs = points_.outputs.cols(), q = points_.q.cols(), v = points_.v.cols();
+    all_.resize(count_, outputs + q + v + points_.lambda.cols());
+    all_ << points_.outputs, points_.q, points_.v, points_.lambda;
+  }
+
+  /// As the adjoint shows them.
+  run::RunPoints points() const {
+    run::RunPoints out;
+    out.t = points_.t;
+    out.segment = points_.segment;
+    out.outputs = all_;
+    return out;
+  }
+  double value(const std::vector<run::OutputTerm>& terms) const {
+    double sum = 0.0;
+    for (const run::OutputTerm& term : terms)
+      sum += term.weight * all_(static_cast<Eigen::Index>(term.point), term.output);
+    return sum;
+  }
+  /// At the times of the points.
+  double slope(const std::vector<run::OutputTerm>& terms, std::size_t j) const {
+    double sum = 0.0;
+    for (const run::OutputTerm& term : terms)
+      if (term.weight != 0.0) sum += term.weight * slope(static_cast<Eigen::Index>(term.point), term.output, j);
+    return sum;
+  }
+
+  /// What the end of the run adds, where an event that moves by a parameter ends it. NaN: not known.
+  double slope_by_end(Eigen::Index output, std::size_t j) const {
+    const double dt = shift_at(count_ - 1, j);
+    const Eigen::Index outputs = points_.outputs.cols(), q = points_.q.cols(), v = points_.v.cols();
+    if (dt == 0.0) return 0.0;
+    if (output < outputs) return dt * points_.output_rates(count_ - 1, output);
+    if (output < outputs + q) return dt * change_of_q(count_ - 1, points_.v.row(count_ - 1))[output - outputs];
+    if (output < outputs + q + v) return dt * points_.a(count_ - 1, output - outputs - q);
+    return NAN;
+  }
+  /// What jumps at times that move, and the end, add to an integral. NaN: not known.
+  double slope_of_integral_by_times(Eigen::Index output, std::size_t j, bool ends_at_event) const {
+    double sum = ends_at_event ? all_(count_ - 1, output) * shift_at(count_ - 1, j) : 0.0;
+    const double size = all_.col(output).cwiseAbs().maxCoeff();
+    for (Eigen::Index i = 0; i + 1 < count_; ++i) {
+      const auto k = static_cast<std::size_t>(i);
+      const double jump = all_(i, output) - all_(i + 1, output);
+      constexpr double round_off = 1e-9;
+      if (points_.segment[k] != points_.segment[k + 1] && std::abs(jump) > round_off * size)
+        sum += jump * shift_at(i, j);
+    }
+    return sum;
+  }
+
+ private:
+  Vector change_of_q(Eigen::Index i, const Vector& x) const {
+    const Vector q = points_.q.row(i);
+    const double s = 1e-6 / std::max(1.0, x.lpNorm<Eigen::Infinity>());
+    Vector ahead(q.size()), behind(q.size());
+    space_.move(q, Vector(s * x), ahead);
+    space_.move(q, Vector(-s * x), behind);
+    return (ahead - behind) / (2.0 * s);
+  }
+  double slope(Eigen::Index i, Eigen::Index output, std::size_t j) const {
+    const run::Sensitivity& s = motion_.by[j];
+    const Eigen::Index outputs = points_.outputs.cols(), q = points_.q.cols(), v = points_.v.cols();
+    if (output < outputs) return s.outputs(i, output);
+    if (output < outputs + q) return change_of_q(i, s.q.row(i))[output - outputs];
+    if (output < outputs + q + v) return s.v(i, output - outputs - q);
+    return s.lambda(i, output - outputs - q - v);
+  }
+  /// Of the time of the event at a point; NaN: none is known there.
+  double shift_at(Eigen::Index i, std::size_t j) const {
+    const Vector& shifts = motion_.by[j].event_times;
+    const double t = points_.t[static_cast<std::size_t>(i)];
+    for (std::size_t e = 0; e < motion_.report.events.size(); ++e)
+      if (std::abs(motion_.report.events[e].t - t) <= 1e-12 * std::max(1.0, std::abs(t)) &&
+          static_cast<Eigen::Index>(e) < shifts.size())
+        return shifts[static_cast<Eigen::Index>(e)];
+    return NAN;
+  }
+
+  const run::Sensitivities& motion_;
+  const run::RunPoints& points_;
+  const lie::Space space_;
+  Eigen::Index count_ = 0;
+  Matrix all_;
+};
+
 }  // namespace
 
 run::Sensitivities sensitivities(const RunSpec& spec, const std::vector<std::string>& names, run::Observer& observer,
@@ -236,7 +328,7 @@ run::Gradients gradients(const RunSpec& spec, const std::vector<std::string>& na
                          const std::vector<std::string>& scalars, run::Observer& observer,
                          const std::vector<system::Event>& events, std::size_t most_bytes) {
   const std::vector<Scalar> wanted = scalars_named(spec, scalars);
-  return gradients_of(spec, names, observer, events, most_bytes, true, [&](const run::RunPoints& points) {
+  const run::ScalarsOf terms_of = [&](const run::RunPoints& points) {
     std::vector<std::vector<run::OutputTerm>> terms(wanted.size());
     for (std::size_t f = 0; f < wanted.size(); ++f) {
       const Scalar& scalar = wanted[f];
@@ -247,7 +339,45 @@ run::Gradients gradients(const RunSpec& spec, const std::vector<std::string>& na
       for (const run::PointWeight& w : weights) terms[f].push_back({w.point, scalar.output, w.weight});
     }
     return terms;
-  });
+  };
+  run::Gradients found = gradients_of(spec, names, observer, events, most_bytes, true, terms_of);
+  if (found.problem.empty() || found.report.status != run::Status::success || !observer.goes_on(0.0, 0)) return found;
+
+  // What the adjoint does not serve, as events, costs as much as the derivatives of the whole motion.
+  const Parametrized run = parametrized(spec, names, events);
+  const run::Sensitivities motion = sensitivities(spec, names, observer, {}, events);
+  found.report = motion.report;
+  if (motion.report.status != run::Status::success) return found;
+  if (!motion.problem.empty()) {
+    found.problem = motion.problem;
+    return found;
+  }
+  found.problem.clear();
+  const ForwardGradients forward(run, motion);
+  const std::vector<std::vector<run::OutputTerm>> terms = terms_of(forward.points());
+  const double t_end = std::isnan(run.options.t_end) ? run.make(run.values).start.t_end : run.options.t_end;
+  const bool ends_at_event = motion.points.t.back() < t_end - 1e-12 * std::max(1.0, std::abs(t_end));
+  found.values.resize(static_cast<Eigen::Index>(terms.size()));
+  found.by.resize(found.values.size(), static_cast<Eigen::Index>(names.size()));
+  for (std::size_t f = 0; f < terms.size(); ++f) {
+    const auto row = static_cast<Eigen::Index>(f);
+    found.values[row] = forward.value(terms[f]);
+    for (std::size_t j = 0; j < names.size(); ++j) {
+      double& slope = found.by(row, static_cast<Eigen::Index>(j));
+      slope = forward.slope(terms[f], j);
+      if (wanted[f].kind == Scalar::Kind::integral)
+        slope += forward.slope_of_integral_by_times(wanted[f].output, j, ends_at_event);
+      else if (wanted[f].kind == Scalar::Kind::final_value && ends_at_event)
+        slope += forward.slope_by_end(wanted[f].output, j);
+      if (!std::isfinite(slope)) {
+        found.problem =
+            fmt::format("the derivative of '{}' by '{}' is not known: it jumps at a corner, or an event ends the run",
+                        scalars[f], names[j]);
+        return found;
+      }
+    }
+  }
+  return found;
 }
 
 run::Gradients gradients(const RunSpec& spec, const std::vector<std::string>& names, const std::vector<double>& times,
@@ -588,6 +718,7 @@ class Fitter {
       atol_ = looseness_ * run.options.atol;
       const std::size_t warnings = out_.warnings.size();
       at_.by.clear();
+      promise_ = 0.0;
       const bool has_come_near = search_from(start, near);
       looseness_ = 1.0;
       out_.message.clear();
@@ -598,7 +729,11 @@ class Fitter {
         at_.moved = std::max(at_.moved, near);
       else
         at_.by.clear();
-      if (has_come_near) return search_from(at_.p, converged);
+      if (has_come_near) {
+        const bool is_found = search_from(at_.p, converged);
+        if (is_found || has_begun_) return is_found;
+        out_.message.clear();
+      }
     }
     weight_ = weight;
     at_.by.clear();
@@ -608,7 +743,8 @@ class Fitter {
   /// Columns are weighted by their residuals, which a rough fit gives.
   [[nodiscard]] bool search_from(const Vector& start, double part) {
     std::string problem;
-    if (!evaluate(start, !at_.by.empty(), at_, problem)) return fail("at the initial parameters: " + problem), false;
+    has_begun_ = evaluate(start, !at_.by.empty(), at_, problem);
+    if (!has_begun_) return fail("at the initial parameters: " + problem), false;
     set_jacobian();
     if (!all_matter()) return false;
     double damping = 1e-6;
@@ -625,13 +761,15 @@ class Fitter {
   /// without them; at the end they are those of the minimum.
   [[nodiscard]] bool minimize(double& damping, double part) {
     constexpr int most_iterations = 100;
-    constexpr double seen = 1e-3;  // a reduction below it does not change the result
+    constexpr double seen = 1e-3;        // a reduction below it does not change the result
+    constexpr double most_unseen = 0.2;  // of a parameter, without a run
     constexpr double close = 1e3, has_moved_far = 1e-2,
                      arrives = converged;  // in variances: squares of standard errors
     const auto free =
         static_cast<double>(std::max<Eigen::Index>(1, data_.values.array().isFinite().count() - out_.values.size()));
     Vector r = residual(at_);
     double last_promise = std::numeric_limits<double>::infinity();
+    double radius = 0.9;  // of a step, in parts of the parameters: far from the minimum linear steps lead astray
     for (int i = 0; i < most_iterations; ++i, ++out_.iterations) {
       set_jacobian();
       const Vector scale = scales();
@@ -639,7 +777,9 @@ class Fitter {
       // Of the data: what the step cannot remove.
       const double left = (r + jacobian_ * step).squaredNorm(), variance = std::min(left, r.squaredNorm()) / free;
       const double promise = (r.squaredNorm() - left) / variance;
-      if (promise <= part && (at_.moved <= has_moved_far || part > converged))
+      // What the data hardly determine is not linear over its standard error: a mass may become negative.
+      const bool is_short = (step.cwiseAbs().array() <= most_unseen * scale.array()).all();
+      if (promise <= part && is_short && (at_.moved <= has_moved_far || part > converged))
         return go_on_linearly(step, promise), true;
       const bool is_close = promise <= close && promise <= 0.25 * last_promise;
       const bool keeps_derivatives = is_close && (promise > arrives || at_.moved <= has_moved_far);
@@ -647,7 +787,9 @@ class Fitter {
       std::string trouble;
       bool has_moved = false;
       for (int attempt = 0; attempt < 25 && !has_moved; ++attempt) {
-        const Vector taken = bounded(step_with(is_close && attempt == 0 ? 0.0 : damping, r, scale));
+        Vector taken = bounded(step_with(is_close && attempt == 0 ? 0.0 : damping, r, scale));
+        const double size = taken.cwiseQuotient(reaches()).lpNorm<Eigen::Infinity>();
+        if (size > radius) taken *= radius / size;
         const double promised = r.squaredNorm() - (r + jacobian_ * taken).squaredNorm();
         if (taken.cwiseQuotient(scale).norm() <= 1e-10 || promised <= 1e-12 * r.squaredNorm()) {
           if (at_.moved <= has_moved_far) return true;
@@ -668,6 +810,10 @@ class Fitter {
           at_ = std::move(next);
           r = residual(at_);
           damping = std::max(gain > 0.75 * promised ? damping / 10.0 : damping, 1e-12);
+          if (gain > 0.75 * promised && size >= radius)
+            radius *= 3.0;
+          else if (gain < 0.25 * promised)
+            radius = 0.5 * std::min(size, radius);
           has_moved = true;
           if (gain <= 1e-10 * before && at_.moved <= has_moved_far) return true;
         } else if (at_.moved > 0.0) {
@@ -676,6 +822,7 @@ class Fitter {
           return true;  // the tolerance of the run hides it
         } else {
           damping *= damping < 1e-6 ? 100.0 : 5.0;
+          radius = 0.25 * std::min(size, radius);
         }
       }
       if (!has_moved && at_.moved > 0.0) {
@@ -714,6 +861,16 @@ class Fitter {
     Vector scale(at_.p.size());
     for (Eigen::Index j = 0; j < scale.size(); ++j) scale[j] = at_.p[j] != 0.0 ? std::abs(at_.p[j]) : 1.0;
     return scale;
+  }
+
+  /// Of parameters near zero their bounds tell.
+  Vector reaches() const {
+    constexpr double part = 0.1;
+    Vector reach = scales();
+    for (Eigen::Index j = 0; j < reach.size(); ++j)
+      if (const FreeParameter& p = out_.free[static_cast<std::size_t>(j)]; std::isfinite(p.high - p.low))
+        reach[j] = std::max(reach[j], part * (p.high - p.low));
+    return reach;
   }
 
   /// (JᵀJ + μ diag) δ = -Jᵀr within the bounds. Where the step reaches a bound, its parameter stays there and the others go on: a step
@@ -871,7 +1028,8 @@ class Fitter {
   std::vector<std::string> names_;
   std::vector<int> numbers_;
   double looseness_ = 1.0, rtol_ = 0.0, atol_ = 0.0;
-  double promise_ = 0.0;  ///< of the last step that was taken without a run
+  double promise_ = 0.0;    ///< of the last step that was taken without a run
+  bool has_begun_ = false;  ///< the run of the first point of the last search has succeeded
   Vector weight_;
   Evaluated at_;
   Matrix jacobian_;

@@ -30,7 +30,8 @@ void write_sensitivities(const Path& path, const system::System& layout, const s
 
 /// Derivatives of a few numbers of the run by the same names, by the adjoint of its steps. Scalars: "knee" is an output at the end,
 /// "foot.x@0.4" at t = 0.4, "integral(v2)" over the run; q, v
-/// and lambda are numbered as in results. Throws InvalidInput for names that do not exist.
+/// and lambda are numbered as in results. Where the adjoint does not serve the run, as with events that change it, they come from
+/// `sensitivities`, and `obstacle` says why. Throws InvalidInput for names that do not exist.
 run::Gradients gradients(const RunSpec& spec, const std::vector<std::string>& names,
                          const std::vector<std::string>& scalars, run::Observer& observer,
                          const std::vector<system::Event>& events = {},
