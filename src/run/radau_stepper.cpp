@@ -254,7 +254,7 @@ void RadauStepper::exchange(Archive& a) {
   a(is_at_start_);
   solve::Radau::State state = radau_.state();
   a.all(state.has_linearization, state.has_factors, state.is_completed, state.factors_h, state.rate, state.age,
-        state.coupled_steps);
+        state.coupled_steps, state.coupled_patience);
   run::exchange(a, state.made_at);
   run::exchange(a, state.completed_at);
   a.all(state.made_lambda, state.real_pivots, state.complex_pivots_real, state.complex_pivots_imaginary,

@@ -25,8 +25,9 @@ using Coefficients = coeff::Radau;
 namespace {
 
 constexpr const NewtonLimits& limits = limits_of_stages;
-/// Number of steps that use the coupled matrix after one that needed it.
-constexpr int coupled_patience = 8;
+/// Largest number of steps that use the coupled matrix after one that needed it: it costs ten times the others. That number is 1 at
+/// first, doubles where it was needed again at once, and halves with every step that did not need it.
+constexpr int most_coupled_steps = 8;
 /// Relative change of the step up to which factors are used for another one.
 constexpr double same_step = 1e-12;
 /// The first update removes the error of the guess, at a different rate: the ratio of the second one to it does not predict the
@@ -554,8 +555,16 @@ Closed Radau::close(const Entry& from, double h, ConstVectorRef weight, Collocat
     spent += closed.iterations;
     closed.iterations = spent;
     closed.kept_matrix = rung == Matrix::kept;
-    if (closed.status == CloseStatus::converged && rung == Matrix::coupled)
-      coupled_steps_ = first == Matrix::coupled ? coupled_steps_ - 1 : coupled_patience;
+    if (closed.status == CloseStatus::converged) {
+      if (rung != Matrix::coupled) {
+        coupled_patience_ = std::max(1, coupled_patience_ / 2);
+      } else if (first == Matrix::coupled) {
+        --coupled_steps_;
+      } else {
+        coupled_steps_ = coupled_patience_;
+        coupled_patience_ = std::min(2 * coupled_patience_, most_coupled_steps);
+      }
+    }
     if (closed.status == CloseStatus::converged || rung == Matrix::coupled || spent == 0 || turned_ > 1.0) break;
     for (int i = 0; i < stages; ++i) {
       out.theta[i] = theta_start_[i];
@@ -784,6 +793,7 @@ Radau::State Radau::state() const {
               .rate = rate_,
               .age = age_,
               .coupled_steps = coupled_steps_,
+              .coupled_patience = coupled_patience_,
               .made_at = made_at_,
               .completed_at = completed_at_,
               .made_lambda = made_lambda_,
@@ -823,6 +833,7 @@ void Radau::restore(const State& state) {
   rate_ = state.rate;
   age_ = state.age;
   coupled_steps_ = state.coupled_steps;
+  coupled_patience_ = state.coupled_patience;
   completed_at_ = state.completed_at;
   is_completed_ = state.is_completed && kkt_.factorize(completed_at_);
   counters_ = before;

@@ -97,7 +97,7 @@ class Radau {
   struct State {
     bool has_linearization = false, has_factors = false, is_completed = false;
     double factors_h = 0.0, rate = 0.0;
-    int age = 0, coupled_steps = 0;
+    int age = 0, coupled_steps = 0, coupled_patience = 1;
     system::Motion made_at, completed_at;
     Vector made_lambda;
     Vector real_pivots, complex_pivots_real, complex_pivots_imaginary,
@@ -189,7 +189,8 @@ class Radau {
   double factors_h_ = 0.0;
   double rate_ = 0.0;
   int age_ = 0, iterations_ = 0;
-  int coupled_steps_ = 0;  ///< that begin with the coupled matrix
+  int coupled_steps_ = 0;     ///< that begin with the coupled matrix
+  int coupled_patience_ = 1;  ///< how many will, when another step needs it
   double turned_ = 0.0, lambda_defect_ = 0.0;
   int turned_block_ = -1;
   bool has_small_masses_ = false;
