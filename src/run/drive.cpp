@@ -588,9 +588,12 @@ Options Drive::options_with(std::string_view method) const {
 
 double Drive::step_of_radau(const system::Start& from, double crawl) {
   constexpr double worth = 4.0;  // a step of radau costs as much as several of bliedf
-  constexpr int most_attempts = 40;
-  // These attempts cost as much as 200 steps of bliedf: where few are left, nothing can be gained.
+  constexpr int most_attempts = 16;
+  // These attempts cost as much as 80 steps of bliedf: where few are left, nothing can be gained.
   constexpr double fewest_steps = 10.0 * most_attempts;
+  // Steps find their size within a few attempts. Where they are still this far from worth it, more would be wasted.
+  constexpr int few_attempts = 6;
+  constexpr double hopeless = 0.6 * worth;
   if (from.t_end - from.t0 < fewest_steps * crawl) return 0.0;
   Options options = options_with("radau");
   if (!method::find_method("radau").serves(options.formulation.name())) options.formulation = {};
@@ -601,7 +604,9 @@ double Drive::step_of_radau(const system::Start& from, double crawl) {
   const std::unique_ptr<Stepper> stepper = make_stepper(plan, system, recorder_.counters());
   const std::unique_ptr<StepPolicy> policy = make_policy(plan, system);
   if (!stepper->place(from) || !stepper->fill(policy->begin(*stepper))) return 0.0;
+  double longest = 0.0;
   for (int i = 0; i < most_attempts && stepper->now().motion.t < from.t_end; ++i) {
+    if (i == few_attempts && longest < hopeless * crawl) return 0.0;
     std::variant<Proposal, Failure> next = policy->next(*stepper);
     if (std::holds_alternative<Failure>(next)) return 0.0;
     Attempt attempt = stepper->attempt(std::get<Proposal>(next));
@@ -616,6 +621,7 @@ double Drive::step_of_radau(const system::Start& from, double crawl) {
         policy->committed(attempt);
     }
     if (attempt.h > worth * crawl) return attempt.h;
+    longest = std::max(longest, attempt.h);
   }
   return 0.0;
 }

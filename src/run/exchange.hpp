@@ -55,7 +55,7 @@ inline void exchange(Archive& a, method::History& history) {
 inline void exchange(Archive& a, solve::Closer& closer) {
   solve::Closer::MatrixState state = closer.matrix_state();
   a.all(state.has_matrix, state.alpha, state.gamma, state.h, state.rate, state.turned, state.lambda_size,
-        state.stiffness, state.vibration, state.age, state.has_rate);
+        state.stiffness, state.vibration, state.slower_vibration, state.age, state.has_rate);
   a.sized(state.values);
   a(state.pivot_values);
   a.require(state.pivot_values.size() == 0 || state.pivot_values.size() == state.values.size());

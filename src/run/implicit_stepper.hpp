@@ -43,6 +43,7 @@ class ImplicitStepper final : public Stepper {
   int past() const override { return history_.size(); }
   double longest_step() const override;
   double vibration() const override { return closer_.vibration(); }
+  double slower_vibration() const override { return closer_.slower_vibration(); }
   [[nodiscard]] bool at(double t, Entry& out) override;
 
   /// Both sides of a jump at every point.

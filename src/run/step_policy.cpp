@@ -242,20 +242,23 @@ class ErrorControl : public StepPolicy {
 /// per step, however small: error control then resolves an artefact of the method.
 class Crawl {
  public:
-  /// `rate`: at which velocities change.
+  /// `rate`: at which velocities change. `slower`: where faster vibrations are damped, little is left to be amplified.
   template <class Rate>
-  void see(double h, double vibration, Rate rate) {
+  void see(double h, double vibration, double slower, Rate rate) {
     last_ = h;
     longest_ = std::max(longest_, h);
-    if (!(h * vibration > unresolved && vibration > much_faster * rate())) return;
+    const auto is_unresolved = [&](double w) { return h * w > unresolved && w > much_faster * rate(); };
+    const bool is_free = is_unresolved(vibration);
+    if (!is_free && !is_unresolved(slower)) return;
+    needed_ = is_free ? 1 : with_damping;
     ++steps_;
     way_ += h;
   }
   /// The mean step, when another method should be tried; each failure increases the time to the next try. Steps collapse when a
   /// vibration has just been amplified: every further step amplifies it, and the next method must then resolve it.
   std::optional<double> is_due() {
-    const bool collapses = steps_ >= few && last_ < collapse * longest_;
-    if (steps_ < patience_ && !collapses) return {};
+    const bool collapses = steps_ >= few * needed_ && last_ < collapse * longest_;
+    if (steps_ < patience_ * needed_ && !collapses) return {};
     const double mean = collapses ? last_ : way_ / steps_;
     steps_ = 0;
     way_ = 0.0;
@@ -264,8 +267,8 @@ class Crawl {
     return mean;
   }
   void exchange(Archive& a) {
-    a.all(steps_, patience_, way_, longest_, last_);
-    a.require(steps_ >= 0 && patience_ > 0 && patience_ <= most_patience);
+    a.all(steps_, patience_, needed_, way_, longest_, last_);
+    a.require(steps_ >= 0 && patience_ > 0 && patience_ <= most_patience && needed_ > 0 && needed_ <= with_damping);
   }
 
  private:
@@ -274,7 +277,9 @@ class Crawl {
   static constexpr double much_faster = 30.0;  ///< than what the motion needs
   static constexpr double collapse = 0.5;      ///< of the longest step since the last try
   static constexpr int few = 8;                ///< number of steps that may be short by chance
+  static constexpr int with_damping = 50;      ///< times as many: short steps of the start tell nothing
   int steps_ = 0, patience_ = few;             ///< each further step amplifies what the next method then has to resolve
+  int needed_ = 1;                             ///< times `patience_`
   double way_ = 0.0;                           ///< sum of the steps
   double longest_ = 0.0, last_ = 0.0;
 };
@@ -360,7 +365,8 @@ class OrderControl final : public ErrorControl {
   }
   void committed(const Attempt& attempt) override { controller_.accept(errors_, attempt.h); }
   std::optional<Failure> complaint(const Stepper& stepper) override {
-    crawl_.see(stepper.now().h, stepper.vibration(), [&] { return rate_of(parts_, stepper.now().motion); });
+    crawl_.see(stepper.now().h, stepper.vibration(), stepper.slower_vibration(),
+               [&] { return rate_of(parts_, stepper.now().motion); });
     return ErrorControl::complaint(stepper);
   }
   std::optional<double> crawl() override { return crawl_.is_due(); }

@@ -91,6 +91,8 @@ class Stepper {
   virtual double longest_step() const { return std::numeric_limits<double>::infinity(); }
   /// The fastest lightly damped vibration in the present matrix [rad/s]; 0: none.
   virtual double vibration() const { return 0.0; }
+  /// The same in parts of chains whose fastest vibrations are damped.
+  virtual double slower_vibration() const { return 0.0; }
   /// A point within the step that ended at `now`. False: it cannot be computed.
   [[nodiscard]] virtual bool at(double t, Entry& out) = 0;
 

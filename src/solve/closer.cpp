@@ -28,7 +28,8 @@ constexpr double near_turn = 0.1;
 /// causes errors there of S θ times its own update. Updates below the tolerance may thus leave errors far above it, which their
 /// ratio does not show. Below this S it does.
 constexpr double stiff_ratio = 100.0;
-/// Vibrations with D below this part of √(KM) decay slowly.
+/// Vibrations with D below this part of √(KM) decay slowly. Where forces join a body to several others, as in a rod, there are slower
+/// vibrations than that of a single body: of those with the same K/D the ones below this part of K/D decay slowly.
 constexpr double light_damping = 0.6;
 /// A new matrix is cheaper than the iterations that this S θ costs.
 constexpr double worn_stiffness = 30.0;
@@ -67,6 +68,10 @@ Closer::Closer(const system::System& system, Formulation formulation, const Newt
   lambda_start_.setZero(system.pattern().rows());
   eta_start_.setZero(system.pattern().position_rows());
   acceleration_gap_.setZero(system.pattern().rows());
+  std::vector<int> neighbours(system.space().blocks().size());
+  for (const Pattern::Coupling& c : system.pattern().couplings())
+    if (c.row != c.column) ++neighbours[static_cast<std::size_t>(c.row)];
+  for (const int count : neighbours) is_in_chain_.push_back(count > 1);
   int largest_block = 0;
   for (const lie::Block& block : system.space().blocks()) largest_block = std::max(largest_block, block.nv);
   shifted_.setZero(largest_block * largest_block);
@@ -459,7 +464,7 @@ void Closer::correct(double h, const system::Residual& left, VectorRef dx, Vecto
 void Closer::find_stiffness(double h) {
   const double damping = h / alpha_, spring = h * damping / gamma_;
   const double *const M = blocks_.M.data(), *const D = blocks_.D.data(), *const K = blocks_.K.data();
-  double largest = 0.0, square = 0.0;
+  double largest = 0.0, square = 0.0, slower_square = 0.0;
   for (const Pattern::Coupling& c : system_.pattern().couplings()) {
     if (c.row != c.column) continue;
     const int n = system_.space().blocks()[c.row].nv;
@@ -467,11 +472,18 @@ void Closer::find_stiffness(double h) {
       const double m = M[at], d = D[at], k = K[at];
       if (!(m > 0.0) || (d == 0.0 && k == 0.0)) continue;
       largest = std::max(largest, (damping * std::abs(d) + spring * std::abs(k)) / m);
-      if (k > 0.0 && d * d < light_damping * light_damping * k * m) square = std::max(square, k / m);
+      if (!(k > 0.0)) continue;
+      if (d * d < light_damping * light_damping * k * m) {
+        square = std::max(square, k / m);
+      } else if (is_in_chain_[static_cast<std::size_t>(c.row)]) {
+        const double slower = light_damping * k / d;
+        slower_square = std::max(slower_square, slower * slower);
+      }
     }
   }
   stiffness_ = largest;
   vibration_ = std::sqrt(square);
+  slower_vibration_ = std::sqrt(slower_square);
 }
 
 void Closer::assemble(double h) {
@@ -619,6 +631,7 @@ Closer::MatrixState Closer::matrix_state() const {
           lambda_size_,
           stiffness_,
           vibration_,
+          slower_vibration_,
           age_,
           has_rate_,
           matrix_.values(),
@@ -636,6 +649,7 @@ void Closer::restore(const MatrixState& state) {
   has_rate_ = state.has_rate;
   stiffness_ = state.stiffness;
   vibration_ = state.vibration;
+  slower_vibration_ = state.slower_vibration;
   age_ = state.age;
   if (state.pivot_values.size() > 0) {
     matrix_.values() = state.pivot_values;

@@ -102,8 +102,10 @@ class Closer {
   /// The rows that kept the last attempt from converging, by element name.
   std::string worst_rows() const { return solve::worst_rows(system_, formulation_, residual_); }
 
-  /// The fastest vibration with little damping, √(K/M) by the diagonals of the newest matrix [rad/s].
+  /// The fastest vibration with little damping, by the diagonals of the newest matrix [rad/s].
   double vibration() const { return vibration_; }
+  /// The same in parts of chains whose fastest vibrations are damped.
+  double slower_vibration() const { return slower_vibration_; }
 
   /// The largest ratio of hD + h²K to M, as the newest matrix has it.
   double stiffness() const { return stiffness_; }
@@ -116,7 +118,7 @@ class Closer {
   struct MatrixState {
     bool has_matrix = false;
     double alpha = 1.0, gamma = 1.0, h = 0.0, rate = 0.0, turned = 0.0, lambda_size = 0.0, stiffness = 0.0,
-           vibration = 0.0;
+           vibration = 0.0, slower_vibration = 0.0;
     int age = 0;
     bool has_rate = false;
     Vector values;
@@ -183,10 +185,11 @@ class Closer {
   double alpha_ = 1.0, gamma_ = 1.0;
   double rate_ = 0.0;      ///< of x, seen with this matrix
   bool has_rate_ = false;  ///< and seen above round-off
-  double vibration_ = 0.0;
-  double stiffness_ = 0.0;    ///< of the matrix, see `stiffness`
-  double turned_ = 0.0;       ///< sum of `turn_of` over the steps since the matrix was made
-  double lambda_size_ = 0.0;  ///< of recent points
+  double vibration_ = 0.0, slower_vibration_ = 0.0;
+  std::vector<bool> is_in_chain_;  ///< blocks that forces join to more than one other
+  double stiffness_ = 0.0;         ///< of the matrix, see `stiffness`
+  double turned_ = 0.0;            ///< sum of `turn_of` over the steps since the matrix was made
+  double lambda_size_ = 0.0;       ///< of recent points
   int age_ = 0;
 };
 

@@ -1,8 +1,10 @@
 // Stiff springs with little damping: what a step may cost, and that velocities are tested in every formulation.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <unsupported/Eigen/MatrixFunctions>
 
@@ -69,6 +71,67 @@ TEST(LightlyDampedBushing, TakesNoMoreThanOneAndAHalfTimesTheStepsOfRadau) {
       EXPECT_NEAR(run->final.motion.q[9], -1.1 * std::sin(angle), 1000.0 * rtol) << rtol;
     }
   }
+}
+
+/// A model that ships, with another text in it.
+io::ModelFile shipped(std::string_view name, const std::string& what = "", const std::string& replacement = "") {
+  std::string text;
+  for (const io::ShippedFile& file : io::shipped_files())
+    if (file.name == name) text = file.text;
+  for (std::size_t at = 0; !what.empty() && (at = text.find(what, at)) != std::string::npos; at += replacement.size())
+    text.replace(at, what.size(), replacement);
+  return io::read_model(io::JsonSource("model.json", text));
+}
+
+run::Report run_of(const io::ModelFile& file, double t_end, double tolerance, const std::string& method = "") {
+  run::Options options;
+  options.t_end = t_end;
+  options.rtol = options.atol = tolerance;
+  if (!method.empty()) options.method = method;
+  run::Observer nobody;
+  return run::integrate(*file.assembly, file.model.start, options, nobody);
+}
+
+/// The fastest vibrations of a damped rod are gone, slower ones are not: they limit the steps of bliedf as well. With much damping
+/// bliedf is the better one.
+TEST(DampedRods, CostNoMoreThanOneAndAHalfTimesTheBestMethod) {
+  for (const char* damping : {"3e-5", "1e-4", "1e-3"}) {
+    const io::ModelFile bars =
+        shipped("flexible-four-bar", R"("damping_time": 1e-3)", fmt::format(R"("damping_time": {})", damping));
+    long best = std::numeric_limits<long>::max();
+    for (const std::string method : {"bliedf", "radau"}) {
+      const run::Report report = run_of(bars, 4.0, 1e-4, method);
+      ASSERT_EQ(report.status, run::Status::success) << report.message;
+      best = std::min(best, report.counters.residual_evaluations);
+    }
+    const run::Report report = run_of(bars, 4.0, 1e-4);
+    ASSERT_EQ(report.status, run::Status::success) << report.message;
+    EXPECT_LT(report.counters.residual_evaluations, 1.5 * best) << damping;
+  }
+}
+
+/// Few steps, and vibrations that bliedf would amplify before radau is tried.
+TEST(FlyingBeam, CostsNoMoreThanOneAndAHalfTimesRadauAtLooseTolerances) {
+  for (const int n : {12, 16, 24, 32}) {
+    const io::ModelFile beam = io::read_model(io::JsonSource("beam.json", fmt::format(R"({{
+      "sections": [{{"name": "s", "stiffness": [1e4, 1e4, 1e4, 500, 500, 500], "mass_per_length": 1, "inertia_per_length": [20, 10, 10]}}],
+      "rods": [{{"name": "rod", "section": "s", "path": {{"line": [[6, 0, 0], [0, 8, 0]]}}, "elements": {}}}],
+      "forces": [{{"type": "applied", "on": "rod@start",
+        "force": [{{"table": [[0, 0], [2.5, 20], [5, 0]], "interpolation": "linear"}}, 0, 0],
+        "torque": [0, {{"table": [[0, 0], [2.5, 100], [5, 0]], "interpolation": "linear"}},
+                   {{"table": [[0, 0], [2.5, -200], [5, 0]], "interpolation": "linear"}}]}}]}})",
+                                                                                      n)));
+    const run::Report radau = run_of(beam, 10.0, 1e-2, "radau"), report = run_of(beam, 10.0, 1e-2);
+    ASSERT_EQ(report.status, run::Status::success) << report.message;
+    EXPECT_LT(report.counters.residual_evaluations, 1.5 * radau.counters.residual_evaluations) << n;
+  }
+}
+
+/// One matrix solves nearly all stages here. Where one step needs the coupled matrix, which costs ten others, the next ones do not.
+TEST(CoupledStages, AreForStepsThatNeedThem) {
+  const run::Report report = run_of(shipped("leg"), 2.0, 1e-6, "radau");
+  ASSERT_EQ(report.status, run::Status::success) << report.message;
+  EXPECT_LT(report.counters.jacobian_evaluations, 0.5 * static_cast<double>(report.counters.steps));
 }
 
 TEST(LightlyDampedBushing, StaysWithTheMethodThatIsAskedFor) {
