@@ -4,6 +4,8 @@
 //   bench_beams step fresh|kept|rigid N... one constant step of a swinging rod of N elements; rigid: without extension and shear,
 //                                          by rows
 //   bench_beams flight METHOD NUMBER...    the flying beam of 32 elements; NUMBER: rtol, or the step of METHOD@step
+//   bench_beams rows                       the names of the runs of `choice`
+//   bench_beams choice ROW METHOD...       this run, atol = rtol; METHOD: default, a name of the catalogue, or max-order-K for bliedf
 //
 // Counted are: calls of an element; the work between two accepted points; the whole call of run::integrate. The size of the process
 // is printed as well; run one N per process to get that of N.
@@ -12,8 +14,13 @@
 
 #include <array>
 #include <cmath>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "io/model_file/model_catalogue.hpp"
 #include "io/model_file/model_file.hpp"
+#include "kreisel/error.hpp"
 #include "multibody/beam.hpp"
 #include "multibody/joint.hpp"
 #include "multibody/rod.hpp"
@@ -186,6 +193,65 @@ void fly(int argc, char** argv) {
   }
 }
 
+// ---- the choice of the method
+
+struct Row {
+  std::string name, text;  ///< of the row, of the model file
+  double t_end, rtol;
+};
+
+std::string with(std::string text, std::string_view what, std::string_view replacement) {
+  std::size_t at = text.find(what);
+  if (at == std::string::npos) throw InvalidInput(fmt::format("the model has no '{}'", what));
+  for (; at != std::string::npos; at = text.find(what, at + replacement.size()))
+    text.replace(at, what.size(), replacement);
+  return text;
+}
+
+std::string shipped(std::string_view name) {
+  for (const io::ShippedFile& file : io::shipped_files())
+    if (file.name == name) return std::string(file.text);
+  throw InvalidInput(fmt::format("there is no model '{}'", name));
+}
+
+/// The runs of which the default must cost no more than 1.5 times the best method by name.
+std::vector<Row> rows() {
+  std::vector<Row> out;
+  const auto add = [&](const std::string& what, std::string text, double t_end, double rtol) {
+    out.push_back({fmt::format("{}, {:g} s, rtol {:g}", what, t_end, rtol), std::move(text), t_end, rtol});
+  };
+  add("rotor-spin-up", shipped("rotor-spin-up"), 15.0, 1e-5);
+  const std::string bars = shipped("flexible-four-bar");
+  for (const char* time : {"0", "1e-5", "1e-4", "1e-3"})
+    add(fmt::format("flexible-four-bar, damping_time {} s", time),
+        with(bars, R"("damping_time": 1e-3)", fmt::format(R"("damping_time": {})", time)), 4.0, 1e-5);
+  add("flexible-four-bar, damping_time 1e-3 s", bars, 4.0, 1e-6);
+  add("lateral-buckling", shipped("lateral-buckling"), 0.2, 1e-4);
+  for (const double rtol : {1e-2, 1e-3, 1e-4, 1e-6})
+    add("flying beam of 16 elements", with(flight_file, R"("elements": 32)", R"("elements": 16)"), 10.0, rtol);
+  add("flying beam of 32 elements", flight_file, 10.0, 1e-2);
+  add("rubber-pendulum", shipped("rubber-pendulum"), 1.0, 1e-5);
+  return out;
+}
+
+void choose(const Row& row, const std::string& method) {
+  const io::ModelFile file = io::read_model(io::JsonSource("row.json", row.text));
+  run::Options options;
+  if (method.starts_with("max-order-"))
+    options.max_order = std::stoi(method.substr(10));
+  else if (method != "default")
+    options.method = method;
+  options.rtol = options.atol = row.rtol;
+  options.t_end = row.t_end;
+  run::Report report;
+  run::Observer nobody;
+  bench::count(method, [&] { report = run::integrate(*file.assembly, file.model.start, options, nobody); });
+  if (report.status != run::Status::success) fmt::print(stderr, "{}, {}: {}\n", row.name, method, report.message);
+  const Counters& c = report.counters;
+  bench::print({method, method, row.rtol, 0.0, report.status == run::Status::success, c.steps, c.residual_evaluations,
+                c.jacobian_evaluations, c.newton_iterations, c.rejected_steps});
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -196,8 +262,17 @@ int main(int argc, char** argv) {
     for (int i = 3; i < argc; ++i) count_steps(argv[2], std::stoi(argv[i]));
   } else if (what == "flight" && argc > 3) {
     fly(argc, argv);
+  } else if (what == "rows") {
+    for (const Row& row : rows()) fmt::print("{}\n", row.name);
+  } else if (what == "choice" && argc > 3) {
+    for (const Row& row : rows())
+      if (row.name == argv[2])
+        for (int i = 3; i < argc; ++i) choose(row, argv[i]);
   } else {
-    fmt::print(stderr, "usage: {} kernel | step fresh|kept|rigid N... | flight METHOD NUMBER...\n", argv[0]);
+    fmt::print(
+        stderr,
+        "usage: {} kernel | step fresh|kept|rigid N... | flight METHOD NUMBER... | rows | choice ROW METHOD...\n",
+        argv[0]);
     return 2;
   }
 }

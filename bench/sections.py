@@ -7,6 +7,7 @@ import resource
 import signal
 import subprocess
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import callgrind
@@ -385,7 +386,7 @@ def modelling(programs, build, output):
 
 
 def beams(programs, build, output):
-    """Rods: elements, steps, memory, a rod by constraints, and flight against generalized-alpha."""
+    """Rods: elements, steps, memory, a rod by constraints, flight against generalized-alpha, and the choice of the method."""
     output.title("One element of a rod")
     found, profiles = callgrind.run(programs / "bench_beams", ["kernel"], build)
     cost = {row["label"]: profiles[row["label"]].total / row["calls"] for row in found}
@@ -432,7 +433,24 @@ def beams(programs, build, output):
     ours_cost, their_cost = curves.best(adaptive, error), curves.best(alpha, error)
     output.limit("adaptive against generalized-alpha with the best constant step, error 1e-3",
                  ours_cost / their_cost if ours_cost and their_cost else None, 0.5, "times")
-    return {"elements": cost, "steps": rows, "flight": {curve.name: curve.runs for curve in [*adaptive, *alpha]}}
+
+    output.title("The default against methods by name, atol = rtol: residuals and million instructions of whole runs")
+    names = subprocess.run([programs / "bench_beams", "rows"], capture_output=True, text=True, check=True).stdout.splitlines()
+    methods = ["default", "radau", "max-order-2"]
+
+    def chosen(name):
+        runs, profiles = callgrind.run(programs / "bench_beams", ["choice", name, *methods], build, options=["--instr-atstart=no"])
+        return {run["method"]: {**run, "instructions": profiles[run["label"]].total} for run in runs}
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        choices = dict(zip(names, pool.map(chosen, names)))
+    output.table(["run", *(f"{method}{what}" for what in ("", ", instructions") for method in methods)],
+                 [[name, *(number(runs[method]["evaluations"]) + ("" if runs[method]["success"] else " FAILED") for method in methods),
+                   *(million(runs[method]["instructions"]) for method in methods)] for name, runs in choices.items()])
+    for name, runs in choices.items():
+        best = min(runs[method]["evaluations"] for method in methods[1:] if runs[method]["success"])
+        output.limit(f"residuals of the default against the best of them, {name}", runs["default"]["evaluations"] / best, 1.5, "times")
+    return {"elements": cost, "steps": rows, "flight": {curve.name: curve.runs for curve in [*adaptive, *alpha]}, "choices": choices}
 
 
 def sensitivities(programs, build, output):
