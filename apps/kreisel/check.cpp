@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/Option.hpp>
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <optional>
@@ -41,6 +42,12 @@ struct Vibrations {
   bool has_damped_rods = true;         ///< then only motions that hardly bend a rod are not
 };
 
+/// Rods of the same section, with what follows from it.
+struct Section {
+  std::vector<std::string> rods;
+  multibody::SectionFacts facts;
+};
+
 /// The measurements, and the problems found.
 struct Verdict {
   system::RankReport ranks;
@@ -51,6 +58,7 @@ struct Verdict {
   std::vector<system::AuditFinding> audit;     ///< the worse of two motions per law
   std::optional<io::Freedom> freedom;          ///< of a mechanism
   std::optional<Vibrations> vibrations;        ///< of rods
+  std::vector<Section> sections;
   std::vector<std::string> problems, warnings;
   std::vector<std::string> parameters;  ///< of the model, name=value
   std::vector<solve::Change> changes;   ///< by --assemble
@@ -183,6 +191,36 @@ void keep_the_worse(const std::vector<system::AuditFinding>& findings, std::vect
   }
 }
 
+std::vector<Section> sections_of(const multibody::Assembly& assembly) {
+  std::vector<Section> sections;
+  for (const multibody::ElementPtr& element : assembly.mechanism().elements) {
+    const auto* part = dynamic_cast<const multibody::SectionElement*>(element.get());
+    const multibody::SectionFacts* facts = part != nullptr ? part->facts_of_section() : nullptr;
+    if (facts == nullptr) continue;
+    const auto known = std::ranges::find_if(sections, [&](const Section& section) {
+      return section.facts.stiffness == facts->stiffness && section.facts.mass_per_length == facts->mass_per_length;
+    });
+    if (known == sections.end())
+      sections.push_back({{facts->rod}, *facts});
+    else if (known->rods.back() != facts->rod)
+      known->rods.push_back(facts->rod);
+  }
+  return sections;
+}
+
+std::string in_words(const multibody::SectionFacts& facts) {
+  const auto stiffness = [&](int i) {
+    return std::isinf(facts.stiffness[i]) ? "rigid" : fmt::format("{:.5g}", facts.stiffness[i]);
+  };
+  std::string words =
+      fmt::format("EA {}, GA {} and {} N, GJ {}, EI {} and {} N m2, {:.5g} kg/m", stiffness(0), stiffness(1),
+                  stiffness(2), stiffness(3), stiffness(4), stiffness(5), facts.mass_per_length);
+  if (facts.torsion_constant > 0.0)
+    words +=
+        fmt::format("; shear factor {:.5g}, torsion constant {:.5g} m4", facts.shear_factor, facts.torsion_constant);
+  return words;
+}
+
 /// Bound of the frequencies of a rod: √2 times the largest frequency of a single node with the others held fixed.
 double bound_of(const System& system, const Motion& m, const Vector& lambda) {
   system::KktBlocks blocks(system.pattern());
@@ -283,6 +321,8 @@ Verdict examine(const models::Model& model) {
       verdict.problems.emplace_back(
           "forces that depend on lambda cancel the constraints: B M^-1 (B' + dg/dlambda) is singular at the start");
   }
+  if (const auto* assembly = dynamic_cast<const multibody::Assembly*>(&system))
+    verdict.sections = sections_of(*assembly);
   if (const auto* assembly = dynamic_cast<const multibody::Assembly*>(&system);
       assembly != nullptr && verdict.ranks.is_regular)
     verdict.vibrations = vibrations_of(*assembly, start, verdict.lambda);
@@ -346,6 +386,17 @@ Json to_json(const models::Model& model, const Verdict& v) {
                     {"tolerance", io::number_or_null(f.tolerance)},
                     {"where", f.where},
                     {"holds", f.ok()}});
+  Json sections = Json::array();
+  for (const Section& section : v.sections) {
+    Json stiffness = Json::array();
+    for (const double k : section.facts.stiffness) stiffness.push_back(io::number_or_null(k));
+    const bool has_shape = section.facts.torsion_constant > 0.0;
+    sections.push_back({{"rods", section.rods},
+                        {"stiffness", stiffness},
+                        {"mass_per_length", section.facts.mass_per_length},
+                        {"shear_factor", has_shape ? Json(section.facts.shear_factor) : Json(nullptr)},
+                        {"torsion_constant", has_shape ? Json(section.facts.torsion_constant) : Json(nullptr)}});
+  }
   Json lambda = Json::array();
   for (const double entry : v.lambda) lambda.push_back(io::number_or_null(entry));
   return {
@@ -366,6 +417,7 @@ Json to_json(const models::Model& model, const Verdict& v) {
                                          {"highest_is_bound", v.vibrations->is_bound},
                                          {"are_damped", v.vibrations->is_damped}}
                                   : Json(nullptr)},
+      {"sections", sections},
       {"constraints", constraints},
       {"constraint_count", pattern.rows()},
       {"rank_of_B", v.ranks.rank_of_B},
@@ -426,6 +478,8 @@ void print(const models::Model& model, const Verdict& v) {
                v.lambda.size() <= 30 ? fmt::format("{:.6g}", fmt::join(v.lambda, ", "))
                                      : fmt::format("largest entry {:.6g}", v.lambda.lpNorm<Eigen::Infinity>()));
   }
+  for (const Section& section : v.sections)
+    print_line(true, fmt::format("section of {}", enumerated(section.rods)), in_words(section.facts));
   if (v.vibrations)
     print_line(true, "vibrations about the start",
                v.vibrations->lowest > 0.0

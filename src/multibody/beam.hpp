@@ -2,6 +2,9 @@
 #pragma once
 
 #include <array>
+#include <memory>
+#include <string>
+#include <utility>
 
 #include "kreisel/element.hpp"
 #include "lie/flat_pose.hpp"
@@ -29,6 +32,15 @@ struct BeamSection {
   std::array<bool, 3> is_rigid{false, false, false};
 };
 
+/// The section of a whole rod, for reports.
+struct SectionFacts {
+  std::string rod;
+  Vector6 stiffness =
+      Vector6::Zero();  ///< EA, GA_y, GA_z, GJ, EI_y, EI_z: the diagonal; infinite where the rod is rigid [N, N m²]
+  double mass_per_length = 0.0;                       ///< [kg/m]
+  double shear_factor = 0.0, torsion_constant = 0.0;  ///< of its shape [-, m⁴]; zero: the stiffness was given
+};
+
 /// An element of a rod, with the force and moment of its sections.
 class SectionElement : public Element {
  public:
@@ -47,7 +59,12 @@ class SectionElement : public Element {
   double part_of_node(int end) const { return part_of_node_[static_cast<std::size_t>(end)]; }
   void take_part_of_nodes(double at_first, double at_second) { part_of_node_ = {at_first, at_second}; }
 
+  /// The same for all elements of a rod; null: not part of a rod.
+  const SectionFacts* facts_of_section() const { return facts_.get(); }
+  void take_facts(std::shared_ptr<const SectionFacts> facts) { facts_ = std::move(facts); }
+
  private:
+  std::shared_ptr<const SectionFacts> facts_;
   std::array<double, 2> part_of_node_{};
 };
 

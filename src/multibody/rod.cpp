@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 
 #include "base/decompositions.hpp"
 #include "kreisel/error.hpp"
@@ -30,6 +31,8 @@ RodSection circular_section(const Material& material, double radius, double inne
   const double m = inner_radius / radius, m2 = m * m, one = (1.0 + m2) * (1.0 + m2);
   const double shear = 6.0 * (1.0 + nu) * one / ((7.0 + 6.0 * nu) * one + (20.0 + 12.0 * nu) * m2);
   RodSection section;
+  section.shear_factor = shear;
+  section.torsion_constant = 2.0 * I;
   section.beam.compliance = compliance_of(E * A, shear * G * A, shear * G * A, 2.0 * G * I, E * I, E * I);
   section.mass_per_length = material.density * A;
   section.inertia_per_length = material.density * Vector3(2.0 * I, I, I).asDiagonal();
@@ -46,10 +49,30 @@ RodSection rectangular_section(const Material& material, double y, double z) {
   for (int n = 21; n >= 1; n -= 2) sum += std::tanh(0.5 * n * M_PI * a / b) / std::pow(n, 5);
   const double J = a * b * b * b * (1.0 / 3.0 - 64.0 / std::pow(M_PI, 5) * (b / a) * sum);
   RodSection section;
+  section.shear_factor = shear;
+  section.torsion_constant = J;
   section.beam.compliance = compliance_of(E * A, shear * G * A, shear * G * A, G * J, E * Iy, E * Iz);
   section.mass_per_length = material.density * A;
   section.inertia_per_length = material.density * Vector3(Iy + Iz, Iy, Iz).asDiagonal();
   return section;
+}
+
+/// The compliance has zero rows where the rod is rigid.
+static std::shared_ptr<const SectionFacts> facts_of(const Rod& rod) {
+  auto facts = std::make_shared<SectionFacts>();
+  facts->rod = rod.name;
+  facts->mass_per_length = rod.section.mass_per_length;
+  facts->shear_factor = rod.section.shear_factor;
+  facts->torsion_constant = rod.section.torsion_constant;
+  Matrix6 C = rod.section.beam.compliance;
+  const auto is_rigid = [&](int i) { return !(rod.section.beam.compliance(i, i) > 0.0); };
+  for (int i = 0; i < 6; ++i)
+    if (is_rigid(i)) C(i, i) = 1.0;
+  facts->stiffness = C.inverse().diagonal();
+  for (int i = 0; i < 6; ++i)
+    if (is_rigid(i)) facts->stiffness[i] = std::numeric_limits<double>::infinity();
+  if (rod.is_cable) facts->stiffness.tail<5>().setZero();
+  return facts;
 }
 
 std::vector<double> node_weights(int elements) {
@@ -167,7 +190,9 @@ int add_rod(Mechanism& mechanism, const Rod& rod) {
   const std::vector<double> weights = node_weights(at, breaks), lies_before = weights_before(at, weights);
   Vector6 straight = Vector6::Zero();
   straight[0] = 1.0;
+  const std::shared_ptr<const SectionFacts> facts = facts_of(rod);
   const auto add = [&](std::shared_ptr<SectionElement> element, int i) {
+    element->take_facts(facts);
     element->take_part_of_nodes(1.0 - lies_before[i - 1] / weights[i - 1], lies_before[i] / weights[i]);
     mechanism.elements.push_back(std::move(element));
   };

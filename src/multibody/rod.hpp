@@ -14,9 +14,10 @@ namespace kreisel::multibody {
 /// A cross-section with its mass, in its own axes: x along the rod.
 struct RodSection {
   BeamSection beam;
-  double mass_per_length = 1.0;                      ///< [kg/m]
-  Matrix3 inertia_per_length = Matrix3::Identity();  ///< about the centre of mass [kg m]
-  Vector3 centre_of_mass = Vector3::Zero();          ///< in the section: (0, y, z) [m]
+  double mass_per_length = 1.0;                       ///< [kg/m]
+  Matrix3 inertia_per_length = Matrix3::Identity();   ///< about the centre of mass [kg m]
+  Vector3 centre_of_mass = Vector3::Zero();           ///< in the section: (0, y, z) [m]
+  double shear_factor = 0.0, torsion_constant = 0.0;  ///< of a shape [-, m⁴]; zero: the stiffness was given
 };
 
 /// Sections from their shape, by Timoshenko's theory: K = diag(EA, kG A, kG A, G J, E I_y, E I_z).

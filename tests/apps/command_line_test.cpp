@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <pty.h>
 
+#include <array>
 #include <atomic>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -502,6 +503,31 @@ TEST_F(CommandLine, CheckTellsRodsWithoutDampingFromMotionsThatDoNotBendThem) {
   EXPECT_EQ(crane.out.find("vibrations of rods are not damped"), std::string::npos);
   const Outcome buckling = call({"check", "lateral-buckling"});
   EXPECT_NE((buckling.out + buckling.err).find("vibrations of rods are not damped"), std::string::npos) << buckling.out;
+}
+
+/// A square of edge a has a torsion constant of 0.140577 a⁴ (Timoshenko and Goodier 1970, section 109), not the polar moment a⁴/6, and by
+/// Cowper (1966) the shear factor 10 (1 + ν)/(12 + 11 ν).
+TEST_F(CommandLine, CheckSaysWhatFollowsFromTheShapeOfASection) {
+  std::ofstream(folder.path() / "square.json")
+      << R"({"materials": [{"name": "m", "young": 2e9, "poisson": 0.25, "density": 1000}],
+    "sections": [{"name": "s", "material": "m", "rectangle": [0.1, 0.1]}],
+    "rods": [{"name": "a", "section": "s", "path": {"line": [[0, 0, 0], [1, 0, 0]]}, "elements": 2, "shear": "rigid"},
+             {"name": "b", "section": "s", "path": {"line": [[0, 1, 0], [1, 1, 0]]}, "elements": 2}]})";
+  const Json sections = Json::parse(call({"check", "square.json", "--json"}).out)["sections"];
+  ASSERT_EQ(sections.size(), 2u);
+  EXPECT_TRUE(sections[0]["stiffness"][1].is_null());
+  EXPECT_EQ(sections[1]["rods"], Json({"b"}));
+  const double shear = 12.5 / 14.75, torsion = 0.140577e-4, G = 0.8e9;
+  EXPECT_NEAR(sections[1]["shear_factor"].get<double>(), shear, 1e-12);
+  EXPECT_NEAR(sections[1]["torsion_constant"].get<double>(), torsion, 1e-6 * 1e-4);
+  const std::array<double, 6> stiffness{2e7,         shear * G * 0.01, shear * G * 0.01,
+                                        G * torsion, 2e9 * 1e-4 / 12,  2e9 * 1e-4 / 12};
+  for (std::size_t i = 0; i < 6; ++i)
+    EXPECT_NEAR(sections[1]["stiffness"][i].get<double>(), stiffness[i], 1e-5 * stiffness[i]) << i;
+  const std::string out = call({"check", "square.json"}).out;
+  EXPECT_NE(out.find("section of b"), std::string::npos) << out;
+  EXPECT_NE(out.find("shear factor 0.84746, torsion constant 1.4058e-05 m4"), std::string::npos) << out;
+  EXPECT_NE(out.find("GA rigid and rigid N"), std::string::npos) << out;
 }
 
 TEST_F(CommandLine, CheckFindsTheBuiltInModelsSound) {
