@@ -15,6 +15,7 @@
 #include "radau_control.hpp"
 #include "radau_stepper.hpp"
 #include "run/controller.hpp"
+#include "run/hidden_loads.hpp"
 #include "run/kinks.hpp"
 
 namespace kreisel::run {
@@ -135,7 +136,8 @@ class ErrorControl : public StepPolicy {
         watchdog_(plan.t0, plan.t_end),
         chatter_(system, plan.t_end),
         corners_(system, plan.options, plan.t0, plan.t_end),
-        kinks_(system, plan.options.rtol, plan.options.linear_solver.name()) {}
+        kinks_(system, plan.options.rtol, plan.options.linear_solver.name()),
+        loads_(system, plan.options.rtol) {}
 
   std::variant<Proposal, Failure> next(const Stepper& stepper) override {
     const double t = stepper.now().motion.t;
@@ -144,7 +146,8 @@ class ErrorControl : public StepPolicy {
     if (wanted_ > t && wanted_ < stop_.t) stop_ = {.t = wanted_, .after = wanted_};
     if (const double kink = kinks_.landing(); kink > t && kink < stop_.t)
       stop_ = {.t = kink, .after = kink, .smooth = 0, .is_corner = true};
-    const double remaining = stop_.t - t;
+    const double remaining = stop_.t - t, clear = std::min(h, remaining);
+    if (const double known = resolved(stepper, clear); known < clear) h = known;
     const bool is_last = is_last_ = remaining <= h * (1.0 + end_margin);
     if (is_last)
       h = remaining;
@@ -215,6 +218,10 @@ class ErrorControl : public StepPolicy {
     kinks_.accept(stepper.now().motion, stepper.trial().motion);
     return false;
   }
+  /// A step that knows what loads do which move nothing.
+  double resolved(const Stepper& stepper, double h) {
+    return loads_.resolved(stepper.now().motion, stepper.now().lambda, h);
+  }
   /// The first step at order 1.
   double first_step(const Stepper& stepper) const {
     const Options& o = plan_.options;
@@ -233,6 +240,7 @@ class ErrorControl : public StepPolicy {
   ChatterWatch chatter_;
   const Corners corners_;
   Kinks kinks_;
+  HiddenLoads loads_;
   Stop stop_;             ///< required end of the last proposal
   bool is_last_ = false;  ///< the last proposal ends there
   double wanted_ = -std::numeric_limits<double>::infinity();
@@ -315,7 +323,9 @@ class OrderControl final : public ErrorControl {
     if (options.initial_step <= 0.0) first = std::max(first, options.min_step);
     double clear = corners_.ahead(plan_.t0, starts_high ? plan_.span() : first).t - plan_.t0;
     if (wanted_ > plan_.t0) clear = std::min(clear, wanted_ - plan_.t0);
-    first = std::min(first, starts_high ? clear / (2 * stepper.points_needed(first_order)) : clear);
+    const int points = starts_high ? stepper.points_needed(first_order) : 1;
+    first = std::min(first, starts_high ? clear / (2 * points) : clear);
+    first = resolved(stepper, points * first) / points;
     controller_ = Controller(limits(), first, first_order);
     return {.are_wanted = starts_high || stepper.is_one_step(),
             .h = controller_.step(),
@@ -461,7 +471,7 @@ class RadauPolicy final : public ErrorControl {
     double first = first_step(stepper);
     if (options.initial_step <= 0.0)
       first = std::max(options.min_step, step_of_order(RadauControl::order, first, options.rtol, options.atol));
-    control_ = RadauControl(std::min(first, plan_.span()), options.max_step);
+    control_ = RadauControl(resolved(stepper, std::min(first, plan_.span())), options.max_step);
     return {};
   }
   Verdict judge(Attempt& attempt, Stepper& stepper) override {
