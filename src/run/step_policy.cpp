@@ -137,7 +137,7 @@ class ErrorControl : public StepPolicy {
         chatter_(system, plan.t_end),
         corners_(system, plan.options, plan.t0, plan.t_end),
         kinks_(system, plan.options.rtol, plan.options.linear_solver.name()),
-        loads_(system, plan.options.rtol) {}
+        loads_(system, plan.options.rtol, plan.options.atol) {}
 
   std::variant<Proposal, Failure> next(const Stepper& stepper) override {
     const double t = stepper.now().motion.t;
@@ -173,7 +173,10 @@ class ErrorControl : public StepPolicy {
     return is_there && restarts_at(stop_, stepper.now().h) ? std::optional(stop_.after) : std::nullopt;
   }
   void inherit(const StepPolicy& before) override {
-    if (const auto* same = dynamic_cast<const ErrorControl*>(&before)) kinks_.inherit(same->kinks_);
+    const auto* same = dynamic_cast<const ErrorControl*>(&before);
+    if (same == nullptr) return;
+    kinks_.inherit(same->kinks_);
+    loads_.inherit(same->loads_);
   }
   void ignore_kinks() override { kinks_.ignore(); }
   std::optional<Failure> complaint(const Stepper& stepper) override {
@@ -196,6 +199,8 @@ class ErrorControl : public StepPolicy {
  protected:
   virtual double step() const = 0;
   virtual int order(const Stepper& stepper) const = 0;
+  /// Of the polynomial through past points that stands for λ; 0: one through points of the step.
+  virtual int degree(const Stepper&) const { return 0; }
   /// The step of size h was too long, whatever its error.
   virtual void shorten(double h) = 0;
   /// Whether the method restarts at the corner, after a step of size h.
@@ -220,7 +225,7 @@ class ErrorControl : public StepPolicy {
   }
   /// A step that knows what loads do which move nothing.
   double resolved(const Stepper& stepper, double h) {
-    return loads_.resolved(stepper.now().motion, stepper.now().lambda, h);
+    return loads_.resolved(stepper.now().motion, stepper.now().lambda, h, degree(stepper));
   }
   /// The first step at order 1.
   double first_step(const Stepper& stepper) const {
@@ -377,6 +382,7 @@ class OrderControl final : public ErrorControl {
   void exchange(Archive& a) override {
     run::exchange(a, controller_);
     kinks_.exchange(a);
+    loads_.exchange(a);
     crawl_.exchange(a);
     watchdog_.exchange(a);
     chatter_.exchange(a);
@@ -391,6 +397,7 @@ class OrderControl final : public ErrorControl {
   double step() const override { return controller_.step(); }
   void shorten(double h) override { controller_.reject_newton(h); }
   int order(const Stepper& stepper) const override { return std::min(controller_.order(), stepper.past()); }
+  int degree(const Stepper& stepper) const override { return stepper.past() > 1 ? order(stepper) : 0; }
   bool restarts_at(const Stop& corner, double h) const override { return corners_.restarts_at(corner, h); }
 
   int min_order_;
@@ -439,6 +446,7 @@ class EmbeddedControl final : public ErrorControl {
   void exchange(Archive& a) override {
     a.all(h_, failures_);
     kinks_.exchange(a);
+    loads_.exchange(a);
     watchdog_.exchange(a);
     chatter_.exchange(a);
   }
@@ -496,6 +504,7 @@ class RadauPolicy final : public ErrorControl {
   void exchange(Archive& a) override {
     control_.exchange(a);
     kinks_.exchange(a);
+    loads_.exchange(a);
     a.require(control_.step() > 0.0);
     watchdog_.exchange(a);
     chatter_.exchange(a);

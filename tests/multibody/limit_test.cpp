@@ -732,6 +732,35 @@ TEST(Latch, LetsGoWhereItsLoadIsReachedAndHitsTheStop) {
   EXPECT_NEAR(r.report.events[1].after.motion.v[0], -0.4 * before, 1e-6);
 }
 
+TEST(Latch, LetsGoUnderALoadThatMovedNothingBefore) {
+  // 2 + 18 sin²(w t) N on a body that a joint holds until it carries 15 N.
+  for (const char* method : {"", "bliedf", "radau", "rkmk", "projected-bdf"})
+    for (const double w : {1.0, 10.0, 60.0, 300.0})
+      for (const double rtol : {1e-5, 1e-7}) {
+        SCOPED_TRACE(fmt::format("{} w {} rtol {}", method, w, rtol));
+        io::RunSpec spec = spec_of(fmt::format(
+            R"({{"bodies": [{{"name": "slide", "mass": 2, "inertia": [1, 1, 1], "position": [0, 0, 0]}}],
+                "joints": [{{"name": "rail", "type": "prismatic", "between": ["ground", "slide"], "at": [0, 0, 0], "axis": [1, 0, 0]}},
+                           {{"name": "catch", "type": "point-on-plane", "between": ["ground", "slide"], "at": [0, 0, 0], "axis": [1, 0, 0]}}],
+                "outputs": {{"held": {{"reaction": "catch"}}}},
+                "forces": [{{"name": "load", "type": "force", "joint": "rail", "value": "=2 + 18*sin({}*t)^2"}}],
+                "events": [{{"name": "release", "when": "=abs(held.x) - 15", "direction": "rising",
+                            "action": {{"switch": {{"off": ["catch"]}}}}}}]}})",
+            w));
+        if (*method != '\0') spec.set("method", std::string(method));
+        const double release = std::asin(std::sqrt(13.0 / 18.0)) / w;
+        spec.set("t_end", 20.0).set("rtol", rtol).set("atol", rtol);
+        io::PreparedRun prepared = io::prepare(spec);
+        prepared.options.t_end = w < 5.0 ? 20.0 : 4.0;
+        run::Observer nobody;
+        const run::Report report =
+            run::integrate(*prepared.model.system, prepared.model.start, prepared.options, nobody);
+        ASSERT_EQ(report.status, run::Status::success) << report.message;
+        ASSERT_EQ(report.events.size(), 1u);
+        EXPECT_NEAR(report.events[0].t, release, std::max(1e-4, 1e3 * rtol) * release);
+      }
+}
+
 TEST(Limits, MistakesAreRefused) {
   const auto said = [](const std::string& initial, const std::string& limits) {
     return refusal(on_rail(initial, limits));
