@@ -1,6 +1,7 @@
 #include "multibody/coupler.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace kreisel::multibody {
 
@@ -44,15 +45,19 @@ std::array<BodyState, 2> pair_of(const BodyState* s, const std::array<int, 2>& s
 
 void Coupler::constraint(const Instant& at, double* gap, double* rate) const {
   const BodyState* s = Frames(at, bodies_).states();
-  *gap = -offset_;
+  std::array<double, 2> values;
+  // Whole turns cancel among themselves: in angles of many turns their round-off would exceed what Newton's method may leave.
+  double whole_turns = 0.0;
   *rate = 0.0;
-  for (const Part& part : parts_) {
+  for (const std::size_t i : {0, 1}) {
+    const Part& part = parts_[i];
     const std::array<BodyState, 2> pair = pair_of(s, part.slots);
-    double value = part.measure->value(pair.data());
-    if (part.turns >= 0) value = unwrapped(value, *at.q_of(part.turns));
-    *gap += part.factor * value;
+    values[i] = part.measure->value(pair.data());
+    if (part.turns >= 0) whole_turns += part.factor * turns_between(values[i], *at.q_of(part.turns));
     *rate += part.factor * part.measure->rate(pair.data());
   }
+  *gap = 2.0 * M_PI * whole_turns - offset_;
+  for (const std::size_t i : {0, 1}) *gap += parts_[i].factor * values[i];
 }
 
 void Coupler::add_slopes(const BodyState* s, double scale, Slopes& out) const {

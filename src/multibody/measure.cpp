@@ -282,9 +282,9 @@ MeasurePtr distance(int a, const Vector3& p_a, int b, const Vector3& p_b) {
 
 MeasurePtr angle(int a, const Matrix3& A, int b, const Matrix3& B) { return std::make_unique<Angle>(a, A, b, B); }
 
-double unwrapped(double angle, double turned) {
-  return angle + 2.0 * M_PI * std::round((turned - angle) / (2.0 * M_PI));
-}
+double turns_between(double angle, double turned) { return std::round((turned - angle) / (2.0 * M_PI)); }
+
+double unwrapped(double angle, double turned) { return angle + 2.0 * M_PI * turns_between(angle, turned); }
 
 MeasurePtr combination(double c1, MeasurePtr first, double c2, MeasurePtr second) {
   return std::make_unique<Combination>(c1, std::move(first), c2, std::move(second));

@@ -52,7 +52,10 @@ MeasurePtr distance(int a, const Vector3& p_a, int b, const Vector3& p_b);
 /// The angle [rad] in (-π, π] by which the x axis of frame B on b is turned from the x axis of frame A on a, about z of A.
 MeasurePtr angle(int a, const Matrix3& A, int b, const Matrix3& B);
 
-/// `angle` plus the whole turns that bring it nearest to `turned`.
+/// The whole turns that bring `angle` nearest to `turned`.
+double turns_between(double angle, double turned);
+
+/// `angle` plus these turns.
 double unwrapped(double angle, double turned);
 
 /// c₁ξ₁ + c₂ξ₂.

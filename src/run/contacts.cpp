@@ -19,6 +19,8 @@ namespace {
 
 /// Limits that are reached within this fraction of the run belong to one impact, and so do those that touch.
 constexpr double at_once = 1e-9;
+/// Approaches slower than this part of the mean rate at which the step would have left the limit are round-off.
+constexpr double slowest_approach = 1e-9;
 /// Rebounds that are slower than this part of the fastest impact of a limit, or lower than this many roundings of its gap,
 /// count as rest where forces press on the limit.
 constexpr double slowest_rebound = 1e-7, lowest_rebound = 16.0;
@@ -190,7 +192,7 @@ Settled Contacts::settle(const system::System& system, Entry& entry, const std::
 
   // Impact.
   Vector q(n), before(n), impulses;
-  std::vector<bool> strikes(at.size(), false);
+  std::vector<bool> strikes(at.size(), false), grazes(at.size(), false);
   for (Eigen::Index k = 0; k < n; ++k) {
     const auto j = static_cast<std::size_t>(k);
     const int limit = at[j];
@@ -198,6 +200,13 @@ Settled Contacts::settle(const system::System& system, Entry& entry, const std::
     double rate = gaps[j].rate;
     if (was_closed || std::abs(rate) <= still[k]) rate = 0.0;
     strikes[j] = !was_closed && rate < 0.0;
+    // A limit that has just opened without any speed is touched again by round-off: nobody would call that an impact.
+    const double reach = reach_.empty() ? 0.0 : reach_[static_cast<std::size_t>(limit)];
+    grazes[j] = !was_closed && -rate <= slowest_approach * reach / span_;
+    if (was_closed) {
+      double& firmest = firmest_of_all_[limits.limit_name(limit)];
+      firmest = std::max(firmest, firmest_[static_cast<std::size_t>(limit)]);
+    }
     double restitution = strikes[j] ? limits.restitution(limit) : 0.0;
     if (strikes[j]) {
       double& fastest = fastest_[limits.limit_name(limit)];
@@ -247,16 +256,20 @@ Settled Contacts::settle(const system::System& system, Entry& entry, const std::
       std::max({r > 0 ? pushes.maxCoeff() : 0.0, lambda.size() > 0 ? lambda.lpNorm<Eigen::Infinity>() : 0.0,
                 entry.lambda.size() > 0 ? entry.lambda.lpNorm<Eigen::Infinity>() : 0.0});
   for (Eigen::Index a = 0; a < r; ++a) {
-    const auto limit = static_cast<std::size_t>(at[static_cast<std::size_t>(resting[static_cast<std::size_t>(a)])]);
+    const auto j = static_cast<std::size_t>(resting[static_cast<std::size_t>(a)]);
+    const auto limit = static_cast<std::size_t>(at[j]);
     const bool lets_go = touched[limit] && limits.is_closed(static_cast<int>(limit));
-    out.closed[limit] = pushes[a] > (lets_go ? firm_push * std::max(largest, firmest_[limit]) : zero_push * largest);
+    double least = zero_push * largest;
+    if (lets_go) least = firm_push * std::max(largest, firmest_[limit]);
+    if (grazes[j]) least = std::max(least, firm_push * firmest_of_all_[limits.limit_name(at[j])]);
+    out.closed[limit] = pushes[a] > least;
   }
   bool is_changed = false;
   for (std::size_t j = 0; j < at.size(); ++j) {
     const auto limit = static_cast<std::size_t>(at[j]);
     const bool was_closed = limits.is_closed(at[j]);
     is_changed = is_changed || was_closed != out.closed[limit];
-    if (strikes[j] && !out.closed[limit]) out.outcomes.push_back({limits.limit_name(at[j]), "impact"});
+    if (strikes[j] && !grazes[j] && !out.closed[limit]) out.outcomes.push_back({limits.limit_name(at[j]), "impact"});
     if (!was_closed && out.closed[limit]) out.outcomes.push_back({limits.limit_name(at[j]), "close"});
     if (was_closed && !out.closed[limit]) out.outcomes.push_back({limits.limit_name(at[j]), "open"});
   }
@@ -283,12 +296,14 @@ Settled Contacts::settle_start(const system::System& system, Entry& entry, Count
 }
 
 void Contacts::exchange(Archive& a) {
-  std::vector<std::pair<std::string, double>> list(fastest_.begin(), fastest_.end());
-  a(list, [](Archive& archive, auto& entry) {
-    archive(entry.first);
-    archive(entry.second);
-  });
-  fastest_ = {list.begin(), list.end()};
+  for (auto* by_limit : {&fastest_, &firmest_of_all_}) {
+    std::vector<std::pair<std::string, double>> list(by_limit->begin(), by_limit->end());
+    a(list, [](Archive& archive, auto& entry) {
+      archive(entry.first);
+      archive(entry.second);
+    });
+    *by_limit = {list.begin(), list.end()};
+  }
 }
 
 }  // namespace kreisel::run

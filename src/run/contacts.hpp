@@ -78,8 +78,8 @@ class Contacts {
 
   double span_;
   std::string linear_solver_;
-  std::map<std::string, double, std::less<>> fastest_;  ///< approach so far, by limit
-  const system::LimitedSystem* limited_ = nullptr;      ///< of the segment; null: it has no limits
+  std::map<std::string, double, std::less<>> fastest_, firmest_of_all_;  ///< approach and force so far, by limit
+  const system::LimitedSystem* limited_ = nullptr;                       ///< of the segment; null: it has no limits
   std::vector<system::Event> events_;
   std::vector<int> numbers_;
   std::vector<double> reach_;    ///< by limit: its gap where that step would have ended

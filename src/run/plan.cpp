@@ -162,7 +162,8 @@ Plan make_plan(const Options& given, const system::System& system, const system:
   if (plan.formulation == solve::Formulation::index1)
     plan.closeness.newton.baumgarte =
         method::parameters_in<method::variants::Bliedf>(options.method.parameters).baumgarte.value_or(0.0);
-  if (options.has_error_control()) {
+  // Given steps of the other methods keep the stabilization of the papers, whatever the unit of length.
+  if (options.has_error_control() || info.name == "radau") {
     system::Motion m(system.space());
     m.q = start.q0;
     m.t = start.t0;

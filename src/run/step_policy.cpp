@@ -15,6 +15,7 @@
 #include "radau_control.hpp"
 #include "radau_stepper.hpp"
 #include "run/controller.hpp"
+#include "run/hidden_loads.hpp"
 #include "run/kinks.hpp"
 
 namespace kreisel::run {
@@ -135,7 +136,8 @@ class ErrorControl : public StepPolicy {
         watchdog_(plan.t0, plan.t_end),
         chatter_(system, plan.t_end),
         corners_(system, plan.options, plan.t0, plan.t_end),
-        kinks_(system, plan.options.rtol, plan.options.linear_solver.name()) {}
+        kinks_(system, plan.options.rtol, plan.options.linear_solver.name()),
+        loads_(system, plan.options.rtol, plan.options.atol) {}
 
   std::variant<Proposal, Failure> next(const Stepper& stepper) override {
     const double t = stepper.now().motion.t;
@@ -144,7 +146,8 @@ class ErrorControl : public StepPolicy {
     if (wanted_ > t && wanted_ < stop_.t) stop_ = {.t = wanted_, .after = wanted_};
     if (const double kink = kinks_.landing(); kink > t && kink < stop_.t)
       stop_ = {.t = kink, .after = kink, .smooth = 0, .is_corner = true};
-    const double remaining = stop_.t - t;
+    const double remaining = stop_.t - t, clear = std::min(h, remaining);
+    if (const double known = resolved(stepper, clear); known < clear) h = known;
     const bool is_last = is_last_ = remaining <= h * (1.0 + end_margin);
     if (is_last)
       h = remaining;
@@ -170,7 +173,10 @@ class ErrorControl : public StepPolicy {
     return is_there && restarts_at(stop_, stepper.now().h) ? std::optional(stop_.after) : std::nullopt;
   }
   void inherit(const StepPolicy& before) override {
-    if (const auto* same = dynamic_cast<const ErrorControl*>(&before)) kinks_.inherit(same->kinks_);
+    const auto* same = dynamic_cast<const ErrorControl*>(&before);
+    if (same == nullptr) return;
+    kinks_.inherit(same->kinks_);
+    loads_.inherit(same->loads_);
   }
   void ignore_kinks() override { kinks_.ignore(); }
   std::optional<Failure> complaint(const Stepper& stepper) override {
@@ -193,6 +199,8 @@ class ErrorControl : public StepPolicy {
  protected:
   virtual double step() const = 0;
   virtual int order(const Stepper& stepper) const = 0;
+  /// Of the polynomial through past points that stands for λ; 0: one through points of the step.
+  virtual int degree(const Stepper&) const { return 0; }
   /// The step of size h was too long, whatever its error.
   virtual void shorten(double h) = 0;
   /// Whether the method restarts at the corner, after a step of size h.
@@ -215,6 +223,10 @@ class ErrorControl : public StepPolicy {
     kinks_.accept(stepper.now().motion, stepper.trial().motion);
     return false;
   }
+  /// A step that knows what loads do which move nothing.
+  double resolved(const Stepper& stepper, double h) {
+    return loads_.resolved(stepper.now().motion, stepper.now().lambda, h, degree(stepper));
+  }
   /// The first step at order 1.
   double first_step(const Stepper& stepper) const {
     const Options& o = plan_.options;
@@ -233,6 +245,7 @@ class ErrorControl : public StepPolicy {
   ChatterWatch chatter_;
   const Corners corners_;
   Kinks kinks_;
+  HiddenLoads loads_;
   Stop stop_;             ///< required end of the last proposal
   bool is_last_ = false;  ///< the last proposal ends there
   double wanted_ = -std::numeric_limits<double>::infinity();
@@ -320,7 +333,9 @@ class OrderControl final : public ErrorControl {
     if (options.initial_step <= 0.0) first = std::max(first, options.min_step);
     double clear = corners_.ahead(plan_.t0, starts_high ? plan_.span() : first).t - plan_.t0;
     if (wanted_ > plan_.t0) clear = std::min(clear, wanted_ - plan_.t0);
-    first = std::min(first, starts_high ? clear / (2 * stepper.points_needed(first_order)) : clear);
+    const int points = starts_high ? stepper.points_needed(first_order) : 1;
+    first = std::min(first, starts_high ? clear / (2 * points) : clear);
+    first = resolved(stepper, points * first) / points;
     controller_ = Controller(limits(), first, first_order);
     return {.are_wanted = starts_high || stepper.is_one_step(),
             .h = controller_.step(),
@@ -373,6 +388,7 @@ class OrderControl final : public ErrorControl {
   void exchange(Archive& a) override {
     run::exchange(a, controller_);
     kinks_.exchange(a);
+    loads_.exchange(a);
     crawl_.exchange(a);
     watchdog_.exchange(a);
     chatter_.exchange(a);
@@ -387,6 +403,7 @@ class OrderControl final : public ErrorControl {
   double step() const override { return controller_.step(); }
   void shorten(double h) override { controller_.reject_newton(h); }
   int order(const Stepper& stepper) const override { return std::min(controller_.order(), stepper.past()); }
+  int degree(const Stepper& stepper) const override { return stepper.past() > 1 ? order(stepper) : 0; }
   bool restarts_at(const Stop& corner, double h) const override { return corners_.restarts_at(corner, h); }
 
   int min_order_;
@@ -435,6 +452,7 @@ class EmbeddedControl final : public ErrorControl {
   void exchange(Archive& a) override {
     a.all(h_, failures_);
     kinks_.exchange(a);
+    loads_.exchange(a);
     watchdog_.exchange(a);
     chatter_.exchange(a);
   }
@@ -467,7 +485,7 @@ class RadauPolicy final : public ErrorControl {
     double first = first_step(stepper);
     if (options.initial_step <= 0.0)
       first = std::max(options.min_step, step_of_order(RadauControl::order, first, options.rtol, options.atol));
-    control_ = RadauControl(std::min(first, plan_.span()), options.max_step);
+    control_ = RadauControl(resolved(stepper, std::min(first, plan_.span())), options.max_step);
     return {};
   }
   Verdict judge(Attempt& attempt, Stepper& stepper) override {
@@ -492,6 +510,7 @@ class RadauPolicy final : public ErrorControl {
   void exchange(Archive& a) override {
     control_.exchange(a);
     kinks_.exchange(a);
+    loads_.exchange(a);
     a.require(control_.step() > 0.0);
     watchdog_.exchange(a);
     chatter_.exchange(a);

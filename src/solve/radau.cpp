@@ -41,6 +41,9 @@ constexpr double longest_reach = 8.5;
 /// A B that has turned by φ since the matrix was made leaves 2 sin(φ/2) of an update of λ. Where it has turned less than this
 /// [rad], updates that do not shrink to a half are round-off; a kept matrix is recomputed sooner.
 constexpr double near_turn = 0.4, near_turn_of_kept = 0.1;
+/// Two updates in a row below `most_noise` tolerances, of which Newton's method proper has not made the second one smaller by
+/// `noise_rate`, are round-off: the weights leave a few units of it in q, and velocities of stages are Σ w θ/h with w up to 10.
+constexpr double most_noise = 10.0, noise_rate = 0.7;
 
 constexpr std::complex<double> complex_eigenvalue{Coefficients::alpha, Coefficients::beta};
 
@@ -449,10 +452,12 @@ Closed Radau::iterate(const Entry& from, double h, ConstVectorRef weight, Matrix
     norm /= options_.tolerance;
     if (!std::isfinite(norm)) return {CloseStatus::not_finite, iteration, norm};
     if (!measure_turns(x)) return {CloseStatus::diverged, iteration, norm};
-    const bool is_known = iteration > 1;
+    const bool is_known = iteration > 1, had_converged = x_has_converged;
     if (is_known) {
       rate = norm / previous_norm;
       if (matrix != Matrix::coupled && !x_has_converged) rate_ = rate;
+      x_has_converged = x_has_converged || (matrix == Matrix::coupled && iteration > 2 && rate > noise_rate &&
+                                            std::max(norm, previous_norm) <= most_noise);
       const bool is_judged = !x_has_converged && (matrix != Matrix::coupled || iteration > 2);
       if (is_judged && norm > 1.0 &&
           rate > (iteration <= limits.patience ? limits.hopeless_rate : limits.diverging_rate))
@@ -469,7 +474,6 @@ Closed Radau::iterate(const Entry& from, double h, ConstVectorRef weight, Matrix
       const double bounded = std::clamp(rate, iteration > 2 ? 0.0 : assumed_rate, limits.diverging_rate);
       remaining *= bounded / (1.0 - bounded);
     }
-    const bool had_converged = x_has_converged;
     x_has_converged = x_has_converged || remaining <= 1.0;  // later updates of x are round-off
     // In steady rotation x is right from the first guess on, while λ still turns.
     const double allowed_update = options_.lambda_tolerance * lambda_size;

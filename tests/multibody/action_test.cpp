@@ -174,6 +174,25 @@ TEST(Coupler, GearsTwoPendulums) {
   }
 }
 
+TEST(Coupler, ManyTurnsLeaveNoRoundOff) {
+  // Millimetres and tonnes. A wheel of J turns an eccentric arm half as fast: (J + (J₂ + m r²)/4) a'' = T, nine turns and more.
+  const double T = 48000, J = 2.5 + 0.25 * (5 + 0.0015 * 60 * 60), t_end = 0.12;
+  io::RunSpec spec = spec_of(R"({
+    "bodies": [{"name": "wheel", "mass": 0.002, "inertia": [1.5, 2.5, 1.5], "position": [0, 0, 50]},
+               {"name": "arm", "mass": 0.0015, "inertia": [5, 5, 0.1], "position": [0, 0, -80]}],
+    "joints": [{"name": "a", "type": "revolute", "between": ["ground", "wheel"], "at": [0, 0, 50], "axis": [0, 1, 0]},
+               {"name": "b", "type": "revolute", "between": ["ground", "arm"], "at": [0, 0, -20], "axis": [0, 1, 0]},
+               {"name": "k", "type": "coupler", "joints": ["a", "b"], "ratio": 0.5}],
+    "outputs": {"first": {"angle": "a"}, "second": {"angle": "b"}},
+    "forces": [{"name": "motor", "type": "torque", "joint": "a", "value": 48000}]})");
+  spec.set("method", std::string("radau"));
+  const Ran r = ran(spec, t_end, 1e-10);
+  const double turned = T / J * t_end * t_end / 2;
+  EXPECT_GT(turned, 9 * 2 * M_PI);
+  EXPECT_NEAR(r["first"], turned, 1e-8);
+  EXPECT_NEAR(r["second"], turned / 2, 1e-8);
+}
+
 TEST(Coupler, DerivativesAndMistakes) {
   const auto text = [](const std::string& joints, const std::string& initial) {
     return R"({"bodies": [{"name": "one", "mass": 1, "inertia": [0.05, 0.05, 0.01], "position": [0, 0, -0.4]},

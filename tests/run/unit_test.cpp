@@ -64,6 +64,31 @@ TEST_P(UnitOfLengthAndTime, ChangesNeitherStepsNorMotion) {
 
 INSTANTIATE_TEST_SUITE_P(ByMethod, UnitOfLengthAndTime, testing::Values("", "radau"));
 
+/// An arm of 60 mm that a torque speeds up to 1,000 rad/s, in metres times `u` and kilogrammes times `m`.
+TEST(UnitOfLength, GivenStepsOfRadauTakeMillimetres) {
+  for (const auto& [u, m] : {std::pair{1.0, 1.0}, std::pair{1e3, 1e-3}, std::pair{1e6, 1e-6}})
+    for (const double step : {1e-4, 2e-5}) {
+      SCOPED_TRACE(fmt::format("1 m is {}, step {}", u, step));
+      const double J = 5e-3 * m * u * u, torque = 100 * m * u * u;
+      const io::ModelFile file = io::read_model(io::JsonSource(
+          "model.json",
+          fmt::format(R"({{"bodies": [{{"name": "arm", "mass": {}, "inertia": [{}, {}, {}], "position": [0, 0, {}]}}],
+            "joints": [{{"type": "revolute", "name": "pin", "between": ["ground", "arm"], "at": [0, 0, 0], "axis": [0, 1, 0]}}],
+            "outputs": {{"angle": {{"angle": "pin"}}}},
+            "forces": [{{"type": "torque", "name": "motor", "joint": "pin", "value": {}}}]}})",
+                      1.5 * m, 0.6 * J, J, 0.6 * J, -0.06 * u, torque)));
+      run::Options options;
+      options.method = "radau";
+      options.t_end = 0.1;
+      options.step = step;
+      run::Observer nobody;
+      const run::Report report = run::integrate(*file.assembly, file.model.start, options, nobody);
+      ASSERT_EQ(report.status, run::Status::success) << report.message;
+      const double rate = 100 / (5e-3 + 1.5 * 0.06 * 0.06) * 0.1;
+      EXPECT_NEAR(report.final.motion.v[4], rate, 1e-6 * rate);
+    }
+}
+
 /// Arms of astronomical length: beside them the directions of axes are no round-off, and metres are.
 class ArmsOfAstronomicalLength : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
 
