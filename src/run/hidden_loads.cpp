@@ -56,33 +56,48 @@ HiddenLoads::HiddenLoads(const system::System& system, double rtol, double atol)
   parts_ = held_;
 }
 
-/// Bodies that move by less than the tolerances.
-void HiddenLoads::find_resting(const lie::Motion& now, double h) {
+/// Bodies that move by less than the tolerances. Parts of a body follow each other.
+bool HiddenLoads::find_resting(const lie::Motion& now, double h) {
   const auto moves = [&](const Part& part) {
     const double size = part.q_at < 0 ? 1.0 : now.q.segment(part.q_at, part.n).norm();
     return h * now.v.segment(part.v_at, part.n).norm() + h * h * now.a.segment(part.v_at, part.n).norm() >
            atol_ + rtol_ * size;
   };
+  before_.swap(parts_);
   parts_.clear();
-  for (const Part& part : held_)
-    if (std::ranges::none_of(held_, [&](const Part& other) { return other.body_at == part.body_at && moves(other); }))
-      parts_.push_back(part);
+  for (auto first = held_.begin(); first != held_.end();) {
+    const int body = first->body_at;
+    const auto end =
+        body < 0 ? first + 1 : std::find_if(first, held_.end(), [&](const Part& part) { return part.body_at != body; });
+    if (std::none_of(first, end, moves)) parts_.insert(parts_.end(), first, end);
+    first = end;
+  }
+  return !std::ranges::equal(parts_, before_, {}, &Part::v_at, &Part::v_at);
 }
 
 double HiddenLoads::resolved(const lie::Motion& now, ConstVectorRef lambda, double h, int degree) {
   constexpr int most_halvings = 20;  // what still cannot be followed is no smooth load
+  // Loads that have not depended on time for so many steps, or could not be followed in them, are left alone until other bodies
+  // rest, or the method restarts.
+  constexpr int patience = 8;
   const double asked = h;
-  if (!has_closed_limits_) find_resting(now, h);
-  if (parts_.empty()) return h;
+  if (!has_closed_limits_ && find_resting(now, h)) idle_ = 0;
+  if (parts_.empty() || idle_ >= patience) return h;
   degree_ = degree;
   for (int n = 0; n < most_halvings; ++n, h *= 0.5) {
     const Course whole = course(now, lambda, h);
-    if (whole == Course::constant) return h;
+    if (whole == Course::constant) {
+      ++idle_;
+      return h;
+    }
     // Samples of many periods may lie on a polynomial by chance; those of the half and of the quarter do not as well.
     if (whole == Course::followed && course(now, lambda, 0.5 * h) != Course::unknown &&
-        course(now, lambda, 0.25 * h) != Course::unknown)
+        course(now, lambda, 0.25 * h) != Course::unknown) {
+      idle_ = 0;
       return h;
+    }
   }
+  ++idle_;
   return asked;
 }
 
@@ -136,6 +151,16 @@ HiddenLoads::Course HiddenLoads::course(const lie::Motion& now, ConstVectorRef l
   return is_followed ? Course::followed : Course::unknown;
 }
 
-void HiddenLoads::exchange(Archive& a) { a.all(largest_[0], largest_[1]); }
+void HiddenLoads::exchange(Archive& a) {
+  a.all(largest_[0], largest_[1], idle_);
+  std::vector<int> at;
+  for (const Part& part : parts_) at.push_back(part.v_at);
+  a(at, [](Archive& archive, int& entry) { archive(entry); });
+  if (!a.is_loading()) return;
+  parts_.clear();
+  for (const Part& part : held_)
+    if (std::ranges::find(at, part.v_at) != at.end()) parts_.push_back(part);
+  a.require(parts_.size() == at.size());
+}
 
 }  // namespace kreisel::run

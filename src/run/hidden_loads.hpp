@@ -21,6 +21,9 @@ class HiddenLoads {
   /// a cubic through points of the step.
   double resolved(const lie::Motion& now, ConstVectorRef lambda, double h, int degree);
 
+  /// Inputs may have been set: loads that were constant need not be so any more.
+  void look_again() { idle_ = 0; }
+
   /// State kept when a method restarts.
   void inherit(const HiddenLoads& before) { largest_ = before.largest_; }
 
@@ -28,7 +31,8 @@ class HiddenLoads {
 
  private:
   enum class Course { constant, followed, unknown };
-  void find_resting(const lie::Motion& now, double h);
+  /// Whether they have changed.
+  bool find_resting(const lie::Motion& now, double h);
   Course course(const lie::Motion& now, ConstVectorRef lambda, double h);
 
   const system::System& system_;
@@ -38,6 +42,8 @@ class HiddenLoads {
   std::array<double, 2> largest_{};  ///< force and torque of constraints so far
   double tolerance_;                 ///< relative to the largest force or torque of the constraints
   std::vector<Part> held_, parts_;   ///< that constraints act on; of these, those that are looked at
+  std::vector<Part> before_;         ///< those that were looked at before
+  int idle_ = 0;                     ///< steps in a row in which loads were constant, or could not be followed
   lie::Motion moved_;
   system::Residual residual_;
   Vector load_, change_, difference_, other_, carried_;

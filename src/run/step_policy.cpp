@@ -166,7 +166,10 @@ class ErrorControl : public StepPolicy {
                       spelled("min_step"))};
     return Proposal{is_last ? stop_.t : t + h, h, order(stepper)};
   }
-  void stop_at(double t) override { wanted_ = t; }
+  void stop_at(double t) override {
+    wanted_ = t;
+    loads_.look_again();
+  }
   bool ends_at_stop() const override { return is_last_; }
   std::optional<double> restart(const Stepper& stepper) const override {
     const bool is_there = stop_.is_corner && stepper.now().motion.t == stop_.t;
