@@ -62,6 +62,7 @@ std::string unknown_name(std::string_view what, std::string_view word, const std
   sentence.append(what).append(" '").append(clipped(word, longest_word)).append("'; ");
   const std::string near = nearest(word, known);
   if (!near.empty()) sentence.append("did you mean '").append(near).append("'? ");
+  if (known.empty()) return sentence.append("there are none");
   sentence.append("known: ");
   for (std::size_t i = 0; i < known.size(); ++i)
     sentence.append(i == 0 ? "" : ", ").append(clipped(known[i], longest_word));

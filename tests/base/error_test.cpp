@@ -40,6 +40,7 @@ TEST(UnknownName, SaysWhatIsWrongWhatIsNearAndWhatIsKnown) {
 
 TEST(UnknownName, OffersNothingWhenNothingIsNear) {
   EXPECT_EQ(unknown_name("group", "xyz", {"rn", "so3"}), "unknown group 'xyz'; known: rn, so3");
+  EXPECT_EQ(unknown_name("section", "s", {}), "unknown section 's'; there are none");
 }
 
 TEST(UnknownName, CutsWordsThatAreNoWords) {

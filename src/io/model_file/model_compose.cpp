@@ -572,8 +572,7 @@ class Composer {
     for (const formula::Formula::Name& name : formula.names())
       if (fixes) part.used.insert(name.text);
     const double number = multibody::Expression(formula, part.values).at(0.0).value;
-    if (!std::isfinite(number))
-      throw InvalidInput(fmt::format("is {}, which is {}; expected a finite number", shown(value), number));
+    if (!std::isfinite(number)) throw InvalidInput(not_finite(value, number));
     return number;
   }
   void evaluate_all(Part& part, Json& value) {

@@ -73,6 +73,11 @@ std::string_view formula_in(const Json& value) {
   return std::string_view(value.get_ref<const std::string&>()).substr(1);
 }
 
+std::string not_finite(const Json& formula, double value) {
+  return fmt::format("is {}, which is {}; expected a finite number", shown(formula),
+                     std::isnan(value) ? "not a number" : "infinite");
+}
+
 std::vector<ParameterInfo> parameters_in(const Json& root) {
   std::vector<ParameterInfo> infos;
   if (const Json* section = section_of(root))
@@ -162,8 +167,7 @@ bool ModelParameters::evaluate(const std::string& name, const Complain& complain
         if (std::isfinite(value))
           values_.set(name, value);
         else
-          complain(pointer_to(name),
-                   fmt::format("is {}, which is {}; expected a finite number", shown(entry.value), value));
+          complain(pointer_to(name), not_finite(entry.value, value));
       }
     }
   } catch (const InvalidInput& problem) {

@@ -18,6 +18,8 @@ namespace kreisel::io {
 bool is_formula(const Json& value);
 /// Without the equals sign.
 std::string_view formula_in(const Json& value);
+/// What to say of a formula whose value is infinite or not a number.
+std::string not_finite(const Json& formula, double value);
 
 /// What the section declares, as far as it can be read; a parameter that is a formula of others has no default number.
 std::vector<ParameterInfo> parameters_in(const Json& root);

@@ -100,8 +100,7 @@ bool ModelReader::evaluated(std::string_view pointer, const Json& value, double&
                                                   "formula of parameters",
                                                   name.text));
                    out = multibody::Expression(formula, parameters_.values()).at(0.0).value;
-                   if (is_known && !std::isfinite(out))
-                     throw InvalidInput(fmt::format("is {}, which is {}; expected a finite number", shown(value), out));
+                   if (is_known && !std::isfinite(out)) throw InvalidInput(not_finite(value, out));
                  }) &&
          is_known;
 }
