@@ -149,7 +149,7 @@ TEST(ModelParameters, RefusesWhatCannotBeANumber) {
             "m.json:1:22: /parameters/a: formula '2*t', character 3: depends on t; a parameter is constant during a "
             "run");
   EXPECT_EQ(refusal_of_parameters(R"({"a": "=1/0"})"),
-            "m.json:1:22: /parameters/a: is \"=1/0\", which is inf; expected a finite number");
+            "m.json:1:22: /parameters/a: is \"=1/0\", which is infinite; expected a finite number");
   EXPECT_EQ(refusal_of_parameters(R"({"a": {"value": 3, "max": 2}})"),
             "m.json:1:22: /parameters/a: is 3, must be at most 2");
   EXPECT_EQ(refusal_of_parameters(R"({"sin": 1})"),
