@@ -356,7 +356,7 @@ test("pages of machines with many bodies are small: a Stewart platform at most 3
   assert.deepEqual(troubles, []);
   await close();
   const robot = join(work, "cable-robot");
-  kreisel("run", "cable-robot", "--out", robot, "--quiet");
+  kreisel("run", "cable-robot", "--output-step", "0.00342", "--out", robot, "--quiet");
   assert.ok(statSync(pageOf(robot)).size < 3e6, "971 curves of 585 points and four cables");
 });
 
