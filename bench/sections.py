@@ -541,7 +541,7 @@ def compile_times(programs, build, output):
     for room, unit, seconds in newest.values():
         rooms.setdefault(room, []).append((seconds, unit))
     output.table(["room", "units", "seconds", "longest", ""],
-                 [[room, len(units), number(sum(s for s, _ in units)), number(max(units)[0], 1), Path(max(units)[1]).name]
+                 [[room, number(len(units)), number(sum(s for s, _ in units)), number(max(units)[0], 1), Path(max(units)[1]).name]
                   for room, units in sorted(rooms.items(), key=lambda item: -sum(s for s, _ in item[1]))])
     tests = sum(s for room, units in rooms.items() if re.search("test|soak|viewer_samples", room) for s, _ in units)
     python_module = sum(s for s, _ in rooms.get("kreisel_python", []))
