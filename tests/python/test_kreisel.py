@@ -105,6 +105,26 @@ def pid(angle, rate, integral):
 
 
 class Simulations(unittest.TestCase):
+    def test_inputs_that_load_a_body_at_rest_are_followed(self):
+        # Nothing moves and no load depends on time for long; then an input lets one vibrate, and an event waits for its 15 N.
+        model = (kreisel.Model("grip", gravity=[0, 0, -9.81]).input("u", 0)
+                 .body("m", mass=1, inertia=[0.1, 0.1, 0.1], position=[0, 0, 0])
+                 .joint("grip", "fixed", between=["ground", "m"], at=[0, 0, 0])
+                 .force("pull", "applied", on="m", force=[0, 0, "=-u*sin(60*t)^2"])
+                 .output("hold", reaction="grip")
+                 .event("strong", when="=abs(hold.z) - 9.81 - 15", direction="rising", action="record"))
+        for method in ("bliedf", "radau", "rkmk"):
+            with self.subTest(method=method):
+                sim = kreisel.Simulation(model, method=method, rtol=1e-6, atol=1e-8)
+                for _ in range(96):
+                    sim.advance(np.pi / 60)
+                sim["u"] = 20
+                sim.advance(10.5 * np.pi / 60)
+                exact = [(np.pi / 3 + k * np.pi) / 60 for k in range(96, 107)]
+                times = [event[2] for event in sim.solution.events]
+                self.assertEqual(len(times), len(exact))
+                np.testing.assert_allclose(times, exact, rtol=0, atol=1e-5)
+
     def test_a_pid_loop_follows_scipy_and_costs_about_one_step_per_sample(self):
         expected = arm_with_hold(1000, 1e-3, pid)
         for method, tolerance in ((None, 1e-7), ("radau", 1e-8), ("rkmk", 1e-8)):
